@@ -5,12 +5,9 @@ use crate::exposure::{advice, exposures};
 use crate::probe::probe;
 use crate::rights;
 use crate::site::Site;
-use config::{Diagnostic, Source};
+use crate::site_text::{LOCK, load, refuse, render};
 use std::fs::File;
 use std::path::Path;
-
-/// Name of the file in the site's directory that a running site holds locked.
-pub const LOCK: &str = "lock";
 
 /// Checks a site file, and says what it leaves open to others.
 pub fn check(file: &Path, deny_warnings: bool) -> Result<(), Exit> {
@@ -19,11 +16,18 @@ pub fn check(file: &Path, deny_warnings: bool) -> Result<(), Exit> {
         (text, Ok(site)) => (text, site),
         (text, Err(found)) => {
             // What a site leaves open is said beside its mistakes: both are mended at once.
-            if let Some(site) = config::shape::<Site>(&text) {
+            if let Some(site) = config::shape::<Site>(&text)
+                && rights::assume(file, &site, &site.directory(file))?.is_ok()
+            {
                 warn(file, &text, &site);
             }
             return Err(Exit::Invalid(render(file, &text, &found)));
         }
+    };
+    let directory = site.directory(file);
+    let makes = match rights::assume(file, &site, &directory)? {
+        Ok(makes) => makes,
+        Err(issue) => return refuse(file, &text, vec![issue]),
     };
     let mut hindered = Vec::new();
     if is_running(&site, file) {
@@ -32,8 +36,9 @@ pub fn check(file: &Path, deny_warnings: bool) -> Result<(), Exit> {
              check` does that"
         );
     } else {
-        let directory = site.directory(file);
-        hindered = rights::rehearse(file, &site, &directory)?;
+        if let Some(makes) = makes {
+            hindered = rights::rehearse(&site, &directory, makes);
+        }
         hindered.extend(probe(&site, &directory, &[]));
     }
     let warnings = warn(file, &text, &site);
@@ -53,42 +58,6 @@ fn warn(file: &Path, text: &str, site: &Site) -> usize {
     let advice = advice(file, text, site);
     advice.iter().for_each(|found| eprintln!("{}", found.render_as("note", &name, text)));
     open.len()
-}
-
-/// Reads a site file; all its mistakes at once.
-pub fn read(file: &Path) -> Result<(String, Site), Exit> {
-    match load(file)? {
-        (text, Ok(site)) => Ok((text, site)),
-        (text, Err(found)) => Err(Exit::Invalid(render(file, &text, &found))),
-    }
-}
-
-fn load(file: &Path) -> Result<(String, Result<Site, Vec<Diagnostic>>), Exit> {
-    let text = std::fs::read_to_string(file)
-        .map_err(|error| Exit::Invalid(format!("error: {}: {error}\n", file.display())))?;
-    let site = config::read::<Site>(&text);
-    Ok((text, site))
-}
-
-/// Refuses a site file for what the machine says.
-pub fn refuse(file: &Path, text: &str, issues: Vec<config::Issue>) -> Result<(), Exit> {
-    if issues.is_empty() {
-        return Ok(());
-    }
-    let found = match Source::parse(text) {
-        Ok(source) => config::locate(&source, issues),
-        Err(syntax) => vec![syntax],
-    };
-    Err(Exit::Invalid(render(file, text, &found)))
-}
-
-/// Diagnostics as a compiler prints them, and their number.
-pub fn render(file: &Path, text: &str, found: &[Diagnostic]) -> String {
-    let name = file.display().to_string();
-    let mut out: String = found.iter().map(|d| d.render(&name, text) + "\n").collect();
-    let plural = if found.len() == 1 { "mistake" } else { "mistakes" };
-    out.push_str(&format!("{name}: {} {plural}, nothing was changed\n", found.len()));
-    out
 }
 
 /// Whether a process runs this site now.

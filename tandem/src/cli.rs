@@ -2,6 +2,7 @@
 
 mod emulate;
 mod forwarder;
+mod range;
 mod sctp;
 
 pub use self::sctp::{Sctp, SctpClient, SctpEndpoint, SctpMode, SctpServer, SctpThroughput};
@@ -9,20 +10,15 @@ pub use emulate::{Link, Reverse};
 pub use forwarder::Forwarder;
 
 use crate::ctl::{FunctionWords, SctpCommand};
-use clap::builder::RangedU64ValueParser;
+pub use crate::output::Output;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use range::seconds;
 use std::net::SocketAddrV4;
-use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 const STATUS: &str = "Exit status: 0 done, 1 failed, 2 usage, 3 invalid configuration, \
     4 unreachable, 5 conflict, 6 timed out.";
-
-/// A number of seconds within a range.
-fn seconds(range: RangeInclusive<u64>) -> RangedU64ValueParser {
-    RangedU64ValueParser::new().range(range)
-}
 
 /// Carrier-grade virtual network functions.
 #[derive(Debug, Parser)]
@@ -116,17 +112,6 @@ pub enum TokenRole {
     Operator,
     /// Everything: configuration, log levels, the end of the process.
     Administrator,
-}
-
-/// How rows are printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Output {
-    /// A table for people.
-    Table,
-    /// What the API answered.
-    Json,
-    /// Comma-separated values with a header line (RFC 4180).
-    Csv,
 }
 
 /// Look at a running site and steer it.

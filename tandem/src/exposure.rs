@@ -29,7 +29,7 @@ pub fn exposures(file: &Path, text: &str, site: &Site) -> Vec<Diagnostic> {
         found.extend(open.map(|issue| issue.under(&path)));
     }
     secrets(file, site, &mut found);
-    tokens(&directory, &mut found);
+    tokens(site, &directory, &mut found);
     placed(text, found)
 }
 
@@ -141,8 +141,8 @@ fn secrets(file: &Path, site: &Site, found: &mut Vec<Issue>) {
 }
 
 /// A token in clear that others read, and tokens that open nothing because others may use them.
-fn tokens(directory: &Path, found: &mut Vec<Issue>) {
-    let first = directory.join("token");
+fn tokens(site: &Site, directory: &Path, found: &mut Vec<Issue>) {
+    let first = site.token_file(directory);
     if let Some(what) = readable(&first) {
         let hint = format!("chmod 600 {}, write a new token and start again", first.display());
         found.push(Issue::new("site.directory", what, hint));

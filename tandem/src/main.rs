@@ -26,6 +26,7 @@ mod run;
 mod sctp;
 mod site;
 mod site_controller;
+mod site_text;
 mod supervise;
 mod token;
 

@@ -2,11 +2,22 @@
 //! Much of it was said by peers: what would steer a terminal is escaped in all of them, and what a
 //! spreadsheet would take for a formula stands behind a quote.
 
-use crate::cli::Output;
 use crate::exit::Exit;
+use clap::ValueEnum;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use serde_json::Value;
 use std::io::{self, Write as _};
+
+/// How rows are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    /// A table for people.
+    Table,
+    /// What the API answered.
+    Json,
+    /// Comma-separated values with a header line (RFC 4180).
+    Csv,
+}
 
 /// How a value of a column is shown in a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

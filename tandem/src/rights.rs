@@ -2,9 +2,9 @@
 //! the kernel refuses to it. All are settled before the first thread is started and before anything
 //! is opened.
 
-use crate::check;
 use crate::exit::Exit;
 use crate::site::{REVISIONS, Site, SiteSection, TOKENS};
+use crate::site_text;
 use config::Issue;
 use driver::privilege::{self, Account, Rights};
 use schemars::JsonSchema;
@@ -49,7 +49,7 @@ pub fn settle(file: &Path, text: &str, site: &Site, directory: &Path) -> Result<
     let failed = |what: &str, error: std::io::Error| Exit::Failed(format!("{what}: {error}"));
     let folder = directory.display().to_string();
     match account(file, &site.site) {
-        Err(issue) => return check::refuse(file, text, vec![issue]),
+        Err(issue) => return site_text::refuse(file, text, vec![issue]),
         Ok(None) => {}
         Ok(Some(account)) => {
             account.make_folder(directory).map_err(|error| failed(&folder, error))?;
@@ -69,19 +69,31 @@ fn become_it(account: &Account, site: &Site) -> Result<(), Exit> {
     done.map_err(|error| Exit::Failed(format!("site.user: {error}")))
 }
 
-/// Becomes the user of the site as [`settle`] does, and makes nothing: what hinders a start as this
-/// user. Everything that is looked at from now on is seen with its eyes.
-pub fn rehearse(file: &Path, site: &Site, directory: &Path) -> Result<Vec<Issue>, Exit> {
-    let mut issues = Vec::new();
+/// Becomes the user of the site as [`settle`] does, and makes nothing: everything that is looked at
+/// from now on is seen with its eyes. Whether this process would make the site's directory (`None`:
+/// it checks for another user), or why it may not look at anything that the file names: root opens
+/// nothing for a file that it does not obey.
+pub fn assume(
+    file: &Path,
+    site: &Site,
+    directory: &Path,
+) -> Result<Result<Option<bool>, Issue>, Exit> {
     let is_root = privilege::is_root();
     let makes = is_root && privilege::owners(directory).is_ok_and(|owners| owners.is_empty());
     match account(file, &site.site) {
         // Who checks a file for root cannot become its user, and need not.
-        Err(_) if !is_root && knows_user(&site.site) => return Ok(issues),
-        Err(issue) => return Ok(vec![issue]),
+        Err(_) if !is_root && knows_user(&site.site) => return Ok(Ok(None)),
+        Err(issue) => return Ok(Err(issue)),
         Ok(None) => {}
         Ok(Some(account)) => become_it(&account, site)?,
     }
+    Ok(Ok(Some(makes)))
+}
+
+/// What hinders a start as the user that this process is now; `makes`: a directory that is not
+/// there would be made before.
+pub fn rehearse(site: &Site, directory: &Path, makes: bool) -> Vec<Issue> {
+    let mut issues = Vec::new();
     let mut refuse = |path: &Path, how: &str| {
         let (user, path) = (privilege::acting(), path.display());
         let what = format!("{path} cannot be {how} by {user}, who runs the site");
@@ -95,13 +107,13 @@ pub fn rehearse(file: &Path, site: &Site, directory: &Path) -> Result<Vec<Issue>
         {
             refuse(directory, "made");
         }
-        return Ok(issues);
+        return issues;
     }
     if !privilege::may_write(directory) {
         refuse(directory, "written");
-        return Ok(issues);
+        return issues;
     }
-    let written = [check::LOCK, TOKENS, REVISIONS].map(|name| directory.join(name));
+    let written = [site_text::LOCK, TOKENS, REVISIONS].map(|name| directory.join(name));
     for path in written.iter().filter(|path| path.exists() && !privilege::may_write(path)) {
         refuse(path, "written");
     }
@@ -109,7 +121,7 @@ pub fn rehearse(file: &Path, site: &Site, directory: &Path) -> Result<Vec<Issue>
     if token.exists() && std::fs::File::open(&token).is_err() {
         refuse(&token, "read");
     }
-    Ok(issues)
+    issues
 }
 
 /// A folder as it is named; the empty path is the one in which the program was started.

@@ -1,7 +1,6 @@
 //! `tandem run`: start the functions of a site, supervise them, drain and end.
 
 use crate::arbiter::Arbiter;
-use crate::check::{self, LOCK};
 use crate::exit::Exit;
 use crate::exposure::exposures;
 use crate::functions::StartContext;
@@ -10,6 +9,7 @@ use crate::probe::probe;
 use crate::rights;
 use crate::site::{REVISIONS, Site};
 use crate::site_controller::{Parts, SiteController};
+use crate::site_text::{self, LOCK};
 use crate::token;
 use config::{Disk, Issue, Refused, Store};
 use oam::log::Levels;
@@ -62,12 +62,12 @@ impl Wishes {
 /// Runs a site until a signal or the API drains it.
 pub fn run(file: &Path) -> Result<(), Exit> {
     driver::privilege::keep_files();
-    let (text, site) = check::read(file)?;
+    let (text, site) = site_text::read(file)?;
     let directory = site.directory(file);
     rights::settle(file, &text, &site, &directory)?;
     let weak = rights::confine(&site);
     let _lock = lock(&directory)?;
-    check::refuse(file, &text, probe(&site, &directory, &[]))?;
+    site_text::refuse(file, &text, probe(&site, &directory, &[]))?;
     let levels = Levels::install(&site.oam.log).map_err(Exit::Failed)?;
     weak.iter().for_each(|what| tracing::warn!(target: "site", "{what}"));
     if site.site.memory_mb > 0 {
@@ -75,7 +75,7 @@ pub fn run(file: &Path) -> Result<(), Exit> {
         let issue = |error: std::io::Error| {
             Issue::new("site.memory_mb", error.to_string(), "take less, or 0")
         };
-        check::refuse(file, &text, taken.map_err(issue).err().into_iter().collect())?;
+        site_text::refuse(file, &text, taken.map_err(issue).err().into_iter().collect())?;
     }
     for found in exposures(file, &text, &site) {
         let (line, hint) = (found.line, &found.hint);
@@ -151,7 +151,7 @@ impl Running {
             starts_programs: rights::starts_programs(site),
         };
         let slot = Arc::new(OnceLock::new());
-        let refuse = |issues| check::refuse(file, text, issues);
+        let refuse = |issues| site_text::refuse(file, text, issues);
         let plant = match SiteController::start(site, context, Arc::clone(&slot)) {
             Ok(plant) => plant,
             Err(issues) => return Err(refuse(issues).err().unwrap_or(Exit::Failed(String::new()))),

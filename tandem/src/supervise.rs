@@ -180,14 +180,20 @@ impl<F: Function> Supervised<F> {
     /// Reads keys, passwords and certificates again: connections stay with what they have, the next
     /// handshake uses the new ones. A file that cannot be used changes nothing.
     fn reload(&self) -> Result<serde_json::Value, AskError> {
-        let (mut config, spec) = self.present();
-        let (mut ports, mut is_new) = (spec.ports, false);
+        let (before, spec) = self.present();
+        let (mut config, mut ports, mut is_new) = (Arc::clone(&before), spec.ports, false);
         if let Some(reread) = self.reread.get() {
             let read = reread(&config).map_err(AskError::BadParameter)?;
             (config, ports, is_new) = (Arc::new(read.config), read.ports, read.is_new);
         }
         let with_tls = ports.iter().filter(|port| port.transport() == Transport::Tls).count();
-        let done = self.configure(config, ports);
+        let mut life = self.life();
+        // A commit came while the files were read: what they were read for is no longer what runs.
+        if !Arc::ptr_eq(&life.config, &before) {
+            let what = "the configuration changed meanwhile: do it again";
+            return Err(AskError::BadParameter(what.to_owned()));
+        }
+        let done = life.configure(config, ports);
         done.map_err(|error| AskError::BadParameter(error.to_string()))?;
         let row = serde_json::json!({
             "function": spec.name, "ports": with_tls, "other_keys": is_new,
@@ -204,11 +210,20 @@ impl<F: Function> Supervised<F> {
         config: Arc<F::Config>,
         ports: Vec<PortSpec>,
     ) -> Result<(), RuntimeError> {
-        let mut life = self.life();
-        let running = life.running.clone().ok_or(RuntimeError::Failed)?;
+        self.life().configure(config, ports)
+    }
+}
+
+impl<F: Function> Life<F> {
+    fn configure(
+        &mut self,
+        config: Arc<F::Config>,
+        ports: Vec<PortSpec>,
+    ) -> Result<(), RuntimeError> {
+        let running = self.running.clone().ok_or(RuntimeError::Failed)?;
         running.configure(Arc::clone(&config), ports.clone())?;
-        life.config = config;
-        life.spec.ports = ports;
+        self.config = config;
+        self.spec.ports = ports;
         Ok(())
     }
 }

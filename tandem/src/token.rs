@@ -1,11 +1,11 @@
 //! `tandem token`: who may use a site's API, and for what.
 
-use crate::check;
 use crate::cli::{Output, TokenCommand, TokenRole};
 use crate::exit::Exit;
 use crate::output::{self, Column, plain, time};
 use crate::rights;
 use crate::site::TOKENS;
+use crate::site_text;
 use oam::token::{FIRST, Listed, Role, Tokens};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ pub fn of(directory: &Path) -> Tokens {
 
 /// The tokens of a site, and the file with the first one.
 fn of_site(file: &Path) -> Result<(Tokens, PathBuf), Exit> {
-    let (_, site) = check::read(file)?;
+    let (_, site) = site_text::read(file)?;
     let directory = site.directory(file);
     rights::act_as_owner(file, &directory)?;
     Ok((of(&directory), site.token_file(&directory)))

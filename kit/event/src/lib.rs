@@ -54,13 +54,20 @@ pub trait Fact: Copy + 'static {
     }
 }
 
-///         /// A ball was thrown.
+/// Declares the facts of one function; the doc comment of each is the help text of its metric.
+///
+/// ```
+/// event::facts! {
+///     /// What a toy reports.
+///     pub enum Toy {
+///         /// Balls that were thrown.
 ///         Thrown = Counter, "toy_balls_thrown_total";
 ///     }
 /// }
 /// let sheet = event::Sheet::<Toy>::new();
 /// sheet.add(Toy::Thrown, 2);
 /// assert_eq!(sheet.read(Toy::Thrown), 2);
+/// assert_eq!(event::Fact::row(Toy::Thrown).help(), "Balls that were thrown");
 /// ```
 #[macro_export]
 macro_rules! facts {

@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod arbiter;
+mod by_sockets;
 mod connections;
 mod datagrams;
 mod frame;
@@ -28,10 +29,11 @@ mod sockets;
 mod strangers;
 mod widening;
 
+pub use by_sockets::run_by_sockets;
 pub use frame::{Kind, Sources};
 pub use namespace::{NAMESPACE_PREFIX, Namespace, Veth, enter, remove, run_ip};
 pub use place::Place;
-pub use sockets::{SocketAttack, SocketKind, run_by_sockets};
+pub use sockets::{SocketAttack, SocketKind};
 
 use driver::{FRAMES_MAX, FrameSocket};
 use frame::Frame;

@@ -2,7 +2,6 @@
 
 use crate::namespace::is_in_the_lab;
 use crate::{RATE_MAX, Report, Sources, TIME_MAX};
-use crate::{arbiter, connections, hep, init, msu, oversized, replica, strangers, widening};
 use std::net::SocketAddrV4;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -82,30 +81,6 @@ impl SocketAttack {
     }
 }
 
-/// Carries an attack out.
-///
-/// # Errors
-/// When it is not allowed here, or no socket can be opened.
-pub fn run_by_sockets(attack: &SocketAttack) -> anyhow::Result<Report> {
-    attack.allowed()?;
-    let mut pace = Pace::new(attack)?;
-    match attack.kind {
-        SocketKind::Idle => connections::hold(attack, &mut pace, connections::SILENCE),
-        SocketKind::HalfTls => connections::hold(attack, &mut pace, connections::HALF_GREETING),
-        SocketKind::SlowReading => connections::never_read(attack, &mut pace),
-        SocketKind::Replica => replica::run(attack, &mut pace),
-        SocketKind::Arbiter => arbiter::run(attack, &mut pace),
-        SocketKind::Hep => hep::run(attack, &mut pace),
-        SocketKind::Init => init::run(attack, &mut pace),
-        SocketKind::InitFlood => init::flood(attack, &mut pace),
-        SocketKind::ForgedMsu => msu::run(attack, &mut pace),
-        SocketKind::Strangers => strangers::run(attack, &mut pace),
-        SocketKind::Oversized => oversized::run(attack, &mut pace),
-        SocketKind::WideningPath => widening::run(attack, &mut pace),
-    }?;
-    Ok(pace.report())
-}
-
 /// When something is due, and what was sent so far.
 #[derive(Debug)]
 pub(crate) struct Pace {
@@ -119,7 +94,7 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    fn new(attack: &SocketAttack) -> anyhow::Result<Self> {
+    pub(crate) fn new(attack: &SocketAttack) -> anyhow::Result<Self> {
         let wall = SystemTime::now().duration_since(UNIX_EPOCH)?;
         Ok(Self {
             wall_us: u64::try_from(wall.as_micros())?,
@@ -153,7 +128,7 @@ impl Pace {
         self.octets += octets as u64;
     }
 
-    fn report(&self) -> Report {
+    pub(crate) fn report(&self) -> Report {
         let seconds = self.begun.elapsed().as_secs_f64();
         Report {
             began_at_us: self.wall_us,

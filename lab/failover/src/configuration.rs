@@ -5,6 +5,8 @@ use link::{GilbertElliott, Jitter, Loss, Probability, Shape};
 use machine::Duration;
 use sctp::Parameters;
 
+/// Bits a second of every link.
+pub const RATE: u64 = 100_000_000;
 /// A configuration by its name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Configuration {
@@ -117,7 +119,7 @@ impl Condition {
         /// A packet of others, octets.
         const SMALL: u32 = 250;
         const PER_MS: f64 = 1.0;
-        let competing = f64::from(SMALL) * 8.0 * PER_MS * 1_000.0 / crate::field::RATE as f64;
+        let competing = f64::from(SMALL) * 8.0 * PER_MS * 1_000.0 / RATE as f64;
         // Our own packets are about as many as MSUs.
         let per_ms = PER_MS + f64::from(crate::course::Load::REPORT.per_s) / 1_000.0;
         let loss = Self::bursts(name, share, burst_ms * per_ms);

@@ -1,6 +1,7 @@
 //! Two endpoints and two paths in virtual time. Each way of a path is a `link::Pipe` of 100 Mbit/s
 //! that carries our packets and, where it is asked for, bursts of competing traffic.
 
+use crate::configuration::RATE;
 use crate::course::{Case, Course};
 use crate::end::End;
 use crate::ledger::Ledger;
@@ -10,8 +11,6 @@ use machine::{Duration, Machine, Time};
 use sctp::Transmit;
 use std::net::IpAddr;
 
-/// Bits a second of every link.
-pub const RATE: u64 = 100_000_000;
 /// Octets of IPv4 header, Ethernet header, check sequence, preamble and gap beside each packet.
 const OVERHEAD: u32 = 20 + 38;
 /// What may wait at a link: 20 ms at its rate.

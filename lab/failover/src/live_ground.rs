@@ -2,7 +2,6 @@
 //! for every endpoint.
 
 use crate::course::{Case, Course};
-use crate::field;
 use crate::live_end::{Carrier, Place, Shared, begin, end, sink, source};
 use crate::pauses::{Pauses, Spoilt, spoilt};
 use anyhow::Context;
@@ -100,7 +99,7 @@ impl Ground {
                 };
                 let way = Way {
                     delay: Some(Span(case.delay)),
-                    rate: Rate::new(field::RATE),
+                    rate: Rate::new(crate::configuration::RATE),
                     ..Way::default()
                 };
                 let name = format!("{pair}p{path}");

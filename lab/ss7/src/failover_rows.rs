@@ -1,6 +1,5 @@
 //! Rows of a failover: means with their intervals, the terms of each, and what may not be.
 
-use super::sctp_failover::{CHANGEOVER_MAX, TRANSFER_MAX, UNIT};
 use failover::arithmetic::{Excess, Terms, ms, theory};
 use failover::configuration::{Test, scenario};
 use failover::course::{Course, Load};
@@ -8,6 +7,12 @@ use failover::statistics::Sample;
 use report::contract::Row;
 use report::published::PublishedRow;
 use serde_json::{Value, json};
+
+pub(super) const UNIT: &str = "ms";
+/// Q.706: a changeover, ms.
+pub(super) const CHANGEOVER_MAX: f64 = 800.0;
+/// The longest transfer with the preset `tandem` at 10 ms, ms.
+pub(super) const TRANSFER_MAX: f64 = 100.0;
 
 /// The report's text on Figure 4: the mean grows by 40 % from Telecom(2) to (3), by about 20 % to
 /// (4) and again to (5).

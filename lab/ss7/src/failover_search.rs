@@ -8,7 +8,8 @@
 //! - It *meets* the limits when it takes under no condition longer than 800 ms to tell that the
 //!   primary was cut (Q.706), and on quiet paths no MSU takes longer than 600 ms meanwhile (TCAP).
 
-use super::sctp_failover::{CHANGEOVER_MAX, TRANSFER_MAX, courses};
+use super::failover_rows::{CHANGEOVER_MAX, TRANSFER_MAX};
+use super::sctp_failover::courses;
 use failover::arithmetic::ms;
 use failover::configuration::{Condition, Configuration};
 use failover::course::{Case, Course, Load};

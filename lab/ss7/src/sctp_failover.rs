@@ -25,15 +25,10 @@ use serde_json::json;
 use std::time::Instant;
 
 pub(crate) const NAME: &str = "sctp-failover";
-pub(super) const UNIT: &str = "ms";
 /// Runs of each test, as in the report.
 const REPETITIONS: u64 = 10;
 /// The 110 runs of the report may take so long.
 const RUNS_MAX_S: f64 = 60.0;
-/// Q.706: a changeover, ms.
-pub(super) const CHANGEOVER_MAX: f64 = 800.0;
-/// The longest transfer with the preset `tandem` at 10 ms, ms.
-pub(super) const TRANSFER_MAX: f64 = 100.0;
 /// The failover time of Telecom(2) at 10 ms, ms: Linux takes 392.
 const TELECOM_2_MAX: f64 = 395.0;
 /// Rates at which Telecom(2) is run again, MSUs a second.

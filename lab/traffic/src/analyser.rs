@@ -7,9 +7,6 @@ use crate::signature::{Form, key};
 use crate::sizes::FCS;
 use machine::Time;
 
-/// How far behind the next expected packet one may come and still be told from a duplicate; what
-/// is further behind counts as lost, and as too late.
-pub const WINDOW: u32 = 64;
 /// Packets that are looked at together, so that what is known of their flows is fetched at once.
 const TOGETHER: usize = 64;
 

@@ -1,6 +1,8 @@
 //! What came of one flow: which numbers were there, in which order (RFC 4737, RFC 5236).
 
-use crate::analyser::WINDOW;
+/// How far behind the next expected packet one may come and still be told from a duplicate; what
+/// is further behind counts as lost, and as too late.
+pub const WINDOW: u32 = 64;
 
 /// What was received of a flow.
 #[derive(Debug, Clone, Copy, Default)]

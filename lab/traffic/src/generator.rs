@@ -17,6 +17,16 @@ const AHEAD: usize = 64;
 /// The filling of a packet: 0x00 to 0xff over and over (RFC 2544 app. C.2.6.4 has so).
 const FILL: usize = 256;
 
+impl Plan {
+    /// Writes every flow's headers down.
+    ///
+    /// # Errors
+    /// What is wrong with the plan.
+    pub fn generator(&self) -> Result<Generator, Refused> {
+        Generator::new(self)
+    }
+}
+
 /// A packet of one size before its flow is known.
 #[derive(Debug, Clone)]
 struct Shape {

@@ -29,7 +29,8 @@ mod stream;
 mod sum;
 mod values;
 
-pub use analyser::{Analyser, WINDOW};
+pub use analyser::Analyser;
+pub use flow::WINDOW;
 pub use generator::Generator;
 pub use histogram::{Histogram, PRECISION};
 pub use layer::{ADDRESS_BITS_V6, Layer};

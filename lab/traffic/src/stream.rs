@@ -1,6 +1,5 @@
 //! What shall be sent: streams, each with its headers, flows, sizes and order.
 
-use crate::generator::Generator;
 use crate::layer::Layer;
 use crate::order::Order;
 use crate::sizes::Sizes;
@@ -114,14 +113,6 @@ impl Plan {
     #[must_use]
     pub fn flows(&self) -> u64 {
         self.streams.iter().map(|stream| u64::from(stream.flows)).sum()
-    }
-
-    /// Writes every flow's headers down.
-    ///
-    /// # Errors
-    /// What is wrong with the plan.
-    pub fn generator(&self) -> Result<Generator, Refused> {
-        Generator::new(self)
     }
 
     /// # Errors

@@ -4,14 +4,13 @@ use crate::alarm::{Alarms, Change, Condition, Identity};
 use crate::exposition::Labelled;
 use crate::facts::{Facts, OamFact};
 use crate::history::History;
-use crate::http::connections::{Limits, Source};
 use crate::http::guess::Strangers;
+use crate::http::limits::{Limits, STREAMS_MAX, Source};
 use crate::log::Levels;
 use crate::managed::Registry;
-use crate::server::ExposuresFn;
 use crate::session::Sessions;
 use crate::token::Authenticator;
-use config::Store;
+use config::{Diagnostic, Store};
 use machine::Time;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,6 +24,9 @@ const OF_CHARACTERS_MAX: usize = 128;
 
 /// Silence of the ticker after which the process counts as stuck, microseconds.
 const STUCK_US: u64 = 10_000_000;
+
+/// Says what the text of a site file leaves open to others.
+pub type ExposuresFn = dyn Fn(&str) -> Vec<Diagnostic> + Send + Sync;
 
 /// The shared state. Locks are held briefly and never two at a time, but for the store: a commit
 /// holds it while the functions take the new configuration.
@@ -97,7 +99,7 @@ impl Core {
             ticked_us: AtomicU64::new(crate::clock::steady().as_micros()),
             authenticator: parts.authenticator,
             live: watch::Sender::new(Arc::from("{}")),
-            streams: Arc::new(tokio::sync::Semaphore::new(crate::http::STREAMS_MAX)),
+            streams: Arc::new(tokio::sync::Semaphore::new(STREAMS_MAX)),
             exposures: parts.exposures,
             drain: parts.drain,
             store: parts.store,

@@ -7,7 +7,7 @@ use crate::managed::Registry;
 use crate::section::Section;
 use crate::token::{Authenticator, Tokens};
 use crate::{notify, ticker, token};
-use config::{Diagnostic, Store};
+use config::Store;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -25,8 +25,7 @@ const BLOCKING_MAX: usize = 64;
 /// Time for open requests to end when the process stops.
 const STOP_GRACE: Duration = Duration::from_secs(1);
 
-/// Says what the text of a site file leaves open to others.
-pub type ExposuresFn = dyn Fn(&str) -> Vec<Diagnostic> + Send + Sync;
+pub use crate::core::ExposuresFn;
 
 /// What a management side is started with.
 pub struct Spec {

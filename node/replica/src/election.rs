@@ -7,8 +7,32 @@
 //! ```
 
 use crate::message::Beat;
-use crate::pair::Params;
 use machine::{Duration, Time};
+
+/// What a node is started with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Params {
+    /// Number of the pair, the same at both nodes and no other pair's.
+    pub pair: u64,
+    /// Which of the two it is.
+    pub node: Name,
+    /// The higher is elected when both have the same state.
+    pub priority: u8,
+    /// Number of this life of the node, another one after each start.
+    pub incarnation: u64,
+    /// Time between two heartbeats.
+    pub heartbeat: Duration,
+    /// Silence after which the peer counts as dead.
+    pub detect: Duration,
+    /// How long a vote lasts; shorter than `detect` by more than the clocks may drift in it.
+    pub lease: Duration,
+    /// Whether an arbiter has the third vote.
+    pub has_arbiter: bool,
+    /// Shards, each with deltas of its own.
+    pub lanes: u16,
+    /// Version of what it says: [`crate::PROTOCOL`].
+    pub version: u32,
+}
 
 /// A node of the pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

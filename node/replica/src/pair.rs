@@ -1,6 +1,7 @@
 //! One node of the pair, as a machine: the election, the stream, and what both want done.
 
-use crate::election::{Election, Merit, Name, Role};
+pub use crate::election::Params;
+use crate::election::{Election, Merit, Role};
 use crate::message::{self, Beat, Datagram};
 use crate::sink::{Change, Sink};
 use crate::source::Source;
@@ -21,31 +22,6 @@ pub const PROTOCOL: u32 = 1;
 /// Whether nodes of these versions can be a pair: the two of a rolling upgrade.
 pub(crate) const fn fit(one: u32, other: u32) -> bool {
     one.abs_diff(other) <= 1
-}
-
-/// What a node is started with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Params {
-    /// Number of the pair, the same at both nodes and no other pair's.
-    pub pair: u64,
-    /// Which of the two it is.
-    pub node: Name,
-    /// The higher is elected when both have the same state.
-    pub priority: u8,
-    /// Number of this life of the node, another one after each start.
-    pub incarnation: u64,
-    /// Time between two heartbeats.
-    pub heartbeat: Duration,
-    /// Silence after which the peer counts as dead.
-    pub detect: Duration,
-    /// How long a vote lasts; shorter than `detect` by more than the clocks may drift in it.
-    pub lease: Duration,
-    /// Whether an arbiter has the third vote.
-    pub has_arbiter: bool,
-    /// Shards, each with deltas of its own.
-    pub lanes: u16,
-    /// Version of what it says: [`PROTOCOL`].
-    pub version: u32,
 }
 
 /// What happened.

@@ -1,7 +1,7 @@
 //! The channels of a shard to other processes of this machine.
 
 use crate::function::{ChannelEvent, ChannelOrder, Effects};
-use crate::io::Token;
+use crate::news::Token;
 use crate::port::PortId;
 use ::channel::{Absent, Came, Channel, Connect};
 use driver::{Interest, Poll};

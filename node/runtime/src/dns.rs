@@ -3,8 +3,8 @@
 //! Answers are cached there as long as their TTL says. A name without such a record, a timeout and
 //! a server's failure all give an empty answer: the function can only try something else.
 
+use crate::completion::{Asked, CompletionSender, Delivery};
 use crate::function::{Answer, Query};
-use crate::helper_threads::{Asked, CompletionSender, Delivery};
 use crate::spec::DnsSpec;
 use hickory_resolver::TokioResolver;
 use hickory_resolver::config::{LookupIpStrategy, NameServerConfig, ResolverConfig, ResolverOpts};

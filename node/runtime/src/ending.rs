@@ -2,7 +2,8 @@
 
 use crate::connection::Phase;
 use crate::facts::RuntimeFact;
-use crate::io::{Io, News, Token, tell};
+use crate::io::Io;
+use crate::news::{News, Token, tell};
 use crate::port::{ConnId, Flow, PortId};
 use crate::stream::StreamPort;
 use driver::{Interest, tcp};

@@ -69,3 +69,9 @@ fn hint(error: &io::Error) -> &'static str {
         _ => "",
     }
 }
+
+/// The words of a panic.
+pub(crate) fn words(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no words")
+}

@@ -5,8 +5,8 @@
 //!   shard ──Shaking{stream, session}──→ this thread ──Shaken{stream, session, leftovers}──→ shard
 //! ```
 
+use crate::completion::{CompletionSender, Delivery};
 use crate::crowd::{self, Member, Source};
-use crate::helper_threads::{CompletionSender, Delivery};
 use crate::port::ConnId;
 use driver::tls::{Progress, Session};
 use driver::{Interest, Poll, Ready, Waker, tcp};

@@ -1,74 +1,14 @@
 //! Work that would hold a shard up, done by threads beside it: TLS handshakes and name lookups.
 //! Each thread starts when it is first needed.
 
+use crate::completion::{Asked, CompletionSender};
 use crate::dns::Resolver;
 use crate::function::{Answer, Query};
-use crate::handshake::{Handshakes, Shaken, Shaking};
+use crate::handshake::{Handshakes, Shaking};
 use crate::port::ConnId;
-use crate::ring::Mailbox;
 use crate::spec::DnsSpec;
-use crossbeam_channel::Sender;
-use std::any::Any;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex};
-
-/// What a helper gives back to a shard.
-pub(crate) enum Delivery {
-    Shaken(Shaken),
-    /// The question of a life of the shard, and its answer.
-    Resolved(Asked, Answer),
-    /// A helper thread panicked and goes on: which one, and the panic's words.
-    Crashed(&'static str, String),
-}
-
-/// A question to the DNS.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Asked {
-    pub(crate) shard: u16,
-    /// Which life of the shard asks: what a former one asked is nothing to this one.
-    pub(crate) life: u32,
-    pub(crate) number: u64,
-}
-
-/// Where helper_threads put what they have done.
-#[derive(Clone)]
-pub(crate) struct CompletionSender {
-    pub(crate) doors: Arc<[Mailbox]>,
-    pub(crate) deliveries: Arc<[Sender<Delivery>]>,
-}
-
-impl CompletionSender {
-    /// Delivers to a shard; one that has ended takes nothing.
-    pub(crate) fn deliver(&self, shard: u16, delivery: Delivery) {
-        let at = usize::from(shard);
-        if self.deliveries[at].send(delivery).is_ok() {
-            self.doors[at].waker.wake();
-        }
-    }
-
-    /// Runs a helper thread's work to its end. After each panic a shard is told, and the work
-    /// begins anew.
-    pub(crate) fn outlive<W>(
-        &self,
-        helper: &'static str,
-        work: &mut W,
-        run: impl Fn(&mut W),
-        begin_anew: impl Fn(&mut W),
-    ) {
-        while let Err(panic) = catch_unwind(AssertUnwindSafe(|| run(work))) {
-            self.crashed(0, helper, &*panic);
-            begin_anew(work);
-        }
-    }
-
-    /// Tells a shard that a helper thread panicked.
-    pub(crate) fn crashed(&self, shard: u16, helper: &'static str, panic: &(dyn Any + Send)) {
-        let why = crate::running::words(panic);
-        tracing::error!(helper, why, "a helper thread crashed and goes on");
-        self.deliver(shard, Delivery::Crashed(helper, why.to_owned()));
-    }
-}
+use std::sync::Mutex;
 
 /// The helper threads of one function.
 pub(crate) struct HelperThreads {
@@ -148,7 +88,10 @@ fn report(function: &str, thread: &str, error: &io::Error) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::completion::Delivery;
+    use crate::ring::Mailbox;
     use crossbeam_channel::unbounded;
+    use std::sync::Arc;
 
     #[test]
     fn a_helper_that_panics_begins_anew_and_a_shard_is_told_each_time() {

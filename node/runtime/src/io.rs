@@ -1,23 +1,23 @@
 //! The outside of a shard: its ports, and the flush that carries a turn's effects out.
 
 use crate::channel::Channels;
+use crate::completion::Asked;
 use crate::datagram::{DatagramPort, Sender};
 use crate::deferred::Deferred;
 use crate::dns::nothing;
 use crate::facts::RuntimeFact;
-use crate::function::{Answer, Effects, Query};
+use crate::function::{Effects, Query};
 use crate::gate::GateRef;
 use crate::group::{FLUSH_MESSAGES_MAX, Groups};
-use crate::helper_threads::Asked;
 use crate::mirror::MirrorRef;
-use crate::port::{ConnId, Flow, PortId, Transport};
+use crate::news::{News, Token, tell};
+use crate::port::{Flow, PortId, Transport};
 use crate::ring::{Rings, ShardMessage};
 use crate::spec::PortSpec;
 use crate::stream::{StreamPort, Streams};
 use driver::{Interest, Poll, Returned, Why};
 use event::Sheet;
 use machine::Time;
-use machine::narrow::{half, told};
 use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
@@ -27,8 +27,6 @@ use std::rc::Rc;
 const FLUSH_BYTES: usize = 512 << 10;
 /// ICMP errors that one turn takes from one socket.
 const ERRORS_MAX: usize = 64;
-/// Events that wait to be told to the function; more are as good as lost datagrams.
-const NEWS_MAX: usize = 65_536;
 
 /// A port of one shard.
 pub(crate) struct Port {
@@ -41,59 +39,6 @@ pub(crate) struct Port {
 pub(crate) enum PortKind {
     Datagrams(DatagramPort),
     Streams(StreamPort),
-}
-
-/// What shall be told to the function at the next turn.
-#[derive(Debug)]
-pub(crate) enum News {
-    /// A far end that this shard wanted cannot be reached.
-    Down(Flow, &'static str),
-    /// A connection that stood is gone: all shards may hold its flow.
-    Lost(Flow, &'static str),
-    /// A datagram came back.
-    Returned(Flow, Why, Vec<u8>),
-    /// A name was looked up.
-    Resolved(u64, Answer),
-}
-
-/// What an epoll token stands for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Token {
-    Waker,
-    Port(PortId),
-    /// The part of a port that passes by the kernel's IP.
-    Bypass(PortId),
-    Connection(ConnId),
-    /// A descriptor of the function's own.
-    Watched(PortId),
-    /// A channel to another process.
-    Channel(PortId),
-}
-
-impl Token {
-    pub(crate) fn bits(self) -> u64 {
-        match self {
-            Self::Waker => 0,
-            Self::Port(id) => 1 << 32 | u64::from(id.0),
-            Self::Connection(id) => 2 << 32 | u64::from(id.0),
-            Self::Watched(id) => 3 << 32 | u64::from(id.0),
-            Self::Bypass(id) => 4 << 32 | u64::from(id.0),
-            Self::Channel(id) => 5 << 32 | u64::from(id.0),
-        }
-    }
-
-    pub(crate) fn from_bits(bits: u64) -> Self {
-        let (kind, number) = (bits >> 32, half(bits));
-        let port = PortId(told(number.into(), u16::MAX));
-        match kind {
-            1 => Self::Port(port),
-            2 => Self::Connection(ConnId(number)),
-            3 => Self::Watched(port),
-            4 => Self::Bypass(port),
-            5 => Self::Channel(port),
-            _ => Self::Waker,
-        }
-    }
 }
 
 /// Everything of a shard that touches the kernel.
@@ -376,12 +321,5 @@ impl Io {
 fn watch(poll: &Poll, port: &DatagramPort, id: PortId, interest: Interest) {
     if let Err(error) = poll.modify(&port.socket, Token::Port(id).bits(), interest) {
         tracing::error!(%error, port = id.0, "a port can no longer be watched");
-    }
-}
-
-/// Puts news where the next turn finds it.
-pub(crate) fn tell(news: &mut VecDeque<News>, what: News) {
-    if news.len() < NEWS_MAX {
-        news.push_back(what);
     }
 }

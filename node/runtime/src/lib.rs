@@ -9,6 +9,7 @@
 
 mod bind;
 mod channel;
+mod completion;
 mod connection;
 mod control;
 mod crowd;
@@ -27,6 +28,7 @@ mod handshake;
 mod helper_threads;
 mod io;
 mod mirror;
+mod news;
 mod port;
 mod queue;
 mod reading;

@@ -1,15 +1,18 @@
 //! Starting a function, and the handle on it while it runs.
 
 use crate::bind::{self, Held, Place};
+use crate::completion::{CompletionSender, Delivery};
 use crate::control::{Control, Crashes, Reply, ShardPort, ShardState, Status, lock};
 use crate::deferred::{DEFERRED_TIME, Deferred};
 use crate::engine::Engine;
 use crate::error::RuntimeError;
+use crate::error::words;
 use crate::facts::RuntimeFact;
 use crate::function::{Ask, AskError, Effects, Function, Mirrored};
-use crate::helper_threads::{CompletionSender, Delivery, HelperThreads};
-use crate::io::{Io, Token};
+use crate::helper_threads::HelperThreads;
+use crate::io::Io;
 use crate::mirror::{MirrorRef, Order, Orders};
+use crate::news::Token;
 use crate::port::PortId;
 use crate::reading::Reader;
 use crate::rebirth::Deaths;
@@ -21,7 +24,6 @@ use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use driver::{Clock, Interest, ReceiveBatch};
 use machine::narrow::index;
 use machine::{Duration, Time};
-use std::any::Any;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -229,11 +231,6 @@ fn reseeded(mut random: [u8; 32], life: u64) -> [u8; 32] {
     random.iter_mut().zip(fresh).for_each(|(octet, fresh)| *octet ^= fresh);
     random.iter_mut().zip(life.to_le_bytes()).for_each(|(octet, life)| *octet ^= life);
     random
-}
-
-pub(crate) fn words(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no words")
 }
 
 /// Builds a shard on its own thread.

@@ -18,15 +18,16 @@
 //! batches grow with the load and the cost of a message falls.
 
 use crate::bind::Socket;
+use crate::completion::Delivery;
 use crate::control::{Control, ShardPort, ShardState, Status};
 use crate::datagram::DatagramPort;
 use crate::deferred::{self, ReplyTo};
 use crate::engine::Engine;
 use crate::facts::RuntimeFact;
 use crate::function::{Ask, Function, In, Mirrored};
-use crate::helper_threads::Delivery;
-use crate::io::{Io, News, Port, PortKind, Token};
+use crate::io::{Io, Port, PortKind};
 use crate::mirror::{MirrorRef, Order};
+use crate::news::{News, Token};
 use crate::port::{ConnId, Flow, PortId, Transport};
 use crate::reading::Reader;
 use crate::ring::{MessageBatch, ShardMessage};

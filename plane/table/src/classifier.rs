@@ -22,9 +22,10 @@ pub use header::{Address, Fragment, Header};
 pub use rule::{Flags, ITEMS_MAX, NotCompiled, Prefix, Rule};
 
 use crate::lanes::Lanes;
-use chunk::{BATCH, Chunk};
+use chunk::Chunk;
 use machine::narrow::place;
 use rows::{SUMMARISED_MAX, WHOLE_MAX};
+use search::BATCH;
 
 /// What a lookup answers when no rule matches.
 pub const NO_RULE: u32 = u32::MAX;

@@ -1,7 +1,7 @@
 //! BGP4MP: messages and changes of state (RFC 6396 §4.4, RFC 8050 §3).
 
 use crate::peers::{read_address, read_asn};
-use crate::records::{Body, MessageSubtype};
+use crate::records::MessageSubtype;
 use bgp::codec::{Asn, Context, EXTENDED_MESSAGE_BYTES_MAX, Framing, MessageType, Peering, frame};
 use bgp::family::{Family, FamilySet};
 use core::net::IpAddr;
@@ -71,13 +71,14 @@ pub struct StateChange {
 }
 
 impl StateChange {
-    pub(crate) fn read(body: &[u8], at: usize, is_as4: bool) -> Result<Body<'_>, Malformed> {
+    /// `None`: its address family is not understood.
+    pub(crate) fn read(body: &[u8], at: usize, is_as4: bool) -> Result<Option<Self>, Malformed> {
         let mut cursor = Cursor::new(body, at, "RFC 6396 §4.4.1");
-        let Some(ends) = Ends::read(&mut cursor, is_as4)? else { return Ok(Body::Unknown) };
+        let Some(ends) = Ends::read(&mut cursor, is_as4)? else { return Ok(None) };
         let from = FsmState::of(cursor.be16("the old state is cut off")?);
         let to = FsmState::of(cursor.be16("the new state is cut off")?);
         match cursor.is_empty() {
-            true => Ok(Body::StateChange(Self { ends, from, to })),
+            true => Ok(Some(Self { ends, from, to })),
             false => Err(cursor.offence("octets follow the states")),
         }
     }
@@ -127,15 +128,16 @@ const fn form(subtype: MessageSubtype) -> (bool, Direction, bool) {
 }
 
 impl<'a> Message<'a> {
+    /// `None`: its address family is not understood.
     pub(crate) fn read(
         body: &'a [u8],
         at: usize,
         subtype: MessageSubtype,
-    ) -> Result<Body<'a>, Malformed> {
+    ) -> Result<Option<Self>, Malformed> {
         let mut cursor = Cursor::new(body, at, "RFC 6396 §4.4.2");
         let (four_octet_as, direction, add_path) = form(subtype);
         let Some(ends) = Ends::read(&mut cursor, four_octet_as)? else {
-            return Ok(Body::Unknown);
+            return Ok(None);
         };
         let at = cursor.at();
         let (kind, message) = match frame(cursor.rest(), EXTENDED_MESSAGE_BYTES_MAX) {
@@ -147,7 +149,7 @@ impl<'a> Message<'a> {
             return Err(cursor.offence("octets follow the message"));
         }
         let message = Self { ends, direction, four_octet_as, add_path, kind, at, message };
-        Ok(Body::Message(message))
+        Ok(Some(message))
     }
 
     /// In what context an UPDATE is read: every family, what is internal is taken from everybody.

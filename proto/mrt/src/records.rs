@@ -135,12 +135,14 @@ impl<'a> Record<'a> {
     pub fn read(&self) -> Result<Body<'a>, Malformed> {
         let at = self.at + HEADER_BYTES;
         match self.known_kind() {
-            Some(Kind::TableDump) => TableDump::read(self.body, at, self.subtype),
+            Some(Kind::TableDump) => {
+                known(TableDump::read(self.body, at, self.subtype), Body::TableDump)
+            }
             Some(Kind::TableDumpV2) => match TableSubtype::of(self.subtype) {
                 Some(TableSubtype::PeerIndexTable) => {
                     PeerIndexTable::read(self.body, at).map(Body::PeerIndexTable)
                 }
-                Some(subtype) => Rib::read(self.body, at, subtype),
+                Some(subtype) => known(Rib::read(self.body, at, subtype), Body::Rib),
                 None => Ok(Body::Unknown),
             },
             Some(Kind::Bgp4mp) => read_bgp4mp(self.subtype, self.body, at),
@@ -153,12 +155,22 @@ impl<'a> Record<'a> {
     }
 }
 
+/// A body that was read, unless its address family is not understood.
+fn known<'a, T>(
+    read: Result<Option<T>, Malformed>,
+    body: impl FnOnce(T) -> Body<'a>,
+) -> Result<Body<'a>, Malformed> {
+    read.map(|it| it.map_or(Body::Unknown, body))
+}
+
 fn read_bgp4mp(subtype: u16, body: &[u8], at: usize) -> Result<Body<'_>, Malformed> {
     use MessageSubtype as Subtype;
     match Subtype::of(subtype) {
-        Some(Subtype::StateChange) => StateChange::read(body, at, false),
-        Some(Subtype::StateChangeAs4) => StateChange::read(body, at, true),
-        Some(subtype) => Message::read(body, at, subtype),
+        Some(Subtype::StateChange) => known(StateChange::read(body, at, false), Body::StateChange),
+        Some(Subtype::StateChangeAs4) => {
+            known(StateChange::read(body, at, true), Body::StateChange)
+        }
+        Some(subtype) => known(Message::read(body, at, subtype), Body::Message),
         None => Ok(Body::Unknown),
     }
 }

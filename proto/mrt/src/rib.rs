@@ -3,7 +3,7 @@
 //! The path identifier of a RIB_GENERIC stands in the path, as those of the other families do: so
 //! GoBGP and OpenBGPD write it, against RFC 8050 §4.2, which nobody follows.
 
-use crate::records::{Body, TableSubtype};
+use crate::records::TableSubtype;
 use bgp::family::{Family, Layout};
 use wire::{Cursor, Malformed};
 
@@ -72,11 +72,12 @@ pub(crate) const fn subtype(family: Family, add_path: bool) -> TableSubtype {
 }
 
 impl<'a> Rib<'a> {
+    /// `None`: its address family is not understood.
     pub(crate) fn read(
         body: &'a [u8],
         at: usize,
         subtype: TableSubtype,
-    ) -> Result<Body<'a>, Malformed> {
+    ) -> Result<Option<Self>, Malformed> {
         let mut cursor = Cursor::new(body, at, SPEC);
         let sequence = cursor.be32("the sequence number is cut off")?;
         let (family, add_path) = form(subtype);
@@ -86,7 +87,7 @@ impl<'a> Rib<'a> {
                 let afi = cursor.be16("the address family is cut off")?;
                 let safi = cursor.octet("the subsequent address family is cut off")?;
                 // The length of a route of an unknown family is not known either.
-                let Some(family) = Family::of(afi, safi) else { return Ok(Body::Unknown) };
+                let Some(family) = Family::of(afi, safi) else { return Ok(None) };
                 family
             }
         };
@@ -100,7 +101,7 @@ impl<'a> Rib<'a> {
             read_entry(&mut cursor, add_path)?;
         }
         match cursor.is_empty() {
-            true => Ok(Body::Rib(Self { sequence, family, nlri, entries })),
+            true => Ok(Some(Self { sequence, family, nlri, entries })),
             false => Err(cursor.offence("octets follow the last path")),
         }
     }

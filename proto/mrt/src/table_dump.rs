@@ -1,7 +1,6 @@
 //! TABLE_DUMP: the old form, one route of one peer a record, two-octet ASes (RFC 6396 §4.2).
 
 use crate::peers::{Peer, read_address, read_asn};
-use crate::records::Body;
 use bgp::family::{Family, Ipv4Prefix, Ipv6Prefix};
 use core::net::IpAddr;
 use wire::{Cursor, Malformed};
@@ -32,9 +31,10 @@ pub struct TableDump<'a> {
 }
 
 impl<'a> TableDump<'a> {
-    pub(crate) fn read(body: &'a [u8], at: usize, afi: u16) -> Result<Body<'a>, Malformed> {
+    /// `None`: its address family is not understood.
+    pub(crate) fn read(body: &'a [u8], at: usize, afi: u16) -> Result<Option<Self>, Malformed> {
         if afi != AFI_IPV4 && afi != AFI_IPV6 {
-            return Ok(Body::Unknown);
+            return Ok(None);
         }
         let is_ipv6 = afi == AFI_IPV6;
         let mut cursor = Cursor::new(body, at, SPEC);
@@ -58,7 +58,7 @@ impl<'a> TableDump<'a> {
         }
         let peer = Peer { identifier: 0, address: peer_address, asn };
         let dump = Self { view, sequence, address, bits, originated_s, peer, at, attributes };
-        Ok(Body::TableDump(dump))
+        Ok(Some(dump))
     }
 
     /// The family.

@@ -48,6 +48,7 @@ mod request_head;
 mod service;
 mod set;
 mod status;
+mod text;
 pub mod transaction;
 pub mod trust;
 mod uri;

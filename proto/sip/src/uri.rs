@@ -59,7 +59,7 @@ impl<'a> Uri<'a> {
         }
         let host = (self.host.as_ptr() as usize).saturating_sub(self.raw.as_ptr() as usize);
         out.extend_from_slice(&self.raw[..host]);
-        crate::write::host_port(out, to);
+        crate::text::host_port(out, to);
         Params::new(self.params).write_without(out, b"transport");
     }
 

@@ -6,13 +6,11 @@ use crate::message::{Line, Message};
 use crate::octet;
 use crate::overload::unasked;
 use crate::set::HeaderSet;
+pub use crate::text::decimal;
+use crate::text::put_ip;
 use crate::via::Via;
 use std::borrow::Cow;
-use std::io::Write as _;
 use std::net::{IpAddr, SocketAddr};
-
-/// Digits of the largest 64-bit number.
-const DECIMAL_DIGITS_MAX: usize = 20;
 
 /// Appends one message to a buffer. Ends with [`Writer::body`] or [`Writer::end`], which write
 /// Content-Length and the empty line.
@@ -101,22 +99,6 @@ impl<'b> Writer<'b> {
         self.out.extend_from_slice(name);
         self.out.extend_from_slice(b": ");
     }
-}
-
-/// Appends a decimal number.
-#[inline]
-pub fn decimal(out: &mut Vec<u8>, mut value: u64) {
-    let mut digits = [0; DECIMAL_DIGITS_MAX];
-    let mut at = DECIMAL_DIGITS_MAX;
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (value % 10) as u8;
-        value /= 10;
-        if value == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&digits[at..]);
 }
 
 /// Copies the lines whose row is not in `drop`, neighbours in one piece.
@@ -307,32 +289,6 @@ fn rport(via: &[u8]) -> Option<usize> {
         let is_flag = matches!(behind, [] | [b';' | b',' | b' ' | b'\t' | b'\r', ..]);
         (is_flag && name.eq_ignore_ascii_case(b"rport")).then_some(via.len() - behind.len())
     })
-}
-
-/// An address and its port, as a URI has them. An IPv4 address costs a tenth of what formatting
-/// takes.
-pub(crate) fn host_port(out: &mut Vec<u8>, to: SocketAddr) {
-    if to.is_ipv6() {
-        return write!(out, "{to}").expect("writing to memory does not fail");
-    }
-    put_ip(out, to.ip());
-    out.push(b':');
-    decimal(out, to.port().into());
-}
-
-/// An IP address as text, without brackets.
-fn put_ip(out: &mut Vec<u8>, ip: IpAddr) {
-    match ip {
-        IpAddr::V4(ip) => {
-            for (at, octet) in ip.octets().into_iter().enumerate() {
-                if at > 0 {
-                    out.push(b'.');
-                }
-                decimal(out, octet.into());
-            }
-        }
-        IpAddr::V6(ip) => write!(out, "{ip}").expect("writing to memory does not fail"),
-    }
 }
 
 /// Whether the host of a sent-by is this address, as text.

@@ -4,7 +4,6 @@
 //! places in the indices included.
 
 use crate::realm::RealmId;
-use crate::source::Links;
 use machine::Time;
 use machine::narrow::index;
 use machine::slots::Reuse;
@@ -32,6 +31,22 @@ pub(crate) enum Text {
 }
 
 const TEXTS: usize = 5;
+
+/// No slot.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// The neighbours of a binding in the chain of its source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Links {
+    pub(crate) before: u32,
+    pub(crate) after: u32,
+}
+
+impl Default for Links {
+    fn default() -> Self {
+        Self { before: NONE, after: NONE }
+    }
+}
 
 /// What is known of one contact.
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 //! kept connection, an outbound proxy), so the bindings of a source are a chain through the
 //! bindings themselves: putting one in and taking it out costs the same however long it is.
 
+use crate::binding::{Links, NONE};
 use crate::index::spread;
 use crate::registrar::Registrar;
 use hashbrown::HashTable;
@@ -10,22 +11,6 @@ use machine::narrow::half;
 use machine::slots::Key;
 use runtime::Flow;
 use std::net::IpAddr;
-
-/// No slot.
-const NONE: u32 = u32::MAX;
-
-/// The neighbours of a binding in the chain of its source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Links {
-    before: u32,
-    after: u32,
-}
-
-impl Default for Links {
-    fn default() -> Self {
-        Self { before: NONE, after: NONE }
-    }
-}
 
 /// The first slot of each chain, by the hash of its source.
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
 //! The command line of `tandem lab link`.
 
-use super::seconds;
+use super::range::seconds;
 use clap::{Args, Parser};
 use link::{GilbertElliott, Place, Probability, Queue, Rate, Shape, Span};
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! The command line of `tandem sctp`.
 
-use super::seconds;
+use super::range::seconds;
 use clap::{Args, Subcommand, ValueEnum};
 use sctp_stack::Carrier;
 use std::net::IpAddr;

@@ -1,9 +1,9 @@
 //! The API's client: where the site is, who we are, and what a refusal means for the exit status.
 
-use crate::check::read;
 use crate::cli::Ctl;
 use crate::exit::Exit;
 use crate::run::ADDRESS;
+use crate::site_text::read;
 use config::Diagnostic;
 use serde_json::Value;
 use std::fmt::Write as _;

@@ -3,7 +3,7 @@
 use super::leg::{Leg, Part};
 use super::open::tag;
 use super::relay::{Phase, Relay};
-use super::session::Asked;
+use super::session::{Asked, number};
 use super::{Kind, State};
 use crate::config;
 use crate::facts::Fact;
@@ -464,11 +464,4 @@ const PER_HOP: Set = Set::of(&[Header::Path, Header::ServiceRoute]);
 /// What was sent last.
 pub(super) fn sent(out: &Effects) -> &[u8] {
     out.last().map_or(&[], |(_, bytes)| bytes)
-}
-
-/// The number that a header begins with.
-pub(crate) fn number(message: &Message<'_>, header: Header) -> Option<u64> {
-    let value = message.header(header)?;
-    let digits = value.iter().take_while(|b| b.is_ascii_digit()).count();
-    std::str::from_utf8(&value[..digits]).ok()?.parse().ok()
 }

@@ -4,11 +4,15 @@ use super::Call;
 use super::connections::{Connections, Lost};
 use super::merged::Merged;
 use super::relays::Relays;
-use crate::config::Ssc;
+use super::session::{Asked, is_refresh};
+use crate::Arrived;
+use crate::config::{Ssc, Timers};
 use crate::token::{Side, Token};
-use machine::Time;
 use machine::slots::{Key, Slots};
+use machine::{Duration, Time};
 use runtime::Seed;
+use sip::Header;
+use sip::view::SessionExpires;
 
 /// Calls and the requests between their legs.
 pub(crate) struct Calls {
@@ -88,5 +92,37 @@ impl Calls {
         let call = self.table.at(key)?;
         let same = key.generation & 0x7fff == u32::from(token.generation);
         (same && call.check(token.side) == token.check).then_some((key, token.side))
+    }
+
+    /// A 2xx to INVITE or UPDATE crossed: the session lives until then.
+    pub(crate) fn session_agreed(
+        &mut self,
+        at: &Arrived<'_>,
+        key: Key,
+        asked: Asked,
+        timers: &Timers,
+    ) {
+        let method = at.message.method();
+        if !is_refresh(method) {
+            return;
+        }
+        let told = at.message.header(Header::SessionExpires).map(SessionExpires::parse);
+        let interval_s = match told {
+            Some(Ok(told)) => told.interval_s,
+            _ => asked.owed(at.message, method, 200).unwrap_or(0),
+        };
+        let call_max_s = timers.call_max_s;
+        let Some(call) = self.table.at_mut(key) else { return };
+        call.session_end = match interval_s {
+            0 => Time::MAX,
+            interval_s => at.now + Duration::from_secs(interval_s.into()),
+        };
+        if call.call_end == Time::MAX && call_max_s > 0 {
+            call.call_end = at.now + Duration::from_secs(call_max_s.into());
+        }
+        let due = call.due();
+        if due < Time::MAX {
+            self.table.arm(key, due);
+        }
     }
 }

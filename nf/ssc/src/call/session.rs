@@ -8,14 +8,9 @@
 //! then      a 2xx to INVITE or UPDATE starts the clock anew; at its end both legs get a BYE
 //! ```
 
-use super::answer::number;
-use super::calls::Calls;
-use crate::Arrived;
 use crate::config::Timers;
 use crate::write;
 use machine::narrow::told;
-use machine::slots::Key;
-use machine::{Duration, Time};
 use sip::view::SessionExpires;
 use sip::{Header, Message, Method};
 
@@ -28,6 +23,13 @@ pub struct Asked {
     pub is_ours: bool,
     /// Whether the asking side can refresh.
     pub can_refresh: bool,
+}
+
+/// The number that a header begins with.
+pub(crate) fn number(message: &Message<'_>, header: Header) -> Option<u64> {
+    let value = message.header(header)?;
+    let digits = value.iter().take_while(|b| b.is_ascii_digit()).count();
+    std::str::from_utf8(&value[..digits]).ok()?.parse().ok()
 }
 
 impl Asked {
@@ -68,7 +70,7 @@ impl Asked {
 }
 
 /// The methods that begin or refresh a session interval.
-const fn is_refresh(method: Method) -> bool {
+pub(super) const fn is_refresh(method: Method) -> bool {
     matches!(method, Method::Invite | Method::Update)
 }
 
@@ -96,40 +98,6 @@ impl Asked {
                 is_ours: true,
                 can_refresh: can_refresh(),
             }),
-        }
-    }
-}
-
-impl Calls {
-    /// A 2xx to INVITE or UPDATE crossed: the session lives until then.
-    pub(crate) fn session_agreed(
-        &mut self,
-        at: &Arrived<'_>,
-        key: Key,
-        asked: Asked,
-        timers: &Timers,
-    ) {
-        let method = at.message.method();
-        if !is_refresh(method) {
-            return;
-        }
-        let told = at.message.header(Header::SessionExpires).map(SessionExpires::parse);
-        let interval_s = match told {
-            Some(Ok(told)) => told.interval_s,
-            _ => asked.owed(at.message, method, 200).unwrap_or(0),
-        };
-        let call_max_s = timers.call_max_s;
-        let Some(call) = self.table.at_mut(key) else { return };
-        call.session_end = match interval_s {
-            0 => Time::MAX,
-            interval_s => at.now + Duration::from_secs(interval_s.into()),
-        };
-        if call.call_end == Time::MAX && call_max_s > 0 {
-            call.call_end = at.now + Duration::from_secs(call_max_s.into());
-        }
-        let due = call.due();
-        if due < Time::MAX {
-            self.table.arm(key, due);
         }
     }
 }

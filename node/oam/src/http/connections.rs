@@ -12,6 +12,7 @@
 //!
 //! Nobody waits for a place: whoever asks for `/livez` is heard while others hold all the rest.
 
+pub use super::limits::{Limits, Source};
 use crate::core::Core;
 use crate::facts::OamFact;
 use crate::token::{Authenticator, Principal};
@@ -26,7 +27,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::future::Future as _;
 use std::io;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
@@ -41,54 +42,6 @@ use tower::ServiceExt as _;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// While all places are taken, the tokens of those that sit are looked at this often.
 const RECHECK: Duration = Duration::from_secs(1);
-
-/// What one peer may take of the API.
-#[derive(Debug, Clone, Copy)]
-pub struct Limits {
-    /// Connections at the same time.
-    pub connections_max: usize,
-    /// Time for the head of a request, from the connection's start or the answer before.
-    pub head: Duration,
-    /// Time for the body of a request.
-    pub body: Duration,
-    /// Longest time in which a peer takes nothing of its answer.
-    pub stall: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            connections_max: super::CONNECTIONS_MAX,
-            head: Duration::from_secs(10),
-            body: Duration::from_secs(30),
-            stall: Duration::from_secs(20),
-        }
-    }
-}
-
-/// Where a connection comes from, as budgets count it: an IPv4 address, an IPv6 /64.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Source(IpAddr);
-
-impl std::fmt::Display for Source {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.0 {
-            IpAddr::V6(ip) if !ip.is_loopback() => write!(f, "{ip}/64"),
-            ip => write!(f, "{ip}"),
-        }
-    }
-}
-
-impl From<SocketAddr> for Source {
-    fn from(address: SocketAddr) -> Self {
-        Self(match address.ip().to_canonical() {
-            IpAddr::V6(ip) if !ip.is_loopback() => {
-                IpAddr::V6(Ipv6Addr::from_bits(ip.to_bits() & !u128::from(u64::MAX)))
-            }
-            ip => ip,
-        })
-    }
-}
 
 /// A connection, as its requests see it.
 #[derive(Debug)]
@@ -361,6 +314,7 @@ async fn connection(
 mod tests {
     use super::*;
     use crate::token::{Role, Tokens};
+    use std::net::SocketAddr;
 
     fn source(text: &str) -> Source {
         Source::from(SocketAddr::new(text.parse().unwrap(), 1))

@@ -1,7 +1,7 @@
 //! Wrong tokens, counted by their source, and the lines in the log for requests that nobody answers
 //! for: bounded, since anybody may cause them.
 
-use super::connections::Source;
+use super::limits::Source;
 use machine::Time;
 use machine::bucket::{Bucket, Rate};
 use std::collections::HashMap;

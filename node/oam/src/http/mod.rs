@@ -15,6 +15,7 @@ pub mod error;
 pub mod functions;
 pub mod guess;
 pub mod host;
+pub(crate) mod limits;
 pub mod metrics;
 pub mod patience;
 pub mod rights;
@@ -30,6 +31,7 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use error::ApiError;
+pub use limits::{CONNECTIONS_MAX, STREAMS_MAX};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
@@ -39,10 +41,6 @@ use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-/// Live streams at the same time.
-pub const STREAMS_MAX: usize = 64;
-/// Connections at the same time; for one more, another is ended.
-pub const CONNECTIONS_MAX: usize = 512;
 /// Longest body of a request, octets, where a route does not say otherwise.
 pub const BODY_BYTES_MAX: usize = config::SITE_BYTES_MAX + 1024;
 

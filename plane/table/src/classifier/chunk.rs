@@ -3,18 +3,13 @@
 use super::NO_RULE;
 use super::compile::{Part, Table, addresses, small};
 use super::header::{Address, Header};
-use super::lines::{Line, Unit};
+use super::lines::{FIELDS_MAX, Line, Unit};
 use super::rows::{Rows, Shape, TooLarge};
 use super::rule::Rule;
-use super::search::Search;
+use super::search::{BATCH, Search};
 use crate::lanes::prefetch;
 use crate::pages::Pages;
 use machine::narrow;
-
-/// Headers that go through each step together.
-pub(super) const BATCH: usize = 64;
-/// Fields whose rows are and-ed: two of addresses, and all small ones if none could be joined.
-pub(super) const FIELDS_MAX: usize = 8;
 
 /// The first line of the row of each header, field by field.
 type Places = [[u32; BATCH]; FIELDS_MAX];

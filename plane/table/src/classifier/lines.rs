@@ -3,6 +3,9 @@
 
 use crate::memory::count;
 
+/// Fields whose rows are and-ed: two of addresses, and all small ones if none could be joined.
+pub(super) const FIELDS_MAX: usize = 8;
+
 /// A cache line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(C, align(64))]
@@ -80,7 +83,7 @@ impl Unit for Plain {
         if first != super::NO_RULE {
             return first;
         }
-        let mut second = [std::ptr::null(); super::chunk::FIELDS_MAX];
+        let mut second = [std::ptr::null(); FIELDS_MAX];
         for (place, row) in second.iter_mut().zip(rows) {
             *place = row.wrapping_add(1);
         }

@@ -4,10 +4,11 @@
 //! A bound is kept as the last key *before* an interval: `x > bound` counts it, and the highest
 //! key, which fills unused places, is never counted.
 
-use super::chunk::BATCH;
 use super::lines::{Line, Unit};
 use machine::narrow::{half, halves, place};
 
+/// Headers that go through each step together.
+pub(super) const BATCH: usize = 64;
 /// Levels of a tree at most: 9^8 intervals.
 const LEVELS_MAX: usize = 8;
 /// In a class: the number of the tree that the low half of the address is looked up in.
