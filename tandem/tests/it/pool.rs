@@ -364,8 +364,17 @@ fn a_standby_that_comes_back_elsewhere_is_found_by_a_commit_and_no_call_is_lost(
         assert_eq!(status, 200);
         phone.send_to(ack(&answer).as_bytes(), active.access).unwrap();
     }
-    // The standby ends; its peer is told where it will be.
+    let is_synced = |process: &Process, wanted: bool| {
+        let until = Instant::now() + Duration::from_secs(40);
+        while (process.shown("replica")[0]["synced"] == true) != wanted {
+            assert!(Instant::now() < until, "{}", process.shown("replica"));
+            thread::sleep(Duration::from_millis(100));
+        }
+    };
+    // The standby ends, and is missed: what it said last counts for `detect_ms`. Its peer is told
+    // where it will be.
     standby.kill();
+    is_synced(&active, false);
     let link = free_port();
     let text = |process: &Process| {
         std::fs::read_to_string(process.folder.path().join("site.toml")).unwrap()
@@ -383,11 +392,7 @@ fn a_standby_that_comes_back_elsewhere_is_found_by_a_commit_and_no_call_is_lost(
     std::fs::write(&site, moved(&text(&standby), "listen", link)).unwrap();
     standby.child = launch(standby.folder.path());
     standby.ctl(&["wait"]);
-    let until = Instant::now() + Duration::from_secs(40);
-    while active.shown("replica")[0]["synced"] != true {
-        assert!(Instant::now() < until, "{}", active.shown("replica"));
-        thread::sleep(Duration::from_millis(100));
-    }
+    is_synced(&active, true);
     // It has all calls, and ends them once it serves.
     active.ctl(&["switchover", "paired"]);
     let rows = standby.shown("calls");
