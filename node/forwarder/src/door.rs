@@ -1,7 +1,7 @@
 //! The door of a forwarder: a socket that its owner may open, root, and whom it names; and where it
 //! has a key, only who proves the key may control it.
 
-use crate::serve::{Failed, Spec, kernel};
+use crate::spec::{Failed, Spec, kernel};
 use authentication::{KEYS_MAX, Keys};
 use driver::doorway;
 use std::io::ErrorKind;

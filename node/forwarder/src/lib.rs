@@ -25,6 +25,7 @@ mod line;
 mod open;
 mod packets;
 mod serve;
+mod spec;
 mod stream;
 #[cfg(test)]
 mod tests;

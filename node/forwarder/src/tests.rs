@@ -5,7 +5,8 @@
 mod peer;
 
 use crate::guard::{self, Watched};
-use crate::serve::{Failed, Forwarder, Spec, WorkerHandle};
+use crate::serve::{Forwarder, WorkerHandle};
+use crate::spec::{Failed, Spec};
 use crate::wire::{Driver, PortSpec, Reply, Request, WorkerState};
 use crate::worker::Order;
 use crate::{Control, Keys, Lost, ToPackets};
