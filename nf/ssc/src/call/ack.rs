@@ -4,6 +4,7 @@
 use super::State;
 use super::leg::{Leg, Part};
 use super::relay::Phase;
+use super::released;
 use crate::facts::Fact;
 use crate::realm::Door;
 use crate::token::{Side, TAG_BYTES, Token, hex, mix};
@@ -197,6 +198,19 @@ impl Controller {
         let reliable = flow.transport.is_stream();
         self.transactions.start_client(now, client, flow, reliable, bytes, user);
         true
+    }
+
+    /// Whether one more 2xx to the INVITE of this transaction is released.
+    fn may_release(&mut self, message: &Message<'_>, client: ClientId) -> bool {
+        let Some(User::Invite(_, sent)) = self.transactions.client_user(client) else {
+            return false;
+        };
+        let tag = message.from_tag().and_then(Token::read);
+        tag.is_some_and(|tag| released::sum(&tag, message.call_id()) == sent)
+            && self
+                .transactions
+                .count_released(client)
+                .is_some_and(|count| count <= released::RELEASES_MAX)
     }
 }
 

@@ -3,15 +3,14 @@
 
 use super::leg::Leg;
 use super::merged::hash_combine;
+use crate::User;
 use crate::token::{FORKS_MAX, Side, Token, mix};
-use crate::{Controller, User};
 use machine::narrow::half;
 use machine::slots::Key;
-use sip::transaction::ClientId;
-use sip::{Message, Method};
+use sip::Method;
 
 /// Further 2xx of one INVITE are released so often, repetitions of one among them.
-const RELEASES_MAX: u8 = 2 * FORKS_MAX;
+pub(super) const RELEASES_MAX: u8 = 2 * FORKS_MAX;
 
 /// Whose the transaction of a request is that begins a dialog, or stands outside of any, under the
 /// names of this token.
@@ -33,7 +32,7 @@ pub(super) fn user_in(method: Method, relay: Key, leg: &Leg) -> User {
 
 /// A sum of the names that an INVITE leaves with: our tag in From, and its Call-ID where that is
 /// not the token in the tag. A 2xx whose names make another sum is no answer to it.
-fn sum(tag: &Token, call_id: &[u8]) -> u32 {
+pub(super) fn sum(tag: &Token, call_id: &[u8]) -> u32 {
     let own = own(tag);
     half(if call_id == tag.write() { own } else { hash_combine(own, call_id) })
 }
@@ -43,16 +42,4 @@ fn own(token: &Token) -> u64 {
     let is_b = u64::from(token.side == Side::B);
     let place = u64::from(token.index) << 16 | u64::from(token.generation) << 1 | is_b;
     mix(mix(token.check) ^ place)
-}
-
-impl Controller {
-    /// Whether one more 2xx to the INVITE of this transaction is released.
-    pub(super) fn may_release(&mut self, message: &Message<'_>, client: ClientId) -> bool {
-        let Some(User::Invite(_, sent)) = self.transactions.client_user(client) else {
-            return false;
-        };
-        let tag = message.from_tag().and_then(Token::read);
-        tag.is_some_and(|tag| sum(&tag, message.call_id()) == sent)
-            && self.transactions.count_released(client).is_some_and(|count| count <= RELEASES_MAX)
-    }
 }

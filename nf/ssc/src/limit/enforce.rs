@@ -1,5 +1,6 @@
 //! Limits where calls begin and end.
 
+use super::emergency::Known;
 use super::{Asking, Excess, Grant, Kind, Limits};
 use crate::facts::Fact;
 use crate::realm::RealmId;
@@ -13,7 +14,7 @@ use machine::slots::Key;
 use overload::Limit;
 use runtime::{Flow, Transport};
 use serde_json::{Value, json};
-use sip::{Header, Message, Method};
+use sip::{Header, Message, Method, RequestHead};
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -196,5 +197,40 @@ impl Controller {
             self.overload.limits.release(core::mem::take(&mut call.grant));
         }
         self.calls.table.give_back(key);
+    }
+
+    /// Whether a call for help from this source would be taken as such; costs the source nothing.
+    pub(crate) fn has_room_for_help(&mut self, now: Time, flow: &Flow) -> bool {
+        let (known, rate) = (self.known(flow), self.overload.emergencies.rate);
+        self.overload.emergencies.bucket(flow, known).has_room(now, rate)
+    }
+
+    /// Whether one more call for help is taken as such, and is counted; what is beyond is a call as
+    /// others are.
+    pub(crate) fn takes_call_for_help(&mut self, now: Time, flow: &Flow) -> bool {
+        let (known, rate) = (self.known(flow), self.overload.emergencies.rate);
+        let bucket = self.overload.emergencies.bucket(flow, known);
+        let has_room = bucket.has_room(now, rate);
+        if has_room {
+            bucket.take(now, rate);
+        }
+        has_room
+    }
+
+    /// Counts what looked like a call for help and could not be read.
+    pub(crate) fn misread_call_for_help(&mut self, now: Time, flow: &Flow, bytes: &[u8]) {
+        if RequestHead::read(bytes).is_some_and(|head| head.is_emergency(false)) {
+            self.takes_call_for_help(now, flow);
+        }
+    }
+
+    fn known(&self, flow: &Flow) -> Known {
+        if self.subscriber(flow).is_some() {
+            Known::Registered
+        } else if flow.transport.is_stream() {
+            Known::Connection
+        } else {
+            Known::Nothing
+        }
     }
 }
