@@ -2,6 +2,7 @@
 //!
 //! Another experiment is another file in `lab/<report>/src/` and a line in its `EXPERIMENTS`.
 
+use report::published;
 pub use report::{
     Asked, Experiment, Options, Outcome, Peer, Plane, Reflection, Row, Takes, thousands,
 };
@@ -24,7 +25,11 @@ pub fn run(name: &str, options: &Options) -> anyhow::Result<Outcome> {
     let experiment = list().find(|experiment| experiment.name == name);
     let experiment = experiment
         .ok_or_else(|| anyhow::anyhow!("no experiment `{name}`; see `tandem lab list`"))?;
-    (experiment.run)(options)
+    let mut outcome = (experiment.run)(options)?;
+    if let Some(table) = published::all().iter().find_map(|report| report.table(name)) {
+        published::annotate(&mut outcome, table);
+    }
+    Ok(outcome)
 }
 
 #[cfg(test)]
@@ -35,6 +40,6 @@ mod tests {
     #[test]
     fn every_name_is_taken_once() {
         let names: HashSet<_> = list().map(|experiment| experiment.name).collect();
-        assert_eq!((names.len(), list().count()), (21, 21));
+        assert_eq!((names.len(), list().count()), (23, 23));
     }
 }

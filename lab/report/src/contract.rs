@@ -220,6 +220,29 @@ impl Outcome {
 
 /// What a table says beside the values.
 pub(crate) fn notes(row: &Row) -> String {
+    let parts = [measured(row), reported(row)];
+    parts.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join("; ")
+}
+
+/// What the report prints beside its value.
+fn reported(row: &Row) -> String {
+    let Some(further) = row.detail["report"].as_object() else { return String::new() };
+    let words = further.iter().map(|(name, value)| {
+        let value = match value {
+            Value::String(text) => text.clone(),
+            Value::Array(all) => all.iter().map(Value::to_string).collect::<Vec<_>>().join(", "),
+            other => other.to_string(),
+        };
+        match name.as_str() {
+            "value" | "note" => value,
+            _ => format!("{} {value}", name.replace('_', " ")),
+        }
+    });
+    format!("report: {}", words.collect::<Vec<_>>().join(", "))
+}
+
+/// What the run itself says.
+fn measured(row: &Row) -> String {
     if let Some(why) = row.detail["why"].as_str() {
         return why.to_owned();
     }

@@ -68,7 +68,7 @@ impl Group {
     pub fn without_place(&self) -> Vec<String> {
         let has = |table: &Table| self.parts.iter().any(|part| part.experiment == table.id);
         let tables = (self.published)().tables.into_iter();
-        tables.filter(|table| !has(table)).map(|table| table.id).collect()
+        tables.filter(|table| !has(table) && !table.is_settings()).map(|table| table.id).collect()
     }
 }
 

@@ -77,6 +77,11 @@ fn heading(out: &mut String, source: &Source, host: &Value, chapters: &[Chapter]
     fact("kernel", host["kernel"].as_str().unwrap_or("unknown"), "");
     fact("processor", host["cpu"].as_str().unwrap_or("unknown"), "wide");
     fact("report", &source.document, "wide");
+    for (name, told) in [("its host", &source.host), ("its tools", &source.tools)] {
+        if let Some(told) = told {
+            fact(name, told, "wide");
+        }
+    }
     out.push_str("</dl></header>");
 }
 
@@ -281,7 +286,12 @@ mod tests {
     }
 
     fn page() -> String {
-        let source = Source { document: "report.txt".into(), system: "an SBC".into() };
+        let source = Source {
+            document: "report.txt".into(),
+            system: "an SBC".into(),
+            host: None,
+            tools: Some("SIPp".into()),
+        };
         write("Calls", &source, &json!({ "cores": 2, "memory_mb": 4_096 }), &chapters())
     }
 

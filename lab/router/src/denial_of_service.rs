@@ -225,12 +225,14 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
         Ok(grounds) => grounds,
         Err(error) => return Ok(Outcome::without_namespaces(NAME, table, options, &error)),
     };
-    let [loss, busy] = &table.rows[..] else { anyhow::bail!("the published table has two rows") };
+    let [loss, busy, average] = &table.rows[..] else {
+        anyhow::bail!("the published table has three rows")
+    };
     let mut stand = Stand::new(options, bench, grounds)?;
     let scenarios = [
         Scenario {
             name: loss.scenario.clone(),
-            published: Some(loss.value),
+            published: loss.value,
             sizes: Sizes::imix(),
             weights: WEIGHTS,
         },
@@ -242,7 +244,8 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
         // The report's flood has rows beside its own.
         let of_report = |name| scenario.published.is_some() && options.wants(name);
         let (is_busiest, has_session) = (of_report(&busy.scenario), of_report(SESSION));
-        if !options.wants(&scenario.name) && !is_busiest && !has_session {
+        let is_average = of_report(&average.scenario);
+        if !options.wants(&scenario.name) && !is_busiest && !has_session && !is_average {
             continue;
         }
         progress.say(&scenario.name);
@@ -259,11 +262,15 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
         rows.push(row((&scenario.name, "packets"), scenario.published, &both, lost));
         if is_busiest {
             let share = |found: &Outcomes| found.beside.busy * 100.0;
-            let mut row = row((&busy.scenario, "% of a core"), Some(busy.value), &both, share);
+            let mut row = row((&busy.scenario, "% of a core"), busy.value, &both, share);
             if both[1].is_ok() {
                 row.detail["note"] = json!("a worker that polls is busy as long as packets come");
             }
             rows.push(row);
+        }
+        if is_average {
+            let why = "an average over 18 cores; here one core forwards: see the busiest core";
+            rows.push(table.absent(average, why));
         }
         if has_session {
             let longest = |found: &Outcomes| {

@@ -9,6 +9,7 @@ pub mod reflection_evpn;
 pub mod reflection_ipv4;
 pub mod services;
 mod stand;
+pub mod tables;
 pub mod throughput;
 
 use report::{Experiment, Takes};
@@ -45,6 +46,11 @@ pub const EXPERIMENTS: &[Experiment] = &[
         denial_of_service::run,
     )
     .taking(Takes::Plane),
+    Experiment::new(
+        "router",
+        "all tables of the virtual service router's report, and their page",
+        tables::run,
+    ),
 ];
 
 /// The peer's name.

@@ -145,19 +145,26 @@ fn bars(all: &All) -> Vec<Bar> {
 
 /// The rows in seconds have a value only where the size is theirs.
 fn row_of(row: &PublishedRow, table: &Table, all: &All, [clients, macs]: [usize; 2]) -> Row {
-    let (size, at) = match row.scenario.as_str() {
-        "updates" => (macs, 0),
-        name if name.starts_with("10 M") => (MOST_MACS, usize::from(!name.ends_with("without"))),
-        _ => (MACS, 0),
+    if row.value.is_none() {
+        return table.absent(row, "the report shows a picture and no figure");
+    }
+    let name = row.scenario.as_str();
+    let is_memory = name.ends_with("memory");
+    let size = match name {
+        "updates" => macs,
+        name if name.starts_with("10 M") => MOST_MACS,
+        _ => MACS,
     };
+    let at = usize::from(name.ends_with("with route-target constraint"));
     if size != macs || (clients != CLIENTS && row.scenario != "updates") {
         let why = format!("this run has {macs} MACs and {clients} clients");
         return table.absent(row, &why);
     }
-    let is_rate = row.scenario == "updates";
-    let value = |found: &Found| match is_rate {
-        true => found.convergence.rate(),
-        false => found.convergence.seconds,
+    let is_rate = name == "updates";
+    let value = |found: &Found| match (is_rate, is_memory) {
+        (true, _) => found.convergence.rate(),
+        (_, true) => found.detail["standing_mb"].as_f64().unwrap_or(f64::NAN) / 1e3,
+        _ => found.convergence.seconds,
     };
     let mut detail = all.detail();
     detail["macs"] = json!(macs);
@@ -167,7 +174,7 @@ fn row_of(row: &PublishedRow, table: &Table, all: &All, [clients, macs]: [usize;
     Row {
         scenario: row.scenario.clone(),
         unit: row.unit.clone().unwrap_or_else(|| table.unit.clone()),
-        published: Some(row.value),
+        published: row.value,
         peer: all.peer(at, value),
         tandem: all.found[at].as_ref().map(value),
         detail,
@@ -181,7 +188,8 @@ mod tests {
     fn found(seconds: f64) -> Option<Found> {
         let convergence =
             Convergence { seconds, updates: 200_000_000, clients: 200, ..Convergence::default() };
-        Some(Found { who: "Tandem".into(), convergence, detail: json!({}) })
+        let detail = json!({ "standing_mb": 300.0 });
+        Some(Found { who: "Tandem".into(), convergence, detail })
     }
 
     #[test]
@@ -195,10 +203,14 @@ mod tests {
         };
         let absent = (None, true);
         let rate = (Some(50e6), false);
-        assert_eq!(values([200, 1_000_000]), [absent, absent, rate, (Some(4.0), false)]);
-        assert_eq!(values([200, 100_000]), [absent, absent, rate, absent]);
+        let (with, without) = ((Some(1.5), false), (Some(4.0), false));
+        let million = values([200, 1_000_000]);
+        assert_eq!(million, [absent, absent, rate, absent, absent, with, without]);
+        let fewer = values([200, 100_000]);
+        assert_eq!(fewer, [absent, absent, rate, absent, absent, absent, absent]);
         let most = values([200, 10_000_000]);
-        assert_eq!(most, [(Some(1.5), false), (Some(4.0), false), rate, absent]);
+        let memory = (Some(0.3), false);
+        assert_eq!(most, [with, without, rate, memory, absent, absent, absent]);
         assert!(bars(&all).iter().all(|bar| bar.broken().is_none()));
     }
 }

@@ -16,7 +16,7 @@ use peers::Priority;
 use report::contract::{Options, Outcome, Peer, Row};
 use report::host;
 use report::progress::Progress;
-use report::published;
+use report::published::{self, PublishedRow};
 use routes::{Bar, Convergence, Course, InternetShape, Recorded, Table};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -30,6 +30,18 @@ const SYNTHETIC_FACTOR: usize = 8;
 const SYNTHETIC_PER_SET: usize = 4_000;
 /// Clients of the synthetic table.
 const SYNTHETIC_CLIENTS: usize = 100;
+/// Rows of the published table.
+const SYNTHETIC: &str = "synthetic, 40 M prefixes x 100 clients";
+const SYNTHETIC_RANGE: &str = "synthetic, range";
+const SYNTHETIC_CONVERGED: &str = "synthetic, 40 M prefixes x 100 clients, converged";
+const SYNTHETIC_MEMORY: &str = "synthetic, 40 M prefixes x 100 clients, memory";
+const INTERNET: &str = "Internet table, 515 858 prefixes, 71 900 paths, 100..1000 clients";
+const INTERNET_MEMORY: &str = "Internet table, 250 clients, memory";
+const INTERNET_CONVERGED: &str = "Internet table, 1000 clients, converged";
+const CORES: &str = "cores used, each";
+/// Prefixes of the report's tables.
+const SYNTHETIC_PREFIXES: usize = 40_000_000;
+const INTERNET_PREFIXES: usize = 515_858;
 /// Clients of the report's figure of memory.
 const MEMORY_CLIENTS: usize = 250;
 
@@ -47,6 +59,12 @@ struct Found {
     /// The table again, without and with a client that reads nothing.
     again_s: [f64; 2],
     detail: Value,
+}
+
+impl Found {
+    fn peer(&self, value: f64) -> Peer {
+        Peer { name: self.who.clone(), value }
+    }
 }
 
 /// One table for so many clients.
@@ -166,34 +184,52 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let progress = Progress::new(NAME, 2);
     let (broken, bars) = (Vec::new(), Vec::new());
     let mut campaign = Campaign { options, progress, broken, bars, rate_to_100: None };
-    let rows = &published.rows;
     let mut out = Vec::new();
-    if options.wants(&rows[0].scenario) {
+    let synthetic = published.row(SYNTHETIC)?;
+    let is_wanted = |names: &[&str]| names.iter().filter(|name| options.wants(name)).count() > 0;
+    if is_wanted(&[SYNTHETIC, SYNTHETIC_CONVERGED, SYNTHETIC_MEMORY, CORES]) {
         let table = Table::synthetic(prefixes * SYNTHETIC_FACTOR, SYNTHETIC_PER_SET, 1);
         let of = Trial { table: &table, clients: SYNTHETIC_CLIENTS, is_whole: false };
         let [ours, theirs] = campaign.both("synthetic", of)?;
-        let mut row = rate_row(&rows[0].scenario, rows[0].value, ours.as_ref(), theirs.as_ref());
+        let mut row = rate_row(synthetic, ours.as_ref(), theirs.as_ref());
+        let (count, mut extrapolated) = (prefixes * SYNTHETIC_FACTOR, [None; 2]);
         if let Ok(found) = &ours {
-            let parts = 40e6 / (prefixes * SYNTHETIC_FACTOR) as f64;
-            row.detail["prefixes"] = json!(prefixes * SYNTHETIC_FACTOR);
-            row.detail["extrapolated_40m"] = json!({
-                "seconds": found.convergence.seconds * parts,
-                "memory_gb": found.standing_mb * parts / 1e3,
-            });
+            let parts = SYNTHETIC_PREFIXES as f64 / count as f64;
+            let (seconds, memory_gb) =
+                (found.convergence.seconds * parts, found.standing_mb * parts / 1e3);
+            extrapolated = [Some(seconds), Some(memory_gb)];
+            row.detail["prefixes"] = json!(count);
+            row.detail["extrapolated_40m"] = json!({ "seconds": seconds, "memory_gb": memory_gb });
         }
         out.push(row);
+        for (name, value) in [SYNTHETIC_CONVERGED, SYNTHETIC_MEMORY].iter().zip(extrapolated) {
+            let row = published.row(name)?;
+            out.push(match value {
+                Some(value) if count >= SYNTHETIC_PREFIXES => {
+                    Row { tandem: Some(value), detail: json!({}), ..published.absent(row, "") }
+                }
+                Some(value) => published.absent(
+                    row,
+                    &format!("this run has {count} prefixes; {value:.1} if it went on like that"),
+                ),
+                None => published.absent(row, "the reflector did not run"),
+            });
+        }
+        out.push(cores(published.row(CORES)?, &ours, &theirs));
     }
     campaign.progress.step();
-    if options.wants(&rows[1].scenario) {
-        out.push(published.absent(&rows[1], "the range of the report's runs: see the row above"));
+    if options.wants(SYNTHETIC_RANGE) {
+        let row = published.row(SYNTHETIC_RANGE)?;
+        out.push(published.absent(row, "the range of the report's runs: see the first row"));
     }
-    if options.wants(&rows[2].scenario) || options.wants(&rows[3].scenario) {
+    if is_wanted(&[INTERNET, INTERNET_MEMORY, INTERNET_CONVERGED]) {
         let table = match &recorded {
             Some(table) => table.clone(),
             None => InternetShape::scaled(prefixes).table(),
         };
-        out.extend(internet(&mut campaign, &table, &clients, rows)?);
+        out.extend(internet(&mut campaign, &table, &clients, published)?);
     }
+    out.retain(|row| options.wants(&row.scenario));
     let is_full = prefixes == full && !options.quick && recorded.is_none();
     if is_full {
         campaign.broken.extend(campaign.bars.iter().filter_map(Bar::broken));
@@ -219,7 +255,7 @@ fn internet(
     campaign: &mut Campaign<'_>,
     table: &Table,
     clients: &[usize],
-    rows: &[published::PublishedRow],
+    published: &published::Table,
 ) -> anyhow::Result<Vec<Row>> {
     let (mut all, mut last, mut memory) = (Vec::new(), None, None);
     for clients in clients.iter().copied() {
@@ -242,7 +278,20 @@ fn internet(
         last = Some([ours, theirs]);
     }
     let Some([ours, theirs]) = last else { return Ok(Vec::new()) };
-    let mut row = rate_row(&rows[2].scenario, rows[2].value, ours.as_ref(), theirs.as_ref());
+    let mut row = rate_row(published.row(INTERNET)?, ours.as_ref(), theirs.as_ref());
+    let row_of_time = published.row(INTERNET_CONVERGED)?;
+    let converged = match &ours {
+        Ok(found) if found.convergence.clients == 1_000 && table.len() >= INTERNET_PREFIXES => {
+            Row {
+                peer: theirs.as_ref().ok().map(|it| it.peer(it.convergence.seconds)),
+                tandem: Some(found.convergence.seconds),
+                detail: json!({}),
+                ..published.absent(row_of_time, "")
+            }
+        }
+        Ok(_) => published.absent(row_of_time, "this run has fewer clients or prefixes"),
+        Err(why) => published.absent(row_of_time, why),
+    };
     row.detail["prefixes"] = json!(table.len());
     row.detail["paths"] = json!(table.sets.len());
     row.detail["by_clients"] = json!(all);
@@ -250,9 +299,9 @@ fn internet(
     let [ours, theirs] = memory.unwrap_or_default();
     let is_measured = ours.is_some();
     let memory = Row {
-        scenario: rows[3].scenario.clone(),
+        scenario: INTERNET_MEMORY.into(),
         unit: "GB".into(),
-        published: Some(rows[3].value),
+        published: published.row(INTERNET_MEMORY)?.value,
         peer: theirs.map(|(name, value)| Peer { name, value }),
         tandem: ours.map(|(_, value)| value),
         detail: match is_measured {
@@ -260,13 +309,35 @@ fn internet(
             false => json!({ "why": format!("nothing ran with {MEMORY_CLIENTS} clients") }),
         },
     };
-    let rows = [row, memory].into_iter();
-    Ok(rows.filter(|row| campaign.options.wants(&row.scenario)).collect())
+    Ok(vec![row, memory, converged])
+}
+
+/// What part of a core the reflector used while the table went out, as the report tells of each of
+/// its own; here it has one.
+fn cores(
+    published: &PublishedRow,
+    ours: &Result<Found, String>,
+    theirs: &Result<Found, String>,
+) -> Row {
+    let share = |found: &Found| {
+        let busy = found.detail["reflector_cpu_s"].as_f64().unwrap_or(f64::NAN);
+        100.0 * busy / found.convergence.seconds.max(1e-3)
+    };
+    Row {
+        scenario: published.scenario.clone(),
+        unit: "%".into(),
+        published: published.value,
+        peer: theirs.as_ref().ok().map(|found| found.peer(share(found))),
+        tandem: ours.as_ref().ok().map(share),
+        detail: match ours {
+            Ok(_) => json!({ "note": "of a core, until everybody had the synthetic table" }),
+            Err(why) => json!({ "why": why }),
+        },
+    }
 }
 
 fn rate_row(
-    scenario: &str,
-    published: f64,
+    published: &PublishedRow,
     ours: Result<&Found, &String>,
     theirs: Result<&Found, &String>,
 ) -> Row {
@@ -283,9 +354,9 @@ fn rate_row(
         Err(_) => {}
     }
     Row {
-        scenario: scenario.into(),
+        scenario: published.scenario.clone(),
         unit: "route updates/s".into(),
-        published: Some(published),
+        published: published.value,
         peer,
         tandem: ours.ok().map(rate),
         detail,
@@ -299,14 +370,16 @@ mod tests {
     #[test]
     fn a_reflector_that_did_not_run_is_a_row_with_the_reason() {
         let why = "the site does not start".to_owned();
-        let row = rate_row("Internet table", 3.5e6, Err(&why), Err(&String::new()));
+        let published = published::router();
+        let published = published.table(NAME).unwrap().row(INTERNET).unwrap();
+        let row = rate_row(published, Err(&why), Err(&String::new()));
         assert_eq!((row.tandem, row.peer), (None, None));
         assert_eq!(row.detail["why"], why);
         let convergence = Convergence { seconds: 2.0, updates: 50, ..Convergence::default() };
         let (standing_mb, change_ms, again_s) = (1.0, 1.0, [2.0; 2]);
         let who = "BIRD".to_owned();
         let found = Found { who, convergence, standing_mb, change_ms, again_s, detail: json!({}) };
-        let row = rate_row("Internet table", 3.5e6, Ok(&found), Ok(&found));
+        let row = rate_row(published, Ok(&found), Ok(&found));
         assert_eq!(row.tandem, Some(25.0));
         assert_eq!(row.peer, Some(Peer { name: "BIRD".into(), value: 25.0 }));
     }

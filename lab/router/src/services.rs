@@ -132,7 +132,7 @@ fn row(
     Row {
         scenario: published.scenario.clone(),
         unit: unit.into(),
-        published: Some(published.value / cores),
+        published: published.value.map(|value| value / cores),
         peer: None,
         tandem: found.as_ref().ok().map(value),
         detail,

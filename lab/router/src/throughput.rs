@@ -67,10 +67,16 @@ fn scenarios(table: &published::Table, curve: &[u32]) -> Vec<Scenario> {
         published: None,
         way: Way::Wires,
     };
-    let cases = [(Version::V4, 64), (Version::V4, 128), (Version::V4, 256), (Version::V6, 78)];
-    let flows = [FLOWS, FLOWS, FLOWS, 2 * FLOWS];
+    let cases = [
+        (Version::V4, 64),
+        (Version::V4, 128),
+        (Version::V4, 256),
+        (Version::V6, 78),
+        (Version::V6, 256),
+    ];
+    let flows = [FLOWS; 5];
     let rows = table.rows.iter().zip(cases).zip(flows).map(|((row, (version, size)), flows)| {
-        let published = Some(row.value * 1e3 / PUBLISHED_CORES);
+        let published = row.value.map(|value| value * 1e3 / PUBLISHED_CORES);
         Scenario { published, ..of(row.scenario.clone(), version, size, flows) }
     });
     let longer = [512, 1_518].map(|size| of(format!("IPv4 {size} B"), Version::V4, size, FLOWS));
@@ -341,6 +347,7 @@ mod tests {
         let all = scenarios(report.table(NAME).unwrap(), &[1, 7]);
         let names: Vec<_> = all.iter().map(|one| one.name.as_str()).collect();
         assert_eq!(names[..4], ["IPv4 64 B", "IPv4 128 B", "IPv4 >= 256 B", "IPv6 78 B"]);
+        assert_eq!(names[4], "IPv6 >= 256 B");
         assert!(names.contains(&"IPv4 64 B, 7 flows, in memory"));
         assert!(names.contains(&"IPv6 78 B, 7 flows, in memory"));
         assert!(names.contains(&"IPv4 64 B, rings") && names.contains(&"IPv4 64 B, memif"));

@@ -73,7 +73,7 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
         outcome.broken.push("one core only: generator and system under test share it".into());
     }
     for row in table.rows.iter().filter(|row| options.wants(&row.scenario)) {
-        let published = Some(row.value);
+        let published = row.value;
         let Some(scenario) = SCENARIOS.iter().find(|s| s.name == row.scenario) else {
             outcome.rows.push(table.absent(row, NEEDS_IPSEC));
             continue;

@@ -296,7 +296,7 @@ impl<'a> Run<'a> {
         Ok(Row {
             scenario: published.scenario.clone(),
             unit: table.unit.clone(),
-            published: Some(published.value),
+            published: published.value,
             peer: None,
             tandem: Some(per_s(&report)),
             detail,

@@ -89,7 +89,7 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
         outcome.rows.push(Row {
             scenario: row.scenario.clone(),
             unit: table.unit.clone(),
-            published: Some(row.value),
+            published: row.value,
             peer: rate(&peer).map(|value| Peer { name, value }),
             tandem: rate(&tandem),
             detail: json!({

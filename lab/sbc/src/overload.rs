@@ -92,7 +92,7 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
         outcome.rows.push(Row {
             scenario: scenario.name.into(),
             unit: table.unit.clone(),
-            published: row.map(|row| row.value),
+            published: row.and_then(|row| row.value),
             peer: peer.goodput(2.0).map(|value| Peer { name: peer.name.clone(), value }),
             tandem: found.goodput(2.0),
             detail: detail(&found, &peer, priority.granted),

@@ -184,7 +184,7 @@ fn line(
     Row {
         scenario: row.scenario.clone(),
         unit: unit.into(),
-        published: Some(row.value),
+        published: row.value,
         peer: peer.rate().map(|value| Peer { name: peer.name.clone(), value }),
         tandem: tandem.rate(),
         detail: json!({

@@ -213,7 +213,7 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
         outcome.rows.push(Row {
             scenario: row.scenario.clone(),
             unit: table.unit.clone(),
-            published: Some(row.value),
+            published: row.value,
             peer: None,
             tandem: best.map(|(rate, _)| *rate),
             detail,

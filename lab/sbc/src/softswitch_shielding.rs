@@ -60,7 +60,7 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
         outcome.rows.push(Row {
             scenario: row.scenario.clone(),
             unit: table.unit.clone(),
-            published: Some(row.value),
+            published: row.value,
             peer: Some(Peer { name: peer.1.clone(), value: value(&peer.0) }),
             tandem: Some(value(&shielded.0)),
             detail: json!({

@@ -125,13 +125,13 @@ pub(super) fn row(judged: &Judged<'_>, published: Option<&PublishedRow>) -> (Row
         "theory_ms": ms(theory(path)),
         "terms_ms": judged.terms(),
     });
-    if let Some(published) = published {
+    if let Some((published, failover)) = published.and_then(|row| Some((row, row.value?))) {
         detail["published_ms"] = json!({
-            "failover": published.value,
-            "half_width": published.half_width,
-            "max_transfer": published.max_transfer,
-            "max_transfer_half_width": published.max_transfer_half_width,
-            "excess": Excess::of(published.value, path, *delay_ms as f64),
+            "failover": failover,
+            "half_width": published.number("half_width"),
+            "max_transfer": published.number("max_transfer"),
+            "max_transfer_half_width": published.number("max_transfer_half_width"),
+            "excess": Excess::of(failover, path, *delay_ms as f64),
         });
     }
     let about = ABOUT.iter().find(|(name, _)| *name == scenario).map(|(_, value)| *value);
@@ -142,7 +142,7 @@ pub(super) fn row(judged: &Judged<'_>, published: Option<&PublishedRow>) -> (Row
     let row = Row {
         scenario,
         unit: UNIT.into(),
-        published: published.map(|row| row.value),
+        published: published.and_then(|row| row.value),
         peer: None,
         tandem: failover.map(|sample| sample.mean),
         detail,

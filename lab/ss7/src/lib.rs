@@ -10,6 +10,7 @@
 mod failover_live;
 mod failover_rows;
 mod failover_search;
+pub mod path_max_retrans;
 pub mod sctp_failover;
 pub mod sctp_throughput;
 mod side_by_side;
@@ -30,6 +31,11 @@ pub const EXPERIMENTS: &[Experiment] = &[
         sctp_failover::run,
     )
     .taking(Takes::Live),
+    Experiment::new(
+        "sctp-path-max-retrans",
+        "what Path.Max.Retrans costs in failover: Telecom(2) to (5), in virtual time",
+        path_max_retrans::run,
+    ),
     Experiment::new(
         "ss7",
         "all tables of the reports on signalling over IP, and their page",

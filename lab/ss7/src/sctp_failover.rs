@@ -26,7 +26,7 @@ use std::time::Instant;
 
 pub(crate) const NAME: &str = "sctp-failover";
 /// Runs of each test, as in the report.
-const REPETITIONS: u64 = 10;
+pub(super) const REPETITIONS: u64 = 10;
 /// The 110 runs of the report may take so long.
 const RUNS_MAX_S: f64 = 60.0;
 /// The failover time of Telecom(2) at 10 ms, ms: Linux takes 392.
