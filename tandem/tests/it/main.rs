@@ -10,4 +10,5 @@ mod pool;
 mod reflector;
 mod sctp;
 mod signalling;
+mod start;
 mod ways;
