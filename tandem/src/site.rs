@@ -180,13 +180,15 @@ mod tests {
     use super::*;
 
     /// The pages whose examples are parts of site files; those of the lab are its own.
-    const PAGES: [(&str, &str); 6] = [
+    const PAGES: [(&str, &str); 8] = [
         ("pe", include_str!("../../docs/pe.md")),
         ("policy", include_str!("../../docs/policy.md")),
         ("rr", include_str!("../../docs/rr.md")),
+        ("sas", include_str!("../../docs/sas.md")),
         ("sbc", include_str!("../../docs/sbc.md")),
         ("security", include_str!("../../docs/security.md")),
         ("ss7", include_str!("../../docs/ss7.md")),
+        ("start", include_str!("../../docs/start.md")),
     ];
     /// What the pages leave out that only explain a table of a function.
     const REFLECTOR: &str = "[site]\nname = \"x\"\ndirectory = \"var\"\n[[rr]]\nname = \"rr1\"\n\

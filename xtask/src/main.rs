@@ -1,9 +1,11 @@
 //! Chores of the house. `cargo xtask end-to-end BINARY` proves the finished binary with programs
 //! that nobody here wrote: SIPp places calls, Chromium reads them in the console. `live-change` is
-//! one step of it by itself. `fuzz` runs the targets of `lab/fuzz` under libFuzzer.
+//! one step of it by itself. `fuzz` runs the targets of `lab/fuzz` under libFuzzer. `figures` writes
+//! docs/figures.md.
 #![allow(clippy::print_stdout, reason = "a command line program speaks on standard output")]
 
 mod end_to_end;
+mod figures;
 mod fuzz;
 mod live_change;
 mod site;
@@ -16,6 +18,9 @@ fn main() -> anyhow::Result<()> {
         ["end-to-end", binary] => end_to_end::run(Path::new(binary)),
         ["live-change", binary] => live_change::run(Path::new(binary)),
         ["fuzz", ref words @ ..] => fuzz::run(words),
-        _ => anyhow::bail!("usage: cargo xtask end-to-end|live-change PATH-OF-TANDEM, or fuzz …"),
+        ["figures", ref files @ ..] => figures::run(files),
+        _ => anyhow::bail!(
+            "usage: cargo xtask end-to-end|live-change PATH-OF-TANDEM, figures FILE…, or fuzz …"
+        ),
     }
 }

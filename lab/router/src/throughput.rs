@@ -352,7 +352,7 @@ mod tests {
         assert!(names.contains(&"IPv6 78 B, 7 flows, in memory"));
         assert!(names.contains(&"IPv4 64 B, rings") && names.contains(&"IPv4 64 B, memif"));
         let published = all[0].published.unwrap();
-        assert!((published - 57.5e3 / 18.0).abs() < 1e-6 && all[4].published.is_none());
+        assert!((published - 57.5e3 / 18.0).abs() < 1e-6 && all[5].published.is_none());
         let different: std::collections::BTreeSet<_> = names.iter().collect();
         assert_eq!(different.len(), names.len());
     }
