@@ -63,8 +63,11 @@ pub enum Command {
         /// The shell.
         shell: Shell,
     },
-    /// Print the reference of the site file (docs/configuration.md).
-    Reference,
+    /// Print the reference of the site file, or write its pages (docs/configuration.md).
+    Reference {
+        /// Where to write configuration.md and a page for each function; made if absent.
+        directory: Option<PathBuf>,
+    },
     /// Write the man pages into a directory.
     Man {
         /// The directory; made if absent.

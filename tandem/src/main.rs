@@ -62,7 +62,7 @@ fn dispatch(cli: Cli) -> Result<(), Exit> {
         Command::Forwarder(asked) => functions::forwarder(asked),
         Command::Demo(demo) => lab::demo(&demo),
         Command::Completion { shell } => man::completion(shell),
-        Command::Reference => reference::print(),
+        Command::Reference { directory } => reference::print(directory.as_deref()),
         Command::Man { directory } => man::pages(&directory),
     }
 }

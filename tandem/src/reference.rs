@@ -1,10 +1,12 @@
 //! The reference of the site file in Markdown, from the doc comments of the configuration types.
 
 use crate::exit::Exit;
+use crate::functions::functions;
 use crate::site::Site;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
+use std::path::Path;
 
 const HEAD: &str = "# The site file
 
@@ -33,17 +35,53 @@ With `/etc/tandem/site.toml` and `directory = \"/var/lib/tandem\"`, `key = \"tls
 /// Deepest nesting of sections, far above what the site file has.
 const DEPTH_MAX: usize = 8;
 
-/// Prints the reference.
-pub fn print() -> Result<(), Exit> {
-    io::stdout().write_all(reference().as_bytes())?;
+macro_rules! names {
+    ($($(#[$doc:meta])* $key:ident: $many:ident<$kind:ty>,)*) => { &[$(stringify!($key)),*] };
+}
+
+/// The keys of sections that are functions: each has a page.
+const FUNCTIONS: &[&str] = functions!(names);
+
+/// Prints the reference as one page, or writes it as several below a directory.
+pub fn print(directory: Option<&Path>) -> Result<(), Exit> {
+    let pages = pages();
+    let Some(directory) = directory else {
+        for (_, text) in pages {
+            io::stdout().write_all(text.as_bytes())?;
+        }
+        return Ok(());
+    };
+    std::fs::create_dir_all(directory.join("configuration"))?;
+    for (name, text) in pages {
+        std::fs::write(directory.join(name), text)?;
+    }
     Ok(())
 }
 
-fn reference() -> String {
+/// The pages by their names: the site's, then that of each function.
+fn pages() -> Vec<(String, String)> {
     let schema = config::schema_of::<Site>();
-    let mut out = HEAD.to_owned();
-    section(&mut out, &schema, &schema, "", 0);
-    out
+    let mut site = schema.clone();
+    let mut pages = Vec::new();
+    let mut list = String::from("\n## Functions\n\n| section | what |\n|---|---|\n");
+    for function in FUNCTIONS {
+        let keys = site["properties"].as_object_mut();
+        let Some(value) = keys.and_then(|keys| keys.remove(*function)) else { continue };
+        let Some((inner, many)) = table(&schema, &value) else { continue };
+        let heading = if many { format!("[[{function}]]") } else { format!("[{function}]") };
+        let what = line(&schema, &value);
+        let _infallible = writeln!(list, "| [`{heading}`](configuration/{function}.md) | {what} |");
+        let mut page = format!(
+            "# The site file: `{heading}`\n\n{what} What all functions share, and how paths are \
+             read, is in\n[configuration.md](../configuration.md).\n"
+        );
+        section(&mut page, &schema, inner, function, 1);
+        pages.push((format!("configuration/{function}.md"), page));
+    }
+    let mut out = format!("{HEAD}{list}");
+    section(&mut out, &schema, &site, "", 0);
+    pages.insert(0, ("configuration.md".to_owned(), out));
+    pages
 }
 
 /// A table of an object's plain keys, then a section for each key that holds tables of its own.
@@ -137,11 +175,12 @@ fn line(schema: &Value, value: &Value) -> String {
 mod tests {
     #[test]
     fn the_reference_in_docs_is_what_the_types_say() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/configuration.md");
-        let kept = std::fs::read_to_string(path).expect("docs/configuration.md is there");
-        assert!(
-            kept == super::reference(),
-            "docs/configuration.md is stale: `tandem reference > docs/configuration.md`"
-        );
+        let docs = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs"));
+        let pages = super::pages();
+        assert_eq!(pages.len(), super::FUNCTIONS.len() + 1);
+        for (name, text) in pages {
+            let kept = std::fs::read_to_string(docs.join(&name)).unwrap_or_default();
+            assert!(kept == text, "docs/{name} is stale: `tandem reference docs`");
+        }
     }
 }
