@@ -12,7 +12,7 @@
 use crate::config;
 use crate::entry::{Entry, MALFORMED, RETRANSMISSION};
 use crate::facts::Fact;
-use crate::live::{Live, Repeat};
+use crate::live::{Live, Phase, Repeat};
 use crate::losses::Losses;
 use crate::receiver::{self, Arrival};
 use crate::table::{Believed, Slot, Table};
@@ -103,7 +103,9 @@ impl Correlator {
                 return self.shed(now_us);
             }
         }
-        let index = self.trail_of(now_us, arrival);
+        let Some(index) = self.trail_of(now_us, arrival) else {
+            return self.sheet.add(Fact::Late, 1);
+        };
         let Some(live) = self.table.at(index) else { return };
         if message.is_some() {
             match live.recognise(entry.payload, entry.source, entry.destination, entry.capture_id) {
@@ -178,17 +180,27 @@ impl Correlator {
         self.losses.shed(now_us);
     }
 
-    /// The slot of the trail that a message belongs to; begins one if there is none.
-    fn trail_of(&mut self, now_us: u64, arrival: &Arrival<'_, '_>) -> u32 {
+    /// The slot of the trail that a message belongs to; begins one if there is none. `None`: it comes
+    /// late to one that was closed.
+    fn trail_of(&mut self, now_us: u64, arrival: &Arrival<'_, '_>) -> Option<u32> {
         let Arrival { entry, message } = arrival;
         let own = self.table.locate(*message, entry.correlation);
         if let Some(index) = own.and_then(|index| self.with_room(now_us, index)) {
             // Marks are learnt from the message that begins a trail, or a leg of it.
-            if message.is_some_and(|message| !self.table.has_leg(index, message.call_id())) {
-                self.adopt(index, entry, *message);
+            if let Some(message) = message.as_ref()
+                && !self.table.has_leg(index, message.call_id())
+            {
+                if self.believed(entry, Some(message)) == Believed::Never {
+                    self.table.unite(index, entry, message.call_id());
+                    self.sheet.set(Fact::Live, self.table.len() as u64);
+                }
+                self.adopt(index, entry, Some(message));
             }
             self.table.correlate(index, entry.correlation);
-            return index;
+            return Some(index);
+        }
+        if message.is_some_and(|message| self.table.is_late(now_us, message)) {
+            return None;
         }
         let believed = self.believed(entry, *message);
         let marked = message.map(|message| self.table.marked(message, believed));
@@ -205,7 +217,7 @@ impl Correlator {
             live.marked = live.marked.saturating_add(1);
         }
         self.adopt(index, entry, *message);
-        index
+        Some(index)
     }
 
     /// How far the headers of a message are believed when they name a call.
@@ -279,7 +291,9 @@ impl Correlator {
             self.sheet.observe(Fact::CallDuration, ms);
         }
         self.sheet.add(Fact::Closed, 1);
-        self.table.remove(index);
+        if let Some(live) = self.table.remove(index).filter(|live| live.phase == Phase::Over) {
+            self.table.note_closed(now_us, &live.legs);
+        }
         self.sheet.set(Fact::Live, self.table.len() as u64);
         true
     }

@@ -25,6 +25,8 @@ event::facts! {
         Duplicates = Counter, "sas_duplicates_total";
         /// Messages sent again.
         Retransmissions = Counter, "sas_retransmissions_total";
+        /// Messages repeated after their trail was closed; not kept.
+        Late = Counter, "sas_late_messages_total";
         /// Messages that were not kept because the disk or the first shard lags behind.
         Shed = Counter, "sas_shed_messages_total";
         /// Trails begun.

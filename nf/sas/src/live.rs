@@ -10,7 +10,7 @@
 
 use crate::entry::Entry;
 use crate::keys;
-use crate::trail::{CALL_IDS_MAX, HOSTS_MAX, Kind, Outcome, Trail, printable};
+use crate::trail::{CALL_IDS_MAX, HOSTS_MAX, Kind, MESSAGES_MAX, Outcome, Trail, printable};
 use core::time::Duration;
 use sip::{Header, Message, Method};
 use std::net::SocketAddr;
@@ -32,6 +32,9 @@ pub const LINGER_SESSION: Duration = Duration::from_secs(4 * 3_600);
 pub const LINGER_REQUEST: Duration = Duration::from_secs(40);
 /// Messages that are remembered to recognise their repetition.
 pub const SEEN_MAX: usize = 64;
+/// Two captures of one call begin within this time of each other, microseconds: agents send in
+/// batches of their own.
+const TOGETHER_US: u64 = 10_000_000;
 /// Asserted identities of one message: a `sip:` and a `tel:` URI (RFC 3325 §9.1).
 const IDENTITIES_MAX: usize = 2;
 /// Octets of a URI or Call-ID that are kept in the summary.
@@ -166,6 +169,31 @@ impl Live {
             self.seen_at = (self.seen_at + 1) % SEEN_MAX;
         }
         Repeat::New
+    }
+
+    /// Whether this trail of one leg may be what another element captured of a leg that an agent
+    /// says is part of another trail: nobody has said anything else of it, both began together, and
+    /// the message that tells it went between hosts of this one.
+    #[must_use]
+    pub fn is_part_of(&self, other: &Self, call_id: u64, entry: &Entry<'_>) -> bool {
+        let is_own = self.correlation != 0 && self.correlation != call_id;
+        let hosts = &self.trail.hosts;
+        !is_own
+            && self.legs == [call_id]
+            && self.trail.started_us.abs_diff(other.trail.started_us) <= TOGETHER_US
+            && self.trail.places.len() + other.trail.places.len() < MESSAGES_MAX
+            && hosts.contains(&entry.source)
+            && hosts.contains(&entry.destination)
+    }
+
+    /// Takes in what another trail has: its messages, and what they were recognised by.
+    pub fn absorb(&mut self, other: Self) {
+        self.trail.started_us = self.trail.started_us.min(other.trail.started_us);
+        self.trail.retransmissions += other.trail.retransmissions;
+        self.trail.places.extend(other.trail.places);
+        other.trail.hosts.into_iter().for_each(|host| _ = self.add_host(host));
+        let room = SEEN_MAX.saturating_sub(self.seen.len());
+        self.seen.extend(other.seen.into_iter().take(room));
     }
 
     /// Takes note of a host; returns whether it was new.

@@ -1,8 +1,10 @@
 //! The trails that run: found by the hashes of what joins messages to them.
 
+use crate::entry::Entry;
 use crate::live::Live;
 use hashbrown::HashTable;
-use sip::{Header, Message};
+use sip::{Header, Message, Method};
+use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -10,6 +12,10 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 const JOINS_MAX: usize = 128;
 /// Legs that one trail takes because of what a header says.
 const MARKED_MAX: u8 = 16;
+/// Call-IDs that are remembered after their trails were closed, and for how long, microseconds:
+/// 64 T1 (RFC 3261 §17.1.1.2).
+const CLOSED_MAX: usize = 65_536;
+const LATE_US: u64 = 32_000_000;
 /// Slots that are compared when the quietest trail has to go.
 const EVICTION_SAMPLE: usize = 32;
 
@@ -47,13 +53,24 @@ pub struct Table {
     joins: HashTable<(u64, u32)>,
     seed: u64,
     hand: u32,
+    /// Call-IDs of trails that were closed a short while ago, and until when they count.
+    closed: HashMap<u64, u64>,
+    closed_order: VecDeque<(u64, u64)>,
 }
 
 impl Table {
     /// An empty table whose hashes nobody can foresee.
     #[must_use]
-    pub const fn new(seed: u64) -> Self {
-        Self { slots: Vec::new(), free: Vec::new(), joins: HashTable::new(), seed, hand: 0 }
+    pub fn new(seed: u64) -> Self {
+        Self {
+            slots: Vec::new(),
+            free: Vec::new(),
+            joins: HashTable::new(),
+            seed,
+            hand: 0,
+            closed: HashMap::new(),
+            closed_order: VecDeque::new(),
+        }
     }
 
     /// Trails in it.
@@ -135,6 +152,52 @@ impl Table {
         let known = |mark: &[u8]| self.find(self.hash(mark));
         let own = Some(correlation).filter(|c| !c.is_empty()).and_then(known);
         own.or_else(|| message.and_then(|message| known(message.call_id())))
+    }
+
+    /// Joins what another element captured of the leg of this message, before its agent said whose
+    /// leg it is, to the trail that the agent says. The ladder would be cut in two.
+    pub fn unite(&mut self, index: u32, entry: &Entry<'_>, call_id: &[u8]) {
+        let hash = self.hash(call_id);
+        let Some(other) = self.find(hash).filter(|other| *other != index) else { return };
+        let at = |index: u32| self.slots.get(index as usize).and_then(|slot| slot.1.as_deref());
+        let Some((live, foreign)) = at(index).zip(at(other)) else { return };
+        if live.legs.contains(&hash) || !foreign.is_part_of(live, hash, entry) {
+            return;
+        }
+        let Some(foreign) = self.remove(other) else { return };
+        if let Some(live) = self.at(index) {
+            live.absorb(*foreign);
+        }
+        self.join(hash, index);
+    }
+
+    /// Notes that a trail was closed: what comes late with one of its Call-IDs begins no other.
+    pub fn note_closed(&mut self, now_us: u64, legs: &[u64]) {
+        for &hash in legs {
+            if self.closed.len() >= CLOSED_MAX
+                && let Some((oldest, _)) = self.closed_order.pop_front()
+            {
+                self.closed.remove(&oldest);
+            }
+            if self.closed.insert(hash, now_us + LATE_US).is_none() {
+                self.closed_order.push_back((hash, now_us + LATE_US));
+            }
+        }
+    }
+
+    /// Whether a message is one that comes late to a trail that was closed: it begins nothing by
+    /// itself (RFC 3261 §17: transactions repeat their messages for 64 T1).
+    #[must_use]
+    pub fn is_late(&mut self, now_us: u64, message: &Message<'_>) -> bool {
+        while self.closed_order.front().is_some_and(|&(_, until)| until <= now_us) {
+            if let Some((hash, _)) = self.closed_order.pop_front() {
+                self.closed.remove(&hash);
+            }
+        }
+        let begins = message.is_request()
+            && message.to_tag().is_none()
+            && !matches!(message.method(), Method::Ack | Method::Cancel);
+        !begins && self.closed.contains_key(&self.hash(message.call_id()))
     }
 
     /// Whether a trail has a leg with this Call-ID.

@@ -383,6 +383,64 @@ fn a_challenge_is_not_the_end() {
 }
 
 #[test]
+fn what_another_element_captured_first_is_no_trail_of_its_own() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(directory.path());
+    let (a, b) = (Leg::new("alice", "bob", "leg-a"), Leg::new("alice", "bob", "leg-b"));
+    // The softswitch behind the controller sends its captures at once, the controller in batches.
+    bench.agent = 7;
+    bench.sip(SSC_CORE, CORE, &b.request("INVITE", 1), "");
+    bench.sip(CORE, SSC_CORE, &b.response(100, 1, "INVITE"), "");
+    bench.agent = AGENT;
+    bench.sip(UA, SSC, &a.request("INVITE", 1), "0123456789abcdef");
+    bench.sip(SSC_CORE, CORE, &b.request("INVITE", 1), "0123456789abcdef");
+    bench.agent = 7;
+    bench.sip(CORE, SSC_CORE, &b.response(180, 1, "INVITE"), "");
+    let trail = bench.only(&[("number", "alice")]);
+    assert_eq!(trail.call_ids.len(), 2);
+    // The INVITE of the second leg was captured twice.
+    assert_eq!((trail.places.len(), bench.fact("sas_duplicates_total")), (4, 1));
+    assert_eq!(bench.only(&[("call_id", "leg-b")]).id, trail.id);
+    let (detail, _) = bench.detail(trail.id);
+    assert_eq!(detail.messages.len(), 4);
+}
+
+#[test]
+fn a_call_id_that_a_stranger_has_copied_takes_nobodys_messages_away() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(directory.path());
+    let victim = Leg::new("alice", "bob", "victim");
+    bench.agent = 7;
+    bench.sip(SSC_CORE, CORE, &victim.request("INVITE", 1), "");
+    bench.agent = AGENT;
+    let own = Leg::new("mallory", "bob", "own");
+    bench.sip(MALLORY, SSC, &own.request("INVITE", 1), "fedcba9876543210");
+    let copied = Leg::new("mallory", "bob", "victim");
+    bench.sip(MALLORY, SSC, &copied.request("OPTIONS", 7), "fedcba9876543210");
+    assert_eq!(bench.only(&[("call_id", "victim"), ("number", "alice")]).places.len(), 1);
+}
+
+#[test]
+fn what_is_repeated_after_the_end_opens_no_call() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(directory.path());
+    bench.call("alice", "bob", "one", "aa");
+    bench.wait_ms(10_000);
+    assert_eq!(bench.fact("sas_trails_live"), 0);
+    let leg = Leg::new("alice", "bob", "one-a");
+    bench.sip(UA, SSC, &leg.request("BYE", 2), "");
+    bench.sip(SSC, UA, &leg.response(200, 2, "BYE"), "");
+    assert_eq!((bench.fact("sas_trails_live"), bench.fact("sas_late_messages_total")), (0, 2));
+    // A new call with the name of an old one is one.
+    bench.sip(UA, SSC, &leg.request("INVITE", 9), "");
+    assert_eq!(bench.fact("sas_trails_live"), 1);
+    // After 64 T1 what comes is no repetition.
+    bench.wait_ms(240_000);
+    bench.sip(UA, SSC, &leg.request("BYE", 11), "");
+    assert_eq!((bench.fact("sas_trails_live"), bench.fact("sas_late_messages_total")), (1, 2));
+}
+
+#[test]
 fn a_repetition_is_marked_and_a_second_capture_is_not_kept_twice() {
     let directory = tempfile::tempdir().unwrap();
     let mut bench = Bench::new(directory.path());
