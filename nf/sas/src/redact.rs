@@ -1,8 +1,8 @@
 //! What is secret in a message and is not kept: credentials (RFC 3261 §20.6, §20.7, §20.28), media
 //! keys (`a=crypto` RFC 4568, `a=key-mgmt` RFC 4567, `k=` RFC 4566 §5.12), what people write to
-//! each other (MESSAGE, RFC 3428) and the digits they type (`application/dtmf-relay`). Each is
-//! replaced by how long it was; a changed body has its Content-Length changed with it, so that
-//! what is kept is still a message.
+//! each other (MESSAGE, RFC 3428) and the digits they type (`application/dtmf-relay`, KPML, and
+//! where a part of a body is such). Each is replaced by how long it was; a changed body has its
+//! Content-Length changed with it, so that what is kept is still a message.
 //!
 //! `Identity` (RFC 8224) stays: it proves something and opens nothing.
 
@@ -17,8 +17,8 @@ const TELLING: [&[u8]; 6] = [b"username", b"realm", b"uri", b"algorithm", b"qop"
 const CREDENTIALS: [&[u8]; 3] = [b"authorization", b"proxy-authorization", PROOF];
 /// A header that answers credentials: nothing of it tells who asked for what.
 const PROOF: &[u8] = b"authentication-info";
-/// Types of the bodies with typed digits begin so.
-const DIGITS: &[u8] = b"application/dtmf";
+/// Types of the bodies with typed digits begin so (KPML: RFC 4730).
+const DIGITS: [&[u8]; 2] = [b"application/dtmf", b"application/kpml-response"];
 /// Names of the header that says what a body is.
 const TYPE: [&[u8]; 2] = [b"content-type", b"c"];
 /// Names of the header that says how long the body is.
@@ -32,7 +32,7 @@ pub fn concerns(message: &Message<'_>, keep: &[Keep]) -> bool {
         || message.has(Header::AuthenticationInfo);
     let body = message.body();
     let is_letter = message.method() == Method::Message
-        || message.header(Header::ContentType).is_some_and(are_digits);
+        || message.header(Header::ContentType).is_some_and(|kind| are_digits(kind, body));
     has_credentials && !kept(Keep::Credentials)
         || !body.is_empty() && is_letter && !kept(Keep::Bodies)
         || !body.is_empty() && !kept(Keep::Keys) && has_keys(body)
@@ -43,26 +43,19 @@ pub fn redacted(bytes: &[u8], keep: &[Keep]) -> Vec<u8> {
     let (head, body) = bytes.split_at(head_length(bytes));
     let body = new_body(head, body, keep);
     let mut out = Vec::with_capacity(bytes.len());
-    let mut rest = lines(head).peekable();
-    while let Some(line) = rest.next() {
+    for line in unfolded(head) {
         let Some((name, value)) = field(line.text) else {
             out.extend_from_slice(line.whole);
             continue;
         };
         let is_any = |names: &[&[u8]]| names.iter().any(|one| name.eq_ignore_ascii_case(one));
         if is_any(&CREDENTIALS) && !keep.contains(&Keep::Credentials) {
-            let mut value = value.to_vec();
-            // A value goes on in lines that begin with white space (RFC 3261 §7.3.1).
-            while let Some(more) =
-                rest.next_if(|line| line.text.starts_with(b" ") || line.text.starts_with(b"\t"))
-            {
-                value.extend_from_slice(more.text);
-            }
             out.extend_from_slice(name);
             out.extend_from_slice(b": ");
-            match value.trim_ascii() {
-                value if is_any(&[PROOF]) => mark(&mut out, value.len()),
-                value => credentials(&mut out, value),
+            if is_any(&[PROOF]) {
+                mark(&mut out, value.len());
+            } else {
+                credentials(&mut out, value);
             }
             out.extend_from_slice(line.end());
         } else if let (Some(body), true) = (&body, is_any(&LENGTH)) {
@@ -110,6 +103,26 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = Line<'_>> {
         let (whole, after) = rest.split_at(text + end);
         rest = after;
         Some(Line { text: &whole[..text], whole })
+    })
+}
+
+/// Lines of a head; a value goes on in lines that begin with white space (RFC 3261 §7.3.1).
+fn unfolded(head: &[u8]) -> impl Iterator<Item = Line<'_>> {
+    let mut rest = head;
+    core::iter::from_fn(move || {
+        let mut all = lines(rest).peekable();
+        let first = all.next()?;
+        let (mut length, mut end) = (first.whole.len(), first.end().len());
+        let goes_on = |next: &Line<'_>| {
+            !first.text.is_empty() && (next.text.starts_with(b" ") || next.text.starts_with(b"\t"))
+        };
+        while let Some(more) = all.next_if(goes_on) {
+            length += more.whole.len();
+            end = more.end().len();
+        }
+        let (whole, after) = rest.split_at(length);
+        rest = after;
+        Some(Line { text: &whole[..length - end], whole })
     })
 }
 
@@ -193,7 +206,7 @@ fn new_body(head: &[u8], body: &[u8], keep: &[Keep]) -> Option<Vec<u8>> {
         return None;
     }
     let mut out = Vec::with_capacity(body.len());
-    if is_letter(head) && !keep.contains(&Keep::Bodies) {
+    if is_letter(head, body) && !keep.contains(&Keep::Bodies) {
         mark(&mut out, body.len());
         return Some(out);
     }
@@ -213,14 +226,18 @@ fn new_body(head: &[u8], body: &[u8], keep: &[Keep]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Whether a Content-Type is that of typed digits.
-fn are_digits(value: &[u8]) -> bool {
-    value.get(..DIGITS.len()).is_some_and(|start| start.eq_ignore_ascii_case(DIGITS))
+/// Whether a body of this Content-Type is typed digits, or has a part that is.
+fn are_digits(kind: &[u8], body: &[u8]) -> bool {
+    let kind = kind.trim_ascii_start();
+    let begins =
+        |name: &[u8]| kind.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name));
+    let has = |name: &[u8]| body.windows(name.len()).any(|it| it.eq_ignore_ascii_case(name));
+    DIGITS.into_iter().any(begins) || begins(b"multipart/") && DIGITS.into_iter().any(has)
 }
 
 /// Whether a head is that of a MESSAGE, or of an answer to one, or of typed digits.
-fn is_letter(head: &[u8]) -> bool {
-    let mut all = lines(head).map(|line| line.text).filter(|text| !text.is_empty());
+fn is_letter(head: &[u8], body: &[u8]) -> bool {
+    let mut all = unfolded(head).map(|line| line.text).filter(|text| !text.is_empty());
     let is_request = all.next().is_some_and(|line| {
         line.get(..8).is_some_and(|word| word.eq_ignore_ascii_case(b"MESSAGE "))
     });
@@ -231,7 +248,7 @@ fn is_letter(head: &[u8]) -> bool {
     };
     let is_of_digits = |line: &[u8]| {
         field(line).is_some_and(|(name, value)| {
-            TYPE.iter().any(|one| name.eq_ignore_ascii_case(one)) && are_digits(value)
+            TYPE.iter().any(|one| name.eq_ignore_ascii_case(one)) && are_digits(value, body)
         })
     };
     is_request || all.any(|line| is_of_message(line) || is_of_digits(line))
@@ -360,6 +377,41 @@ mod tests {
         }
         assert!(sip::Message::parse(clean.as_bytes()).is_ok());
         assert_eq!(redacted(typed.as_bytes(), ALL), typed.as_bytes());
+    }
+
+    #[test]
+    fn a_folded_header_hides_no_digits_and_no_letter_and_lengths_fit() {
+        let typed = with_body("INFO sip:b@b SIP/2.0", "INFO", "Signal=4\r\nDuration=160\r\n");
+        let relay = "Content-Type:\r\n application/dtmf-relay\r\nl:\r\n ";
+        let letter = with_body("SIP/2.0 200 OK", "\r\n\tMESSAGE", "Signal=4 at nine");
+        for text in [typed.replacen("l: ", relay, 1), letter] {
+            let message = sip::Message::parse(text.as_bytes()).unwrap();
+            assert!(concerns(&message, NOTHING), "{text}");
+            let clean = self::text(text.as_bytes());
+            assert!(!clean.contains("Signal"), "{clean}");
+            assert!(sip::Message::parse(clean.as_bytes()).is_ok(), "{clean}");
+            assert_eq!(redacted(text.as_bytes(), ALL), text.as_bytes());
+        }
+    }
+
+    #[test]
+    fn digits_reported_by_kpml_or_in_a_part_of_a_body_are_not_kept() {
+        let parts = "--x\r\nContent-Type: Application/dtmf\r\n\r\n4\r\n--x--\r\n";
+        let kpml = "<kpml-response code=\"200\" digits=\"4\"/>";
+        let plain = "--x\r\nContent-Type: application/sdp\r\n\r\nv=0\r\n--x--\r\n";
+        for (kind, body, is_secret) in [
+            ("Application/kpml-response+xml", kpml, true),
+            ("multipart/mixed;boundary=x", parts, true),
+            ("multipart/mixed;boundary=x", plain, false),
+        ] {
+            let typed = with_body("NOTIFY sip:b@b SIP/2.0", "NOTIFY", body);
+            let typed = typed.replacen("l: ", &format!("c: {kind}\r\nl: "), 1);
+            let message = sip::Message::parse(typed.as_bytes()).unwrap();
+            assert_eq!(concerns(&message, NOTHING), is_secret, "{typed}");
+            let clean = text(typed.as_bytes());
+            assert_eq!(clean != typed, is_secret, "{clean}");
+            assert!(sip::Message::parse(clean.as_bytes()).is_ok());
+        }
     }
 
     #[test]
