@@ -68,7 +68,8 @@ impl Io {
         let far = (flow.port, flow.remote);
         let id = if flow.conn == ConnId(0) { self.streams.table.to(&far) } else { Some(flow.conn) };
         let Some(id) = id else { return };
-        let Some(connection) = self.streams.table.find(id) else { return };
+        let found = self.streams.table.find(id).filter(|it| it.leads_to(flow.remote));
+        let Some(connection) = found else { return };
         let phase = connection.phase;
         if phase == Phase::Connecting {
             if let Some(connection) = self.streams.table.remove(id) {

@@ -37,6 +37,10 @@ const PARCEL_ERRANDS: usize = 4_096;
 const WAITING_BYTES_MAX: usize = 64 << 20;
 const WAITING_ERRANDS_MAX: usize = 1 << 20;
 
+/// A parcel that waits for room is tried again after this. Its sibling has a whole ring to take
+/// meanwhile, and one that hangs costs the others no turns.
+const RETRY: Duration = Duration::from_millis(1);
+
 /// What a shard tells another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ShardMessage {
@@ -256,6 +260,11 @@ impl Rings {
         parcel.bytes.len() >= WAITING_BYTES_MAX || parcel.items.len() >= WAITING_ERRANDS_MAX
     }
 
+    /// After how long to try again what waits for room: nobody tells of that.
+    pub(crate) fn retry(&self) -> Option<Duration> {
+        self.holds_back().then_some(RETRY)
+    }
+
     /// Whether a parcel waits for room.
     pub(crate) fn holds_back(&self) -> bool {
         self.parcels.iter().any(|parcel| parcel.paced)
@@ -298,17 +307,22 @@ impl Rings {
 
     fn dispatch(&mut self, shard: usize, sheet: &Sheet<RuntimeFact>) {
         let door = &self.doors[shard];
+        let mut has_room = true;
         if !self.ends[shard].items.is_empty() {
             match door.ring.push(std::mem::take(&mut self.ends[shard])) {
                 Ok(()) => door.waker.wake(),
-                Err(ends) if door.open.load(Relaxed) => self.ends[shard] = ends,
+                Err(ends) if door.open.load(Relaxed) => {
+                    (self.ends[shard], has_room) = (ends, false)
+                }
                 Err(_) => {} // it has ended, and knows of no connection
             }
         }
         if self.parcels[shard].items.is_empty() {
             return;
         }
-        match door.ring.push(std::mem::take(&mut self.parcels[shard])) {
+        // Where the ends found no room there may be some by now, and they leave first.
+        let parcel = std::mem::take(&mut self.parcels[shard]);
+        match if has_room { door.ring.push(parcel) } else { Err(parcel) } {
             Ok(()) => door.waker.wake(),
             Err(parcel) if parcel.paced && door.open.load(Relaxed) => {
                 door.waker.wake();
@@ -360,7 +374,7 @@ mod tests {
             rings.post(&sheet);
         }
         assert_eq!(doors[1].ring.len(), PARCELS_MAX);
-        assert!(rings.holds_back(), "nothing waits for long");
+        assert_eq!(rings.retry(), Some(RETRY), "nothing waits for long");
         while doors[1].ring.pop().is_some() {}
         rings.push(1, (ShardMessage::Send, flow(20), b"x"), &sheet);
         rings.post(&sheet);
@@ -377,5 +391,36 @@ mod tests {
         let next = doors[1].ring.pop().unwrap();
         assert_eq!(next.items().next().unwrap().0, ShardMessage::Send);
         assert!(doors[1].ring.pop().is_none());
+    }
+
+    #[test]
+    fn what_follows_the_end_of_a_connection_does_not_overtake_it_while_the_sibling_takes_parcels() {
+        let doors: Arc<[Mailbox]> = (0..2).map(|_| Mailbox::new(2).unwrap()).collect();
+        let (at, sheet) = ("127.0.0.1:5060".parse().unwrap(), Sheet::new());
+        let flow =
+            |conn: u32| Flow { conn: ConnId(conn), ..Flow::to(PortId(0), Transport::Tcp, at, at) };
+        let theirs = Arc::clone(&doors);
+        let sibling = std::thread::spawn(move || {
+            let mut ended = 0;
+            while theirs[1].open.load(Relaxed) || !theirs[1].ring.is_empty() {
+                std::thread::yield_now();
+                let Some(parcel) = theirs[1].ring.pop() else { continue };
+                for (errand, flow, _) in parcel.items() {
+                    match errand {
+                        ShardMessage::Down(_) => ended = flow.conn.0,
+                        _ => assert!(flow.conn.0 <= ended, "{} before {ended}", flow.conn.0),
+                    }
+                }
+            }
+        });
+        let mut rings = Rings::new(0, Arc::clone(&doors));
+        for conn in 1..200_000 {
+            rings.broadcast_down(flow(conn), "closed", false);
+            rings.post(&sheet);
+            rings.push(1, (ShardMessage::Send, flow(conn), b"x"), &sheet);
+            rings.post(&sheet);
+        }
+        doors[1].open.store(false, Relaxed);
+        sibling.join().unwrap();
     }
 }

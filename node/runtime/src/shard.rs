@@ -105,7 +105,7 @@ impl<F: Function> Shard<F> {
         let news = !self.io.news.is_empty()
             || self.io.channels.has_news()
             || self.io.streams.has_written();
-        let dozing = now >= self.busy_until && !news && !self.engine.rings.holds_back();
+        let dozing = now >= self.busy_until && !news;
         if dozing {
             self.engine.rings.mailbox().waker.doze();
             let empty = self.engine.rings.mailbox().ring.is_empty()
@@ -114,7 +114,8 @@ impl<F: Function> Shard<F> {
                 && self.deliveries.is_empty()
                 && self.orders.is_empty();
             if empty {
-                timeout = self.deadline().map(|at| at.since(now));
+                let due = self.deadline().map(|at| at.since(now));
+                timeout = [due, self.engine.rings.retry()].into_iter().flatten().min();
             }
         }
         self.ready.clear();

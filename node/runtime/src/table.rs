@@ -7,7 +7,7 @@ use crate::port::{ConnId, Flow, PortId};
 use crate::spec::StreamLimits;
 use machine::narrow;
 use machine::{Duration, Time};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 
 /// Bits of a connection's number: `shard | generation | place + 1`.
@@ -16,6 +16,9 @@ const GENERATION_BITS: u32 = 6;
 const GENERATION_MASK: u32 = (1 << GENERATION_BITS) - 1;
 /// Connections that numbers can name.
 const PLACES_MAX: usize = (1 << PLACE_BITS) - 1;
+/// A place rests until so many others have been free before it: with its generations, the number
+/// of a connection that ended comes again after tens of thousands at the soonest.
+const RESTING: usize = 1_024;
 /// Further addresses of one connection's far end.
 const ALIASES_MAX: usize = 4;
 /// Far ends remembered as silent; when full, all are forgotten.
@@ -48,7 +51,8 @@ pub(crate) struct Table {
     shard: u16,
     limits: StreamLimits,
     slots: Vec<Slot>,
-    free: Vec<u32>,
+    /// The one that was left first is taken first.
+    free: VecDeque<u32>,
     live: usize,
     /// Of those that live, the ones that were opened here.
     opened: usize,
@@ -81,7 +85,7 @@ impl Table {
             shard,
             limits,
             slots: Vec::new(),
-            free: Vec::new(),
+            free: VecDeque::new(),
             live: 0,
             opened: 0,
             by_far: HashMap::new(),
@@ -156,7 +160,9 @@ impl Table {
 
     /// Takes a connection and gives it its number.
     pub(crate) fn insert(&mut self, mut connection: Connection) -> ConnId {
-        let place = self.free.pop().unwrap_or_else(|| {
+        let is_rested = self.free.len() >= RESTING || self.slots.len() >= PLACES_MAX;
+        let rested = if is_rested { self.free.pop_front() } else { None };
+        let place = rested.unwrap_or_else(|| {
             self.slots.push(Slot::default());
             narrow::place(self.slots.len() - 1)
         });
@@ -193,7 +199,7 @@ impl Table {
         let slot = &mut self.slots[id.place()];
         let connection = slot.connection.take()?;
         slot.generation = (slot.generation + 1) & GENERATION_MASK;
-        self.free.push(narrow::place(id.place()));
+        self.free.push_back(narrow::place(id.place()));
         self.live -= 1;
         if connection.accepted {
             self.census.remove(Source::of(connection.flow.remote.ip()), connection.spoke);
@@ -313,6 +319,17 @@ mod tests {
         assert!(table.find(first).is_none() && table.find(second).is_some());
         assert_eq!(ConnId(0).shard(), None);
         assert!(table.find(ConnId(0)).is_none());
+    }
+
+    #[test]
+    fn a_number_comes_again_after_tens_of_thousands_of_others_at_the_soonest() {
+        let mut table = Table::new(0, StreamLimits::default());
+        let first = insert(&mut table, 1);
+        table.remove(first).unwrap();
+        for n in 0..60_000 {
+            let next = insert(&mut table, 1);
+            assert!(next != first && table.remove(next).is_some(), "after {n}");
+        }
     }
 
     #[test]
