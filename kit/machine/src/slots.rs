@@ -275,6 +275,11 @@ impl<T: Reuse> Slots<T> {
         self.settle();
     }
 
+    /// Slots that ever had a user: each has an index below.
+    pub const fn places(&self) -> u32 {
+        self.made as u32
+    }
+
     /// The present user of a slot.
     #[inline]
     pub fn user_of(&self, index: u32) -> Option<Key> {

@@ -1,7 +1,15 @@
-//! Sources as those of whom anything is counted.
+//! Sources as those of whom anything is counted, and connections as what tells them apart.
 
 use machine::narrow::halves;
-use std::net::IpAddr;
+use runtime::{ConnId, Flow};
+use std::net::{IpAddr, SocketAddr};
+
+/// A connection. Its number may come again, for another far end.
+pub(crate) type Connection = (ConnId, SocketAddr);
+
+pub(crate) const fn connection(flow: &Flow) -> Connection {
+    (flow.conn, flow.remote)
+}
 
 /// A number for an IPv4 address or an IPv6 /56.
 pub(crate) fn source_number(address: IpAddr) -> u64 {

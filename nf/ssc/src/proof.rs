@@ -8,10 +8,11 @@
 //! ```
 
 use crate::Arrived;
+use crate::address::{Connection, connection};
 use crate::border::Border;
 use crate::config::{self, Target};
 use crate::realm::{RealmId, Realms};
-use runtime::{ConnId, Effects, Flow, Transport};
+use runtime::{Effects, Flow, Transport};
 use sip::Params;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -45,7 +46,7 @@ struct Named {
 /// All of them.
 #[derive(Debug, Default)]
 pub(crate) struct Proofs {
-    by_connection: BTreeMap<ConnId, Proof>,
+    by_connection: BTreeMap<Connection, Proof>,
     named: Vec<Named>,
     /// By realm: names that are trusted.
     trusted: Vec<Vec<String>>,
@@ -121,13 +122,13 @@ impl Proofs {
     /// Whether the far end of a connection proved a name that its realm trusts.
     pub(crate) fn trusts(&self, flow: &Flow) -> bool {
         flow.transport == Transport::Tls
-            && self.by_connection.get(&flow.conn).is_some_and(|proof| proof.is_trusted)
+            && self.by_connection.get(&connection(flow)).is_some_and(|proof| proof.is_trusted)
     }
 
     /// A connection ended.
     pub(crate) fn forget(&mut self, flow: &Flow) {
         if flow.transport == Transport::Tls {
-            self.by_connection.remove(&flow.conn);
+            self.by_connection.remove(&connection(flow));
         }
     }
 
@@ -138,13 +139,13 @@ impl Proofs {
         let names: Vec<String> = names.iter().map(|name| plain(name)).collect();
         let is_trusted = is_trusted(&self.trusted, realm, &names);
         let proof = Proof { realm, names, is_trusted, is_aliased: false };
-        self.by_connection.insert(flow.conn, proof);
+        self.by_connection.insert(connection(flow), proof);
     }
 
     /// Whether requests to `remote` may take this connection: a next hop stands there, and the
     /// far end has proved its name. Once for each connection.
     fn may_alias(&mut self, flow: &Flow, remote: SocketAddr) -> bool {
-        let Some(proof) = self.by_connection.get_mut(&flow.conn) else { return false };
+        let Some(proof) = self.by_connection.get_mut(&connection(flow)) else { return false };
         if proof.is_aliased {
             return false;
         }

@@ -143,7 +143,8 @@ impl Controller {
 
     /// A further 2xx of a forked INVITE: acknowledged and released (RFC 3261 §13.2.2.4), where it
     /// came from: its Contact may name somebody who has nothing to do with it. It must bear the
-    /// names that the INVITE was sent with, and of one INVITE so many are released.
+    /// names that the INVITE was sent with, and of one INVITE so many are released. A source may be
+    /// forged: where the INVITE did not go, it draws an ACK and no BYE, which is sent many times.
     pub(super) fn release_fork(&mut self, at: &Arrived<'_>, client: ClientId, out: &mut Effects) {
         let message = at.message;
         if !self.may_release(message, client) {
@@ -154,7 +155,11 @@ impl Controller {
         let Some(token) = Token::read(&ours).filter(|token| token.shard == self.shard) else {
             return;
         };
-        let mut leg = Leg::new(at.realm, message.cseq().number);
+        let Some(asked) = self.transactions.client_flow(client) else { return };
+        let Some(door) = self.border.realms.door(asked.port) else { return };
+        let mut leg = Leg::new(door.realm, message.cseq().number);
+        leg.flow = asked;
+        let is_theirs = self.border.objects(at, &leg, &self.registrar).is_none();
         leg.establish(message, Part::Client, &ours);
         leg.flow = at.flow;
         leg.local_cseq += 1;
@@ -167,8 +172,10 @@ impl Controller {
             write::cseq(buffer, leg.invite_cseq, b"ACK");
             write::no_body(buffer);
         });
-        let farewell = Farewell { trail: None, user: User::Nobody, reason: b"" };
-        self.bye(at.now, &leg, &farewell, out);
+        if is_theirs {
+            let farewell = Farewell { trail: None, user: User::Nobody, reason: b"" };
+            self.bye(at.now, &leg, &farewell, out);
+        }
     }
 
     /// Sends a BYE of our own on a leg.

@@ -1,10 +1,12 @@
 //! Which calls a connection carries, and which connections ended.
 
 use super::Call;
+use crate::address::{Connection, connection};
 use machine::slots::{Key, Slots};
 use machine::{Duration, Time};
 use runtime::{ConnId, Flow};
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// The calls that connections carry, so that the end of one costs a look at those alone.
 ///
@@ -12,7 +14,7 @@ use std::collections::HashMap;
 /// have gone are cleared out when the list of a connection has doubled.
 #[derive(Debug, Default)]
 pub(crate) struct Connections {
-    pub(super) calls: HashMap<ConnId, Vec<Key>>,
+    calls: HashMap<Connection, Vec<Key>>,
 }
 
 /// Lists shorter than this are not cleared out.
@@ -23,12 +25,12 @@ impl Connections {
     #[inline]
     pub(super) fn note(&mut self, call: Key, flow: &Flow, table: &Slots<Call>) {
         if flow.conn != ConnId(0) {
-            self.list(call, flow.conn, table);
+            self.list(call, connection(flow), table);
         }
     }
 
     #[cold]
-    fn list(&mut self, call: Key, conn: ConnId, table: &Slots<Call>) {
+    fn list(&mut self, call: Key, conn: Connection, table: &Slots<Call>) {
         let list = self.calls.entry(conn).or_default();
         if list.last() == Some(&call) {
             return;
@@ -44,13 +46,18 @@ impl Connections {
         list.push(call);
     }
 
+    /// The calls of a connection that ended.
+    pub(super) fn take(&mut self, flow: &Flow) -> Option<Vec<Key>> {
+        self.calls.remove(&connection(flow))
+    }
+
     pub(super) fn clear(&mut self) {
         self.calls.clear();
     }
 }
 
-fn is_on(call: &Call, conn: ConnId) -> bool {
-    [&call.a, &call.b].into_iter().chain(&call.forks).any(|leg| leg.flow.conn == conn)
+fn is_on(call: &Call, conn: Connection) -> bool {
+    [&call.a, &call.b].into_iter().chain(&call.forks).any(|leg| connection(&leg.flow) == conn)
 }
 
 /// What ended since the calls of it were last looked for.
@@ -60,29 +67,39 @@ pub(crate) struct Lost {
     pub(super) connections: Vec<(Flow, Vec<Key>)>,
     /// Far ends to which none could be opened, and when that was last.
     pub(super) unopened: HashMap<Flow, Time>,
-    /// When all calls may be looked through for those again.
+    /// Those that calls are looked through for now, and where to go on.
+    sought: HashMap<Flow, Time>,
+    next: u32,
+    /// When it may go on.
     look_at: Time,
 }
 
-/// All calls are looked through no more often than this.
-const LOOKS_EVERY: Duration = Duration::from_millis(50);
+/// So many places of calls are looked at for them, this often: a look at all would take as long as
+/// there are many, and whoever has addresses that refuse connections causes it.
+const PLACES_A_LOOK: u32 = 4_096;
+const LOOKS_EVERY: Duration = Duration::from_millis(10);
 
 impl Lost {
     pub(super) fn deadline(&self) -> Option<Time> {
-        match (self.connections.is_empty(), self.unopened.is_empty()) {
+        match (self.connections.is_empty(), self.next == 0 && self.unopened.is_empty()) {
             (true, true) => None,
             (true, false) => Some(self.look_at),
             (false, _) => Some(Time::ZERO),
         }
     }
 
-    /// The far ends to look through all calls for at this time.
-    pub(super) fn take_unopened(&mut self, now: Time) -> HashMap<Flow, Time> {
-        if self.unopened.is_empty() || now < self.look_at {
-            return HashMap::new();
+    /// The places of calls to look at now, of so many, and for which far ends.
+    pub(super) fn look(&mut self, now: Time, places: u32) -> (Range<u32>, &HashMap<Flow, Time>) {
+        if now < self.look_at || self.next == 0 && self.unopened.is_empty() {
+            return (0..0, &self.sought);
+        }
+        if self.next == 0 {
+            self.sought = core::mem::take(&mut self.unopened);
         }
         self.look_at = now + LOOKS_EVERY;
-        core::mem::take(&mut self.unopened)
+        let (from, to) = (self.next, self.next.saturating_add(PLACES_A_LOOK));
+        self.next = if to < places { to } else { 0 };
+        (from..to.min(places), &self.sought)
     }
 }
 
@@ -100,9 +117,9 @@ mod tests {
         let mut begin = |table: &mut Slots<Call>| {
             let (key, call) = table.take().unwrap();
             call.a.flow = flow;
-            let before = connections.calls.get(&flow.conn).map_or(0, Vec::len);
+            let before = connections.calls.get(&connection(&flow)).map_or(0, Vec::len);
             connections.note(key, &flow, table);
-            let list = &connections.calls[&flow.conn];
+            let list = &connections.calls[&connection(&flow)];
             assert!(list.contains(&key) && list.len() <= 4 * CALLS);
             (key, list.len() <= before)
         };
@@ -126,10 +143,11 @@ mod tests {
             let now = Time::from_millis(ms);
             lost.unopened.insert(flow(half(ms)), now);
             assert!(lost.deadline().is_some_and(|at| at <= now + LOOKS_EVERY));
-            looked.extend(Some(lost.take_unopened(now).len()).filter(|&found| found > 0));
+            let (places, sought) = lost.look(now, 1);
+            looked.extend(Some(sought.len()).filter(|_| !places.is_empty()));
         }
-        assert_eq!(looked, [1, 50]);
-        looked.push(lost.take_unopened(Time::from_millis(1_100)).len());
+        assert_eq!(looked, [1, 10, 10, 10, 10, 10, 10, 10, 10, 10]);
+        looked.push(lost.look(Time::from_millis(1_100), 1).1.len());
         assert_eq!((looked.iter().sum(), lost.deadline()), (100, None));
     }
 }

@@ -37,7 +37,7 @@ impl Controller {
         }
         if flow.conn == ConnId(0) {
             self.calls.lost.unopened.insert(flow, now);
-        } else if let Some(calls) = self.calls.connections.calls.remove(&flow.conn) {
+        } else if let Some(calls) = self.calls.connections.take(&flow) {
             self.calls.lost.connections.push((flow, calls));
         }
     }
@@ -49,23 +49,22 @@ impl Controller {
             return;
         }
         let connections = core::mem::take(&mut self.calls.lost.connections);
-        let unopened = self.calls.lost.take_unopened(now);
+        let table = &self.calls.table;
+        let (places, unopened) = self.calls.lost.look(now, table.places());
         let mut hit: Vec<(Key, Side)> = Vec::new();
         for (flow, keys) in connections {
-            let table = &self.calls.table;
             hit.extend(
                 keys.into_iter()
                     .filter_map(|key| Some((key, side_at(table.at(key)?, |at| *at == flow)?))),
             );
         }
-        if !unopened.is_empty() {
-            let calls = self.calls.table.iter();
-            hit.extend(calls.filter_map(|(key, call)| {
-                // One that began since then has a try of its own under way.
-                let is_lost = |at: &Flow| unopened.get(at).is_some_and(|&at| call.started <= at);
-                Some((key, side_at(call, |at| at.transport.is_stream() && is_lost(at))?))
-            }));
-        }
+        hit.extend(places.filter_map(|place| {
+            let key = table.user_of(place)?;
+            let call = table.at(key)?;
+            // One that began since then has a try of its own under way.
+            let is_lost = |at: &Flow| unopened.get(at).is_some_and(|&at| call.started <= at);
+            Some((key, side_at(call, |at| at.transport.is_stream() && is_lost(at))?))
+        }));
         for (key, side) in hit {
             let Some(call) = self.calls.table.at_mut(key) else { continue };
             let realm = call.leg(side).realm;

@@ -100,7 +100,7 @@ impl Controller {
                 Err(Stop::Answered) => return,
             }
         }
-        let way = match self.way(at) {
+        let way = match self.way(at, opening.is_emergency) {
             Ok(way) => way,
             Err(refusal) => return self.turn_away(at, &opening, refusal, out),
         };
@@ -128,7 +128,7 @@ impl Controller {
     }
 
     /// Where a request goes: to the call or the binding that it names, else by the routes.
-    fn way(&mut self, at: &Arrived<'_>) -> Result<Way, Refusal> {
+    fn way(&mut self, at: &Arrived<'_>, is_emergency: bool) -> Result<Way, Refusal> {
         let known = self.calls.way_to_replaced(at.message);
         let known = known.or_else(|| self.way_to_binding(at.realm, at.message));
         let way = match known {
@@ -136,7 +136,8 @@ impl Controller {
             Some(way) => Ok(way),
             None => {
                 let border = &self.border;
-                border.routes.find(at.realm, at.message, &border.hops, self.draw(at))
+                let draw = self.draw(at, is_emergency);
+                border.routes.find(at.realm, at.message, &border.hops, draw)
             }
         };
         way.map_err(|why| match why {
@@ -239,10 +240,9 @@ impl Controller {
 
     /// What decides whether an overloaded next hop wants the request (RFC 7339 §5.10.1: emergency
     /// calls and those with priority always go).
-    fn draw(&self, at: &Arrived<'_>) -> Draw {
+    fn draw(&self, at: &Arrived<'_>, is_emergency: bool) -> Draw {
         let is_trusted = self.border.realms.row(at.realm).trusted;
         let has_priority = is_trusted && at.message.has(Header::ResourcePriority);
-        let is_emergency = is_emergency(at.message, is_trusted);
         let dice = if !self.border.hops.obey_any() || has_priority || is_emergency {
             Draw::EXEMPT
         } else {

@@ -5,6 +5,7 @@
 //! that registered, and whoever has a connection, has a bucket where forged datagrams do not count.
 
 use crate::address::source_number;
+use machine::Time;
 use machine::bucket::{Bucket, Rate};
 use machine::narrow::slot;
 use runtime::Flow;
@@ -12,6 +13,8 @@ use runtime::Flow;
 /// Calls of one source a second, and at once after a pause.
 const PER_S: f64 = 10.0;
 const BURST: u32 = 100;
+/// An address has room for so many times what one of those who registered there has.
+const SHARERS: u32 = 10;
 /// Sources of one kind are told apart by the top bits of a secret product; two that meet share a
 /// bucket.
 const SOURCES: usize = 1 << 12;
@@ -23,33 +26,62 @@ pub(crate) enum Known {
     Nothing,
     /// A connection stands: the address is its own.
     Connection,
-    /// A contact registered from this address and port.
-    Registered,
+    /// A contact registered from this address and port, of the subscriber of this secret name.
+    Registered(u64),
 }
+
+/// Kinds of sources: the three, and the addresses of those who registered.
+const KINDS: usize = 4;
 
 /// How many emergency calls sources have made lately.
 #[derive(Debug)]
 pub(crate) struct Emergencies {
     buckets: Box<[Bucket]>,
-    pub(crate) rate: Rate,
+    rate: Rate,
+    shared: Rate,
     secret: u64,
 }
 
 impl Emergencies {
     /// With a secret that no outsider foresees.
     pub(crate) fn new(secret: u64) -> Self {
-        let buckets = vec![Bucket::default(); SOURCES * (Known::Registered as usize + 1)].into();
-        Self { buckets, rate: Rate::new(PER_S, Some(BURST)), secret: secret | 1 }
+        Self {
+            buckets: vec![Bucket::default(); SOURCES * KINDS].into(),
+            rate: Rate::new(PER_S, Some(BURST)),
+            shared: Rate::new(PER_S * f64::from(SHARERS), Some(BURST * SHARERS)),
+            secret: secret | 1,
+        }
     }
 
-    /// The bucket of a source.
-    pub(crate) fn bucket(&mut self, flow: &Flow, known: Known) -> &mut Bucket {
-        let source = source_number(flow.remote.ip());
-        let source = match known {
-            Known::Registered => source.rotate_left(16) ^ u64::from(flow.remote.port()),
-            Known::Connection | Known::Nothing => source,
+    /// The buckets of a source, each with its rate.
+    fn buckets(&self, flow: &Flow, known: Known) -> [(usize, Rate); 2] {
+        let bucket = |kind: usize, source: u64| {
+            let place = source.wrapping_mul(self.secret) >> (u64::BITS - SOURCES.ilog2());
+            kind * SOURCES + slot(place, SOURCES)
         };
-        let place = source.wrapping_mul(self.secret) >> (u64::BITS - SOURCES.ilog2());
-        &mut self.buckets[known as usize * SOURCES + slot(place, SOURCES)]
+        let address = source_number(flow.remote.ip());
+        match known {
+            Known::Nothing => [(bucket(0, address), self.rate); 2],
+            Known::Connection => [(bucket(1, address), self.rate); 2],
+            // Whoever registers from other ports stays the same subscriber; he may have many names.
+            Known::Registered(name) => {
+                [(bucket(2, name), self.rate), (bucket(3, address), self.shared)]
+            }
+        }
+    }
+
+    /// Whether a source may make one more.
+    pub(crate) fn has_room(&self, now: Time, flow: &Flow, known: Known) -> bool {
+        let buckets = self.buckets(flow, known);
+        buckets.iter().all(|&(at, rate)| self.buckets[at].has_room(now, rate))
+    }
+
+    /// A source makes one.
+    pub(crate) fn take(&mut self, now: Time, flow: &Flow, known: Known) {
+        let [one, other] = self.buckets(flow, known);
+        self.buckets[one.0].take(now, one.1);
+        if other.0 != one.0 {
+            self.buckets[other.0].take(now, other.1);
+        }
     }
 }

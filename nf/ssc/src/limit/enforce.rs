@@ -200,19 +200,17 @@ impl Controller {
     }
 
     /// Whether a call for help from this source would be taken as such; costs the source nothing.
-    pub(crate) fn has_room_for_help(&mut self, now: Time, flow: &Flow) -> bool {
-        let (known, rate) = (self.known(flow), self.overload.emergencies.rate);
-        self.overload.emergencies.bucket(flow, known).has_room(now, rate)
+    pub(crate) fn has_room_for_help(&self, now: Time, flow: &Flow) -> bool {
+        self.overload.emergencies.has_room(now, flow, self.known(flow))
     }
 
     /// Whether one more call for help is taken as such, and is counted; what is beyond is a call as
     /// others are.
     pub(crate) fn takes_call_for_help(&mut self, now: Time, flow: &Flow) -> bool {
-        let (known, rate) = (self.known(flow), self.overload.emergencies.rate);
-        let bucket = self.overload.emergencies.bucket(flow, known);
-        let has_room = bucket.has_room(now, rate);
+        let known = self.known(flow);
+        let has_room = self.overload.emergencies.has_room(now, flow, known);
         if has_room {
-            bucket.take(now, rate);
+            self.overload.emergencies.take(now, flow, known);
         }
         has_room
     }
@@ -225,8 +223,9 @@ impl Controller {
     }
 
     fn known(&self, flow: &Flow) -> Known {
-        if self.subscriber(flow).is_some() {
-            Known::Registered
+        let subscriber = self.subscriber(flow).and_then(|key| self.registrar.binding(key));
+        if let Some(binding) = subscriber {
+            Known::Registered(self.calls.merged.name(binding.realm, binding.aor()))
         } else if flow.transport.is_stream() {
             Known::Connection
         } else {

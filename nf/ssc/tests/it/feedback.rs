@@ -90,6 +90,22 @@ fn when_no_target_wants_a_call_it_is_refused_and_emergency_calls_go_all_the_same
 }
 
 #[test]
+fn calls_for_help_beyond_the_budget_of_a_source_go_as_next_hops_want_others() {
+    let mut world = world();
+    let all = ";oc=100;oc-algo=\"loss\";oc-validity=5000;oc-seq=1.0";
+    tell(&mut world, "one", BOB, all);
+    tell(&mut world, "two", BACKUP, all);
+    let mut goes = |n: u32| {
+        let mut help = Caller::new(&format!("help{n}"));
+        help.target = "urn:service:sos".into();
+        world.sent.clear();
+        world.receive(ALICE, ACCESS, &help.request("INVITE", "", SDP));
+        world.sent.iter().any(|sent| sent.text.starts_with("INVITE"))
+    };
+    assert_eq!((0..150).filter(|&n| goes(n)).count(), 100);
+}
+
+#[test]
 fn feedback_that_was_not_asked_for_is_passed_over() {
     let mut world = World::new(SITE);
     let caller = Caller::new("one");

@@ -320,3 +320,73 @@ fn the_2xx_of_one_invite_do_not_make_room_for_those_of_another() {
     }
     assert_eq!(world.fact("ssc_forks_released_total"), 32 * 300);
 }
+
+#[test]
+fn the_end_of_a_connection_takes_no_calls_of_another_that_has_its_number_now() {
+    let mut world = World::new(SITE);
+    let port = world.port(ACCESS, Transport::Tcp);
+    let flow = |remote: &str| Flow {
+        conn: ConnId(7),
+        ..Flow::to(port, Transport::Tcp, ACCESS.parse().unwrap(), remote.parse().unwrap())
+    };
+    let alice = Caller::new("number");
+    world.receive_on(flow(ALICE), &alice.request("INVITE", "", SDP).replace("/UDP", "/TCP"));
+    world.sent.pop_front();
+    let invite = world.expect(BOB, "INVITE");
+    world.receive(BOB, CORE, &respond(&invite, "200 OK", "b1", BOB_CONTACT, SDP));
+    for (remote, ended) in [("10.0.0.66:700", 0), (ALICE, 1)] {
+        world.step(In::Down { flow: flow(remote), why: "the connection is gone" });
+        world.tick();
+        assert_eq!(world.fact("ssc_calls_torn_down_total"), ended, "{remote}");
+    }
+}
+
+#[test]
+fn a_further_2xx_from_elsewhere_is_acknowledged_and_draws_no_bye() {
+    let mut world = World::new(SITE);
+    let mut bob = Caller::new("elsewhere");
+    (bob.at, bob.door) = (BOB, CORE);
+    world.receive(BOB, CORE, &bob.request("INVITE", "", SDP));
+    world.expect(BOB, "SIP/2.0 100");
+    let invite = world.expect(ALICE, "INVITE");
+    let ok =
+        |tag, at| respond(&invite, "200 OK", tag, &format!("Contact: <sip:alice@{at}>\r\n"), SDP);
+    world.receive(ALICE, ACCESS, &ok("a1", ALICE));
+    bob.learn(&world.expect(BOB, "SIP/2.0 200"));
+    world.receive(BOB, CORE, &bob.request("ACK", "", ""));
+    world.expect(ALICE, "ACK");
+    let victim = "192.0.2.99:5060";
+    world.receive(victim, ACCESS, &ok("a2", victim));
+    world.expect(victim, "ACK");
+    world.expect_nothing();
+    world.receive(ALICE, ACCESS, &ok("a3", ALICE));
+    world.expect(ALICE, "ACK");
+    world.expect(ALICE, "BYE");
+}
+
+#[test]
+fn calls_are_looked_through_for_far_ends_without_connections_a_part_at_a_time() {
+    const CALLS: u32 = 4_500;
+    let site = SITE.replace("udp:10.0.0.1:5062", "tcp:10.0.0.1:5062");
+    let mut world = World::new(&site);
+    let port = world.port(ACCESS, Transport::Tcp);
+    let alice = Flow::to(port, Transport::Tcp, ACCESS.parse().unwrap(), ALICE.parse().unwrap());
+    let contact = format!("Contact: <sip:alice@{ALICE};transport=tcp>\r\n");
+    for n in 0..CALLS {
+        let mut bob = Caller::new(&format!("part{n}"));
+        (bob.at, bob.door) = (BOB, CORE);
+        world.receive(BOB, CORE, &bob.request("INVITE", "", SDP));
+        world.expect(BOB, "SIP/2.0 100");
+        let invite = world.expect(ALICE, "INVITE");
+        world.receive_on(alice, &respond(&invite, "200 OK", "a1", &contact, SDP));
+        bob.learn(&world.expect(BOB, "SIP/2.0 200"));
+        world.receive(BOB, CORE, &bob.request("ACK", "", ""));
+        world.expect(ALICE, "ACK");
+    }
+    world.step(In::Down { flow: alice, why: "refused" });
+    world.tick();
+    let first = world.fact("ssc_calls_torn_down_total");
+    assert!((1..u64::from(CALLS)).contains(&first), "{first}");
+    world.pass(Duration::from_millis(500));
+    assert_eq!(world.fact("ssc_calls_torn_down_total"), u64::from(CALLS));
+}

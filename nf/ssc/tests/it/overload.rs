@@ -374,19 +374,26 @@ fn a_call_for_help_is_counted_once_and_not_when_it_asks_again() {
     assert_eq!(helped.count(), 10);
 }
 
-#[test]
-fn who_forges_an_address_takes_no_help_from_those_who_registered_or_are_connected() {
-    let mut world = World::new(SITE);
+/// `user` registers a contact at `from`.
+fn bind(world: &mut World, user: &str, from: &str) {
+    let name = format!("{user}-{}", from.replace(':', "-"));
     let register = format!(
-        "REGISTER sip:example.com SIP/2.0\r\nVia: SIP/2.0/UDP {ALICE};rport;branch=z9hG4bKr\r\n\
-         Max-Forwards: 70\r\nFrom: <sip:alice@example.com>;tag=r\r\n\
-         To: <sip:alice@example.com>\r\nCall-ID: r\r\nCSeq: 1 REGISTER\r\n\
-         Contact: <sip:alice@{ALICE}>\r\nExpires: 600\r\nContent-Length: 0\r\n\r\n"
+        "REGISTER sip:example.com SIP/2.0\r\nVia: SIP/2.0/UDP {from};rport;branch=z9hG4bK{name}\r\n\
+         Max-Forwards: 70\r\nFrom: <sip:{user}@example.com>;tag=r\r\n\
+         To: <sip:{user}@example.com>\r\nCall-ID: {name}\r\nCSeq: 1 REGISTER\r\n\
+         Contact: <sip:{user}@{from}>\r\nExpires: 600\r\nContent-Length: 0\r\n\r\n"
     );
-    world.receive(ALICE, ACCESS, &register);
+    world.receive(from, ACCESS, &register);
     let forwarded = world.expect(BOB, "REGISTER");
     let more = format!("Contact: {};expires=1800\r\n", header(&forwarded, "Contact"));
     world.receive(BOB, CORE, &respond(&forwarded, "200 OK", "b", &more, ""));
+    world.expect(from, "SIP/2.0 200");
+}
+
+#[test]
+fn who_forges_an_address_takes_no_help_from_those_who_registered_or_are_connected() {
+    let mut world = World::new(SITE);
+    bind(&mut world, "alice", ALICE);
     world.overload();
     world.controller.waited(world.now, Duration::from_millis(500));
     let forged = from(&world, &ALICE.replace("5062", "999"), Transport::Udp);
@@ -395,5 +402,26 @@ fn who_forges_an_address_takes_no_help_from_those_who_registered_or_are_connecte
     for (remote, transport) in [(ALICE, Transport::Udp), ("10.0.0.1:700", Transport::Tcp)] {
         let flow = from(&world, remote, transport);
         assert_eq!(help(&mut world, &format!("real{remote}"), flow), "100", "{remote}");
+    }
+}
+
+#[test]
+fn a_subscriber_has_one_budget_of_calls_for_help_wherever_he_registers_and_so_has_an_address() {
+    for (is_one, sources, helped) in [(true, 5, 100), (false, 15, 1_000)] {
+        let mut world = World::new(SITE);
+        let at = |n: u16| format!("10.0.{}.9:{}", if is_one { n } else { 0 }, 7_000 + n);
+        for n in 0..sources {
+            let user = if is_one { String::from("alice") } else { format!("user{n}") };
+            bind(&mut world, &user, &at(n));
+        }
+        world.overload();
+        world.controller.waited(world.now, Duration::from_millis(500));
+        let mut count = 0;
+        for n in 0..sources {
+            let flow = from(&world, &at(n), Transport::Udp);
+            let is_helped = |m: &u32| help(&mut world, &format!("{n}x{m}"), flow) == "100";
+            count += (0..120).filter(is_helped).count();
+        }
+        assert_eq!(count, helped, "{is_one}");
     }
 }

@@ -213,3 +213,13 @@ fn a_request_on_a_connection_that_ends_has_failed_at_once() {
     world.step(In::Down { flow: ended, why: "closed" });
     world.expect(ALICE, "SIP/2.0 503");
 }
+
+#[test]
+fn the_end_of_a_connection_takes_no_proof_of_another_that_has_its_number_now() {
+    let mut world = World::new(TLS_SITE);
+    let own = flow(&world, "127.0.0.1:5061", ALICE, 1);
+    world.step(In::Proved { flow: own, names: &["trunk.example.org".to_owned()] });
+    let stale = flow(&world, "127.0.0.1:5061", "10.0.0.66:700", 1);
+    world.step(In::Down { flow: stale, why: "the connection is gone" });
+    assert!(asserted(&mut world, 1));
+}

@@ -179,6 +179,16 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
         }
     }
 
+    /// Where the request of a client transaction went, as long as that is known: of an INVITE until
+    /// the end.
+    #[must_use]
+    pub fn client_flow(&self, id: ClientId) -> Option<F> {
+        match self.clients.get(id.0, id.1) {
+            Some(ClientSlot::Live(client)) => client.to.as_deref().copied(),
+            _ => None,
+        }
+    }
+
     /// Counts one more 2xx that the user acknowledges and releases on its own; how many that makes,
     /// or `None` when the transaction is over.
     pub fn count_released(&mut self, id: ClientId) -> Option<u8> {
@@ -318,9 +328,11 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
         }
     }
 
-    /// What only waits for the end of retransmissions needs no far end, unless it has an ACK.
+    /// What only waits for the end of retransmissions needs no far end, unless it has an ACK. That
+    /// of an INVITE tells who may answer it again (RFC 3261 §13.2.2.4).
     fn forget_place(&mut self, index: u32) {
-        if let Some(client) = self.live_client(index).filter(|client| client.bytes.is_none()) {
+        let is_idle = |it: &&mut Client<F, U>| it.bytes.is_none() && it.method != Method::Invite;
+        if let Some(client) = self.live_client(index).filter(is_idle) {
             client.to = None;
         }
     }
