@@ -3,9 +3,9 @@
 //! nobody touched ends well.
 
 use crate::script::Script;
-use driver::tls::{ClientAuth, Context, Progress, Session, TlsSpec};
 use std::net::Ipv4Addr;
 use std::sync::LazyLock;
+use tls::{ClientAuth, Context, Progress, Session, TlsSpec};
 
 /// Octets of records without their end: a record has at most 16,640, a message of the handshake at
 /// most 65,540 in several of them.

@@ -1,4 +1,4 @@
-//! The system calls: UDP by the batch, TCP, TLS, epoll, pinning.
+//! The system calls: UDP by the batch, TCP, epoll, pinning.
 //!
 //! The only crate of the house with `unsafe`: everything above calls safe wrappers and never sees
 //! a pointer. Nothing here blocks, except [`Poll::wait`] when it is asked to.
@@ -6,7 +6,7 @@
 //! ```text
 //!   recvmmsg + UDP_GRO ──→ ReceiveBatch::datagrams()          epoll_pwait2 ──→ Poll::wait()
 //!   SendBatch::fill()  ──→ sendmmsg + UDP_SEGMENT             eventfd      ──→ Waker
-//!   connect, accept4   ──→ tcp::{connect, accept, listen}     rustls       ──→ tls::Session
+//!   connect, accept4   ──→ tcp::{connect, accept, listen}
 //!   TCP_MD5SIG_EXT, IP_MINTTL ──→ guard
 //!   AF_PACKET          ──→ packet::{PacketSocket, PacketBatch}
 //!   SOCK_RAW           ──→ DatagramSocket::raw, by the same batches
@@ -40,7 +40,6 @@ pub mod sctp;
 mod send;
 mod socket;
 pub mod tcp;
-pub mod tls;
 
 pub use bypass::{Bypass, Lost};
 pub use clock::Clock;

@@ -4,11 +4,11 @@ use crate::error::RuntimeError;
 use crate::guard;
 use crate::port::PortId;
 use crate::spec::{Carrier, PortSpec};
-use driver::tls::Context;
 use driver::{Bypass, DatagramSocket, SocketOptions, tcp};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
+use tls::Context;
 
 /// Ports of one function.
 const PORTS_MAX: usize = 8_192;

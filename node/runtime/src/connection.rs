@@ -4,10 +4,10 @@ use crate::function::Effects;
 use crate::port::Flow;
 use crate::queue::{PARTS_MAX, Queue};
 use driver::tcp;
-use driver::tls::Session;
 use machine::Time;
 use std::io::{self, IoSlice};
 use std::net::{SocketAddr, TcpStream};
+use tls::Session;
 
 /// Octets that one connection writes before others have their turn.
 const PUSH_BYTES_MAX: usize = 256 << 10;

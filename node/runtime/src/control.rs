@@ -4,13 +4,13 @@ use crate::bind::{Held, Socket};
 use crate::function::{Ask, AskError};
 use crate::port::PortId;
 use crossbeam_channel::Sender;
-use driver::tls::Context;
 use machine::{Duration, Time};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
+use tls::Context;
 
 /// One port of a shard's new list.
 #[derive(Debug)]

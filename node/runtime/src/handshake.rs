@@ -8,7 +8,6 @@
 use crate::completion::{CompletionSender, Delivery};
 use crate::crowd::{self, Member, Source};
 use crate::port::ConnId;
-use driver::tls::{Progress, Session};
 use driver::{Interest, Poll, Ready, Waker, tcp};
 use machine::fair::Fair;
 use machine::narrow::{nanos, told};
@@ -17,6 +16,7 @@ use std::io::{self, IoSlice};
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+use tls::{Progress, Session};
 
 /// Bytes of one read.
 const READ_BYTES: usize = 16 << 10;

@@ -47,7 +47,6 @@ pub use control::{Crashes, ShardState};
 pub use deferred::{DEFERRED_MAX, DEFERRED_TIME};
 pub use driver::Why;
 pub use driver::guard::{knows_authentication_option, knows_md5};
-pub use driver::tls::{ClientAuth, TlsSpec};
 pub use error::RuntimeError;
 pub use facts::RuntimeFact;
 pub use function::{
@@ -59,3 +58,4 @@ pub use mirror::{Mirror, MirrorRef, ORDERS_MAX, Order, Orders};
 pub use port::{Address, ConnId, Flow, PortId, Transport};
 pub use running::{Running, start};
 pub use spec::{Carrier, DnsSpec, PortSpec, SHARDS_MAX, Seed, ShardSpec, StreamLimits, StreamSpec};
+pub use tls::{ClientAuth, TlsSpec};

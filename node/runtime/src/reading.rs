@@ -10,8 +10,8 @@ use crate::io::Io;
 use crate::port::{ConnId, Flow};
 use crate::spec::StreamLimits;
 use driver::tcp;
-use driver::tls::Progress;
 use machine::Time;
+use tls::Progress;
 
 /// Bytes of one read: some hundred messages, so that one connection does not keep the others
 /// waiting for long.

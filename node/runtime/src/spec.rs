@@ -4,11 +4,11 @@ use crate::gate::GateRef;
 use crate::guard::Guard;
 use crate::mirror::MirrorRef;
 use crate::port::{PortId, Transport};
-use driver::tls::TlsSpec;
 use machine::{Duration, Time};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use tls::TlsSpec;
 
 /// Shards of one function.
 pub const SHARDS_MAX: u16 = 64;

@@ -14,13 +14,13 @@ use crate::port::{ConnId, Flow, PortId, Transport};
 use crate::ring::{Rings, ShardMessage};
 use crate::spec::{PortSpec, StreamLimits};
 use crate::table::Table;
-use driver::tls::{Context, Session};
 use driver::{Interest, SocketOptions, tcp};
 use machine::{Duration, Time, Wheel};
 use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
+use tls::{Context, Session};
 
 /// Of a full table this part loses its place at a time.
 const ROOM_SHARE: usize = 64;

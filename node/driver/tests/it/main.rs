@@ -1,4 +1,4 @@
-//! Packet ports against the kernel, a namespace on each side of a veth pair; TLS sessions.
+//! Packet ports against the kernel, a namespace on each side of a veth pair.
 #![allow(clippy::unwrap_used, reason = "a test says no by panicking")]
 
 mod bypass;
@@ -6,6 +6,5 @@ mod echo;
 mod field;
 mod memif;
 mod packet;
-mod session;
 mod tap;
 mod xdp;

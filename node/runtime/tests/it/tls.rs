@@ -394,15 +394,15 @@ fn shake_until(to: SocketAddr, tls: &TlsSpec, over: &std::sync::atomic::AtomicBo
     let mut count = 0;
     while !over.load(std::sync::atomic::Ordering::Relaxed) {
         // A new context remembers no session, so that nothing is shortened.
-        let context = driver::tls::Context::load(tls, false).unwrap();
-        let mut session = driver::tls::Session::client(&context, None, to.ip()).unwrap();
+        let context = tls::Context::load(tls, false).unwrap();
+        let mut session = tls::Session::client(&context, None, to.ip()).unwrap();
         let mut stream = TcpStream::connect(to).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         let (mut incoming, mut plain) = (Vec::new(), Vec::new());
         for _ in 0..20 {
             let mut wire = Vec::new();
             let progress = session.process(&mut incoming, &mut plain, &mut wire);
-            if !matches!(progress, Ok(driver::tls::Progress::Shaking)) {
+            if !matches!(progress, Ok(tls::Progress::Shaking)) {
                 let _ = stream.write_all(&wire); // shed connections are closed
                 count += u64::from(progress.is_ok());
                 break;
@@ -479,15 +479,15 @@ fn a_message_of_one_octet_a_record_arrives_whole_and_is_not_searched_anew_with_e
     let authority = Authority::new("octets");
     let (server, served) = server(&authority, &["127.0.0.1"], ClientAuth::Off);
     let to = server.local_addr(PortId(0));
-    let context = driver::tls::Context::load(&trusting(&authority), false).unwrap();
-    let mut session = driver::tls::Session::client(&context, None, to.ip()).unwrap();
+    let context = tls::Context::load(&trusting(&authority), false).unwrap();
+    let mut session = tls::Session::client(&context, None, to.ip()).unwrap();
     let mut stream = TcpStream::connect(to).unwrap();
     stream.set_nodelay(true).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     let (mut incoming, mut wire) = (Vec::new(), Vec::new());
     while matches!(
         session.process(&mut incoming, &mut Vec::new(), &mut wire),
-        Ok(driver::tls::Progress::Shaking)
+        Ok(tls::Progress::Shaking)
     ) {
         stream.write_all(&wire).unwrap();
         wire.clear();

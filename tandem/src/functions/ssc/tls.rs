@@ -2,10 +2,10 @@
 
 use crate::keys::{self, Unusable};
 use config::Issue;
-use driver::tls::{Context, TlsFileError};
 use ssc::config::Tls;
 use std::fs::File;
 use std::path::Path;
+use tls::{Context, TlsFileError};
 
 /// Makes its paths those of the site's directory, whole: what is located stays where it is.
 pub fn locate(tls: &mut Tls, directory: &Path) {

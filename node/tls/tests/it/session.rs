@@ -1,13 +1,12 @@
 //! Two TLS sessions against each other, without sockets.
 
-use driver::tls::{Context, Progress, Session, TlsSpec};
 use std::net::IpAddr;
+use tls::{Context, Progress, Session, TlsSpec};
 
 const HOST: &str = "node.example.org";
 
 fn contexts(name: &str) -> (Context, Context) {
-    let directory =
-        std::env::temp_dir().join(format!("tandem-driver-{}-{name}", std::process::id()));
+    let directory = std::env::temp_dir().join(format!("tandem-tls-{}-{name}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
     let made = rcgen::generate_simple_self_signed([HOST.to_owned()]).unwrap();
     let (certificate, key) = (directory.join("a.crt"), directory.join("a.key"));
@@ -110,7 +109,7 @@ fn a_byte_changed_on_the_way_ends_the_session_with_an_alert() {
     assert!(!alert.is_empty());
     let mut alert = alert;
     let told = client.session.process(&mut alert, &mut client.plain, &mut Vec::new());
-    assert!(matches!(told, Err(driver::tls::TlsError::AlertReceived(_))), "{told:?}");
+    assert!(matches!(told, Err(tls::TlsError::AlertReceived(_))), "{told:?}");
 }
 
 #[test]

@@ -6,7 +6,7 @@
 //!   application data → encrypt() ──→ wire
 //! ```
 
-use crate::tls::context::Context;
+use crate::context::Context;
 use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
 use rustls::pki_types::ServerName;
 use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
