@@ -9,7 +9,7 @@
 # No service of an installed package is started (policy-rc.d).
 
 PACKAGES := bgpdump bird2 build-essential ca-certificates chromium clang curl dpdk-dev ethtool exabgp frr gobgpd \
-	iperf3 iproute2 iputils-ping kamailio kamailio-tls-modules libusrsctp-dev libusrsctp-examples openbgpd \
+	iperf3 iproute2 iputils-ping kamailio kamailio-tls-modules libusrsctp-dev libusrsctp-examples llvm openbgpd \
 	pmacct procps python3-scapy qemu-system-x86 sip-tester stayrtr systemd traceroute tshark
 CARGO := cargo
 TANDEM = $(or $(CARGO_TARGET_DIR),target)/release/tandem

@@ -1,9 +1,11 @@
 //! Chores of the house. `cargo xtask end-to-end BINARY` proves the finished binary with programs
 //! that nobody here wrote: SIPp places calls, Chromium reads them in the console. `live-change` is
-//! one step of it by itself. `fuzz` runs the targets of `lab/fuzz` under libFuzzer. `figures` writes
-//! docs/figures.md.
+//! one step of it by itself. `fuzz` runs the targets of `lab/fuzz` under libFuzzer. `bpf` compiles
+//! the eBPF program that the repository has as an object. `figures` writes docs/figures.md.
 #![allow(clippy::print_stdout, reason = "a command line program speaks on standard output")]
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test says no by panicking"))]
 
+mod bpf;
 mod end_to_end;
 mod figures;
 mod fuzz;
@@ -19,8 +21,9 @@ fn main() -> anyhow::Result<()> {
         ["live-change", binary] => live_change::run(Path::new(binary)),
         ["fuzz", ref words @ ..] => fuzz::run(words),
         ["figures", ref files @ ..] => figures::run(files),
+        ["bpf"] => bpf::run(),
         _ => anyhow::bail!(
-            "usage: cargo xtask end-to-end|live-change PATH-OF-TANDEM, figures FILE…, or fuzz …"
+            "usage: cargo xtask end-to-end|live-change PATH-OF-TANDEM, bpf, figures FILE…, fuzz …"
         ),
     }
 }

@@ -24,6 +24,7 @@ use neighbour::Neighbours;
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::BorrowedFd;
+use std::sync::Arc;
 
 /// Entries of each ring.
 const ENTRIES: u32 = 1_024;
@@ -37,7 +38,7 @@ const ATTEND_NS: u64 = 50_000_000;
 /// An address of this machine on one interface, past the kernel's IP. Needs `CAP_NET_ADMIN`,
 /// `CAP_NET_RAW` and `CAP_BPF`.
 pub struct Bypass {
-    /// One for each queue of the interface; packets leave by the first.
+    /// One for each queue of the interface that no other has; packets leave by the first.
     ports: Vec<Port>,
     pool: Pool,
     ends: Ends,
@@ -67,8 +68,8 @@ impl Bypass {
     /// Takes over the packets of `protocol` that come to `address`.
     ///
     /// # Errors
-    /// In words: no interface has the address, it is no Ethernet, its MTU is too large, another
-    /// XDP program stands there, not permitted.
+    /// In words: no interface has the address, it is no Ethernet, its MTU is too large, a program
+    /// of somebody else stands there, other sockets have all queues, not permitted.
     pub fn open(address: IpAddr, protocol: u8) -> io::Result<Self> {
         let found = interfaces()?.into_iter().find(|it| it.addresses.contains(&address));
         let refused = |why: String| io::Error::new(io::ErrorKind::InvalidInput, why);
@@ -84,21 +85,13 @@ impl Bypass {
         if mtu > MTU_MAX {
             return Err(refused(format!("{name} has an MTU of {mtu}, more than {MTU_MAX}")));
         }
-        let taken = |what: &str, error: io::Error| match error.raw_os_error() {
-            Some(libc::EBUSY | libc::EEXIST) => refused(format!("another {what} {name}")),
-            _ => io::Error::new(error.kind(), format!("{name}: {error}")),
-        };
-        let redirect = Redirect::attach_for(&name, address, protocol)
-            .map_err(|error| taken("XDP program stands before", error))?;
+        let told = |error: io::Error| io::Error::new(error.kind(), format!("{name}: {error}"));
+        let redirect = Redirect::attach_for(&name, address, protocol, None).map_err(told)?;
         let queues = device.queues().clamp(1, QUEUES_MAX);
         let pool = Pool::new(queues as usize * ENTRIES as usize + SPARE, STRIDE);
-        let mut umem = Umem::new(&pool, false)?;
-        let open = |queue| XdpPort::open(&redirect, queue, ENTRIES, &mut umem).map(Port::Xdp);
+        let ports = open_free(&redirect, queues, &mut Umem::new(&pool, false)?).map_err(told)?;
         let mut bypass = Self {
-            ports: (0..queues)
-                .map(open)
-                .collect::<io::Result<_>>()
-                .map_err(|error| taken("AF_XDP socket has a queue of", error))?,
+            ports,
             pool,
             ends: Ends { mac: device.mac()?, address, protocol },
             neighbours: Neighbours::open(device.index(), address)?,
@@ -182,4 +175,22 @@ impl Bypass {
         let before = std::mem::replace(&mut self.lost, sum);
         Lost { received: sum.received - before.received, sent: sum.sent - before.sent }
     }
+}
+
+/// Opens the queues that no socket has yet. The kernel gives a queue to one pool alone: what comes
+/// in by another's goes on to the kernel.
+fn open_free(redirect: &Arc<Redirect>, queues: u32, umem: &mut Umem) -> io::Result<Vec<Port>> {
+    let mut ports = Vec::new();
+    for queue in 0..queues {
+        match XdpPort::open(redirect, queue, ENTRIES, umem) {
+            Ok(port) => ports.push(Port::Xdp(port)),
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {}
+            Err(error) => return Err(error),
+        }
+    }
+    if ports.is_empty() {
+        let words = "other AF_XDP sockets have all queues";
+        return Err(io::Error::new(io::ErrorKind::ResourceBusy, words));
+    }
+    Ok(ports)
 }

@@ -1,7 +1,7 @@
 //! Unix sockets by which processes of one machine reach each other: open to whom they are meant
 //! for from their first moment, and told by the kernel who is at the other end.
 
-use crate::socket::check;
+use crate::socket::{check, short};
 use std::fs::{OpenOptions, Permissions};
 use std::io;
 use std::mem;
@@ -42,7 +42,23 @@ pub fn listen(path: &Path, mode: u32) -> io::Result<UnixListener> {
 /// # Errors
 /// The kernel's; `InvalidInput`: the path does not fit.
 pub fn connect(path: &Path) -> io::Result<UnixStream> {
-    let (address, length) = address_of(path)?;
+    connect_to(address_of(path)?)
+}
+
+/// The same to an abstract name of the network namespace (unix(7)).
+pub(crate) fn connect_abstract(name: &str) -> io::Result<UnixStream> {
+    // SAFETY: integers, for which all-zero is a value.
+    let mut address: libc::sockaddr_un = unsafe { mem::zeroed() };
+    address.sun_family = short(libc::AF_UNIX);
+    // The first octet stays zero.
+    let places = address.sun_path.iter_mut().skip(1);
+    places.zip(name.bytes()).for_each(|(place, it)| *place = libc::c_char::from_ne_bytes([it]));
+    let length = mem::offset_of!(libc::sockaddr_un, sun_path) + 1 + name.len();
+    connect_to((address, libc::socklen_t::try_from(length).unwrap_or_default()))
+}
+
+fn connect_to(to: (libc::sockaddr_un, libc::socklen_t)) -> io::Result<UnixStream> {
+    let (address, length) = to;
     let socket = stream_socket()?;
     // SAFETY: the kernel reads the address, with its true length, during the call.
     check(unsafe { libc::connect(socket.as_raw_fd(), (&raw const address).cast(), length) })?;
@@ -56,7 +72,7 @@ fn address_of(path: &Path) -> io::Result<(libc::sockaddr_un, libc::socklen_t)> {
     if octets.is_empty() || octets.len() >= address.sun_path.len() || octets.contains(&0) {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    address.sun_family = libc::sa_family_t::try_from(libc::AF_UNIX).unwrap_or_default();
+    address.sun_family = short(libc::AF_UNIX);
     for (place, octet) in address.sun_path.iter_mut().zip(octets) {
         *place = libc::c_char::from_ne_bytes([*octet]);
     }
@@ -88,9 +104,9 @@ fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
 }
 
 /// Descriptors that travel beside octets at once at most.
-pub const BESIDE_MAX: usize = 4;
-/// Room for so many (`CMSG_SPACE(16)`), in words for its alignment.
-const BESIDE_WORDS: usize = 4;
+pub const BESIDE_MAX: usize = 16;
+/// Room for so many (`CMSG_SPACE(64)`), in words for its alignment.
+const BESIDE_WORDS: usize = 10;
 
 /// Sends octets with descriptors beside the first of them; how many octets were sent.
 ///
@@ -183,6 +199,11 @@ pub fn receive_beside(
 /// # Errors
 /// The kernel's.
 pub fn user_of(peer: &UnixStream) -> io::Result<u32> {
+    credentials(peer).map(|about| about.uid)
+}
+
+/// The process at the other end, and its user, as they were when it connected or listened.
+pub(crate) fn credentials(peer: &UnixStream) -> io::Result<libc::ucred> {
     let mut about = libc::ucred { pid: 0, uid: u32::MAX, gid: 0 };
     let mut length = libc::socklen_t::try_from(size_of_val(&about)).unwrap_or_default();
     // SAFETY: the kernel writes one `ucred`, whose length it is told.
@@ -195,7 +216,7 @@ pub fn user_of(peer: &UnixStream) -> io::Result<u32> {
             &raw mut length,
         )
     })?;
-    Ok(about.uid)
+    Ok(about)
 }
 
 /// The user of this process.

@@ -1,4 +1,4 @@
-//! The system calls: UDP by the batch, TCP, epoll, pinning.
+//! The system calls: UDP by the batch, TCP, epoll, XDP, pinning.
 //!
 //! The only crate of the house with `unsafe`: everything above calls safe wrappers and never sees
 //! a pointer. Nothing here blocks, except [`Poll::wait`] when it is asked to.
@@ -10,7 +10,7 @@
 //!   TCP_MD5SIG_EXT, IP_MINTTL ──→ guard
 //!   AF_PACKET          ──→ packet::{PacketSocket, PacketBatch}
 //!   SOCK_RAW           ──→ DatagramSocket::raw, by the same batches
-//!   AF_XDP beside it   ──→ Bypass
+//!   AF_XDP beside it   ──→ Bypass                              XDP, bpf     ──→ fence::Fence
 //!   packets of the plane, by the vector ──→ ports::Port
 //! ```
 #![allow(unsafe_code, reason = "the one crate that talks to the kernel directly")]
@@ -40,6 +40,7 @@ pub mod sctp;
 mod send;
 mod socket;
 pub mod tcp;
+mod xdp;
 
 pub use bypass::{Bypass, Lost};
 pub use clock::Clock;

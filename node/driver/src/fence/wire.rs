@@ -1,10 +1,9 @@
-//! What the program `bpf/fence.c` and this crate write into the maps between them.
+//! What the program `bpf/interface.c` and a fence write into the maps between them.
 
+use crate::xdp::Target;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// Numbers in [`Rules`].
-const RULE_WORDS: usize = 13;
 const NANOS: u64 = 1_000_000_000;
 /// Values of a door.
 const POLICED: u32 = 1;
@@ -12,10 +11,7 @@ const TRUSTS: u32 = 2;
 /// Different fates of frames; see [`Count`].
 pub const COUNTS: usize = 7;
 
-/// `struct rules`: interval and span of the source's bucket and of the four shared ones, two words
-/// of secret, the number of trusted prefixes.
-pub(super) type Rules = [u64; RULE_WORDS];
-/// `struct door`: address, port in network order, protocol, zero.
+/// `struct target` but for the interface: address, port in network order, protocol, zero.
 pub(super) type DoorKey = [u8; 20];
 
 /// What became of a frame towards a door: index into [`crate::fence::Fence::counts`]. Frames of
@@ -92,19 +88,30 @@ pub struct Door {
     pub trusts: bool,
 }
 
-pub(super) fn rules(rates: &Rates, secret: [u64; 2], trusted: usize) -> Rules {
-    let Rates { source, datagrams, syns, echoes } = *rates;
-    let mut words = [0; RULE_WORDS];
-    for (at, rate) in [source, datagrams, syns, syns, echoes].into_iter().enumerate() {
-        words[2 * at..2 * at + 2].copy_from_slice(&rate.words());
-    }
-    words[10..12].copy_from_slice(&secret);
-    words[12] = trusted as u64;
-    words
+/// `struct rules`: rate of a source, the secret, the number of trusted prefixes.
+pub(super) fn rules(rates: &Rates, secret: [u64; 2], trusted: usize) -> [u8; 40] {
+    let [[interval, span], [one, other]] = [rates.source.words(), secret];
+    octets_of([interval, span, one, other, trusted as u64])
+}
+
+/// The buckets that all sources share, full, in the order of `enum shared`; so many syns go to
+/// doors, and as many elsewhere.
+pub(super) fn shared_buckets(rates: &Rates) -> [[u8; 24]; 4] {
+    [rates.datagrams, rates.syns, rates.syns, rates.echoes].map(|rate| {
+        let [interval, span] = rate.words();
+        octets_of([interval, span, 0])
+    })
+}
+
+fn octets_of<const N: usize, const WORDS: usize>(words: [u64; WORDS]) -> [u8; N] {
+    let octets = words.iter().flat_map(|word| word.to_ne_bytes());
+    let mut all = [0; N];
+    all.iter_mut().zip(octets).for_each(|(place, octet)| *place = octet);
+    all
 }
 
 /// An address as IPv6 writes it.
-fn octets(address: IpAddr) -> [u8; 16] {
+pub(crate) fn octets(address: IpAddr) -> [u8; 16] {
     match address {
         IpAddr::V4(ip) => ip.to_ipv6_mapped().octets(),
         IpAddr::V6(ip) => ip.octets(),
@@ -127,16 +134,33 @@ pub(super) fn doors(doors: &[Door]) -> BTreeMap<DoorKey, u32> {
     wanted
 }
 
-/// A prefix as IPv6 writes it.
-pub(super) fn prefix((address, bits): (IpAddr, u8)) -> (u32, [u8; 16]) {
-    let more = if address.is_ipv4() { 96 } else { 0 };
-    (u32::from(bits) + more, octets(address))
+/// The door of an interface.
+pub(super) fn target(door: &DoorKey, interface: u32) -> Target {
+    let mut target = [0; 24];
+    target[..20].copy_from_slice(door);
+    target[20..].copy_from_slice(&interface.to_ne_bytes());
+    target
 }
 
-/// The place of a source in the tables: an IPv4 address, or the /64 of an IPv6 address.
-pub(super) fn place(address: IpAddr) -> u64 {
-    match address.to_canonical() {
+/// `struct prefix`: how many bits of owner and address count, those two; addresses as IPv6 writes
+/// them.
+pub(super) fn prefix((address, bits): (IpAddr, u8), owner: u32) -> [u8; 24] {
+    let more = if address.is_ipv4() { 32 + 96 } else { 32 };
+    let mut key = [0; 24];
+    key[..4].copy_from_slice(&(u32::from(bits) + more).to_ne_bytes());
+    key[4..8].copy_from_slice(&owner.to_ne_bytes());
+    key[8..].copy_from_slice(&octets(address));
+    key
+}
+
+/// `struct source`: an IPv4 address, or the /64 of an IPv6 address, and the owner.
+pub(super) fn source(address: IpAddr, owner: u32) -> [u8; 16] {
+    let place = match address.to_canonical() {
         IpAddr::V4(ip) => u64::from(u32::from(ip)),
         IpAddr::V6(ip) => (u128::from(ip) >> 64) as u64,
-    }
+    };
+    let mut key = [0; 16];
+    key[..8].copy_from_slice(&place.to_ne_bytes());
+    key[8..12].copy_from_slice(&owner.to_ne_bytes());
+    key
 }

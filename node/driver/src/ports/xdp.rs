@@ -8,7 +8,7 @@
 //! ```
 //! | what | why |
 //! |---|---|
-//! | one port is one queue of an interface | no lock; [`Redirect`] stands before all its queues |
+//! | one port is one queue of an interface | no lock; [`Redirect`] leads to all its queues |
 //! | the fill ring leaves [`RESERVE`] cells | for packets that are made here |
 //! | wake-ups only when the kernel asks | it polls by itself where it can |
 //! | sums left to hardware come unfinished | the kernel does not say so: see below |
@@ -17,7 +17,7 @@
 //! packet that XDP redirects does not say that: switch the sender's offloads off
 //! ([`super::Device::set_offloads_off`] at the far end of the veth).
 
-mod program;
+mod redirect;
 mod rings;
 mod umem;
 
@@ -32,7 +32,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::sync::Arc;
 use umem::Socket;
 
-pub use program::{QUEUES_MAX, Redirect};
+pub use crate::xdp::QUEUES_MAX;
+pub use redirect::Redirect;
 pub use umem::{STRIDE_MAX, Umem};
 
 /// Entries of each ring unless said otherwise.
@@ -71,7 +72,7 @@ pub struct XdpPort {
 }
 
 impl XdpPort {
-    /// Opens a queue of the interface that `redirect` stands before, with rings of `entries` (a
+    /// Opens a queue of the interface that `redirect` is for, with rings of `entries` (a
     /// power of two), for the pool of `umem`.
     ///
     /// # Errors

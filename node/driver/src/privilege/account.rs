@@ -12,12 +12,11 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// What a site has use for (docs/security.md says for what); all else is given up at once.
-const NEEDED: [Capability; 6] = [
+const NEEDED: [Capability; 5] = [
     Capability::CAP_NET_BIND_SERVICE,
     Capability::CAP_NET_ADMIN,
     Capability::CAP_NET_RAW,
     Capability::CAP_BPF,
-    Capability::CAP_PERFMON,
     Capability::CAP_SYS_NICE,
 ];
 

@@ -179,7 +179,8 @@ fn an_address_that_has_no_ethernet_of_its_own_is_refused_in_words() {
     assert!(words("192.0.2.1").contains("no interface"), "{}", words("192.0.2.1"));
     assert!(words("127.0.0.1").contains("no Ethernet"), "{}", words("127.0.0.1"));
     let open = Bypass::open(ip("10.9.0.2"), PROTOCOL).unwrap();
-    assert!(words("fd09::2").contains("another XDP program"), "{}", words("fd09::2"));
+    assert!(words("fd09::2").contains("have all queues"), "{}", words("fd09::2"));
+    assert!(words("10.9.0.2").contains("another port has"), "{}", words("10.9.0.2"));
     drop(open);
     Bypass::open(ip("fd09::2"), PROTOCOL).unwrap();
     field.near_ip("link set near0 mtu 3000");

@@ -45,6 +45,11 @@ impl Field {
         field
     }
 
+    /// The far namespace's name, for ip(8).
+    pub fn far_name(&self) -> &str {
+        &self.far
+    }
+
     fn ip(&self, namespace: &str, arguments: &str) {
         let command = format!("ip -netns {namespace} {arguments}");
         let output = run(&command.split(' ').collect::<Vec<_>>());

@@ -6,5 +6,6 @@ mod echo;
 mod field;
 mod memif;
 mod packet;
+mod shared;
 mod tap;
 mod xdp;

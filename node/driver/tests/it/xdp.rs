@@ -95,7 +95,7 @@ fn a_port_is_opened_again_after_it_was_closed_and_after_the_first_of_two_was() {
     open(1).close(&mut pool);
     assert_eq!(pool.free_slots(), SLOTS);
     let fresh = Redirect::attach("near0");
-    assert!(fresh.is_err(), "one program stands there");
+    assert!(fresh.is_err(), "another has the whole interface");
 }
 
 #[test]
