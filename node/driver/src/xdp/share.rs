@@ -113,10 +113,15 @@ pub(super) fn listen() -> Option<UnixListener> {
 
 /// Answers until the listener is shut.
 pub(super) fn serve(listener: &UnixListener, program: &Weak<Program>) {
-    while let Ok((stream, _)) = listener.accept() {
+    loop {
+        let came = listener.accept();
         let Some(program) = program.upgrade() else { return };
-        // Who asks and goes away needs no answer.
-        let _: io::Result<()> = answer(&stream, &program);
+        match came {
+            // Who asks and goes away needs no answer.
+            Ok((stream, _)) => drop(answer(&stream, &program)),
+            // No descriptor is left, for a while.
+            Err(_) => thread::sleep(PAUSE),
+        }
     }
 }
 
@@ -128,7 +133,8 @@ fn answer(stream: &UnixStream, program: &Arc<Program>) -> io::Result<()> {
         return no(OTHER_USER);
     }
     let mut question = [0; QUESTION];
-    stream.set_read_timeout(Some(ANSWER))?;
+    // Others wait behind whoever asks.
+    stream.set_read_timeout(Some(ANSWER / 4))?;
     (&*stream).read_exact(&mut question)?;
     let [a, b, c, d, theirs @ ..] = question;
     if theirs != version() {
