@@ -26,11 +26,14 @@ impl Reflector {
         if let Some(change) = policies {
             let is_rebound = !change.rebound.is_empty();
             stations_begin_anew |= is_rebound && self.stations.listen_to(BmpTable::AdjRibOut);
-            for (id, [import, export]) in change.rebound {
-                self.rib.renumber(id, import, export);
+            for (id, [import, export]) in &change.rebound {
+                self.rib.renumber(*id, *import, *export);
             }
             let table = Arc::clone(self.speaker.policies()) as Arc<dyn rib::Policy>;
             self.rib.set_policy(Some(table), &change.numbers, &change.numbers);
+            let judged = |import: &u32| change.numbers.contains(import);
+            let others = change.rebound.iter().filter(|(_, [import, _])| !judged(import));
+            others.for_each(|(id, _)| self.rib.judge_anew(*id));
         }
         if old.distances() != next.distances() {
             self.rib.set_metrics(next.distances());

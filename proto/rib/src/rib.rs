@@ -539,7 +539,8 @@ impl Rib {
     }
 
     /// A peer has other numbers of policies from now on, and is told everything anew where that
-    /// concerns it. What it told is judged by the next [`Rib::set_policy`] that names the number.
+    /// concerns it. What it told is judged by the next [`Rib::set_policy`] that names the number,
+    /// or by [`Rib::judge_anew`].
     pub fn renumber(&mut self, peer: PeerId, import: u32, export: u32) {
         let Some(known) = self.peers.find_mut(peer) else { return };
         (known.neighbour.import, known.neighbour.export) = (import, export);
@@ -549,6 +550,11 @@ impl Rib {
                 with!(&mut **any, table => table.change_terms(peer, terms));
             }
         }
+    }
+
+    /// What a peer told is judged anew by its import policy; no route has to come again.
+    pub fn judge_anew(&mut self, peer: PeerId) {
+        Family::ALL.iter().for_each(|family| self.rejudge_peer(peer, *family));
     }
 
     /// Other policies. What came is judged anew by those numbers of them that are `imports`; peers
@@ -562,7 +568,7 @@ impl Rib {
         self.policy = policy;
         let is_concerned = |it: &Peer| imports.contains(&it.neighbour.import);
         for peer in self.peers.numbers(is_concerned) {
-            Family::ALL.iter().for_each(|family| self.rejudge_peer(peer, *family));
+            self.judge_anew(peer);
         }
         for any in self.tables.iter_mut().flatten() {
             with!(&mut **any, table => exports.iter().for_each(|number| table.retell(*number)));

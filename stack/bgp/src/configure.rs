@@ -11,36 +11,48 @@ use machine::Time;
 use policy::PolicyConfig;
 use rib::PeerId;
 use runtime::Effects;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl Speaker {
-    /// Makes the policies of `section` those of the sessions that stand; tables ask
-    /// [`Speaker::policies`] again. `None` when none differs.
+    /// Makes the policies of `section` those of the sessions that stand, and those that it names
+    /// for a peer those of its session, which goes on; tables ask [`Speaker::policies`] again.
+    /// `None` when none differs. [`Speaker::configure`] follows.
     pub fn set_policies(&mut self, section: &Section<'_>) -> Option<PolicyChange> {
         let changed = changed_policies(&self.policy_configs, section.policy);
-        if changed.is_empty() {
+        if !changed.is_empty() {
+            self.policy_configs = section.policy.to_vec();
+            self.policies = Arc::new(self.policies.with(section.policies()));
+        }
+        self.name_policies(&section.resolve());
+        let rebound = self.bind_anew();
+        if changed.is_empty() && rebound.is_empty() {
             return None;
         }
-        self.policy_configs = section.policy.to_vec();
-        self.policies = Arc::new(self.policies.with(section.policies()));
-        let rebound = self.bind_anew();
         Some(PolicyChange { rebound, numbers: self.policies.numbers(&changed) })
+    }
+
+    /// Sessions that go on have the policies that `next` names.
+    fn name_policies(&mut self, next: &Resolved) {
+        for id in self.peers.ids() {
+            let Some(peer) = self.peers.get_mut(id) else { continue };
+            if let Some(wanted) = next.of(&peer.settings)
+                && peer.settings.change(&wanted) == Change::Live
+            {
+                let PeerSettings { group, import, export, default_policy, .. } = wanted;
+                (peer.settings.group, peer.settings.default_policy) = (group, default_policy);
+                (peer.settings.import, peer.settings.export) = (import, export);
+            }
+        }
     }
 
     /// Makes `section` the configuration of the peers. What cannot be configured was refused by
     /// its check.
     pub fn configure(&mut self, now: Time, section: &Section<'_>, out: &mut Effects) {
         self.resolved = section.resolve();
-        let wanted: BTreeMap<String, PeerSettings> =
-            self.resolved.peers.iter().map(|it| (it.name.clone(), it.clone())).collect();
         for id in self.peers.ids() {
             let Some(peer) = self.peers.get(id) else { continue };
-            let next = match peer.settings.is_dynamic {
-                true => of_range(&peer.settings, &self.resolved),
-                false => wanted.get(&peer.settings.name).cloned(),
-            };
-            match next {
+            match self.resolved.of(&peer.settings) {
                 Some(next) => self.change(now, id, next, out),
                 None => self.dismiss(now, id, out),
             }
@@ -93,19 +105,6 @@ impl Speaker {
         }
         self.events.push_back(Out::Limits(id));
     }
-}
-
-/// A dynamic peer in another configuration: `None` when its range is gone or another group's, or a
-/// section of its own has come.
-fn of_range(old: &PeerSettings, next: &Resolved) -> Option<PeerSettings> {
-    let address = old.address;
-    if next.peers.iter().any(|peer| peer.address.to_canonical() == address) {
-        return None;
-    }
-    let range = next.ranges.iter().find(|range| range.has(address))?;
-    let group = next.groups.get(range.group)?;
-    let is_same = old.group.as_deref() == Some(group.name());
-    (is_same && group.template.enabled).then(|| group.template.at(address))
 }
 
 /// Names of the policies that are others, have come or have gone.

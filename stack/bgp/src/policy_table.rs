@@ -90,12 +90,15 @@ impl PolicyTable {
         })
     }
 
-    /// Whether a number is one of a policy that looks at who sent a route, and does not know who
-    /// that is: it did not look when the session began.
-    pub(crate) fn lacks_peer(&self, number: u32) -> bool {
+    /// Whether a number judges as that binding would: by its policy, for its peer if the policy
+    /// looks at that.
+    pub(crate) fn serves(&self, number: u32, wanted: &PolicyBinding) -> bool {
         self.lock(|inner| {
-            let found = self.found(&inner.slots, number);
-            found.is_some_and(|(policy, binding)| policy.inputs().peer && binding.peer.is_none())
+            let slot = number.checked_sub(1).and_then(|at| inner.slots.get(at as usize));
+            slot.map(|slot| &slot.binding).is_some_and(|it| {
+                let is_its = wanted.peer.is_none() || it.peer == wanted.peer;
+                it.policy == wanted.policy && it.own == wanted.own && is_its
+            })
         })
     }
 

@@ -179,8 +179,7 @@ impl Speaker {
             }
             // Its end that a rule may set is not known, nor what the policy would have refused.
             (Some(_), None) => REFUSES_ALL,
-            _ if peer.settings.refuses(is_internal) => REFUSES_ALL,
-            _ => 0,
+            (None, _) => without_policy(&peer.settings, is_internal),
         });
         let neighbour = neighbour(peer, &negotiated, local);
         let event = Established { neighbour, negotiated: (*negotiated).clone(), local, flow };
@@ -190,24 +189,33 @@ impl Speaker {
         self.events.push_back(Event::Up(id, Box::new(event)));
     }
 
-    /// Policies that begin to look at peers judge those of standing sessions by who they are. Until
-    /// now all sessions of such a policy had one number, which knows no peer. Whose numbers are
-    /// others now.
+    /// Standing sessions get the numbers of the policies that their peers are to have: of others
+    /// than before, or of the same that have begun to look at who a peer is, which the number of
+    /// all its sessions does not know. Whose numbers are others now.
     pub(crate) fn bind_anew(&mut self) -> Vec<(PeerId, [u32; 2])> {
         let mut rebound = Vec::new();
         for id in self.peers.ids() {
             let Some(peer) = self.peers.get_mut(id) else { continue };
-            let about = peer.local.zip(peer.negotiated.as_ref().map(|it| it.peer.asn));
-            let Some((own, asn)) = about else { continue };
+            let Some(negotiated) = &peer.negotiated else { continue };
+            let (asn, is_internal) = (negotiated.peer.asn, negotiated.is_internal());
+            let Some(own) = peer.local else { continue };
             let names = [peer.settings.import.as_ref(), peer.settings.export.as_ref()];
             let before = peer.policies;
             for (number, name) in peer.policies.iter_mut().zip(names) {
-                let Some(name) = name.filter(|_| self.policies.lacks_peer(*number)) else {
+                let wanted = name.map(|it| binding(it, own, asn, &peer.settings, &self.policies));
+                if wanted.as_ref().is_some_and(|it| self.policies.serves(*number, it)) {
                     continue;
-                };
-                self.policies.release(*number);
-                let binding = binding(name, own, asn, &peer.settings, &self.policies);
-                *number = self.policies.bind(binding);
+                }
+                // The old number is given back last: another binding has another number, or the
+                // tables would see no change.
+                let old = core::mem::replace(
+                    number,
+                    match wanted {
+                        Some(binding) => self.policies.bind(binding),
+                        None => without_policy(&peer.settings, is_internal),
+                    },
+                );
+                self.policies.release(old);
             }
             if peer.policies != before {
                 rebound.push((id, peer.policies));
@@ -286,6 +294,11 @@ fn neighbour(peer: &Peer, negotiated: &Negotiated, local: Option<IpAddr>) -> Nei
         // RFC 4271 §5.1.3: always where the peer is external.
         next_hop_self: local.filter(|_| !is_internal || settings.next_hop_self),
     }
+}
+
+/// The number where no policy is named.
+fn without_policy(settings: &PeerSettings, is_internal: bool) -> u32 {
+    if settings.refuses(is_internal) { REFUSES_ALL } else { 0 }
 }
 
 /// For whom a policy judges: the peer counts only if the policy looks at it.

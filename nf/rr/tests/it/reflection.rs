@@ -239,6 +239,44 @@ then = "accept"
 }
 
 #[test]
+fn policies_are_named_changed_and_taken_away_while_sessions_stand_and_routes_change() {
+    let policies = "[[policy]]\nname = \"none\"\n[[policy]]\nname = \"first\"\n\
+        default = \"accept\"\n[[policy.rule]]\nmatch.prefixes = [\"198.51.100.0/24\"]\n\
+        then = \"reject\"\n";
+    let site = |one: &str, two: &str| {
+        let text = SITE.replace("name = \"one\",", &format!("name = \"one\", {one}"));
+        let text = text.replace("name = \"two\",", &format!("name = \"two\", {two}"));
+        format!("{text}{policies}")
+    };
+    let mut world = World::new(&site("", ""));
+    let [one, two, far] =
+        ["10.0.1.1", "10.0.2.1", "10.0.3.1"].map(|address| world.add(Speaker::client(address)));
+    world.pass(s(1));
+    world.act(one, |it, _| it.announce(&NETS));
+    world.pass(s(1));
+    assert_eq!(routes(&world, far), NETS);
+    let steps = [
+        ("import = \"first\",", "", &NETS[..1], &NETS[..1]),
+        ("import = \"none\",", "", &NETS[..0], &NETS[..0]),
+        ("import = \"first\",", "export = \"none\",", &NETS[..0], &NETS[..1]),
+        ("default_policy = \"refuse\",", "", &NETS[..0], &NETS[..0]),
+        ("", "default_policy = \"refuse\",", &NETS[..0], &NETS[..]),
+        ("", "export = \"first\",", &NETS[..1], &NETS[..]),
+        ("", "", &NETS[..], &NETS[..]),
+    ];
+    for (of_one, of_two, at_two, at_far) in steps {
+        world.configure(&site(of_one, of_two));
+        world.pass(s(1));
+        assert_eq!(routes(&world, two), at_two, "{of_one} {of_two}");
+        assert_eq!(routes(&world, far), at_far, "{of_one} {of_two}");
+    }
+    for id in [one, two, far] {
+        assert!(world.speakers[id].endings.is_empty() && world.speakers[id].is_up());
+        assert_eq!(world.speakers[id].session.counters().established, 1);
+    }
+}
+
+#[test]
 fn a_policy_that_begins_to_look_at_peers_knows_who_they_are() {
     let policies = |import: &str, export: &str| {
         format!(

@@ -195,8 +195,9 @@ impl PeerSettings {
         }
     }
 
-    /// What becoming `next` means to the session. Times of the session itself hold from now on;
-    /// whatever an OPEN or a connection depends on does not.
+    /// What becoming `next` means to the session. Times of the session itself hold from now on, and
+    /// so do policies: the tables keep what came and judge it anew. Whatever an OPEN or a
+    /// connection depends on does not.
     pub(crate) fn change(&self, next: &Self) -> Change {
         let times = &next.session;
         let settings = Settings {
@@ -211,9 +212,6 @@ impl PeerSettings {
             && self.address == next.address
             && self.client == next.client
             && self.next_hop_self == next.next_hop_self
-            && self.import == next.import
-            && self.export == next.export
-            && self.default_policy == next.default_policy
             && self.allow_own_as == next.allow_own_as
             && self.location == next.location
             && self.target == next.target

@@ -5,6 +5,7 @@ use bgp::PeerAs;
 use bgp::family::FamilySet;
 use policy::{Policies, PolicyConfig};
 use runtime::PortId;
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 /// What the section of a function says of its speaker. The function owns the keys, so that its
@@ -54,6 +55,31 @@ pub(crate) struct Resolved {
     pub(crate) groups: Vec<RangeGroup>,
     /// Peers that have a section of their own.
     pub(crate) peers: Vec<PeerSettings>,
+    /// Where each of them stands there.
+    by_name: BTreeMap<String, usize>,
+}
+
+impl Resolved {
+    /// A peer as this configuration wants it; `None` when it goes.
+    pub(crate) fn of(&self, old: &PeerSettings) -> Option<PeerSettings> {
+        match old.is_dynamic {
+            true => self.of_range(old),
+            false => self.by_name.get(&old.name).map(|at| self.peers[*at].clone()),
+        }
+    }
+
+    /// A peer that came from a range: `None` when its range is gone or another group's, or a
+    /// section of its own has come.
+    fn of_range(&self, old: &PeerSettings) -> Option<PeerSettings> {
+        let address = old.address;
+        if self.peers.iter().any(|peer| peer.address.to_canonical() == address) {
+            return None;
+        }
+        let range = self.ranges.iter().find(|range| range.has(address))?;
+        let group = self.groups.get(range.group)?;
+        let is_same = old.group.as_deref() == Some(group.name());
+        (is_same && group.template.enabled).then(|| group.template.at(address))
+    }
 }
 
 impl Section<'_> {
@@ -62,10 +88,12 @@ impl Section<'_> {
             template: PeerSettings::of_ranges(self, it),
             peers_max: it.peers_max as usize,
         };
+        let name = |(at, it): (usize, &Peer)| (it.name.clone(), at);
         Resolved {
             ranges: self.ranges(),
             groups: self.group.iter().map(group).collect(),
             peers: self.peer.iter().map(|peer| PeerSettings::of_peer(self, peer)).collect(),
+            by_name: self.peer.iter().enumerate().map(name).collect(),
         }
     }
 
