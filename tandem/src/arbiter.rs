@@ -1,7 +1,7 @@
 //! The arbiter of a site as one of its functions: its section, its facts and its alarm.
 
-use crate::keys;
 use config::Issue;
+use config::keys;
 use event::Cells;
 use oam::{Managed, PortRow, State};
 use replica::{ArbiterServer, PAIRS_MAX, Terms};

@@ -44,6 +44,10 @@ pub enum Command {
         /// Fail when it leaves something open to others, too.
         #[arg(long)]
         deny_warnings: bool,
+        /// Ask the site that runs what it runs: say what a commit of this file would interrupt and
+        /// what would hinder it.
+        #[arg(long)]
+        against_running: bool,
     },
     /// Look at a running site and steer it.
     Ctl(Box<Ctl>),
@@ -233,14 +237,16 @@ pub enum ConfigCommand {
     },
     /// Edit the candidate in $EDITOR.
     Edit,
-    /// Make a file the candidate.
-    SetFile {
+    /// Make a file the candidate: the site file itself, when it was edited by hand.
+    #[command(visible_alias = "set-file")]
+    Load {
         /// The file; `-` is standard input.
         file: PathBuf,
     },
     /// Throw the candidate away.
     Discard,
-    /// What a commit would change.
+    /// What a commit would change, what it would interrupt, and what somebody wrote into the site
+    /// file by hand.
     Compare,
     /// Everything that would hinder a commit.
     Check,
@@ -252,15 +258,32 @@ pub enum ConfigCommand {
         /// The revision that the change is based on; absent: that of the candidate.
         #[arg(long)]
         revision: Option<u64>,
+        /// A line for the history.
+        #[arg(long, value_name = "TEXT")]
+        comment: Option<String>,
+        /// Overwrite a site file that was edited by hand.
+        #[arg(long)]
+        force: bool,
     },
     /// Confirm the pending commit.
-    Confirm,
+    Confirm {
+        /// Overwrite a site file that was edited by hand.
+        #[arg(long)]
+        force: bool,
+    },
     /// Make an old revision run again.
     Rollback {
-        /// The revision; absent: that before the pending commit, or the previous one.
+        /// The revision; absent: that before the pending commit, or the newest before the running
+        /// one that was confirmed and has another text.
         to: Option<u64>,
+        /// A line for the history.
+        #[arg(long, value_name = "TEXT")]
+        comment: Option<String>,
+        /// Overwrite a site file that was edited by hand.
+        #[arg(long)]
+        force: bool,
     },
-    /// Kept revisions.
+    /// Kept revisions: who made each, what they said, and what became of it.
     History,
     /// The JSON schema of the site file.
     Schema,

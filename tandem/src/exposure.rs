@@ -5,13 +5,17 @@ use crate::functions::Section;
 use crate::rights;
 use crate::site::Site;
 use crate::token;
-use config::{Diagnostic, Issue, Source};
+use config::keys::quoted;
+use config::need::{self, NET_BIND_SERVICE, Need};
+use config::{Diagnostic, Issue, Site as _};
 use driver::privilege;
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+/// Number of the first port that everybody may bind.
+const PORT_OPEN_TO_ALL: u16 = 1_024;
 /// Rights of others to write.
 const OTHERS_WRITE: u32 = 0o002;
 /// In such a folder nobody but their owners replaces files, whoever may write it (`/tmp`).
@@ -30,7 +34,7 @@ pub fn exposures(file: &Path, text: &str, site: &Site) -> Vec<Diagnostic> {
     }
     secrets(file, site, &mut found);
     tokens(site, &directory, &mut found);
-    placed(text, found)
+    config::placed(text, found)
 }
 
 /// What the author of a site may want to know although nothing is open.
@@ -40,11 +44,23 @@ pub fn advice(file: &Path, text: &str, site: &Site) -> Vec<Diagnostic> {
         found.extend(inner.advice().into_iter().map(|issue| issue.under(&path)));
     }
     unwritable(file, &mut found);
-    placed(text, found)
+    needs(site, &mut found);
+    config::placed(text, found)
 }
 
-fn placed(text: &str, found: Vec<Issue>) -> Vec<Diagnostic> {
-    Source::parse(text).map(|source| config::locate(&source, found)).unwrap_or_default()
+/// What the site needs of the machine, or of who runs it, and is not there.
+fn needs(site: &Site, found: &mut Vec<Issue>) {
+    let doors = site.doorways().into_iter();
+    let low = doors.filter(|door| (1..PORT_OPEN_TO_ALL).contains(&door.address.port()));
+    for door in low.take(1) {
+        let reason = format!("port {} is below {PORT_OPEN_TO_ALL}", door.address.port());
+        need::note(Need::Capability(NET_BIND_SERVICE), &reason, &door.path, found);
+    }
+    for Section { path, inner, .. } in site.sections() {
+        for (at, need, reason) in inner.needs() {
+            need::note(need, reason, &format!("{path}.{at}"), found);
+        }
+    }
 }
 
 /// Commits replace the site file: its folder must be the site's user's.
@@ -53,13 +69,11 @@ fn unwritable(file: &Path, found: &mut Vec<Issue>) {
     if privilege::may_write(folder) {
         return;
     }
-    let (user, folder) = (privilege::acting(), folder.display());
+    let (user, word) = (privilege::acting(), quoted(folder));
+    let folder = folder.display();
     let what = format!("no commit changes this file: {user} may not write in {folder}");
-    found.push(Issue::new(
-        "site",
-        what,
-        format!("chown {user} {folder} where commits shall be kept"),
-    ));
+    let hint = format!("chown {user} {word} where commits shall be kept");
+    found.push(Issue::new("site", what, hint));
 }
 
 /// Who may write the site file decides what runs.
@@ -70,9 +84,10 @@ fn written(file: &Path, found: &mut Vec<Issue>) {
         let mode = about.permissions().mode() & 0o7777;
         let is_open = mode & OTHERS_WRITE != 0 && !(about.is_dir() && mode & STICKY != 0);
         if is_open {
+            let word = quoted(path);
             let path = path.display();
             let what = format!("{path} has mode {mode:04o}: whoever writes it decides what runs");
-            found.push(Issue::new("site", what, format!("chmod o-w {path}")));
+            found.push(Issue::new("site", what, format!("chmod o-w {word}")));
         }
     }
 }
@@ -135,7 +150,7 @@ fn secrets(file: &Path, site: &Site, found: &mut Vec<Issue>) {
         return;
     }
     if let Some(what) = readable(file) {
-        let hint = format!("chmod 600 {}, or keep passwords in files of their own", file.display());
+        let hint = format!("chmod 600 {}, or keep passwords in files of their own", quoted(file));
         found.push(Issue::new("site", format!("passwords stand in it, and {what}"), hint));
     }
 }
@@ -144,7 +159,7 @@ fn secrets(file: &Path, site: &Site, found: &mut Vec<Issue>) {
 fn tokens(site: &Site, directory: &Path, found: &mut Vec<Issue>) {
     let first = site.token_file(directory);
     if let Some(what) = readable(&first) {
-        let hint = format!("chmod 600 {}, write a new token and start again", first.display());
+        let hint = format!("chmod 600 {}, write a new token and start again", quoted(&first));
         found.push(Issue::new("site.directory", what, hint));
     }
     for listed in token::of(directory).list().unwrap_or_default() {
@@ -419,5 +434,31 @@ mod tests {
             text.replace("name = \"sas1\"", "name = \"sas1\"\nauth_key = \"0123456789abcdef\"");
         let found = paths(&keyed);
         assert!(found.contains(&"site".to_owned()) && !found.contains(&"sas.listen".to_owned()));
+    }
+
+    #[test]
+    fn sections_name_the_rights_of_their_carriers_drivers_and_addresses() {
+        let site = "[site]\nname = \"x\"\ndirectory = \"var\"\n[[sgc]]\nname = \"stp\"\n\
+            point_codes = [\"2-100-1\"]\nsctp = { addresses = [\"192.0.2.1\"], carrier = \"ip\" }\n\
+            [[pe]]\nname = \"pe1\"\nhost = \"tun0\"\n\
+            port = [{ name = \"a\", driver = \"af_xdp\" }]\n\
+            [[ssc]]\nname = \"ssc1\"\nshield = { kernel = \"require\" }\n[[ssc.realm]]\n\
+            name = \"core\"\nside = \"core\"\nlisten = [\"udp:127.0.0.1:5060\"]\n";
+        let site: Site = config::shape(site).unwrap();
+        let names = |section: &Section<'_>| {
+            let needs = section.inner.needs().into_iter();
+            let names = needs.filter_map(|(_, need, _)| match need {
+                Need::Capability(right) => Some(right.name()),
+                _ => None,
+            });
+            (section.inner.name().to_owned(), names.collect::<Vec<_>>())
+        };
+        let found: Vec<_> = site.sections().iter().map(names).collect();
+        let expected = [
+            ("ssc1".to_owned(), vec!["CAP_NET_ADMIN", "CAP_BPF", "CAP_PERFMON"]),
+            ("stp".to_owned(), vec!["CAP_NET_RAW"]),
+            ("pe1".to_owned(), vec!["CAP_NET_ADMIN", "CAP_NET_RAW", "CAP_BPF"]),
+        ];
+        assert_eq!(found, expected);
     }
 }

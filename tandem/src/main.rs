@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod arbiter;
+mod changes;
 mod check;
 mod cli;
 mod ctl;
@@ -12,7 +13,6 @@ mod emulate;
 mod exit;
 mod exposure;
 mod functions;
-mod keys;
 mod lab;
 mod man;
 mod output;
@@ -54,7 +54,9 @@ fn main() -> ExitCode {
 fn dispatch(cli: Cli) -> Result<(), Exit> {
     match cli.command {
         Command::Run { site } => run::run(&site),
-        Command::Check { site, deny_warnings } => check::check(&site, deny_warnings),
+        Command::Check { site, deny_warnings, against_running } => {
+            check::check(&site, deny_warnings, against_running)
+        }
         Command::Ctl(ctl) => ctl::ctl(*ctl),
         Command::Token(asked) => token::token(asked),
         Command::Lab(lab) => lab::lab(lab),

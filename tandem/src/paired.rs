@@ -3,8 +3,8 @@
 //! requests are under way.
 
 use crate::functions::first_changed;
-use crate::keys;
 use crate::supervise::{StartError, Supervised, Unit};
+use config::keys;
 use event::Cells;
 use oam::{Managed, PortRow, State};
 use replica::{Node, Replica, Role};

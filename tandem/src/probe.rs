@@ -1,11 +1,9 @@
 //! Whether this machine would let a site bind its addresses and read its keys.
 
 use crate::functions::Section;
-use crate::keys;
 use crate::site::Site;
+use config::keys;
 use config::{Doorway, Issue, Site as _};
-use std::io;
-use std::net::{TcpListener, UdpSocket};
 use std::path::Path;
 
 /// Everything that hinders; `directory` is the site's, `own` are addresses that the running site
@@ -17,7 +15,7 @@ pub fn probe(site: &Site, directory: &Path, own: &[Doorway]) -> Vec<Issue> {
     let sections = site.sections();
     let is_ahead = |door: &&Doorway| sections.iter().any(|it| it.inner.awaits(door.address.ip()));
     let others = others.filter(|door| !is_ahead(door));
-    let mut issues: Vec<Issue> = others.filter_map(|door| bindable(door).err()).collect();
+    let mut issues: Vec<Issue> = others.filter_map(|door| door.try_bind().err()).collect();
     for Section { path, inner, .. } in &sections {
         let unusable = inner.unusable(directory).into_iter();
         issues.extend(unusable.map(|issue| issue.under(path)));
@@ -40,35 +38,4 @@ pub fn probe(site: &Site, directory: &Path, own: &[Doorway]) -> Vec<Issue> {
     let arbiter = site.arbiter.iter().flat_map(|arbiter| arbiter.unreadable(directory));
     issues.extend(arbiter.map(|issue| issue.under("arbiter")));
     issues
-}
-
-fn bindable(door: &Doorway) -> Result<(), Issue> {
-    let tried = if door.datagram {
-        UdpSocket::bind(door.address).map(drop)
-    } else {
-        TcpListener::bind(door.address).map(drop)
-    };
-    tried.map_err(|error| refusal(door, &error))
-}
-
-/// What the kernel's refusal of an address means, and how to mend it.
-pub fn refusal(door: &Doorway, error: &io::Error) -> Issue {
-    let kind = if door.datagram { "UDP" } else { "TCP" };
-    let address = door.address;
-    let (what, hint) = match error.kind() {
-        io::ErrorKind::AddrInUse => (
-            format!("{kind} {address} is taken by another program on this machine"),
-            "stop that program (ss -lnp shows it) or choose another port",
-        ),
-        io::ErrorKind::AddrNotAvailable => (
-            format!("no interface of this machine has the address {}", address.ip()),
-            "use an address that `ip address` shows",
-        ),
-        io::ErrorKind::PermissionDenied => (
-            format!("{kind} {address} may not be bound by this user"),
-            "choose a port from 1024 up or grant CAP_NET_BIND_SERVICE",
-        ),
-        _ => (format!("{kind} {address} cannot be bound: {error}"), ""),
-    };
-    Issue::new(&*door.path, what, hint)
 }

@@ -6,6 +6,7 @@ use crate::exit::Exit;
 use crate::site::{REVISIONS, Site, SiteSection, TOKENS};
 use crate::site_text;
 use config::Issue;
+use config::keys::quoted;
 use driver::privilege::{self, Account, Rights};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -95,9 +96,9 @@ pub fn assume(
 pub fn rehearse(site: &Site, directory: &Path, makes: bool) -> Vec<Issue> {
     let mut issues = Vec::new();
     let mut refuse = |path: &Path, how: &str| {
-        let (user, path) = (privilege::acting(), path.display());
+        let (user, word, path) = (privilege::acting(), quoted(path), path.display());
         let what = format!("{path} cannot be {how} by {user}, who runs the site");
-        issues.push(Issue::new("site.directory", what, format!("chown -R {user} {path}")));
+        issues.push(Issue::new("site.directory", what, format!("chown -R {user} {word}")));
     };
     if !directory.exists() {
         let mut above = directory.ancestors().skip(1).map(named);
@@ -212,12 +213,13 @@ fn account(file: &Path, site: &SiteSection) -> Result<Option<Account>, Issue> {
     let mut owners = if is_root { privilege::owners(file).map_err(unknown)? } else { [].into() };
     let found = match (&site.user, owners.first()) {
         (Some(name), _) => Account::named(name).map_err(unknown)?.ok_or_else(|| {
-            let hint = format!("adduser --system --group {name}");
+            let hint = format!("adduser --system --group {}", quoted(Path::new(name)));
             issue(format!("this machine has no user `{name}`"), &hint)
         })?,
         (None, Some(&uid)) => Account::numbered(uid).map_err(unknown)?.ok_or_else(|| {
             let what = format!("root does not obey a file of user {uid}, who has no account");
-            issue(what, "chown root, or give it to the site's user")
+            let word = quoted(file);
+            issue(what, &format!("chown root {word}, or give it to the site's user"))
         })?,
         (None, None) => return Ok(None),
     };

@@ -11,10 +11,11 @@ use crate::site::{REVISIONS, Site};
 use crate::site_controller::{Parts, SiteController};
 use crate::site_text::{self, LOCK};
 use crate::token;
+use config::keys::quoted;
 use config::{Disk, Issue, Refused, Store};
 use oam::log::Levels;
 use oam::{Oam, Registry, notify};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -35,19 +36,27 @@ struct Wishes {
     signals: Arc<AtomicUsize>,
     /// The wish to drain from the API.
     drain: Arc<AtomicBool>,
+    /// The wish to read the site file again.
+    reload: Arc<AtomicBool>,
 }
 
 impl Wishes {
     fn install() -> io::Result<Self> {
         let signals = Arc::new(AtomicUsize::new(0));
-        let mut arriving = Signals::new([SIGTERM, SIGINT])?;
+        let mut arriving = Signals::new([SIGTERM, SIGINT, SIGHUP])?;
         let count = Arc::clone(&signals);
+        let reload = Arc::new(AtomicBool::new(false));
+        let again = Arc::clone(&reload);
         thread::Builder::new().name("signals".into()).spawn(move || {
-            for _ in arriving.forever() {
-                count.fetch_add(1, Relaxed);
+            for signal in arriving.forever() {
+                if signal == SIGHUP {
+                    again.store(true, Relaxed);
+                } else {
+                    count.fetch_add(1, Relaxed);
+                }
             }
         })?;
-        Ok(Self { signals, drain: Arc::default() })
+        Ok(Self { signals, drain: Arc::default(), reload })
     }
 
     fn drains(&self) -> bool {
@@ -112,7 +121,8 @@ fn panics_to_log() {
 fn lock(directory: &Path) -> Result<File, Exit> {
     let file = File::create(directory.join(LOCK)).map_err(|error| {
         let own = "its owner must be who runs the site: chown -R USER";
-        Exit::Failed(format!("{0}: {error}; {own} {0}", directory.display()))
+        let word = quoted(directory);
+        Exit::Failed(format!("{}: {error}; {own} {word}", directory.display()))
     })?;
     match file.try_lock() {
         Ok(()) => Ok(file),
@@ -199,6 +209,9 @@ impl Running {
         while !wishes.drains() {
             let now = Instant::now();
             self.parts.units().iter().for_each(|unit| unit.watch(now));
+            if wishes.reload.swap(false, Relaxed) {
+                core.reload("SIGHUP");
+            }
             let current = format!("http://{}", self.oam.address());
             if current != url {
                 config::write_atomic(&self.address, current.as_bytes())?;

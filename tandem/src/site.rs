@@ -1,8 +1,8 @@
 //! The site file: which sections it has, and what must hold across them.
 
 use crate::functions::{Section, Sections, functions};
-use crate::keys;
 use crate::rights::{self, Capabilities};
+use config::keys;
 use config::{Doorway, Issue};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -3,9 +3,10 @@
 //! A change is a difference: functions that stay take their new section and keep their calls,
 //! what is gone ends, what is new starts. It happens as a whole or not at all.
 
+use crate::changes;
 use crate::functions::{Handle, ReconfigureError, Section, StartContext};
 use crate::pool::Section as PoolSection;
-use crate::probe::{probe, refusal};
+use crate::probe::probe;
 use crate::rights;
 use crate::site::Site;
 use crate::supervise::Unit;
@@ -190,7 +191,7 @@ fn issue(section: &Section<'_>, error: ReconfigureError) -> Issue {
             let mut listens = section.inner.listens().into_iter();
             let door = listens.find(|door| door.address == listen);
             let unnamed = Doorway { path: String::new(), datagram: false, address: listen };
-            refusal(&door.unwrap_or(unnamed), &source).under(path)
+            door.unwrap_or(unnamed).refusal(&source).under(path)
         }
         ReconfigureError::Restart(key) => {
             Issue::new(format!("{path}.{key}"), error.to_string(), "")
@@ -211,6 +212,7 @@ impl config::Plant<Site> for SiteController {
             issues.push(Issue::new("site.directory", what, ""));
         }
         issues.extend(rights::changed(&self.site.site, &site.site));
+        issues.extend(changes::refusals(&self.site, site));
         let (old, new) = (self.site.pool.as_ref(), site.pool.as_ref());
         for (was, is) in PoolSection::link(old).into_iter().zip(PoolSection::link(new)) {
             if was != is {
@@ -219,6 +221,10 @@ impl config::Plant<Site> for SiteController {
             }
         }
         issues
+    }
+
+    fn interruptions(&self, site: &Site) -> Vec<Issue> {
+        changes::interruptions(&self.site, site)
     }
 
     fn apply(&mut self, site: &Site) -> Result<(), Vec<Issue>> {

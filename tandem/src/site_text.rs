@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use crate::site::Site;
-use config::{Diagnostic, Source};
+use config::Diagnostic;
 use std::path::Path;
 
 /// Name of the file in the site's directory that a running site holds locked.
@@ -13,6 +13,17 @@ pub fn read(file: &Path) -> Result<(String, Site), Exit> {
     match load(file)? {
         (text, Ok(site)) => Ok((text, site)),
         (text, Err(found)) => Err(Exit::Invalid(render(file, &text, &found))),
+    }
+}
+
+/// A site file for who asks the site that runs it: what is wrong in it may be about to be mended.
+pub fn mended(file: &Path) -> Result<Site, Exit> {
+    match load(file)? {
+        (_, Ok(site)) => Ok(site),
+        (text, Err(found)) => match config::mended::<Site>(&text) {
+            Some(mended) => Ok(mended.site),
+            None => Err(Exit::Invalid(render(file, &text, &found))),
+        },
     }
 }
 
@@ -28,18 +39,10 @@ pub fn refuse(file: &Path, text: &str, issues: Vec<config::Issue>) -> Result<(),
     if issues.is_empty() {
         return Ok(());
     }
-    let found = match Source::parse(text) {
-        Ok(source) => config::locate(&source, issues),
-        Err(syntax) => vec![syntax],
-    };
-    Err(Exit::Invalid(render(file, text, &found)))
+    Err(Exit::Invalid(render(file, text, &config::placed(text, issues))))
 }
 
 /// Diagnostics as a compiler prints them, and their number.
 pub fn render(file: &Path, text: &str, found: &[Diagnostic]) -> String {
-    let name = file.display().to_string();
-    let mut out: String = found.iter().map(|d| d.render(&name, text) + "\n").collect();
-    let plural = if found.len() == 1 { "mistake" } else { "mistakes" };
-    out.push_str(&format!("{name}: {} {plural}, nothing was changed\n", found.len()));
-    out
+    config::render(&file.display().to_string(), text, found)
 }

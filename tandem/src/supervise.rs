@@ -447,8 +447,11 @@ fn alarms<F: Function>(
 /// What the alarm of a crash says, as long as it shows.
 fn crash(what: &str, crashes: Crashes) -> Option<String> {
     let (_, why) = crashes.last.filter(|(at, _)| at.elapsed() < CRASH_SHOWN)?;
-    let count = crashes.count;
-    Some(format!("{what} crashed and began anew, {count} times since its start: {why}"))
+    let times = match crashes.count {
+        1 => "once".to_owned(),
+        count => format!("{count} times"),
+    };
+    Some(format!("{what} crashed and began anew, {times} since its start: {why}"))
 }
 
 #[cfg(test)]

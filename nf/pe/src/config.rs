@@ -1,6 +1,7 @@
 //! The `[[pe]]` section of a site file: its shape and its help (the doc comments).
 
 mod advertise;
+mod change;
 mod class;
 mod read;
 mod service;
@@ -167,7 +168,7 @@ pub struct Port {
     /// The network device, or the TAP device to make; absent: the port's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
-    /// The socket by which the ends of a memif meet.
+    /// The socket by which the ends of a memif meet, relative to the site's directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub socket: Option<String>,
     /// Number of the interface on that socket.

@@ -188,7 +188,7 @@ fn mistakes_are_named_with_their_place_and_their_mend() {
             "filter[0].rule[0].action: `polish gold` is no action",
         ]
     );
-    assert_eq!(issues[0].hint, "is it `red`?");
+    assert_eq!(issues[0].hint, "did you mean `red`?");
 }
 
 #[test]

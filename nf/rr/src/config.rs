@@ -13,6 +13,7 @@ pub use feeds::{Bmp, BmpTable, Mrt, Rpki};
 pub use places::{Location, NextHopMetric};
 
 use bgp_stack::config::Section;
+use config::{Issue, interrupted};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
@@ -114,6 +115,21 @@ impl Rr {
             locations: self.location.iter().map(|it| &*it.name).collect(),
             first_port: doors::BGP,
         }
+    }
+
+    /// The sessions that end or restart when `next` takes the place of this section: a sentence
+    /// each. Those that are not named go on.
+    #[must_use]
+    pub fn interruptions(&self, next: &Self) -> Vec<Issue> {
+        let found = self.speaker().interruptions(&next.speaker(), !self.is_same(next));
+        let groups = found.restarting_groups.iter();
+        let groups = groups.map(|it| format!("those from the ranges of {it}"));
+        let restarting: Vec<String> = found.restarting.iter().cloned().chain(groups).collect();
+        let ranges = found.ending_ranges.iter().map(|it| format!("those from {it}"));
+        let ending: Vec<String> = found.ending.iter().cloned().chain(ranges).collect();
+        let said = [("restart", restarting), ("end", ending)].into_iter();
+        let said = said.filter_map(|(verb, it)| interrupted("session", "sessions", verb, &it));
+        said.map(|what| Issue::new("name", what, "")).collect()
     }
 
     /// Peers and groups of another AS of which something is refused since no policy is named

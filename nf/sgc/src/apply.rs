@@ -4,6 +4,7 @@
 use crate::Gateway;
 use crate::config::{ApplicationServer, Peer, Sgc};
 use crate::user::Users;
+use config::{Issue, interrupted};
 use m3ua::codec::Affected;
 use m3ua::{In, PeerId, ServerId};
 use machine::{Machine, Time};
@@ -88,16 +89,10 @@ impl Gateway {
 
     fn remove_servers(&mut self, now: Time, old: &Sgc, next: &Sgc) {
         for server in &old.application_server {
-            let before = old.server_settings(server);
-            let same = next.application_server.iter().find(|it| it.name == server.name);
-            let after = same.and_then(|server| next.server_settings(server));
-            let stays = match (&before, &after) {
-                (Some(before), Some(after)) => is_same(before, after),
-                _ => false,
-            };
-            if stays {
+            if old.server_stays(server, next) {
                 continue;
             }
+            let before = old.server_settings(server);
             let Some(id) = self.servers.remove(&server.name) else { continue };
             self.process.remove_server(now, id, &mut self.outs);
             let Some(before) = before.filter(|it| it.side == m3ua::Side::There) else { continue };
@@ -109,13 +104,7 @@ impl Gateway {
     fn remove_peers(&mut self, now: Time, old: &Sgc, next: &Sgc, out: &mut Effects) {
         for peer in &old.peer {
             let Some(id) = self.links.find(&peer.name) else { continue };
-            let same = next.peer.iter().find(|it| it.name == peer.name);
-            let same = same.filter(|it| {
-                let screening = it.screening.clone();
-                **it == Peer { enabled: it.enabled, screening, ..peer.clone() }
-                    && old.links().stream_to(peer) == next.links().stream_to(it)
-            });
-            match same {
+            match old.peer_stays(peer, next) {
                 Some(same) => {
                     self.links.update_peer(id, same);
                     if same.enabled != peer.enabled {
@@ -151,6 +140,59 @@ impl Gateway {
             if !is_same || !before.contains(&dpc) {
                 self.announce_own(now, next.network(), Affected::one(dpc));
             }
+        }
+    }
+}
+
+impl Sgc {
+    /// What becomes of associations and Application Servers when `next` takes the place of this
+    /// section: a sentence each. What is not named goes on.
+    #[must_use]
+    pub fn interruptions(&self, next: &Self) -> Vec<Issue> {
+        let [mut restarting, mut ending, mut blocked] = [const { Vec::new() }; 3];
+        for peer in &self.peer {
+            let is_there = next.peer.iter().any(|it| it.name == peer.name);
+            match self.peer_stays(peer, next) {
+                Some(same) if peer.enabled && !same.enabled => &mut blocked,
+                Some(_) => continue,
+                None if is_there => &mut restarting,
+                None => &mut ending,
+            }
+            .push(peer.name.clone());
+        }
+        let servers = self.application_server.iter().filter(|it| !self.server_stays(it, next));
+        let names = servers.map(|it| it.name.clone());
+        let is_there = |name: &String| next.application_server.iter().any(|it| it.name == *name);
+        let (again, gone): (Vec<String>, Vec<String>) = names.partition(is_there);
+        let (association, server) = ("association", "Application Server");
+        let (associations, servers) = ("associations", "Application Servers");
+        let said = [
+            interrupted(association, associations, "restart", &restarting),
+            interrupted(association, associations, "end", &ending),
+            interrupted("peer", "peers", "carry no traffic any more", &blocked),
+            interrupted(server, servers, "begin again", &again),
+            interrupted(server, servers, "end", &gone),
+        ];
+        said.into_iter().flatten().map(|what| Issue::new("name", what, "")).collect()
+    }
+
+    /// The peer in `next`, if its association goes on there.
+    fn peer_stays<'n>(&self, peer: &Peer, next: &'n Self) -> Option<&'n Peer> {
+        let same = next.peer.iter().find(|it| it.name == peer.name);
+        same.filter(|it| {
+            let screening = it.screening.clone();
+            **it == Peer { enabled: it.enabled, screening, ..peer.clone() }
+                && self.links().stream_to(peer) == next.links().stream_to(it)
+        })
+    }
+
+    /// Whether an Application Server goes on in `next`.
+    fn server_stays(&self, server: &ApplicationServer, next: &Self) -> bool {
+        let same = next.application_server.iter().find(|it| it.name == server.name);
+        let after = same.and_then(|server| next.server_settings(server));
+        match (self.server_settings(server), after) {
+            (Some(before), Some(after)) => is_same(&before, &after),
+            _ => false,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The `[[sgc]]` section of a site file: its shape and its help (the doc comments).
 
+mod needs;
 mod point_code;
 mod screening;
 mod settings;

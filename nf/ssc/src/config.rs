@@ -5,8 +5,8 @@ mod limits;
 pub use limits::{CallLimit, Overload, Resources};
 
 use crate::realm::{Address, CAPTURE_PORT, InDialogSource, PORTS_MAX, REALMS_MAX, RealmId, Side};
-pub use crate::shield::config::Shield;
-use config::Issue;
+pub use crate::shield::config::{Kernel, Shield};
+use config::{Issue, meant};
 use machine::{Duration, narrow};
 use manipulation::{RuleConfig, Rules};
 use runtime::{Carrier, ClientAuth, Flow, PortId, PortSpec, StreamSpec, TlsSpec, Transport};
@@ -508,7 +508,7 @@ impl Ssc {
             let realm = self.realm.iter().find(|realm| realm.name == hop.realm);
             if realm.is_none() {
                 let what = format!("no realm is called `{}`", hop.realm);
-                issues.push(Issue::new(format!("{at}.realm"), what, self.realm_names()));
+                issues.push(Issue::new(format!("{at}.realm"), what, self.realm_meant(&hop.realm)));
             }
             if hop.targets.is_empty() {
                 let hint = "add targets = [\"udp:127.0.0.1:5080\"]";
@@ -533,12 +533,13 @@ impl Ssc {
             let at = format!("route[{index}]");
             if !self.realm.iter().any(|realm| realm.name == route.from) {
                 let what = format!("no realm is called `{}`", route.from);
-                issues.push(Issue::new(format!("{at}.from"), what, self.realm_names()));
+                issues.push(Issue::new(format!("{at}.from"), what, self.realm_meant(&route.from)));
             }
             for (n, to) in route.to.iter().enumerate() {
                 if !self.next_hop.iter().any(|hop| hop.name == *to) {
                     let what = format!("no next hop is called `{to}`");
-                    let hint = "add [[ssc.next_hop]] with that name";
+                    let known = self.next_hop.iter().map(|hop| &*hop.name);
+                    let hint = meant(to, known, "add [[ssc.next_hop]] with that name");
                     issues.push(Issue::new(format!("{at}.to[{n}]"), what, hint));
                 }
             }
@@ -590,9 +591,8 @@ impl Ssc {
         }
     }
 
-    fn realm_names(&self) -> String {
-        let names: Vec<_> = self.realm.iter().map(|realm| realm.name.as_str()).collect();
-        format!("the realms are {}", names.join(", "))
+    fn realm_meant(&self, name: &str) -> String {
+        meant(name, self.realm.iter().map(|realm| &*realm.name), "add [[ssc.realm]]")
     }
 }
 

@@ -2,9 +2,10 @@
 //! itself. Revisions hold passwords: the folder is 0700, what is in it 0600. Every write goes to a
 //! temporary file first, is synced, and is renamed into place.
 
+use crate::SITE_BYTES_MAX;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -22,6 +23,23 @@ pub enum Cause {
     Rollback,
     /// A commit was not confirmed in time.
     Expired,
+    /// The site file was edited by hand, and the process told to read it (SIGHUP).
+    Reload,
+}
+
+/// What became of a revision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// It holds, or held until another one followed.
+    #[default]
+    Confirmed,
+    /// It runs and waits for its confirmation.
+    Pending,
+    /// Nobody confirmed it: no rollback goes there unless its number is given.
+    NotConfirmed,
+    /// An operator went back from it.
+    RolledBack,
 }
 
 /// A revision without its text, as the history lists it.
@@ -38,6 +56,12 @@ pub struct Entry {
     /// Who wanted it: the name of a token; none for what nobody asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+    /// What they said to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment: Option<String>,
+    /// What became of it.
+    #[serde(default)]
+    pub state: State,
 }
 
 /// The store behind the machine; tests put a failing one here.
@@ -60,6 +84,12 @@ pub trait Archive: Send {
     /// What the disk says; nothing is kept then.
     fn keep(&mut self, entry: &Entry, text: &str) -> io::Result<()>;
 
+    /// Writes again what is known of a kept revision, found by its number.
+    ///
+    /// # Errors
+    /// What the disk says; the old entry stands then.
+    fn record(&mut self, entry: &Entry) -> io::Result<()>;
+
     /// Forgets revisions.
     ///
     /// # Errors
@@ -71,6 +101,12 @@ pub trait Archive: Send {
     /// # Errors
     /// What the disk says; the site file is untouched then.
     fn publish(&mut self, text: &str) -> io::Result<()>;
+
+    /// The text of the site file, which an operator may have edited.
+    ///
+    /// # Errors
+    /// What the disk says.
+    fn published(&self) -> io::Result<String>;
 }
 
 /// The archive on disk.
@@ -125,6 +161,13 @@ impl Archive for Disk {
         self.write_index(&entries)
     }
 
+    fn record(&mut self, entry: &Entry) -> io::Result<()> {
+        let mut entries = self.list()?;
+        let known = entries.iter_mut().filter(|old| old.revision == entry.revision);
+        known.for_each(|old| *old = entry.clone());
+        self.write_index(&entries)
+    }
+
     fn forget(&mut self, revisions: &[u64]) -> io::Result<()> {
         let mut entries = self.list()?;
         entries.retain(|old| !revisions.contains(&old.revision));
@@ -138,6 +181,13 @@ impl Archive for Disk {
 
     fn publish(&mut self, text: &str) -> io::Result<()> {
         write_atomic(&self.site_file, text.as_bytes())
+    }
+
+    fn published(&self) -> io::Result<String> {
+        let mut text = String::new();
+        let limit = SITE_BYTES_MAX as u64 + 1;
+        File::open(&self.site_file)?.take(limit).read_to_string(&mut text)?;
+        Ok(text)
     }
 }
 
@@ -201,7 +251,15 @@ mod tests {
         fs::set_permissions(kept.join("history.json"), Permissions::from_mode(0o644)).unwrap();
         let mut disk = Disk::open(&kept, &site).unwrap();
         assert_eq!((mode(&kept), mode(&kept.join("history.json"))), (0o700, 0o600));
-        let entry = Entry { revision: 1, at_us: 0, cause: Cause::Commit, of: None, by: None };
+        let entry = Entry {
+            revision: 1,
+            at_us: 0,
+            cause: Cause::Commit,
+            of: None,
+            by: None,
+            comment: None,
+            state: State::Confirmed,
+        };
         disk.keep(&entry, "password").unwrap();
         assert_eq!(mode(&disk.file(1)), 0o600);
         for given in [0o600, 0o640, 0o644] {

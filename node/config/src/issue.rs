@@ -1,5 +1,6 @@
 //! One thing that is wrong with a site file: where, what, and how to mend it.
 
+use crate::counted;
 use std::fmt::Write as _;
 
 /// An issue as a section's own `validate` finds it; [`crate::Source`] adds line and column.
@@ -34,6 +35,15 @@ impl Issue {
         };
         self
     }
+}
+
+/// Diagnostics as a compiler prints them, and their number.
+#[must_use]
+pub fn render(file: &str, text: &str, found: &[Diagnostic]) -> String {
+    let mut out: String = found.iter().map(|it| it.render(file, text) + "\n").collect();
+    let count = counted(found.len(), "mistake", "mistakes");
+    let _ = writeln!(out, "{file}: {count}, nothing was changed");
+    out
 }
 
 /// An issue with its place in the text.

@@ -4,18 +4,26 @@
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod archive;
+mod draft;
 mod issue;
+pub mod keys;
+pub mod need;
+mod reference;
 mod schema;
 mod site;
 mod source;
 mod store;
+mod wording;
 
-pub use archive::{Archive, Cause, Disk, Entry, write_atomic};
-pub use issue::{Diagnostic, Issue};
+pub use archive::{Archive, Cause, Disk, Entry, State, write_atomic};
+pub use draft::Mended;
+pub use issue::{Diagnostic, Issue, render};
+pub use reference::describe;
 pub use schema::nearest;
-pub use site::{Doorway, Site, locate, read, schema_of, shape};
+pub use site::{Doorway, Site, closing, locate, mended, placed, read, schema_of, shape};
 pub use source::{SITE_BYTES_MAX, Source};
 pub use store::{
-    CONFIRM_MAX, Candidate, Moment, Passed, Pending, Plant, REVISIONS_MAX, ROLLBACK_RETRY, Refused,
-    Running, Store,
+    CONFIRM_MAX, Candidate, Moment, Order, Passed, Pending, Plant, REVISIONS_MAX, ROLLBACK_RETRY,
+    Refused, Running, Store,
 };
+pub use wording::{counted, interrupted, meant, told};

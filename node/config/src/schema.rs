@@ -1,7 +1,7 @@
 //! The first look at a site file: every key and every value against the JSON schema that the
 //! section types carry, so that all mistakes are reported at once, each at its own place.
 
-use crate::source::{Node, Source};
+use crate::source::{Node, Source, Step, steps};
 use crate::{Diagnostic, Issue};
 use serde_json::{Map, Value as Json};
 use std::ops::Range;
@@ -10,17 +10,95 @@ use toml_edit::Value;
 /// Deepest nesting of tables and arrays that is looked into.
 const DEPTH_MAX: usize = 16;
 /// Most diagnostics that one look reports.
-const DIAGNOSTICS_MAX: usize = 100;
+pub(crate) const DIAGNOSTICS_MAX: usize = 100;
 /// Least similarity (Jaro-Winkler) of a key to one that it may be a misspelling of.
 const SIMILARITY_MIN: f64 = 0.75;
 
+/// The text that stands where some has to be.
+pub(crate) const PLACEHOLDER: &str = "_";
+
+/// A mistake, and what lets the rest of the text be judged.
+pub(crate) struct Found {
+    pub(crate) diagnostic: Diagnostic,
+    pub(crate) mend: Mend,
+}
+
+/// What makes a text one that can be judged.
+pub(crate) enum Mend {
+    /// What stands at that path is left out; an element of an array is replaced, so that those
+    /// behind it keep their numbers.
+    Replace(String, Option<String>),
+    /// A misspelt key is what was meant.
+    Rename { table: String, key: String, to: String },
+    /// A missing key has some value.
+    Add { table: String, key: String, value: String },
+}
+
 /// Everything in `source` that the schema refuses, in the order of the text.
-pub(crate) fn look(source: &Source, schema: &Json) -> Vec<Diagnostic> {
+pub(crate) fn look(source: &Source, schema: &Json) -> Vec<Found> {
     let mut walk = Walk { source, root: schema, found: Vec::new() };
     walk.node(source.root(), schema, "", None, 0);
-    walk.found.sort_by_key(|d| (d.line, d.column));
+    walk.found.sort_by_key(|it| (it.diagnostic.line, it.diagnostic.column));
     walk.found.truncate(DIAGNOSTICS_MAX);
     walk.found
+}
+
+/// A value, as TOML writes it, that fits the schema of a path; `None` where nobody can know.
+pub(crate) fn placeholder_at(root: &Json, path: &str) -> Option<String> {
+    let mut schema = resolve(root, root);
+    for step in steps(path) {
+        let next = match &step {
+            Step::Key(key) => schema
+                .pointer("/properties")
+                .and_then(|known| known.get(key))
+                .or_else(|| schema.get("additionalProperties").filter(|it| it.is_object())),
+            Step::Index(_) => schema.get("items"),
+        };
+        schema = resolve(root, next?);
+    }
+    placeholder(schema)
+}
+
+fn placeholder(schema: &Json) -> Option<String> {
+    if let Some(word) = words(schema).first() {
+        return Some(format!("\"{word}\""));
+    }
+    if has_alternatives(schema) {
+        return None;
+    }
+    Some(match *types(schema).first()? {
+        "object" => "{}".to_owned(),
+        "array" => "[]".to_owned(),
+        "string" => match schema.get("format").and_then(Json::as_str) {
+            Some("ip" | "ipv4") => "\"192.0.2.1\"".to_owned(),
+            Some("ipv6") => "\"2001:db8::1\"".to_owned(),
+            _ => format!("\"{PLACEHOLDER}\""),
+        },
+        "integer" => {
+            let least = schema.get("minimum").and_then(Json::as_i64).unwrap_or(0);
+            least.max(1).to_string()
+        }
+        "number" => "1.0".to_owned(),
+        "boolean" => "false".to_owned(),
+        _ => return None,
+    })
+}
+
+/// Follows `$ref`, and an `Option`'s `anyOf [T, null]` to its `T`.
+fn resolve<'a>(root: &'a Json, schema: &'a Json) -> &'a Json {
+    let mut schema = schema;
+    for _ in 0..DEPTH_MAX {
+        if let Some(name) = schema.get("$ref").and_then(Json::as_str) {
+            let target = name.strip_prefix('#').and_then(|at| root.pointer(at));
+            let Some(target) = target else { return schema };
+            schema = target;
+        } else if let Some(only) = only_alternative(schema) {
+            schema = only;
+        } else {
+            return schema;
+        }
+    }
+    schema
 }
 
 /// The known name most like `name`, if any is like it at all.
@@ -37,29 +115,29 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
 struct Walk<'a> {
     source: &'a Source,
     root: &'a Json,
-    found: Vec<Diagnostic>,
+    found: Vec<Found>,
 }
 
 impl<'a> Walk<'a> {
     fn report(&mut self, span: Option<Range<usize>>, path: &str, what: String, hint: String) {
-        self.found.push(self.source.at(span, Issue::new(path, what, hint)));
+        let replacement = path.ends_with(']').then(|| placeholder_at(self.root, path)).flatten();
+        self.mended(span, path, what, hint, Mend::Replace(path.to_owned(), replacement));
     }
 
-    /// Follows `$ref`, and an `Option`'s `anyOf [T, null]` to its `T`.
+    fn mended(
+        &mut self,
+        span: Option<Range<usize>>,
+        path: &str,
+        what: String,
+        hint: String,
+        mend: Mend,
+    ) {
+        let diagnostic = self.source.at(span, Issue::new(path, what, hint));
+        self.found.push(Found { diagnostic, mend });
+    }
+
     fn resolve(&self, schema: &'a Json) -> &'a Json {
-        let mut schema = schema;
-        for _ in 0..DEPTH_MAX {
-            if let Some(name) = schema.get("$ref").and_then(Json::as_str) {
-                let target = name.strip_prefix('#').and_then(|at| self.root.pointer(at));
-                let Some(target) = target else { return schema };
-                schema = target;
-            } else if let Some(only) = only_alternative(schema) {
-                schema = only;
-            } else {
-                return schema;
-            }
-        }
-        schema
+        resolve(self.root, schema)
     }
 
     fn node(
@@ -131,8 +209,16 @@ impl<'a> Walk<'a> {
                 self.node(child, schema, &below, child.span(), depth + 1);
             } else if closed {
                 let names = known.unwrap_or(&none).keys().map(String::as_str);
-                let hint = unknown_mend(key, names);
-                self.report(node.key_span(key), &below, format!("unknown key `{key}`"), hint);
+                let hint = unknown_mend(key, names.clone());
+                let what = format!("unknown key `{key}`");
+                let mend = match nearest(key, names) {
+                    Some(near) => {
+                        let (table, to) = (path.to_owned(), near.to_owned());
+                        Mend::Rename { table, key: key.to_owned(), to }
+                    }
+                    None => Mend::Replace(below.clone(), None),
+                };
+                self.mended(node.key_span(key), &below, what, hint, mend);
             }
         }
         let required = schema.get("required").and_then(Json::as_array);
@@ -140,7 +226,12 @@ impl<'a> Walk<'a> {
             if !entries.iter().any(|(key, _)| *key == name) {
                 let place = if path.is_empty() { "the file" } else { path };
                 let what = format!("`{name}` is missing in {place}");
-                self.report(node.span(), path, what, format!("add `{name} = …` here"));
+                let wanted = known.and_then(|known| known.get(name));
+                let value = wanted.and_then(|it| placeholder(self.resolve(it)));
+                let (table, key) = (path.to_owned(), name.to_owned());
+                let mend = Mend::Add { table, key, value: value.unwrap_or_default() };
+                let hint = format!("add `{name} = …` here");
+                self.mended(node.span(), path, what, hint, mend);
             }
         }
     }

@@ -1,11 +1,14 @@
 //! From the text of a site file to its typed value, or to everything that is wrong with it.
 
+use crate::draft::{self, Mended};
+use crate::schema::DIAGNOSTICS_MAX;
 use crate::{Diagnostic, Issue, Source, schema};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
-use std::net::SocketAddr;
+use std::io;
+use std::net::{SocketAddr, TcpListener, UdpSocket};
 
 /// An address that a site binds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +33,57 @@ impl Doorway {
             && a.is_ipv4() == b.is_ipv4()
             && (a.ip() == b.ip() || a.ip().is_unspecified() || b.ip().is_unspecified())
     }
+
+    /// Whether this machine would let the process bind it now; nothing stays bound.
+    ///
+    /// # Errors
+    /// What hinders, at the place in the site file.
+    pub fn try_bind(&self) -> Result<(), Issue> {
+        let tried = if self.datagram {
+            UdpSocket::bind(self.address).map(drop)
+        } else {
+            TcpListener::bind(self.address).map(drop)
+        };
+        tried.map_err(|error| self.refusal(&error))
+    }
+
+    /// What the kernel's refusal of the address means, and how to mend it.
+    #[must_use]
+    pub fn refusal(&self, error: &io::Error) -> Issue {
+        let kind = if self.datagram { "UDP" } else { "TCP" };
+        let address = self.address;
+        let (what, hint) = match error.kind() {
+            io::ErrorKind::AddrInUse => (
+                format!("{kind} {address} is taken by another program on this machine"),
+                "stop that program (ss -lnp shows it) or choose another port",
+            ),
+            io::ErrorKind::AddrNotAvailable => (
+                format!("no interface of this machine has the address {}", address.ip()),
+                "use an address that `ip address` shows",
+            ),
+            io::ErrorKind::PermissionDenied => (
+                format!("{kind} {address} may not be bound by this user"),
+                "choose a port from 1024 up or grant CAP_NET_BIND_SERVICE",
+            ),
+            _ => (format!("{kind} {address} cannot be bound: {error}"), ""),
+        };
+        Issue::new(&*self.path, what, hint)
+    }
+}
+
+/// Says of every address that is not bound any more that it closes.
+#[must_use]
+pub fn closing(old: &[Doorway], new: &[Doorway]) -> Vec<Issue> {
+    let same = |a: &Doorway, b: &Doorway| a.datagram == b.datagram && a.address == b.address;
+    let closed = old.iter().filter(|door| !new.iter().any(|it| same(it, door)));
+    let say = |Doorway { datagram, address, .. }: &Doorway| {
+        let what = match datagram {
+            true => format!("UDP {address} closes: who speaks to it is not heard any more"),
+            false => format!("TCP {address} closes, and the connections that came to it end"),
+        };
+        Issue::new("name", what, "")
+    };
+    closed.map(say).collect()
 }
 
 /// The typed content of a site file.
@@ -53,18 +107,44 @@ pub fn schema_of<S: Site>() -> Json {
 /// Everything that is wrong, in the order of the text, never empty.
 pub fn read<S: Site>(text: &str) -> Result<S, Vec<Diagnostic>> {
     let source = Source::parse(text).map_err(|error| vec![error])?;
-    let found = schema::look(&source, &schema_of::<S>());
-    if !found.is_empty() {
-        return Err(found);
+    let root = schema_of::<S>();
+    let found = schema::look(&source, &root);
+    if found.is_empty()
+        && let Ok(site) = toml::from_str::<S>(text)
+    {
+        let issues = objections(&site);
+        return if issues.is_empty() { Ok(site) } else { Err(locate(&source, issues)) };
     }
-    let site: S = toml::from_str(text).map_err(|error| vec![typed(&source, &error)])?;
+    let (mut found, _) = draft::judge::<S>(&source, &root, found);
+    if found.is_empty()
+        && let Err(error) = toml::from_str::<S>(text)
+    {
+        // What the draft of the text does not show.
+        found.push(source.at(error.span().or(Some(0..0)), refusal(&error, String::new())));
+    }
+    found.sort_by_key(|it| (it.line, it.column));
+    found.truncate(DIAGNOSTICS_MAX);
+    Err(found)
+}
+
+/// What the types alone do not refuse, conflicts between ports included.
+pub(crate) fn objections<S: Site>(site: &S) -> Vec<Issue> {
     let mut issues = Vec::new();
     site.validate(&mut issues);
     // A section that checks its own addresses has said it already.
     let mut clashes = conflicts(&site.doorways());
     clashes.retain(|clash| issues.iter().all(|known| known.path != clash.path));
     issues.extend(clashes);
-    if issues.is_empty() { Ok(site) } else { Err(locate(&source, issues)) }
+    issues
+}
+
+/// The site of a text with mistakes: for who has to say something of it beside them.
+#[must_use]
+pub fn mended<S: Site>(text: &str) -> Option<Mended<S>> {
+    let source = Source::parse(text).ok()?;
+    let root = schema_of::<S>();
+    let found = schema::look(&source, &root);
+    draft::judge::<S>(&source, &root, found).1
 }
 
 /// The site of a text whose keys and types fit, whatever else is wrong with it: for who has to say
@@ -82,11 +162,20 @@ pub fn locate(source: &Source, issues: Vec<Issue>) -> Vec<Diagnostic> {
     found
 }
 
+/// The same of a text, whose syntax may be wrong.
+#[must_use]
+pub fn placed(text: &str, issues: Vec<Issue>) -> Vec<Diagnostic> {
+    match Source::parse(text) {
+        Ok(source) => locate(&source, issues),
+        Err(syntax) => vec![syntax],
+    }
+}
+
 /// What serde refuses although the schema did not: the shape of an alternative, a text that its
 /// type does not parse.
-fn typed(source: &Source, error: &toml::de::Error) -> Diagnostic {
+pub(crate) fn refusal(error: &toml::de::Error, path: String) -> Issue {
     let what = error.message().lines().map(str::trim).collect::<Vec<_>>().join(", ");
-    source.at(error.span().or(Some(0..0)), Issue::new("", what, ""))
+    Issue::new(path, what, "")
 }
 
 fn conflicts(doorways: &[Doorway]) -> Vec<Issue> {

@@ -9,7 +9,7 @@ pub const SITE_BYTES_MAX: usize = 4 << 20;
 
 /// A step of a path: a key, or an index into an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Step {
+pub(crate) enum Step {
     Key(String),
     Index(usize),
 }
@@ -161,7 +161,7 @@ impl<'a> Node<'a> {
 }
 
 /// Reads `ssc[0].realm[1].name`; a malformed rest is dropped, the place is then coarser.
-fn steps(path: &str) -> Vec<Step> {
+pub(crate) fn steps(path: &str) -> Vec<Step> {
     let mut out = Vec::new();
     for part in path.split('.') {
         let (name, indexes) = part.split_at(part.find('[').unwrap_or(part.len()));

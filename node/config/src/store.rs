@@ -11,10 +11,12 @@
 //!
 //! Every change of what runs is a new revision, a return to an old text too, so that a revision
 //! number names one moment of the site. Time is an argument. The site file follows only what is
-//! confirmed: a crash while a commit is pending starts with the confirmed text.
+//! confirmed: a crash while a commit is pending starts with the confirmed text. What was not
+//! confirmed is never what a rollback without a number goes to. A site file that somebody edited is
+//! overwritten only by who says so.
 
-use crate::archive::{Archive, Cause, Entry};
-use crate::{Diagnostic, Issue, SITE_BYTES_MAX, Site, Source, locate, read, schema_of};
+use crate::archive::{Archive, Cause, Entry, State};
+use crate::{Diagnostic, Issue, SITE_BYTES_MAX, Site, counted, placed, read, schema_of};
 use machine::{Duration, Time};
 use std::io;
 use std::marker::PhantomData;
@@ -25,6 +27,8 @@ pub const REVISIONS_MAX: usize = 50;
 pub const CONFIRM_MAX: Duration = Duration::from_secs(24 * 3600);
 /// Pause before a rollback that failed is tried again.
 pub const ROLLBACK_RETRY: Duration = Duration::from_secs(5);
+/// Octets of a comment at most.
+const COMMENT_OCTETS_MAX: usize = 512;
 /// Lines of context in a comparison.
 const CONTEXT_LINES: usize = 3;
 
@@ -44,11 +48,34 @@ impl From<Time> for Moment {
     }
 }
 
+/// Who wants a change, and what they say to it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Order<'a> {
+    /// The name of a token.
+    pub by: Option<&'a str>,
+    /// A line for the history.
+    pub comment: Option<&'a str>,
+    /// A site file that was edited by hand is overwritten.
+    pub overwrites: bool,
+}
+
+impl<'a> From<Option<&'a str>> for Order<'a> {
+    /// Who, and nothing more.
+    fn from(by: Option<&'a str>) -> Self {
+        Self { by, ..Self::default() }
+    }
+}
+
 /// What the configuration steers.
 pub trait Plant<S>: Send {
     /// The part of the validation that needs the running machine: whether ports can be bound,
     /// files can be read.
     fn check(&self, site: &S) -> Vec<Issue>;
+
+    /// What making `site` run interrupts, by the paths of its file: a sentence each.
+    fn interruptions(&self, _site: &S) -> Vec<Issue> {
+        Vec::new()
+    }
 
     /// Makes `site` run without a restart.
     ///
@@ -60,6 +87,9 @@ pub trait Plant<S>: Send {
 /// A plant together with the type of its site file: text in, diagnostics out.
 trait Works: Send {
     fn examine(&self, text: &str) -> Vec<Diagnostic>;
+
+    /// What making the text run interrupts; nothing of one that cannot run.
+    fn interruptions(&self, text: &str) -> Vec<Diagnostic>;
 
     /// Examines the text, lets it be kept, and makes it run; what ran runs on after any failure.
     fn change(
@@ -91,6 +121,11 @@ impl<S: Site, P: Plant<S>> Typed<S, P> {
 impl<S: Site, P: Plant<S>> Works for Typed<S, P> {
     fn examine(&self, text: &str) -> Vec<Diagnostic> {
         self.read(text).err().unwrap_or_default()
+    }
+
+    fn interruptions(&self, text: &str) -> Vec<Diagnostic> {
+        let site = read::<S>(text).ok();
+        site.map(|site| placed(text, self.plant.interruptions(&site))).unwrap_or_default()
     }
 
     fn change(
@@ -125,7 +160,7 @@ pub enum Refused {
         running: u64,
     },
     /// The candidate is wrong.
-    #[error("the configuration has {} mistakes", .0.len())]
+    #[error("the configuration has {}", counted(.0.len(), "mistake", "mistakes"))]
     Invalid(Vec<Diagnostic>),
     /// There is nothing to commit.
     #[error("the candidate is what runs (`ctl reload-keys` reads files that it names again)")]
@@ -133,6 +168,22 @@ pub enum Refused {
     /// No commit waits for a confirmation.
     #[error("no commit waits for a confirmation")]
     NotPending,
+    /// A commit waits for its confirmation.
+    #[error("a commit waits for its confirmation: confirm it or roll it back first")]
+    Pending,
+    /// Somebody edited the site file, and what they wrote would be lost.
+    #[error(
+        "the site file was edited by hand since revision {0} was written to it: \
+         `tandem ctl config compare` shows how, `tandem ctl config load FILE` takes it as the \
+         candidate, and `--force` overwrites it"
+    )]
+    Edited(u64),
+    /// No confirmed revision with another text is kept before the running one.
+    #[error(
+        "no confirmed revision with another text is kept before the running one: \
+         `tandem ctl config history` lists the numbers"
+    )]
+    NothingBefore,
     /// The revision is not kept (any more).
     #[error("revision {0} is not kept")]
     NotKept(u64),
@@ -194,6 +245,8 @@ pub struct Store {
     pending: Option<Pending>,
     /// When the due rollback is tried again.
     retry: Option<Time>,
+    /// What the site file holds unless somebody edited it, and the revision that this was.
+    written: (u64, String),
 }
 
 impl Store {
@@ -213,15 +266,18 @@ impl Store {
         let mut history = archive.list()?;
         let last = history.last().map_or(0, |entry| entry.revision);
         let same = last > 0 && archive.text(last).is_ok_and(|kept| kept == text);
+        end_pending(&mut history, same.then_some(last));
         if !same {
-            let entry = Why { cause: Cause::Start, of: None, by: None }.entry(last + 1, now);
+            let entry = Why::of(Cause::Start).entry(last + 1, now);
             archive.keep(&entry, text)?;
             history.push(entry);
         }
         let revision = history.last().map_or(0, |entry| entry.revision);
         let running = Running { revision, text: text.to_owned(), since: now };
         let (candidate, pending, retry) = (None, None, None);
-        let mut store = Self { works, archive, history, running, candidate, pending, retry };
+        let written = (revision, text.to_owned());
+        let mut store =
+            Self { works, archive, history, running, candidate, pending, retry, written };
         store.evict();
         Ok(store)
     }
@@ -290,41 +346,82 @@ impl Store {
         self.works.examine(&self.candidate().text)
     }
 
-    /// What a commit would change, as a unified diff; empty if nothing.
+    /// What a commit would change, as a unified diff; empty if nothing. A site file that somebody
+    /// edited, and that is not the candidate, follows with what is other in it.
     pub fn compare(&self) -> String {
         let candidate = self.candidate();
-        let diff = similar::TextDiff::from_lines(&self.running.text, &candidate.text);
         let old = format!("revision {}", self.running.revision);
-        diff.unified_diff().context_radius(CONTEXT_LINES).header(&old, "candidate").to_string()
+        let mut out = diff(&old, &self.running.text, "candidate", &candidate.text);
+        if let Ok(Some(edited)) = self.edited()
+            && edited != candidate.text
+        {
+            let written = format!("revision {}", self.written.0);
+            let text = &self.written.1;
+            out.push_str(&diff(&written, text, "site file, edited by hand", &edited));
+        }
+        out
+    }
+
+    /// What a commit of the candidate would interrupt; nothing where it is refused anyway.
+    pub fn interruptions(&self) -> Vec<Diagnostic> {
+        self.candidate.as_ref().map(|it| self.works.interruptions(&it.text)).unwrap_or_default()
+    }
+
+    /// The text of the site file, if somebody edited it since it was written.
+    ///
+    /// # Errors
+    /// What the disk says; a file that is gone has nothing that can be lost.
+    pub fn edited(&self) -> io::Result<Option<String>> {
+        match self.archive.published() {
+            Ok(text) => Ok((text != self.written.1).then_some(text)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Refuses to lose what somebody wrote into the site file; `next` is what it shall hold.
+    fn may_write(&self, next: &str, overwrites: bool) -> Result<(), Refused> {
+        match self.edited()? {
+            Some(text) if text != next && !overwrites => Err(Refused::Edited(self.written.0)),
+            _ => Ok(()),
+        }
     }
 
     /// Makes the candidate run. With `confirm` it must be confirmed within that time; a commit
-    /// without one confirms a pending commit as well. The history names `by`.
+    /// without one confirms a pending commit as well. The history names who ordered it.
     ///
     /// # Errors
     /// Every variant of [`Refused`] but `NotPending` and `NotKept`; what ran runs on, the
     /// candidate, the backup and the confirm timer stay as they were.
-    pub fn commit(
+    pub fn commit<'a>(
         &mut self,
         now: impl Into<Moment>,
         base: u64,
         confirm: Option<Duration>,
-        by: Option<&str>,
+        order: impl Into<Order<'a>>,
     ) -> Result<u64, Refused> {
-        let now = now.into();
+        let (now, order) = (now.into(), order.into());
         self.same_base(base)?;
         if confirm.is_some_and(|time| time.is_zero() || time > CONFIRM_MAX) {
             let what = format!("confirm_s is a number from 1 to {}", CONFIRM_MAX.as_secs());
             return Err(Refused::BadParameter(what));
         }
+        readable(order.comment)?;
         let candidate = self.candidate();
         self.same_base(candidate.base)?;
         if candidate.text == self.running.text {
             return Err(Refused::Unchanged);
         }
+        self.may_write(&candidate.text, order.overwrites)?;
         let cause = if confirm.is_some() { Cause::CommitConfirmed } else { Cause::Commit };
         let backup = self.pending.map_or(self.running.revision, |pending| pending.back_to);
-        self.change(now.wall, &candidate.text, Why { cause, of: None, by })?;
+        let before = self.running.revision;
+        self.change(now.wall, &candidate.text, Why { order, ..Why::of(cause) })?;
+        if self.pending.is_some() {
+            // Without a time the commit stands for good, and what it was made on does.
+            let is_confirmed = confirm.is_none();
+            self.mark(before, if is_confirmed { State::Confirmed } else { State::NotConfirmed });
+        }
         self.candidate = None;
         self.pending = confirm.map(|time| Pending { back_to: backup, until: now.steady + time });
         self.retry = None;
@@ -335,36 +432,67 @@ impl Store {
     /// Confirms the pending commit.
     ///
     /// # Errors
-    /// [`Refused::NotPending`]; [`Refused::Storage`] if the site file cannot be replaced, the
-    /// commit stays pending then.
-    pub fn confirm(&mut self) -> Result<u64, Refused> {
+    /// [`Refused::NotPending`] and [`Refused::Edited`] (unless it `overwrites`);
+    /// [`Refused::Storage`] if the site file cannot be replaced. The commit stays pending then.
+    pub fn confirm(&mut self, overwrites: bool) -> Result<u64, Refused> {
         if self.pending.is_none() {
             return Err(Refused::NotPending);
         }
+        self.may_write(&self.running.text, overwrites)?;
         self.archive.publish(&self.running.text)?;
+        self.written = (self.running.revision, self.running.text.clone());
+        self.mark(self.running.revision, State::Confirmed);
         self.settle();
         Ok(self.running.revision)
     }
 
     /// Makes the text of an old revision run again, for good: `to`, or else the backup of the
-    /// pending commit, or else the revision before the running one.
+    /// pending commit, or else the newest before the running one that was confirmed and has
+    /// another text.
     ///
     /// # Errors
-    /// [`Refused::NotKept`], [`Refused::Invalid`], [`Refused::Storage`]; nothing changed.
-    pub fn rollback(
+    /// [`Refused::NotKept`], [`Refused::NothingBefore`], [`Refused::Edited`],
+    /// [`Refused::Invalid`], [`Refused::Storage`]; nothing changed.
+    pub fn rollback<'a>(
         &mut self,
         now: impl Into<Moment>,
         to: Option<u64>,
-        by: Option<&str>,
+        order: impl Into<Order<'a>>,
     ) -> Result<u64, Refused> {
+        let order = order.into();
         let to = match (to, self.pending) {
             (Some(to), _) => to,
             (None, Some(pending)) => pending.back_to,
-            (None, None) => self.previous().ok_or(Refused::NotKept(0))?,
+            (None, None) => self.previous().ok_or(Refused::NothingBefore)?,
         };
-        let text = self.text_of(to)?;
-        self.change(now.into().wall, &text, Why { cause: Cause::Rollback, of: Some(to), by })?;
+        readable(order.comment)?;
+        let (text, left) = (self.text_of(to)?, self.running.revision);
+        self.may_write(&text, order.overwrites)?;
+        let why = Why { cause: Cause::Rollback, of: Some(to), order };
+        self.change(now.into().wall, &text, why)?;
+        let was_pending = self.pending.is_some();
+        self.mark(left, if was_pending { State::NotConfirmed } else { State::RolledBack });
         self.settle();
+        Ok(self.running.revision)
+    }
+
+    /// Makes the site file run as somebody edited it. A candidate stays as it is.
+    ///
+    /// # Errors
+    /// [`Refused::Unchanged`], [`Refused::Pending`], [`Refused::Invalid`], [`Refused::Storage`];
+    /// what ran runs on.
+    pub fn reload(&mut self, now: impl Into<Moment>, by: Option<&str>) -> Result<u64, Refused> {
+        let text = self.archive.published()?;
+        if self.pending.is_some() {
+            return Err(Refused::Pending);
+        }
+        if text == self.running.text {
+            self.written.1 = text;
+            return Err(Refused::Unchanged);
+        }
+        let why = Why { order: by.into(), ..Why::of(Cause::Reload) };
+        self.change(now.into().wall, &text, why)?;
+        self.evict();
         Ok(self.running.revision)
     }
 
@@ -380,10 +508,12 @@ impl Store {
         if self.deadline().is_none_or(|due| now.steady < due) {
             return Passed::Nothing;
         }
-        let why = Why { cause: Cause::Expired, of: Some(pending.back_to), by: None };
+        let why = Why { of: Some(pending.back_to), ..Why::of(Cause::Expired) };
+        let left = self.running.revision;
         let back = self.text_of(pending.back_to).and_then(|text| self.change(now.wall, &text, why));
         match back {
             Ok(()) => {
+                self.mark(left, State::NotConfirmed);
                 self.settle();
                 Passed::RolledBack(self.running.revision)
             }
@@ -400,9 +530,25 @@ impl Store {
         self.evict();
     }
 
+    /// Where a rollback without a number goes: the newest revision before the running one that
+    /// was confirmed and has another text.
     fn previous(&self) -> Option<u64> {
-        let before = self.history.iter().rev().map(|entry| entry.revision);
-        before.filter(|&revision| revision < self.running.revision).max()
+        let running = &self.running;
+        let before = self.history.iter().rev().filter(|entry| entry.revision < running.revision);
+        let mut confirmed = before.filter(|entry| entry.state != State::NotConfirmed);
+        let is_other =
+            |entry: &&Entry| self.archive.text(entry.revision).is_ok_and(|it| it != running.text);
+        confirmed.find(is_other).map(|entry| entry.revision)
+    }
+
+    /// Notes what became of a revision. What the disk refuses is known until the process ends; at
+    /// the next start a commit that still waits was not confirmed.
+    fn mark(&mut self, revision: u64, state: State) {
+        let known = self.history.iter_mut().find(|entry| entry.revision == revision);
+        if let Some(entry) = known.filter(|entry| entry.state != state) {
+            entry.state = state;
+            let _ = self.archive.record(entry);
+        }
     }
 
     fn same_base(&self, given: u64) -> Result<(), Refused> {
@@ -431,6 +577,9 @@ impl Store {
         {
             return Err(self.undo(entry.revision, error));
         }
+        if matches!(why.cause, Cause::Commit | Cause::Rollback | Cause::Reload) {
+            self.written = (entry.revision, text.to_owned());
+        }
         self.running = Running { revision: entry.revision, text: text.to_owned(), since: now };
         self.history.push(entry);
         Ok(())
@@ -457,10 +606,37 @@ impl Store {
     }
 }
 
-fn placed(text: &str, issues: Vec<Issue>) -> Vec<Diagnostic> {
-    match Source::parse(text) {
-        Ok(source) => locate(&source, issues),
-        Err(syntax) => vec![syntax],
+fn diff(old: &str, before: &str, new: &str, after: &str) -> String {
+    let diff = similar::TextDiff::from_lines(before, after);
+    diff.unified_diff().context_radius(CONTEXT_LINES).header(old, new).to_string()
+}
+
+/// Refuses a comment that is no line of the history.
+fn readable(comment: Option<&str>) -> Result<(), Refused> {
+    let Some(comment) = comment else { return Ok(()) };
+    if comment.len() > COMMENT_OCTETS_MAX || comment.chars().any(char::is_control) {
+        let what = format!("a comment is a line of at most {COMMENT_OCTETS_MAX} octets");
+        return Err(Refused::BadParameter(what));
+    }
+    Ok(())
+}
+
+/// The process ended while commits waited for their confirmation: none of them was confirmed but
+/// the one that the site file has. Histories of versions that noted no state are told by their
+/// causes.
+fn end_pending(history: &mut [Entry], published: Option<u64>) {
+    for at in 0..history.len() {
+        let Entry { cause, of, revision: end, .. } = history[at];
+        if cause == Cause::Expired
+            && let Some(of) = of
+        {
+            let between = history.iter_mut().filter(|it| (of + 1..end).contains(&it.revision));
+            between.for_each(|it| it.state = State::NotConfirmed);
+        }
+    }
+    for entry in history.iter_mut().filter(|entry| entry.state == State::Pending) {
+        let is_published = Some(entry.revision) == published;
+        entry.state = if is_published { State::Confirmed } else { State::NotConfirmed };
     }
 }
 
@@ -469,12 +645,27 @@ fn placed(text: &str, issues: Vec<Issue>) -> Vec<Diagnostic> {
 struct Why<'a> {
     cause: Cause,
     of: Option<u64>,
-    by: Option<&'a str>,
+    order: Order<'a>,
 }
 
 impl Why<'_> {
+    fn of(cause: Cause) -> Self {
+        Self { cause, of: None, order: Order::default() }
+    }
+
     fn entry(self, revision: u64, now: Time) -> Entry {
-        let (cause, of, by) = (self.cause, self.of, self.by.map(str::to_owned));
-        Entry { revision, at_us: now.as_micros(), cause, of, by }
+        let Order { by, comment, .. } = self.order;
+        Entry {
+            revision,
+            at_us: now.as_micros(),
+            cause: self.cause,
+            of: self.of,
+            by: by.map(str::to_owned),
+            comment: comment.filter(|text| !text.is_empty()).map(str::to_owned),
+            state: match self.cause {
+                Cause::CommitConfirmed => State::Pending,
+                _ => State::Confirmed,
+            },
+        }
     }
 }

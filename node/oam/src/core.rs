@@ -10,7 +10,7 @@ use crate::log::Levels;
 use crate::managed::Registry;
 use crate::session::Sessions;
 use crate::token::Authenticator;
-use config::{Diagnostic, Store};
+use config::{Diagnostic, Refused, Store};
 use machine::Time;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -132,6 +132,31 @@ impl Core {
     /// The configuration.
     pub fn store(&self) -> MutexGuard<'_, Store> {
         lock(&self.store)
+    }
+
+    /// Makes the site file run as it is now, however it came to be so; says in the log what
+    /// hinders, and then everything stays as it is. `by` is who wants it.
+    pub fn reload(&self, by: &str) {
+        let reloaded = self.store().reload(self.moment(), Some(by));
+        match reloaded {
+            Ok(revision) => {
+                self.facts.add(OamFact::Committed, 1);
+                tracing::info!(target: "config", revision, by, "the site file was read again");
+            }
+            Err(Refused::Unchanged) => {
+                tracing::info!(target: "config", by, "the site file is what runs");
+            }
+            Err(refused) => {
+                self.facts.add(OamFact::CommitRefused, 1);
+                if let Refused::Invalid(found) = &refused {
+                    for Diagnostic { line, column, path, what, hint, .. } in found {
+                        tracing::error!(target: "config", line, column, path, hint, "{what}");
+                    }
+                }
+                let what = "the site file is not taken, what ran runs on";
+                tracing::error!(target: "config", by, %refused, "{what}");
+            }
+        }
     }
 
     /// The last hour.

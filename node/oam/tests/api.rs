@@ -211,12 +211,42 @@ fn the_history_names_who_committed() {
     let bearer = site.bearer("alice", Role::Administrator);
     let own = [("authorization", bearer.as_str()), ("content-type", "application/json")];
     site.send("PUT", "/api/v1/config/candidate", &own, "number = 2\n");
-    let order = r#"{"revision": 1}"#;
+    let order = r#"{"revision": 1, "comment": "two it is"}"#;
     assert_eq!(site.send("POST", "/api/v1/config/candidate/commit", &own, order).status, 200);
     site.call("POST", "/api/v1/config/rollback", "{}");
     let rows = site.get("/api/v1/config/history").json();
-    let by: Vec<_> = rows.as_array().unwrap().iter().map(|row| row["by"].clone()).collect();
-    assert_eq!(by, [json!("administrator"), json!("alice"), Value::Null]);
+    let column = |name: &str| -> Vec<Value> {
+        rows.as_array().unwrap().iter().map(|row| row[name].clone()).collect()
+    };
+    assert_eq!(column("by"), [json!("administrator"), json!("alice"), Value::Null]);
+    assert_eq!(column("state"), ["active", "rolled-back", "confirmed"]);
+    assert_eq!(column("comment"), [Value::Null, json!("two it is"), Value::Null]);
+}
+
+#[test]
+fn a_site_file_edited_by_hand_is_a_conflict_until_somebody_forces_it_and_a_reload_takes_it() {
+    let site = Site::start();
+    let config = "/api/v1/config";
+    let file = site.folder.path().join("site.toml");
+    std::fs::write(&file, "number = 3\n").unwrap();
+    site.call("PUT", &format!("{config}/candidate"), "number = 2\n");
+    let told = site.get(&format!("{config}/candidate/interruptions")).json();
+    assert_eq!(told[0]["what"], "the ball is dropped");
+    let commit = format!("{config}/candidate/commit");
+    let refused = site.call("POST", &commit, r#"{"revision": 1}"#);
+    assert_eq!((refused.status, refused.code().as_str()), (409, "edited"));
+    let compared = site.get(&format!("{config}/candidate/compare")).body;
+    assert!(compared.contains("by hand") && compared.contains("+number = 3"), "{compared}");
+    site.oam.core().reload("SIGHUP");
+    let running = site.get(config).json();
+    assert_eq!((&running["text"], &running["revision"]), (&json!("number = 3\n"), &json!(2)));
+    std::fs::write(&file, "number = 13\n").unwrap();
+    site.oam.core().reload("SIGHUP");
+    assert_eq!(site.get(config).json()["revision"], 2, "it is refused, what ran runs on");
+    site.call("PUT", &format!("{config}/candidate"), "number = 4\n");
+    let forced = site.call("POST", &commit, r#"{"revision": 2, "force": true}"#);
+    assert_eq!(forced.json()["revision"], 3);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "number = 4\n");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! and [`PeerOptions`] is what holds for a peer in the end.
 
 mod families;
+mod interruptions;
 mod peer_options;
 mod peer_settings;
 mod ports;
@@ -13,6 +14,7 @@ mod secret;
 mod section;
 mod validate;
 
+pub use interruptions::Interruptions;
 pub(crate) use peer_settings::{Change, EXCESS_RESTART};
 pub use peer_settings::{Limit, PeerGuard, PeerSettings};
 pub use ports::{LISTENERS_MAX, PORTS};

@@ -1,9 +1,9 @@
 //! The API's client: where the site is, who we are, and what a refusal means for the exit status.
 
-use crate::cli::Ctl;
+use crate::cli::{Ctl, CtlCommand, Output};
 use crate::exit::Exit;
 use crate::run::ADDRESS;
-use crate::site_text::read;
+use crate::site_text;
 use config::Diagnostic;
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -14,6 +14,8 @@ use ureq::http::{Method, Request};
 
 /// Longest answer that is read, octets.
 const ANSWER_BYTES_MAX: u64 = 256 << 20;
+/// Seconds that an answer is waited for, unless told.
+const TIMEOUT_S: u64 = 30;
 const URL_DEFAULT: &str = "http://127.0.0.1:8080";
 
 /// A site's API.
@@ -48,6 +50,17 @@ impl Client {
         let url = url.unwrap_or_else(|| URL_DEFAULT.into());
         let url = url.trim_end_matches('/').to_owned();
         Ok(Self { agent: config.into(), url, token, timeout_s: ctl.timeout })
+    }
+
+    /// The API of the site that runs the site file `file`.
+    ///
+    /// # Errors
+    /// As [`Client::new`].
+    pub fn of_site(file: &Path) -> Result<Self, Exit> {
+        let site = Some(file.to_owned());
+        let (url, token, output) = (None, None, Output::Table);
+        let (timeout, command) = (TIMEOUT_S, CtlCommand::Site);
+        Self::new(&Ctl { url, token, site, output, timeout, command })
     }
 
     fn send(&self, method: Method, path: &str, kind: &str, body: &str) -> Result<Answer, Exit> {
@@ -167,9 +180,10 @@ impl Client {
     }
 }
 
-/// Address and token of the site of a site file.
+/// Address and token of the site of a site file; the rest of it may be wrong, for who mends it asks
+/// the site meanwhile.
 fn of_site(file: &Path) -> Result<(String, Option<String>), Exit> {
-    let (_, site) = read(file)?;
+    let site = site_text::mended(file)?;
     let directory = site.directory(file);
     let address = std::fs::read_to_string(directory.join(ADDRESS));
     let url = address.unwrap_or_else(|_| format!("http://{}", site.oam.listen));

@@ -15,8 +15,9 @@ const HISTORY: &[Column] = &[
     plain("revision", "REVISION"),
     time("at_us", "SINCE"),
     plain("note", "WHY"),
-    plain("by", "BY"),
-    plain("running", "RUNNING"),
+    plain("by", "AUTHOR"),
+    plain("state", "STATE"),
+    plain("comment", "COMMENT"),
 ];
 
 /// Carries a command out.
@@ -24,14 +25,19 @@ pub fn config(client: &Client, form: Output, command: ConfigCommand) -> Result<(
     match command {
         ConfigCommand::Show { revision, candidate } => show(client, form, revision, candidate),
         ConfigCommand::Edit => edit(client),
-        ConfigCommand::SetFile { file } => put(client, &contents(&file)?, running(client)?),
+        ConfigCommand::Load { file } => put(client, &contents(&file)?, running(client)?),
         ConfigCommand::Discard => client.delete(CANDIDATE),
-        ConfigCommand::Compare => output::text(&client.text(&format!("{CANDIDATE}/compare"))?),
+        ConfigCommand::Compare => compare(client),
         ConfigCommand::Check => check(client),
-        ConfigCommand::Commit { confirm, revision } => commit(client, form, confirm, revision),
-        ConfigCommand::Confirm => done(form, &client.post("/api/v1/config/confirm", &json!({}))?),
-        ConfigCommand::Rollback { to } => {
-            let order = to.map_or(json!({}), |to| json!({ "to": to }));
+        ConfigCommand::Commit { confirm, revision, comment, force } => {
+            let order = json!({ "confirm_s": confirm, "comment": comment, "force": force });
+            commit(client, form, order, revision)
+        }
+        ConfigCommand::Confirm { force } => {
+            done(form, &client.post("/api/v1/config/confirm", &json!({ "force": force }))?)
+        }
+        ConfigCommand::Rollback { to, comment, force } => {
+            let order = json!({ "to": to, "comment": comment, "force": force });
             done(form, &client.post("/api/v1/config/rollback", &order)?)
         }
         ConfigCommand::History => {
@@ -113,23 +119,32 @@ fn check(client: &Client) -> Result<(), Exit> {
         eprintln!("the candidate is right");
         return Ok(());
     }
-    Err(Exit::Invalid(mistakes(&answer["issues"], &format!("the candidate has {found} mistakes"))))
+    let found = config::counted(found, "mistake", "mistakes");
+    Err(Exit::Invalid(mistakes(&answer["issues"], &format!("the candidate has {found}"))))
+}
+
+/// The difference, and below it what a commit would interrupt.
+fn compare(client: &Client) -> Result<(), Exit> {
+    let mut text = client.text(&format!("{CANDIDATE}/compare"))?;
+    if text.contains("+++ candidate") {
+        let found = client.get(&format!("{CANDIDATE}/interruptions"))?;
+        let found = found.as_array().map(Vec::as_slice).unwrap_or_default();
+        text.push_str(&config::told(found.iter().filter_map(|row| row["what"].as_str())));
+    }
+    output::text(&text)
 }
 
 fn commit(
     client: &Client,
     form: Output,
-    confirm: Option<u64>,
+    mut order: Value,
     revision: Option<u64>,
 ) -> Result<(), Exit> {
     let base = match revision {
         Some(revision) => revision,
         None => revision_of(&client.get(CANDIDATE)?),
     };
-    let mut order = json!({ "revision": base });
-    if let Some(confirm) = confirm {
-        order["confirm_s"] = confirm.into();
-    }
+    order["revision"] = base.into();
     done(form, &client.post(&format!("{CANDIDATE}/commit"), &order)?)
 }
 

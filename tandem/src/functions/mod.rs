@@ -17,6 +17,7 @@ use crate::arbiter::Arbiter;
 use crate::ctl::Words;
 use crate::pool::LicenceAgent;
 use crate::supervise::StartError;
+use config::need::Wanted;
 use config::{Doorway, Issue};
 use oam::Registry;
 use replica::Replica;
@@ -121,6 +122,11 @@ pub trait Kind: Clone + PartialEq + Send + Sync + Sized + 'static {
         Vec::new()
     }
 
+    /// What it needs of the machine and of who runs it, beside its files.
+    fn needs(&self) -> Vec<Wanted> {
+        Vec::new()
+    }
+
     /// What the function runs with: the section, and what its files hold.
     ///
     /// # Errors
@@ -136,6 +142,12 @@ pub trait Kind: Clone + PartialEq + Send + Sync + Sized + 'static {
     /// The first key that is another in `new` and changes only with a restart, those of a pair
     /// left out.
     fn fixed(&self, new: &Self) -> Option<&'static str>;
+
+    /// What ends or begins again when a running function takes `new` in place of this section, by
+    /// paths below `new`: a sentence each, and none of what goes on.
+    fn interruptions(&self, _new: &Self) -> Vec<Issue> {
+        Vec::new()
+    }
 
     /// Starts the function; `key` is that of the row.
     ///
@@ -171,6 +183,14 @@ pub trait AnySection: Send + Sync {
     fn unusable(&self, directory: &Path) -> Vec<Issue>;
     fn exposures(&self, directory: &Path) -> Vec<Issue>;
     fn advice(&self) -> Vec<Issue>;
+    fn needs(&self) -> Vec<Wanted>;
+
+    /// Why a running function does not take `new` in place of this section: it is another kind, or
+    /// a key of it changes only with a restart.
+    fn refusal(&self, new: &dyn AnySection) -> Option<ReconfigureError>;
+
+    /// Nothing of another kind.
+    fn interruptions(&self, new: &dyn AnySection) -> Vec<Issue>;
 
     /// Starts the function of this section; `key` is that of its row.
     ///
@@ -229,6 +249,19 @@ impl<K: Kind> AnySection for K {
 
     fn advice(&self) -> Vec<Issue> {
         Kind::advice(self)
+    }
+
+    fn needs(&self) -> Vec<Wanted> {
+        Kind::needs(self)
+    }
+
+    fn refusal(&self, new: &dyn AnySection) -> Option<ReconfigureError> {
+        running::refusal(self, new)
+    }
+
+    fn interruptions(&self, new: &dyn AnySection) -> Vec<Issue> {
+        let new = new.as_any().downcast_ref::<K>();
+        new.map(|new| Kind::interruptions(self, new)).unwrap_or_default()
     }
 
     fn start(

@@ -5,8 +5,9 @@ mod words;
 use super::{Kind, StartContext, Started, first_changed};
 use crate::cli::Forwarder;
 use crate::exit::Exit;
-use crate::keys::{self, Unusable};
 use crate::supervise::{Nature, RELOAD, StartError, Supervised};
+use config::keys::{self, Unusable};
+use config::need::Wanted;
 use config::{Doorway, Issue};
 use forwarder::Launch;
 use pe::{FileRoute, ForwarderStart, Pe, ProviderEdge, Settings};
@@ -47,7 +48,15 @@ impl Kind for Pe {
     fn unusable(&self, directory: &Path) -> Vec<Issue> {
         let unusable = self.key_file.as_ref().and_then(|name| keys::read(directory, name).err());
         let unusable = unusable.map(|it| it.issue("key_file"));
-        unusable.or_else(|| self.load(directory).err()).into_iter().collect()
+        let files = self.route_files.iter().enumerate();
+        let unread = files.filter_map(|(n, name)| {
+            let error = File::open(keys::located(directory, name)).err()?;
+            let unread = Unusable::unread(directory, name, &error, "");
+            Some(unread.issue(format!("route_files[{n}]")))
+        });
+        let mut issues: Vec<Issue> = unusable.into_iter().chain(unread).collect();
+        issues.extend(self.load(directory).err().filter(|_| issues.is_empty()));
+        issues
     }
 
     /// A forwarder of another user is controlled by both users, unless a key decides.
@@ -65,6 +74,10 @@ impl Kind for Pe {
             mode & 0o777
         );
         vec![Issue::new("name", what, "give `key_file` here and `--key-file` to the forwarder")]
+    }
+
+    fn needs(&self) -> Vec<Wanted> {
+        self.needs()
     }
 
     fn load(&self, directory: &Path) -> Result<Settings, Issue> {
@@ -92,6 +105,10 @@ impl Kind for Pe {
         ])
     }
 
+    fn interruptions(&self, new: &Self) -> Vec<Issue> {
+        self.interruptions(new)
+    }
+
     fn start(
         &self,
         key: &'static str,
@@ -111,6 +128,8 @@ impl Kind for Pe {
     }
 }
 
+/// What the router runs with: files are read, and what the forwarder opens is located, for it may
+/// have been started elsewhere.
 fn settings(section: &Pe, directory: &Path) -> Result<Settings, Issue> {
     let mut routes = Vec::new();
     for (n, name) in section.route_files.iter().enumerate() {
@@ -143,7 +162,12 @@ fn settings(section: &Pe, directory: &Path) -> Result<Settings, Issue> {
     let log = directory.join(format!("{}.forwarder.log", section.name));
     let is_external = section.forwarder == ForwarderStart::External;
     let launch = Launch { socket, command, log, keys, is_external };
-    Ok(Settings { pe: section.clone(), routes, launch })
+    let mut pe = section.clone();
+    for name in pe.port.iter_mut().filter_map(|port| port.socket.as_mut()) {
+        let path = keys::located(directory, name);
+        *name = std::path::absolute(&path).unwrap_or(path).display().to_string();
+    }
+    Ok(Settings { pe, routes, launch })
 }
 
 /// Lines of `[vrf] prefix gateway`; empty ones and those that begin with `#` say nothing.
@@ -213,4 +237,22 @@ pub fn forwarder(asked: Forwarder) -> Result<(), Exit> {
 
 fn tracing_to_standard_error() -> Result<(), Exit> {
     oam::log::Levels::install(&oam::Section::default().log).map(drop).map_err(Exit::Failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_socket_of_a_memif_is_one_of_the_sites_directory() {
+        let text = "[site]\nname = \"x\"\ndirectory = \"var\"\n[[pe]]\nname = \"pe1\"\n\
+            [[pe.port]]\nname = \"a\"\ndriver = \"memif\"\nsocket = \"vpp.sock\"\n\
+            [[pe.port]]\nname = \"b\"\ndriver = \"memif\"\nsocket = \"/run/b\"\n";
+        let section = config::shape::<crate::site::Site>(text).unwrap().pe.remove(0);
+        let sockets = |section: &Pe| -> Vec<String> {
+            let settings = settings(section, Path::new("/var/lib/tandem")).unwrap();
+            settings.pe.port.into_iter().filter_map(|port| port.socket).collect()
+        };
+        assert_eq!(sockets(&section), ["/var/lib/tandem/vpp.sock", "/run/b"]);
+    }
 }

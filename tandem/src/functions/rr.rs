@@ -4,9 +4,9 @@ mod exposure;
 mod words;
 
 use super::{Kind, StartContext, Started, first_changed};
-use crate::keys::{self, Unusable};
 use crate::record::Recording;
 use crate::supervise::{Nature, RELOAD, StartError, Supervised};
+use config::keys::{self, Unusable};
 use config::{Doorway, Issue};
 use rr::config::{Rr, Secret};
 use runtime::{PortSpec, ShardSpec, StreamLimits};
@@ -56,6 +56,9 @@ impl Kind for Rr {
                 password_of(directory, name).err().map(|unusable| unusable.issue(at))
             })
             .collect();
+        let capture = self.capture_key_file.as_ref();
+        let capture = capture.and_then(|name| keys::passwords(directory, name).err());
+        issues.extend(capture.map(|unusable| unusable.issue("capture_key_file")));
         issues.extend(self.load(directory).err().filter(|_| issues.is_empty()));
         issues
     }
@@ -94,6 +97,12 @@ impl Kind for Rr {
             ("cores", self.cores == new.cores),
             ("mrt", self.mrt == new.mrt),
         ])
+    }
+
+    fn interruptions(&self, new: &Self) -> Vec<Issue> {
+        let mut issues = self.interruptions(new);
+        issues.extend(config::closing(&self.listens(), &new.listens()));
+        issues
     }
 
     fn start(

@@ -104,6 +104,13 @@ impl<K: Kind> Running<K> {
     }
 }
 
+/// Why a function with the section `old` does not take `new`.
+pub fn refusal<K: Kind>(old: &K, new: &dyn AnySection) -> Option<ReconfigureError> {
+    let Some(new) = new.as_any().downcast_ref::<K>() else { return Some(ReconfigureError::Kind) };
+    let fixed = paired::fixed(old.replica(), new.replica()).or_else(|| old.fixed(new));
+    fixed.map(ReconfigureError::Restart)
+}
+
 impl<K: Kind> Handle for Running<K> {
     fn unit(&self) -> Arc<dyn Unit> {
         Arc::clone(&self.started.face)
@@ -114,9 +121,8 @@ impl<K: Kind> Handle for Running<K> {
         let new: &K = section.as_any().downcast_ref().ok_or(ReconfigureError::Kind)?;
         let (present, spec) = unit.present();
         let old = K::section(&present);
-        let fixed = paired::fixed(old.replica(), new.replica()).or_else(|| old.fixed(new));
-        if let Some(key) = fixed {
-            return Err(ReconfigureError::Restart(key));
+        if let Some(refusal) = refusal(old, new) {
+            return Err(refusal);
         }
         let config = new.load(&self.directory).map_err(ReconfigureError::Load)?;
         let ports = K::section(&config).ports();

@@ -4,9 +4,9 @@ mod words;
 
 use super::{Kind, StartContext, Started, first_changed, listen};
 use crate::exposure::is_remote;
-use crate::keys;
 use crate::supervise::{Nature, RELOAD, StartError, Supervised};
 use authentication::KEY_CHARACTERS_MIN;
+use config::keys;
 use config::{Doorway, Issue};
 use machine::narrow::index;
 use oam::Extra;
@@ -103,6 +103,10 @@ impl Kind for Sas {
             ("shards", self.shards == new.shards),
             ("cores", self.cores == new.cores),
         ])
+    }
+
+    fn interruptions(&self, new: &Self) -> Vec<Issue> {
+        config::closing(&self.listens(), &new.listens())
     }
 
     fn start(

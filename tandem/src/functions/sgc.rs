@@ -5,6 +5,7 @@ mod words;
 use super::{Kind, StartContext, Started};
 use crate::exposure::capture;
 use crate::supervise::{Nature, RELOAD, StartError, Supervised};
+use config::need::Wanted;
 use config::{Doorway, Issue};
 use runtime::{PortSpec, ShardSpec, StreamLimits};
 use sgc::config::{PeerRole, Registration, Sgc};
@@ -69,10 +70,14 @@ impl Kind for Sgc {
         found
     }
 
+    fn needs(&self) -> Vec<Wanted> {
+        self.needs()
+    }
+
     fn load(&self, directory: &Path) -> Result<Self, Issue> {
         let mut section = self.clone();
         if let Some(name) = &self.capture_key_file {
-            let keys = crate::keys::passwords(directory, name);
+            let keys = config::keys::passwords(directory, name);
             let keys = keys.map_err(|unusable| unusable.issue("capture_key_file"))?;
             section.capture_key = keys.into_iter().next().unwrap_or_default();
         }
@@ -89,6 +94,12 @@ impl Kind for Sgc {
 
     fn fixed(&self, new: &Self) -> Option<&'static str> {
         (self.cores != new.cores).then_some("cores")
+    }
+
+    fn interruptions(&self, new: &Self) -> Vec<Issue> {
+        let mut issues = self.interruptions(new);
+        issues.extend(config::closing(&self.listens(), &new.listens()));
+        issues
     }
 
     fn start(

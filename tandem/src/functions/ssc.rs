@@ -5,15 +5,16 @@ mod tls;
 mod words;
 
 use super::{Kind, StartContext, Started, first_changed, listen};
-use crate::keys;
 use crate::paired::{self, HAND_OVER};
 use crate::pool::EXCHANGE;
 use crate::supervise::{Nature, RELOAD, StartError, Supervised};
+use config::keys;
+use config::need::{BPF, NET_ADMIN, Need, PERFMON, Wanted};
 use config::{Doorway, Issue};
 use replica::Replica;
 use runtime::gate::{Gate, GateRef};
 use runtime::{MirrorRef, PortSpec, ShardSpec, StreamLimits};
-use ssc::config::Ssc;
+use ssc::config::{Kernel, Ssc};
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -73,6 +74,20 @@ impl Kind for Ssc {
         exposure::advice(self)
     }
 
+    fn needs(&self) -> Vec<Wanted> {
+        let mut needs = Vec::new();
+        if self.replica.as_ref().is_some_and(|pair| !pair.addresses.is_empty()) {
+            let reason = "the active node takes the addresses of the pair";
+            needs.push(("replica.addresses", Need::Capability(NET_ADMIN), reason));
+        }
+        if self.shield.kernel == Kernel::Require {
+            let reason = "the kernel drops for the shield (XDP)";
+            let rights = [NET_ADMIN, BPF, PERFMON].map(Need::Capability);
+            needs.extend(rights.map(|need| ("shield.kernel", need, reason)));
+        }
+        needs
+    }
+
     fn load(&self, directory: &Path) -> Result<Self, Issue> {
         let mut section = self.clone();
         if let Some(name) = &self.capture_key_file {
@@ -100,6 +115,35 @@ impl Kind for Ssc {
             ("cores", self.cores == new.cores),
             ("limits of connections", connections(self) == connections(new)),
         ])
+    }
+
+    fn interruptions(&self, new: &Self) -> Vec<Issue> {
+        let is_gone = |name: &str| new.realm.iter().all(|it| it.name != name);
+        let gone = self.realm.iter().filter(|it| is_gone(&it.name)).map(|it| {
+            let what = format!(
+                "calls with a leg in the realm {} end, and its registrations are forgotten",
+                it.name
+            );
+            Issue::new("name", what, "")
+        });
+        let mut issues: Vec<Issue> = gone.collect();
+        issues.extend(config::closing(&self.listens(), &new.listens()));
+        if let (Some(old), Some(replica)) = (&self.replica, &new.replica) {
+            let given = old.addresses.iter().filter(|it| !replica.addresses.contains(it));
+            issues.extend(given.map(|it| {
+                let what = format!("the address {it} leaves the active node, with what came to it");
+                Issue::new("replica.addresses", what, "")
+            }));
+            if old.peer != replica.peer {
+                let pair = replica.pair;
+                let what = format!(
+                    "calls of pair {pair} are not protected until the node at {} has them all",
+                    replica.peer
+                );
+                issues.push(Issue::new("replica.peer", what, ""));
+            }
+        }
+        issues
     }
 
     fn start(

@@ -3,9 +3,9 @@
 
 use super::licence_service::socket;
 use super::{LicenceService, MESSAGE_BYTES_MAX, Section};
-use crate::keys;
 use crate::supervise::Unit;
 use authentication::Secret;
+use config::keys;
 use machine::Time;
 use pool::message::{self, Message};
 use pool::{Grant, Report};

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 const TANDEM: &str = env!("CARGO_BIN_EXE_tandem");
 
-fn tandem(arguments: &[&str]) -> Output {
+pub fn tandem(arguments: &[&str]) -> Output {
     let variables = ["TANDEM_URL", "TANDEM_TOKEN", "TANDEM_SITE", "NOTIFY_SOCKET"];
     let mut command = Command::new(TANDEM);
     for name in variables {
@@ -24,16 +24,16 @@ fn status(arguments: &[&str]) -> i32 {
     tandem(arguments).status.code().unwrap()
 }
 
-fn words(bytes: &[u8]) -> String {
+pub fn words(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-fn free_port() -> u16 {
+pub fn free_port() -> u16 {
     peers::free_port([127, 0, 0, 1].into()).unwrap().port()
 }
 
 /// A site file with one controller whose next hop nobody probes.
-fn site_text(access: u16, core: u16) -> String {
+pub fn site_text(access: u16, core: u16) -> String {
     format!(
         "[site]\nname = \"test\"\ndirectory = \"var\"\n[oam]\nlisten = \"127.0.0.1:0\"\n\
          drain_s = 1\n[[ssc]]\nname = \"ssc1\"\n[[ssc.realm]]\nname = \"access\"\n\
@@ -46,7 +46,7 @@ fn site_text(access: u16, core: u16) -> String {
 }
 
 /// A running site; killed when dropped.
-struct Site {
+pub struct Site {
     folder: tempfile::TempDir,
     child: Child,
 }
@@ -59,11 +59,11 @@ impl Drop for Site {
 }
 
 impl Site {
-    fn start() -> Self {
+    pub fn start() -> Self {
         Self::of(&site_text(free_port(), free_port()), &[])
     }
 
-    fn of(text: &str, environment: &[(&str, &Path)]) -> Self {
+    pub fn of(text: &str, environment: &[(&str, &Path)]) -> Self {
         Self::within(tempfile::tempdir().unwrap(), text, environment)
     }
 
@@ -87,31 +87,31 @@ impl Site {
         site
     }
 
-    fn file(&self) -> PathBuf {
+    pub fn file(&self) -> PathBuf {
         self.folder.path().join("site.toml")
     }
 
-    fn ctl(&self, arguments: &[&str]) -> Output {
+    pub fn ctl(&self, arguments: &[&str]) -> Output {
         let file = self.file();
         let site = ["ctl", "--site", file.to_str().unwrap(), "--timeout", "20"];
         tandem(&[&site, arguments].concat())
     }
 
-    fn status(&self, arguments: &[&str]) -> i32 {
+    pub fn status(&self, arguments: &[&str]) -> i32 {
         self.ctl(arguments).status.code().unwrap()
     }
 
-    fn text(&self, arguments: &[&str]) -> String {
+    pub fn text(&self, arguments: &[&str]) -> String {
         let output = self.ctl(arguments);
         assert!(output.status.success(), "{arguments:?}: {}", words(&output.stderr));
         words(&output.stdout)
     }
 
-    fn json(&self, arguments: &[&str]) -> Value {
+    pub fn json(&self, arguments: &[&str]) -> Value {
         serde_json::from_str(&self.text(&[&["-o", "json"], arguments].concat())).unwrap()
     }
 
-    fn signal(&self, name: &str) {
+    pub fn signal(&self, name: &str) {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
     }
@@ -138,7 +138,7 @@ impl Site {
         panic!("the site does not end")
     }
 
-    fn set(&self, text: &str) -> i32 {
+    pub fn set(&self, text: &str) -> i32 {
         let file = self.folder.path().join("next.toml");
         std::fs::write(&file, text).unwrap();
         self.status(&["config", "set-file", file.to_str().unwrap()])

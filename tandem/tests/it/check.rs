@@ -184,3 +184,37 @@ fn a_file_of_another_user_does_not_run_as_root() {
     let (status, said) = place.check();
     assert!(status == 0 && !said.contains("runs as root"), "{said}");
 }
+
+#[test]
+fn wrong_types_names_and_files_are_all_said_at_once() {
+    let peer = "password_file = \"my keys/far.key\"\nimport = \"al\"\nhold_time_s = \"x\"\n";
+    let policy = "[[rr.policy]]\nname = \"all\"\ndefault = \"accept\"\n";
+    let text = reflector(peer).replace("192.0.2.9", "192.0.2") + policy;
+    let (status, said) = Place::new(&text).check();
+    assert_eq!(status, 3, "{said}");
+    for part in [
+        "this is text, not a whole number",
+        "did you mean `all`?",
+        "rr[0].peer[0].address",
+        "rr[0].peer[0].password_file",
+        "my keys/far.key cannot be read",
+        "4 mistakes, nothing was changed",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(said.contains("mkdir -m 700 -p '/"), "a path with a space is one word: {said}");
+}
+
+#[test]
+fn rights_and_parts_of_the_kernel_that_a_site_will_need_are_notes() {
+    let text = format!(
+        "{SITE}[[sgc]]\nname = \"stp\"\npoint_codes = [\"2-100-1\"]\n\
+         sctp = {{ addresses = [\"127.0.0.1\"], carrier = \"kernel\" }}\n"
+    );
+    let (_, said) = Place::new(&text).check();
+    let has_sctp = Path::new("/proc/net/sctp").exists();
+    assert_eq!(said.contains("this machine's kernel has no /proc/net/sctp"), !has_sctp, "{said}");
+    let udp = text.replace("\"kernel\"", "\"udp\"");
+    let (_, said) = Place::new(&udp).check();
+    assert!(!said.contains("/proc/net/sctp"), "not needed: {said}");
+}

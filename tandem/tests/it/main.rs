@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod binary;
+mod changes;
 mod check;
 mod edge;
 mod lab;

@@ -301,7 +301,7 @@ fn a_wrong_section_is_refused_with_file_line_and_mend() {
             "peers = [\"east\"]",
             "peers = [\"eats\"]",
             "there is no peer `eats`",
-            "the peers are a, east",
+            "did you mean `east`?",
         ),
         ("point_code = \"2\"", "point_code = \"1\"", "belongs to another", "tell them apart"),
         ("telecom(2)", "telecoms", "not a preset", "rfc9260"),

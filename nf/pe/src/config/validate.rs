@@ -6,7 +6,7 @@ mod filter;
 
 use super::{Driver, Pe, Tunnel, Via, mac, prefix};
 use crate::compile::{GLOBAL, subnet_of};
-use config::{Issue, nearest};
+use config::{Issue, meant};
 use forwarder::WORKERS_MAX;
 use nodes::program::Class;
 use std::collections::BTreeMap;
@@ -470,9 +470,7 @@ fn known<'a>(
     if names.clone().any(|known| known == name) {
         return;
     }
-    let names: Vec<&str> = names.collect();
-    let hint = nearest(name, names.iter().copied());
-    let hint = hint.map_or_else(String::new, |near| format!("is it `{near}`?"));
+    let hint = meant(name, names, "add one with that name");
     issues.push(Issue::new(path, format!("there is no {what} `{name}`"), hint));
 }
 

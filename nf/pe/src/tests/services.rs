@@ -197,7 +197,7 @@ queue = [{ name = "q", wred = { green = { min_octets = 9, max_octets = 8, permil
     assert_eq!(
         issues(&text),
         [
-            "interface[1].marking: there is no marking `cor` (is it `core`?)",
+            "interface[1].marking: there is no marking `cor` (did you mean `core`?)",
             "interface[1].sample_one_in: nobody is told of samples (add `collector`)",
             "interface[1].macs_max: the interface is in no bridge domain (name it in the \
              `interfaces` of one)",
@@ -221,7 +221,7 @@ queue = [{ name = "q", wred = { green = { min_octets = 9, max_octets = 8, permil
         [
             "collector.source: no interface of that table has such an address (name an own \
              address)",
-            "bridge[0].station[0].interface: there is no member `ge0` ()",
+            "bridge[0].station[0].interface: there is no member `ge0` (there are: ge1.9)",
         ]
     );
 }

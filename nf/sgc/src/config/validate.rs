@@ -4,7 +4,7 @@
 //! function starts: what that refuses is refused here.
 
 use super::{ApplicationServer, PeerRole, ServedBy, Sgc};
-use config::Issue;
+use config::{Issue, meant};
 use m3ua::{Process, Refused};
 use m3ua_stack::config::validate_name;
 use machine::Time;
@@ -114,8 +114,8 @@ impl Sgc {
         for (n, name) in server.peers.iter().enumerate() {
             let at = format!("{at}.peers[{n}]");
             let Some(peer) = self.peer.iter().find(|peer| peer.name == *name) else {
-                let names: Vec<&str> = self.peer.iter().map(|peer| &*peer.name).collect();
-                let hint = format!("the peers are {}", names.join(", "));
+                let known = self.peer.iter().map(|peer| &*peer.name);
+                let hint = meant(name, known, "add [[sgc.peer]] with that name");
                 issues.push(Issue::new(at, format!("there is no peer `{name}`"), hint));
                 continue;
             };

@@ -55,7 +55,7 @@ impl Site for Toy {
         let door = |path: String, text: &str| Doorway {
             path,
             datagram: text.starts_with("udp:"),
-            address: text[4..].parse().unwrap(),
+            address: text.get(4..).and_then(|it| it.parse().ok()).unwrap_or(NOWHERE),
         };
         let mut doors = vec![door("oam.listen".into(), &self.oam.listen)];
         for (at, ssc) in self.ssc.iter().enumerate() {
@@ -66,6 +66,9 @@ impl Site for Toy {
         doors
     }
 }
+
+const NOWHERE: std::net::SocketAddr =
+    std::net::SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED), 0);
 
 fn refused(text: &str) -> Vec<Diagnostic> {
     config::read::<Toy>(text).expect_err("the text is wrong")
@@ -156,4 +159,57 @@ fn a_diagnostic_prints_file_line_column_source_and_caret() {
         "error: unknown key `shrads`\n  --> site.toml:5:1\n   |\n 5 | shrads = 2\n   | ^^^^^^\n   \
          = at: ssc[0].shrads\n   = hint: did you mean `shards`?\n"
     );
+}
+
+#[test]
+fn a_mistake_hides_nothing_that_can_still_be_judged() {
+    let text = format!(
+        "{OAM}[[ssc]]\nnmae = \"a\"\nshards = \"two\"\nlisten = [\"udp:127.0.0.1:5060\", 7]\n\
+         [[ssc]]\nname = \"\"\nlisten = [\"udp:127.0.0.1:5060\"]\ntypo = 1\n"
+    );
+    let found: Vec<(usize, String)> =
+        refused(&text).into_iter().map(|d| (d.line, d.what)).collect();
+    let said = |line: usize, what: &str| found.iter().any(|(at, it)| *at == line && it == what);
+    assert!(
+        said(4, "unknown key `nmae`") && said(5, "this is text, not a whole number"),
+        "{found:?}"
+    );
+    assert!(said(6, "this is a whole number, not text in quotes"), "{found:?}");
+    assert!(said(10, "unknown key `typo`") && said(8, "the name is empty"), "{found:?}");
+    let taken = "UDP 127.0.0.1:5060 is taken by `ssc[0].listen[0]` already";
+    assert!(said(9, taken), "the port is judged beside all of it: {found:?}");
+    assert_eq!(found.len(), 7, "nothing is said of what stands in their places: {found:?}");
+}
+
+#[test]
+fn a_section_that_is_missing_hides_nothing_of_the_others() {
+    let found = refused("[[ssc]]\nname = \"\"\n");
+    let said: Vec<&str> = found.iter().map(|it| it.what.as_str()).collect();
+    assert_eq!(said, ["`oam` is missing in the file", "the name is empty"]);
+}
+
+#[test]
+fn texts_that_their_types_do_not_read_are_all_found_with_their_paths() {
+    #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+    struct Hosts {
+        hosts: Vec<std::net::IpAddr>,
+        gateway: std::net::Ipv4Addr,
+    }
+    impl Site for Hosts {
+        fn validate(&self, issues: &mut Vec<Issue>) {
+            let is_gateway = |host: &std::net::IpAddr| *host == self.gateway;
+            for at in self.hosts.iter().enumerate().filter(|(_, it)| is_gateway(it)).map(|it| it.0)
+            {
+                let what = "it is the gateway";
+                issues.push(Issue::new(format!("hosts[{at}]"), what, ""));
+            }
+        }
+        fn doorways(&self) -> Vec<Doorway> {
+            Vec::new()
+        }
+    }
+    let text = "hosts = [\"10.0.0\", \"10.0.0.1\", \"10.0.0.256\"]\ngateway = \"10.0.0.1\"\n";
+    let found = config::read::<Hosts>(text).unwrap_err();
+    let paths: Vec<&str> = found.iter().map(|it| it.path.as_str()).collect();
+    assert_eq!(paths, ["hosts[0]", "hosts[1]", "hosts[2]"], "{found:?}");
 }

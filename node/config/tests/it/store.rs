@@ -2,7 +2,7 @@
 //! against a model.
 
 use crate::world::{Memory, World, site, text};
-use config::{Moment, Passed, REVISIONS_MAX, ROLLBACK_RETRY, Refused, Store};
+use config::{Moment, Order, Passed, REVISIONS_MAX, ROLLBACK_RETRY, Refused, State, Store};
 use machine::{Duration, Time};
 use proptest::prelude::*;
 
@@ -138,10 +138,10 @@ fn a_confirmed_commit_stays_and_reaches_the_site_file() {
     let mut store = opened(&world);
     store.edit(1, text(2)).unwrap();
     store.commit(at(10), 1, minute(), None).unwrap();
-    assert_eq!(store.confirm().unwrap(), 2);
+    assert_eq!(store.confirm(false).unwrap(), 2);
     assert_eq!(site(&world.site_file()), 2);
     assert!(matches!(store.tick(at(1000)), Passed::Nothing));
-    assert!(matches!(store.confirm(), Err(Refused::NotPending)));
+    assert!(matches!(store.confirm(false), Err(Refused::NotPending)));
 }
 
 #[test]
@@ -217,6 +217,123 @@ fn a_comparison_is_a_unified_diff() {
     );
 }
 
+#[test]
+fn what_nobody_confirmed_is_never_what_a_rollback_goes_to() {
+    let world = World::default();
+    let mut store = opened(&world);
+    store.edit(1, text(2)).unwrap();
+    let order = Order { by: Some("ann"), comment: Some("a better number"), ..Order::default() };
+    store.commit(at(1), 1, None, order).unwrap();
+    store.edit(2, text(3)).unwrap();
+    store.commit(at(2), 2, minute(), None).unwrap();
+    assert_eq!(store.history()[2].state, State::Pending);
+    assert!(matches!(store.tick(at(62)), Passed::RolledBack(4)));
+    store.rollback(at(70), None, None).unwrap();
+    assert_eq!(world.running(), 1, "neither the expired one nor the same text again");
+    let told = |entry: &config::Entry| (entry.revision, entry.state);
+    let expected = [
+        (1, State::Confirmed),
+        (2, State::Confirmed),
+        (3, State::NotConfirmed),
+        (4, State::RolledBack),
+        (5, State::Confirmed),
+    ];
+    assert_eq!(store.history().iter().map(told).collect::<Vec<_>>(), expected);
+    let second = &store.history()[1];
+    assert_eq!((second.by.as_deref(), second.comment.as_deref()), (order.by, order.comment));
+    // One that is taken back by hand before it is confirmed is no other.
+    store.edit(5, text(9)).unwrap();
+    store.commit(at(80), 5, minute(), None).unwrap();
+    store.rollback(at(81), None, None).unwrap();
+    assert_eq!((world.running(), store.history()[5].state), (1, State::NotConfirmed));
+    store.rollback(at(82), None, None).unwrap();
+    assert_eq!(world.running(), 2);
+    // A crash while one waits: the start finds that nobody confirmed it.
+    store.edit(8, text(7)).unwrap();
+    store.commit(at(90), 8, minute(), None).unwrap();
+    drop(store);
+    let archive = Box::new(world.archive());
+    let mut store = Store::open(at(100), &text(2), world.plant(), archive).unwrap();
+    assert_eq!(store.history()[8].state, State::NotConfirmed);
+    store.rollback(at(101), None, None).unwrap();
+    assert_eq!(world.running(), 1);
+    let long = "x".repeat(600);
+    let order = Order { comment: Some(&long), ..Order::default() };
+    assert!(matches!(store.rollback(at(102), None, order), Err(Refused::BadParameter(_))));
+}
+
+#[test]
+fn without_a_confirmed_revision_before_it_nothing_is_rolled_back() {
+    let world = World::default();
+    let mut store = opened(&world);
+    store.edit(1, text(2)).unwrap();
+    store.commit(at(1), 1, minute(), None).unwrap();
+    store.tick(at(61));
+    assert!(matches!(store.rollback(at(70), None, None), Err(Refused::NothingBefore)));
+    store.rollback(at(70), Some(2), None).unwrap();
+    assert_eq!(world.running(), 2, "with its number it is another thing");
+}
+
+#[test]
+fn a_site_file_edited_by_hand_is_shown_and_overwritten_only_by_who_says_so() {
+    let world = World::default();
+    let mut store = opened(&world);
+    world.write(&text(5));
+    let shown = store.compare();
+    assert!(shown.contains("+++ site file, edited by hand") && shown.contains("+number = 5"));
+    store.edit(1, text(2)).unwrap();
+    let force = Order { overwrites: true, ..Order::default() };
+    for confirm in [None, minute()] {
+        let refused = store.commit(at(1), 1, confirm, None);
+        assert!(matches!(refused, Err(Refused::Edited(1))), "{refused:?}");
+    }
+    assert_eq!((world.running(), site(&world.site_file())), (1, 5), "nothing changed");
+    store.commit(at(1), 1, minute(), force).unwrap();
+    assert!(matches!(store.confirm(false), Err(Refused::Edited(1))));
+    store.confirm(true).unwrap();
+    assert_eq!(site(&world.site_file()), 2);
+    world.write(&text(6));
+    assert!(matches!(store.rollback(at(2), None, None), Err(Refused::Edited(2))));
+    // Taken as the candidate nothing of it is lost.
+    store.edit(2, text(6)).unwrap();
+    assert!(!store.compare().contains("by hand"));
+    store.commit(at(3), 2, None, None).unwrap();
+    assert_eq!((world.running(), store.edited().unwrap()), (6, None));
+}
+
+#[test]
+fn a_site_file_edited_by_hand_is_read_again_or_leaves_everything_as_it_is() {
+    let world = World::default();
+    let mut store = opened(&world);
+    assert!(matches!(store.reload(at(1), None), Err(Refused::Unchanged)));
+    world.write("[toy]\nnumbr = 5\n");
+    assert!(matches!(store.reload(at(1), None), Err(Refused::Invalid(_))));
+    world.refuse_apply(5);
+    world.write(&text(5));
+    assert!(matches!(store.reload(at(1), None), Err(Refused::Invalid(_))));
+    assert_eq!((world.running(), store.history().len()), (1, 1));
+    world.refuse_apply(0);
+    assert_eq!(store.reload(at(2), Some("SIGHUP")).unwrap(), 2);
+    assert_eq!((world.running(), store.edited().unwrap()), (5, None));
+    let last = store.history().last().unwrap();
+    assert_eq!((last.cause, last.by.as_deref()), (config::Cause::Reload, Some("SIGHUP")));
+    store.edit(2, text(6)).unwrap();
+    store.commit(at(3), 2, minute(), None).unwrap();
+    assert!(matches!(store.reload(at(4), None), Err(Refused::Pending)));
+}
+
+#[test]
+fn what_a_commit_interrupts_is_said_before_it() {
+    let world = World::default();
+    let mut store = opened(&world);
+    assert!(store.interruptions().is_empty());
+    store.edit(1, text(2)).unwrap();
+    let found = store.interruptions();
+    assert_eq!((found[0].line, &*found[0].what), (2, "1 ends"));
+    store.edit(1, "[toy]\nnumber = 500\n".into()).unwrap();
+    assert!(store.interruptions().is_empty(), "it is refused anyway");
+}
+
 /// One thing an operator, the clock or the machine may do.
 #[derive(Debug, Clone)]
 enum Op {
@@ -248,6 +365,8 @@ fn op() -> impl Strategy<Value = Op> {
 #[derive(Debug)]
 struct Model {
     texts: Vec<u32>,
+    /// Numbers of the revisions that nobody confirmed.
+    unconfirmed: std::collections::BTreeSet<u64>,
     confirmed: u32,
     candidate: Option<(u64, Option<u32>)>,
     pending: Option<(u64, u64)>,
@@ -267,6 +386,15 @@ impl Model {
         }
     }
 
+    /// The newest kept revision of another text that was confirmed; 0: none.
+    fn previous(&self, store: &Store) -> u64 {
+        let kept = |revision: &u64| store.history().iter().any(|it| it.revision == *revision);
+        let text = |revision: u64| self.texts[revision as usize - 1];
+        let other = |revision: &u64| text(*revision) != text(self.revision());
+        let confirmed = (1..self.revision()).rev().filter(|it| !self.unconfirmed.contains(it));
+        confirmed.filter(kept).find(other).unwrap_or(0)
+    }
+
     fn healthy(&self) -> bool {
         !self.refuse_apply && !self.refuse_disk
     }
@@ -280,6 +408,9 @@ impl Model {
         let right = !stale && base == self.revision() && number != running && self.healthy();
         if right {
             let backup = self.pending.map_or(self.revision(), |(back_to, _)| back_to);
+            if self.pending.is_some() && confirm_s.is_some() {
+                self.unconfirmed.insert(self.revision());
+            }
             self.run(number, confirm_s.is_none());
             self.pending = confirm_s.map(|time| (backup, now + time));
             self.candidate = None;
@@ -307,19 +438,21 @@ fn play(model: &mut Model, world: &World, store: &mut Store, now: &mut u64, op: 
         }
         Op::Confirm => {
             let expected = model.pending.is_some() && !model.refuse_disk;
-            assert_eq!(store.confirm().is_ok(), expected);
+            assert_eq!(store.confirm(false).is_ok(), expected);
             if expected {
                 model.pending = None;
                 model.confirmed = *model.texts.last().unwrap();
             }
         }
         Op::Rollback(to) => {
-            let target = to.or(model.pending.map(|(back, _)| back)).unwrap_or(running - 1);
+            let target = to.or(model.pending.map(|(back, _)| back));
+            let target = target.unwrap_or_else(|| model.previous(store));
             let kept = store.history().iter().any(|entry| entry.revision == target);
             let done = store.rollback(at(*now), to, None).is_ok();
             assert_eq!(done, kept && model.healthy());
             if done {
                 let number = model.texts[target as usize - 1];
+                model.unconfirmed.extend(model.pending.map(|_| running));
                 model.run(number, true);
                 model.pending = None;
             }
@@ -334,6 +467,7 @@ fn play(model: &mut Model, world: &World, store: &mut Store, now: &mut u64, op: 
             if back {
                 let (back_to, _) = model.pending.take().unwrap();
                 let number = model.texts[back_to as usize - 1];
+                model.unconfirmed.insert(running);
                 model.run(number, true);
             }
         }
@@ -356,7 +490,7 @@ proptest! {
         let world = World::default();
         let mut store = opened(&world);
         let mut model = Model {
-            texts: vec![1], confirmed: 1, candidate: None, pending: None,
+            texts: vec![1], unconfirmed: [].into(), confirmed: 1, candidate: None, pending: None,
             refuse_apply: false, refuse_disk: false,
         };
         let mut now = 0;

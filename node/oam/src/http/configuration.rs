@@ -5,9 +5,9 @@ use crate::core::Core;
 use crate::facts::OamFact;
 use crate::token::Principal;
 use axum::Json;
-use axum::extract::{Extension, State};
+use axum::extract::{Extension, State as Shared};
 use axum::http::StatusCode;
-use config::{Cause, Diagnostic, Entry, Store};
+use config::{Cause, Diagnostic, Entry, Order, State, Store};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
@@ -77,14 +77,19 @@ pub struct RevisionRow {
     revision: u64,
     /// When it began to run, microseconds since the UNIX epoch.
     at_us: u64,
-    /// Why it exists: `start`, `commit`, `commit-confirmed`, `rollback`, `expired`.
+    /// Why it exists: `start`, `commit`, `commit-confirmed`, `rollback`, `expired`, `reload`.
     #[schema(value_type = String)]
     cause: Cause,
     /// The revision whose text it took up again.
     of: Option<u64>,
     /// Who wanted it: the name of a token; null for what nobody asked for.
     by: Option<String>,
-    /// The same for people.
+    /// What they said to it.
+    comment: Option<String>,
+    /// What became of it: `active`, `pending` (active, and to be confirmed), `confirmed`,
+    /// `rolled-back`, `not-confirmed`.
+    state: &'static str,
+    /// Why it exists, for people.
     note: String,
     /// Whether it runs now.
     running: bool,
@@ -107,14 +112,34 @@ pub struct CommitOrder {
     revision: u64,
     /// Take it back unless confirmed within this many seconds.
     confirm_s: Option<u64>,
+    /// A line for the history.
+    comment: Option<String>,
+    /// Overwrite a site file that was edited by hand.
+    #[serde(default)]
+    force: bool,
+}
+
+/// A confirmation.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConfirmOrder {
+    /// Overwrite a site file that was edited by hand.
+    #[serde(default)]
+    force: bool,
 }
 
 /// A rollback.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RollbackOrder {
-    /// The revision to take up again; absent: that before the pending commit, or the previous one.
+    /// The revision to take up again; absent: that before the pending commit, or the newest before
+    /// the running one that was confirmed and has another text.
     to: Option<u64>,
+    /// A line for the history.
+    comment: Option<String>,
+    /// Overwrite a site file that was edited by hand.
+    #[serde(default)]
+    force: bool,
 }
 
 /// A kept revision.
@@ -155,7 +180,7 @@ fn done(store: &Store, core: &Core) -> Done {
 #[utoipa::path(get, path = "/api/v1/config", tag = "config", params(RevisionQuery),
     responses((status = 200, body = RunningConfig), (status = 404, body = ErrorBody)))]
 pub async fn running(
-    State(core): State<Arc<Core>>,
+    Shared(core): Shared<Arc<Core>>,
     Params(query): Params<RevisionQuery>,
 ) -> Answer<RunningConfig> {
     with(&core, move |store, core| {
@@ -178,14 +203,14 @@ pub async fn running(
 /// The JSON schema of the site file.
 #[utoipa::path(get, path = "/api/v1/config/schema", tag = "config",
     responses((status = 200, body = Object)))]
-pub async fn schema(State(core): State<Arc<Core>>) -> Answer<serde_json::Value> {
+pub async fn schema(Shared(core): Shared<Arc<Core>>) -> Answer<serde_json::Value> {
     with(&core, |store, _| Ok(Json(store.schema()))).await
 }
 
 /// The text being edited; what runs, if nobody edits.
 #[utoipa::path(get, path = "/api/v1/config/candidate", tag = "config",
     responses((status = 200, body = CandidateConfig)))]
-pub async fn candidate(State(core): State<Arc<Core>>) -> Answer<CandidateConfig> {
+pub async fn candidate(Shared(core): Shared<Arc<Core>>) -> Answer<CandidateConfig> {
     with(&core, |store, _| {
         let candidate = store.candidate();
         let changed = candidate.text != store.running().text;
@@ -199,7 +224,7 @@ pub async fn candidate(State(core): State<Arc<Core>>) -> Answer<CandidateConfig>
     request_body(content = String, content_type = "application/toml"),
     responses((status = 204), (status = 409, body = ErrorBody)))]
 pub async fn edit(
-    State(core): State<Arc<Core>>,
+    Shared(core): Shared<Arc<Core>>,
     Params(query): Params<EditQuery>,
     text: String,
 ) -> Result<StatusCode, ApiError> {
@@ -214,7 +239,7 @@ pub async fn edit(
 /// Throws the candidate away.
 #[utoipa::path(delete, path = "/api/v1/config/candidate", tag = "config",
     responses((status = 204)))]
-pub async fn discard(State(core): State<Arc<Core>>) -> Result<StatusCode, ApiError> {
+pub async fn discard(Shared(core): Shared<Arc<Core>>) -> Result<StatusCode, ApiError> {
     with(&core, |store, _| {
         store.discard();
         Ok(StatusCode::NO_CONTENT)
@@ -225,17 +250,27 @@ pub async fn discard(State(core): State<Arc<Core>>) -> Result<StatusCode, ApiErr
 /// Everything that would hinder a commit of the candidate.
 #[utoipa::path(post, path = "/api/v1/config/candidate/check", tag = "config",
     responses((status = 200, body = Mistakes)))]
-pub async fn check(State(core): State<Arc<Core>>) -> Answer<Mistakes> {
+pub async fn check(Shared(core): Shared<Arc<Core>>) -> Answer<Mistakes> {
     with(&core, |store, _| {
         Ok(Json(Mistakes { issues: store.check().into_iter().map(Mistake::from).collect() }))
     })
     .await
 }
 
-/// What a commit would change, as a unified diff.
+/// What a commit of the candidate would interrupt, a sentence each: sessions, calls and
+/// connections that end or begin again. What goes on is not named.
+#[utoipa::path(get, path = "/api/v1/config/candidate/interruptions", tag = "config",
+    responses((status = 200, body = Vec<Mistake>)))]
+pub async fn interruptions(Shared(core): Shared<Arc<Core>>) -> Answer<Vec<Mistake>> {
+    with(&core, |store, _| Ok(Json(store.interruptions().into_iter().map(Mistake::from).collect())))
+        .await
+}
+
+/// What a commit would change, as a unified diff; a second one shows what somebody wrote into the
+/// site file by hand.
 #[utoipa::path(get, path = "/api/v1/config/candidate/compare", tag = "config",
     responses((status = 200, body = String, content_type = "text/plain")))]
-pub async fn compare(State(core): State<Arc<Core>>) -> Result<String, ApiError> {
+pub async fn compare(Shared(core): Shared<Arc<Core>>) -> Result<String, ApiError> {
     with(&core, |store, _| Ok(store.compare())).await
 }
 
@@ -245,17 +280,19 @@ pub async fn compare(State(core): State<Arc<Core>>) -> Result<String, ApiError> 
     responses((status = 200, body = Done), (status = 409, body = ErrorBody),
         (status = 422, body = ErrorBody)))]
 pub async fn commit(
-    State(core): State<Arc<Core>>,
+    Shared(core): Shared<Arc<Core>>,
     Extension(principal): Extension<Principal>,
     Body(order): Body<CommitOrder>,
 ) -> Answer<Done> {
     with(&core, move |store, core| {
         let confirm = order.confirm_s.map(Duration::from_secs);
-        match store.commit(core.moment(), order.revision, confirm, Some(&principal.name)) {
+        let wants = wants(&principal, order.comment.as_deref(), order.force);
+        match store.commit(core.moment(), order.revision, confirm, wants) {
             Ok(revision) => {
                 core.facts.add(OamFact::Committed, 1);
                 let by = &*principal.name;
-                tracing::info!(target: "config", revision, ?confirm, by, "committed");
+                let comment = order.comment.unwrap_or_default();
+                tracing::info!(target: "config", revision, ?confirm, by, comment, "committed");
                 Ok(Json(done(store, core)))
             }
             Err(refused) => {
@@ -270,10 +307,14 @@ pub async fn commit(
 
 /// Confirms the pending commit.
 #[utoipa::path(post, path = "/api/v1/config/confirm", tag = "config",
+    request_body = ConfirmOrder,
     responses((status = 200, body = Done), (status = 409, body = ErrorBody)))]
-pub async fn confirm(State(core): State<Arc<Core>>) -> Answer<Done> {
-    with(&core, |store, core| {
-        let revision = store.confirm()?;
+pub async fn confirm(
+    Shared(core): Shared<Arc<Core>>,
+    Body(order): Body<ConfirmOrder>,
+) -> Answer<Done> {
+    with(&core, move |store, core| {
+        let revision = store.confirm(order.force)?;
         tracing::info!(target: "config", revision, "confirmed");
         Ok(Json(done(store, core)))
     })
@@ -286,12 +327,13 @@ pub async fn confirm(State(core): State<Arc<Core>>) -> Answer<Done> {
     responses((status = 200, body = Done), (status = 404, body = ErrorBody),
         (status = 422, body = ErrorBody)))]
 pub async fn rollback(
-    State(core): State<Arc<Core>>,
+    Shared(core): Shared<Arc<Core>>,
     Extension(principal): Extension<Principal>,
     Body(order): Body<RollbackOrder>,
 ) -> Answer<Done> {
     with(&core, move |store, core| {
-        let revision = store.rollback(core.moment(), order.to, Some(&principal.name))?;
+        let wants = wants(&principal, order.comment.as_deref(), order.force);
+        let revision = store.rollback(core.moment(), order.to, wants)?;
         core.facts.add(OamFact::RolledBack, 1);
         tracing::info!(target: "config", revision, by = &*principal.name, "rolled back");
         Ok(Json(done(store, core)))
@@ -302,7 +344,7 @@ pub async fn rollback(
 /// Every kept revision, newest first.
 #[utoipa::path(get, path = "/api/v1/config/history", tag = "config",
     responses((status = 200, body = Vec<RevisionRow>)))]
-pub async fn history(State(core): State<Arc<Core>>) -> Answer<Vec<RevisionRow>> {
+pub async fn history(Shared(core): Shared<Arc<Core>>) -> Answer<Vec<RevisionRow>> {
     with(&core, |store, _| {
         let running = store.running().revision;
         Ok(Json(store.history().iter().rev().map(|entry| row(entry, running)).collect()))
@@ -314,7 +356,7 @@ pub async fn history(State(core): State<Arc<Core>>) -> Answer<Vec<RevisionRow>> 
 /// unknowingly.
 #[utoipa::path(get, path = "/api/v1/config/exposures", tag = "config",
     responses((status = 200, body = Vec<Mistake>)))]
-pub async fn exposures(State(core): State<Arc<Core>>) -> Answer<Vec<Mistake>> {
+pub async fn exposures(Shared(core): Shared<Arc<Core>>) -> Answer<Vec<Mistake>> {
     with(&core, |store, core| {
         let found = (core.exposures)(&store.running().text);
         Ok(Json(found.into_iter().map(Mistake::from).collect()))
@@ -330,6 +372,15 @@ fn row(entry: &Entry, running: u64) -> RevisionRow {
         Cause::CommitConfirmed => "commit, to be confirmed".to_owned(),
         Cause::Rollback => format!("rollback to {of}"),
         Cause::Expired => format!("not confirmed: back to {of}"),
+        Cause::Reload => "the site file was read again".to_owned(),
+    };
+    let is_running = entry.revision == running;
+    let state = match entry.state {
+        State::Pending => "pending",
+        _ if is_running => "active",
+        State::Confirmed => "confirmed",
+        State::RolledBack => "rolled-back",
+        State::NotConfirmed => "not-confirmed",
     };
     RevisionRow {
         revision: entry.revision,
@@ -337,7 +388,13 @@ fn row(entry: &Entry, running: u64) -> RevisionRow {
         cause: entry.cause,
         of: entry.of,
         by: entry.by.clone(),
+        comment: entry.comment.clone(),
+        state,
         note,
-        running: entry.revision == running,
+        running: is_running,
     }
+}
+
+fn wants<'a>(principal: &'a Principal, comment: Option<&'a str>, overwrites: bool) -> Order<'a> {
+    Order { by: Some(&principal.name), comment, overwrites }
 }

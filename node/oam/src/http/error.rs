@@ -81,7 +81,9 @@ impl From<Refused> for ApiError {
             Refused::Invalid(_) => (StatusCode::UNPROCESSABLE_ENTITY, "invalid"),
             Refused::Unchanged => (StatusCode::UNPROCESSABLE_ENTITY, "unchanged"),
             Refused::NotPending => (StatusCode::CONFLICT, "not-pending"),
-            Refused::NotKept(_) => (StatusCode::NOT_FOUND, "not-found"),
+            Refused::Pending => (StatusCode::CONFLICT, "pending"),
+            Refused::Edited(_) => (StatusCode::CONFLICT, "edited"),
+            Refused::NotKept(_) | Refused::NothingBefore => (StatusCode::NOT_FOUND, "not-found"),
             Refused::BadParameter(_) => (StatusCode::BAD_REQUEST, "bad-request"),
             Refused::Storage(_) => (StatusCode::INSUFFICIENT_STORAGE, "storage"),
         };

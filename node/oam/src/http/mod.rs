@@ -84,6 +84,7 @@ fn closed() -> OpenApiRouter<Arc<Core>> {
         .routes(routes!(configuration::candidate, configuration::edit, configuration::discard))
         .routes(routes!(configuration::check))
         .routes(routes!(configuration::compare))
+        .routes(routes!(configuration::interruptions))
         .routes(routes!(configuration::commit))
         .routes(routes!(configuration::confirm))
         .routes(routes!(configuration::rollback))

@@ -65,6 +65,7 @@ pub const RIGHTS: &[Right] = &[
     administrator("DELETE", "/api/v1/config/candidate"),
     administrator("POST", "/api/v1/config/candidate/check"),
     administrator("GET", "/api/v1/config/candidate/compare"),
+    administrator("GET", "/api/v1/config/candidate/interruptions"),
     administrator("POST", "/api/v1/config/candidate/commit"),
     administrator("POST", "/api/v1/config/confirm"),
     administrator("POST", "/api/v1/config/rollback"),

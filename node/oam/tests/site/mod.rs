@@ -104,6 +104,9 @@ impl Plant<ToySite> for Toys {
     fn check(&self, site: &ToySite) -> Vec<Issue> {
         if site.number == 13 { vec![Issue::new("number", "unlucky", "take 14")] } else { vec![] }
     }
+    fn interruptions(&self, _: &ToySite) -> Vec<Issue> {
+        vec![Issue::new("number", "the ball is dropped", "")]
+    }
     fn apply(&mut self, _: &ToySite) -> Result<(), Vec<Issue>> {
         Ok(())
     }

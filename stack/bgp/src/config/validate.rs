@@ -5,10 +5,10 @@ use super::ports::read_listen;
 use super::{Excess, LISTENERS_MAX, PEERS_MAX, PeerOptions, PrefixLimit, Range, Role, Section};
 use bgp::PeerAs;
 use bgp::family::Family;
-use config::{Issue, nearest};
+use config::{Issue, meant};
 use policy::Policies;
 use runtime::GUARDS_MAX;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 /// Groups of one function at most.
@@ -143,11 +143,8 @@ impl Section<'_> {
             let group = peer.group.as_ref();
             let found = group.and_then(|name| self.group.iter().find(|it| it.name == *name));
             if let (Some(name), None) = (group, found) {
-                let known = || self.group.iter().map(|group| &*group.name);
-                let hint = match nearest(name, known()) {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("the groups are {}", known().collect::<Vec<_>>().join(", ")),
-                };
+                let known = self.group.iter().map(|group| &*group.name);
+                let hint = meant(name, known, format!("add [[{}.group]]", self.key));
                 let at = format!("{at}.group");
                 issues.push(Issue::new(at, format!("there is no group `{name}`"), hint));
             }
@@ -167,21 +164,20 @@ impl Section<'_> {
     }
 
     fn validate_policies(&self, issues: &mut Vec<Issue>) {
-        let policies = match Policies::compile(self.policy) {
-            Ok(policies) => policies,
-            Err(faults) => {
-                let issue = |fault: policy::Fault| Issue::new(fault.path, fault.what, fault.hint);
-                return issues.extend(faults.into_iter().map(issue));
-            }
-        };
-        let is_known = |name: &str| {
-            self.peer.iter().any(|peer| peer.name == name)
-                || self.group.iter().any(|group| group.name == name)
-        };
+        let policies = Policies::compile(self.policy).unwrap_or_else(|faults| {
+            let issue = |fault: policy::Fault| Issue::new(fault.path, fault.what, fault.hint);
+            issues.extend(faults.into_iter().map(issue));
+            Policies::default()
+        });
+        let peers = self.peer.iter().map(|peer| &*peer.name);
+        let known: BTreeSet<&str> =
+            peers.chain(self.group.iter().map(|group| &*group.name)).collect();
         for (n, (_, policy)) in policies.iter().enumerate() {
-            if let Some(name) = policy.peer_names().find(|name| !is_known(name)) {
+            let names: BTreeSet<&str> = policy.peer_names().collect();
+            for name in names.difference(&known) {
                 let what = format!("there is no peer or group `{name}`");
-                issues.push(Issue::new(format!("policy[{n}]"), what, "correct the name"));
+                let hint = meant(name, known.iter().copied(), "add a peer or a group");
+                issues.push(Issue::new(format!("policy[{n}]"), what, hint));
             }
         }
         let groups = self.group.iter().enumerate();
@@ -191,9 +187,11 @@ impl Section<'_> {
         for (at, import, export) in groups.chain(peers) {
             for (key, name) in [("import", import), ("export", export)] {
                 let Some(name) = name else { continue };
-                if policies.named(name).is_none() {
+                if !self.policy.iter().any(|it| it.name == *name) {
                     let what = format!("there is no policy `{name}`");
-                    let hint = format!("add [[{}.policy]] with that name", self.key);
+                    let known = self.policy.iter().map(|it| &*it.name);
+                    let absent = format!("add [[{}.policy]] with that name", self.key);
+                    let hint = meant(name, known, absent);
                     issues.push(Issue::new(format!("{at}.{key}"), what, hint));
                 }
             }
@@ -208,7 +206,8 @@ impl Section<'_> {
         for (at, name) in groups.chain(peers) {
             let Some(name) = name else { continue };
             if !self.locations.contains(&name.as_str()) {
-                let hint = format!("add [[{}.location]] with that name", self.key);
+                let absent = format!("add [[{}.location]] with that name", self.key);
+                let hint = meant(name, self.locations.iter().copied(), absent);
                 issues.push(Issue::new(at, format!("there is no location `{name}`"), hint));
             }
         }

@@ -2,9 +2,9 @@
 
 use super::{password_files, password_key, password_of};
 use crate::exposure::{capture, readable};
-use crate::keys;
 use authentication::KEY_CHARACTERS_MIN;
-use config::Issue;
+use config::keys::{self, quoted};
+use config::{Issue, counted};
 use rr::config::{Group, Rr, Secret};
 use std::net::IpAddr;
 use std::path::Path;
@@ -69,7 +69,7 @@ fn passwords(section: &Rr, directory: &Path, found: &mut Vec<Issue>) {
     for (at, name) in password_files(section) {
         let path = keys::located(directory, name);
         if let Some(what) = readable(&path) {
-            found.push(Issue::new(&*at, what, format!("chmod 600 {}", path.display())));
+            found.push(Issue::new(&*at, what, format!("chmod 600 {}", quoted(&path))));
         }
         short(password_of(directory, name).ok().as_ref(), &at, found);
     }
@@ -83,9 +83,9 @@ fn passwords(section: &Rr, directory: &Path, found: &mut Vec<Issue>) {
 fn short(password: Option<&Secret>, at: &str, found: &mut Vec<Issue>) {
     let Some(octets) = password.map(|password| password.octets().len()) else { return };
     if octets < KEY_CHARACTERS_MIN {
-        let what = format!(
-            "a password of {octets} characters: who has seen one packet of the session guesses it"
-        );
+        let long = counted(octets, "character", "characters");
+        let what =
+            format!("a password of {long}: who has seen one packet of the session guesses it");
         let hint = "agree on one of 16 characters and more, as `openssl rand -base64 24` makes it";
         found.push(Issue::new(at, what, hint));
     }

@@ -1,8 +1,8 @@
 //! What a session controller leaves open to others.
 
 use crate::exposure::{capture, is_remote, readable, remote};
-use crate::keys;
 use config::Issue;
+use config::keys::{self, quoted};
 use runtime::gate::Wish;
 use ssc::config::{Realm, Shield, Ssc, Tls};
 use ssc::realm::{InDialogSource, Side};
@@ -158,6 +158,6 @@ fn certificates(tls: &Tls, realm: &Realm, directory: &Path, found: &mut Vec<Issu
     }
     let key = keys::located(directory, &tls.key);
     if let Some(what) = readable(&key) {
-        found.push(Issue::new("tls.key", what, format!("chmod 600 {}", key.display())));
+        found.push(Issue::new("tls.key", what, format!("chmod 600 {}", quoted(&key))));
     }
 }

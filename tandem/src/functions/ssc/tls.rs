@@ -1,7 +1,7 @@
 //! The files of a realm's TLS: where they are, and whether a port would take them.
 
-use crate::keys::{self, Unusable};
 use config::Issue;
+use config::keys::{self, Unusable};
 use ssc::config::Tls;
 use std::fs::File;
 use std::path::Path;

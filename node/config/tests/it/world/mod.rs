@@ -99,6 +99,11 @@ impl World {
         self.with(|w| w.site_file.clone())
     }
 
+    /// An operator writes the site file.
+    pub fn write(&self, text: &str) {
+        self.with(|w| w.site_file = text.into());
+    }
+
     pub fn refuse_check(&self, number: u32) {
         self.with(|w| w.refuse_check = number);
     }
@@ -127,6 +132,12 @@ fn taken() -> Vec<Issue> {
 impl Plant<Toy> for Toys {
     fn check(&self, site: &Toy) -> Vec<Issue> {
         self.0.with(|w| if w.refuse_check == site.toy.number { taken() } else { Vec::new() })
+    }
+
+    fn interruptions(&self, site: &Toy) -> Vec<Issue> {
+        let ended = format!("{} ends", self.0.running());
+        let is_other = site.toy.number != self.0.running();
+        is_other.then(|| Issue::new("toy.number", ended, "")).into_iter().collect()
     }
 
     fn apply(&mut self, site: &Toy) -> Result<(), Vec<Issue>> {
@@ -173,6 +184,18 @@ impl Archive for Memory {
             w.texts.retain(|revision, _| !revisions.contains(revision));
             Ok(())
         })
+    }
+
+    fn record(&mut self, entry: &Entry) -> io::Result<()> {
+        self.0.with(|w| {
+            let known = w.entries.iter_mut().filter(|old| old.revision == entry.revision);
+            known.for_each(|old| *old = entry.clone());
+            Ok(())
+        })
+    }
+
+    fn published(&self) -> io::Result<String> {
+        Ok(self.0.site_file())
     }
 
     fn publish(&mut self, text: &str) -> io::Result<()> {

@@ -1,8 +1,8 @@
 //! The files that a site file names: where they are, and the keys in those that their owner alone
 //! may read.
 
+use crate::Issue;
 use authentication::{Keys, Password};
-use config::Issue;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::unix::fs::PermissionsExt as _;
@@ -22,11 +22,13 @@ pub struct Unusable {
 
 impl Unusable {
     /// As an issue of the key at `path`.
+    #[must_use]
     pub fn issue(&self, path: impl Into<String>) -> Issue {
         Issue::new(path.into(), &*self.what, &*self.hint)
     }
 
     /// A file that does not open, or not to its end. `make` makes it: a command that prints it.
+    #[must_use]
     pub fn unread(directory: &Path, name: &str, error: &io::Error, make: &str) -> Self {
         let path = located(directory, name);
         let what = format!("{} cannot be read: {error}", path.display());
@@ -34,7 +36,7 @@ impl Unusable {
             io::ErrorKind::NotFound => absent(directory, name, make),
             io::ErrorKind::PermissionDenied => {
                 let user = driver::privilege::acting();
-                let path = path.display();
+                let path = quoted(&path);
                 format!("chown {user} {path}, and let {user} into the folders above it")
             }
             _ => String::new(),
@@ -50,11 +52,25 @@ impl std::fmt::Display for Unusable {
 }
 
 /// Where a file of the site file is: every relative path is one of the site's directory.
+#[must_use]
 pub fn located(directory: &Path, name: &str) -> PathBuf {
     directory.join(name)
 }
 
+/// A path as a word of a shell's command line.
+#[must_use]
+pub fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"@%_+=:,./-".contains(&b);
+    match !text.is_empty() && !text.starts_with('-') && text.bytes().all(is_plain) {
+        true => text,
+        false if text.starts_with('-') => format!("'./{}'", text.replace('\'', "'\\''")),
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
+}
+
 /// Whether a relative path leads to a file from the folder in which the program was started only.
+#[must_use]
 pub fn is_misplaced(directory: &Path, name: &str) -> bool {
     Path::new(name).is_relative() && Path::new(name).exists() && !located(directory, name).exists()
 }
@@ -74,13 +90,13 @@ fn absent(directory: &Path, name: &str, make: &str) -> String {
     }
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let folder = parent.filter(|parent| !parent.exists());
-    let first = folder.map(|it| format!("mkdir -m 700 -p {}; ", it.display())).unwrap_or_default();
+    let first = folder.map(|it| format!("mkdir -m 700 -p {}; ", quoted(it))).unwrap_or_default();
     let last = driver::privilege::became().map(|user| {
-        let given = folder.unwrap_or(&path).display();
+        let given = quoted(folder.unwrap_or(&path));
         format!("; chown -R {user} {given}")
     });
     let last = last.unwrap_or_default();
-    format!("{first}(umask 077; {make} > {}){last}", path.display())
+    format!("{first}(umask 077; {make} > {}){last}", quoted(&path))
 }
 
 /// The keys of the file `name` in `directory`.
@@ -117,10 +133,11 @@ pub fn text(directory: &Path, name: &str) -> Result<String, Unusable> {
     let file = File::open(&path).map_err(unreadable)?;
     let mode = file.metadata().map_err(unreadable)?.permissions().mode();
     if mode & OTHERS != 0 {
+        let word = quoted(&path);
         let path = path.display();
         let what =
             format!("{path} has mode {:04o}: others than its owner may use it", mode & 0o7777);
-        let hint = format!("chmod 600 {path}, and make a new key if others had it");
+        let hint = format!("chmod 600 {word}, and make a new key if others had it");
         return Err(Unusable { what, hint });
     }
     let mut text = String::new();
@@ -158,6 +175,21 @@ mod tests {
         assert!(read(folder.path(), "key").is_ok());
         let expected = [Password::new("0123456789abcdef")];
         assert_eq!(passwords(folder.path(), "key").unwrap(), expected);
+    }
+
+    #[test]
+    fn a_path_is_one_word_of_a_shell_whatever_stands_in_it() {
+        let word = |text: &str| quoted(Path::new(text));
+        assert_eq!(word("/etc/tandem/site.toml"), "/etc/tandem/site.toml");
+        assert_eq!(word("/var/my site/$(x)"), "'/var/my site/$(x)'");
+        assert_eq!(word("it's"), r"'it'\''s'");
+        assert_eq!(word("-rf"), "'./-rf'");
+        assert_eq!(word(""), "''");
+        let folder = tempfile::tempdir().unwrap();
+        let missing = read(folder.path(), "my keys/a key").unwrap_err().to_string();
+        let path = folder.path().join("my keys");
+        assert!(missing.contains(&format!("mkdir -m 700 -p '{}'; ", path.display())), "{missing}");
+        assert!(missing.contains(&format!("> '{}/a key')", path.display())), "{missing}");
     }
 
     #[test]
