@@ -212,6 +212,16 @@ impl Process {
         self.warden.signal(Signal::KILL);
     }
 
+    /// Kills it alone, as a crash would: what it started goes on until the handle is dropped.
+    ///
+    /// # Errors
+    /// When the kernel does not let it.
+    pub fn crash(&mut self) -> anyhow::Result<()> {
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(())
+    }
+
     /// Asks it to end and waits for that; kills it when it does not.
     pub fn stop(&mut self) -> Option<ExitStatus> {
         let mut status = self.child.try_wait().ok().flatten();
@@ -258,6 +268,27 @@ mod tests {
         process.wait_until(Duration::from_secs(5), started).unwrap();
         let group = process.warden.group();
         assert!(members(group) >= 3, "the shell, its child and the warden");
+        drop(process);
+        let until = Instant::now() + Duration::from_secs(2);
+        while members(group) > 0 && Instant::now() < until {
+            std::thread::sleep(POLL);
+        }
+        assert_eq!(members(group), 0);
+    }
+
+    #[test]
+    fn what_a_program_started_outlives_its_crash_and_not_its_handle() {
+        let directory = tempfile::tempdir().unwrap();
+        let spec = ProcessSpec::new("crasher", "sh", directory.path())
+            .with(["-c", "sleep 60 & echo started; wait"]);
+        let mut process = Process::start(&spec).unwrap();
+        let log = directory.path().join("crasher.log");
+        let started = || fs::read_to_string(&log).is_ok_and(|text| text.contains("started"));
+        process.wait_until(Duration::from_secs(5), started).unwrap();
+        let group = process.warden.group();
+        process.crash().unwrap();
+        assert!(process.ended().unwrap().is_some());
+        assert!(members(group) >= 2, "its child and the warden");
         drop(process);
         let until = Instant::now() + Duration::from_secs(2);
         while members(group) > 0 && Instant::now() < until {

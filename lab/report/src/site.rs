@@ -60,6 +60,34 @@ impl Site {
         format!("http://{}/#token={}", self.api, self.token)
     }
 
+    /// The same, open at a page: `/metrics`.
+    #[must_use]
+    pub fn console_at(&self, page: &str) -> String {
+        format!("{}&{page}", self.console())
+    }
+
+    /// Kills the process as a crash would: forwarders that it started go on until this is dropped.
+    ///
+    /// # Errors
+    /// When the kernel does not let it.
+    pub fn crash(&mut self) -> anyhow::Result<()> {
+        self.process.crash()
+    }
+
+    /// Its process's number.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Whether its process has ended.
+    ///
+    /// # Errors
+    /// When the kernel does not tell.
+    pub fn has_ended(&mut self) -> anyhow::Result<bool> {
+        Ok(self.process.ended()?.is_some())
+    }
+
     /// The last lines of its log.
     #[must_use]
     pub fn log_end(&self) -> String {
