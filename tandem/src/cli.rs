@@ -60,7 +60,8 @@ pub enum Command {
     Sctp(Box<Sctp>),
     /// Forward packets, told what by a control process (`tandem run` starts it).
     Forwarder(Forwarder),
-    /// Show live calls in the console: a site, subscribers and a network, all on this machine.
+    /// Play a scene that shows what functions do, with its page in the console; without a name,
+    /// list the scenes.
     Demo(Demo),
     /// Print the completion script of a shell.
     Completion {
@@ -450,7 +451,9 @@ pub enum AttackKind {
 /// The demonstration.
 #[derive(Debug, Args)]
 pub struct Demo {
-    /// End by itself once the calls are shown, on a terminal too.
+    /// The scene; absent: the scenes are listed.
+    pub scene: Option<String>,
+    /// End by itself once the scene is played, on a terminal too.
     #[arg(long)]
     pub once: bool,
 }

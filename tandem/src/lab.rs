@@ -160,9 +160,21 @@ fn list() -> Result<(), Exit> {
     output::text(&experiments::list().map(line).collect::<String>())
 }
 
-/// Shows live calls in the console.
-pub fn demo(demo: &Demo) -> Result<(), Exit> {
+/// Lists the scenes, or plays one.
+pub fn demo(asked: &Demo) -> Result<(), Exit> {
+    let Some(name) = &asked.scene else { return scenes() };
+    let Some(scene) = demo::scene(name) else {
+        let names: Vec<&str> = demo::SCENES.iter().map(|scene| scene.name).collect();
+        let names = names.join(", ");
+        return Err(Exit::Usage(format!("no scene is called `{name}`; the scenes are {names}")));
+    };
     let tandem = std::env::current_exe()?;
-    let right = experiments::demo::run(&experiments::demo::Options { tandem, once: demo.once })?;
+    let right = demo::run(scene, &demo::Options { tandem, once: asked.once })?;
     if right { Ok(()) } else { Err(Exit::Failed("not everything went as it should".into())) }
+}
+
+fn scenes() -> Result<(), Exit> {
+    let line = |scene: &demo::Scene| format!("{:<5}{}\n", scene.name, scene.line);
+    let lines: String = demo::SCENES.iter().map(line).collect();
+    output::text(&format!("{lines}\n`tandem demo NAME` plays one, with its page in the console.\n"))
 }

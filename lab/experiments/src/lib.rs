@@ -6,7 +6,6 @@ use report::published;
 pub use report::{
     Asked, Experiment, Options, Outcome, Peer, Plane, Reflection, Row, Takes, thousands,
 };
-pub use sbc::demo;
 
 const REPORTS: [&[Experiment]; 4] =
     [sbc::EXPERIMENTS, ss7::EXPERIMENTS, router::EXPERIMENTS, hardening::EXPERIMENTS];

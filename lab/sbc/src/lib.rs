@@ -2,7 +2,6 @@
 
 pub mod call_signalling;
 pub mod ddos;
-pub mod demo;
 mod failover_ends;
 mod failover_pair;
 mod failover_scenes;

@@ -4,6 +4,7 @@
 mod binary;
 mod changes;
 mod check;
+mod demo;
 mod edge;
 mod lab;
 mod link;

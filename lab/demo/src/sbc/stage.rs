@@ -1,14 +1,15 @@
-//! Where the demonstration plays: addresses, the site file, the network side.
+//! Where calls are placed: addresses, the site file, the network side.
 
-use super::scenes::NETWORK;
+use super::calls::NETWORK;
+use crate::place::Place;
 use peers::{Sipp, SippSpec};
-use report::site::{Site, address};
+use report::site::Site;
 use report::site_file::SiteFile;
 use std::fs;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::Path;
 
-/// Addresses of the demonstration, all on the loopback device.
+/// Addresses of the scene, all on the loopback device.
 #[derive(Debug, Clone)]
 pub struct Addresses {
     /// API and console.
@@ -24,27 +25,18 @@ pub struct Addresses {
 }
 
 impl Addresses {
-    /// The well-known ports where they are free.
+    /// The well-known ports where they are free and somebody is to use them.
     ///
     /// # Errors
     /// When no port is free.
-    pub fn choose() -> anyhow::Result<Self> {
-        let loopback = |last: u8| IpAddr::from([127, 0, 0, last]);
+    pub fn choose(place: &Place) -> anyhow::Result<Self> {
         Ok(Self {
-            api: address(loopback(1), 8080)?,
-            access: address(loopback(1), 5060)?,
-            core: address(loopback(2), 5060)?,
-            network: address(loopback(20), 5060)?,
-            collector: address(loopback(1), 9060)?,
+            api: place.address([127, 0, 0, 1], 8080)?,
+            access: place.address([127, 0, 0, 1], 5060)?,
+            core: place.address([127, 0, 0, 2], 5060)?,
+            network: place.address([127, 0, 0, 20], 5060)?,
+            collector: place.address([127, 0, 0, 1], 9060)?,
         })
-    }
-
-    /// Where the nth scene's subscribers are.
-    ///
-    /// # Errors
-    /// When no port is free.
-    pub fn subscribers(&self, scene: u8) -> anyhow::Result<SocketAddr> {
-        address(IpAddr::from([127, 0, 0, 100 + scene]), 5060)
     }
 }
 
@@ -60,12 +52,13 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// Starts the network side, then the site. Everything is kept below `directory`.
+    /// Starts the network side, then the site.
     ///
     /// # Errors
     /// When one of them does not come up.
-    pub fn set(binary: &Path, directory: &Path) -> anyhow::Result<Self> {
-        let addresses = Addresses::choose()?;
+    pub fn set(place: &Place) -> anyhow::Result<Self> {
+        let (binary, directory) = (&*place.tandem, &*place.directory);
+        let addresses = Addresses::choose(place)?;
         let file = directory.join("network.xml");
         fs::write(&file, NETWORK)?;
         let spec = SippSpec::new("network", &file.display().to_string(), addresses.network);
@@ -93,7 +86,7 @@ fn site(at: &Addresses, directory: &Path) -> String {
         .text()
 }
 
-/// What the rules of the site do to the scene `rules`: two headers of the INVITE change, one is
+/// What the rules of the site do to the call `rules`: two headers of the INVITE change, one is
 /// added, one is removed.
 const RULES: &str = r#"
 [[ssc.rule]]
@@ -125,7 +118,7 @@ remove = "X-Secret"
 "#;
 
 /// Headers that the rules touch, and what they must be behind the SSC.
-const RULED: &[(&str, Option<&str>)] = &[
+pub const RULED: &[(&str, Option<&str>)] = &[
     ("X-Device", Some("build 42 of model 7")),
     ("User-Agent", Some("demo-phone/1.0 via Tandem")),
     ("X-Network", Some("demo")),

@@ -1,8 +1,8 @@
-//! What happens in the demonstration: one row a scene, each a SIPp scenario of its own.
+//! What subscribers do: one row a kind of call, each a SIPp scenario of its own.
 
-/// A scene: calls of one kind.
+/// Calls of one kind.
 #[derive(Debug, Clone, Copy)]
-pub struct Scene {
+pub struct Calls {
     /// Name of the scenario, first part of its Call-IDs.
     pub name: &'static str,
     /// For people.
@@ -27,7 +27,7 @@ macro_rules! scenario {
 pub const NETWORK: &str = scenario!("network");
 
 /// Subscribers come first: their calls may need it.
-pub const REGISTRATIONS: Scene = Scene {
+pub const REGISTRATIONS: Calls = Calls {
     name: "register",
     title: "registrations, each refreshed once",
     scenario: scenario!("register"),
@@ -36,9 +36,9 @@ pub const REGISTRATIONS: Scene = Scene {
     outcome: "registered",
 };
 
-/// Calls, all at the same time.
-pub const CALLS: &[Scene] = &[
-    Scene {
+/// The others, all at the same time.
+pub const KINDS: &[Calls] = &[
+    Calls {
         name: "answered",
         title: "answered calls",
         scenario: scenario!("answered"),
@@ -46,7 +46,7 @@ pub const CALLS: &[Scene] = &[
         rate: 10.0,
         outcome: "answered",
     },
-    Scene {
+    Calls {
         name: "busy",
         title: "busy",
         scenario: scenario!("busy"),
@@ -54,7 +54,7 @@ pub const CALLS: &[Scene] = &[
         rate: 1.0,
         outcome: "busy",
     },
-    Scene {
+    Calls {
         name: "cancelled",
         title: "cancelled while ringing",
         scenario: scenario!("cancelled"),
@@ -62,7 +62,7 @@ pub const CALLS: &[Scene] = &[
         rate: 1.0,
         outcome: "cancelled",
     },
-    Scene {
+    Calls {
         name: "no-answer",
         title: "not answered",
         scenario: scenario!("no-answer"),
@@ -70,7 +70,7 @@ pub const CALLS: &[Scene] = &[
         rate: 1.0,
         outcome: "no-answer",
     },
-    Scene {
+    Calls {
         name: "rejected",
         title: "refused by the SSC",
         scenario: scenario!("rejected"),
@@ -78,7 +78,7 @@ pub const CALLS: &[Scene] = &[
         rate: 1.0,
         outcome: "rejected",
     },
-    Scene {
+    Calls {
         name: "rules",
         title: "with header rules",
         scenario: scenario!("rules"),
@@ -88,7 +88,7 @@ pub const CALLS: &[Scene] = &[
     },
 ];
 
-impl Scene {
+impl Calls {
     /// The Call-ID that SIPp gives its nth call (from 1) when it speaks from `host`.
     #[must_use]
     pub fn call_id(&self, number: u64, host: std::net::IpAddr) -> String {
@@ -101,12 +101,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_scene_of_the_issue_is_there_and_names_its_file() {
-        let names: Vec<_> = CALLS.iter().map(|scene| scene.name).collect();
+    fn every_kind_of_call_is_there_and_names_its_file() {
+        let names: Vec<_> = KINDS.iter().map(|kind| kind.name).collect();
         assert_eq!(names, ["answered", "busy", "cancelled", "no-answer", "rejected", "rules"]);
-        for scene in CALLS.iter().chain([&REGISTRATIONS]) {
-            assert!(scene.scenario.contains(&format!("<scenario name=\"{}\">", scene.name)));
-            assert!(scene.calls > 0 && scene.rate > 0.0);
+        for kind in KINDS.iter().chain([&REGISTRATIONS]) {
+            assert!(kind.scenario.contains(&format!("<scenario name=\"{}\">", kind.name)));
+            assert!(kind.calls > 0 && kind.rate > 0.0);
         }
     }
 }

@@ -1,0 +1,166 @@
+//! `tandem demo`: each scene without a terminal, from beginning to end.
+
+use std::fmt::Write as _;
+use std::io::Read;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+const TANDEM: &str = env!("CARGO_BIN_EXE_tandem");
+/// A scene that has not ended by then hangs.
+const SCENE_MAX: Duration = Duration::from_secs(120);
+/// Scenes use the same addresses of the loopback: one at a time.
+static STAGE: Mutex<()> = Mutex::new(());
+
+/// A scene that was played.
+struct Played {
+    status: ExitStatus,
+    said: String,
+}
+
+impl Played {
+    /// The lines of what was measured: a tick or a cross, a number, and what it counts.
+    fn figures(&self) -> Vec<&str> {
+        let (_, measured) = self.said.rsplit_once("  measured\n").expect("figures are printed");
+        measured.lines().take_while(|line| !line.is_empty()).map(str::trim).collect()
+    }
+}
+
+fn end(mut child: Child) -> ExitStatus {
+    let until = Instant::now() + SCENE_MAX;
+    while Instant::now() < until {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    panic!("the scene has not ended after {SCENE_MAX:?}");
+}
+
+/// Plays a scene with its files below a directory of the test; `command` is the program.
+fn played(mut command: Command, words: &[&str]) -> Played {
+    let _stage = STAGE.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("said");
+    let file = std::fs::File::create(&path).unwrap();
+    let files = folder.path().join("files");
+    std::fs::create_dir(&files).unwrap();
+    command.args(words).env("TMPDIR", &files).stdin(Stdio::null());
+    let child = command.stdout(file.try_clone().unwrap()).stderr(file).spawn().unwrap();
+    let status = end(child);
+    let mut said = String::new();
+    std::fs::File::open(&path).unwrap().read_to_string(&mut said).unwrap();
+    let left: Vec<_> = std::fs::read_dir(&files).unwrap().flatten().collect();
+    assert!(left.is_empty(), "left behind: {left:?}\n{said}");
+    assert_eq!(standing_in(&files), 0, "programs are left behind\n{said}");
+    Played { status, said }
+}
+
+/// Processes that stand below this directory.
+fn standing_in(directory: &Path) -> usize {
+    let places = std::fs::read_dir("/proc").unwrap().flatten();
+    let places = places.filter_map(|entry| std::fs::read_link(entry.path().join("cwd")).ok());
+    places.filter(|place| place.starts_with(directory)).count()
+}
+
+/// It ended well, printed no address, and measured at least so many numbers, none of them zero.
+#[track_caller]
+fn holds(played: &Played, figures: usize) {
+    let Played { status, said } = played;
+    assert!(status.success(), "{status}\n{said}");
+    assert!(said.contains("all went as it should, nothing left behind"), "{said}");
+    for dead in ["http:", "token=", "127.0.0.", "198.18.", "/tmp"] {
+        assert!(!said.contains(dead), "`{dead}` is printed, and nobody is there\n{said}");
+    }
+    let measured = played.figures();
+    assert!(measured.len() >= figures, "{said}");
+    for line in measured {
+        let number = line.strip_prefix('✓').expect(line).trim_start();
+        let digits: String =
+            number.chars().take_while(|c| c.is_ascii_digit() || *c == ' ').collect();
+        let value: u64 = digits.replace(' ', "").parse().expect(line);
+        assert!(value > 0, "{line}");
+    }
+}
+
+fn scene(name: &str) -> Played {
+    played(Command::new(TANDEM), &["demo", name])
+}
+
+#[test]
+fn without_a_name_the_scenes_are_listed_and_an_unknown_one_is_refused_with_them() {
+    let listed = Command::new(TANDEM).arg("demo").output().unwrap();
+    let said = String::from_utf8(listed.stdout).unwrap();
+    assert!(listed.status.success());
+    let mut names = String::new();
+    for line in said.lines().take_while(|line| !line.is_empty()) {
+        let (name, what) = line.split_once(' ').unwrap();
+        assert!(!what.trim().is_empty(), "{line}");
+        let _ = write!(names, "{name} ");
+    }
+    assert_eq!(names, "sbc rr pe ss7 ");
+    let refused = Command::new(TANDEM).args(["demo", "tv"]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.contains("`tv`") && said.contains("sbc, rr, pe, ss7"), "{said}");
+}
+
+#[test]
+fn sbc_calls_are_right_in_sipp_and_in_the_sas() {
+    holds(&scene("sbc"), 3);
+}
+
+#[test]
+fn rr_clients_hold_every_route_while_a_peer_flaps() {
+    let played = scene("rr");
+    holds(&played, 6);
+    assert!(played.said.contains("100 of 100  host routes refused"), "{}", played.said);
+}
+
+#[test]
+fn pe_forwards_while_its_control_is_killed() {
+    let played = scene("pe");
+    holds(&played, 4);
+    assert!(played.said.contains("0 lost"), "{}", played.said);
+}
+
+#[test]
+fn pe_without_root_says_so_and_forwards_between_memifs() {
+    let is_root = {
+        use std::os::unix::fs::MetadataExt;
+        std::fs::metadata("/proc/self").unwrap().uid() == 0
+    };
+    let mut command = Command::new(if is_root { "setpriv" } else { TANDEM });
+    if is_root {
+        command.args(["--bounding-set=-all", "--inh-caps=-all", TANDEM]);
+    }
+    let played = played(command, &["demo", "pe"]);
+    holds(&played, 4);
+    assert!(played.said.contains("no network namespaces"), "{}", played.said);
+}
+
+#[test]
+fn ss7_msus_go_on_when_an_association_of_two_is_lost() {
+    holds(&scene("ss7"), 6);
+}
+
+#[test]
+fn a_scene_that_is_interrupted_ends_and_leaves_nothing() {
+    let _stage = STAGE.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(TANDEM);
+    command.args(["demo", "ss7"]).env("TMPDIR", folder.path()).stdin(Stdio::null());
+    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let until = Instant::now() + SCENE_MAX;
+    while standing_in(folder.path()) < 3 && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    end(child);
+    assert_eq!(standing_in(folder.path()), 0);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "its directory is gone");
+}
