@@ -1,4 +1,5 @@
-# make demo   real SIP calls through Tandem's session border controller, shown in a web page
+# make demo   SIP calls through Tandem's session border controller, shown in a web page;
+#             SCENE=rr (or pe, ss7) plays another scene
 # make test   every check and test of the house
 # make lint   formatting, lints, licences and sources of what Tandem depends on
 # make deny   the same of dependencies and known vulnerabilities, by cargo-deny
@@ -8,19 +9,29 @@
 # Both do all set-up themselves and skip what is already done; the first line of each says what.
 # No service of an installed package is started (policy-rc.d).
 
-PACKAGES := bgpdump bird2 build-essential ca-certificates chromium clang curl dpdk-dev ethtool exabgp frr gobgpd \
+# A build needs Rust, Node.js and a C compiler with its linker; the demo's calls need SIPp.
+BUILD_PACKAGES := build-essential
+DEMO_PACKAGES := sip-tester
+# What tests hold Tandem against, and what they look at it with.
+TEST_PACKAGES := bgpdump bird2 ca-certificates chromium clang curl dpdk-dev ethtool exabgp frr gobgpd \
 	iperf3 iproute2 iputils-ping kamailio kamailio-tls-modules libusrsctp-dev libusrsctp-examples llvm openbgpd \
-	pmacct procps python3-scapy qemu-system-x86 sip-tester stayrtr systemd traceroute tshark
+	pmacct procps python3-scapy qemu-system-x86 stayrtr systemd traceroute tshark
 CARGO := cargo
-TANDEM = $(or $(CARGO_TARGET_DIR),target)/release/tandem
+TARGET = $(or $(CARGO_TARGET_DIR),target)
+TANDEM = $(TARGET)/release/tandem
 
+SCENE := sbc
 SECONDS := 60
 TARGETS :=
 
-.PHONY: demo test test-long lint deny fuzz setup console build clean
+.PHONY: demo test test-long lint deny fuzz setup setup-build setup-demo console build clean
 .DEFAULT_GOAL := build
 
-setup:
+setup: PACKAGES = $(BUILD_PACKAGES) $(DEMO_PACKAGES) $(TEST_PACKAGES)
+setup-build: PACKAGES = $(BUILD_PACKAGES)
+setup-demo: PACKAGES = $(BUILD_PACKAGES) $(DEMO_PACKAGES)
+
+setup setup-build setup-demo:
 	@missing=$$(for p in $(PACKAGES); do \
 	  dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'install ok installed' || echo $$p; done); \
 	if [ -n "$$missing" ]; then echo "== setup: installing Debian packages:" $$missing; \
@@ -43,15 +54,18 @@ console/dist/index.html: console/node_modules/.package-lock.json console/index.h
 	@cd console && npm run --silent build
 	@touch $@
 
-console: setup console/dist/index.html
+console: console/dist/index.html
 
-build: console
+build: setup-build console
 	@echo "== build: tandem (release)"
 	@$(CARGO) build --release --quiet --package tandem
 
-demo: build
-	@echo "== demo: a site, SIPp on both sides, the console"
-	@$(TANDEM) demo
+# Built with a profile of its own, which takes half the time of a release build.
+demo: setup-demo console
+	@echo "== build: tandem (profile demo); some minutes, once"
+	@$(CARGO) build --profile demo --package tandem
+	@echo "== demo: the scene $(SCENE); make demo SCENE=rr (or pe, ss7) plays another"
+	@$(TARGET)/demo/tandem demo $(SCENE)
 
 lint: setup
 	@echo "== lint: rustfmt and clippy"
@@ -77,7 +91,7 @@ deny: $(if $(shell command -v cargo-deny),,target/tools/bin/cargo-deny)
 fuzz: setup
 	@$(CARGO) xtask fuzz --seconds $(SECONDS) $(TARGETS)
 
-test: console lint
+test: setup console lint
 	@echo "== test: the console against its mock"
 	@cd console && npm test --silent
 	@echo "== test: the workspace"

@@ -1,4 +1,5 @@
-//! The end-to-end run: the demo by itself, SIPp at rate through the SSC, Chromium on the console.
+//! The end-to-end run: every scene of the demo by itself, SIPp at rate through the SSC, Chromium on
+//! the console.
 
 use crate::live_change;
 use crate::site::Site;
@@ -14,8 +15,10 @@ const STEP_MAX: Duration = Duration::from_secs(240);
 /// Runs every step; the first failure ends it.
 pub fn run(binary: &Path) -> Result<()> {
     let binary = binary.canonicalize().with_context(|| format!("{}", binary.display()))?;
-    step("tandem demo, without a terminal", || command(&binary, &["demo"]))?;
-    step("tandem demo, a second time", || command(&binary, &["demo"]))?;
+    for scene in ["sbc", "rr", "pe", "ss7", "sbc"] {
+        let name = format!("tandem demo {scene}, without a terminal");
+        step(&name, || command(&binary, &["demo", scene]))?;
+    }
     step("SIPp through the SSC at 1,000 calls/s, every call in the SAS", || {
         command(&binary, &["lab", "run", "sipp", "--quick"])
     })?;
