@@ -169,7 +169,7 @@ fn every_message_of_a_measurement_arrives_over_udp_and_over_ip_with_two_addresse
     let refused = sctp(Some(&left), &both).output().unwrap();
     let said = String::from_utf8(refused.stderr).unwrap();
     assert_eq!(refused.status.code(), Some(1), "{said}");
-    assert!(said.contains("another XDP program stands before near"), "{said}");
+    assert!(said.contains("other AF_XDP sockets have all queues"), "{said}");
 }
 
 /// Packets that the kernel's own IP went through at the left: it counts them.
