@@ -165,9 +165,7 @@ impl Play for Edge {
         let without = self.hosts.echoes();
         self.alone = without.answered - before.answered;
         screen.event(&format!("{} more answered, and nobody is in control", self.alone))?;
-        if self.place.is_over() {
-            return Ok(());
-        }
+        // Also when it is over: who controls the forwarder ends it.
         let begun = Instant::now();
         self.start()?;
         self.took_over = begun.elapsed();
@@ -187,7 +185,7 @@ impl Play for Edge {
     fn go_on(&mut self, screen: &mut Screen) -> anyhow::Result<()> {
         self.place.pause(TURN);
         let has_ended = self.controls.last_mut().map(Site::has_ended).transpose()?;
-        if has_ended != Some(true) || self.place.is_over() {
+        if has_ended != Some(true) {
             return Ok(());
         }
         let before = self.hosts.echoes().answered;
@@ -237,8 +235,14 @@ impl Edge {
 }
 
 impl Drop for Edge {
-    /// The last control ends first, and its forwarder with it.
+    /// The last control ends first, and its forwarder with it. Where none is left, nobody would end
+    /// the forwarder: then there is one more.
     fn drop(&mut self) {
+        let has_ended = self.controls.last_mut().map(Site::has_ended);
+        if matches!(has_ended, Some(Ok(true))) {
+            // Where it does not start the forwarder stays, as after any crash.
+            let _ = self.start();
+        }
         while let Some(control) = self.controls.pop() {
             drop(control);
         }
