@@ -140,6 +140,25 @@ fn med(a: &Rank, b: &Rank) -> Ordering {
     if a.neighbour == b.neighbour { a.med.cmp(&b.med) } else { Ordering::Equal }
 }
 
+/// Whether a path is behind the best one of others, so that it changes nothing among them by coming:
+/// it neither is better nor, by MULTI_EXIT_DISC, takes out what is. `ties` are what decides last.
+pub(crate) fn is_behind<T: Ord>(rank: &Rank, best: &Rank, ties: [T; 2]) -> bool {
+    let [tie, tie_of_best] = ties;
+    let is_after = || (rank.after(), tie) > (best.after(), tie_of_best);
+    match rank.before().cmp(&best.before()) {
+        Ordering::Less => false,
+        Ordering::Greater => true,
+        Ordering::Equal if rank.neighbour != best.neighbour => is_after(),
+        Ordering::Equal => rank.med > best.med || rank.med == best.med && is_after(),
+    }
+}
+
+/// Whether a path that is not the best one takes out no other by MULTI_EXIT_DISC that the best one
+/// does not take out as well, so that it changes nothing by going.
+pub(crate) fn is_idle(rank: &Rank, best: &Rank) -> bool {
+    rank.neighbour == best.neighbour || rank.before() > best.before()
+}
+
 /// The best of some paths, each given with its rank; of equal ones the first by `tie`.
 pub(crate) fn best<P: Copy, T: Ord>(
     candidates: &mut Vec<(Rank, P)>,
@@ -211,6 +230,39 @@ mod tests {
                 assert_eq!(best(&mut candidates, |path| path), Some(0), "{name}");
             }
         }
+    }
+
+    #[test]
+    fn what_is_behind_changes_nothing_by_coming_and_what_is_idle_by_going() {
+        let mut state = 1_u64;
+        let mut below = |bound: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % bound
+        };
+        let (mut behind, mut idle) = (0, 0);
+        for _ in 0..50_000 {
+            let count = 2 + below(6) as usize;
+            let all: Vec<(Rank, usize)> = (0..count)
+                .map(|number| {
+                    let local_pref = 100 + u32::from(below(4) == 0);
+                    let (med, neighbour) = (below(3) as u32, 65_001 + below(3) as u32);
+                    let originator = below(3) as u32;
+                    (Rank { local_pref, med, neighbour, originator, ..rank() }, number)
+                })
+                .collect();
+            let best_of = |some: &[(Rank, usize)]| best(&mut some.to_vec(), |number| number);
+            let ((last, tie), others) = all.split_last().unwrap();
+            let (of_others, of_all) = (best_of(others).unwrap(), best_of(&all).unwrap());
+            if is_behind(last, &all[of_others].0, [*tie, of_others]) {
+                behind += 1;
+                assert_eq!(of_all, of_others, "{all:?}");
+            }
+            if of_all != *tie && is_idle(last, &all[of_all].0) {
+                idle += 1;
+                assert_eq!(of_all, of_others, "{all:?}");
+            }
+        }
+        assert!(behind > 10_000 && idle > 10_000, "{behind} {idle}");
     }
 
     #[test]

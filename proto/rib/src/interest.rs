@@ -9,7 +9,8 @@ use crate::classes::ClassSet;
 use bgp::codec::{AttributeType, Attributes, ExtendedCommunity};
 use bgp::family::{RouteKey, RouteTarget};
 use hashbrown::{HashMap, HashSet};
-use std::collections::BTreeMap;
+use machine::{Duration, Time};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Combinations of route targets; routes of further ones are sent to everybody.
 const CLASSES_MAX: usize = 1 << 16;
@@ -23,6 +24,13 @@ const TARGETS_OF_CLASS_MAX: usize = 64;
 const PARTIAL_MAX: usize = 256;
 /// Whole targets that changed for a peer beyond which all classes are looked at.
 const TOUCHED_MAX: usize = 4_096;
+/// The same of prefixes of targets.
+const TOUCHED_RANGES_MAX: usize = 256;
+/// Classes that are looked at in one go, but for those of the peer that is past it; a peer for whom
+/// as many were looked at has a pause.
+const LOOKS_MAX: usize = 4_096;
+/// The pause of such a peer: what it says meanwhile is looked at once, then.
+const LOOKS_PAUSE: Duration = Duration::from_secs(5);
 /// Bits of a route target of full length.
 const WHOLE_BITS: u8 = 96;
 
@@ -61,7 +69,7 @@ impl Wants {
     }
 
     fn has(&self, target: ExtendedCommunity) -> bool {
-        let value = u64::from_be_bytes(target.0);
+        let value = number_of(target);
         let ranges = self.ranges.as_deref().unwrap_or_default();
         let before = ranges[..ranges.partition_point(|(first, _)| *first <= value)].last();
         before.is_some_and(|(_, last)| value <= *last) || self.whole.contains_key(&target)
@@ -79,8 +87,16 @@ impl Wants {
 #[derive(Debug, Default)]
 struct Touched {
     targets: HashSet<ExtendedCommunity>,
+    /// First and last target of prefixes.
+    ranges: HashSet<(u64, u64)>,
     /// Any class may be concerned.
     is_all: bool,
+}
+
+impl Touched {
+    fn take_all(&mut self) {
+        *self = Self { is_all: true, ..Self::default() };
+    }
 }
 
 /// The classes that a peer gets from now on, and those that it gets no more.
@@ -96,10 +112,16 @@ pub(crate) struct Turned {
 pub(crate) struct Interest {
     classes: Vec<Class>,
     index: HashMap<Box<[ExtendedCommunity]>, u32>,
-    of_target: HashMap<ExtendedCommunity, Vec<u32>>,
+    of_target: BTreeMap<u64, Vec<u32>>,
     wants: HashMap<PeerId, Wants>,
+    /// Who wants a whole target.
+    whole: HashMap<ExtendedCommunity, Vec<PeerId>>,
+    /// Who says prefixes: each is asked for every class that is made.
+    prefixed: BTreeSet<PeerId>,
     /// Whose classes are to be looked at: once, however much they have said until then.
     touched: BTreeMap<PeerId, Touched>,
+    /// Who has a pause, and until when.
+    pauses: HashMap<PeerId, Time>,
     /// How many classes each peer's routes made.
     made: HashMap<PeerId, u32>,
     scratch: Vec<ExtendedCommunity>,
@@ -119,10 +141,17 @@ fn has(members: &[u64], peer: PeerId) -> bool {
     word.is_some_and(|word| word >> (peer.0 % 64) & 1 != 0)
 }
 
+/// A target as a number: prefixes are ranges of them.
+fn number_of(target: ExtendedCommunity) -> u64 {
+    u64::from_be_bytes(target.0)
+}
+
 /// The classes of targets that changed: each once, however many of its targets are among them.
-fn concerned(of_target: &HashMap<ExtendedCommunity, Vec<u32>>, touched: &Touched) -> ClassSet {
+fn concerned(of_target: &BTreeMap<u64, Vec<u32>>, touched: &Touched) -> ClassSet {
     let mut some = ClassSet::default();
-    let numbers = touched.targets.iter().filter_map(|it| of_target.get(it)).flatten();
+    let whole = touched.targets.iter().filter_map(|it| of_target.get(&number_of(*it)));
+    let ranges = touched.ranges.iter().flat_map(|(first, last)| of_target.range(*first..=*last));
+    let numbers = whole.chain(ranges.map(|(_, numbers)| numbers)).flatten();
     numbers.for_each(|number| some.insert(*number));
     some
 }
@@ -133,9 +162,12 @@ impl Interest {
             // Numbers 0 and 1 stand for nobody and everybody.
             classes: vec![Class::default(), Class::default()],
             index: HashMap::new(),
-            of_target: HashMap::new(),
+            of_target: BTreeMap::new(),
             wants: HashMap::new(),
+            whole: HashMap::new(),
+            prefixed: BTreeSet::new(),
             touched: BTreeMap::new(),
+            pauses: HashMap::new(),
             made: HashMap::new(),
             scratch: Vec::new(),
         }
@@ -169,14 +201,17 @@ impl Interest {
         *made += 1;
         let number = crate::number(self.classes.len());
         let mut members = Vec::new();
-        for (&peer, wants) in &mut self.wants {
+        let whole = targets.iter().filter_map(|target| self.whole.get(target)).flatten();
+        whole.for_each(|peer| set(&mut members, *peer, true));
+        for peer in &self.prefixed {
+            let Some(wants) = self.wants.get_mut(peer) else { continue };
             wants.settle();
             if wants.has_any(targets) {
-                set(&mut members, peer, true);
+                set(&mut members, *peer, true);
             }
         }
         for target in targets {
-            self.of_target.entry(*target).or_default().push(number);
+            self.of_target.entry(number_of(*target)).or_default().push(number);
         }
         self.index.insert(targets.into(), number);
         self.classes.push(Class { targets: targets.into(), members });
@@ -205,12 +240,20 @@ impl Interest {
     pub(crate) fn add(&mut self, peer: PeerId, target: RouteTarget) {
         let wants = self.wants.entry(peer).or_default();
         if target.bits == WHOLE_BITS {
-            *wants.whole.entry(target.target).or_default() += 1;
-        } else if wants.partial.len() < PARTIAL_MAX {
+            let count = wants.whole.entry(target.target).or_default();
+            if *count == 0 {
+                self.whole.entry(target.target).or_default().push(peer);
+            }
+            *count += 1;
+            return self.touch(peer, target);
+        }
+        self.prefixed.insert(peer);
+        if wants.partial.len() < PARTIAL_MAX {
             wants.partial.push(target);
             wants.ranges = None;
         } else {
             wants.beyond += 1;
+            return self.touched.entry(peer).or_default().take_all();
         }
         self.touch(peer, target);
     }
@@ -223,6 +266,7 @@ impl Interest {
                 *count -= 1;
                 if *count == 0 {
                     wants.whole.remove(&target.target);
+                    self.wants_no_more(peer, target.target);
                 }
             }
         } else if let Some(at) = wants.partial.iter().position(|it| *it == target) {
@@ -230,24 +274,40 @@ impl Interest {
             wants.ranges = None;
         } else {
             wants.beyond = wants.beyond.saturating_sub(1);
+            return self.touched.entry(peer).or_default().take_all();
         }
         self.touch(peer, target);
     }
 
+    fn wants_no_more(&mut self, peer: PeerId, target: ExtendedCommunity) {
+        if let Some(peers) = self.whole.get_mut(&target) {
+            peers.retain(|it| *it != peer);
+            if peers.is_empty() {
+                self.whole.remove(&target);
+            }
+        }
+    }
+
     fn touch(&mut self, peer: PeerId, target: RouteTarget) {
         let touched = self.touched.entry(peer).or_default();
-        touched.is_all |= target.bits != WHOLE_BITS || touched.targets.len() >= TOUCHED_MAX;
-        if touched.is_all {
-            touched.targets = HashSet::new();
-        } else {
+        if target.bits == WHOLE_BITS {
             touched.targets.insert(target.target);
+        } else {
+            touched.ranges.insert(target.range());
+        }
+        let is_much =
+            touched.targets.len() >= TOUCHED_MAX || touched.ranges.len() >= TOUCHED_RANGES_MAX;
+        if touched.is_all || is_much {
+            touched.take_all();
         }
     }
 
     /// A peer is gone.
     pub(crate) fn forget(&mut self, peer: PeerId) {
         self.touched.remove(&peer);
-        if self.wants.remove(&peer).is_some() {
+        self.prefixed.remove(&peer);
+        if let Some(wants) = self.wants.remove(&peer) {
+            wants.whole.into_keys().for_each(|target| self.wants_no_more(peer, target));
             self.classes.iter_mut().for_each(|class| set(&mut class.members, peer, false));
         }
     }
@@ -257,19 +317,47 @@ impl Interest {
         !self.touched.is_empty()
     }
 
-    /// Brings the classes up to date of those who want something else and are due.
-    pub(crate) fn turn(&mut self, is_due: impl Fn(PeerId) -> bool) -> Vec<Turned> {
-        let due: Vec<_> = self.touched.extract_if(.., |peer, _| is_due(*peer)).collect();
-        due.into_iter().filter_map(|(peer, touched)| self.turn_peer(peer, &touched)).collect()
+    /// When the first pause ends of those who want something else than they get.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        self.touched.keys().filter_map(|peer| self.pauses.get(peer)).min().copied()
     }
 
-    fn turn_peer(&mut self, peer: PeerId, touched: &Touched) -> Option<Turned> {
+    /// Brings the classes up to date of those who want something else and are due, until enough
+    /// was looked at; whether others are due, for whom it is to be called again.
+    pub(crate) fn turn(
+        &mut self,
+        now: Time,
+        is_due: impl Fn(PeerId) -> bool,
+    ) -> (Vec<Turned>, bool) {
+        self.pauses.retain(|_, until| *until > now);
+        let (mut looks, mut turned) = (0, Vec::new());
+        let is_due = |peer: &PeerId| is_due(*peer) && !self.pauses.contains_key(peer);
+        let due: Vec<_> = self.touched.keys().copied().filter(is_due).collect();
+        for peer in &due {
+            if looks >= LOOKS_MAX {
+                return (turned, true);
+            }
+            let Some(touched) = self.touched.remove(peer) else { continue };
+            let (more, of_peer) = self.turn_peer(*peer, &touched);
+            if of_peer >= LOOKS_MAX {
+                self.pauses.insert(*peer, now + LOOKS_PAUSE);
+            }
+            looks += of_peer;
+            turned.extend(more);
+        }
+        (turned, false)
+    }
+
+    /// What a peer gets from now on, and how many classes were looked at for that.
+    fn turn_peer(&mut self, peer: PeerId, touched: &Touched) -> (Option<Turned>, usize) {
         let Self { classes, of_target, wants, .. } = self;
         let end = crate::number(classes.len());
-        let wants = wants.get_mut(&peer)?;
+        let Some(wants) = wants.get_mut(&peer) else { return (None, 0) };
         wants.settle();
         let mut turned = Turned { peer, gained: ClassSet::default(), lost: ClassSet::default() };
+        let mut looks = 0;
         let look = |number: u32| {
+            looks += 1;
             let Class { targets, members } = &mut classes[number as usize];
             let wanted = wants.has_any(targets);
             if wanted != has(members, peer) {
@@ -282,7 +370,7 @@ impl Interest {
         } else {
             concerned(of_target, touched).numbers().for_each(look);
         }
-        Some(turned)
+        (Some(turned), looks)
     }
 }
 
@@ -308,7 +396,8 @@ mod tests {
 
     /// The classes that a peer gets from now on, and those that it gets no more.
     fn turned(interest: &mut Interest) -> (Vec<u32>, Vec<u32>) {
-        let turned = interest.turn(|_| true);
+        interest.pauses.clear();
+        let (turned, _) = interest.turn(Time::ZERO, |_| true);
         let gained = turned.iter().flat_map(|it| it.gained.numbers()).collect();
         (gained, turned.iter().flat_map(|it| it.lost.numbers()).collect())
     }
@@ -388,6 +477,55 @@ mod tests {
     }
 
     #[test]
+    fn a_prefix_concerns_the_classes_of_its_targets_and_many_of_them_cost_a_pause() {
+        let mut interest = Interest::new();
+        let (maker, peer, other) = (PeerId(1), PeerId(2), PeerId(3));
+        let numbered = |number: u16| {
+            let mut value = target(0).0;
+            value[5..7].copy_from_slice(&number.to_be_bytes());
+            let mut out = Vec::new();
+            assert!(write_attribute(0xc0, 16, &value, &mut out));
+            out
+        };
+        for number in 0..u16::try_from(LOOKS_MAX).unwrap() {
+            assert_ne!(interest.class(maker, &numbered(number)), EVERYBODY);
+        }
+        let few = interest.class(maker, &attributes(&[6]));
+        for (prefix, classes) in [(wish(8, 95), vec![]), (wish(7, 95), vec![few])] {
+            interest.add(peer, prefix);
+            let looked_at: Vec<u32> =
+                concerned(&interest.of_target, &interest.touched[&peer]).numbers().collect();
+            assert_eq!(looked_at, classes);
+            let (turned, _) = interest.turn(Time::ZERO, |_| true);
+            assert_eq!(turned[0].gained.numbers().collect::<Vec<_>>(), classes);
+        }
+        // What concerns as many as are looked at in one go, for two of them.
+        let all = LOOKS_MAX + 1;
+        let turn = |interest: &mut Interest, now| {
+            let (turned, more) = interest.turn(now, |_| true);
+            let count = |set: &ClassSet| set.numbers().count();
+            let of: Vec<_> =
+                turned.iter().map(|it| (it.peer, count(&it.gained) + count(&it.lost))).collect();
+            (of, more)
+        };
+        [peer, other].into_iter().for_each(|it| interest.add(it, wish(0, 0)));
+        assert_eq!(turn(&mut interest, Time::ZERO), (vec![(peer, all - 1)], true));
+        assert_eq!(turn(&mut interest, Time::ZERO), (vec![(other, all)], false));
+        interest.remove(other, wish(0, 0));
+        let late = Time::ZERO + LOOKS_PAUSE;
+        assert_eq!(interest.deadline(), Some(late));
+        assert_eq!(turn(&mut interest, Time::ZERO), (vec![], false));
+        interest.add(maker, wish(6, 96));
+        assert_eq!(
+            turn(&mut interest, Time::ZERO),
+            (vec![(maker, 1)], false),
+            "others do not wait"
+        );
+        assert_eq!(turn(&mut interest, late), (vec![(other, all)], false));
+        assert_eq!((interest.deadline(), interest.is_touched()), (None, false));
+    }
+
+    #[test]
     fn a_class_is_wanted_while_one_of_its_targets_is() {
         let mut interest = Interest::new();
         let both = interest.class(PeerId(1), &attributes(&[1, 2]));
@@ -406,6 +544,10 @@ mod tests {
         assert_eq!(added(&mut interest, peer, wish(0, 0)).len(), 2, "the default target wants all");
         interest.forget(peer);
         assert!(!interest.has(both, peer));
+        assert!(interest.whole.is_empty() && interest.prefixed.is_empty());
+        interest.add(peer, wish(4, 96));
+        interest.forget(peer);
+        assert!(interest.whole.is_empty(), "nothing of it stays");
     }
 
     #[test]
@@ -418,7 +560,7 @@ mod tests {
         let all = [wish(0, 92), wish(0, 90), wish(0, 90), wish(128, 95), wish(255, 96)];
         all.iter().for_each(|it| interest.add(peer, *it));
         let wanted = |interest: &mut Interest| {
-            interest.turn(|_| true);
+            interest.turn(Time::ZERO, |_| true);
             let has = |number: &usize| interest.has(classes[*number], peer);
             (0..256).filter(has).collect::<Vec<_>>()
         };

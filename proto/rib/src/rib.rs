@@ -217,7 +217,7 @@ impl Rib {
         let waits = self.tables.iter().flatten().filter_map(|any| waits(any)).min();
         let asks = |any: &Any| with!(any, table => table.refresh_at());
         let asks = self.tables.iter().flatten().filter_map(|any| asks(any));
-        let held = self.held.iter().map(|(at, _)| *at).chain(asks);
+        let held = self.held.iter().map(|(at, _)| *at).chain(asks).chain(self.interest.deadline());
         held.chain(waits.map(|since| since + PATIENCE)).min()
     }
 
@@ -446,14 +446,15 @@ impl Rib {
 
     /// Peers get what they want by now: each has its classes looked at once, however many route
     /// targets came and went, and its routes of a table are walked once. Who has yet to read what
-    /// waits for it gets what it wanted before until then.
-    fn turn_interest(&mut self) {
+    /// waits for it gets what it wanted before until then. Whether others are due.
+    fn turn_interest(&mut self, now: Time) -> bool {
         if !self.interest.is_touched() {
-            return;
+            return false;
         }
         let Self { interest, peers, output, tables, bounds, .. } = self;
         let chunk = bounds.chunk_bytes as u64;
-        for Turned { peer, gained, lost } in interest.turn(|peer| peers.waiting(peer) < chunk) {
+        let (turned, more) = interest.turn(now, |peer| peers.waiting(peer) < chunk);
+        for Turned { peer, gained, lost } in turned {
             for family in Family::ALL.iter().filter(|family| is_constrained(**family)) {
                 if let Some(any) = &mut tables[*family as usize] {
                     with!(&mut **any, table => {
@@ -463,6 +464,7 @@ impl Rib {
                 }
             }
         }
+        more
     }
 
     /// The transport took so many octets of what was to be sent to a peer.
@@ -475,8 +477,7 @@ impl Rib {
     /// Goes on with what is to be done: takes out up to `budget` routes that shall go, and encodes
     /// a chunk for every cohort that can take one. Whether there is more to be done at once.
     pub fn work(&mut self, now: Time, budget: usize) -> bool {
-        self.turn_interest();
-        let mut more = false;
+        let mut more = self.turn_interest(now);
         for family in 0..FAMILIES {
             let Some(any) = &mut self.tables[family] else { continue };
             let mut around = ExportContext {

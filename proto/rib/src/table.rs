@@ -76,6 +76,8 @@ pub(crate) const LONG_ENTRY: u64 = 64;
 /// Paths with identifiers that one peer may have of one entry: whatever changes there, all are
 /// looked at.
 const PATHS_OF_PEER_MAX: usize = 256;
+/// Paths of one entry beyond which a peer has one of them.
+const PATHS_OF_ENTRY_MAX: usize = 1_024;
 
 /// The table of one family.
 #[derive(Debug)]
@@ -102,6 +104,9 @@ pub(crate) struct Table<K> {
     pub(crate) gone: u64,
     hash: Hash,
     candidates: Vec<(decide::Rank, u32)>,
+    /// How often all paths of an entry were held against each other.
+    #[cfg(test)]
+    decisions: usize,
 }
 
 impl<K: Key> Table<K> {
@@ -125,6 +130,8 @@ impl<K: Key> Table<K> {
             gone: 0,
             hash,
             candidates: Vec::new(),
+            #[cfg(test)]
+            decisions: 0,
         }
     }
 
@@ -222,11 +229,16 @@ impl<K: Key> Table<K> {
         })
     }
 
-    /// Whether a peer has so many paths of an entry that it may have no further one.
+    /// Whether a peer may have no further path of an entry: it has as many as it may, or any where
+    /// all peers together have as many as they may.
     #[cold]
     fn is_full(&self, entry: u32, peer: PeerId) -> bool {
-        let of_peer = |path: &u32| self.paths[*path as usize].peer == peer;
-        self.paths_of(entry).filter(of_peer).nth(PATHS_OF_PEER_MAX - 1).is_some()
+        let (mut all, mut own) = (0, 0);
+        for path in self.paths_of(entry) {
+            all += 1;
+            own += usize::from(self.paths[path as usize].peer == peer);
+        }
+        own >= PATHS_OF_PEER_MAX || own > 0 && all >= PATHS_OF_ENTRY_MAX
     }
 
     /// A peer announces a path.
@@ -262,6 +274,8 @@ impl<K: Key> Table<K> {
         if was == NONE {
             self.forget_gone(entry);
             self.log(entry);
+        } else if self.is_behind(number, was) {
+            self.stand(entry, was);
         } else {
             self.decide(entry, was, false);
         }
@@ -284,6 +298,8 @@ impl<K: Key> Table<K> {
         if known.set == set && known.payload == payload {
             return;
         }
+        let best = self.entries[entry as usize].paths;
+        let was_idle = self.is_idle(path, best);
         let is_same = known.payload == payload
             && self.sets.get(known.set).says_the_same_as(self.sets.get(set));
         self.unhang(path);
@@ -294,8 +310,9 @@ impl<K: Key> Table<K> {
         if is_same {
             let sets = self.sets.len();
             self.groups.iter_mut().for_each(|group| group.note_moved(entry, sets));
+        } else if was_idle && self.is_behind(path, best) {
+            self.stand(entry, best);
         } else {
-            let best = self.entries[entry as usize].paths;
             self.decide(entry, best, best == path);
         }
     }
@@ -319,6 +336,7 @@ impl<K: Key> Table<K> {
     pub(crate) fn remove(&mut self, path: u32) {
         let Path { entry, set, payload, peer, next, .. } = self.paths[path as usize];
         let best = self.entries[entry as usize].paths;
+        let was_idle = self.is_idle(path, best);
         if best == path {
             self.entries[entry as usize].paths = next;
         } else {
@@ -340,6 +358,8 @@ impl<K: Key> Table<K> {
         if self.entries[entry as usize].paths == NONE {
             self.note_gone(entry);
             self.log(entry);
+        } else if was_idle {
+            self.stand(entry, best);
         } else {
             self.decide(entry, best, best == path);
         }
@@ -404,9 +424,36 @@ impl<K: Key> Table<K> {
         }
     }
 
+    fn rank(&self, path: u32) -> &decide::Rank {
+        &self.sets.get(self.paths[path as usize].set).rank
+    }
+
+    /// Whether a path that has come changes nothing among the others, of which this is the best.
+    fn is_behind(&self, path: u32, best: u32) -> bool {
+        let ties = [path, best].map(|it| self.paths[it as usize].path_id);
+        path != best && decide::is_behind(self.rank(path), self.rank(best), ties)
+    }
+
+    /// Whether a path changes nothing among the others by going.
+    fn is_idle(&self, path: u32, best: u32) -> bool {
+        path != best && decide::is_idle(self.rank(path), self.rank(best))
+    }
+
+    /// The best path of an entry is the one that it was.
+    fn stand(&mut self, entry: u32, best: u32) {
+        self.put_first(entry, best);
+        if self.logs_all {
+            self.log(entry);
+        }
+    }
+
     /// Puts the best path of an entry first, and logs the entry if somebody must be told. `was` is
     /// the best path before; `touched` says that it is another one now by what it carries.
     fn decide(&mut self, entry: u32, was: u32, touched: bool) {
+        #[cfg(test)]
+        {
+            self.decisions += 1;
+        }
         let mut candidates = std::mem::take(&mut self.candidates);
         candidates.clear();
         let mut at = self.entries[entry as usize].paths;
@@ -514,5 +561,49 @@ impl<K: Key> Table<K> {
             + self.paths.capacity() * size_of::<Path>()
             + self.index.capacity() * 5
             + self.sets.bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Kind;
+    use crate::sets::Content;
+    use bgp::family::Ipv4Prefix;
+
+    const FAMILY: Family = Family::Ipv4Unicast;
+
+    fn announce(table: &mut Table<Ipv4Prefix>, number: u32, identifier: u32) {
+        let (peer, octets) = (PeerId(number), identifier.to_be_bytes());
+        let (attributes, next_hop) = (&[][..], &octets[..]);
+        let (came_as, is_refused) = (NONE, false);
+        let content = Content { peer, epoch: 0, attributes, next_hop, came_as, is_refused };
+        let address = core::net::IpAddr::from(peer.0.to_be_bytes());
+        let rank = decide::Rank::read(attributes, Kind::Client, identifier, address);
+        let hash = table.sets.hash(&content);
+        let newest = table.source_mut(peer).sets;
+        let set = table.sets.insert(hash, &content, Kind::Client, rank, newest);
+        table.source_mut(peer).sets = set;
+        table.source_mut(peer).octets += 4;
+        let key = Key::read(FAMILY, &[24, 10, 0, 0]).unwrap();
+        table.announce(key, Announced { peer, path_id: 1, payload: &[], set });
+    }
+
+    #[test]
+    fn paths_that_change_nothing_are_not_held_against_all_others() {
+        let mut table: Table<Ipv4Prefix> = Table::new(FAMILY, Hash::new(1));
+        let key: Ipv4Prefix = Key::read(FAMILY, &[24, 10, 0, 0]).unwrap();
+        let best = |table: &Table<Ipv4Prefix>| {
+            let first = table.paths_of(table.find(&key).unwrap()).next().unwrap();
+            table.paths[first as usize].peer.0
+        };
+        (0..500).for_each(|number| announce(&mut table, number, 10 + number));
+        (1..500).for_each(|number| announce(&mut table, number, 1_000 + number));
+        (1..250).for_each(|number| assert!(table.withdraw(&key, PeerId(number), 1)));
+        assert_eq!((table.decisions, best(&table), table.counts()), (0, 0, (1, 251)));
+        announce(&mut table, 300, 1);
+        assert_eq!((table.decisions, best(&table)), (1, 300));
+        assert!(table.withdraw(&key, PeerId(300), 1));
+        assert_eq!((table.decisions, best(&table)), (2, 0));
     }
 }

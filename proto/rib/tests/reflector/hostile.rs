@@ -109,6 +109,26 @@ fn one_peer_has_so_many_paths_of_a_key_and_no_more() {
 }
 
 #[test]
+fn a_key_has_so_many_paths_of_all_peers_beside_one_of_each() {
+    let mut world = World::new(1, vec![client(false); 8]);
+    let family = Family::Ipv4Unicast;
+    (0..8).for_each(|peer| world.up_with(peer, FamilySet::only(family)));
+    let key = [24, 10, 0, 0];
+    for peer in 0..6 {
+        for path_id in 1..=256 {
+            world.announce_path(peer, family, (&key, Some(path_id)), said(None));
+        }
+    }
+    let paths = |world: &World, peer| world.rib.received(PeerId(peer), family);
+    let all: Vec<u32> = (0..6).map(|peer| paths(&world, peer)).collect();
+    assert_eq!(all, [256, 256, 256, 256, 1, 1], "whoever comes late has one");
+    world.announce_path(6, family, (&key, Some(9)), said(None));
+    world.announce_path(5, family, (&key, Some(1)), said(None));
+    (1..=2).for_each(|id| world.announce_path(7, family, (&[24, 10, 0, 1], Some(id)), said(None)));
+    assert_eq!((paths(&world, 5), paths(&world, 6), paths(&world, 7)), (1, 1, 2));
+}
+
+#[test]
 fn keys_of_vpns_that_are_gone_wait_for_who_is_behind_by_what_they_take() {
     let (chunk_bytes, behind_bytes, gone_max) = (1_000, 2_000, 2_000);
     let bounds = Bounds { chunk_bytes, behind_bytes, gone_max, ..Bounds::default() };
