@@ -9,12 +9,14 @@ pub mod bucket;
 pub mod fair;
 pub mod identity;
 pub mod narrow;
+mod patience;
 pub mod shares;
 pub mod slots;
 mod time;
 mod wheel;
 
 pub use core::time::Duration;
+pub use patience::Patience;
 pub use time::Time;
 pub use wheel::Wheel;
 

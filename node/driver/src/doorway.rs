@@ -13,7 +13,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 
 /// Connections that wait to be accepted.
-const BACKLOG: libc::c_int = 32;
+const BACKLOG: libc::c_int = 128;
 
 /// Listens at `path` with these rights: the socket has no others from the moment on that anybody
 /// can see it, since bind(2) gives the file the mode of the socket, less the umask; what that took

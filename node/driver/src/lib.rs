@@ -43,7 +43,7 @@ pub mod tcp;
 mod xdp;
 
 pub use bypass::{Bypass, Lost};
-pub use clock::Clock;
+pub use clock::{Clock, Timed};
 pub use datagram::{DatagramSocket, Returned, Why};
 pub use frame::{FRAMES_MAX, FrameSocket};
 pub use interfaces::{INTERFACES_MAX, Interface, interfaces};

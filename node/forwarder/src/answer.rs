@@ -11,18 +11,23 @@ use std::collections::BTreeMap;
 
 type Params = [(String, String)];
 
-/// Answers a question.
-pub(crate) fn answer(it: &Forwarder, path: &str, params: &Params) -> Result<Value, String> {
+/// Answers a question of a connection.
+pub(crate) fn answer(
+    it: &mut Forwarder,
+    asker: u64,
+    path: &str,
+    params: &Params,
+) -> Result<Value, String> {
     match path {
-        "graph" => Ok(graph(&it.reports())),
-        "ports" => Ok(ports(it)),
+        "graph" => Ok(graph(&it.reports(asker, false))),
+        "ports" => Ok(ports(&it.reports(asker, false), it)),
         "interfaces" => Ok(interfaces(it)),
         "neighbours" => Ok(neighbours(it)),
         "resolution" => Ok(resolution(it)),
-        "workers" => Ok(workers(it)),
-        "doors" => Ok(doors(it)),
-        "trace" => trace(it, params),
-        "traced" => Ok(traced(&it.reports())),
+        "workers" => Ok(workers(&it.reports(asker, false), it)),
+        "doors" => Ok(doors(&it.reports(asker, false), it)),
+        "trace" => trace(it, asker, params),
+        "traced" => Ok(traced(&it.reports(asker, true))),
         other => Err(format!("the forwarder knows no {other}")),
     }
 }
@@ -60,8 +65,7 @@ fn graph(reports: &[Report]) -> Value {
     rows.collect()
 }
 
-fn ports(it: &Forwarder) -> Value {
-    let reports = it.reports();
+fn ports(reports: &[Report], it: &Forwarder) -> Value {
     let rows = it.ports.iter().map(|(number, port)| {
         let mut row = json!({
             "port": port.spec.name,
@@ -146,8 +150,7 @@ fn resolution(it: &Forwarder) -> Value {
     rows.collect()
 }
 
-fn workers(it: &Forwarder) -> Value {
-    let reports = it.reports();
+fn workers(reports: &[Report], it: &Forwarder) -> Value {
     let rows = it.hands.iter().enumerate().map(|(number, hand)| {
         let report = reports.iter().find(|report| usize::from(report.worker) == number);
         json!({
@@ -164,8 +167,7 @@ fn workers(it: &Forwarder) -> Value {
 }
 
 /// Doors that stand, and last why others were closed.
-fn doors(it: &Forwarder) -> Value {
-    let reports = it.reports();
+fn doors(reports: &[Report], it: &Forwarder) -> Value {
     let rows = it.doors.iter().map(|(number, classes)| {
         let mut sum = Passed::default();
         let parts = reports.iter().filter_map(|report| report.doors.get(number));
@@ -176,7 +178,7 @@ fn doors(it: &Forwarder) -> Value {
     rows.chain(broken.map(|(why, count)| json!({ "closed": why, "times": count }))).collect()
 }
 
-fn trace(it: &Forwarder, params: &Params) -> Result<Value, String> {
+fn trace(it: &mut Forwarder, asker: u64, params: &Params) -> Result<Value, String> {
     let param = |name: &str| params.iter().find(|(key, _)| key == name).map(|(_, it)| it.as_str());
     let number = |name: &str| {
         let text = param(name);
@@ -190,7 +192,7 @@ fn trace(it: &Forwarder, params: &Params) -> Result<Value, String> {
         Some(text) => hex(text).ok_or("containing: write octets as in 0a000001")?,
     };
     let packets = usize::try_from(packets).unwrap_or(usize::MAX).min(graph::TRACES_MAX);
-    it.trace(&Choice { packets, port, containing });
+    it.trace(asker, Choice { packets, port, containing, looks: None })?;
     Ok(json!([{ "tracing": packets }]))
 }
 

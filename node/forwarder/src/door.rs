@@ -34,9 +34,18 @@ pub(crate) struct Challenge {
     is_met_for_packets: bool,
 }
 
-/// Who knocked and may come in.
+/// Who knocked.
+pub(crate) enum Knock {
+    Guest(Guest),
+    /// A user who may not come in.
+    Stranger(u32),
+    Nobody,
+}
+
+/// Who may come in.
 pub(crate) struct Guest {
     pub(crate) socket: UnixStream,
+    pub(crate) user: u32,
     /// The forwarder's own user, or root.
     pub(crate) is_own: bool,
     /// What it is to be sent.
@@ -67,23 +76,22 @@ impl Door {
         Ok(Self { listener, keys: spec.keys.clone(), users: spec.users.clone() })
     }
 
-    /// Who knocked, if it may come in.
-    pub(crate) fn accept(&self) -> Option<Guest> {
-        let (socket, _) = self.listener.accept().ok()?;
-        let user = doorway::user_of(&socket).ok()?;
+    /// Who knocked next.
+    pub(crate) fn accept(&self) -> Knock {
+        let Ok((socket, _)) = self.listener.accept() else { return Knock::Nobody };
+        let Ok(user) = doorway::user_of(&socket) else { return Knock::Nobody };
         let is_own = is_own(user);
         if !is_own && !self.users.contains(&user) {
-            tracing::warn!(target: "forwarder", user, "another user's connection is refused");
-            return None;
+            return Knock::Stranger(user);
         }
-        let challenge = match &self.keys {
-            None => None,
-            Some(_) => {
-                let octets = driver::random().ok()?[..CHALLENGE].to_vec();
-                Some(Challenge { octets, ..Challenge::default() })
+        let challenge = match (&self.keys, driver::random()) {
+            (None, _) => None,
+            (Some(_), Ok(random)) => {
+                Some(Challenge { octets: random[..CHALLENGE].to_vec(), ..Challenge::default() })
             }
+            (Some(_), Err(_)) => return Knock::Nobody,
         };
-        Some(Guest { socket, is_own, challenge })
+        Knock::Guest(Guest { socket, user, is_own, challenge })
     }
 
     /// Whether one of these proofs meets a challenge.

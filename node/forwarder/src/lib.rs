@@ -15,6 +15,7 @@
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod answer;
+mod asked;
 mod connection;
 mod control;
 mod door;

@@ -1,8 +1,9 @@
 //! The main thread: the plane's one writer, the doorway of controls and of those who ask.
 
 use crate::answer;
-use crate::connection::Connection;
-use crate::door::{Challenge, Door, Guest};
+use crate::asked::{Asked, Warning};
+use crate::connection::{self, Connection};
+use crate::door::{Challenge, Door, Guest, Knock};
 use crate::guard::{self, Watched};
 use crate::life::{LOOK, Life, Pulse, Remains};
 use crate::open::{self, Shared};
@@ -10,8 +11,8 @@ use crate::spec::kernel;
 pub use crate::spec::{Failed, Spec};
 use crate::stream::{Lost, Stream};
 use crate::wire::{MEMO_OCTETS_MAX, PortSpec, Reply, Request, WorkerState};
-use crate::worker::{Facts, Order, Parts, Report, Told, Worker};
-use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
+use crate::worker::{Facts, Order, Parts, Told, Worker};
+use crossbeam_channel::{Receiver, Sender, unbounded};
 use driver::{Clock, Interest, Poll, Waker};
 use graph::Pool;
 use machine::Time;
@@ -24,7 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Connections at once: one control, and those who ask.
 pub const CONNECTIONS_MAX: usize = 32;
@@ -32,10 +33,10 @@ pub const CONNECTIONS_MAX: usize = 32;
 pub const WORKERS_MAX: u16 = 32;
 /// Time between two looks at what is due in the plane.
 const TICK: Duration = Duration::from_millis(5);
-/// Time for all workers to say what they have counted: each does at its next round.
-const REPORT: Duration = Duration::from_millis(500);
-/// Time between two warnings of what somebody at the door may not do.
-const WARN: machine::Duration = machine::Duration::from_secs(1);
+/// Time of a turn for all who do not control together.
+const OTHERS: Duration = Duration::from_millis(5);
+/// Who knocks is let in or sent away, so many in a turn.
+const KNOCKS_MAX: usize = 64;
 /// Orders that wait for a worker at most: past that it is hung or dead, and they are dropped.
 const ORDERS_MAX: usize = 65_536;
 /// Messages of one connection that are done before another's turn.
@@ -90,22 +91,13 @@ impl WorkerHandle {
         self.waker.wake();
     }
 
+    pub(crate) fn is_opening(&self) -> bool {
+        self.pulse.is_opening()
+    }
+
     fn is_well(&self) -> bool {
         self.life.state == WorkerState::Forwards
     }
-}
-
-/// What is warned of once in a while only: anybody at the door may cause it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Warning {
-    /// All places are taken.
-    Room,
-    /// A control is turned away.
-    Control,
-    /// Somebody else wants a change.
-    Change,
-    /// A door is closed for what its other side wrote.
-    Door,
 }
 
 /// A port as it was asked for, and what its workers said of it.
@@ -129,8 +121,7 @@ pub(crate) struct Forwarder {
     pub(crate) plane: Plane,
     pub(crate) hands: Vec<WorkerHandle>,
     looked: Time,
-    /// No warning of that before then.
-    warned: BTreeMap<Warning, Time>,
+    pub(crate) asked: Asked,
     workers: FromWorkers,
     waker: Arc<Waker>,
     poll: Poll,
@@ -175,7 +166,7 @@ impl Forwarder {
             plane,
             hands,
             looked: Time::ZERO,
-            warned: BTreeMap::new(),
+            asked: Asked::default(),
             workers: FromWorkers { tell, told },
             waker,
             poll,
@@ -209,17 +200,26 @@ impl Forwarder {
         self.watched.turn(self.control().is_some());
         self.waker.doze();
         let wait = if self.workers.told.is_empty() { TICK } else { Duration::ZERO };
-        let ready: Vec<_> = self.poll.wait(Some(wait))?.to_vec();
+        let mut ready: Vec<_> = self.poll.wait(Some(wait))?.iter().map(|it| it.token).collect();
         self.waker.rise();
-        for ready in ready {
-            match ready.token {
+        let control = self.control();
+        connection::in_turn(&mut ready, control, self.asked.served);
+        let mut until = None;
+        for token in ready {
+            match token {
                 LISTENER => self.accept(),
                 WAKER => self.waker.clear(),
-                connection => {
-                    self.serve_one(connection);
-                    self.watch();
+                control if Some(control) == self.control() => self.serve_one(control, None),
+                other => {
+                    let now = Instant::now();
+                    // Those who come later have the next turn.
+                    if now < *until.get_or_insert(now + OTHERS) {
+                        self.asked.served = other;
+                        self.serve_one(other, until);
+                    }
                 }
             }
+            self.watch();
         }
         while let Ok(told) = self.workers.told.try_recv() {
             self.hear(told);
@@ -231,6 +231,7 @@ impl Forwarder {
 
     fn tick(&mut self) {
         let now = self.now();
+        self.end_trace(None);
         let mut outs = std::mem::take(&mut self.outs);
         self.plane.tick(now, &mut outs);
         for out in outs.drain(..) {
@@ -251,7 +252,7 @@ impl Forwarder {
         self.plane.publish();
     }
 
-    fn now(&self) -> Time {
+    pub(crate) fn now(&self) -> Time {
         Time::from_nanos(self.clock.now_ns())
     }
 
@@ -349,9 +350,22 @@ impl Forwarder {
     }
 
     fn accept(&mut self) {
-        let Some(Guest { socket, is_own, challenge }) = self.door.accept() else { return };
+        for _ in 0..KNOCKS_MAX {
+            match self.door.accept() {
+                Knock::Nobody => return,
+                Knock::Guest(guest) => self.let_in(guest),
+                Knock::Stranger(user) if self.may_warn(Warning::Stranger) => {
+                    tracing::warn!(target: "forwarder", user, "another user is refused");
+                }
+                Knock::Stranger(_) => {}
+            }
+        }
+    }
+
+    fn let_in(&mut self, Guest { socket, user, is_own, challenge }: Guest) {
+        let now = self.now();
         if self.connections.len() >= CONNECTIONS_MAX {
-            self.make_room();
+            self.make_room(now);
         }
         let number = self.next;
         self.next += 1;
@@ -361,40 +375,25 @@ impl Forwarder {
         });
         let Ok(stream) = stream else { return };
         let said = challenge.as_ref().map(Challenge::octets);
-        self.connections
-            .insert(number, Connection { stream, is_control: false, is_own, challenge });
+        let is_control = false;
+        let connection = Connection { stream, is_control, user, is_own, since: now, challenge };
+        self.connections.insert(number, connection);
         if let Some(challenge) = said {
             self.say(number, &Reply::Challenge { challenge });
         }
     }
 
-    /// The oldest connection that controls nothing, has no door for packets and has proved nothing
-    /// goes, so that nobody who may open the socket keeps a control out by holding all places.
-    fn make_room(&mut self) {
-        let is_proven = |it: &Connection| it.challenge.as_ref().is_some_and(Challenge::is_proven);
-        let doors = &self.doors;
-        let others = self.connections.iter();
-        let others = others.filter(|(number, it)| !it.is_control && !doors.contains_key(number));
-        let oldest = others.min_by_key(|(number, it)| (is_proven(it), **number));
-        if let Some(oldest) = oldest.map(|(number, _)| *number) {
+    fn make_room(&mut self, now: Time) {
+        if let Some(one) = connection::gives_way(&self.connections, &self.doors, now) {
             if self.may_warn(Warning::Room) {
                 tracing::warn!(target: "forwarder", "{CONNECTIONS_MAX} connections: one ends");
             }
-            self.lose(oldest, &Lost::Refused);
+            self.lose(one, &Lost::Refused);
         }
     }
 
-    /// Whether it is time for another warning of what is done at the door.
-    pub(crate) fn may_warn(&mut self, what: Warning) -> bool {
-        let now = self.now();
-        let is_due = self.warned.get(&what).is_none_or(|at| now >= *at);
-        if is_due {
-            self.warned.insert(what, now + WARN);
-        }
-        is_due
-    }
-
-    fn serve_one(&mut self, number: u64) {
+    /// Serves a connection, until a time if there is one.
+    fn serve_one(&mut self, number: u64, until: Option<Instant>) {
         let Some(connection) = self.connections.get_mut(&number) else { return };
         let mut over = connection.stream.flush();
         if !connection.has_turn() && !connection.is_full() {
@@ -408,6 +407,9 @@ impl Forwarder {
                     self.watched.pulse.beat();
                     self.request(number, request);
                     self.watch();
+                    if until.is_some_and(|until| Instant::now() >= until) {
+                        break;
+                    }
                 }
                 Ok(None) => break,
                 Err(lost) => {
@@ -426,6 +428,7 @@ impl Forwarder {
     fn lose(&mut self, number: u64, why: &Lost) {
         let Some(connection) = self.connections.remove(&number) else { return };
         self.close_door(number);
+        self.end_trace(Some(number));
         // Closing ends the watch; that it was not watched does no harm.
         let _ = self.poll.remove(&connection.stream);
         if connection.is_control {
@@ -445,7 +448,7 @@ impl Forwarder {
             }
             Request::Hello => self.hello(number),
             Request::Ask { id, path, params } => {
-                let answer = answer::answer(self, &path, &params);
+                let answer = answer::answer(self, number, &path, &params);
                 self.say(number, &Reply::Answer { id, answer });
             }
             Request::Door { classes } => self.open_door(number, classes),
@@ -617,27 +620,6 @@ impl Forwarder {
             }
         }
         self.plane.publish();
-    }
-
-    /// What every worker has counted. A worker that opens or closes a port, that made no round
-    /// lately, or that does not say within its time is left out: nobody waits for it.
-    pub(crate) fn reports(&self) -> Vec<Report> {
-        let (to, from) = bounded(self.hands.len());
-        let asked = self.hands.iter().filter(|it| it.life.turns() && !it.pulse.is_opening());
-        let asked = asked.inspect(|hand| hand.give(Order::Report(to.clone()))).count();
-        drop(to);
-        let until = std::time::Instant::now() + REPORT;
-        let said = (0..asked).map_while(|_| from.recv_deadline(until).ok());
-        let mut reports: Vec<_> = said.collect();
-        reports.sort_by_key(|report: &Report| report.worker);
-        reports
-    }
-
-    /// Traces packets at every worker.
-    pub(crate) fn trace(&self, choice: &graph::Choice) {
-        for hand in &self.hands {
-            hand.give(Order::Trace(choice.clone()));
-        }
     }
 
     pub(crate) fn end(mut self) -> Result<(), Failed> {

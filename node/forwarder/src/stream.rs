@@ -2,7 +2,7 @@
 //! side is slow to take up to a limit.
 
 use crate::wire::{self, Broken, LENGTH_OCTETS};
-use driver::doorway;
+use driver::{Timed, doorway};
 use serde::{Deserialize, Serialize};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -33,6 +33,9 @@ pub enum Lost {
     /// The other side said nothing within its time.
     #[error("the other side says nothing")]
     Silent,
+    /// The other side has so many wait at its socket that waking it takes too long.
+    #[error("waking the other side takes too long")]
+    Costly,
     /// The other side takes nothing.
     #[error("{WAITING_OCTETS_MAX} octets wait for the other side")]
     Slow,
@@ -41,6 +44,8 @@ pub enum Lost {
 /// A connection.
 pub struct Stream {
     socket: UnixStream,
+    /// Calls that wake the other side: writing does, and reading, which makes room for it.
+    timed: Timed,
     read: Vec<u8>,
     used: usize,
     write: Vec<u8>,
@@ -54,7 +59,8 @@ impl Stream {
     /// The kernel's.
     pub fn new(socket: UnixStream) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
-        Ok(Self { socket, read: Vec::new(), used: 0, write: Vec::new(), sent: 0 })
+        let timed = Timed::default();
+        Ok(Self { socket, timed, read: Vec::new(), used: 0, write: Vec::new(), sent: 0 })
     }
 
     /// Sends a message, or keeps it until the other side takes it.
@@ -102,7 +108,7 @@ impl Stream {
     /// When the connection is over.
     pub fn flush(&mut self) -> Result<(), Lost> {
         while self.sent < self.write.len() {
-            match self.socket.write(&self.write[self.sent..]) {
+            match self.timed.call(|| (&self.socket).write(&self.write[self.sent..])) {
                 Ok(0) => return Err(Lost::Closed),
                 Ok(octets) => self.sent += octets,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
@@ -121,6 +127,12 @@ impl Stream {
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.write.len() - self.sent
+    }
+
+    /// Whether waking the other side takes too long.
+    #[must_use]
+    pub fn is_slow(&self) -> bool {
+        self.timed.is_over()
     }
 
     /// Reads what has come.
@@ -146,7 +158,7 @@ impl Stream {
         shift(&mut self.read, &mut self.used);
         let start = self.read.len();
         self.read.resize(start + READ_OCTETS, 0);
-        let got = read(&self.socket, &mut self.read[start..]);
+        let got = self.timed.call(|| read(&self.socket, &mut self.read[start..]));
         self.read.truncate(start + got.as_ref().copied().unwrap_or(0));
         match got {
             Ok(0) => Err(Lost::Closed),

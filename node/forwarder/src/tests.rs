@@ -11,6 +11,7 @@ use crate::wire::{Driver, PortSpec, Reply, Request, WorkerState};
 use crate::worker::Order;
 use crate::{Control, Keys, Lost, ToPackets};
 use channel::{Came, Channel, Connect as _, PacketRecord};
+use driver::{Interest, Poll};
 use peer::{Peer, ROUTER, awaited, numbers, programs};
 use plane_control::FEATURES;
 use std::io::{Read as _, Write as _};
@@ -217,6 +218,72 @@ fn who_asks_without_reading_is_kept_waiting_and_gets_every_answer_when_he_reads(
     stranger.write_all(&length.to_be_bytes()).unwrap();
     stranger.set_read_timeout(Some(silence)).unwrap();
     assert_eq!(stranger.read(&mut buffer).unwrap(), 0, "it is closed");
+    world.control.stop().unwrap();
+    world.forwarder.join().unwrap().unwrap();
+}
+
+/// Has whoever writes to the other end of a socket, or reads there, walk over tens of thousands of
+/// waiters.
+fn crowd(socket: &UnixStream) -> (Vec<UnixStream>, Vec<Poll>) {
+    let copies: Vec<_> = (0..60).map(|_| socket.try_clone().unwrap()).collect();
+    let polls: Vec<_> = (0..300).map(|_| Poll::new().unwrap()).collect();
+    for poll in &polls {
+        copies.iter().for_each(|copy| poll.add(copy, 0, Interest::ReadWrite).unwrap());
+    }
+    (copies, polls)
+}
+
+#[test]
+fn who_makes_each_answer_take_its_time_is_let_go() {
+    let mut world = World::start();
+    let mut stranger = UnixStream::connect(&world.socket).unwrap();
+    let _crowd = crowd(&stranger);
+    let mut question = Vec::new();
+    let ask = Request::Ask { id: 0, path: String::new(), params: Vec::new() };
+    crate::wire::write(&ask, &mut question).unwrap();
+    stranger.set_nonblocking(true).unwrap();
+    let mut buffer = vec![0; 1 << 16];
+    awaited("the end", || {
+        let _ = stranger.write(&question);
+        match stranger.read(&mut buffer) {
+            Ok(octets) => (octets == 0).then_some(()),
+            Err(error) => (error.kind() != std::io::ErrorKind::WouldBlock).then_some(()),
+        }
+    });
+    assert!(world.asks("workers").is_array(), "the control stays");
+    world.control.stop().unwrap();
+    world.forwarder.join().unwrap().unwrap();
+}
+
+#[test]
+fn a_trace_ends_with_who_asked_for_it_and_he_begins_no_other_at_once() {
+    let mut world = World::start();
+    let mut peer = Peer::meet(&world.memif, 2);
+    let ask = |asker: &mut Control, path: &str, params: &[(&str, &str)]| {
+        let params = params.iter().map(|(key, it)| ((*key).to_owned(), (*it).to_owned()));
+        asker.ask(1, path, params.collect()).unwrap();
+        awaited("the answer", || {
+            asker.replies().unwrap().into_iter().find_map(|reply| match reply {
+                Reply::Answer { answer, .. } => Some(answer),
+                _ => None,
+            })
+        })
+    };
+    let all = [("packets", "256"), ("containing", "45")];
+    let mut stranger = Control::questions(&world.socket).unwrap();
+    ask(&mut stranger, "trace", &all).unwrap();
+    assert!(ask(&mut stranger, "trace", &all).is_err(), "one of them in a while");
+    drop(stranger);
+    let mut other = Control::questions(&world.socket).unwrap();
+    assert!(ask(&mut other, "trace", &all).is_err());
+    // The turn in which it was asked is over by then, and the end of the first was read in it.
+    world.asks("workers");
+    peer.exchange();
+    assert_eq!(world.asks("traced"), serde_json::json!([]));
+    world.control.ask(1, "trace", vec![("packets".to_owned(), "1".to_owned())]).unwrap();
+    world.hears("the answer", |reply| matches!(reply, Reply::Answer { .. }));
+    peer.exchange();
+    assert!(!world.asks("traced").as_array().unwrap().is_empty(), "the control may at any time");
     world.control.stop().unwrap();
     world.forwarder.join().unwrap().unwrap();
 }

@@ -8,7 +8,7 @@
 use crate::life::{Pulse, Remains, words};
 use crate::open::{self, Place, Shared};
 use crate::packets::doors::{Doors, Part, Passed};
-use crate::packets::rings::{Corrupt, Down};
+use crate::packets::rings::Corrupt;
 use crate::wire::PortSpec;
 use crossbeam_channel::{Receiver, Sender, TryRecvError};
 use driver::ports::xdp::Umem;
@@ -55,10 +55,12 @@ pub(crate) enum Order {
     Door(Box<Part>),
     /// Closes it.
     CloseDoor(u64),
-    /// Says what it has counted.
-    Report(Sender<Report>),
+    /// Says what it has counted, and what was traced if that is asked for.
+    Report(Sender<Report>, bool),
     /// Traces packets from now on.
     Trace(Choice),
+    /// Traces no further ones.
+    EndTrace,
     /// Panics, or goes on for ever.
     #[cfg(test)]
     Fail {
@@ -334,13 +336,14 @@ impl Worker {
                 Ok(Order::Unreachable { interface, vrf, packet }) => {
                     self.unreachable(&packet, (interface, vrf));
                 }
-                Ok(Order::Report(to)) => {
+                Ok(Order::Report(to, is_traced)) => {
                     // Whoever asked may have gone.
-                    let _ = to.send(self.report());
+                    let _ = to.send(self.report(is_traced));
                 }
                 Ok(Order::Door(part)) => self.open_door(*part),
                 Ok(Order::CloseDoor(number)) => self.close_door(number),
                 Ok(Order::Trace(choice)) => self.parts.graph.trace(choice),
+                Ok(Order::EndTrace) => self.parts.graph.end_trace(),
                 #[cfg(test)]
                 Ok(Order::Fail { hangs: false }) => panic!("a test wants it"),
                 #[cfg(test)]
@@ -459,7 +462,8 @@ impl Worker {
         self.parts.listener.wake();
     }
 
-    fn report(&self) -> Report {
+    fn report(&self, is_traced: bool) -> Report {
+        let traced = if is_traced { self.parts.graph.traced() } else { &[] };
         let ports = self.ports.iter().enumerate();
         let ports =
             ports.filter_map(|(n, it)| Some((port_number(n), it.as_ref()?.port.counters())));
@@ -467,7 +471,7 @@ impl Worker {
             worker: self.parts.number,
             nodes: self.parts.graph.counters(),
             ports: ports.collect(),
-            traced: self.parts.graph.traced().to_vec(),
+            traced: traced.to_vec(),
             free_slots: self.parts.pool.free_slots(),
             slots: self.parts.pool.slots(),
             unwanted: self.unwanted,
@@ -498,7 +502,7 @@ impl Worker {
         self.parts.waker.rise();
         let ports = self.ports.iter_mut().flatten().map(|open| &mut open.port);
         ports.chain(&mut self.parts.host).for_each(Port::rise);
-        self.doors.downs().for_each(Down::rise);
+        self.doors.rise();
         self.worked = self.now();
     }
 

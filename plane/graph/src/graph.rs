@@ -231,6 +231,12 @@ impl Graph {
         self.traces.start(choice);
     }
 
+    /// Chooses no further packets: each of those that are pushed was looked at until now. What was
+    /// traced stays.
+    pub fn end_trace(&mut self) {
+        self.traces.stop();
+    }
+
     /// The traced packets, each with its way through the nodes.
     #[must_use]
     pub fn traced(&self) -> &[Vec<Step>] {

@@ -19,6 +19,8 @@ pub struct Choice {
     pub port: Option<u16>,
     /// Only with these octets in them, anywhere in the first 128 (an address, a port).
     pub containing: Vec<u8>,
+    /// Of so many packets at most that are looked at; `None`: of any number.
+    pub looks: Option<u64>,
 }
 
 /// One step of a traced packet.
@@ -47,6 +49,10 @@ impl Traces {
         *self = Self { choice: Choice { packets, ..choice }, ..Self::default() };
     }
 
+    pub(crate) fn stop(&mut self) {
+        self.choice.packets = 0;
+    }
+
     #[inline]
     pub(crate) fn wanted(&self) -> bool {
         self.choice.packets > 0
@@ -60,7 +66,14 @@ impl Traces {
     #[cold]
     pub(crate) fn choose(&mut self, packets: &[Slot], pool: &mut Pool) {
         for slot in packets {
-            if self.choice.packets > 0 && self.chosen(*slot, pool) {
+            if self.choice.packets == 0 {
+                return;
+            }
+            if let Some(looks) = &mut self.choice.looks {
+                let Some(left) = looks.checked_sub(1) else { return self.stop() };
+                *looks = left;
+            }
+            if self.chosen(*slot, pool) {
                 self.choice.packets -= 1;
                 pool.meta_mut(*slot).flags |= TRACED;
                 self.open(*slot);

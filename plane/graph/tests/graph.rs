@@ -154,6 +154,26 @@ fn a_traced_packet_tells_its_way_and_its_end() {
 }
 
 #[test]
+fn a_trace_looks_at_no_more_packets_than_it_may_and_ends_when_it_is_told_to() {
+    let (_, mut graph) = built();
+    let mut pool = Pool::new(16, STRIDE);
+    let all = Choice { packets: 10, ..Choice::default() };
+    let mut traced = |looks, is_over: bool| {
+        graph.trace(Choice { looks, ..all.clone() });
+        let packets = [put(&mut pool, 7, 2), put(&mut pool, 7, 4)];
+        run(&mut graph, &mut pool, &packets);
+        if is_over {
+            graph.end_trace();
+        }
+        let packets = [put(&mut pool, 7, 2), put(&mut pool, 7, 4)];
+        run(&mut graph, &mut pool, &packets);
+        graph.traced().len()
+    };
+    assert_eq!((traced(None, false), traced(Some(3), false), traced(Some(0), false)), (4, 3, 0));
+    assert_eq!(traced(None, true), 2, "what was traced stays");
+}
+
+#[test]
 fn a_plan_that_names_a_missing_node_is_refused() {
     let domain = Domain::new();
     let flaw = Plan::new().node(Round).chains(&domain).err();

@@ -5,12 +5,14 @@
 //! kernel's own way to ring an eventfd does not wait (`eventfd_signal`): the end of an asynchronous
 //! read that names it does so (`aio_resfd`, io_submit(2)). The read is one octet of our own memory.
 
+use crate::Timed;
 use crate::socket::check;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::sync::{Mutex, PoisonError};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU8;
 
-/// Ends of reads that the kernel keeps until they are taken.
+/// Ends of reads that the kernel is asked to keep until they are taken, and that are taken at once.
 const EVENTS: usize = 32;
 const READ: u16 = 0;
 /// `resfd` is valid.
@@ -47,20 +49,14 @@ struct End {
 
 const _: () = assert!(size_of::<Request>() == 64 && size_of::<End>() == 32);
 
-/// Rings eventfds.
+/// Rings eventfds, of several threads at once: none waits for another's call, which takes as long
+/// as whoever waits at the eventfd likes.
 #[derive(Debug)]
 pub struct Bell {
-    context: Mutex<Context>,
+    context: libc::c_ulong,
     source: OwnedFd,
-}
-
-#[derive(Debug)]
-struct Context {
-    number: libc::c_ulong,
-    /// Reads since their ends were taken.
-    reads: usize,
     /// Where the octet goes; in a place of its own, which stays as long as the context.
-    octet: Box<u8>,
+    octet: Box<AtomicU8>,
 }
 
 impl Bell {
@@ -76,14 +72,13 @@ impl Bell {
             check(libc::ftruncate(source.as_raw_fd(), 1))?;
             source
         };
-        let mut number: libc::c_ulong = 0;
+        let mut context: libc::c_ulong = 0;
         // SAFETY: the kernel writes one number.
-        let made = unsafe { libc::syscall(libc::SYS_io_setup, EVENTS, &raw mut number) };
+        let made = unsafe { libc::syscall(libc::SYS_io_setup, EVENTS, &raw mut context) };
         if made != 0 {
             return Err(io::Error::last_os_error());
         }
-        let context = Context { number, reads: 0, octet: Box::new(0) };
-        Ok(Self { context: Mutex::new(context), source })
+        Ok(Self { context, source, octet: Box::default() })
     }
 
     /// Rings one.
@@ -91,15 +86,22 @@ impl Bell {
     /// # Errors
     /// The kernel's: it is no eventfd.
     pub fn ring(&self, eventfd: &OwnedFd) -> io::Result<()> {
-        let mut context = self.context.lock().unwrap_or_else(PoisonError::into_inner);
-        if context.reads >= EVENTS / 2 {
-            context.take_ends();
+        for _ in 0..EVENTS {
+            match self.submit(eventfd) {
+                // It keeps as many ends of reads as it can.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.take_ends(),
+                done => return done,
+            }
         }
+        Err(io::ErrorKind::WouldBlock.into())
+    }
+
+    fn submit(&self, eventfd: &OwnedFd) -> io::Result<()> {
         let descriptor = |fd: &OwnedFd| u32::try_from(fd.as_raw_fd()).unwrap_or(u32::MAX);
         let mut request = Request {
             opcode: READ,
             descriptor: descriptor(&self.source),
-            buffer: (&raw mut *context.octet).expose_provenance() as u64,
+            buffer: self.octet.as_ptr().expose_provenance() as u64,
             octets: 1,
             flags: RINGS,
             resfd: descriptor(eventfd),
@@ -109,38 +111,80 @@ impl Bell {
         // SAFETY: one request, which the kernel copies; the octet that it reads into stands as long
         // as the context. A read of memory is over when the call returns.
         let done =
-            unsafe { libc::syscall(libc::SYS_io_submit, context.number, 1_i64, list.as_mut_ptr()) };
-        if done != 1 {
-            return Err(io::Error::last_os_error());
-        }
-        context.reads += 1;
-        Ok(())
+            unsafe { libc::syscall(libc::SYS_io_submit, self.context, 1_i64, list.as_mut_ptr()) };
+        if done == 1 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
-}
 
-impl Context {
-    fn take_ends(&mut self) {
+    fn take_ends(&self) {
         let mut ends = [End::default(); EVENTS];
         let mut at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         // SAFETY: the kernel writes as many ends as there is room for at most, and waits for none.
         unsafe {
             libc::syscall(
                 libc::SYS_io_getevents,
-                self.number,
+                self.context,
                 0_i64,
                 EVENTS,
                 ends.as_mut_ptr(),
                 &raw mut at_once,
             )
         };
-        self.reads = 0;
     }
 }
 
-impl Drop for Context {
+impl Drop for Bell {
     fn drop(&mut self) {
         // SAFETY: takes a number; no read is under way.
-        unsafe { libc::syscall(libc::SYS_io_destroy, self.number) };
+        unsafe { libc::syscall(libc::SYS_io_destroy, self.context) };
+    }
+}
+
+/// An eventfd that another process has as well.
+#[derive(Debug)]
+pub struct Interrupt {
+    eventfd: OwnedFd,
+    bell: Arc<Bell>,
+    timed: Timed,
+}
+
+impl Interrupt {
+    /// Rings by this bell.
+    #[must_use]
+    pub fn new(eventfd: OwnedFd, bell: &Arc<Bell>) -> Arc<Self> {
+        Arc::new(Self { eventfd, bell: Arc::clone(bell), timed: Timed::default() })
+    }
+
+    /// Rings it.
+    ///
+    /// # Errors
+    /// The kernel's: it is no eventfd.
+    pub fn ring(&self) -> io::Result<()> {
+        self.timed.call(|| self.bell.ring(&self.eventfd))
+    }
+
+    /// Forgets the interrupts so far.
+    pub fn forget(&self) {
+        let mut count = 0u64;
+        let into = libc::iovec { iov_base: (&raw mut count).cast(), iov_len: 8 };
+        let fd = self.eventfd.as_raw_fd();
+        // SAFETY: reads at most eight octets into an integer; none are there is EAGAIN. The other
+        // process may take `O_NONBLOCK` away: this read does not wait all the same.
+        self.timed.call(|| unsafe {
+            libc::preadv2(fd, &raw const into, 1, -1, libc::RWF_NOWAIT);
+        });
+    }
+
+    /// Whether the other process has so many wait at it that ringing and reading take too long:
+    /// the connection ends.
+    #[must_use]
+    pub fn is_slow(&self) -> bool {
+        self.timed.is_over()
+    }
+}
+
+impl AsFd for Interrupt {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.eventfd.as_fd()
     }
 }
 

@@ -12,9 +12,10 @@ mod queue;
 mod talk;
 
 use super::LINK_OCTETS;
+use super::bell::Interrupt;
 use super::counters::{Counters, SendDrop};
 use crate::{Interest, Poll};
-use control::Control;
+use control::{Control, SLOW, SLOW_PAUSE};
 use graph::meta::HASHED;
 use graph::{Pool, Slot};
 use hub::Rings;
@@ -23,7 +24,7 @@ use queue::{Broken, Queue};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 pub use control::{LOG2_SIZE_MAX, RINGS_MAX, Role, Spec};
 pub use hub::Hub;
@@ -119,12 +120,18 @@ impl MemifPort {
 
     pub(super) fn attend(&mut self, _: &mut Pool) {
         if let Some(control) = &mut self.control {
+            let now = Instant::now();
             if self.hub.is_broken() {
-                control.hang_up("ring is broken");
+                let (reason, pause) = if self.hub.is_slow() {
+                    (SLOW, SLOW_PAUSE)
+                } else {
+                    ("ring is broken", Duration::ZERO)
+                };
+                control.end(reason, now, pause);
                 self.hub.end();
             }
             let before = control.changes();
-            match control.turn(Instant::now()) {
+            match control.turn(now) {
                 Some(connection) => self.hub.deal(connection),
                 None if !control.stands() && self.hub.is_up() => self.hub.end(),
                 // Other descriptors are waited at.
@@ -166,8 +173,18 @@ impl MemifPort {
                     let chosen = slots.iter().zip(&self.chosen);
                     let mine = chosen.filter(|(_, to)| usize::from(**to) == at).map(|(s, _)| *s);
                     let done = send_by(&mut queue, pool, mine, longest, &mut self.counters);
-                    if done == Err(Broken) {
-                        self.hub.break_off();
+                    // Nobody waits for the queue while its reader is woken.
+                    drop(queue);
+                    match done {
+                        Ok(None) => {}
+                        Ok(Some(interrupt)) => {
+                            // It was an eventfd when the ring was agreed on, and stays one.
+                            let _ = interrupt.ring();
+                            if interrupt.is_slow() {
+                                self.hub.give_up();
+                            }
+                        }
+                        Err(Broken) => self.hub.break_off(),
                     }
                 }
             }
@@ -190,7 +207,10 @@ impl MemifPort {
     pub(super) fn rise(&mut self) {
         for queue in self.rings.iter().flat_map(|it| &it.receive) {
             queue.ring.want_interrupts(false);
-            queue.ring.clear_interrupts();
+            queue.ring.interrupts().forget();
+            if queue.ring.interrupts().is_slow() {
+                self.hub.give_up();
+            }
         }
     }
 
@@ -236,17 +256,17 @@ fn choose(pool: &Pool, slot: Slot, count: usize) -> u8 {
     }
 }
 
-/// Writes packets into one ring.
+/// Writes packets into one ring; what is to be rung then.
 fn send_by(
     queue: &mut Queue,
     pool: &Pool,
     slots: impl Iterator<Item = Slot>,
     longest: usize,
     counters: &mut Counters,
-) -> Result<(), Broken> {
+) -> Result<Option<Arc<Interrupt>>, Broken> {
     let mut slots = slots.peekable();
     if slots.peek().is_none() {
-        return Ok(());
+        return Ok(None);
     }
     let mut room = queue.room();
     let mut is_written = false;
@@ -277,10 +297,8 @@ fn send_by(
             Err(why) => counters.drop_sent(why, 1),
         }
     }
-    if is_written {
-        queue.publish();
-    }
-    room.map(drop)
+    let interrupt = if is_written { queue.publish() } else { None };
+    room.map(|_| interrupt)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 //! Nothing that the other process writes is believed: each descriptor is read once, and its place
 //! checked against the mapping, which its sealed file cannot shrink under.
 
-use super::bell::Bell;
+use super::bell::Interrupt;
 use crate::socket::check;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -154,8 +154,7 @@ impl Drop for Segment {
 pub struct Ring {
     start: NonNull<u8>,
     log2_size: u8,
-    interrupt: OwnedFd,
-    bell: Arc<Bell>,
+    interrupt: Arc<Interrupt>,
     _segment: Arc<Segment>,
 }
 
@@ -173,11 +172,11 @@ impl Ring {
         segment: &Arc<Segment>,
         offset: u32,
         log2_size: u8,
-        (interrupt, bell): (OwnedFd, &Arc<Bell>),
+        interrupt: &Arc<Interrupt>,
     ) -> Option<Self> {
         let start = segment.place(offset, Self::octets(log2_size))?;
-        let (bell, _segment) = (Arc::clone(bell), Arc::clone(segment));
-        offset.is_multiple_of(64).then_some(Self { start, log2_size, interrupt, bell, _segment })
+        let (interrupt, _segment) = (Arc::clone(interrupt), Arc::clone(segment));
+        offset.is_multiple_of(64).then_some(Self { start, log2_size, interrupt, _segment })
     }
 
     /// Makes fresh memory an empty ring.
@@ -256,23 +255,25 @@ impl Ring {
         fence(SeqCst);
     }
 
+    /// What wakes the reader, if it wants that.
+    #[inline]
+    pub fn wanted_interrupt(&self) -> Option<&Arc<Interrupt>> {
+        fence(SeqCst);
+        let is_masked = self.half(FLAGS_AT).load(Relaxed) & MASK_INTERRUPTS != 0;
+        (!is_masked).then_some(&self.interrupt)
+    }
+
     /// Wakes the reader, if it wants that.
     #[inline]
     pub fn interrupt(&self) {
-        fence(SeqCst);
-        if self.half(FLAGS_AT).load(Relaxed) & MASK_INTERRUPTS == 0 {
-            // It was one when the ring was agreed on, and descriptors do not change.
-            let _ = self.bell.ring(&self.interrupt);
+        if let Some(interrupt) = self.wanted_interrupt() {
+            // It was an eventfd when the ring was agreed on, and descriptors do not change.
+            let _ = interrupt.ring();
         }
     }
 
-    /// Forgets the interrupts so far.
-    pub fn clear_interrupts(&self) {
-        forget(&self.interrupt);
-    }
-
     /// What is rung when something comes.
-    pub fn interrupts(&self) -> &OwnedFd {
+    pub fn interrupts(&self) -> &Arc<Interrupt> {
         &self.interrupt
     }
 }
@@ -287,18 +288,10 @@ pub fn eventfd() -> io::Result<OwnedFd> {
     unsafe { Ok(OwnedFd::from_raw_fd(check(libc::eventfd(0, flags))?)) }
 }
 
-/// Forgets the interrupts so far of an eventfd.
-pub fn forget(interrupt: &OwnedFd) {
-    let mut count = 0u64;
-    let into = libc::iovec { iov_base: (&raw mut count).cast(), iov_len: 8 };
-    // SAFETY: reads at most eight octets into an integer; none are there is EAGAIN. The other
-    // process may take `O_NONBLOCK` away: this read does not wait all the same.
-    unsafe { libc::preadv2(interrupt.as_raw_fd(), &raw const into, 1, -1, libc::RWF_NOWAIT) };
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ports::bell::Bell;
 
     #[test]
     fn what_lies_outside_of_a_segment_is_neither_read_nor_written() {
@@ -346,11 +339,9 @@ mod tests {
     #[test]
     fn a_ring_lies_inside_of_its_segment_on_whole_lines() {
         let (segment, fd) = Segment::create(4_096).unwrap();
-        let (segment, bell) = (Arc::new(segment), Arc::new(Bell::new().unwrap()));
-        let ring = |offset, log2| {
-            let interrupt = fd.try_clone().unwrap();
-            Ring::at(&segment, offset, log2, (interrupt, &bell))
-        };
+        let interrupt = Interrupt::new(fd, &Arc::new(Bell::new().unwrap()));
+        let segment = Arc::new(segment);
+        let ring = |offset, log2| Ring::at(&segment, offset, log2, &interrupt);
         assert!(ring(0, 7).is_some() && ring(1_920, 7).is_some());
         assert!(ring(1_984, 7).is_none() && ring(8, 7).is_none() && ring(0, 8).is_none());
         let ring = ring(64, 7).unwrap();

@@ -93,7 +93,20 @@ impl Doors {
             pool.free(*slot);
             false
         });
-        self.open.iter_mut().for_each(|open| open.part.up.publish());
+        self.each(|part| part.up.publish());
+    }
+
+    /// The worker is awake, and looks at the rings down by itself.
+    pub(crate) fn rise(&mut self) {
+        self.each(|part| part.down.as_mut().map_or(Ok(()), Down::rise));
+    }
+
+    fn each(&mut self, mut with: impl FnMut(&mut Part) -> Result<(), Corrupt>) {
+        for Open { part, .. } in &mut self.open {
+            if let Err(corrupt) = with(part) {
+                self.broken.insert(part.number, corrupt);
+            }
+        }
     }
 
     /// Pushes packets that came down into the graph; whether there were any.

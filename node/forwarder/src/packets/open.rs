@@ -2,7 +2,8 @@
 
 use super::doors::Part;
 use super::rings::{CLASSES_MAX, Corrupt, Geometry, Rings, UPS_MAX};
-use crate::serve::{Forwarder, WORKERS_MAX, Warning};
+use crate::asked::Warning;
+use crate::serve::{Forwarder, WORKERS_MAX};
 use crate::wire::{Reply, WorkerState};
 use crate::worker::Order;
 use machine::narrow::told;

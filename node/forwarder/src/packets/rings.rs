@@ -14,8 +14,8 @@
 //! the ring: a class that is not taken in time sheds its own packets and no other's.
 
 use channel::{PacketRecord, PacketTo};
-use driver::ports::bell::Bell;
-use driver::ports::shared::{Descriptor, Ring, Segment, eventfd, forget};
+use driver::ports::bell::{Bell, Interrupt};
+use driver::ports::shared::{Descriptor, Ring, Segment, eventfd};
 use machine::narrow::place;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -92,6 +92,9 @@ pub enum Corrupt {
     /// A packet down that goes nowhere that there is.
     #[error("a packet that goes nowhere")]
     Destination,
+    /// It has so many wait at what it is woken by that waking it takes too long.
+    #[error("waking it takes too long")]
+    Slow,
 }
 
 impl Geometry {
@@ -141,11 +144,10 @@ impl Lane {
         segment: &Arc<Segment>,
         geometry: Geometry,
         number: u16,
-        interrupt: &OwnedFd,
-        bell: &Arc<Bell>,
+        interrupt: &Arc<Interrupt>,
     ) -> io::Result<Self> {
         let at = place(usize::from(number) * geometry.ring_octets());
-        let ring = Ring::at(segment, at, geometry.log2_size, (interrupt.try_clone()?, bell));
+        let ring = Ring::at(segment, at, geometry.log2_size, interrupt);
         let ring = ring.ok_or(io::ErrorKind::InvalidData)?;
         let (segment, cells) = (Arc::clone(segment), place(geometry.cells_at(number)));
         Ok(Self { ring, segment, cells, cell: geometry.cell, at: 0 })
@@ -170,6 +172,11 @@ impl Lane {
         let tail = self.ring.tail();
         let (taken, there) = (tail.wrapping_sub(since), self.at.wrapping_sub(since));
         if taken <= there { Ok(tail) } else { Err(Corrupt::Count) }
+    }
+
+    /// Whether waking the other side, or being woken by it, takes no longer than it may.
+    fn wakes(&self) -> Result<(), Corrupt> {
+        if self.ring.interrupts().is_slow() { Err(Corrupt::Slow) } else { Ok(()) }
     }
 
     /// Records that wait to be read.
@@ -246,11 +253,16 @@ impl Up {
     }
 
     /// Lets the reader see what was pushed.
-    pub fn publish(&mut self) {
+    ///
+    /// # Errors
+    /// Waking it takes too long: the door closes.
+    pub fn publish(&mut self) -> Result<(), Corrupt> {
         if std::mem::take(&mut self.has_written) {
+            self.lane.wakes()?;
             self.lane.ring.set_head(self.lane.at);
             self.lane.ring.interrupt();
         }
+        self.lane.wakes()
     }
 }
 
@@ -296,9 +308,13 @@ impl Down {
     }
 
     /// The worker is awake: it looks by itself.
-    pub fn rise(&mut self) {
+    ///
+    /// # Errors
+    /// Being woken takes too long: the door closes.
+    pub fn rise(&mut self) -> Result<(), Corrupt> {
         self.lane.ring.want_interrupts(false);
-        self.lane.ring.clear_interrupts();
+        self.lane.ring.interrupts().forget();
+        self.lane.wakes()
     }
 }
 
@@ -315,8 +331,7 @@ pub struct Far {
     down: Lane,
     /// The reader had taken the records before this one when it was asked last.
     taken: u16,
-    bell: Arc<Bell>,
-    rung: OwnedFd,
+    rung: Arc<Interrupt>,
     buffer: Vec<u8>,
 }
 
@@ -332,14 +347,15 @@ impl Far {
         }
         let segment = Arc::new(Segment::map(memory, geometry.octets() as u64)?);
         let bell = the_bell()?;
-        let lane = |number, interrupt| Lane::new(&segment, geometry, number, interrupt, &bell);
+        let rung = Interrupt::new(up.try_clone()?, &bell);
+        let lane = |number, interrupt| Lane::new(&segment, geometry, number, interrupt);
         let ups =
-            (1..=geometry.ups).map(|number| lane(number, up)).collect::<Result<Vec<_>, _>>()?;
-        let down = lane(0, down)?;
+            (1..=geometry.ups).map(|number| lane(number, &rung)).collect::<Result<Vec<_>, _>>()?;
+        let down = lane(0, &Interrupt::new(down.try_clone()?, &bell))?;
         if !ups.iter().chain([&down]).all(|lane| lane.ring.is_ring()) {
             return Err(io::ErrorKind::InvalidData.into());
         }
-        Ok(Self { ups, down, taken: 0, bell, rung: up.try_clone()?, buffer: Vec::new() })
+        Ok(Self { ups, down, taken: 0, rung, buffer: Vec::new() })
     }
 
     /// Takes at most so many packets of each ring. When more wait, [`Far::as_fd`] stays readable.
@@ -351,9 +367,11 @@ impl Far {
         most: u16,
         take: &mut dyn FnMut(PacketRecord, &[u8]),
     ) -> Result<(), Corrupt> {
-        forget(&self.rung);
+        self.rung.forget();
+        self.down.wakes()?;
         let mut has_more = false;
         for lane in &mut self.ups {
+            lane.wakes()?;
             let waiting = lane.waiting()?;
             has_more |= waiting > most;
             for _ in 0..waiting.min(most) {
@@ -364,7 +382,7 @@ impl Far {
         }
         if has_more {
             // It is an eventfd, or was never rung.
-            let _ = self.bell.ring(&self.rung);
+            let _ = self.rung.ring();
         }
         Ok(())
     }
@@ -430,14 +448,16 @@ impl Rings {
         let (segment, memory) = Segment::create(geometry.octets())?;
         let (segment, bell) = (Arc::new(segment), the_bell()?);
         let (up, down) = (eventfd()?, eventfd()?);
+        let rung = |fd: &OwnedFd| fd.try_clone().map(|fd| Interrupt::new(fd, &bell));
+        let (up_rung, down_rung) = (rung(&up)?, rung(&down)?);
         let lane = |number: u16, interrupt| {
             let at = place(usize::from(number) * geometry.ring_octets());
             Ring::format(&segment, at);
-            Lane::new(&segment, geometry, number, interrupt, &bell)
+            Lane::new(&segment, geometry, number, interrupt)
         };
         let ups = (1..=geometry.ups).map(|number| {
             Ok(Up {
-                lane: lane(number, &up)?,
+                lane: lane(number, &up_rung)?,
                 shares: shares.into(),
                 filled: vec![0; shares.len()].into(),
                 classes: vec![0; geometry.size() as usize].into(),
@@ -446,7 +466,7 @@ impl Rings {
             })
         });
         let ups = ups.collect::<io::Result<Vec<_>>>()?;
-        let lane = lane(0, &down)?;
+        let lane = lane(0, &down_rung)?;
         Ok(Self { ups, down: Down { lane, buffer: Vec::new() }, given: [memory, up, down] })
     }
 }

@@ -29,6 +29,17 @@ const TALKS_MAX: usize = 4;
 /// Time for two ends to agree.
 const AGREE: Duration = Duration::from_secs(5);
 
+/// The pause after the first connection; each is twice the one before, …
+const PAUSE_MIN: Duration = Duration::from_millis(10);
+/// … up to this one: whatever a connection costs, it does not cost at every turn.
+const PAUSE_MAX: Duration = Duration::from_secs(1);
+/// One that stood so long begins with the first pause again.
+const STEADY: Duration = Duration::from_secs(10);
+/// The pause after one that was [`SLOW`].
+pub(super) const SLOW_PAUSE: Duration = Duration::from_secs(10);
+/// It takes too long to wake the other end.
+pub(super) const SLOW: &str = "takes too long to be woken";
+
 /// Which end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
@@ -118,6 +129,9 @@ pub(super) struct Control {
     talks: Vec<Talk>,
     /// Of the connection that stands.
     socket: Option<OwnedFd>,
+    since: Option<Instant>,
+    /// Whom nobody meets before then, and the last pause.
+    pause: (Option<Instant>, Duration),
     /// Another one whenever there is something else to wait at.
     changes: u64,
 }
@@ -133,7 +147,8 @@ impl Control {
             Role::Slave => None,
         };
         let (spec, bell) = (spec.clone(), Arc::new(Bell::new()?));
-        Ok(Self { spec, bell, listener, talks: Vec::new(), socket: None, changes: 0 })
+        let (talks, pause) = (Vec::new(), (None, Duration::ZERO));
+        Ok(Self { spec, bell, listener, talks, socket: None, since: None, pause, changes: 0 })
     }
 
     /// The descriptors to wait at. Once a connection stands that is its socket alone: a second
@@ -141,7 +156,10 @@ impl Control {
     pub fn descriptors(&self) -> Vec<&OwnedFd> {
         match &self.socket {
             Some(socket) => vec![socket],
-            None => self.listener.iter().chain(self.talks.iter().map(|it| &it.socket)).collect(),
+            None => {
+                let listener = self.listener.iter().filter(|_| self.pause.0.is_none());
+                listener.chain(self.talks.iter().map(|it| &it.socket)).collect()
+            }
         }
     }
 
@@ -162,14 +180,29 @@ impl Control {
         self.changes += 1;
     }
 
+    /// The same; nobody else is met for a while, `pause` at least.
+    pub fn end(&mut self, reason: &str, now: Instant, pause: Duration) {
+        self.hang_up(reason);
+        self.rest(now, pause);
+    }
+
+    fn rest(&mut self, now: Instant, pause: Duration) {
+        let stood = self.since.take().map_or(Duration::ZERO, |it| now.duration_since(it));
+        let before = if stood >= STEADY { Duration::ZERO } else { self.pause.1 };
+        let doubled = (2 * before).clamp(PAUSE_MIN, PAUSE_MAX);
+        self.pause = (Some(now + doubled.max(pause)), doubled);
+    }
+
     /// Meets other ends and reads what they say; a connection, as soon as one stands.
     pub fn turn(&mut self, now: Instant) -> Option<Connection> {
         if let Some(socket) = &self.socket {
             match message::receive(socket) {
                 Ok(None) => {}
-                Ok(Some((Message::Disconnect { .. }, _))) => self.hang_up("as you wish"),
-                Ok(Some(_)) => self.hang_up("Unexpected message"),
-                Err(_) => self.hang_up("not understood"),
+                Ok(Some((Message::Disconnect { .. }, _))) => {
+                    self.end("as you wish", now, Duration::ZERO)
+                }
+                Ok(Some(_)) => self.end("Unexpected message", now, Duration::ZERO),
+                Err(_) => self.end("not understood", now, Duration::ZERO),
             }
             return None;
         }
@@ -180,6 +213,7 @@ impl Control {
             let refusal = match done {
                 Ok(Some(connection)) => {
                     self.socket = Some(self.talks.swap_remove(at).socket);
+                    self.since = Some(now);
                     self.changes += 1;
                     self.talks.drain(..).for_each(|talk| dismiss(&talk.socket, "taken"));
                     return Some(connection);
@@ -188,14 +222,26 @@ impl Control {
                 Ok(None) => continue,
                 Err(refusal) => refusal,
             };
-            dismiss(&self.talks.remove(at).socket, refusal);
+            let talk = self.talks.remove(at);
+            dismiss(&talk.socket, refusal);
             self.changes += 1;
+            if talk.is_greeted {
+                // It has the secret, and its memory was mapped: others wait as after a connection.
+                let pause = if refusal == SLOW { SLOW_PAUSE } else { Duration::ZERO };
+                self.rest(now, pause);
+            }
         }
         None
     }
 
     /// Takes who knocks, or knocks.
     fn meet(&mut self, now: Instant) {
+        if self.pause.0.is_some_and(|until| now < until) {
+            return;
+        }
+        if self.pause.0.take().is_some() {
+            self.changes += 1;
+        }
         for _ in 0..TALKS_MAX {
             let socket = match &self.listener {
                 Some(listener) => accept(listener),
@@ -321,12 +367,39 @@ mod tests {
         assert!(silent.iter().all(|socket| said(socket) == Some(taken.clone())));
         drop(slave);
         master.turn(now);
-        let silent = connect(&spec.socket).unwrap();
+        let (silent, now) = (connect(&spec.socket).unwrap(), now + PAUSE_MIN);
         master.turn(now);
         assert_eq!(master.talks.len(), 1);
         master.turn(now + AGREE);
         assert_eq!(master.talks.len(), 0);
         assert_eq!(said(&silent), Some(Message::Disconnect { reason: "too late".to_owned() }));
+    }
+
+    #[test]
+    fn connections_that_come_and_go_are_met_ever_later() {
+        let (spec, mut now) = (spec("often"), Instant::now());
+        let mut master = Control::open(&spec).unwrap();
+        let slave = Spec { role: Role::Slave, ..spec };
+        let mut pauses = Vec::new();
+        for stood in [Duration::ZERO; 9].into_iter().chain([STEADY, Duration::ZERO]) {
+            let mut slave = Control::open(&slave).unwrap();
+            let began = now;
+            while !master.stands() {
+                slave.turn(now);
+                master.turn(now);
+                now += Duration::from_millis(1);
+            }
+            pauses.push(now.duration_since(began).as_millis());
+            now += stood;
+            drop(slave);
+            while master.stands() {
+                master.turn(now);
+            }
+            assert!(master.descriptors().is_empty(), "a knock keeps no worker awake");
+        }
+        let least = [0, 10, 20, 40, 80, 160, 320, 640, 1_000, 1_000, 10];
+        let of = pauses.iter().zip(least);
+        assert!(of.clone().all(|(it, least)| *it >= least && *it < least + 20), "{pauses:?}");
     }
 
     #[test]

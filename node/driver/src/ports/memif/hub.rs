@@ -23,6 +23,7 @@ pub struct Hub {
     generation: AtomicU64,
     is_up: AtomicBool,
     is_broken: AtomicBool,
+    is_slow: AtomicBool,
     /// By part, until it takes them.
     dealt: Mutex<Vec<Option<Rings>>>,
 }
@@ -37,6 +38,7 @@ impl Hub {
             generation: AtomicU64::new(0),
             is_up: AtomicBool::new(false),
             is_broken: AtomicBool::new(false),
+            is_slow: AtomicBool::new(false),
             dealt: Mutex::default(),
         })
     }
@@ -61,6 +63,16 @@ impl Hub {
     /// The connection is to end.
     pub(super) fn break_off(&self) {
         self.is_broken.store(true, Ordering::Relaxed);
+    }
+
+    /// The same because the other end's interrupts take too long.
+    pub(super) fn give_up(&self) {
+        self.is_slow.store(true, Ordering::Relaxed);
+        self.break_off();
+    }
+
+    pub(super) fn is_slow(&self) -> bool {
+        self.is_slow.load(Ordering::Relaxed)
     }
 
     #[inline]
@@ -105,6 +117,7 @@ impl Hub {
         let mut dealt = self.lock();
         *dealt = rings;
         self.is_broken.store(false, Ordering::Relaxed);
+        self.is_slow.store(false, Ordering::Relaxed);
         self.is_up.store(is_up, Ordering::Release);
         self.generation.fetch_add(1, Ordering::Release);
     }

@@ -7,6 +7,7 @@
 
 use super::control::BUFFER_OCTETS_MIN;
 use crate::ports::VECTOR;
+use crate::ports::bell::Interrupt;
 use crate::ports::counters::{Counters, ReceiveDrop};
 use crate::ports::shared::{Descriptor, NEXT, Ring, Segment};
 use graph::{Pool, Slot, room};
@@ -224,14 +225,14 @@ impl Queue {
         }
     }
 
-    /// Lets the reader see what was written.
-    pub fn publish(&self) {
+    /// Lets the reader see what was written; what is to be rung then, while nobody waits for it.
+    pub fn publish(&self) -> Option<Arc<Interrupt>> {
         if self.is_own() {
             self.ring.set_head(self.at);
         } else {
             self.ring.set_tail(self.at);
         }
-        self.ring.interrupt();
+        self.ring.wanted_interrupt().map(Arc::clone)
     }
 }
 

@@ -7,11 +7,12 @@
 //! ```
 //! The slave makes the memory; it sends its next message when the one before is acknowledged.
 
-use super::control::{Connection, LOG2_SIZE_MAX, Role, Spec};
+use super::control::{Connection, LOG2_SIZE_MAX, Role, SLOW, Spec};
 use super::message::{self, AddRing, Hello, Message, SECRET, VERSION};
 use super::queue::{Buffers, Queue};
-use crate::ports::bell::Bell;
-use crate::ports::shared::{Ring, Segment, eventfd, forget};
+use crate::Timed;
+use crate::ports::bell::{Bell, Interrupt};
+use crate::ports::shared::{Ring, Segment, eventfd};
 use machine::narrow;
 use std::collections::VecDeque;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -29,7 +30,7 @@ const MODE_ETHERNET: u8 = 0;
 #[derive(Debug)]
 struct Told {
     about: AddRing,
-    interrupt: OwnedFd,
+    interrupt: Arc<Interrupt>,
 }
 
 /// Why a connection ends, as the other side is told.
@@ -42,7 +43,9 @@ pub(super) struct Talk {
     bell: Arc<Bell>,
     pub socket: OwnedFd,
     pub since: Instant,
-    is_greeted: bool,
+    pub is_greeted: bool,
+    /// Calls that wake the other end: at the socket, and at its interrupts.
+    timed: Timed,
     segments: Vec<Arc<Segment>>,
     rings: Vec<Told>,
     /// What a slave has to say yet, and the descriptor beside it.
@@ -58,6 +61,7 @@ impl Talk {
             socket,
             since,
             is_greeted: false,
+            timed: Timed::default(),
             segments: Vec::new(),
             rings: Vec::new(),
             to_say: VecDeque::new(),
@@ -75,7 +79,11 @@ impl Talk {
     /// Why it is over.
     pub fn turn(&mut self) -> Result<Option<Connection>, Refusal> {
         for _ in 0..MESSAGES_MAX {
-            let got = message::receive(&self.socket).map_err(|_| "not understood")?;
+            let got = self.timed.call(|| message::receive(&self.socket));
+            let got = got.map_err(|_| "not understood")?;
+            if self.timed.is_over() {
+                return Err(SLOW);
+            }
             let Some((message, beside)) = got else { return Ok(None) };
             if let Some(connection) = self.hear(message, beside)? {
                 return Ok(Some(connection));
@@ -133,7 +141,8 @@ impl Talk {
     }
 
     fn say(&self, message: &Message, beside: Option<RawFd>) -> Result<(), Refusal> {
-        message::send(&self.socket, message, beside).map_err(|_| "cannot send")
+        let said = self.timed.call(|| message::send(&self.socket, message, beside));
+        said.map_err(|_| "cannot send")
     }
 
     fn check_init(
@@ -184,8 +193,9 @@ impl Talk {
             return Err("Invalid ring");
         }
         // What is no eventfd cannot be rung, and is refused here.
-        self.bell.ring(&interrupt).map_err(|_| "Invalid interrupt fd")?;
-        forget(&interrupt);
+        let interrupt = Interrupt::new(interrupt, &self.bell);
+        self.timed.call(|| interrupt.ring()).map_err(|_| "Invalid interrupt fd")?;
+        self.timed.call(|| interrupt.forget());
         self.rings.push(Told { about, interrupt });
         Ok(())
     }
@@ -220,7 +230,7 @@ impl Talk {
             let beside = interrupt.try_clone().map_err(|_| "no descriptors")?;
             self.to_say.push_back((Message::AddRing(about), Some(beside)));
             Ring::format(&segment, about.offset);
-            self.rings.push(Told { about, interrupt });
+            self.rings.push(Told { about, interrupt: Interrupt::new(interrupt, &self.bell) });
         }
         self.to_say.push_back((Message::Connect, None));
         self.segments.push(Arc::new(segment));
@@ -237,7 +247,7 @@ impl Talk {
         let mut connection = Connection { receive: Vec::new(), send: Vec::new() };
         for (number, Told { about, interrupt }) in rings.into_iter().enumerate() {
             let segment = all.get(usize::from(about.region)).ok_or("Invalid ring region")?;
-            let ring = Ring::at(segment, about.offset, about.log2_size, (interrupt, &self.bell));
+            let ring = Ring::at(segment, about.offset, about.log2_size, &interrupt);
             let ring = ring.filter(Ring::is_ring).ok_or("Wrong cookie or place")?;
             let octets = self.spec.buffer_octets;
             let own = behind + (number << about.log2_size) * octets as usize;

@@ -39,12 +39,14 @@ impl End {
 }
 
 fn agree(master: &mut End, slave: &mut End) {
-    for _ in 0..100 {
+    for _ in 0..10_000 {
         slave.attend();
         master.attend();
         if slave.port.is_up() && master.port.is_up() {
             return;
         }
+        // There is a pause between two connections.
+        std::thread::sleep(std::time::Duration::from_millis(1));
     }
     panic!("no agreement: {slave:?} {master:?}", slave = slave.port, master = master.port);
 }
@@ -214,8 +216,8 @@ fn a_peer_that_makes_its_interrupts_block_holds_no_worker_up() {
         let full = u64::MAX - 1;
         // SAFETY: takes numbers, and writes eight octets of an integer.
         unsafe {
-            assert_eq!(libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, 0), 0);
-            libc::write(fd.as_raw_fd(), (&raw const full).cast(), 8);
+            assert_eq!(libc::fcntl(fd.as_fd().as_raw_fd(), libc::F_SETFL, 0), 0);
+            libc::write(fd.as_fd().as_raw_fd(), (&raw const full).cast(), 8);
         }
     }
     for end in [&mut slave, &mut master] {
@@ -227,6 +229,41 @@ fn a_peer_that_makes_its_interrupts_block_holds_no_worker_up() {
         end.port.rise();
         end.port.rise();
         assert_eq!(end.receive().len(), 3);
+    }
+}
+
+/// Has whoever rings an eventfd walk over tens of thousands of waiters.
+fn crowd(fd: &std::os::fd::OwnedFd) -> (Vec<std::os::fd::OwnedFd>, Vec<Poll>) {
+    let copies: Vec<_> = (0..60).map(|_| fd.try_clone().unwrap()).collect();
+    let polls: Vec<_> = (0..300).map(|_| Poll::new().unwrap()).collect();
+    for poll in &polls {
+        copies.iter().for_each(|copy| poll.add(copy, 0, Interest::Read).unwrap());
+    }
+    (copies, polls)
+}
+
+#[test]
+fn a_peer_whose_interrupts_take_their_time_is_let_go() {
+    use std::io::Write;
+    for is_rung in [true, false] {
+        let (mut master, mut slave) = pair(if is_rung { "slow" } else { "slow-read" }, |_| ());
+        let reader = if is_rung { &slave } else { &master };
+        let fd = reader.port.rings.as_ref().unwrap().receive[0].ring.interrupts();
+        let fd = fd.as_fd().try_clone_to_owned().unwrap();
+        let _crowd = crowd(&fd);
+        let mut slow = std::fs::File::from(fd);
+        for _ in 0..200 {
+            if is_rung {
+                slave.port.doze();
+                master.send(&packets(1, 60));
+                slave.receive();
+            } else {
+                slow.write_all(&1_u64.to_ne_bytes()).unwrap();
+                master.port.rise();
+            }
+        }
+        master.attend();
+        assert!(!master.port.is_up(), "{is_rung}");
     }
 }
 
@@ -304,11 +341,12 @@ fn parts(spec: &Spec, count: usize) -> Vec<End> {
 }
 
 fn all_agree(master: &mut [End], slave: &mut [End]) {
-    for _ in 0..100 {
+    for _ in 0..10_000 {
         slave.iter_mut().chain(&mut *master).for_each(End::attend);
         if slave[0].port.is_up() && master[0].port.is_up() {
             return slave.iter_mut().chain(master).for_each(End::attend);
         }
+        std::thread::sleep(std::time::Duration::from_millis(1));
     }
     panic!("no agreement");
 }

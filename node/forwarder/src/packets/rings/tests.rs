@@ -1,4 +1,5 @@
 use super::*;
+use driver::{Interest, Poll};
 
 const GEOMETRY: Geometry = Geometry { ups: 2, log2_size: 4, cell: 256 };
 
@@ -32,7 +33,7 @@ fn packets_go_up_with_what_is_known_of_them_and_down_to_where_they_shall() {
         door.ups[0].push(record(16, round), &packet).unwrap();
         door.ups[1].push(record(3, round), b"other").unwrap();
         assert_eq!(received(&mut far).unwrap(), [], "nothing before it is published");
-        door.ups.iter_mut().for_each(Up::publish);
+        door.ups.iter_mut().for_each(|up| up.publish().unwrap());
         let came = received(&mut far).unwrap();
         assert_eq!(came, [(record(16, round), packet), (record(3, round), b"other".to_vec())]);
         far.send(PacketTo::Interface(round + 1), b"frame").unwrap();
@@ -62,7 +63,7 @@ fn a_class_that_is_not_taken_sheds_its_own_packets_and_no_others() {
     assert_eq!(up.push(record(18, 0), b"nobody's"), Err(Shed::NoClass));
     assert_eq!(up.push(record(200, 0), b"nobody's"), Err(Shed::NoClass));
     assert_eq!(up.push(record(17, 0), &[0; 256]), Err(Shed::TooLong));
-    up.publish();
+    up.publish().unwrap();
     assert_eq!(received(&mut far).unwrap().len(), 16);
     up.push(record(16, 0), b"flood").unwrap();
     assert!(Rings::new(GEOMETRY, &shares(&[(16, 12), (17, 5)])).is_err(), "more than a ring");
@@ -82,6 +83,38 @@ fn what_goes_down_and_is_not_taken_is_shed() {
     assert_eq!(door.down.receive(10, |_, _| {}), Ok(6));
     assert!(door.down.doze());
     assert_eq!(far.send(PacketTo::Vrf(0), &[0; 232]), Ok(()));
+}
+
+/// Has whoever rings an eventfd, or reads it, walk over tens of thousands of waiters.
+fn crowd(fd: &OwnedFd) -> (Vec<OwnedFd>, Vec<Poll>) {
+    let copies: Vec<_> = (0..60).map(|_| fd.try_clone().unwrap()).collect();
+    let polls: Vec<_> = (0..300).map(|_| Poll::new().unwrap()).collect();
+    for poll in &polls {
+        copies.iter().for_each(|copy| poll.add(copy, 0, Interest::Read).unwrap());
+    }
+    (copies, polls)
+}
+
+#[test]
+fn a_door_whose_other_side_takes_long_to_be_woken_or_to_wake_is_closed() {
+    let (mut door, mut far) = pair(&[(16, 8)]);
+    let slow = crowd(&door.given[1]);
+    let closed = (0..200).find_map(|number| {
+        door.ups[0].push(record(16, number), b"packet").unwrap();
+        let over = door.ups[0].publish().err();
+        let _ = received(&mut far);
+        over
+    });
+    assert_eq!(closed, Some(Corrupt::Slow));
+    drop(slow);
+    let (mut door, mut far) = pair(&[(16, 8)]);
+    let _slow = crowd(&door.given[2]);
+    let closed = (0..200).find_map(|_| {
+        door.down.doze();
+        far.publish();
+        door.down.rise().err()
+    });
+    assert_eq!(closed, Some(Corrupt::Slow));
 }
 
 /// A number of a sequence that looks random.
