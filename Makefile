@@ -1,6 +1,7 @@
 # make demo   SIP calls through Tandem's session border controller, shown in a web page;
 #             SCENE=rr (or pe, ss7) plays another scene
 # make test   every check and test of the house
+# make package   a Debian package and an OCI image in target/package
 # make lint   formatting, lints, licences and sources of what Tandem depends on
 # make deny   the same of dependencies and known vulnerabilities, by cargo-deny
 # make fuzz   every fuzz target under libFuzzer, SECONDS=60 each; TARGETS="a b" chooses
@@ -15,7 +16,8 @@ DEMO_PACKAGES := sip-tester
 # What tests hold Tandem against, and what they look at it with.
 TEST_PACKAGES := bgpdump bird2 ca-certificates chromium clang curl dpdk-dev ethtool exabgp frr gobgpd \
 	iperf3 iproute2 iputils-ping kamailio kamailio-tls-modules libusrsctp-dev libusrsctp-examples llvm openbgpd \
-	pmacct procps python3-scapy qemu-system-x86 stayrtr systemd traceroute tshark
+	pmacct procps python3-scapy qemu-system-x86 stayrtr systemd traceroute tshark \
+	crun lintian podman skopeo
 CARGO := cargo
 TARGET = $(or $(CARGO_TARGET_DIR),target)
 TANDEM = $(TARGET)/release/tandem
@@ -24,7 +26,7 @@ SCENE := sbc
 SECONDS := 60
 TARGETS :=
 
-.PHONY: demo test test-long lint deny fuzz setup setup-build setup-demo console build clean
+.PHONY: demo package test test-long lint deny fuzz setup setup-build setup-demo console build clean
 .DEFAULT_GOAL := build
 
 setup: PACKAGES = $(BUILD_PACKAGES) $(DEMO_PACKAGES) $(TEST_PACKAGES)
@@ -66,6 +68,11 @@ demo: setup-demo console
 	@$(CARGO) build --profile demo --package tandem
 	@echo "== demo: the scene $(SCENE); make demo SCENE=rr (or pe, ss7) plays another"
 	@$(TARGET)/demo/tandem demo $(SCENE)
+
+package: console
+	@$(CARGO) xtask package
+	@echo "== package: lintian, dpkg and podman try them"
+	@$(CARGO) xtask installed target/package
 
 lint: setup
 	@echo "== lint: rustfmt and clippy"

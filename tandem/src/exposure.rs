@@ -115,7 +115,7 @@ pub fn capture(to: &str) -> Option<Issue> {
 fn process(file: &Path, site: &Site, found: &mut Vec<Issue>) {
     if rights::stays_root(file, &site.site) {
         let what = "it runs as root: a fault in it is one of the machine";
-        let hint = "give `user`, or run it as docs/tandem.service does";
+        let hint = "give `user`, or run it as the unit tandem@.service does";
         found.push(Issue::new("site", what, hint));
     }
     if !site.site.filter_system_calls {

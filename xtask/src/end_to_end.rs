@@ -1,8 +1,8 @@
 //! The end-to-end run: every scene of the demo by itself, SIPp at rate through the SSC, Chromium on
 //! the console.
 
-use crate::live_change;
 use crate::site::Site;
+use crate::{installed, live_change, package};
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -23,10 +23,27 @@ pub fn run(binary: &Path) -> Result<()> {
         command(&binary, &["lab", "run", "sipp", "--quick"])
     })?;
     step("limits, rules and realms change under calls that stand", || live_change::run(&binary))?;
-    step("the console in Chromium, against a live site", || console(&binary))
+    step("the console in Chromium, against a live site", || console(&binary))?;
+    packages(&binary)
 }
 
-fn step(name: &str, body: impl FnOnce() -> Result<()>) -> Result<()> {
+/// The packages of this binary, and of the static one where `cargo xtask package` left it.
+fn packages(binary: &Path) -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let fixed = binary.with_file_name(package::STATIC_NAME);
+    let mut words = vec![Path::new("--binary"), binary, Path::new("--output"), folder.path()];
+    if fixed.exists() {
+        words.extend([Path::new("--static-binary"), fixed.as_path()]);
+    } else {
+        println!("   -- no image: `make package` builds the static binary, and runs its image");
+    }
+    let words: Option<Vec<&str>> = words.into_iter().map(Path::to_str).collect();
+    package::run(&words.context("a path is no text")?)?;
+    installed::run(folder.path())
+}
+
+/// Says what is done, and how long it took.
+pub fn step(name: &str, body: impl FnOnce() -> Result<()>) -> Result<()> {
     println!("   -- {name}");
     let started = Instant::now();
     body().with_context(|| name.to_owned())?;

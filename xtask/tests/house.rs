@@ -265,9 +265,12 @@ fn every_library_of_the_pure_floors_is_held_to_the_bans() {
     }
 }
 
-/// A unit of docs/, as systemd would load it; its program is one that every machine has.
+/// Where the units are.
+const UNITS: &str = "packaging/systemd";
+
+/// A unit that is installed, as systemd would load it; its program is one that every machine has.
 fn unit(folder: &Path, name: &str) -> PathBuf {
-    let text = fs::read_to_string(root().join("docs").join(name)).expect("the unit is there");
+    let text = fs::read_to_string(root().join(UNITS).join(name)).expect("the unit is there");
     let path = folder.join(name);
     fs::write(&path, text.replace("/usr/bin/tandem ", "/bin/true ")).expect("written");
     path
@@ -288,14 +291,15 @@ const VERIFY: [&str; 2] = ["verify", "--man=no"];
 #[test]
 fn the_units_are_valid_and_confined_and_forwarders_outlive_the_control() {
     let folder = tempfile::tempdir().expect("a folder");
-    for name in ["tandem.service", "tandem-forwarder@.service"] {
+    for name in ["tandem@.service", "tandem-forwarder@.service"] {
         let unit = unit(folder.path(), name);
         let (valid, said) = analyzed(&VERIFY, &unit);
         assert!(valid && said.trim().is_empty(), "{name}: {said}");
         let (confined, said) = analyzed(&EXPOSURE, &unit);
         assert!(confined, "{name}: {said}");
     }
-    let control = fs::read_to_string(root().join("docs/tandem.service")).expect("there");
+    let control = root().join(UNITS).join("tandem@.service");
+    let control = fs::read_to_string(control).expect("there");
     assert!(control.lines().any(|line| line == "KillMode=process"));
 }
 

@@ -4,9 +4,12 @@
 use crate::spec::{Failed, Spec, kernel};
 use authentication::{KEYS_MAX, Keys};
 use driver::doorway;
+use std::fs::DirBuilder;
 use std::io::ErrorKind;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
 
 /// What a proof is for: control of the forwarder.
 pub(crate) const LABEL: &[u8] = b"tandem forwarder control";
@@ -17,6 +20,9 @@ const CHALLENGE: usize = 32;
 /// Rights of the socket: of its owner alone, or of all, whose users are then asked for.
 const OWN: u32 = 0o600;
 const OF_ALL: u32 = 0o666;
+/// Rights of its folder, where it is made, in the same way.
+const OWN_FOLDER: u32 = 0o700;
+const FOLDER_OF_ALL: u32 = 0o755;
 const ROOT: u32 = 0;
 
 /// The door.
@@ -58,7 +64,8 @@ fn is_own(user: u32) -> bool {
 }
 
 impl Door {
-    /// Opens it. A socket that a forwarder left behind is taken away.
+    /// Opens it. A socket that a forwarder left behind is taken away; its folder is made where it
+    /// is missing, since a forwarder that is a unit of its own starts before its control.
     ///
     /// # Errors
     /// Another forwarder stands there; the kernel's.
@@ -72,6 +79,12 @@ impl Door {
             Err(error) => return Err(kernel("the socket's old place")(error)),
         }
         let mode = if spec.users.is_empty() { OWN } else { OF_ALL };
+        let is_missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
+        if let Some(folder) = spec.socket.parent().filter(is_missing) {
+            let folder_mode = if spec.users.is_empty() { OWN_FOLDER } else { FOLDER_OF_ALL };
+            let made = DirBuilder::new().recursive(true).mode(folder_mode).create(folder);
+            made.map_err(kernel("the socket's folder"))?;
+        }
         let listener = doorway::listen(&spec.socket, mode).map_err(kernel("the socket"))?;
         Ok(Self { listener, keys: spec.keys.clone(), users: spec.users.clone() })
     }

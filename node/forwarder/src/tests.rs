@@ -4,6 +4,7 @@
 #[path = "../tests/peer/mod.rs"]
 mod peer;
 
+use crate::door::Door;
 use crate::guard::{self, Watched};
 use crate::serve::{Forwarder, WorkerHandle};
 use crate::spec::{Failed, Spec};
@@ -15,11 +16,25 @@ use driver::{Interest, Poll};
 use peer::{Peer, ROUTER, awaited, numbers, programs};
 use plane_control::FEATURES;
 use std::io::{Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::thread::JoinHandle;
+
+fn spec(socket: &Path, keys: Option<Keys>) -> Spec {
+    Spec {
+        socket: socket.to_owned(),
+        workers: 2,
+        cores: Vec::new(),
+        packets: 2_048,
+        stride: graph::STRIDE,
+        host: None,
+        keys,
+        users: Vec::new(),
+    }
+}
 
 /// A forwarder of two workers in a thread of its own, and its control.
 struct World {
@@ -40,16 +55,7 @@ impl World {
     fn with(keys: Option<Keys>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (socket, memif) = (folder.path().join("control"), folder.path().join("memif"));
-        let spec = Spec {
-            socket: socket.clone(),
-            workers: 2,
-            cores: Vec::new(),
-            packets: 2_048,
-            stride: graph::STRIDE,
-            host: None,
-            keys: keys.clone(),
-            users: Vec::new(),
-        };
+        let spec = spec(&socket, keys.clone());
         let (fail, failures) = mpsc::channel();
         let forwarder = std::thread::spawn(move || {
             let mut forwarder = Forwarder::start(&spec, FEATURES)?;
@@ -486,4 +492,16 @@ fn a_main_thread_that_hangs_ends_the_process_once_somebody_starts_another() {
     assert!(told.try_recv().is_err(), "the workers of the other forward on");
     let _knocks = UnixStream::connect(&socket).unwrap();
     assert_eq!(told.recv_timeout(long), Ok(false));
+}
+
+#[test]
+fn the_folder_of_a_door_is_made_for_those_who_may_open_the_door() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, users, rights) in [("own", vec![], 0o700), ("shared", vec![4_711], 0o755)] {
+        let socket = folder.path().join(name).join("pe1.forwarder");
+        let _door = Door::open(&Spec { users, ..spec(&socket, None) }).unwrap();
+        let made = std::fs::metadata(folder.path().join(name)).unwrap();
+        assert_eq!(made.permissions().mode() & rights, made.permissions().mode() & 0o777);
+        assert_eq!(made.permissions().mode() & 0o700, 0o700);
+    }
 }
