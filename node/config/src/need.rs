@@ -60,7 +60,7 @@ fn note_of(need: Need, for_what: &str, path: &str, held: u64, found: &mut Vec<Is
                 return;
             }
             let what = format!("{for_what}: it needs {name}, which this user does not have");
-            (what, "run it as root, or as docs/tandem.service does".to_owned())
+            (what, "run it as root, or as the unit tandem@.service does".to_owned())
         }
         Need::Kernel(file) if Path::new(file).exists() => return,
         Need::Kernel(file) => {
