@@ -74,10 +74,13 @@ impl Doorway {
 /// Says of every address that is not bound any more that it closes.
 #[must_use]
 pub fn closing(old: &[Doorway], new: &[Doorway]) -> Vec<Issue> {
-    let same = |a: &Doorway, b: &Doorway| a.datagram == b.datagram && a.address == b.address;
-    let closed = old.iter().filter(|door| !new.iter().any(|it| same(it, door)));
-    let say = |Doorway { datagram, address, .. }: &Doorway| {
-        let what = match datagram {
+    let stays = |door: &&Doorway| {
+        new.iter().any(|it| it.datagram == door.datagram && it.address == door.address)
+    };
+    let closed = old.iter().filter(|door| !stays(door));
+    let say = |door: &Doorway| {
+        let address = door.address;
+        let what = match door.datagram {
             true => format!("UDP {address} closes: who speaks to it is not heard any more"),
             false => format!("TCP {address} closes, and the connections that came to it end"),
         };
