@@ -1,5 +1,9 @@
 //! What the management side may ask: how the router stands, and whatever the forwarder knows.
 
+mod section;
+
+pub(crate) use section::{RouteCounts, route_counts};
+
 use crate::ProviderEdge;
 use crate::stations::Full;
 use dataplane::{Kind, alarm};
@@ -23,18 +27,19 @@ impl ProviderEdge {
     ) -> Option<Answered> {
         match ask.path.strip_prefix(PLANE) {
             Some(path) => self.dataplane.question(now, path, ask, ticket, out),
-            None => Some(self.own(now, &ask.path)),
+            None => Some(self.own(now, ask)),
         }
     }
 
     /// What this control knows itself.
-    pub(crate) fn own(&self, now: Time, path: &str) -> Answered {
-        match path {
+    pub(crate) fn own(&self, now: Time, ask: &Ask) -> Answered {
+        match ask.path.as_str() {
             "pe/summary" => Ok(self.summary()),
             "pe/refusals" => Ok(self.refusals()),
             "pe/events" => Ok(self.events(now)),
             "alarms" => Ok(self.alarms(now)),
-            path => Err(AskError::NotFound(path.to_owned())),
+            path => section::answer(&self.settings, &self.route_counts, ask)
+                .unwrap_or_else(|| Err(AskError::NotFound(path.to_owned()))),
         }
     }
 

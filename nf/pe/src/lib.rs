@@ -48,6 +48,7 @@ pub struct Settings {
 /// The router's control, as its shard runs it.
 pub struct ProviderEdge {
     settings: Arc<Settings>,
+    route_counts: ask::RouteCounts,
     dataplane: Dataplane,
     stations: Stations,
     facts: Sheet<Fact>,
@@ -59,6 +60,7 @@ impl ProviderEdge {
     pub fn new(seed: Seed, settings: Arc<Settings>) -> Self {
         Self {
             dataplane: Dataplane::new(seed.now, settings.launch.clone(), CHANNELS),
+            route_counts: ask::route_counts(&settings),
             settings,
             stations: Stations::default(),
             facts: Sheet::new(),
@@ -135,6 +137,7 @@ impl Function for ProviderEdge {
     }
 
     fn configure(&mut self, now: Time, settings: Arc<Settings>, out: &mut Effects) {
+        self.route_counts = ask::route_counts(&settings);
         self.settings = settings;
         self.dataplane.launch(self.settings.launch.clone());
         self.say(now, out);
@@ -150,7 +153,7 @@ impl Function for ProviderEdge {
     }
 
     fn ask(&mut self, now: Time, ask: &Ask, _: &mut Effects) -> Answered {
-        self.own(now, &ask.path)
+        self.own(now, ask)
     }
 
     fn question(

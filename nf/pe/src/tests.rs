@@ -1,5 +1,6 @@
 //! From a section to what the plane is told, and from one section to the next.
 
+mod asked;
 mod services;
 
 use crate::compile::compile;

@@ -2,6 +2,7 @@
 
 use crate::packets::doors::{self, Passed};
 use crate::serve::Forwarder;
+use crate::tables;
 use crate::worker::Report;
 use driver::ports::{ReceiveDrop, SendDrop};
 use graph::Choice;
@@ -9,7 +10,7 @@ use nodes::Program;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-type Params = [(String, String)];
+pub(crate) type Params = [(String, String)];
 
 /// Answers a question of a connection.
 pub(crate) fn answer(
@@ -24,6 +25,8 @@ pub(crate) fn answer(
         "interfaces" => Ok(interfaces(it)),
         "neighbours" => Ok(neighbours(it)),
         "resolution" => Ok(resolution(it)),
+        "macs" => tables::macs(it, params),
+        "filters" => tables::filters(it, params),
         "workers" => Ok(workers(&it.reports(asker, false), it)),
         "doors" => Ok(doors(&it.reports(asker, false), it)),
         "trace" => trace(it, asker, params),
@@ -178,16 +181,21 @@ fn doors(reports: &[Report], it: &Forwarder) -> Value {
     rows.chain(broken.map(|(why, count)| json!({ "closed": why, "times": count }))).collect()
 }
 
+fn param<'a>(params: &'a Params, name: &str) -> Option<&'a str> {
+    params.iter().find(|(key, _)| key == name).map(|(_, it)| it.as_str())
+}
+
+/// The number that a parameter says, if it is there.
+pub(crate) fn number(params: &Params, name: &str) -> Result<Option<u64>, String> {
+    let text = param(params, name);
+    text.map(|text| text.parse().map_err(|_| format!("{name}: `{text}` is no number"))).transpose()
+}
+
 fn trace(it: &mut Forwarder, asker: u64, params: &Params) -> Result<Value, String> {
-    let param = |name: &str| params.iter().find(|(key, _)| key == name).map(|(_, it)| it.as_str());
-    let number = |name: &str| {
-        let text = param(name);
-        text.map(|text| text.parse().map_err(|_| format!("{name}: `{text}` is no number")))
-    };
-    let packets: u64 = number("packets").transpose()?.unwrap_or(10);
-    let port: Option<u64> = number("port").transpose()?;
+    let packets = number(params, "packets")?.unwrap_or(10);
+    let port = number(params, "port")?;
     let port = port.map(u16::try_from).transpose().map_err(|_| "port: too high".to_owned())?;
-    let containing = match param("containing") {
+    let containing = match param(params, "containing") {
         None => Vec::new(),
         Some(text) => hex(text).ok_or("containing: write octets as in 0a000001")?,
     };
@@ -214,7 +222,7 @@ fn hex(text: &str) -> Option<Vec<u8>> {
     octets.collect()
 }
 
-fn mac(octets: [u8; 6]) -> String {
+pub(crate) fn mac(octets: [u8; 6]) -> String {
     octets.map(|octet| format!("{octet:02x}")).join(":")
 }
 

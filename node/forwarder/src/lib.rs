@@ -28,6 +28,7 @@ mod packets;
 mod serve;
 mod spec;
 mod stream;
+mod tables;
 #[cfg(test)]
 mod tests;
 pub mod wire;

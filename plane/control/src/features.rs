@@ -11,6 +11,7 @@ mod sampling;
 mod sources;
 mod traffic;
 
+pub use bridging::KnownMac;
 pub(crate) use bridging::{Bridging, bridge_number};
 pub(crate) use queues::PortQueues;
 pub(crate) use traffic::Traffic;

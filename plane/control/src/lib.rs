@@ -13,7 +13,7 @@
 mod features;
 mod plane;
 
-pub use features::FEATURES;
+pub use features::{FEATURES, KnownMac};
 pub use plane::{
     Handed, NEIGHBOURS_MAX, Plane, REACHABLE, RETRANSMIT, Reason, Resolution, TRIES_MAX,
 };

@@ -23,11 +23,12 @@ const PARAMETERS: [(&str, Kind); 5] = [
     ("filter", Kind::Filter),
 ];
 /// What columns of answers number.
-const COLUMNS: [(&str, Kind); 6] = [
+const COLUMNS: [(&str, Kind); 7] = [
     ("interface", Kind::Interface),
     ("port", Kind::Port),
     ("vrf", Kind::Vrf),
     ("bridge", Kind::Bridge),
+    ("pseudowire", Kind::Pseudowire),
     ("filter", Kind::Filter),
     ("policer", Kind::Policer),
 ];
@@ -131,8 +132,12 @@ impl Dataplane {
 
     fn named(&self, answer: Result<Value, String>) -> Answered {
         let mut answer = answer.map_err(|why| self.unanswered(why))?;
-        let rows = answer.as_array_mut().into_iter().flatten();
-        rows.for_each(|row| self.name_numbers(row));
+        // Rows as they are, or those of a page.
+        let rows = match answer.get_mut("rows") {
+            Some(rows) => rows.as_array_mut(),
+            None => answer.as_array_mut(),
+        };
+        rows.into_iter().flatten().for_each(|row| self.name_numbers(row));
         Ok(answer)
     }
 

@@ -198,14 +198,17 @@ fn questions_are_answered_later_with_names_for_numbers() {
     assert_eq!(path, "ports");
     assert_eq!(params[0], ("port".to_owned(), "0".to_owned()));
     assert_eq!(params[1].1, GLOBAL);
-    assert_eq!(world.asks(8, &[]), None);
+    assert_eq!((world.asks(8, &[]), world.asks(9, &[])), (None, None));
     let row = json!([{ "port": 0, "bridge": 1, "vrf": 5 }]);
     world.hears(PortId(9), &Reply::Answer { id: 7, answer: Ok(row.clone()) });
     world.hears(PortId(9), &Reply::Answer { id: 7, answer: Ok(row) });
     world.hears(PortId(9), &Reply::Answer { id: 8, answer: Err("no".to_owned()) });
     let named = Ok(json!([{ "port": "a", "bridge": "a", "vrf": 5 }]));
     let no = Err(AskError::BadParameter("no".to_owned()));
-    assert_eq!(world.out.answers, [(Ticket(7), named), (Ticket(8), no)]);
+    let page = json!({ "rows": [{ "bridge": 1, "pseudowire": 7 }], "next": null });
+    world.hears(PortId(9), &Reply::Answer { id: 9, answer: Ok(page) });
+    let page = Ok(json!({ "rows": [{ "bridge": "a", "pseudowire": 7 }], "next": null }));
+    assert_eq!(world.out.answers, [(Ticket(7), named), (Ticket(8), no), (Ticket(9), page)]);
 }
 
 #[test]

@@ -22,6 +22,21 @@ const MOVES_WINDOW_S: u32 = 180;
 /// Seconds after which an address that moved too often is free again.
 const MOVES_HOLD_S: u32 = 600;
 
+/// A MAC address of a bridge domain, for whoever asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KnownMac {
+    /// The domain.
+    pub bridge: u32,
+    /// The address.
+    pub mac: Mac,
+    /// Behind which member it is.
+    pub member: BridgeMember,
+    /// How it stands there.
+    pub entry: Entry,
+    /// Seconds since it was a source.
+    pub idle_s: u32,
+}
+
 /// The feature.
 pub(crate) struct Bridging {
     bridges: BTreeMap<u32, Bridge>,
@@ -134,6 +149,24 @@ impl Bridging {
             self.macs.remove(MacKey::new(bridge::number(bridge), mac));
         }
         Ok(())
+    }
+
+    /// Calls `each` with every MAC address of all bridge domains.
+    pub(crate) fn each_mac(&self, now: Time, mut each: impl FnMut(KnownMac)) {
+        let now_s = seconds(now);
+        self.macs.for_each(|key, entry, heard_s| {
+            let member = match entry.port().checked_sub(PSEUDOWIRE) {
+                Some(wire) => BridgeMember::Pseudowire(wire),
+                None => BridgeMember::Interface(entry.port()),
+            };
+            each(KnownMac {
+                bridge: key.bridge().into(),
+                mac: key.mac(),
+                member,
+                entry,
+                idle_s: now_s.saturating_sub(heard_s),
+            });
+        });
     }
 
     /// MAC addresses that a bridge domain has learnt or was told.

@@ -131,6 +131,11 @@ impl Traffic {
         }
     }
 
+    /// Numbers of all filters.
+    pub(crate) fn filters(&self) -> impl Iterator<Item = u32> {
+        self.filters.keys().copied()
+    }
+
     /// What the rules of a filter have counted: packets and octets of each, and last of what no
     /// rule matched.
     pub(crate) fn filter_counters(&self, filter: u32) -> Option<Vec<(u64, u64)>> {

@@ -3,7 +3,7 @@
 
 use super::Plane;
 use super::hops::Numbers;
-use crate::features::{Bridging, PortQueues, Traffic};
+use crate::features::{Bridging, KnownMac, PortQueues, Traffic};
 use graph::Plan;
 use machine::narrow::place;
 use nodes::Refused;
@@ -216,6 +216,11 @@ impl Plane {
         })
     }
 
+    /// Numbers of all filters.
+    pub fn filters(&self) -> impl Iterator<Item = u32> {
+        self.feature::<Traffic>().into_iter().flat_map(Traffic::filters)
+    }
+
     /// What the rules of a filter have counted, of all workers: packets and octets of each rule,
     /// and last of what no rule matched. `None`: there is no such filter.
     #[must_use]
@@ -233,6 +238,13 @@ impl Plane {
     #[must_use]
     pub fn macs(&self, bridge: u32) -> u32 {
         self.feature::<Bridging>().map_or(0, |bridging| bridging.macs(bridge))
+    }
+
+    /// Calls `each` with every MAC address of all bridge domains, in no order.
+    pub fn each_mac(&self, each: impl FnMut(KnownMac)) {
+        if let Some(bridging) = self.feature::<Bridging>() {
+            bridging.each_mac(self.now, each);
+        }
     }
 
     /// Where a MAC address of a bridge domain is.

@@ -69,6 +69,7 @@ fn the_first_rule_that_matches_decides_and_every_rule_counts() {
         assert!(world.send(0, &ethernet(0, 0x0800, &other)).sent.is_empty(), "port 336");
         let six = packet6("2001:db8:1::9", "2001:db8:ff::1", 9, 59, &[]);
         assert_eq!(world.send(0, &ethernet(0, 0x86dd, &six)).sent.len(), 1, "no filter of IPv6");
+        assert_eq!(world.plane.filters().collect::<Vec<_>>(), [5]);
         let counted = world.plane.filter_counters(5).unwrap();
         let packets: Vec<u64> = counted.iter().map(|(packets, _)| *packets).collect();
         assert_eq!(packets, [1, 1, 1, 1], "and last what no rule matched");

@@ -182,6 +182,9 @@ fn unknown_frames_are_flooded_and_known_ones_go_to_their_member_alone() {
     assert_eq!(ways(&left), [2, 11, 101, 102]);
     world.tick();
     assert_eq!(world.plane.macs(9), 1);
+    let mut known = Vec::new();
+    world.plane.each_mac(|it| known.push((it.bridge, it.mac, it.member)));
+    assert_eq!(known, [(9, A, BridgeMember::Interface(50))]);
     let left = world.send(2, &frame(A, B, &[], &[7; 50]));
     assert_eq!(left.sent, [(0, frame(A, B, &[10], &[7; 50]))]);
     world.tick();

@@ -1,0 +1,118 @@
+//! What the plane's tables hold, a page at a time: MAC addresses of bridge domains, hits of filters.
+
+use crate::answer::{Params, mac, number};
+use crate::serve::Forwarder;
+use nodes::program::BridgeMember;
+use plane_control::KnownMac;
+use serde_json::{Value, json};
+
+/// Rows of one answer at most, and unless `limit` asks for fewer.
+const ROWS_MAX: u64 = 1_000;
+const ROWS: u64 = 100;
+
+/// Which rows of a list are asked for.
+struct Page {
+    skip: u64,
+    limit: u64,
+    /// Rows that were passed.
+    passed: u64,
+    rows: Vec<Value>,
+}
+
+impl Page {
+    fn asked(params: &Params) -> Result<Self, String> {
+        let skip = number(params, "skip")?.unwrap_or(0);
+        let limit = number(params, "limit")?.unwrap_or(ROWS).min(ROWS_MAX);
+        Ok(Self { skip, limit, passed: 0, rows: Vec::new() })
+    }
+
+    /// Takes the row if it is on the page, and counts it in any case.
+    fn pass(&mut self, row: impl FnOnce() -> Value) {
+        if self.passed >= self.skip && self.passed - self.skip < self.limit {
+            self.rows.push(row());
+        }
+        self.passed += 1;
+    }
+
+    /// The page: `total` of all pages, and where the next one begins, if there is one.
+    fn value(self) -> Value {
+        let end = self.skip.saturating_add(self.limit);
+        let next = (self.limit > 0 && end < self.passed).then_some(end);
+        json!({ "rows": self.rows, "next": next, "total": self.passed })
+    }
+}
+
+/// MAC addresses, those of one `bridge` or all. The table's order stays as long as it does.
+pub(crate) fn macs(it: &Forwarder, params: &Params) -> Result<Value, String> {
+    let bridge = number(params, "bridge")?;
+    let mut page = Page::asked(params)?;
+    it.plane.each_mac(|known| {
+        if bridge.is_none_or(|bridge| bridge == u64::from(known.bridge)) {
+            page.pass(|| row(&known));
+        }
+    });
+    Ok(page.value())
+}
+
+fn row(known: &KnownMac) -> Value {
+    let KnownMac { bridge, member, entry, idle_s, .. } = *known;
+    let state = match (entry.is_static(), entry.is_frozen()) {
+        (true, _) => "static",
+        (_, true) => "frozen",
+        _ => "learnt",
+    };
+    let mut row = json!({ "bridge": bridge, "mac": mac(known.mac), "state": state });
+    match member {
+        BridgeMember::Interface(number) => row["interface"] = number.into(),
+        BridgeMember::Pseudowire(number) => row["pseudowire"] = number.into(),
+    }
+    if !entry.is_static() {
+        row["idle_s"] = idle_s.into();
+    }
+    row
+}
+
+/// Packets and octets of each rule, by its place in its filter from 0; null for those that no rule
+/// of the filter matched.
+pub(crate) fn filters(it: &Forwarder, params: &Params) -> Result<Value, String> {
+    let filter = number(params, "filter")?;
+    let mut page = Page::asked(params)?;
+    for number in it.plane.filters() {
+        if filter.is_some_and(|filter| filter != u64::from(number)) {
+            continue;
+        }
+        let counted = it.plane.filter_counters(number).unwrap_or_default();
+        let rules = counted.len().saturating_sub(1);
+        for (at, (packets, octets)) in counted.into_iter().enumerate() {
+            let rule = (at < rules).then_some(at);
+            page.pass(
+                || json!({ "filter": number, "rule": rule, "packets": packets, "octets": octets }),
+            );
+        }
+    }
+    Ok(page.value())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(skip: &str, limit: &str, all: u64) -> Value {
+        let params = [("skip", skip), ("limit", limit)].map(|(k, v)| (k.to_owned(), v.to_owned()));
+        let mut page = Page::asked(&params).unwrap();
+        (0..all).for_each(|n| page.pass(|| n.into()));
+        page.value()
+    }
+
+    #[test]
+    fn pages_tell_their_rows_the_next_one_and_how_many_there_are() {
+        assert_eq!(page("0", "2", 5), json!({ "rows": [0, 1], "next": 2, "total": 5 }));
+        assert_eq!(page("4", "2", 5), json!({ "rows": [4], "next": null, "total": 5 }));
+        assert_eq!(page("9", "2", 5), json!({ "rows": [], "next": null, "total": 5 }));
+        assert_eq!(page("0", "0", 5), json!({ "rows": [], "next": null, "total": 5 }));
+        let most = page("18446744073709551615", "99999", 2_000);
+        assert_eq!(most, json!({ "rows": [], "next": null, "total": 2_000 }));
+        assert_eq!(page("0", "99999", 2_000)["next"], ROWS_MAX);
+        assert!(Page::asked(&[("skip".to_owned(), "x".to_owned())]).is_err());
+    }
+}
