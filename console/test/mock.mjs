@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { readFile } from 'node:fs/promises';
 import { extname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { ASKED, FACTS as FACTS_OF, functionRow, makeSessions, nothing } from './functions.mjs';
 import { liveTrail, makeTrails } from './trails.mjs';
 
 export const TOKEN = 'mock-token';
@@ -109,9 +110,18 @@ size_max_mb = 10240
 `;
 
 class Mock {
-  constructor() {
+  /** A site with these kinds of functions; one that is `bare` has nothing configured in them. */
+  constructor({ kinds = ['ssc', 'sas'], bare = false } = {}) {
+    this.kinds = kinds;
+    this.isBare = bare;
+    this.isForwarderAway = bare;
+    this.traced = false;
+    /** Paths that are answered with 503, by how they begin. */
+    this.failing = [];
+    /** Requests to the API, by path. */
+    this.asked = [];
     this.start_us = Date.now() * 1000;
-    this.details = makeTrails(this.start_us);
+    this.details = kinds.includes('ssc') ? makeTrails(this.start_us) : makeSessions(this.start_us);
     this.holder = { name: 'administrator', role: 'administrator' };
     this.candidate = CONFIGURATION;
     this.running = CONFIGURATION;
@@ -128,33 +138,14 @@ class Mock {
       name: 'demo',
       version: '0.1.0',
       started_at_us: this.start_us - 9_300_000_000,
-      functions: [
-        {
-          name: 'ssc1',
-          kind: 'ssc',
-          state: 'running',
-          shards: 2,
-          uptime_s: 9_300 + (now - this.start_us) / 1e6,
-          ports: [
-            { name: 'access', transport: 'udp', address: '203.0.113.5:5060' },
-            { name: 'access', transport: 'tcp', address: '203.0.113.5:5060' },
-            { name: 'access', transport: 'tls', address: '203.0.113.5:5061' },
-            { name: 'core', transport: 'udp', address: '10.20.0.5:5060' },
-          ],
-        },
-        {
-          name: 'sas1',
-          kind: 'sas',
-          state: 'running',
-          shards: 1,
-          uptime_s: 9_300,
-          ports: [
-            { name: 'hep', transport: 'udp', address: '127.0.0.1:9060' },
-            { name: 'hep', transport: 'tcp', address: '127.0.0.1:9060' },
-          ],
-        },
-      ],
+      functions: this.kinds.map((kind) => functionRow(kind, 9_300 + (now - this.start_us) / 1e6)),
     };
+  }
+
+  /** Metrics of the functions that there are. */
+  facts() {
+    const own = FACTS.filter(([name]) => this.kinds.includes(name.split('_')[0]));
+    return [...own, ...this.kinds.flatMap((kind) => FACTS_OF[kind] ?? [])];
   }
 
   alarms(history) {
@@ -185,6 +176,42 @@ class Mock {
         count: 1,
       },
       {
+        id: 'a42',
+        severity: 'major',
+        function: 'rr1',
+        name: 'bgp-session-down',
+        subject: 'pe8',
+        text: 'the session of pe8 does not stand: received Hold Timer Expired',
+        probable_cause: 'communications-subsystem-failure',
+        raised_at_us: ago(340),
+        cleared_at_us: null,
+        count: 2,
+      },
+      {
+        id: 'a45',
+        severity: 'minor',
+        function: 'pe1',
+        name: 'link-down',
+        subject: 'ge2',
+        text: 'port ge2 has no link',
+        probable_cause: 'loss of signal',
+        raised_at_us: ago(620),
+        cleared_at_us: null,
+        count: 1,
+      },
+      {
+        id: 'a46',
+        severity: 'major',
+        function: 'sgc1',
+        name: 'association-down',
+        subject: 'smsc',
+        text: 'the association of smsc does not stand: the peer does not answer INIT',
+        probable_cause: 'communications-subsystem-failure',
+        raised_at_us: ago(520),
+        cleared_at_us: null,
+        count: 1,
+      },
+      {
         id: 'a40',
         severity: 'critical',
         function: 'sas1',
@@ -209,22 +236,29 @@ class Mock {
         count: 6,
       },
     ];
-    return history ? rows : rows.filter((row) => row.cleared_at_us === null);
+    const known = rows.filter((row) => this.kinds.includes(row.function.slice(0, -1)));
+    return history ? known : known.filter((row) => row.cleared_at_us === null);
+  }
+
+  counts() {
+    const counts = { critical: 0, major: 0, minor: 0, warning: 0 };
+    for (const { severity } of this.alarms(false)) counts[severity] += 1;
+    return counts;
   }
 
   live() {
     const s = Date.now() / 1000;
     const of = (kind) =>
       Object.fromEntries(
-        FACTS.filter(
-          (fact) => (fact[1] === 'gauge') === (kind === 'gauge') && fact[1] !== 'histogram',
-        ).map(([name, , , base, swing]) => [name, Math.round(figure(base, swing, s) * 10) / 10]),
+        this.facts()
+          .filter((fact) => (fact[1] === 'gauge') === (kind === 'gauge') && fact[1] !== 'histogram')
+          .map(([name, , , base, swing]) => [name, Math.round(figure(base, swing, s) * 10) / 10]),
       );
     return {
       at_us: Date.now() * 1000,
       rates: of('counter'),
       gauges: Object.fromEntries(Object.entries(of('gauge')).map(([k, v]) => [k, Math.round(v)])),
-      alarms: { critical: 0, major: 1, minor: 0, warning: 1 },
+      alarms: this.counts(),
       functions: this.site().functions.map(({ name, kind, state }) => ({ name, kind, state })),
     };
   }
@@ -234,7 +268,7 @@ class Mock {
     const since = Math.min(HISTORY_S, Number(query.get('since_s') ?? 600));
     const end_s = Math.floor(Date.now() / 1000);
     const series = [];
-    for (const [name, kind, , base, swing] of FACTS) {
+    for (const [name, kind, , base, swing] of this.facts()) {
       const rows =
         kind === 'histogram'
           ? [
@@ -246,7 +280,7 @@ class Mock {
       for (const [row, b, w] of rows) {
         if (names.length && !names.includes(row)) continue;
         series.push({
-          function: name.startsWith('sas') ? 'sas1' : 'ssc1',
+          function: `${name.split('_')[0]}1`,
           name: row,
           kind: row.includes(':') ? 'quantile' : kind,
           values: Array.from(
@@ -397,9 +431,9 @@ async function page(path, response) {
 
 const GET = {
   '/site': (mock) => mock.site(),
-  '/counters': () =>
-    FACTS.map(([name, kind, help, value]) => ({
-      function: name.startsWith('sas') ? 'sas1' : 'ssc1',
+  '/counters': (mock) =>
+    mock.facts().map(([name, kind, help, value]) => ({
+      function: `${name.split('_')[0]}1`,
       shard: 0,
       name,
       kind,
@@ -407,24 +441,25 @@ const GET = {
       value: value * 1000,
     })),
   '/metrics/history': (mock, query) => mock.history(query),
-  '/config/exposures': () => [
-    {
-      line: 9,
-      column: 1,
-      path: 'oam.listen',
-      what: 'the API is reached from other machines, and nothing encrypts the token',
-      hint: 'listen on 127.0.0.1 behind a TLS proxy, or keep the network private',
-    },
-    {
-      line: 31,
-      column: 1,
-      path: 'ssc[0].realm[0].listen',
-      what: 'whoever reaches this realm makes calls: nobody has to be registered',
-      hint: 'add `register_required = true`, or keep the network private',
-    },
-  ],
+  '/config/exposures': (mock) =>
+    [
+      {
+        line: 9,
+        column: 1,
+        path: 'oam.listen',
+        what: 'the API is reached from other machines, and nothing encrypts the token',
+        hint: 'listen on 127.0.0.1 behind a TLS proxy, or keep the network private',
+      },
+      {
+        line: 31,
+        column: 1,
+        path: 'ssc[0].realm[0].listen',
+        what: 'whoever reaches this realm makes calls: nobody has to be registered',
+        hint: 'add `register_required = true`, or keep the network private',
+      },
+    ].filter(({ path }) => path.startsWith('oam') || mock.kinds.includes(path.split('[')[0])),
   '/alarms': (mock, query) => mock.alarms(query.get('history') === 'true'),
-  '/functions/ssc1/registrations': (mock) => mock.registrations(),
+  '/functions/ssc1/registrations': (mock) => (mock.isBare ? [] : mock.registrations()),
   '/functions/ssc1/next-hops': (mock) => [
     {
       name: 'softswitch',
@@ -543,6 +578,9 @@ async function answer(mock, request, response) {
     );
     return send(response, 204, undefined);
   }
+  mock.asked.push(path);
+  if (mock.failing.some((start) => path.startsWith(start)))
+    return refuse(response, 503, 'unreachable', 'The function does not answer.');
   if (path === '/session') return send(response, 200, mock.holder);
   if (path === '/live')
     return stream(mock, response, { first: true, every_ms: 1_000 }, () => mock.live());
@@ -567,14 +605,25 @@ async function answer(mock, request, response) {
     mock.candidate = mock.running;
     return send(response, 204, undefined);
   }
+  const [, name, about] = /^\/functions\/([^/]+)\/(.+)$/.exec(path) ?? [];
+  if (about === 'plane/trace') {
+    mock.traced = true;
+    return send(response, 200, [{ tracing: 5 }]);
+  }
+  const asked = about && ASKED[name.slice(0, -1)]?.[about];
+  if (asked) {
+    const found = mock.isBare ? nothing(about) : asked(mock, url.searchParams);
+    if (found) return send(response, 200, found);
+    return refuse(response, 404, 'not_found', `There is no such ${about}.`);
+  }
   const handler = (request.method === 'GET' ? GET : POST)[path];
   if (handler) return send(response, 200, handler(mock, data ?? url.searchParams));
   if (!trailPath(mock, path, response)) refuse(response, 404, 'not_found', `There is no ${path}.`);
 }
 
 /** Starts the mock; port 0 takes any. Gives its URL and a way to stop it. */
-export async function startMock(port = 0) {
-  const mock = new Mock();
+export async function startMock(port = 0, site = {}) {
+  const mock = new Mock(site);
   const server = createServer((request, response) => {
     answer(mock, request, response).catch((error) => refuse(response, 500, 'fault', String(error)));
   });
@@ -588,6 +637,8 @@ export async function startMock(port = 0) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const { url, token } = await startMock(Number(process.argv[2] ?? 26000));
+  // `node test/mock.mjs 26000 rr,sas`: a site with these functions.
+  const kinds = process.argv[3]?.split(',');
+  const { url, token } = await startMock(Number(process.argv[2] ?? 26000), kinds && { kinds });
   console.log(`${url}/#token=${token}`);
 }

@@ -113,18 +113,98 @@ export interface BgpPeer {
   peer: string;
   address: string;
   asn: number | null;
+  identifier: string | null;
   kind: string;
+  group: string | null;
+  dynamic: boolean;
+  description: string | null;
   state: string;
   since_us: number;
+  families: string[];
+  routes_in: number;
   routes_accepted: number;
   routes_out: number;
+  messages_in: number;
+  messages_out: number;
+  waiting_octets: number;
+  flaps: number;
   why: string | null;
+}
+
+/** What an OPEN says. */
+export interface BgpOffer {
+  asn: number;
+  identifier: string;
+  hold_time_s: number;
+  families: string[];
+  four_octet_as: boolean;
+  route_refresh: boolean;
+  enhanced_refresh: boolean;
+  extended_message: boolean;
+  add_path_send: string[];
+  add_path_receive: string[];
+  role: string | null;
+  graceful_restart: { time_s: number; families: string[] } | null;
+}
+
+interface Ending {
+  at_us: number;
+  text: string;
+}
+
+/** Everything about a peer. */
+export interface BgpPeerDetail extends BgpPeer {
+  offered_here: BgpOffer;
+  offered_there: BgpOffer | null;
+  agreed: { families: string[]; hold_time_s: number; keepalive_s: number } | null;
+  connections: { local: string; remote: string; established: boolean }[];
+  last_error: Ending | null;
+  last_offence: Ending | null;
+  limits: { family: string; routes: number; warn: number | null; max: number | null }[];
+  import: string | string[] | null;
+  export: string | string[] | null;
+  password: boolean;
+  ttl_security_hops: number | null;
+  received: Record<string, number>;
+  sent: Record<string, number>;
+  established: number;
+  hold_expired: number;
+  offences_tolerated: number;
+  routes_withdrawn: number;
+  routes_treated_as_withdrawn: number;
+  routes_looped: number;
+  routes_refused: number;
+}
+
+export interface BgpFamily {
+  family: string;
+  routes: number;
+  paths: number;
+}
+
+/** A page of a list: where the next one begins, and of how many rows, where that is known. */
+export interface Rows<T> {
+  rows: T[];
+  next: number | null;
+  total?: number;
+}
+
+/** A route with its best path. */
+export interface BgpRoute extends BgpPath {
+  paths: number;
 }
 
 /** A path to a prefix. */
 export interface BgpPath {
   route: string;
+  family: string;
   peer: string;
+  stale: boolean;
+  changed: boolean;
+  originator: string | null;
+  clusters: string[] | null;
+  aigp: number | null;
+  attributes: string[];
   path_id: number;
   best: boolean;
   refused: boolean;
@@ -136,6 +216,241 @@ export interface BgpPath {
   origin: string | null;
   communities: string[];
   validation: string | null;
+}
+
+/** How a router stands. */
+export interface PeSummary {
+  forwarder: 'controlled' | 'away';
+  ports: number;
+  ports_up: number;
+  interfaces: number;
+  vrfs: number;
+  cross_connects: number;
+  bridges: number;
+  routes: number;
+  refusals: number;
+}
+
+/** A port of the forwarder; why packets are lost stands in `not_received_…` and `not_sent_…`. */
+export interface PlanePort {
+  port: string;
+  driver: string | Record<string, unknown>;
+  workers: number;
+  up: boolean;
+  mac: string | null;
+  mtu: number | null;
+  received?: number;
+  received_octets?: number;
+  sent?: number;
+  sent_octets?: number;
+  [lost: string]: unknown;
+}
+
+export interface PlaneInterface {
+  interface: string;
+  received: number;
+  received_octets: number;
+  sent: number;
+  sent_octets: number;
+}
+
+export interface PeInterface {
+  name: string;
+  port: string | null;
+  vlan: number | null;
+  inner_vlan: number | null;
+  kind: 'routed' | 'routed-side' | 'bridge' | 'cross-connect';
+  vrf: string | null;
+  bridge: string | null;
+  cross_connect: string | null;
+  addresses: string[];
+  mpls: boolean;
+  filter_in: string[];
+  filter_out: string[];
+}
+
+export interface PlaneNeighbour {
+  interface: string;
+  address: string;
+  mac: string | null;
+  state: string;
+}
+
+export interface PeVrf {
+  vrf: string;
+  label: number | null;
+  interfaces: string[];
+  routes: number;
+}
+
+export interface PeWay {
+  gateway?: string | null;
+  interface?: string | null;
+  labels?: number[];
+  weight?: number;
+}
+
+export interface PeRoute {
+  vrf: string;
+  prefix: string;
+  origin: 'connected' | 'static' | 'file';
+  via: PeWay[];
+  backup?: PeWay | null;
+  discard?: string | null;
+}
+
+export interface PePseudowire {
+  label_in: number;
+  via: PeWay;
+  backup: PeWay | null;
+  control_word: boolean;
+  flow_label: boolean;
+}
+
+export interface PeBridge {
+  bridge: string;
+  interfaces: string[];
+  pseudowires: PePseudowire[];
+  routed_side: string | null;
+  macs_max: number;
+  ageing_s: number;
+  learn: boolean;
+  flood_unknown: boolean;
+}
+
+export interface PlaneMac {
+  bridge: string;
+  mac: string;
+  state: 'learnt' | 'static' | 'frozen';
+  interface?: string;
+  pseudowire?: string;
+  idle_s?: number;
+}
+
+/** What happened to a MAC address. */
+export interface PeEvent {
+  seconds_ago: number;
+  bridge: string;
+  mac: string;
+  event: string;
+  from: string | null;
+  at: string | null;
+}
+
+export interface PeCrossConnect {
+  name: string;
+  interface: string;
+  to: string | null;
+  pseudowire: PePseudowire | null;
+}
+
+export interface PeFilter {
+  filter: string;
+  family: 'ipv4' | 'ipv6' | 'ethernet';
+  rules: Record<string, unknown>[];
+  rules_total: number;
+  filters_in: string[];
+  filters_out: string[];
+}
+
+/** What a rule has counted; `rule` is null for what no rule matched. */
+export interface PlaneHits {
+  filter: string;
+  rule: number | null;
+  packets: number;
+  octets: number;
+}
+
+export interface PlaneNode {
+  node: string;
+  packets: number;
+  packets_a_vector: number;
+  clocks_a_packet: number;
+  dropped: Record<string, number>;
+  next: string[];
+}
+
+export interface TraceStep {
+  packet: number;
+  node: string;
+  note: string;
+}
+
+/** A peer of a signalling gateway. */
+export interface Asp {
+  name: string;
+  role: string;
+  transport: string;
+  address: string;
+  association: 'up' | 'opening' | 'down';
+  since_us: number;
+  why: string | null;
+  state: 'active' | 'inactive' | 'down';
+  asp_identifier: number | null;
+  blocked: boolean;
+  congestion: number;
+  active_for: string[];
+}
+
+/** An Application Server. */
+export interface As {
+  name: string;
+  routing_context: number | null;
+  network: string | null;
+  point_codes: string[];
+  served_by: string;
+  state: string;
+  mode: string | null;
+  waiting: number;
+  asps: string[];
+  registered: boolean;
+}
+
+export interface Ss7Route {
+  point_code: string;
+  network: string | null;
+  service_indicators: number[];
+  originating: string[];
+  to: string;
+  state: string;
+}
+
+export interface Ss7Destination {
+  point_code: string;
+  network: string | null;
+  told_by: string;
+  state: string;
+  congestion: number;
+}
+
+export interface Association {
+  association: string;
+  name: string | null;
+  state: string;
+  port: number;
+  peer: string | null;
+  peer_port: number;
+  paths: number;
+  paths_active: number;
+  streams_out: number;
+  streams_in: number;
+  queued_bytes: number;
+  unacknowledged_bytes: number;
+  errors: number;
+}
+
+export interface SctpPath {
+  association: string;
+  name: string | null;
+  address: string;
+  state: string;
+  primary: boolean;
+  srtt_ms: number | null;
+  rto_ms: number;
+  cwnd: number;
+  flight: number;
+  errors: number;
+  pmtu: number;
 }
 
 export interface Trail {
@@ -262,6 +577,10 @@ export function onSignedOut(handler: () => void): void {
   signedOut = handler;
 }
 
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 const ROOT = '/api/v1';
 
 async function refusal(response: Response): Promise<ApiError> {
@@ -319,6 +638,17 @@ function search(parameters: Record<string, string | number | undefined>): string
 
 const part = encodeURIComponent;
 
+/** Asks a function. */
+function ask<T>(
+  name: string,
+  about: string,
+  parameters: Record<string, string | number | undefined> = {},
+): Promise<T> {
+  return json<T>(`/functions/${part(name)}/${about}${search(parameters)}`);
+}
+
+type Query = Record<string, string | number | undefined>;
+
 export const api = {
   signIn: (token: string) => call('/session', post({ token })),
   signOut: () => call('/session', { method: 'DELETE' }),
@@ -328,11 +658,41 @@ export const api = {
   history: (names: string[], since_s: number) =>
     json<History>(`/metrics/history${search({ name: names.join(','), since_s })}`),
   alarms: (history: boolean) => json<Alarm[]>(`/alarms${history ? '?history=true' : ''}`),
-  nextHops: (name: string) => json<NextHop[]>(`/functions/${part(name)}/next-hops`),
-  registrations: (name: string) => json<Registration[]>(`/functions/${part(name)}/registrations`),
-  bgpPeers: (name: string) => json<BgpPeer[]>(`/functions/${part(name)}/bgp/summary`),
-  bgpRoute: (name: string, prefix: string) =>
-    json<BgpPath[]>(`/functions/${part(name)}/bgp/route${search({ prefix })}`),
+  nextHops: (name: string) => ask<NextHop[]>(name, 'next-hops'),
+  registrations: (name: string) => ask<Registration[]>(name, 'registrations'),
+
+  bgpPeers: (name: string) => ask<BgpPeer[]>(name, 'bgp/summary'),
+  bgpPeer: (name: string, peer: string) => ask<BgpPeerDetail[]>(name, 'bgp/peer', { peer }),
+  bgpFamilies: (name: string) => ask<BgpFamily[]>(name, 'bgp/families'),
+  bgpRoutes: (name: string, query: Query) => ask<Rows<BgpRoute>>(name, 'bgp/routes', query),
+  bgpRoute: (name: string, query: Query) => ask<BgpPath[]>(name, 'bgp/route', query),
+
+  peSummary: (name: string) => ask<PeSummary[]>(name, 'pe/summary'),
+  peInterfaces: (name: string, query: Query) =>
+    ask<Rows<PeInterface>>(name, 'pe/interfaces', query),
+  peVrfs: (name: string, query: Query) => ask<Rows<PeVrf>>(name, 'pe/vrfs', query),
+  peRoutes: (name: string, query: Query) => ask<Rows<PeRoute>>(name, 'pe/routes', query),
+  peBridges: (name: string, query: Query) => ask<Rows<PeBridge>>(name, 'pe/bridges', query),
+  peCrossConnects: (name: string, query: Query) =>
+    ask<Rows<PeCrossConnect>>(name, 'pe/cross-connects', query),
+  peFilters: (name: string, query: Query) => ask<Rows<PeFilter>>(name, 'pe/filters', query),
+  peEvents: (name: string) => ask<PeEvent[]>(name, 'pe/events'),
+  planePorts: (name: string) => ask<PlanePort[]>(name, 'plane/ports'),
+  planeInterfaces: (name: string) => ask<PlaneInterface[]>(name, 'plane/interfaces'),
+  planeNeighbours: (name: string) => ask<PlaneNeighbour[]>(name, 'plane/neighbours'),
+  planeMacs: (name: string, query: Query) => ask<Rows<PlaneMac>>(name, 'plane/macs', query),
+  planeHits: (name: string, query: Query) => ask<Rows<PlaneHits>>(name, 'plane/filters', query),
+  planeGraph: (name: string) => ask<PlaneNode[]>(name, 'plane/graph'),
+  planeTraced: (name: string) => ask<TraceStep[]>(name, 'plane/traced'),
+  planeTrace: (name: string, how: Record<string, string>) =>
+    call(`/functions/${part(name)}/plane/trace`, post(how)),
+
+  asps: (name: string) => ask<Asp[]>(name, 'm3ua/asps'),
+  servers: (name: string) => ask<As[]>(name, 'm3ua/servers'),
+  ss7Routes: (name: string) => ask<Ss7Route[]>(name, 'm3ua/routes'),
+  destinations: (name: string) => ask<Ss7Destination[]>(name, 'm3ua/destinations'),
+  associations: (name: string) => ask<Association[]>(name, 'sctp/associations'),
+  sctpPaths: (name: string) => ask<SctpPath[]>(name, 'sctp/paths'),
 
   trails: (query: Record<string, string | number | undefined>, signal?: AbortSignal) =>
     json<TrailPage>(`/sas/trails${search(query)}`, signal ? { signal } : {}),

@@ -1,4 +1,4 @@
-// Which figures the overview shows: the first known name of each line that the site reports.
+// Which figures the overview shows: of each kind of function those that say how it does, first.
 import type { Live } from './api';
 
 export interface Figure {
@@ -8,60 +8,48 @@ export interface Figure {
   name: string;
 }
 
-interface Wish {
-  title: string;
-  unit: string;
-  kind: 'rates' | 'gauges';
-  names: RegExp[];
-}
+type Wish = [kind: string, title: string, unit: string, of: Figure['kind'], name: string];
 
 const WISHES: Wish[] = [
-  {
-    title: 'Calls',
-    unit: 'per s',
-    kind: 'rates',
-    names: [/^ssc_calls_started_total$/, /^ssc_calls_.*total$/],
-  },
-  {
-    title: 'Live calls',
-    unit: 'now',
-    kind: 'gauges',
-    names: [/^ssc_calls_live$/, /^ssc_calls/],
-  },
-  {
-    title: 'Registrations',
-    unit: 'now',
-    kind: 'gauges',
-    names: [/^ssc_bindings_live$/, /^ssc_(bindings|registrations)/],
-  },
-  {
-    title: 'SIP messages',
-    unit: 'per s',
-    kind: 'rates',
-    names: [/^ssc_messages_received_total$/, /^ssc_messages/],
-  },
-  {
-    title: 'Captured',
-    unit: 'per s',
-    kind: 'rates',
-    names: [/^sas_messages_total$/, /^sas_.*(packets|messages)/],
-  },
-  {
-    title: 'Trails',
-    unit: 'per s',
-    kind: 'rates',
-    names: [/^sas_trails_opened_total$/, /^sas_trails/],
-  },
+  ['ssc', 'Calls', 'per s', 'rates', 'ssc_calls_started_total'],
+  ['ssc', 'Live calls', 'now', 'gauges', 'ssc_calls_live'],
+  ['ssc', 'Registrations', 'now', 'gauges', 'ssc_bindings_live'],
+  ['ssc', 'SIP messages', 'per s', 'rates', 'ssc_messages_received_total'],
+  ['rr', 'Peers up', 'now', 'gauges', 'rr_peers_established'],
+  ['rr', 'Routes', 'now', 'gauges', 'rr_routes'],
+  ['rr', 'Updates in', 'per s', 'rates', 'rr_updates_received_total'],
+  ['rr', 'Updates out', 'per s', 'rates', 'rr_updates_sent_total'],
+  ['rr', 'Paths', 'now', 'gauges', 'rr_paths'],
+  ['rr', 'Withdrawn', 'per s', 'rates', 'rr_routes_withdrawn_total'],
+  ['pe', 'Ports up', 'now', 'gauges', 'pe_ports_up'],
+  ['pe', 'Ports down', 'now', 'gauges', 'pe_ports_down'],
+  ['pe', 'Static routes', 'now', 'gauges', 'pe_routes'],
+  ['pe', 'MAC moves', 'per s', 'rates', 'pe_macs_moved_total'],
+  ['sgc', 'MSUs in', 'per s', 'rates', 'sgc_msus_received_total'],
+  ['sgc', 'MSUs relayed', 'per s', 'rates', 'sgc_msus_relayed_total'],
+  ['sgc', 'Associations', 'up', 'gauges', 'sgc_peers_associated'],
+  ['sgc', 'AS active', 'now', 'gauges', 'sgc_as_active'],
+  ['sgc', 'MSUs waiting', 'now', 'gauges', 'sgc_msus_waiting'],
+  ['sgc', 'No route', 'per s', 'rates', 'sgc_msus_no_route_total'],
+  ['sas', 'Captured', 'per s', 'rates', 'sas_messages_total'],
+  ['sas', 'Trails', 'per s', 'rates', 'sas_trails_opened_total'],
 ];
 
-/** The overview's figures, in order; a site without a function has none of its figures. */
+/** Figures at most. */
+const FIGURES_MAX = 6;
+
+/** The figures of one kind. */
+export function figuresOf(live: Live, kind: string): Figure[] {
+  const known = WISHES.filter(([of, , , where, name]) => of === kind && name in live[where]);
+  return known.map(([, title, unit, where, name]) => ({ title, unit, kind: where, name }));
+}
+
+/** The overview's figures: as many of each kind as there is room for, in the order above. */
 export function figures(live: Live): Figure[] {
-  return WISHES.flatMap(({ names, ...wish }) => {
-    const known = Object.keys(live[wish.kind]);
-    for (const pattern of names) {
-      const name = known.find((candidate) => pattern.test(candidate));
-      if (name) return [{ ...wish, name }];
-    }
-    return [];
-  });
+  const all = [...new Set(WISHES.map(([kind]) => kind))].map((kind) => figuresOf(live, kind));
+  const present = all.filter((of) => of.length);
+  const room = Math.max(1, Math.floor(FIGURES_MAX / Math.max(1, present.length)));
+  const first = present.flatMap((of) => of.slice(0, room));
+  const rest = present.flatMap((of) => of.slice(room)).slice(0, FIGURES_MAX - first.length);
+  return present.flat().filter((figure) => first.includes(figure) || rest.includes(figure));
 }

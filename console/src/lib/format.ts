@@ -92,7 +92,7 @@ export function measure(name: string, value: number | null | undefined): string 
   if (name.endsWith('_us')) return value < 1 ? '0' : brief(Math.round(value));
   if (name.endsWith('_ms')) return value < 1 ? '0' : duration(value);
   if (name.endsWith('_s')) return value < 1 ? '0' : duration(value * 1000);
-  return name.endsWith('_bytes') ? octets(value) : count(value);
+  return /_(bytes|octets)$/.test(name) ? octets(value) : count(value);
 }
 
 /** What people call a party: the user of a URI, else its host, without scheme and brackets. */
@@ -113,12 +113,23 @@ export function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** A metric's name as a title: `ssc_calls_offered_total` → `Calls offered`. */
+/** Words of metrics that their field writes in capitals. */
+const ACRONYMS = new Map(
+  'AS ASP BGP BMP DNS HEP HTTP MAC MRT MSU RPKI RTR SCTP SIP SSNM TCP TLS UDP'
+    .split(' ')
+    .flatMap((word) => [
+      [word.toLowerCase(), word],
+      [`${word.toLowerCase()}s`, `${word}s`],
+    ]),
+);
+
+/** A metric's name as a title: `sgc_msus_received_total` → `MSUs received`. */
 export function title(name: string): string {
   const words = name
-    .replace(/^(ssc|sas|oam|runtime|store)_/, '')
+    .replace(/^[a-z0-9]+_/, '')
     .replace(/_total$/, '')
-    .replace(/_(us|ms|s|bytes)$/, '')
-    .replaceAll('_', ' ');
-  return capital(words).replace(/^Http/, 'HTTP');
+    .replace(/_(us|ms|s|bytes|octets)$/, '')
+    .split('_')
+    .map((word) => (word === 'as' ? 'AS' : (ACRONYMS.get(word) ?? word)));
+  return capital(words.join(' '));
 }

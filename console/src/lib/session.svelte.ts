@@ -1,7 +1,8 @@
 // Who we are to the site: signed in or not, what the site is, the theme, and what just happened.
-import { api, ApiError, onSignedOut } from './api';
+import { api, ApiError, messageOf, onSignedOut } from './api';
 import type { Holder, Role, Site, TrailDetail } from './api';
 import { go, replace } from './router.svelte';
+import { entryOf } from './pages';
 import { tokenIn, type Page } from './route';
 
 type Standing = 'unknown' | 'in' | 'out' | 'unreachable';
@@ -31,16 +32,6 @@ export const capture = $state({ name: '', reading: false, trails: [] as TrailDet
 
 const ROLES: Role[] = ['monitor', 'operator', 'administrator'];
 
-/** The role that a page needs, where a monitor is not enough. */
-const NEEDED: Partial<Record<Page, Role>> = {
-  calls: 'operator',
-  call: 'operator',
-  file: 'operator',
-  registrations: 'operator',
-  routes: 'operator',
-  configuration: 'administrator',
-};
-
 /** Whether the session's token has this role, or a higher one. */
 export function may(role: Role): boolean {
   const own = session.holder?.role;
@@ -49,7 +40,7 @@ export function may(role: Role): boolean {
 
 /** The role that is missing for a page; null if it may be seen. */
 export function missing(page: Page): Role | null {
-  const needed = NEEDED[page];
+  const needed = entryOf(page)?.role;
   return needed && !may(needed) ? needed : null;
 }
 
@@ -67,6 +58,16 @@ export async function enter(): Promise<void> {
     session.standing = unauthorised ? 'out' : 'unreachable';
     session.problem = messageOf(error);
   }
+}
+
+/** Reads the site again; what cannot be read stays as it was. */
+export async function refresh(): Promise<void> {
+  session.site = await api.site();
+}
+
+/** Kinds of the site's functions. */
+export function kinds(): Set<string> {
+  return new Set(session.site?.functions.map((row) => row.kind));
 }
 
 /** Signs in with a token; gives the reason if the site refuses it. */
@@ -113,9 +114,7 @@ window.addEventListener('hashchange', () => {
   if (tokenIn(location.hash)) void begin();
 });
 
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
+export { messageOf };
 
 let timer = 0;
 

@@ -24,6 +24,41 @@ const STATES: Record<string, string> = {
   confirmed: 'success',
   early: 'accent',
   ending: 'provisional',
+  // BGP (RFC 4271 §8.2.2)
+  established: 'success',
+  openconfirm: 'accent',
+  opensent: 'accent',
+  connect: 'redirect',
+  active: 'success',
+  idle: 'failure',
+  'shut down': 'provisional',
+  'too many routes': 'failure',
+  // SCTP and M3UA
+  up: 'success',
+  down: 'failure',
+  opening: 'accent',
+  inactive: 'redirect',
+  'potentially-failed': 'redirect',
+  unconfirmed: 'accent',
+  'cookie-wait': 'accent',
+  'cookie-echoed': 'accent',
+  closed: 'failure',
+  available: 'success',
+  restricted: 'redirect',
+  unavailable: 'failure',
+  'as-active': 'success',
+  'as-pending': 'redirect',
+  'as-inactive': 'redirect',
+  'as-down': 'failure',
+  // Neighbours (RFC 4861 §7.3.2)
+  reachable: 'success',
+  static: 'accent',
+  learnt: 'success',
+  frozen: 'redirect',
+  stale: 'provisional',
+  delay: 'accent',
+  probe: 'accent',
+  incomplete: 'redirect',
 };
 
 /** A CSS value for `--tone`. */
@@ -32,7 +67,12 @@ export function outcomeTone(outcome: string): string {
 }
 
 export function stateTone(state: string): string {
-  return `var(--${STATES[state] ?? 'ink-2'})`;
+  return `var(--${STATES[state.toLowerCase()] ?? 'ink-2'})`;
+}
+
+/** A BGP session's state: `active` is one of waiting there, other than anywhere else. */
+export function sessionTone(state: string): string {
+  return state.toLowerCase() === 'active' ? 'var(--redirect)' : stateTone(state);
 }
 
 export const SEVERITIES: Severity[] = ['critical', 'major', 'minor', 'warning'];

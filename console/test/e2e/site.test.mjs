@@ -72,7 +72,7 @@ test('a call is found by its Call-ID and opens as a ladder', async () => {
   assert.equal(await messages.count(), detail.messages.length);
   assert.match(
     await messages.first().getAttribute('aria-label'),
-    /^[A-Z]+ from .* to .* at \+0\.000/,
+    /^[A-Z]+.* from .* to .* at \+0\.000/,
   );
 });
 
