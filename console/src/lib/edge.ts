@@ -49,6 +49,14 @@ export interface Drop {
   packets: number;
 }
 
+/** What a node ends because it was for the router itself: nothing of it is lost. */
+const TAKEN = /^(arp|nd) heard|^neighbour asked|packet held$|answered$/;
+
+/** Whether the router took the packets itself. */
+export function isTaken(reason: string): boolean {
+  return TAKEN.test(reason);
+}
+
 /** Names of what a port loses: `not_received_queue-full` → queue full. */
 const LOST = /^not_(received|sent)_(.+)$/;
 
@@ -89,7 +97,7 @@ export function driver(port: PlanePort): string {
 
 /** What the nodes are for: the colour of a hop in a trace. */
 export function stage(node: string): 'in' | 'link' | 'labels' | 'route' | 'filter' | 'out' {
-  if (/^(ethernet-input|.*-input)$/.test(node) && !/^(mpls|bridge|ip[46])/.test(node)) return 'in';
+  if (/^(ethernet-input|inject)$/.test(node)) return 'in';
   if (/filter|polic|urpf|protect|sampl/.test(node)) return 'filter';
   if (/mpls|label/.test(node)) return 'labels';
   if (/bridge|cross|arp|nd|glean|l2/.test(node)) return 'link';
@@ -113,10 +121,12 @@ const PACKET = /→.* (ttl|hop limit) /;
 export function traces(steps: TraceStep[]): Trace[] {
   const by = new Map<number, TraceStep[]>();
   for (const step of steps) by.set(step.packet, [...(by.get(step.packet) ?? []), step]);
-  return [...by].map(([packet, own]) => ({
-    packet,
-    steps: own,
-    dropped: DROPPED.exec(own.at(-1)?.note ?? '')?.[1] ?? '',
-    about: own.find((step) => PACKET.test(step.note))?.note ?? '',
-  }));
+  return [...by].map(([packet, own]) => {
+    const [before, last] = own.slice(-2);
+    const dropped = DROPPED.exec(own.at(-1)?.note ?? '')?.[1] ?? '';
+    // The node that drops a packet is named once more with its reason: that is one stop.
+    const isTwice = dropped !== '' && last !== undefined && before?.node === last.node;
+    const steps = isTwice ? [...own.slice(0, -2), last] : own;
+    return { packet, steps, dropped, about: own.find((it) => PACKET.test(it.note))?.note ?? '' };
+  });
 }

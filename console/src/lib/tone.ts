@@ -52,6 +52,9 @@ const STATES: Record<string, string> = {
   'as-down': 'failure',
   // Neighbours (RFC 4861 §7.3.2)
   reachable: 'success',
+  known: 'success',
+  probed: 'accent',
+  asked: 'redirect',
   static: 'accent',
   learnt: 'success',
   frozen: 'redirect',

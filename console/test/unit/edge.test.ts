@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { PlaneNode, PlanePort } from '../../src/lib/api';
-import { driver, drops, lost, matches, traces, way } from '../../src/lib/edge';
+import { driver, drops, isTaken, lost, matches, traces, way } from '../../src/lib/edge';
 import { Meter } from '../../src/lib/meter';
 
 const port = {
@@ -39,11 +39,13 @@ test('steps become packets, each with what became of it', () => {
   const steps = [
     { packet: 1, node: 'ethernet-input', note: 'port 1' },
     { packet: 1, node: 'ip4-input', note: '10.0.0.1 → 10.0.0.2 ttl 64 protocol 1' },
+    { packet: 2, node: 'ip4-filter', note: '' },
     { packet: 2, node: 'ip4-filter', note: 'dropped: denied by a rule' },
   ];
   const [first, second] = traces(steps);
   expect([first?.about, first?.dropped]).toEqual([steps[1]?.note, '']);
-  expect(second?.dropped).toBe('denied by a rule');
+  expect([second?.dropped, second?.steps.length]).toEqual(['denied by a rule', 1]);
+  expect([isTaken('arp heard'), isTaken('denied by a rule')]).toEqual([true, false]);
 });
 
 test('a counter that began anew has grown by nothing', () => {
