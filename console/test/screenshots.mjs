@@ -18,12 +18,24 @@ const PICTURES = [
   ['calls', '/calls', {}],
   ['metrics', '/metrics', DARK],
   ['phone', '/calls/T7002', PHONE],
+  ['routes', '/routes?within=10.1.0.0/16&route=10.1.3.0/24', {}, ['rr']],
+  ['trace', '/edge?view=trace', {}, ['pe']],
+  ['ss7', '/ss7', DARK, ['sgc']],
 ];
 
-const site = await startMock();
+const SITES = new Map();
+/** The stand-in of a site with these functions. */
+async function siteOf(kinds = ['ssc', 'sas']) {
+  const key = kinds.join();
+  if (!SITES.has(key)) SITES.set(key, await startMock(0, { kinds }));
+  const site = SITES.get(key);
+  site.mock.traced = true;
+  return site;
+}
 const browser = await openBrowser();
 await mkdir(PLACE, { recursive: true });
-for (const [name, path, options] of PICTURES) {
+for (const [name, path, options, kinds] of PICTURES) {
+  const site = await siteOf(kinds);
   const { page, context, faults } = await openPage(browser, site.url, {
     reducedMotion: 'reduce',
     deviceScaleFactor: 1.25,
@@ -43,4 +55,4 @@ for (const [name, path, options] of PICTURES) {
   }
 }
 await browser.close();
-await site.stop();
+for (const site of SITES.values()) await site.stop();
