@@ -26,6 +26,7 @@ impl Gateway {
             "m3ua/routes" => Ok(self.show_routes()),
             "m3ua/keys" => Ok(self.show_keys()),
             "m3ua/destinations" => Ok(self.show_destinations()),
+            "m3ua/trace" => self.trace(ask),
             "m3ua/audit" => self.audit(now, ask),
             "m3ua/block" => self.block(now, ask, true),
             "m3ua/unblock" => self.block(now, ask, false),

@@ -21,6 +21,7 @@ mod facts;
 mod network;
 mod relay;
 mod screening;
+mod trace;
 mod trails;
 mod user;
 

@@ -76,7 +76,7 @@ impl Gateway {
         false
     }
 
-    fn screened(&self, from: PeerId, transfer: &Transfer) -> Option<Why> {
+    pub(crate) fn screened(&self, from: PeerId, transfer: &Transfer) -> Option<Why> {
         let screen = self.screens.get(&from)?;
         if self.is_own(transfer.network, transfer.opc) {
             return Some(Why::Own);

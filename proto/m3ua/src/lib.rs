@@ -81,7 +81,8 @@ pub use facts::Fact;
 pub use id::{PeerId, ServerId};
 pub use parameters::{PENDING_MESSAGES_MAX, Parameters, Registration};
 pub use process::{
-    Availability, DestinationStatus, MemberStatus, PeerStatus, Process, ServerStatus, Settings,
+    Availability, Course, DestinationStatus, MemberStatus, PeerStatus, Process, ServerStatus,
+    Settings,
 };
 pub use settings::{
     Destination, KEY_DESTINATIONS_MAX, KEY_LIST_MAX, Key, MEMBERS_MAX, PeerSettings, Refused, Role,

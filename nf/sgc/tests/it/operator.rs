@@ -319,3 +319,39 @@ fn a_peer_that_vanishes_behind_tcp_is_found_by_its_heartbeat() {
     world.pass(ms(20));
     assert_eq!(world.fact(gateway, "sgc_msus_waiting"), 16);
 }
+
+#[test]
+fn a_trace_tells_what_the_relay_would_do_and_does_nothing() {
+    let text = format!("point_codes = [\"9\"]\necho_service_indicators = [12]\n{SITE}");
+    let (mut world, gateway, asps) = site(&text);
+    let mut trace = |params: &[(&str, &str)]| {
+        let answer = world.ask(gateway, "m3ua/trace", params);
+        let word = |key: &str| answer[key].as_str().unwrap_or_default().to_owned();
+        let to = answer["to"].to_string();
+        ([word("verdict"), word("server"), word("told")], to, word("why"), answer)
+    };
+    let words = |a: &str, b: &str, c: &str| [a.to_owned(), b.to_owned(), c.to_owned()];
+    // Override: the ASP that was active last has all flows.
+    let (said, to, _, answer) = trace(&[("from", "a"), ("opc", "1"), ("dpc", "2"), ("sls", "3")]);
+    assert_eq!((said, &*to), (words("relayed", "two", ""), r#"["b2"]"#), "{answer}");
+    assert_eq!((&answer["route"], &answer["mode"]), (&"key of two".into(), &"override".into()));
+    let asps_of = answer["asps"].as_array().unwrap();
+    assert_eq!(asps_of.iter().filter(|it| it["chosen"] == true).count(), 1);
+    let (said, _, why, _) = trace(&[("from", "a"), ("opc", "2"), ("dpc", "2")]);
+    assert_eq!(said, words("discarded", "", ""));
+    assert!(why.contains("not the peer's"), "{why}");
+    let (said, _, why, _) = trace(&[("from", "b1"), ("opc", "2"), ("dpc", "2")]);
+    assert_eq!((said, &*why), (words("discarded", "two", ""), "the sender serves it itself"));
+    let (said, _, why, _) = trace(&[("from", "a"), ("opc", "1"), ("dpc", "7")]);
+    assert_eq!((said, &*why), (words("discarded", "", "DUNA"), "no gateway reaches it"));
+    assert_eq!(trace(&[("dpc", "9"), ("si", "12")]).0, words("local", "", ""));
+    let (said, ..) = trace(&[("from", "a"), ("opc", "1"), ("dpc", "9"), ("si", "3")]);
+    assert_eq!(said, words("discarded", "", "DUPU"));
+    for wrong in
+        [&[("dpc", "x")][..], &[("from", "a"), ("dpc", "2")], &[("dpc", "2"), ("si", "16")]]
+    {
+        assert!(world.try_ask(gateway, "m3ua/trace", wrong).is_err(), "{wrong:?}");
+    }
+    assert_eq!(world.fact(gateway, "sgc_msus_received_total"), 0, "nothing was counted");
+    assert_eq!(received(&mut world, [asps[1], asps[2]]), [0, 0]);
+}

@@ -17,6 +17,7 @@ mod transfer;
 
 pub use network::Availability;
 pub use status::{DestinationStatus, MemberStatus, PeerStatus, ServerStatus};
+pub use transfer::Course;
 
 use crate::codec::{
     MessageType, NetworkAppearance, PointCode, RoutingContext, ServerState, Writer,

@@ -29,6 +29,22 @@ pub(super) enum Holder {
     Registrant(PeerId),
 }
 
+/// Where an MSU of the user would go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Course {
+    /// To these ASPs of the Application Server whose key it belongs to: the owner of its flow, or
+    /// all in broadcast mode.
+    Asps(ServerId, Vec<PeerId>),
+    /// It waits for an ASP (AS-PENDING).
+    Waits(ServerId),
+    /// No ASP is active for its key.
+    NoAsp(ServerId),
+    /// No key: to a Signalling Gateway.
+    Gateway(PeerId),
+    /// No key, and no Signalling Gateway reaches it.
+    NoGateway,
+}
+
 fn holder(id: ServerId, server: &Server) -> Holder {
     server.registrant.map_or(Holder::Server(id), Holder::Registrant)
 }
@@ -188,13 +204,45 @@ impl Process {
         (!place.0 && place.1 == network && is_only).then(|| servers.first().copied())?
     }
 
-    /// To an SGP of the best Signalling Gateway: the one that owns the flow if it is among the
-    /// best.
-    fn send_to_gateway(&mut self, transfer: &Transfer) {
-        let id = self.server_from(transfer);
-        let Some(server) = id.and_then(|id| self.servers.find(id)) else {
-            return self.unroutable(transfer);
+    /// Where an MSU would go now; nothing is sent.
+    #[must_use]
+    pub fn course(&self, transfer: &Transfer) -> Course {
+        let Some(id) = self.server_for(transfer) else {
+            return match self.gateway_for(transfer) {
+                Some(member) => Course::Gateway(member.peer),
+                None => Course::NoGateway,
+            };
         };
+        let Some(server) = self.servers.find(id) else { return Course::NoAsp(id) };
+        let active = || server.members.iter().filter(|it| it.state == MemberState::Active);
+        match server.state {
+            ServerState::Pending => Course::Waits(id),
+            ServerState::Inactive | ServerState::Down => Course::NoAsp(id),
+            ServerState::Active if server.traffic_mode() == TrafficMode::Broadcast => {
+                Course::Asps(id, active().map(|it| it.peer).collect())
+            }
+            ServerState::Active => {
+                let owner = server.flows.owner(transfer.sls);
+                match owner.and_then(|index| server.members.get(index)) {
+                    Some(member) => Course::Asps(id, vec![member.peer]),
+                    None => Course::NoAsp(id),
+                }
+            }
+        }
+    }
+
+    /// To an SGP of the best Signalling Gateway.
+    fn send_to_gateway(&mut self, transfer: &Transfer) {
+        let chosen = self.gateway_for(transfer).map(|it| (it.peer, it.routing_context));
+        match chosen {
+            Some((peer, context)) => self.send_data(peer, context, None, transfer),
+            None => self.unroutable(transfer),
+        }
+    }
+
+    /// The SGP of the best Signalling Gateway: the one that owns the flow if it is among the best.
+    fn gateway_for(&self, transfer: &Transfer) -> Option<&Member> {
+        let server = self.servers.find(self.server_from(transfer)?)?;
         let network = transfer.network;
         let rank = |peer: PeerId| -> Option<(u8, u8)> {
             let settings = &self.peers.find(peer)?.settings;
@@ -209,18 +257,14 @@ impl Process {
         };
         let is_active = |it: &&Member| it.state == MemberState::Active && !leaves(it);
         let active = || server.members.iter().filter(is_active);
-        let best = active().filter_map(|member| rank(member.peer)).min();
-        let Some(best) = best else { return self.unroutable(transfer) };
+        let best = active().filter_map(|member| rank(member.peer)).min()?;
         let owner = server.flows.owner(transfer.sls);
         let owner = owner.and_then(|index| server.members.get(index));
         let is_best = |member: &&Member| is_active(member) && rank(member.peer) == Some(best);
-        let chosen = owner.filter(is_best).or_else(|| {
+        owner.filter(is_best).or_else(|| {
             let among = || active().filter(is_best);
             among().nth(usize::from(transfer.sls) % among().count().max(1))
-        });
-        if let Some((peer, context)) = chosen.map(|member| (member.peer, member.routing_context)) {
-            self.send_data(peer, context, None, transfer);
-        }
+        })
     }
 
     /// DATA came.
