@@ -22,6 +22,15 @@ const LOOKED_AT_MAX: usize = 20_000;
 /// Paths of a route that are shown at most.
 const PATHS_MAX: usize = 1_024;
 
+/// What a policy may change, and the same as it came.
+const BEFORE: [(&str, &str); 5] = [
+    ("next_hop", "next_hop_before"),
+    ("local_pref", "local_pref_before"),
+    ("med", "med_before"),
+    ("as_path", "as_path_before"),
+    ("communities", "communities_before"),
+];
+
 /// Which routes are asked for.
 struct Question {
     family: Family,
@@ -130,7 +139,8 @@ impl Reflector {
 
     /// Routes of a family: `received` from a peer, `advertised` to one, `within` a prefix, with a
     /// `text` in what is shown of them; `limit` of them, from place `skip` on. `next` is where to
-    /// go on; absent: that was all.
+    /// go on; absent: that was all. With `before=true`, beside what the import policy made of each
+    /// path what it came with.
     pub(super) fn show_routes(&self, ask: &Ask) -> Answer {
         let within = ask.params.get("within").map(|text| prefix(text));
         if within == Some(None) {
@@ -146,8 +156,15 @@ impl Reflector {
             limit: number(ask, "limit", ROWS)?.min(ROWS_MAX),
         };
         let (routes, next) = self.routes(&question);
-        let rows: Vec<Value> =
-            routes.iter().map(|route| self.row(question.family, route)).collect();
+        let has_before = ask.params.get("before").is_some_and(|it| it == "true");
+        let row = |route: &RouteView| {
+            let mut row = self.row(question.family, route);
+            if let (true, Some(path)) = (has_before, route.paths.first()) {
+                self.before(path, &mut row);
+            }
+            row
+        };
+        let rows: Vec<Value> = routes.iter().map(row).collect();
         Ok(json!({ "rows": rows, "next": next }))
     }
 
@@ -221,6 +238,28 @@ impl Reflector {
         row["family"] = family.name().into();
         row["paths"] = route.paths.len().into();
         row
+    }
+
+    /// What a path came with, beside what the import policy made of it: `policy` says which of
+    /// `accepted`, `changed` and `refused` it is.
+    fn before(&self, path: &PathView, row: &mut Value) {
+        let mut came = row.clone();
+        if let Some((attributes, next_hop)) = &path.came_with {
+            let (attributes, next_hop) = (attributes.clone(), next_hop.clone());
+            came = self.path(&PathView { attributes, next_hop, ..path.clone() });
+        }
+        for (key, before) in BEFORE {
+            row[before] = came[key].take();
+            if path.is_refused {
+                row[key] = Value::Null;
+            }
+        }
+        let policy = match (path.is_refused, path.came_with.is_some()) {
+            (true, _) => "refused",
+            (false, true) => "changed",
+            (false, false) => "accepted",
+        };
+        row["policy"] = policy.into();
     }
 
     /// A row for each path of a route.

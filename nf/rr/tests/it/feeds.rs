@@ -304,3 +304,23 @@ fn caches_that_cannot_be_meant_are_refused() {
     let stations = "bmp = [{ name = \"\", address = \"10.9.0.9\", port = 11019, tables = [] }]";
     assert_eq!(found(stations), ["bmp[0].name", "bmp[0].tables"]);
 }
+
+#[test]
+fn what_came_is_shown_beside_what_the_policy_made_of_it() {
+    let (mut world, ..) = scene(ONE);
+    let valid = record(true, "192.0.2.0/24", 24, 65_001);
+    let others = record(true, "198.51.100.0/22", 24, 65_009);
+    world.say(CACHE, pdus(&[Pdu::CacheResponse(7), valid, others, end(1)]));
+    world.pass(s(1));
+    let page = world.ask("bgp/routes", &[("received", "ext"), ("before", "true")]);
+    let mut rows = page["rows"].as_array().unwrap().clone();
+    rows.sort_by_key(|row| row["route"].to_string());
+    let words = |key: &str| rows.iter().map(|row| row[key].clone()).collect::<Vec<_>>();
+    assert_eq!(words("policy"), ["changed", "refused", "accepted"]);
+    assert_eq!(rows[0]["local_pref"], 200);
+    assert!(rows[0]["local_pref_before"].is_null(), "{}", rows[0]);
+    assert!(rows[1]["next_hop"].is_null() && rows[1]["next_hop_before"].is_string());
+    assert_eq!(rows[2]["next_hop"], rows[2]["next_hop_before"]);
+    let plain = world.ask("bgp/routes", &[("received", "ext")]);
+    assert!(plain["rows"][0].get("policy").is_none(), "only where it is asked for");
+}
