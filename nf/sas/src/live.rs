@@ -191,7 +191,7 @@ impl Live {
         self.trail.started_us = self.trail.started_us.min(other.trail.started_us);
         self.trail.retransmissions += other.trail.retransmissions;
         self.trail.places.extend(other.trail.places);
-        other.trail.hosts.into_iter().for_each(|host| _ = self.add_host(host));
+        other.trail.hosts.into_iter().for_each(|host| self.add_host(host));
         let room = SEEN_MAX.saturating_sub(self.seen.len());
         self.seen.extend(other.seen.into_iter().take(room));
     }
