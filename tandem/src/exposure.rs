@@ -455,7 +455,7 @@ mod tests {
         };
         let found: Vec<_> = site.sections().iter().map(names).collect();
         let expected = [
-            ("ssc1".to_owned(), vec!["CAP_NET_ADMIN", "CAP_BPF", "CAP_PERFMON"]),
+            ("ssc1".to_owned(), vec!["CAP_NET_ADMIN", "CAP_NET_RAW", "CAP_BPF"]),
             ("stp".to_owned(), vec!["CAP_NET_RAW"]),
             ("pe1".to_owned(), vec!["CAP_NET_ADMIN", "CAP_NET_RAW", "CAP_BPF"]),
         ];

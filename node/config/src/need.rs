@@ -40,8 +40,6 @@ pub const NET_BIND_SERVICE: Capability = Capability { name: "CAP_NET_BIND_SERVIC
 pub const NET_ADMIN: Capability = Capability { name: "CAP_NET_ADMIN", number: 12 };
 /// Packets as they are.
 pub const NET_RAW: Capability = Capability { name: "CAP_NET_RAW", number: 13 };
-/// Tracing, and programs of the kernel that look at packets.
-pub const PERFMON: Capability = Capability { name: "CAP_PERFMON", number: 38 };
 /// Programs of the kernel.
 pub const BPF: Capability = Capability { name: "CAP_BPF", number: 39 };
 

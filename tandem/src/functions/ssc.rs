@@ -9,7 +9,7 @@ use crate::paired::{self, HAND_OVER};
 use crate::pool::EXCHANGE;
 use crate::supervise::{Nature, RELOAD, StartError, Supervised};
 use config::keys;
-use config::need::{BPF, NET_ADMIN, Need, PERFMON, Wanted};
+use config::need::{BPF, NET_ADMIN, NET_RAW, Need, Wanted};
 use config::{Doorway, Issue};
 use replica::Replica;
 use runtime::gate::{Gate, GateRef};
@@ -82,7 +82,7 @@ impl Kind for Ssc {
         }
         if self.shield.kernel == Kernel::Require {
             let reason = "the kernel drops for the shield (XDP)";
-            let rights = [NET_ADMIN, BPF, PERFMON].map(Need::Capability);
+            let rights = [NET_ADMIN, NET_RAW, BPF].map(Need::Capability);
             needs.extend(rights.map(|need| ("shield.kernel", need, reason)));
         }
         needs
