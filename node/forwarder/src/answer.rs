@@ -30,7 +30,7 @@ pub(crate) fn answer(
         "workers" => Ok(workers(&it.reports(asker, false), it)),
         "doors" => Ok(doors(&it.reports(asker, false), it)),
         "trace" => trace(it, asker, params),
-        "traced" => Ok(traced(&it.reports(asker, true))),
+        "traced" => Ok(traced(&it.reports(asker, true), it)),
         other => Err(format!("the forwarder knows no {other}")),
     }
 }
@@ -204,14 +204,29 @@ fn trace(it: &mut Forwarder, asker: u64, params: &Params) -> Result<Value, Strin
     Ok(json!([{ "tracing": packets }]))
 }
 
-fn traced(reports: &[Report]) -> Value {
+/// The steps of traced packets. Hops of the table are named where they have one neighbour; numbers
+/// of interfaces become names where those are known.
+fn traced(reports: &[Report], it: &Forwarder) -> Value {
     let traces = reports.iter().flat_map(|report| &report.traced).enumerate();
     let rows = traces.flat_map(|(number, steps)| {
-        steps
-            .iter()
-            .map(move |step| json!({ "packet": number + 1, "node": step.node, "note": step.note }))
+        steps.iter().map(move |step| {
+            let note = noted(it, &step.note);
+            json!({ "packet": number + 1, "node": step.node, "note": note })
+        })
     });
     rows.collect()
+}
+
+/// A note in which the number behind the word `hop` is said in words.
+fn noted(it: &Forwarder, note: &str) -> String {
+    let mut words: Vec<String> = note.split(' ').map(str::to_owned).collect();
+    for at in 1..words.len() {
+        let number = words[at].parse().ok().filter(|_| words[at - 1] == "hop");
+        if let Some(said) = number.and_then(|number| it.plane.hop_words(number)) {
+            words[at] = said;
+        }
+    }
+    words.join(" ")
 }
 
 fn hex(text: &str) -> Option<Vec<u8>> {

@@ -31,7 +31,13 @@ const COLUMNS: [(&str, Kind); 7] = [
     ("pseudowire", Kind::Pseudowire),
     ("filter", Kind::Filter),
     ("policer", Kind::Policer),
+    ("pseudowire", Kind::Pseudowire),
 ];
+/// What numbers in the notes of traced packets stand behind.
+const NOTED: [(&str, Kind); 3] =
+    [("interface", Kind::Interface), ("out", Kind::Interface), ("vrf", Kind::Vrf)];
+/// The key of such a note.
+const NOTE: &str = "note";
 
 /// Those that wait, and until when: tickets grow, so that the first one is due first.
 #[derive(Default)]
@@ -148,5 +154,28 @@ impl Dataplane {
                 row[key] = json!(name);
             }
         }
+        if let Some(note) = row[NOTE].as_str() {
+            row[NOTE] = self.named_note(note).into();
+        }
+    }
+
+    /// A note of a traced packet with names in place of numbers: those behind the words of
+    /// [`NOTED`], and behind an arrow between two interfaces.
+    fn named_note(&self, note: &str) -> String {
+        let mut before: Option<Kind> = None;
+        let mut words = Vec::new();
+        for word in note.split(' ') {
+            let number = word.parse::<u32>().ok();
+            let name = number.zip(before).and_then(|(number, kind)| match (kind, number) {
+                (Kind::Vrf, 0) => Some(GLOBAL),
+                (kind, number) => self.numbers.name(kind, number),
+            });
+            words.push(name.unwrap_or(word).to_owned());
+            let kind = NOTED.iter().find(|(known, _)| *known == word).map(|(_, kind)| *kind);
+            // `interface 3 → 5`: the number behind the arrow is one of the same kind.
+            let goes_on = word == "→" || number.is_some();
+            before = kind.or_else(|| before.filter(|_| goes_on));
+        }
+        words.join(" ")
     }
 }

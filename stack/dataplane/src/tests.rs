@@ -87,6 +87,7 @@ fn desired(ports: &[&str], numbers: &mut Numbers) -> Desired {
     for name in ports {
         let number = numbers.of_port(name);
         out.ports.insert(number, spec(number, name));
+        numbers.of(Kind::Interface, name);
         let bridge = numbers.of(Kind::Bridge, name);
         let hop = Program::Remove(Removed::Bridge(bridge));
         out.put(Rank::Table, Removed::Bridge(bridge), hop);
@@ -199,11 +200,13 @@ fn questions_are_answered_later_with_names_for_numbers() {
     assert_eq!(params[0], ("port".to_owned(), "0".to_owned()));
     assert_eq!(params[1].1, GLOBAL);
     assert_eq!((world.asks(8, &[]), world.asks(9, &[])), (None, None));
-    let row = json!([{ "port": 0, "bridge": 1, "vrf": 5 }]);
+    let note = "vrf 0 hop 10.0.0.2 at interface 1 out 1";
+    let row = json!([{ "port": 0, "bridge": 1, "vrf": 5, "note": note }]);
     world.hears(PortId(9), &Reply::Answer { id: 7, answer: Ok(row.clone()) });
     world.hears(PortId(9), &Reply::Answer { id: 7, answer: Ok(row) });
     world.hears(PortId(9), &Reply::Answer { id: 8, answer: Err("no".to_owned()) });
-    let named = Ok(json!([{ "port": "a", "bridge": "a", "vrf": 5 }]));
+    let note = "vrf global hop 10.0.0.2 at interface a out a";
+    let named = Ok(json!([{ "port": "a", "bridge": "a", "vrf": 5, "note": note }]));
     let no = Err(AskError::BadParameter("no".to_owned()));
     let page = json!({ "rows": [{ "bridge": 1, "pseudowire": 7 }], "next": null });
     world.hears(PortId(9), &Reply::Answer { id: 9, answer: Ok(page) });

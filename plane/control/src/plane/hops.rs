@@ -62,6 +62,31 @@ impl Numbers {
 }
 
 impl Plane {
+    /// What a hop of the table is, as people say it: `10.0.0.2 at interface 3`. `None`: there is
+    /// no such hop, or it is a group of others.
+    #[must_use]
+    pub fn hop_words(&self, number: u32) -> Option<String> {
+        let numbers = &self.numbers;
+        if number == numbers.local {
+            return Some("local".to_owned());
+        }
+        if let Some((interface, address)) = self.neighbours.of_hop(number) {
+            return Some(format!("{address} at interface {interface}"));
+        }
+        let of = |known: &BTreeMap<u32, u32>| {
+            known.iter().find(|(_, hop)| **hop == number).map(|(interface, _)| *interface)
+        };
+        if let Some(interface) = of(&numbers.gleans) {
+            return Some(format!("connected at interface {interface}"));
+        }
+        if let Some(interface) = of(&numbers.broadcasts) {
+            return Some(format!("broadcast at interface {interface}"));
+        }
+        let id = numbers.said.iter().position(|known| *known == number && number != 0)?;
+        let (interface, gateway) = numbers.via.get(&place(id))?;
+        Some(format!("{gateway} at interface {interface}"))
+    }
+
     pub(super) fn hop(&mut self, id: u32, hop: &Hop) -> Result<(), Refused> {
         if id == 0 || id >= HOPS_MAX {
             let limit = u64::from(HOPS_MAX) - 1;

@@ -168,6 +168,11 @@ pub(in super::super) struct Neighbours {
 }
 
 impl Neighbours {
+    /// The neighbour that a hop of the table leads to.
+    pub(in super::super) fn of_hop(&self, hop: u32) -> Option<Key> {
+        self.entries.iter().find(|(_, entry)| entry.hop == hop).map(|(key, _)| *key)
+    }
+
     pub(in super::super) fn hop(&self, key: &Key) -> Option<u32> {
         self.entries.get(key).map(|entry| entry.hop)
     }
