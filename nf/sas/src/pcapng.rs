@@ -3,11 +3,13 @@
 //! Interface 0 has raw IP packets with real headers, made again from what the capture agent told:
 //! IPv4 or IPv6, UDP or TCP with running sequence numbers. Interface 1 has upper PDUs
 //! (`LINKTYPE_WIRESHARK_UPPER_PDU`): what went over TLS, with its addresses and ports as tags, so
-//! that it is shown as the SIP it was and not as broken TLS.
+//! that it is shown as the SIP it was and not as broken TLS; M3UA, whatever carried it; and the
+//! messages of BGP that an event tells whole.
 
 use crate::detail::Read;
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
+use trail::Event;
 
 const LINK_RAW: u16 = 101;
 const LINK_UPPER_PDU: u16 = 252;
@@ -30,9 +32,17 @@ pub fn write(entries: &[Read]) -> Vec<u8> {
         block(&mut out, 1, &interface);
     }
     let mut streams = HashMap::new();
-    for entry in entries.iter().filter(|entry| entry.kind != hep::KIND_LOG) {
+    for entry in entries {
         match entry.protocol {
-            hep::TLS => packet(&mut out, 1, entry.at_us, &upper_pdu(entry)),
+            _ if entry.kind == hep::KIND_LOG => {
+                if let Some(message) = told(entry) {
+                    packet(&mut out, 1, entry.at_us, &upper_pdu(&message, "bgp"));
+                }
+            }
+            _ if entry.kind == hep::KIND_M3UA => {
+                packet(&mut out, 1, entry.at_us, &upper_pdu(entry, "m3ua"));
+            }
+            hep::TLS => packet(&mut out, 1, entry.at_us, &upper_pdu(entry, "sip")),
             hep::TCP => segments(&mut out, entry, &mut streams),
             _ => packet(&mut out, 0, entry.at_us, &udp(entry)),
         }
@@ -178,8 +188,36 @@ fn segments(out: &mut Vec<u8>, entry: &Read, streams: &mut HashMap<(SocketAddr, 
     }
 }
 
-/// Tags of Wireshark's "exported PDU" (`epan/exported_pdu.h`), then the message.
-fn upper_pdu(entry: &Read) -> Vec<u8> {
+/// The message of a session that an event tells; `None`: it is another event, or tells only the
+/// beginning of its message.
+fn told(entry: &Read) -> Option<Read> {
+    let event = Event::of(&entry.payload)?;
+    let is_sent = match event {
+        Event::SessionMessageSent => true,
+        Event::SessionMessageReceived => false,
+        _ => return None,
+    };
+    let fields: serde_json::Value = serde_json::from_slice(&entry.payload).ok()?;
+    let digits = fields["text"].as_str()?.as_bytes();
+    let octet = |pair: &[u8]| {
+        let pair = std::str::from_utf8(pair).ok().filter(|pair| pair.len() == 2)?;
+        u8::from_str_radix(pair, 16).ok()
+    };
+    let payload: Vec<u8> = digits.chunks(2).map(octet).collect::<Option<_>>()?;
+    if payload.is_empty() || fields["octets"] != payload.len() {
+        return None;
+    }
+    // An event has the far end as its source.
+    let (mut source, mut destination) = (entry.source, entry.destination);
+    if is_sent {
+        std::mem::swap(&mut source, &mut destination);
+    }
+    Some(Read { payload, source, destination, ..entry.clone() })
+}
+
+/// Tags of Wireshark's "exported PDU" (`epan/exported_pdu.h`), then the message, which the
+/// dissector of that name reads.
+fn upper_pdu(entry: &Read, dissector: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(entry.payload.len() + 80);
     let mut tag = |number: u16, body: &[u8]| {
         let padding = body.len().wrapping_neg() & 3;
@@ -188,7 +226,7 @@ fn upper_pdu(entry: &Read) -> Vec<u8> {
         out.extend_from_slice(body);
         out.extend_from_slice(&[0; 3][..padding]);
     };
-    tag(12, b"sip");
+    tag(12, dissector.as_bytes());
     match families(entry.source, entry.destination) {
         (IpAddr::V4(a), IpAddr::V4(b)) => {
             tag(20, &a.octets());

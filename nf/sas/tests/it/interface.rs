@@ -354,3 +354,41 @@ fn what_the_disk_cannot_take_is_counted_and_raises_an_alarm() {
     assert_eq!(alarms[0]["name"], "sas-shedding");
     assert_eq!(alarms[0]["severity"], "major");
 }
+
+#[test]
+fn messages_of_m3ua_and_bgp_are_in_a_pcapng_that_tshark_reads() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(directory.path());
+    let (asp, gateway) = ("10.0.1.1:2905", "10.0.0.1:2905");
+    bench.protocol = hep::SCTP;
+    bench.captured(hep::KIND_M3UA, asp, gateway, &[1, 0, 3, 1, 0, 0, 0, 8], "00000000000000aa");
+    bench.captured(hep::KIND_M3UA, gateway, asp, &[1, 0, 3, 4, 0, 0, 0, 8], "00000000000000aa");
+    let keepalive = "ff".repeat(16) + "001304";
+    let route_refresh = "ff".repeat(16) + "00170500010001";
+    for (event, octets, text) in [
+        ("SessionMessageReceived", 19, &keepalive),
+        ("SessionMessageSent", 23, &route_refresh),
+        ("SessionMessageSent", 300, &keepalive),
+    ] {
+        let event = format!(
+            r#"{{"event":"{event}","peer":"a","message":"X","octets":{octets},"text":"{text}"}}"#
+        );
+        let (peer, own) = ("10.0.2.1:179", "10.0.0.1:40000");
+        bench.captured(hep::KIND_LOG, peer, own, event.as_bytes(), "00000000000000bb");
+    }
+    bench.wait_ms(60_000);
+    let trails = bench.search(&[("kind", "session")]).trails;
+    assert_eq!(trails.len(), 2);
+    let mut bytes = Vec::new();
+    trails.iter().for_each(|trail| bytes.extend(pcapng::write(&bench.detail(trail.id).1)));
+    let file = directory.path().join("both.pcapng");
+    std::fs::write(&file, bytes).unwrap();
+    let mut lines = tshark(&file, &["m3ua.message_type", "bgp.type", "ip.src", "_ws.malformed"]);
+    lines.sort();
+    // What an event tells only in part is no message.
+    assert_eq!(lines.len(), 4, "{lines:?}");
+    assert!(lines.iter().any(|line| line.starts_with("1\t")), "{lines:?}");
+    assert!(lines.iter().any(|line| line.starts_with("\t4\t")), "{lines:?}");
+    assert!(lines.iter().any(|line| line.starts_with("\t5\t")), "{lines:?}");
+    assert!(lines.iter().all(|line| line.ends_with('\t')), "malformed: {lines:?}");
+}
