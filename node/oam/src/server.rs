@@ -2,6 +2,7 @@
 
 use crate::core::{Core, Parts};
 use crate::http::connections::{self, Limits};
+use crate::http::stream::{Listener, Owner};
 use crate::log::Levels;
 use crate::managed::Registry;
 use crate::section::Section;
@@ -64,6 +65,8 @@ pub struct Oam {
     core: Arc<Core>,
     runtime: Option<Runtime>,
     door: Mutex<Door>,
+    /// Dropped: the socket of this machine takes no new connection.
+    local: Option<watch::Sender<()>>,
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -112,7 +115,27 @@ impl Oam {
         if let Some(interval) = notify::watchdog_interval() {
             runtime.spawn(watchdog(Arc::clone(&core), interval));
         }
-        Ok(Self { core, runtime: Some(runtime), door, stop, threads })
+        Ok(Self { core, runtime: Some(runtime), door, local: None, stop, threads })
+    }
+
+    /// Answers at a socket of this machine as well, without a token: root and the owner of the
+    /// process, as the kernel names them, with the rights of an administrator.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn serve_local(
+        &mut self,
+        listener: std::os::unix::net::UnixListener,
+        owner: Owner,
+    ) -> io::Result<()> {
+        let Some(runtime) = &self.runtime else { return Ok(()) };
+        listener.set_nonblocking(true)?;
+        let _inside = runtime.enter();
+        let listener = Listener::Local(tokio::net::UnixListener::from_std(listener)?, owner);
+        let (stop, stopped) = watch::channel(());
+        runtime.spawn(connections::serve(Arc::clone(&self.core), listener, stopped));
+        self.local = Some(stop);
+        Ok(())
     }
 
     /// What all parts share.
@@ -163,6 +186,7 @@ impl Oam {
     /// Ends: no new request, a moment for those under way.
     pub fn stop(&mut self) {
         self.stop.store(true, Relaxed);
+        drop(self.local.take());
         for thread in self.threads.drain(..) {
             if thread.join().is_err() {
                 tracing::error!(target: "oam", "a thread of the ticker panicked");
@@ -206,7 +230,7 @@ fn open(
 ) -> io::Result<Door> {
     let bound = listener.local_addr()?;
     let _inside = runtime.enter();
-    let listener = tokio::net::TcpListener::from_std(listener)?;
+    let listener = Listener::Tcp(tokio::net::TcpListener::from_std(listener)?);
     let (stop, stopped) = watch::channel(());
     runtime.spawn(connections::serve(Arc::clone(core), listener, stopped));
     tracing::info!(target: "oam", address = %bound, "API and console are served");

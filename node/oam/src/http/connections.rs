@@ -13,6 +13,7 @@
 //! Nobody waits for a place: whoever asks for `/livez` is heard while others hold all the rest.
 
 pub use super::limits::{Limits, Source};
+use super::stream::{Arrived, Listener, Stream};
 use crate::core::Core;
 use crate::facts::OamFact;
 use crate::token::{Authenticator, Principal};
@@ -33,7 +34,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{oneshot, watch};
 use tokio::time::Sleep;
 use tower::ServiceExt as _;
@@ -48,6 +48,8 @@ const RECHECK: Duration = Duration::from_secs(1);
 pub struct Seat {
     /// Where it comes from.
     pub source: Source,
+    /// Who the kernel says it is, over the socket of this machine.
+    pub user: Option<Principal>,
     /// Whose token or session its last request carried.
     principal: Mutex<Option<Principal>>,
     /// Taken or dropped: the connection ends.
@@ -79,9 +81,14 @@ struct Seats {
 }
 
 impl Seats {
-    fn take(&mut self, source: Source) -> (u64, Arc<Seat>, oneshot::Receiver<()>) {
+    fn take(
+        &mut self,
+        source: Source,
+        user: Option<Principal>,
+    ) -> (u64, Arc<Seat>, oneshot::Receiver<()>) {
         let (end, ended) = oneshot::channel();
-        let seat = Seat { source, principal: Mutex::new(None), end: Mutex::new(Some(end)) };
+        let principal = Mutex::new(user.clone());
+        let seat = Seat { source, user, principal, end: Mutex::new(Some(end)) };
         let (number, seat) = (self.next, Arc::new(seat));
         self.next += 1;
         self.seats.insert(number, Arc::clone(&seat));
@@ -155,7 +162,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// A connection that holds its place, an upgraded one too.
 struct Seated {
-    stream: TcpStream,
+    stream: Stream,
     ended: oneshot::Receiver<()>,
     stall: Duration,
     stalled: Option<Pin<Box<Sleep>>>,
@@ -229,7 +236,7 @@ impl AsyncWrite for Seated {
 }
 
 /// Serves until the other end of `open` is dropped; answers under way may end.
-pub async fn serve(core: Arc<Core>, listener: TcpListener, mut open: watch::Receiver<()>) {
+pub async fn serve(core: Arc<Core>, listener: Listener, mut open: watch::Receiver<()>) {
     let router = super::router(&core);
     let seats = Shared::default();
     loop {
@@ -238,11 +245,14 @@ pub async fn serve(core: Arc<Core>, listener: TcpListener, mut open: watch::Rece
             _ = open.changed() => return,
         };
         match accepted {
-            Ok((stream, from)) => {
-                let _ = stream.set_nodelay(true);
-                let (seated, seat) = sit(&core, &seats, stream, from.into());
+            Ok(arrived) => {
+                let (seated, seat) = sit(&core, &seats, arrived);
                 let (router, open) = (router.clone(), open.clone());
                 tokio::spawn(connection(core.limits, router, seated, seat, open));
+            }
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                core.facts.add(OamFact::Unauthorized, 1);
+                core.log_refused(Some(Source::MACHINE), 403, &error.to_string());
             }
             Err(error) => {
                 tracing::warn!(target: "oam", %error, "a connection cannot be accepted");
@@ -252,14 +262,10 @@ pub async fn serve(core: Arc<Core>, listener: TcpListener, mut open: watch::Rece
     }
 }
 
-fn sit(
-    core: &Arc<Core>,
-    shared: &Shared,
-    stream: TcpStream,
-    source: Source,
-) -> (Seated, Arc<Seat>) {
+fn sit(core: &Arc<Core>, shared: &Shared, arrived: Arrived) -> (Seated, Arc<Seat>) {
+    let Arrived { stream, source, user } = arrived;
     let mut seats = lock(shared);
-    let (number, seat, ended) = seats.take(source);
+    let (number, seat, ended) = seats.take(source, user);
     if seats.seats.len() > core.limits.connections_max {
         seats.recheck(&core.authenticator);
         if let Some(victim) = seats.victim(number).and_then(|number| seats.free(number)) {
@@ -327,12 +333,12 @@ mod tests {
         let mut seats = Seats::default();
         let folder = tempfile::tempdir().unwrap();
         let authenticator = Authenticator::new(FIRST, Tokens::new(folder.path().join("tokens")));
-        let (few, _, _a) = seats.take(source("192.0.2.1"));
-        let (proved, seat, _b) = seats.take(source("192.0.2.2"));
+        let (few, _, _a) = seats.take(source("192.0.2.1"), None);
+        let (proved, seat, _b) = seats.take(source("192.0.2.2"), None);
         seat.prove(authenticator.authenticate(FIRST).as_ref());
-        let (oldest, _, _c) = seats.take(source("192.0.2.2"));
-        let (newest, _, _d) = seats.take(source("192.0.2.2"));
-        let (newcomer, _, _e) = seats.take(source("192.0.2.3"));
+        let (oldest, _, _c) = seats.take(source("192.0.2.2"), None);
+        let (newest, _, _d) = seats.take(source("192.0.2.2"), None);
+        let (newcomer, _, _e) = seats.take(source("192.0.2.3"), None);
         for expected in [oldest, newest, few, proved] {
             assert_eq!(seats.victim(newcomer), Some(expected));
             seats.free(expected);
@@ -351,7 +357,7 @@ mod tests {
         let monitor = tokens.make(0, "prometheus", Role::Monitor).unwrap();
         let gone = tokens.make(0, "gone", Role::Monitor).unwrap();
         let mut sit = |token: &str| {
-            let (number, seat, ended) = seats.take(source("192.0.2.1"));
+            let (number, seat, ended) = seats.take(source("192.0.2.1"), None);
             seat.prove(authenticator.authenticate(token).as_ref());
             (number, ended)
         };

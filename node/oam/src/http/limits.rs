@@ -36,9 +36,15 @@ impl Default for Limits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Source(IpAddr);
 
+impl Source {
+    /// The socket of this machine.
+    pub const MACHINE: Self = Self(IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED));
+}
+
 impl std::fmt::Display for Source {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.0 {
+            IpAddr::V4(ip) if ip.is_unspecified() => f.write_str("this machine"),
             IpAddr::V6(ip) if !ip.is_loopback() => write!(f, "{ip}/64"),
             ip => write!(f, "{ip}"),
         }

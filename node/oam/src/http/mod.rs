@@ -20,6 +20,7 @@ pub mod metrics;
 pub mod patience;
 pub mod rights;
 pub mod site;
+pub mod stream;
 
 use crate::console;
 use crate::core::Core;

@@ -1,0 +1,208 @@
+//! A value of an answer as a cell of a table.
+
+use crate::Look;
+use crate::text::escaped;
+use crate::time::{clock, duration};
+use serde_json::Value;
+
+/// Items of a list that a cell shows; the rest is counted.
+const ITEMS_MAX: usize = 6;
+
+/// How a value is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// As it is; of a long list the first items.
+    Plain,
+    /// Microseconds since the UNIX epoch, as a time.
+    Time,
+    /// The same of the past, as how long ago it was.
+    Since,
+    /// The same of the future, as how long it takes.
+    Until,
+    /// Seconds.
+    Seconds,
+    /// Milliseconds.
+    Milliseconds,
+    /// Octets.
+    Octets,
+    /// The state of something, in its colour.
+    State,
+    /// Whether it is so.
+    Flag,
+    /// Only what is not zero, as in `3 queue-full`.
+    Counts,
+}
+
+/// A value as it came.
+pub(crate) fn raw(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(raw).collect::<Vec<_>>().join(" "),
+        other => other.to_string(),
+    }
+}
+
+/// A value for people, harmless to a terminal.
+pub(crate) fn shown(look: &Look, value: &Value, form: Form) -> String {
+    let number = value.as_u64();
+    let text = match (form, number) {
+        (Form::Time, Some(us)) => clock(us),
+        (Form::Since, Some(us)) => duration(look.now_us.saturating_sub(us)),
+        (Form::Until, Some(us)) if us <= look.now_us => "over".into(),
+        (Form::Until, Some(us)) => format!("in {}", duration(us - look.now_us)),
+        (Form::Seconds, Some(s)) => duration(s.saturating_mul(1_000_000)),
+        (Form::Milliseconds, Some(ms)) => thousandths(ms),
+        (Form::Octets, Some(octets)) => self::octets(octets),
+        (Form::Flag, _) => match value {
+            Value::Bool(true) => "yes".into(),
+            Value::Bool(false) => "no".into(),
+            other => raw(other),
+        },
+        (Form::Counts, _) => counts(value),
+        _ => list(value),
+    };
+    escaped(&text)
+}
+
+/// Whether it stands at the right side of its column.
+pub(crate) fn is_right(value: &Value, form: Form) -> bool {
+    value.is_number() && !matches!(form, Form::Time | Form::Since | Form::Until)
+}
+
+fn thousandths(ms: u64) -> String {
+    match ms {
+        0..1_000 => format!("{ms}ms"),
+        1_000..60_000 => format!("{}.{}s", ms / 1_000, ms % 1_000 / 100),
+        _ => duration(ms.saturating_mul(1_000)),
+    }
+}
+
+/// Octets by the thousand, with one decimal.
+pub(crate) fn octets(octets: u64) -> String {
+    let mut scaled = (octets, 0);
+    for unit in ["", "k", "M", "G", "T", "P"] {
+        if scaled.0 < 1_000 || unit == "P" {
+            let (whole, tenth) = scaled;
+            return match (unit, whole) {
+                ("", whole) => whole.to_string(),
+                (unit, 0..100) => format!("{whole}.{tenth} {unit}"),
+                (unit, whole) => format!("{whole} {unit}"),
+            };
+        }
+        scaled = (scaled.0 / 1_000, scaled.0 % 1_000 / 100);
+    }
+    octets.to_string()
+}
+
+/// The first items of a list, and how many more there are.
+fn list(value: &Value) -> String {
+    match value {
+        Value::Array(items) if items.len() > ITEMS_MAX => {
+            let first: Vec<String> = items[..ITEMS_MAX].iter().map(raw).collect();
+            format!("{} … and {} more", first.join(" "), items.len() - ITEMS_MAX)
+        }
+        Value::Object(_) => counts(value),
+        other => raw(other),
+    }
+}
+
+fn counts(value: &Value) -> String {
+    let Some(map) = value.as_object() else { return raw(value) };
+    let rows = map.iter().filter(|(_, count)| **count != 0);
+    rows.map(|(name, count)| format!("{} {name}", raw(count))).collect::<Vec<_>>().join(", ")
+}
+
+/// The colour of a state (ECMA-48 SGR), if it has one.
+pub(crate) fn colour(state: &str) -> Option<&'static str> {
+    const GOOD: [&str; 14] = [
+        "established",
+        "active",
+        "up",
+        "running",
+        "in-service",
+        "available",
+        "open",
+        "yes",
+        "controlled",
+        "reachable",
+        "known",
+        "ok",
+        "true",
+        "standing",
+    ];
+    const POOR: [&str; 12] = [
+        "connect",
+        "opensent",
+        "openconfirm",
+        "inactive",
+        "pending",
+        "restricted",
+        "starting",
+        "draining",
+        "asked",
+        "probed",
+        "minor",
+        "warning",
+    ];
+    const BAD: [&str; 15] = [
+        "idle",
+        "down",
+        "failed",
+        "unavailable",
+        "out-of-service",
+        "shut down",
+        "too many routes",
+        "away",
+        "critical",
+        "major",
+        "closed",
+        "lost",
+        "no",
+        "false",
+        "dead",
+    ];
+    let state = state.to_lowercase();
+    let is = |words: &[&str]| words.contains(&&*state);
+    match () {
+        () if is(&GOOD) => Some("32"),
+        () if is(&POOR) => Some("33"),
+        () if is(&BAD) => Some("31"),
+        () => None,
+    }
+}
+
+/// A text in a colour, where the look has colours.
+pub(crate) fn painted(look: &Look, text: &str, code: Option<&str>) -> String {
+    match code.filter(|_| look.colour) {
+        Some(code) => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn values_are_shown_by_their_form() {
+        let look = Look { width: None, colour: false, now_us: 100_000_000 };
+        for (value, form, wanted) in [
+            (json!(40_000_000), Form::Since, "1m"),
+            (json!(160_000_000), Form::Until, "in 1m"),
+            (json!(90_000_000), Form::Until, "over"),
+            (json!(90), Form::Seconds, "1m 30s"),
+            (json!(1_234), Form::Milliseconds, "1.2s"),
+            (json!(999), Form::Octets, "999"),
+            (json!(1_234), Form::Octets, "1.2 k"),
+            (json!(123_456_789), Form::Octets, "123 M"),
+            (json!(false), Form::Flag, "no"),
+            (json!({"a": 0, "b": 3}), Form::Counts, "3 b"),
+            (json!(null), Form::Since, ""),
+            (json!([1, 2, 3, 4, 5, 6, 7, 8]), Form::Plain, "1 2 3 4 5 6 … and 2 more"),
+        ] {
+            assert_eq!(shown(&look, &value, form), wanted);
+        }
+    }
+}

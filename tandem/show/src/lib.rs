@@ -1,0 +1,91 @@
+//! What `tandem` prints: tables and sheets for people, JSON as the API sent it, CSV (RFC 4180).
+//! Pure functions from an answer to a text; a file for the words of each kind of function.
+//!
+//! Much of it was said by peers: what would steer a terminal is escaped in all of them, and what a
+//! spreadsheet would take for a formula stands behind a quote.
+#![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+
+mod cell;
+mod csv;
+pub mod pe;
+mod reference;
+pub mod rr;
+pub mod sas;
+pub mod sgc;
+mod sheet;
+pub mod site;
+pub mod ssc;
+mod table;
+mod text;
+pub mod time;
+
+pub use cell::Form;
+pub use csv::csv;
+pub use reference::reference;
+pub use sheet::{Sheet, done};
+pub use table::table;
+pub use text::{escaped, harmless_lines, json};
+
+/// How a text is to look.
+#[derive(Debug, Clone, Copy)]
+pub struct Look {
+    /// Columns of the terminal; absent: as many as a text takes.
+    pub width: Option<usize>,
+    /// Whether colours are understood and wanted.
+    pub colour: bool,
+    /// The time, microseconds since the UNIX epoch: what is told in times is shown in durations.
+    pub now_us: u64,
+}
+
+/// A column: key in the row, title, form.
+#[derive(Debug, Clone, Copy)]
+pub struct Column {
+    /// Key in the row.
+    pub key: &'static str,
+    /// Title in the table.
+    pub title: &'static str,
+    /// How the value is shown.
+    pub form: Form,
+}
+
+/// A table: its columns, and what is said when it has no rows.
+#[derive(Debug, Clone, Copy)]
+pub struct Listing {
+    /// The columns.
+    pub columns: &'static [Column],
+    /// Whether nothing is there or nothing is configured.
+    pub empty: &'static str,
+}
+
+impl Listing {
+    /// A table with these columns.
+    #[must_use]
+    pub const fn new(empty: &'static str, columns: &'static [Column]) -> Self {
+        Self { columns, empty }
+    }
+}
+
+/// A column that is shown as it is.
+#[must_use]
+pub const fn plain(key: &'static str, title: &'static str) -> Column {
+    Column { key, title, form: Form::Plain }
+}
+
+/// A column in another form.
+#[must_use]
+pub const fn column(key: &'static str, title: &'static str, form: Form) -> Column {
+    Column { key, title, form }
+}
+
+/// A column of times.
+#[must_use]
+pub const fn time(key: &'static str, title: &'static str) -> Column {
+    column(key, title, Form::Time)
+}
+
+/// A column of times that are past, as how long ago they were.
+#[must_use]
+pub const fn since(key: &'static str, title: &'static str) -> Column {
+    column(key, title, Form::Since)
+}

@@ -1,0 +1,156 @@
+//! What is said of signalling gateways.
+
+use crate::cell::Form;
+use crate::{Listing, Look, Sheet, column, plain, since};
+use serde_json::Value;
+
+/// Peers.
+pub const ASPS: Listing = Listing::new(
+    "no peer is configured",
+    &[
+        plain("function", "FUNCTION"),
+        plain("name", "PEER"),
+        plain("role", "ROLE"),
+        plain("transport", "OVER"),
+        plain("address", "ADDRESS"),
+        column("association", "ASSOCIATION", Form::State),
+        column("state", "ASP", Form::State),
+        plain("active_for", "ACTIVE FOR"),
+        since("since_us", "SINCE"),
+        plain("why", "WHY"),
+    ],
+);
+
+/// Application Servers.
+pub const SERVERS: Listing = Listing::new(
+    "no Application Server is configured or registered",
+    &[
+        plain("function", "FUNCTION"),
+        plain("name", "NAME"),
+        plain("routing_context", "CONTEXT"),
+        plain("point_codes", "POINT CODES"),
+        plain("served_by", "SERVED BY"),
+        column("state", "STATE", Form::State),
+        plain("mode", "MODE"),
+        plain("waiting", "WAITING"),
+        plain("asps", "ASPS"),
+    ],
+);
+
+/// Where traffic goes.
+pub const ROUTES: Listing = Listing::new(
+    "no route is configured or registered",
+    &[
+        plain("function", "FUNCTION"),
+        plain("point_code", "POINT CODE"),
+        plain("network", "NETWORK"),
+        plain("service_indicators", "SI"),
+        plain("originating", "FROM"),
+        plain("to", "TO"),
+        column("state", "STATE", Form::State),
+    ],
+);
+
+/// Registered Routing Keys.
+pub const KEYS: Listing = Listing::new(
+    "no Routing Key is registered",
+    &[
+        plain("function", "FUNCTION"),
+        plain("peer", "PEER"),
+        plain("registered_by", "BY"),
+        plain("routing_context", "CONTEXT"),
+        plain("network", "NETWORK"),
+        plain("point_codes", "POINT CODES"),
+        plain("server", "SERVER"),
+    ],
+);
+
+/// Destinations that are not plainly available.
+pub const DESTINATIONS: Listing = Listing::new(
+    "no destination is unavailable, restricted or congested",
+    &[
+        plain("function", "FUNCTION"),
+        plain("point_code", "POINT CODE"),
+        plain("network", "NETWORK"),
+        plain("told_by", "TOLD BY"),
+        column("state", "STATE", Form::State),
+        plain("congestion", "CONGESTION"),
+    ],
+);
+
+const CANDIDATES: Listing = Listing::new(
+    "",
+    &[
+        plain("peer", "ASP"),
+        column("state", "STATE", Form::State),
+        column("chosen", "CHOSEN", Form::Flag),
+        plain("why", "WHY"),
+    ],
+);
+
+/// `tandem ctl m3ua trace`: what becomes of an MSU, step by step.
+#[must_use]
+pub fn trace(look: &Look, answer: &Value) -> String {
+    let word = |key: &str| crate::cell::raw(&answer[key]);
+    let title =
+        format!("{} → {}  SI {}  SLS {}", word("opc"), word("dpc"), word("si"), word("sls"));
+    let mut sheet = Sheet::new(look, &title, &word("verdict"));
+    sheet.line("From", &word("from"));
+    sheet.line("Screening", &word("screening"));
+    sheet.line("Route", &word("route"));
+    sheet.line("Server", &word("server"));
+    sheet.line("Mode", &word("mode"));
+    sheet.line("Goes to", &word("to"));
+    sheet.line("Why", &word("why"));
+    sheet.line("Sender hears", &word("told"));
+    let candidates = answer["asps"].as_array().map(Vec::as_slice).unwrap_or_default();
+    sheet.table("ASPs", candidates, &CANDIDATES);
+    sheet.end()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table;
+    use serde_json::json;
+
+    const LOOK: Look = Look { width: Some(100), colour: false, now_us: 1_000_000_000 };
+
+    #[test]
+    fn peers_servers_and_routes_are_rows_that_fit() {
+        let row = json!({"function": "sgc1", "name": "hlr-a", "role": "asp", "transport": "sctp",
+            "address": "10.0.0.2 10.1.0.2", "association": "up", "since_us": 100_000_000,
+            "why": null, "state": "active", "active_for": ["hlr"]});
+        let wanted = "\
+PEER   ROLE  OVER  ADDRESS            ASSOCIATION  ASP     ACTIVE FOR  SINCE\n\
+                      hlr-a  asp   sctp  10.0.0.2 10.1.0.2  up           active  hlr         15m\n";
+        assert_eq!(table(&LOOK, &[row], &ASPS), wanted);
+        let row = json!({"name": "hlr", "routing_context": 7, "network": null,
+            "point_codes": ["2-3-4"], "served_by": "peers", "state": "AS-ACTIVE",
+            "mode": "loadshare", "waiting": 0, "asps": ["hlr-a active", "hlr-b down"]});
+        let shown = table(&LOOK, &[row], &SERVERS);
+        assert!(shown.contains("loadshare        0  hlr-a active hlr-b down"), "{shown}");
+        let row = json!({"point_code": "all others", "network": null, "service_indicators": [],
+            "originating": [], "to": "gateway 1 (stp)", "state": "available"});
+        let wanted = "POINT CODE  TO               STATE\nall others  gateway 1 (stp)  available\n";
+        assert_eq!(table(&LOOK, &[row], &ROUTES), wanted);
+        assert_eq!(table(&LOOK, &[], &DESTINATIONS), format!("{}\n", DESTINATIONS.empty));
+    }
+
+    #[test]
+    fn a_trace_says_where_an_msu_goes_and_why() {
+        let answer = json!({"from": "stp", "opc": "1-1-1", "dpc": "2-3-4", "si": 3, "sls": 5,
+            "verdict": "relayed", "screening": "passes", "route": "key of hlr", "server": "hlr",
+            "mode": "loadshare", "to": "hlr-a", "why": "SLS 5 falls to the first of two",
+            "told": null, "asps": [
+                {"peer": "hlr-a", "state": "active", "chosen": true, "why": null},
+                {"peer": "hlr-b", "state": "active", "chosen": false, "why": "another SLS"}]});
+        let wanted = "1-1-1 → 2-3-4  SI 3  SLS 5  relayed\n  From            stp\n  \
+            Screening       passes\n  Route           key of hlr\n  Server          hlr\n  \
+            Mode            loadshare\n  Goes to         hlr-a\n  \
+            Why             SLS 5 falls to the first of two\n  ASPs\n    \
+            ASP    STATE   CHOSEN  WHY\n    hlr-a  active  yes\n    \
+            hlr-b  active  no      another SLS\n";
+        assert_eq!(trace(&LOOK, &answer), wanted);
+    }
+}

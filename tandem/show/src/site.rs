@@ -1,0 +1,233 @@
+//! What is said of a site and of any function: functions, alarms, metrics, pool, pair, SCTP.
+
+use crate::cell::{Form, raw};
+use crate::time::duration;
+use crate::{Listing, Look, Sheet, column, plain, since, table, time};
+use serde_json::Value;
+
+/// `tandem ctl pool`.
+pub const POOL: Listing = Listing::new(
+    "the site has no pool of sessions",
+    &[
+        plain("function", "FUNCTION"),
+        plain("drawer", "DRAWER"),
+        plain("keeper", "KEEPER"),
+        plain("sessions", "SESSIONS"),
+        plain("held", "HELD"),
+        plain("live", "LIVE"),
+        plain("refused", "REFUSED"),
+        column("grace_left_s", "GRACE LEFT", Form::Seconds),
+    ],
+);
+
+/// `tandem ctl replica`.
+pub const REPLICA: Listing = Listing::new(
+    "no function is one of a pair",
+    &[
+        plain("function", "FUNCTION"),
+        plain("node", "NODE"),
+        column("role", "ROLE", Form::State),
+        plain("epoch", "EPOCH"),
+        plain("peer", "PEER"),
+        column("peer_alive", "ALIVE", Form::Flag),
+        column("arbiter_alive", "ARBITER", Form::Flag),
+        column("waits_for_vote", "WAITS FOR VOTE", Form::Flag),
+        column("synced", "SYNCED", Form::Flag),
+        plain("lag", "LAG"),
+        plain("version", "VERSION"),
+        plain("peer_version", "OF PEER"),
+    ],
+);
+
+const FUNCTIONS: Listing = Listing::new(
+    "the site has no function",
+    &[
+        plain("name", "NAME"),
+        plain("kind", "KIND"),
+        column("state", "STATE", Form::State),
+        plain("shards", "SHARDS"),
+        column("uptime_s", "UP FOR", Form::Seconds),
+        plain("addresses", "PORTS"),
+    ],
+);
+
+/// `tandem ctl counters`.
+pub const COUNTERS: Listing = Listing::new(
+    "no metric matches that is not zero (--all: those as well)",
+    &[
+        plain("function", "FUNCTION"),
+        plain("shard", "SHARD"),
+        plain("name", "NAME"),
+        plain("value", "VALUE"),
+        plain("help", "MEANING"),
+    ],
+);
+
+/// `tandem ctl alarms`.
+pub const ALARMS: Listing = Listing::new(
+    "no alarm stands",
+    &[
+        plain("id", "ID"),
+        column("severity", "SEVERITY", Form::State),
+        plain("function", "FUNCTION"),
+        plain("name", "NAME"),
+        plain("subject", "SUBJECT"),
+        since("raised_at_us", "SINCE"),
+        since("cleared_at_us", "CLEARED AGO"),
+        plain("count", "TIMES"),
+        plain("text", "TEXT"),
+    ],
+);
+
+/// `tandem ctl config history`.
+pub const HISTORY: Listing = Listing::new(
+    "no revision is kept",
+    &[
+        plain("revision", "REVISION"),
+        time("at_us", "SINCE"),
+        plain("note", "WHY"),
+        plain("by", "BY"),
+        column("running", "RUNNING", Form::Flag),
+    ],
+);
+
+/// `tandem ctl sctp associations`.
+pub const ASSOCIATIONS: Listing = Listing::new(
+    "no association stands",
+    &[
+        plain("function", "FUNCTION"),
+        plain("name", "PEER"),
+        plain("association", "ID"),
+        column("state", "STATE", Form::State),
+        plain("peer", "ADDRESS"),
+        plain("peer_port", "PORT"),
+        plain("paths_active", "ACTIVE"),
+        plain("paths", "PATHS"),
+        plain("streams_out", "OUT"),
+        plain("streams_in", "IN"),
+        column("peer_rwnd", "RWND", Form::Octets),
+        column("queued_bytes", "QUEUED", Form::Octets),
+        column("unacknowledged_bytes", "UNACKED", Form::Octets),
+        plain("errors", "ERRORS"),
+    ],
+);
+
+/// `tandem ctl sctp paths`.
+pub const PATHS: Listing = Listing::new(
+    "no association stands",
+    &[
+        plain("function", "FUNCTION"),
+        plain("name", "PEER"),
+        plain("association", "ID"),
+        plain("address", "ADDRESS"),
+        column("state", "STATE", Form::State),
+        column("primary", "PRIMARY", Form::Flag),
+        column("srtt_ms", "SRTT", Form::Milliseconds),
+        column("rto_ms", "RTO", Form::Milliseconds),
+        column("cwnd", "CWND", Form::Octets),
+        column("flight", "FLIGHT", Form::Octets),
+        plain("errors", "ERRORS"),
+        plain("pmtu", "PMTU"),
+    ],
+);
+
+/// The functions with their ports as one column, for a table or CSV.
+#[must_use]
+pub fn functions(site: &Value) -> Vec<Value> {
+    let mut rows = site["functions"].as_array().cloned().unwrap_or_default();
+    for row in &mut rows {
+        let port = |port: &Value| {
+            let word = |key| port[key].as_str().unwrap_or_default();
+            Value::from(format!("{}:{}", word("transport"), word("address")))
+        };
+        let ports = row["ports"].as_array().map(Vec::as_slice).unwrap_or_default();
+        row["addresses"] = ports.iter().map(port).collect();
+    }
+    rows
+}
+
+/// The listing of [`functions`].
+#[must_use]
+pub const fn listing() -> &'static Listing {
+    &FUNCTIONS
+}
+
+/// `tandem ctl site`.
+#[must_use]
+pub fn sheet(look: &Look, site: &Value) -> String {
+    let word = |key: &str| site[key].as_str().unwrap_or_default();
+    let up = look.now_us.saturating_sub(site["started_at_us"].as_u64().unwrap_or_default());
+    let state = format!("tandem {}, up for {}", word("version"), duration(up));
+    let head = Sheet::new(look, word("name"), &state).end();
+    format!("{head}{}", table(look, &functions(site), &FUNCTIONS))
+}
+
+/// The mistakes of a candidate; its text stands in the site, not here.
+#[must_use]
+pub fn mistakes(details: &Value, message: &str) -> String {
+    let mut out = String::new();
+    for found in details.as_array().map(Vec::as_slice).unwrap_or_default() {
+        let word = |key: &str| raw(&found[key]);
+        out += &format!("error: {}\n", word("what"));
+        out += &format!("  --> candidate:{}:{}\n", word("line"), word("column"));
+        for (name, key) in [("at", "path"), ("hint", "hint")] {
+            if !word(key).is_empty() {
+                out += &format!("   = {name}: {}\n", word(key));
+            }
+        }
+    }
+    out + &format!("tandem: {message}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const LOOK: Look = Look { width: Some(100), colour: false, now_us: 200_000_000_000 };
+
+    #[test]
+    fn a_site_says_how_long_it_is_up_and_what_runs() {
+        let site = json!({"name": "edge", "version": "0.1.0", "started_at_us": 100_000_000_000u64,
+            "functions": [{"name": "ssc1", "kind": "ssc", "state": "running", "shards": 2,
+                "uptime_s": 99_999, "ports": [
+                    {"name": "access", "transport": "udp", "address": "192.0.2.1:5060"},
+                    {"name": "core", "transport": "tcp", "address": "10.0.0.1:5060"}]},
+                {"name": "rr1", "kind": "rr", "state": "failed", "shards": 1, "uptime_s": 7,
+                "ports": []}]});
+        let wanted = "edge  tandem 0.1.0, up for 1d 3h\n\
+            NAME  KIND  STATE    SHARDS  UP FOR   PORTS\n\
+            ssc1  ssc   running       2  1d 3h    udp:192.0.2.1:5060 tcp:10.0.0.1:5060\n\
+            rr1   rr    failed        1       7s\n";
+        let shown = sheet(&LOOK, &site);
+        let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(squeezed(&shown), squeezed(wanted));
+        assert!(shown.lines().all(|line| line.chars().count() <= 100), "{shown}");
+    }
+
+    #[test]
+    fn alarms_pool_pair_and_associations_fit_a_terminal() {
+        let alarm = json!({"id": 3, "severity": "major", "function": "rr1", "name": "peer-down",
+            "subject": "pe1", "text": "the session with pe1 is down since it was reset: look at \
+            the peer, or `tandem ctl bgp peer rr1 pe1`", "raised_at_us": 199_940_000_000u64,
+            "cleared_at_us": null, "count": 2});
+        let shown = table(&LOOK, &[alarm], &ALARMS);
+        assert!(shown.starts_with("ID  SEVERITY  NAME"), "{shown}");
+        assert!(shown.contains("1m") && shown.lines().all(|it| it.chars().count() <= 100));
+        let node = json!({"function": "ssc1", "node": "a", "role": "active", "epoch": 3,
+            "peer": "10.0.0.2:7000", "peer_alive": true, "arbiter_alive": null,
+            "waits_for_vote": false, "synced": true, "lag": 0, "version": 4, "peer_version": 4});
+        let wanted = "NODE  ROLE    EPOCH  PEER           ALIVE  WAITS FOR VOTE  SYNCED  LAG  \
+            VERSION  OF PEER\na     active      3  10.0.0.2:7000  yes    no              yes       \
+            0        4        4\n";
+        assert_eq!(table(&LOOK, &[node], &REPLICA), wanted);
+        let path = json!({"name": "stp", "association": "7", "address": "10.0.0.9",
+            "state": "active", "primary": true, "srtt_ms": 12, "rto_ms": 1_000, "cwnd": 4_380,
+            "flight": 0, "errors": 0, "pmtu": 1_500});
+        let shown = table(&LOOK, &[path], &PATHS);
+        assert!(shown.contains("12ms  1.0s  4.3 k"), "{shown}");
+        assert_eq!(table(&LOOK, &[], &POOL), "the site has no pool of sessions\n");
+        let empty = [&POOL, &REPLICA, &FUNCTIONS, &COUNTERS, &ALARMS, &HISTORY, &ASSOCIATIONS];
+        assert!(empty.iter().all(|it| it.empty.starts_with("no ") || it.empty.contains("has no")));
+    }
+}

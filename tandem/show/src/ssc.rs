@@ -1,0 +1,175 @@
+//! What is said of signalling session controllers.
+
+use crate::cell::Form;
+use crate::{Listing, column, plain, since};
+
+/// Running calls.
+pub const CALLS: Listing = Listing::new(
+    "no call runs",
+    &[
+        plain("function", "FUNCTION"),
+        plain("id", "ID"),
+        column("state", "STATE", Form::State),
+        plain("from", "FROM"),
+        plain("to", "TO"),
+        plain("realm_in", "IN"),
+        plain("realm_out", "OUT"),
+        since("started_at_us", "BEGAN AGO"),
+        since("answered_at_us", "TALKING FOR"),
+    ],
+);
+
+/// Registered contacts.
+pub const REGISTRATIONS: Listing = Listing::new(
+    "no contact is registered",
+    &[
+        plain("function", "FUNCTION"),
+        plain("aor", "ADDRESS OF RECORD"),
+        plain("contact", "CONTACT"),
+        plain("realm", "REALM"),
+        plain("source", "SOURCE"),
+        plain("transport", "TRANSPORT"),
+        column("expires_at_us", "EXPIRES", Form::Until),
+        column("core_expires_at_us", "CORE EXPIRES", Form::Until),
+    ],
+);
+
+/// Next hops.
+pub const NEXT_HOPS: Listing = Listing::new(
+    "no next hop is configured",
+    &[
+        plain("function", "FUNCTION"),
+        plain("name", "NAME"),
+        plain("realm", "REALM"),
+        plain("target", "TARGET"),
+        column("state", "STATE", Form::State),
+        plain("unwanted_percent", "UNWANTED %"),
+    ],
+);
+
+/// Realms.
+pub const REALMS: Listing = Listing::new(
+    "no realm is configured",
+    &[
+        plain("function", "FUNCTION"),
+        plain("name", "NAME"),
+        plain("side", "SIDE"),
+        plain("listen", "LISTEN"),
+        column("trusted", "TRUSTED", Form::Flag),
+    ],
+);
+
+/// Limits of calls.
+pub const LIMITS: Listing = Listing::new(
+    "no limit is configured",
+    &[
+        plain("function", "FUNCTION"),
+        plain("kind", "KIND"),
+        plain("name", "NAME"),
+        plain("calls", "CALLS"),
+        plain("calls_max", "MAX"),
+        plain("calls_per_s", "PER S"),
+        plain("refused", "REFUSED"),
+    ],
+);
+
+/// Header manipulation rules.
+pub const RULES: Listing = Listing::new(
+    "no rule is configured",
+    &[
+        plain("function", "FUNCTION"),
+        plain("rule", "RULE"),
+        plain("realm", "REALM"),
+        plain("direction", "DIRECTION"),
+        plain("applied", "APPLIED"),
+    ],
+);
+
+/// Sources that are not read.
+pub const BLACKLIST: Listing = Listing::new(
+    "no source is on the blacklist",
+    &[
+        plain("function", "FUNCTION"),
+        plain("address", "ADDRESS"),
+        plain("reason", "REASON"),
+        plain("count", "COUNT"),
+        plain("refused", "REFUSED"),
+        since("since_us", "SINCE"),
+        since("last_us", "LAST AGO"),
+        column("until_us", "ENDS", Form::Until),
+    ],
+);
+
+/// What the shields refuse.
+pub const SHIELD: Listing = Listing::new(
+    "no shield is configured",
+    &[
+        plain("function", "FUNCTION"),
+        plain("shard", "SHARD"),
+        plain("floods", "FLOODS"),
+        plain("sources", "SOURCES"),
+        plain("blacklisted", "BLACKLISTED"),
+        plain("interfaces", "INTERFACES"),
+        plain("passed_known", "KNOWN"),
+        plain("passed_unknown", "UNKNOWN"),
+        column("dropped", "DROPPED", Form::Counts),
+        plain("why", "WHY NOT"),
+    ],
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Look, table};
+    use serde_json::json;
+
+    const LOOK: Look = Look { width: Some(100), colour: false, now_us: 1_000_000_000 };
+
+    #[test]
+    fn calls_say_how_long_they_last_and_fit_a_terminal() {
+        let row = json!({"function": "ssc1", "id": "000000000000002a", "state": "established",
+            "from": "sip:alice@access.example.net", "to": "sip:+4930123456@core.example.net",
+            "realm_in": "access", "realm_out": "core", "started_at_us": 930_000_000,
+            "answered_at_us": 939_000_000});
+        let wanted = "ID STATE FROM TO IN OUT BEGAN AGO";
+        let shown = table(&LOOK, &[row], &CALLS);
+        assert!(shown.lines().all(|line| line.chars().count() <= 100), "{shown}");
+        let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let head = words(shown.lines().next().unwrap_or_default());
+        assert_eq!(head[..8], words(wanted)[..]);
+        assert!(shown.contains("1m 10s") && shown.contains("1m 1s"), "{shown}");
+    }
+
+    #[test]
+    fn hops_limits_and_the_blacklist_are_rows() {
+        let hop = json!({"function": "ssc1", "name": "far", "realm": "core",
+            "target": "udp:10.0.0.9:5060", "state": "out-of-service", "unwanted_percent": 0});
+        let wanted = "NAME  REALM  TARGET             STATE           UNWANTED %\n\
+                      far   core   udp:10.0.0.9:5060  out-of-service           0\n";
+        assert_eq!(table(&LOOK, &[hop], &NEXT_HOPS), wanted);
+        let row = json!({"function": "ssc1", "address": "192.0.2.66", "reason": "flood",
+            "count": 7, "refused": 900, "since_us": 940_000_000, "last_us": 999_000_000,
+            "until_us": 1_540_000_000});
+        let wanted = "ADDRESS     REASON  COUNT  REFUSED  SINCE  LAST AGO  ENDS\n\
+                      192.0.2.66  flood       7      900  1m     1s        in 9m\n";
+        assert_eq!(table(&LOOK, &[row], &BLACKLIST), wanted);
+        let row = json!({"function": "ssc1", "kind": "realm", "name": "access", "calls": 4,
+            "calls_max": 100, "calls_per_s": null, "refused": 0});
+        let wanted = "KIND   NAME    CALLS  MAX  REFUSED\nrealm  access      4  100        0\n";
+        assert_eq!(table(&LOOK, &[row], &LIMITS), wanted);
+        let row = json!({"aor": "sip:bob@example.net", "contact": "sip:bob@192.0.2.7:5070",
+            "realm": "access", "source": "192.0.2.7:5070", "transport": "udp",
+            "expires_at_us": 1_060_000_000, "core_expires_at_us": null});
+        assert!(table(&LOOK, &[row], &REGISTRATIONS).contains("udp        in 1m"));
+    }
+
+    #[test]
+    fn an_empty_answer_says_whether_nothing_is_there_or_nothing_is_configured() {
+        for listing in [&CALLS, &REGISTRATIONS, &BLACKLIST] {
+            assert!(!listing.empty.contains("configured"), "{}", listing.empty);
+        }
+        for listing in [&NEXT_HOPS, &REALMS, &LIMITS, &RULES, &SHIELD] {
+            assert!(listing.empty.ends_with("is configured"), "{}", listing.empty);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Tables for people: as wide as they must be, and no wider than the terminal where that can be.
+
+use crate::cell::{Form, colour, is_right, painted, shown};
+use crate::text::{escaped, width, wrapped};
+use crate::{Column, Listing, Look};
+use serde_json::Value;
+
+/// Between two columns.
+const GAP: usize = 2;
+/// A column of text is not made narrower than this.
+const WIDTH_MIN: usize = 8;
+/// Of whom a row is; left out where all are of the same.
+const OF: &str = "function";
+
+/// Rows as a table, or what is said of none. Columns in which nothing stands are left out, and so
+/// is the function's where all rows are of one.
+#[must_use]
+pub fn table(look: &Look, rows: &[Value], listing: &Listing) -> String {
+    if rows.is_empty() {
+        return format!("{}\n", listing.empty);
+    }
+    let is_one = rows.iter().all(|row| row[OF] == rows[0][OF]);
+    let has = |column: &&Column| {
+        let is_of = column.key == OF && is_one && listing.columns.len() > 1;
+        !is_of && rows.iter().any(|row| !shown(look, &row[column.key], column.form).is_empty())
+    };
+    let columns: Vec<&Column> = listing.columns.iter().filter(has).collect();
+    let cells: Vec<Vec<Cell>> =
+        rows.iter().map(|row| columns.iter().map(|it| Cell::of(look, row, it)).collect()).collect();
+    let widths = widths(look, &columns, &cells);
+    let heads: Vec<Cell> = columns.iter().zip(&cells[0]).map(|(it, cell)| it.head(cell)).collect();
+    let mut out = String::new();
+    for line in std::iter::once(&heads).chain(&cells) {
+        write_row(look, line, &widths, &mut out);
+    }
+    out
+}
+
+struct Cell {
+    text: String,
+    is_right: bool,
+    code: Option<&'static str>,
+}
+
+impl Cell {
+    fn of(look: &Look, row: &Value, column: &Column) -> Self {
+        let value = &row[column.key];
+        let text = shown(look, value, column.form);
+        let code = colour(&text).filter(|_| column.form == Form::State);
+        Self { is_right: is_right(value, column.form), code, text }
+    }
+}
+
+impl Column {
+    fn head(&self, first: &Cell) -> Cell {
+        Cell { text: escaped(self.title), is_right: first.is_right, code: Some("1") }
+    }
+}
+
+/// The columns' widths; where they do not fit, the widest texts give way.
+fn widths(look: &Look, columns: &[&Column], cells: &[Vec<Cell>]) -> Vec<usize> {
+    let of = |at: usize| cells.iter().map(move |row| width(&row[at].text));
+    let mut widths: Vec<usize> = (0..columns.len())
+        .map(|at| of(at).chain([width(columns[at].title)]).max().unwrap_or(0))
+        .collect();
+    let Some(room) = look.width else { return widths };
+    let is_text = |at: usize| !cells.iter().any(|row| row[at].is_right);
+    loop {
+        let total: usize = widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1);
+        let widest = (0..widths.len()).filter(|at| is_text(*at) && widths[*at] > WIDTH_MIN);
+        match widest.max_by_key(|at| widths[*at]) {
+            Some(at) if total > room => widths[at] -= 1,
+            _ => return widths,
+        }
+    }
+}
+
+fn write_row(look: &Look, cells: &[Cell], widths: &[usize], out: &mut String) {
+    let wrapped: Vec<Vec<String>> =
+        cells.iter().zip(widths).map(|(cell, columns)| wrapped(&cell.text, *columns)).collect();
+    let height = wrapped.iter().map(Vec::len).max().unwrap_or(1);
+    for number in 0..height {
+        let mut line = String::new();
+        let mut owed = 0;
+        for ((cell, columns), parts) in cells.iter().zip(widths).zip(&wrapped) {
+            let part = parts.get(number).map_or("", String::as_str);
+            let free = columns.saturating_sub(width(part));
+            let (before, after) = if cell.is_right { (free, 0) } else { (0, free) };
+            if !part.is_empty() {
+                line.extend(std::iter::repeat_n(' ', owed + before));
+                line += &painted(look, part, cell.code);
+                owed = after + GAP;
+            } else {
+                owed += columns + GAP;
+            }
+        }
+        out.push_str(&line);
+        out.push('\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{column, plain, since};
+    use serde_json::json;
+
+    const PEERS: Listing = Listing::new(
+        "no peer is configured",
+        &[
+            plain("function", "FUNCTION"),
+            plain("name", "NAME"),
+            column("state", "STATE", Form::State),
+            plain("routes", "ROUTES"),
+            since("at", "SINCE"),
+            plain("why", "WHY"),
+        ],
+    );
+
+    fn look(width: Option<usize>, colour: bool) -> Look {
+        Look { width, colour, now_us: 60_000_000 }
+    }
+
+    #[test]
+    fn a_table_is_aligned_by_what_letters_take_and_leaves_empty_columns_out() {
+        let rows = [
+            json!({"function": "a", "name": "Köln", "state": "up", "routes": 5, "at": 0}),
+            json!({"function": "a", "name": "電話", "state": "down", "routes": 1234, "at": 0}),
+        ];
+        let wanted = "NAME  STATE  ROUTES  SINCE\n\
+                      Köln  up          5  1m\n\
+                      電話  down     1234  1m\n";
+        assert_eq!(table(&look(None, false), &rows, &PEERS), wanted);
+        assert_eq!(table(&look(None, false), &[], &PEERS), "no peer is configured\n");
+        let other = json!({"function": "b", "name": "x"});
+        let both = table(&look(None, false), &[rows[0].clone(), other], &PEERS);
+        assert!(both.starts_with("FUNCTION  NAME"), "{both}");
+    }
+
+    #[test]
+    fn a_long_text_gives_way_where_the_terminal_is_narrow() {
+        let row = json!({"name": "pe1", "state": "idle", "why": "the peer refuses the connection"});
+        let wanted = "NAME  STATE  WHY\n\
+                      pe1   idle   the peer refuses\n             the connection\n";
+        assert_eq!(table(&look(Some(32), false), &[row], &PEERS), wanted);
+    }
+
+    #[test]
+    fn colours_are_there_only_where_they_are_wanted() {
+        let rows = [json!({"name": "a", "state": "up"})];
+        assert!(table(&look(None, true), &rows, &PEERS).contains("\u{1b}[32mup\u{1b}[0m"));
+        assert!(!table(&look(None, false), &rows, &PEERS).contains('\u{1b}'));
+    }
+}
