@@ -2,13 +2,16 @@
 
 mod emulate;
 mod forwarder;
+mod msu;
 mod range;
 mod sctp;
 
 pub use self::sctp::{Sctp, SctpClient, SctpEndpoint, SctpMode, SctpServer, SctpThroughput};
 pub use emulate::{Link, Reverse};
 pub use forwarder::Forwarder;
+pub use msu::Msu;
 
+use crate::complete::{functions, peers, sites};
 use crate::ctl::{FunctionWords, SctpCommand};
 pub use crate::output::Output;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -132,8 +135,9 @@ pub struct Ctl {
     #[arg(long, global = true, env = "TANDEM_TOKEN", hide_env_values = true)]
     #[arg(allow_hyphen_values = true)]
     pub token: Option<String>,
-    /// The site file, to find address and token.
-    #[arg(long, global = true, env = "TANDEM_SITE", value_name = "SITE.toml")]
+    /// The site: its name, where it runs on this machine, or its file. Absent: the one that runs.
+    #[arg(long, global = true, env = "TANDEM_SITE", value_name = "NAME|SITE.toml")]
+    #[arg(add = sites())]
     pub site: Option<PathBuf>,
     /// Form of the answer.
     #[arg(long, short, global = true, value_enum, default_value = "table")]
@@ -150,6 +154,7 @@ pub struct Ctl {
 #[derive(Debug, Args)]
 pub struct Of {
     /// Name of the function; absent: all that answer.
+    #[arg(add = functions())]
     pub function: Option<String>,
 }
 
@@ -157,8 +162,10 @@ pub struct Of {
 #[derive(Debug, Args)]
 pub struct OfPeer {
     /// Name of the function.
+    #[arg(add = functions())]
     pub function: String,
     /// Name of the peer.
+    #[arg(add = peers())]
     pub peer: String,
 }
 
@@ -177,6 +184,7 @@ pub enum CtlCommand {
     #[command(visible_alias = "reload-keys")]
     ReloadCertificates {
         /// Name of the function.
+        #[arg(add = functions())]
         function: String,
     },
     /// The site's pool of sessions: what the keeper has leased, what each controller holds.
@@ -186,6 +194,7 @@ pub enum CtlCommand {
     /// Let the standby of a pair take over: new requests wait, nothing is lost.
     Switchover {
         /// Name of the function.
+        #[arg(add = functions())]
         function: String,
     },
     /// SCTP: associations and their paths; without more, the associations.
@@ -194,13 +203,16 @@ pub enum CtlCommand {
         #[command(subcommand)]
         command: Option<SctpCommand>,
     },
+    /// Write messages of functions to a file that Wireshark opens, from the trails of the service
+    /// assurance.
+    Capture(Capture),
     /// Metrics.
     Counters {
         /// Only those whose name begins so.
         #[arg(long)]
         name: Option<String>,
         /// Only those of this function.
-        #[arg(long)]
+        #[arg(long, add = functions())]
         function: Option<String>,
         /// Those that are zero as well.
         #[arg(long)]
@@ -222,6 +234,25 @@ pub enum CtlCommand {
         /// Levels by target: info,ssc=debug.
         filter: Option<String>,
     },
+}
+
+/// Which messages are written to a file.
+#[derive(Debug, Args)]
+pub struct Capture {
+    /// Only what concerns this number, URI, Call-ID or address; absent: all.
+    pub query: Option<String>,
+    /// The file (pcapng); there must be none. `-` is standard output.
+    #[arg(long, short, value_name = "FILE")]
+    pub write: PathBuf,
+    /// Trails whose messages are written at most, the newest first.
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=500))]
+    pub limit: u32,
+    /// Watch for so long first, and write only what has begun since.
+    #[arg(long, value_parser = seconds(1..=3_600))]
+    pub seconds: Option<u64>,
+    /// call, registration, …; absent: all kinds.
+    #[arg(long)]
+    pub kind: Option<String>,
 }
 
 /// What `tandem ctl config` does.
@@ -306,6 +337,8 @@ pub enum LabCommand {
     /// Attack: forged packets, or hostile use of sockets; refused outside of the lab's namespaces
     /// and of loopback.
     Attack(Attack),
+    /// Send MSUs as an ASP that comes up at a signalling gateway, and show what comes back.
+    Msu(Box<Msu>),
     /// Put emulated links between interfaces, for packets of any program.
     Link(Box<Link>),
     /// Run an experiment and compare with the published figures.

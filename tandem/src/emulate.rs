@@ -2,11 +2,12 @@
 
 use crate::cli::{Link, Output, Reverse};
 use crate::exit::Exit;
-use crate::output::{self, Column, plain};
+use crate::output;
 use anyhow::Context;
 use clap::Parser as _;
 use link::{Emulator, Event, LinkPlan, LinkSummary, Plan, Summary, Way, WaySummary, What, Which};
 use serde_json::{Value, json};
+use show::{Listing, plain};
 use std::io::{IsTerminal, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -16,20 +17,23 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_millis(100);
 /// How often the status line is written anew.
 const STATUS_S: f64 = 1.0;
-const COLUMNS: &[Column] = &[
-    plain("link", "Link"),
-    plain("way", "Way"),
-    plain("offered", "Offered"),
-    plain("delivered", "Delivered"),
-    plain("mbit_s", "Mbit/s"),
-    plain("lost", "Lost"),
-    plain("dropped", "Dropped"),
-    plain("cut", "Cut"),
-    plain("duplicated", "Twice"),
-    plain("reordered", "Held"),
-    plain("corrupted", "Corrupt"),
-    plain("late_p99_us", "Late p99 us"),
-];
+const WAYS: Listing = Listing::new(
+    "no link stands",
+    &[
+        plain("link", "Link"),
+        plain("way", "Way"),
+        plain("offered", "Offered"),
+        plain("delivered", "Delivered"),
+        plain("mbit_s", "Mbit/s"),
+        plain("lost", "Lost"),
+        plain("dropped", "Dropped"),
+        plain("cut", "Cut"),
+        plain("duplicated", "Twice"),
+        plain("reordered", "Held"),
+        plain("corrupted", "Corrupt"),
+        plain("late_p99_us", "Late p99 us"),
+    ],
+);
 
 /// Runs links until a signal or the set time.
 pub fn run(asked: &Link) -> Result<(), Exit> {
@@ -60,7 +64,7 @@ pub fn run(asked: &Link) -> Result<(), Exit> {
         return output::text(&format!("{}\n", json!(summary)));
     }
     let rows: Vec<Value> = ways(&summary).map(|way| row(&summary, way)).collect();
-    output::rows(Output::Table, &Value::Null, &rows, COLUMNS)
+    output::rows(Output::Table, &Value::Null, &rows, &WAYS)
 }
 
 fn plan(asked: &Link) -> Result<Plan, Exit> {

@@ -1,16 +1,59 @@
 //! `tandem lab`: the published tables, rerun.
 
-use crate::cli::{Attack, AttackKind, Demo, Lab, LabCommand, Plane, Reflection};
+use crate::cli::{Attack, AttackKind, Demo, Lab, LabCommand, Msu, Plane, Reflection};
 use crate::exit::Exit;
 use crate::{emulate, output};
 use experiments::{Options, Takes};
+use sgc::config::PointCodeFormat;
 use std::time::Duration;
+
+/// Sends MSUs, and fails when the gateway says that they lead nowhere and none came back.
+fn msu(asked: &Msu) -> Result<(), Exit> {
+    let format = match &*asked.format {
+        "ansi" => PointCodeFormat::Ansi,
+        "japan" => PointCodeFormat::Japan,
+        "decimal" => PointCodeFormat::Decimal,
+        _ => PointCodeFormat::Itu,
+    };
+    let code = |name: &str, text: &str| {
+        let read = format.read(text);
+        read.ok_or_else(|| Exit::Usage(format!("--{name} {text}: {}", format.example())))
+    };
+    let plan = msu::Plan {
+        to: asked.gateway,
+        context: asked.context,
+        network: asked.network,
+        opc: code("opc", &asked.opc)?,
+        dpc: code("dpc", &asked.dpc)?,
+        si: asked.si,
+        ni: asked.ni,
+        sls: asked.sls,
+        count: asked.count,
+        rate: asked.rate,
+        octets: asked.octets,
+        quiet: Duration::from_secs(asked.quiet),
+    };
+    let mut said = Ok(());
+    let outcome = msu::run(&plan, &mut |line| {
+        if said.is_ok() {
+            said = output::text(&format!("{line}\n"));
+        }
+    })?;
+    said?;
+    let msu::Outcome { sent, came, told } = outcome;
+    output::text(&format!("{sent} sent, {came} came, {told} notes of the gateway\n"))?;
+    match told > 0 && came == 0 {
+        true => Err(Exit::Failed("the gateway did not take them".into())),
+        false => Ok(()),
+    }
+}
 
 /// Lists or runs experiments.
 pub fn lab(lab: Lab) -> Result<(), Exit> {
     match lab.command {
         LabCommand::List => list(),
         LabCommand::Attack(asked) => attack(&asked),
+        LabCommand::Msu(asked) => msu(&asked),
         LabCommand::Link(link) => emulate::run(&link),
         LabCommand::Run {
             name,

@@ -8,6 +8,7 @@ mod arbiter;
 mod changes;
 mod check;
 mod cli;
+mod complete;
 mod ctl;
 mod emulate;
 mod exit;
@@ -30,7 +31,7 @@ mod site_text;
 mod supervise;
 mod token;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, Parser as _};
 use cli::{Cli, Command};
 use exit::Exit;
 use std::process::ExitCode;
@@ -41,6 +42,8 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    complete::known_by(ctl::known);
+    clap_complete::CompleteEnv::with_factory(Cli::command).var(man::COMPLETE).complete();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return usage(&error),

@@ -54,6 +54,8 @@ pub fn settle(file: &Path, text: &str, site: &Site, directory: &Path) -> Result<
         Ok(None) => {}
         Ok(Some(account)) => {
             account.make_folder(directory).map_err(|error| failed(&folder, error))?;
+            // Without it `tandem ctl` does not find the site by itself; the log says so then.
+            let _ = local::prepare(&account);
             become_it(&account, site)?;
         }
     }

@@ -13,13 +13,16 @@ use crate::site_text::{self, LOCK};
 use crate::token;
 use config::keys::quoted;
 use config::{Disk, Issue, Refused, Store};
+use driver::doorway::own_user;
+use local::Door;
+use oam::http::stream::Owner;
 use oam::log::Levels;
 use oam::{Oam, Registry, notify};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::fs::{self, File, TryLockError};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
@@ -29,6 +32,8 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_millis(50);
 /// Name of the file in the site's directory with the URL of the API, while the site runs.
 pub const ADDRESS: &str = "address";
+/// Name of the file in the site's directory with the path of its control socket, while it runs.
+pub const CONTROL: &str = "control";
 
 /// What ends a run.
 struct Wishes {
@@ -134,11 +139,34 @@ fn lock(directory: &Path) -> Result<File, Exit> {
     }
 }
 
+/// Answers at a control socket, by which `tandem ctl` finds the site. A site runs without, too.
+fn control(oam: &mut Oam, site: &str, directory: &Path) -> Option<(Door, PathBuf)> {
+    let named = directory.join(CONTROL);
+    let opened = Door::open(site).and_then(|(door, listener)| {
+        let owner = Owner { user: own_user(), name: driver::privilege::acting() };
+        oam.serve_local(listener, owner)?;
+        config::write_atomic(&named, door.path().as_os_str().as_encoded_bytes())?;
+        Ok(door)
+    });
+    match opened {
+        Ok(door) => {
+            tracing::info!(target: "site", path = %door.path().display(), "the control socket");
+            Some((door, named))
+        }
+        Err(error) => {
+            tracing::warn!(target: "site", %error, "no control socket: ctl needs --site or --url");
+            None
+        }
+    }
+}
+
 /// A started site.
 struct Running {
     oam: Arc<Oam>,
     parts: Parts,
-    address: std::path::PathBuf,
+    address: PathBuf,
+    /// The control socket, and the file that names it.
+    control: Option<(Door, PathBuf)>,
 }
 
 impl Running {
@@ -186,24 +214,28 @@ impl Running {
             exposures: exposures_of(file),
             drain: Box::new(move || drain.store(true, Relaxed)),
         };
-        let oam = match Oam::start(spec, &site.oam) {
-            Ok(oam) => Arc::new(oam),
+        let mut oam = match Oam::start(spec, &site.oam) {
+            Ok(oam) => oam,
             Err(error) => {
                 refuse(vec![Issue::new("oam.listen", error.to_string(), "")])?;
                 return Err(error.into());
             }
         };
+        let control = control(&mut oam, &site.site.name, &directory);
+        let oam = Arc::new(oam);
         // Set once, here.
         let _ = slot.set(Arc::downgrade(&oam));
         let address = directory.join(ADDRESS);
-        Ok(Self { oam, parts, address })
+        Ok(Self { oam, parts, address, control })
     }
 
     /// Supervises until it is time to drain, then drains.
     fn serve(self, wishes: &Wishes) -> Result<(), Exit> {
         let core = Arc::clone(self.oam.core());
+        // Whoever has waited for the site finds its address.
+        let mut url = format!("http://{}", self.oam.address());
+        config::write_atomic(&self.address, url.as_bytes())?;
         core.ready.store(true, Relaxed);
-        let mut url = String::new();
         notify::ready("serving");
         tracing::info!(target: "site", name = core.name, "the site serves");
         while !wishes.drains() {
@@ -224,6 +256,9 @@ impl Running {
         let ended = self.drain(wishes);
         // The address is of no use any more; the lock says so too.
         let _ = fs::remove_file(&self.address);
+        if let Some((_, named)) = &self.control {
+            let _ = fs::remove_file(named);
+        }
         ended
     }
 

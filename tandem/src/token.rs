@@ -2,21 +2,25 @@
 
 use crate::cli::{Output, TokenCommand, TokenRole};
 use crate::exit::Exit;
-use crate::output::{self, Column, plain, time};
+use crate::output;
 use crate::rights;
 use crate::site::TOKENS;
 use crate::site_text;
 use oam::token::{FIRST, Listed, Role, Tokens};
 use serde_json::{Value, json};
+use show::{Listing, plain, time};
 use std::path::{Path, PathBuf};
 
-const COLUMNS: &[Column] = &[
-    plain("name", "NAME"),
-    plain("role", "ROLE"),
-    time("made_at_us", "MADE"),
-    plain("file", "FILE"),
-    plain("unusable", "UNUSABLE"),
-];
+const TOKENS_LISTED: Listing = Listing::new(
+    "there is no token: start the site once",
+    &[
+        plain("name", "NAME"),
+        plain("role", "ROLE"),
+        time("made_at_us", "MADE"),
+        plain("file", "FILE"),
+        plain("unusable", "UNUSABLE"),
+    ],
+);
 
 impl From<TokenRole> for Role {
     fn from(role: TokenRole) -> Self {
@@ -88,7 +92,7 @@ fn list(tokens: &Tokens, first: &Path, form: Output) -> Result<(), Exit> {
         json!({ "name": FIRST, "role": Role::Administrator, "file": first.display().to_string() })
     });
     let rows: Vec<Value> = own.into_iter().chain(tokens.list()?.into_iter().map(row)).collect();
-    output::rows(form, &Value::Array(rows.clone()), &rows, COLUMNS)
+    output::rows(form, &Value::Array(rows.clone()), &rows, &TOKENS_LISTED)
 }
 
 fn row(listed: Listed) -> Value {

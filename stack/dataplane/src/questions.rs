@@ -31,7 +31,6 @@ const COLUMNS: [(&str, Kind); 7] = [
     ("pseudowire", Kind::Pseudowire),
     ("filter", Kind::Filter),
     ("policer", Kind::Policer),
-    ("pseudowire", Kind::Pseudowire),
 ];
 /// What numbers in the notes of traced packets stand behind.
 const NOTED: [(&str, Kind); 3] =

@@ -99,12 +99,20 @@ pub(crate) fn octets(octets: u64) -> String {
 fn list(value: &Value) -> String {
     match value {
         Value::Array(items) if items.len() > ITEMS_MAX => {
-            let first: Vec<String> = items[..ITEMS_MAX].iter().map(raw).collect();
+            let first: Vec<String> = items[..ITEMS_MAX].iter().map(item).collect();
             format!("{} … and {} more", first.join(" "), items.len() - ITEMS_MAX)
         }
+        Value::Array(items) => items.iter().map(item).collect::<Vec<_>>().join(" "),
         Value::Object(_) => counts(value),
         other => raw(other),
     }
+}
+
+/// An item of a list; of an object the texts that say what it is: `10.0.0.2 at ge0`.
+fn item(value: &Value) -> String {
+    let Some(fields) = value.as_object() else { return raw(value) };
+    let said = fields.values().filter(|value| value.is_string());
+    said.map(raw).collect::<Vec<_>>().join(" at ")
 }
 
 fn counts(value: &Value) -> String {

@@ -9,7 +9,6 @@
 mod cell;
 mod csv;
 pub mod pe;
-mod reference;
 pub mod rr;
 pub mod sas;
 pub mod sgc;
@@ -22,7 +21,6 @@ pub mod time;
 
 pub use cell::Form;
 pub use csv::csv;
-pub use reference::reference;
 pub use sheet::{Sheet, done};
 pub use table::table;
 pub use text::{escaped, harmless_lines, json};

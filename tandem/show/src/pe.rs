@@ -142,9 +142,7 @@ pub const ROUTES: Listing = Listing::new(
         plain("vrf", "VRF"),
         plain("prefix", "PREFIX"),
         plain("via", "VIA"),
-        plain("interface", "INTERFACE"),
-        plain("kind", "KIND"),
-        plain("source", "FROM"),
+        plain("discard", "DISCARD"),
     ],
 );
 
@@ -182,7 +180,8 @@ pub const MACS: Listing = Listing::new(
         plain("mac", "MAC"),
         plain("interface", "INTERFACE"),
         plain("pseudowire", "PSEUDOWIRE"),
-        plain("kind", "KIND"),
+        column("state", "STATE", Form::State),
+        column("idle_s", "IDLE", Form::Seconds),
     ],
 );
 
@@ -193,10 +192,8 @@ pub const FILTERS: Listing = Listing::new(
         plain("function", "FUNCTION"),
         plain("filter", "FILTER"),
         plain("rule", "RULE"),
-        plain("match", "MATCH"),
-        plain("action", "ACTION"),
-        plain("hits", "HITS"),
-        plain("interfaces", "INTERFACES"),
+        plain("packets", "HITS"),
+        column("octets", "OCTETS", Form::Octets),
     ],
 );
 
@@ -230,10 +227,8 @@ mod tests {
         let wanted = "INTERFACE  ADDRESS   MAC                STATE\n\
                       ge0        10.0.0.2  02:00:00:00:00:02  known\n";
         assert_eq!(table(&LOOK, &[row], &NEIGHBOURS), wanted);
-        let row = json!({"filter": "edge", "rule": 1, "match": "10.0.0.0/8 udp 53",
-            "action": "drop", "hits": 12, "interfaces": ["ge0 in"]});
-        let wanted = "FILTER  RULE  MATCH              ACTION  HITS  INTERFACES\n\
-                      edge       1  10.0.0.0/8 udp 53  drop      12  ge0 in\n";
+        let row = json!({"filter": "edge", "rule": 1, "packets": 12, "octets": 1_200});
+        let wanted = "FILTER  RULE  HITS  OCTETS\nedge       1    12   1.2 k\n";
         assert_eq!(table(&LOOK, &[row], &FILTERS), wanted);
     }
 }

@@ -86,8 +86,9 @@ pub const HISTORY: Listing = Listing::new(
         plain("revision", "REVISION"),
         time("at_us", "SINCE"),
         plain("note", "WHY"),
-        plain("by", "BY"),
-        column("running", "RUNNING", Form::Flag),
+        plain("by", "AUTHOR"),
+        column("state", "STATE", Form::State),
+        plain("comment", "COMMENT"),
     ],
 );
 

@@ -1,24 +1,17 @@
 //! `tandem ctl config`: candidate, compare, check, commit, confirm, rollback.
 
-use super::client::{Client, mistakes, query};
+use super::client::Client;
 use crate::cli::{ConfigCommand, Output};
 use crate::exit::Exit;
-use crate::output::{self, Column, plain, time};
+use crate::output;
+use local::query;
 use serde_json::{Value, json};
+use show::site::mistakes;
 use std::io::Read as _;
 use std::path::Path;
 use std::process::Command;
 
 const CANDIDATE: &str = "/api/v1/config/candidate";
-
-const HISTORY: &[Column] = &[
-    plain("revision", "REVISION"),
-    time("at_us", "SINCE"),
-    plain("note", "WHY"),
-    plain("by", "AUTHOR"),
-    plain("state", "STATE"),
-    plain("comment", "COMMENT"),
-];
 
 /// Carries a command out.
 pub fn config(client: &Client, form: Output, command: ConfigCommand) -> Result<(), Exit> {
@@ -43,7 +36,7 @@ pub fn config(client: &Client, form: Output, command: ConfigCommand) -> Result<(
         ConfigCommand::History => {
             let whole = client.get("/api/v1/config/history")?;
             let rows = whole.as_array().map(Vec::as_slice).unwrap_or_default();
-            output::rows(form, &whole, rows, HISTORY)
+            output::rows(form, &whole, rows, &show::site::HISTORY)
         }
         ConfigCommand::Schema => output::text(&output::json(&client.get("/api/v1/config/schema")?)),
     }

@@ -1,13 +1,18 @@
 //! `tandem ctl`: a running site, seen and steered through its API.
 
+mod capture;
 mod client;
+mod complete;
 mod configuration;
 mod sctp;
 mod show;
+mod target;
 
-pub use client::{Client, query, segment};
+pub use client::Client;
+pub use complete::known;
+pub use local::{query, segment};
 pub use sctp::SctpCommand;
-pub use show::asked;
+pub use show::{asked, asked_and, pages};
 
 use crate::cli::{Ctl, CtlCommand, Output};
 use crate::exit::Exit;
@@ -68,20 +73,22 @@ pub fn ctl(ctl: Ctl) -> Result<(), Exit> {
         CtlCommand::Wait => Ok(()),
         CtlCommand::Site => show::site(&client, form),
         CtlCommand::Function(words) => words.run(&client, form),
-        CtlCommand::Pool(of) => show::asked(&client, form, of.function, "pool", show::POOL),
+        CtlCommand::Pool(of) => {
+            show::asked(&client, form, of.function, "pool", &::show::site::POOL)
+        }
         CtlCommand::Replica(of) => {
-            show::asked(&client, form, of.function, "replica", show::REPLICA)
+            show::asked(&client, form, of.function, "replica", &::show::site::REPLICA)
         }
         CtlCommand::Switchover { function } => {
-            let path = format!("/api/v1/functions/{}/switchover", client::segment(&function));
-            output::text(&output::json(&client.post(&path, &json!({}))?))
+            let path = format!("/api/v1/functions/{}/switchover", segment(&function));
+            output::done(form, &client.post(&path, &json!({}))?)
         }
         CtlCommand::ReloadCertificates { function } => {
-            let name = client::segment(&function);
+            let name = segment(&function);
             let path = format!("/api/v1/functions/{name}/certificates/reload");
-            let answer = client.post(&path, &json!({}))?;
-            output::text(&output::json(&answer))
+            output::done(form, &client.post(&path, &json!({}))?)
         }
+        CtlCommand::Capture(wanted) => capture::capture(&client, &wanted),
         CtlCommand::Sctp { command } => sctp::sctp(&client, form, command),
         CtlCommand::Counters { name, function, all } => {
             show::counters(&client, form, name, function, all)
@@ -109,7 +116,7 @@ fn wait(ctl: &Ctl) -> Result<(), Exit> {
     let until = Instant::now() + limit;
     let mut last = String::from("it was never asked");
     while Instant::now() < until {
-        match Client::new(ctl)?.get("/readyz") {
+        match Client::new(ctl).and_then(|client| client.get("/readyz")) {
             Ok(_) => return Ok(()),
             Err(Exit::Unreachable(why) | Exit::Failed(why) | Exit::TimedOut(why)) => last = why,
             Err(other) => return Err(other),

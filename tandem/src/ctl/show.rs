@@ -1,65 +1,16 @@
 //! The commands of `tandem ctl` that only look.
 
-use super::client::{Client, segment};
+use super::client::Client;
 use crate::cli::Output;
 use crate::exit::Exit;
-use crate::output::{self, Column, plain, time};
+use crate::output;
+use local::segment;
 use serde_json::Value;
+use show::Listing;
+use show::site as listings;
 
-pub const POOL: &[Column] = &[
-    plain("function", "FUNCTION"),
-    plain("drawer", "DRAWER"),
-    plain("keeper", "KEEPER"),
-    plain("sessions", "SESSIONS"),
-    plain("held", "HELD"),
-    plain("live", "LIVE"),
-    plain("refused", "REFUSED"),
-    plain("grace_left_s", "GRACE LEFT S"),
-];
-
-pub const REPLICA: &[Column] = &[
-    plain("function", "FUNCTION"),
-    plain("node", "NODE"),
-    plain("role", "ROLE"),
-    plain("epoch", "EPOCH"),
-    plain("peer", "PEER"),
-    plain("peer_alive", "ALIVE"),
-    plain("arbiter_alive", "ARBITER"),
-    plain("waits_for_vote", "WAITS FOR VOTE"),
-    plain("synced", "SYNCED"),
-    plain("lag", "LAG"),
-    plain("version", "VERSION"),
-    plain("peer_version", "OF PEER"),
-];
-
-const FUNCTIONS: &[Column] = &[
-    plain("name", "NAME"),
-    plain("kind", "KIND"),
-    plain("state", "STATE"),
-    plain("shards", "SHARDS"),
-    plain("uptime_s", "UPTIME S"),
-    plain("addresses", "PORTS"),
-];
-
-const COUNTERS: &[Column] = &[
-    plain("function", "FUNCTION"),
-    plain("shard", "SHARD"),
-    plain("name", "NAME"),
-    plain("value", "VALUE"),
-    plain("help", "MEANING"),
-];
-
-const ALARMS: &[Column] = &[
-    plain("id", "ID"),
-    plain("severity", "SEVERITY"),
-    plain("function", "FUNCTION"),
-    plain("name", "NAME"),
-    plain("subject", "SUBJECT"),
-    plain("text", "TEXT"),
-    time("raised_at_us", "RAISED"),
-    time("cleared_at_us", "CLEARED"),
-    plain("count", "COUNT"),
-];
+/// Rows that are asked for at most.
+const ROWS_MAX: usize = 20_000;
 
 fn array(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
@@ -68,20 +19,10 @@ fn array(value: &Value) -> &[Value] {
 /// The site and its functions.
 pub fn site(client: &Client, form: Output) -> Result<(), Exit> {
     let site = client.get("/api/v1/site")?;
-    let mut rows = array(&site["functions"]).to_vec();
-    for row in &mut rows {
-        let port = |port: &Value| {
-            let word = |key| port[key].as_str().unwrap_or_default();
-            Value::from(format!("{}:{}", word("transport"), word("address")))
-        };
-        row["addresses"] = array(&row["ports"]).iter().map(port).collect();
+    if form == Output::Csv {
+        return output::rows(form, &site, &listings::functions(&site), listings::listing());
     }
-    if form == Output::Table {
-        let word = |key| site[key].as_str().unwrap_or_default();
-        let since = output::clock(site["started_at_us"].as_u64().unwrap_or_default());
-        output::text(&format!("{}  tandem {}  since {since}\n", word("name"), word("version")))?;
-    }
-    output::rows(form, &site, &rows, FUNCTIONS)
+    output::sheet(form, &site, listings::sheet)
 }
 
 /// What one function or all functions answer; a function that knows nothing of it is passed over
@@ -91,13 +32,25 @@ pub fn asked(
     form: Output,
     function: Option<String>,
     about: &str,
-    columns: &[Column],
+    listing: &Listing,
+) -> Result<(), Exit> {
+    asked_and(client, form, function, about, listing, |_, _| Ok(()))
+}
+
+/// The same, with `more` done to the rows of each function.
+pub fn asked_and(
+    client: &Client,
+    form: Output,
+    function: Option<String>,
+    about: &str,
+    listing: &Listing,
+    more: impl Fn(&str, &mut [Value]) -> Result<(), Exit>,
 ) -> Result<(), Exit> {
     let names = match &function {
         Some(name) => vec![name.clone()],
-        None => names(client)?,
+        None => client.functions()?.into_iter().map(|(name, _)| name).collect(),
     };
-    let mut rows = Vec::new();
+    let (mut rows, mut answered) = (Vec::new(), false);
     for name in names {
         let path = format!("/api/v1/functions/{}/{about}", segment(&name));
         let answer = match &function {
@@ -107,21 +60,47 @@ pub fn asked(
                 None => continue, // a function of another kind
             },
         };
-        for mut row in array(&answer).iter().cloned() {
+        answered = true;
+        let mut own = pages(client, &path, answer)?;
+        more(&name, &mut own)?;
+        for mut row in own {
             if row.is_object() {
                 row["function"] = Value::from(name.clone());
             }
             rows.push(row);
         }
     }
-    let whole = Value::from(rows.clone());
-    output::rows(form, &whole, &rows, columns)
+    if form == Output::Table && !answered {
+        return output::text(&nobody(client, about)?);
+    }
+    output::rows(form, &Value::from(rows.clone()), &rows, listing)
 }
 
-fn names(client: &Client) -> Result<Vec<String>, Exit> {
-    let site = client.get("/api/v1/site")?;
-    let name = |row: &Value| row["name"].as_str().map(str::to_owned);
-    Ok(array(&site["functions"]).iter().filter_map(name).collect())
+/// All rows of an answer that may come page by page, [`ROWS_MAX`] at most.
+pub fn pages(client: &Client, path: &str, first: Value) -> Result<Vec<Value>, Exit> {
+    let mut page = first;
+    let mut rows = Vec::new();
+    loop {
+        let Some(more) = page["rows"].as_array() else {
+            rows.extend_from_slice(array(&page));
+            return Ok(rows);
+        };
+        rows.extend_from_slice(more);
+        match page["next"].as_u64() {
+            Some(next) if rows.len() < ROWS_MAX => {
+                page = client.get(&format!("{path}?skip={next}&limit=1000"))?;
+            }
+            _ => return Ok(rows),
+        }
+    }
+}
+
+/// What is said when no function of the site knows of it.
+fn nobody(client: &Client, about: &str) -> Result<String, Exit> {
+    let all = client.functions()?;
+    let named: Vec<String> = all.iter().map(|(name, kind)| format!("{name} ({kind})")).collect();
+    let runs = if named.is_empty() { "none".into() } else { named.join(", ") };
+    Ok(format!("no function of this site knows `{about}`; there are: {runs}\n"))
 }
 
 /// Metrics; those at zero are left out unless `all`.
@@ -140,11 +119,11 @@ pub fn counters(
             && (all || row["value"] != 0)
     };
     let rows: Vec<Value> = array(&whole).iter().filter(wanted).cloned().collect();
-    output::rows(form, &Value::from(rows.clone()), &rows, COUNTERS)
+    output::rows(form, &Value::from(rows.clone()), &rows, &listings::COUNTERS)
 }
 
 /// Alarms.
 pub fn alarms(client: &Client, form: Output, history: bool) -> Result<(), Exit> {
     let whole = client.get(&format!("/api/v1/alarms?history={history}"))?;
-    output::rows(form, &whole, array(&whole), ALARMS)
+    output::rows(form, &whole, array(&whole), &listings::ALARMS)
 }

@@ -152,12 +152,12 @@ mod tests {
     use crate::cli::{Ctl, CtlCommand, Of, Output};
     use crate::ctl::{Client, Words, asked, words};
     use crate::exit::Exit;
-    use crate::output::plain;
     use crate::pool::LicenceAgent;
     use crate::supervise::Nature;
     use clap::{Parser, Subcommand};
     use config::Doorway;
     use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, PortId, PortSpec, ShardSpec};
+    use show::{Listing, plain};
     use std::io::{Read as _, Write as _};
     use std::net::TcpListener;
     use std::path::Path;
@@ -214,7 +214,8 @@ mod tests {
     impl Words for ToyWords {
         fn run(self, client: &Client, form: Output) -> Result<(), Exit> {
             let Self::Say(of) = self;
-            asked(client, form, of.function, "word", &[plain("word", "WORD")])
+            const WORDS: Listing = Listing::new("it says nothing", &[plain("word", "WORD")]);
+            asked(client, form, of.function, "word", &WORDS)
         }
     }
 

@@ -8,6 +8,7 @@ mod demo;
 mod edge;
 mod lab;
 mod link;
+mod operator;
 mod pool;
 mod reflector;
 mod sctp;

@@ -1,11 +1,14 @@
 //! `tandem ctl plane`.
 
 use crate::cli::{Of, Output};
-use crate::ctl::{Client, Words, asked, query, segment};
+use crate::complete::functions;
+use crate::ctl::{Client, Words, asked, asked_and, pages, query, segment};
 use crate::exit::Exit;
-use crate::output::{self, Column, plain};
+use crate::output;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
+use show::Listing;
+use show::pe as listings;
 
 /// The words of provider edge routers.
 #[derive(Debug, Subcommand)]
@@ -36,8 +39,18 @@ pub enum PlaneCommand {
     Ports(Of),
     /// Interfaces: packets and octets.
     Interfaces(Of),
+    /// Routes: those of the configuration and its files, and those that interfaces make.
+    Routes(Of),
+    /// Routing tables: labels, routes, interfaces.
+    Vrfs(Of),
+    /// MAC addresses of bridge domains: where they are, learnt or configured.
+    Macs(Of),
     /// Neighbours: ARP and ND.
     Neighbours(Of),
+    /// Cross-connects and what passed them.
+    CrossConnects(Of),
+    /// Filters, rule by rule, with their hits.
+    Filters(Of),
     /// Neighbours by interface: how many, and why others are not there.
     Resolution(Of),
     /// Workers: how they stand, panics, cells of packets.
@@ -53,6 +66,7 @@ pub enum PlaneCommand {
     /// Another question to the forwarder; parameters are written `name=value`.
     Ask {
         /// Name of the function.
+        #[arg(add = functions())]
         function: String,
         /// What is asked.
         path: String,
@@ -65,6 +79,7 @@ pub enum PlaneCommand {
 #[derive(Debug, Args)]
 pub struct PlaneTrace {
     /// Name of the function.
+    #[arg(add = functions())]
     pub function: String,
     /// So many at each worker, at most 256.
     #[arg(long, default_value_t = 10)]
@@ -77,100 +92,30 @@ pub struct PlaneTrace {
     pub containing: Option<String>,
 }
 
-const SUMMARY: &[Column] = &[
-    plain("function", "FUNCTION"),
-    plain("forwarder", "FORWARDER"),
-    plain("ports", "PORTS"),
-    plain("ports_up", "UP"),
-    plain("interfaces", "INTERFACES"),
-    plain("vrfs", "VRFS"),
-    plain("cross_connects", "CROSS-CONNECTS"),
-    plain("bridges", "BRIDGES"),
-    plain("routes", "ROUTES"),
-    plain("refusals", "REFUSALS"),
-];
-
-const GRAPH: &[Column] = &[
-    plain("node", "NODE"),
-    plain("packets", "PACKETS"),
-    plain("packets_a_vector", "A VECTOR"),
-    plain("clocks_a_packet", "CLOCKS"),
-    plain("dropped", "DROPPED"),
-    plain("next", "NEXT"),
-];
-
-const PORTS: &[Column] = &[
-    plain("port", "PORT"),
-    plain("up", "UP"),
-    plain("mac", "MAC"),
-    plain("mtu", "MTU"),
-    plain("received", "RECEIVED"),
-    plain("sent", "SENT"),
-    plain("not_received_queue-full", "MISSED"),
-    plain("not_sent_queue-full", "NOT SENT"),
-];
-
-const INTERFACES: &[Column] = &[
-    plain("interface", "INTERFACE"),
-    plain("received", "RECEIVED"),
-    plain("received_octets", "OCTETS"),
-    plain("sent", "SENT"),
-    plain("sent_octets", "OCTETS"),
-];
-
-const NEIGHBOURS: &[Column] = &[
-    plain("interface", "INTERFACE"),
-    plain("address", "ADDRESS"),
-    plain("mac", "MAC"),
-    plain("state", "STATE"),
-];
-
-const RESOLUTION: &[Column] = &[
-    plain("interface", "INTERFACE"),
-    plain("neighbours", "NEIGHBOURS"),
-    plain("asked", "ASKED"),
-    plain("heard", "HEARD"),
-    plain("not_done", "NOT DONE"),
-];
-
-const WORKERS: &[Column] = &[
-    plain("worker", "WORKER"),
-    plain("state", "STATE"),
-    plain("panics", "PANICS"),
-    plain("cells", "CELLS"),
-    plain("free_cells", "FREE"),
-    plain("unwanted_punts", "UNWANTED"),
-];
-
-const REFUSALS: &[Column] =
-    &[plain("function", "FUNCTION"), plain("what", "WHAT"), plain("why", "WHY")];
-
-const EVENTS: &[Column] = &[
-    plain("function", "FUNCTION"),
-    plain("seconds_ago", "SECONDS AGO"),
-    plain("bridge", "BRIDGE"),
-    plain("mac", "MAC"),
-    plain("event", "EVENT"),
-    plain("from", "FROM"),
-    plain("at", "AT"),
-];
-
-const TRACED: &[Column] =
-    &[plain("packet", "PACKET"), plain("node", "NODE"), plain("note", "NOTE")];
-
 fn plane(client: &Client, form: Output, command: PlaneCommand) -> Result<(), Exit> {
-    let (of, about, columns) = match command {
-        PlaneCommand::Summary(of) => (of, "pe/summary", SUMMARY),
-        PlaneCommand::Graph(of) => (of, "plane/graph", GRAPH),
-        PlaneCommand::Ports(of) => (of, "plane/ports", PORTS),
-        PlaneCommand::Interfaces(of) => (of, "plane/interfaces", INTERFACES),
-        PlaneCommand::Neighbours(of) => (of, "plane/neighbours", NEIGHBOURS),
-        PlaneCommand::Resolution(of) => (of, "plane/resolution", RESOLUTION),
-        PlaneCommand::Workers(of) => (of, "plane/workers", WORKERS),
-        PlaneCommand::Refusals(of) => (of, "pe/refusals", REFUSALS),
-        PlaneCommand::Events(of) => (of, "pe/events", EVENTS),
-        PlaneCommand::Traced(of) => (of, "plane/traced", TRACED),
-        PlaneCommand::Trace(wanted) => return trace(client, &wanted),
+    let (of, about, listing) = match command {
+        PlaneCommand::Summary(of) => (of, "pe/summary", &listings::SUMMARY),
+        PlaneCommand::Graph(of) => (of, "plane/graph", &listings::GRAPH),
+        PlaneCommand::Ports(of) => (of, "plane/ports", &listings::PORTS),
+        PlaneCommand::Interfaces(of) => (of, "plane/interfaces", &listings::INTERFACES),
+        PlaneCommand::Routes(of) => (of, "pe/routes", &listings::ROUTES),
+        PlaneCommand::Vrfs(of) => (of, "pe/vrfs", &listings::VRFS),
+        PlaneCommand::Macs(of) => (of, "plane/macs", &listings::MACS),
+        PlaneCommand::CrossConnects(of) => {
+            let passed = Passed { about: "plane/interfaces", by: &["interface"] };
+            let of = (of.function, "pe/cross-connects");
+            return joined(client, form, of, &passed, &listings::CROSS_CONNECTS);
+        }
+        PlaneCommand::Filters(of) => {
+            return asked(client, form, of.function, "plane/filters", &listings::FILTERS);
+        }
+        PlaneCommand::Neighbours(of) => (of, "plane/neighbours", &listings::NEIGHBOURS),
+        PlaneCommand::Resolution(of) => (of, "plane/resolution", &listings::RESOLUTION),
+        PlaneCommand::Workers(of) => (of, "plane/workers", &listings::WORKERS),
+        PlaneCommand::Refusals(of) => (of, "pe/refusals", &listings::REFUSALS),
+        PlaneCommand::Events(of) => (of, "pe/events", &listings::EVENTS),
+        PlaneCommand::Traced(of) => (of, "plane/traced", &listings::TRACED),
+        PlaneCommand::Trace(wanted) => return trace(client, form, &wanted),
         PlaneCommand::Ask { function, path, params } => {
             let params: Vec<(&str, Option<String>)> = params
                 .iter()
@@ -182,10 +127,39 @@ fn plane(client: &Client, form: Output, command: PlaneCommand) -> Result<(), Exi
             return output::text(&output::json(&client.get(&path)?));
         }
     };
-    asked(client, form, of.function, about, columns)
+    asked(client, form, of.function, about, listing)
 }
 
-fn trace(client: &Client, wanted: &PlaneTrace) -> Result<(), Exit> {
+/// Rows of the forwarder, and the keys by which they belong to rows of the configuration.
+struct Passed {
+    about: &'static str,
+    by: &'static [&'static str],
+}
+
+/// Rows of the configuration with what the forwarder has counted of each.
+fn joined(
+    client: &Client,
+    form: Output,
+    of: (Option<String>, &str),
+    passed: &Passed,
+    listing: &Listing,
+) -> Result<(), Exit> {
+    let (function, about) = of;
+    asked_and(client, form, function, about, listing, |name, rows| {
+        let path = format!("/api/v1/functions/{}/{}", segment(name), passed.about);
+        let counted = pages(client, &path, client.find(&path)?.unwrap_or_default())?;
+        for row in rows {
+            let is_its = |it: &&Value| passed.by.iter().all(|key| it[*key] == row[*key]);
+            let Some(more) = counted.iter().find(is_its).and_then(Value::as_object) else {
+                continue;
+            };
+            more.iter().for_each(|(key, value)| row[key] = value.clone());
+        }
+        Ok(())
+    })
+}
+
+fn trace(client: &Client, form: Output, wanted: &PlaneTrace) -> Result<(), Exit> {
     let path = format!("/api/v1/functions/{}/plane/trace", segment(&wanted.function));
     let mut how = json!({ "packets": wanted.packets.to_string() });
     for (name, value) in [("port", &wanted.port), ("containing", &wanted.containing)] {
@@ -193,5 +167,5 @@ fn trace(client: &Client, wanted: &PlaneTrace) -> Result<(), Exit> {
             how[name] = Value::from(value.clone());
         }
     }
-    output::text(&output::json(&client.post(&path, &how)?))
+    output::done(form, &client.post(&path, &how)?)
 }

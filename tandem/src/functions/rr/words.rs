@@ -1,17 +1,22 @@
 //! `tandem ctl bgp`.
 
 use crate::cli::{Of, OfPeer, Output};
+use crate::complete::{functions, peers};
 use crate::ctl::{Client, Words, asked, query, segment};
 use crate::exit::Exit;
-use crate::output::{self, Column, plain, time};
+use crate::output;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
+use show::Listing;
+use show::rr as listings;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
 
 /// Rows that one question brings.
 const PAGE: u64 = 1_000;
+/// Routes that are asked for, to be sorted for people.
+const SORTED_MAX: u64 = 20_000;
 
 /// The words of route reflectors.
 #[derive(Debug, Subcommand)]
@@ -40,9 +45,12 @@ pub enum BgpCommand {
     Peer(OfPeer),
     /// Routes with their best path, page by page.
     Routes(BgpRoutes),
+    /// What a peer announced (Adj-RIB-In), before the import policy beside after it.
+    Received(BgpReceived),
     /// All paths of the route that covers a prefix, and why the best one is it.
     Route {
         /// Name of the function.
+        #[arg(add = functions())]
         function: String,
         /// A prefix or an address; in other families a text that the route is shown with.
         prefix: String,
@@ -59,6 +67,7 @@ pub enum BgpCommand {
     /// Write the tables to a file (MRT, TABLE_DUMP_V2).
     Dump {
         /// Name of the function.
+        #[arg(add = functions())]
         function: String,
         /// The file; there must be none.
         file: std::path::PathBuf,
@@ -68,11 +77,13 @@ pub enum BgpCommand {
     /// Ask the caches of validated prefixes now.
     RpkiRefresh {
         /// Name of the function.
+        #[arg(add = functions())]
         function: String,
     },
     /// The validated prefixes that cover a prefix.
     Origin {
         /// Name of the function.
+        #[arg(add = functions())]
         function: String,
         /// A prefix or an address.
         prefix: String,
@@ -92,6 +103,7 @@ pub enum BgpCommand {
 #[derive(Debug, Args)]
 pub struct BgpRoutes {
     /// Name of the function.
+    #[arg(add = functions())]
     pub function: String,
     /// The family.
     #[arg(default_value = "ipv4-unicast")]
@@ -103,11 +115,28 @@ pub struct BgpRoutes {
     #[arg(long)]
     pub text: Option<String>,
     /// Only those that this peer has announced.
-    #[arg(long, value_name = "PEER")]
+    #[arg(long, value_name = "PEER", add = peers())]
     pub received: Option<String>,
     /// Only those that this peer was told.
-    #[arg(long, value_name = "PEER")]
+    #[arg(long, value_name = "PEER", add = peers())]
     pub advertised: Option<String>,
+    /// Pass over so many.
+    #[arg(long, default_value_t = 0)]
+    pub skip: u64,
+    /// Rows at most.
+    #[arg(long, default_value_t = 100)]
+    pub limit: u64,
+}
+
+/// What a peer announced.
+#[derive(Debug, Args)]
+pub struct BgpReceived {
+    /// Which peer.
+    #[command(flatten)]
+    pub peer: OfPeer,
+    /// The family.
+    #[arg(default_value = "ipv4-unicast")]
+    pub family: String,
     /// Pass over so many.
     #[arg(long, default_value_t = 0)]
     pub skip: u64,
@@ -141,140 +170,47 @@ pub struct BgpClear {
     pub hard: bool,
 }
 
-const SUMMARY: &[Column] = &[
-    plain("function", "FUNCTION"),
-    plain("peer", "PEER"),
-    plain("address", "ADDRESS"),
-    plain("asn", "AS"),
-    plain("kind", "KIND"),
-    plain("state", "STATE"),
-    time("since_us", "SINCE"),
-    plain("routes_accepted", "ROUTES IN"),
-    plain("routes_out", "ROUTES OUT"),
-    plain("messages_in", "MSGS IN"),
-    plain("messages_out", "MSGS OUT"),
-    plain("waiting_octets", "WAITING"),
-    plain("why", "WHY"),
-];
-
-const ROUTES: &[Column] = &[
-    plain("route", "ROUTE"),
-    plain("next_hop", "NEXT HOP"),
-    plain("local_pref", "LOCAL PREF"),
-    plain("med", "MED"),
-    plain("as_path", "AS PATH"),
-    plain("origin", "ORIGIN"),
-    plain("peer", "PEER"),
-    plain("paths", "PATHS"),
-];
-
-const PATHS: &[Column] = &[
-    plain("route", "ROUTE"),
-    plain("best", "BEST"),
-    plain("loses_by", "LOSES BY"),
-    plain("peer", "PEER"),
-    plain("path_id", "PATH"),
-    plain("next_hop", "NEXT HOP"),
-    plain("local_pref", "LOCAL PREF"),
-    plain("med", "MED"),
-    plain("as_path", "AS PATH"),
-    plain("origin", "ORIGIN"),
-    plain("originator", "ORIGINATOR"),
-    plain("clusters", "CLUSTERS"),
-    plain("communities", "COMMUNITIES"),
-    plain("validation", "VALIDATION"),
-];
-
-const GROUPS: &[Column] = &[
-    plain("function", "FUNCTION"),
-    plain("group", "GROUP"),
-    plain("family", "FAMILY"),
-    plain("audience", "TOLD"),
-    plain("kind", "KIND"),
-    plain("add_path", "ADD-PATH"),
-    plain("peers", "PEERS"),
-    plain("routes_out", "ROUTES OUT"),
-    plain("behind", "BEHIND"),
-    plain("walks", "WALKS"),
-    plain("waiting_octets", "WAITING"),
-];
-
-const FAMILIES: &[Column] = &[
-    plain("function", "FUNCTION"),
-    plain("family", "FAMILY"),
-    plain("routes", "ROUTES"),
-    plain("paths", "PATHS"),
-];
-
-const CACHES: &[Column] = &[
-    plain("function", "FUNCTION"),
-    plain("cache", "CACHE"),
-    plain("state", "STATE"),
-    plain("source", "SOURCE"),
-    plain("version", "VERSION"),
-    plain("serial", "SERIAL"),
-    plain("ipv4", "IPV4"),
-    plain("ipv6", "IPV6"),
-    plain("expires_s", "EXPIRES S"),
-    plain("why", "WHY"),
-];
-
-const STATIONS: &[Column] = &[
-    plain("function", "FUNCTION"),
-    plain("station", "STATION"),
-    plain("address", "ADDRESS"),
-    plain("state", "STATE"),
-    plain("tables", "TABLES"),
-    plain("complete", "COMPLETE"),
-    plain("waiting_octets", "WAITING"),
-    plain("sent_octets", "SENT"),
-    plain("overflows", "OVERFLOWS"),
-    plain("why", "WHY"),
-];
-
-const ORIGINS: &[Column] = &[
-    plain("prefix", "PREFIX"),
-    plain("max_length", "MAX LENGTH"),
-    plain("asn", "AS"),
-    plain("state", "STATE"),
-];
-
 fn bgp(client: &Client, form: Output, command: BgpCommand) -> Result<(), Exit> {
     match command {
-        BgpCommand::Summary(of) => asked(client, form, of.function, "bgp/summary", SUMMARY),
-        BgpCommand::Peer(of) => peer(client, &of),
+        BgpCommand::Summary(of) => {
+            asked(client, form, of.function, "bgp/summary", &listings::SUMMARY)
+        }
+        BgpCommand::Peer(of) => peer(client, form, &of),
         BgpCommand::Routes(wanted) => routes(client, form, &wanted),
+        BgpCommand::Received(wanted) => received(client, form, &wanted),
         BgpCommand::Route { function, prefix, family } => {
             let query = query(&[("prefix", Some(prefix)), ("family", family)]);
-            rows(client, form, (&function, &format!("route{query}")), PATHS)
+            rows(client, form, (&function, &format!("route{query}")), &listings::PATHS)
         }
-        BgpCommand::Rpki(of) => asked(client, form, of.function, "bgp/rpki", CACHES),
-        BgpCommand::Bmp(of) => asked(client, form, of.function, "bgp/bmp", STATIONS),
+        BgpCommand::Rpki(of) => asked(client, form, of.function, "bgp/rpki", &listings::CACHES),
+        BgpCommand::Bmp(of) => asked(client, form, of.function, "bgp/bmp", &listings::STATIONS),
         BgpCommand::Dump { function, file } => dump(client, &function, &file),
         BgpCommand::RpkiRefresh { function } => {
             let path = format!("/api/v1/functions/{}/bgp/rpki-refresh", segment(&function));
             let whole = client.post(&path, &json!({}))?;
-            output::rows(form, &whole, rows_of(&whole), CACHES)
+            output::rows(form, &whole, rows_of(&whole), &listings::CACHES)
         }
         BgpCommand::Origin { function, prefix, asn } => {
             let asn = asn.map(|asn| asn.to_string());
             let query = query(&[("prefix", Some(prefix)), ("asn", asn)]);
-            rows(client, form, (&function, &format!("origin{query}")), ORIGINS)
+            rows(client, form, (&function, &format!("origin{query}")), &listings::ORIGINS)
         }
-        BgpCommand::Groups(of) => asked(client, form, of.function, "bgp/groups", GROUPS),
-        BgpCommand::Families(of) => asked(client, form, of.function, "bgp/families", FAMILIES),
+        BgpCommand::Groups(of) => asked(client, form, of.function, "bgp/groups", &listings::GROUPS),
+        BgpCommand::Families(of) => {
+            asked(client, form, of.function, "bgp/families", &listings::FAMILIES)
+        }
         BgpCommand::Clear(BgpClear { peer, soft, hard }) => {
             let how = match (soft, hard) {
                 (true, _) => "soft",
                 (_, true) => "hard",
                 _ => "",
             };
-            act(client, &peer.peer, "clear", &json!({ "how": how, "text": peer.text }))
+            act(client, form, &peer.peer, "clear", &json!({ "how": how, "text": peer.text }))
         }
         BgpCommand::Shutdown(BgpPeer { peer, text }) => {
-            act(client, &peer, "shutdown", &json!({ "text": text }))
+            act(client, form, &peer, "shutdown", &json!({ "text": text }))
         }
-        BgpCommand::Enable(peer) => act(client, &peer, "enable", &json!({})),
+        BgpCommand::Enable(peer) => act(client, form, &peer, "enable", &json!({})),
     }
 }
 
@@ -287,17 +223,17 @@ fn rows(
     client: &Client,
     form: Output,
     (function, what): (&str, &str),
-    columns: &[Column],
+    listing: &Listing,
 ) -> Result<(), Exit> {
     let whole = client.get(&format!("/api/v1/functions/{}/bgp/{what}", segment(function)))?;
-    output::rows(form, &whole, rows_of(&whole), columns)
+    output::rows(form, &whole, rows_of(&whole), listing)
 }
 
-/// All there is to say about a peer has no columns: it is shown as JSON.
-fn peer(client: &Client, of: &OfPeer) -> Result<(), Exit> {
+/// All there is to say about a peer: a sheet for people.
+fn peer(client: &Client, form: Output, of: &OfPeer) -> Result<(), Exit> {
     let query = query(&[("peer", Some(of.peer.clone()))]);
     let path = format!("/api/v1/functions/{}/bgp/peer{query}", segment(&of.function));
-    output::text(&output::json(&client.get(&path)?))
+    output::sheet(form, &client.get(&path)?, |look, rows| listings::sheet(look, &rows[0]))
 }
 
 /// Writes the tables to a file, page after page.
@@ -326,38 +262,103 @@ fn from_hex(text: &str) -> Vec<u8> {
     text.as_bytes().as_chunks::<2>().0.iter().map(|[a, b]| digit(*a) << 4 | digit(*b)).collect()
 }
 
-/// Asks page after page until there are as many rows as are wanted.
-fn routes(client: &Client, form: Output, wanted: &BgpRoutes) -> Result<(), Exit> {
-    let (mut rows, mut skip) = (Vec::new(), wanted.skip);
-    while (rows.len() as u64) < wanted.limit {
-        let limit = (wanted.limit - rows.len() as u64).min(PAGE);
-        let query = query(&[
-            ("family", Some(wanted.family.clone())),
-            ("within", wanted.within.clone()),
-            ("text", wanted.text.clone()),
-            ("received", wanted.received.clone()),
-            ("advertised", wanted.advertised.clone()),
-            ("skip", Some(skip.to_string())),
-            ("limit", Some(limit.to_string())),
-        ]);
-        let path = format!("/api/v1/functions/{}/bgp/routes{query}", segment(&wanted.function));
+/// Asks page after page until there are as many rows as are wanted; `next` is where others follow.
+fn pages(
+    client: &Client,
+    function: &str,
+    filters: &[(&str, Option<String>)],
+    place: Place,
+) -> Result<(Vec<Value>, Option<u64>), Exit> {
+    let (mut rows, mut skip) = (Vec::new(), place.skip);
+    loop {
+        let limit = (place.limit - rows.len() as u64).min(PAGE);
+        let own = [("skip", Some(skip.to_string())), ("limit", Some(limit.to_string()))];
+        let query = query(&[filters, &own].concat());
+        let path = format!("/api/v1/functions/{}/bgp/routes{query}", segment(function));
         let page = client.get(&path)?;
         rows.extend_from_slice(rows_of(&page["rows"]));
-        match page["next"].as_u64().filter(|next| *next > skip) {
-            Some(next) => skip = next,
-            None => break,
+        let next = page["next"].as_u64().filter(|next| *next > skip);
+        match next {
+            Some(next) if (rows.len() as u64) < place.limit => skip = next,
+            next => return Ok((rows, next)),
         }
     }
-    output::rows(form, &Value::from(rows.clone()), &rows, ROUTES)
+}
+
+/// Which rows of all.
+#[derive(Clone, Copy)]
+struct Place {
+    skip: u64,
+    limit: u64,
+}
+
+/// Routes. For people they are sorted, where there are not too many to be asked for.
+fn routes(client: &Client, form: Output, wanted: &BgpRoutes) -> Result<(), Exit> {
+    let filters = [
+        ("family", Some(wanted.family.clone())),
+        ("within", wanted.within.clone()),
+        ("text", wanted.text.clone()),
+        ("received", wanted.received.clone()),
+        ("advertised", wanted.advertised.clone()),
+    ];
+    let (of, place) = (&wanted.function, Place { skip: wanted.skip, limit: wanted.limit });
+    let ask = |place| pages(client, of, &filters, place);
+    listed(form, place, ask, &listings::ROUTES)
+}
+
+/// Prints the wanted rows and how many more there are.
+fn listed(
+    form: Output,
+    place: Place,
+    ask: impl Fn(Place) -> Result<(Vec<Value>, Option<u64>), Exit>,
+    listing: &Listing,
+) -> Result<(), Exit> {
+    if form != Output::Table {
+        let (rows, _) = ask(place)?;
+        return output::rows(form, &Value::from(rows.clone()), &rows, listing);
+    }
+    let (mut rows, next) = ask(Place { skip: 0, limit: SORTED_MAX })?;
+    if next.is_some() {
+        // More than are sorted: the order is the table's own.
+        let (rows, next) = ask(place)?;
+        output::rows(form, &Value::Null, &rows, listing)?;
+        let more = next.map(|_| listings::more(rows.len(), None)).unwrap_or_default();
+        return output::text(&more);
+    }
+    listings::sorted(&mut rows);
+    let all = rows.len() as u64;
+    let place = (usize::try_from(place.skip), usize::try_from(place.limit));
+    let (skip, limit) = (place.0.unwrap_or(usize::MAX), place.1.unwrap_or(usize::MAX));
+    let rows: Vec<Value> = rows.into_iter().skip(skip).take(limit).collect();
+    output::rows(form, &Value::Null, &rows, listing)?;
+    output::text(&listings::more(rows.len(), Some(all.saturating_sub(skip as u64))))
+}
+
+/// What a peer announced, before the import policy and after it.
+fn received(client: &Client, form: Output, wanted: &BgpReceived) -> Result<(), Exit> {
+    let filters = [
+        ("family", Some(wanted.family.clone())),
+        ("received", Some(wanted.peer.peer.clone())),
+        ("before", Some("true".to_owned())),
+    ];
+    let ask = |place| pages(client, &wanted.peer.function, &filters, place);
+    let place = Place { skip: wanted.skip, limit: wanted.limit };
+    listed(form, place, ask, &listings::RECEIVED)
 }
 
 /// Tells the function something; what is not said is left out.
-fn act(client: &Client, of: &OfPeer, action: &str, order: &Value) -> Result<(), Exit> {
+fn act(
+    client: &Client,
+    form: Output,
+    of: &OfPeer,
+    action: &str,
+    order: &Value,
+) -> Result<(), Exit> {
     let path = format!("/api/v1/functions/{}/bgp/{action}", segment(&of.function));
     let mut order = order.clone();
     if let Some(order) = order.as_object_mut() {
         order.retain(|_, value| !value.is_null());
     }
     order["peer"] = Value::from(of.peer.clone());
-    output::text(&output::json(&client.post(&path, &order)?))
+    output::done(form, &client.post(&path, &order)?)
 }

@@ -3,7 +3,7 @@
 use crate::cli::Output;
 use crate::ctl::{Client, Words, query, segment};
 use crate::exit::Exit;
-use crate::output::{self, Column, plain, time};
+use crate::output;
 use clap::{Args, Subcommand};
 
 /// The words of the service assurance server.
@@ -58,18 +58,6 @@ pub struct Trails {
     pub limit: u32,
 }
 
-const TRAILS: &[Column] = &[
-    plain("id", "ID"),
-    time("started_at_us", "STARTED"),
-    plain("kind", "KIND"),
-    plain("from", "FROM"),
-    plain("to", "TO"),
-    plain("outcome", "OUTCOME"),
-    plain("status", "STATUS"),
-    plain("duration_ms", "DURATION MS"),
-    plain("messages", "MESSAGES"),
-];
-
 /// Trails of the service assurance server.
 fn trails(client: &Client, form: Output, wanted: &Trails) -> Result<(), Exit> {
     let query = query(&[
@@ -85,7 +73,7 @@ fn trails(client: &Client, form: Output, wanted: &Trails) -> Result<(), Exit> {
     ]);
     let whole = client.get(&format!("/api/v1/sas/trails{query}"))?;
     let rows = whole["trails"].as_array().map(Vec::as_slice).unwrap_or_default();
-    output::rows(form, &whole, rows, TRAILS)
+    output::rows(form, &whole, rows, &show::sas::TRAILS)
 }
 
 /// One trail: the ladder as text, or everything as JSON.

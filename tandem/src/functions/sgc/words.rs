@@ -1,11 +1,13 @@
 //! `tandem ctl m3ua`.
 
 use crate::cli::{Of, OfPeer, Output};
-use crate::ctl::{Client, Words, asked, segment};
+use crate::complete::{functions, peers};
+use crate::ctl::{Client, Words, asked, query, segment};
 use crate::exit::Exit;
-use crate::output::{self, Column, plain, time};
+use crate::output;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
+use show::sgc as listings;
 
 /// The words of signalling gateways.
 #[derive(Debug, Subcommand)]
@@ -38,6 +40,8 @@ pub enum M3uaCommand {
     Keys(Of),
     /// Destinations that are unavailable, restricted or congested.
     Destinations(Of),
+    /// What would become of an MSU, and why; nothing is sent.
+    Trace(M3uaTrace),
     /// Ask an SGP for the status of a destination (DAUD); `destinations` shows what it tells.
     Audit {
         /// Which peer.
@@ -56,6 +60,32 @@ pub enum M3uaCommand {
     Deactivate(OfServer),
 }
 
+/// An MSU that is not sent.
+#[derive(Debug, Args)]
+pub struct M3uaTrace {
+    /// Name of the function.
+    #[arg(add = functions())]
+    pub function: String,
+    /// Its destination, as the function writes point codes.
+    #[arg(long)]
+    pub dpc: String,
+    /// Its origin; absent: any that the peer may have.
+    #[arg(long)]
+    pub opc: Option<String>,
+    /// Service indicator: 3 is SCCP, 5 is ISUP.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..16))]
+    pub si: u8,
+    /// Signalling link selection.
+    #[arg(long, default_value_t = 0)]
+    pub sls: u8,
+    /// Network indicator.
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..4))]
+    pub ni: u8,
+    /// The peer that it comes from; absent: it is one of this node.
+    #[arg(long, add = peers())]
+    pub from: Option<String>,
+}
+
 /// An Application Server at a peer of a function.
 #[derive(Debug, Args)]
 pub struct OfServer {
@@ -66,86 +96,56 @@ pub struct OfServer {
     pub server: String,
 }
 
-const ASPS: &[Column] = &[
-    plain("function", "FUNCTION"),
-    plain("name", "PEER"),
-    plain("role", "ROLE"),
-    plain("transport", "OVER"),
-    plain("address", "ADDRESS"),
-    plain("association", "ASSOCIATION"),
-    plain("state", "ASP"),
-    plain("active_for", "ACTIVE FOR"),
-    time("since_us", "SINCE"),
-    plain("why", "WHY"),
-];
-
-const SERVERS: &[Column] = &[
-    plain("function", "FUNCTION"),
-    plain("name", "NAME"),
-    plain("routing_context", "CONTEXT"),
-    plain("point_codes", "POINT CODES"),
-    plain("served_by", "SERVED BY"),
-    plain("state", "STATE"),
-    plain("mode", "MODE"),
-    plain("waiting", "WAITING"),
-    plain("asps", "ASPS"),
-];
-
-const ROUTES: &[Column] = &[
-    plain("function", "FUNCTION"),
-    plain("point_code", "POINT CODE"),
-    plain("network", "NETWORK"),
-    plain("service_indicators", "SI"),
-    plain("originating", "FROM"),
-    plain("to", "TO"),
-    plain("state", "STATE"),
-];
-
-const KEYS: &[Column] = &[
-    plain("function", "FUNCTION"),
-    plain("peer", "PEER"),
-    plain("registered_by", "BY"),
-    plain("routing_context", "CONTEXT"),
-    plain("network", "NETWORK"),
-    plain("point_codes", "POINT CODES"),
-    plain("server", "SERVER"),
-];
-
-const DESTINATIONS: &[Column] = &[
-    plain("function", "FUNCTION"),
-    plain("point_code", "POINT CODE"),
-    plain("network", "NETWORK"),
-    plain("told_by", "TOLD BY"),
-    plain("state", "STATE"),
-    plain("congestion", "CONGESTION"),
-];
-
 fn m3ua(client: &Client, form: Output, command: M3uaCommand) -> Result<(), Exit> {
     match command {
-        M3uaCommand::Asps(of) => asked(client, form, of.function, "m3ua/asps", ASPS),
-        M3uaCommand::Servers(of) => asked(client, form, of.function, "m3ua/servers", SERVERS),
-        M3uaCommand::Routes(of) => asked(client, form, of.function, "m3ua/routes", ROUTES),
-        M3uaCommand::Keys(of) => asked(client, form, of.function, "m3ua/keys", KEYS),
+        M3uaCommand::Asps(of) => asked(client, form, of.function, "m3ua/asps", &listings::ASPS),
+        M3uaCommand::Servers(of) => {
+            asked(client, form, of.function, "m3ua/servers", &listings::SERVERS)
+        }
+        M3uaCommand::Routes(of) => {
+            asked(client, form, of.function, "m3ua/routes", &listings::ROUTES)
+        }
+        M3uaCommand::Keys(of) => asked(client, form, of.function, "m3ua/keys", &listings::KEYS),
         M3uaCommand::Destinations(of) => {
-            asked(client, form, of.function, "m3ua/destinations", DESTINATIONS)
+            asked(client, form, of.function, "m3ua/destinations", &listings::DESTINATIONS)
         }
+        M3uaCommand::Trace(msu) => trace(client, form, &msu),
         M3uaCommand::Audit { peer, point_code } => {
-            act(client, &peer, "audit", &json!({ "point_code": point_code }))
+            act(client, form, &peer, "audit", &json!({ "point_code": point_code }))
         }
-        M3uaCommand::Block(peer) => act(client, &peer, "block", &json!({})),
-        M3uaCommand::Unblock(peer) => act(client, &peer, "unblock", &json!({})),
+        M3uaCommand::Block(peer) => act(client, form, &peer, "block", &json!({})),
+        M3uaCommand::Unblock(peer) => act(client, form, &peer, "unblock", &json!({})),
         M3uaCommand::Activate(OfServer { peer, server }) => {
-            act(client, &peer, "activate", &json!({ "server": server }))
+            act(client, form, &peer, "activate", &json!({ "server": server }))
         }
         M3uaCommand::Deactivate(OfServer { peer, server }) => {
-            act(client, &peer, "deactivate", &json!({ "server": server }))
+            act(client, form, &peer, "deactivate", &json!({ "server": server }))
         }
     }
 }
 
-fn act(client: &Client, of: &OfPeer, action: &str, order: &Value) -> Result<(), Exit> {
+fn trace(client: &Client, form: Output, msu: &M3uaTrace) -> Result<(), Exit> {
+    let query = query(&[
+        ("dpc", Some(msu.dpc.clone())),
+        ("opc", msu.opc.clone()),
+        ("si", Some(msu.si.to_string())),
+        ("sls", Some(msu.sls.to_string())),
+        ("ni", Some(msu.ni.to_string())),
+        ("from", msu.from.clone()),
+    ]);
+    let path = format!("/api/v1/functions/{}/m3ua/trace{query}", segment(&msu.function));
+    output::sheet(form, &client.get(&path)?, listings::trace)
+}
+
+fn act(
+    client: &Client,
+    form: Output,
+    of: &OfPeer,
+    action: &str,
+    order: &Value,
+) -> Result<(), Exit> {
     let path = format!("/api/v1/functions/{}/m3ua/{action}", segment(&of.function));
     let mut order = order.clone();
     order["peer"] = Value::from(of.peer.clone());
-    output::text(&output::json(&client.post(&path, &order)?))
+    output::done(form, &client.post(&path, &order)?)
 }

@@ -1,0 +1,93 @@
+//! What a shell completes: sites that run, functions of the site, peers of a function.
+//!
+//! Asked briefly, and of the site that would be asked: what does not answer completes nothing.
+
+use super::client::Client;
+use super::target::Target;
+use crate::cli::{Ctl, CtlCommand, Output};
+use crate::complete::Name;
+use clap_complete::engine::{CompletionCandidate, PathCompleter, ValueCompleter as _};
+use local::segment;
+use serde_json::Value;
+use std::ffi::OsStr;
+use std::path::PathBuf;
+
+/// Seconds that a shell waits for an answer at most.
+const PATIENCE_S: u64 = 2;
+/// Questions that list peers, and the key of the peer's name.
+const PEERS: [(&str, &str); 2] = [("bgp/summary", "peer"), ("m3ua/asps", "name")];
+
+/// Names that begin with what was typed.
+pub fn known(name: Name, typed: &OsStr) -> Vec<CompletionCandidate> {
+    match name {
+        Name::Site => {
+            let running = local::sites().into_iter().filter(|site| site.is_ours);
+            let mut all = candidates(typed, running.map(|site| (site.name, "runs".to_owned())));
+            all.extend(PathCompleter::file().complete(typed));
+            all
+        }
+        Name::Function => {
+            let all = client().and_then(|client| client.functions().ok()).unwrap_or_default();
+            candidates(typed, all.into_iter())
+        }
+        Name::Peer => candidates(typed, peers().into_iter()),
+    }
+}
+
+/// Peers with their states.
+fn peers() -> Vec<(String, String)> {
+    let Some(client) = client() else { return Vec::new() };
+    let all = client.functions().unwrap_or_default();
+    let line: Vec<String> = std::env::args().collect();
+    let is_meant = |name: &String| line.contains(name);
+    let has_one = all.iter().any(|(name, _)| is_meant(name));
+    let mut found = Vec::new();
+    for (name, _) in all.iter().filter(|(name, _)| !has_one || is_meant(name)) {
+        for (about, key) in PEERS {
+            let path = format!("/api/v1/functions/{}/{about}", segment(name));
+            let rows = client.find(&path).ok().flatten().unwrap_or_default();
+            let row = |row: &Value| {
+                let state = row["state"].as_str().unwrap_or_default().to_owned();
+                Some((row[key].as_str()?.to_owned(), state))
+            };
+            found.extend(rows.as_array().into_iter().flatten().filter_map(row));
+        }
+    }
+    found
+}
+
+fn candidates(
+    typed: &OsStr,
+    all: impl Iterator<Item = (String, String)>,
+) -> Vec<CompletionCandidate> {
+    let typed = typed.to_string_lossy();
+    // A name with control characters would write into the terminal.
+    let fits = |name: &str| name.starts_with(&*typed) && show::escaped(name) == name;
+    let all = all.filter(|(name, _)| fits(name));
+    all.map(|(name, help)| {
+        let help = show::escaped(&help);
+        CompletionCandidate::new(name).help((!help.is_empty()).then(|| help.into()))
+    })
+    .collect()
+}
+
+/// The site that the line so far and the environment name.
+fn client() -> Option<Client> {
+    let line: Vec<String> = std::env::args().collect();
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let option = |name: &str| {
+        let with = format!("{name}=");
+        let place = line.iter().position(|word| word == name).map(|at| at + 1);
+        let next = place.and_then(|at| line.get(at)).cloned();
+        next.or_else(|| line.iter().find_map(|word| word.strip_prefix(&with)).map(str::to_owned))
+    };
+    let ctl = Ctl {
+        url: option("--url").or_else(|| variable("TANDEM_URL")),
+        token: option("--token").or_else(|| variable("TANDEM_TOKEN")),
+        site: option("--site").or_else(|| variable("TANDEM_SITE")).map(PathBuf::from),
+        output: Output::Json,
+        timeout: PATIENCE_S,
+        command: CtlCommand::Site,
+    };
+    Some(Client::of(Target::quietly(&ctl)?, PATIENCE_S))
+}

@@ -1,0 +1,210 @@
+//! Where the site is that `tandem ctl` speaks to, and who speaks.
+//!
+//! ```text
+//!   --url            that address, with --token (or TANDEM_TOKEN)
+//!   --site FILE      the control socket that its directory names, else address and token there
+//!   --site NAME      the control socket of the site of that name
+//!   nothing          the one site that runs on this machine; of several one is asked for;
+//!                    of none: http://127.0.0.1:8080
+//! ```
+
+use crate::cli::Ctl;
+use crate::exit::Exit;
+use crate::run::{ADDRESS, CONTROL};
+use crate::site_text;
+use local::Found;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+const URL_DEFAULT: &str = "http://127.0.0.1:8080";
+
+/// A way to a site's API.
+#[derive(Debug)]
+pub enum Target {
+    /// HTTP, with a token.
+    Api { url: String, token: Option<String> },
+    /// A control socket, whose site knows the caller by the kernel; a token may take rights away.
+    Socket { path: PathBuf, owner: Option<u32>, token: Option<String> },
+}
+
+impl Target {
+    /// The site that the options and the environment name, or the one that runs.
+    pub fn find(ctl: &Ctl) -> Result<Self, Exit> {
+        let (url, token) = (ctl.url.clone(), ctl.token.clone());
+        let named = ctl.site.as_deref();
+        match (url, named) {
+            (None, Some(site)) if !is_file(site) => {
+                let running = local::sites();
+                Self::named(&running, &site.to_string_lossy(), token)
+            }
+            (None, Some(file)) => Self::of_file(file, token),
+            (url, Some(file)) if is_file(file) => {
+                let (found_url, found_token) = of_site(file)?;
+                Ok(Self::Api { url: url.unwrap_or(found_url), token: token.or(found_token) })
+            }
+            (Some(url), _) => Ok(Self::Api { url, token }),
+            (None, None) => Self::running(&local::sites(), token),
+        }
+    }
+
+    /// Without a question: for completion.
+    pub fn quietly(ctl: &Ctl) -> Option<Self> {
+        if ctl.url.is_some() || ctl.site.is_some() {
+            return Self::find(ctl).ok();
+        }
+        let running = local::sites();
+        let mut ours = running.iter().filter(|site| site.is_ours);
+        match (ours.next(), ours.next()) {
+            (Some(site), None) => Some(Self::socket(site, ctl.token.clone())),
+            _ => None,
+        }
+    }
+
+    fn socket(site: &Found, token: Option<String>) -> Self {
+        Self::Socket { path: site.path.clone(), owner: None, token }
+    }
+
+    fn named(running: &[Found], name: &str, token: Option<String>) -> Result<Self, Exit> {
+        match running.iter().filter(|site| site.name == name).collect::<Vec<_>>()[..] {
+            [site] if site.is_ours => Ok(Self::socket(site, token)),
+            [site] => Err(foreign(site)),
+            [] => Err(Exit::Unreachable(format!(
+                "no site `{name}` runs on this machine; {}",
+                listed(running)
+            ))),
+            _ => Err(Exit::Usage(format!("several sites are called `{name}`: name its file"))),
+        }
+    }
+
+    /// The one that runs; of several the one that is chosen.
+    fn running(running: &[Found], token: Option<String>) -> Result<Self, Exit> {
+        let ours: Vec<&Found> = running.iter().filter(|site| site.is_ours).collect();
+        match ours[..] {
+            [site] => Ok(Self::socket(site, token)),
+            [] => match running.first() {
+                Some(site) if token.is_none() => Err(foreign(site)),
+                _ => Ok(Self::Api { url: URL_DEFAULT.into(), token }),
+            },
+            _ => {
+                if io::stdin().is_terminal() && io::stderr().is_terminal() {
+                    return Ok(Self::socket(chosen(&ours)?, token));
+                }
+                Err(Exit::Usage(format!("{}: choose one by --site NAME", listed(running))))
+            }
+        }
+    }
+
+    fn of_file(file: &Path, token: Option<String>) -> Result<Self, Exit> {
+        let site = site_text::mended(file)?;
+        let directory = site.directory(file);
+        let owner = std::fs::metadata(&directory).ok().map(|about| about.uid());
+        let socket = std::fs::read_to_string(directory.join(CONTROL)).map(PathBuf::from);
+        if let (None, Ok(path)) = (&token, socket)
+            && local::connect(&path, owner).is_ok()
+        {
+            return Ok(Self::Socket { path, owner, token });
+        }
+        let (url, found) = of_site(file)?;
+        Ok(Self::Api { url, token: token.or(found) })
+    }
+}
+
+/// Whether it is a site file's path and no site's name.
+fn is_file(site: &Path) -> bool {
+    site.components().count() > 1
+        || site.extension().is_some_and(|it| it == "toml")
+        || site.exists()
+}
+
+fn foreign(site: &Found) -> Exit {
+    let Found { name, owner, .. } = site;
+    Exit::Unreachable(format!(
+        "the site `{name}` is that of user {owner}: ask as this user or root"
+    ))
+}
+
+fn listed(running: &[Found]) -> String {
+    if running.is_empty() {
+        return "none runs".into();
+    }
+    let word = |site: &Found| match site.is_ours {
+        true => site.name.clone(),
+        false => format!("{} (of user {})", site.name, site.owner),
+    };
+    format!("these run: {}", running.iter().map(word).collect::<Vec<_>>().join(", "))
+}
+
+/// Asks on the terminal.
+fn chosen<'a>(sites: &[&'a Found]) -> Result<&'a Found, Exit> {
+    let mut errors = io::stderr();
+    for (number, site) in sites.iter().enumerate() {
+        writeln!(errors, "{:>3}  {}", number + 1, show::escaped(&site.name))?;
+    }
+    write!(errors, "which site (--site NAME, TANDEM_SITE)? ")?;
+    errors.flush()?;
+    let mut line = String::new();
+    io::stdin().read_line(&mut line)?;
+    let line = line.trim();
+    let number = line.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+    let found = number.and_then(|number| sites.get(number));
+    let found = found.or_else(|| sites.iter().find(|site| site.name == line));
+    found.copied().ok_or_else(|| Exit::Usage("none of them was chosen".into()))
+}
+
+/// Address and token of the site of a site file; the rest of it may be wrong, for who mends it
+/// asks the site meanwhile.
+fn of_site(file: &Path) -> Result<(String, Option<String>), Exit> {
+    let site = site_text::mended(file)?;
+    let directory = site.directory(file);
+    let address = std::fs::read_to_string(directory.join(ADDRESS));
+    let url = address.unwrap_or_else(|_| format!("http://{}", site.oam.listen));
+    let token = std::fs::read_to_string(site.token_file(&directory)).ok();
+    Ok((url.trim().to_owned(), token.map(|token| token.trim().to_owned())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(name: &str, is_ours: bool) -> Found {
+        let path = PathBuf::from(format!("/run/tandem/{name}.sock"));
+        Found { name: name.into(), path, owner: 7, is_ours }
+    }
+
+    fn path(target: Result<Target, Exit>) -> String {
+        match target {
+            Ok(Target::Socket { path, .. }) => path.display().to_string(),
+            Ok(Target::Api { url, .. }) => url,
+            Err(Exit::Usage(text) | Exit::Unreachable(text)) => text,
+            Err(other) => format!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn one_site_is_used_and_of_several_one_is_named() {
+        let (a, b, other) = (found("a", true), found("b", true), found("c", false));
+        let running = |sites: &[Found]| path(Target::running(sites, None));
+        assert_eq!(running(&[]), URL_DEFAULT);
+        assert_eq!(running(&[a.clone()]), "/run/tandem/a.sock");
+        assert_eq!(running(&[a.clone(), other.clone()]), "/run/tandem/a.sock");
+        let all = [a, b, other];
+        if !io::stdin().is_terminal() {
+            let said = running(&all);
+            assert_eq!(said, "these run: a, b, c (of user 7): choose one by --site NAME");
+        }
+        let named = |name: &str| path(Target::named(&all, name, None));
+        assert_eq!(named("b"), "/run/tandem/b.sock");
+        assert!(named("c").contains("of user 7"), "{}", named("c"));
+        assert!(named("d").contains("these run: a, b"), "{}", named("d"));
+        assert!(running(&all[2..]).contains("of user 7"), "{}", running(&all[2..]));
+    }
+
+    #[test]
+    fn a_path_is_a_site_file_and_a_bare_word_a_name() {
+        for file in ["site.toml", "/etc/tandem/site.toml", "./edge", "etc/edge"] {
+            assert!(is_file(Path::new(file)), "{file}");
+        }
+        assert!(!is_file(Path::new("edge-of-no-file")));
+    }
+}
