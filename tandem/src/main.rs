@@ -28,7 +28,6 @@ mod sctp;
 mod site;
 mod site_controller;
 mod site_text;
-mod supervise;
 mod token;
 
 use clap::{CommandFactory as _, Parser as _};

@@ -3,7 +3,6 @@
 //! requests are under way.
 
 use crate::functions::first_changed;
-use crate::supervise::{StartError, Supervised, Unit};
 use config::keys;
 use event::Cells;
 use oam::{Managed, PortRow, State};
@@ -14,6 +13,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+use supervise::{StartError, Supervised, Unit};
 
 /// The question of the node itself; nobody else asks it.
 pub const HAND_OVER: &str = "hand-over";

@@ -9,12 +9,12 @@ use crate::pool::Section as PoolSection;
 use crate::probe::probe;
 use crate::rights;
 use crate::site::Site;
-use crate::supervise::Unit;
 use config::{Doorway, Issue, Site as _};
 use oam::Oam;
 use runtime::RuntimeError;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use supervise::Unit;
 
 /// A function that runs, and its name.
 type Part = (String, Arc<dyn Handle>);

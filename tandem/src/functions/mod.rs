@@ -16,7 +16,6 @@ pub use running::{Handle, ReconfigureError, Started};
 use crate::arbiter::Arbiter;
 use crate::ctl::Words;
 use crate::pool::LicenceAgent;
-use crate::supervise::StartError;
 use config::need::Wanted;
 use config::{Doorway, Issue};
 use oam::Registry;
@@ -26,6 +25,7 @@ use std::any::Any;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use supervise::StartError;
 
 /// Hands the kinds to the macro `$then`: key in the site file, `Vec` or `Option`, type of the
 /// section. Another kind is another row and its file.

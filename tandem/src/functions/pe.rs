@@ -5,7 +5,6 @@ mod words;
 use super::{Kind, StartContext, Started, first_changed};
 use crate::cli::Forwarder;
 use crate::exit::Exit;
-use crate::supervise::{Nature, RELOAD, StartError, Supervised};
 use config::keys::{self, Unusable};
 use config::need::Wanted;
 use config::{Doorway, Issue};
@@ -18,6 +17,7 @@ use std::net::IpAddr;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
+use supervise::{Nature, RELOAD, StartError, Supervised};
 
 /// Routes of all files of a router at most.
 const FILE_ROUTES_MAX: usize = 16_000_000;

@@ -5,7 +5,6 @@ mod words;
 
 use super::{Kind, StartContext, Started, first_changed};
 use crate::record::Recording;
-use crate::supervise::{Nature, RELOAD, StartError, Supervised};
 use config::keys::{self, Unusable};
 use config::{Doorway, Issue};
 use rr::config::{Rr, Secret};
@@ -15,6 +14,7 @@ use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use supervise::{Nature, RELOAD, StartError, Supervised};
 
 /// Octets that may wait for a peer of a reflector before its session ends: what it is sent at once,
 /// and the messages of the session itself. More waits in the tables only.

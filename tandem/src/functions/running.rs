@@ -2,12 +2,12 @@
 
 use super::{AnySection, Kind};
 use crate::paired::{self, Paired};
-use crate::supervise::{Read, StartError, Supervised, Unit};
 use config::Issue;
 use replica::Node;
 use runtime::RuntimeError;
 use std::path::PathBuf;
 use std::sync::Arc;
+use supervise::{Read, StartError, Supervised, Unit};
 
 /// What a kind has started.
 pub struct Started<K: Kind> {
@@ -153,7 +153,6 @@ mod tests {
     use crate::ctl::{Client, Words, asked, words};
     use crate::exit::Exit;
     use crate::pool::LicenceAgent;
-    use crate::supervise::Nature;
     use clap::{Parser, Subcommand};
     use config::Doorway;
     use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, PortId, PortSpec, ShardSpec};
@@ -161,6 +160,7 @@ mod tests {
     use std::io::{Read as _, Write as _};
     use std::net::TcpListener;
     use std::path::Path;
+    use supervise::Nature;
 
     /// The section of a kind that is not shipped: what its author writes is this, its words and its
     /// function.

@@ -4,7 +4,6 @@ mod words;
 
 use super::{Kind, StartContext, Started, first_changed, listen};
 use crate::exposure::is_remote;
-use crate::supervise::{Nature, RELOAD, StartError, Supervised};
 use authentication::KEY_CHARACTERS_MIN;
 use config::keys;
 use config::{Doorway, Issue};
@@ -15,6 +14,7 @@ use sas::Archive;
 use sas::config::{Keep, Sas};
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use supervise::{Nature, RELOAD, StartError, Supervised};
 
 /// First segment of its routes after `/api/v1/`.
 const PREFIX: &str = "sas";

@@ -4,7 +4,6 @@ mod words;
 
 use super::{Kind, StartContext, Started};
 use crate::exposure::capture;
-use crate::supervise::{Nature, RELOAD, StartError, Supervised};
 use config::need::Wanted;
 use config::{Doorway, Issue};
 use runtime::{PortSpec, ShardSpec, StreamLimits};
@@ -13,6 +12,7 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use supervise::{Nature, RELOAD, StartError, Supervised};
 
 /// An association over TCP may be silent for ever; T(beat) is what finds a peer that vanished.
 const IDLE: Duration = Duration::from_secs(10 * 365 * 86_400);

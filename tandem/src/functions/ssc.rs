@@ -7,7 +7,6 @@ mod words;
 use super::{Kind, StartContext, Started, first_changed, listen};
 use crate::paired::{self, HAND_OVER};
 use crate::pool::EXCHANGE;
-use crate::supervise::{Nature, RELOAD, StartError, Supervised};
 use config::keys;
 use config::need::{BPF, NET_ADMIN, NET_RAW, Need, Wanted};
 use config::{Doorway, Issue};
@@ -18,6 +17,7 @@ use ssc::config::{Kernel, Ssc};
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
+use supervise::{Nature, RELOAD, StartError, Supervised};
 
 impl Kind for Ssc {
     type Function = ssc::Controller;

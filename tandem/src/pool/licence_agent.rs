@@ -3,7 +3,6 @@
 
 use super::licence_service::socket;
 use super::{LicenceService, MESSAGE_BYTES_MAX, Section};
-use crate::supervise::Unit;
 use authentication::Secret;
 use config::keys;
 use machine::Time;
@@ -19,6 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+use supervise::Unit;
 
 /// The question that brings grants and takes reports.
 pub const EXCHANGE: &str = "pool/exchange";

@@ -1,4 +1,7 @@
 //! A function under supervision: started again when a shard crashes, a little later each time.
+#![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 use oam::{Managed, PortRow, State};
 use runtime::gate::GateRef;
