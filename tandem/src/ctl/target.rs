@@ -186,7 +186,7 @@ mod tests {
         let (a, b, other) = (found("a", true), found("b", true), found("c", false));
         let running = |sites: &[Found]| path(Target::running(sites, None));
         assert_eq!(running(&[]), URL_DEFAULT);
-        assert_eq!(running(&[a.clone()]), "/run/tandem/a.sock");
+        assert_eq!(running(std::slice::from_ref(&a)), "/run/tandem/a.sock");
         assert_eq!(running(&[a.clone(), other.clone()]), "/run/tandem/a.sock");
         let all = [a, b, other];
         if !io::stdin().is_terminal() {
