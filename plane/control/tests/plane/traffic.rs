@@ -73,6 +73,9 @@ fn the_first_rule_that_matches_decides_and_every_rule_counts() {
         let counted = world.plane.filter_counters(5).unwrap();
         let packets: Vec<u64> = counted.iter().map(|(packets, _)| *packets).collect();
         assert_eq!(packets, [1, 1, 1, 1], "and last what no rule matched");
+        let hops: Vec<String> = (0..64).filter_map(|hop| world.plane.hop_words(hop)).collect();
+        let is_there = |text: &str| hops.iter().any(|hop| hop.contains(text));
+        assert!(is_there("local") && is_there(" at interface 2"), "{hops:?}");
         let family = Family::Ip4;
         let interface = if direction == Direction::In { 1 } else { 2 };
         world.apply(Program::Remove(Removed::FilterUse(interface, direction, family)));
