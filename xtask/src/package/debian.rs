@@ -38,7 +38,7 @@ pub fn write(release: &Release, path: &Path, output: &Path) -> Result<Vec<PathBu
     };
     let (own, symbols) = (name("tandem"), name("tandem-dbgsym"));
     fs::write(&own, archive(release, &control(release, &binary, &tree)?, &tree)?)?;
-    let tree = symbols_content(release, &binary)?;
+    let tree = symbols_content(&binary);
     fs::write(&symbols, archive(release, &symbols_control(release, &binary, &tree), &tree)?)?;
     Ok(vec![own, symbols])
 }
@@ -54,7 +54,7 @@ fn content(release: &Release, path: &Path, binary: &Binary) -> Result<Tree> {
     let document = |name: &str| format!("usr/share/doc/tandem/{name}");
     let changes = fs::read(release.root.join("CHANGELOG.md"))?;
     tree.file(&document("NEWS.gz"), 0o644, documents::gzip(&changes)?);
-    let entry = changelog(release, "tandem");
+    let entry = changelog(release);
     tree.file(&document("changelog.gz"), 0o644, documents::gzip(entry.as_bytes())?);
     let texts = licences::of_dependencies(release)?;
     tree.file(&document("dependencies.gz"), 0o644, documents::gzip(texts.as_bytes())?);
@@ -66,16 +66,14 @@ fn packaged(release: &Release, name: &str) -> Result<Vec<u8>> {
     fs::read(&path).with_context(|| format!("{}", path.display()))
 }
 
-fn symbols_content(release: &Release, binary: &Binary) -> Result<Tree> {
+fn symbols_content(binary: &Binary) -> Tree {
     let mut tree = Tree::default();
     let (folder, name) = binary.build_id.split_at(2);
     let path = format!("usr/lib/debug/.build-id/{folder}/{name}.debug");
     tree.file(&path, 0o644, binary.debug.clone());
-    let document = |name: &str| format!("usr/share/doc/tandem-dbgsym/{name}");
-    tree.file(&document("copyright"), 0o644, packaged(release, "debian/copyright")?);
-    let entry = documents::gzip(changelog(release, "tandem").as_bytes())?;
-    tree.file(&document("changelog.gz"), 0o644, entry);
-    Ok(tree)
+    // What is said of the program holds for them: no other file may be in such a package.
+    tree.link("usr/share/doc/tandem-dbgsym", "tandem");
+    tree
 }
 
 fn maintainer() -> String {
@@ -86,9 +84,9 @@ fn maintainer() -> String {
 }
 
 /// One entry: what changed stands in the changelog of the sources, which is installed beside it.
-fn changelog(release: &Release, package: &str) -> String {
+fn changelog(release: &Release) -> String {
     format!(
-        "{package} ({}) unstable; urgency=medium\n\n  * What changed: \
+        "tandem ({}) unstable; urgency=medium\n\n  * What changed: \
         /usr/share/doc/tandem/NEWS.gz.\n\n -- {}  {}\n",
         release.version,
         maintainer(),

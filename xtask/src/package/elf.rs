@@ -1,4 +1,5 @@
-//! What a binary says of itself, and its line tables apart from it (System V ABI, chapters 4 and 5).
+//! What a binary says of itself, and its line tables apart from it (System V ABI, chapters 4 and
+//! 5).
 
 use super::said;
 use anyhow::{Context, Result, bail, ensure};

@@ -22,8 +22,24 @@ pub const ROOT: Owner = Owner { id: 0, name: "root" };
 struct Entry {
     mode: u32,
     owner: Owner,
-    /// Absent: a folder.
-    octets: Option<Vec<u8>>,
+    kind: Kind,
+}
+
+enum Kind {
+    File(Vec<u8>),
+    Folder,
+    /// What a symbolic link leads to.
+    Link(&'static str),
+}
+
+impl Entry {
+    fn folder() -> Self {
+        Self { mode: 0o755, owner: ROOT, kind: Kind::Folder }
+    }
+
+    fn octets(&self) -> Option<&[u8]> {
+        if let Kind::File(octets) = &self.kind { Some(octets) } else { None }
+    }
 }
 
 /// Files and folders by their path, which begins with no slash; folders above a file are there.
@@ -36,33 +52,39 @@ impl Tree {
     /// Adds a file of root.
     pub fn file(&mut self, path: &str, mode: u32, octets: impl Into<Vec<u8>>) {
         self.above(path);
-        let entry = Entry { mode, owner: ROOT, octets: Some(octets.into()) };
+        let entry = Entry { mode, owner: ROOT, kind: Kind::File(octets.into()) };
         self.entries.insert(path.to_owned(), entry);
     }
 
     /// Adds a folder.
     pub fn folder(&mut self, path: &str, mode: u32, owner: Owner) {
         self.above(path);
-        self.entries.insert(path.to_owned(), Entry { mode, owner, octets: None });
+        self.entries.insert(path.to_owned(), Entry { mode, owner, kind: Kind::Folder });
+    }
+
+    /// Adds a symbolic link.
+    pub fn link(&mut self, path: &str, to: &'static str) {
+        self.above(path);
+        let entry = Entry { mode: 0o777, owner: ROOT, kind: Kind::Link(to) };
+        self.entries.insert(path.to_owned(), entry);
     }
 
     fn above(&mut self, path: &str) {
         for (at, _) in path.match_indices('/') {
-            let folder = Entry { mode: 0o755, owner: ROOT, octets: None };
-            self.entries.entry(path[..at].to_owned()).or_insert(folder);
+            self.entries.entry(path[..at].to_owned()).or_insert_with(Entry::folder);
         }
     }
 
     /// Files and what is in them.
     pub fn files(&self) -> impl Iterator<Item = (&str, &[u8])> {
         let files = self.entries.iter();
-        files.filter_map(|(path, entry)| Some((path.as_str(), entry.octets.as_deref()?)))
+        files.filter_map(|(path, entry)| Some((path.as_str(), entry.octets()?)))
     }
 
     /// What it takes when it is unpacked, KiB, each entry rounded up as dpkg-gencontrol does.
     pub fn installed_kib(&self) -> usize {
         let entries = self.entries.values();
-        entries.map(|entry| entry.octets.as_ref().map_or(1, |it| it.len().div_ceil(1_024))).sum()
+        entries.map(|entry| entry.octets().map_or(1, |it| it.len().div_ceil(1_024))).sum()
     }
 
     /// Its archive (POSIX.1-1988 ustar), every name behind `prefix`, every time `epoch`.
@@ -72,8 +94,7 @@ impl Tree {
     pub fn tar(&self, prefix: &str, epoch: u64) -> Result<Vec<u8>> {
         let mut archive = tar::Builder::new(Vec::new());
         if !prefix.is_empty() {
-            let top = Entry { mode: 0o755, owner: ROOT, octets: None };
-            append(&mut archive, prefix.trim_end_matches('/'), &top, epoch)?;
+            append(&mut archive, prefix.trim_end_matches('/'), &Entry::folder(), epoch)?;
         }
         for (path, entry) in &self.entries {
             append(&mut archive, &format!("{prefix}{path}"), entry, epoch)?;
@@ -88,15 +109,21 @@ fn append(
     entry: &Entry,
     epoch: u64,
 ) -> Result<()> {
-    let octets = entry.octets.as_deref().unwrap_or_default();
-    let slash = if entry.octets.is_none() { "/" } else { "" };
+    let octets = entry.octets().unwrap_or_default();
+    let slash = if matches!(entry.kind, Kind::Folder) { "/" } else { "" };
     let name = format!("{name}{slash}");
     ensure!(name.len() < NAME_OCTETS_MAX, "{name}: longer than ustar has room for");
     let mut header = Header::new_ustar();
     // Octet by octet: the crate would take the `./` away that dpkg-deb writes.
     header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
-    header
-        .set_entry_type(entry.octets.as_ref().map_or(EntryType::Directory, |_| EntryType::Regular));
+    header.set_entry_type(match entry.kind {
+        Kind::File(_) => EntryType::Regular,
+        Kind::Folder => EntryType::Directory,
+        Kind::Link(_) => EntryType::Symlink,
+    });
+    if let Kind::Link(to) = entry.kind {
+        header.set_link_name(to)?;
+    }
     header.set_mode(entry.mode);
     header.set_uid(entry.owner.id);
     header.set_gid(entry.owner.id);
