@@ -128,7 +128,8 @@ mod tests {
 
     #[test]
     fn a_row_tells_report_peer_and_tandem_or_why_not() {
-        let object = json!({ "experiment": "x", "host": { "cpu": "a CPU", "cores": 2 }, "quick": true,
+        let host = json!({ "cpu": "a CPU", "cores": 2 });
+        let object = json!({ "experiment": "x", "host": host, "quick": true,
             "rows": [
                 { "scenario": "SIP", "unit": "calls/s", "published": 700.0,
                   "peer": { "name": "Kamailio", "value": 6_822.0 }, "tandem": 61_576.0 },

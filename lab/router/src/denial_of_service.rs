@@ -261,33 +261,43 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
         let lost = |found: &Outcomes| found.lost() as f64;
         rows.push(row((&scenario.name, "packets"), scenario.published, &both, lost));
         if is_busiest {
-            let share = |found: &Outcomes| found.beside.busy * 100.0;
-            let mut row = row((&busy.scenario, "% of a core"), busy.value, &both, share);
-            if both[1].is_ok() {
-                row.detail["note"] = json!("a worker that polls is busy as long as packets come");
-            }
-            rows.push(row);
+            rows.push(busiest(busy, &both));
         }
         if is_average {
             let why = "an average over 18 cores; here one core forwards: see the busiest core";
             rows.push(table.absent(average, why));
         }
         if has_session {
-            let longest = |found: &Outcomes| {
-                let held = found.session.as_ref();
-                held.map_or(f64::INFINITY, |held| held.longest.as_secs_f64() * 1e3)
-            };
-            let mut row = row((SESSION, "ms"), None, &both, longest);
-            // One that went down has no longest answer.
-            row.peer = row.peer.filter(|peer| peer.value.is_finite());
-            row.tandem = row.tandem.filter(|value| value.is_finite());
-            rows.push(row);
+            rows.push(session(&both));
         }
         progress.step();
     }
     rows.retain(|row| options.wants(&row.scenario));
     rows.iter_mut().for_each(|row| row.detail["priority"] = json!(priority.granted));
     Ok(Outcome { experiment: NAME, host: host::describe(), rows, broken })
+}
+
+/// The share of the forwarding core that was busy.
+fn busiest(published: &PublishedRow, both: &[Result<Outcomes, String>; 2]) -> Row {
+    let share = |found: &Outcomes| found.beside.busy * 100.0;
+    let mut row = row((&published.scenario, "% of a core"), published.value, both, share);
+    if both[1].is_ok() {
+        row.detail["note"] = json!("a worker that polls is busy as long as packets come");
+    }
+    row
+}
+
+/// The longest answer of the control session.
+fn session(both: &[Result<Outcomes, String>; 2]) -> Row {
+    let longest = |found: &Outcomes| {
+        let held = found.session.as_ref();
+        held.map_or(f64::INFINITY, |held| held.longest.as_secs_f64() * 1e3)
+    };
+    let mut row = row((SESSION, "ms"), None, both, longest);
+    // One that went down has no longest answer.
+    row.peer = row.peer.filter(|peer| peer.value.is_finite());
+    row.tandem = row.tandem.filter(|value| value.is_finite());
+    row
 }
 
 fn row(

@@ -185,37 +185,9 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let (broken, bars) = (Vec::new(), Vec::new());
     let mut campaign = Campaign { options, progress, broken, bars, rate_to_100: None };
     let mut out = Vec::new();
-    let synthetic = published.row(SYNTHETIC)?;
     let is_wanted = |names: &[&str]| names.iter().filter(|name| options.wants(name)).count() > 0;
     if is_wanted(&[SYNTHETIC, SYNTHETIC_CONVERGED, SYNTHETIC_MEMORY, CORES]) {
-        let table = Table::synthetic(prefixes * SYNTHETIC_FACTOR, SYNTHETIC_PER_SET, 1);
-        let of = Trial { table: &table, clients: SYNTHETIC_CLIENTS, is_whole: false };
-        let [ours, theirs] = campaign.both("synthetic", of)?;
-        let mut row = rate_row(synthetic, ours.as_ref(), theirs.as_ref());
-        let (count, mut extrapolated) = (prefixes * SYNTHETIC_FACTOR, [None; 2]);
-        if let Ok(found) = &ours {
-            let parts = SYNTHETIC_PREFIXES as f64 / count as f64;
-            let (seconds, memory_gb) =
-                (found.convergence.seconds * parts, found.standing_mb * parts / 1e3);
-            extrapolated = [Some(seconds), Some(memory_gb)];
-            row.detail["prefixes"] = json!(count);
-            row.detail["extrapolated_40m"] = json!({ "seconds": seconds, "memory_gb": memory_gb });
-        }
-        out.push(row);
-        for (name, value) in [SYNTHETIC_CONVERGED, SYNTHETIC_MEMORY].iter().zip(extrapolated) {
-            let row = published.row(name)?;
-            out.push(match value {
-                Some(value) if count >= SYNTHETIC_PREFIXES => {
-                    Row { tandem: Some(value), detail: json!({}), ..published.absent(row, "") }
-                }
-                Some(value) => published.absent(
-                    row,
-                    &format!("this run has {count} prefixes; {value:.1} if it went on like that"),
-                ),
-                None => published.absent(row, "the reflector did not run"),
-            });
-        }
-        out.push(cores(published.row(CORES)?, &ours, &theirs));
+        out.extend(synthetic(&mut campaign, prefixes, published)?);
     }
     campaign.progress.step();
     if options.wants(SYNTHETIC_RANGE) {
@@ -249,6 +221,44 @@ fn recorded(file: &Path) -> anyhow::Result<Table> {
     anyhow::ensure!(!table.is_empty(), "{}: no IPv4 routes in it", file.display());
     anyhow::ensure!(malformed == 0, "{}: {malformed} malformed records", file.display());
     Ok(table)
+}
+
+/// The synthetic table: its rate, what it would take at the report's size, the reflector's core.
+fn synthetic(
+    campaign: &mut Campaign<'_>,
+    prefixes: usize,
+    published: &published::Table,
+) -> anyhow::Result<Vec<Row>> {
+    let mut out = Vec::new();
+    let table = Table::synthetic(prefixes * SYNTHETIC_FACTOR, SYNTHETIC_PER_SET, 1);
+    let of = Trial { table: &table, clients: SYNTHETIC_CLIENTS, is_whole: false };
+    let [ours, theirs] = campaign.both("synthetic", of)?;
+    let mut row = rate_row(published.row(SYNTHETIC)?, ours.as_ref(), theirs.as_ref());
+    let (count, mut extrapolated) = (prefixes * SYNTHETIC_FACTOR, [None; 2]);
+    if let Ok(found) = &ours {
+        let parts = SYNTHETIC_PREFIXES as f64 / count as f64;
+        let (seconds, memory_gb) =
+            (found.convergence.seconds * parts, found.standing_mb * parts / 1e3);
+        extrapolated = [Some(seconds), Some(memory_gb)];
+        row.detail["prefixes"] = json!(count);
+        row.detail["extrapolated_40m"] = json!({ "seconds": seconds, "memory_gb": memory_gb });
+    }
+    out.push(row);
+    for (name, value) in [SYNTHETIC_CONVERGED, SYNTHETIC_MEMORY].iter().zip(extrapolated) {
+        let row = published.row(name)?;
+        out.push(match value {
+            Some(value) if count >= SYNTHETIC_PREFIXES => {
+                Row { tandem: Some(value), detail: json!({}), ..published.absent(row, "") }
+            }
+            Some(value) => published.absent(
+                row,
+                &format!("this run has {count} prefixes; {value:.1} if it went on like that"),
+            ),
+            None => published.absent(row, "the reflector did not run"),
+        });
+    }
+    out.push(cores(published.row(CORES)?, &ours, &theirs));
+    Ok(out)
 }
 
 fn internet(

@@ -10,8 +10,8 @@ const PARTS: &[Part] = &[
     part(
         "sctp-failover",
         "SCTP failover under M3UA",
-        "From the cut of the primary path to the failure that SCTP tells, and the longest transfer of \
-     an MSU. Then the preset tandem, and what it was chosen from.",
+        "From the cut of the primary path to the failure that SCTP tells, and the longest transfer \
+         of an MSU. Then the preset tandem, and what it was chosen from.",
     ),
     part(
         "sctp-path-max-retrans",

@@ -180,8 +180,8 @@ impl Correlator {
         self.losses.shed(now_us);
     }
 
-    /// The slot of the trail that a message belongs to; begins one if there is none. `None`: it comes
-    /// late to one that was closed.
+    /// The slot of the trail that a message belongs to; begins one if there is none. `None`: it
+    /// comes late to one that was closed.
     fn trail_of(&mut self, now_us: u64, arrival: &Arrival<'_, '_>) -> Option<u32> {
         let Arrival { entry, message } = arrival;
         let own = self.table.locate(*message, entry.correlation);

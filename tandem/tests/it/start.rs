@@ -174,6 +174,11 @@ fn a_stranger_takes_the_path_of_the_provider_edge() {
 }
 
 #[test]
+fn a_stranger_takes_the_path_of_the_signalling_gateway() {
+    follow("A signalling gateway");
+}
+
+#[test]
 fn every_path_of_the_page_is_taken_by_a_test() {
     let paths = PAGE.split("\n## ").skip(1).map(|path| path.lines().next().unwrap());
     let tests = include_str!("start.rs");
