@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 /// Rows of one answer at most, and unless `limit` asks for fewer.
 const ROWS_MAX: u64 = 1_000;
 const ROWS: u64 = 100;
+/// Places of the table of MAC addresses that one question looks at, at most.
+const PLACES_MAX: usize = 1 << 16;
 
 /// Which rows of a list are asked for.
 struct Page {
@@ -42,16 +44,26 @@ impl Page {
     }
 }
 
-/// MAC addresses, those of one `bridge` or all. The table's order stays as long as it does.
+/// MAC addresses, those of one `bridge` or all, from place `skip` of the table on: no question
+/// looks at all of it, for while it does nothing else is done.
 pub(crate) fn macs(it: &Forwarder, params: &Params) -> Result<Value, String> {
     let bridge = number(params, "bridge")?;
-    let mut page = Page::asked(params)?;
-    it.plane.each_mac(|known| {
-        if bridge.is_none_or(|bridge| bridge == u64::from(known.bridge)) {
-            page.pass(|| row(&known));
+    let Page { skip, limit, mut rows, .. } = Page::asked(params)?;
+    let from = usize::try_from(skip).unwrap_or(usize::MAX);
+    let mut left = limit;
+    let next = it.plane.walk_macs(from, PLACES_MAX, |known| {
+        if bridge.is_some_and(|bridge| bridge != u64::from(known.bridge)) {
+            return true;
         }
+        if left == 0 {
+            return false;
+        }
+        left -= 1;
+        rows.push(row(&known));
+        true
     });
-    Ok(page.value())
+    let total = bridge.map(|bridge| it.plane.macs(u32::try_from(bridge).unwrap_or(u32::MAX)));
+    Ok(json!({ "rows": rows, "next": next, "total": total }))
 }
 
 fn row(known: &KnownMac) -> Value {

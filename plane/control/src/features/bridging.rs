@@ -151,10 +151,16 @@ impl Bridging {
         Ok(())
     }
 
-    /// Calls `each` with every MAC address of all bridge domains.
-    pub(crate) fn each_mac(&self, now: Time, mut each: impl FnMut(KnownMac)) {
+    /// Calls `each` with MAC addresses of all bridge domains as [`MacWriter::walk`] does.
+    pub(crate) fn walk_macs(
+        &self,
+        now: Time,
+        from: usize,
+        places: usize,
+        mut each: impl FnMut(KnownMac) -> bool,
+    ) -> Option<usize> {
         let now_s = seconds(now);
-        self.macs.for_each(|key, entry, heard_s| {
+        self.macs.walk(from, places, |key, entry, heard_s| {
             let member = match entry.port().checked_sub(PSEUDOWIRE) {
                 Some(wire) => BridgeMember::Pseudowire(wire),
                 None => BridgeMember::Interface(entry.port()),
@@ -165,8 +171,8 @@ impl Bridging {
                 member,
                 entry,
                 idle_s: now_s.saturating_sub(heard_s),
-            });
-        });
+            })
+        })
     }
 
     /// MAC addresses that a bridge domain has learnt or was told.

@@ -240,11 +240,16 @@ impl Plane {
         self.feature::<Bridging>().map_or(0, |bridging| bridging.macs(bridge))
     }
 
-    /// Calls `each` with every MAC address of all bridge domains, in no order.
-    pub fn each_mac(&self, each: impl FnMut(KnownMac)) {
-        if let Some(bridging) = self.feature::<Bridging>() {
-            bridging.each_mac(self.now, each);
-        }
+    /// Calls `each` with MAC addresses of all bridge domains, in no order, from a place of their
+    /// table on, and looks at `places` at most. `each` says whether it took the address; if not,
+    /// that is where to go on. The place where the next call goes on; `None`: that was all.
+    pub fn walk_macs(
+        &self,
+        from: usize,
+        places: usize,
+        each: impl FnMut(KnownMac) -> bool,
+    ) -> Option<usize> {
+        self.feature::<Bridging>()?.walk_macs(self.now, from, places, each)
     }
 
     /// Where a MAC address of a bridge domain is.

@@ -8,6 +8,7 @@ use nodes::mpls::entry::Entry;
 use nodes::program::{
     Bridge, BridgeMember, Hop, Interface, LabelAction, Mode, Pseudowire, Push, Removed, StaticMac,
 };
+use plane_control::KnownMac;
 use std::time::Duration;
 
 const A: [u8; 6] = [2, 0, 0, 0, 7, 1];
@@ -183,8 +184,22 @@ fn unknown_frames_are_flooded_and_known_ones_go_to_their_member_alone() {
     world.tick();
     assert_eq!(world.plane.macs(9), 1);
     let mut known = Vec::new();
-    world.plane.each_mac(|it| known.push((it.bridge, it.mac, it.member)));
-    assert_eq!(known, [(9, A, BridgeMember::Interface(50))]);
+    let mut note = |it: KnownMac| {
+        known.push((it.bridge, it.mac, it.member));
+        known.len() < 2
+    };
+    assert_eq!(world.plane.walk_macs(0, usize::MAX, &mut note), None);
+    let (mut place, mut looks) = (Some(0), 0);
+    while let Some(from) = place {
+        place = world.plane.walk_macs(from, 16, |_| true);
+        looks += 1;
+        assert!(place.is_none_or(|next| next == from + 16));
+    }
+    assert!(looks > 1, "no look takes all of the table");
+    let refused = world.plane.walk_macs(0, usize::MAX, &mut note);
+    assert!(refused.is_some(), "what is not taken is where to go on");
+    assert_eq!(world.plane.walk_macs(usize::MAX, 1, |_| true), None);
+    assert_eq!(known[0], (9, A, BridgeMember::Interface(50)));
     let left = world.send(2, &frame(A, B, &[], &[7; 50]));
     assert_eq!(left.sent, [(0, frame(A, B, &[10], &[7; 50]))]);
     world.tick();

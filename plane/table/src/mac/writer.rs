@@ -303,6 +303,28 @@ impl MacWriter {
         }
     }
 
+    /// Calls `each` with addresses as [`MacWriter::for_each`] does, from a place of the table on, and
+    /// looks at `places` of them at most. `each` says whether it took the address; if not, that
+    /// is where to go on. The place where the next call goes on; `None`: that was all.
+    pub fn walk(
+        &self,
+        from: usize,
+        places: usize,
+        mut each: impl FnMut(MacKey, Entry, u32) -> bool,
+    ) -> Option<usize> {
+        let lines = self.lines.value();
+        let all = lines.len() * SLOTS;
+        let end = from.saturating_add(places).min(all);
+        for place in from..end {
+            let (line, slot) = (lines.line(place / SLOTS), place % SLOTS);
+            let Some(key) = line.key(slot) else { continue };
+            if !each(key, line.entry(slot), line.age(slot)) {
+                return Some(place);
+            }
+        }
+        (end < all).then_some(end)
+    }
+
     /// The writer's turn, some times a second: takes what workers told, thaws, and ages a part of
     /// the table by the time that passed. `now_s` is the clock that workers check with.
     pub fn poll(&mut self, now_s: u32, mut event: impl FnMut(MacEvent)) {
