@@ -14,9 +14,10 @@ use packets::{
 };
 use peers::Priority;
 use report::contract::{Options, Outcome, Peer, Row};
+use report::host;
 use report::progress::Progress;
+use report::published::{self, PublishedRow};
 use report::scratch::Scratch;
-use report::{host, published};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;

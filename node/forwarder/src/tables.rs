@@ -1,4 +1,5 @@
-//! What the plane's tables hold, a page at a time: MAC addresses of bridge domains, hits of filters.
+//! What the plane's tables hold, a page at a time: MAC addresses of bridge domains, hits of
+//! filters.
 
 use crate::answer::{Params, mac, number};
 use crate::serve::Forwarder;

@@ -140,8 +140,9 @@ fn med(a: &Rank, b: &Rank) -> Ordering {
     if a.neighbour == b.neighbour { a.med.cmp(&b.med) } else { Ordering::Equal }
 }
 
-/// Whether a path is behind the best one of others, so that it changes nothing among them by coming:
-/// it neither is better nor, by MULTI_EXIT_DISC, takes out what is. `ties` are what decides last.
+/// Whether a path is behind the best one of others, so that it changes nothing among them by
+/// coming: it neither is better nor, by MULTI_EXIT_DISC, takes out what is. `ties` are what decides
+/// last.
 pub(crate) fn is_behind<T: Ord>(rank: &Rank, best: &Rank, ties: [T; 2]) -> bool {
     let [tie, tie_of_best] = ties;
     let is_after = || (rank.after(), tie) > (best.after(), tie_of_best);

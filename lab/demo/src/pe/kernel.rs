@@ -45,8 +45,13 @@ impl Kernel {
         port("a", &self.devices[0]) + &port("b", &self.devices[1])
     }
 
-    /// Host a pings host b from now on.
+    /// Host a pings host b from now on. What is counted begins with the answer to another request:
+    /// a kernel drops what it sends over a wire for up to a second after the wire came up, and the
+    /// edge holds one packet for a neighbour that it asks for.
     pub(super) fn ping(&mut self) -> anyhow::Result<()> {
+        let first = ["-n", "-q", "-c", "1", "-i", "0.2", "-w", "10", "198.18.2.2"];
+        run_ip(&[&["netns", "exec", self.a.name(), "ping"][..], &first].concat())
+            .context("no answer through the edge")?;
         let interval = format!("{:.3}", INTERVAL.as_secs_f64());
         let mut spec = ProcessSpec::new("ping", "ping", &self.directory);
         spec.namespace = Some(self.a.name().to_owned());
