@@ -1,6 +1,7 @@
 //! Answers to those who ask: what the workers counted, what the plane knows.
 
 use crate::packets::doors::{self, Passed};
+use crate::params::{Params, mac, number, param};
 use crate::serve::Forwarder;
 use crate::tables;
 use crate::worker::Report;
@@ -9,8 +10,6 @@ use graph::Choice;
 use nodes::Program;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-
-pub(crate) type Params = [(String, String)];
 
 /// Answers a question of a connection.
 pub(crate) fn answer(
@@ -25,8 +24,8 @@ pub(crate) fn answer(
         "interfaces" => Ok(interfaces(it)),
         "neighbours" => Ok(neighbours(it)),
         "resolution" => Ok(resolution(it)),
-        "macs" => tables::macs(it, params),
-        "filters" => tables::filters(it, params),
+        "macs" => tables::macs(&it.plane, params),
+        "filters" => tables::filters(&it.plane, params),
         "workers" => Ok(workers(&it.reports(asker, false), it)),
         "doors" => Ok(doors(&it.reports(asker, false), it)),
         "trace" => trace(it, asker, params),
@@ -181,16 +180,6 @@ fn doors(reports: &[Report], it: &Forwarder) -> Value {
     rows.chain(broken.map(|(why, count)| json!({ "closed": why, "times": count }))).collect()
 }
 
-fn param<'a>(params: &'a Params, name: &str) -> Option<&'a str> {
-    params.iter().find(|(key, _)| key == name).map(|(_, it)| it.as_str())
-}
-
-/// The number that a parameter says, if it is there.
-pub(crate) fn number(params: &Params, name: &str) -> Result<Option<u64>, String> {
-    let text = param(params, name);
-    text.map(|text| text.parse().map_err(|_| format!("{name}: `{text}` is no number"))).transpose()
-}
-
 fn trace(it: &mut Forwarder, asker: u64, params: &Params) -> Result<Value, String> {
     let packets = number(params, "packets")?.unwrap_or(10);
     let port = number(params, "port")?;
@@ -235,10 +224,6 @@ fn hex(text: &str) -> Option<Vec<u8>> {
         u8::from_str_radix(pair, 16).ok()
     });
     octets.collect()
-}
-
-pub(crate) fn mac(octets: [u8; 6]) -> String {
-    octets.map(|octet| format!("{octet:02x}")).join(":")
 }
 
 /// A program in a few words, for whoever it is refused to.

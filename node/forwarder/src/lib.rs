@@ -25,6 +25,7 @@ mod life;
 mod line;
 mod open;
 mod packets;
+mod params;
 mod serve;
 mod spec;
 mod stream;

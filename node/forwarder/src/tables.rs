@@ -1,10 +1,10 @@
 //! What the plane's tables hold, a page at a time: MAC addresses of bridge domains, hits of
 //! filters.
 
-use crate::answer::{Params, mac, number};
-use crate::serve::Forwarder;
+use crate::params::{Params, mac, number};
 use nodes::program::BridgeMember;
 use plane_control::KnownMac;
+use plane_control::Plane;
 use serde_json::{Value, json};
 
 /// Rows of one answer at most, and unless `limit` asks for fewer.
@@ -47,12 +47,12 @@ impl Page {
 
 /// MAC addresses, those of one `bridge` or all, from place `skip` of the table on: no question
 /// looks at all of it, for while it does nothing else is done.
-pub(crate) fn macs(it: &Forwarder, params: &Params) -> Result<Value, String> {
+pub(crate) fn macs(plane: &Plane, params: &Params) -> Result<Value, String> {
     let bridge = number(params, "bridge")?;
     let Page { skip, limit, mut rows, .. } = Page::asked(params)?;
     let from = usize::try_from(skip).unwrap_or(usize::MAX);
     let mut left = limit;
-    let next = it.plane.walk_macs(from, PLACES_MAX, |known| {
+    let next = plane.walk_macs(from, PLACES_MAX, |known| {
         if bridge.is_some_and(|bridge| bridge != u64::from(known.bridge)) {
             return true;
         }
@@ -63,7 +63,7 @@ pub(crate) fn macs(it: &Forwarder, params: &Params) -> Result<Value, String> {
         rows.push(row(&known));
         true
     });
-    let total = bridge.map(|bridge| it.plane.macs(u32::try_from(bridge).unwrap_or(u32::MAX)));
+    let total = bridge.map(|bridge| plane.macs(u32::try_from(bridge).unwrap_or(u32::MAX)));
     Ok(json!({ "rows": rows, "next": next, "total": total }))
 }
 
@@ -87,14 +87,14 @@ fn row(known: &KnownMac) -> Value {
 
 /// Packets and octets of each rule, by its place in its filter from 0; null for those that no rule
 /// of the filter matched.
-pub(crate) fn filters(it: &Forwarder, params: &Params) -> Result<Value, String> {
+pub(crate) fn filters(plane: &Plane, params: &Params) -> Result<Value, String> {
     let filter = number(params, "filter")?;
     let mut page = Page::asked(params)?;
-    for number in it.plane.filters() {
+    for number in plane.filters() {
         if filter.is_some_and(|filter| filter != u64::from(number)) {
             continue;
         }
-        let counted = it.plane.filter_counters(number).unwrap_or_default();
+        let counted = plane.filter_counters(number).unwrap_or_default();
         let rules = counted.len().saturating_sub(1);
         for (at, (packets, octets)) in counted.into_iter().enumerate() {
             let rule = (at < rules).then_some(at);

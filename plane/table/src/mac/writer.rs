@@ -303,8 +303,8 @@ impl MacWriter {
         }
     }
 
-    /// Calls `each` with addresses as [`MacWriter::for_each`] does, from a place of the table on, and
-    /// looks at `places` of them at most. `each` says whether it took the address; if not, that
+    /// Calls `each` with addresses as [`MacWriter::for_each`] does, from a place of the table on,
+    /// and looks at `places` of them at most. `each` says whether it took the address; if not, that
     /// is where to go on. The place where the next call goes on; `None`: that was all.
     pub fn walk(
         &self,
