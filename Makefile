@@ -13,11 +13,12 @@
 # A build needs Rust, Node.js and a C compiler with its linker; the demo's calls need SIPp.
 BUILD_PACKAGES := build-essential
 DEMO_PACKAGES := sip-tester
+# What looks at packages and images, and runs them.
+PACKAGE_PACKAGES := crun lintian podman skopeo
 # What tests hold Tandem against, and what they look at it with.
 TEST_PACKAGES := bgpdump bird2 ca-certificates chromium clang curl dpdk-dev ethtool exabgp frr gobgpd \
 	iperf3 iproute2 iputils-ping kamailio kamailio-tls-modules libusrsctp-dev libusrsctp-examples llvm openbgpd \
-	pmacct procps python3-scapy qemu-system-x86 stayrtr systemd traceroute tshark \
-	crun lintian podman skopeo
+	pmacct procps python3-scapy qemu-system-x86 stayrtr systemd traceroute tshark
 CARGO := cargo
 TARGET = $(or $(CARGO_TARGET_DIR),target)
 TANDEM = $(TARGET)/release/tandem
@@ -26,14 +27,15 @@ SCENE := sbc
 SECONDS := 60
 TARGETS :=
 
-.PHONY: demo package test test-long lint deny fuzz setup setup-build setup-demo console build clean
+.PHONY: demo package test test-long lint deny fuzz setup setup-build setup-demo setup-package console build clean
 .DEFAULT_GOAL := build
 
-setup: PACKAGES = $(BUILD_PACKAGES) $(DEMO_PACKAGES) $(TEST_PACKAGES)
+setup: PACKAGES = $(BUILD_PACKAGES) $(DEMO_PACKAGES) $(PACKAGE_PACKAGES) $(TEST_PACKAGES)
 setup-build: PACKAGES = $(BUILD_PACKAGES)
 setup-demo: PACKAGES = $(BUILD_PACKAGES) $(DEMO_PACKAGES)
+setup-package: PACKAGES = $(BUILD_PACKAGES) $(PACKAGE_PACKAGES)
 
-setup setup-build setup-demo:
+setup setup-build setup-demo setup-package:
 	@missing=$$(for p in $(PACKAGES); do \
 	  dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'install ok installed' || echo $$p; done); \
 	if [ -n "$$missing" ]; then echo "== setup: installing Debian packages:" $$missing; \
@@ -69,7 +71,7 @@ demo: setup-demo console
 	@echo "== demo: the scene $(SCENE); make demo SCENE=rr (or pe, ss7) plays another"
 	@$(TARGET)/demo/tandem demo $(SCENE)
 
-package: console
+package: setup-package console
 	@$(CARGO) xtask package
 	@echo "== package: lintian, dpkg and podman try them"
 	@$(CARGO) xtask installed target/package

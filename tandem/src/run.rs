@@ -142,6 +142,8 @@ fn lock(directory: &Path) -> Result<File, Exit> {
 /// Answers at a control socket, by which `tandem ctl` finds the site. A site runs without, too.
 fn control(oam: &mut Oam, site: &str, directory: &Path) -> Option<(Door, PathBuf)> {
     let named = directory.join(CONTROL);
+    // One that a crash has left names a place that may be somebody else's by now.
+    let _ = fs::remove_file(&named);
     let opened = Door::open(site).and_then(|(door, listener)| {
         let owner = Owner { user: own_user(), name: driver::privilege::acting() };
         oam.serve_local(listener, owner)?;

@@ -21,7 +21,7 @@ pub fn describe(out: &mut String, schema: &Value, apart: &[&str]) -> Vec<(String
         let _infallible = writeln!(out, "| [`{heading}`](configuration/{name}.md) | {what} |");
         let mut page = format!(
             "# The site file: `{heading}`\n\n{what} What all functions share, and how paths are \
-             read, is in\n[configuration.md](../configuration.md).\n"
+             read, is in\n[configuration.md](../configuration.md).\n\n## `{heading}`\n"
         );
         section(&mut page, schema, inner, name, 1);
         pages.push((format!("configuration/{name}.md"), page));

@@ -64,9 +64,14 @@ pub fn trusted(path: &Path, also: Option<u32>) -> Option<u32> {
         return None;
     }
     let is_close = |user: u32| user == 0 || user == own_user() || Some(user) == also;
+    // Root gives a folder where nobody else makes one: not in /tmp.
     let is_given = || {
-        let above = folder.parent().map(owners);
-        above.is_some_and(|found| found.is_ok_and(|owners| owners.is_empty()))
+        let above = folder.parent();
+        let is_closed = above
+            .and_then(|above| fs::metadata(above).ok())
+            .is_some_and(|about| about.mode() & OTHERS_WRITE == 0);
+        let above = above.map(owners);
+        is_closed && above.is_some_and(|found| found.is_ok_and(|owners| owners.is_empty()))
     };
     let may_place = is_close(around.uid()) || is_given();
     let is_its = is_close(about.uid()) || (about.uid() == around.uid() && is_given());

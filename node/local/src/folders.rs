@@ -4,7 +4,7 @@ use driver::doorway::own_user;
 use driver::privilege::Account;
 use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 /// Root's, with a folder in it for each user that root becomes and for each unit of systemd.
@@ -46,8 +46,10 @@ pub fn prepare(account: &Account) -> io::Result<()> {
 
 fn make(folder: &Path, mode: u32) -> io::Result<()> {
     match DirBuilder::new().mode(mode).create(folder) {
+        // The process may have a mask that takes from the mode what others need to pass.
+        Ok(()) => fs::set_permissions(folder, fs::Permissions::from_mode(mode)),
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-        _ => Ok(()),
+        Err(_) => Ok(()),
     }
 }
 

@@ -12,8 +12,10 @@ use crate::cli::Ctl;
 use crate::exit::Exit;
 use crate::run::{ADDRESS, CONTROL};
 use crate::site_text;
+use driver::doorway::own_user;
 use local::Found;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::fs::File;
+use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -61,7 +63,9 @@ impl Target {
         }
     }
 
+    /// A token goes to no other user's site: the socket answers by what the kernel says.
     fn socket(site: &Found, token: Option<String>) -> Self {
+        let token = token.filter(|_| site.owner == 0 || site.owner == own_user());
         Self::Socket { path: site.path.clone(), owner: None, token }
     }
 
@@ -100,7 +104,12 @@ impl Target {
         let directory = site.directory(file);
         let owner = std::fs::metadata(&directory).ok().map(|about| about.uid());
         let socket = std::fs::read_to_string(directory.join(CONTROL)).map(PathBuf::from);
+        let is_its = |path: &Path| {
+            let known = [Some(0), Some(own_user()), owner];
+            local::trusted(path, owner).is_some_and(|user| known.contains(&Some(user)))
+        };
         if let (None, Ok(path)) = (&token, socket)
+            && is_its(&path)
             && local::connect(&path, owner).is_ok()
         {
             return Ok(Self::Socket { path, owner, token });
@@ -159,8 +168,48 @@ fn of_site(file: &Path) -> Result<(String, Option<String>), Exit> {
     let directory = site.directory(file);
     let address = std::fs::read_to_string(directory.join(ADDRESS));
     let url = address.unwrap_or_else(|_| format!("http://{}", site.oam.listen));
-    let token = std::fs::read_to_string(site.token_file(&directory)).ok();
-    Ok((url.trim().to_owned(), token.map(|token| token.trim().to_owned())))
+    let url = url.trim().to_owned();
+    let token = directory_token(&directory, &site.token_file(&directory), &url);
+    Ok((url, token))
+}
+
+/// The token that a site keeps, if it may be sent to that address: the file is no link and, for root,
+/// the directory owner's own, and nobody but root, this user or that owner listens at the port. A
+/// site that is down leaves its port to whoever binds it first.
+fn directory_token(directory: &Path, file: &Path, url: &str) -> Option<String> {
+    let owner = std::fs::metadata(directory).ok()?.uid();
+    let named = std::fs::symlink_metadata(file).ok()?;
+    let mut opened = File::open(file).ok()?;
+    let about = opened.metadata().ok()?;
+    let is_named = (named.dev(), named.ino()) == (about.dev(), about.ino());
+    if !about.is_file() || !is_named || (own_user() == 0 && about.uid() != owner) {
+        return None;
+    }
+    let port = url.rsplit(':').next()?.parse().ok()?;
+    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(std::fs::read_to_string);
+    let users = tables.iter().flatten().flat_map(|table| listeners(table, port));
+    let users: Vec<u32> = users.collect();
+    let known = [0, own_user(), owner];
+    if users.is_empty() || !users.iter().all(|user| known.contains(user)) {
+        return None;
+    }
+    let mut token = String::new();
+    opened.read_to_string(&mut token).ok()?;
+    Some(token.trim().to_owned())
+}
+
+/// The users of the sockets that listen at a port, by a table of the kernel (proc(5), `net/tcp`).
+fn listeners(table: &str, port: u16) -> Vec<u32> {
+    const LISTEN: &str = "0A";
+    let row = |line: &str| {
+        let mut words = line.split_whitespace().skip(1);
+        let (local, _, state) = (words.next()?, words.next()?, words.next()?);
+        let (_, at) = local.rsplit_once(':')?;
+        let is_it = state == LISTEN && u16::from_str_radix(at, 16).ok()? == port;
+        let user = words.nth(3)?.parse().ok()?;
+        is_it.then_some(user)
+    };
+    table.lines().skip(1).filter_map(row).collect()
 }
 
 #[cfg(test)]
@@ -179,6 +228,33 @@ mod tests {
             Err(Exit::Usage(text) | Exit::Unreachable(text)) => text,
             Err(other) => format!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn a_token_goes_only_where_its_owner_or_root_listens() {
+        let rest = "00000000:00000000 00:00000000 00000000";
+        let table = format!(
+            "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid\n\
+             0: 0100007F:1F90 00000000:0000 0A {rest}   997        0 1\n\
+             1: 0100007F:1F91 0100007F:1F90 01 {rest}     5        0 2\n"
+        );
+        assert_eq!(listeners(&table, 8080), [997]);
+        assert_eq!(listeners(&table, 8081), [] as [u32; 0]);
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("token");
+        std::fs::write(&file, "secret\n").unwrap();
+        let token =
+            |port: u16| directory_token(folder.path(), &file, &format!("http://127.0.0.1:{port}"));
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        assert_eq!(token(port).as_deref(), Some("secret"));
+        drop(listener);
+        assert_eq!(token(port), None);
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        assert_eq!(directory_token(folder.path(), &link, &url), None);
     }
 
     #[test]

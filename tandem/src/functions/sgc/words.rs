@@ -79,7 +79,7 @@ pub struct M3uaTrace {
     #[arg(long, default_value_t = 0)]
     pub sls: u8,
     /// Network indicator.
-    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..4))]
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..4))]
     pub ni: u8,
     /// The peer that it comes from; absent: it is one of this node.
     #[arg(long, add = peers())]
