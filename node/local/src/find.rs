@@ -141,7 +141,15 @@ mod tests {
         assert_eq!(trusted(&path, Some(4_242)), Some(4_242), "the site is known to be his");
         // Root alone decides what the path leads to, and has given the folder to him.
         chown(folder.path(), Some(4_242), None).unwrap();
-        assert_eq!(trusted(&path, None), Some(4_242));
+        assert_eq!(trusted(&path, None), None, "anybody makes a folder in /tmp");
+        let run = tempfile::tempdir().unwrap();
+        let given = run.path().join("4242");
+        fs::create_dir(&given).unwrap();
+        chown(&given, Some(4_242), None).unwrap();
+        let given = given.join("edge.sock");
+        let _given = UnixListener::bind(&given).unwrap();
+        chown(&given, Some(4_242), None).unwrap();
+        assert_eq!(trusted(&given, None), Some(4_242));
         // In a folder of his own choice he is nobody.
         let inner = folder.path().join("inner");
         fs::create_dir(&inner).unwrap();

@@ -173,9 +173,9 @@ fn of_site(file: &Path) -> Result<(String, Option<String>), Exit> {
     Ok((url, token))
 }
 
-/// The token that a site keeps, if it may be sent to that address: the file is no link and, for root,
-/// the directory owner's own, and nobody but root, this user or that owner listens at the port. A
-/// site that is down leaves its port to whoever binds it first.
+/// The token that a site keeps, if it may be sent to that address: the file is no link and, for
+/// root, the directory owner's own, and nobody but root, this user or that owner listens at the
+/// port. A site that is down leaves its port to whoever binds it first.
 fn directory_token(directory: &Path, file: &Path, url: &str) -> Option<String> {
     let owner = std::fs::metadata(directory).ok()?.uid();
     let named = std::fs::symlink_metadata(file).ok()?;
