@@ -64,7 +64,7 @@ build: setup-build console
 	@echo "== build: tandem (release)"
 	@$(CARGO) build --release --quiet --package tandem
 
-# Built with a profile of its own, which takes half the time of a release build.
+# Built with a profile of its own, which takes about half the time of a release build.
 demo: setup-demo console
 	@echo "== build: tandem (profile demo); some minutes, once"
 	@$(CARGO) build --profile demo --package tandem
