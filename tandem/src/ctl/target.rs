@@ -20,6 +20,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 const URL_DEFAULT: &str = "http://127.0.0.1:8080";
+/// Octets of a token's file that are read.
+const TOKEN_MAX: u64 = 4_096;
 
 /// A way to a site's API.
 #[derive(Debug)]
@@ -178,8 +180,8 @@ fn of_site(file: &Path) -> Result<(String, Option<String>), Exit> {
 /// port. A site that is down leaves its port to whoever binds it first.
 fn directory_token(directory: &Path, file: &Path, url: &str) -> Option<String> {
     let owner = std::fs::metadata(directory).ok()?.uid();
-    let named = std::fs::symlink_metadata(file).ok()?;
-    let mut opened = File::open(file).ok()?;
+    let named = std::fs::symlink_metadata(file).ok().filter(std::fs::Metadata::is_file)?;
+    let opened = File::open(file).ok()?;
     let about = opened.metadata().ok()?;
     let is_named = (named.dev(), named.ino()) == (about.dev(), about.ino());
     if !about.is_file() || !is_named || (own_user() == 0 && about.uid() != owner) {
@@ -194,7 +196,7 @@ fn directory_token(directory: &Path, file: &Path, url: &str) -> Option<String> {
         return None;
     }
     let mut token = String::new();
-    opened.read_to_string(&mut token).ok()?;
+    opened.take(TOKEN_MAX).read_to_string(&mut token).ok()?;
     Some(token.trim().to_owned())
 }
 
