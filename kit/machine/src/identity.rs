@@ -120,45 +120,42 @@ pub const fn mix(word: u64) -> u64 {
 /// Sixteen hexadecimal digits.
 #[must_use]
 #[inline]
-pub fn hex(word: u64) -> [u8; 16] {
-    let mut text = [0; 16];
-    for (pair, octet) in text.chunks_exact_mut(2).zip(word.to_be_bytes()) {
-        pair[0] = HEX[usize::from(octet >> 4)];
-        pair[1] = HEX[usize::from(octet & 15)];
-    }
-    text
+pub const fn hex(word: u64) -> [u8; 16] {
+    let (high, low) = (digits(word >> 32), digits(word & 0xffff_ffff));
+    ((high as u128) << 64 | low as u128).to_be_bytes()
 }
 
-const fn value(digit: u8) -> u8 {
-    match digit {
-        b'0'..=b'9' => digit - b'0',
-        b'a'..=b'f' => digit - b'a' + 10,
-        b'A'..=b'F' => digit - b'A' + 10,
-        _ => 255,
-    }
+/// One in each octet of a word.
+const EACH: u64 = 0x0101_0101_0101_0101;
+
+/// Eight digits, all at once, of a number of 32 bits.
+const fn digits(half: u64) -> u64 {
+    let pairs = (half << 16 | half) & 0x0000_ffff_0000_ffff;
+    let octets = (pairs << 8 | pairs) & 0x00ff_00ff_00ff_00ff;
+    let values = (octets << 4 | octets) & (15 * EACH);
+    let letters = (values + 6 * EACH) >> 4 & EACH;
+    values + EACH * b'0' as u64 + letters * (b'a' - b'0' - 10) as u64
 }
 
-const VALUES: [u8; 256] = {
-    let mut values = [0; 256];
-    let mut digit = 0;
-    while digit < 256 {
-        values[digit] = value(digit as u8);
-        digit += 1;
-    }
-    values
-};
+/// The number of 32 bits that eight digits say, all at once.
+const fn number(text: u64) -> Option<u64> {
+    let letters = text >> 6 & EACH;
+    let values = (text & (15 * EACH)) + letters * 9;
+    let pairs = (values >> 4 | values) & 0x00ff_00ff_00ff_00ff;
+    let halves = (pairs >> 8 | pairs) & 0x0000_ffff_0000_ffff;
+    let half = (halves >> 16 | halves) & 0xffff_ffff;
+    // Only digits are what their value is written as, capitals as small letters.
+    if digits(half) == text | letters << 5 { Some(half) } else { None }
+}
 
 /// The number in up to sixteen hexadecimal digits.
 #[must_use]
 #[inline]
 pub fn unhex(text: &[u8]) -> Option<u64> {
-    let (mut word, mut bad) = (0u64, 0u8);
-    for &digit in text {
-        let value = VALUES[usize::from(digit)];
-        bad |= value;
-        word = word << 4 | u64::from(value & 15);
-    }
-    (bad < 16).then_some(word)
+    let mut padded = [b'0'; 16];
+    padded[16usize.checked_sub(text.len())?..].copy_from_slice(text);
+    let word = u128::from_be_bytes(padded);
+    Some(number((word >> 64) as u64)? << 32 | number(word as u64)?)
 }
 
 /// The digit that tells forks apart.
@@ -171,7 +168,7 @@ pub const fn fork_digit(fork: u8) -> u8 {
 #[must_use]
 pub fn fork_of(tag: &[u8]) -> Option<u8> {
     match tag.get(TOKEN_BYTES..) {
-        Some(&[digit]) => Some(value(digit)).filter(|&fork| fork < FORKS_MAX),
+        Some(digit @ &[_]) => unhex(digit).and_then(|fork| u8::try_from(fork).ok()),
         _ => None,
     }
 }
@@ -195,6 +192,25 @@ mod tests {
             prop_assert_eq!(Token::read(&tag), Some(token));
             prop_assert_eq!(fork_of(&tag), Some(fork));
         }
+
+        #[test]
+        fn a_number_is_written_and_read_as_hexadecimal_digits(word: u64, len in 0usize..=16) {
+            let text = format!("{word:016x}");
+            prop_assert_eq!(&hex(word)[..], text.as_bytes());
+            prop_assert_eq!(unhex(text.to_uppercase().as_bytes()), Some(word));
+            let shorter = u64::from_str_radix(&format!("0{}", &text[..len]), 16);
+            prop_assert_eq!(unhex(&text.as_bytes()[..len]).ok_or(()), shorter.map_err(|_| ()));
+        }
+    }
+
+    #[test]
+    fn an_octet_that_is_no_hexadecimal_digit_is_refused_at_each_place() {
+        for (at, octet) in (0..16).flat_map(|at| (0..=255).map(move |octet| (at, octet))) {
+            let mut text = *b"0a9f0A9F0a9f0A9F";
+            text[at] = octet;
+            assert_eq!(unhex(&text).is_some(), octet.is_ascii_hexdigit(), "{octet:#x} at {at}");
+        }
+        assert_eq!(unhex(&[b'0'; 17]), None);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::header::Header;
 
 /// A set of header rows, one bit each. Bits past [`Header::COUNT`] belong to who makes the set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct HeaderSet([u128; 2]);
+pub struct HeaderSet([u64; 4]);
 
 const _: () = assert!(Header::COUNT <= 240, "a set has a bit for every row, and some besides");
 
@@ -13,13 +13,15 @@ impl HeaderSet {
     #[must_use]
     #[inline]
     pub const fn bit(number: u8) -> Self {
-        if number < 128 { Self([1 << number, 0]) } else { Self([0, 1 << (number - 128)]) }
+        let mut words = [0; 4];
+        words[(number / 64) as usize] = 1 << (number % 64);
+        Self(words)
     }
 
     /// These rows.
     #[must_use]
     pub const fn of(headers: &[Header]) -> Self {
-        let (mut set, mut at) = (Self([0; 2]), 0);
+        let (mut set, mut at) = (Self([0; 4]), 0);
         while at < headers.len() {
             set = set.and(Self::bit(headers[at] as u8));
             at += 1;
@@ -31,21 +33,24 @@ impl HeaderSet {
     #[must_use]
     #[inline]
     pub const fn and(self, other: Self) -> Self {
-        Self([self.0[0] | other.0[0], self.0[1] | other.0[1]])
+        let ([a, b, c, d], [e, f, g, h]) = (self.0, other.0);
+        Self([a | e, b | f, c | g, d | h])
     }
 
     /// This set but for the rows of the other one.
     #[must_use]
     #[inline]
     pub const fn without(self, other: Self) -> Self {
-        Self([self.0[0] & !other.0[0], self.0[1] & !other.0[1]])
+        let ([a, b, c, d], [e, f, g, h]) = (self.0, other.0);
+        Self([a & !e, b & !f, c & !g, d & !h])
     }
 
     /// Whether the sets have a row in common.
     #[must_use]
     #[inline]
     pub const fn meets(self, other: Self) -> bool {
-        self.0[0] & other.0[0] | self.0[1] & other.0[1] != 0
+        let ([a, b, c, d], [e, f, g, h]) = (self.0, other.0);
+        a & e | b & f | c & g | d & h != 0
     }
 
     /// Whether the row is in the set.
@@ -53,7 +58,7 @@ impl HeaderSet {
     #[inline]
     pub const fn has(self, header: Header) -> bool {
         let number = header as u8;
-        self.0[(number / 128) as usize] >> (number % 128) & 1 == 1
+        self.0[(number / 64) as usize] >> (number % 64) & 1 == 1
     }
 }
 
