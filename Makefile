@@ -6,7 +6,7 @@
 # make deny   the same of dependencies and known vulnerabilities, by cargo-deny
 # make fuzz   every fuzz target under libFuzzer, SECONDS=60 each; TARGETS="a b" chooses
 # make test-long   what takes longer than a test should: a million changed findings of each
-#             fuzz target
+#             fuzz target, and the end-to-end run with the release binary
 # Both do all set-up themselves and skip what is already done; the first line of each says what.
 # No service of an installed package is started (policy-rc.d).
 
@@ -107,13 +107,15 @@ test: setup console lint
 	@$(CARGO) test --quiet --workspace --no-fail-fast
 	@echo "== test: release mode (the compiler trap)"
 	@$(CARGO) test --quiet --release --package tandem-machine
-	@$(MAKE) --no-print-directory build
-	@echo "== test: end to end, with SIPp, Chromium and the release binary"
-	@$(CARGO) xtask end-to-end $(TANDEM)
+	@echo "== test: end to end, with SIPp, Chromium and the program that the tests built"
+	@$(CARGO) xtask end-to-end $(TARGET)/debug/tandem
 
-test-long: setup
+test-long: setup console
 	@echo "== test-long: findings with octets changed, a million of each target"
 	@TANDEM_MUTATIONS=1000000 $(CARGO) test --quiet --release --package tandem-fuzz
+	@$(MAKE) --no-print-directory build
+	@echo "== test-long: end to end, with the release binary"
+	@$(CARGO) xtask end-to-end $(TANDEM)
 
 clean:
 	@$(CARGO) clean
