@@ -16,6 +16,7 @@ mod exposure;
 mod functions;
 mod lab;
 mod man;
+mod metrics;
 mod output;
 mod paired;
 mod pool;

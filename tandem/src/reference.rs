@@ -1,4 +1,5 @@
-//! The reference of the site file in Markdown, from the doc comments of the configuration types.
+//! The reference of the site file in Markdown, from the doc comments of the configuration types,
+//! and that of the metrics.
 
 use crate::exit::Exit;
 use crate::functions::functions;
@@ -53,11 +54,12 @@ pub fn print(directory: Option<&Path>) -> Result<(), Exit> {
     Ok(())
 }
 
-/// The pages by their names: the site's, then that of each function.
+/// The pages by their names: the site's, then that of each function, then that of the metrics.
 fn pages() -> Vec<(String, String)> {
     let mut site = HEAD.to_owned();
     let mut pages = config::describe(&mut site, &config::schema_of::<Site>(), FUNCTIONS);
     pages.insert(0, ("configuration.md".to_owned(), site));
+    pages.push(("metrics.md".to_owned(), crate::metrics::page()));
     pages
 }
 
@@ -67,7 +69,7 @@ mod tests {
     fn the_reference_in_docs_is_what_the_types_say() {
         let docs = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs"));
         let pages = super::pages();
-        assert_eq!(pages.len(), super::FUNCTIONS.len() + 1);
+        assert_eq!(pages.len(), super::FUNCTIONS.len() + 2);
         for (name, text) in pages {
             let kept = std::fs::read_to_string(docs.join(&name)).unwrap_or_default();
             assert!(kept == text, "docs/{name} is stale: `tandem reference docs`");

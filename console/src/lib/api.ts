@@ -46,6 +46,7 @@ export interface Counter {
   function: string;
   shard: number;
   name: string;
+  labels?: Record<string, string>;
   kind: string;
   help: string;
   value: number;
@@ -120,6 +121,7 @@ export interface BgpPeer {
   description: string | null;
   state: string;
   since_us: number;
+  last_seen_us: number | null;
   families: string[];
   routes_in: number;
   routes_accepted: number;

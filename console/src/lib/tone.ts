@@ -33,6 +33,7 @@ const STATES: Record<string, string> = {
   idle: 'failure',
   'shut down': 'provisional',
   'too many routes': 'failure',
+  away: 'failure',
   // SCTP and M3UA
   up: 'success',
   down: 'failure',

@@ -3,10 +3,18 @@
 //! A function declares its facts with [`facts!`]; each shard owns a [`Sheet`] of plain cells that
 //! only its own thread writes (relaxed load and store, no locked instruction) and that the
 //! management thread reads at any time.
+//!
+//! What there are several of, each with a name (peers, ports, next hops), is a [`Table`]: the same
+//! declaration, and a row for each of them with labels, shown whole by its owner now and then.
 #![forbid(unsafe_code)]
+
+mod table;
+
+pub use table::{Labels, OTHER, TABLE_ROWS_MAX, Table};
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::Arc;
+use table::Shown;
 
 /// Buckets of a histogram: bucket `i` counts values of at most `2^i`, the last one all above.
 pub const BUCKETS: usize = 28;
@@ -88,12 +96,14 @@ macro_rules! facts {
     };
 }
 
-/// The cells of one shard, erased of their table: what the management side reads.
+/// The cells of one shard, erased of their table: what the management side reads. Those of a
+/// [`Table`] are read by [`Cells::labelled`] alone.
 #[derive(Debug, Clone)]
 pub struct Cells {
     rows: &'static [Row],
     offsets: Arc<[u32]>,
     cells: Arc<[AtomicU64]>,
+    shown: Option<Arc<Shown>>,
 }
 
 /// One reading of a row.
@@ -121,10 +131,36 @@ impl Cells {
             next += if row.kind == Kind::Histogram { BUCKETS as u32 + 2 } else { 1 };
         }
         let cells = (0..next).map(|_| AtomicU64::new(0)).collect();
-        Self { rows, offsets: offsets.into(), cells }
+        Self { rows, offsets: offsets.into(), cells, shown: None }
     }
 
-    /// Every row with its present reading.
+    fn of_table(rows: &'static [Row], shown: Arc<Shown>) -> Self {
+        Self { rows, offsets: Arc::default(), cells: Arc::default(), shown: Some(shown) }
+    }
+
+    /// What is declared of each row.
+    #[must_use]
+    pub const fn rows(&self) -> &'static [Row] {
+        self.rows
+    }
+
+    /// The names of the labels of each row; none but of a [`Table`].
+    #[must_use]
+    pub fn label_names(&self) -> &'static [&'static str] {
+        self.shown.as_ref().map_or(&[], |shown| shown.names)
+    }
+
+    /// Every row with its present reading, labels and all: one reading of a fact without labels, as
+    /// many of a [`Table`]'s as it has rows.
+    #[must_use]
+    pub fn labelled(&self) -> Vec<(&'static Row, Labels, Reading)> {
+        match &self.shown {
+            Some(shown) => shown.readings(self.rows),
+            None => self.readings().map(|(row, it)| (row, Labels::new(), it)).collect(),
+        }
+    }
+
+    /// Every row of facts without labels with its present reading; none of a [`Table`].
     pub fn readings(&self) -> impl Iterator<Item = (&'static Row, Reading)> + '_ {
         self.rows.iter().zip(self.offsets.iter()).map(|(row, &at)| (row, self.reading(row, at)))
     }

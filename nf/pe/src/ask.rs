@@ -15,6 +15,8 @@ use std::collections::BTreeMap;
 
 /// Questions to the forwarder begin so.
 const PLANE: &str = "plane/";
+/// The question that comes every second.
+const ALARMS: &str = "alarms";
 
 impl ProviderEdge {
     /// Answers a question, or has the forwarder asked: then the answer comes later.
@@ -27,7 +29,12 @@ impl ProviderEdge {
     ) -> Option<Answered> {
         match ask.path.strip_prefix(PLANE) {
             Some(path) => self.dataplane.question(now, path, ask, ticket, out),
-            None => Some(self.own(now, ask)),
+            None => {
+                if ask.path == ALARMS {
+                    self.dataplane.measure(now, out);
+                }
+                Some(self.own(now, ask))
+            }
         }
     }
 
@@ -37,7 +44,7 @@ impl ProviderEdge {
             "pe/summary" => Ok(self.summary()),
             "pe/refusals" => Ok(self.refusals()),
             "pe/events" => Ok(self.events(now)),
-            "alarms" => Ok(self.alarms(now)),
+            ALARMS => Ok(self.alarms(now)),
             path => section::answer(&self.settings, &self.route_counts, ask)
                 .unwrap_or_else(|| Err(AskError::NotFound(path.to_owned()))),
         }

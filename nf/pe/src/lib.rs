@@ -171,6 +171,6 @@ impl Function for ProviderEdge {
     }
 
     fn cells(&self) -> Vec<event::Cells> {
-        vec![self.facts.cells()]
+        core::iter::once(self.facts.cells()).chain(self.dataplane.cells()).collect()
     }
 }

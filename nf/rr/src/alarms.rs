@@ -1,17 +1,40 @@
 //! What somebody should look at: sessions that do not stand, peers with too many routes.
 
 use crate::Reflector;
-use bgp::State;
-use bgp_stack::{Held, Peer};
+use bgp_stack::{Departed, Held, Peer};
+use machine::Time;
 use rib::PeerId;
 use serde_json::{Value, json};
 
+/// Peers that are away with an alarm of their own, at most; the others have one together.
+const AWAY_ALARMS_MAX: usize = 50;
+
 impl Reflector {
-    pub(crate) fn show_alarms(&self) -> Value {
+    pub(crate) fn show_alarms(&mut self, now: Time) -> Value {
+        let away = self.away_alarms(now);
         let rows = self.speaker.peers().iter().flat_map(|(id, peer)| self.alarms_of(id, peer));
         let feeds = self.cache_alarms().into_iter().chain(self.station_alarms());
         let feeds = feeds.chain(self.recorder_alarm());
-        Value::Array(rows.chain(feeds).collect())
+        Value::Array(rows.chain(feeds).chain(away).collect())
+    }
+
+    /// Peers from ranges that are missed, those first that went first.
+    fn away_alarms(&mut self, now: Time) -> Vec<Value> {
+        let speaker = &mut self.speaker;
+        speaker.forget_expired(now);
+        let mut missed: Vec<&Departed> = speaker.missed().collect();
+        missed.sort_by_key(|it| (it.at, it.address));
+        let of = |it: &&Departed| {
+            let Departed { name, group, why, .. } = it;
+            let text = format!("{name}, which came from the ranges of {group}, is away: {why}");
+            alarm("bgp-peer-away", name, "major", &text)
+        };
+        let mut rows: Vec<Value> = missed.iter().take(AWAY_ALARMS_MAX).map(of).collect();
+        if let Some(more) = missed.len().checked_sub(AWAY_ALARMS_MAX).filter(|more| *more > 0) {
+            let text = format!("{more} more peers that came from ranges are away");
+            rows.push(alarm("bgp-peers-away", &self.config.name, "major", &text));
+        }
+        rows
     }
 
     fn station_alarms(&self) -> impl Iterator<Item = Value> {
@@ -20,7 +43,9 @@ impl Reflector {
             let name = &station.section.name;
             let why = station.ending.as_ref().map_or("it has not answered yet", |it| &it.text);
             let text = format!("the BMP station {name} is not connected: {why}");
-            alarm("bmp-station-lost", name, "minor", &text)
+            let mut row = alarm("bmp-station-lost", name, "minor", &text);
+            row["starting"] = station.ending.is_none().into();
+            row
         })
     }
 
@@ -62,14 +87,16 @@ impl Reflector {
             };
             let text = format!("the session of {name} was ended: {why}; {next}");
             rows.push(alarm("prefix-limit-exceeded", name, "critical", &text));
-        } else if is_missed(peer) {
+        } else if peer.is_missed() {
             let why = match &peer.ending {
                 Some(ending) => &*ending.text,
                 None if peer.settings.target.is_some() => "it has not answered yet",
                 None => "it has not come yet",
             };
             let text = format!("the session of {name} does not stand: {why}");
-            rows.push(alarm("bgp-session-down", name, "major", &text));
+            let mut row = alarm("bgp-session-down", name, "major", &text);
+            row["starting"] = peer.is_starting().into();
+            rows.push(row);
         }
         if let Some(text) = refused_by_default(peer) {
             rows.push(alarm("bgp-no-policy", name, "minor", &format!("{name}: {text}")));
@@ -86,11 +113,6 @@ impl Reflector {
         }
         rows
     }
-}
-
-/// Whether its session should stand and does not. One from a range may go as it came.
-pub(crate) fn is_missed(peer: &Peer) -> bool {
-    peer.held.is_none() && !peer.settings.is_dynamic && peer.session.state() != State::Established
 }
 
 /// What is refused of a peer's session since no policy is named (RFC 8212).

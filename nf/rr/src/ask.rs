@@ -8,14 +8,15 @@ mod routes;
 mod stations;
 
 use crate::Reflector;
-use crate::alarms::is_missed;
 use crate::facts::Fact;
-use bgp::State;
 use bgp::codec::{CEASE_COMMUNICATION_BYTES_MAX, RefreshKind};
 use machine::Time;
 use rib::PeerId;
 use runtime::{Ask, AskError, Effects};
 use serde_json::{Value, json};
+
+/// The question that comes every second.
+const ALARMS: &str = "alarms";
 
 type Answer = Result<Value, AskError>;
 
@@ -23,8 +24,11 @@ impl Reflector {
     /// Answers a question.
     pub(crate) fn answer(&mut self, now: Time, ask: &Ask, out: &mut Effects) -> Answer {
         self.gauges();
+        if ask.path == ALARMS {
+            self.show_peers();
+        }
         match ask.path.as_str() {
-            "bgp/summary" => Ok(self.show_summary()),
+            "bgp/summary" => Ok(self.show_summary(now)),
             "bgp/peer" => self.show_peer(ask),
             "bgp/routes" => self.show_routes(ask),
             "bgp/route" => self.show_route(ask),
@@ -41,7 +45,8 @@ impl Reflector {
             "bgp/clear" => self.clear(now, ask, out),
             "bgp/shutdown" => self.shut_down(now, ask, out),
             "bgp/enable" => self.enable(now, ask, out),
-            "alarms" => Ok(self.show_alarms()),
+            "bgp/forget" => self.forget(ask),
+            ALARMS => Ok(self.show_alarms(now)),
             other => Err(AskError::NotFound(other.to_owned())),
         }
     }
@@ -50,14 +55,13 @@ impl Reflector {
     fn gauges(&self) {
         let facts = &self.facts;
         let peers = || self.speaker.peers().iter().map(|(_, peer)| peer);
-        let is_up = |state| state == State::Established;
-        let up = peers().filter(|peer| is_up(peer.session.state())).count();
-        let waiting: u64 =
-            peers().flat_map(|peer| peer.connections.values()).map(|it| it.left).sum();
+        let up = peers().filter(|peer| peer.is_up()).count();
+        let waiting: u64 = peers().map(bgp_stack::Peer::waiting).sum();
         facts.set(Fact::Peers, self.speaker.peers().len() as u64);
         facts.set(Fact::DynamicPeers, self.speaker.peers().dynamic() as u64);
         facts.set(Fact::PeersEstablished, up as u64);
-        facts.set(Fact::PeersDown, peers().filter(|peer| is_missed(peer)).count() as u64);
+        facts.set(Fact::PeersDown, peers().filter(|peer| peer.is_missed()).count() as u64);
+        facts.set(Fact::PeersAway, self.speaker.missed().count() as u64);
         facts.set(Fact::Waiting, waiting);
         let stations = || self.stations.all.iter();
         let down = stations().filter(|it| it.sender.state() != bmp::State::Up).count();
@@ -70,10 +74,25 @@ impl Reflector {
         let tables = self.rib.counters();
         facts.set(Fact::Routes, tables.entries as u64);
         facts.set(Fact::Paths, tables.paths as u64);
+        facts.set(Fact::PathsRefused, tables.refused as u64);
         facts.set(Fact::AttributeSets, tables.sets as u64);
         facts.set(Fact::TableOctets, tables.bytes as u64);
         facts.set(Fact::Groups, tables.groups as u64);
         facts.set(Fact::Cohorts, tables.cohorts as u64);
+    }
+
+    /// Brings the facts of each peer up to date.
+    fn show_peers(&self) {
+        let told = self.told();
+        self.speaker.show(&self.peer_table, |id| {
+            let families = self.speaker.peers().get(id).map(peers::families);
+            let families = || families.into_iter().flat_map(bgp::family::FamilySet::iter);
+            bgp_stack::RouteCounts {
+                received: families().map(|it| u64::from(self.rib.received(id, it))).sum(),
+                accepted: families().map(|it| u64::from(self.rib.accepted(id, it))).sum(),
+                sent: told.get(&id).map_or(0, |routes| *routes as u64),
+            }
+        });
     }
 
     /// The facts that the speaker has counted.
@@ -138,6 +157,18 @@ impl Reflector {
         self.speaker.shut_down(now, id, text, out);
         self.follow(now, &[], out);
         Ok(json!([{ "peer": name, "enabled": false }]))
+    }
+
+    /// Forgets a peer from a range that is away, or all of them.
+    fn forget(&mut self, ask: &Ask) -> Answer {
+        let wrong = || AskError::BadParameter("peer is an address, or absent for all".into());
+        let peer = ask.params.get("peer").map(|text| text.parse().map_err(|_| wrong()));
+        let peer = peer.transpose()?;
+        let forgotten = self.speaker.forget(peer);
+        match peer.filter(|_| forgotten == 0) {
+            Some(peer) => Err(AskError::NotFound(format!("no peer {peer} is away"))),
+            None => Ok(json!([{ "forgotten": forgotten }])),
+        }
     }
 
     /// Lets a peer back that the operator or a limit of routes held.

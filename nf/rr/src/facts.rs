@@ -73,10 +73,16 @@ event::facts! {
         PeersEstablished = Gauge, "rr_peers_established";
         /// Peers whose session should stand and does not.
         PeersDown = Gauge, "rr_peers_down";
-        /// Routes of all families, however many paths they have.
+        /// Peers from ranges whose session has ended and that have neither come back nor been
+        /// forgotten.
+        PeersAway = Gauge, "rr_peers_away";
+        /// Routes of all families, however many paths they have, and whether or not import
+        /// policies refuse these.
         Routes = Gauge, "rr_routes";
         /// Paths of all routes.
         Paths = Gauge, "rr_paths";
+        /// Paths that import policies refuse.
+        PathsRefused = Gauge, "rr_paths_refused";
         /// Attribute sets that paths share.
         AttributeSets = Gauge, "rr_attribute_sets";
         /// Octets that the tables take.

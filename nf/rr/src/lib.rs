@@ -57,6 +57,7 @@ pub struct Reflector {
     /// The rib has something to do.
     has_work: bool,
     facts: Sheet<Fact>,
+    peer_table: bgp_stack::PeerTable,
     /// Further shards do nothing here.
     is_first: bool,
     /// What the sessions do not need was begun as well, with the first tick.
@@ -86,6 +87,7 @@ impl Reflector {
             rib_seed,
             has_work: false,
             facts: Sheet::new(),
+            peer_table: bgp_stack::peer_table(),
             is_first: seed.shard == 0,
             is_started: false,
             trail: SessionTrail::new(number(16), &config),
@@ -225,7 +227,7 @@ impl Function for Reflector {
     }
 
     fn cells(&self) -> Vec<event::Cells> {
-        vec![self.facts.cells()]
+        vec![self.facts.cells(), self.peer_table.cells()]
     }
 }
 

@@ -32,6 +32,10 @@ impl Reflector {
 
     /// Routes may be exchanged with a peer.
     fn up(&mut self, now: Time, id: PeerId, session: &Established) {
+        let function = &*self.config.name;
+        let (peer, asn) = (self.speaker.name_of(id), session.negotiated.peer.asn);
+        let address = session.neighbour.address;
+        tracing::info!(target: "bgp", function, peer, %address, asn, "the session stands");
         self.rib.up(now, id, session.neighbour.clone(), &session.negotiated);
         self.stations_peer_up(now, id);
         self.trail_up(now, id, session);
@@ -40,6 +44,9 @@ impl Reflector {
 
     /// A session ended; routes of some families stay for a time.
     fn down(&mut self, now: Time, id: PeerId, session: &Ended) {
+        let function = &*self.config.name;
+        let Ended { name: peer, address, reason, .. } = session;
+        tracing::warn!(target: "bgp", function, peer, %address, reason, "the session ended");
         self.trail_down(now, session);
         self.stations_peer_down(now, id, session);
         self.recording.down(now, self.config.asn, session);

@@ -30,7 +30,11 @@ impl Gateway {
         }
         for id in self.process.servers() {
             let Some(status) = self.process.server_status(id) else { continue };
-            rows.extend(server_alarm(&self.server_name(id), &status));
+            let row = server_alarm(&self.server_name(id), &status);
+            rows.extend(row.map(|mut row| {
+                row["starting"] = (!self.served.contains(&id)).into();
+                row
+            }));
         }
         rows.extend(self.offenders(now).map(|(name, of)| self.screened_alarm(name, of)));
         Value::Array(rows)
@@ -72,7 +76,9 @@ fn association_down(link: &Link) -> Value {
         (why, _) => why,
     };
     let text = format!("the association of {name} does not stand: {why}");
-    alarm("association-down", name, "major", &text)
+    let mut row = alarm("association-down", name, "major", &text);
+    row["starting"] = link.why.is_empty().into();
+    row
 }
 
 fn server_alarm(name: &str, status: &ServerStatus<'_>) -> Option<Value> {

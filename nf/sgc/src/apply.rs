@@ -17,6 +17,7 @@ impl Gateway {
         let old = core::mem::replace(&mut self.config, next);
         let next = Arc::clone(&self.config);
         self.remove_servers(now, &old, &next);
+        self.served.retain(|server| self.process.server_state(*server).is_some());
         self.remove_peers(now, &old, &next, out);
         self.links.configure(now, &next.links());
         self.process.step(now, In::SetParameters(next.parameters()), &mut self.outs);

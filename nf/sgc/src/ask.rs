@@ -60,6 +60,11 @@ impl Gateway {
         facts.set(Fact::ServersPending, pending);
         facts.set(Fact::ServersDown, down);
         facts.set(Fact::Waiting, waiting);
+        self.links.show(&self.peer_table, |peer| {
+            let Some(status) = self.process.peer_status(peer) else { return (0, false) };
+            let active = status.servers.iter().filter(|it| self.process.is_active(peer, **it));
+            (active.count() as u64, !status.is_blocked)
+        });
     }
 
     /// The facts that the links have counted.

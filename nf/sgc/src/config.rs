@@ -271,6 +271,7 @@ impl Sgc {
     pub fn links(&self) -> Section<'_> {
         Section {
             key: "sgc",
+            name: &self.name,
             sctp: self.sctp.as_ref(),
             tcp: &self.tcp,
             peer: &self.peer,

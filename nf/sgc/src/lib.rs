@@ -29,7 +29,7 @@ pub use facts::Fact;
 
 use config::{CAPTURE_PORT, Sgc};
 use event::Sheet;
-use m3ua::codec::PointCode;
+use m3ua::codec::{PointCode, ServerState};
 use m3ua::{In as Input, Indication, Out, Process, ServerId};
 use m3ua_stack::Links;
 use machine::{Duration, Machine, Time};
@@ -51,12 +51,15 @@ pub struct Gateway {
     /// Application Servers of this node, and whether their traffic could be served when that was
     /// looked at last.
     followed: BTreeMap<ServerId, bool>,
+    /// Application Servers that have been AS-ACTIVE: the others are starting.
+    served: BTreeSet<ServerId>,
     /// Point codes of this node.
     own: BTreeSet<PointCode>,
     users: Users,
     told: relay::Told,
     offenders: screening::Offenders,
     facts: Sheet<Fact>,
+    peer_table: m3ua_stack::PeerTable,
     /// How long the messages of this turn have waited.
     delay: Duration,
     is_draining: bool,
@@ -96,11 +99,13 @@ impl Gateway {
             screens: screening::Screens::default(),
             servers: BTreeMap::new(),
             followed: BTreeMap::new(),
+            served: BTreeSet::new(),
             own: config.own_point_codes().into_iter().collect(),
             users: Users::new(&config.echo_service_indicators),
             told: relay::Told::default(),
             offenders: screening::Offenders::default(),
             facts: Sheet::new(),
+            peer_table: m3ua_stack::peer_table(),
             delay: Duration::ZERO,
             is_draining: false,
             outs: Vec::new(),
@@ -164,11 +169,16 @@ impl Gateway {
                     self.route(now, *what);
                 }
             }
+            Indication::AspActive(peer, server, is_active) => {
+                let function = &*self.config.name;
+                let (peer, server) = (self.peer_name(peer), self.server_name(server));
+                tracing::info!(target: "m3ua", function, peer, server, is_active, "ASP status");
+            }
+            Indication::Server(server, ServerState::Active) => drop(self.served.insert(server)),
             // Seen by `tandem ctl m3ua`, counted by the process.
-            Indication::Unroutable(..)
+            Indication::Server(..)
+            | Indication::Unroutable(..)
             | Indication::AspUp(..)
-            | Indication::AspActive(..)
-            | Indication::Server(..)
             | Indication::Notified(..)
             | Indication::Error(..)
             | Indication::Offended(..)
@@ -258,7 +268,7 @@ impl Function for Gateway {
 
     fn cells(&self) -> Vec<event::Cells> {
         let doorway = self.links.doorway().map(sctp_stack::Doorway::cells);
-        let own = [self.facts.cells(), self.process.facts().cells()];
+        let own = [self.facts.cells(), self.peer_table.cells(), self.process.facts().cells()];
         own.into_iter().chain(doorway).collect()
     }
 }

@@ -44,7 +44,10 @@ impl Controller {
             "rules" => Ok(self.show_rules()),
             "next-hops" => Ok(self.show_next_hops(now)),
             "realms" => Ok(self.show_realms()),
-            "alarms" => Ok(self.show_alarms(now)),
+            "alarms" => {
+                self.border.hops.show(&self.wire.next_hops, now);
+                Ok(self.show_alarms(now))
+            }
             "shield" => Ok(self.show_shield(now)),
             "blacklist" => Ok(self.show_blacklist(now)),
             "blacklist/clear" => self.clear_blacklist(ask),
@@ -201,58 +204,36 @@ impl Controller {
         rows.extend(self.flood_alarm(now));
         rows.extend(self.overload.pool_alarm(now, self.pair.mirror.is_standby()));
         for hop in self.border.hops.rows() {
+            let all = hop.endpoints.iter().all(|e| e.health == Health::Down);
             for endpoint in hop.endpoints.iter().filter(|e| e.health == Health::Down) {
-                let all = hop.endpoints.iter().all(|e| e.health == Health::Down);
-                rows.push(json!({
-                    "name": "next-hop-down",
-                    "subject": format!("{}/{}", hop.name, endpoint.flow.remote),
-                    "severity": if all { "critical" } else { "major" },
-                    "text": format!("{} of next hop {} does not answer its probes",
-                        endpoint.flow.remote, hop.name),
-                    "probable_cause": "communications-subsystem-failure",
-                }));
+                let (name, target) = (&hop.name, endpoint.flow.remote);
+                let text = format!("{target} of next hop {name} does not answer its probes");
+                let severity = if all { "critical" } else { "major" };
+                let subject = format!("{name}/{target}");
+                rows.push(alarm("next-hop-down", &subject, severity, &text, LOST));
             }
         }
         for (hop, uri, why) in self.border.lookups.lost() {
-            let hop =
-                self.border.hops.rows().get(usize::from(hop)).map_or("", |hop| hop.name.as_str());
-            rows.push(json!({
-                "name": "next-hop-unresolved",
-                "subject": format!("{hop}/{uri}"),
-                "severity": "major",
-                "text": format!("{uri} of next hop {hop} leads nowhere: {why}"),
-                "probable_cause": "communications-subsystem-failure",
-            }));
+            let hop = self.border.hops.rows().get(usize::from(hop)).map_or("", |hop| &*hop.name);
+            let text = format!("{uri} of next hop {hop} leads nowhere: {why}");
+            rows.push(alarm("next-hop-unresolved", &format!("{hop}/{uri}"), "major", &text, LOST));
         }
         if self.overload.admission.overloaded_since().is_some() {
-            rows.push(json!({
-                "name": "overload",
-                "subject": "admission",
-                "severity": "major",
-                "text": "messages wait too long: new calls are refused with 503",
-                "probable_cause": "congestion",
-            }));
+            let text = "messages wait too long: new calls are refused with 503";
+            rows.push(alarm("overload", "admission", "major", text, CONGESTED));
         }
-        if let Some(why) = self.wire.capture.trouble(now) {
-            rows.push(json!({
-                "name": "capture-shed",
-                "subject": "capture",
-                "severity": "major",
-                "text": format!("captured messages are lost: {why}; {} so far",
-                    self.wire.capture.shed),
-                "probable_cause": "communications-subsystem-failure",
-            }));
+        let capture = &self.wire.capture;
+        if let Some(why) = capture.trouble(now) {
+            let text = format!("captured messages are lost: {why}; {} so far", capture.shed);
+            rows.push(alarm("capture-shed", "capture", "major", &text, LOST));
         }
-        if self.wire.capture.is_on() && self.wire.capture.whole < ALL {
-            let of_100 = self.wire.capture.whole * 100 / ALL;
-            rows.push(json!({
-                "name": "capture-thinned",
-                "subject": "capture",
-                "severity": "minor",
-                "text": format!("messages wait too long: {of_100} % of the calls are captured \
-                    whole, of the others requests and final answers"),
-                "probable_cause": "congestion",
-            }));
+        if capture.is_on() && capture.whole < ALL {
+            let of_100 = capture.whole * 100 / ALL;
+            let text = format!(
+                "messages wait too long: {of_100} % of the calls are captured whole, of the \
+                 others requests and final answers"
+            );
+            rows.push(alarm("capture-thinned", "capture", "minor", &text, CONGESTED));
         }
         Value::Array(rows)
     }
@@ -269,6 +250,20 @@ impl Controller {
             "trouble": capture.trouble(now),
         }])
     }
+}
+
+/// Probable causes (X.733).
+const LOST: &str = "communications-subsystem-failure";
+const CONGESTED: &str = "congestion";
+
+fn alarm(name: &str, subject: &str, severity: &str, text: &str, probable_cause: &str) -> Value {
+    json!({
+        "name": name,
+        "subject": subject,
+        "severity": severity,
+        "text": text,
+        "probable_cause": probable_cause,
+    })
 }
 
 /// Rows asked for.

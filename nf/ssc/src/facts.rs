@@ -141,3 +141,26 @@ event::facts! {
         ShieldFloods = Counter, "ssc_shield_floods_total";
     }
 }
+
+event::facts! {
+    /// The facts of one target of a next hop; its labels are `next_hop`, `target`, `transport`.
+    pub enum NextHopFact {
+        /// 1 while a target takes calls: it answers its probes, or has none.
+        Up = Gauge, "ssc_next_hop_up";
+        /// Calls (INVITE) that a target was sent.
+        Calls = Counter, "ssc_next_hop_calls_total";
+        /// Calls that a target did not answer, answered with 408 or 5xx, or was given up for.
+        Failed = Counter, "ssc_next_hop_failures_total";
+        /// New requests in a hundred that a target asked not to be sent (RFC 7339).
+        Unwanted = Gauge, "ssc_next_hop_unwanted_percent";
+    }
+}
+
+/// A table of [`NextHopFact`]s.
+pub type NextHopTable = event::Table<NextHopFact, 3>;
+
+/// A table without rows.
+#[must_use]
+pub fn next_hop_table() -> NextHopTable {
+    NextHopTable::new(&["next_hop", "target", "transport"])
+}

@@ -45,7 +45,7 @@ mod trust;
 mod wire;
 mod write;
 
-pub use facts::Fact;
+pub use facts::{Fact, NextHopFact, next_hop_table};
 
 use border::Border;
 use call::calls::Calls;
@@ -500,7 +500,7 @@ impl Function for Controller {
     }
 
     fn cells(&self) -> Vec<event::Cells> {
-        vec![self.wire.facts.cells()]
+        vec![self.wire.facts.cells(), self.wire.next_hops.cells()]
     }
 }
 

@@ -6,6 +6,7 @@
 //! A target without probes is always up. Any answer counts as alive, except 503 and 408.
 
 use crate::config::{self, Target};
+use crate::facts::{NextHopFact, NextHopTable};
 use crate::realm::{RealmId, Realms};
 use machine::narrow::index;
 use machine::{Duration, Time};
@@ -43,6 +44,10 @@ pub struct Endpoint {
     pub feedback: Feedback,
     /// Until when that holds.
     pub feedback_until: Time,
+    /// Calls that it was sent.
+    pub calls: u64,
+    /// Those of them that it did not answer, or with 408 or 5xx.
+    pub failed: u64,
 }
 
 /// What decides whether a new request is one of those that an overloaded target does not want.
@@ -145,11 +150,8 @@ impl NextHops {
             hop.endpoints.sort_by_key(|endpoint| endpoint.target);
             for endpoint in &mut hop.endpoints {
                 if let Some(known) = before.endpoints.iter().find(|e| e.flow == endpoint.flow) {
-                    endpoint.health = known.health;
-                    endpoint.failures = known.failures;
-                    endpoint.since = known.since;
-                    endpoint.feedback = known.feedback;
-                    endpoint.feedback_until = known.feedback_until;
+                    let (target, probe_at) = (endpoint.target, endpoint.probe_at);
+                    *endpoint = Endpoint { target, probe_at, ..known.clone() };
                 }
             }
         }
@@ -197,16 +199,41 @@ impl NextHops {
     /// said last is passed over.
     pub fn hear(&mut self, now: Time, there: &Flow, feedback: Feedback) {
         let hops = self.hops.iter_mut().filter(|hop| hop.overload_control);
-        let is_there = |endpoint: &&mut Endpoint| {
-            endpoint.flow.remote == there.remote && endpoint.flow.transport == there.transport
-        };
-        for endpoint in hops.flat_map(|hop| &mut hop.endpoints).filter(is_there) {
+        for endpoint in hops.flat_map(|hop| &mut hop.endpoints).filter(|it| it.is_at(there)) {
             if feedback.seq >= endpoint.feedback.seq {
                 endpoint.feedback = feedback;
                 endpoint.feedback_until =
                     now + Duration::from_millis(feedback.validity_ms.min(VALIDITY_MAX_MS).into());
             }
         }
+    }
+
+    /// A target was sent a call.
+    pub fn called(&mut self, hop: Option<u16>, there: &Flow) {
+        let hop = hop.and_then(|hop| self.hops.get_mut(usize::from(hop)));
+        let mut endpoints = hop.into_iter().flat_map(|hop| &mut hop.endpoints);
+        endpoints.find(|it| it.is_at(there)).into_iter().for_each(|it| it.calls += 1);
+    }
+
+    /// A call failed at a target: at the first hop that has it.
+    pub fn failed(&mut self, there: &Flow) {
+        let mut endpoints = self.hops.iter_mut().flat_map(|hop| &mut hop.endpoints);
+        endpoints.find(|it| it.is_at(there)).into_iter().for_each(|it| it.failed += 1);
+    }
+
+    /// Shows every target in `table`.
+    pub fn show(&self, table: &NextHopTable, now: Time) {
+        let rows = self.hops.iter().flat_map(|hop| hop.endpoints.iter().map(move |it| (hop, it)));
+        table.show(rows.map(|(hop, it)| {
+            let facts = [
+                (NextHopFact::Up, (it.health == Health::Up).into()),
+                (NextHopFact::Calls, it.calls),
+                (NextHopFact::Failed, it.failed),
+                (NextHopFact::Unwanted, it.loss(now).into()),
+            ];
+            let target = it.flow.remote.to_string();
+            ([hop.name.clone(), target, it.flow.transport.word().to_owned()], facts)
+        }));
     }
 
     /// Targets that do not take requests.
@@ -290,11 +317,17 @@ impl Hop {
             target,
             feedback: Feedback::default(),
             feedback_until: Time::ZERO,
+            calls: 0,
+            failed: 0,
         }
     }
 }
 
 impl Endpoint {
+    fn is_at(&self, there: &Flow) -> bool {
+        self.flow.remote == there.remote && self.flow.transport == there.transport
+    }
+
     /// New requests of a hundred that it does not want.
     pub fn loss(&self, now: Time) -> u8 {
         if now < self.feedback_until { self.feedback.loss } else { 0 }

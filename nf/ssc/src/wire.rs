@@ -1,7 +1,7 @@
 //! The last step of every message: counted, captured, sent.
 
 use crate::config::Ssc;
-use crate::facts::Fact;
+use crate::facts::{Fact, NextHopTable, next_hop_table};
 use crate::realm::{RealmId, Realms};
 use event::Sheet;
 use machine::Time;
@@ -22,6 +22,8 @@ pub struct Wire {
     pub capture: Capture,
     /// The counters.
     pub facts: Sheet<Fact>,
+    /// Those of each target of a next hop.
+    pub next_hops: NextHopTable,
     /// Rules that change what crosses the border of a realm.
     pub rules: Rules,
     /// Ports whose realm has rules for what leaves.
@@ -38,6 +40,7 @@ impl Wire {
         Self {
             capture,
             facts: Sheet::new(),
+            next_hops: next_hop_table(),
             rules: Rules::default(),
             ruled: Vec::new(),
             splices: Scratch::default(),

@@ -2,8 +2,11 @@
 //!
 //! An alarm is one per (function, name, subject). Raised again while it stands, it counts and
 //! takes the new text and severity; raised after it was cleared, it is a new one.
+//!
+//! What has been configured and has not failed yet is starting: a function says so of a condition,
+//! which becomes an alarm when it is no longer so or after [`STARTING`].
 
-use machine::Time;
+use machine::{Duration, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use utoipa::ToSchema;
@@ -12,6 +15,8 @@ use utoipa::ToSchema;
 pub const ACTIVE_MAX: usize = 1_000;
 /// Cleared alarms that are remembered.
 pub const HISTORY_MAX: usize = 1_000;
+/// A condition of what is only starting becomes an alarm when it was reported for so long.
+pub const STARTING: Duration = Duration::from_secs(30);
 /// Longest text of an alarm, octets; the rest is cut.
 pub const TEXT_BYTES_MAX: usize = 1_024;
 
@@ -29,6 +34,19 @@ pub enum Severity {
     Minor,
     /// Look at it.
     Warning,
+}
+
+impl Severity {
+    /// As it is written.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Critical => "critical",
+            Self::Major => "major",
+            Self::Minor => "minor",
+            Self::Warning => "warning",
+        }
+    }
 }
 
 /// Which alarm: one stands per identity.
@@ -57,6 +75,9 @@ pub struct Condition {
     /// Probable cause as X.733 §8.1.2.2 names it: `communicationsSubsystemFailure`.
     #[serde(default)]
     pub probable_cause: String,
+    /// What it is about has been configured and has not failed yet.
+    #[serde(default)]
+    pub starting: bool,
 }
 
 /// An alarm as the API shows it.
@@ -113,6 +134,8 @@ pub struct Standing {
 pub struct Alarms {
     active: BTreeMap<Identity, Alarm>,
     history: VecDeque<Alarm>,
+    /// Conditions of what is starting, and when they were reported first.
+    starting: BTreeMap<Identity, Time>,
     next_id: u64,
 }
 
@@ -166,8 +189,9 @@ impl Alarms {
 
     /// Takes the whole list of conditions that a function reports now: what is new is raised,
     /// what is gone is cleared, what stands takes the new text and is not counted again.
-    pub fn report(&mut self, now: Time, function: &str, found: Vec<Condition>) -> Vec<Change> {
+    pub fn report(&mut self, now: Time, function: &str, mut found: Vec<Condition>) -> Vec<Change> {
         let mut changes = Vec::new();
+        self.hold_starting(now, function, &mut found);
         let standing: Vec<Identity> =
             self.active.keys().filter(|id| id.function == function).cloned().collect();
         let reported: Vec<Identity> = found.iter().map(|c| identity(function, c)).collect();
@@ -185,6 +209,22 @@ impl Alarms {
             }
         }
         changes
+    }
+
+    /// Takes the conditions out that are no alarms yet.
+    fn hold_starting(&mut self, now: Time, function: &str, found: &mut Vec<Condition>) {
+        let mut known = BTreeMap::new();
+        found.retain(|condition| {
+            let identity = identity(function, condition);
+            if !condition.starting || self.active.contains_key(&identity) {
+                return true;
+            }
+            let first = self.starting.get(&identity).copied().unwrap_or(now);
+            known.insert(identity, first);
+            now >= first + STARTING
+        });
+        self.starting.retain(|identity, _| identity.function != function);
+        self.starting.extend(known);
     }
 
     /// The alarms that stand, worst first, then newest; with `history` the cleared ones after
@@ -205,6 +245,16 @@ impl Alarms {
         let same =
             |id: &Identity| id.function == function && id.name == name && id.subject == subject;
         self.active.keys().any(same)
+    }
+
+    /// How many alarms stand, by kind and severity.
+    #[must_use]
+    pub fn kinds(&self) -> BTreeMap<(String, &'static str), u64> {
+        let mut kinds = BTreeMap::new();
+        for alarm in self.active.values() {
+            *kinds.entry((alarm.name.clone(), alarm.severity.word())).or_insert(0) += 1;
+        }
+        kinds
     }
 
     /// How many alarms stand.
@@ -247,6 +297,7 @@ mod tests {
             severity,
             text: format!("{subject} does not answer"),
             probable_cause: "communicationsSubsystemFailure".into(),
+            starting: false,
         }
     }
 
@@ -297,6 +348,28 @@ mod tests {
         assert_eq!(alarms.list(false)[0].count, 1, "a report is no second raise");
         assert_eq!(alarms.report(at(3), "f", vec![]).len(), 1);
         assert_eq!(alarms.list(false).len(), 1, "other functions' alarms stay");
+    }
+
+    #[test]
+    fn what_is_starting_is_no_alarm_before_it_fails_or_its_time_is_over() {
+        let mut alarms = Alarms::new();
+        let starting =
+            |subject: &str| Condition { starting: true, ..condition(subject, Severity::Critical) };
+        assert_eq!(alarms.report(at(1), "f", vec![starting("a"), starting("b")]), []);
+        assert_eq!(alarms.report(at(1), "g", vec![starting("a")]), []);
+        // The first attempt of one has failed; the other one stands before its time is over.
+        let failed = condition("a", Severity::Critical);
+        assert_eq!(alarms.report(at(3), "f", vec![failed, starting("b")]).len(), 1);
+        assert_eq!(alarms.report(at(30), "f", vec![starting("a")]), [], "it stands");
+        assert_eq!(alarms.report(at(30), "g", vec![starting("a")]), []);
+        assert_eq!(alarms.report(at(31), "g", vec![starting("a")]).len(), 1);
+        assert_eq!(alarms.report(at(32), "f", vec![starting("a"), starting("b")]), []);
+        assert_eq!(alarms.report(at(62), "f", vec![starting("a"), starting("b")]).len(), 1);
+        assert_eq!(alarms.standing().critical, 3);
+        for function in ["f", "g"] {
+            alarms.report(at(70), function, vec![]);
+        }
+        assert!(alarms.starting.is_empty(), "nothing is kept of what is no more");
     }
 
     #[test]

@@ -246,7 +246,11 @@ impl Core {
                 }
             }
         }
-        let standing = self.alarms().standing();
+        let (standing, kinds) = {
+            let alarms = self.alarms();
+            (alarms.standing(), alarms.kinds())
+        };
+        self.facts.show_alarms(&kinds);
         let active = standing.critical + standing.major + standing.minor + standing.warning;
         self.facts.set(OamFact::AlarmsActive, active);
     }
@@ -254,8 +258,8 @@ impl Core {
     /// The cells of everything.
     #[must_use]
     pub fn sheets(&self) -> Vec<Labelled> {
-        let mut sheets =
-            vec![Labelled { function: OAM.into(), shard: 0, cells: self.facts.cells() }];
+        let own = |cells| Labelled { function: OAM.into(), shard: 0, cells };
+        let mut sheets: Vec<Labelled> = self.facts.cells().map(own).into();
         for function in self.registry.functions() {
             let name = function.name();
             for (shard, cells) in function.cells() {

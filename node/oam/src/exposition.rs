@@ -1,6 +1,6 @@
 //! Metrics as Prometheus reads them (text format 0.0.4), and as rows of the API.
 
-use event::{Cells, Kind, Reading, Row};
+use event::{Cells, Kind, Labels, Reading, Row};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -29,6 +29,9 @@ pub struct CounterRow {
     pub shard: u16,
     /// Name of the metric.
     pub name: String,
+    /// What it is about, where there are several: `{"peer": "lon-1"}`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<&'static str, String>,
     /// `counter`, `gauge` or `histogram`.
     pub kind: String,
     /// One sentence.
@@ -59,7 +62,7 @@ pub const fn kind_name(kind: Kind) -> &'static str {
 pub fn rows(sheets: &[Labelled]) -> Vec<CounterRow> {
     let mut rows = Vec::new();
     for sheet in sheets {
-        for (row, reading) in sheet.cells.readings() {
+        for (row, labels, reading) in sheet.cells.labelled() {
             let (value, sum, buckets) = match reading {
                 Reading::Value(value) => (value, None, None),
                 Reading::Histogram { buckets, sum, count } => (count, Some(sum), Some(buckets)),
@@ -68,6 +71,7 @@ pub fn rows(sheets: &[Labelled]) -> Vec<CounterRow> {
                 function: sheet.function.clone(),
                 shard: sheet.shard,
                 name: row.name.to_owned(),
+                labels: labels.iter().map(|(name, of)| (*name, of.to_string())).collect(),
                 kind: kind_name(row.kind).to_owned(),
                 help: row.help().to_owned(),
                 value,
@@ -80,7 +84,7 @@ pub fn rows(sheets: &[Labelled]) -> Vec<CounterRow> {
 }
 
 /// A metric and all its series.
-type Family<'a> = (&'a Row, Vec<(&'a Labelled, Reading)>);
+type Family<'a> = (&'a Row, Vec<(&'a Labelled, Labels, Reading)>);
 
 /// Every metric in Prometheus' text format: HELP and TYPE once a name, all its series under them,
 /// buckets cumulative.
@@ -88,17 +92,21 @@ type Family<'a> = (&'a Row, Vec<(&'a Labelled, Reading)>);
 pub fn prometheus(sheets: &[Labelled]) -> String {
     let mut families: BTreeMap<&str, Family<'_>> = BTreeMap::new();
     for sheet in sheets {
-        for (row, reading) in sheet.cells.readings() {
-            families.entry(row.name).or_insert((row, Vec::new())).1.push((sheet, reading));
+        for (row, labels, reading) in sheet.cells.labelled() {
+            let (_, series) = families.entry(row.name).or_insert((row, Vec::new()));
+            series.push((sheet, labels, reading));
         }
     }
     let mut out = String::new();
     for (name, (row, series)) in families {
         let _ = writeln!(out, "# HELP {name} {}", escape_help(row.help()));
         let _ = writeln!(out, "# TYPE {name} {}", kind_name(row.kind));
-        for (sheet, reading) in series {
-            let labels =
+        for (sheet, own, reading) in series {
+            let mut labels =
                 format!("function=\"{}\",shard=\"{}\"", escape(&sheet.function), sheet.shard);
+            for (name, value) in own {
+                let _ = write!(labels, ",{name}=\"{}\"", escape(&value));
+            }
             write_series(&mut out, name, &labels, &reading);
         }
     }
@@ -124,11 +132,11 @@ fn write_series(out: &mut String, name: &str, labels: &str, reading: &Reading) {
     }
 }
 
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-fn escape_help(text: &str) -> String {
+pub(crate) fn escape_help(text: &str) -> String {
     text.replace('\\', "\\\\").replace('\n', "\\n")
 }
 
@@ -165,6 +173,24 @@ mod tests {
         assert_eq!(text.matches("# HELP toy_flight_us Time in the air").count(), 1);
         assert!(text.contains("toy_thrown_total{function=\"a\\\"b\",shard=\"0\"} 3\n"));
         assert!(text.contains("toy_thrown_total{function=\"a\\\"b\",shard=\"1\"} 5\n"));
+    }
+
+    #[test]
+    fn rows_of_a_table_have_their_labels_beside_function_and_shard() {
+        event::facts! {
+            enum Ball {
+                /// Throws of a ball.
+                Thrown = Counter, "toy_ball_thrown_total";
+            }
+        }
+        let table = event::Table::<Ball, 2>::new(&["ball", "colour"]);
+        table.show([(["a", "dark \"red\""], [(Ball::Thrown, 7)])]);
+        let sheets = [Labelled { function: "toy".into(), shard: 1, cells: table.cells() }];
+        let text = prometheus(&sheets);
+        let labels = "function=\"toy\",shard=\"1\",ball=\"a\",colour=\"dark \\\"red\\\"\"";
+        assert!(text.contains(&format!("toy_ball_thrown_total{{{labels}}} 7\n")), "{text}");
+        let row = &rows(&sheets)[0];
+        assert_eq!((row.value, &*row.labels["ball"]), (7, "a"));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What the management side itself reports.
 
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 event::facts! {
@@ -44,14 +45,31 @@ event::facts! {
     }
 }
 
+event::facts! {
+    /// What is known of each kind of alarm: labels `alarm` and `severity`.
+    pub enum AlarmFact {
+        /// Alarms of a kind and a severity that stand.
+        Standing = Gauge, "oam_alarms_standing";
+    }
+}
+
 /// The sheet of the management side: many threads write, so that a lock stands before it.
-#[derive(Debug, Default)]
-pub struct Facts(Mutex<event::Sheet<OamFact>>);
+#[derive(Debug)]
+pub struct Facts {
+    sheet: Mutex<event::Sheet<OamFact>>,
+    alarms: event::Table<AlarmFact, 2>,
+}
+
+impl Default for Facts {
+    fn default() -> Self {
+        Self { sheet: Mutex::default(), alarms: event::Table::new(&["alarm", "severity"]) }
+    }
+}
 
 impl Facts {
     fn sheet(&self) -> std::sync::MutexGuard<'_, event::Sheet<OamFact>> {
         // A poisoned sheet is still a sheet of numbers.
-        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.sheet.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     /// Adds `n` to a counter.
@@ -75,9 +93,17 @@ impl Facts {
         self.sheet().observe(fact, value);
     }
 
+    /// Shows the alarms that stand.
+    pub fn show_alarms(&self, standing: &BTreeMap<(String, &'static str), u64>) {
+        let rows = standing.iter().map(|((alarm, severity), number)| {
+            ([&**alarm, *severity], [(AlarmFact::Standing, *number)])
+        });
+        self.alarms.show(rows);
+    }
+
     /// A reader's view.
     #[must_use]
-    pub fn cells(&self) -> event::Cells {
-        self.sheet().cells()
+    pub fn cells(&self) -> [event::Cells; 2] {
+        [self.sheet().cells(), self.alarms.cells()]
     }
 }

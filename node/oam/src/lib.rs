@@ -17,6 +17,7 @@ pub mod http;
 pub mod log;
 mod managed;
 pub mod notify;
+pub mod process;
 pub mod section;
 mod server;
 pub mod session;

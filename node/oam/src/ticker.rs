@@ -129,6 +129,7 @@ fn failed(name: &str, why: Option<String>) -> Condition {
         severity: Severity::Critical,
         text: format!("{name} has failed: {why}"),
         probable_cause: "softwareProgramAbnormallyTerminated".into(),
+        starting: false,
     }
 }
 
@@ -176,5 +177,6 @@ fn condition(name: &str, severity: Severity, text: String) -> Condition {
         severity,
         text,
         probable_cause: "configurationOrCustomizationError".into(),
+        starting: false,
     }
 }

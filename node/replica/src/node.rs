@@ -345,6 +345,10 @@ impl Node {
         if let Some(trouble) = &*lock(&self.shared.trouble) {
             alarm("replica-address", "critical", trouble.clone());
         }
+        // Who was never heard is starting.
+        let is_starting = standing.peer_version.is_none();
+        let lost = rows.iter_mut().filter(|row| row["name"] == "replica-peer-lost");
+        lost.for_each(|row| row["starting"] = is_starting.into());
         rows
     }
 

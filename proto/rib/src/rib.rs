@@ -80,6 +80,8 @@ pub struct Counters {
     pub entries: usize,
     /// Paths of all families.
     pub paths: usize,
+    /// Those of them that import policies refused.
+    pub refused: usize,
     /// Attribute sets of all families.
     pub sets: usize,
     /// Octets that the tables take.
@@ -504,7 +506,15 @@ impl Rib {
         self.output.pop()
     }
 
-    /// Routes of a family that a peer has announced.
+    /// Routes of a family that a peer has announced and its import policy has not refused.
+    #[must_use]
+    pub fn accepted(&self, peer: PeerId, family: Family) -> u32 {
+        let Some(any) = &self.tables[family as usize] else { return 0 };
+        with!(&**any, table => table.source(peer).map_or(0, |it| it.paths - it.refused))
+    }
+
+    /// Routes of a family that a peer has announced, those that its import policy refused among
+    /// them.
     #[must_use]
     pub fn received(&self, peer: PeerId, family: Family) -> u32 {
         let Some(any) = &self.tables[family as usize] else { return 0 };
@@ -645,6 +655,7 @@ impl Rib {
                 let (entries, paths) = table.counts();
                 sum.entries += entries;
                 sum.paths += paths;
+                sum.refused += table.refused();
                 sum.sets += table.sets.in_use();
                 sum.bytes += table.bytes();
                 sum.groups += table.groups.len();

@@ -12,6 +12,8 @@ pub(crate) struct Source {
     pub(crate) sets: u32,
     /// How many paths it has.
     pub(crate) paths: u32,
+    /// How many of them its import policy refused.
+    pub(crate) refused: u32,
     /// Octets of its attribute sets, and of the keys and payloads of its paths where they are long.
     pub(crate) octets: u64,
     /// When its next request to be told everything anew is followed.
@@ -22,7 +24,14 @@ pub(crate) struct Source {
 
 impl Default for Source {
     fn default() -> Self {
-        let refresh_from = Time::ZERO;
-        Self { epoch: 0, sets: NONE, paths: 0, octets: 0, refresh_from, is_disabled: false }
+        Self {
+            epoch: 0,
+            sets: NONE,
+            paths: 0,
+            refused: 0,
+            octets: 0,
+            refresh_from: Time::ZERO,
+            is_disabled: false,
+        }
     }
 }

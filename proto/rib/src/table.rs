@@ -140,6 +140,11 @@ impl<K: Key> Table<K> {
         (self.index.len(), self.used_paths)
     }
 
+    /// Paths that import policies refused.
+    pub(crate) fn refused(&self) -> usize {
+        self.sources.iter().map(|source| source.refused as usize).sum()
+    }
+
     pub(crate) fn source(&self, peer: PeerId) -> Option<&Source> {
         self.sources.get(peer.0 as usize)
     }
@@ -383,6 +388,10 @@ impl<K: Key> Table<K> {
         let set = self.sets.get_mut(self.paths[path as usize].set);
         let first = std::mem::replace(&mut set.first, path);
         set.references += 1;
+        if set.rank.is_refused {
+            let peer = set.peer;
+            self.source_mut(peer).refused += 1;
+        }
         self.paths[path as usize].set_next = first;
         self.paths[path as usize].set_prev = NONE;
         if first != NONE {
@@ -401,7 +410,12 @@ impl<K: Key> Table<K> {
         if set_next != NONE {
             self.paths[set_next as usize].set_prev = set_prev;
         }
-        self.sets.get_mut(set).references -= 1;
+        let set = self.sets.get_mut(set);
+        set.references -= 1;
+        if set.rank.is_refused {
+            let peer = set.peer;
+            self.source_mut(peer).refused -= 1;
+        }
         for group in &mut self.groups {
             group.step_over(path, set_next);
         }

@@ -123,6 +123,11 @@ macro_rules! peer_options {
             /// Peers from the ranges at the same time.
             #[serde(default = "peers_max")]
             pub peers_max: u32,
+            /// A peer from the ranges whose session has ended is listed as `away`, with an alarm,
+            /// until it comes back or for so many seconds; 0 is not at all. The 256 of a range that
+            /// went last are remembered; `tandem ctl bgp forget` forgets them.
+            #[serde(default = "remember_s")]
+            pub remember_s: u32,
             $($(#[$what])*
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub $key: Option<$kind>,)+
@@ -175,6 +180,10 @@ macro_rules! peer_options {
 
 const fn peers_max() -> u32 {
     1_000
+}
+
+const fn remember_s() -> u32 {
+    86_400
 }
 
 peer_options! {

@@ -57,6 +57,7 @@ impl Speaker {
                 None => self.dismiss(now, id, out),
             }
         }
+        self.departed.expire(now, &self.resolved);
         self.join(now);
         for id in self.peers.ids() {
             self.start(now, id, out);
@@ -76,7 +77,9 @@ impl Speaker {
     /// A peer goes.
     fn dismiss(&mut self, now: Time, id: PeerId, out: &mut Effects) {
         self.tell(now, id, In::Stop(Cease::PeerDeconfigured, None), out);
-        self.peers.remove(id);
+        if let Some(peer) = self.peers.remove(id) {
+            self.departed.forget(Some(peer.settings.address));
+        }
     }
 
     /// A peer is another one from now on.

@@ -83,6 +83,8 @@ pub struct Established {
 pub struct Ended {
     /// Why.
     pub cause: Cause,
+    /// The same for people, with what offended and what was said.
+    pub reason: String,
     /// Families whose routes stay for a time (RFC 4724).
     pub retained: FamilySet,
     /// The name of the peer.

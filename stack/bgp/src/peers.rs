@@ -3,7 +3,7 @@
 use crate::config::PeerSettings;
 use bgp::codec::{EXTENDED_MESSAGE_BYTES_MAX, MessageType, Messages};
 use bgp::family::FamilySet;
-use bgp::{ConnectionId, Negotiated, Session, Settings};
+use bgp::{ConnectionId, Negotiated, Session, Settings, State};
 use core::hash::Hash;
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
@@ -81,6 +81,8 @@ pub struct Peer {
     pub warned: FamilySet,
     /// The families of which it has told all that it had when its session came to stand.
     pub ended: FamilySet,
+    /// How often its session had ended when it came back to its range.
+    pub(crate) flaps_before: u64,
     /// Its connections.
     pub connections: BTreeMap<ConnectionId, Connection>,
     /// It came from a range and has said no OPEN yet.
@@ -113,6 +115,7 @@ impl Peer {
             offence: None,
             warned: FamilySet::EMPTY,
             ended: FamilySet::EMPTY,
+            flaps_before: 0,
             connections: BTreeMap::new(),
             is_silent,
             armed: Some(now),
@@ -189,6 +192,30 @@ impl Peer {
     /// The wheel has fired for who had that serial number; whether that counts.
     pub(crate) fn fires(&mut self, now: Time, serial: u64) -> bool {
         self.serial == serial && self.armed.take_if(|at| *at <= now).is_some()
+    }
+
+    /// Whether its session stands.
+    #[must_use]
+    pub fn is_up(&self) -> bool {
+        self.session.state() == State::Established
+    }
+
+    /// Whether neither a session nor an attempt has ended yet.
+    #[must_use]
+    pub fn is_starting(&self) -> bool {
+        !self.is_up() && self.ending.is_none()
+    }
+
+    /// Whether its session should stand and does not. One from a range may go as it came.
+    #[must_use]
+    pub fn is_missed(&self) -> bool {
+        self.held.is_none() && !self.settings.is_dynamic && !self.is_up()
+    }
+
+    /// How often its session has ended.
+    #[must_use]
+    pub fn flaps(&self) -> u64 {
+        self.flaps_before + self.session.counters().dropped
     }
 
     /// A peer from a range with nothing left to remember.

@@ -167,6 +167,10 @@ impl Speaker {
     fn up(&mut self, id: PeerId, connection: ConnectionId, negotiated: Box<Negotiated>) {
         let Some(peer) = self.peers.get_mut(id) else { return };
         self.counts.established += 1;
+        if peer.settings.is_dynamic {
+            let flaps = self.departed.came_back(peer.settings.address);
+            peer.flaps_before = flaps.saturating_sub(peer.session.counters().dropped);
+        }
         peer.policies.into_iter().for_each(|number| self.policies.release(number));
         let flow = peer.connections.get(&connection).map(|it| it.flow);
         let local = flow.map(|flow| flow.local.ip());
@@ -229,6 +233,10 @@ impl Speaker {
         self.counts.dropped += 1;
         self.ended(now, id, &cause);
         let Some(peer) = self.peers.get_mut(id) else { return };
+        if !self.is_draining {
+            self.departed.note(now, &self.resolved, peer);
+        }
+        let reason = peer.ending.as_ref().map_or_else(String::new, |it| it.text.clone());
         let (negotiated, local) = (peer.negotiated.take(), peer.local.take());
         peer.up = None;
         peer.warned = FamilySet::EMPTY;
@@ -236,7 +244,7 @@ impl Speaker {
         policies.into_iter().for_each(|number| self.policies.release(number));
         let (name, address) = (peer.settings.name.clone(), peer.settings.address);
         let flow = peer.session_flow.take();
-        let event = Ended { cause, retained, name, address, negotiated, local, flow };
+        let event = Ended { cause, reason, retained, name, address, negotiated, local, flow };
         self.events.push_back(Event::Down(id, Box::new(event)));
     }
 

@@ -2,6 +2,7 @@
 
 use crate::clock::Clock;
 use crate::config::{Resolved, Section};
+use crate::departed::{Departed, DepartedPeers};
 use crate::effects::{Counts, In, Out};
 use crate::peers::Peers;
 use crate::policy_table::{PolicyTable, Validate};
@@ -12,6 +13,7 @@ use policy::PolicyConfig;
 use rib::PeerId;
 use runtime::{Effects, Seed};
 use std::collections::VecDeque;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// A BGP speaker: its peers, their connections and sessions, and the policies of the sessions that
@@ -23,6 +25,8 @@ use std::sync::Arc;
 pub struct Speaker {
     pub(crate) resolved: Resolved,
     pub(crate) peers: Peers,
+    /// Peers from ranges that are missed.
+    pub(crate) departed: DepartedPeers,
     pub(crate) policies: Arc<PolicyTable>,
     pub(crate) policy_configs: Vec<PolicyConfig>,
     pub(crate) clock: Clock,
@@ -53,6 +57,7 @@ impl Speaker {
         let mut it = Self {
             resolved: section.resolve(),
             peers: Peers::default(),
+            departed: DepartedPeers::default(),
             policies: Arc::new(PolicyTable::new(section.policies(), validation)),
             policy_configs: section.policy.to_vec(),
             clock: Clock::new(seed.now),
@@ -130,6 +135,27 @@ impl Speaker {
     #[must_use]
     pub const fn peers(&self) -> &Peers {
         &self.peers
+    }
+
+    /// Peers from ranges that were away for as long as they are remembered are forgotten.
+    pub fn forget_expired(&mut self, now: Time) {
+        self.departed.expire(now, &self.resolved);
+    }
+
+    /// Peers from ranges whose session has stood and ended, and that have neither come back nor
+    /// been forgotten.
+    pub fn missed(&self) -> impl Iterator<Item = &Departed> {
+        self.departed.missed(&self.peers)
+    }
+
+    /// Those of them that are not even connected: they are no peers any more.
+    pub fn away(&self) -> impl Iterator<Item = &Departed> {
+        self.departed.away(&self.peers)
+    }
+
+    /// Forgets a peer from a range that is away, or all of them; how many there were.
+    pub fn forget(&mut self, address: Option<IpAddr>) -> usize {
+        self.departed.forget(address)
     }
 
     /// The policies of the sessions that stand, as tables ask them.

@@ -20,7 +20,9 @@ impl Dataplane {
                 None => "no forwarder is there: whatever it did before, it is told nothing new"
                     .to_owned(),
             };
-            rows.push(alarm("forwarder-away", name, "critical", &text));
+            let mut row = alarm("forwarder-away", name, "critical", &text);
+            row["starting"] = (self.tally.adopted == 0 && self.turned_away.is_none()).into();
+            rows.push(row);
         }
         for (port, _) in self.links.iter().filter(|(_, up)| !**up) {
             let name = self.numbers.name(Kind::Port, u32::from(*port)).unwrap_or("a port");

@@ -23,6 +23,7 @@ mod adoption;
 mod alarms;
 mod desired;
 mod door;
+mod metrics;
 mod numbers;
 mod questions;
 #[cfg(test)]
@@ -31,6 +32,7 @@ mod tests;
 pub use alarms::alarm;
 pub use desired::{Desired, Rank};
 pub use door::{DoorEvent, DoorTally, PacketDoor};
+pub use metrics::{InterfaceFact, NodeDropFact, PortDropFact, PortFact, empty_tables};
 pub use numbers::{Kind, Numbers};
 pub use questions::{GLOBAL, QUESTIONS_MAX};
 
@@ -119,6 +121,7 @@ pub struct Dataplane {
     /// Workers that crashed or hung: when last, how they stand, the panic's words.
     workers: BTreeMap<u16, (Time, WorkerState, String)>,
     questions: Questions,
+    metrics: metrics::Metrics,
     tally: Tally,
     is_draining: bool,
 }
@@ -139,6 +142,7 @@ impl Dataplane {
             turned_away: None,
             workers: BTreeMap::new(),
             questions: Questions::default(),
+            metrics: metrics::Metrics::default(),
             tally: Tally::default(),
             is_draining: false,
         }

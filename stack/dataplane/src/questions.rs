@@ -68,19 +68,22 @@ impl Dataplane {
         if questions.waiting.len() >= QUESTIONS_MAX {
             return Some(Err(AskError::Unreachable));
         }
-        if !questions.is_open {
-            questions.is_open = true;
-            out.connect(self.channels.questions, self.to_ask.clone());
-        }
         questions.waiting.insert(ticket, now + DEFERRED_TIME);
+        self.open_questions(out);
         let asked = Request::Ask { id: ticket.0, path: path.to_owned(), params };
         let mut written = Ok(());
         out.write(self.channels.questions, |into| written = wire::write(&asked, into));
         if let Err(broken) = written {
-            questions.waiting.remove(&ticket);
+            self.questions.waiting.remove(&ticket);
             return Some(Err(AskError::BadParameter(broken.to_string())));
         }
         None
+    }
+
+    pub(crate) fn open_questions(&mut self, out: &mut Effects) {
+        if !core::mem::replace(&mut self.questions.is_open, true) {
+            out.connect(self.channels.questions, self.to_ask.clone());
+        }
     }
 
     fn numbered(&self, ask: &Ask) -> Result<Vec<(String, String)>, AskError> {
@@ -111,6 +114,8 @@ impl Dataplane {
                     let ticket = Ticket(id);
                     if self.questions.waiting.remove(&ticket).is_some() {
                         out.answer(ticket, self.named(answer));
+                    } else {
+                        self.measured(id, answer);
                     }
                 }
                 // Who only asks proves nothing, and is told nothing else.
@@ -135,7 +140,7 @@ impl Dataplane {
         if self.has_channel() { AskError::BadParameter(why) } else { AskError::Unreachable }
     }
 
-    fn named(&self, answer: Result<Value, String>) -> Answered {
+    pub(crate) fn named(&self, answer: Result<Value, String>) -> Answered {
         let mut answer = answer.map_err(|why| self.unanswered(why))?;
         // Rows as they are, or those of a page.
         let rows = match answer.get_mut("rows") {

@@ -291,3 +291,53 @@ fn a_connection_of_which_nothing_is_heard_is_given_up() {
     assert!(matches!(&world.out.channels[..], [(WIRE, ChannelOrder::HangUp)]));
     assert_eq!(world.dataplane.deadline(), Some(world.now + Duration::from_millis(250)));
 }
+
+#[test]
+fn what_the_forwarder_has_counted_is_shown_by_port_interface_and_reason() {
+    let mut world = World::welcomed(vec![], &Numbers::default());
+    world.says(&["east"]);
+    let number = world.dataplane.numbers().known(Kind::Interface, "east");
+    world.dataplane.measure(world.now, &mut world.out);
+    world.dataplane.measure(world.now, &mut world.out);
+    let asked = world.written(CHANNELS.questions);
+    assert_eq!(asked.len(), 3, "what was asked already is waited for: {asked:?}");
+    for request in asked {
+        let Request::Ask { id, path, .. } = request else { panic!("only questions") };
+        let answer = match path.as_str() {
+            "ports" => json!([{
+                "port": "east", "up": true, "received": 5, "received_octets": 300, "sent": 2,
+                "sent_octets": 99, "not_received_ring_full": 7, "not_sent_no_cell": 1,
+            }]),
+            "interfaces" => json!([{ "interface": number, "received": 4 }]),
+            "graph" => json!([{ "node": "ip4-lookup", "dropped": { "no-route": 3 } }]),
+            other => panic!("{other}"),
+        };
+        world.hears(CHANNELS.questions, &Reply::Answer { id, answer: Ok(answer) });
+    }
+    let shown = |world: &World| -> Vec<String> {
+        let cells = world.dataplane.cells();
+        let all = cells.iter().flat_map(event::Cells::labelled);
+        let moved = all.filter_map(|(row, labels, reading)| match reading {
+            event::Reading::Value(value) if value > 0 => {
+                let labels: Vec<_> = labels.iter().map(|(_, value)| &**value).collect();
+                Some(format!("{} {} {value}", row.name, labels.join(" ")))
+            }
+            _ => None,
+        });
+        moved.collect()
+    };
+    let all = shown(&world);
+    for expected in [
+        "plane_port_up east 1",
+        "plane_port_received_packets_total east 5",
+        "plane_port_drops_total east received ring_full 7",
+        "plane_port_drops_total east sent no_cell 1",
+        "plane_interface_received_packets_total east 4",
+        "plane_drops_total ip4-lookup no-route 3",
+    ] {
+        assert!(all.iter().any(|it| it == expected), "{expected}: {all:#?}");
+    }
+    world.event(WIRE, ChannelEvent::Down("it ended"));
+    world.dataplane.measure(world.now, &mut world.out);
+    assert_eq!(shown(&world), Vec::<String>::new(), "nothing is known of one that is away");
+}

@@ -1,9 +1,9 @@
 //! Peers over SCTP: the doorway's associations, by the peer they belong to.
 
 use crate::config::Carriage;
+use crate::facts::is_msu;
 use crate::links::{Links, Way};
 use bytes::Bytes;
-use m3ua::codec::MessageClass;
 use m3ua::{In, PeerId};
 use machine::Time;
 use runtime::{Flow, Why};
@@ -53,8 +53,7 @@ impl Links {
 
     pub(crate) fn send_on(&mut self, now: Time, id: AssociationId, stream: u16, bytes: Bytes) {
         if let Some(doorway) = &mut self.doorway {
-            let is_msu = bytes.get(2).copied().and_then(MessageClass::of);
-            let context = if is_msu == Some(MessageClass::Transfer) { MSU } else { 0 };
+            let context = if is_msu(&bytes) { MSU } else { 0 };
             let message =
                 Outgoing { context, ..Outgoing::new(stream, m3ua::codec::SCTP_PPID, bytes) };
             doorway.wish(now, sctp::In::Send(id, message));

@@ -23,6 +23,8 @@ pub const PEERS_MAX: usize = 1_024;
 pub struct Section<'a> {
     /// The key of the function in the site file, as in `[[sgc]]`.
     pub key: &'a str,
+    /// The name of the function.
+    pub name: &'a str,
     /// The SCTP endpoint, if there is one.
     pub sctp: Option<&'a sctp_stack::Config>,
     /// M3UA over TCP.

@@ -20,9 +20,11 @@
 mod association;
 mod challenge;
 pub mod config;
+mod facts;
 mod links;
 mod stream;
 
+pub use facts::{PeerFact, PeerTable, peer_table};
 pub use links::{Counts, Link, Links, State, Way};
 
 use m3ua::codec::Framing;

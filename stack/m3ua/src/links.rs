@@ -11,6 +11,7 @@
 
 use crate::challenge::Challenge;
 use crate::config::{Carriage, Peer, Section};
+use crate::facts::is_msu;
 use crate::stream::Waiting;
 use bytes::Bytes;
 use hashbrown::HashMap;
@@ -56,9 +57,22 @@ pub struct Link {
     pub way: Option<Way>,
     /// How congested it is, 0 to 3.
     pub congestion: u8,
+    /// MSUs that came from it.
+    pub msus_in: u64,
+    /// MSUs that it was sent.
+    pub msus_out: u64,
+    /// Associations with it that ended.
+    pub losses: u64,
     /// How it is reached over TCP, if this node connects.
     pub(crate) target: Option<Flow>,
     retry_at: Option<Time>,
+}
+
+impl Link {
+    fn log_end(&self, function: &str, reason: &str) {
+        let peer = &*self.config.name;
+        tracing::warn!(target: "m3ua", function, peer, reason, "the association ended");
+    }
 }
 
 /// What the links have counted since they began.
@@ -93,6 +107,8 @@ pub struct Links {
     /// The same over TCP.
     pub(crate) waiting: BTreeMap<PeerId, Waiting>,
     reconnect: Duration,
+    /// The name of the function, for the log.
+    function: String,
     pub(crate) doorway: Option<Doorway>,
     /// What the M3UA process is to be told.
     pub(crate) told: VecDeque<In>,
@@ -124,6 +140,7 @@ impl Links {
             challenges: BTreeMap::new(),
             waiting: BTreeMap::new(),
             reconnect: section.reconnect,
+            function: section.name.to_owned(),
             doorway: None,
             told: VecDeque::new(),
             counts: Counts::default(),
@@ -156,6 +173,9 @@ impl Links {
             why: "",
             way: None,
             congestion: 0,
+            msus_in: 0,
+            msus_out: 0,
+            losses: 0,
             target: section.stream_to(peer),
             retry_at: None,
         };
@@ -166,6 +186,9 @@ impl Links {
     /// A peer goes, and its association with it.
     pub fn remove(&mut self, now: Time, id: PeerId, out: &mut Effects) {
         self.end_challenge(now, id);
+        if let Some(link) = self.rows.get(&id).filter(|link| link.state == State::Up) {
+            link.log_end(&self.function, "the peer is configured no more");
+        }
         self.close(now, id, out);
         self.forget_waiting(id, out);
         self.forget_retry(id);
@@ -221,11 +244,21 @@ impl Links {
     pub fn next(&mut self, now: Time) -> Option<In> {
         loop {
             if let Some(input) = self.told.pop_front() {
+                self.count_in(&input);
                 return Some(input);
             }
             if !self.take(now) {
                 return None;
             }
+        }
+    }
+
+    fn count_in(&mut self, input: &In) {
+        if let In::Message(id, _, bytes) = input
+            && is_msu(bytes)
+            && let Some(link) = self.rows.get_mut(id)
+        {
+            link.msus_in += 1;
         }
     }
 
@@ -267,7 +300,9 @@ impl Links {
 
     /// Sends a message of the M3UA process.
     pub fn send(&mut self, now: Time, to: PeerId, stream: u16, bytes: Bytes, out: &mut Effects) {
-        match self.rows.get(&to).and_then(|link| link.way) {
+        let Some(link) = self.rows.get_mut(&to) else { return self.counts.unsent += 1 };
+        link.msus_out += u64::from(link.way.is_some() && is_msu(&bytes));
+        match link.way {
             Some(Way::Stream(flow)) => out.send(flow, |buffer| buffer.extend_from_slice(&bytes)),
             Some(Way::Association(id)) => self.send_on(now, id, stream, bytes),
             None => self.counts.unsent += 1,
@@ -325,6 +360,10 @@ impl Links {
         self.forget_retry(id);
         let Some(link) = self.rows.get_mut(&id) else { return };
         link.way = Some(way);
+        if link.state != State::Up {
+            let (function, peer) = (&*self.function, &*link.config.name);
+            tracing::info!(target: "m3ua", function, peer, "the association stands");
+        }
         link.state = State::Up;
         link.since = now;
         link.why = "";
@@ -355,6 +394,8 @@ impl Links {
         let Some(link) = self.rows.get_mut(&id) else { return };
         if link.state == State::Up {
             link.since = now;
+            link.losses += 1;
+            link.log_end(&self.function, why);
         }
         link.state = State::Idle;
         link.congestion = 0;

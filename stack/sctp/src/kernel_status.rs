@@ -53,6 +53,7 @@ pub(crate) fn read(socket: &SctpSocket, association: i32) -> Option<Status> {
         unacknowledged: usize::from(half(&status, 12)),
         held: 0,
         errors: 0,
+        retransmitted: 0,
         is_interleaved: false,
         has_partial_reliability: false,
     })

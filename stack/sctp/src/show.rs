@@ -49,6 +49,7 @@ fn association(id: AssociationId, port: u16, status: &Status) -> Value {
         "unacknowledged_bytes": status.unacknowledged,
         "held_bytes": status.held,
         "errors": status.errors,
+        "retransmitted": status.retransmitted,
         "interleaving": status.is_interleaved,
         "partial_reliability": status.has_partial_reliability,
     })

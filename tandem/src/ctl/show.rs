@@ -119,7 +119,20 @@ pub fn counters(
             && (all || row["value"] != 0)
     };
     let rows: Vec<Value> = array(&whole).iter().filter(wanted).cloned().collect();
-    output::rows(form, &Value::from(rows.clone()), &rows, &listings::COUNTERS)
+    let shown: Vec<Value> = rows.iter().map(labelled).collect();
+    output::rows(form, &Value::from(rows), &shown, &listings::COUNTERS)
+}
+
+/// A metric with its labels behind its name, as Prometheus writes it.
+fn labelled(row: &Value) -> Value {
+    let mut row = row.clone();
+    let labels = row["labels"].as_object().into_iter().flatten();
+    let labels: Vec<String> = labels.map(|(name, value)| format!("{name}={value}")).collect();
+    if !labels.is_empty() {
+        let name = row["name"].as_str().unwrap_or_default();
+        row["name"] = format!("{name}{{{}}}", labels.join(",")).into();
+    }
+    row
 }
 
 /// Alarms.

@@ -26,7 +26,7 @@ impl Kind for Rr {
     type Function = rr::Reflector;
     type Words = words::RrWords;
     const ACTIONS: &'static [&'static str] =
-        &["bgp/clear", "bgp/shutdown", "bgp/enable", "bgp/rpki-refresh", RELOAD];
+        &["bgp/clear", "bgp/shutdown", "bgp/enable", "bgp/forget", "bgp/rpki-refresh", RELOAD];
 
     fn name(&self) -> &str {
         &self.name

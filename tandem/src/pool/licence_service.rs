@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 event::facts! {
     /// What the keeper counts.
-    enum PoolFact {
+    pub enum PoolFact {
         /// Sessions of the site's pool.
         Sessions = Gauge, "pool_sessions";
         /// Sessions leased to controllers.

@@ -12,7 +12,7 @@ mod licence_service;
 mod section;
 
 pub use licence_agent::{EXCHANGE, LicenceAgent};
-pub use licence_service::LicenceService;
+pub use licence_service::{LicenceService, PoolFact};
 pub use section::Section;
 
 /// The keeper's name as a function of the site.

@@ -1,5 +1,6 @@
 //! `tandem demo`: each scene without a terminal, from beginning to end.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::Read;
 use std::path::Path;
@@ -17,6 +18,9 @@ static STAGE: Mutex<()> = Mutex::new(());
 struct Played {
     status: ExitStatus,
     said: String,
+    /// The critical alarms of its site, and how often its site was asked for them.
+    critical: BTreeSet<String>,
+    looks: usize,
 }
 
 impl Played {
@@ -27,12 +31,18 @@ impl Played {
     }
 }
 
-fn end(mut child: Child) -> ExitStatus {
+fn end(child: Child) -> ExitStatus {
+    end_watching(child, || {})
+}
+
+/// The same; `look` is called all the time.
+fn end_watching(mut child: Child, mut look: impl FnMut()) -> ExitStatus {
     let until = Instant::now() + SCENE_MAX;
     while Instant::now() < until {
         if let Some(status) = child.try_wait().unwrap() {
             return status;
         }
+        look();
         std::thread::sleep(Duration::from_millis(50));
     }
     let _ = child.kill();
@@ -50,13 +60,30 @@ fn played(mut command: Command, words: &[&str]) -> Played {
     std::fs::create_dir(&files).unwrap();
     command.args(words).env("TMPDIR", &files).stdin(Stdio::null());
     let child = command.stdout(file.try_clone().unwrap()).stderr(file).spawn().unwrap();
-    let status = end(child);
+    let (mut critical, mut looks) = (BTreeSet::new(), 0);
+    let status = end_watching(child, || {
+        let Some(alarms) = alarms(&files) else { return };
+        looks += 1;
+        let raised = alarms.iter().filter(|alarm| alarm["severity"] == "critical");
+        critical.extend(raised.map(|alarm| alarm["text"].to_string()));
+    });
     let mut said = String::new();
     std::fs::File::open(&path).unwrap().read_to_string(&mut said).unwrap();
     let left: Vec<_> = std::fs::read_dir(&files).unwrap().flatten().collect();
     assert!(left.is_empty(), "left behind: {left:?}\n{said}");
     assert_eq!(standing_in(&files), 0, "programs are left behind\n{said}");
-    Played { status, said }
+    Played { status, said, critical, looks }
+}
+
+/// Alarms of the site of a scene, those that stand and those that stood; none of one that does not
+/// answer.
+fn alarms(files: &Path) -> Option<Vec<serde_json::Value>> {
+    let scene = std::fs::read_dir(files).unwrap().flatten().next()?;
+    let site = scene.path().join("site.toml");
+    let mut command = Command::new(TANDEM);
+    command.args(["ctl", "--timeout", "2", "--output", "json", "--site"]).arg(site);
+    let output = command.args(["alarms", "--history"]).stdin(Stdio::null()).output().unwrap();
+    serde_json::from_slice(&output.stdout).ok().filter(|_| output.status.success())
 }
 
 /// Processes that stand below this directory.
@@ -69,8 +96,10 @@ fn standing_in(directory: &Path) -> usize {
 /// It ended well, printed no address, and measured at least so many numbers, none of them zero.
 #[track_caller]
 fn holds(played: &Played, figures: usize) {
-    let Played { status, said } = played;
+    let Played { status, said, critical, looks } = played;
     assert!(status.success(), "{status}\n{said}");
+    assert!(critical.is_empty(), "what is only starting is no alarm: {critical:?}\n{said}");
+    assert!(*looks > 0, "the site was never asked for its alarms\n{said}");
     assert!(said.contains("all went as it should, nothing left behind"), "{said}");
     for dead in ["http:", "token=", "127.0.0.", "198.18.", "/tmp"] {
         assert!(!said.contains(dead), "`{dead}` is printed, and nobody is there\n{said}");

@@ -4,9 +4,10 @@ use super::Answer;
 use crate::Reflector;
 use bgp::codec::{MessageType, Offer};
 use bgp::family::{Family, FamilySet};
-use bgp::{ConnectionId, Negotiated, PeerAs, State};
+use bgp::{ConnectionId, Negotiated, PeerAs};
 use bgp_stack::config::Limit;
-use bgp_stack::{Connection, Ending, Held, Peer};
+use bgp_stack::{Connection, Departed, Ending, Held, Peer};
+use machine::Time;
 use rib::PeerId;
 use runtime::Ask;
 use serde_json::{Value, json};
@@ -30,6 +31,11 @@ fn identifier(number: u32) -> String {
     Ipv4Addr::from_bits(number).to_string()
 }
 
+/// The families of its session.
+pub(super) fn families(peer: &Peer) -> FamilySet {
+    peer.negotiated.as_ref().map_or(FamilySet::EMPTY, |it| it.context.families)
+}
+
 /// What the operator calls the state of a session.
 fn state(peer: &Peer) -> &'static str {
     match peer.held {
@@ -41,13 +47,46 @@ fn state(peer: &Peer) -> &'static str {
 
 impl Reflector {
     /// A row for each peer.
-    pub(super) fn show_summary(&self) -> Value {
+    pub(super) fn show_summary(&mut self, now: Time) -> Value {
+        self.speaker.forget_expired(now);
         let told = self.told();
-        self.speaker.peers().iter().map(|(id, peer)| self.summary(id, peer, &told)).collect()
+        let there = self.speaker.peers().iter().map(|(id, peer)| self.summary(id, peer, &told));
+        there.chain(self.speaker.away().map(|it| self.away(it))).collect()
+    }
+
+    /// A peer that came from a range and is away.
+    fn away(&self, it: &Departed) -> Value {
+        let kind = match (it.asn == Some(self.config.asn), it.client) {
+            (true, true) => "client",
+            (true, false) => "non-client",
+            (false, _) => "external",
+        };
+        json!({
+            "peer": it.name,
+            "address": it.address.to_string(),
+            "asn": it.asn,
+            "identifier": it.identifier.map(identifier),
+            "kind": kind,
+            "group": it.group,
+            "dynamic": true,
+            "description": "",
+            "state": "away",
+            "since_us": it.at.as_micros(),
+            "last_seen_us": it.at.as_micros(),
+            "families": [],
+            "routes_in": 0,
+            "routes_accepted": 0,
+            "routes_out": 0,
+            "messages_in": 0,
+            "messages_out": 0,
+            "waiting_octets": 0,
+            "flaps": it.flaps,
+            "why": it.why,
+        })
     }
 
     /// How many routes each peer was told.
-    fn told(&self) -> BTreeMap<PeerId, usize> {
+    pub(super) fn told(&self) -> BTreeMap<PeerId, usize> {
         let mut told = BTreeMap::new();
         for group in self.rib.groups() {
             for (members, _, _, routes) in group.cohorts {
@@ -59,11 +98,10 @@ impl Reflector {
 
     fn summary(&self, id: PeerId, peer: &Peer, told: &BTreeMap<PeerId, usize>) -> Value {
         let counters = peer.session.counters();
-        let is_up = peer.session.state() == State::Established;
+        let heard = peer.connections.values().map(|it| it.heard.as_micros()).max();
         let offered = peer.negotiated.as_ref().map(|it| &it.peer);
-        let families = peer.negotiated.as_ref().map(|it| it.context.families);
-        let families = families.unwrap_or(FamilySet::EMPTY);
-        let routes: u64 = families.iter().map(|it| u64::from(self.rib.received(id, it))).sum();
+        let families = families(peer);
+        let routes: u64 = families.iter().map(|it| u64::from(self.rib.accepted(id, it))).sum();
         let counted = self.rib.peer_counters(id).unwrap_or_default();
         json!({
             "peer": peer.settings.name,
@@ -76,15 +114,16 @@ impl Reflector {
             "description": peer.settings.description,
             "state": state(peer),
             "since_us": peer.since.as_micros(),
+            "last_seen_us": heard,
             "families": names(families),
             "routes_in": counted.announced,
             "routes_accepted": routes,
             "routes_out": told.get(&id).copied().unwrap_or(0),
             "messages_in": counters.received.iter().sum::<u64>(),
             "messages_out": counters.sent.iter().sum::<u64>(),
-            "waiting_octets": peer.connections.values().map(|it| it.left).sum::<u64>(),
-            "flaps": counters.dropped,
-            "why": peer.ending.as_ref().filter(|_| !is_up).map(|ending| &ending.text),
+            "waiting_octets": peer.waiting(),
+            "flaps": peer.flaps(),
+            "why": peer.ending.as_ref().filter(|_| !peer.is_up()).map(|ending| &ending.text),
         })
     }
 

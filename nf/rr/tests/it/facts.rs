@@ -138,6 +138,10 @@ fn every_fact_moves() {
     }
     world.pass(s(1));
     read(&mut world, &mut moved);
+    world.cut(d);
+    world.freeze(d);
+    world.pass(s(1));
+    read(&mut world, &mut moved);
     let all: BTreeSet<&str> = Fact::ROWS.iter().map(|row| row.name).collect();
     let still: Vec<&&str> = all.iter().filter(|name| !moved.contains(*name)).collect();
     assert_eq!(still, Vec::<&&str>::new());

@@ -1,6 +1,7 @@
 //! The route reflector in a simulated world.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod away;
 mod facts;
 mod feeds;
 mod hostile;

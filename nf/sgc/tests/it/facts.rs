@@ -114,3 +114,53 @@ fn every_fact_moves() {
         all.iter().filter(|name| !moved.contains(*name) && !OVER_SCTP.contains(name)).collect();
     assert_eq!(still, Vec::<&&str>::new());
 }
+
+#[test]
+fn every_peer_has_its_own_figures() {
+    let mut world = World::new();
+    let gateway = world.gateway(SITE);
+    let a = world.asp(Asp::of("10.0.1.1", GATEWAY, 1, 1));
+    world.asp(Asp::of("10.0.2.1", GATEWAY, 2, 2));
+    world.pass(ms(500));
+    world.at(a, |asp, now| asp.send(now, 1, 2, 0));
+    world.pass(ms(50));
+    world.ask(gateway, "alarms", &[]);
+    let cells = world.gateway_of(gateway).cells();
+    let all: Vec<_> = cells.iter().flat_map(event::Cells::labelled).collect();
+    let of = |peer: &str, name: &str| {
+        let found = all.iter().find(|(row, labels, _)| {
+            row.name == name && labels.iter().any(|(label, it)| *label == "peer" && **it == *peer)
+        });
+        found.map(|(_, _, reading)| reading.clone())
+    };
+    let values = |name| ["a", "b", "sg"].map(|peer| of(peer, name));
+    let is = |values: [u64; 3]| values.map(|value| Some(event::Reading::Value(value)));
+    assert_eq!(values("m3ua_peer_associated"), is([1, 1, 0]));
+    assert_eq!(values("m3ua_peer_without_association"), is([0, 0, 1]));
+    assert_eq!(values("m3ua_peer_active_servers"), is([1, 1, 0]));
+    assert_eq!(values("m3ua_peer_msus_received_total"), is([1, 0, 0]));
+    assert_eq!(values("m3ua_peer_msus_sent_total"), is([0, 1, 0]));
+}
+
+#[test]
+fn what_has_not_failed_yet_is_starting_and_what_has_served_is_not() {
+    let mut world = World::new();
+    let gateway = world.gateway(SITE);
+    world.pass(ms(20));
+    let starting = |world: &mut World, name: &str, subject: &str| {
+        let rows = world.ask(gateway, "alarms", &[]);
+        let rows = rows.as_array().cloned().unwrap();
+        let row = rows.iter().find(|row| row["name"] == name && row["subject"] == subject);
+        row.map(|row| row["starting"] == true)
+    };
+    assert_eq!(starting(&mut world, "association-down", "a"), Some(true));
+    assert_eq!(starting(&mut world, "as-down", "one"), Some(true));
+    assert_eq!(starting(&mut world, "association-down", "sg"), Some(false), "it was refused");
+    let a = world.asp(Asp::of("10.0.1.1", GATEWAY, 1, 1));
+    world.pass(ms(500));
+    assert_eq!(starting(&mut world, "as-down", "one"), None);
+    world.deafen(a);
+    world.pass(ms(2_000));
+    assert_eq!(starting(&mut world, "association-down", "a"), Some(false));
+    assert_eq!(starting(&mut world, "as-down", "one"), Some(false));
+}

@@ -77,6 +77,9 @@ impl Controller {
         if status >= 300 && self.try_next(at.now, key, status, out) {
             return;
         }
+        if status == 408 || (500..600).contains(&status) {
+            self.failed_there(key);
+        }
         let Some(relay) = self.calls.relays.at(key) else { return };
         let (call, initial) = (relay.call, relay.initial);
         match call.filter(|&call| self.calls.table.at(call).is_some()) {

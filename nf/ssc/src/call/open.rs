@@ -470,6 +470,7 @@ impl Controller {
             call.b.binding = way.binding.unwrap_or(call.b.binding);
             call.b.local_cseq = relay.cseq_up;
             call.b.invite_cseq = relay.cseq_up;
+            self.border.hops.called(way.hop, &way.flow);
         }
         if let Some(call) = relay.call {
             self.calls.connections.note(call, &way.flow, &self.calls.table);
@@ -492,6 +493,15 @@ impl Controller {
         self.calls.relays.arm(key, due);
     }
 
+    /// The call of a relay failed at the target that it was sent to last.
+    pub(super) fn failed_there(&mut self, key: Key) {
+        let relay = self.calls.relays.at(key).filter(|relay| relay.initial);
+        let call = relay.and_then(|relay| self.calls.table.at(relay.call?));
+        if let Some(call) = call {
+            self.border.hops.failed(&call.b.flow);
+        }
+    }
+
     /// Tries the next target of a relay that failed at the last one with `status`.
     pub(crate) fn try_next(&mut self, now: Time, key: Key, status: u16, out: &mut Effects) -> bool {
         let Some(relay) = self.calls.relays.at_mut(key) else { return false };
@@ -502,6 +512,8 @@ impl Controller {
             return false;
         }
         let Some(way) = self.border.routes.next(plan, &self.border.hops, now) else { return false };
+        self.failed_there(key);
+        let Some(relay) = self.calls.relays.at_mut(key) else { return false };
         self.wire.facts.add(Fact::Failovers, 1);
         let flow = relay.upstream;
         let trail = relay.trail();

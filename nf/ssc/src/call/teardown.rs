@@ -23,7 +23,12 @@ impl Controller {
         if relay.phase == Phase::Answered {
             return; // the INVITE was answered; its ACK is what is waited for
         }
-        let status = if relay.phase == Phase::Cancelled { 487 } else { status };
+        let is_cancelled = relay.phase == Phase::Cancelled;
+        if !is_cancelled {
+            self.failed_there(key);
+        }
+        let Some(relay) = self.calls.relays.at(key) else { return };
+        let status = if is_cancelled { 487 } else { status };
         let (call, initial, method) = (relay.call, relay.initial, relay.method);
         let (upstream, trail) = (relay.upstream, relay.trail());
         self.answer_locally(now, key, status, out);

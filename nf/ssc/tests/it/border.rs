@@ -3,7 +3,7 @@
 
 use crate::world::*;
 use machine::Duration;
-use runtime::{Flow, In, Transport};
+use runtime::{Flow, Function as _, In, Transport};
 use sip::trust;
 
 /// A request of Alice, whose From and To have IP addresses.
@@ -298,6 +298,19 @@ fn a_next_hop_that_is_a_domain_is_looked_up_and_its_second_address_takes_over() 
     let invite = world.expect(BOB, "INVITE");
     world.receive(BOB, CORE, &respond(&invite, "503 Service Unavailable", "b1", "", ""));
     world.expect(BACKUP, "INVITE");
+    world.ask("alarms", &[]);
+    let labelled = world.controller.cells()[1].labelled();
+    let of = |name: &str, target: &str| {
+        let found = labelled.iter().find(|(row, labels, _)| {
+            row.name == name && *labels[0].1 == *"switch" && *labels[1].1 == *target
+        });
+        found.map(|(.., reading)| reading.clone())
+    };
+    for (target, failed) in [(BOB, 1), (BACKUP, 0)] {
+        assert_eq!(of("ssc_next_hop_up", target), Some(event::Reading::Value(1)));
+        assert_eq!(of("ssc_next_hop_calls_total", target), Some(event::Reading::Value(1)));
+        assert_eq!(of("ssc_next_hop_failures_total", target), Some(event::Reading::Value(failed)));
+    }
     // An answer to a question that nobody asked changes nothing.
     world.step(In::Resolved { query: 999, answer: Answer::Host(Vec::new()) });
     // The domain is looked up again after a minute; a DNS that is down takes nothing away.

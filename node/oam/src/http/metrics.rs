@@ -22,7 +22,9 @@ use utoipa::IntoParams;
 #[utoipa::path(get, path = "/metrics", tag = "metrics",
     responses((status = 200, description = "text format 0.0.4", content_type = "text/plain")))]
 pub async fn exposition(State(core): State<Arc<Core>>) -> Response {
-    ([(header::CONTENT_TYPE, CONTENT_TYPE)], prometheus(&core.sheets())).into_response()
+    let mut text = prometheus(&core.sheets());
+    text.push_str(&crate::process::exposition(core.version));
+    ([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response()
 }
 
 /// Every metric of every shard.

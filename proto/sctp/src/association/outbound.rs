@@ -147,6 +147,8 @@ pub(crate) struct Outbound {
     /// Entries that are marked for retransmission, and no marked one is before `marked_from`.
     pub(crate) marked: usize,
     pub(crate) marked_from: usize,
+    /// Chunks that were sent again.
+    pub(crate) retransmitted: u64,
     /// Entries of limited reliability in the ring.
     pub(crate) unreliable: usize,
     /// The next number of each stream: ordered, unordered (I-DATA numbers both).
@@ -165,6 +167,7 @@ impl Outbound {
             outstanding: 0,
             marked: 0,
             marked_from: 0,
+            retransmitted: 0,
             unreliable: 0,
             numbers: Vec::new(),
             is_interleaved: false,

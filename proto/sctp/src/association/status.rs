@@ -50,6 +50,8 @@ pub struct Status {
     pub held: usize,
     /// Time-outs in a row on all paths.
     pub errors: u16,
+    /// Chunks of user data that were sent again since it stands.
+    pub retransmitted: u64,
     /// Whether I-DATA is in use (RFC 8260).
     pub is_interleaved: bool,
     /// Whether FORWARD-TSN is in use (RFC 3758).
@@ -80,6 +82,7 @@ impl Association {
             unacknowledged: self.outbound.held,
             held: self.reassembly.held(),
             errors: self.errors,
+            retransmitted: self.outbound.retransmitted,
             is_interleaved: self.outbound.is_interleaved,
             has_partial_reliability: self.agreed.forward_tsn,
         }

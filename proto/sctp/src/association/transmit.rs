@@ -287,6 +287,7 @@ impl Association {
         entry.sent_at = cx.now;
         let size = entry.payload.len();
         self.outbound.marked -= 1;
+        self.outbound.retransmitted += 1;
         self.outbound.outstanding += size;
         let path = &mut self.paths[path];
         path.flight += length;

@@ -105,7 +105,9 @@ fn a_lost_packet_is_retransmitted_after_three_reports_without_waiting_for_the_ti
     assert_eq!(world.messages(1, 0), messages);
     let last = world.told.iter().rfind(|it| it.1 == 1).unwrap().0;
     assert!(last - begun < 300 * MS, "RTO is a second: {:?}", last - begun);
-    assert!(world.ends[0].status(ids[0]).unwrap().ssthresh_is_set());
+    let status = world.ends[0].status(ids[0]).unwrap();
+    assert!(status.ssthresh_is_set());
+    assert_eq!(status.retransmitted, 1, "one packet was lost");
 }
 
 trait Halved {

@@ -3,6 +3,7 @@
 use super::{Group, Peer, PeerOptions, PeerSettings, Range};
 use bgp::PeerAs;
 use bgp::family::FamilySet;
+use machine::Duration;
 use policy::{Policies, PolicyConfig};
 use runtime::PortId;
 use std::collections::BTreeMap;
@@ -38,6 +39,8 @@ pub(crate) struct RangeGroup {
     /// What such a peer is, but for its address.
     pub(crate) template: PeerSettings,
     pub(crate) peers_max: usize,
+    /// How long one that has gone is missed.
+    pub(crate) remember: Duration,
 }
 
 impl RangeGroup {
@@ -87,6 +90,7 @@ impl Section<'_> {
         let group = |it: &Group| RangeGroup {
             template: PeerSettings::of_ranges(self, it),
             peers_max: it.peers_max as usize,
+            remember: Duration::from_secs(it.remember_s.into()),
         };
         let name = |(at, it): (usize, &Peer)| (it.name.clone(), at);
         Resolved {

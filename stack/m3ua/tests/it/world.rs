@@ -33,6 +33,7 @@ impl Site {
     pub fn section(&self) -> Section<'_> {
         Section {
             key: "toy",
+            name: "toy1",
             sctp: self.sctp.as_ref(),
             tcp: &self.tcp,
             peer: &self.peer,

@@ -97,6 +97,14 @@ pub enum BgpCommand {
     Shutdown(BgpPeer),
     /// Let a peer back that was shut down or had too many routes.
     Enable(OfPeer),
+    /// Forget a peer that came from a range and is away, with its alarm; without an address all.
+    Forget {
+        /// Name of the function.
+        #[arg(add = functions())]
+        function: String,
+        /// Its address.
+        address: Option<std::net::IpAddr>,
+    },
 }
 
 /// Which routes.
@@ -211,6 +219,11 @@ fn bgp(client: &Client, form: Output, command: BgpCommand) -> Result<(), Exit> {
             act(client, form, &peer, "shutdown", &json!({ "text": text }))
         }
         BgpCommand::Enable(peer) => act(client, form, &peer, "enable", &json!({})),
+        BgpCommand::Forget { function, address } => {
+            let path = format!("/api/v1/functions/{}/bgp/forget", segment(&function));
+            let order = address.map_or_else(|| json!({}), |peer| json!({ "peer": peer }));
+            output::done(form, &client.post(&path, &order)?)
+        }
     }
 }
 

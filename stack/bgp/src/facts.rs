@@ -1,0 +1,99 @@
+//! What is known of each peer, for a table of metrics.
+
+use crate::Speaker;
+use crate::peers::Peer;
+use bgp::codec::MessageType;
+use event::Table;
+use rib::PeerId;
+
+event::facts! {
+    /// The facts of one peer; its labels are `peer` and `group`.
+    pub enum PeerFact {
+        /// 1 while the session with a peer stands.
+        Up = Gauge, "bgp_peer_up";
+        /// 1 while the session with a peer should stand and does not.
+        Down = Gauge, "bgp_peer_down";
+        /// Sessions with a peer that ended.
+        Flaps = Counter, "bgp_peer_flaps_total";
+        /// UPDATEs that came from a peer.
+        UpdatesIn = Counter, "bgp_peer_updates_received_total";
+        /// UPDATEs that a peer was sent.
+        UpdatesOut = Counter, "bgp_peer_updates_sent_total";
+        /// Routes that a peer has announced, those among them that its import policy refused.
+        RoutesIn = Gauge, "bgp_peer_routes_received";
+        /// Routes that a peer has announced and its import policy accepts.
+        RoutesAccepted = Gauge, "bgp_peer_routes_accepted";
+        /// Routes that a peer was told.
+        RoutesOut = Gauge, "bgp_peer_routes_sent";
+        /// Octets that wait for a peer to read.
+        Waiting = Gauge, "bgp_peer_waiting_octets";
+    }
+}
+
+/// A table of [`PeerFact`]s.
+pub type PeerTable = Table<PeerFact, 2>;
+
+/// A table without rows.
+#[must_use]
+pub fn peer_table() -> PeerTable {
+    Table::new(&["peer", "group"])
+}
+
+/// How many routes a peer has and was told, as the owner of the routes knows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RouteCounts {
+    /// Those that it has announced.
+    pub received: u64,
+    /// Those of them that its import policy accepts.
+    pub accepted: u64,
+    /// Those that it was told.
+    pub sent: u64,
+}
+
+impl Speaker {
+    /// Shows each peer in `table`, those from ranges that are away included. `routes` says how many
+    /// routes one has.
+    pub fn show(&self, table: &PeerTable, routes: impl Fn(PeerId) -> RouteCounts) {
+        let there = self.peers.iter().map(|(id, peer)| {
+            let counters = peer.session.counters();
+            let routes = routes(id);
+            let is_down = peer.is_missed() || self.departed.misses(peer);
+            let facts = [
+                (PeerFact::Up, peer.is_up().into()),
+                (PeerFact::Down, is_down.into()),
+                (PeerFact::Flaps, peer.flaps()),
+                (PeerFact::UpdatesIn, counters.received[MessageType::Update as usize]),
+                (PeerFact::UpdatesOut, counters.sent[MessageType::Update as usize]),
+                (PeerFact::RoutesIn, routes.received),
+                (PeerFact::RoutesAccepted, routes.accepted),
+                (PeerFact::RoutesOut, routes.sent),
+                (PeerFact::Waiting, peer.waiting()),
+            ];
+            let group = peer.settings.group.as_deref().unwrap_or_default();
+            ([peer.settings.name.as_str(), group], facts)
+        });
+        let away = self.departed.away(&self.peers).map(|it| {
+            let facts = [
+                (PeerFact::Up, 0),
+                (PeerFact::Down, 1),
+                (PeerFact::Flaps, it.flaps),
+                (PeerFact::UpdatesIn, 0),
+                (PeerFact::UpdatesOut, 0),
+                (PeerFact::RoutesIn, 0),
+                (PeerFact::RoutesAccepted, 0),
+                (PeerFact::RoutesOut, 0),
+                (PeerFact::Waiting, 0),
+            ];
+            ([it.name.as_str(), it.group.as_str()], facts)
+        });
+        table.show(there.chain(away));
+    }
+}
+
+impl Peer {
+    /// Octets that wait for it to read.
+    #[must_use]
+    pub fn waiting(&self) -> u64 {
+        self.connections.values().map(|it| it.left).sum()
+    }
+}

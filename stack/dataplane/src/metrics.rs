@@ -1,0 +1,203 @@
+//! What ports, interfaces and nodes of the forwarder have counted, as tables of metrics: asked for
+//! now and then, under numbers that no ticket of the runtime has.
+
+use crate::Dataplane;
+use event::{Cells, Table};
+use forwarder::wire::{self, Request};
+use machine::{Duration, Time};
+use runtime::Effects;
+use serde_json::Value;
+
+/// What is asked, under the numbers that count down from the highest.
+const ASKED: [&str; 3] = ["ports", "interfaces", "graph"];
+/// An answer is waited for so long at most before it is asked for again.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+event::facts! {
+    /// The facts of one port; its label is `port`.
+    pub enum PortFact {
+        /// 1 while the link of a port is there.
+        Up = Gauge, "plane_port_up";
+        /// Packets that came by a port.
+        Received = Counter, "plane_port_received_packets_total";
+        /// Octets that came by a port.
+        ReceivedOctets = Counter, "plane_port_received_octets_total";
+        /// Packets that left by a port.
+        Sent = Counter, "plane_port_sent_packets_total";
+        /// Octets that left by a port.
+        SentOctets = Counter, "plane_port_sent_octets_total";
+    }
+}
+
+event::facts! {
+    /// Drops of one port by their reason; the labels are `port`, `direction` and `reason`.
+    pub enum PortDropFact {
+        /// Packets dropped at a port, as far as its driver counts them.
+        Dropped = Counter, "plane_port_drops_total";
+    }
+}
+
+event::facts! {
+    /// The facts of one interface; its label is `interface`.
+    pub enum InterfaceFact {
+        /// Packets that came by an interface.
+        Received = Counter, "plane_interface_received_packets_total";
+        /// Octets that came by an interface.
+        ReceivedOctets = Counter, "plane_interface_received_octets_total";
+        /// Packets that left by an interface.
+        Sent = Counter, "plane_interface_sent_packets_total";
+        /// Octets that left by an interface.
+        SentOctets = Counter, "plane_interface_sent_octets_total";
+    }
+}
+
+event::facts! {
+    /// Drops of one node of the graph by their reason; the labels are `node` and `reason`.
+    pub enum NodeDropFact {
+        /// Packets that a node of the graph dropped.
+        Dropped = Counter, "plane_drops_total";
+    }
+}
+
+/// The tables, and whether an answer is waited for.
+pub(crate) struct Metrics {
+    ports: Table<PortFact, 1>,
+    port_drops: Table<PortDropFact, 3>,
+    interfaces: Table<InterfaceFact, 1>,
+    node_drops: Table<NodeDropFact, 2>,
+    /// Answers that have not come, and until when they are waited for.
+    waits: (usize, Time),
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self {
+            ports: Table::new(&["port"]),
+            port_drops: Table::new(&["port", "direction", "reason"]),
+            interfaces: Table::new(&["interface"]),
+            node_drops: Table::new(&["node", "reason"]),
+            waits: (0, Time::ZERO),
+        }
+    }
+}
+
+impl Metrics {
+    /// Takes an answer to a question of that number.
+    fn take(&mut self, number: u64, answer: &Value) {
+        self.waits.0 = self.waits.0.saturating_sub(1);
+        let rows = answer.as_array().map(Vec::as_slice).unwrap_or_default();
+        match path(number) {
+            Some("ports") => self.take_ports(rows),
+            Some("interfaces") => self.interfaces.show(rows.iter().map(|row| {
+                let facts = [
+                    (InterfaceFact::Received, count(row, "received")),
+                    (InterfaceFact::ReceivedOctets, count(row, "received_octets")),
+                    (InterfaceFact::Sent, count(row, "sent")),
+                    (InterfaceFact::SentOctets, count(row, "sent_octets")),
+                ];
+                ([name(&row["interface"])], facts)
+            })),
+            Some("graph") => {
+                let rows = rows.iter().flat_map(|row| {
+                    let dropped = row["dropped"].as_object().into_iter().flatten();
+                    dropped.map(move |(reason, count)| {
+                        let count = count.as_u64().unwrap_or(0);
+                        ([name(&row["node"]), reason.clone()], [(NodeDropFact::Dropped, count)])
+                    })
+                });
+                self.node_drops.show(rows);
+            }
+            _ => {}
+        }
+    }
+
+    fn cells(&self) -> [Cells; 4] {
+        let Self { ports, port_drops, interfaces, node_drops, .. } = self;
+        [ports.cells(), port_drops.cells(), interfaces.cells(), node_drops.cells()]
+    }
+
+    fn take_ports(&mut self, rows: &[Value]) {
+        self.ports.show(rows.iter().map(|row| {
+            let facts = [
+                (PortFact::Up, u64::from(row["up"] == true)),
+                (PortFact::Received, count(row, "received")),
+                (PortFact::ReceivedOctets, count(row, "received_octets")),
+                (PortFact::Sent, count(row, "sent")),
+                (PortFact::SentOctets, count(row, "sent_octets")),
+            ];
+            ([name(&row["port"])], facts)
+        }));
+        let drops = rows.iter().flat_map(|row| {
+            row.as_object().into_iter().flatten().filter_map(|(key, count)| {
+                let (direction, reason) = match key.strip_prefix("not_received_") {
+                    Some(reason) => ("received", reason),
+                    None => ("sent", key.strip_prefix("not_sent_")?),
+                };
+                let labels = [name(&row["port"]), direction.to_owned(), reason.to_owned()];
+                Some((labels, [(PortDropFact::Dropped, count.as_u64().unwrap_or(0))]))
+            })
+        });
+        self.port_drops.show(drops);
+    }
+}
+
+fn path(number: u64) -> Option<&'static str> {
+    ASKED.get(usize::try_from(u64::MAX - number).ok()?).copied()
+}
+
+fn count(row: &Value, key: &str) -> u64 {
+    row[key].as_u64().unwrap_or(0)
+}
+
+fn name(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// The tables without rows: what [`Dataplane::cells`] are of.
+#[must_use]
+pub fn empty_tables() -> [Cells; 4] {
+    Metrics::default().cells()
+}
+
+impl Dataplane {
+    /// Asks the forwarder what it has counted; [`Dataplane::cells`] show it when it has answered.
+    /// What it counted is gone while it is away.
+    pub fn measure(&mut self, now: Time, out: &mut Effects) {
+        if !self.is_controlled() {
+            self.metrics.waits = (0, Time::ZERO);
+            for (below, _) in (0..).zip(ASKED) {
+                self.metrics.take(u64::MAX - below, &Value::Null);
+            }
+            return;
+        }
+        let (waiting, until) = self.metrics.waits;
+        if waiting > 0 && now < until {
+            return;
+        }
+        self.metrics.waits = (ASKED.len(), now + PATIENCE);
+        self.open_questions(out);
+        for (below, path) in (0..).zip(ASKED) {
+            let (id, path) = (u64::MAX - below, path.to_owned());
+            let asked = Request::Ask { id, path, params: Vec::new() };
+            // It is far below the longest message.
+            out.write(self.channels.questions, |into| {
+                let _ = wire::write(&asked, into);
+            });
+        }
+    }
+
+    /// Takes an answer that no ticket waits for, if it is one to [`Dataplane::measure`].
+    pub(crate) fn measured(&mut self, number: u64, answer: Result<Value, String>) {
+        if path(number).is_some()
+            && let Ok(answer) = self.named(answer)
+        {
+            self.metrics.take(number, &answer);
+        }
+    }
+
+    /// What ports, interfaces and nodes have counted, for the management side.
+    #[must_use]
+    pub fn cells(&self) -> [Cells; 4] {
+        self.metrics.cells()
+    }
+}
