@@ -4,11 +4,12 @@ use config::Issue;
 use config::keys;
 use event::Cells;
 use oam::{Managed, PortRow, State};
+use question::{Condition, Question, questions};
 use replica::{ArbiterServer, PAIRS_MAX, Terms};
 use runtime::{Ask, AskError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -112,19 +113,29 @@ impl Arbiter {
         Ok(Self { server, listen: section.listen, started_at_us })
     }
 
-    fn alarms(&self) -> Value {
-        let Some(count) = self.server.refuses() else { return json!([]) };
-        json!([{
-            "name": "arbiter-refuses",
-            "subject": ARBITER,
-            "severity": "minor",
-            "text": format!(
-                "{count} datagrams of late were no requests of a known pair: a node has another \
-                 key or asks for too long a promise, or somebody forges them"
-            ),
-            "probable_cause": "unauthorized-access-attempt",
-        }])
+    fn alarms(&self) -> Vec<Condition> {
+        let Some(count) = self.server.refuses() else { return Vec::new() };
+        let text = format!(
+            "{count} datagrams of late were no requests of a known pair: a node has another key \
+             or asks for too long a promise, or somebody forges them"
+        );
+        let row = Condition::new("arbiter-refuses", ARBITER, "minor", text);
+        vec![row.caused_by("unauthorized-access-attempt")]
     }
+}
+
+type Serve = fn(&Arbiter, &Ask) -> Result<Value, AskError>;
+
+questions! {
+    /// What an arbiter may be asked.
+    const QUESTIONS: Serve;
+    /// The conditions that stand.
+    Ask "alarms" [] -> Vec<Condition>, |it, _| Ok(it.alarms());
+}
+
+/// What an arbiter may be asked.
+pub fn questions() -> Vec<Question> {
+    question::listed(QUESTIONS).collect()
 }
 
 impl Managed for Arbiter {
@@ -161,14 +172,12 @@ impl Managed for Arbiter {
     }
 
     fn ask(&self, ask: Ask) -> Result<Value, AskError> {
-        match ask.path.as_str() {
-            "alarms" => Ok(self.alarms()),
-            other => Err(AskError::NotFound(other.to_owned())),
-        }
+        let serve = question::find(QUESTIONS, &ask.path);
+        serve.ok_or_else(|| AskError::NotFound(ask.path.clone()))?(self, &ask)
     }
 
-    fn actions(&self) -> &'static [&'static str] {
-        &[]
+    fn questions(&self) -> Vec<Question> {
+        questions()
     }
 }
 

@@ -6,9 +6,12 @@ use crate::functions::first_changed;
 use config::keys;
 use event::Cells;
 use oam::{Managed, PortRow, State};
-use replica::{Node, Replica, Role};
+use question::Question;
+use replica::{Node, NodeRow, Replica, Role};
 use runtime::{Ask, AskError, Function};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -16,9 +19,31 @@ use std::time::{Duration, Instant};
 use supervise::{StartError, Supervised, Unit};
 
 /// The question of the node itself; nobody else asks it.
-pub const HAND_OVER: &str = "hand-over";
+const HAND_OVER: &str = "hand-over";
 /// The question that lets the nodes change places.
 const SWITCHOVER: &str = "switchover";
+
+/// What the node of a pair answers beside its function.
+pub const QUESTIONS: [Question; 2] = [
+    question::question! {
+        /// How this node of the pair stands.
+        Ask "replica" [] -> Vec<NodeRow>
+    },
+    question::question! {
+        /// Lets the nodes of the pair change places, without the loss of a call.
+        Act "switchover" [] -> Vec<SwitchedRow>
+    },
+];
+
+/// A planned switchover.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SwitchedRow {
+    switched: bool,
+    took_ms: u64,
+    /// Requests that were under way still.
+    requests_lost: u64,
+}
+
 /// Pause between two looks at a switchover.
 const LOOK: Duration = Duration::from_millis(5);
 /// Longest time for the nodes to change places once nothing is under way.
@@ -34,7 +59,6 @@ pub struct Paired<F: Function> {
     unit: Arc<Supervised<F>>,
     /// Its place in the pair.
     node: Arc<Node>,
-    actions: Vec<&'static str>,
     /// The thread that hands everything over before the process ends.
     leaving: Mutex<Option<JoinHandle<()>>>,
 }
@@ -127,7 +151,8 @@ impl<F: Function> Hands<F> {
             return refuse("the other node did not take over; this one serves on");
         }
         let took_ms = began.elapsed().as_millis() as u64;
-        Ok(json!([{ "switched": true, "took_ms": took_ms, "requests_lost": left }]))
+        let row = SwitchedRow { switched: true, took_ms, requests_lost: left };
+        Ok(question::value([row]))
     }
 
     /// Gives everything to the other node, then takes nothing new. A standby that still catches up
@@ -156,8 +181,7 @@ impl<F: Function> Hands<F> {
 impl<F: Function> Paired<F> {
     /// A function and its node in the pair.
     pub fn new(unit: Arc<Supervised<F>>, node: Arc<Node>) -> Self {
-        let actions = unit.actions().iter().copied().chain([SWITCHOVER]).collect();
-        Self { unit, node, actions, leaving: Mutex::default() }
+        Self { unit, node, leaving: Mutex::default() }
     }
 
     fn hands(&self) -> Hands<F> {
@@ -246,10 +270,10 @@ impl<F: Function> Managed for Paired<F> {
 
     fn ask(&self, ask: Ask) -> Result<Value, AskError> {
         match ask.path.as_str() {
-            "replica" => Ok(self.node.row()),
+            "replica" => Ok(question::value([self.node.row()])),
             SWITCHOVER => self.hands().switch_over(),
             "alarms" => {
-                let mut rows = self.node.alarms();
+                let mut rows: Vec<Value> = self.node.alarms().iter().map(question::value).collect();
                 if let Ok(Value::Array(own)) = self.unit.ask(ask) {
                     rows.extend(own);
                 }
@@ -259,11 +283,7 @@ impl<F: Function> Managed for Paired<F> {
         }
     }
 
-    fn actions(&self) -> &[&'static str] {
-        &self.actions
-    }
-
-    fn internal(&self) -> &[&'static str] {
-        self.unit.internal()
+    fn questions(&self) -> Vec<Question> {
+        self.unit.questions().into_iter().chain(QUESTIONS).collect()
     }
 }

@@ -1,5 +1,5 @@
 //! The reference of the site file in Markdown, from the doc comments of the configuration types,
-//! and that of the metrics.
+//! that of the metrics, and the API's description.
 
 use crate::exit::Exit;
 use crate::functions::functions;
@@ -35,6 +35,9 @@ macro_rules! names {
     ($($(#[$doc:meta])* $key:ident: $many:ident<$kind:ty>,)*) => { &[$(stringify!($key)),*] };
 }
 
+/// The page that is the API's description.
+const OPENAPI: &str = "openapi.json";
+
 /// The keys of sections that are functions: each has a page.
 const FUNCTIONS: &[&str] = functions!(names);
 
@@ -42,7 +45,7 @@ const FUNCTIONS: &[&str] = functions!(names);
 pub fn print(directory: Option<&Path>) -> Result<(), Exit> {
     let pages = pages();
     let Some(directory) = directory else {
-        for (_, text) in pages {
+        for (_, text) in pages.iter().filter(|(name, _)| name != OPENAPI) {
             io::stdout().write_all(text.as_bytes())?;
         }
         return Ok(());
@@ -60,7 +63,16 @@ fn pages() -> Vec<(String, String)> {
     let mut pages = config::describe(&mut site, &config::schema_of::<Site>(), FUNCTIONS);
     pages.insert(0, ("configuration.md".to_owned(), site));
     pages.push(("metrics.md".to_owned(), crate::metrics::page()));
+    pages.push((OPENAPI.to_owned(), api()));
     pages
+}
+
+/// What `GET /api/v1/openapi.json` answers on every site of this version.
+fn api() -> String {
+    let registry = oam::Registry::new();
+    registry.describe(crate::functions::described());
+    let document = oam::http::openapi::document(&registry);
+    format!("{document:#}\n")
 }
 
 #[cfg(test)]
@@ -69,7 +81,7 @@ mod tests {
     fn the_reference_in_docs_is_what_the_types_say() {
         let docs = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs"));
         let pages = super::pages();
-        assert_eq!(pages.len(), super::FUNCTIONS.len() + 2);
+        assert_eq!(pages.len(), super::FUNCTIONS.len() + 3);
         for (name, text) in pages {
             let kept = std::fs::read_to_string(docs.join(&name)).unwrap_or_default();
             assert!(kept == text, "docs/{name} is stale: `tandem reference docs`");

@@ -181,6 +181,7 @@ impl Running {
     ) -> Result<Self, Exit> {
         let directory = site.directory(file);
         let registry = Registry::new();
+        registry.describe(crate::functions::described());
         let pool = Arc::new(LicenceAgent::new(site.pool.as_ref(), &directory)?);
         let arbiter = site.arbiter.as_ref().map(|section| Arbiter::start(section, &directory));
         let context = StartContext {

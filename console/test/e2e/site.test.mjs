@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
+import Ajv from 'ajv/dist/2020.js';
 import { openBrowser, openPage } from '../browser.mjs';
 import { startMock } from '../mock.mjs';
 
@@ -146,4 +147,33 @@ test('every other page stands', async () => {
 
 test('nothing was fetched from elsewhere, and nothing was complained about', () => {
   assert.deepEqual(seen.faults, []);
+});
+
+test('what the site answers is what its description says', async (context) => {
+  if (!process.env.TANDEM_URL) return context.skip('the stand-in has no description');
+  const description = await api('/openapi.json');
+  const { functions } = await api('/site');
+  const ajv = new Ajv({ strict: false, validateFormats: false, allErrors: true });
+  let looked_at = 0;
+  for (const [path, { get }] of Object.entries(description.paths)) {
+    const schema = get?.responses['200']?.content?.['application/json']?.schema;
+    const asks = get?.parameters?.some((it) => it.required && it.name !== 'name');
+    if (!schema || asks || !path.startsWith('/api/v1/')) continue;
+    const names = path.includes('{name}')
+      ? functions.filter(({ kind }) => get.tags.includes(kind)).map(({ name }) => name)
+      : [''];
+    const fits = ajv.compile({ ...schema, components: description.components });
+    for (const name of names) {
+      const place = path.replace('{name}', encodeURIComponent(name)).replace('/api/v1', '');
+      const response = await seen.context.request.get(`${site.url}/api/v1${place}`, {
+        headers: { authorization: `Bearer ${site.token}` },
+      });
+      // A function that is no part of a pair has no such row.
+      if (response.status() === 404) continue;
+      assert.equal(response.status(), 200, place);
+      assert.ok(fits(await response.json()), `${place}: ${ajv.errorsText(fits.errors)}`);
+      looked_at += 1;
+    }
+  }
+  assert.ok(looked_at > 15, `${looked_at} answers`);
 });

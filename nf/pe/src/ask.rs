@@ -4,19 +4,106 @@ mod section;
 
 pub(crate) use section::{RouteCounts, route_counts};
 
+use section::{BridgeRow, CrossConnectRow, FilterRow, InterfaceRow, RouteRow, TableRow};
+
 use crate::ProviderEdge;
 use crate::stations::Full;
 use dataplane::{Kind, alarm};
 use machine::Time;
 use nodes::program::{BridgeMember, MacChange, MacLimit};
+use question::{Condition, Page, Parameter, Question, questions, rows};
 use runtime::{Answered, Ask, AskError, Effects, Ticket};
-use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Questions to the forwarder begin so.
 const PLANE: &str = "plane/";
 /// The question that comes every second.
 const ALARMS: &str = "alarms";
+
+rows! {
+    /// How a router stands.
+    pub(crate) struct SummaryRow {
+        /// `controlled` or `away`.
+        forwarder: &'static str,
+        ports: usize,
+        ports_up: usize,
+        interfaces: usize,
+        vrfs: usize,
+        cross_connects: usize,
+        bridges: usize,
+        routes: usize,
+        refusals: usize,
+    }
+
+    /// What the forwarder refused.
+    pub(crate) struct RefusalRow {
+        what: String,
+        why: String,
+    }
+
+    /// What happened to a MAC address.
+    pub(crate) struct EventRow {
+        seconds_ago: u64,
+        bridge: String,
+        mac: String,
+        event: &'static str,
+        from: Option<String>,
+        at: Option<String>,
+    }
+}
+
+/// What a question comes with.
+pub(crate) struct Asked<'a> {
+    now: Time,
+    ask: &'a Ask,
+}
+
+type Serve = fn(&ProviderEdge, &Asked<'_>) -> Answered;
+
+const SKIP: Parameter = Parameter::number("skip", "where the page begins");
+const LIMIT: Parameter =
+    Parameter::number("limit", "rows of the page, 100 if it is left out, at most 1000");
+
+questions! {
+    /// What this control answers itself, and who does.
+    const QUESTIONS: Serve;
+    /// How the router stands.
+    Ask "pe/summary" [] -> Vec<SummaryRow>, |it, _| Ok(it.summary());
+    /// What the forwarder refused.
+    Ask "pe/refusals" [] -> Vec<RefusalRow>, |it, _| Ok(it.refusals());
+    /// What happened to MAC addresses, the last first.
+    Ask "pe/events" [] -> Vec<EventRow>, |it, asked| Ok(it.events(asked.now));
+    /// The interfaces of the section, a page at a time.
+    Ask "pe/interfaces" [SKIP, LIMIT] -> Page<InterfaceRow>,
+        |it, asked| section::interfaces(&it.settings.pe, asked.ask);
+    /// The routing tables, the global one first, a page at a time.
+    Ask "pe/vrfs" [SKIP, LIMIT] -> Page<TableRow>,
+        |it, asked| section::tables(&it.settings.pe, &it.route_counts, asked.ask);
+    /// The routes of the section and of its files, a page at a time.
+    Ask "pe/routes" [
+        Parameter::text("vrf", "only of this table; `global` is the one without a name"),
+        Parameter::text("within", "only those within this prefix"),
+        Parameter::text("covering", "only those that cover this prefix or address"),
+        SKIP,
+        LIMIT,
+    ] -> Page<RouteRow>, |it, asked| section::routes(&it.settings, asked.ask);
+    /// The bridge domains, a page at a time.
+    Ask "pe/bridges" [SKIP, LIMIT] -> Page<BridgeRow>,
+        |it, asked| section::bridges(&it.settings.pe, asked.ask);
+    /// The cross-connects, a page at a time.
+    Ask "pe/cross-connects" [SKIP, LIMIT] -> Page<CrossConnectRow>,
+        |it, asked| section::cross_connects(&it.settings.pe, asked.ask);
+    /// The filters and their rules, a page at a time.
+    Ask "pe/filters" [SKIP, LIMIT] -> Page<FilterRow>,
+        |it, asked| section::filters(&it.settings.pe, asked.ask);
+    /// The conditions that stand.
+    Ask "alarms" [] -> Vec<Condition>, |it, asked| Ok(it.alarms(asked.now));
+}
+
+/// What a router may be asked: this control, and the forwarder through it.
+pub fn questions() -> Vec<Question> {
+    question::listed(QUESTIONS).chain(dataplane::questions()).collect()
+}
 
 impl ProviderEdge {
     /// Answers a question, or has the forwarder asked: then the answer comes later.
@@ -40,38 +127,32 @@ impl ProviderEdge {
 
     /// What this control knows itself.
     pub(crate) fn own(&self, now: Time, ask: &Ask) -> Answered {
-        match ask.path.as_str() {
-            "pe/summary" => Ok(self.summary()),
-            "pe/refusals" => Ok(self.refusals()),
-            "pe/events" => Ok(self.events(now)),
-            ALARMS => Ok(self.alarms(now)),
-            path => section::answer(&self.settings, &self.route_counts, ask)
-                .unwrap_or_else(|| Err(AskError::NotFound(path.to_owned()))),
-        }
+        let serve = question::find(QUESTIONS, &ask.path);
+        serve.ok_or_else(|| AskError::NotFound(ask.path.clone()))?(self, &Asked { now, ask })
     }
 
-    fn summary(&self) -> Value {
+    fn summary(&self) -> Vec<SummaryRow> {
         let pe = &self.settings.pe;
-        json!([{
-            "forwarder": if self.dataplane.is_controlled() { "controlled" } else { "away" },
-            "ports": pe.port.len(),
-            "ports_up": self.dataplane.ports().0,
-            "interfaces": pe.interface.len(),
-            "vrfs": pe.vrf.len(),
-            "cross_connects": pe.cross_connect.len(),
-            "bridges": pe.bridge.len(),
-            "routes": pe.route.len() + self.settings.routes.len(),
-            "refusals": self.dataplane.refusals().len(),
-        }])
+        vec![SummaryRow {
+            forwarder: if self.dataplane.is_controlled() { "controlled" } else { "away" },
+            ports: pe.port.len(),
+            ports_up: self.dataplane.ports().0,
+            interfaces: pe.interface.len(),
+            vrfs: pe.vrf.len(),
+            cross_connects: pe.cross_connect.len(),
+            bridges: pe.bridge.len(),
+            routes: pe.route.len() + self.settings.routes.len(),
+            refusals: self.dataplane.refusals().len(),
+        }]
     }
 
-    fn refusals(&self) -> Value {
+    fn refusals(&self) -> Vec<RefusalRow> {
         let rows = self.dataplane.refusals().iter();
-        rows.map(|(what, why)| json!({ "what": what, "why": why })).collect()
+        rows.map(|(what, why)| RefusalRow { what: what.clone(), why: why.clone() }).collect()
     }
 
     /// What happened to MAC addresses, the last first.
-    fn events(&self, now: Time) -> Value {
+    fn events(&self, now: Time) -> Vec<EventRow> {
         let rows = self.stations.recent.iter().rev().map(|(at, notice)| {
             let member = |member: BridgeMember| Some(self.member(member));
             let (event, from, to) = match notice.what {
@@ -87,14 +168,14 @@ impl ProviderEdge {
                     (full, None, member(at))
                 }
             };
-            json!({
-                "seconds_ago": now.since(*at).as_secs(),
-                "bridge": self.bridge(notice.bridge),
-                "mac": mac(notice.mac),
-                "event": event,
-                "from": from,
-                "at": to,
-            })
+            EventRow {
+                seconds_ago: now.since(*at).as_secs(),
+                bridge: self.bridge(notice.bridge),
+                mac: mac(notice.mac),
+                event,
+                from,
+                at: to,
+            }
         });
         rows.collect()
     }
@@ -113,7 +194,7 @@ impl ProviderEdge {
         name.map_or_else(|| format!("{word} {number}"), str::to_owned)
     }
 
-    fn mac_alarms(&self, now: Time, rows: &mut Vec<Value>) {
+    fn mac_alarms(&self, now: Time, rows: &mut Vec<Condition>) {
         let mut frozen: BTreeMap<u32, Vec<String>> = BTreeMap::new();
         for (bridge, address, at) in self.stations.frozen(now) {
             let text = format!("{} at {}", mac(address), self.member(at));
@@ -135,10 +216,10 @@ impl ProviderEdge {
         }
     }
 
-    pub(crate) fn alarms(&self, now: Time) -> Value {
+    pub(crate) fn alarms(&self, now: Time) -> Vec<Condition> {
         let mut rows = self.dataplane.alarms(now, &self.settings.pe.name);
         self.mac_alarms(now, &mut rows);
-        Value::Array(rows)
+        rows
     }
 }
 

@@ -17,6 +17,7 @@ mod stations;
 #[cfg(test)]
 mod tests;
 
+pub use ask::questions;
 pub use compile::FileRoute;
 pub use config::{ForwarderStart, OnExit, Pe};
 pub use facts::Fact;

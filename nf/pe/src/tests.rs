@@ -202,9 +202,8 @@ fn a_worker_that_crashed_is_an_alarm_for_ten_minutes_and_one_that_hangs_another(
     let mut edge = ProviderEdge::new(seed, Arc::new(settings));
     let names = |edge: &ProviderEdge, now| {
         let rows = edge.alarms(now);
-        let rows = rows.as_array().expect("rows").iter();
-        let of_workers = rows.filter(|row| row["subject"] == "pe1 worker 1");
-        of_workers.map(|row| format!("{} {}", row["name"], row["severity"])).collect::<Vec<_>>()
+        let of_workers = rows.iter().filter(|row| row.subject == "pe1 worker 1");
+        of_workers.map(|row| format!("{} {}", row.name, row.severity)).collect::<Vec<_>>()
     };
     let mut out = Effects::default();
     let mut hear = |edge: &mut ProviderEdge, event: ChannelEvent<'_>| {

@@ -3,23 +3,23 @@
 use crate::Reflector;
 use bgp_stack::{Departed, Held, Peer};
 use machine::Time;
+use question::Condition;
 use rib::PeerId;
-use serde_json::{Value, json};
 
 /// Peers that are away with an alarm of their own, at most; the others have one together.
 const AWAY_ALARMS_MAX: usize = 50;
 
 impl Reflector {
-    pub(crate) fn show_alarms(&mut self, now: Time) -> Value {
+    pub(crate) fn show_alarms(&mut self, now: Time) -> Vec<Condition> {
         let away = self.away_alarms(now);
         let rows = self.speaker.peers().iter().flat_map(|(id, peer)| self.alarms_of(id, peer));
         let feeds = self.cache_alarms().into_iter().chain(self.station_alarms());
         let feeds = feeds.chain(self.recorder_alarm());
-        Value::Array(rows.chain(feeds).chain(away).collect())
+        rows.chain(feeds).chain(away).collect()
     }
 
     /// Peers from ranges that are missed, those first that went first.
-    fn away_alarms(&mut self, now: Time) -> Vec<Value> {
+    fn away_alarms(&mut self, now: Time) -> Vec<Condition> {
         let speaker = &mut self.speaker;
         speaker.forget_expired(now);
         let mut missed: Vec<&Departed> = speaker.missed().collect();
@@ -29,7 +29,7 @@ impl Reflector {
             let text = format!("{name}, which came from the ranges of {group}, is away: {why}");
             alarm("bgp-peer-away", name, "major", &text)
         };
-        let mut rows: Vec<Value> = missed.iter().take(AWAY_ALARMS_MAX).map(of).collect();
+        let mut rows: Vec<Condition> = missed.iter().take(AWAY_ALARMS_MAX).map(of).collect();
         if let Some(more) = missed.len().checked_sub(AWAY_ALARMS_MAX).filter(|more| *more > 0) {
             let text = format!("{more} more peers that came from ranges are away");
             rows.push(alarm("bgp-peers-away", &self.config.name, "major", &text));
@@ -37,25 +37,24 @@ impl Reflector {
         rows
     }
 
-    fn station_alarms(&self) -> impl Iterator<Item = Value> {
+    fn station_alarms(&self) -> impl Iterator<Item = Condition> {
         let all = self.stations.all.iter();
         all.filter(|station| station.sender.state() != bmp::State::Up).map(|station| {
             let name = &station.section.name;
             let why = station.ending.as_ref().map_or("it has not answered yet", |it| &it.text);
             let text = format!("the BMP station {name} is not connected: {why}");
-            let mut row = alarm("bmp-station-lost", name, "minor", &text);
-            row["starting"] = station.ending.is_none().into();
-            row
+            let is_starting = station.ending.is_none();
+            alarm("bmp-station-lost", name, "minor", &text).starting(is_starting)
         })
     }
 
-    fn recorder_alarm(&self) -> Option<Value> {
+    fn recorder_alarm(&self) -> Option<Condition> {
         let fault = self.recording.fault()?;
         let text = format!("what comes is not recorded: {fault}");
         Some(alarm("mrt-not-recorded", &self.config.name, "major", &text))
     }
 
-    fn cache_alarms(&self) -> Vec<Value> {
+    fn cache_alarms(&self) -> Vec<Condition> {
         let mut rows = Vec::new();
         let (lost, has_another) = self.origins.lost();
         for cache in lost {
@@ -76,7 +75,7 @@ impl Reflector {
         rows
     }
 
-    fn alarms_of(&self, id: PeerId, peer: &Peer) -> Vec<Value> {
+    fn alarms_of(&self, id: PeerId, peer: &Peer) -> Vec<Condition> {
         let name = &peer.settings.name;
         let mut rows = Vec::new();
         if let Some(Held::Excess(restart)) = peer.held {
@@ -94,9 +93,8 @@ impl Reflector {
                 None => "it has not come yet",
             };
             let text = format!("the session of {name} does not stand: {why}");
-            let mut row = alarm("bgp-session-down", name, "major", &text);
-            row["starting"] = peer.is_starting().into();
-            rows.push(row);
+            let row = alarm("bgp-session-down", name, "major", &text);
+            rows.push(row.starting(peer.is_starting()));
         }
         if let Some(text) = refused_by_default(peer) {
             rows.push(alarm("bgp-no-policy", name, "minor", &format!("{name}: {text}")));
@@ -121,12 +119,7 @@ pub(crate) fn refused_by_default(peer: &Peer) -> Option<String> {
     Some(format!("{way} (RFC 8212); name one, or say default_policy = \"accept\""))
 }
 
-fn alarm(name: &str, subject: &str, severity: &str, text: &str) -> Value {
-    json!({
-        "name": name,
-        "subject": subject,
-        "severity": severity,
-        "text": text,
-        "probable_cause": "communications-subsystem-failure",
-    })
+fn alarm(name: &str, subject: &str, severity: &str, text: &str) -> Condition {
+    Condition::new(name, subject, severity, text.to_owned())
+        .caused_by("communications-subsystem-failure")
 }

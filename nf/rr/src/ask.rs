@@ -10,45 +10,133 @@ mod stations;
 use crate::Reflector;
 use crate::facts::Fact;
 use bgp::codec::{CEASE_COMMUNICATION_BYTES_MAX, RefreshKind};
+use dump::DumpPage;
 use machine::Time;
+use origins::{CacheRow, OriginRow};
+use peers::{BgpSummaryRow, PeerRow};
+use question::{Condition, Form, Page, Parameter, Question, questions, rows};
 use rib::PeerId;
+use routes::{BgpPathRow, BgpRouteRow, CohortRow, FamilyRow};
 use runtime::{Ask, AskError, Effects};
-use serde_json::{Value, json};
+use serde_json::Value;
+use stations::StationRow;
 
-/// The question that comes every second.
-const ALARMS: &str = "alarms";
+type Answer<T> = Result<T, AskError>;
 
-type Answer = Result<Value, AskError>;
+/// What a question comes with.
+pub(crate) struct Asked<'a> {
+    now: Time,
+    ask: &'a Ask,
+    out: &'a mut Effects,
+}
+
+type Serve = fn(&mut Reflector, &mut Asked<'_>) -> Answer<Value>;
+
+rows! {
+    /// A peer whose session begins anew.
+    pub(crate) struct BgpClearedRow {
+        peer: String,
+        cleared: String,
+    }
+
+    /// How many peers were forgotten.
+    pub(crate) struct ForgottenRow {
+        forgotten: usize,
+    }
+
+    /// A peer that was shut down or let back.
+    pub(crate) struct EnabledRow {
+        peer: String,
+        enabled: bool,
+    }
+}
+
+const PEER: Parameter = Parameter::text("peer", "its name").required();
+const TEXT: Parameter = Parameter::text("text", "what the peer is told (RFC 9003)");
+const FAMILY: Parameter = Parameter::text("family", "left out: ipv4-unicast");
+
+questions! {
+    /// What may be asked, and who answers it.
+    const QUESTIONS: Serve;
+    /// The peers.
+    Ask "bgp/summary" [] -> Vec<BgpSummaryRow>, |it, asked| Ok(it.show_summary(asked.now));
+    /// Everything about a peer.
+    Ask "bgp/peer" [PEER] -> Vec<PeerRow>, |it, asked| it.show_peer(asked.ask);
+    /// The routes of a family, a page at a time, each with its best path.
+    Ask "bgp/routes" [
+        FAMILY,
+        Parameter::text("received", "only those of this peer"),
+        Parameter::text("advertised", "only those that this peer is told"),
+        Parameter::text("within", "only those within this prefix"),
+        Parameter::text("text", "only those that are shown with it"),
+        Parameter::new("before", Form::Flag, "also what came before the import policy"),
+        Parameter::number("skip", "where the page begins"),
+        Parameter::number("limit", "rows of the page, 100 if it is left out, at most 1000"),
+    ] -> Page<BgpRouteRow>, |it, asked| it.show_routes(asked.ask);
+    /// All paths of the route that covers a prefix best.
+    Ask "bgp/route" [
+        Parameter::text("prefix", "a prefix; in families without prefixes, a text").required(),
+        FAMILY,
+    ] -> Vec<BgpPathRow>, |it, asked| it.show_route(asked.ask);
+    /// The update groups: who is told the same, and how far they are.
+    Ask "bgp/groups" [] -> Vec<CohortRow>, |it, _| Ok(it.show_groups());
+    /// The tables that have routes.
+    Ask "bgp/families" [] -> Vec<FamilyRow>, |it, _| Ok(it.show_families());
+    /// The monitoring stations (BMP).
+    Ask "bgp/bmp" [] -> Vec<StationRow>, |it, _| Ok(it.stations.show());
+    /// The tables as an MRT file, a page at a time.
+    Ask "bgp/dump" [Parameter::text("from", "`next` of the page before")]
+        -> DumpPage, |it, asked| it.show_dump(asked.now, asked.ask);
+    /// The caches of validated prefixes (RPKI).
+    Ask "bgp/rpki" [] -> Vec<CacheRow>, |it, asked| Ok(it.origins.show(asked.now));
+    /// The records that cover a prefix, and whether they let an AS announce it.
+    Ask "bgp/origin" [
+        Parameter::text("prefix", "as 10.0.0.0/8").required(),
+        Parameter::number("asn", "the AS that announces it"),
+    ] -> Vec<OriginRow>, |it, asked| it.origins.show_covering(asked.ask);
+    /// Asks the caches for everything again.
+    Act "bgp/rpki-refresh" [] -> Vec<CacheRow>, |it, asked| {
+        it.refresh_caches(asked.now, asked.out);
+        Ok(it.origins.show(asked.now))
+    };
+    /// Begins the session of a peer anew.
+    Act "bgp/clear" [
+        PEER,
+        Parameter::new(
+            "how",
+            Form::OneOf(&["", "soft", "hard"]),
+            "soft: the routes are exchanged again; hard: without graceful restart (RFC 8538)",
+        ),
+        TEXT,
+    ] -> Vec<BgpClearedRow>, |it, asked| it.clear(asked.now, asked.ask, asked.out);
+    /// Ends the session of a peer until it is enabled again.
+    Act "bgp/shutdown" [PEER, TEXT] -> Vec<EnabledRow>,
+        |it, asked| it.shut_down(asked.now, asked.ask, asked.out);
+    /// Forgets peers from ranges that are away.
+    Act "bgp/forget" [Parameter::text("peer", "only the one of this address")]
+        -> Vec<ForgottenRow>, |it, asked| it.forget(asked.ask);
+    /// Lets a peer back that the operator or a limit of routes held.
+    Act "bgp/enable" [PEER] -> Vec<EnabledRow>,
+        |it, asked| it.enable(asked.now, asked.ask, asked.out);
+    /// The conditions that stand.
+    Ask "alarms" [] -> Vec<Condition>, |it, asked| {
+        it.show_peers();
+        Ok(it.show_alarms(asked.now))
+    };
+}
+
+/// What a reflector may be asked.
+pub fn questions() -> Vec<Question> {
+    question::listed(QUESTIONS).collect()
+}
 
 impl Reflector {
     /// Answers a question.
-    pub(crate) fn answer(&mut self, now: Time, ask: &Ask, out: &mut Effects) -> Answer {
+    pub(crate) fn answer(&mut self, now: Time, ask: &Ask, out: &mut Effects) -> Answer<Value> {
         self.gauges();
-        if ask.path == ALARMS {
-            self.show_peers();
-        }
-        match ask.path.as_str() {
-            "bgp/summary" => Ok(self.show_summary(now)),
-            "bgp/peer" => self.show_peer(ask),
-            "bgp/routes" => self.show_routes(ask),
-            "bgp/route" => self.show_route(ask),
-            "bgp/groups" => Ok(self.show_groups()),
-            "bgp/families" => Ok(self.show_families()),
-            "bgp/bmp" => Ok(self.stations.show()),
-            "bgp/dump" => self.show_dump(now, ask),
-            "bgp/rpki" => Ok(self.origins.show(now)),
-            "bgp/origin" => self.origins.show_covering(ask),
-            "bgp/rpki-refresh" => {
-                self.refresh_caches(now, out);
-                Ok(self.origins.show(now))
-            }
-            "bgp/clear" => self.clear(now, ask, out),
-            "bgp/shutdown" => self.shut_down(now, ask, out),
-            "bgp/enable" => self.enable(now, ask, out),
-            "bgp/forget" => self.forget(ask),
-            ALARMS => Ok(self.show_alarms(now)),
-            other => Err(AskError::NotFound(other.to_owned())),
-        }
+        let serve = question::find(QUESTIONS, &ask.path);
+        let serve = serve.ok_or_else(|| AskError::NotFound(ask.path.clone()))?;
+        serve(self, &mut Asked { now, ask, out })
     }
 
     /// Brings the gauges up to date.
@@ -124,7 +212,7 @@ impl Reflector {
 
     /// Begins the session of a peer anew: `soft` exchanges the routes again without ending it,
     /// `hard` ends it without graceful restart (RFC 8538).
-    fn clear(&mut self, now: Time, ask: &Ask, out: &mut Effects) -> Answer {
+    fn clear(&mut self, now: Time, ask: &Ask, out: &mut Effects) -> Answer<Vec<BgpClearedRow>> {
         let id = self.named_peer(ask)?;
         let text = told(ask)?;
         let how = ask.params.get("how").map_or("", String::as_str);
@@ -136,7 +224,8 @@ impl Reflector {
             _ => return Err(AskError::BadParameter("how: soft, hard, or nothing".into())),
         }
         self.follow(now, &[], out);
-        Ok(json!([{ "peer": self.speaker.name_of(id), "cleared": how }]))
+        let peer = self.speaker.name_of(id).to_owned();
+        Ok(vec![BgpClearedRow { peer, cleared: how.to_owned() }])
     }
 
     /// Asks the peer for its routes, and sends it ours again.
@@ -150,37 +239,37 @@ impl Reflector {
     }
 
     /// Ends the session of a peer until it is enabled again.
-    fn shut_down(&mut self, now: Time, ask: &Ask, out: &mut Effects) -> Answer {
+    fn shut_down(&mut self, now: Time, ask: &Ask, out: &mut Effects) -> Answer<Vec<EnabledRow>> {
         let id = self.named_peer(ask)?;
         let text = told(ask)?;
-        let name = self.speaker.name_of(id).to_owned();
+        let peer = self.speaker.name_of(id).to_owned();
         self.speaker.shut_down(now, id, text, out);
         self.follow(now, &[], out);
-        Ok(json!([{ "peer": name, "enabled": false }]))
+        Ok(vec![EnabledRow { peer, enabled: false }])
     }
 
     /// Forgets a peer from a range that is away, or all of them.
-    fn forget(&mut self, ask: &Ask) -> Answer {
+    fn forget(&mut self, ask: &Ask) -> Answer<Vec<ForgottenRow>> {
         let wrong = || AskError::BadParameter("peer is an address, or absent for all".into());
         let peer = ask.params.get("peer").map(|text| text.parse().map_err(|_| wrong()));
         let peer = peer.transpose()?;
         let forgotten = self.speaker.forget(peer);
         match peer.filter(|_| forgotten == 0) {
             Some(peer) => Err(AskError::NotFound(format!("no peer {peer} is away"))),
-            None => Ok(json!([{ "forgotten": forgotten }])),
+            None => Ok(vec![ForgottenRow { forgotten }]),
         }
     }
 
     /// Lets a peer back that the operator or a limit of routes held.
-    fn enable(&mut self, now: Time, ask: &Ask, out: &mut Effects) -> Answer {
+    fn enable(&mut self, now: Time, ask: &Ask, out: &mut Effects) -> Answer<Vec<EnabledRow>> {
         let id = self.named_peer(ask)?;
-        let name = self.speaker.name_of(id).to_owned();
+        let peer = self.speaker.name_of(id).to_owned();
         if !self.speaker.enable(now, id, out) {
             let what = "the configuration says `enabled = false`";
             return Err(AskError::BadParameter(what.into()));
         }
         self.follow(now, &[], out);
-        Ok(json!([{ "peer": name, "enabled": true }]))
+        Ok(vec![EnabledRow { peer, enabled: true }])
     }
 }
 

@@ -27,6 +27,7 @@ mod routes;
 mod stations;
 mod trails;
 
+pub use ask::questions;
 pub use facts::Fact;
 pub use recording::Recorder;
 

@@ -4,36 +4,96 @@ use crate::correlator::Correlator;
 use crate::facts::Fact;
 use crate::search;
 use crate::trail::Trail;
+use question::{Condition, Question, questions, rows};
 use runtime::{Ask, AskError};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 use std::fmt::Write as _;
 use store::{Place, Query};
+use utoipa::ToSchema;
 
 /// The alarm about shed messages stays for so long after the last one.
 const SHED_ALARM_US: u64 = 60_000_000;
 
-impl Correlator {
-    /// Answers a question: `live` (trails in memory that match a search, and the place after
-    /// which the store knows everything else), `status`, `alarms`.
-    pub(crate) fn answer(&mut self, now_us: u64, ask: &Ask) -> Result<Value, AskError> {
-        match ask.path.as_str() {
-            "live" => {
-                let wrong = |bad: search::BadParameter| {
-                    AskError::BadParameter(format!("{}: {}", bad.name, bad.what))
-                };
-                let mut query = search::query(&ask.params).map_err(wrong)?;
-                if let Some(id) = ask.params.get("id").and_then(|id| Trail::parse_id(id)) {
-                    query.all_of.push(crate::keys::id_ranges(id));
-                }
-                Ok(self.live(now_us, &query))
-            }
-            "status" => Ok(self.status()),
-            "alarms" => Ok(self.alarms(now_us)),
-            other => Err(AskError::NotFound(other.to_owned())),
+rows! {
+    /// Trails in memory that match, and the place after which the store knows everything else.
+    pub(crate) struct LiveRows {
+        rows: Vec<String>,
+        end: [u32; 2],
+    }
+}
+
+/// Packets that had not the right key.
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
+#[schemars(rename = "AskedStrangerRow")]
+pub(crate) struct StrangerRow {
+    source: String,
+    packets: u64,
+}
+
+/// What is kept, how much of what may be, since when.
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
+#[schemars(rename = "AskedSasStatus")]
+pub(crate) struct SasStatus {
+    name: String,
+    live: usize,
+    live_max: u32,
+    messages: u64,
+    events: u64,
+    shed: u64,
+    partitions: usize,
+    bytes: u64,
+    bytes_max: u64,
+    first_us: Option<u64>,
+    last_us: Option<u64>,
+    /// Why the store cannot write.
+    failing: Option<String>,
+    unauthenticated: Vec<StrangerRow>,
+}
+
+/// What a question comes with.
+pub(crate) struct Asked<'a> {
+    now_us: u64,
+    ask: &'a Ask,
+}
+
+type Serve = fn(&mut Correlator, &Asked<'_>) -> Result<Value, AskError>;
+
+questions! {
+    /// What may be asked, and who answers it.
+    const QUESTIONS: Serve;
+    /// The trails in memory that match a search.
+    Internal "live" [] -> LiveRows, |it, asked| {
+        let wrong = |bad: search::BadParameter| {
+            AskError::BadParameter(format!("{}: {}", bad.name, bad.what))
+        };
+        let mut query = search::query(&asked.ask.params).map_err(wrong)?;
+        if let Some(id) = asked.ask.params.get("id").and_then(|id| Trail::parse_id(id)) {
+            query.all_of.push(crate::keys::id_ranges(id));
         }
+        Ok(it.live(asked.now_us, &query))
+    };
+    /// What is kept, how much of what may be, since when.
+    Ask "status" [] -> SasStatus, |it, _| Ok(it.status());
+    /// The conditions that stand.
+    Ask "alarms" [] -> Vec<Condition>, |it, asked| Ok(it.alarms(asked.now_us));
+}
+
+/// What a service assurance may be asked, beside its routes.
+pub fn questions() -> Vec<Question> {
+    question::listed(QUESTIONS).collect()
+}
+
+impl Correlator {
+    /// Answers a question.
+    pub(crate) fn answer(&mut self, now_us: u64, ask: &Ask) -> Result<Value, AskError> {
+        let serve = question::find(QUESTIONS, &ask.path);
+        let serve = serve.ok_or_else(|| AskError::NotFound(ask.path.clone()))?;
+        serve(self, &Asked { now_us, ask })
     }
 
-    fn live(&mut self, now_us: u64, query: &Query) -> Value {
+    fn live(&mut self, now_us: u64, query: &Query) -> LiveRows {
         let mut found: Vec<_> = self
             .table
             .iter()
@@ -42,40 +102,44 @@ impl Correlator {
             .collect();
         found.sort_unstable_by_key(|trail| core::cmp::Reverse((trail.started_us, trail.id)));
         found.truncate(query.limit + 1);
-        let rows: Vec<_> = found.iter().map(|trail| hex(&trail.encode())).collect();
+        let rows = found.iter().map(|trail| hex(&trail.encode())).collect();
         let end = self.writer.flush(now_us);
-        json!({ "rows": rows, "end": [end.partition, end.block] })
+        LiveRows { rows, end: [end.partition, end.block] }
     }
 
-    fn status(&self) -> Value {
+    fn status(&self) -> SasStatus {
         let store = self.store.status();
         let lost = self.losses.lock();
-        json!({
-            "name": self.config.name,
-            "live": self.table.len(),
-            "live_max": self.config.live_max,
-            "messages": self.sheet.read(Fact::Messages),
-            "events": self.sheet.read(Fact::Events),
-            "shed": lost.shed,
-            "partitions": store.partitions,
-            "bytes": store.bytes,
-            "bytes_max": store.size_max_bytes,
-            "first_us": store.span_us.map(|span| span.0),
-            "last_us": store.span_us.map(|span| span.1),
-            "failing": store.failing,
-            "unauthenticated": lost.strangers.rows().iter().map(|(source, packets)| {
-                json!({ "source": source.to_string(), "packets": packets })
-            }).collect::<Vec<_>>(),
-        })
+        SasStatus {
+            name: self.config.name.clone(),
+            live: self.table.len(),
+            live_max: self.config.live_max,
+            messages: self.sheet.read(Fact::Messages),
+            events: self.sheet.read(Fact::Events),
+            shed: lost.shed,
+            partitions: store.partitions,
+            bytes: store.bytes,
+            bytes_max: store.size_max_bytes,
+            first_us: store.span_us.map(|span| span.0),
+            last_us: store.span_us.map(|span| span.1),
+            failing: store.failing,
+            unauthenticated: lost
+                .strangers
+                .rows()
+                .iter()
+                .map(|(source, packets)| StrangerRow {
+                    source: source.to_string(),
+                    packets: *packets,
+                })
+                .collect(),
+        }
     }
 
-    fn alarms(&self, now_us: u64) -> Value {
+    fn alarms(&self, now_us: u64) -> Vec<Condition> {
         let mut rows = Vec::new();
         let mut raise = |name: &str, severity: &str, text: String, cause: &str| {
-            rows.push(json!({
-                "name": name, "subject": self.config.name, "severity": severity,
-                "text": text, "probable_cause": cause,
-            }));
+            let row = Condition::new(name, &*self.config.name, severity, text);
+            rows.push(row.caused_by(cause));
         };
         let lost = self.losses.lock();
         if lost.shed_us.is_some_and(|shed_us| now_us < shed_us + SHED_ALARM_US) {
@@ -111,7 +175,7 @@ impl Correlator {
             let text = format!("{} trails run, as many as may", self.table.len());
             raise("sas-live-full", "minor", text, "more calls at once than `live_max` allows");
         }
-        Value::Array(rows)
+        rows
     }
 }
 

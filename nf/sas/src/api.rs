@@ -1,5 +1,6 @@
 //! The HTTP routes below `/api/v1/sas`, with their part of the API's description.
 
+use crate::answer::SasStatus;
 use crate::archive::{self, Archive, AskFn, SasError};
 use crate::capture_file::FILE_BYTES_MAX;
 use crate::detail::Detail;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use utoipa::ToSchema;
+use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -40,9 +42,19 @@ struct Api {
 }
 
 /// The routes and their description. `ask` reaches the function that fills the archive.
-pub fn router(archive: Arc<Archive>, ask: AskFn) -> (Router, utoipa::openapi::OpenApi) {
+pub fn router(archive: Arc<Archive>, ask: AskFn) -> (Router, OpenApi) {
     let readers = Arc::new(Semaphore::new(READERS_MAX));
     let tails = Arc::new(Semaphore::new(TAILS_MAX));
+    routes().with_state(Api { archive, ask, readers, tails }).split_for_parts()
+}
+
+/// The description of the routes alone.
+#[must_use]
+pub fn description() -> OpenApi {
+    routes().into_openapi()
+}
+
+fn routes() -> OpenApiRouter<Api> {
     OpenApiRouter::new()
         .routes(routes!(trails))
         .routes(routes!(trail))
@@ -52,8 +64,6 @@ pub fn router(archive: Arc<Archive>, ask: AskFn) -> (Router, utoipa::openapi::Op
         .merge(
             OpenApiRouter::new().routes(routes!(read)).layer(DefaultBodyLimit::max(FILE_BYTES_MAX)),
         )
-        .with_state(Api { archive, ask, readers, tails })
-        .split_for_parts()
 }
 
 /// A page of trails.
@@ -155,7 +165,9 @@ async fn trail(State(api): State<Api>, Path(id): Path<String>) -> Result<Json<De
 #[utoipa::path(get, path = "/api/v1/sas/trails/{id}/{format}", tag = "sas",
     params(("id" = String, Path, description = "16 hexadecimal digits"),
            ("format" = String, Path, description = "pcapng, text or json")),
-    responses((status = 200, description = "the file"),
+    responses((status = 200, description = "the file", content(
+                  (Vec<u8> = "application/x-pcapng"), (String = "text/plain"),
+                  (Detail = "application/json"))),
               (status = 404, description = "no such trail or format")))]
 async fn download(
     State(api): State<Api>,
@@ -179,7 +191,8 @@ async fn download(
 /// Trails as they begin, change and end: server-sent events, at most 20 a second. `dropped`
 /// counts what was left out.
 #[utoipa::path(get, path = "/api/v1/sas/tail", tag = "sas",
-    responses((status = 200, description = "events with a trail as data"),
+    responses((status = 200, description = "events; the data of each is", body = TailEvent,
+                   content_type = "text/event-stream"),
               (status = 503, description = "too many tails")))]
 async fn tail(State(api): State<Api>) -> Result<Response, SasError> {
     let permit = Arc::clone(&api.tails).try_acquire_owned();
@@ -190,6 +203,15 @@ async fn tail(State(api): State<Api>) -> Result<Response, SasError> {
         .into_response())
 }
 
+/// A trail as it changes.
+#[derive(Debug, Serialize, ToSchema)]
+struct TailEvent {
+    #[serde(flatten)]
+    trail: TrailView,
+    /// Changes that were left out so far.
+    dropped: u64,
+}
+
 type TailState = (Receiver<Change>, u64, OwnedSemaphorePermit);
 
 async fn next_change(state: TailState) -> Option<(Result<Event, Infallible>, TailState)> {
@@ -197,9 +219,10 @@ async fn next_change(state: TailState) -> Option<(Result<Event, Infallible>, Tai
     loop {
         match receiver.recv().await {
             Ok(change) => {
-                let mut data = serde_json::to_value(&*change.trail).unwrap_or_default();
-                data["dropped"] = json!(change.dropped + missed);
-                let event = Event::default().event("trail").data(data.to_string());
+                let trail = TrailView::clone(&change.trail);
+                let data = TailEvent { trail, dropped: change.dropped + missed };
+                let data = serde_json::to_string(&data).unwrap_or_default();
+                let event = Event::default().event("trail").data(data);
                 return Some((Ok(event), (receiver, missed, permit)));
             }
             Err(RecvError::Lagged(n)) => missed += n,
@@ -220,7 +243,7 @@ async fn read(State(api): State<Api>, body: Bytes) -> Result<Json<Drawn>, SasErr
 
 /// What is kept, how much of what may be, since when.
 #[utoipa::path(get, path = "/api/v1/sas/status", tag = "sas",
-    responses((status = 200, description = "counts and limits", body = Object)))]
+    responses((status = 200, description = "counts and limits", body = SasStatus)))]
 async fn status(State(api): State<Api>) -> Result<Json<serde_json::Value>, SasError> {
     let ask = Ask { path: "status".to_owned(), ..Ask::default() };
     let answer = api.beside(move |_, question| question(ask).map_err(SasError::from));

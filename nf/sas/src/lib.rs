@@ -38,6 +38,7 @@ mod table;
 pub mod tail;
 pub mod trail;
 
+pub use answer::questions;
 pub use archive::{Archive, AskFn, SasError, SearchFact};
 pub use facts::Fact;
 pub use function::Sas;

@@ -6,11 +6,11 @@ use m3ua::codec::ServerState;
 use m3ua::{ServerStatus, Side};
 use m3ua_stack::{Link, State, Way};
 use machine::Time;
+use question::Condition;
 use sctp::PathState;
-use serde_json::{Value, json};
 
 impl Gateway {
-    pub(crate) fn show_alarms(&self, now: Time) -> Value {
+    pub(crate) fn show_alarms(&self, now: Time) -> Vec<Condition> {
         let mut rows = Vec::new();
         let doorway = self.links.doorway();
         if let Some(why) = doorway.and_then(sctp_stack::Doorway::failure) {
@@ -31,16 +31,13 @@ impl Gateway {
         for id in self.process.servers() {
             let Some(status) = self.process.server_status(id) else { continue };
             let row = server_alarm(&self.server_name(id), &status);
-            rows.extend(row.map(|mut row| {
-                row["starting"] = (!self.served.contains(&id)).into();
-                row
-            }));
+            rows.extend(row.map(|row| row.starting(!self.served.contains(&id))));
         }
         rows.extend(self.offenders(now).map(|(name, of)| self.screened_alarm(name, of)));
-        Value::Array(rows)
+        rows
     }
 
-    fn screened_alarm(&self, name: &str, of: Screened) -> Value {
+    fn screened_alarm(&self, name: &str, of: Screened) -> Condition {
         let format = self.config.point_code_format;
         let (opc, dpc) = (format.show(of.opc), format.show(of.dpc));
         let (count, words) = (of.count, of.why.words());
@@ -49,7 +46,7 @@ impl Gateway {
         alarm("point-code-screened", name, "major", &text)
     }
 
-    fn path_alarms(&self, link: &Link, rows: &mut Vec<Value>) {
+    fn path_alarms(&self, link: &Link, rows: &mut Vec<Condition>) {
         let (Some(Way::Association(id)), Some(doorway)) = (link.way, self.links.doorway()) else {
             return;
         };
@@ -68,7 +65,7 @@ impl Gateway {
     }
 }
 
-fn association_down(link: &Link) -> Value {
+fn association_down(link: &Link) -> Condition {
     let name = &link.config.name;
     let why = match (link.why, link.config.connect) {
         ("", true) => "it has not answered yet",
@@ -76,12 +73,10 @@ fn association_down(link: &Link) -> Value {
         (why, _) => why,
     };
     let text = format!("the association of {name} does not stand: {why}");
-    let mut row = alarm("association-down", name, "major", &text);
-    row["starting"] = link.why.is_empty().into();
-    row
+    alarm("association-down", name, "major", &text).starting(link.why.is_empty())
 }
 
-fn server_alarm(name: &str, status: &ServerStatus<'_>) -> Option<Value> {
+fn server_alarm(name: &str, status: &ServerStatus<'_>) -> Option<Condition> {
     let active = status.members.iter().filter(|member| member.is_active).count();
     let needed = usize::from(status.settings.asps_min);
     let at = |kind, severity, text: &str| Some(alarm(kind, name, severity, text));
@@ -106,12 +101,7 @@ fn server_alarm(name: &str, status: &ServerStatus<'_>) -> Option<Value> {
     }
 }
 
-fn alarm(name: &str, subject: &str, severity: &str, text: &str) -> Value {
-    json!({
-        "name": name,
-        "subject": subject,
-        "severity": severity,
-        "text": text,
-        "probable_cause": "communications-subsystem-failure",
-    })
+fn alarm(name: &str, subject: &str, severity: &str, text: &str) -> Condition {
+    Condition::new(name, subject, severity, text.to_owned())
+        .caused_by("communications-subsystem-failure")
 }

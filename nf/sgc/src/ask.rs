@@ -4,38 +4,195 @@
 use crate::Gateway;
 use crate::config::{Carriage, PeerRole, show_network};
 use crate::facts::Fact;
+use crate::trace::TraceRow;
 use m3ua::codec::{Affected, ServerState};
 use m3ua::{Availability, In, PeerId, ServerId, Side};
 use m3ua_stack::{Link, State, Way};
 use machine::{Machine, Time};
+use question::{Condition, Parameter, Question, questions, rows};
 use runtime::{Ask, AskError};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use sctp_stack::{SctpAssociationRow, SctpPathRow};
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// Rows of one answer.
 const ROWS_MAX: usize = 20_000;
 
-type Answer = Result<Value, AskError>;
+type Answer<T> = Result<T, AskError>;
+
+rows! {
+    /// A peer and its association.
+    pub(crate) struct AspRow {
+        name: String,
+        /// `asp`, `sgp`, `ipsp` or `ipsp-double`.
+        role: &'static str,
+        transport: &'static str,
+        address: String,
+        /// `down`, `opening` or `up`.
+        association: &'static str,
+        since_us: u64,
+        why: &'static str,
+        /// `down`, `inactive` or `active`.
+        state: &'static str,
+        asp_identifier: Option<u32>,
+        blocked: bool,
+        congestion: u8,
+        active_for: Vec<String>,
+    }
+
+    /// An Application Server.
+    pub(crate) struct ServerRow {
+        name: String,
+        routing_context: Option<u32>,
+        network: Option<u32>,
+        point_codes: Vec<String>,
+        /// `here` or `peers`.
+        served_by: &'static str,
+        state: &'static str,
+        mode: Option<String>,
+        waiting: usize,
+        asps: Vec<String>,
+        /// Whether a peer registered it.
+        registered: bool,
+    }
+
+    /// Where MSUs to a point code go.
+    pub(crate) struct Mtp3RouteRow {
+        point_code: String,
+        network: Option<u32>,
+        service_indicators: Vec<u8>,
+        originating: Vec<String>,
+        to: String,
+        state: &'static str,
+    }
+
+    /// A Routing Key that was registered.
+    pub(crate) struct KeyRow {
+        peer: String,
+        registered_by: &'static str,
+        routing_context: Option<u32>,
+        network: Option<u32>,
+        point_codes: Vec<String>,
+        server: String,
+    }
+
+    /// A destination behind a gateway.
+    pub(crate) struct DestinationRow {
+        point_code: String,
+        network: Option<u32>,
+        told_by: String,
+        state: &'static str,
+        congestion: u8,
+    }
+
+    /// A question to a gateway.
+    pub(crate) struct AuditRow {
+        peer: String,
+        asked: String,
+    }
+
+    /// A peer that was blocked, or is no more.
+    pub(crate) struct BlockRow {
+        peer: String,
+        blocked: bool,
+    }
+
+    /// A peer that is to serve, or no more.
+    pub(crate) struct ActivateRow {
+        peer: String,
+        server: String,
+        wants_active: bool,
+    }
+}
+
+/// A row of SCTP with the name of the peer.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Named{T}")]
+pub(crate) struct OfPeer<T> {
+    #[serde(flatten)]
+    row: T,
+    /// The peer whose association it is.
+    name: Option<String>,
+}
+
+/// What a question comes with.
+pub(crate) struct Asked<'a> {
+    now: Time,
+    ask: &'a Ask,
+}
+
+type Serve = fn(&mut Gateway, &Asked<'_>) -> Answer<Value>;
+
+const PEER: Parameter = Parameter::text("peer", "its name").required();
+const SERVER: Parameter = Parameter::text("server", "an Application Server of it").required();
+const ASSOCIATION: Parameter = Parameter::text("association", "only this one");
+
+questions! {
+    /// What may be asked, and who answers it.
+    const QUESTIONS: Serve;
+    /// The peers and their associations.
+    Ask "m3ua/asps" [] -> Vec<AspRow>, |it, _| Ok(it.show_asps());
+    /// The Application Servers.
+    Ask "m3ua/servers" [] -> Vec<ServerRow>, |it, _| Ok(it.show_servers());
+    /// Where MSUs go.
+    Ask "m3ua/routes" [] -> Vec<Mtp3RouteRow>, |it, _| Ok(it.show_routes());
+    /// The Routing Keys that were registered.
+    Ask "m3ua/keys" [] -> Vec<KeyRow>, |it, _| Ok(it.show_keys());
+    /// What is known of destinations.
+    Ask "m3ua/destinations" [] -> Vec<DestinationRow>, |it, _| Ok(it.show_destinations());
+    /// What would become of an MSU; nothing is sent.
+    Ask "m3ua/trace" [
+        Parameter::text("dpc", "its destination").required(),
+        Parameter::text("opc", "its origin; that of this node if it is left out"),
+        Parameter::number("si", "its service indicator"),
+        Parameter::number("ni", "its network indicator"),
+        Parameter::number("sls", "its signalling link selection"),
+        Parameter::text("from", "the peer that it comes from; left out: this node"),
+    ] -> TraceRow, |it, asked| it.trace(asked.ask);
+    /// Asks a gateway for the status of a destination (DAUD).
+    Act "m3ua/audit" [PEER, Parameter::text("point_code", "which, or all").required()]
+        -> Vec<AuditRow>, |it, asked| it.audit(asked.now, asked.ask);
+    /// Takes a peer out of service.
+    Act "m3ua/block" [PEER] -> Vec<BlockRow>, |it, asked| it.block(asked.now, asked.ask, true);
+    /// Lets a peer back into service.
+    Act "m3ua/unblock" [PEER] -> Vec<BlockRow>,
+        |it, asked| it.block(asked.now, asked.ask, false);
+    /// Serves an Application Server at a peer.
+    Act "m3ua/activate" [PEER, SERVER] -> Vec<ActivateRow>,
+        |it, asked| it.activate(asked.now, asked.ask, true);
+    /// Serves it there no more.
+    Act "m3ua/deactivate" [PEER, SERVER] -> Vec<ActivateRow>,
+        |it, asked| it.activate(asked.now, asked.ask, false);
+    /// The SCTP associations.
+    Ask "sctp/associations" [ASSOCIATION] -> Vec<OfPeer<SctpAssociationRow>>, |it, asked| {
+        let rows = it.links.doorway().map(|doorway| doorway.show_associations(asked.ask));
+        let rows = rows.transpose()?.unwrap_or_default();
+        Ok(it.of_peers(rows, |row| &row.association))
+    };
+    /// The paths of the SCTP associations.
+    Ask "sctp/paths" [ASSOCIATION] -> Vec<OfPeer<SctpPathRow>>, |it, asked| {
+        let rows = it.links.doorway().map(|doorway| doorway.show_paths(asked.ask));
+        let rows = rows.transpose()?.unwrap_or_default();
+        Ok(it.of_peers(rows, |row| &row.association))
+    };
+    /// The conditions that stand.
+    Ask "alarms" [] -> Vec<Condition>, |it, asked| Ok(it.show_alarms(asked.now));
+}
+
+/// What a gateway may be asked.
+pub fn questions() -> Vec<Question> {
+    question::listed(QUESTIONS).collect()
+}
 
 impl Gateway {
     /// Answers a question.
-    pub(crate) fn answer(&mut self, now: Time, ask: &Ask) -> Answer {
+    pub(crate) fn answer(&mut self, now: Time, ask: &Ask) -> Answer<Value> {
         self.gauges();
-        match ask.path.as_str() {
-            "m3ua/asps" => Ok(self.show_asps()),
-            "m3ua/servers" => Ok(self.show_servers()),
-            "m3ua/routes" => Ok(self.show_routes()),
-            "m3ua/keys" => Ok(self.show_keys()),
-            "m3ua/destinations" => Ok(self.show_destinations()),
-            "m3ua/trace" => self.trace(ask),
-            "m3ua/audit" => self.audit(now, ask),
-            "m3ua/block" => self.block(now, ask, true),
-            "m3ua/unblock" => self.block(now, ask, false),
-            "m3ua/activate" => self.activate(now, ask, true),
-            "m3ua/deactivate" => self.activate(now, ask, false),
-            "sctp/associations" | "sctp/paths" => self.show_sctp(ask),
-            "alarms" => Ok(self.show_alarms(now)),
-            other => Err(AskError::NotFound(other.to_owned())),
-        }
+        let serve = question::find(QUESTIONS, &ask.path);
+        let serve = serve.ok_or_else(|| AskError::NotFound(ask.path.clone()))?;
+        serve(self, &Asked { now, ask })
     }
 
     /// Brings the gauges up to date.
@@ -95,7 +252,7 @@ impl Gateway {
         self.links.link(id).map_or("", |link| &link.config.name)
     }
 
-    fn show_asps(&self) -> Value {
+    fn show_asps(&self) -> Vec<AspRow> {
         let rows = self.links.iter().take(ROWS_MAX).filter_map(|(id, link)| {
             let status = self.process.peer_status(id)?;
             let active = status.servers.iter().filter(|it| self.process.is_active(id, **it));
@@ -106,25 +263,25 @@ impl Gateway {
                 (true, true) => "inactive",
                 (false, true) => "down",
             };
-            Some(json!({
-                "name": link.config.name,
-                "role": role(link.config.role),
-                "transport": carriage(link.config.transport),
-                "address": address(link),
-                "association": association(link.state),
-                "since_us": link.since.as_micros(),
-                "why": link.why,
-                "state": state,
-                "asp_identifier": status.asp_identifier,
-                "blocked": status.is_blocked,
-                "congestion": link.congestion,
-                "active_for": active,
-            }))
+            Some(AspRow {
+                name: link.config.name.clone(),
+                role: role(link.config.role),
+                transport: carriage(link.config.transport),
+                address: address(link),
+                association: association(link.state),
+                since_us: link.since.as_micros(),
+                why: link.why,
+                state,
+                asp_identifier: status.asp_identifier,
+                blocked: status.is_blocked,
+                congestion: link.congestion,
+                active_for: active,
+            })
         });
-        Value::Array(rows.collect())
+        rows.collect()
     }
 
-    fn show_servers(&self) -> Value {
+    fn show_servers(&self) -> Vec<ServerRow> {
         let rows = self.process.servers().take(ROWS_MAX).filter_map(|id| {
             let status = self.process.server_status(id)?;
             let asps = status.members.iter().map(|member| {
@@ -137,31 +294,33 @@ impl Gateway {
             });
             let dpcs = status.settings.key.destinations.iter().map(|it| it.dpc);
             let format = self.config.point_code_format;
-            Some(json!({
-                "name": self.server_name(id),
-                "routing_context": status.settings.routing_context.map(|it| it.0),
-                "network": show_network(status.settings.key.network),
-                "point_codes": dpcs.map(|dpc| format.show(dpc)).collect::<Vec<_>>(),
-                "served_by": side(status.settings.side),
-                "state": status.state.name(),
-                "mode": status.mode.map(|mode| mode.name().to_lowercase()),
-                "waiting": status.waiting,
-                "asps": asps.collect::<Vec<_>>(),
-                "registered": status.is_dynamic,
-            }))
+            Some(ServerRow {
+                name: self.server_name(id),
+                routing_context: status.settings.routing_context.map(|it| it.0),
+                network: show_network(status.settings.key.network),
+                point_codes: dpcs.map(|dpc| format.show(dpc)).collect(),
+                served_by: side(status.settings.side),
+                state: status.state.name(),
+                mode: status.mode.map(|mode| mode.name().to_lowercase()),
+                waiting: status.waiting,
+                asps: asps.collect(),
+                registered: status.is_dynamic,
+            })
         });
-        Value::Array(rows.collect())
+        rows.collect()
     }
 
     /// Where MSUs go: for each destination of a key, for this node, and for everything else.
-    fn show_routes(&self) -> Value {
+    fn show_routes(&self) -> Vec<Mtp3RouteRow> {
         let format = self.config.point_code_format;
         let network = show_network(self.config.network());
-        let own = self.own.iter().map(|dpc| {
-            json!({
-                "point_code": format.show(*dpc), "network": network, "service_indicators": [],
-                "originating": [], "to": "this node", "state": "available",
-            })
+        let own = self.own.iter().map(|dpc| Mtp3RouteRow {
+            point_code: format.show(*dpc),
+            network,
+            service_indicators: Vec::new(),
+            originating: Vec::new(),
+            to: "this node".to_owned(),
+            state: "available",
         });
         let there = self.process.servers().filter_map(|id| {
             let status = self.process.server_status(id)?;
@@ -175,12 +334,14 @@ impl Gateway {
             let destinations = status.settings.key.destinations.clone();
             destinations.into_iter().map(move |destination| {
                 let originating = destination.originating.iter().map(|opc| format.show(*opc));
-                json!({
-                    "point_code": format.show(destination.dpc), "network": network,
-                    "service_indicators": destination.service_indicators,
-                    "originating": originating.collect::<Vec<_>>(),
-                    "to": name, "state": state,
-                })
+                Mtp3RouteRow {
+                    point_code: format.show(destination.dpc),
+                    network,
+                    service_indicators: destination.service_indicators.clone(),
+                    originating: originating.collect(),
+                    to: name.clone(),
+                    state,
+                }
             })
         });
         let gateways = self.links.iter().filter(|(_, link)| link.config.role == PeerRole::Sgp);
@@ -188,18 +349,20 @@ impl Gateway {
             let servers = self.process.peer_status(id).map(|status| status.servers);
             let mut servers = servers.unwrap_or_default().into_iter();
             let is_usable = servers.any(|server| self.process.is_active(id, server));
-            json!({
-                "point_code": "all others", "network": network, "service_indicators": [],
-                "originating": [],
-                "to": format!("gateway {} ({})", link.config.gateway, link.config.name),
-                "state": if is_usable { "available" } else { "unavailable" },
-            })
+            Mtp3RouteRow {
+                point_code: "all others".to_owned(),
+                network,
+                service_indicators: Vec::new(),
+                originating: Vec::new(),
+                to: format!("gateway {} ({})", link.config.gateway, link.config.name),
+                state: if is_usable { "available" } else { "unavailable" },
+            }
         });
-        Value::Array(own.chain(keys).chain(others).take(ROWS_MAX).collect())
+        own.chain(keys).chain(others).take(ROWS_MAX).collect()
     }
 
     /// Routing Keys that were registered, by peers here or by this node at peers.
-    fn show_keys(&self) -> Value {
+    fn show_keys(&self) -> Vec<KeyRow> {
         let format = self.config.point_code_format;
         let servers = self.process.servers();
         let servers = servers.filter_map(|id| Some((id, self.process.server_status(id)?)));
@@ -209,21 +372,19 @@ impl Gateway {
             let (name, by) = (self.server_name(id), side(status.settings.side));
             let network = show_network(status.settings.key.network);
             let members = status.members.into_iter().filter(|member| member.is_registered);
-            members.map(move |member| {
-                json!({
-                    "peer": self.peer_name(member.peer),
-                    "registered_by": by,
-                    "routing_context": member.routing_context.map(|it| it.0),
-                    "network": network,
-                    "point_codes": dpcs,
-                    "server": name,
-                })
+            members.map(move |member| KeyRow {
+                peer: self.peer_name(member.peer).to_owned(),
+                registered_by: by,
+                routing_context: member.routing_context.map(|it| it.0),
+                network,
+                point_codes: dpcs.clone(),
+                server: name.clone(),
             })
         });
-        Value::Array(rows.take(ROWS_MAX).collect())
+        rows.take(ROWS_MAX).collect()
     }
 
-    fn show_destinations(&self) -> Value {
+    fn show_destinations(&self) -> Vec<DestinationRow> {
         let format = self.config.point_code_format;
         let rows = self.process.destinations(ROWS_MAX).into_iter().map(|it| {
             let availability = match it.availability {
@@ -231,33 +392,27 @@ impl Gateway {
                 Some(Availability::Restricted) => "restricted",
                 Some(Availability::Unavailable) => "unavailable",
             };
-            json!({
-                "point_code": format.show_range(it.affected),
-                "network": show_network(it.network),
-                "told_by": teller(it.gateway),
-                "state": availability,
-                "congestion": it.congestion,
-            })
+            DestinationRow {
+                point_code: format.show_range(it.affected),
+                network: show_network(it.network),
+                told_by: teller(it.gateway),
+                state: availability,
+                congestion: it.congestion,
+            }
         });
-        Value::Array(rows.collect())
+        rows.collect()
     }
 
-    fn show_sctp(&self, ask: &Ask) -> Answer {
-        let Some(doorway) = self.links.doorway() else { return Ok(json!([])) };
-        let mut answer = doorway.ask(ask)?;
-        let names: Vec<(String, &str)> = self
-            .links
-            .iter()
-            .filter_map(|(_, link)| match link.way {
-                Some(Way::Association(id)) => Some((id.to_string(), &*link.config.name)),
-                _ => None,
-            })
-            .collect();
-        for row in answer.as_array_mut().into_iter().flatten() {
-            let name = names.iter().find(|(id, _)| row["association"] == **id);
-            row["name"] = name.map_or(Value::Null, |(_, name)| Value::from(*name));
-        }
-        Ok(answer)
+    /// Rows of SCTP with the name of the peer whose association it is.
+    fn of_peers<T>(&self, rows: Vec<T>, of: fn(&T) -> &String) -> Vec<OfPeer<T>> {
+        let named = |link: &Link| match link.way {
+            Some(Way::Association(id)) => Some((id.to_string(), link.config.name.clone())),
+            _ => None,
+        };
+        let names: BTreeMap<String, String> =
+            self.links.iter().filter_map(|(_, link)| named(link)).collect();
+        let row = |row: T| OfPeer { name: names.get(of(&row)).cloned(), row };
+        rows.into_iter().map(row).collect()
     }
 
     fn named_peer(&self, ask: &Ask) -> Result<PeerId, AskError> {
@@ -268,7 +423,7 @@ impl Gateway {
 
     /// Asks a gateway for the status of a destination (DAUD); the answer changes what
     /// `m3ua/destinations` shows.
-    fn audit(&mut self, now: Time, ask: &Ask) -> Answer {
+    fn audit(&mut self, now: Time, ask: &Ask) -> Answer<Vec<AuditRow>> {
         let peer = self.named_peer(ask)?;
         if self.links.link(peer).map(|link| link.config.role) != Some(PeerRole::Sgp) {
             return Err(AskError::BadParameter("only an SGP is asked for destinations".into()));
@@ -285,17 +440,20 @@ impl Gateway {
         };
         let network = self.config.network();
         self.process.step(now, In::Audit(peer, network, vec![affected]), &mut self.outs);
-        Ok(json!([{ "peer": self.peer_name(peer), "asked": format.show_range(affected) }]))
+        Ok(vec![AuditRow {
+            peer: self.peer_name(peer).to_owned(),
+            asked: format.show_range(affected),
+        }])
     }
 
-    fn block(&mut self, now: Time, ask: &Ask, is_blocked: bool) -> Answer {
+    fn block(&mut self, now: Time, ask: &Ask, is_blocked: bool) -> Answer<Vec<BlockRow>> {
         let peer = self.named_peer(ask)?;
         self.enable(now, peer, !is_blocked);
-        Ok(json!([{ "peer": self.peer_name(peer), "blocked": is_blocked }]))
+        Ok(vec![BlockRow { peer: self.peer_name(peer).to_owned(), blocked: is_blocked }])
     }
 
     /// M-ASP_ACTIVE and M-ASP_INACTIVE requests.
-    fn activate(&mut self, now: Time, ask: &Ask, is_active: bool) -> Answer {
+    fn activate(&mut self, now: Time, ask: &Ask, is_active: bool) -> Answer<Vec<ActivateRow>> {
         let peer = self.named_peer(ask)?;
         let name = ask.params.get("server");
         let name = name.ok_or_else(|| AskError::BadParameter("server names one".into()))?;
@@ -309,7 +467,11 @@ impl Gateway {
             false => In::AspInactive(peer, server),
         };
         self.process.step(now, input, &mut self.outs);
-        Ok(json!([{ "peer": self.peer_name(peer), "server": name, "wants_active": is_active }]))
+        Ok(vec![ActivateRow {
+            peer: self.peer_name(peer).to_owned(),
+            server: name.clone(),
+            wants_active: is_active,
+        }])
     }
 }
 

@@ -25,6 +25,7 @@ mod trace;
 mod trails;
 mod user;
 
+pub use ask::questions;
 pub use facts::Fact;
 
 use config::{CAPTURE_PORT, Sgc};

@@ -6,8 +6,39 @@ use crate::screening::Why;
 use bytes::Bytes;
 use m3ua::codec::PointCode;
 use m3ua::{Course, PeerId, Role, ServerId, Transfer};
+use question::rows;
 use runtime::{Ask, AskError};
-use serde_json::{Value, json};
+
+rows! {
+    /// What would become of an MSU.
+    pub(crate) struct TraceRow {
+        from: String,
+        opc: String,
+        dpc: String,
+        si: u8,
+        ni: u8,
+        sls: u8,
+        /// `relayed`, `local`, `waits` or `discarded`.
+        verdict: &'static str,
+        screening: &'static str,
+        route: String,
+        server: Option<String>,
+        mode: Option<String>,
+        to: Vec<String>,
+        why: String,
+        /// What the sender hears of it.
+        told: Option<&'static str>,
+        asps: Vec<TracedAsp>,
+    }
+
+    /// An ASP that the MSU might go to.
+    pub(crate) struct TracedAsp {
+        peer: String,
+        state: &'static str,
+        chosen: bool,
+        why: &'static str,
+    }
+}
 
 /// Where an MSU goes, and why.
 #[derive(Default)]
@@ -31,7 +62,7 @@ impl Found {
 impl Gateway {
     /// Answers `m3ua/trace`: `dpc`, and as they are given `opc`, `si`, `sls`, `ni` and the peer
     /// `from` that it comes from.
-    pub(crate) fn trace(&self, ask: &Ask) -> Result<Value, AskError> {
+    pub(crate) fn trace(&self, ask: &Ask) -> Result<TraceRow, AskError> {
         let from = match ask.params.contains_key("from") {
             true => Some(self.named("from", ask)?),
             false => None,
@@ -157,7 +188,7 @@ impl Gateway {
         transfer: &Transfer,
         screened: Option<Why>,
         found: &Found,
-    ) -> Value {
+    ) -> TraceRow {
         let format = self.config.point_code_format;
         let sender = from.map_or("this node", |from| self.peer_name(from));
         let is_asp = from.and_then(|from| self.links.link(from));
@@ -173,29 +204,29 @@ impl Gateway {
                 (false, true) => ("inactive", "it takes no traffic"),
                 (false, false) => ("down", "it is not up"),
             };
-            let peer = self.peer_name(member.peer);
-            json!({ "peer": peer, "state": state, "chosen": is_chosen, "why": why })
+            let peer = self.peer_name(member.peer).to_owned();
+            TracedAsp { peer, state, chosen: is_chosen, why }
         });
-        json!({
-            "from": sender,
-            "opc": format.show(transfer.opc),
-            "dpc": format.show(transfer.dpc),
-            "si": transfer.si,
-            "ni": transfer.ni,
-            "sls": transfer.sls,
-            "verdict": found.verdict,
-            "screening": match (from, screened) {
+        TraceRow {
+            from: sender.to_owned(),
+            opc: format.show(transfer.opc),
+            dpc: format.show(transfer.dpc),
+            si: transfer.si,
+            ni: transfer.ni,
+            sls: transfer.sls,
+            verdict: found.verdict,
+            screening: match (from, screened) {
                 (None, _) => "none of what this node sends",
                 (_, None) => "passes",
                 (_, Some(_)) => "refused",
             },
-            "route": found.route,
-            "server": found.server.map(|server| self.server_name(server)),
-            "mode": mode,
-            "to": found.to.iter().map(|peer| self.peer_name(*peer)).collect::<Vec<_>>(),
-            "why": found.why,
-            "told": found.told.filter(|_| hears),
-            "asps": asps.collect::<Vec<_>>(),
-        })
+            route: found.route.clone(),
+            server: found.server.map(|server| self.server_name(server)),
+            mode,
+            to: found.to.iter().map(|peer| self.peer_name(*peer).to_owned()).collect(),
+            why: found.why.clone(),
+            told: found.told.filter(|_| hears),
+            asps: asps.collect(),
+        }
     }
 }

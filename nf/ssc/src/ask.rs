@@ -1,5 +1,7 @@
 //! What the management side may ask: rows for people and programs.
 
+pub(crate) mod rows;
+
 use crate::Controller;
 use crate::call::{Call, State};
 use crate::facts::Fact;
@@ -9,11 +11,83 @@ use crate::token::{hex, unhex};
 use machine::Time;
 use machine::slots::Key;
 use overload::ALL;
+use question::{Condition, Either, Parameter, Question, questions};
+use rows::{
+    BlacklistRow, CallRow, CaptureRow, ClearedRow, HandOverRow, LimitRow, NextHopRow, PoolRow,
+    RealmRow, RegistrationRow, ReportRow, RuleRow, ShieldRow, TerminatedRow, UnitsRow,
+};
+use runtime::gate::GateRow;
 use runtime::{Ask, AskError, Effects};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// Rows of one answer at most, unless `limit` asks for fewer.
 const ROWS_MAX: usize = 1000;
+
+/// What a question comes with.
+pub(crate) struct Asked<'a> {
+    now: Time,
+    ask: &'a Ask,
+    out: &'a mut Effects,
+}
+
+type Serve = fn(&mut Controller, &mut Asked<'_>) -> Result<Value, AskError>;
+
+const LIMIT: Parameter = Parameter::number("limit", "rows at most, of each shard");
+
+questions! {
+    /// What may be asked, and who answers it.
+    const QUESTIONS: Serve;
+    /// The calls that run.
+    Ask "calls" [LIMIT] -> Vec<CallRow>, |it, asked| it.show_calls(asked.ask);
+    /// Ends a call.
+    Act "calls/terminate" [Parameter::text("id", "as `calls` shows it").required()]
+        -> Vec<TerminatedRow>, |it, asked| it.terminate(asked.now, asked.ask, asked.out);
+    /// Leaves new requests to the other node of the pair.
+    Internal "hand-over" [Parameter::text("left", "what is left unanswered").required()]
+        -> Vec<HandOverRow>, |it, asked| it.hand_over(asked.ask);
+    /// The registrations.
+    Ask "registrations" [LIMIT] -> Vec<RegistrationRow>,
+        |it, asked| it.show_registrations(asked.now, asked.ask);
+    /// The limits and what counts against them.
+    Ask "limits" [] -> Vec<Either<LimitRow, UnitsRow>>, |it, _| Ok(it.overload.limits.show());
+    /// What each shard holds of the site's pool of sessions.
+    Ask "pool" [] -> Vec<PoolRow>, |it, asked| {
+        let refused = it.wire.facts.read(Fact::PoolRefused);
+        let is_standby = it.pair.mirror.is_standby();
+        Ok(it.overload.show_pool(asked.now, it.shard, is_standby, refused))
+    };
+    /// Tells the keeper of the pool what is held, and takes what it grants.
+    Internal "pool/exchange" [] -> Vec<ReportRow>, |it, asked| {
+        let is_standby = it.pair.mirror.is_standby();
+        it.overload.exchange(asked.now, asked.ask, it.shard, is_standby)
+    };
+    /// The rules of header manipulation.
+    Ask "rules" [] -> Vec<RuleRow>, |it, _| Ok(it.show_rules());
+    /// The targets of the next hops.
+    Ask "next-hops" [] -> Vec<NextHopRow>, |it, asked| Ok(it.show_next_hops(asked.now));
+    /// The realms and their doorways.
+    Ask "realms" [] -> Vec<RealmRow>, |it, _| Ok(it.show_realms());
+    /// The conditions that stand.
+    Ask "alarms" [] -> Vec<Condition>, |it, asked| {
+        it.border.hops.show(&it.wire.next_hops, asked.now);
+        Ok(it.show_alarms(asked.now))
+    };
+    /// What the shield does: a row for each shard, and one for the kernel where it helps.
+    Ask "shield" [] -> Vec<Either<ShieldRow, GateRow>>,
+        |it, asked| Ok(vec![Either::A(it.show_shield(asked.now))]);
+    /// The sources on the blacklist.
+    Ask "blacklist" [] -> Vec<BlacklistRow>, |it, asked| Ok(it.show_blacklist(asked.now));
+    /// Takes sources off the blacklist.
+    Act "blacklist/clear" [Parameter::text("address", "only this one")] -> Vec<ClearedRow>,
+        |it, asked| it.clear_blacklist(asked.ask);
+    /// What each shard captures for the service assurance.
+    Ask "capture" [] -> Vec<CaptureRow>, |it, asked| Ok(it.show_capture(asked.now));
+}
+
+/// What an SSC may be asked.
+pub fn questions() -> Vec<Question> {
+    question::listed(QUESTIONS).collect()
+}
 
 impl Controller {
     /// Answers a question, or does what is asked.
@@ -26,34 +100,9 @@ impl Controller {
         self.gauges();
         self.shield_gauges(now);
         self.overload.pool_gauges(now, &self.wire.facts);
-        match ask.path.as_str() {
-            "calls" => self.show_calls(ask),
-            "calls/terminate" => self.terminate(now, ask, out),
-            "hand-over" => self.hand_over(ask),
-            "registrations" => self.show_registrations(now, ask),
-            "limits" => Ok(self.overload.limits.show()),
-            "pool" => {
-                let refused = self.wire.facts.read(Fact::PoolRefused);
-                let is_standby = self.pair.mirror.is_standby();
-                Ok(self.overload.show_pool(now, self.shard, is_standby, refused))
-            }
-            "pool/exchange" => {
-                let is_standby = self.pair.mirror.is_standby();
-                self.overload.exchange(now, ask, self.shard, is_standby)
-            }
-            "rules" => Ok(self.show_rules()),
-            "next-hops" => Ok(self.show_next_hops(now)),
-            "realms" => Ok(self.show_realms()),
-            "alarms" => {
-                self.border.hops.show(&self.wire.next_hops, now);
-                Ok(self.show_alarms(now))
-            }
-            "shield" => Ok(self.show_shield(now)),
-            "blacklist" => Ok(self.show_blacklist(now)),
-            "blacklist/clear" => self.clear_blacklist(ask),
-            "capture" => Ok(self.show_capture(now)),
-            other => Err(AskError::NotFound(other.to_owned())),
-        }
+        let serve = question::find(QUESTIONS, &ask.path);
+        let serve = serve.ok_or_else(|| AskError::NotFound(ask.path.clone()))?;
+        serve(self, &mut Asked { now, ask, out })
     }
 
     /// Brings the gauges up to date.
@@ -73,40 +122,40 @@ impl Controller {
         facts.set(Fact::TargetsDown, self.border.hops.down() as u64);
     }
 
-    fn show_registrations(&self, now: Time, ask: &Ask) -> Result<Value, AskError> {
+    fn show_registrations(&self, now: Time, ask: &Ask) -> Result<Vec<RegistrationRow>, AskError> {
         let limit = limit(ask)?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let rows = self.registrar.iter().take(limit).map(|(_, binding)| {
             let aliases: Vec<String> = sip::Items::new(binding.associated()).map(text).collect();
-            json!({
-                "aor": text(binding.aor()),
-                "contact": text(binding.contact()),
-                "realm": self.border.realms.row(binding.realm).name,
-                "source": binding.flow.remote.to_string(),
-                "transport": binding.flow.transport.word(),
-                "expires_at_us": binding.expires.as_micros(),
-                "expires_s": binding.expires.since(now).as_secs(),
-                "core_expires_at_us": binding.core_expires.as_micros(),
-                "registered_at_us": binding.registered.as_micros(),
-                "user_agent": text(binding.user_agent()),
-                "aliases": aliases,
-            })
+            RegistrationRow {
+                aor: text(binding.aor()),
+                contact: text(binding.contact()),
+                realm: self.border.realms.row(binding.realm).name.clone(),
+                source: binding.flow.remote.to_string(),
+                transport: binding.flow.transport.word(),
+                expires_at_us: binding.expires.as_micros(),
+                expires_s: binding.expires.since(now).as_secs(),
+                core_expires_at_us: binding.core_expires.as_micros(),
+                registered_at_us: binding.registered.as_micros(),
+                user_agent: text(binding.user_agent()),
+                aliases,
+            }
         });
-        Ok(Value::Array(rows.collect()))
+        Ok(rows.collect())
     }
 
-    fn show_rules(&self) -> Value {
+    fn show_rules(&self) -> Vec<RuleRow> {
         let rows = self.config.rule.iter().enumerate();
-        Value::Array(rows.map(|(n, rule)| json!({ "number": n, "rule": rule })).collect())
+        rows.map(|(number, rule)| RuleRow { number, rule: rule.clone() }).collect()
     }
 
-    fn show_calls(&self, ask: &Ask) -> Result<Value, AskError> {
+    fn show_calls(&self, ask: &Ask) -> Result<Vec<CallRow>, AskError> {
         let limit = limit(ask)?;
         let rows = self.calls.table.iter().take(limit).map(|(key, call)| self.call_row(key, call));
-        Ok(Value::Array(rows.collect()))
+        Ok(rows.collect())
     }
 
-    fn call_row(&self, key: Key, call: &Call) -> Value {
+    fn call_row(&self, key: Key, call: &Call) -> CallRow {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let (to, from) = call.a.parties();
         let state = match call.state {
@@ -115,39 +164,44 @@ impl Controller {
             State::Ending => "ending",
         };
         let answered = (call.answered != Time::ZERO).then(|| call.answered.as_micros());
-        json!({
-            "id": identity(self.shard, key),
-            "state": state,
-            "from": uri_of(&text(from)),
-            "to": uri_of(&text(to)),
-            "realm_in": self.border.realms.row(call.a.realm).name,
-            "realm_out": self.border.realms.row(call.b.realm).name,
-            "started_at_us": call.started.as_micros(),
-            "answered_at_us": answered,
-            "call_id_a": text(call.a.call_id()),
-            "call_id_b": text(call.b.call_id()),
-            "trail": text(&hex(call.trail())),
-        })
+        CallRow {
+            id: identity(self.shard, key),
+            state,
+            from: uri_of(&text(from)),
+            to: uri_of(&text(to)),
+            realm_in: self.border.realms.row(call.a.realm).name.clone(),
+            realm_out: self.border.realms.row(call.b.realm).name.clone(),
+            started_at_us: call.started.as_micros(),
+            answered_at_us: answered,
+            call_id_a: text(call.a.call_id()),
+            call_id_b: text(call.b.call_id()),
+            trail: text(&hex(call.trail())),
+        }
     }
 
-    fn terminate(&mut self, now: Time, ask: &Ask, out: &mut Effects) -> Result<Value, AskError> {
+    fn terminate(
+        &mut self,
+        now: Time,
+        ask: &Ask,
+        out: &mut Effects,
+    ) -> Result<Vec<TerminatedRow>, AskError> {
         let wrong = || AskError::BadParameter("id names a call as `calls` shows it".into());
         let id = ask.params.get("id").ok_or_else(wrong)?;
         let (shard, key) = read_identity(id).ok_or_else(wrong)?;
         if shard != self.shard {
-            return Ok(json!([])); // another shard's
+            return Ok(Vec::new()); // another shard's
         }
         if self.calls.table.at(key).is_none() {
             return Err(AskError::NotFound(format!("call {id}")));
         }
         self.tear_down(now, key, 480, "ended by the operator", out);
         self.transacted(now, out);
-        Ok(json!([{ "id": id, "ended": true }]))
+        Ok(vec![TerminatedRow { id: id.clone(), ended: true }])
     }
 
     /// Leaves new requests to the other node of the pair, or no more; tells how many of the kind
     /// that is left still run.
-    fn hand_over(&mut self, ask: &Ask) -> Result<Value, AskError> {
+    fn hand_over(&mut self, ask: &Ask) -> Result<Vec<HandOverRow>, AskError> {
         let left = match ask.params.get("left").map(String::as_str) {
             Some("nothing") => Left::Nothing,
             Some("beginnings") => Left::Beginnings,
@@ -157,28 +211,26 @@ impl Controller {
         self.pair.mirror.hand_over(left);
         let counts = |initial: bool| initial || left != Left::Beginnings;
         let requests = self.calls.relays.iter().filter(|(_, relay)| counts(relay.initial)).count();
-        Ok(json!([{ "shard": self.shard, "requests": requests }]))
+        Ok(vec![HandOverRow { shard: self.shard, requests }])
     }
 
-    fn show_next_hops(&self, now: Time) -> Value {
+    fn show_next_hops(&self, now: Time) -> Vec<NextHopRow> {
         let rows = self.border.hops.rows().iter().flat_map(|hop| {
-            hop.endpoints.iter().map(|endpoint| {
-                json!({
-                    "name": hop.name,
-                    "realm": self.border.realms.row(hop.realm).name,
-                    "target": endpoint.flow.remote.to_string(),
-                    "transport": endpoint.flow.transport.word(),
-                    "state": if endpoint.health == Health::Up { "up" } else { "down" },
-                    "since_us": endpoint.since.as_micros(),
-                    "failures": endpoint.failures,
-                    "unwanted_percent": endpoint.loss(now),
-                })
+            hop.endpoints.iter().map(|endpoint| NextHopRow {
+                name: hop.name.clone(),
+                realm: self.border.realms.row(hop.realm).name.clone(),
+                target: endpoint.flow.remote.to_string(),
+                transport: endpoint.flow.transport.word(),
+                state: if endpoint.health == Health::Up { "up" } else { "down" },
+                since_us: endpoint.since.as_micros(),
+                failures: endpoint.failures,
+                unwanted_percent: endpoint.loss(now),
             })
         });
-        Value::Array(rows.collect())
+        rows.collect()
     }
 
-    fn show_realms(&self) -> Value {
+    fn show_realms(&self) -> Vec<RealmRow> {
         let rows = self.border.realms.rows().iter().map(|realm| {
             let listen: Vec<String> = realm
                 .doors
@@ -188,82 +240,76 @@ impl Controller {
                     format!("{word}:{}", door.local)
                 })
                 .collect();
-            json!({
-                "name": realm.name,
-                "side": realm.side,
-                "trusted": realm.trusted,
-                "register_required": realm.register_required,
-                "listen": listen,
-            })
+            RealmRow {
+                name: realm.name.clone(),
+                side: realm.side,
+                trusted: realm.trusted,
+                register_required: realm.register_required,
+                listen,
+            }
         });
-        Value::Array(rows.collect())
+        rows.collect()
     }
 
-    fn show_alarms(&mut self, now: Time) -> Value {
+    fn show_alarms(&mut self, now: Time) -> Vec<Condition> {
+        const UNREACHED: &str = "communications-subsystem-failure";
         let mut rows = Vec::new();
         rows.extend(self.flood_alarm(now));
         rows.extend(self.overload.pool_alarm(now, self.pair.mirror.is_standby()));
         for hop in self.border.hops.rows() {
             let all = hop.endpoints.iter().all(|e| e.health == Health::Down);
             for endpoint in hop.endpoints.iter().filter(|e| e.health == Health::Down) {
-                let (name, target) = (&hop.name, endpoint.flow.remote);
-                let text = format!("{target} of next hop {name} does not answer its probes");
                 let severity = if all { "critical" } else { "major" };
-                let subject = format!("{name}/{target}");
-                rows.push(alarm("next-hop-down", &subject, severity, &text, LOST));
+                let target = endpoint.flow.remote;
+                let text = format!("{target} of next hop {} does not answer its probes", hop.name);
+                let subject = format!("{}/{target}", hop.name);
+                let row = Condition::new("next-hop-down", subject, severity, text);
+                rows.push(row.caused_by(UNREACHED));
             }
         }
         for (hop, uri, why) in self.border.lookups.lost() {
-            let hop = self.border.hops.rows().get(usize::from(hop)).map_or("", |hop| &*hop.name);
+            let hop =
+                self.border.hops.rows().get(usize::from(hop)).map_or("", |hop| hop.name.as_str());
             let text = format!("{uri} of next hop {hop} leads nowhere: {why}");
-            rows.push(alarm("next-hop-unresolved", &format!("{hop}/{uri}"), "major", &text, LOST));
+            let subject = format!("{hop}/{uri}");
+            let row = Condition::new("next-hop-unresolved", subject, "major", text);
+            rows.push(row.caused_by(UNREACHED));
         }
         if self.overload.admission.overloaded_since().is_some() {
-            let text = "messages wait too long: new calls are refused with 503";
-            rows.push(alarm("overload", "admission", "major", text, CONGESTED));
+            let text = "messages wait too long: new calls are refused with 503".to_owned();
+            let row = Condition::new("overload", "admission", "major", text);
+            rows.push(row.caused_by("congestion"));
         }
-        let capture = &self.wire.capture;
-        if let Some(why) = capture.trouble(now) {
-            let text = format!("captured messages are lost: {why}; {} so far", capture.shed);
-            rows.push(alarm("capture-shed", "capture", "major", &text, LOST));
+        if let Some(why) = self.wire.capture.trouble(now) {
+            let shed = self.wire.capture.shed;
+            let text = format!("captured messages are lost: {why}; {shed} so far");
+            let row = Condition::new("capture-shed", "capture", "major", text);
+            rows.push(row.caused_by(UNREACHED));
         }
-        if capture.is_on() && capture.whole < ALL {
-            let of_100 = capture.whole * 100 / ALL;
+        if self.wire.capture.is_on() && self.wire.capture.whole < ALL {
+            let of_100 = self.wire.capture.whole * 100 / ALL;
             let text = format!(
                 "messages wait too long: {of_100} % of the calls are captured whole, of the \
                  others requests and final answers"
             );
-            rows.push(alarm("capture-thinned", "capture", "minor", &text, CONGESTED));
+            let row = Condition::new("capture-thinned", "capture", "minor", text);
+            rows.push(row.caused_by("congestion"));
         }
-        Value::Array(rows)
+        rows
     }
 
-    fn show_capture(&self, now: Time) -> Value {
+    fn show_capture(&self, now: Time) -> Vec<CaptureRow> {
         let capture = &self.wire.capture;
-        json!([{
-            "shard": self.shard,
-            "collector": self.config.capture,
-            "captured": capture.captured,
-            "shed": capture.shed,
-            "thinned": capture.thinned,
-            "whole_percent": capture.whole * 100 / ALL,
-            "trouble": capture.trouble(now),
-        }])
+        vec![CaptureRow {
+            shard: self.shard,
+            collector: self.config.capture.clone(),
+            captured: capture.captured,
+            shed: capture.shed,
+            thinned: capture.thinned,
+            whole_percent: capture.whole * 100 / ALL,
+            trouble: capture.trouble(now),
+        }]
     }
-}
-
-/// Probable causes (X.733).
-const LOST: &str = "communications-subsystem-failure";
-const CONGESTED: &str = "congestion";
-
-fn alarm(name: &str, subject: &str, severity: &str, text: &str, probable_cause: &str) -> Value {
-    json!({
-        "name": name,
-        "subject": subject,
-        "severity": severity,
-        "text": text,
-        "probable_cause": probable_cause,
-    })
 }
 
 /// Rows asked for.

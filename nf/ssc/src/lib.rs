@@ -45,6 +45,7 @@ mod trust;
 mod wire;
 mod write;
 
+pub use ask::questions;
 pub use facts::{Fact, NextHopFact, next_hop_table};
 
 use border::Border;

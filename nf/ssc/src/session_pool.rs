@@ -3,14 +3,15 @@
 //! The driver asks `pool/exchange` several times a second: it brings the keeper's grants and takes
 //! the report along. A call that begins looks at the block that is here, never at the keeper.
 
+use crate::ask::rows::{PoolRow, ReportRow};
 use crate::facts::Fact;
 use crate::limit::{Excess, Kind};
 use crate::overload_control::OverloadControl;
 use event::Sheet;
 use machine::{Duration, Time};
 use pool::{Grant, LeaseClient, Report, Standing, Terms};
+use question::Condition;
 use runtime::{Ask, AskError};
-use serde_json::{Value, json};
 
 /// What the shard has of the pool, and the answer to a call that exceeds it.
 #[derive(Debug)]
@@ -61,7 +62,7 @@ impl OverloadControl {
         ask: &Ask,
         shard: u16,
         is_standby: bool,
-    ) -> Result<Value, AskError> {
+    ) -> Result<Vec<ReportRow>, AskError> {
         let wrong = |what: &str| AskError::BadParameter(format!("{what} is wrong"));
         let number = |key: &str| match ask.params.get(key).map(|text| text.parse::<u32>()) {
             None => Ok(None),
@@ -77,21 +78,21 @@ impl OverloadControl {
         let drawer = &mut self.share.drawer;
         drawer.join(now, grace.map(|grace| Terms { grace, overdraft }));
         if is_standby {
-            return Ok(json!([])); // the active node holds the lease of both
+            return Ok(Vec::new()); // the active node holds the lease of both
         }
         if let Some(grant) = ask.params.get(&shard.to_string()) {
             drawer.take(now, read_grant(grant).ok_or_else(|| wrong("a grant"))?);
         }
         let live = self.limits.sessions();
         let is_low = drawer.is_low(live);
-        let Some(report) = drawer.report(now, live) else { return Ok(json!([])) };
+        let Some(report) = drawer.report(now, live) else { return Ok(Vec::new()) };
         let Report { keeper, life, stamp, serial, held, live, short } = report;
         let numbers = [keeper, life, stamp.as_nanos(), serial, held.into(), live.into()];
-        Ok(json!([{
-            "shard": shard,
-            "report": numbers.into_iter().chain([u64::from(short)]).collect::<Vec<_>>(),
-            "low": is_low,
-        }]))
+        Ok(vec![ReportRow {
+            shard,
+            report: numbers.into_iter().chain([u64::from(short)]).collect::<Vec<_>>(),
+            low: is_low,
+        }])
     }
 
     /// Brings the pool's gauges up to date.
@@ -101,10 +102,16 @@ impl OverloadControl {
     }
 
     /// What this shard has of the pool; `refused` is how many calls it refused for want of it.
-    pub(crate) fn show_pool(&self, now: Time, shard: u16, is_standby: bool, refused: u64) -> Value {
+    pub(crate) fn show_pool(
+        &self,
+        now: Time,
+        shard: u16,
+        is_standby: bool,
+        refused: u64,
+    ) -> Vec<PoolRow> {
         let drawer = &self.share.drawer;
         let (is_granted, grace_s) = match drawer.standing(now) {
-            Standing::Free => return json!([]),
+            Standing::Free => return Vec::new(),
             Standing::Within => (true, None),
             Standing::Grace(until) => (false, Some(until.since(now).as_secs())),
             Standing::Strict => (false, Some(0)),
@@ -115,28 +122,24 @@ impl OverloadControl {
             (false, false) => "learns",
             (false, true) => "away",
         };
-        json!([{
-            "drawer": shard.to_string(),
-            "keeper": keeper,
-            "held": drawer.held(),
-            "live": self.limits.sessions(),
-            "room": drawer.room(now),
-            "refused": refused,
-            "grace_left_s": grace_s,
-        }])
+        vec![PoolRow {
+            drawer: shard.to_string(),
+            keeper,
+            held: drawer.held(),
+            live: self.limits.sessions(),
+            room: drawer.room(now),
+            refused,
+            grace_left_s: grace_s,
+        }]
     }
 
     /// The alarm about a keeper that is away.
-    pub(crate) fn pool_alarm(&self, now: Time, is_standby: bool) -> Option<Value> {
+    pub(crate) fn pool_alarm(&self, now: Time, is_standby: bool) -> Option<Condition> {
         let is_away = self.share.drawer.is_away(now) && !is_standby;
         is_away.then(|| {
-            json!({
-                "name": "pool-keeper-away",
-                "subject": "pool",
-                "severity": "major",
-                "text": "the keeper of the site's pool of sessions does not answer",
-                "probable_cause": "communications-subsystem-failure",
-            })
+            let text = "the keeper of the site's pool of sessions does not answer".to_owned();
+            let row = Condition::new("pool-keeper-away", "pool", "major", text);
+            row.caused_by("communications-subsystem-failure")
         })
     }
 }

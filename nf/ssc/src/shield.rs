@@ -8,14 +8,15 @@ pub mod config;
 pub(crate) mod gate;
 
 use crate::Controller;
+use crate::ask::rows::{BlacklistRow, ClearedRow, FloodRow, ShieldRow};
 use crate::config::Ssc;
 use crate::facts::Fact;
 use crate::next_hop::NextHops;
 use crate::realm::RealmId;
 use machine::Time;
+use question::Condition;
 use runtime::shield::{Rules, Shield, Source, Verdict};
 use runtime::{Ask, AskError, Effects, Flow};
-use serde_json::{Value, json};
 use std::net::IpAddr;
 
 /// Kinds of messages, by what they begin with.
@@ -108,65 +109,58 @@ impl Controller {
     }
 
     /// `shield`: what it does now, a row a shard.
-    pub(crate) fn show_shield(&mut self, now: Time) -> Value {
-        let flood = self.shield.flood(now).map(|flood| {
-            json!({
-                "kind": KINDS[flood.kind.min(KINDS.len() - 1)],
-                "recognised_at_us": flood.since.as_micros(),
-                "refused": flood.count,
-                "peak_per_s": flood.peak_per_s,
-            })
+    pub(crate) fn show_shield(&mut self, now: Time) -> ShieldRow {
+        let flood = self.shield.flood(now).map(|flood| FloodRow {
+            kind: KINDS[flood.kind.min(KINDS.len() - 1)],
+            recognised_at_us: flood.since.as_micros(),
+            refused: flood.count,
+            peak_per_s: flood.peak_per_s,
         });
-        json!([{
-            "shard": self.shard,
-            "flood": flood,
-            "floods": self.shield.floods(),
-            "sources": self.shield.remembered(),
-            "table_bytes": self.shield.table_bytes(),
-            "blacklisted": self.shield.blacklisted(now).count(),
-        }])
+        ShieldRow {
+            shard: self.shard,
+            flood,
+            floods: self.shield.floods(),
+            sources: self.shield.remembered(),
+            table_bytes: self.shield.table_bytes(),
+            blacklisted: self.shield.blacklisted(now).count(),
+        }
     }
 
     /// `blacklist`: who is on it and why.
-    pub(crate) fn show_blacklist(&self, now: Time) -> Value {
-        let rows = self.shield.blacklisted(now).take(ROWS_MAX).map(|row| {
-            json!({
-                "shard": self.shard,
-                "address": row.address.to_string(),
-                "reason": row.offence.words(),
-                "count": row.count,
-                "refused": row.refused,
-                "since_us": row.since.as_micros(),
-                "last_us": row.last.as_micros(),
-                "until_us": row.until.as_micros(),
-            })
+    pub(crate) fn show_blacklist(&self, now: Time) -> Vec<BlacklistRow> {
+        let rows = self.shield.blacklisted(now).take(ROWS_MAX).map(|row| BlacklistRow {
+            shard: self.shard,
+            address: row.address.to_string(),
+            reason: row.offence.words(),
+            count: row.count,
+            refused: row.refused,
+            since_us: row.since.as_micros(),
+            last_us: row.last.as_micros(),
+            until_us: row.until.as_micros(),
         });
-        Value::Array(rows.collect())
+        rows.collect()
     }
 
     /// `blacklist/clear`: takes one address, or all, off the blacklist.
-    pub(crate) fn clear_blacklist(&mut self, ask: &Ask) -> Result<Value, AskError> {
+    pub(crate) fn clear_blacklist(&mut self, ask: &Ask) -> Result<Vec<ClearedRow>, AskError> {
         let address = match ask.params.get("address").map(|text| text.parse::<IpAddr>()) {
             None => None,
             Some(Ok(address)) => Some(address),
             Some(Err(_)) => return Err(AskError::BadParameter("address is an IP address".into())),
         };
         let cleared = self.shield.pardon(address);
-        Ok(json!([{ "shard": self.shard, "cleared": cleared }]))
+        Ok(vec![ClearedRow { shard: self.shard, cleared }])
     }
 
     /// The alarm of a flood that goes on.
-    pub(crate) fn flood_alarm(&mut self, now: Time) -> Option<Value> {
+    pub(crate) fn flood_alarm(&mut self, now: Time) -> Option<Condition> {
         let flood = self.shield.flood(now)?;
         let kind = KINDS[flood.kind.min(KINDS.len() - 1)];
-        Some(json!({
-            "name": "flood",
-            "subject": kind,
-            "severity": "major",
-            "text": format!("a flood of {kind} from unknown sources is refused, up to {} a second",
-                flood.peak_per_s),
-            "probable_cause": "denial-of-service",
-        }))
+        let peak = flood.peak_per_s;
+        let text =
+            format!("a flood of {kind} from unknown sources is refused, up to {peak} a second");
+        let row = Condition::new("flood", kind, "major", text);
+        Some(row.caused_by("denial-of-service"))
     }
 
     /// Brings the shield's gauges up to date.

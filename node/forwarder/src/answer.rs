@@ -1,15 +1,163 @@
 //! Answers to those who ask: what the workers counted, what the plane knows.
 
-use crate::packets::doors::{self, Passed};
+use crate::packets::doors::{self, DoorRow, Passed};
 use crate::params::{Params, mac, number, param};
 use crate::serve::Forwarder;
-use crate::tables;
+use crate::tables::{self, HitRow, MacRow};
+use crate::wire::Driver;
 use crate::worker::Report;
 use driver::ports::{ReceiveDrop, SendDrop};
 use graph::Choice;
 use nodes::Program;
-use serde_json::{Value, json};
+use question::{Either, Named, Page, Parameter, Question, questions, rows};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+rows! {
+    /// A node of the graph, its workers added up.
+    pub struct GraphNodeRow {
+        node: String,
+        packets: u64,
+        vectors: u64,
+        packets_a_vector: u64,
+        clocks_a_packet: u64,
+        /// Packets by the reason why they went no further.
+        dropped: BTreeMap<&'static str, u64>,
+        next: Vec<String>,
+    }
+
+    /// An interface and what passed it.
+    pub struct PlaneInterfaceRow {
+        interface: Named,
+        received: u64,
+        received_octets: u64,
+        sent: u64,
+        sent_octets: u64,
+    }
+
+    /// A neighbour.
+    pub struct NeighbourRow {
+        interface: Named,
+        address: IpAddr,
+        mac: Option<String>,
+        state: String,
+    }
+
+    /// Neighbours of an interface by number, and why others are not there.
+    pub struct ResolutionRow {
+        interface: Named,
+        neighbours: usize,
+        asked: usize,
+        heard: usize,
+        not_done: BTreeMap<&'static str, u64>,
+    }
+
+    /// A worker.
+    pub struct WorkerRow {
+        worker: usize,
+        state: &'static str,
+        panics: u64,
+        last_panic: Option<String>,
+        cells: Option<usize>,
+        free_cells: Option<usize>,
+        unwanted_punts: Option<u64>,
+    }
+
+    /// Why doors were closed.
+    pub struct ClosedDoor {
+        closed: String,
+        times: u64,
+    }
+
+    /// A trace that began.
+    pub struct TracingRow {
+        /// How many packets are followed.
+        tracing: usize,
+    }
+
+    /// A step of a traced packet.
+    pub struct StepRow {
+        packet: usize,
+        node: String,
+        note: String,
+    }
+}
+
+/// A port, and what it counts.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PlanePortRow {
+    port: String,
+    number: u16,
+    driver: Driver,
+    workers: usize,
+    up: bool,
+    mac: Option<String>,
+    mtu: Option<u16>,
+    /// Packets and octets: `received`, `received_octets`, `sent`, `sent_octets`, and packets that
+    /// were not, by reason: `not_received_…`, `not_sent_…`.
+    #[serde(flatten)]
+    counted: BTreeMap<String, u64>,
+}
+
+type Serve = fn(&mut Forwarder, &Asked<'_>) -> Result<Value, String>;
+
+/// What a question comes with.
+pub(crate) struct Asked<'a> {
+    asker: u64,
+    params: &'a Params,
+}
+
+/// How questions of a function to its forwarder begin.
+const PLANE: &str = "plane/";
+const SKIP: Parameter = Parameter::number("skip", "where the page begins");
+const LIMIT: Parameter =
+    Parameter::number("limit", "rows of the page, 100 if it is left out, at most 1000");
+
+questions! {
+    /// What may be asked, and who answers it.
+    const QUESTIONS: Serve;
+    /// The nodes of the packet plane, in the order in which packets pass them.
+    Ask "plane/graph" [] -> Vec<GraphNodeRow>,
+        |it, asked| Ok(graph(&it.reports(asked.asker, false)));
+    /// The ports and what they count.
+    Ask "plane/ports" [] -> Vec<PlanePortRow>,
+        |it, asked| Ok(ports(&it.reports(asked.asker, false), it));
+    /// What passed the interfaces.
+    Ask "plane/interfaces" [] -> Vec<PlaneInterfaceRow>, |it, _| Ok(interfaces(it));
+    /// The neighbours.
+    Ask "plane/neighbours" [] -> Vec<NeighbourRow>, |it, _| Ok(neighbours(it));
+    /// How many neighbours each interface has, and why others are not there.
+    Ask "plane/resolution" [] -> Vec<ResolutionRow>, |it, _| Ok(resolution(it));
+    /// The MAC addresses of bridge domains, a page at a time.
+    Ask "plane/macs" [Parameter::text("bridge", "only of this one"), SKIP, LIMIT]
+        -> Page<MacRow>, |it, asked| tables::macs(&it.plane, asked.params);
+    /// What the rules of filters matched, a page at a time.
+    Ask "plane/filters" [Parameter::text("filter", "only of this one"), SKIP, LIMIT]
+        -> Page<HitRow>, |it, asked| tables::filters(&it.plane, asked.params);
+    /// The workers.
+    Ask "plane/workers" [] -> Vec<WorkerRow>,
+        |it, asked| Ok(workers(&it.reports(asked.asker, false), it));
+    /// The doors by which packets go up to functions, and why others were closed.
+    Ask "plane/doors" [] -> Vec<Either<DoorRow, ClosedDoor>>,
+        |it, asked| Ok(doors(&it.reports(asked.asker, false), it));
+    /// Follows packets through the graph; `plane/traced` shows them.
+    Act "plane/trace" [
+        Parameter::number("packets", "how many, 10 if it is left out"),
+        Parameter::text("port", "only those of this one"),
+        Parameter::text("containing", "only those with these octets, as 0a000001"),
+    ] -> Vec<TracingRow>, |it, asked| trace(it, asked.asker, asked.params);
+    /// The steps of the packets that were followed.
+    Ask "plane/traced" [] -> Vec<StepRow>,
+        |it, asked| Ok(traced(&it.reports(asked.asker, true), it));
+}
+
+/// What a forwarder may be asked through its function.
+pub fn questions() -> Vec<Question> {
+    question::listed(QUESTIONS).collect()
+}
 
 /// Answers a question of a connection.
 pub(crate) fn answer(
@@ -18,25 +166,13 @@ pub(crate) fn answer(
     path: &str,
     params: &Params,
 ) -> Result<Value, String> {
-    match path {
-        "graph" => Ok(graph(&it.reports(asker, false))),
-        "ports" => Ok(ports(&it.reports(asker, false), it)),
-        "interfaces" => Ok(interfaces(it)),
-        "neighbours" => Ok(neighbours(it)),
-        "resolution" => Ok(resolution(it)),
-        "macs" => tables::macs(&it.plane, params),
-        "filters" => tables::filters(&it.plane, params),
-        "workers" => Ok(workers(&it.reports(asker, false), it)),
-        "doors" => Ok(doors(&it.reports(asker, false), it)),
-        "trace" => trace(it, asker, params),
-        "traced" => Ok(traced(&it.reports(asker, true), it)),
-        other => Err(format!("the forwarder knows no {other}")),
-    }
+    let serve = question::find(QUESTIONS, &format!("{PLANE}{path}"));
+    serve.ok_or_else(|| format!("the forwarder knows no {path}"))?(it, &Asked { asker, params })
 }
 
 /// Nodes of all workers, one row each, in the order in which packets pass them.
-fn graph(reports: &[Report]) -> Value {
-    let Some((first, rest)) = reports.split_first() else { return json!([]) };
+fn graph(reports: &[Report]) -> Vec<GraphNodeRow> {
+    let Some((first, rest)) = reports.split_first() else { return Vec::new() };
     let mut nodes = first.nodes.clone();
     for report in rest {
         for (node, more) in nodes.iter_mut().zip(&report.nodes) {
@@ -53,44 +189,42 @@ fn graph(reports: &[Report]) -> Value {
     }
     let per = |sum: u64, of: u64| sum.checked_div(of).unwrap_or(0);
     let rows = nodes.into_iter().map(|node| {
-        let dropped: BTreeMap<&str, u64> = node.dropped.into_iter().collect();
-        json!({
-            "node": node.name,
-            "packets": node.packets,
-            "vectors": node.vectors,
-            "packets_a_vector": per(node.packets, node.vectors),
-            "clocks_a_packet": per(node.clocks, node.packets),
-            "dropped": dropped,
-            "next": node.next,
-        })
-    });
-    rows.collect()
-}
-
-fn ports(reports: &[Report], it: &Forwarder) -> Value {
-    let rows = it.ports.iter().map(|(number, port)| {
-        let mut row = json!({
-            "port": port.spec.name,
-            "number": number,
-            "driver": port.spec.driver,
-            "workers": port.open.len(),
-            "up": port.facts.is_some_and(|facts| facts.up),
-            "mac": port.facts.map(|facts| mac(facts.mac)),
-            "mtu": port.facts.map(|facts| facts.mtu),
-        });
-        for counters in reports.iter().filter_map(|report| report.ports.get(number)) {
-            count(&mut row, counters);
+        let dropped = node.dropped.into_iter().collect();
+        GraphNodeRow {
+            node: node.name,
+            packets: node.packets,
+            vectors: node.vectors,
+            packets_a_vector: per(node.packets, node.vectors),
+            clocks_a_packet: per(node.clocks, node.packets),
+            dropped,
+            next: node.next,
         }
-        row
     });
     rows.collect()
 }
 
-fn count(row: &mut Value, counters: &driver::ports::Counters) {
-    let mut add = |key: String, more: u64| {
-        let before = row[&key].as_u64().unwrap_or(0);
-        row[key] = json!(before + more);
-    };
+fn ports(reports: &[Report], it: &Forwarder) -> Vec<PlanePortRow> {
+    let rows = it.ports.iter().map(|(number, port)| {
+        let mut counted = BTreeMap::new();
+        for counters in reports.iter().filter_map(|report| report.ports.get(number)) {
+            count(&mut counted, counters);
+        }
+        PlanePortRow {
+            port: port.spec.name.clone(),
+            number: *number,
+            driver: port.spec.driver.clone(),
+            workers: port.open.len(),
+            up: port.facts.is_some_and(|facts| facts.up),
+            mac: port.facts.map(|facts| mac(facts.mac)),
+            mtu: port.facts.map(|facts| facts.mtu),
+            counted,
+        }
+    });
+    rows.collect()
+}
+
+fn count(counted: &mut BTreeMap<String, u64>, counters: &driver::ports::Counters) {
+    let mut add = |key: String, more: u64| *counted.entry(key).or_default() += more;
     add("received".into(), counters.received.packets);
     add("received_octets".into(), counters.received.octets);
     add("sent".into(), counters.sent.packets);
@@ -103,7 +237,7 @@ fn count(row: &mut Value, counters: &driver::ports::Counters) {
     }
 }
 
-fn interfaces(it: &Forwarder) -> Value {
+fn interfaces(it: &Forwarder) -> Vec<PlaneInterfaceRow> {
     let rows = it.plane.interfaces().map(|number| {
         let mut sum = nodes::Counted::default();
         for counters in it.plane.counters() {
@@ -113,74 +247,73 @@ fn interfaces(it: &Forwarder) -> Value {
             sum.sent += more.sent;
             sum.sent_bytes += more.sent_bytes;
         }
-        json!({
-            "interface": number,
-            "received": sum.received,
-            "received_octets": sum.received_bytes,
-            "sent": sum.sent,
-            "sent_octets": sum.sent_bytes,
-        })
+        PlaneInterfaceRow {
+            interface: number.into(),
+            received: sum.received,
+            received_octets: sum.received_bytes,
+            sent: sum.sent,
+            sent_octets: sum.sent_bytes,
+        }
     });
     rows.collect()
 }
 
-fn neighbours(it: &Forwarder) -> Value {
-    let rows = it.plane.neighbours().map(|(interface, address, octets, state)| {
-        json!({
-            "interface": interface,
-            "address": address,
-            "mac": octets.map(mac),
-            "state": state,
-        })
+fn neighbours(it: &Forwarder) -> Vec<NeighbourRow> {
+    let rows = it.plane.neighbours().map(|(interface, address, octets, state)| NeighbourRow {
+        interface: interface.into(),
+        address,
+        mac: octets.map(mac),
+        state,
     });
     rows.collect()
 }
 
 /// Neighbours of each interface by number, and why others are not there.
-fn resolution(it: &Forwarder) -> Value {
+fn resolution(it: &Forwarder) -> Vec<ResolutionRow> {
     let rows = it.plane.resolution().into_iter().map(|(interface, of)| {
         let not_done = of.counts.into_iter().map(|(reason, count)| (reason.name(), count));
-        let not_done: BTreeMap<&str, u64> = not_done.collect();
-        json!({
-            "interface": interface,
-            "neighbours": of.neighbours,
-            "asked": of.asked,
-            "heard": of.heard,
-            "not_done": not_done,
-        })
+        let not_done = not_done.collect();
+        ResolutionRow {
+            interface: interface.into(),
+            neighbours: of.neighbours,
+            asked: of.asked,
+            heard: of.heard,
+            not_done,
+        }
     });
     rows.collect()
 }
 
-fn workers(reports: &[Report], it: &Forwarder) -> Value {
+fn workers(reports: &[Report], it: &Forwarder) -> Vec<WorkerRow> {
     let rows = it.hands.iter().enumerate().map(|(number, hand)| {
         let report = reports.iter().find(|report| usize::from(report.worker) == number);
-        json!({
-            "worker": number,
-            "state": hand.life.state.name(),
-            "panics": hand.life.deaths,
-            "last_panic": hand.life.why,
-            "cells": report.map(|report| report.slots),
-            "free_cells": report.map(|report| report.free_slots),
-            "unwanted_punts": report.map(|report| report.unwanted),
-        })
+        WorkerRow {
+            worker: number,
+            state: hand.life.state.name(),
+            panics: hand.life.deaths,
+            last_panic: hand.life.why.clone(),
+            cells: report.map(|report| report.slots),
+            free_cells: report.map(|report| report.free_slots),
+            unwanted_punts: report.map(|report| report.unwanted),
+        }
     });
     rows.collect()
 }
 
 /// Doors that stand, and last why others were closed.
-fn doors(reports: &[Report], it: &Forwarder) -> Value {
+fn doors(reports: &[Report], it: &Forwarder) -> Vec<Either<DoorRow, ClosedDoor>> {
     let rows = it.doors.iter().map(|(number, classes)| {
         let mut sum = Passed::default();
         let parts = reports.iter().filter_map(|report| report.doors.get(number));
         parts.for_each(|passed| doors::add(&mut sum, passed));
-        doors::row(*number, classes, &sum)
+        Either::A(doors::row(*number, classes, &sum))
     });
     let broken = it.doors_broken.iter();
-    rows.chain(broken.map(|(why, count)| json!({ "closed": why, "times": count }))).collect()
+    let closed = broken.map(|(why, times)| ClosedDoor { closed: why.clone(), times: *times });
+    rows.chain(closed.map(Either::B)).collect()
 }
 
-fn trace(it: &mut Forwarder, asker: u64, params: &Params) -> Result<Value, String> {
+fn trace(it: &mut Forwarder, asker: u64, params: &Params) -> Result<Vec<TracingRow>, String> {
     let packets = number(params, "packets")?.unwrap_or(10);
     let port = number(params, "port")?;
     let port = port.map(u16::try_from).transpose().map_err(|_| "port: too high".to_owned())?;
@@ -190,17 +323,17 @@ fn trace(it: &mut Forwarder, asker: u64, params: &Params) -> Result<Value, Strin
     };
     let packets = usize::try_from(packets).unwrap_or(usize::MAX).min(graph::TRACES_MAX);
     it.trace(asker, Choice { packets, port, containing, looks: None })?;
-    Ok(json!([{ "tracing": packets }]))
+    Ok(vec![TracingRow { tracing: packets }])
 }
 
 /// The steps of traced packets. Hops of the table are named where they have one neighbour; numbers
 /// of interfaces become names where those are known.
-fn traced(reports: &[Report], it: &Forwarder) -> Value {
+fn traced(reports: &[Report], it: &Forwarder) -> Vec<StepRow> {
     let traces = reports.iter().flat_map(|report| &report.traced).enumerate();
     let rows = traces.flat_map(|(number, steps)| {
         steps.iter().map(move |step| {
             let note = noted(it, &step.note);
-            json!({ "packet": number + 1, "node": step.node, "note": note })
+            StepRow { packet: number + 1, node: step.node.to_string(), note }
         })
     });
     rows.collect()

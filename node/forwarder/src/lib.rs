@@ -14,7 +14,7 @@
 #![warn(clippy::cast_possible_truncation)]
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
-mod answer;
+pub mod answer;
 mod asked;
 mod connection;
 mod control;

@@ -32,7 +32,7 @@ pub const MEMO_OCTETS_MAX: usize = 8 << 20;
 pub const PROGRAMS_MAX: usize = 512;
 
 /// How a port is opened.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Driver {
     /// AF_XDP on a network device.

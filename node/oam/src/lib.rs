@@ -24,6 +24,7 @@ pub mod session;
 mod ticker;
 pub mod token;
 
-pub use managed::{Extra, Managed, PortRow, Registry, State};
+pub use managed::{Described, Extra, Managed, PortRow, Registry, State};
 pub use section::Section;
 pub use server::{ExposuresFn, Oam, Spec, assemble};
+pub use utoipa::openapi::OpenApi;

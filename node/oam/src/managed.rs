@@ -1,10 +1,11 @@
 //! What the management side needs to know of a running function, and the list of all of them.
 
 use event::Cells;
+use question::Question;
 use runtime::{Ask, AskError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use utoipa::ToSchema;
 
 /// Where a function is in its life.
@@ -73,13 +74,18 @@ pub trait Managed: Send + Sync {
     /// [`AskError`].
     fn ask(&self, ask: Ask) -> Result<serde_json::Value, AskError>;
 
-    /// The paths of [`Managed::ask`] that change something: only `POST` reaches them.
-    fn actions(&self) -> &[&'static str];
+    /// What it answers by [`Managed::ask`]: the API has no path that is not among them.
+    fn questions(&self) -> Vec<Question>;
+}
 
-    /// The paths of [`Managed::ask`] that are for the process itself: the API reaches none.
-    fn internal(&self) -> &[&'static str] {
-        &[]
-    }
+/// What the program may run, for the API's description: functions of these kinds answer there
+/// whenever they run.
+#[derive(Clone, Default)]
+pub struct Described {
+    /// Kinds of functions with their questions.
+    pub kinds: Vec<(&'static str, Vec<Question>)>,
+    /// Routes that functions bring along.
+    pub routes: Vec<utoipa::openapi::OpenApi>,
 }
 
 /// Routes that a function brings along, with their part of the API's description. The paths are
@@ -99,6 +105,7 @@ pub struct Extra {
 pub struct Registry {
     functions: RwLock<Vec<Arc<dyn Managed>>>,
     extras: RwLock<BTreeMap<String, Extra>>,
+    described: OnceLock<Described>,
 }
 
 impl Registry {
@@ -106,6 +113,15 @@ impl Registry {
     #[must_use]
     pub fn new() -> Arc<Self> {
         Arc::default()
+    }
+
+    /// Says once what the program may run.
+    pub fn describe(&self, described: Described) {
+        let _ = self.described.set(described);
+    }
+
+    pub(crate) fn described(&self) -> Described {
+        self.described.get().cloned().unwrap_or_default()
     }
 
     /// The functions, in the order of the site file.

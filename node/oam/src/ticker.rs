@@ -1,17 +1,20 @@
 //! What happens every second: the history grows, streams get their pulse, functions are asked for
 //! alarms, an unconfirmed commit is taken back.
 
-use crate::alarm::{Condition, Severity};
+use crate::alarm::{Condition, Severity, Standing};
 use crate::core::{Core, OAM};
 use crate::facts::OamFact;
 use crate::{Managed, State};
 use config::Passed;
 use event::Kind;
 use runtime::Ask;
+use serde::Serialize;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
+use utoipa::ToSchema;
 
 /// Pause between two looks at the clock.
 const LOOK: Duration = Duration::from_millis(200);
@@ -53,30 +56,48 @@ fn every_second(core: &Core, stop: &AtomicBool, work: fn(&Core)) {
 fn second(core: &Core) {
     let sheets = core.sheets();
     core.history().record(core.now().as_millis() / 1_000, &sheets);
-    core.live.send_replace(Arc::from(pulse(core).to_string()));
+    core.live.send_replace(Arc::from(serde_json::to_string(&pulse(core)).unwrap_or_default()));
     core.ticked_us.store(core.steady().as_micros(), Relaxed);
 }
 
 /// One message of the live stream.
-fn pulse(core: &Core) -> serde_json::Value {
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Pulse {
+    /// When, microseconds since the UNIX epoch.
+    at_us: u64,
+    /// What was counted in the last second, by metric.
+    rates: BTreeMap<String, f64>,
+    /// Gauges, by metric.
+    gauges: BTreeMap<String, f64>,
+    /// How many alarms stand, by severity.
+    alarms: Standing,
+    /// The functions.
+    functions: Vec<PulseFunction>,
+}
+
+/// A function, as the live stream has it.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct PulseFunction {
+    /// Its name.
+    name: String,
+    /// What it is.
+    kind: &'static str,
+    /// Where it is in its life.
+    state: State,
+}
+
+fn pulse(core: &Core) -> Pulse {
     let (rates, gauges) = {
         let history = core.history();
         let mut rates = history.newest(Kind::Counter);
         rates.extend(history.newest(Kind::Histogram));
         (rates, history.newest(Kind::Gauge))
     };
-    let function = |f: &Arc<dyn Managed>| {
-        let (name, kind, state) = (f.name(), f.kind(), f.state());
-        serde_json::json!({ "name": name, "kind": kind, "state": state })
-    };
-    let functions: Vec<_> = core.registry.functions().iter().map(function).collect();
-    serde_json::json!({
-        "at_us": core.now().as_micros(),
-        "rates": rates,
-        "gauges": gauges,
-        "alarms": core.alarms().standing(),
-        "functions": functions,
-    })
+    let function =
+        |f: &Arc<dyn Managed>| PulseFunction { name: f.name(), kind: f.kind(), state: f.state() };
+    let functions = core.registry.functions().iter().map(function).collect();
+    let (at_us, alarms) = (core.now().as_micros(), core.alarms().standing());
+    Pulse { at_us, rates, gauges, alarms, functions }
 }
 
 fn poll_alarms(core: &Core) {

@@ -52,7 +52,7 @@ fn every_documented_route_answers_and_knows_its_method() {
     let routes = documented(&openapi);
     assert!(routes.len() >= 27, "{routes:?}");
     for (method, path) in routes {
-        let path = concrete(&method, &path);
+        let path = path.replace("{name}", "toy1");
         let answer = head(&site, &method, &path);
         assert!(answer.starts_with("HTTP/1.1 "), "{method} {path}: {answer}");
         let status: u16 = answer[9..12].parse().unwrap();
@@ -63,13 +63,40 @@ fn every_documented_route_answers_and_knows_its_method() {
 }
 
 #[test]
+fn a_question_of_a_function_is_described_with_its_parameters_and_the_type_of_its_answer() {
+    let site = Site::start();
+    let openapi = site.get("/api/v1/openapi.json").json();
+    let paths = &openapi["paths"];
+    let balls = &paths["/api/v1/functions/{name}/balls"]["get"];
+    let names: Vec<&str> = balls["parameters"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["name", "colour"]);
+    let answer = |operation: &Value| {
+        operation["responses"]["200"]["content"]["application/json"]["schema"].clone()
+    };
+    assert_eq!(answer(balls)["items"]["$ref"], "#/components/schemas/Ball");
+    let ball = &openapi["components"]["schemas"]["Ball"];
+    assert_eq!(ball["properties"]["id"]["type"], "integer");
+    assert_eq!(ball["required"], json!(["id", "colour"]));
+    let throw = &paths["/api/v1/functions/{name}/balls/throw"]["post"];
+    let body = &throw["requestBody"]["content"]["application/json"]["schema"];
+    assert_eq!((&body["required"], &throw["summary"]), (&json!(["id"]), &json!("Throws one.")));
+    assert_eq!(answer(throw)["$ref"], "#/components/schemas/Thrown");
+    assert!(paths["/api/v1/functions/{name}/balls/take-away"].is_null());
+}
+
+#[test]
 fn every_route_in_the_code_is_documented() {
     let sources = [
         include_str!("../src/http/mod.rs"),
         include_str!("../src/http/site.rs"),
         include_str!("../src/http/auth.rs"),
         include_str!("../src/http/metrics.rs"),
-        include_str!("../src/http/functions.rs"),
+        include_str!("../src/http/openapi.rs"),
         include_str!("../src/http/configuration.rs"),
     ];
     let mut written = BTreeSet::new();
@@ -110,12 +137,6 @@ fn nothing_but_health_answers_without_a_token() {
     assert_eq!(site.call("DELETE", "/api/v1/site", "").code(), "method-not-allowed");
 }
 
-/// A path of the description that a request may have.
-fn concrete(method: &str, path: &str) -> String {
-    let asked = if method == "POST" { "balls/throw" } else { "balls" };
-    path.replace("{name}", "toy1").replace("{path}", asked)
-}
-
 #[test]
 fn every_route_has_one_row_that_says_its_role() {
     let documented = documented(&serde_json::to_value(oam::http::description()).unwrap());
@@ -125,8 +146,15 @@ fn every_route_has_one_row_that_says_its_role() {
     }
     assert_eq!(documented.difference(&rows).collect::<Vec<_>>(), Vec::<&(String, String)>::new());
     // The others are of functions; their own tests say that they are there.
-    let others = rows.difference(&documented).all(|(_, path)| path.starts_with("/api/v1/sas/"));
-    assert!(others);
+    let of_functions =
+        |path: &str| path.starts_with("/api/v1/sas/") || path == "/api/v1/functions/{name}/{path}";
+    assert!(rows.difference(&documented).all(|(_, path)| of_functions(path)));
+}
+
+/// A path of the table of rights that a request may have.
+fn concrete(method: &str, path: &str) -> String {
+    let asked = if method == "POST" { "balls/throw" } else { "balls" };
+    path.replace("{name}", "toy1").replace("{path}", asked)
 }
 
 #[test]

@@ -49,6 +49,6 @@ pub use config::Replica;
 pub use election::{Name, Role};
 pub use facts::{ArbiterFact, ReplicaFact};
 pub use message::envelope;
-pub use node::Node;
+pub use node::{Node, NodeRow};
 pub use pair::{In, Out, PROTOCOL, Pair, Params, Standing};
 pub use server::ArbiterServer;

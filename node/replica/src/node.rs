@@ -20,8 +20,10 @@ use authentication::{Keys, Refused};
 use driver::Clock;
 use event::Sheet;
 use machine::{Duration, Time};
+use question::Condition;
 use runtime::{Effects, Mirror, Order, Orders};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -90,6 +92,41 @@ struct Shared {
 struct Doors {
     link: Door,
     votes: Door,
+}
+
+/// How a node of a pair stands, for people and programs.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct NodeRow {
+    /// Its number in the pair.
+    pub node: crate::config::Node,
+    /// `active` or `standby`.
+    pub role: &'static str,
+    /// How often the active one changed.
+    pub epoch: u64,
+    /// Where the other one listens.
+    pub peer: String,
+    /// Whether that one is heard.
+    pub peer_alive: bool,
+    /// Where the arbiter listens, if there is one.
+    pub arbiter: Option<String>,
+    /// Whether that one answers.
+    pub arbiter_alive: Option<bool>,
+    /// Whether it would serve, had it the arbiter's vote.
+    pub waits_for_vote: bool,
+    /// Version of what the nodes say to each other.
+    pub version: u32,
+    /// That of the other one.
+    pub peer_version: Option<u32>,
+    /// Whether it answers the network.
+    pub speaks: bool,
+    /// Whether the standby has everything.
+    pub synced: bool,
+    /// Changes that the standby does not have yet.
+    pub lag: u64,
+    /// Changes that this node took from the other one.
+    pub applied: u64,
+    /// Whether the two change places.
+    pub switching_over: bool,
 }
 
 /// A node of a pair that runs. Dropping it ends its thread and gives the addresses away.
@@ -276,38 +313,36 @@ impl Node {
 
     /// Its row for people and programs.
     #[must_use]
-    pub fn row(&self) -> Value {
+    pub fn row(&self) -> NodeRow {
         let standing = self.standing();
-        json!([{
-            "node": self.shared.config.node,
-            "role": if standing.role == Role::Active { "active" } else { "standby" },
-            "epoch": standing.epoch,
-            "peer": self.shared.peer().to_string(),
-            "peer_alive": standing.is_peer_alive,
-            "arbiter": self.shared.arbiter().map(|votes| votes.arbiter.to_string()),
-            "arbiter_alive": standing.is_arbiter_alive,
-            "waits_for_vote": standing.waits_for_vote.is_some(),
-            "version": PROTOCOL,
-            "peer_version": standing.peer_version,
-            "speaks": self.may_speak(),
-            "synced": standing.is_synced,
-            "lag": standing.lag,
-            "applied": standing.applied,
-            "switching_over": standing.is_handing_over,
-        }])
+        NodeRow {
+            node: self.shared.config.node,
+            role: if standing.role == Role::Active { "active" } else { "standby" },
+            epoch: standing.epoch,
+            peer: self.shared.peer().to_string(),
+            peer_alive: standing.is_peer_alive,
+            arbiter: self.shared.arbiter().map(|votes| votes.arbiter.to_string()),
+            arbiter_alive: standing.is_arbiter_alive,
+            waits_for_vote: standing.waits_for_vote.is_some(),
+            version: PROTOCOL,
+            peer_version: standing.peer_version,
+            speaks: self.may_speak(),
+            synced: standing.is_synced,
+            lag: standing.lag,
+            applied: standing.applied,
+            switching_over: standing.is_handing_over,
+        }
     }
 
     /// The alarms that stand.
     #[must_use]
-    pub fn alarms(&self) -> Vec<Value> {
+    pub fn alarms(&self) -> Vec<Condition> {
         let standing = self.standing();
         let peer = self.shared.peer().to_string();
         let mut rows = Vec::new();
         let mut alarm = |name: &str, severity: &str, text: String| {
-            rows.push(json!({
-                "name": name, "subject": peer, "severity": severity, "text": text,
-                "probable_cause": "communications-subsystem-failure",
-            }));
+            let row = Condition::new(name, peer.as_str(), severity, text);
+            rows.push(row.caused_by("communications-subsystem-failure"));
         };
         let is_strange = standing.peer_version.is_some_and(|other| !fit(PROTOCOL, other));
         if standing.is_peer_alive && is_strange {
@@ -347,8 +382,8 @@ impl Node {
         }
         // Who was never heard is starting.
         let is_starting = standing.peer_version.is_none();
-        let lost = rows.iter_mut().filter(|row| row["name"] == "replica-peer-lost");
-        lost.for_each(|row| row["starting"] = is_starting.into());
+        let lost = rows.iter_mut().filter(|row| row.name == "replica-peer-lost");
+        lost.for_each(|row| row.starting = is_starting);
         rows
     }
 

@@ -99,11 +99,40 @@ pub struct GateSpec {
     pub rates: Rates,
 }
 
+/// What the kernel does for a shield.
+#[derive(Debug, serde::Serialize, schemars::JsonSchema)]
+pub struct GateRow {
+    /// `kernel`, beside the rows of the shards.
+    pub shard: &'static str,
+    /// Interfaces, and how it stands there.
+    pub interfaces: Vec<String>,
+    /// Why it stands nowhere.
+    pub why: Option<String>,
+    /// Packets of sources that nobody knows.
+    pub passed_unknown: u64,
+    /// Packets of sources that are known.
+    pub passed_known: u64,
+    /// Packets that it dropped, for these reasons.
+    pub dropped: u64,
+    /// Of sources on the blacklist.
+    pub dropped_blacklisted: u64,
+    /// More than one source may send.
+    pub dropped_excess: u64,
+    /// More than all unknown ones may send.
+    pub dropped_crowded: u64,
+    /// Connections beyond what is let in.
+    pub dropped_syns: u64,
+    /// Answers of services that somebody asks in another's name.
+    pub dropped_echoes: u64,
+    /// Changes that its queue had no room for.
+    pub changes_shed: u64,
+}
+
 /// What its thread is told.
 enum Command {
     Change(Change),
     Configure(Box<GateSpec>, Sender<Result<(), String>>),
-    Row(Sender<serde_json::Value>),
+    Row(Sender<GateRow>),
     Stop,
 }
 
@@ -172,13 +201,12 @@ impl Gate {
         }
     }
 
-    /// What it does now: a row for people and programs.
+    /// What it does now, if its thread answers.
     #[must_use]
-    pub fn row(&self) -> serde_json::Value {
+    pub fn row(&self) -> Option<GateRow> {
         let (reply, answer) = bounded(1);
         let asked = self.commands.try_send(Command::Row(reply)).is_ok();
-        let answer = asked.then(|| answer.recv_timeout(ANSWER_MAX).ok()).flatten();
-        answer.unwrap_or(serde_json::Value::Null)
+        asked.then(|| answer.recv_timeout(ANSWER_MAX).ok()).flatten()
     }
 
     /// What it counts.

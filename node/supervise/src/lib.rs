@@ -4,11 +4,14 @@
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 use oam::{Managed, PortRow, State};
+use question::{Condition, Question};
 use runtime::gate::GateRef;
 use runtime::{
     Ask, AskError, Crashes, Function, PortSpec, Running, RuntimeError, Seed, ShardSpec, ShardState,
     Transport,
 };
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::fmt::Display;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -47,11 +50,27 @@ pub trait Unit: Managed {
 }
 
 /// The question that makes any function read its certificates again.
-pub const RELOAD: &str = "certificates/reload";
+pub const RELOADS: Question = question::question! {
+    /// Reads keys, passwords and certificates again.
+    ///
+    /// Connections stay with what they have. A file that cannot be used changes nothing.
+    Act "certificates/reload" [] -> Vec<Reloaded>
+};
 /// The question for what is wrong.
 const ALARMS: &str = "alarms";
 /// The question that the kernel's part of a shield has a row for.
 const SHIELD: &str = "shield";
+
+/// A function that has read its files again.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Reloaded {
+    /// Its name.
+    pub function: String,
+    /// Its ports with TLS.
+    pub ports: usize,
+    /// Whether its keys and passwords are other ones now.
+    pub other_keys: bool,
+}
 
 /// What must stand before each start of a function; says why if it does not.
 pub type Prepare = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
@@ -75,8 +94,7 @@ type Make<F> = Arc<dyn Fn(Seed, Arc<<F as Function>::Config>) -> F + Send + Sync
 /// One function and its shards.
 pub struct Supervised<F: Function> {
     kind: &'static str,
-    actions: &'static [&'static str],
-    internal: &'static [&'static str],
+    questions: Vec<Question>,
     prepare: Prepare,
     make: Make<F>,
     reread: OnceLock<Box<Reread<F>>>,
@@ -87,18 +105,16 @@ pub struct Supervised<F: Function> {
 pub struct Nature {
     /// Its kind: `ssc`.
     pub kind: &'static str,
-    /// Questions to it that change something.
-    pub actions: &'static [&'static str],
-    /// Questions that the process alone asks.
-    pub internal: &'static [&'static str],
+    /// What may be asked of it; [`RELOADS`] comes with its supervision.
+    pub questions: Vec<Question>,
     /// What must stand before each start.
     pub prepare: Prepare,
 }
 
 impl Nature {
     /// A function that stands on nothing but its ports.
-    pub fn new(kind: &'static str, actions: &'static [&'static str]) -> Self {
-        Self { kind, actions, internal: &[], prepare: Box::new(|| Ok(())) }
+    pub fn new(kind: &'static str, questions: Vec<Question>) -> Self {
+        Self { kind, questions, prepare: Box::new(|| Ok(())) }
     }
 }
 
@@ -143,7 +159,8 @@ impl<F: Function> Supervised<F> {
         make: impl Fn(Seed, Arc<F::Config>) -> F + Send + Sync + 'static,
     ) -> Result<Self, StartError> {
         let make: Make<F> = Arc::new(make);
-        let Nature { kind, actions, internal, prepare } = nature;
+        let Nature { kind, mut questions, prepare } = nature;
+        questions.push(RELOADS);
         let running = Some(Arc::new(launch(&prepare, &spec, &config, &make)?));
         let life = Mutex::new(Life {
             spec,
@@ -154,7 +171,7 @@ impl<F: Function> Supervised<F> {
             draining: false,
             failure: None,
         });
-        Ok(Self { kind, actions, internal, prepare, make, reread: OnceLock::new(), life })
+        Ok(Self { kind, questions, prepare, make, reread: OnceLock::new(), life })
     }
 
     fn life(&self) -> MutexGuard<'_, Life<F>> {
@@ -198,10 +215,8 @@ impl<F: Function> Supervised<F> {
         }
         let done = life.configure(config, ports);
         done.map_err(|error| AskError::BadParameter(error.to_string()))?;
-        let row = serde_json::json!({
-            "function": spec.name, "ports": with_tls, "other_keys": is_new,
-        });
-        Ok(serde_json::json!([row]))
+        let row = Reloaded { function: spec.name, ports: with_tls, other_keys: is_new };
+        Ok(question::value([row]))
     }
 
     /// Takes a new configuration without a restart.
@@ -384,7 +399,7 @@ impl<F: Function> Managed for Supervised<F> {
     }
 
     fn ask(&self, ask: Ask) -> Result<serde_json::Value, AskError> {
-        if ask.path == RELOAD {
+        if ask.path == RELOADS.path {
             return self.reload();
         }
         let gate = self.gate().filter(|_| ask.path == SHIELD);
@@ -394,17 +409,13 @@ impl<F: Function> Managed for Supervised<F> {
         }
         let mut answer = running.ask(ask)?;
         if let (Some(GateRef(gate)), Some(rows)) = (gate, answer.as_array_mut()) {
-            rows.push(gate.row());
+            rows.extend(gate.row().map(question::value));
         }
         Ok(answer)
     }
 
-    fn actions(&self) -> &'static [&'static str] {
-        self.actions
-    }
-
-    fn internal(&self) -> &'static [&'static str] {
-        self.internal
+    fn questions(&self) -> Vec<Question> {
+        self.questions.clone()
     }
 }
 
@@ -416,13 +427,8 @@ fn alarms<F: Function>(
     ask: Ask,
 ) -> Result<serde_json::Value, AskError> {
     let row = |alarm: &str, subject: &dyn Display, severity: &str, text: String| {
-        serde_json::json!({
-            "name": alarm,
-            "subject": format!("{name}/{subject}"),
-            "severity": severity,
-            "text": text,
-            "probable_cause": "softwareProgramAbnormallyTerminated",
-        })
+        let row = Condition::new(alarm, format!("{name}/{subject}"), severity, text);
+        question::value(row.caused_by("softwareProgramAbnormallyTerminated"))
     };
     let hung = running.hung(HUNG);
     let answer = match running.ask_without(&hung, ask) {
@@ -500,7 +506,7 @@ mod tests {
             let start = starts.fetch_add(1, Relaxed);
             if start >= refuse_from { Err("no more glasses".to_owned()) } else { Ok(()) }
         });
-        let nature = Nature { prepare, ..Nature::new("glass", &[]) };
+        let nature = Nature { prepare, ..Nature::new("glass", Vec::new()) };
         let spec = ShardSpec { name: "glass1".into(), ..ShardSpec::default() };
         // Each start makes one: a shard that crashes cannot begin anew by itself.
         let made = AtomicU32::new(0);

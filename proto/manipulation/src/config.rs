@@ -57,6 +57,7 @@ pub struct RuleConfig {
 /// Which messages a rule takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "MessageKind")]
 pub enum Kind {
     /// Requests.
     Request,

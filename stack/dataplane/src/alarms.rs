@@ -4,7 +4,7 @@ use crate::Dataplane;
 use crate::numbers::Kind;
 use forwarder::wire::WorkerState;
 use machine::{Duration, Time};
-use serde_json::{Value, json};
+use question::Condition;
 
 /// The alarm of a worker's crash stands so long.
 const CRASHED: Duration = Duration::from_secs(600);
@@ -12,7 +12,7 @@ const CRASHED: Duration = Duration::from_secs(600);
 impl Dataplane {
     /// Alarms that stand; `name` is the function's.
     #[must_use]
-    pub fn alarms(&self, now: Time, name: &str) -> Vec<Value> {
+    pub fn alarms(&self, now: Time, name: &str) -> Vec<Condition> {
         let mut rows = Vec::new();
         if !self.is_controlled() {
             let text = match &self.turned_away {
@@ -20,9 +20,8 @@ impl Dataplane {
                 None => "no forwarder is there: whatever it did before, it is told nothing new"
                     .to_owned(),
             };
-            let mut row = alarm("forwarder-away", name, "critical", &text);
-            row["starting"] = (self.tally.adopted == 0 && self.turned_away.is_none()).into();
-            rows.push(row);
+            let is_starting = self.tally.adopted == 0 && self.turned_away.is_none();
+            rows.push(alarm("forwarder-away", name, "critical", &text).starting(is_starting));
         }
         for (port, _) in self.links.iter().filter(|(_, up)| !**up) {
             let name = self.numbers.name(Kind::Port, u32::from(*port)).unwrap_or("a port");
@@ -37,7 +36,7 @@ impl Dataplane {
         rows
     }
 
-    fn worker_alarms(&self, now: Time, name: &str, rows: &mut Vec<Value>) {
+    fn worker_alarms(&self, now: Time, name: &str, rows: &mut Vec<Condition>) {
         let there = self.workers.iter().filter(|(_, (at, ..))| now < *at + CRASHED);
         for (worker, (_, state, why)) in there {
             let subject = format!("{name} worker {worker}");
@@ -58,12 +57,6 @@ impl Dataplane {
 
 /// A row of an answer to `alarms`.
 #[must_use]
-pub fn alarm(name: &str, subject: &str, severity: &str, text: &str) -> Value {
-    json!({
-        "name": name,
-        "subject": subject,
-        "severity": severity,
-        "text": text,
-        "probable_cause": "equipment-malfunction",
-    })
+pub fn alarm(name: &str, subject: &str, severity: &str, text: &str) -> Condition {
+    Condition::new(name, subject, severity, text.to_owned()).caused_by("equipment-malfunction")
 }

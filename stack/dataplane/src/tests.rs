@@ -258,7 +258,7 @@ fn who_is_turned_away_is_told_why_and_what_is_over_is_no_alarm() {
     }
     let texts = |world: &World| -> Vec<String> {
         let alarms = world.dataplane.alarms(world.now, "pe1");
-        alarms.iter().map(|it| it["text"].as_str().unwrap_or_default().to_owned()).collect()
+        alarms.iter().map(|it| it.text.clone()).collect()
     };
     assert_eq!(
         texts(&world),

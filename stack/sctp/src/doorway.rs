@@ -4,7 +4,7 @@ use crate::config::{Carrier, Config, NO_SCTP, Peer};
 use crate::facts::AssociationFact as Fact;
 use crate::kernel::Kernel;
 use crate::routes::{Lookup, Routes};
-use crate::show;
+use crate::show::{self, SctpAssociationRow, SctpPathRow};
 use crate::stack::Stack;
 use bytes::Bytes;
 use core::net::{IpAddr, SocketAddr};
@@ -283,15 +283,38 @@ impl Doorway {
         }
     }
 
+    /// A row for each association; the parameter `association` leaves one.
+    ///
+    /// # Errors
+    /// [`AskError::NotFound`] where there is none; what [`Doorway::failure`] says.
+    pub fn show_associations(&self, ask: &Ask) -> Result<Vec<SctpAssociationRow>, AskError> {
+        self.usable()?;
+        show::associations(&self.stack, self.config.port, ask)
+    }
+
+    /// A row for each path of each association; the parameter `association` leaves one.
+    ///
+    /// # Errors
+    /// As [`Doorway::show_associations`].
+    pub fn show_paths(&self, ask: &Ask) -> Result<Vec<SctpPathRow>, AskError> {
+        self.usable()?;
+        show::paths(&self.stack, ask)
+    }
+
     /// Answers `sctp/associations` and `sctp/paths`.
     ///
     /// # Errors
-    /// [`AskError::NotFound`] for anything else; what [`Doorway::failure`] says.
+    /// [`AskError::NotFound`] for anything else; as [`Doorway::show_associations`].
     pub fn ask(&self, ask: &Ask) -> Result<serde_json::Value, AskError> {
-        if let Some(why) = self.failure() {
-            return Err(AskError::BadParameter(why.to_owned()));
+        match ask.path.as_str() {
+            "sctp/associations" => self.show_associations(ask).map(question::value),
+            "sctp/paths" => self.show_paths(ask).map(question::value),
+            other => Err(AskError::NotFound(other.to_owned())),
         }
-        show::ask(&self.stack, self.config.port, ask)
+    }
+
+    fn usable(&self) -> Result<(), AskError> {
+        self.failure().map_or(Ok(()), |why| Err(AskError::BadParameter(why.to_owned())))
     }
 
     /// The facts ([`Fact`]).

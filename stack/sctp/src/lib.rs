@@ -36,3 +36,4 @@ pub use doorway::Doorway;
 pub use facts::AssociationFact;
 pub use parameters::{Extensions, Overrides, preset};
 pub use sctp::{AssociationId, Refused};
+pub use show::{SctpAssociationRow, SctpPathRow};

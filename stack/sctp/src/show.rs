@@ -2,73 +2,121 @@
 
 use crate::stack::Stack;
 use machine::Duration;
+use question::rows;
 use runtime::{Ask, AskError};
 use sctp::{AssociationId, PathState, PathStatus, State, Status};
-use serde_json::{Value, json};
 
 /// Rows of one answer.
 const ROWS_MAX: usize = 20_000;
 
-/// Answers `sctp/associations` and `sctp/paths`; the parameter `association` leaves one.
-pub(crate) fn ask(stack: &Stack, port: u16, ask: &Ask) -> Result<Value, AskError> {
+rows! {
+    /// An association (RFC 9260 §11.1.8).
+    pub struct SctpAssociationRow {
+        association: String,
+        state: &'static str,
+        port: u16,
+        /// Its primary address.
+        peer: Option<String>,
+        peer_port: u16,
+        paths: usize,
+        paths_active: usize,
+        streams_out: u16,
+        streams_in: u16,
+        peer_rwnd: usize,
+        queued_bytes: usize,
+        unacknowledged_bytes: usize,
+        held_bytes: usize,
+        errors: u16,
+        retransmitted: u64,
+        interleaving: bool,
+        partial_reliability: bool,
+    }
+
+    /// A path of an association.
+    pub struct SctpPathRow {
+        association: String,
+        address: String,
+        state: &'static str,
+        primary: bool,
+        srtt_ms: Option<f64>,
+        rto_ms: f64,
+        cwnd: usize,
+        /// Null: not known yet.
+        ssthresh: Option<usize>,
+        flight: usize,
+        errors: u16,
+        pmtu: usize,
+    }
+}
+
+/// The associations that are asked for: the parameter `association` leaves one.
+fn wanted(stack: &Stack, ask: &Ask) -> Result<Vec<(AssociationId, Status)>, AskError> {
     let wanted = ask.params.get("association");
     let ids = stack.associations().into_iter();
-    let rows = ids.filter(|id| wanted.is_none_or(|it| *it == id.to_string()));
-    let statuses = rows.filter_map(|id| Some((id, stack.status(id)?)));
-    let rows: Vec<Value> = match ask.path.as_str() {
-        "sctp/associations" => {
-            statuses.map(|(id, it)| association(id, port, &it)).take(ROWS_MAX).collect()
+    let ids = ids.filter(|id| wanted.is_none_or(|it| *it == id.to_string()));
+    let found: Vec<_> = ids.filter_map(|id| Some((id, stack.status(id)?))).collect();
+    match wanted {
+        Some(wanted) if found.is_empty() => {
+            Err(AskError::NotFound(format!("association {wanted}")))
         }
-        "sctp/paths" => {
-            let paths = statuses
-                .flat_map(|(id, it)| it.paths.into_iter().map(move |path_of| path(id, &path_of)));
-            paths.take(ROWS_MAX).collect()
-        }
-        other => return Err(AskError::NotFound(other.to_owned())),
-    };
-    if let (Some(wanted), true) = (wanted, rows.is_empty()) {
-        return Err(AskError::NotFound(format!("association {wanted}")));
+        _ => Ok(found),
     }
-    Ok(Value::Array(rows))
 }
 
-fn association(id: AssociationId, port: u16, status: &Status) -> Value {
+/// A row for each association.
+pub(crate) fn associations(
+    stack: &Stack,
+    port: u16,
+    ask: &Ask,
+) -> Result<Vec<SctpAssociationRow>, AskError> {
+    let all = wanted(stack, ask)?;
+    Ok(all.iter().map(|(id, it)| association(*id, port, it)).take(ROWS_MAX).collect())
+}
+
+/// A row for each path of each association.
+pub(crate) fn paths(stack: &Stack, ask: &Ask) -> Result<Vec<SctpPathRow>, AskError> {
+    let all = wanted(stack, ask)?;
+    let paths = all.iter().flat_map(|(id, it)| it.paths.iter().map(move |of| path(*id, of)));
+    Ok(paths.take(ROWS_MAX).collect())
+}
+
+fn association(id: AssociationId, port: u16, status: &Status) -> SctpAssociationRow {
     let primary = status.paths.iter().find(|path| path.is_primary);
-    json!({
-        "association": id.to_string(),
-        "state": state(status.state),
-        "port": port,
-        "peer": primary.map(|path| path.address.to_string()),
-        "peer_port": status.peer_port,
-        "paths": status.paths.len(),
-        "paths_active": status.paths.iter().filter(|it| it.state == PathState::Active).count(),
-        "streams_out": status.streams.0,
-        "streams_in": status.streams.1,
-        "peer_rwnd": status.peer_rwnd,
-        "queued_bytes": status.queued,
-        "unacknowledged_bytes": status.unacknowledged,
-        "held_bytes": status.held,
-        "errors": status.errors,
-        "retransmitted": status.retransmitted,
-        "interleaving": status.is_interleaved,
-        "partial_reliability": status.has_partial_reliability,
-    })
+    SctpAssociationRow {
+        association: id.to_string(),
+        state: state(status.state),
+        port,
+        peer: primary.map(|path| path.address.to_string()),
+        peer_port: status.peer_port,
+        paths: status.paths.len(),
+        paths_active: status.paths.iter().filter(|it| it.state == PathState::Active).count(),
+        streams_out: status.streams.0,
+        streams_in: status.streams.1,
+        peer_rwnd: status.peer_rwnd,
+        queued_bytes: status.queued,
+        unacknowledged_bytes: status.unacknowledged,
+        held_bytes: status.held,
+        errors: status.errors,
+        retransmitted: status.retransmitted,
+        interleaving: status.is_interleaved,
+        partial_reliability: status.has_partial_reliability,
+    }
 }
 
-fn path(id: AssociationId, status: &PathStatus) -> Value {
-    json!({
-        "association": id.to_string(),
-        "address": status.address.to_string(),
-        "state": path_state(status.state),
-        "primary": status.is_primary,
-        "srtt_ms": status.srtt.map(milliseconds),
-        "rto_ms": milliseconds(status.rto),
-        "cwnd": status.cwnd,
-        "ssthresh": (status.ssthresh != usize::MAX).then_some(status.ssthresh),
-        "flight": status.flight,
-        "errors": status.errors,
-        "pmtu": status.pmtu,
-    })
+fn path(id: AssociationId, status: &PathStatus) -> SctpPathRow {
+    SctpPathRow {
+        association: id.to_string(),
+        address: status.address.to_string(),
+        state: path_state(status.state),
+        primary: status.is_primary,
+        srtt_ms: status.srtt.map(milliseconds),
+        rto_ms: milliseconds(status.rto),
+        cwnd: status.cwnd,
+        ssthresh: (status.ssthresh != usize::MAX).then_some(status.ssthresh),
+        flight: status.flight,
+        errors: status.errors,
+        pmtu: status.pmtu,
+    }
 }
 
 fn milliseconds(time: Duration) -> f64 {

@@ -3,6 +3,7 @@
 //! A kind is what [`Kind`] says of its section in the site file. The rest of the program sees
 //! sections ([`AnySection`]) and functions that run ([`Handle`]), whatever their kinds.
 
+mod described;
 mod pe;
 mod rr;
 mod running;
@@ -10,6 +11,7 @@ mod sas;
 mod sgc;
 mod ssc;
 
+pub use described::described;
 pub use pe::forwarder;
 pub use running::{Handle, ReconfigureError, Started};
 
@@ -19,6 +21,7 @@ use crate::pool::LicenceAgent;
 use config::need::Wanted;
 use config::{Doorway, Issue};
 use oam::Registry;
+use question::Question;
 use replica::Replica;
 use runtime::{Function, PortSpec, ShardSpec};
 use std::any::Any;
@@ -70,12 +73,18 @@ pub trait Kind: Clone + PartialEq + Send + Sync + Sized + 'static {
     type Function: Function<Config: PartialEq>;
     /// What `tandem ctl` says to it.
     type Words: Words;
-    /// Questions to it that change something.
-    const ACTIONS: &'static [&'static str];
-    /// Questions that the process alone asks.
-    const INTERNAL: &'static [&'static str] = &[];
+    /// Whether it may be one of a pair.
+    const PAIRED: bool = false;
     /// Whether others connect to it as soon as they start.
     const STARTS_FIRST: bool = false;
+
+    /// What may be asked of it, beside what its supervision and its pair answer.
+    fn questions() -> Vec<Question>;
+
+    /// Its routes beside those, as the API's description has them.
+    fn routes() -> Option<oam::OpenApi> {
+        None
+    }
 
     /// The function's name.
     fn name(&self) -> &str;

@@ -10,6 +10,7 @@ use config::need::Wanted;
 use config::{Doorway, Issue};
 use forwarder::Launch;
 use pe::{FileRoute, ForwarderStart, Pe, ProviderEdge, Settings};
+use question::Question;
 use runtime::{PortSpec, ShardSpec};
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};
@@ -17,7 +18,7 @@ use std::net::IpAddr;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
-use supervise::{Nature, RELOAD, StartError, Supervised};
+use supervise::{Nature, StartError, Supervised};
 
 /// Routes of all files of a router at most.
 const FILE_ROUTES_MAX: usize = 16_000_000;
@@ -27,7 +28,10 @@ const SHORT_FRAME_OCTETS: u16 = 1_850;
 impl Kind for Pe {
     type Function = ProviderEdge;
     type Words = words::PeWords;
-    const ACTIONS: &'static [&'static str] = &["plane/trace", RELOAD];
+
+    fn questions() -> Vec<Question> {
+        pe::questions()
+    }
 
     fn name(&self) -> &str {
         &self.name
@@ -123,7 +127,7 @@ impl Kind for Pe {
         let prepare =
             Box::new(move || launch.ensure().map_err(|why| format!("forwarder: {why}{hint}")));
         let spec = ShardSpec { name: self.name.clone(), ..ShardSpec::default() };
-        let nature = Nature { prepare, ..Nature::new(key, Self::ACTIONS) };
+        let nature = Nature { prepare, ..Nature::new(key, <Self as Kind>::questions()) };
         Ok(Supervised::start(nature, spec, Arc::new(config), ProviderEdge::new)?.into())
     }
 }

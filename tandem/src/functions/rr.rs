@@ -7,6 +7,7 @@ use super::{Kind, StartContext, Started, first_changed};
 use crate::record::Recording;
 use config::keys::{self, Unusable};
 use config::{Doorway, Issue};
+use question::Question;
 use rr::config::{Rr, Secret};
 use runtime::{PortSpec, ShardSpec, StreamLimits};
 use std::fs::File;
@@ -14,7 +15,7 @@ use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use supervise::{Nature, RELOAD, StartError, Supervised};
+use supervise::{Nature, StartError, Supervised};
 
 /// Octets that may wait for a peer of a reflector before its session ends: what it is sent at once,
 /// and the messages of the session itself. More waits in the tables only.
@@ -25,8 +26,10 @@ const PASSWORD_FILE_OCTETS_MAX: u64 = 4_096;
 impl Kind for Rr {
     type Function = rr::Reflector;
     type Words = words::RrWords;
-    const ACTIONS: &'static [&'static str] =
-        &["bgp/clear", "bgp/shutdown", "bgp/enable", "bgp/forget", "bgp/rpki-refresh", RELOAD];
+
+    fn questions() -> Vec<Question> {
+        rr::questions()
+    }
 
     fn name(&self) -> &str {
         &self.name
@@ -125,7 +128,7 @@ impl Kind for Rr {
             },
             ..ShardSpec::default()
         };
-        let nature = Nature::new(key, Self::ACTIONS);
+        let nature = Nature::new(key, <Self as Kind>::questions());
         let start = |mrt| Recording::start(mrt, context.directory.join(&mrt.directory));
         let recorder = self.mrt.as_ref().map(start).transpose().map_err(StartError::Prepare)?;
         let recorder = recorder.map(|it| Arc::new(it) as Arc<dyn rr::Recorder>);

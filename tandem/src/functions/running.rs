@@ -234,7 +234,9 @@ mod tests {
     impl Kind for Toy {
         type Function = Parrot;
         type Words = ToyWords;
-        const ACTIONS: &'static [&'static str] = &[];
+        fn questions() -> Vec<question::Question> {
+            Vec::new()
+        }
         fn name(&self) -> &str {
             &self.name
         }
@@ -263,7 +265,7 @@ mod tests {
             config: Self,
             _: &StartContext,
         ) -> Result<Started<Self>, StartError> {
-            let nature = Nature::new(key, Self::ACTIONS);
+            let nature = Nature::new(key, Self::questions());
             let spec = ShardSpec { name: self.name.clone(), ..ShardSpec::default() };
             let make = |_, config| Parrot(config);
             Ok(Supervised::start(nature, spec, Arc::new(config), make)?.into())

@@ -9,12 +9,13 @@ use config::keys;
 use config::{Doorway, Issue};
 use machine::narrow::index;
 use oam::Extra;
+use question::Question;
 use runtime::{Ask, AskError, Carrier, PortId, PortSpec, ShardSpec, StreamSpec};
 use sas::Archive;
 use sas::config::{Keep, Sas};
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
-use supervise::{Nature, RELOAD, StartError, Supervised};
+use supervise::{Nature, StartError, Supervised};
 
 /// First segment of its routes after `/api/v1/`.
 const PREFIX: &str = "sas";
@@ -22,8 +23,15 @@ const PREFIX: &str = "sas";
 impl Kind for Sas {
     type Function = sas::Sas;
     type Words = words::SasWords;
-    const ACTIONS: &'static [&'static str] = &[RELOAD];
     const STARTS_FIRST: bool = true;
+
+    fn questions() -> Vec<Question> {
+        sas::questions()
+    }
+
+    fn routes() -> Option<oam::OpenApi> {
+        Some(sas::api::description())
+    }
 
     fn name(&self) -> &str {
         &self.name
@@ -122,7 +130,7 @@ impl Kind for Sas {
             let (slot, unit) = (Arc::clone(&slot), Arc::clone(&unit));
             Box::new(move || open_archive(&section, &context, &slot, &unit))
         };
-        let nature = Nature { prepare, ..Nature::new(key, Self::ACTIONS) };
+        let nature = Nature { prepare, ..Nature::new(key, <Self as Kind>::questions()) };
         let spec = ShardSpec {
             name: self.name.clone(),
             shards: self.shards,

@@ -6,13 +6,14 @@ use super::{Kind, StartContext, Started};
 use crate::exposure::capture;
 use config::need::Wanted;
 use config::{Doorway, Issue};
+use question::Question;
 use runtime::{PortSpec, ShardSpec, StreamLimits};
 use sgc::config::{PeerRole, Registration, Sgc};
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use supervise::{Nature, RELOAD, StartError, Supervised};
+use supervise::{Nature, StartError, Supervised};
 
 /// An association over TCP may be silent for ever; T(beat) is what finds a peer that vanished.
 const IDLE: Duration = Duration::from_secs(10 * 365 * 86_400);
@@ -20,8 +21,10 @@ const IDLE: Duration = Duration::from_secs(10 * 365 * 86_400);
 impl Kind for Sgc {
     type Function = sgc::Gateway;
     type Words = words::SgcWords;
-    const ACTIONS: &'static [&'static str] =
-        &["m3ua/audit", "m3ua/block", "m3ua/unblock", "m3ua/activate", "m3ua/deactivate", RELOAD];
+
+    fn questions() -> Vec<Question> {
+        sgc::questions()
+    }
 
     fn name(&self) -> &str {
         &self.name
@@ -115,7 +118,7 @@ impl Kind for Sgc {
             streams: StreamLimits { idle_timeout: IDLE, ..StreamLimits::default() },
             ..ShardSpec::default()
         };
-        let nature = Nature::new(key, Self::ACTIONS);
+        let nature = Nature::new(key, <Self as Kind>::questions());
         Ok(Supervised::start(nature, spec, Arc::new(config), sgc::Gateway::new)?.into())
     }
 }

@@ -5,11 +5,11 @@ mod tls;
 mod words;
 
 use super::{Kind, StartContext, Started, first_changed, listen};
-use crate::paired::{self, HAND_OVER};
-use crate::pool::EXCHANGE;
+use crate::paired;
 use config::keys;
 use config::need::{BPF, NET_ADMIN, NET_RAW, Need, Wanted};
 use config::{Doorway, Issue};
+use question::Question;
 use replica::Replica;
 use runtime::gate::{Gate, GateRef};
 use runtime::{MirrorRef, PortSpec, ShardSpec, StreamLimits};
@@ -17,13 +17,16 @@ use ssc::config::{Kernel, Ssc};
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
-use supervise::{Nature, RELOAD, StartError, Supervised};
+use supervise::{Nature, StartError, Supervised};
 
 impl Kind for Ssc {
     type Function = ssc::Controller;
     type Words = words::SscWords;
-    const ACTIONS: &'static [&'static str] = &["calls/terminate", "blacklist/clear", RELOAD];
-    const INTERNAL: &'static [&'static str] = &[HAND_OVER, EXCHANGE];
+    const PAIRED: bool = true;
+
+    fn questions() -> Vec<Question> {
+        ssc::questions()
+    }
 
     fn name(&self) -> &str {
         &self.name
@@ -164,7 +167,7 @@ impl Kind for Ssc {
             streams: connections(self),
             ..ShardSpec::default()
         };
-        let nature = Nature { internal: Self::INTERNAL, ..Nature::new(key, Self::ACTIONS) };
+        let nature = Nature::new(key, <Self as Kind>::questions());
         let unit = Supervised::start(nature, spec, Arc::new(config), ssc::Controller::new)?;
         Ok(Started::from(unit).paired(node))
     }

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use supervise::Unit;
 
 /// The question that brings grants and takes reports.
-pub const EXCHANGE: &str = "pool/exchange";
+const EXCHANGE: &str = "pool/exchange";
 /// Pause between two rounds of a controller that has little left, and the longest wait for the
 /// keeper's answers …
 const SOON: Duration = Duration::from_millis(20);

@@ -8,8 +8,11 @@ use machine::Time;
 use oam::{Managed, PortRow, State};
 use pool::message::{self, Message};
 use pool::{Grant, LEASE, LeaseServer, Level, Report};
+use question::{Condition, Either, Question, questions};
 use runtime::{Ask, AskError};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -110,49 +113,82 @@ impl LicenceService {
         }
     }
 
-    fn show(&self) -> Value {
+    fn show(&self) -> Vec<Either<KeeperRow, DrawerRow>> {
         let (now, inner) = (self.now(), self.lock());
-        let Some(keeper) = &inner.keeper else { return json!([]) };
+        let Some(keeper) = &inner.keeper else { return Vec::new() };
         let (held, live) = keeper.held();
-        let whole = json!({
-            "drawer": "",
-            "keeper": if keeper.is_learning(now) { "learns" } else { "keeps" },
-            "sessions": keeper.sessions(),
-            "held": held,
-            "live": live,
-            "free": u64::from(keeper.sessions()).saturating_sub(held),
+        let whole = KeeperRow {
+            drawer: "",
+            keeper: if keeper.is_learning(now) { "learns" } else { "keeps" },
+            sessions: keeper.sessions(),
+            held,
+            live,
+            free: u64::from(keeper.sessions()).saturating_sub(held),
+        };
+        let rows = keeper.rows().map(|row| DrawerRow {
+            drawer: format!("{}/{}", row.function, row.shard),
+            held: row.held,
+            live: row.live,
+            spare: row.spare,
+            lease_left_s: (row.heard + LEASE).since(now).as_secs(),
         });
-        let rows = keeper.rows().map(|row| {
-            json!({
-                "drawer": format!("{}/{}", row.function, row.shard),
-                "held": row.held,
-                "live": row.live,
-                "spare": row.spare,
-                "lease_left_s": (row.heard + LEASE).since(now).as_secs(),
-            })
-        });
-        Value::Array([whole].into_iter().chain(rows).collect())
+        [Either::A(whole)].into_iter().chain(rows.map(Either::B)).collect()
     }
 
-    fn alarms(&self) -> Value {
+    fn alarms(&self) -> Vec<Condition> {
         let mut inner = self.lock();
         let now = self.now();
-        let Some(keeper) = &mut inner.keeper else { return json!([]) };
+        let Some(keeper) = &mut inner.keeper else { return Vec::new() };
         keeper.tick(now);
         let (severity, percent) = match keeper.level() {
-            Level::Calm => return json!([]),
+            Level::Calm => return Vec::new(),
             Level::High => ("minor", 80),
             Level::Full => ("major", 95),
         };
         let (live, sessions) = (keeper.held().1, keeper.sessions());
-        json!([{
-            "name": "pool-nearly-used",
-            "subject": POOL,
-            "severity": severity,
-            "text": format!("{live} of {sessions} sessions run: more than {percent} %"),
-            "probable_cause": "threshold-crossed",
-        }])
+        let text = format!("{live} of {sessions} sessions run: more than {percent} %");
+        let row = Condition::new("pool-nearly-used", POOL, severity, text);
+        vec![row.caused_by("threshold-crossed")]
     }
+}
+
+/// The pool as a whole.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct KeeperRow {
+    drawer: &'static str,
+    /// `keeps`, or `learns` after its start.
+    keeper: &'static str,
+    sessions: u32,
+    held: u64,
+    live: u64,
+    free: u64,
+}
+
+/// What one shard draws from the pool.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DrawerRow {
+    /// Function and shard.
+    drawer: String,
+    held: u32,
+    live: u32,
+    spare: u32,
+    lease_left_s: u64,
+}
+
+type Serve = fn(&LicenceService, &Ask) -> Result<Value, AskError>;
+
+questions! {
+    /// What a keeper answers.
+    const QUESTIONS: Serve;
+    /// The pool of sessions as a whole, then what each shard draws from it.
+    Ask "pool" [] -> Vec<Either<KeeperRow, DrawerRow>>, |it, _| Ok(it.show());
+    /// The conditions that stand.
+    Ask "alarms" [] -> Vec<Condition>, |it, _| Ok(it.alarms());
+}
+
+/// What a keeper may be asked.
+pub fn questions() -> Vec<Question> {
+    question::listed(QUESTIONS).collect()
 }
 
 impl Managed for LicenceService {
@@ -201,15 +237,12 @@ impl Managed for LicenceService {
     }
 
     fn ask(&self, ask: Ask) -> Result<Value, AskError> {
-        match ask.path.as_str() {
-            "pool" => Ok(self.show()),
-            "alarms" => Ok(self.alarms()),
-            other => Err(AskError::NotFound(other.to_owned())),
-        }
+        let serve = question::find(QUESTIONS, &ask.path);
+        serve.ok_or_else(|| AskError::NotFound(ask.path.clone()))?(self, &ask)
     }
 
-    fn actions(&self) -> &'static [&'static str] {
-        &[]
+    fn questions(&self) -> Vec<Question> {
+        questions()
     }
 }
 
@@ -226,7 +259,7 @@ mod tests {
     use event::Reading;
 
     fn section(sessions: u32) -> Section {
-        serde_json::from_value(json!({ "sessions": sessions })).unwrap()
+        serde_json::from_value(serde_json::json!({ "sessions": sessions })).unwrap()
     }
 
     fn report(keeping: &LicenceService, stamp: u64, keeper: u64, serial: u64, live: u32) -> Grant {
@@ -243,10 +276,10 @@ mod tests {
         let greeting = report(&keeping, 1, 0, 0, 0);
         let first = report(&keeping, 2, greeting.keeper, 0, 10);
         assert_eq!((greeting.serial, first.block), (0, 15), "and half of what is unused");
-        assert_eq!(keeping.alarms(), json!([]));
+        assert_eq!(keeping.alarms(), []);
         for (n, live, severity) in [(0, 16, "minor"), (1, 19, "major")] {
             report(&keeping, 3 + n, greeting.keeper, 1 + n, live);
-            assert_eq!(keeping.alarms()[0]["severity"], severity);
+            assert_eq!(keeping.alarms()[0].severity, severity);
         }
         let old = Report {
             keeper: greeting.keeper,
@@ -261,7 +294,7 @@ mod tests {
         for (row, reading) in keeping.cells()[0].1[0].readings() {
             assert!(matches!(reading, Reading::Value(1..)), "{} never moved", row.name);
         }
-        assert_eq!(keeping.show()[1]["live"], 19);
+        assert_eq!(question::value(keeping.show())[1]["live"], 19);
         keeping.configure(None);
         assert!(!keeping.is_on());
     }

@@ -11,8 +11,8 @@ mod licence_agent;
 mod licence_service;
 mod section;
 
-pub use licence_agent::{EXCHANGE, LicenceAgent};
-pub use licence_service::{LicenceService, PoolFact};
+pub use licence_agent::LicenceAgent;
+pub use licence_service::{LicenceService, PoolFact, questions};
 pub use section::Section;
 
 /// The keeper's name as a function of the site.

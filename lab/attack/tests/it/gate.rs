@@ -70,6 +70,10 @@ fn flood(from: &Namespace, kind: Kind) -> u64 {
     })
 }
 
+fn row(gate: &Gate) -> Value {
+    serde_json::to_value(gate.row()).unwrap()
+}
+
 fn number(row: &Value, key: &str) -> u64 {
     row[key].as_u64().unwrap()
 }
@@ -112,15 +116,15 @@ fn guarded(one: &Namespace, two: &Namespace) {
     let receiver = UdpSocket::bind((OURS, 5060)).unwrap();
     receiver.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
     let Some(gate) = allowed(Gate::start(spec(Wish::Require))) else { return };
-    assert_eq!(gate.row()["interfaces"][0], "wire: native");
+    assert_eq!(row(&gate)["interfaces"][0], "wire: native");
     for (kind, key) in [
         (Kind::Register, "dropped_crowded"),
         (Kind::Icmp, "dropped_echoes"),
         (Kind::Syn, "dropped_syns"),
     ] {
-        let before = number(&gate.row(), key);
+        let before = number(&row(&gate), key);
         let sent = flood(two, kind);
-        let dropped = number(&gate.row(), key) - before;
+        let dropped = number(&row(&gate), key) - before;
         assert!(dropped > sent / 2 && dropped < sent, "{key}: {dropped} of {sent}");
     }
     while receiver.recv_from(&mut [0; 2_048]).is_ok() {}
@@ -159,7 +163,7 @@ fn every_fact_moved(gate: &Gate) {
 /// Tells the gate and waits until its thread has heard it.
 fn told(gate: &Gate, change: Change) {
     gate.tell(change);
-    assert!(gate.row().is_object());
+    assert!(gate.row().is_some());
 }
 
 /// Whether an XDP program stands before the wire.

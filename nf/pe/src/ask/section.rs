@@ -3,8 +3,8 @@
 use crate::compile::GLOBAL;
 use crate::config::{self, Pe, Pseudowire, Via, network, prefix};
 use crate::{FileRoute, Settings};
-use runtime::{Answered, Ask, AskError};
-use serde_json::{Value, json};
+use question::{Either, Page, rows};
+use runtime::{Ask, AskError};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -31,21 +31,132 @@ pub(crate) fn route_counts(settings: &Settings) -> RouteCounts {
     counts
 }
 
-/// Answers a question of what the section says; `None` if it is none.
-pub(super) fn answer(settings: &Settings, counts: &RouteCounts, ask: &Ask) -> Option<Answered> {
-    let pe = &settings.pe;
-    Some(match ask.path.as_str() {
-        "pe/interfaces" => page(ask, pe.interface.len(), |at| interface(pe, &pe.interface[at])),
-        "pe/vrfs" => page(ask, pe.vrf.len() + 1, |at| table(pe, counts, at)),
-        "pe/routes" => routes(settings, ask),
-        "pe/bridges" => page(ask, pe.bridge.len(), |at| bridge(pe, &pe.bridge[at])),
-        "pe/cross-connects" => {
-            page(ask, pe.cross_connect.len(), |at| cross_connect(&pe.cross_connect[at]))
-        }
-        "pe/filters" => page(ask, pe.filter.len(), |at| filter(pe, &pe.filter[at])),
-        _ => return None,
-    })
+rows! {
+    /// An interface of the section.
+    pub(crate) struct InterfaceRow {
+        name: String,
+        port: Option<String>,
+        vlan: Option<u16>,
+        inner_vlan: Option<u16>,
+        /// `routed`, `routed-side` of a bridge, `bridge` or `cross-connect`.
+        kind: &'static str,
+        vrf: Option<String>,
+        bridge: Option<String>,
+        cross_connect: Option<String>,
+        addresses: Vec<String>,
+        mpls: bool,
+        filter_in: Vec<String>,
+        filter_out: Vec<String>,
+        policer_in: Option<String>,
+        policer_out: Option<String>,
+    }
+
+    /// A routing table.
+    pub(crate) struct TableRow {
+        vrf: String,
+        label: Option<u32>,
+        interfaces: Vec<String>,
+        routes: usize,
+    }
+
+    /// A way to a next hop.
+    pub(crate) struct WayRow {
+        gateway: Option<IpAddr>,
+        interface: Option<String>,
+        labels: Vec<u32>,
+        weight: u32,
+    }
+
+    /// The way of a connected subnet: its interface.
+    pub(crate) struct ConnectedWay {
+        interface: String,
+    }
+
+    /// The way of a route of a file: its gateway.
+    pub(crate) struct FileWay {
+        gateway: IpAddr,
+    }
+
+    /// A pseudowire.
+    pub(crate) struct PseudowireRow {
+        label_in: u32,
+        via: WayRow,
+        backup: Option<WayRow>,
+        control_word: bool,
+        flow_label: bool,
+    }
+
+    /// A bridge domain.
+    pub(crate) struct BridgeRow {
+        bridge: String,
+        interfaces: Vec<String>,
+        pseudowires: Vec<PseudowireRow>,
+        routed_side: Option<String>,
+        macs_max: u32,
+        ageing_s: u32,
+        learn: bool,
+        flood_unknown: bool,
+        storm_pps: u32,
+        moves_max: u32,
+    }
+
+    /// A cross-connect.
+    pub(crate) struct CrossConnectRow {
+        name: String,
+        interface: String,
+        to: Option<String>,
+        pseudowire: Option<PseudowireRow>,
+    }
+
+    /// A filter, its rules, and where it stands.
+    pub(crate) struct FilterRow {
+        filter: String,
+        /// `ethernet`, `ipv4` or `ipv6`.
+        family: &'static str,
+        rules: Vec<config::Rule>,
+        rules_total: usize,
+        filters_in: Vec<String>,
+        filters_out: Vec<String>,
+    }
+
+    /// A route.
+    pub(crate) struct RouteRow {
+        vrf: String,
+        prefix: Option<String>,
+        /// `connected`, `static` or `file`.
+        origin: &'static str,
+        via: Vec<Either<WayRow, Either<ConnectedWay, FileWay>>>,
+        /// Of a static one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        backup: Option<Option<WayRow>>,
+        /// Of a static one that leads nowhere: what is done with its packets.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        discard: Option<Option<config::Discard>>,
+    }
 }
+
+pub(super) fn interfaces(pe: &Pe, ask: &Ask) -> Asked<InterfaceRow> {
+    page(ask, pe.interface.len(), |at| interface(pe, &pe.interface[at]))
+}
+
+pub(super) fn tables(pe: &Pe, counts: &RouteCounts, ask: &Ask) -> Asked<TableRow> {
+    page(ask, pe.vrf.len() + 1, |at| table(pe, counts, at))
+}
+
+pub(super) fn bridges(pe: &Pe, ask: &Ask) -> Asked<BridgeRow> {
+    page(ask, pe.bridge.len(), |at| bridge(pe, &pe.bridge[at]))
+}
+
+pub(super) fn cross_connects(pe: &Pe, ask: &Ask) -> Asked<CrossConnectRow> {
+    page(ask, pe.cross_connect.len(), |at| cross_connect(&pe.cross_connect[at]))
+}
+
+pub(super) fn filters(pe: &Pe, ask: &Ask) -> Asked<FilterRow> {
+    page(ask, pe.filter.len(), |at| filter(pe, &pe.filter[at]))
+}
+
+/// A page of such rows, or why there is none.
+type Asked<T> = Result<Page<T>, AskError>;
 
 fn wrong(what: &str) -> AskError {
     AskError::BadParameter(what.to_owned())
@@ -57,16 +168,16 @@ fn number(ask: &Ask, key: &str, default: usize) -> Result<usize, AskError> {
 }
 
 /// `limit` rows of so many from `skip` on; `next` is where the next page begins, if there is one.
-fn page(ask: &Ask, total: usize, row: impl Fn(usize) -> Value) -> Answered {
+fn page<T>(ask: &Ask, total: usize, row: impl Fn(usize) -> T) -> Asked<T> {
     let skip = number(ask, "skip", 0)?.min(total);
     let limit = number(ask, "limit", ROWS)?.min(ROWS_MAX);
     let end = (skip + limit).min(total);
-    let rows: Vec<Value> = (skip..end).map(row).collect();
+    let rows = (skip..end).map(row).collect();
     let next = (limit > 0 && end < total).then_some(end);
-    Ok(json!({ "rows": rows, "next": next, "total": total }))
+    Ok(Page { rows, next, total: Some(total) })
 }
 
-fn interface(pe: &Pe, it: &config::Interface) -> Value {
+fn interface(pe: &Pe, it: &config::Interface) -> InterfaceRow {
     let is_of = |names: &[String]| names.contains(&it.name);
     let bridge = pe.bridge.iter().find(|bridge| is_of(&bridge.interfaces));
     let connect = pe.cross_connect.iter().find(|connect| {
@@ -80,107 +191,107 @@ fn interface(pe: &Pe, it: &config::Interface) -> Value {
     };
     let is_routed = matches!(kind, "routed" | "routed-side");
     let port = it.port.as_ref().unwrap_or(&it.name);
-    json!({
-        "name": it.name,
-        "port": it.bridge.is_none().then_some(port),
-        "vlan": it.vlan,
-        "inner_vlan": it.inner_vlan,
-        "kind": kind,
-        "vrf": is_routed.then(|| it.vrf.as_deref().unwrap_or(GLOBAL)),
-        "bridge": it.bridge.as_ref().or(bridge.map(|bridge| &bridge.name)),
-        "cross_connect": connect.map(|connect| &connect.name),
-        "addresses": it.addresses,
-        "mpls": it.mpls,
-        "filter_in": it.filter_in,
-        "filter_out": it.filter_out,
-        "policer_in": it.policer_in,
-        "policer_out": it.policer_out,
-    })
+    InterfaceRow {
+        name: it.name.clone(),
+        port: it.bridge.is_none().then(|| port.clone()),
+        vlan: it.vlan,
+        inner_vlan: it.inner_vlan,
+        kind,
+        vrf: is_routed.then(|| it.vrf.as_deref().unwrap_or(GLOBAL).to_owned()),
+        bridge: it.bridge.as_ref().or(bridge.map(|bridge| &bridge.name)).cloned(),
+        cross_connect: connect.map(|connect| connect.name.clone()),
+        addresses: it.addresses.clone(),
+        mpls: it.mpls,
+        filter_in: it.filter_in.clone(),
+        filter_out: it.filter_out.clone(),
+        policer_in: it.policer_in.clone(),
+        policer_out: it.policer_out.clone(),
+    }
 }
 
 /// The table at this place: the global one, then those of the section.
-fn table(pe: &Pe, counts: &RouteCounts, at: usize) -> Value {
+fn table(pe: &Pe, counts: &RouteCounts, at: usize) -> TableRow {
     let vrf = at.checked_sub(1).map(|at| &pe.vrf[at]);
     let name = vrf.map_or("", |vrf| &vrf.name);
     let is_member = |it: &&config::Interface| it.vrf.as_deref().unwrap_or("") == name;
-    let members: Vec<&str> = pe
+    let members: Vec<String> = pe
         .interface
         .iter()
         .filter(is_member)
         .filter(|it| !it.addresses.is_empty())
-        .map(|it| it.name.as_str())
+        .map(|it| it.name.clone())
         .take(ROWS)
         .collect();
-    json!({
-        "vrf": vrf.map_or(GLOBAL, |vrf| &vrf.name),
-        "label": vrf.and_then(|vrf| vrf.label),
-        "interfaces": members,
-        "routes": counts.get(name).copied().unwrap_or(0),
-    })
+    TableRow {
+        vrf: vrf.map_or(GLOBAL, |vrf| &vrf.name).to_owned(),
+        label: vrf.and_then(|vrf| vrf.label),
+        interfaces: members,
+        routes: counts.get(name).copied().unwrap_or(0),
+    }
 }
 
-fn way(via: &Via) -> Value {
-    json!({
-        "gateway": via.gateway,
-        "interface": via.interface,
-        "labels": via.labels,
-        "weight": via.weight,
-    })
+fn way(via: &Via) -> WayRow {
+    WayRow {
+        gateway: via.gateway,
+        interface: via.interface.clone(),
+        labels: via.labels.clone(),
+        weight: via.weight,
+    }
 }
 
-fn pseudowire(wire: &Pseudowire) -> Value {
-    json!({
-        "label_in": wire.label_in,
-        "via": way(&wire.via),
-        "backup": wire.backup.as_ref().map(way),
-        "control_word": wire.control_word,
-        "flow_label": wire.flow_label,
-    })
+fn pseudowire(wire: &Pseudowire) -> PseudowireRow {
+    PseudowireRow {
+        label_in: wire.label_in,
+        via: way(&wire.via),
+        backup: wire.backup.as_ref().map(way),
+        control_word: wire.control_word,
+        flow_label: wire.flow_label,
+    }
 }
 
-fn bridge(pe: &Pe, it: &config::Bridge) -> Value {
+fn bridge(pe: &Pe, it: &config::Bridge) -> BridgeRow {
     let side = pe.interface.iter().find(|one| one.bridge.as_ref() == Some(&it.name));
-    json!({
-        "bridge": it.name,
-        "interfaces": it.interfaces,
-        "pseudowires": it.pseudowire.iter().map(pseudowire).collect::<Vec<_>>(),
-        "routed_side": side.map(|side| &side.name),
-        "macs_max": it.macs_max,
-        "ageing_s": it.ageing_s,
-        "learn": it.learn,
-        "flood_unknown": it.flood_unknown,
-        "storm_pps": it.storm_pps,
-        "moves_max": it.moves_max,
-    })
+    BridgeRow {
+        bridge: it.name.clone(),
+        interfaces: it.interfaces.clone(),
+        pseudowires: it.pseudowire.iter().map(pseudowire).collect(),
+        routed_side: side.map(|side| side.name.clone()),
+        macs_max: it.macs_max,
+        ageing_s: it.ageing_s,
+        learn: it.learn,
+        flood_unknown: it.flood_unknown,
+        storm_pps: it.storm_pps,
+        moves_max: it.moves_max,
+    }
 }
 
-fn cross_connect(it: &config::CrossConnect) -> Value {
-    json!({
-        "name": it.name,
-        "interface": it.interface,
-        "to": it.to,
-        "pseudowire": it.pseudowire.as_ref().map(pseudowire),
-    })
+fn cross_connect(it: &config::CrossConnect) -> CrossConnectRow {
+    CrossConnectRow {
+        name: it.name.clone(),
+        interface: it.interface.clone(),
+        to: it.to.clone(),
+        pseudowire: it.pseudowire.as_ref().map(pseudowire),
+    }
 }
 
-fn filter(pe: &Pe, it: &config::Filter) -> Value {
+fn filter(pe: &Pe, it: &config::Filter) -> FilterRow {
     let family = match (it.ethernet, it.ipv6) {
         (true, _) => "ethernet",
         (false, true) => "ipv6",
         (false, false) => "ipv4",
     };
-    let used = |of: fn(&config::Interface) -> &Vec<String>| -> Vec<&str> {
+    let used = |of: fn(&config::Interface) -> &Vec<String>| -> Vec<String> {
         let users = pe.interface.iter().filter(|one| of(one).contains(&it.name));
-        users.map(|one| one.name.as_str()).take(ROWS).collect()
+        users.map(|one| one.name.clone()).take(ROWS).collect()
     };
-    json!({
-        "filter": it.name,
-        "family": family,
-        "rules": it.rule.iter().take(ROWS_MAX).collect::<Vec<_>>(),
-        "rules_total": it.rule.len(),
-        "filters_in": used(|one| &one.filter_in),
-        "filters_out": used(|one| &one.filter_out),
-    })
+    FilterRow {
+        filter: it.name.clone(),
+        family,
+        rules: it.rule.iter().take(ROWS_MAX).cloned().collect(),
+        rules_total: it.rule.len(),
+        filters_in: used(|one| &one.filter_in),
+        filters_out: used(|one| &one.filter_out),
+    }
 }
 
 /// An address and the length of its prefix.
@@ -252,32 +363,36 @@ impl<'a> Routes<'a> {
         }
     }
 
-    fn row(&self, at: usize) -> Value {
-        let text = self.prefix(at).map(|(address, length)| format!("{address}/{length}"));
+    fn row(&self, at: usize) -> RouteRow {
         let vrf = match self.vrf(at) {
             "" => GLOBAL,
             named => named,
         };
-        let mut row = json!({ "vrf": vrf, "prefix": text });
+        let prefix = self.prefix(at).map(|(address, length)| format!("{address}/{length}"));
+        let (vrf, origin, via) = (vrf.to_owned(), "connected", Vec::new());
+        let row = RouteRow { vrf, prefix, origin, via, backup: None, discard: None };
         if let Some(it) = self.connected.get(at) {
-            row["origin"] = "connected".into();
-            row["via"] = json!([{ "interface": it.interface.name }]);
+            let interface = it.interface.name.clone();
+            RouteRow { via: vec![Either::B(Either::A(ConnectedWay { interface }))], ..row }
         } else if let Some(it) = self.said(at) {
-            row["origin"] = "static".into();
-            row["via"] = it.via.iter().map(way).collect();
-            row["backup"] = it.backup.as_ref().map(way).into();
-            row["discard"] = json!(it.discard);
-        } else if let Some(it) = self.of_file(at) {
-            row["origin"] = "file".into();
-            row["via"] = json!([{ "gateway": it.gateway }]);
+            RouteRow {
+                origin: "static",
+                via: it.via.iter().map(way).map(Either::A).collect(),
+                backup: Some(it.backup.as_ref().map(way)),
+                discard: Some(it.discard),
+                ..row
+            }
+        } else {
+            let gateways = self.of_file(at).into_iter().map(|it| FileWay { gateway: it.gateway });
+            let via = gateways.map(|it| Either::B(Either::B(it))).collect();
+            RouteRow { origin: "file", via, ..row }
         }
-        row
     }
 }
 
 /// Routes of a table (`vrf`) or all, those `within` a prefix, and those that are `covering` one;
 /// `limit` of them from place `skip` on. `next` is where to go on; absent: that was all.
-fn routes(settings: &Settings, ask: &Ask) -> Answered {
+pub(super) fn routes(settings: &Settings, ask: &Ask) -> Asked<RouteRow> {
     let vrf = ask.params.get("vrf").map(|name| if name == GLOBAL { "" } else { name.as_str() });
     if let Some(name) = vrf.filter(|name| !name.is_empty())
         && !settings.pe.vrf.iter().any(|it| it.name == name)
@@ -310,5 +425,5 @@ fn routes(settings: &Settings, ask: &Ask) -> Answered {
         at += 1;
     }
     let next = (at < all.len()).then_some(at);
-    Ok(json!({ "rows": rows, "next": next }))
+    Ok(Page { rows, next, total: None })
 }

@@ -6,9 +6,9 @@ use crate::Reflector;
 use bgp::family::Family;
 use machine::Time;
 use mrt::{Path, RibRecord};
+use question::rows;
 use rib::{Page, PathView, RouteView};
 use runtime::Ask;
-use serde_json::json;
 use std::net::{IpAddr, Ipv4Addr};
 
 /// Places of the tables that one page looks at, and octets after which it ends.
@@ -19,6 +19,16 @@ const ROUTES: usize = 500;
 /// A peer that is not there: the index of a peer is its place.
 const NOBODY: mrt::Peer =
     mrt::Peer { identifier: 0, address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), asn: 0 };
+
+rows! {
+    /// A page of the tables as an MRT file.
+    pub(crate) struct DumpPage {
+        /// In hexadecimal.
+        octets: String,
+        /// `from` of the next page; null: that was all.
+        next: Option<String>,
+    }
+}
 
 /// Where a page begins: the family, the place in its table, and a digest of the peers that the
 /// asker has an index table of.
@@ -49,7 +59,7 @@ impl Cursor {
 impl Reflector {
     /// A page of the file, in hexadecimal; `next` is where to go on, absent at the end. The first
     /// page, and one before which peers came or went, begins with an index table.
-    pub(super) fn show_dump(&self, now: Time, ask: &Ask) -> Answer {
+    pub(super) fn show_dump(&self, now: Time, ask: &Ask) -> Answer<DumpPage> {
         let cursor = ask.params.get("from").map(|text| Cursor::read(text));
         let Some(mut cursor) = cursor.unwrap_or(Some(Cursor::default())) else {
             return Err(wrong("from: what the page before said"));
@@ -86,7 +96,7 @@ impl Reflector {
             }
         }
         let next = (cursor.family < Family::ALL.len()).then(|| cursor.text());
-        Ok(json!({ "octets": super::routes::hex(&octets), "next": next }))
+        Ok(DumpPage { octets: super::routes::hex(&octets), next })
     }
 
     /// The peers by their place, and a digest of them.

@@ -8,9 +8,11 @@ use bgp::codec::{
     SegmentKind, aigp_metric,
 };
 use bgp::family::{Family, Ipv4Prefix, Ipv6Prefix};
+use question::{Page, rows};
 use rib::{GroupView, PathView, PeerId, RouteView, Wanted};
 use runtime::{Ask, AskError};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Routes of one answer at most.
@@ -22,14 +24,92 @@ const LOOKED_AT_MAX: usize = 20_000;
 /// Paths of a route that are shown at most.
 const PATHS_MAX: usize = 1_024;
 
-/// What a policy may change, and the same as it came.
-const BEFORE: [(&str, &str); 5] = [
-    ("next_hop", "next_hop_before"),
-    ("local_pref", "local_pref_before"),
-    ("med", "med_before"),
-    ("as_path", "as_path_before"),
-    ("communities", "communities_before"),
-];
+rows! {
+    /// What a policy may change of a path.
+    #[derive(Default)]
+    pub(crate) struct Changeable {
+        next_hop: Option<String>,
+        local_pref: Option<u32>,
+        med: Option<u32>,
+        as_path: Option<String>,
+        communities: Option<Vec<String>>,
+    }
+
+    /// What was announced, before the import policy.
+    pub(crate) struct Before {
+        next_hop_before: Option<String>,
+        local_pref_before: Option<u32>,
+        med_before: Option<u32>,
+        as_path_before: Option<String>,
+        communities_before: Option<Vec<String>>,
+        /// What the import policy did: `accepted`, `changed` or `refused`.
+        policy: &'static str,
+    }
+
+    /// An update group, or a part of it that is as far.
+    pub(crate) struct CohortRow {
+        group: usize,
+        family: &'static str,
+        audience: &'static str,
+        kind: String,
+        add_path: bool,
+        message_max: usize,
+        constrained: bool,
+        next_hop_self: Option<String>,
+        peers: usize,
+        members: Vec<String>,
+        behind: u64,
+        walks: bool,
+        routes_out: usize,
+        waiting_octets: u64,
+    }
+
+    /// A table.
+    pub(crate) struct FamilyRow {
+        family: &'static str,
+        routes: usize,
+        paths: usize,
+    }
+}
+
+/// A path of a route.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct BgpPathRow {
+    peer: String,
+    path_id: u32,
+    best: bool,
+    refused: bool,
+    changed: bool,
+    /// Why it is not the best one.
+    loses_by: Option<&'static str>,
+    stale: bool,
+    #[serde(flatten)]
+    what: Changeable,
+    origin: Option<&'static str>,
+    originator: Option<String>,
+    clusters: Option<Vec<String>>,
+    aigp: Option<u64>,
+    /// Names of the attributes that are there.
+    attributes: Vec<String>,
+    /// In hexadecimal.
+    payload: String,
+    /// What the caches say of its origin.
+    validation: Option<&'static str>,
+    route: String,
+    family: &'static str,
+}
+
+/// A route with its best path.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct BgpRouteRow {
+    #[serde(flatten)]
+    path: BgpPathRow,
+    /// How many it has.
+    paths: usize,
+    /// With `before=true`.
+    #[serde(flatten)]
+    before: Option<Before>,
+}
 
 /// Which routes are asked for.
 struct Question {
@@ -141,7 +221,7 @@ impl Reflector {
     /// `text` in what is shown of them; `limit` of them, from place `skip` on. `next` is where to
     /// go on; absent: that was all. With `before=true`, beside what the import policy made of each
     /// path what it came with.
-    pub(super) fn show_routes(&self, ask: &Ask) -> Answer {
+    pub(super) fn show_routes(&self, ask: &Ask) -> Answer<Page<BgpRouteRow>> {
         let within = ask.params.get("within").map(|text| prefix(text));
         if within == Some(None) {
             return Err(wrong("within: a prefix, as 10.0.0.0/8"));
@@ -157,15 +237,9 @@ impl Reflector {
         };
         let (routes, next) = self.routes(&question);
         let has_before = ask.params.get("before").is_some_and(|it| it == "true");
-        let row = |route: &RouteView| {
-            let mut row = self.row(question.family, route);
-            if let (true, Some(path)) = (has_before, route.paths.first()) {
-                self.before(path, &mut row);
-            }
-            row
-        };
-        let rows: Vec<Value> = routes.iter().map(row).collect();
-        Ok(json!({ "rows": rows, "next": next }))
+        let row = |route: &RouteView| self.row(question.family, route, has_before);
+        let rows = routes.iter().filter_map(row).collect();
+        Ok(Page { rows, next, total: None })
     }
 
     fn routes(&self, question: &Question) -> (Vec<RouteView>, Option<usize>) {
@@ -195,7 +269,7 @@ impl Reflector {
 
     /// All paths of the route that covers a prefix best, with the reason why the best one is it;
     /// for families without prefixes, of those whose text has what is asked for.
-    pub(super) fn show_route(&self, ask: &Ask) -> Answer {
+    pub(super) fn show_route(&self, ask: &Ask) -> Answer<Vec<BgpPathRow>> {
         let asked = ask.params.get("prefix");
         let asked = asked.ok_or_else(|| wrong("prefix: a prefix, or a text in other families"))?;
         let mut family = family(ask)?;
@@ -217,8 +291,7 @@ impl Reflector {
                 self.routes(&question).0
             }
         };
-        let rows = routes.iter().flat_map(|route| self.paths(family, route));
-        Ok(Value::Array(rows.collect()))
+        Ok(routes.iter().flat_map(|route| self.paths(family, route)).collect())
     }
 
     /// The longest prefix that covers this one and has a route.
@@ -231,92 +304,96 @@ impl Reflector {
     }
 
     /// A route with its best path.
-    fn row(&self, family: Family, route: &RouteView) -> Value {
-        let mut row = route.paths.first().map_or_else(|| json!({}), |path| self.path(path));
-        row["validation"] = route.paths.first().map(|it| self.validity(family, route, it)).into();
-        row["route"] = family.show(&route.key).to_string().into();
-        row["family"] = family.name().into();
-        row["paths"] = route.paths.len().into();
-        row
+    fn row(&self, family: Family, route: &RouteView, has_before: bool) -> Option<BgpRouteRow> {
+        let best = route.paths.first()?;
+        let mut path = self.path_of(family, route, best);
+        let before = has_before.then(|| self.before(best, &mut path.what));
+        Some(BgpRouteRow { path, paths: route.paths.len(), before })
     }
 
     /// What a path came with, beside what the import policy made of it: `policy` says which of
-    /// `accepted`, `changed` and `refused` it is.
-    fn before(&self, path: &PathView, row: &mut Value) {
-        let mut came = row.clone();
-        if let Some((attributes, next_hop)) = &path.came_with {
-            let (attributes, next_hop) = (attributes.clone(), next_hop.clone());
-            came = self.path(&PathView { attributes, next_hop, ..path.clone() });
-        }
-        for (key, before) in BEFORE {
-            row[before] = came[key].take();
-            if path.is_refused {
-                row[key] = Value::Null;
+    /// `accepted`, `changed` and `refused` it is. Of one that is refused nothing is left.
+    fn before(&self, path: &PathView, what: &mut Changeable) -> Before {
+        let came = match &path.came_with {
+            None => self.changeable(path),
+            Some((attributes, next_hop)) => {
+                let (attributes, next_hop) = (attributes.clone(), next_hop.clone());
+                self.changeable(&PathView { attributes, next_hop, ..path.clone() })
             }
-        }
-        let policy = match (path.is_refused, path.came_with.is_some()) {
-            (true, _) => "refused",
-            (false, true) => "changed",
-            (false, false) => "accepted",
         };
-        row["policy"] = policy.into();
+        if path.is_refused {
+            *what = Changeable::default();
+        }
+        Before {
+            next_hop_before: came.next_hop,
+            local_pref_before: came.local_pref,
+            med_before: came.med,
+            as_path_before: came.as_path,
+            communities_before: came.communities,
+            policy: match (path.is_refused, path.came_with.is_some()) {
+                (true, _) => "refused",
+                (false, true) => "changed",
+                (false, false) => "accepted",
+            },
+        }
     }
 
     /// A row for each path of a route.
-    fn paths(&self, family: Family, route: &RouteView) -> Vec<Value> {
-        let text = family.show(&route.key).to_string();
-        let paths = route.paths.iter().take(PATHS_MAX).map(|path| {
-            let mut row = self.path(path);
-            row["validation"] = self.validity(family, route, path);
-            row["route"] = text.clone().into();
-            row["family"] = family.name().into();
-            row
-        });
-        paths.collect()
+    fn paths(&self, family: Family, route: &RouteView) -> Vec<BgpPathRow> {
+        let paths = route.paths.iter().take(PATHS_MAX);
+        paths.map(|path| self.path_of(family, route, path)).collect()
     }
 
     /// What the caches say of a path, as it came.
-    fn validity(&self, family: Family, route: &RouteView, path: &PathView) -> Value {
+    fn validity(&self, family: Family, route: &RouteView, path: &PathView) -> Option<&'static str> {
         let attributes = path.came_with.as_ref().map_or(&path.attributes, |(came, _)| came);
         let validity = self.origins.records.validity(family, &route.key, attributes);
-        validity.map(rpki::Validity::name).into()
+        validity.map(rpki::Validity::name)
     }
 
-    fn path(&self, path: &PathView) -> Value {
+    /// What a policy may change of a path, as it is now.
+    fn changeable(&self, path: &PathView) -> Changeable {
+        let attributes = Attributes::new(&path.attributes);
+        let number = |kind| word(&attributes, kind).map(u32::from_be_bytes);
+        Changeable {
+            next_hop: match &path.next_hop[..] {
+                [] => address(&attributes, AttributeType::NextHop),
+                octets => Some(show_next_hop(octets)),
+            },
+            local_pref: number(AttributeType::LocalPref),
+            med: number(AttributeType::MultiExitDisc),
+            as_path: attributes.value(AttributeType::AsPath).map(show_as_path),
+            communities: Some(communities(&attributes)),
+        }
+    }
+
+    fn path_of(&self, family: Family, route: &RouteView, path: &PathView) -> BgpPathRow {
         let attributes = Attributes::new(&path.attributes);
         let value = |kind| attributes.value(kind);
-        let word = |kind| value(kind).and_then(|octets| octets.first_chunk::<4>().copied());
-        let number = |kind| word(kind).map(u32::from_be_bytes);
-        let address = |kind| word(kind).map(|octets| Ipv4Addr::from(octets).to_string());
-        let next_hop = match &path.next_hop[..] {
-            [] => address(AttributeType::NextHop),
-            octets => Some(show_next_hop(octets)),
-        };
         let origin = value(AttributeType::Origin).and_then(|it| Origin::of(*it.first()?));
-        json!({
-            "peer": self.speaker.name_of(path.peer),
-            "path_id": path.path_id,
-            "best": path.loses_by.is_none() && !path.is_refused,
-            "refused": path.is_refused,
-            "changed": path.came_with.is_some(),
-            "loses_by": path.loses_by,
-            "stale": path.is_stale,
-            "next_hop": next_hop,
-            "local_pref": number(AttributeType::LocalPref),
-            "med": number(AttributeType::MultiExitDisc),
-            "as_path": value(AttributeType::AsPath).map(show_as_path),
-            "origin": origin.map(Origin::name),
-            "originator": address(AttributeType::OriginatorId),
-            "clusters": value(AttributeType::ClusterList).map(show_addresses),
-            "communities": communities(&attributes),
-            "aigp": value(AttributeType::Aigp).and_then(aigp_metric),
-            "attributes": types(&attributes),
-            "payload": hex(&path.payload),
-        })
+        BgpPathRow {
+            peer: self.speaker.name_of(path.peer).to_owned(),
+            path_id: path.path_id,
+            best: path.loses_by.is_none() && !path.is_refused,
+            refused: path.is_refused,
+            changed: path.came_with.is_some(),
+            loses_by: path.loses_by,
+            stale: path.is_stale,
+            what: self.changeable(path),
+            origin: origin.map(Origin::name),
+            originator: address(&attributes, AttributeType::OriginatorId),
+            clusters: value(AttributeType::ClusterList).map(show_addresses),
+            aigp: value(AttributeType::Aigp).and_then(aigp_metric),
+            attributes: types(&attributes),
+            payload: hex(&path.payload),
+            validation: self.validity(family, route, path),
+            route: family.show(&route.key).to_string(),
+            family: family.name(),
+        }
     }
 
     /// The update groups: who is told the same, and how far they are.
-    pub(super) fn show_groups(&self) -> Value {
+    pub(super) fn show_groups(&self) -> Vec<CohortRow> {
         let groups = self.rib.groups();
         groups.iter().enumerate().flat_map(|(n, group)| self.cohorts(n, group)).collect()
     }
@@ -329,38 +406,46 @@ impl Reflector {
         }
     }
 
-    fn cohorts(&self, number: usize, group: &GroupView) -> Vec<Value> {
+    fn cohorts(&self, number: usize, group: &GroupView) -> Vec<CohortRow> {
         let terms = &group.terms;
         let cohort = |(members, behind, walks, told): &(Vec<PeerId>, u64, bool, usize)| {
             let waiting: u64 = members.iter().map(|peer| self.rib.waiting(*peer)).sum();
-            json!({
-                "group": number,
-                "family": group.family.name(),
-                "audience": audience(terms.audience),
-                "kind": format!("{:?}", terms.kind).to_lowercase(),
-                "add_path": terms.add_path,
-                "message_max": terms.message_max,
-                "constrained": terms.constrained,
-                "next_hop_self": terms.next_hop_self.map(|it| it.to_string()),
-                "peers": members.len(),
-                "members": members.iter().map(|it| self.member(*it)).collect::<Vec<_>>(),
-                "behind": behind,
-                "walks": walks,
-                "routes_out": told,
-                "waiting_octets": waiting,
-            })
+            CohortRow {
+                group: number,
+                family: group.family.name(),
+                audience: audience(terms.audience),
+                kind: format!("{:?}", terms.kind).to_lowercase(),
+                add_path: terms.add_path,
+                message_max: terms.message_max,
+                constrained: terms.constrained,
+                next_hop_self: terms.next_hop_self.map(|it| it.to_string()),
+                peers: members.len(),
+                members: members.iter().map(|it| self.member(*it)).collect(),
+                behind: *behind,
+                walks: *walks,
+                routes_out: *told,
+                waiting_octets: waiting,
+            }
         };
         group.cohorts.iter().map(cohort).collect()
     }
 
     /// The tables: a row for each family that has routes.
-    pub(super) fn show_families(&self) -> Value {
+    pub(super) fn show_families(&self) -> Vec<FamilyRow> {
         let sizes = Family::ALL.iter().map(|family| (family, self.rib.sizes(*family)));
-        let rows = sizes.filter(|(_, (routes, _))| *routes > 0).map(|(family, (routes, paths))| {
-            json!({ "family": family.name(), "routes": routes, "paths": paths })
-        });
+        let rows = sizes
+            .filter(|(_, (routes, _))| *routes > 0)
+            .map(|(family, (routes, paths))| FamilyRow { family: family.name(), routes, paths });
         rows.collect()
     }
+}
+
+fn word(attributes: &Attributes<'_>, kind: AttributeType) -> Option<[u8; 4]> {
+    attributes.value(kind).and_then(|octets| octets.first_chunk::<4>().copied())
+}
+
+fn address(attributes: &Attributes<'_>, kind: AttributeType) -> Option<String> {
+    word(attributes, kind).map(|octets| Ipv4Addr::from(octets).to_string())
 }
 
 const fn audience(audience: rib::Audience) -> &'static str {

@@ -2,6 +2,7 @@
 
 use super::emergency::Known;
 use super::{Asking, Excess, Grant, Kind, Limits};
+use crate::ask::rows::{LimitRow, UnitsRow};
 use crate::facts::Fact;
 use crate::realm::RealmId;
 use crate::refusal::Refusal;
@@ -12,8 +13,8 @@ use machine::bucket::Rate;
 use machine::narrow::index;
 use machine::slots::Key;
 use overload::Limit;
+use question::Either;
 use runtime::{Flow, Transport};
-use serde_json::{Value, json};
 use sip::{Header, Message, Method, RequestHead};
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv6Addr};
@@ -45,44 +46,42 @@ impl Limits {
     }
 
     /// The subscribers who were refused and still have a call or a rate that is used.
-    fn show_subscribers(&self) -> impl Iterator<Item = Value> {
+    fn show_subscribers(&self) -> impl Iterator<Item = LimitRow> {
         let mut refusals: Vec<_> = self.subscribers.refusals().collect();
         refusals.sort_by_key(|(refused, _)| core::cmp::Reverse(refused.count));
         refusals.truncate(SUBSCRIBERS_SHOWN_MAX);
         refusals.into_iter().map(|(refused, live)| {
             let limit = self.subscriber_limits.get(usize::from(refused.group));
-            json!({
-                "kind": Kind::Subscriber.word(),
-                "name": String::from_utf8_lossy(&refused.name),
-                "calls": live,
-                "calls_max": limit.and_then(|limit| limit.number_max),
-                "calls_per_s": limit.and_then(|limit| limit.rate).map(Rate::per_s),
-                "refused": refused.count,
-            })
+            LimitRow {
+                kind: Kind::Subscriber.word(),
+                name: String::from_utf8_lossy(&refused.name).into_owned(),
+                calls: live,
+                calls_max: limit.and_then(|limit| limit.number_max),
+                calls_per_s: limit.and_then(|limit| limit.rate).map(Rate::per_s),
+                refused: refused.count,
+            }
         })
     }
 
     /// Rows for people and programs.
-    pub(crate) fn show(&self) -> Value {
+    pub(crate) fn show(&self) -> Vec<Either<LimitRow, UnitsRow>> {
         let counters = self.counters.iter().filter(|c| c.limit.is_on() || c.live > 0);
-        let rows = counters.map(|counter| {
-            json!({
-                "kind": counter.kind.word(),
-                "name": counter.name,
-                "calls": counter.live,
-                "calls_max": counter.limit.number_max,
-                "calls_per_s": counter.limit.rate.map(Rate::per_s),
-                "refused": counter.refused,
-            })
+        let rows = counters.map(|counter| LimitRow {
+            kind: counter.kind.word(),
+            name: counter.name.clone(),
+            calls: counter.live,
+            calls_max: counter.limit.number_max,
+            calls_per_s: counter.limit.rate.map(Rate::per_s),
+            refused: counter.refused,
         });
-        let units = json!({
-            "kind": Kind::Units.word(),
-            "name": "",
-            "units": self.stock.units(),
-            "units_max": self.stock.units_max(),
-            "calls": self.stock.holders(),
-        });
-        Value::Array(rows.chain(self.show_subscribers()).chain([units]).collect())
+        let units = UnitsRow {
+            kind: Kind::Units.word(),
+            name: "",
+            units: self.stock.units(),
+            units_max: self.stock.units_max(),
+            calls: self.stock.holders(),
+        };
+        rows.chain(self.show_subscribers()).map(Either::A).chain([Either::B(units)]).collect()
     }
 }
 

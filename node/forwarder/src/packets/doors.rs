@@ -7,7 +7,7 @@ use machine::Time;
 use machine::narrow::told;
 use nodes::program::{CLASSES_FROM, INTERFACES_MAX};
 use plane_control::Handed;
-use serde_json::{Value, json};
+use question::rows;
 use std::collections::BTreeMap;
 use table::vrf::VRFS_MAX;
 
@@ -229,18 +229,36 @@ pub(crate) fn add(sum: &mut Passed, more: &Passed) {
     }
 }
 
+rows! {
+    /// A door by which packets go up to a function.
+    pub struct DoorRow {
+        door: u64,
+        classes: Vec<ClassRow>,
+        up: u64,
+        down: u64,
+        down_lost: BTreeMap<&'static str, u64>,
+    }
+
+    /// A class of packets, its share of the rings and what it shed.
+    pub struct ClassRow {
+        class: String,
+        share: u16,
+        shed: BTreeMap<&'static str, u64>,
+    }
+}
+
 /// A door as a row of an answer.
-pub(crate) fn row(number: u64, classes: &[(String, u16)], passed: &Passed) -> Value {
+pub(crate) fn row(number: u64, classes: &[(String, u16)], passed: &Passed) -> DoorRow {
     let rows = classes.iter().enumerate().map(|(at, (name, share))| {
         let of = passed.shed.iter().filter(|((class, _), _)| usize::from(*class) == at);
-        let shed: BTreeMap<&str, u64> = of.map(|((_, why), count)| (*why, *count)).collect();
-        json!({ "class": name, "share": share, "shed": shed })
+        let shed = of.map(|((_, why), count)| (*why, *count)).collect();
+        ClassRow { class: name.clone(), share: *share, shed }
     });
-    json!({
-        "door": number,
-        "classes": rows.collect::<Vec<_>>(),
-        "up": passed.up,
-        "down": passed.down,
-        "down_lost": passed.lost,
-    })
+    DoorRow {
+        door: number,
+        classes: rows.collect(),
+        up: passed.up,
+        down: passed.down,
+        down_lost: passed.lost.clone(),
+    }
 }

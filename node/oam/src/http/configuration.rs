@@ -142,6 +142,23 @@ pub struct RollbackOrder {
     force: bool,
 }
 
+/// A schema in the words of JSON Schema 2020-12.
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "its fields say what stands there")]
+pub struct SiteSchema {
+    /// The dialect.
+    #[schema(rename = "$schema")]
+    dialect: String,
+    /// The name of the type.
+    title: String,
+    /// Sections and keys.
+    #[schema(value_type = std::collections::BTreeMap<String, serde_json::Value>)]
+    properties: (),
+    /// What they refer to.
+    #[schema(rename = "$defs", value_type = std::collections::BTreeMap<String, serde_json::Value>)]
+    definitions: (),
+}
+
 /// A kept revision.
 #[derive(Debug, Deserialize, IntoParams)]
 pub struct RevisionQuery {
@@ -202,7 +219,7 @@ pub async fn running(
 
 /// The JSON schema of the site file.
 #[utoipa::path(get, path = "/api/v1/config/schema", tag = "config",
-    responses((status = 200, body = Object)))]
+    responses((status = 200, body = SiteSchema)))]
 pub async fn schema(Shared(core): Shared<Arc<Core>>) -> Answer<serde_json::Value> {
     with(&core, |store, _| Ok(Json(store.schema()))).await
 }

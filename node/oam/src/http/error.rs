@@ -22,7 +22,7 @@ pub struct ApiError {
     /// A sentence for people.
     message: String,
     /// More of it: the mistakes of a configuration.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<super::configuration::Mistake>)]
     details: Vec<serde_json::Value>,
 }
 

@@ -1,10 +1,11 @@
-//! Questions and actions that a function answers itself.
+//! Questions and actions that a function answers itself: those of its table, and no other path.
 
-use super::error::{ApiError, Body, ErrorBody, Params};
+use super::error::{ApiError, Body, Params};
 use crate::core::Core;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use question::{Does, Question};
 use runtime::Ask;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -15,12 +16,7 @@ const PARAMETERS_MAX: usize = 32;
 
 type Parameters = BTreeMap<String, String>;
 
-/// Asks a function: `calls`, `registrations`, `next-hops`, `realms`, `rules`, …
-#[utoipa::path(get, path = "/api/v1/functions/{name}/{path}", tag = "functions",
-    params(("name" = String, Path, description = "name of the function"),
-        ("path" = String, Path, description = "what about, may contain slashes")),
-    responses((status = 200, body = Object), (status = 404, body = ErrorBody),
-        (status = 503, body = ErrorBody)))]
+/// Asks a function one of its questions.
 pub async fn ask(
     State(core): State<Arc<Core>>,
     Path((name, path)): Path<(String, String)>,
@@ -29,14 +25,7 @@ pub async fn ask(
     forward(core, name, Ask { path, params }, false).await
 }
 
-/// Tells a function to do something: `calls/terminate`, … Parameters stand in the query or in a
-/// JSON object.
-#[utoipa::path(post, path = "/api/v1/functions/{name}/{path}", tag = "functions",
-    params(("name" = String, Path, description = "name of the function"),
-        ("path" = String, Path, description = "what to do, may contain slashes")),
-    request_body = Object,
-    responses((status = 200, body = Object), (status = 404, body = ErrorBody),
-        (status = 503, body = ErrorBody)))]
+/// Tells a function to do something. Parameters stand in the query or in a JSON object.
 pub async fn act(
     State(core): State<Arc<Core>>,
     Path((name, path)): Path<(String, String)>,
@@ -64,10 +53,12 @@ async fn forward(
         let message = format!("no function is called `{name}`; there are: {}", known.join(", "));
         return Err(ApiError::not_found(message));
     };
-    if function.internal().contains(&ask.path.as_str()) {
+    let questions = function.questions();
+    let is_asked = |it: &&Question| it.path == ask.path && it.does != Does::Internal;
+    let Some(question) = questions.iter().find(is_asked) else {
         return Err(ApiError::not_found(format!("`{name}` answers no `{}`", ask.path)));
-    }
-    if function.actions().contains(&ask.path.as_str()) != acts {
+    };
+    if (question.does == Does::Act) != acts {
         let method = if acts { "GET" } else { "POST" };
         let message = format!("`{}` takes {method}", ask.path);
         let status = StatusCode::METHOD_NOT_ALLOWED;

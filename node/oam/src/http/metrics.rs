@@ -6,6 +6,7 @@ use crate::core::Core;
 use crate::exposition::{CONTENT_TYPE, CounterRow, prometheus, rows};
 use crate::facts::OamFact;
 use crate::history::{Excerpt, POINTS_MAX};
+use crate::ticker::Pulse;
 use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
@@ -20,7 +21,8 @@ use utoipa::IntoParams;
 
 /// Metrics for Prometheus. Needs the token unless `oam.metrics_open` is set.
 #[utoipa::path(get, path = "/metrics", tag = "metrics",
-    responses((status = 200, description = "text format 0.0.4", content_type = "text/plain")))]
+    responses((status = 200, description = "text format 0.0.4", body = String,
+        content_type = "text/plain")))]
 pub async fn exposition(State(core): State<Arc<Core>>) -> Response {
     let mut text = prometheus(&core.sheets());
     text.push_str(&crate::process::exposition(core.version));
@@ -82,7 +84,8 @@ async fn next(mut stream: Stream) -> Option<(Result<Event, Infallible>, Stream)>
 
 /// The site's pulse as server-sent events, one a second: rates, gauges, alarms, functions.
 #[utoipa::path(get, path = "/api/v1/live", tag = "metrics",
-    responses((status = 200, description = "an event stream", content_type = "text/event-stream"),
+    responses((status = 200, description = "an event stream; the data of each is", body = Pulse,
+            content_type = "text/event-stream"),
         (status = 429, description = "too many streams", body = ErrorBody)))]
 pub async fn live(State(core): State<Arc<Core>>) -> Result<Response, ApiError> {
     let place = Arc::clone(&core.streams).try_acquire_owned().map_err(|_| {

@@ -17,6 +17,7 @@ pub mod guess;
 pub mod host;
 pub(crate) mod limits;
 pub mod metrics;
+pub mod openapi;
 pub mod patience;
 pub mod rights;
 pub mod site;
@@ -71,7 +72,7 @@ impl utoipa::Modify for Security {
 /// The routes that need a token or a session.
 fn closed() -> OpenApiRouter<Arc<Core>> {
     OpenApiRouter::new()
-        .routes(routes!(openapi))
+        .routes(routes!(openapi::openapi))
         .routes(routes!(site::site))
         .routes(routes!(site::drain))
         .routes(routes!(site::log, site::set_log))
@@ -100,13 +101,12 @@ fn open() -> OpenApiRouter<Arc<Core>> {
         .routes(routes!(auth::open))
 }
 
-/// The description of the routes below, without those that functions bring along.
+/// The description of the routes below, without those of functions: [`openapi::document`] has them.
 pub fn description() -> OpenApi {
-    let asks = OpenApiRouter::<Arc<Core>>::new().routes(routes!(functions::ask, functions::act));
     let exposition = OpenApiRouter::<Arc<Core>>::new().routes(routes!(metrics::exposition));
     let mut openapi = Description::openapi();
     env!("CARGO_PKG_VERSION").clone_into(&mut openapi.info.version);
-    for router in [open(), closed(), asks, exposition] {
+    for router in [open(), closed(), exposition] {
         openapi.merge(router.into_openapi());
     }
     openapi
@@ -121,7 +121,7 @@ pub fn router(core: &Arc<Core>) -> Router {
     let (open, _) = open().split_for_parts();
     let open = open.layer(DefaultBodyLimit::max(OPEN_BODY_BYTES_MAX));
     let (closed, _) = closed().split_for_parts();
-    // One segment in the description, any number here: OpenAPI cannot say it.
+    // What is asked there is described by the questions of the functions, a path each.
     let closed = closed
         .route("/api/v1/functions/{name}/{*path}", get(functions::ask).post(functions::act))
         .route_layer(require());
@@ -144,17 +144,6 @@ pub fn router(core: &Arc<Core>) -> Router {
         .layer(from_fn_with_state(Arc::clone(core), host::own))
         .layer(from_fn_with_state(Arc::clone(core), measure))
         .with_state(Arc::clone(core))
-}
-
-/// The API's description, with the routes that functions bring along.
-#[utoipa::path(get, path = "/api/v1/openapi.json", tag = "site",
-    responses((status = 200, body = Object)))]
-async fn openapi(State(core): State<Arc<Core>>) -> axum::Json<OpenApi> {
-    let mut openapi = description();
-    for extra in core.registry.extras() {
-        openapi.merge(extra.openapi);
-    }
-    axum::Json(openapi)
 }
 
 async fn answer(router: Router, request: Request) -> Response {

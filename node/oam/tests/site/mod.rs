@@ -6,6 +6,7 @@ use oam::http::connections::Limits;
 use oam::log::Levels;
 use oam::token::{Role, Tokens};
 use oam::{Managed, Oam, PortRow, Registry, Section, Spec, State};
+use question::{Parameter, Question};
 use runtime::{Ask, AskError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -71,15 +72,47 @@ impl Managed for Player {
                 Some("1") => Ok(json!({"thrown": 1})),
                 _ => Err(AskError::BadParameter("id is missing".into())),
             },
-            path => Err(AskError::NotFound(path.to_owned())),
+            // It answers what is in no row as well: the API asks it no such thing.
+            _ => Ok(json!([])),
         }
     }
-    fn actions(&self) -> &'static [&'static str] {
-        &["balls/throw"]
+    fn questions(&self) -> Vec<Question> {
+        QUESTIONS.to_vec()
     }
-    fn internal(&self) -> &'static [&'static str] {
-        &["balls/take-away"]
-    }
+}
+
+const QUESTIONS: [Question; 4] = [
+    question::question! {
+        /// Conditions.
+        Ask "alarms" [] -> Vec<question::Condition>
+    },
+    question::question! {
+        /// Balls.
+        Ask "balls" [Parameter::text("colour", "of this colour")] -> Vec<Ball>
+    },
+    question::question! {
+        /// Throws one.
+        Act "balls/throw" [Parameter::text("id", "which").required()] -> Thrown
+    },
+    question::question! {
+        /// Takes one away.
+        Internal "balls/take-away" [] -> Thrown
+    },
+];
+
+/// A ball.
+#[derive(JsonSchema, Serialize)]
+#[allow(dead_code, reason = "its fields say what stands in an answer")]
+struct Ball {
+    id: u64,
+    colour: Option<String>,
+}
+
+/// A ball that flies.
+#[derive(JsonSchema, Serialize)]
+#[allow(dead_code, reason = "its fields say what stands in an answer")]
+struct Thrown {
+    thrown: u64,
 }
 
 /// A site file with a number.

@@ -77,7 +77,7 @@ fn a_peer_that_moved_is_heard_at_its_new_address_and_only_with_the_key_of_the_pa
     let epoch = a.standing().epoch;
     b.end();
     a.configure(&section("a", here, elsewhere)).expect("it is taken");
-    assert_eq!(a.row()[0]["peer"], at(elsewhere).to_string());
+    assert_eq!(a.row().peer, at(elsewhere).to_string());
     until("the peer is missed", || !a.standing().is_peer_alive);
 
     let stranger = start(&section("b", elsewhere, here), "the key of another pair");
@@ -137,7 +137,7 @@ fn addresses_come_and_go_and_those_that_stay_are_held_without_a_gap() {
     until("it is active", || node.standing().role == Role::Active);
     let began = Instant::now();
     while !has(STAYS) {
-        let refused = node.alarms().iter().any(|row| row["name"] == "replica-address");
+        let refused = node.alarms().iter().any(|row| row.name == "replica-address");
         if refused {
             return; // whoever runs this test may give no addresses
         }

@@ -1,12 +1,11 @@
 //! What the gate's thread keeps: the fence, where it stands and where it was refused.
 
-use super::{GateFact, GateSpec, Wish};
+use super::{GateFact, GateRow, GateSpec, Wish};
 use crate::port::Transport;
 use crate::shield::Change;
 use driver::Interface;
 use driver::fence::{COUNTS, Count, Door, Fence, Mode, Protocol};
 use event::{Cells, Sheet};
-use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -198,28 +197,28 @@ impl Keeper {
         self.counted = counts;
     }
 
-    pub(super) fn row(&mut self) -> Value {
+    pub(super) fn row(&mut self) -> GateRow {
         self.count();
         let place = |place: &Place| match &place.outcome {
-            Ok(mode) => json!(format!("{}: {}", place.name, word(*mode))),
-            Err(why) => json!(format!("{}: refused: {why}", place.name)),
+            Ok(mode) => format!("{}: {}", place.name, word(*mode)),
+            Err(why) => format!("{}: refused: {why}", place.name),
         };
         let read = |fact| self.sheet.read(fact);
         let dropped = FACTS[2..].iter().map(|&(_, fact)| read(fact));
-        json!({
-            "shard": "kernel",
-            "interfaces": self.places.values().map(place).collect::<Vec<_>>(),
-            "why": self.why,
-            "passed_unknown": read(GateFact::Passed),
-            "passed_known": read(GateFact::Known),
-            "dropped": dropped.sum::<u64>(),
-            "dropped_blacklisted": read(GateFact::Blacklisted),
-            "dropped_excess": read(GateFact::Excess),
-            "dropped_crowded": read(GateFact::Crowded),
-            "dropped_syns": read(GateFact::Syns),
-            "dropped_echoes": read(GateFact::Echoes),
-            "changes_shed": read(GateFact::Shed),
-        })
+        GateRow {
+            shard: "kernel",
+            interfaces: self.places.values().map(place).collect::<Vec<_>>(),
+            why: self.why.clone(),
+            passed_unknown: read(GateFact::Passed),
+            passed_known: read(GateFact::Known),
+            dropped: dropped.sum::<u64>(),
+            dropped_blacklisted: read(GateFact::Blacklisted),
+            dropped_excess: read(GateFact::Excess),
+            dropped_crowded: read(GateFact::Crowded),
+            dropped_syns: read(GateFact::Syns),
+            dropped_echoes: read(GateFact::Echoes),
+            changes_shed: read(GateFact::Shed),
+        }
     }
 }
 
@@ -360,11 +359,11 @@ mod tests {
     fn doors_on_loopback_need_no_kernel_unless_it_is_required() {
         let mut keeper = Keeper::new(Arc::default());
         keeper.configure(spec(&["127.0.0.1:5060"], &[])).unwrap();
-        assert_eq!((keeper.row()["why"].clone(), keeper.fence.is_none()), (Value::Null, true));
+        assert_eq!((keeper.row().why, keeper.fence.is_none()), (None, true));
         let required = GateSpec { wish: Wish::Require, ..spec(&["127.0.0.1:5060"], &[]) };
         assert!(keeper.configure(required).unwrap_err().contains("no interface"));
         let off = GateSpec { wish: Wish::Off, ..spec(&["0.0.0.0:5060"], &[]) };
         keeper.configure(off).unwrap();
-        assert!(keeper.row()["why"].is_string() && keeper.places.is_empty());
+        assert!(keeper.row().why.is_some() && keeper.places.is_empty());
     }
 }

@@ -1,0 +1,166 @@
+//! The rows of answers, as they are written and described.
+
+use question::rows;
+
+rows! {
+    /// A registration of a subscriber.
+    pub(crate) struct RegistrationRow {
+        aor: String,
+        contact: String,
+        realm: String,
+        source: String,
+        transport: &'static str,
+        expires_at_us: u64,
+        expires_s: u64,
+        core_expires_at_us: u64,
+        registered_at_us: u64,
+        user_agent: String,
+        aliases: Vec<String>,
+    }
+
+    /// A rule of header manipulation.
+    pub(crate) struct RuleRow {
+        /// Its place, from 0.
+        number: usize,
+        rule: manipulation::RuleConfig,
+    }
+
+    /// A call.
+    pub(crate) struct CallRow {
+        /// Names it to `calls/terminate`.
+        id: String,
+        /// `early`, `confirmed` or `ending`.
+        state: &'static str,
+        from: String,
+        to: String,
+        realm_in: String,
+        realm_out: String,
+        started_at_us: u64,
+        answered_at_us: Option<u64>,
+        call_id_a: String,
+        call_id_b: String,
+        /// Its trail in the service assurance.
+        trail: String,
+    }
+
+    /// A call that was ended.
+    pub(crate) struct TerminatedRow {
+        id: String,
+        ended: bool,
+    }
+
+    /// How many requests a shard still works on.
+    pub(crate) struct HandOverRow {
+        shard: u16,
+        requests: usize,
+    }
+
+    /// A target of a next hop.
+    pub(crate) struct NextHopRow {
+        name: String,
+        realm: String,
+        target: String,
+        transport: &'static str,
+        /// `up` or `down`.
+        state: &'static str,
+        since_us: u64,
+        failures: u32,
+        unwanted_percent: u8,
+    }
+
+    /// A realm and its doorways.
+    pub(crate) struct RealmRow {
+        name: String,
+        side: crate::realm::Side,
+        trusted: bool,
+        register_required: bool,
+        listen: Vec<String>,
+    }
+
+    /// What a shard captures.
+    pub(crate) struct CaptureRow {
+        shard: u16,
+        collector: Option<String>,
+        captured: u64,
+        shed: u64,
+        thinned: u64,
+        whole_percent: u16,
+        trouble: Option<&'static str>,
+    }
+
+    /// A limit and what counts against it.
+    pub(crate) struct LimitRow {
+        /// `pool`, `realm`, `next-hop` or `subscriber`.
+        kind: &'static str,
+        name: String,
+        calls: u32,
+        calls_max: Option<u32>,
+        calls_per_s: Option<f64>,
+        refused: u64,
+    }
+
+    /// The units that calls hold.
+    pub(crate) struct UnitsRow {
+        /// `resource-units`.
+        kind: &'static str,
+        name: &'static str,
+        units: u32,
+        units_max: u32,
+        calls: u32,
+    }
+
+    /// A flood that the shield refuses.
+    pub(crate) struct FloodRow {
+        kind: &'static str,
+        recognised_at_us: u64,
+        refused: u64,
+        peak_per_s: u64,
+    }
+
+    /// What the shield of a shard does.
+    pub(crate) struct ShieldRow {
+        shard: u16,
+        flood: Option<FloodRow>,
+        floods: u64,
+        sources: usize,
+        table_bytes: usize,
+        blacklisted: usize,
+    }
+
+    /// A source on the blacklist.
+    pub(crate) struct BlacklistRow {
+        shard: u16,
+        address: String,
+        reason: &'static str,
+        count: u32,
+        refused: u64,
+        since_us: u64,
+        last_us: u64,
+        until_us: u64,
+    }
+
+    /// How many sources a shard took off the blacklist.
+    pub(crate) struct ClearedRow {
+        shard: u16,
+        cleared: usize,
+    }
+
+    /// What a shard tells the keeper of the pool.
+    pub(crate) struct ReportRow {
+        shard: u16,
+        report: Vec<u64>,
+        low: bool,
+    }
+
+    /// What a shard holds of the pool of sessions.
+    pub(crate) struct PoolRow {
+        drawer: String,
+        /// `present`, `away`, `learns`, or `standby` on the standby of a pair.
+        keeper: &'static str,
+        held: u32,
+        live: u32,
+        room: Option<u32>,
+        refused: u64,
+        grace_left_s: Option<u64>,
+    }
+}
