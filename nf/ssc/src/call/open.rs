@@ -14,6 +14,7 @@ use crate::register::Registered;
 use crate::route::{NoWay, Way};
 use crate::token::{Side, TAG_BYTES, TOKEN_BYTES, Token, fork_digit};
 use crate::topology_hiding;
+use crate::trust;
 use crate::wire::{Event, Field};
 use crate::write::{self, Set};
 use crate::{Arrived, Controller, User, begins_dialog};
@@ -647,7 +648,7 @@ impl Initial<'_> {
         let cseq = message.cseq();
         write::cseq(out, cseq.number, cseq.name);
         if !self.route.is_empty() {
-            write::line(out, "Route", self.route);
+            trust::write_route(out, self.route, self.door.transport);
         }
         let drop = if message.method() == Method::Register {
             more(out);

@@ -244,6 +244,39 @@ fn towards_the_core_a_call_outlives_its_connection() {
 }
 
 #[test]
+fn a_next_hop_is_not_told_another_transport_than_the_one_it_is_reached_by() {
+    let over_udp = SITE.to_owned();
+    let over_tcp_to_bob = SITE.replacen("udp:10.0.1.1:5080", "tcp:10.0.1.1:5080", 1);
+    for (n, (site, uri, sent)) in [
+        (&over_udp, "sip:bob@example.org;transport=tcp", "sip:bob@example.org"),
+        (&over_udp, "sip:bob@example.org;a=1;Transport=TCP;b", "sip:bob@example.org;a=1;b"),
+        (&over_udp, "sip:bob@example.org;transport=tls;c?X=1", "sip:bob@example.org;c?X=1"),
+        (&over_udp, "sip:bob@example.org;transport=UDP;d", "sip:bob@example.org;transport=UDP;d"),
+        (&over_udp, "sip:bob@example.org;e", "sip:bob@example.org;e"),
+        (
+            &over_tcp_to_bob,
+            "sip:bob@example.org;transport=tcp",
+            "sip:bob@example.org;transport=tcp",
+        ),
+        (&over_tcp_to_bob, "sip:bob@example.org;transport=udp", "sip:bob@example.org"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut world = World::new(site);
+        let flow = connection(&world, ACCESS, "10.0.0.1:40000", 7);
+        let invite = Caller::new(&format!("way{n}")).request("INVITE", "", SDP);
+        let invite =
+            over_tcp(&invite).replace("INVITE sip:bob@example.org ", &format!("INVITE {uri} "));
+        world.receive_on(flow, &invite);
+        world.expect("10.0.0.1:40000", "SIP/2.0 100");
+        let text = world.expect(BOB, "INVITE");
+        let first = format!("INVITE {sent} SIP/2.0\r\n");
+        assert!(text.starts_with(&first), "{uri}: {text}");
+    }
+}
+
+#[test]
 fn info_crosses_both_ways_with_its_body() {
     let mut world = World::new(SITE);
     let (mut alice, invite) = world.call("info");
