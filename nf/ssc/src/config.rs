@@ -456,7 +456,10 @@ impl Ssc {
         self.shield.validate(issues);
         let realms: Vec<&str> = self.realm.iter().map(|realm| realm.name.as_str()).collect();
         if let Err(found) = Rules::compile(&self.rule, &realms) {
-            issues.extend(found.into_iter().map(|f| Issue::new(f.path, f.what, f.hint)));
+            issues.extend(found.into_iter().map(|fault| {
+                let near = fault.unknown_realm.as_deref().map(|name| self.realm_meant(name));
+                Issue::new(fault.path, fault.what, near.unwrap_or(fault.hint))
+            }));
         }
     }
 

@@ -20,11 +20,14 @@ pub struct Fault {
     pub what: String,
     /// What to do about it.
     pub hint: String,
+    /// The name that no realm has, where that is what is wrong: whoever tells people says which one
+    /// is most like it.
+    pub unknown_realm: Option<String>,
 }
 
 impl Fault {
     fn new(path: impl Into<String>, what: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { path: path.into(), what: what.into(), hint: hint.into() }
+        Self { path: path.into(), what: what.into(), hint: hint.into(), unknown_realm: None }
     }
 }
 
@@ -125,9 +128,11 @@ impl Compiler<'_> {
     /// Enters the rule where messages cross: realm and direction.
     fn place(&mut self, rule: &RuleConfig, realms: &[&str], slots: &mut [Vec<u16>], number: u16) {
         let wanted = rule.realm.as_deref();
-        if wanted.is_some_and(|name| !realms.contains(&name)) {
-            let what = format!("no realm is called `{}`", wanted.unwrap_or_default());
-            self.issue(".realm", what, format!("the realms are {}", realms.join(", ")));
+        if let Some(name) = wanted.filter(|name| !realms.contains(name)) {
+            let what = format!("no realm is called `{name}`");
+            let hint = format!("the realms are {}", realms.join(", "));
+            let fault = Fault::new(format!("{}.realm", self.at), what, hint);
+            self.issues.push(Fault { unknown_realm: Some(name.to_owned()), ..fault });
         }
         for (realm, name) in (0u16..).zip(realms) {
             for direction in [Direction::In, Direction::Out] {

@@ -39,6 +39,9 @@ pub struct Fault {
     pub what: String,
     /// What to do about it.
     pub hint: String,
+    /// The name that no family has, where that is what is wrong: whoever tells people says which
+    /// one is most like it.
+    pub unknown_family: Option<String>,
 }
 
 impl fmt::Display for Fault {
@@ -93,19 +96,24 @@ struct Compiler<'c> {
 
 impl Compiler<'_> {
     fn fault(&mut self, path: &str, what: impl Into<String>, hint: impl Into<String>) {
+        self.wrong(path, Wrong::new(what, hint));
+    }
+
+    fn wrong(&mut self, path: &str, wrong: Wrong) {
         let rule = self.rule.map_or_else(String::new, |rule| format!(".rule[{rule}]"));
         self.faults.push(Fault {
             path: format!("{}{rule}{path}", self.at),
             policy: self.policy.to_owned(),
             rule: self.rule.map(|rule| rule + 1),
-            what: what.into(),
-            hint: hint.into(),
+            what: wrong.what,
+            hint: wrong.hint,
+            unknown_family: wrong.unknown_family,
         });
     }
 
     /// The value, or a fault in its place.
     fn or_fault<T>(&mut self, path: &str, value: Result<T, Wrong>) -> Option<T> {
-        value.map_err(|wrong| self.fault(path, wrong.what, wrong.hint)).ok()
+        value.map_err(|wrong| self.wrong(path, wrong)).ok()
     }
 
     fn policy(&mut self, config: &PolicyConfig) -> Policy {
@@ -219,7 +227,8 @@ impl Compiler<'_> {
             Family::named(name).ok_or_else(|| {
                 let names: Vec<&str> = Family::ALL.iter().map(|family| family.name()).collect();
                 let what = format!("no family is called `{name}`");
-                Wrong::new(what, format!("the families are {}", names.join(", ")))
+                let wrong = Wrong::new(what, format!("the families are {}", names.join(", ")));
+                Wrong { unknown_family: Some(name.to_owned()), ..wrong }
             })
         };
         let most = Family::ALL.len();

@@ -68,11 +68,13 @@ use std::collections::BTreeMap;
 struct Wrong {
     what: String,
     hint: String,
+    /// As in a [`Fault`].
+    unknown_family: Option<String>,
 }
 
 impl Wrong {
     fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { what: what.into(), hint: hint.into() }
+        Self { what: what.into(), hint: hint.into(), unknown_family: None }
     }
 }
 

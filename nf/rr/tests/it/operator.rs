@@ -270,3 +270,13 @@ fn a_configured_peer_that_is_not_up_is_shown_with_the_as_that_it_is_to_have() {
     };
     assert_eq!((shown("a"), shown("x")), (Some(65_000.into()), Some(65_009.into())));
 }
+
+#[test]
+fn a_family_that_there_is_not_in_a_policy_is_told_the_nearest() {
+    let policy = "[[policy]]\nname = \"p\"\n[[policy.rule]]\nthen = \"accept\"\n\
+        match = { families = [\"ipv4-unicst\"] }\n";
+    let found = issues(&format!("{SITE}{policy}"));
+    let at = "policy[0].rule[0].match.families[0]";
+    let issue = found.iter().find(|it| it.path == at).unwrap_or_else(|| panic!("{found:?}"));
+    assert!(issue.hint.starts_with("did you mean `ipv4-unicast`?"), "{issue:?}");
+}

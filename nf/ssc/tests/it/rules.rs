@@ -129,3 +129,18 @@ fn an_interval_too_brief_is_refused_with_ours() {
     let refused = world.expect(ALICE, "SIP/2.0 422");
     assert_eq!(header(&refused, "Min-SE"), "90");
 }
+
+#[test]
+fn a_rule_for_a_realm_that_there_is_not_is_told_the_nearest() {
+    let rule =
+        "[[rule]]\nname = \"mark\"\nrealm = \"acess\"\n[[rule.do]]\nadd = \"X-A\"\nvalue = \"y\"\n";
+    let config: ssc::config::Ssc = toml::from_str(&format!("{SITE}{rule}")).unwrap();
+    let mut issues = Vec::new();
+    config.validate(&mut issues);
+    let [issue] = &issues[..] else { panic!("{issues:?}") };
+    assert_eq!(issue.path, "rule[0].realm");
+    assert_eq!(
+        (&*issue.what, &*issue.hint),
+        ("no realm is called `acess`", "did you mean `access`?")
+    );
+}

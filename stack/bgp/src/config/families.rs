@@ -21,14 +21,17 @@ pub(crate) fn validate(names: &[String], at: &str, issues: &mut Vec<Issue>) {
 
 /// Pushes what is wrong with a family.
 pub(crate) fn validate_name(name: &str, at: &str, issues: &mut Vec<Issue>) {
-    if Family::named(name).is_some() {
-        return;
+    if Family::named(name).is_none() {
+        issues.push(Issue::new(at, format!("there is no family `{name}`"), meant(name)));
     }
+}
+
+/// What to do about a name that no family has.
+pub(crate) fn meant(name: &str) -> String {
     let known = || Family::ALL.iter().map(|family| family.name());
     let all = known().collect::<Vec<_>>().join(", ");
-    let hint = match nearest(name, known()) {
+    match nearest(name, known()) {
         Some(near) => format!("did you mean `{near}`? Possible: {all}"),
         None => format!("write one of: {all}"),
-    };
-    issues.push(Issue::new(at, format!("there is no family `{name}`"), hint));
+    }
 }

@@ -165,7 +165,10 @@ impl Section<'_> {
 
     fn validate_policies(&self, issues: &mut Vec<Issue>) {
         let policies = Policies::compile(self.policy).unwrap_or_else(|faults| {
-            let issue = |fault: policy::Fault| Issue::new(fault.path, fault.what, fault.hint);
+            let issue = |fault: policy::Fault| {
+                let hint = fault.unknown_family.as_deref().map_or(fault.hint, families::meant);
+                Issue::new(fault.path, fault.what, hint)
+            };
             issues.extend(faults.into_iter().map(issue));
             Policies::default()
         });
