@@ -87,3 +87,29 @@ pub const fn time(key: &'static str, title: &'static str) -> Column {
 pub const fn since(key: &'static str, title: &'static str) -> Column {
     column(key, title, Form::Since)
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_table_has_an_answer_as_its_test() {
+        let files = [
+            include_str!("pe.rs"),
+            include_str!("rr.rs"),
+            include_str!("sas.rs"),
+            include_str!("sgc.rs"),
+            include_str!("site.rs"),
+            include_str!("ssc.rs"),
+        ];
+        for text in files {
+            let (tables, tests) = text.split_once("#[cfg(test)]").expect("a file has tests");
+            for line in tables.lines().filter(|line| line.contains(": Listing = ")) {
+                let name = line.split_once("const ").expect("a constant").1;
+                let name = name.split_once(':').expect("its type").0;
+                let is_shown = ["], &", "rules, &", "rows, &"]
+                    .iter()
+                    .any(|rows| tests.contains(&format!("{rows}{name})")));
+                assert!(is_shown || name == "FUNCTIONS", "{name}");
+            }
+        }
+    }
+}

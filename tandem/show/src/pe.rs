@@ -141,6 +141,7 @@ pub const ROUTES: Listing = Listing::new(
         plain("function", "FUNCTION"),
         plain("vrf", "VRF"),
         plain("prefix", "PREFIX"),
+        plain("origin", "ORIGIN"),
         plain("via", "VIA"),
         plain("discard", "DISCARD"),
     ],
@@ -197,6 +198,35 @@ pub const FILTERS: Listing = Listing::new(
     ],
 );
 
+/// Doors by which packets go up to functions, and why others were closed.
+pub const DOORS: Listing = Listing::new(
+    "no function takes packets",
+    &[
+        plain("function", "FUNCTION"),
+        plain("door", "DOOR"),
+        plain("up", "UP"),
+        plain("down", "DOWN"),
+        column("down_lost", "LOST", Form::Counts),
+        plain("classes", "CLASSES"),
+        plain("closed", "CLOSED SINCE"),
+        plain("times", "TIMES"),
+    ],
+);
+
+/// What a forwarder may be asked, and the table of the answer.
+pub const ASKED: [(&str, &Listing); 10] = [
+    ("graph", &GRAPH),
+    ("ports", &PORTS),
+    ("interfaces", &INTERFACES),
+    ("neighbours", &NEIGHBOURS),
+    ("resolution", &RESOLUTION),
+    ("macs", &MACS),
+    ("filters", &FILTERS),
+    ("workers", &WORKERS),
+    ("doors", &DOORS),
+    ("traced", &TRACED),
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -230,5 +260,82 @@ mod tests {
         let row = json!({"filter": "edge", "rule": 1, "packets": 12, "octets": 1_200});
         let wanted = "FILTER  RULE  HITS  OCTETS\nedge       1    12   1.2 k\n";
         assert_eq!(table(&LOOK, &[row], &FILTERS), wanted);
+    }
+
+    #[test]
+    fn what_a_router_knows_is_rows() {
+        let row = json!({"port": "ge0", "number": 1,
+            "driver": {"af_packet": {"device": "veth0"}}, "workers": 1, "up": true,
+            "mac": "02:00:00:00:00:01", "mtu": 1_500, "received": 12, "sent": 9,
+            "not_received_queue-full": 2, "not_sent_queue-full": 0});
+        let wanted = "\
+            PORT  UP   MAC                 MTU  RECEIVED  SENT  MISSED  NOT SENT\n\
+            ge0   yes  02:00:00:00:00:01  1500        12     9       2         0\n";
+        assert_eq!(table(&LOOK, &[row], &PORTS), wanted);
+        let row = json!({"interface": "ge0", "received": 12, "received_octets": 18_000,
+            "sent": 9, "sent_octets": 900});
+        let wanted = "\
+            INTERFACE  RECEIVED  OCTETS  SENT  OCTETS\n\
+            ge0              12  18.0 k     9     900\n";
+        assert_eq!(table(&LOOK, &[row], &INTERFACES), wanted);
+        let row = json!({"interface": "ge0", "neighbours": 3, "asked": 1, "heard": 4,
+            "not_done": {"no-address": 2, "too-many": 0}});
+        let wanted = "\
+            INTERFACE  NEIGHBOURS  ASKED  HEARD  NOT DONE\n\
+            ge0                 3      1      4  2 no-address\n";
+        assert_eq!(table(&LOOK, &[row], &RESOLUTION), wanted);
+        let row = json!({"worker": 0, "state": "forwards", "panics": 1,
+            "last_panic": "a slot is used twice", "cells": 8_192, "free_cells": 8_000,
+            "unwanted_punts": 0});
+        let wanted = "\
+            WORKER  STATE     PANICS  CELLS  FREE  UNWANTED  LAST PANIC\n\
+            \x20    0  forwards       1   8192  8000         0  a slot is used twice\n";
+        assert_eq!(table(&LOOK, &[row], &WORKERS), wanted);
+        let row = json!({"what": "Interface 3", "why": "there is no such port"});
+        let wanted = "\
+            WHAT         WHY\n\
+            Interface 3  there is no such port\n";
+        assert_eq!(table(&LOOK, &[row], &REFUSALS), wanted);
+        let row = json!({"seconds_ago": 61, "bridge": "lan", "mac": "02:00:00:00:00:09",
+            "event": "moved", "from": "ge0", "at": "ge1"});
+        let wanted = "\
+            \x20 AGO  BRIDGE  MAC                EVENT  FROM  AT\n\
+            1m 1s  lan     02:00:00:00:00:09  moved  ge0   ge1\n";
+        assert_eq!(table(&LOOK, &[row], &EVENTS), wanted);
+        let row = json!({"packet": 1, "node": "ip4-lookup", "note": "vrf red hop 10.0.0.2"});
+        let wanted = "\
+            PACKET  NODE        NOTE\n\
+            \x20    1  ip4-lookup  vrf red hop 10.0.0.2\n";
+        assert_eq!(table(&LOOK, &[row], &TRACED), wanted);
+        let row = json!({"vrf": "red", "prefix": "10.1.0.0/16", "origin": "static",
+            "via": [{"gateway": "10.0.0.2", "interface": "ge0", "labels": [16], "weight": 1}]});
+        let wanted = "\
+            VRF  PREFIX       ORIGIN  VIA\n\
+            red  10.1.0.0/16  static  10.0.0.2 at ge0\n";
+        assert_eq!(table(&LOOK, &[row], &ROUTES), wanted);
+        let row = json!({"vrf": "red", "label": 100, "interfaces": ["ge0", "ge1"], "routes": 4});
+        let wanted = "\
+            VRF  LABEL  ROUTES  INTERFACES\n\
+            red    100       4  ge0 ge1\n";
+        assert_eq!(table(&LOOK, &[row], &VRFS), wanted);
+        let row = json!({"name": "wire", "interface": "ge0", "to": "ge1", "pseudowire": null,
+            "received": 5, "sent": 6});
+        let wanted = "\
+            NAME  INTERFACE  TO   RECEIVED  SENT\n\
+            wire  ge0        ge1         5     6\n";
+        assert_eq!(table(&LOOK, &[row], &CROSS_CONNECTS), wanted);
+        let row = json!({"bridge": "lan", "mac": "02:00:00:00:00:09", "state": "learnt",
+            "interface": "ge0", "idle_s": 61});
+        let wanted = "\
+            BRIDGE  MAC                INTERFACE  STATE    IDLE\n\
+            lan     02:00:00:00:00:09  ge0        learnt  1m 1s\n";
+        assert_eq!(table(&LOOK, &[row], &MACS), wanted);
+        let row = json!({"door": 1, "classes": [{"class": "arp", "share": 10, "shed": {}},
+            {"class": "icmp", "share": 20, "shed": {"full": 2}}], "up": 7, "down": 6,
+            "down_lost": {"full": 1}});
+        let wanted = "\
+            DOOR  UP  DOWN  LOST    CLASSES\n\
+            \x20  1   7     6  1 full  arp icmp\n";
+        assert_eq!(table(&LOOK, &[row], &DOORS), wanted);
     }
 }

@@ -218,4 +218,50 @@ mod tests {
                       10.1.0.0/16  refused  192.0.2.1\n";
         assert_eq!(table(&LOOK, &rows, &RECEIVED), wanted);
     }
+
+    #[test]
+    fn paths_groups_families_and_feeds_are_rows() {
+        let row = json!({"route": "10.0.0.0/8", "best": false, "loses_by": "local preference",
+            "peer": "pe1", "path_id": 0, "next_hop": "192.0.2.1", "local_pref": 90,
+            "as_path": "65001", "origin": "igp", "validation": "valid"});
+        let wanted = "\
+            ROUTE       BEST  LOSES BY          PEER  PATH  NEXT HOP   PREF  AS PATH  ORIGIN  \
+            VALIDATION\n\
+            10.0.0.0/8  no    local preference  pe1      0  192.0.2.1    90  65001    igp     \
+            valid\n";
+        assert_eq!(table(&LOOK, &[row], &PATHS), wanted);
+        let row = json!({"group": 0, "family": "ipv4-unicast", "audience": "peers",
+            "kind": "client", "add_path": false, "peers": 2, "routes_out": 7, "behind": 0,
+            "walks": false, "waiting_octets": 0, "members": ["pe1", "pe2"]});
+        let wanted = "\
+            GROUP  FAMILY        TOLD   KIND    ADD-PATH  PEERS  OUT  BEHIND  WALKS  WAITING  \
+            MEMBERS\n\
+            \x20   0  ipv4-unicast  peers  client  false         2    7       0  no           0  \
+            pe1 pe2\n";
+        assert_eq!(table(&LOOK, &[row], &GROUPS), wanted);
+        let row = json!({"family": "ipv4-unicast", "routes": 7, "paths": 9});
+        let wanted = "\
+            FAMILY        ROUTES  PATHS\n\
+            ipv4-unicast       7      9\n";
+        assert_eq!(table(&LOOK, &[row], &FAMILIES), wanted);
+        let row = json!({"cache": "10.0.0.7:323", "state": "synchronised", "source": true,
+            "version": 1, "serial": 4, "ipv4": 7, "ipv6": 2, "expires_s": 3_600, "why": null});
+        let wanted = "\
+            CACHE         STATE         SOURCE  VERSION  SERIAL  IPV4  IPV6  EXPIRES IN\n\
+            10.0.0.7:323  synchronised  true          1       4     7     2          1h\n";
+        assert_eq!(table(&LOOK, &[row], &CACHES), wanted);
+        let row = json!({"station": "noc", "address": "10.0.0.8:1790", "state": "up",
+            "tables": ["loc-rib"], "complete": true, "waiting_octets": 0, "sent_octets": 4_096,
+            "overflows": 0, "why": null});
+        let wanted = "\
+            STATION  ADDRESS        STATE  TABLES   COMPLETE  WAITING   SENT  OVERFLOWS\n\
+            noc      10.0.0.8:1790  up     loc-rib  yes             0  4.0 k          0\n";
+        assert_eq!(table(&LOOK, &[row], &STATIONS), wanted);
+        let row = json!({"prefix": "10.0.0.0/8", "max_length": 16, "asn": 65_001,
+            "state": "valid"});
+        let wanted = "\
+            PREFIX      MAX LENGTH     AS  STATE\n\
+            10.0.0.0/8          16  65001  valid\n";
+        assert_eq!(table(&LOOK, &[row], &ORIGINS), wanted);
+    }
 }

@@ -153,4 +153,20 @@ PEER   ROLE  OVER  ADDRESS            ASSOCIATION  ASP     ACTIVE FOR  SINCE\n\
             hlr-b  active  no      another SLS\n";
         assert_eq!(trace(&LOOK, &answer), wanted);
     }
+
+    #[test]
+    fn keys_and_destinations_are_rows() {
+        let row = json!({"peer": "hlr-a", "registered_by": "peers", "routing_context": 7,
+            "network": null, "point_codes": ["2-3-4"], "server": "hlr"});
+        let wanted = "\
+            PEER   BY     CONTEXT  POINT CODES  SERVER\n\
+            hlr-a  peers        7  2-3-4        hlr\n";
+        assert_eq!(table(&LOOK, &[row], &KEYS), wanted);
+        let row = json!({"point_code": "2-3-4", "network": null, "told_by": "gateway 1",
+            "state": "restricted", "congestion": 1});
+        let wanted = "\
+            POINT CODE  TOLD BY    STATE       CONGESTION\n\
+            2-3-4       gateway 1  restricted           1\n";
+        assert_eq!(table(&LOOK, &[row], &DESTINATIONS), wanted);
+    }
 }

@@ -231,4 +231,36 @@ mod tests {
         let empty = [&POOL, &REPLICA, &FUNCTIONS, &COUNTERS, &ALARMS, &HISTORY, &ASSOCIATIONS];
         assert!(empty.iter().all(|it| it.empty.starts_with("no ") || it.empty.contains("has no")));
     }
+
+    #[test]
+    fn metrics_revisions_associations_and_what_is_drawn_are_rows() {
+        let row = json!({"function": "ssc1", "shard": 0, "name": "ssc_calls_live", "value": 3,
+            "help": "Calls that run."});
+        let wanted = "\
+            SHARD  NAME            VALUE  MEANING\n\
+            \x20   0  ssc_calls_live      3  Calls that run.\n";
+        assert_eq!(table(&LOOK, &[row], &COUNTERS), wanted);
+        let row = json!({"revision": 7, "at_us": 199_000_000_000u64, "note": "commit",
+            "by": "anna", "state": "confirmed", "comment": "a second hop"});
+        let wanted = "\
+            REVISION  SINCE                     WHY     AUTHOR  STATE      COMMENT\n\
+            \x20      7  1970-01-03 07:16:40.000Z  commit  anna    confirmed  a second hop\n";
+        assert_eq!(table(&LOOK, &[row], &HISTORY), wanted);
+        let row = json!({"name": "stp", "association": "7", "state": "established",
+            "port": 2_905, "peer": "10.0.0.9", "peer_port": 2_905, "paths": 2, "paths_active": 1,
+            "streams_out": 17, "streams_in": 17, "peer_rwnd": 65_536, "queued_bytes": 0,
+            "unacknowledged_bytes": 120, "errors": 1});
+        let wanted = "\
+            PEER  ID  STATE        ADDRESS   PORT  ACTIVE  PATHS  OUT  IN    RWND  QUEUED  \
+            UNACKED  ERRORS\n\
+            stp   7   established  10.0.0.9  2905       1      2   17  17  65.5 k       0      \
+            120       1\n";
+        assert_eq!(table(&LOOK, &[row], &ASSOCIATIONS), wanted);
+        let row = json!({"drawer": "0", "keeper": "present", "held": 40, "live": 12,
+            "refused": 0, "grace_left_s": null});
+        let wanted = "\
+            DRAWER  KEEPER   HELD  LIVE  REFUSED\n\
+            0       present    40    12        0\n";
+        assert_eq!(table(&LOOK, &[row], &POOL), wanted);
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::cell::Form;
 use crate::{Listing, column, plain, since};
+use serde_json::Value;
 
 /// Running calls.
 pub const CALLS: Listing = Listing::new(
@@ -73,17 +74,36 @@ pub const LIMITS: Listing = Listing::new(
     ],
 );
 
-/// Header manipulation rules.
+/// Header manipulation rules, as [`rules`] makes rows of them.
 pub const RULES: Listing = Listing::new(
     "no rule is configured",
     &[
         plain("function", "FUNCTION"),
-        plain("rule", "RULE"),
+        plain("number", "RULE"),
+        plain("name", "NAME"),
         plain("realm", "REALM"),
         plain("direction", "DIRECTION"),
-        plain("applied", "APPLIED"),
+        plain("message", "MESSAGE"),
+        plain("method", "METHOD"),
+        plain("status", "STATUS"),
+        plain("conditions", "CONDITIONS"),
+        plain("actions", "ACTIONS"),
     ],
 );
+
+/// Makes a row of a rule as it is configured: its parts are counted.
+pub fn rules(rows: &mut [Value]) {
+    for row in rows {
+        let mut rule = row["rule"].take();
+        let count = |key: &str| rule[key].as_array().map_or(0, Vec::len);
+        let (conditions, actions) = (count("when"), count("do"));
+        for key in ["name", "realm", "direction", "message", "method", "status"] {
+            row[key] = rule[key].take();
+        }
+        row["conditions"] = conditions.into();
+        row["actions"] = actions.into();
+    }
+}
 
 /// Sources that are not read.
 pub const BLACKLIST: Listing = Listing::new(
@@ -171,5 +191,29 @@ mod tests {
         for listing in [&NEXT_HOPS, &REALMS, &LIMITS, &RULES, &SHIELD] {
             assert!(listing.empty.ends_with("is configured"), "{}", listing.empty);
         }
+    }
+
+    #[test]
+    fn realms_shields_and_rules_are_rows() {
+        let row = json!({"name": "access", "side": "access", "trusted": false,
+            "register_required": true, "listen": ["udp:192.0.2.1:5060", "tcp:192.0.2.1:5060"]});
+        let wanted = "\
+            NAME    SIDE    LISTEN                                 TRUSTED\n\
+            access  access  udp:192.0.2.1:5060 tcp:192.0.2.1:5060  no\n";
+        assert_eq!(table(&LOOK, &[row], &REALMS), wanted);
+        let row = json!({"shard": 0, "flood": null, "floods": 1, "sources": 12,
+            "table_bytes": 4_096, "blacklisted": 2});
+        let wanted = "\
+            SHARD  FLOODS  SOURCES  BLACKLISTED\n\
+            \x20   0       1       12            2\n";
+        assert_eq!(table(&LOOK, &[row], &SHIELD), wanted);
+        let mut rules = [json!({"number": 0, "rule": {"name": "mark", "realm": "core",
+            "direction": "out", "message": "request", "method": ["INVITE"], "status": null,
+            "when": [{"uri": "x"}], "do": [{"add": "X-A", "value": "y"}]}})];
+        super::rules(&mut rules);
+        let wanted = "\
+            RULE  NAME  REALM  DIRECTION  MESSAGE  METHOD  CONDITIONS  ACTIONS\n\
+            \x20  0  mark  core   out        request  INVITE           1        1\n";
+        assert_eq!(table(&LOOK, &rules, &RULES), wanted);
     }
 }

@@ -88,7 +88,8 @@ pub fn pages(client: &Client, path: &str, first: Value) -> Result<Vec<Value>, Ex
         rows.extend_from_slice(more);
         match page["next"].as_u64() {
             Some(next) if rows.len() < ROWS_MAX => {
-                page = client.get(&format!("{path}?skip={next}&limit=1000"))?;
+                let and = if path.contains('?') { '&' } else { '?' };
+                page = client.get(&format!("{path}{and}skip={next}&limit=1000"))?;
             }
             _ => return Ok(rows),
         }

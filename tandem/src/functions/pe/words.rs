@@ -63,7 +63,7 @@ pub enum PlaneCommand {
     Trace(PlaneTrace),
     /// The traced packets, node by node.
     Traced(Of),
-    /// Another question to the forwarder; parameters are written `name=value`.
+    /// Any question to the forwarder; parameters are written `name=value`.
     Ask {
         /// Name of the function.
         #[arg(add = functions())]
@@ -117,17 +117,34 @@ fn plane(client: &Client, form: Output, command: PlaneCommand) -> Result<(), Exi
         PlaneCommand::Traced(of) => (of, "plane/traced", &listings::TRACED),
         PlaneCommand::Trace(wanted) => return trace(client, form, &wanted),
         PlaneCommand::Ask { function, path, params } => {
-            let params: Vec<(&str, Option<String>)> = params
-                .iter()
-                .filter_map(|text| text.split_once('='))
-                .map(|(name, value)| (name, Some(value.to_owned())))
-                .collect();
-            let name = segment(&function);
-            let path = format!("/api/v1/functions/{name}/plane/{path}{}", query(&params));
-            return output::text(&output::json(&client.get(&path)?));
+            return ask(client, form, function, &path, &params);
         }
     };
     asked(client, form, of.function, about, listing)
+}
+
+/// Asks the forwarder one of its questions.
+fn ask(
+    client: &Client,
+    form: Output,
+    function: String,
+    path: &str,
+    params: &[String],
+) -> Result<(), Exit> {
+    let found = listings::ASKED.iter().find(|(known, _)| *known == path);
+    let Some((_, listing)) = found else {
+        let hint = config::meant(path, listings::ASKED.iter().map(|(known, _)| *known), "");
+        return Err(Exit::Usage(format!("a forwarder is not asked for `{path}`: {hint}")));
+    };
+    let mut named = Vec::new();
+    for text in params {
+        let Some((name, value)) = text.split_once('=') else {
+            return Err(Exit::Usage(format!("`{text}`: write a parameter as name=value")));
+        };
+        named.push((name, Some(value.to_owned())));
+    }
+    let about = format!("plane/{path}{}", query(&named));
+    asked(client, form, Some(function), &about, listing)
 }
 
 /// Rows of the forwarder, and the keys by which they belong to rows of the configuration.
@@ -168,4 +185,17 @@ fn trace(client: &Client, form: Output, wanted: &PlaneTrace) -> Result<(), Exit>
         }
     }
     output::done(form, &client.post(&path, &how)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::listings;
+    use question::Does;
+
+    #[test]
+    fn whatever_a_forwarder_is_asked_has_a_table() {
+        let asked = pe::questions().into_iter().filter(|it| it.does == Does::Ask);
+        let asked: Vec<&str> = asked.filter_map(|it| it.path.strip_prefix("plane/")).collect();
+        assert_eq!(asked, listings::ASKED.map(|(path, _)| path));
+    }
 }

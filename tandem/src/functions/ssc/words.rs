@@ -2,11 +2,11 @@
 
 use crate::cli::{Of, Output};
 use crate::complete::functions;
-use crate::ctl::{Client, Words, asked, segment};
+use crate::ctl::{Client, Words, asked, asked_and, segment};
 use crate::exit::Exit;
 use crate::output;
 use clap::Subcommand;
-use serde_json::json;
+use serde_json::{Value, json};
 use show::ssc as listings;
 use std::net::IpAddr;
 
@@ -43,7 +43,7 @@ pub enum SscWords {
         /// Only this address; absent: all.
         address: Option<IpAddr>,
     },
-    /// Header manipulation rules and how often they applied.
+    /// Header manipulation rules.
     Rules(Of),
 }
 
@@ -57,7 +57,16 @@ impl Words for SscWords {
             Self::Limits(of) => (of, "limits", &listings::LIMITS),
             Self::Blacklist(of) => (of, "blacklist", &listings::BLACKLIST),
             Self::Shield(of) => (of, "shield", &listings::SHIELD),
-            Self::Rules(of) => (of, "rules", &listings::RULES),
+            Self::Rules(Of { function }) => {
+                // What people see of a rule; JSON shows it as it is configured.
+                let more = |_: &str, rows: &mut [Value]| {
+                    if form != Output::Json {
+                        listings::rules(rows);
+                    }
+                    Ok(())
+                };
+                return asked_and(client, form, function, "rules", &listings::RULES, more);
+            }
             Self::Terminate { function, call } => {
                 let path = format!("/api/v1/functions/{}/calls/terminate", segment(&function));
                 return output::done(form, &client.post(&path, &json!({ "id": call }))?);
