@@ -380,6 +380,7 @@ class Mock {
   commit(body) {
     this.running = this.candidate;
     this.revision += 1;
+    this.comment = body.comment ?? null;
     this.confirm_until_ms = body.confirm_s ? Date.now() + body.confirm_s * 1000 : 0;
     return { revision: this.revision };
   }
@@ -504,6 +505,10 @@ const GET = {
         : null,
   }),
   '/config/candidate': (mock) => ({ text: mock.candidate, revision: mock.revision }),
+  '/config/candidate/interruptions': (mock) =>
+    mock.candidate === mock.running
+      ? []
+      : [{ line: 9, column: 1, path: 'rr[0].peer[0]', what: 'rr1: this session restarts: pe1' }],
   '/config/history': (mock) => [
     {
       revision: mock.revision,
@@ -511,6 +516,8 @@ const GET = {
       cause: 'commit',
       of: null,
       by: 'alice',
+      comment: mock.comment ?? null,
+      state: mock.confirm_until_ms > Date.now() ? 'pending' : 'active',
       note: 'commit',
       running: true,
     },
@@ -520,6 +527,8 @@ const GET = {
       cause: 'start',
       of: null,
       by: null,
+      comment: null,
+      state: 'confirmed',
       note: 'the site file at start',
       running: false,
     },

@@ -2,6 +2,7 @@
 //! against the one that shall run.
 
 use crate::functions::{ReconfigureError, Section};
+use crate::pool;
 use crate::site::Site;
 use config::Issue;
 
@@ -16,6 +17,12 @@ pub fn refusals(old: &Site, new: &Site) -> Vec<Issue> {
             };
             issues.push(Issue::new(format!("{}.{key}", is.path), refusal.to_string(), ""));
         }
+    }
+    if old.site.memory_mb != new.site.memory_mb {
+        let what = "`memory_mb` changes only with a restart of the site: the memory is taken \
+            before the first function starts";
+        let hint = "write it into the site file and restart the site";
+        issues.push(Issue::new("site.memory_mb", what, hint));
     }
     if old.arbiter != new.arbiter {
         let what = "the arbiter changes only with a restart of the site";
@@ -43,6 +50,8 @@ pub fn interruptions(old: &Site, new: &Site) -> Vec<Issue> {
             issues.push(Issue { what, ..issue }.under(&is.path));
         }
     }
+    let pool = pool::interruptions(old.pool.as_ref(), new.pool.as_ref()).into_iter();
+    issues.extend(pool.map(|what| Issue::new("pool", what, "")));
     if old.oam.listen != new.oam.listen {
         let what = format!("API and console move to {}: who is connected ends", new.oam.listen);
         issues.push(Issue::new("oam.listen", what, ""));
@@ -106,6 +115,57 @@ mod tests {
         assert_eq!(said(RR, ""), ["rr1: it ends, with all that it carries"]);
     }
 
+    #[test]
+    fn sessions_with_stations_and_caches_that_a_commit_touches_are_named() {
+        let feeds = "[[rr.bmp]]\nname = \"noc\"\naddress = \"192.0.2.20\"\nport = 1790\n\
+            [[rr.rpki]]\naddress = \"192.0.2.30\"\n[[rr.rpki]]\naddress = \"192.0.2.31\"\n";
+        let old = format!("{RR}{feeds}");
+        assert_eq!(said(&old, &old), Vec::<String>::new());
+        let tables = old.replace("port = 1790", "port = 1790\ntables = [\"loc-rib\"]");
+        assert_eq!(said(&old, &tables), ["rr1: this BMP session restarts: noc"]);
+        let renamed = old.replace("\"noc\"", "\"other\"");
+        assert_eq!(said(&old, &renamed), ["rr1: this BMP session ends: noc"]);
+        let one = old.replace("[[rr.rpki]]\naddress = \"192.0.2.31\"\n", "");
+        assert_eq!(
+            said(&old, &one),
+            [
+                "rr1: this RPKI session restarts: 192.0.2.30:323",
+                "rr1: this RPKI session ends: 192.0.2.31:323"
+            ]
+        );
+        // What a station is told behind the policies begins anew with them.
+        let told = old.replace("port = 1790", "port = 1790\ntables = [\"post-policy\"]");
+        let policy = told.replace("name = \"a\"\n", "name = \"a\"\nimport = \"all\"\n");
+        assert_eq!(said(&told, &policy), ["rr1: this BMP session restarts: noc"]);
+        let before = policy.replace("\"post-policy\"", "\"pre-policy\"");
+        let told = told.replace("\"post-policy\"", "\"pre-policy\"");
+        assert_eq!(said(&told, &before), Vec::<String>::new());
+    }
+
+    #[test]
+    fn ports_that_open_anew_and_a_smaller_pool_are_named() {
+        let pe = "[[pe]]\nname = \"pe1\"\n[[pe.port]]\nname = \"ge0\"\ndriver = \"af_packet\"\n\
+            [[pe.interface]]\nname = \"ge0\"\naddresses = [\"10.0.0.1/24\"]\n";
+        let none = Vec::<String>::new();
+        let device = pe.replace("\"af_packet\"\n", "\"af_packet\"\ndevice = \"ge0\"\n");
+        assert_eq!(said(pe, &device), none, "the same device, by its name");
+        let longer = pe.replace("\"af_packet\"\n", "\"af_packet\"\nmtu = 9000\n");
+        assert_eq!(said(pe, &longer), ["pe1: this port opens anew: ge0"]);
+        let pool = "[pool]\nsessions = 100\n[[pool.share]]\nfunction = \"ssc1\"\nmax = 50\n";
+        assert_eq!(said(pool, pool), none);
+        let more = pool.replace("100", "200");
+        assert_eq!(said(pool, &more), none, "nobody notices room");
+        let fewer = pool.replace("100", "80").replace("max = 50", "max = 40");
+        let refused = "new calls are refused while more run, calls in progress go on";
+        let wanted = [
+            format!("pool: 80 sessions in place of 100: {refused}"),
+            format!("pool: ssc1 gets 40 sessions at most: {refused}"),
+        ];
+        assert_eq!(said(pool, &fewer), wanted);
+        assert_eq!(said("", pool)[0], format!("pool: 100 sessions from now on: {refused}"));
+        assert_eq!(said(pool, ""), ["pool: it ends: calls are limited by it no more"]);
+    }
+
     const SSC: &str = "[[ssc]]\nname = \"ssc1\"\n[[ssc.realm]]\nname = \"core\"\nside = \"core\"\n\
         listen = [\"udp:127.0.0.1:5060\", \"tcp:127.0.0.1:5060\"]\n[[ssc.realm]]\n\
         name = \"access\"\nlisten = [\"udp:127.0.0.1:5070\"]\n\
@@ -152,6 +212,10 @@ mod tests {
         assert_eq!(refused(&shards), [("rr[0].shards".to_owned(), what)]);
         let kind = SGC.replace("name = \"stp\"", "name = \"rr1\"");
         assert_eq!(refused(&kind)[0].0, "sgc[0].name");
+        let site = format!("{SITE}memory_mb = 512\n{RR}");
+        let memory = refusals(&read(RR), &config::read::<Site>(&site).unwrap());
+        assert_eq!(memory[0].path, "site.memory_mb");
+        assert!(memory[0].what.contains("only with a restart") && memory.len() == 1);
         assert!(refused(RR).is_empty());
     }
 }

@@ -554,6 +554,9 @@ export interface ConfigRevision {
   revision: number;
   at_us: number;
   by: string | null;
+  comment: string | null;
+  /** What became of it: `active`, `pending`, `confirmed`, `rolled-back`, `not-confirmed`. */
+  state: string;
   note: string;
   running: boolean;
 }
@@ -721,8 +724,10 @@ export const api = {
   discard: () => call('/config/candidate', { method: 'DELETE' }),
   check: () => json<{ issues: ConfigIssue[] }>('/config/candidate/check', { method: 'POST' }),
   compare: async () => (await call('/config/candidate/compare')).text(),
-  commit: (revision: number | string, confirm_s?: number) =>
-    call('/config/candidate/commit', post(confirm_s ? { revision, confirm_s } : { revision })),
+  /** What a commit of the candidate would end or restart, a sentence each. */
+  interruptions: () => json<ConfigIssue[]>('/config/candidate/interruptions'),
+  commit: (order: { revision: number | string; confirm_s?: number; comment?: string }) =>
+    call('/config/candidate/commit', post(order)),
   confirm: () => call('/config/confirm', { method: 'POST' }),
   rollback: (to?: number) => call('/config/rollback', post(to === undefined ? {} : { to })),
   exposures: () => json<Exposure[]>('/config/exposures'),

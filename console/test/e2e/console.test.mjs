@@ -174,12 +174,28 @@ test('the configuration is checked with line marks, committed, confirmed', async
   await editor.fill(before.replace('shards = 1', 'shards = 2'));
   await page.locator('.body').getByRole('button', { name: 'Compare' }).click();
   await page.getByText('+shards = 2').waitFor(WAIT);
+  await page.getByText('rr1: this session restarts: pe1').waitFor(WAIT);
   await page
     .getByRole('group', { name: 'View' })
     .getByRole('button', { name: 'Candidate' })
     .click();
+  await page.getByLabel('Comment').fill('two shards');
   await page.getByRole('button', { name: /Commit for/ }).click();
+  // What a commit interrupts is said before it is made, and waits for a second word.
+  const asked = page.getByRole('alertdialog');
+  await asked.getByText('rr1: this session restarts: pe1').waitFor(WAIT);
+  assert.equal(await page.getByText('Not confirmed.').count(), 0);
+  await asked.getByRole('button', { name: 'Leave it' }).click();
+  await asked.waitFor({ ...WAIT, state: 'detached' });
+  await page.getByRole('button', { name: /Commit for/ }).click();
+  await asked.getByRole('button', { name: 'Commit nevertheless' }).click();
   await page.getByText('Not confirmed.').waitFor(WAIT);
+  const view = page.getByRole('group', { name: 'View' });
+  await view.getByRole('button', { name: 'History' }).click();
+  const first = page.locator('tbody tr').first();
+  for (const said of ['alice', 'two shards', 'pending']) {
+    await first.getByText(said, { exact: true }).waitFor(WAIT);
+  }
   await page.getByRole('button', { name: 'Confirm', exact: true }).click();
   await page.getByText('Not confirmed.').waitFor({ ...WAIT, state: 'detached' });
   await page.getByRole('group', { name: 'View' }).getByRole('button', { name: 'Running' }).click();

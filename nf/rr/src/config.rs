@@ -16,7 +16,7 @@ use bgp_stack::config::Section;
 use config::{Issue, interrupted};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 
 /// A route reflector (RFC 4456): sessions with clients and others, and the routes between them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -129,7 +129,56 @@ impl Rr {
         let ending: Vec<String> = found.ending.iter().cloned().chain(ranges).collect();
         let said = [("restart", restarting), ("end", ending)].into_iter();
         let said = said.filter_map(|(verb, it)| interrupted("session", "sessions", verb, &it));
+        let feeds = [self.interrupted_stations(next), self.interrupted_caches(next)];
+        let said = said.chain(feeds.into_iter().flatten());
         said.map(|what| Issue::new("name", what, "")).collect()
+    }
+
+    /// What monitoring stations (BMP) notice: all of them begin anew when the list is another one,
+    /// when the node is, or when the tables are of which one is told.
+    fn interrupted_stations(&self, next: &Self) -> Vec<String> {
+        let name = |it: &Bmp| it.name.clone();
+        let (gone, stay): (Vec<&Bmp>, Vec<&Bmp>) =
+            self.bmp.iter().partition(|it| next.bmp.iter().all(|other| other.name != it.name));
+        let is_told = |table| next.bmp.iter().any(|station| station.tables.contains(&table));
+        let is_rejudged =
+            self.policy != next.policy || self.policies_used() != next.policies_used();
+        let is_other = self.bmp != next.bmp
+            || self.name != next.name
+            || !self.is_same(next)
+            || self.speaker().families() != next.speaker().families()
+            || is_rejudged && (is_told(BmpTable::PostPolicy) || is_told(BmpTable::AdjRibOut));
+        let stay: Vec<String> = stay.into_iter().filter(|_| is_other).map(name).collect();
+        let gone: Vec<String> = gone.into_iter().map(name).collect();
+        let said = [("restart", stay), ("end", gone)].into_iter();
+        said.filter_map(|(verb, it)| interrupted("BMP session", "BMP sessions", verb, &it))
+            .collect()
+    }
+
+    /// The names of the policies of groups and peers.
+    fn policies_used(&self) -> Vec<(&str, Option<&str>, Option<&str>)> {
+        let groups =
+            self.group.iter().map(|it| (&*it.name, it.import.as_deref(), it.export.as_deref()));
+        let peers =
+            self.peer.iter().map(|it| (&*it.name, it.import.as_deref(), it.export.as_deref()));
+        groups.chain(peers).collect()
+    }
+
+    /// What happens to the sessions with caches of validated prefixes: all of them begin anew when
+    /// the list is another one; what they said stays meanwhile.
+    fn interrupted_caches(&self, next: &Self) -> Vec<String> {
+        if self.caches() == next.caches() {
+            return Vec::new();
+        }
+        let at = |it: &Rpki| SocketAddr::new(it.address, it.port);
+        let new: Vec<SocketAddr> = next.rpki.iter().map(at).collect();
+        let all = self.rpki.iter().map(at);
+        let (stay, gone): (Vec<SocketAddr>, Vec<SocketAddr>) = all.partition(|it| new.contains(it));
+        let text = |all: Vec<SocketAddr>| all.iter().map(ToString::to_string).collect();
+        let said: [(&str, Vec<String>); 2] = [("restart", text(stay)), ("end", text(gone))];
+        let said = said.into_iter();
+        said.filter_map(|(verb, it)| interrupted("RPKI session", "RPKI sessions", verb, &it))
+            .collect()
     }
 
     /// Peers and groups of another AS of which something is refused since no policy is named

@@ -13,7 +13,7 @@ mod section;
 
 pub use licence_agent::LicenceAgent;
 pub use licence_service::{LicenceService, PoolFact, questions};
-pub use section::Section;
+pub use section::{Section, interruptions};
 
 /// The keeper's name as a function of the site.
 pub const POOL: &str = "pool";

@@ -71,6 +71,32 @@ const fn status() -> u16 {
     503
 }
 
+/// What calls notice when `new` takes the place of `old`: a sentence each. None of them ends.
+pub fn interruptions(old: Option<&Section>, new: Option<&Section>) -> Vec<String> {
+    const REFUSED: &str = "new calls are refused while more run, calls in progress go on";
+    let sessions = |section: Option<&Section>| section.and_then(|own| own.sessions);
+    let mut said = Vec::new();
+    match (sessions(old), sessions(new)) {
+        (Some(old), Some(new)) if new < old => {
+            said.push(format!("pool: {new} sessions in place of {old}: {REFUSED}"));
+        }
+        (None, Some(new)) => said.push(format!("pool: {new} sessions from now on: {REFUSED}")),
+        (Some(_), None) => said.push("pool: it ends: calls are limited by it no more".to_owned()),
+        _ => {}
+    }
+    let most = |section: Option<&Section>, name: &str| {
+        let share = section.into_iter().flat_map(|own| &own.share).find(|it| it.function == name);
+        share.and_then(|it| it.max).unwrap_or(u32::MAX)
+    };
+    for share in new.into_iter().flat_map(|own| &own.share) {
+        let (name, max) = (&*share.function, most(new, &share.function));
+        if max < most(old, name) {
+            said.push(format!("pool: {name} gets {max} sessions at most: {REFUSED}"));
+        }
+    }
+    said
+}
+
 impl Section {
     /// What changes only with a restart of the site: the key, and what it says.
     pub fn link(section: Option<&Self>) -> [(&'static str, String); 3] {

@@ -1,6 +1,6 @@
 //! What the router needs of the machine, and what another configuration takes away from it.
 
-use super::{Driver, ForwarderStart, Pe};
+use super::{Driver, ForwarderStart, Pe, Port};
 use config::need::{BPF, Capability, NET_ADMIN, NET_RAW, Need, Wanted};
 use config::{Issue, interrupted};
 
@@ -45,8 +45,15 @@ impl Pe {
             let stays = |it: &&T| !new.iter().any(|other| name(other) == name(it));
             old.iter().filter(stays).map(|it| name(it).clone()).collect()
         }
+        let is_changed = |it: &&Port| {
+            let same = new.port.iter().find(|other| other.name == it.name);
+            same.is_some_and(|other| !other.opens_like(it))
+        };
+        let changed: Vec<String> =
+            self.port.iter().filter(is_changed).map(|it| it.name.clone()).collect();
         let said = [
             interrupted("port", "ports", "close", &gone(&self.port, &new.port, |it| &it.name)),
+            interrupted("port", "ports", "open anew", &changed),
             interrupted(
                 "interface",
                 "interfaces",
@@ -61,5 +68,17 @@ impl Pe {
             ),
         ];
         said.into_iter().flatten().map(|what| Issue::new("name", what, "")).collect()
+    }
+}
+
+impl Port {
+    /// Whether the forwarder opens the same as for that one; otherwise it closes the port first.
+    fn opens_like(&self, other: &Self) -> bool {
+        // A device that is left out is the one of the port's name.
+        let whole = |it: &Self| {
+            let device = it.device.clone().unwrap_or_else(|| it.name.clone());
+            Self { device: Some(device), ..it.clone() }
+        };
+        whole(self) == whole(other)
     }
 }
