@@ -96,6 +96,8 @@ pub struct PlanePortRow {
     up: bool,
     mac: Option<String>,
     mtu: Option<u16>,
+    /// What the host does to packets that this port cannot use, and how to end that.
+    note: Option<String>,
     /// Packets and octets: `received`, `received_octets`, `sent`, `sent_octets`, and packets that
     /// were not, by reason: `not_received_…`, `not_sent_…`.
     #[serde(flatten)]
@@ -217,16 +219,55 @@ fn ports(reports: &[Report], it: &Forwarder) -> Vec<PlanePortRow> {
             up: port.facts.is_some_and(|facts| facts.up),
             mac: port.facts.map(|facts| mac(facts.mac)),
             mtu: port.facts.map(|facts| facts.mtu),
+            note: note(&port.spec.driver, &counted),
             counted,
         }
     });
     rows.collect()
 }
 
+/// What the counters of a port tell of offloads of the host, and the line that switches them off:
+/// packets that it joined or left to be cut, and checksums that it left to be finished.
+fn note(driver: &Driver, counted: &BTreeMap<String, u64>) -> Option<String> {
+    let count = |name: &str| counted.get(name).copied().unwrap_or(0);
+    let joined = |packets: u64| {
+        (packets > 0).then(|| {
+            format!("{packets} packets were joined by the host (GRO, GSO, TSO) and dropped")
+        })
+    };
+    match driver {
+        Driver::AfPacket { device } => {
+            let said = joined(count("not_received_joined"))?;
+            let line = format!("`ethtool -K {device} gro off gso off tso off`");
+            Some(format!("{said}: {line}, and at the far end of a veth"))
+        }
+        Driver::AfXdp { device } => {
+            let (long, unfinished) = (count("not_received_too-long"), count("unfinished"));
+            // One in 65,536 has that sum by chance.
+            let is_unfinished = unfinished > 16 && unfinished > count("received") / 4_096;
+            let checksum = is_unfinished.then(|| {
+                "checksums come unfinished: `ethtool -K DEVICE tx off` at the far end of the veth, \
+                 or in the machine behind a virtual NIC"
+                    .to_owned()
+            });
+            let long = (long > 0).then(|| {
+                format!(
+                    "{long} packets were longer than a cell, as those are that the host joined: \
+                     `ethtool -K {device} gro off lro off`, and `tso off gso off` at the far end"
+                )
+            });
+            let said: Vec<String> = long.into_iter().chain(checksum).collect();
+            (!said.is_empty()).then(|| said.join("; "))
+        }
+        _ => None,
+    }
+}
+
 fn count(counted: &mut BTreeMap<String, u64>, counters: &driver::ports::Counters) {
     let mut add = |key: String, more: u64| *counted.entry(key).or_default() += more;
     add("received".into(), counters.received.packets);
     add("received_octets".into(), counters.received.octets);
+    add("unfinished".into(), counters.unfinished);
     add("sent".into(), counters.sent.packets);
     add("sent_octets".into(), counters.sent.octets);
     for why in ReceiveDrop::ALL {
@@ -367,4 +408,28 @@ pub(crate) fn named(program: &Program) -> String {
         text.truncate(at);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_says_which_offloads_of_the_host_it_suffers_from() {
+        let counted = |rows: &[(&str, u64)]| {
+            rows.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
+        };
+        let packet = Driver::AfPacket { device: "veth0".into() };
+        assert_eq!(note(&packet, &counted(&[("received", 9), ("not_received_too-long", 3)])), None);
+        let said = note(&packet, &counted(&[("not_received_joined", 3)])).unwrap();
+        assert!(said.starts_with("3 packets were joined by the host (GRO, GSO, TSO)"), "{said}");
+        assert!(said.contains("`ethtool -K veth0 gro off gso off tso off`"), "{said}");
+        let xdp = Driver::AfXdp { device: "veth0".into() };
+        let by_chance = [("received", 4_000_000), ("unfinished", 60)];
+        assert_eq!(note(&xdp, &counted(&by_chance)), None, "one in 65,536");
+        let said = note(&xdp, &counted(&[("received", 4_000), ("unfinished", 60)])).unwrap();
+        assert!(said.contains("`ethtool -K DEVICE tx off` at the far end"), "{said}");
+        let said = note(&xdp, &counted(&[("not_received_too-long", 2)])).unwrap();
+        assert!(said.contains("longer than a cell") && said.contains("gro off lro off"), "{said}");
+    }
 }

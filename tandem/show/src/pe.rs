@@ -47,6 +47,8 @@ pub const PORTS: Listing = Listing::new(
         plain("sent", "SENT"),
         plain("not_received_queue-full", "MISSED"),
         plain("not_sent_queue-full", "NOT SENT"),
+        plain("not_received_joined", "JOINED"),
+        plain("note", "NOTE"),
     ],
 );
 
@@ -267,10 +269,12 @@ mod tests {
         let row = json!({"port": "ge0", "number": 1,
             "driver": {"af_packet": {"device": "veth0"}}, "workers": 1, "up": true,
             "mac": "02:00:00:00:00:01", "mtu": 1_500, "received": 12, "sent": 9,
-            "not_received_queue-full": 2, "not_sent_queue-full": 0});
+            "not_received_queue-full": 2, "not_sent_queue-full": 0, "not_received_joined": 3,
+            "note": "3 joined"});
         let wanted = "\
-            PORT  UP   MAC                 MTU  RECEIVED  SENT  MISSED  NOT SENT\n\
-            ge0   yes  02:00:00:00:00:01  1500        12     9       2         0\n";
+            PORT  UP   MAC                 MTU  RECEIVED  SENT  MISSED  NOT SENT  JOINED  NOTE\n\
+            ge0   yes  02:00:00:00:00:01  1500        12     9       2         0       3  \
+            3 joined\n";
         assert_eq!(table(&LOOK, &[row], &PORTS), wanted);
         let row = json!({"interface": "ge0", "received": 12, "received_octets": 18_000,
             "sent": 9, "sent_octets": 900});

@@ -17,6 +17,39 @@ pub(super) fn finish(packet: &mut [u8], from: usize, at: usize) -> bool {
     true
 }
 
+/// Whether the checksum of TCP or UDP in a frame is the sum of its pseudo header alone: so a sender
+/// leaves it that has hardware, or a veth, to finish it. One in 65,536 is so by chance.
+pub(super) fn is_unfinished(frame: &[u8]) -> bool {
+    sums(frame).is_some_and(|(written, pseudo)| written == pseudo)
+}
+
+/// The checksum of TCP or UDP as it stands there, and the sum of the pseudo header (RFC 768, RFC
+/// 9293 §3.1, RFC 8200 §8.1). A fragment has none.
+fn sums(frame: &[u8]) -> Option<(u16, u16)> {
+    let word = |octets: &[u8], at: usize| {
+        octets.get(at..)?.first_chunk::<2>().map(|two| u16::from_be_bytes(*two))
+    };
+    let tags = (12..).step_by(4).take_while(|at| matches!(word(frame, *at), Some(0x8100 | 0x88a8)));
+    let at = 12 + 4 * tags.count();
+    let packet = frame.get(at + 2..)?;
+    let (protocol, header, addresses, length) = match word(frame, at)? {
+        0x0800 if word(packet, 6)? & 0x3fff == 0 => {
+            let header = usize::from(packet.first()? & 0xf) * 4;
+            let length = usize::from(word(packet, 2)?).checked_sub(header)?;
+            (*packet.get(9)?, header, packet.get(12..20)?, length)
+        }
+        0x86dd => (*packet.get(6)?, 40, packet.get(8..40)?, usize::from(word(packet, 4)?)),
+        _ => return None,
+    };
+    let sum_at = match protocol {
+        6 => 16,
+        17 => UDP_SUM_AT,
+        _ => return None,
+    };
+    let pseudo = fold(add(addresses) + u64::from(protocol) + length as u64);
+    Some((word(packet, header + sum_at)?, pseudo))
+}
+
 fn add(octets: &[u8]) -> u64 {
     let (words, rest) = octets.as_chunks::<4>();
     let sum: u64 = words.iter().map(|word| u64::from(u32::from_be_bytes(*word))).sum();
@@ -71,5 +104,26 @@ mod tests {
         assert!(!finish(&mut [0; 20], 10, 9) && !finish(&mut [0; 20], 40, 0));
         assert!(!finish(&mut [0; 20], usize::MAX, 16));
         assert!(finish(&mut [0; 20], 10, 8));
+    }
+
+    #[test]
+    fn a_sum_that_was_left_to_hardware_is_known_by_its_pseudo_header() {
+        let datagram = datagram(b"hello");
+        let length = 20 + datagram.len() as u8;
+        let ip = [0x45, 0, 0, length, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+        for tags in [&[][..], &[0x81, 0, 0, 7], &[0x88, 0xa8, 0, 7, 0x81, 0, 0, 9]] {
+            let ethernet = [&[0; 12][..], tags, &[8, 0]].concat();
+            let mut frame = [&ethernet[..], &ip, &datagram].concat();
+            assert!(is_unfinished(&frame));
+            let from = ethernet.len() + 20;
+            assert!(finish(&mut frame, from, UDP_SUM_AT));
+            assert!(!is_unfinished(&frame));
+        }
+        let mut fragment = [&[0; 12][..], &[8, 0], &ip, &datagram].concat();
+        fragment[14 + 6] = 0x20;
+        assert!(!is_unfinished(&fragment));
+        for octets in 0..40 {
+            assert!(!is_unfinished(&[0x81; 60][..octets]), "{octets}");
+        }
     }
 }

@@ -91,6 +91,9 @@ pub struct Counters {
     pub receive_drops: [u64; ReceiveDrop::ALL.len()],
     /// By [`SendDrop`].
     pub send_drops: [u64; SendDrop::ALL.len()],
+    /// Vectors whose first packet had a checksum that its sender left to hardware, where the port
+    /// does not hear of that (`xdp`): one of each vector is looked at.
+    pub unfinished: u64,
 }
 
 impl Counters {

@@ -21,6 +21,7 @@ mod redirect;
 mod rings;
 mod umem;
 
+use super::checksum;
 use super::counters::{Counters, ReceiveDrop, SendDrop};
 use super::device::{Device, Link};
 use super::{LINK_OCTETS, VECTOR};
@@ -157,6 +158,8 @@ impl XdpPort {
             self.counters.received.add(length as usize);
             into.push(slot);
         }
+        let first = into.get(start).map(|slot| checksum::is_unfinished(pool.bytes(*slot)));
+        self.counters.unfinished += u64::from(first.unwrap_or(false));
         self.socket.receive.release();
         self.complete(pool);
         self.refill(pool);
