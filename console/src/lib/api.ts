@@ -188,7 +188,7 @@ export interface BgpFamily {
 export interface Rows<T> {
   rows: T[];
   next: number | null;
-  total?: number;
+  total?: number | undefined;
 }
 
 /** A route with its best path. */

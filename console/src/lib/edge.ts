@@ -1,5 +1,12 @@
 // What the edge says, in words: ways, rules, drops, traces.
-import type { PePseudowire, PeWay, PlaneNode, PlanePort, TraceStep } from './api';
+import { api, type PePseudowire, type PeWay } from './api';
+import type { PlaneInterface, PlaneNode, PlanePort, TraceStep } from './api';
+
+/** What passed interfaces, by their names; of none while the forwarder is away. */
+export async function counted(name: string): Promise<Map<string, PlaneInterface>> {
+  const rows = await api.planeInterfaces(name).catch((): PlaneInterface[] => []);
+  return new Map(rows.map((row) => [row.interface, row]));
+}
 
 /** A way to the next router: `192.0.2.2 by core, labels 200`. */
 export function way(via: PeWay): string {

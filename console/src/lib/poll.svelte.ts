@@ -71,6 +71,20 @@ export function polled<T>(
   };
 }
 
+/** What is asked by another, as something else. */
+export function seen<T, U>(of: Polled<T>, as: (value: T) => U): Polled<U> {
+  const value = $derived(of.value === null ? null : as(of.value));
+  return {
+    get value() {
+      return value;
+    },
+    get problem() {
+      return of.problem;
+    },
+    again: () => of.again(),
+  };
+}
+
 /**
  * Does tasks one after the other, all at once first and then one each turn: however many there
  * are, no more than one request leaves a second.

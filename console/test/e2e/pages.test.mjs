@@ -283,6 +283,24 @@ test('routes are walked: a peer, a prefix, what lies within, a route and why pat
   assert.deepEqual(faults, []);
 });
 
+test('lists of an edge go on page by page, each with its place in the address', async () => {
+  const { page, go, faults } = await opened(DESKTOP, { kinds: ['pe'] });
+  await go('/edge', '1 to 25 of 240');
+  const interfaces = page.getByRole('region', { name: 'Interfaces' });
+  await interfaces.getByRole('button', { name: 'Next' }).click();
+  await page.waitForURL(/[?&]skip=25/, WAIT);
+  await shown(page, '26 to 50 of 240');
+  const neighbours = page.getByRole('region', { name: 'Neighbours' });
+  await neighbours.getByRole('button', { name: 'Next' }).click();
+  await page.waitForURL(/skip=25&neighbours=25/, WAIT);
+  await interfaces.getByRole('button', { name: 'Previous' }).click();
+  await page.waitForURL((url) => url.hash.endsWith('?neighbours=25'), WAIT);
+  await shown(page, '1 to 25 of 240');
+  await page.getByRole('searchbox').fill('no such neighbour');
+  await shown(page, 'No neighbour matches');
+  assert.deepEqual(faults, []);
+});
+
 test('packets are traced and drawn node by node', async () => {
   const { page, mock, go, faults } = await opened(DESKTOP, { kinds: ['pe'] });
   mock.traced = false;
