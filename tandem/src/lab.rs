@@ -34,7 +34,7 @@ fn msu(asked: &Msu) -> Result<(), Exit> {
         quiet: Duration::from_secs(asked.quiet),
     };
     let mut said = Ok(());
-    let outcome = msu::run(&plan, &mut |line| {
+    let outcome = msu::run(&plan, &|point_code| format.show(point_code), &mut |line| {
         if said.is_ok() {
             said = output::text(&format!("{line}\n"));
         }

@@ -66,12 +66,17 @@ pub struct Outcome {
     pub told: u32,
 }
 
-/// Carries a plan out; `tell` hears each thing that happens, in a line.
+/// Carries a plan out; `tell` hears each thing that happens, in a line, with point codes as `show`
+/// writes them.
 ///
 /// # Errors
 /// The gateway cannot be reached, or does not let the ASP become active.
-pub fn run(plan: &Plan, tell: &mut dyn FnMut(&str)) -> anyhow::Result<Outcome> {
-    let mut asp = Asp::connect(plan)?;
+pub fn run(
+    plan: &Plan,
+    show: &dyn Fn(PointCode) -> String,
+    tell: &mut dyn FnMut(&str),
+) -> anyhow::Result<Outcome> {
+    let mut asp = Asp::connect(plan, show)?;
     asp.step(In::CommunicationUp(asp.peer, None), tell)?;
     let until = Instant::now() + PATIENCE;
     while !asp.process.is_active(asp.peer, asp.server) {
@@ -95,7 +100,8 @@ pub fn run(plan: &Plan, tell: &mut dyn FnMut(&str)) -> anyhow::Result<Outcome> {
     Ok(asp.outcome)
 }
 
-struct Asp {
+struct Asp<'a> {
+    show: &'a dyn Fn(PointCode) -> String,
     process: Process,
     peer: PeerId,
     server: ServerId,
@@ -108,8 +114,8 @@ struct Asp {
     last: String,
 }
 
-impl Asp {
-    fn connect(plan: &Plan) -> anyhow::Result<Self> {
+impl<'a> Asp<'a> {
+    fn connect(plan: &Plan, show: &'a dyn Fn(PointCode) -> String) -> anyhow::Result<Self> {
         let settings = Settings { peers_max: 1, servers_max: 1, parameters: Parameters::rfc4666() };
         let mut process = Process::new(settings).map_err(anyhow::Error::msg)?;
         let refused = |error: m3ua::Refused| anyhow::anyhow!("{error:?}");
@@ -126,6 +132,7 @@ impl Asp {
         stream.set_read_timeout(Some(LOOK))?;
         stream.set_write_timeout(Some(PATIENCE))?;
         Ok(Self {
+            show,
             process,
             peer,
             server,
@@ -206,7 +213,7 @@ impl Asp {
                 Out::Abort(_) => self.has_ended = true,
                 Out::Indicate(Indication::Transfer(.., msu)) => {
                     self.outcome.came += 1;
-                    tell(&said(&msu));
+                    tell(&said(&msu, self.show));
                 }
                 Out::Indicate(other) => self.indicated(&other, tell),
             }
@@ -215,12 +222,13 @@ impl Asp {
     }
 
     fn indicated(&mut self, what: &Indication, tell: &mut dyn FnMut(&str)) {
+        let range = |affected: &Affected| range(*affected, self.show);
         let text = match what {
-            Indication::Pause(_, affected) => format!("DUNA: no way to {}", range(*affected)),
+            Indication::Pause(_, affected) => format!("DUNA: no way to {}", range(affected)),
             Indication::Resume(_, affected) => {
-                return tell(&format!("DAVA: a way to {}", range(*affected)));
+                return tell(&format!("DAVA: a way to {}", range(affected)));
             }
-            Indication::Status(_, affected, cause, _) => format!("{}: {cause:?}", range(*affected)),
+            Indication::Status(_, affected, cause, _) => format!("{}: {cause:?}", range(affected)),
             Indication::Error(_, number) => format!("ERR {number}"),
             Indication::Unroutable(..) => "no way: it was not sent".into(),
             Indication::Unanswered(_, kind) => format!("{kind:?} is not answered"),
@@ -233,23 +241,23 @@ impl Asp {
 }
 
 /// Destinations in words.
-fn range(affected: Affected) -> String {
+fn range(affected: Affected, show: &dyn Fn(PointCode) -> String) -> String {
     let (first, last) = affected.bounds();
     match (affected.canonical() == Affected::ALL, first == last) {
         (true, _) => "all destinations".to_owned(),
-        (_, true) => first.number().to_string(),
-        _ => format!("{} to {}", first.number(), last.number()),
+        (_, true) => show(first),
+        _ => format!("{} to {}", show(first), show(last)),
     }
 }
 
 /// An MSU in a line.
-fn said(msu: &Transfer) -> String {
+fn said(msu: &Transfer, show: &dyn Fn(PointCode) -> String) -> String {
     let digits = msu.payload.iter().take(16).map(|octet| format!("{octet:02x}"));
     let more = if msu.payload.len() > 16 { "…" } else { "" };
     format!(
         "MSU {} → {}  SI {} NI {} SLS {}  {} octets  {}{more}",
-        msu.opc.number(),
-        msu.dpc.number(),
+        show(msu.opc),
+        show(msu.dpc),
         msu.si,
         msu.ni,
         msu.sls,

@@ -79,7 +79,7 @@ pub const NEIGHBOURS: Listing = Listing::new(
 
 /// Neighbours by interface.
 pub const RESOLUTION: Listing = Listing::new(
-    "no interface is configured",
+    "no neighbour was asked for, and none was heard",
     &[
         plain("function", "FUNCTION"),
         plain("interface", "INTERFACE"),

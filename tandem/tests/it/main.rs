@@ -9,6 +9,7 @@ mod edge;
 mod lab;
 mod link;
 mod operator;
+mod pages;
 mod pool;
 mod reflector;
 mod sctp;
