@@ -5,7 +5,7 @@ use crate::exit::Exit;
 use crate::{emulate, output};
 use experiments::{Options, Takes};
 use sgc::config::PointCodeFormat;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// Sends MSUs, and fails when the gateway says that they lead nowhere and none came back.
 fn msu(asked: &Msu) -> Result<(), Exit> {
@@ -101,7 +101,10 @@ pub fn lab(lab: Lab) -> Result<(), Exit> {
             {
                 return Err(Exit::Usage(format!("--scenario: {what}")));
             }
-            let printed = if json { format!("{}\n", outcome.json()) } else { outcome.table() };
+            let printed = match json {
+                true => format!("{}\n", outcome.json(&options, SystemTime::now())),
+                false => outcome.table(),
+            };
             output::text(&printed)?;
             if let Some(what) = options.unknown() {
                 return Err(Exit::Usage(format!("--scenario: {what}")));

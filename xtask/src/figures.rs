@@ -1,15 +1,109 @@
-//! `cargo xtask figures [FILE…]`: takes objects that `tandem lab run NAME --json` printed into
-//! `docs/figures/`, and writes the tables of docs/figures.md from all that are there.
+//! `cargo xtask figures [FILE…]`: takes objects that `tandem lab run NAME --json` printed, or that
+//! a report kept in its `--output`, into `docs/figures/`, and writes the tables of docs/figures.md
+//! from all that are there.
+//!
+//! ```text
+//!   an experiment's object          → docs/figures/NAME.json, with options NAME-OPTIONS.json
+//!   a report's object (sbc, router) → the same for each experiment that its rows name
+//!   a run of single rows            → these rows of what is kept
+//! ```
 
 use anyhow::Context;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const BEGIN: &str = "<!-- cargo xtask figures: from here on -->\n";
 const END: &str = "<!-- cargo xtask figures: up to here -->\n";
+
+/// Tables of the page that one command fills.
+struct Run {
+    heading: &'static str,
+    command: &'static str,
+    /// Names of what is kept, in the order of the page.
+    kept: &'static [&'static str],
+}
+
+/// Every table of the page. What is kept beside them comes behind them.
+const RUNS: &[Run] = &[
+    Run {
+        heading: "Session border controller",
+        command: "tandem lab run sbc --output target/figures",
+        kept: &[
+            "call-signalling",
+            "header-manipulation",
+            "overload",
+            "registration",
+            "session-capacity",
+            "softswitch-shielding",
+            "ddos",
+            "ssc-failover",
+            "service-assurance",
+        ],
+    },
+    Run {
+        heading: "Generator of calls",
+        command: "tandem lab run generator --json >target/figures/generator.json",
+        kept: &["generator"],
+    },
+    Run {
+        heading: "SIPp's scenarios",
+        command: "tandem lab run sipp --json >target/figures/sipp.json",
+        kept: &["sipp"],
+    },
+    Run {
+        heading: "Signalling over IP",
+        command: "tandem lab run ss7 --output target/figures",
+        kept: &["sctp-failover", "sctp-path-max-retrans"],
+    },
+    Run {
+        heading: "Signalling over IP, real packets",
+        command: "tandem lab run sctp-failover --live --json >target/figures/failover-live.json",
+        kept: &["sctp-failover-live"],
+    },
+    Run {
+        heading: "SCTP",
+        command: "tandem lab run sctp-throughput --json >target/figures/sctp-throughput.json",
+        kept: &["sctp-throughput"],
+    },
+    Run {
+        heading: "Virtual service router",
+        command: "tandem lab run router --output target/figures",
+        kept: &[
+            "throughput",
+            "services",
+            "denial-of-service",
+            "reflection-ipv4",
+            "reflection-evpn",
+        ],
+    },
+    Run {
+        heading: "Route reflection beside FRR",
+        command: "tandem lab run reflection-ipv4 --peer frr --json >target/figures/ipv4-frr.json",
+        kept: &["reflection-ipv4-peer-frr"],
+    },
+    Run {
+        heading: "Route reflection beside FRR, EVPN",
+        command: "tandem lab run reflection-evpn --peer frr --json >target/figures/evpn-frr.json",
+        kept: &["reflection-evpn-peer-frr"],
+    },
+    Run {
+        heading: "All services of the report",
+        command: "tandem lab run services --full --json >target/figures/services-full.json",
+        kept: &["services-full"],
+    },
+    Run {
+        heading: "Beside attacks",
+        command: "tandem lab run hardening --json >target/figures/hardening.json",
+        kept: &["hardening"],
+    },
+];
+
+/// Objects by the name under which they are kept.
+type Kept = BTreeMap<String, Value>;
 
 /// Takes the files, then writes the page.
 ///
@@ -19,64 +113,181 @@ pub fn run(files: &[&str]) -> anyhow::Result<()> {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
     let folder = docs.join("figures");
     fs::create_dir_all(&folder)?;
+    let mut kept = stored(&folder)?;
     for file in files {
         let text = fs::read_to_string(file).with_context(|| (*file).to_owned())?;
-        let object: Value = serde_json::from_str(&text).with_context(|| (*file).to_owned())?;
-        let name = object["experiment"].as_str().context("no object of `tandem lab run --json`")?;
-        let is_name = name.bytes().all(|octet| octet.is_ascii_alphanumeric() || octet == b'-');
-        anyhow::ensure!(is_name, "{file}: `{name}` is no name of an experiment");
-        let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
-        let kept = format!("{:#}\n", brief(&object, now));
-        fs::write(folder.join(format!("{name}.json")), kept)?;
+        take(&mut kept, &text).with_context(|| (*file).to_owned())?;
+    }
+    for (name, object) in &kept {
+        fs::write(folder.join(format!("{name}.json")), format!("{object:#}\n"))?;
     }
     let page = docs.join("figures.md");
     let text = fs::read_to_string(&page)?;
-    fs::write(&page, with_tables(&text, &stored(&folder)?)?)?;
+    fs::write(&page, with_tables(&text, &kept)?)?;
     println!("{}", page.display());
     Ok(())
 }
 
-/// What is kept of a run: its rows without their detail.
+/// The objects that are kept.
+fn stored(folder: &Path) -> anyhow::Result<Kept> {
+    let mut kept = Kept::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path.file_stem().and_then(|name| name.to_str()).context("a name")?;
+        kept.insert(name.to_owned(), serde_json::from_str(&fs::read_to_string(&path)?)?);
+    }
+    Ok(kept)
+}
+
+/// Takes what a file has: an object, or several one after the other.
+fn take(kept: &mut Kept, text: &str) -> anyhow::Result<()> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
+    let mut taken = 0;
+    for object in serde_json::Deserializer::from_str(text).into_iter::<Value>() {
+        for single in singles(&object?)? {
+            let name = name_of(&single)?;
+            let before = kept.remove(&name);
+            kept.insert(name, merged(before, brief(&single, now)));
+            taken += 1;
+        }
+    }
+    anyhow::ensure!(taken > 0, "no object of `tandem lab run --json`");
+    Ok(())
+}
+
+/// The object of an experiment as it is; that of a report as one for each experiment of its rows.
+fn singles(object: &Value) -> anyhow::Result<Vec<Value>> {
+    let rows = object["rows"].as_array().context("no object of `tandem lab run --json`")?;
+    let mut by: Vec<(&str, Vec<&Value>)> = Vec::new();
+    for row in rows {
+        let of = row["detail"]["experiment"].as_str().unwrap_or_default();
+        match by.iter_mut().find(|(name, _)| *name == of) {
+            Some((_, own)) => own.push(row),
+            None => by.push((of, vec![row])),
+        }
+    }
+    if by.iter().all(|(name, _)| name.is_empty()) {
+        return Ok(vec![object.clone()]);
+    }
+    let single = |(name, rows): (&str, Vec<&Value>)| {
+        let start = format!("{name}: ");
+        let broken = object["broken"].as_array().into_iter().flatten();
+        let own = broken.filter_map(|what| what.as_str()?.strip_prefix(&start));
+        let mut single = object.clone();
+        single["experiment"] = json!(name);
+        single["rows"] = json!(rows);
+        single["broken"] = json!(own.collect::<Vec<_>>());
+        single
+    };
+    // What has no experiment yet has no figure.
+    let has_run =
+        |(_, rows): &(&str, Vec<&Value>)| rows.iter().any(|row| row["tandem"].is_number());
+    Ok(by.into_iter().filter(has_run).map(single).collect())
+}
+
+/// The options with which it was run, as they are written.
+fn options(object: &Value) -> Vec<&str> {
+    object["options"].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+/// Under which name it is kept: that of the experiment, and what made the run another one.
+fn name_of(object: &Value) -> anyhow::Result<String> {
+    let experiment = object["experiment"].as_str().context("it names no experiment")?;
+    let mut words = vec![experiment];
+    let mut given = options(object).into_iter();
+    while let Some(option) = given.next() {
+        match option {
+            "--quick" => {}
+            "--scenario" => {
+                let _name = given.next();
+            }
+            other => words.push(other.trim_start_matches('-')),
+        }
+    }
+    let name = words.join("-");
+    let plain = |octet: u8| if octet.is_ascii_alphanumeric() { char::from(octet) } else { '-' };
+    anyhow::ensure!(!name.contains(['/', '\\']), "`{name}` is no name of an experiment");
+    Ok(name.bytes().map(plain).collect())
+}
+
+/// What is kept of a run: its rows without most of their detail.
 fn brief(object: &Value, now: u64) -> Value {
     let rows = object["rows"].as_array().into_iter().flatten().map(|row| {
         json!({
             "scenario": row["scenario"], "unit": row["unit"], "published": row["published"],
-            "peer": row["peer"], "tandem": row["tandem"], "why": row["detail"]["why"],
+            "peer": row["peer"], "tandem": row["tandem"],
+            "why": row["detail"]["why"], "note": row["detail"]["note"],
         })
     });
     json!({
-        "experiment": object["experiment"],
+        "experiment": object["experiment"], "options": options(object),
         "host": { "cpu": object["host"]["cpu"], "cores": object["host"]["cores"] },
         "measured_at_s": object["measured_at_s"].as_u64().unwrap_or(now),
-        "quick": object["quick"], "broken": object["broken"], "rows": rows.collect::<Vec<_>>(),
+        "quick": object["quick"] == true,
+        "broken": object["broken"].as_array().cloned().unwrap_or_default(),
+        "rows": rows.collect::<Vec<_>>(),
     })
 }
 
-/// The objects that are kept, by name.
-fn stored(folder: &Path) -> anyhow::Result<Vec<Value>> {
-    let entries = fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
-    let mut files: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path()).collect();
-    files.sort();
-    let read = |file: &PathBuf| Ok(serde_json::from_str(&fs::read_to_string(file)?)?);
-    files.iter().map(read).collect()
+/// A run of single rows takes their places; any other one takes the place of all.
+fn merged(before: Option<Value>, mut new: Value) -> Value {
+    let Some(mut before) = before.filter(|_| options(&new).contains(&"--scenario")) else {
+        return new;
+    };
+    let Some(all) = before["rows"].as_array_mut() else { return new };
+    for row in new["rows"].as_array_mut().into_iter().flatten() {
+        match all.iter_mut().find(|kept| kept["scenario"] == row["scenario"]) {
+            Some(kept) => *kept = row.take(),
+            None => all.push(row.take()),
+        }
+    }
+    before
 }
 
-fn with_tables(page: &str, objects: &[Value]) -> anyhow::Result<String> {
+fn with_tables(page: &str, kept: &Kept) -> anyhow::Result<String> {
     let (before, rest) = page.split_once(BEGIN).context("the page has no mark of the beginning")?;
     let (_, after) = rest.split_once(END).context("the page has no mark of the end")?;
-    let tables: String = objects.iter().map(table).collect();
-    Ok(format!("{before}{BEGIN}\n{tables}{END}{after}"))
+    let tables: String = RUNS.iter().map(|run| chapter(run, kept)).collect();
+    let listed = |name: &&String| RUNS.iter().any(|run| run.kept.contains(&name.as_str()));
+    let others = kept.iter().filter(|(name, _)| !listed(name)).map(|(_, object)| table(object));
+    Ok(format!("{before}{BEGIN}\n{}{tables}{}{END}{after}", commands(), others.collect::<String>()))
+}
+
+/// What fills the tables, to be copied.
+fn commands() -> String {
+    let lines: String = RUNS.iter().map(|run| format!("{}\n", run.command)).collect();
+    format!(
+        "<!-- not run: measures for hours, on a machine that does nothing else -->\n\
+         ```console\nmkdir -p target/figures\n{lines}\
+         cargo xtask figures target/figures/*.json\n```\n\n"
+    )
+}
+
+fn chapter(run: &Run, kept: &Kept) -> String {
+    let mut out = format!("### {}\n\n", run.heading);
+    out.extend(run.kept.iter().filter_map(|name| kept.get(*name)).map(table));
+    let missing = run.kept.iter().filter(|name| !kept.contains_key(**name));
+    let missing: Vec<String> = missing.map(|name| format!("`{name}`")).collect();
+    if !missing.is_empty() {
+        let _ = writeln!(out, "Not kept yet: {}.\n", missing.join(", "));
+    }
+    out
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().replace('|', "\\|")
 }
 
 fn table(object: &Value) -> String {
-    let text = |value: &Value| value.as_str().unwrap_or_default().replace('|', "\\|");
-    let name = text(&object["experiment"]);
-    let quick = if object["quick"] == true { " --quick" } else { "" };
-    let mut out = format!("### {name}\n\n`tandem lab run {name}{quick}` on ");
+    let words = [vec![object["experiment"].as_str().unwrap_or_default()], options(object)].concat();
     let cores = object["host"]["cores"].as_u64().unwrap_or_default();
-    let _ = writeln!(out, "{cores} cores ({}).\n", text(&object["host"]["cpu"]));
-    out += "| | unit | report | peer | Tandem |\n|---|---|---|---|---|\n";
-    for row in object["rows"].as_array().into_iter().flatten() {
+    let (run, cpu) = (words.join(" "), text(&object["host"]["cpu"]));
+    let mut out = format!("`tandem lab run {run}` on {cores} cores ({cpu}).\n\n");
+    let rows = || object["rows"].as_array().into_iter().flatten();
+    let has_notes = rows().any(|row| row["note"].is_string());
+    let (head, line) = if has_notes { (" note |", "---|") } else { ("", "") };
+    let _ = writeln!(out, "| | unit | report | peer | Tandem |{head}\n|---|---|---|---|---|{line}");
+    for row in rows() {
         let peer = match row["peer"].as_object() {
             Some(peer) => format!("{}: {}", text(&peer["name"]), number(&peer["value"])),
             None => String::new(),
@@ -87,7 +298,8 @@ fn table(object: &Value) -> String {
         };
         let (scenario, unit) = (text(&row["scenario"]), text(&row["unit"]));
         let report = number(&row["published"]);
-        let _ = writeln!(out, "| {scenario} | {unit} | {report} | {peer} | {tandem} |");
+        let note = if has_notes { format!(" {} |", text(&row["note"])) } else { String::new() };
+        let _ = writeln!(out, "| {scenario} | {unit} | {report} | {peer} | {tandem} |{note}");
     }
     for what in object["broken"].as_array().into_iter().flatten() {
         let _ = writeln!(out, "\nDid not hold: {}", text(what));
@@ -116,31 +328,79 @@ fn number(value: &Value) -> String {
 mod tests {
     use super::*;
 
+    /// What each experiment prints, made of its own structures: a test of `tandem-experiments`
+    /// holds it to them.
+    const OBJECTS: &str = include_str!("../tests/figures.jsonl");
+
+    fn page(kept: &Kept) -> String {
+        with_tables(&format!("a\n{BEGIN}old\n{END}b\n"), kept).unwrap()
+    }
+
     #[test]
     fn the_page_is_what_the_kept_runs_say() {
         let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
         let page = fs::read_to_string(docs.join("figures.md")).unwrap();
-        let objects = stored(&docs.join("figures")).unwrap();
-        assert!(!objects.is_empty());
+        let kept = stored(&docs.join("figures")).unwrap();
+        assert!(!kept.is_empty());
         let hint = "docs/figures.md is not what docs/figures/ says: run `cargo xtask figures`";
-        assert!(with_tables(&page, &objects).unwrap() == page, "{hint}");
+        assert!(with_tables(&page, &kept).unwrap() == page, "{hint}");
     }
 
     #[test]
-    fn a_row_tells_report_peer_and_tandem_or_why_not() {
+    fn every_experiment_has_its_table_and_every_table_an_experiment() {
+        let mut kept = Kept::new();
+        for line in OBJECTS.lines() {
+            take(&mut kept, line).unwrap_or_else(|error| panic!("{error:#}: {line}"));
+        }
+        let tables = RUNS.iter().flat_map(|run| run.kept).map(|name| (*name).to_owned());
+        let mut tables: Vec<String> = tables.collect();
+        tables.sort();
+        assert_eq!(kept.keys().cloned().collect::<Vec<_>>(), tables);
+        let page = page(&kept);
+        assert!(!page.contains("Not kept yet"), "{page}");
+        for object in kept.values() {
+            for row in object["rows"].as_array().unwrap() {
+                let start = format!("| {} | ", text(&row["scenario"]));
+                assert!(page.contains(&start), "{start}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_tells_report_peer_tandem_and_its_note_or_why_not() {
         let host = json!({ "cpu": "a CPU", "cores": 2 });
-        let object = json!({ "experiment": "x", "host": host, "quick": true,
+        let object = json!({ "experiment": "x", "host": host, "options": ["--quick"],
             "rows": [
-                { "scenario": "SIP", "unit": "calls/s", "published": 700.0,
-                  "peer": { "name": "Kamailio", "value": 6_822.0 }, "tandem": 61_576.0 },
+                { "scenario": "SIP", "unit": "calls/s", "published": 700.0, "tandem": 61_576.0,
+                  "peer": { "name": "Kamailio", "value": 6_822.0 }, "detail": { "note": "UDP" } },
                 { "scenario": "AKA", "unit": "calls/s", "published": 228.0, "peer": null,
                   "tandem": null, "detail": { "why": "needs IPsec" } },
             ] });
-        let page = with_tables(&format!("a\n{BEGIN}old\n{END}b\n"), &[brief(&object, 5)]).unwrap();
+        let page = page(&Kept::from([("x".to_owned(), brief(&object, 5))]));
         assert!(page.starts_with("a\n") && page.ends_with("b\n") && !page.contains("old"));
-        assert!(page.contains("| SIP | calls/s | 700 | Kamailio: 6,822 | **61,576** |"), "{page}");
-        assert!(page.contains("| AKA | calls/s | 228 |  | needs IPsec |"), "{page}");
+        let row = "| SIP | calls/s | 700 | Kamailio: 6,822 | **61,576** | UDP |";
+        assert!(page.contains(row), "{page}");
+        assert!(page.contains("| AKA | calls/s | 228 |  | needs IPsec |  |"), "{page}");
         assert!(page.contains("`tandem lab run x --quick` on 2 cores (a CPU)"), "{page}");
-        assert!(with_tables("no marks", &[]).is_err());
+        assert!(with_tables("no marks", &Kept::new()).is_err());
+    }
+
+    #[test]
+    fn a_run_of_single_rows_leaves_the_others_and_options_make_another_table() {
+        let row = |name: &str, value: f64| json!({ "scenario": name, "tandem": value });
+        let object = |options: &[&str], rows: &[Value]| {
+            json!({ "experiment": "x", "options": options, "rows": rows }).to_string()
+        };
+        let mut kept = Kept::new();
+        take(&mut kept, &object(&[], &[row("a", 1.0), row("b", 2.0)])).unwrap();
+        take(&mut kept, &object(&["--scenario", "b"], &[row("b", 3.0)])).unwrap();
+        take(&mut kept, &object(&["--quick", "--peer", "frr"], &[row("a", 9.0)])).unwrap();
+        assert_eq!(kept.keys().collect::<Vec<_>>(), ["x", "x-peer-frr"]);
+        let rows = kept["x"]["rows"].as_array().unwrap();
+        let values: Vec<_> = rows.iter().map(|row| row["tandem"].as_f64().unwrap()).collect();
+        assert_eq!(values, [1.0, 3.0]);
+        for wrong in ["", "{}", "[]", "{\"rows\": []", "{\"experiment\": \"../x\", \"rows\": []}"] {
+            assert!(take(&mut kept, wrong).is_err(), "{wrong}");
+        }
     }
 }

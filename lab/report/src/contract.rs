@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// How to run an experiment.
 #[derive(Debug, Clone)]
@@ -68,6 +69,33 @@ impl Options {
         let (reflection, plane) = (Reflection::default(), Plane::default());
         let asked = Asked::default();
         Ok(Self { quick, tandem, scenarios, output: None, live: false, reflection, plane, asked })
+    }
+
+    /// The options of the command line that make a run another one than that of the bare name: what
+    /// stands behind `tandem lab run NAME`, but for how its answer is printed. A file is its name,
+    /// which says enough.
+    #[must_use]
+    pub fn words(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        let flags = [("quick", self.quick), ("live", self.live), ("full", self.plane.full)];
+        words.extend(flags.iter().filter(|(_, is)| *is).map(|(name, _)| format!("--{name}")));
+        let mut with = |name: &str, value: Option<String>| {
+            words.extend(value.into_iter().flat_map(|value| [format!("--{name}"), value]));
+        };
+        let list = |numbers: Vec<String>| (!numbers.is_empty()).then(|| numbers.join(","));
+        let Reflection { peer, clients, prefixes, macs, mrt } = &self.reflection;
+        with("peer", peer.clone());
+        with("clients", list(clients.iter().map(usize::to_string).collect()));
+        with("prefixes", prefixes.map(|it| it.to_string()));
+        with("macs", macs.map(|it| it.to_string()));
+        let name = |path: &PathBuf| Some(path.file_name()?.to_string_lossy().into_owned());
+        with("mrt", mrt.as_ref().and_then(name));
+        with("routes", self.plane.routes.map(|it| it.to_string()));
+        with("flows", list(self.plane.flows.iter().map(u32::to_string).collect()));
+        for scenario in &self.scenarios {
+            with("scenario", Some(scenario.clone()));
+        }
+        words
     }
 
     /// Whether a scenario was asked for.
@@ -168,11 +196,15 @@ impl Outcome {
         self.broken.is_empty()
     }
 
-    /// The one object that `--json` prints.
+    /// The one object that `--json` prints: how it was run, when (UNIX time), and what was found.
     #[must_use]
-    pub fn json(&self) -> Value {
+    pub fn json(&self, options: &Options, measured_at: SystemTime) -> Value {
+        let since = measured_at.duration_since(UNIX_EPOCH).unwrap_or_default();
         let mut object = json!({
             "experiment": self.experiment,
+            "options": options.words(),
+            "quick": options.quick,
+            "measured_at_s": since.as_secs(),
             "host": self.host,
             "rows": self.rows,
         });
@@ -289,7 +321,13 @@ mod tests {
             rows: vec![Row::absent("VoLTE+IMS-AKA", "calls/s", Some(228.0), "needs IPsec")],
             broken: Vec::new(),
         };
-        let json = outcome.json();
+        let options = Options { live: true, ..Options::of_this_executable(true).unwrap() };
+        let json = outcome.json(&options, UNIX_EPOCH + std::time::Duration::from_secs(7));
+        assert_eq!(
+            (json["quick"].as_bool(), json["measured_at_s"].as_u64()),
+            (Some(true), Some(7))
+        );
+        assert_eq!(json["options"], json!(["--quick", "--live"]));
         assert_eq!(json["rows"][0]["tandem"], Value::Null);
         assert_eq!(json["rows"][0]["detail"]["why"], "needs IPsec");
         assert!(outcome.table().contains("needs IPsec") && outcome.held());

@@ -15,7 +15,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Where the page goes unless `--output` names another directory.
 const DIRECTORY: &str = "target/lab";
@@ -94,9 +94,11 @@ pub fn run(group: &Group, options: &Options) -> anyhow::Result<Outcome> {
         let wanted = listed && options.wants(part.experiment);
         if wanted {
             eprintln!("{}", part.experiment);
-            let answer = measure(part.experiment, options)
-                .unwrap_or_else(|error| json!({ "rows": [], "broken": [format!("{error:#}")] }));
-            let answer = stamped(answer, options.quick);
+            let answer = measure(part.experiment, options).unwrap_or_else(|error| {
+                let broken = [format!("{error:#}")];
+                json!({ "experiment": part.experiment, "quick": options.quick, "rows": [],
+                    "broken": broken })
+            });
             fs::write(&file, format!("{answer:#}\n"))?;
             take(&mut outcome, part, Some(&answer), report.table(part.experiment));
         } else if !listed && options.wants(part.experiment) {
@@ -107,17 +109,9 @@ pub fn run(group: &Group, options: &Options) -> anyhow::Result<Outcome> {
         let page = page::write(group.title, &report.source, &outcome.host, &chapters);
         fs::write(file_of("html"), page)?;
     }
-    fs::write(file_of("json"), format!("{:#}\n", outcome.json()))?;
+    fs::write(file_of("json"), format!("{:#}\n", outcome.json(options, SystemTime::now())))?;
     eprintln!("{}", file_of("html").display());
     Ok(outcome)
-}
-
-/// When and how it was measured.
-fn stamped(mut answer: Value, quick: bool) -> Value {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    answer["measured_at_s"] = json!(now.as_secs());
-    answer["quick"] = json!(quick);
-    answer
 }
 
 /// Runs one experiment as a process and reads the object that it prints.

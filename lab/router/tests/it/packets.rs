@@ -29,7 +29,7 @@ fn linux_forwards_to_every_route_and_its_delays_are_told() {
     for scenario in ["IPv4 64 B, 50 flows", "IPv6 78 B"] {
         let outcome = run(throughput::run, scenario);
         let row = &outcome.rows[0];
-        assert!(row.peer.as_ref().unwrap().value > 0.0, "{}", outcome.json());
+        assert!(row.peer.as_ref().unwrap().value > 0.0, "{}", outcome.table());
         let peer = &row.detail["peer"];
         let delays = &peer["latency_us_at_90_percent"];
         let number = |key: &str| delays[key].as_f64().unwrap();
@@ -41,7 +41,7 @@ fn linux_forwards_to_every_route_and_its_delays_are_told() {
 #[test]
 fn a_flood_at_the_router_itself_stands_beside_what_it_forwards() {
     let outcome = run(denial_of_service::run, "busiest core");
-    let [row] = &outcome.rows[..] else { panic!("{}", outcome.json()) };
+    let [row] = &outcome.rows[..] else { panic!("{}", outcome.table()) };
     let peer = &row.detail["peer"];
     assert!(peer["flood_sent"].as_u64().unwrap() > 0, "{peer}");
     assert!(peer["background_sent"].as_u64().unwrap() > peer["flood_sent"].as_u64().unwrap());
