@@ -8,6 +8,7 @@ mod demo;
 mod edge;
 mod lab;
 mod link;
+mod monitoring;
 mod operator;
 mod pages;
 mod pool;

@@ -20,6 +20,8 @@ const FILES: &[(&str, &str)] = &[
     ("systemd/tandem-forwarder@.service", "usr/lib/systemd/system/tandem-forwarder@.service"),
     ("systemd/sysusers.conf", "usr/lib/sysusers.d/tandem.conf"),
     ("systemd/tmpfiles.conf", "usr/lib/tmpfiles.d/tandem.conf"),
+    ("grafana/tandem.json", "usr/share/tandem/grafana/tandem.json"),
+    ("prometheus/tandem.rules.yml", "usr/share/tandem/prometheus/tandem.rules.yml"),
     ("debian/copyright", "usr/share/doc/tandem/copyright"),
 ];
 const SCRIPTS: &[&str] = &["postinst", "postrm", "prerm"];
