@@ -1,0 +1,6 @@
+//! RTP and RTCP: their words, what a receiver counts, what tshark reads of it.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod packet;
+mod random;
+mod reception;
