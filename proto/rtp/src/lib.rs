@@ -36,9 +36,12 @@
 
 mod bursts;
 mod clock;
+pub mod comfort_noise;
 mod datagram;
+pub mod event;
 pub mod extension;
 mod packet;
+pub mod quality;
 mod reception;
 pub mod rtcp;
 mod sending;

@@ -8,6 +8,7 @@ mod feedback;
 mod frame;
 mod goodbye;
 mod report;
+mod sources;
 pub mod xr;
 
 pub use description::{
@@ -19,6 +20,7 @@ pub use feedback::{
 pub use frame::{Compound, Form, HEADER_BYTES, PacketType, Raw};
 pub use goodbye::{Application, Goodbye, SOURCES_MAX};
 pub use report::{BLOCKS_MAX, Blocks, Report, ReportBlock, SenderInfo, write_report};
+pub use sources::rewrite_sources;
 
 use wire::Malformed;
 
