@@ -22,6 +22,8 @@ pub mod policy_attributes;
 pub mod recorded_routes;
 pub mod replica_pair;
 pub mod rpki_pdu;
+pub mod rtcp_packet;
+pub mod rtp_packet;
 mod script;
 pub mod sctp_association;
 pub mod sctp_greeting;
@@ -32,6 +34,7 @@ pub mod sip_stream;
 pub mod sip_uri;
 pub mod ssc_dialogs;
 pub mod store_blocks;
+pub mod stun_message;
 pub mod tls_greeting;
 pub mod traffic_analyser;
 
@@ -71,6 +74,9 @@ pub const TARGETS: &[Target] = &[
     target("mrt_records", mrt_records::run),
     target("recorded_routes", recorded_routes::run),
     target("rpki_pdu", rpki_pdu::run),
+    target("rtp_packet", rtp_packet::run),
+    target("rtcp_packet", rtcp_packet::run),
+    target("stun_message", stun_message::run),
     target("bmp_message", bmp_message::run),
     target("plane_frames", plane::frames),
     target("plane_programs", plane::changes),
