@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   datagram ─ Datagram::of ─┬─ Rtp ── Header::peek ── Reception::packet ── Rewrite::apply
-//!                            └─ Rtcp ─ Compound::read ─ Packet ─ Reception::{sender_report, reported}
+//!                            └─ Rtcp ─ Compound::read ─ Packet ─ Reception::reported
 //!   Reception::figures ── quality::Rating ── R, MOS          Reception::report ── rtcp::write_*
 //! ```
 //! - Reading borrows and checks every length; writing appends to a buffer of the caller's.
@@ -14,7 +14,8 @@
 //! ```
 //! use rtp::{Arrival, Datagram, Header, Packet, Reception, Rewrite};
 //!
-//! let header = Header { payload_type: 8, sequence: 65_535, timestamp: 160, ssrc: 7, marker: true };
+//! let header =
+//!     Header { payload_type: 8, sequence: 65_535, timestamp: 160, ssrc: 7, marker: true };
 //! let mut octets = Vec::new();
 //! Packet { header, payload: &[0xD5; 160], ..Packet::default() }.write(&mut octets);
 //! assert_eq!(Datagram::of(&octets), Datagram::Rtp);

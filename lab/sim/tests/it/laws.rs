@@ -107,6 +107,42 @@ fn an_m3ua_process() {
     }
 }
 
+/// A check of ICE as one sends it who knows the password.
+fn check(random: &mut Random, password: &[u8]) -> stun::ice::In {
+    use stun::{Algorithm, AttributeType, BINDING, Class, TransactionId, Writer};
+    let mut octets = Vec::new();
+    let transaction = TransactionId([7; 12]);
+    let mut writer = Writer::new(Class::Request, BINDING, transaction, &mut octets);
+    writer.attribute(AttributeType::Username, b"ours:ours");
+    writer.attribute(AttributeType::Priority, &[0, 0, 0, 1]);
+    if random.chance(0.5) {
+        writer.attribute(AttributeType::UseCandidate, &[]);
+    }
+    let password = if random.chance(0.9) { password } else { b"wrong" };
+    writer.integrity(Algorithm::Sha1, password).fingerprint();
+    let component = u8::try_from(random.below(4)).unwrap();
+    let local = ([192, 0, 2, 1], 4_000).into();
+    let remote = ([192, 0, 2, component], 5_000).into();
+    stun::ice::In::Datagram(stun::ice::Datagram { component, local, remote, octets })
+}
+
+#[test]
+fn a_lite_agent_of_ice() {
+    use stun::ice::{Agent, Credentials, In, Role, Settings};
+    const PASSWORD: &[u8] = b"localpasswordof22chars";
+    let credentials = || Credentials::read(b"ours", PASSWORD).expect("they are valid");
+    let make = || {
+        let (local, remote) = (credentials(), Some(credentials()));
+        Agent::new(Settings { local, remote, role: Role::Controlled, asks_consent: true }, [7; 32])
+    };
+    let input = |random: &mut Random| match random.below(12) {
+        0 => In::Restart(credentials()),
+        1 => In::Remote(credentials()),
+        _ => check(random, PASSWORD),
+    };
+    SEEDS.for_each(|seed| hold(seed, make, input));
+}
+
 #[test]
 fn a_pipe() {
     let make = || Pipe::new(7, PipeSpec::default(), Schedule::default());

@@ -302,7 +302,9 @@ fn metrics_are_those_of_what_was_counted() {
 proptest! {
     #[test]
     fn any_octets_are_read_without_panic(
-        kind in 199u8..209, count in any::<u8>(), mut body in proptest::collection::vec(any::<u8>(), 0..200),
+        kind in 199u8..209,
+        count in any::<u8>(),
+        mut body in proptest::collection::vec(any::<u8>(), 0..200),
     ) {
         body.truncate(body.len() / 4 * 4);
         let mut octets = vec![0x80 | count & 0x1F, kind];

@@ -1,5 +1,5 @@
-//! Whether the other side still wants what is sent (RFC 7675 §5.1): a check every five seconds, each
-//! with a transaction of its own; without an answer for thirty nothing is sent any more.
+//! Whether the other side still wants what is sent (RFC 7675 §5.1): a check every five seconds,
+//! each with a transaction of its own; without an answer for thirty nothing is sent any more.
 
 use super::effects::Pair;
 use crate::message::TransactionId;

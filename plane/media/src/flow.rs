@@ -1,0 +1,261 @@
+//! What comes to one port.
+
+use crate::latch::{Latch, Seen};
+use crate::police::{Police, Rate};
+use core::net::SocketAddr;
+use machine::Time;
+use rtp::{Arrival, ClockRate, Datagram, Header, Packet, Reception, Rewrite};
+
+/// Streams of one flow that are counted apart; of more the one that was silent longest gives way.
+pub const STREAMS_MAX: usize = 2;
+/// Octets of the headers of IPv6 and UDP, with which a session description counts.
+const HEADERS: u16 = 48;
+
+wire::rows! {
+    /// Why a packet is dropped.
+    pub enum Reason {
+        /// Nothing that comes to such a port.
+        NoMedia = "no media packet", "RFC 7983 §7";
+        /// RTP where RTCP is wanted, or the other way round.
+        OtherUse = "not what the port is for", "RFC 5761 §4";
+        /// Of another source than was taken.
+        OtherSource = "source is not the latched one", "RFC 7362 §5";
+        /// From where nobody was signalled.
+        Stranger = "source was not signalled", "RFC 7362 §5";
+        /// The direction is on hold, or was not agreed.
+        Inactive = "direction is not active", "RFC 8866 §6.7";
+        /// A payload type that was not agreed.
+        PayloadType = "payload type was not agreed", "RFC 3264 §6.1";
+        /// A source that was not agreed.
+        Ssrc = "SSRC was not agreed", "RFC 5576 §4.1";
+        /// Beyond the bandwidth.
+        Bandwidth = "beyond the agreed bandwidth", "RFC 8866 §5.8";
+        /// A header that cannot be.
+        Malformed = "malformed RTP header", "RFC 3550 §5.1";
+    }
+}
+
+wire::rows! {
+    /// What a port is for.
+    pub enum Use {
+        /// RTP alone.
+        Rtp = "RTP", "RFC 3550 §11";
+        /// RTCP alone.
+        Rtcp = "RTCP", "RFC 3550 §11";
+        /// Both.
+        Muxed = "RTP and RTCP", "RFC 5761 §4";
+    }
+}
+
+/// Payload types, 0 to 127.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PayloadTypes(u128);
+
+impl PayloadTypes {
+    /// All of them.
+    pub const ALL: Self = Self(u128::MAX);
+
+    /// The same with one more; one above 127 is none.
+    #[must_use]
+    pub const fn with(self, payload_type: u8) -> Self {
+        if payload_type > 127 { self } else { Self(self.0 | 1 << payload_type) }
+    }
+
+    /// Whether it is one of them.
+    #[must_use]
+    pub const fn has(self, payload_type: u8) -> bool {
+        payload_type <= 127 && self.0 >> payload_type & 1 == 1
+    }
+}
+
+/// What was agreed of a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// What the port is for.
+    pub of: Use,
+    /// Whether packets may come (`sendrecv`, or the direction that leads here).
+    pub is_active: bool,
+    /// The payload types that were agreed.
+    pub payload_types: PayloadTypes,
+    /// Those of them whose timestamps say nothing of jitter: telephone events (RFC 4733 §2.2.1).
+    pub untimed: PayloadTypes,
+    /// The source that was agreed; `None` for any.
+    pub ssrc: Option<u32>,
+    /// The clock of the payload.
+    pub clock: ClockRate,
+    /// How much may come.
+    pub rate: Rate,
+    /// What changes in the header of RTP.
+    pub rewrite: Rewrite,
+}
+
+/// A packet that came to a port.
+#[derive(Debug)]
+pub struct Arrived<'a> {
+    /// When.
+    pub now: Time,
+    /// From where.
+    pub source: SocketAddr,
+    /// The payload of UDP.
+    pub payload: &'a mut [u8],
+}
+
+/// What becomes of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It goes on, changed in place: as RTP, or as RTCP. `relatched`: packets of the other
+    /// direction go to its source from now on.
+    Forward {
+        /// Whether it is RTCP.
+        is_rtcp: bool,
+        /// Whether its source was taken with it.
+        relatched: bool,
+    },
+    /// It is for the control: STUN or DTLS.
+    Up(Datagram),
+    /// It is dropped.
+    Drop(Reason),
+}
+
+/// What passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Passed {
+    /// Packets of RTP.
+    pub packets: u64,
+    /// Octets of UDP's payload of them.
+    pub octets: u64,
+    /// Packets of RTCP.
+    pub reports: u64,
+    /// Packets that were dropped.
+    pub dropped: u64,
+    /// When the last one passed; the epoch if none did.
+    pub last: Time,
+}
+
+/// What comes to one port.
+#[derive(Debug, Clone)]
+pub struct Flow {
+    settings: Settings,
+    latch: Latch,
+    police: Police,
+    /// The stream that spoke last comes first.
+    streams: [Option<Reception>; STREAMS_MAX],
+    passed: Passed,
+}
+
+impl Flow {
+    /// A flow of which nothing came yet.
+    #[must_use]
+    pub fn new(settings: Settings, latch: Latch) -> Self {
+        let streams = [None; STREAMS_MAX];
+        Self { settings, latch, police: Police::default(), streams, passed: Passed::default() }
+    }
+
+    /// Something else was agreed. What was counted stays; another clock begins another comparison
+    /// of arrival times.
+    pub fn agreed(&mut self, settings: Settings) {
+        let (before, after) = (self.settings.clock, settings.clock);
+        if before != after {
+            self.streams.iter_mut().flatten().for_each(|it| it.clock_changed(before, after));
+        }
+        self.settings = settings;
+    }
+
+    /// Where its packets come from.
+    pub const fn latch(&mut self) -> &mut Latch {
+        &mut self.latch
+    }
+
+    /// What passed.
+    #[must_use]
+    pub const fn passed(&self) -> &Passed {
+        &self.passed
+    }
+
+    /// The streams that were counted, the one that spoke last first.
+    pub fn streams(&mut self) -> impl Iterator<Item = &mut Reception> {
+        self.streams.iter_mut().flatten()
+    }
+
+    /// A packet came.
+    #[inline]
+    pub fn packet(&mut self, arrived: Arrived<'_>) -> Verdict {
+        let verdict = self.judge(arrived);
+        self.passed.dropped += u64::from(matches!(verdict, Verdict::Drop(_)));
+        verdict
+    }
+
+    fn judge(&mut self, arrived: Arrived<'_>) -> Verdict {
+        let Arrived { now, source, payload } = arrived;
+        let is_rtcp = match (Datagram::of(payload), self.settings.of) {
+            (Datagram::Rtp, Use::Rtp | Use::Muxed) => false,
+            (Datagram::Rtcp, Use::Rtcp | Use::Muxed) => true,
+            (Datagram::Rtp | Datagram::Rtcp, _) => return Verdict::Drop(Reason::OtherUse),
+            (it @ (Datagram::Stun | Datagram::Dtls), _) => return Verdict::Up(it),
+            _ => return Verdict::Drop(Reason::NoMedia),
+        };
+        // What is no packet of the session decides nothing, least of all where it is from.
+        if let Some(reason) = self.offence(is_rtcp, payload) {
+            return Verdict::Drop(reason);
+        }
+        let relatched = match self.latch.packet(now, source) {
+            Seen::Known => false,
+            Seen::Taken => true,
+            Seen::Other => return Verdict::Drop(Reason::OtherSource),
+            Seen::Stranger => return Verdict::Drop(Reason::Stranger),
+        };
+        let octets = u16::try_from(payload.len()).unwrap_or(u16::MAX);
+        if !self.police.passes(now, octets.saturating_add(HEADERS), self.settings.rate) {
+            return Verdict::Drop(Reason::Bandwidth);
+        }
+        self.passed.last = now;
+        if is_rtcp {
+            self.passed.reports += 1;
+        } else {
+            self.passed.packets += 1;
+            self.passed.octets += u64::from(octets);
+            self.count(now, payload);
+            self.settings.rewrite.apply(payload);
+        }
+        Verdict::Forward { is_rtcp, relatched }
+    }
+
+    /// Why a packet is none of what was agreed.
+    fn offence(&self, is_rtcp: bool, payload: &[u8]) -> Option<Reason> {
+        let settings = &self.settings;
+        // Reports flow in both directions while media does not (RFC 3264 §5.1).
+        if is_rtcp {
+            return None;
+        }
+        let Some(header) = Header::peek(payload) else { return Some(Reason::Malformed) };
+        match () {
+            () if !settings.is_active => Some(Reason::Inactive),
+            () if !settings.payload_types.has(header.payload_type) => Some(Reason::PayloadType),
+            () if settings.ssrc.is_some_and(|it| it != header.ssrc) => Some(Reason::Ssrc),
+            () if Packet::read(payload).is_err() => Some(Reason::Malformed),
+            () => None,
+        }
+    }
+
+    /// Counts a packet of RTP with its stream.
+    fn count(&mut self, now: Time, payload: &[u8]) -> Option<Arrival> {
+        let Header { payload_type, sequence, timestamp, ssrc, .. } = Header::peek(payload)?;
+        let arrival = self.settings.clock.ticks(now);
+        let is_of = |it: &Option<Reception>| it.as_ref().is_some_and(|it| it.ssrc() == ssrc);
+        let place = self.streams.iter().position(is_of);
+        // The last one gives way.
+        self.streams[..=place.unwrap_or(STREAMS_MAX - 1)].rotate_right(1);
+        match &mut self.streams[0] {
+            Some(stream) if place.is_some() => {
+                Some(match self.settings.untimed.has(payload_type) {
+                    true => stream.sequence(sequence),
+                    false => stream.packet(sequence, timestamp, arrival),
+                })
+            }
+            first => {
+                *first = Some(Reception::new(ssrc, sequence, timestamp, arrival));
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Where packets come from, and where those of the other direction go: the address that was
+//! signalled, or what a middlebox made of it (RFC 7362).
+//!
+//! ```text
+//!   signalled ──→ open ── a packet: the source is taken ──→ a better one comes: it is taken
+//!                  ↑        └──────────── LATCH_WINDOW later: latched ──────────┘
+//!                  └── signalled again ──── others are dropped, whatever they send ─┘
+//! ```
+//! The signalled address comes first, then its host with another port, then the host that signals,
+//! then, where that is allowed at all, anyone. A source is taken at once, so that no speech is cut,
+//! and gives way to a better one for a short time only: what comes later takes nothing over,
+//! however good it looks (no RTP bleed). Only signalling opens a latch again.
+
+use core::net::{IpAddr, SocketAddr};
+use machine::{Duration, Time};
+
+/// How long after the first packet a better source is taken.
+pub const LATCH_WINDOW: Duration = Duration::from_millis(500);
+
+/// What signalling says of the other side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Expected {
+    /// Where its session description says that it is.
+    pub address: SocketAddr,
+    /// Where its signalling comes from, if it may be behind a middlebox.
+    pub signaller: Option<IpAddr>,
+    /// Whether it may be anywhere: its media may take another middlebox than its signalling.
+    pub anywhere: bool,
+}
+
+/// How good a source is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Anyone,
+    Signaller,
+    Host,
+    Exact,
+}
+
+impl Expected {
+    /// The other side is where it says, and nowhere else.
+    #[must_use]
+    pub const fn at(address: SocketAddr) -> Self {
+        Self { address, signaller: None, anywhere: false }
+    }
+
+    /// How good a source is; `None`: it is none of the other side.
+    fn rank(&self, source: SocketAddr) -> Option<Rank> {
+        let is_behind = self.signaller.is_some() || self.anywhere;
+        if source == self.address {
+            Some(Rank::Exact)
+        } else if is_behind && source.ip() == self.address.ip() {
+            Some(Rank::Host)
+        } else if self.signaller == Some(source.ip()) {
+            Some(Rank::Signaller)
+        } else {
+            self.anywhere.then_some(Rank::Anyone)
+        }
+    }
+}
+
+/// What a source is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seen {
+    /// The one that packets come from.
+    Known,
+    /// From now on the one that packets come from: those of the other direction go there.
+    Taken,
+    /// Another one than was taken.
+    Other,
+    /// None of the other side.
+    Stranger,
+}
+
+/// A source that was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Source {
+    address: SocketAddr,
+    rank: Rank,
+}
+
+/// Where packets of one flow come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Latch {
+    expected: Expected,
+    taken: Option<Source>,
+    /// Until when a better one is taken; `None` before the first packet since signalling.
+    until: Option<Time>,
+}
+
+impl Latch {
+    /// A latch that is open.
+    #[must_use]
+    pub const fn new(expected: Expected) -> Self {
+        Self { expected, taken: None, until: None }
+    }
+
+    /// Signalling came. If it says something else, the latch is open again; what was taken is used
+    /// until a packet comes from elsewhere.
+    pub fn signalled(&mut self, expected: Expected) {
+        if self.expected != expected {
+            self.expected = expected;
+            self.until = None;
+            let rank = |it: Source| expected.rank(it.address);
+            // What is none of the other side any more gives way to whatever is.
+            self.taken =
+                self.taken.map(|it| Source { rank: rank(it).unwrap_or(Rank::Anyone), ..it });
+        }
+    }
+
+    /// A packet came from there.
+    #[inline]
+    pub fn packet(&mut self, now: Time, source: SocketAddr) -> Seen {
+        match (self.taken, self.until) {
+            (Some(taken), Some(_)) if taken.address == source => Seen::Known,
+            (Some(_), Some(until)) if until <= now => Seen::Other,
+            _ => self.judge(now, source),
+        }
+    }
+
+    fn judge(&mut self, now: Time, source: SocketAddr) -> Seen {
+        let Some(rank) = self.expected.rank(source) else { return Seen::Stranger };
+        let is_first = self.until.is_none();
+        let gives_way = self.taken.is_none_or(|it| it.address != source && it.rank < rank);
+        // Since signalling, whoever comes first is at least as good as one who has gone.
+        let is_taken = gives_way || is_first && self.taken.is_some_and(|it| it.address != source);
+        self.until = Some(self.until.unwrap_or(now + LATCH_WINDOW));
+        if !is_taken {
+            let is_same = self.taken.is_some_and(|it| it.address == source);
+            return if is_same { Seen::Known } else { Seen::Other };
+        }
+        self.taken = Some(Source { address: source, rank });
+        Seen::Taken
+    }
+
+    /// Where packets of the other direction go: what was taken, else what was signalled.
+    #[must_use]
+    pub fn destination(&self) -> SocketAddr {
+        match (self.taken, self.until) {
+            // Signalling said another address, and nothing came since.
+            (Some(taken), None) if taken.rank == Rank::Anyone && !self.expected.anywhere => {
+                self.expected.address
+            }
+            (Some(taken), _) => taken.address,
+            (None, _) => self.expected.address,
+        }
+    }
+
+    /// What was signalled.
+    #[must_use]
+    pub const fn expected(&self) -> &Expected {
+        &self.expected
+    }
+}

@@ -1,0 +1,71 @@
+//! How much may come: what the session description says, exactly (I.371 annex A, in octets).
+
+use machine::{Duration, Time};
+
+/// What may come at once: a fifth of a second of the rate, for packets that a network held up.
+pub const BURST: Duration = Duration::from_millis(200);
+const PICOS_PER_S: u64 = 1_000_000_000_000;
+
+/// So many octets a second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rate {
+    /// Picoseconds from one octet to the next.
+    octet_ps: u64,
+}
+
+impl Rate {
+    /// So many bits a second, of IP packets (RFC 8866 §5.8, `b=AS`); zero is none at all.
+    #[must_use]
+    pub const fn bits(per_s: u64) -> Self {
+        Self { octet_ps: if per_s == 0 { u64::MAX } else { 8 * PICOS_PER_S / per_s } }
+    }
+}
+
+/// How much of a rate is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Police {
+    /// When the next octet would come if all came evenly.
+    due: Time,
+}
+
+impl Police {
+    /// Whether a packet of so many octets is within the rate; if it is, it is counted.
+    #[inline]
+    pub fn passes(&mut self, now: Time, octets: u16, rate: Rate) -> bool {
+        if self.due > now + BURST || rate.octet_ps == u64::MAX {
+            return false;
+        }
+        // A packet has 2^16 octets at most, and the slowest rate a bit a second: 2^59.
+        let cost = Duration::from_nanos(u64::from(octets).saturating_mul(rate.octet_ps) / 1_000);
+        self.due = self.due.max(now) + cost;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn over_any_second_no_more_passes_than_the_rate_and_one_burst() {
+        // G.711 in packets of 20 ms: 80 kbit/s.
+        let (rate, mut police) = (Rate::bits(80_000), Police::default());
+        let passed = |police: &mut Police, every_ms: u64| {
+            let packets = (0..10_000 / every_ms)
+                .filter(|n| police.passes(Time::from_millis(100_000 + n * every_ms), 200, rate));
+            packets.count()
+        };
+        assert_eq!(passed(&mut Police::default(), 20), 500, "all of what was agreed");
+        let ten_times = passed(&mut police, 2);
+        assert!((500..=512).contains(&ten_times), "{ten_times}");
+    }
+
+    #[test]
+    fn a_rate_of_nothing_lets_nothing_pass_and_none_overflows() {
+        assert!(!Police::default().passes(Time::MAX, 1, Rate::bits(0)));
+        let mut police = Police::default();
+        assert!(police.passes(Time::from_millis(1), u16::MAX, Rate::bits(1)));
+        assert!(!police.passes(Time::from_millis(2), 1, Rate::bits(1)));
+        assert!(Police::default().passes(Time::ZERO, u16::MAX, Rate::bits(u64::MAX)));
+    }
+}

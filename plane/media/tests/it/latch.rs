@@ -1,0 +1,81 @@
+//! Where packets come from is decided by signalling first, by packets within it, and for good.
+
+use machine::{Duration, Time};
+use media::{Expected, LATCH_WINDOW, Latch, Seen};
+use std::net::SocketAddr;
+
+fn at(text: &str) -> SocketAddr {
+    text.parse().unwrap()
+}
+
+const NOW: Time = Time::from_millis(1_000);
+
+fn behind() -> Expected {
+    let signaller = Some("198.51.100.1".parse().unwrap());
+    Expected { address: at("10.0.0.5:4000"), signaller, anywhere: false }
+}
+
+#[test]
+fn one_who_is_where_it_says_is_taken_and_nobody_else() {
+    let mut latch = Latch::new(Expected::at(at("192.0.2.1:4000")));
+    assert_eq!(latch.destination(), at("192.0.2.1:4000"));
+    assert_eq!(latch.packet(NOW, at("192.0.2.1:4002")), Seen::Stranger);
+    assert_eq!(latch.packet(NOW, at("198.51.100.9:4000")), Seen::Stranger);
+    assert_eq!(latch.packet(NOW, at("192.0.2.1:4000")), Seen::Taken);
+    assert_eq!(latch.packet(NOW, at("192.0.2.1:4000")), Seen::Known);
+}
+
+#[test]
+fn behind_a_middlebox_the_first_source_is_taken_at_once_and_gives_way_to_a_better_one_for_a_while()
+{
+    let mut latch = Latch::new(behind());
+    assert_eq!(latch.packet(NOW, at("203.0.113.1:1")), Seen::Stranger, "who does not signal");
+    assert_eq!(latch.packet(NOW, at("198.51.100.1:7000")), Seen::Taken);
+    assert_eq!(latch.destination(), at("198.51.100.1:7000"));
+    assert_eq!(latch.packet(NOW, at("198.51.100.1:7002")), Seen::Other, "no better one");
+    assert_eq!(latch.packet(NOW, at("10.0.0.5:4010")), Seen::Taken);
+    assert_eq!(latch.packet(NOW, at("198.51.100.1:7000")), Seen::Other, "a worse one");
+    assert_eq!(latch.packet(NOW, at("10.0.0.5:4000")), Seen::Taken);
+    assert_eq!(latch.packet(NOW, at("10.0.0.5:4010")), Seen::Other);
+}
+
+#[test]
+fn after_the_window_nothing_takes_it_over_however_good() {
+    let mut latch = Latch::new(Expected { anywhere: true, ..behind() });
+    assert_eq!(latch.packet(NOW, at("203.0.113.1:1")), Seen::Taken);
+    let later = NOW + LATCH_WINDOW;
+    for source in ["10.0.0.5:4000", "198.51.100.1:7000", "203.0.113.1:2"] {
+        assert_eq!(latch.packet(later, at(source)), Seen::Other, "{source}");
+    }
+    assert_eq!(latch.packet(later + Duration::from_secs(3_600), at("203.0.113.1:1")), Seen::Known);
+}
+
+#[test]
+fn signalling_opens_it_again_and_what_was_taken_is_used_until_something_comes() {
+    let mut latch = Latch::new(behind());
+    latch.packet(NOW, at("198.51.100.1:7000"));
+    let later = NOW + Duration::from_secs(60);
+    latch.signalled(behind());
+    assert_eq!(latch.packet(later, at("198.51.100.1:7002")), Seen::Other, "nothing new was said");
+    let moved = Expected { address: at("10.0.0.5:5000"), ..behind() };
+    latch.signalled(moved);
+    assert_eq!(latch.destination(), at("198.51.100.1:7000"));
+    assert_eq!(latch.packet(later, at("198.51.100.1:7002")), Seen::Taken);
+    assert_eq!(latch.destination(), at("198.51.100.1:7002"));
+    // One that goes on from where it was stays.
+    latch.signalled(behind());
+    assert_eq!(latch.packet(later, at("198.51.100.1:7002")), Seen::Known);
+    assert_eq!(latch.packet(later, at("198.51.100.1:7004")), Seen::Other);
+    assert_eq!(latch.packet(later, at("10.0.0.5:4000")), Seen::Taken, "within the new window");
+}
+
+#[test]
+fn a_side_that_moves_away_is_sent_to_where_it_says_before_it_speaks() {
+    let mut latch = Latch::new(Expected::at(at("192.0.2.1:4000")));
+    latch.packet(NOW, at("192.0.2.1:4000"));
+    latch.signalled(Expected::at(at("192.0.2.9:6000")));
+    assert_eq!(latch.destination(), at("192.0.2.9:6000"));
+    let later = NOW + Duration::from_secs(9);
+    assert_eq!(latch.packet(later, at("192.0.2.1:4000")), Seen::Stranger);
+    assert_eq!(latch.packet(later, at("192.0.2.9:6000")), Seen::Taken);
+}
