@@ -4,6 +4,7 @@ use crate::latch::{Latch, Seen};
 use crate::police::{Police, Rate};
 use core::net::SocketAddr;
 use machine::Time;
+use rtp::rtcp::{Compound, Form};
 use rtp::{Arrival, ClockRate, Datagram, Header, Packet, Reception, Rewrite};
 
 /// Streams of one flow that are counted apart; of more the one that was silent longest gives way.
@@ -30,8 +31,8 @@ wire::rows! {
         Ssrc = "SSRC was not agreed", "RFC 5576 §4.1";
         /// Beyond the bandwidth.
         Bandwidth = "beyond the agreed bandwidth", "RFC 8866 §5.8";
-        /// A header that cannot be.
-        Malformed = "malformed RTP header", "RFC 3550 §5.1";
+        /// A header or a report that cannot be.
+        Malformed = "malformed RTP or RTCP", "RFC 3550 A.1, A.2";
     }
 }
 
@@ -96,7 +97,7 @@ pub struct Arrived<'a> {
     pub now: Time,
     /// From where.
     pub source: SocketAddr,
-    /// The payload of UDP.
+    /// The payload of UDP; of SRTP what was deciphered.
     pub payload: &'a mut [u8],
 }
 
@@ -225,7 +226,8 @@ impl Flow {
         let settings = &self.settings;
         // Reports flow in both directions while media does not (RFC 3264 §5.1).
         if is_rtcp {
-            return None;
+            let is_one = Compound::read(payload, Form::ReducedSize).is_ok();
+            return (!is_one).then_some(Reason::Malformed);
         }
         let Some(header) = Header::peek(payload) else { return Some(Reason::Malformed) };
         match () {

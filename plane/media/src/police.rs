@@ -14,10 +14,14 @@ pub struct Rate {
 }
 
 impl Rate {
+    /// None at all.
+    const NONE: Self = Self { octet_ps: u64::MAX };
+
     /// So many bits a second, of IP packets (RFC 8866 §5.8, `b=AS`); zero is none at all.
     #[must_use]
     pub const fn bits(per_s: u64) -> Self {
-        Self { octet_ps: if per_s == 0 { u64::MAX } else { 8 * PICOS_PER_S / per_s } }
+        let Some(octet_ps) = (8 * PICOS_PER_S).checked_div(per_s) else { return Self::NONE };
+        Self { octet_ps }
     }
 }
 
@@ -32,7 +36,7 @@ impl Police {
     /// Whether a packet of so many octets is within the rate; if it is, it is counted.
     #[inline]
     pub fn passes(&mut self, now: Time, octets: u16, rate: Rate) -> bool {
-        if self.due > now + BURST || rate.octet_ps == u64::MAX {
+        if self.due > now + BURST || rate == Rate::NONE {
             return false;
         }
         // A packet has 2^16 octets at most, and the slowest rate a bit a second: 2^59.

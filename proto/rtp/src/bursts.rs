@@ -154,7 +154,7 @@ impl Bursts {
     }
 
     /// The burst ratio: the mean length of a run of losses over what it would be if they were
-    /// independent; 1 without losses (G.107 §3.5, 06/2015).
+    /// independent; 1 without losses (G.107 (06/2015) §7.5).
     #[must_use]
     pub fn burst_ratio(&self) -> f64 {
         let losses = self.burst_losses.saturating_add(self.gap_losses);

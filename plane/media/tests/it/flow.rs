@@ -72,7 +72,8 @@ fn each_thing_that_was_not_agreed_has_its_reason_and_takes_no_source() {
         octets
     };
     type Change = fn(&mut Settings);
-    let cases: [(Change, Vec<u8>, Reason); 7] = [
+    let cases: [(Change, Vec<u8>, Reason); 8] = [
+        (|_| {}, vec![0x80, 201, 0, 9, 0, 0, 0, 7], Reason::Malformed),
         (|_| {}, vec![0xFF; 40], Reason::NoMedia),
         (|it| it.of = Use::Rtp, rtcp.to_vec(), Reason::OtherUse),
         (|it| it.of = Use::Rtcp, packet(8, 1, 7), Reason::OtherUse),

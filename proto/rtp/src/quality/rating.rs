@@ -2,13 +2,15 @@
 
 use super::codec::{Band, Basis, Codec};
 use super::model;
+use crate::clock::ClockRate;
+use crate::reception::Figures;
 use core::time::Duration;
 
 /// The longest delay that the E-model knows.
 const DELAY_MAX: Duration = Duration::from_millis(3_000);
 /// R of wideband over R of narrowband.
 const WIDE_SCALE: f64 = 1.29;
-/// The advantage of being reachable anywhere at most (G.107 Table 3).
+/// The advantage of being reachable anywhere at most (G.107 Table 1).
 const ADVANTAGE_MAX: f64 = 20.0;
 
 /// What a network does to speech.
@@ -19,9 +21,9 @@ pub struct Path {
     pub delay: Duration,
     /// The fraction of packets that is lost or comes too late, 0 to 1.
     pub loss: f64,
-    /// How much longer runs of losses are than independent ones (G.107 §3.5); 1 if they are.
+    /// How much longer runs of losses are than independent ones (G.107 §7.5); 1 if they are.
     pub burst_ratio: f64,
-    /// What people bear for being reachable, 0 to 20 (G.107 Table 3): 5 in buildings, 10 in cars.
+    /// What people bear for being reachable, 0 to 20 (G.107 Table 1): 5 in buildings, 10 in cars.
     pub advantage: f64,
 }
 
@@ -29,6 +31,22 @@ impl Default for Path {
     /// A wire.
     fn default() -> Self {
         Self { delay: Duration::ZERO, loss: 0.0, burst_ratio: 1.0, advantage: 0.0 }
+    }
+}
+
+impl Path {
+    /// What was counted of a stream of packets of that length says: half of the round trip, a
+    /// packet, and a jitter buffer of twice the jitter.
+    #[must_use]
+    pub fn of(figures: &Figures, clock: ClockRate, packet: Duration) -> Self {
+        let way = figures.round_trip.unwrap_or_default() / 2;
+        let buffer = clock.duration(figures.jitter.saturating_mul(2));
+        Self {
+            delay: way.saturating_add(packet).saturating_add(buffer),
+            loss: figures.loss(),
+            burst_ratio: figures.bursts.burst_ratio(),
+            advantage: 0.0,
+        }
     }
 }
 
@@ -164,6 +182,19 @@ mod tests {
                 before = r;
             }
         }
+    }
+
+    #[test]
+    fn what_was_counted_is_a_path() {
+        let mut it = crate::Reception::new(1, 0, 0, 0);
+        (1..1_000u16).filter(|n| n % 50 != 0).for_each(|n| _ = it.sequence(n));
+        let figures =
+            Figures { round_trip: Some(Duration::from_millis(100)), jitter: 80, ..it.figures() };
+        let path = Path::of(&figures, ClockRate::TELEPHONY, Duration::from_millis(20));
+        assert_eq!(path.delay, Duration::from_millis(50 + 20 + 20));
+        near(path.loss, 0.019, 1e-9);
+        near(path.burst_ratio, 0.981, 1e-9);
+        assert!(rate(Codec::G729Ab, &path).mos() < rate(Codec::G711, &path).mos());
     }
 
     #[test]

@@ -14,7 +14,7 @@ wire::rows! {
         Tmmbr = 3, "TMMBR", "RFC 5104 §4.2.1";
         /// What bounds what is sent.
         Tmmbn = 4, "TMMBN", "RFC 5104 §4.2.2";
-        /// A picture is wanted fast.
+        /// A sender report is wanted at once.
         Srreq = 5, "RTCP-SR-REQ", "RFC 6051 §3.1";
         /// When each packet came, for congestion control.
         TransportWide = 15, "Transport-wide congestion control",

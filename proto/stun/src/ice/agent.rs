@@ -32,6 +32,14 @@ const REFUSALS_BURST: u32 = 5;
 /// Attributes that one answer says were not understood.
 const UNKNOWN_MAX: usize = 8;
 
+fn answers() -> Rate {
+    Rate::new(ANSWERS_PER_S, Some(ANSWERS_BURST))
+}
+
+fn refusals() -> Rate {
+    Rate::new(REFUSALS_PER_S, Some(REFUSALS_BURST))
+}
+
 /// One side of ICE, for the components of one stream.
 #[derive(Debug)]
 pub struct Agent {
@@ -94,10 +102,13 @@ impl Agent {
     /// A datagram of STUN came between that pair.
     pub fn datagram(&mut self, now: Time, pair: Pair, octets: &[u8], out: &mut Vec<Out>) {
         let is_component = (1..=COMPONENTS_MAX).contains(&pair.component);
-        let message = Message::read(octets).ok().filter(|message| {
-            is_component && message.method == BINDING && message.fingerprint() == Some(true)
-        });
-        match message {
+        let message = Message::read(octets).ok();
+        let message = message.filter(|it| is_component && it.method == BINDING);
+        if message.is_some_and(|it| it.class == Class::Request && !self.is_worth_it(now, &it)) {
+            self.counters.shed += 1;
+            return;
+        }
+        match message.filter(|it| it.fingerprint() == Some(true)) {
             Some(message) if message.class == Class::Request => {
                 self.request(now, pair, &message, out);
             }
@@ -110,18 +121,20 @@ impl Agent {
         }
     }
 
+    /// Whether a request would be answered at all, before its checksum and its HMAC are: a flood
+    /// costs the reading of it.
+    fn is_worth_it(&self, now: Time, message: &Message<'_>) -> bool {
+        let name = message.value(AttributeType::Username);
+        let may_be_known = name.is_some_and(|name| self.is_for_us(name));
+        may_be_known && self.answers.has_room(now, answers())
+            || self.refusals.has_room(now, refusals())
+    }
+
     fn request(&mut self, now: Time, pair: Pair, message: &Message<'_>, out: &mut Vec<Out>) {
-        let answers = Rate::new(ANSWERS_PER_S, Some(ANSWERS_BURST));
-        let refusals = Rate::new(REFUSALS_PER_S, Some(REFUSALS_BURST));
-        if !self.answers.has_room(now, answers) && !self.refusals.has_room(now, refusals) {
-            // Nothing would be answered: the HMAC is not worth its time.
-            self.counters.shed += 1;
-            return;
-        }
         let answer = self.judge(message);
         let is_known = !matches!(answer, Answer::Refusal(_, None));
         let (mut bucket, rate) =
-            if is_known { (self.answers, answers) } else { (self.refusals, refusals) };
+            if is_known { (self.answers, answers()) } else { (self.refusals, refusals()) };
         if !bucket.has_room(now, rate) {
             self.counters.shed += 1;
             return;
