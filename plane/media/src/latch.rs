@@ -17,6 +17,9 @@ use machine::{Duration, Time};
 /// How long after the first packet a better source is taken.
 pub const LATCH_WINDOW: Duration = Duration::from_millis(500);
 
+/// After so long without a packet, and new signalling, a source is taken for gone: ten packets.
+pub const SILENCE: Duration = Duration::from_millis(200);
+
 /// What signalling says of the other side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Expected {
@@ -76,7 +79,10 @@ pub enum Seen {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Source {
     address: SocketAddr,
-    rank: Rank,
+    /// How good it is; `None`: by what was signalled since, it is none of the other side.
+    rank: Option<Rank>,
+    /// When its last packet came.
+    last: Time,
 }
 
 /// Where packets of one flow come from.
@@ -96,54 +102,54 @@ impl Latch {
     }
 
     /// Signalling came. If it says something else, the latch is open again; what was taken is used
-    /// until a packet comes from elsewhere.
+    /// until a packet comes from elsewhere, if it can still be the other side.
     pub fn signalled(&mut self, expected: Expected) {
         if self.expected != expected {
             self.expected = expected;
             self.until = None;
-            let rank = |it: Source| expected.rank(it.address);
-            // What is none of the other side any more gives way to whatever is.
-            self.taken =
-                self.taken.map(|it| Source { rank: rank(it).unwrap_or(Rank::Anyone), ..it });
+            self.taken = self.taken.map(|it| Source { rank: expected.rank(it.address), ..it });
         }
     }
 
     /// A packet came from there.
     #[inline]
     pub fn packet(&mut self, now: Time, source: SocketAddr) -> Seen {
-        match (self.taken, self.until) {
-            (Some(taken), Some(_)) if taken.address == source => Seen::Known,
+        match (&mut self.taken, self.until) {
+            (Some(taken), Some(_)) if taken.address == source => {
+                taken.last = now;
+                Seen::Known
+            }
             (Some(_), Some(until)) if until <= now => Seen::Other,
             _ => self.judge(now, source),
         }
     }
 
     fn judge(&mut self, now: Time, source: SocketAddr) -> Seen {
-        let Some(rank) = self.expected.rank(source) else { return Seen::Stranger };
-        let is_first = self.until.is_none();
-        let gives_way = self.taken.is_none_or(|it| it.address != source && it.rank < rank);
-        // Since signalling, whoever comes first is at least as good as one who has gone.
-        let is_taken = gives_way || is_first && self.taken.is_some_and(|it| it.address != source);
-        self.until = Some(self.until.unwrap_or(now + LATCH_WINDOW));
-        if !is_taken {
-            let is_same = self.taken.is_some_and(|it| it.address == source);
-            return if is_same { Seen::Known } else { Seen::Other };
+        let rank = self.expected.rank(source);
+        if rank.is_none() {
+            return Seen::Stranger;
         }
-        self.taken = Some(Source { address: source, rank });
-        Seen::Taken
+        let seen = match self.taken {
+            Some(taken) if taken.address == source => Seen::Known,
+            // Since signalling, one who is silent gives way to anyone of the other side: it moved.
+            Some(taken) => {
+                let has_gone = self.until.is_none() && now.since(taken.last) > SILENCE;
+                if taken.rank < rank || has_gone { Seen::Taken } else { Seen::Other }
+            }
+            None => Seen::Taken,
+        };
+        if seen != Seen::Other {
+            self.taken = Some(Source { address: source, rank, last: now });
+            self.until = Some(self.until.unwrap_or(now + LATCH_WINDOW));
+        }
+        seen
     }
 
     /// Where packets of the other direction go: what was taken, else what was signalled.
     #[must_use]
     pub fn destination(&self) -> SocketAddr {
-        match (self.taken, self.until) {
-            // Signalling said another address, and nothing came since.
-            (Some(taken), None) if taken.rank == Rank::Anyone && !self.expected.anywhere => {
-                self.expected.address
-            }
-            (Some(taken), _) => taken.address,
-            (None, _) => self.expected.address,
-        }
+        let taken = self.taken.filter(|it| it.rank.is_some());
+        taken.map_or(self.expected.address, |it| it.address)
     }
 
     /// What was signalled.

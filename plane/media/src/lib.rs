@@ -21,5 +21,5 @@ mod latch;
 mod police;
 
 pub use flow::{Arrived, Flow, Passed, PayloadTypes, Reason, STREAMS_MAX, Settings, Use, Verdict};
-pub use latch::{Expected, LATCH_WINDOW, Latch, Seen};
+pub use latch::{Expected, LATCH_WINDOW, Latch, SILENCE, Seen};
 pub use police::{BURST, Police, Rate};

@@ -118,7 +118,7 @@ fn check(random: &mut Random, password: &[u8]) -> stun::ice::In {
     if random.chance(0.5) {
         writer.attribute(AttributeType::UseCandidate, &[]);
     }
-    let password = if random.chance(0.9) { password } else { b"wrong" };
+    let password = if random.chance(0.9) { password } else { &b"wrong"[..] };
     writer.integrity(Algorithm::Sha1, password).fingerprint();
     let component = u8::try_from(random.below(4)).unwrap();
     let local = ([192, 0, 2, 1], 4_000).into();

@@ -1,7 +1,7 @@
 //! Where packets come from is decided by signalling first, by packets within it, and for good.
 
 use machine::{Duration, Time};
-use media::{Expected, LATCH_WINDOW, Latch, Seen};
+use media::{Expected, LATCH_WINDOW, Latch, SILENCE, Seen};
 use std::net::SocketAddr;
 
 fn at(text: &str) -> SocketAddr {
@@ -60,6 +60,7 @@ fn signalling_opens_it_again_and_what_was_taken_is_used_until_something_comes() 
     let moved = Expected { address: at("10.0.0.5:5000"), ..behind() };
     latch.signalled(moved);
     assert_eq!(latch.destination(), at("198.51.100.1:7000"));
+    assert!(later.since(NOW) > SILENCE);
     assert_eq!(latch.packet(later, at("198.51.100.1:7002")), Seen::Taken);
     assert_eq!(latch.destination(), at("198.51.100.1:7002"));
     // One that goes on from where it was stays.
@@ -67,6 +68,33 @@ fn signalling_opens_it_again_and_what_was_taken_is_used_until_something_comes() 
     assert_eq!(latch.packet(later, at("198.51.100.1:7002")), Seen::Known);
     assert_eq!(latch.packet(later, at("198.51.100.1:7004")), Seen::Other);
     assert_eq!(latch.packet(later, at("10.0.0.5:4000")), Seen::Taken, "within the new window");
+}
+
+#[test]
+fn one_who_sprays_takes_nothing_over_when_signalling_opens_a_latch_that_is_in_use() {
+    let anywhere = |port| {
+        let address = SocketAddr::new([10, 0, 0, 5].into(), port);
+        Expected { address, anywhere: true, signaller: None }
+    };
+    let (good, bad) = (at("203.0.113.1:7000"), at("203.0.113.66:1"));
+    let mut latch = Latch::new(anywhere(4_000));
+    assert_eq!(latch.packet(NOW, good), Seen::Taken);
+    for round in 1..50u16 {
+        let now = NOW + Duration::from_secs(u64::from(round));
+        assert_eq!(latch.packet(now, good), Seen::Known);
+        latch.signalled(anywhere(4_000 + round));
+        for ms in 1..20 {
+            let now = now + Duration::from_millis(ms);
+            assert_eq!(latch.packet(now, bad), Seen::Other);
+        }
+        assert_eq!(latch.packet(now + Duration::from_millis(20), good), Seen::Known);
+        assert_eq!(latch.destination(), good);
+    }
+    // Only one who has gone gives way.
+    let later = NOW + Duration::from_secs(100);
+    assert_eq!(latch.packet(later, bad), Seen::Other, "not without signalling");
+    latch.signalled(anywhere(9));
+    assert_eq!(latch.packet(later, bad), Seen::Taken);
 }
 
 #[test]
