@@ -7,6 +7,7 @@
 //! `Identity` (RFC 8224) stays: it proves something and opens nothing.
 
 use crate::config::Keep;
+use core::cell::LazyCell;
 use memchr::memmem::Finder;
 use sip::{Header, Message, Method};
 use std::sync::LazyLock;
@@ -32,7 +33,11 @@ pub fn concerns(message: &Message<'_>, keep: &[Keep]) -> bool {
         || message.has(Header::AuthenticationInfo);
     let body = message.body();
     let is_letter = message.method() == Method::Message
-        || message.header(Header::ContentType).is_some_and(|kind| are_digits(kind, body));
+        || message.header(Header::ContentType).is_some_and(|kind| match digits(kind) {
+            Digits::Whole => true,
+            Digits::InParts => has_digits(body),
+            Digits::Nowhere => false,
+        });
     has_credentials && !kept(Keep::Credentials)
         || !body.is_empty() && is_letter && !kept(Keep::Bodies)
         || !body.is_empty() && !kept(Keep::Keys) && has_keys(body)
@@ -206,7 +211,7 @@ fn new_body(head: &[u8], body: &[u8], keep: &[Keep]) -> Option<Vec<u8>> {
         return None;
     }
     let mut out = Vec::with_capacity(body.len());
-    if is_letter(head, body) && !keep.contains(&Keep::Bodies) {
+    if !keep.contains(&Keep::Bodies) && is_letter(head, || has_digits(body)) {
         mark(&mut out, body.len());
         return Some(out);
     }
@@ -226,17 +231,35 @@ fn new_body(head: &[u8], body: &[u8], keep: &[Keep]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Whether a body of this Content-Type is typed digits, or has a part that is.
-fn are_digits(kind: &[u8], body: &[u8]) -> bool {
+/// Where a body of a Content-Type may have typed digits.
+enum Digits {
+    Whole,
+    InParts,
+    Nowhere,
+}
+
+fn digits(kind: &[u8]) -> Digits {
     let kind = kind.trim_ascii_start();
     let begins =
         |name: &[u8]| kind.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name));
-    let has = |name: &[u8]| body.windows(name.len()).any(|it| it.eq_ignore_ascii_case(name));
-    DIGITS.into_iter().any(begins) || begins(b"multipart/") && DIGITS.into_iter().any(has)
+    match () {
+        () if DIGITS.into_iter().any(begins) => Digits::Whole,
+        () if begins(b"multipart/") => Digits::InParts,
+        () => Digits::Nowhere,
+    }
 }
 
-/// Whether a head is that of a MESSAGE, or of an answer to one, or of typed digits.
-fn is_letter(head: &[u8], body: &[u8]) -> bool {
+/// Whether a part of a body has typed digits.
+fn has_digits(body: &[u8]) -> bool {
+    let has = |name: &[u8]| body.windows(name.len()).any(|it| it.eq_ignore_ascii_case(name));
+    DIGITS.into_iter().any(has)
+}
+
+/// Whether a head is that of a MESSAGE, or of an answer to one, or of typed digits; `has_digits`:
+/// whether the body has a part with such.
+fn is_letter(head: &[u8], has_digits: impl FnOnce() -> bool) -> bool {
+    // Once: any number of lines may say that there are parts.
+    let has_digits = LazyCell::new(has_digits);
     let mut all = unfolded(head).map(|line| line.text).filter(|text| !text.is_empty());
     let is_request = all.next().is_some_and(|line| {
         line.get(..8).is_some_and(|word| word.eq_ignore_ascii_case(b"MESSAGE "))
@@ -247,9 +270,12 @@ fn is_letter(head: &[u8], body: &[u8]) -> bool {
         })
     };
     let is_of_digits = |line: &[u8]| {
-        field(line).is_some_and(|(name, value)| {
-            TYPE.iter().any(|one| name.eq_ignore_ascii_case(one)) && are_digits(value, body)
-        })
+        let value = field(line).filter(|it| TYPE.iter().any(|one| it.0.eq_ignore_ascii_case(one)));
+        match value.map_or(Digits::Nowhere, |(_, value)| digits(value)) {
+            Digits::Whole => true,
+            Digits::InParts => *has_digits,
+            Digits::Nowhere => false,
+        }
     };
     is_request || all.any(|line| is_of_message(line) || is_of_digits(line))
 }
@@ -411,6 +437,20 @@ mod tests {
             let clean = text(typed.as_bytes());
             assert_eq!(clean != typed, is_secret, "{clean}");
             assert!(sip::Message::parse(clean.as_bytes()).is_ok());
+        }
+    }
+
+    #[test]
+    fn a_body_is_looked_through_once_however_many_lines_say_that_it_has_parts() {
+        let head = format!("nonsense\r\n{}\r\n", "c:multipart/\r\n".repeat(2_000));
+        for is_secret in [false, true] {
+            let looks = core::cell::Cell::new(0);
+            let look = || {
+                looks.set(looks.get() + 1);
+                is_secret
+            };
+            assert_eq!(is_letter(head.as_bytes(), look), is_secret);
+            assert_eq!(looks.get(), 1);
         }
     }
 
