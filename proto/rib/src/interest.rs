@@ -26,8 +26,8 @@ const PARTIAL_MAX: usize = 256;
 const TOUCHED_MAX: usize = 4_096;
 /// The same of prefixes of targets.
 const TOUCHED_RANGES_MAX: usize = 256;
-/// Classes that are looked at in one go, but for those of the peer that is past it; a peer for whom
-/// as many were looked at has a pause.
+/// Classes that are looked at in one go, and steps on the way to them, but for those of the peer
+/// that is past it; a peer who took as many has a pause.
 const LOOKS_MAX: usize = 4_096;
 /// The pause of such a peer: what it says meanwhile is looked at once, then.
 const LOOKS_PAUSE: Duration = Duration::from_secs(5);
@@ -59,13 +59,7 @@ impl Wants {
     /// What its prefixes say, in the order in which it is looked up.
     fn settle(&mut self) {
         let Self { partial, ranges, .. } = self;
-        ranges.get_or_insert_with(|| {
-            let mut all: Vec<_> = partial.iter().map(RouteTarget::range).collect();
-            all.sort_unstable_by_key(|(first, last)| (*first, core::cmp::Reverse(*last)));
-            // Of two prefixes one lies in the other, or they are apart.
-            all.dedup_by(|next, before| next.1 <= before.1);
-            all
-        });
+        ranges.get_or_insert_with(|| outermost(partial.iter().map(RouteTarget::range)));
     }
 
     fn has(&self, target: ExtendedCommunity) -> bool {
@@ -146,14 +140,28 @@ fn number_of(target: ExtendedCommunity) -> u64 {
     u64::from_be_bytes(target.0)
 }
 
-/// The classes of targets that changed: each once, however many of its targets are among them.
-fn concerned(of_target: &BTreeMap<u64, Vec<u32>>, touched: &Touched) -> ClassSet {
-    let mut some = ClassSet::default();
+/// Ranges of prefixes in order, those that lie in others left out.
+fn outermost(ranges: impl Iterator<Item = (u64, u64)>) -> Vec<(u64, u64)> {
+    let mut all: Vec<_> = ranges.collect();
+    all.sort_unstable_by_key(|(first, last)| (*first, core::cmp::Reverse(*last)));
+    // Of two prefixes one lies in the other, or they are apart.
+    all.dedup_by(|next, before| next.1 <= before.1);
+    all
+}
+
+/// The classes of targets that changed: each once, however many of its targets are among them; and
+/// how many steps that took.
+fn concerned(of_target: &BTreeMap<u64, Vec<u32>>, touched: &Touched) -> (ClassSet, usize) {
+    let (mut some, mut steps) = (ClassSet::default(), 0);
     let whole = touched.targets.iter().filter_map(|it| of_target.get(&number_of(*it)));
-    let ranges = touched.ranges.iter().flat_map(|(first, last)| of_target.range(*first..=*last));
+    let ranges = outermost(touched.ranges.iter().copied());
+    let ranges = ranges.into_iter().flat_map(|(first, last)| of_target.range(first..=last));
     let numbers = whole.chain(ranges.map(|(_, numbers)| numbers)).flatten();
-    numbers.for_each(|number| some.insert(*number));
-    some
+    for number in numbers {
+        some.insert(*number);
+        steps += 1;
+    }
+    (some, steps)
 }
 
 impl Interest {
@@ -348,7 +356,7 @@ impl Interest {
         (turned, false)
     }
 
-    /// What a peer gets from now on, and how many classes were looked at for that.
+    /// What a peer gets from now on, and how many looks and steps that took.
     fn turn_peer(&mut self, peer: PeerId, touched: &Touched) -> (Option<Turned>, usize) {
         let Self { classes, of_target, wants, .. } = self;
         let end = crate::number(classes.len());
@@ -365,12 +373,15 @@ impl Interest {
                 if wanted { &mut turned.gained } else { &mut turned.lost }.insert(number);
             }
         };
+        let mut steps = 0;
         if touched.is_all {
             (EVERYBODY + 1..end).for_each(look);
         } else {
-            concerned(of_target, touched).numbers().for_each(look);
+            let (some, taken) = concerned(of_target, touched);
+            some.numbers().for_each(look);
+            steps = taken;
         }
-        (Some(turned), looks)
+        (Some(turned), looks + steps)
     }
 }
 
@@ -471,7 +482,7 @@ mod tests {
         assert_eq!(turned(&mut interest), (classes.clone(), vec![]));
         (0..many).for_each(|number| interest.remove(peer, wish(number, 96)));
         let looked_at: Vec<u32> =
-            concerned(&interest.of_target, &interest.touched[&peer]).numbers().collect();
+            concerned(&interest.of_target, &interest.touched[&peer]).0.numbers().collect();
         assert_eq!(looked_at, classes, "not once for every target");
         assert_eq!(turned(&mut interest), (vec![], classes));
     }
@@ -494,7 +505,7 @@ mod tests {
         for (prefix, classes) in [(wish(8, 95), vec![]), (wish(7, 95), vec![few])] {
             interest.add(peer, prefix);
             let looked_at: Vec<u32> =
-                concerned(&interest.of_target, &interest.touched[&peer]).numbers().collect();
+                concerned(&interest.of_target, &interest.touched[&peer]).0.numbers().collect();
             assert_eq!(looked_at, classes);
             let (turned, _) = interest.turn(Time::ZERO, |_| true);
             assert_eq!(turned[0].gained.numbers().collect::<Vec<_>>(), classes);
@@ -523,6 +534,28 @@ mod tests {
         );
         assert_eq!(turn(&mut interest, late), (vec![(other, all)], false));
         assert_eq!((interest.deadline(), interest.is_touched()), (None, false));
+    }
+
+    #[test]
+    fn prefixes_that_lie_in_each_other_are_walked_once_and_steps_count_for_the_pause() {
+        let mut interest = Interest::new();
+        let numbers = |of: u8| -> Vec<u8> { (0..63).chain([of]).collect() };
+        let classes = 128;
+        for of in (63..).take(classes) {
+            assert_ne!(interest.class(PeerId(1), &attributes(&numbers(of))), EVERYBODY);
+        }
+        let (peer, entries) = (PeerId(2), 64 * classes);
+        for bits in 45_u8..89 {
+            interest.add(peer, wish(0, bits));
+            interest.remove(peer, wish(0, bits));
+        }
+        let touched = &interest.touched[&peer];
+        assert_eq!(touched.ranges.len(), 44);
+        let (some, steps) = concerned(&interest.of_target, touched);
+        assert_eq!((some.numbers().count(), steps), (classes, entries));
+        assert!(classes < LOOKS_MAX && entries > LOOKS_MAX);
+        interest.turn(Time::ZERO, |_| true);
+        assert!(interest.pauses.contains_key(&peer), "so many steps cost it a pause");
     }
 
     #[test]
