@@ -62,8 +62,9 @@ impl Numbers {
 }
 
 impl Plane {
-    /// What a hop of the table is, as people say it: `10.0.0.2 at interface 3`. `None`: there is
-    /// no such hop, or it is a group of others.
+    /// What a hop of the table is, as people say it: `10.0.0.2 at interface 3`; a push is what
+    /// carries it. `None`: there is no such hop, or it is a group of others. Nothing is walked:
+    /// traces name thousands.
     #[must_use]
     pub fn hop_words(&self, number: u32) -> Option<String> {
         let numbers = &self.numbers;
@@ -73,18 +74,18 @@ impl Plane {
         if let Some((interface, address)) = self.neighbours.of_hop(number) {
             return Some(format!("{address} at interface {interface}"));
         }
-        let of = |known: &BTreeMap<u32, u32>| {
-            known.iter().find(|(_, hop)| **hop == number).map(|(interface, _)| *interface)
+        let line = match self.hops.hop(number)? {
+            table_hop::Hop::Push(push) => return self.hop_words(push.over),
+            table_hop::Hop::Line(line) => line,
+            _ => return None,
         };
-        if let Some(interface) = of(&numbers.gleans) {
-            return Some(format!("connected at interface {interface}"));
+        let interface = line.interface;
+        let is_in = |known: &BTreeMap<u32, u32>| known.get(&interface) == Some(&number);
+        match () {
+            () if is_in(&numbers.gleans) => Some(format!("connected at interface {interface}")),
+            () if is_in(&numbers.broadcasts) => Some(format!("broadcast at interface {interface}")),
+            () => None,
         }
-        if let Some(interface) = of(&numbers.broadcasts) {
-            return Some(format!("broadcast at interface {interface}"));
-        }
-        let id = numbers.said.iter().position(|known| *known == number && number != 0)?;
-        let (interface, gateway) = numbers.via.get(&place(id))?;
-        Some(format!("{gateway} at interface {interface}"))
     }
 
     pub(super) fn hop(&mut self, id: u32, hop: &Hop) -> Result<(), Refused> {

@@ -31,6 +31,14 @@ fn push(labels: &[u32]) -> Push {
     Push { over: 1, labels: labels.to_vec(), ..Push::default() }
 }
 
+#[test]
+fn a_push_is_named_by_the_neighbour_that_carries_it() {
+    let world = with_labels(&[push(&[16])], &[]);
+    let words = (0..64).filter_map(|hop| world.plane.hop_words(hop));
+    let named = words.filter(|words| words == "10.0.2.2 at interface 2").count();
+    assert_eq!(named, 3, "the neighbour, the way by it, and the labels over that");
+}
+
 const FORWARD: fn(u32) -> LabelAction = |hop| LabelAction::Forward { hop, tunnel: Tunnel::Pipe };
 
 /// Label, class, whether it is the last, time to live.

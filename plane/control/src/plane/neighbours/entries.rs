@@ -155,6 +155,7 @@ struct Link {
 pub(in super::super) struct Neighbours {
     pub(super) entries: BTreeMap<Key, Entry>,
     pub(super) numbers: BTreeMap<u32, Key>,
+    hops: BTreeMap<u32, Key>,
     last_number: u32,
     pub(super) due: BTreeSet<(Time, u32)>,
     pub(super) announce: Vec<Key>,
@@ -170,7 +171,7 @@ pub(in super::super) struct Neighbours {
 impl Neighbours {
     /// The neighbour that a hop of the table leads to.
     pub(in super::super) fn of_hop(&self, hop: u32) -> Option<Key> {
-        self.entries.iter().find(|(_, entry)| entry.hop == hop).map(|(key, _)| *key)
+        self.hops.get(&hop).copied()
     }
 
     pub(in super::super) fn hop(&self, key: &Key) -> Option<u32> {
@@ -288,6 +289,7 @@ impl Neighbours {
         };
         self.entries.insert(key, entry);
         self.numbers.insert(number, key);
+        self.hops.insert(hop, key);
         self.due.insert((due, number));
         self.rank(&key);
     }
@@ -296,6 +298,7 @@ impl Neighbours {
         let entry = self.entries.remove(key)?;
         self.leave(entry.holder, entry.number, entry.place);
         self.numbers.remove(&entry.number);
+        self.hops.remove(&entry.hop);
         self.due.remove(&(entry.due, entry.number));
         Some(entry)
     }
