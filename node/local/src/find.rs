@@ -53,17 +53,18 @@ pub fn sites() -> Vec<Found> {
     found
 }
 
-/// The owner of a control socket that may be believed: root, this user, or the user to whom root
-/// gave its folder (`also`: whose site it is known to be). None may stand where others write.
+/// The owner of a control socket that may be believed: the user whose site it is known to be
+/// (`whose`), nobody else; of a site that nobody knows, root, this user, or the user to whom root
+/// gave its folder. None may stand where others write.
 #[must_use]
-pub fn trusted(path: &Path, also: Option<u32>) -> Option<u32> {
+pub fn trusted(path: &Path, whose: Option<u32>) -> Option<u32> {
     let about = fs::symlink_metadata(path).ok().filter(|about| about.file_type().is_socket())?;
     let folder = path.parent()?;
     let around = fs::metadata(folder).ok()?;
     if around.mode() & OTHERS_WRITE != 0 {
         return None;
     }
-    let is_close = |user: u32| user == 0 || user == own_user() || Some(user) == also;
+    let is_close = |user: u32| user == 0 || user == own_user() || Some(user) == whose;
     // Root gives a folder where nobody else makes one: not in /tmp.
     let is_given = || {
         let above = folder.parent();
@@ -74,17 +75,21 @@ pub fn trusted(path: &Path, also: Option<u32>) -> Option<u32> {
         is_closed && above.is_some_and(|found| found.is_ok_and(|owners| owners.is_empty()))
     };
     let may_place = is_close(around.uid()) || is_given();
-    let is_its = is_close(about.uid()) || (about.uid() == around.uid() && is_given());
+    let is_its = match whose {
+        Some(user) => about.uid() == user,
+        None => is_close(about.uid()) || (about.uid() == around.uid() && is_given()),
+    };
     (may_place && is_its).then_some(about.uid())
 }
 
-/// Connects to a socket, and asks the kernel whether its owner or root listens there.
+/// Connects to a socket, and asks the kernel whether its owner listens there; `whose` as in
+/// [`trusted`].
 ///
 /// # Errors
 /// The kernel's; `PermissionDenied`: the socket cannot be believed, or another listens at it.
-pub fn connect(path: &Path, also: Option<u32>) -> io::Result<UnixStream> {
+pub fn connect(path: &Path, whose: Option<u32>) -> io::Result<UnixStream> {
     let denied = || io::Error::from(io::ErrorKind::PermissionDenied);
-    let owner = trusted(path, also).ok_or_else(|| match fs::symlink_metadata(path) {
+    let owner = trusted(path, whose).ok_or_else(|| match fs::symlink_metadata(path) {
         Err(error) => error,
         Ok(_) => denied(),
     })?;
@@ -98,7 +103,8 @@ pub fn connect(path: &Path, also: Option<u32>) -> io::Result<UnixStream> {
         }
     };
     let user = doorway::user_of(&stream)?;
-    if user != owner && user != 0 {
+    // Nor root: what the path leads to may have been changed since.
+    if user != owner {
         return Err(denied());
     }
     stream.set_nonblocking(false)?;
@@ -139,6 +145,11 @@ mod tests {
         chown(&path, Some(4_242), None).unwrap();
         assert_eq!(trusted(&path, None), None, "he has not the folder");
         assert_eq!(trusted(&path, Some(4_242)), Some(4_242), "the site is known to be his");
+        let refused = connect(&path, Some(4_242)).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied, "root listens at his path");
+        let (_folder, roots, _roots) = socket();
+        assert_eq!(trusted(&roots, Some(0)), Some(0));
+        assert_eq!(trusted(&roots, Some(4_242)), None, "it is not his");
         // Root alone decides what the path leads to, and has given the folder to him.
         chown(folder.path(), Some(4_242), None).unwrap();
         assert_eq!(trusted(&path, None), None, "anybody makes a folder in /tmp");

@@ -11,17 +11,17 @@ use ureq::unversioned::transport::{
     Buffers, ConnectionDetails, Connector, LazyBuffers, NextTimeout, Transport,
 };
 
-/// An agent whose requests, to whatever host, all go to a socket; `also` as in
+/// An agent whose requests, to whatever host, all go to a socket; `whose` as in
 /// [`trusted`](crate::trusted).
 #[must_use]
-pub fn agent(config: Config, path: PathBuf, also: Option<u32>) -> Agent {
-    Agent::with_parts(config, Socket { path, also }, DefaultResolver::default())
+pub fn agent(config: Config, path: PathBuf, whose: Option<u32>) -> Agent {
+    Agent::with_parts(config, Socket { path, whose }, DefaultResolver::default())
 }
 
 #[derive(Debug)]
 struct Socket {
     path: PathBuf,
-    also: Option<u32>,
+    whose: Option<u32>,
 }
 
 impl Connector<()> for Socket {
@@ -32,7 +32,7 @@ impl Connector<()> for Socket {
         details: &ConnectionDetails<'_>,
         _chained: Option<()>,
     ) -> Result<Option<Stream>, ureq::Error> {
-        let stream = connect(&self.path, self.also)?;
+        let stream = connect(&self.path, self.whose)?;
         let config = details.config;
         let buffers = LazyBuffers::new(config.input_buffer_size(), config.output_buffer_size());
         Ok(Some(Stream { stream, buffers }))
