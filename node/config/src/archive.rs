@@ -2,10 +2,12 @@
 //! itself. Revisions hold passwords: the folder is 0700, what is in it 0600. Every write goes to a
 //! temporary file first, is synced, and is renamed into place.
 
-use crate::SITE_BYTES_MAX;
+use crate::{Links, SITE_BYTES_MAX, read_regular};
+use driver::{doorway, privilege};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -105,7 +107,7 @@ pub trait Archive: Send {
     /// The text of the site file, which an operator may have edited.
     ///
     /// # Errors
-    /// What the disk says.
+    /// What the disk says; `PermissionDenied`: it has become another user's to write.
     fn published(&self) -> io::Result<String>;
 }
 
@@ -114,6 +116,8 @@ pub trait Archive: Send {
 pub struct Disk {
     directory: PathBuf,
     site_file: PathBuf,
+    /// The users but root who decided what it holds at the start.
+    owners: BTreeSet<u32>,
 }
 
 impl Disk {
@@ -124,7 +128,9 @@ impl Disk {
     pub fn open(directory: &Path, site_file: &Path) -> io::Result<Self> {
         DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
         tighten(directory)?;
-        Ok(Self { directory: directory.to_owned(), site_file: fs::canonicalize(site_file)? })
+        let site_file = fs::canonicalize(site_file)?;
+        let owners = privilege::owners(&site_file)?;
+        Ok(Self { directory: directory.to_owned(), site_file, owners })
     }
 
     fn file(&self, revision: u64) -> PathBuf {
@@ -184,10 +190,20 @@ impl Archive for Disk {
     }
 
     fn published(&self) -> io::Result<String> {
-        let mut text = String::new();
-        let limit = SITE_BYTES_MAX as u64 + 1;
-        File::open(&self.site_file)?.take(limit).read_to_string(&mut text)?;
-        Ok(text)
+        let (text, _) = read_regular(&self.site_file, SITE_BYTES_MAX, Links::Followed)?;
+        // A start obeys nobody else's file; nor does a process that runs.
+        let own = doorway::own_user();
+        let mut owners = privilege::owners(&self.site_file)?.into_iter();
+        match owners.find(|user| *user != own && !self.owners.contains(user)) {
+            None => Ok(text),
+            Some(user) => {
+                let what = format!(
+                    "user {user} may write the site file or a folder on the way to it, and could \
+                     not when this site was started"
+                );
+                Err(io::Error::new(io::ErrorKind::PermissionDenied, what))
+            }
+        }
     }
 }
 
@@ -236,9 +252,34 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::chown;
 
     fn mode(path: &Path) -> u32 {
         fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn a_site_file_that_became_a_strangers_is_not_obeyed() {
+        let folder = tempfile::tempdir().unwrap();
+        let site = folder.path().join("site.toml");
+        fs::write(&site, "first").unwrap();
+        let disk = Disk::open(&folder.path().join("config"), &site).unwrap();
+        assert_eq!(disk.published().unwrap(), "first");
+        if !privilege::is_root() {
+            return; // files are given away by root alone
+        }
+        for given in [site.as_path(), folder.path()] {
+            chown(given, Some(4_242), None).unwrap();
+            let refused = disk.published().unwrap_err();
+            assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied);
+            assert!(refused.to_string().starts_with("user 4242 may write the site file"));
+            chown(given, Some(0), None).unwrap();
+        }
+        assert_eq!(disk.published().unwrap(), "first");
+        // Whose it was at the start, his it may be.
+        chown(&site, Some(4_242), None).unwrap();
+        let disk = Disk::open(&folder.path().join("config"), &site).unwrap();
+        assert_eq!(disk.published().unwrap(), "first");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 mod archive;
 mod draft;
+mod foreign;
 mod issue;
 pub mod keys;
 pub mod need;
@@ -17,6 +18,7 @@ mod wording;
 
 pub use archive::{Archive, Cause, Disk, Entry, State, write_atomic};
 pub use draft::Mended;
+pub use foreign::{Links, open_regular, read_regular};
 pub use issue::{Diagnostic, Issue, render};
 pub use reference::describe;
 pub use schema::nearest;
