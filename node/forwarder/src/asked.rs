@@ -15,7 +15,7 @@ const AGE_MAX: Duration = Duration::from_millis(100);
 /// A trace of the control ends then, whether there were such packets or not: looking at each costs
 /// the workers time.
 const TRACE: Duration = Duration::from_secs(60);
-/// One of somebody else ends then, and none of them begins another before.
+/// One of somebody else ends then, and none of the same rank begins another before.
 const TRACE_OF_OTHERS: Duration = Duration::from_secs(10);
 /// Packets that a worker looks at for a trace of somebody else.
 const LOOKS_OF_OTHERS: u64 = 1 << 20;
@@ -37,6 +37,16 @@ pub(crate) enum Warning {
     Door,
 }
 
+/// Who asks for a trace: whoever stands below holds up nobody above.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    /// Another user who may open the socket.
+    Other,
+    /// The forwarder's own user, or root.
+    Own,
+    Control,
+}
+
 /// When what was done last.
 #[derive(Default)]
 pub(crate) struct Asked {
@@ -45,11 +55,34 @@ pub(crate) struct Asked {
     /// The last reports, without and with what was traced.
     reports: [Option<(Time, Arc<[Report]>)>; 2],
     /// Whose trace it is, and until when.
-    trace: Option<(u64, Time)>,
-    /// Nobody but the control begins one before then.
-    trace_from: Time,
+    trace: Option<(u64, Rank, Time)>,
+    /// Nobody of that rank, but for the control, begins one before then.
+    trace_from: BTreeMap<Rank, Time>,
     /// Who was served last of those who do not control.
     pub(crate) served: u64,
+}
+
+impl Asked {
+    /// Takes the place of the trace, if it is free for who asks.
+    fn takes_trace(&mut self, asker: u64, rank: Rank, now: Time) -> bool {
+        let is_held = self.trace.is_some_and(|(_, of, _)| of >= rank)
+            || self.trace_from.get(&rank).is_some_and(|from| now < *from);
+        let until = now + time_of(rank);
+        let may = rank == Rank::Control || !is_held;
+        if may {
+            self.trace = Some((asker, rank, until));
+            self.trace_from.insert(rank, until);
+        }
+        may
+    }
+}
+
+/// How long a trace lasts at most.
+const fn time_of(rank: Rank) -> Duration {
+    match rank {
+        Rank::Control => TRACE,
+        Rank::Own | Rank::Other => TRACE_OF_OTHERS,
+    }
 }
 
 impl Forwarder {
@@ -99,16 +132,16 @@ impl Forwarder {
     /// # Errors
     /// Why not: others than the control do so now and then only.
     pub(crate) fn trace(&mut self, asker: u64, choice: Choice) -> Result<(), String> {
-        let (now, is_control) = (self.now(), self.is_control(asker));
-        if !is_control && (self.asked.trace.is_some() || now < self.asked.trace_from) {
+        let rank = match self.connections.get(&asker) {
+            Some(it) if it.is_control => Rank::Control,
+            Some(it) if it.is_own => Rank::Own,
+            _ => Rank::Other,
+        };
+        let now = self.now();
+        if !self.asked.takes_trace(asker, rank, now) {
             return Err("another trace is under way, or was a moment ago".to_owned());
         }
-        let (looks, time) =
-            if is_control { (None, TRACE) } else { (Some(LOOKS_OF_OTHERS), TRACE_OF_OTHERS) };
-        if !is_control {
-            self.asked.trace_from = now + time;
-        }
-        self.asked.trace = Some((asker, now + time));
+        let looks = (rank != Rank::Control).then_some(LOOKS_OF_OTHERS);
         for hand in &self.hands {
             hand.give(Order::Trace(Choice { looks, ..choice.clone() }));
         }
@@ -118,9 +151,29 @@ impl Forwarder {
     /// Ends a trace whose time is over, or whose connection is.
     pub(crate) fn end_trace(&mut self, gone: Option<u64>) {
         let now = self.now();
-        let is_over = |(asker, until): &mut (u64, Time)| Some(*asker) == gone || now >= *until;
+        let is_over = |it: &mut (u64, Rank, Time)| Some(it.0) == gone || now >= it.2;
         if self.asked.trace.take_if(is_over).is_some() {
             self.hands.iter().for_each(|hand| hand.give(Order::EndTrace));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_traces_again_and_again_keeps_nobody_above_him_from_it() {
+        let (mut asked, now) = (Asked::default(), Time::from_millis(1));
+        assert!(asked.takes_trace(1, Rank::Other, now));
+        assert!(!asked.takes_trace(2, Rank::Other, now), "one at a time");
+        assert!(asked.takes_trace(3, Rank::Own, now), "root is not held");
+        assert!(!asked.takes_trace(1, Rank::Other, now + TRACE_OF_OTHERS), "one is under way");
+        asked.trace = None;
+        assert!(!asked.takes_trace(4, Rank::Own, now), "not at once");
+        assert!(asked.takes_trace(1, Rank::Other, now + TRACE_OF_OTHERS));
+        for _ in 0..2 {
+            assert!(asked.takes_trace(5, Rank::Control, now), "it may at any time");
         }
     }
 }

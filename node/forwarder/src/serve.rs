@@ -460,18 +460,21 @@ impl Forwarder {
                 }
                 self.lose(number, &Lost::Refused);
             }
-            Request::Open(spec) => self.open(spec),
-            Request::Close { port } => self.close(port),
-            Request::Apply(programs) => {
-                // A table of millions of routes takes its time.
-                self.watched.pulse.opening(true);
-                self.apply(&programs);
-                self.watched.pulse.opening(false);
-            }
+            Request::Open(spec) => self.taking_time(|it| it.open(spec)),
+            Request::Close { port } => self.taking_time(|it| it.close(port)),
+            Request::Apply(programs) => self.taking_time(|it| it.apply(&programs)),
             Request::Keep(memo) if memo.len() <= MEMO_OCTETS_MAX => self.memo = memo,
             Request::Keep(_) => self.refuse("what is to be kept", "it is too long"),
             Request::Stop => self.is_over = true,
         }
+    }
+
+    /// What may take its time is no hang: the maps of a port's program, a table of millions of
+    /// routes.
+    pub(crate) fn taking_time(&mut self, work: impl FnOnce(&mut Self)) {
+        self.watched.pulse.opening(true);
+        work(self);
+        self.watched.pulse.opening(false);
     }
 
     /// Somebody wants to control. Who proves the key may take over; without a key nobody may from

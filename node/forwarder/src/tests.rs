@@ -139,6 +139,18 @@ fn a_worker_that_panics_begins_anew_with_its_ports_while_the_other_forwards() {
 }
 
 #[test]
+fn what_takes_its_time_on_the_main_thread_is_no_hang() {
+    let folder = tempfile::tempdir().unwrap();
+    let spec = spec(&folder.path().join("control"), None);
+    let started = Forwarder::start(&spec, FEATURES);
+    let mut forwarder = started.unwrap_or_else(|why| panic!("{why}"));
+    let mut was_opening = false;
+    forwarder.taking_time(|it| was_opening = it.watched.pulse.is_opening());
+    assert!(was_opening && !forwarder.watched.pulse.is_opening());
+    forwarder.end().unwrap();
+}
+
+#[test]
 fn a_worker_that_hangs_is_seen_and_ends_the_forwarder() {
     let mut world = World::start();
     world.fail.send((1, true)).unwrap();

@@ -17,9 +17,11 @@ use std::time::Duration;
 const PROCESSES_MAX: usize = 16;
 /// How long a process is waited for.
 const ANSWER: Duration = Duration::from_secs(1);
-/// How often two that begin at once try to be the first, and the pause in between.
+/// How often two that begin at once try to be the first, and the pause in between; a try that does
+/// not show whose the first is counts for several.
 const TRIES: usize = 200;
 const PAUSE: Duration = Duration::from_millis(10);
+const TRIES_UNKNOWN: usize = 20;
 /// Interface and version.
 const QUESTION: usize = 12;
 /// What the answer is, how the link stands, the number of the program.
@@ -38,16 +40,36 @@ fn bind(what: impl std::fmt::Display) -> io::Result<UnixListener> {
     UnixListener::bind_addr(&SocketAddr::from_abstract_name(name(what))?)
 }
 
-/// Keeps other processes from making program or links while it lives. A name that stays taken is
-/// not respected: it would let any user hold us up.
+/// Keeps other processes from making program or links while it lives. A name that stays taken, or
+/// that another user takes, is not respected: it would let anybody hold us up.
 pub(super) fn alone() -> io::Result<Option<UnixListener>> {
-    for _ in 0..TRIES {
+    let mut left = TRIES;
+    while left > 0 {
         match bind("lock") {
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse => thread::sleep(PAUSE),
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
             bound => return bound.map(Some),
+        }
+        left = left.saturating_sub(cost());
+        if left > 0 {
+            thread::sleep(PAUSE);
         }
     }
     Ok(None)
+}
+
+/// How many tries one counts for, by who keeps the others away.
+fn cost() -> usize {
+    let holder = connect_abstract(&name("lock")).and_then(|it| doorway::credentials(&it));
+    match holder {
+        Ok(holder) if is_own(holder.uid) => 1,
+        Ok(_) => TRIES,
+        Err(_) => TRIES_UNKNOWN,
+    }
+}
+
+/// Whether a user is root or that of this process.
+fn is_own(user: u32) -> bool {
+    user == 0 || user == own_user()
 }
 
 /// What another process has.
@@ -79,11 +101,12 @@ fn ask_one(number: usize, interface: u32) -> io::Result<Result<Shared, String>> 
     let stream = connect_abstract(&name(number))?;
     let peer = doorway::credentials(&stream)?;
     let pid = peer.pid;
-    if peer.uid != 0 && peer.uid != own_user() {
+    if !is_own(peer.uid) {
         return Ok(Err(format!("process {pid} of user {} may have a program there", peer.uid)));
     }
     let question = [&interface.to_ne_bytes()[..], &version()].concat();
-    send_raw(&stream, &question, &[])?;
+    // Who is refused is answered before the question is read, and may be cut off.
+    let _ = send_raw(&stream, &question, &[]);
     let mut poll = Poll::new()?;
     poll.add(&stream, 0, Interest::Read)?;
     poll.wait(Some(ANSWER))?;
@@ -129,7 +152,7 @@ fn answer(stream: &UnixStream, program: &Arc<Program>) -> io::Result<()> {
     let user = doorway::credentials(stream)?.uid;
     let no = |what| send_raw(stream, &[[what, 0].as_slice(), &program.id].concat(), &[]).map(drop);
     // At once: a stranger who says nothing keeps nobody waiting.
-    if user != 0 && user != own_user() {
+    if !is_own(user) {
         return no(OTHER_USER);
     }
     let mut question = [0; QUESTION];
@@ -154,10 +177,16 @@ mod tests {
 
     const NOBODY: libc::uid_t = 65_534;
 
+    fn become_nobody() {
+        // SAFETY: plain numbers; the kernel changes the user of this thread alone.
+        let set = unsafe { libc::syscall(libc::SYS_setresuid, NOBODY, NOBODY, NOBODY) };
+        assert_eq!(set, 0);
+    }
+
     fn answer_to(version: [u8; 8]) -> (u8, usize) {
         let stream = connect_abstract(&name(0)).unwrap();
         let question = [&0u32.to_ne_bytes()[..], &version].concat();
-        send_raw(&stream, &question, &[]).unwrap();
+        let _ = send_raw(&stream, &question, &[]);
         let mut poll = Poll::new().unwrap();
         poll.add(&stream, 0, Interest::Read).unwrap();
         poll.wait(Some(10 * ANSWER)).unwrap();
@@ -176,9 +205,7 @@ mod tests {
         assert_eq!(answer_to(version()), (YES, all));
         assert_eq!(answer_to([7; 8]), (OTHER_VERSION, 0));
         let stranger = thread::spawn(|| {
-            // SAFETY: plain numbers; the kernel changes the user of this thread alone.
-            let set = unsafe { libc::syscall(libc::SYS_setresuid, NOBODY, NOBODY, NOBODY) };
-            assert_eq!(set, 0);
+            become_nobody();
             answer_to(version())
         });
         assert_eq!(stranger.join().unwrap(), (OTHER_USER, 0));
@@ -192,9 +219,19 @@ mod tests {
     fn names_that_a_stranger_keeps_hold_nobody_up_for_good() {
         // SAFETY: as above.
         assert_eq!(unsafe { libc::unshare(libc::CLONE_NEWNET) }, 0);
-        let stranger = bind("lock").unwrap();
+        let ours = bind("lock").unwrap();
+        assert_eq!(cost(), 1, "a process of the same user is waited for");
+        assert!(alone().unwrap().is_none());
+        drop(ours);
+        let stranger = thread::spawn(|| {
+            become_nobody();
+            bind("lock").unwrap()
+        });
+        let stranger = stranger.join().unwrap();
+        assert_eq!(cost(), TRIES, "another user is not, not once");
         assert!(alone().unwrap().is_none());
         drop(stranger);
+        assert_eq!(cost(), TRIES_UNKNOWN);
         assert!(alone().unwrap().is_some());
         let stranger = bind(0).unwrap();
         let others: Vec<_> = (0..10_000).map_while(|_| connect_abstract(&name(0)).ok()).collect();
