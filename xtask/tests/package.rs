@@ -7,6 +7,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -127,8 +128,10 @@ fn a_debian_package_is_complete_and_its_line_tables_are_apart() {
     let control =
         |name: &str| String::from_utf8_lossy(&control[&format!("./{name}")].2).into_owned();
     assert!(control("control").contains("\nDepends: libc6 (>= 2."));
-    assert_eq!(control("conffiles"), "/etc/tandem/example/site.toml\n");
+    assert!(!entries(&parts[1].1).contains_key("./conffiles"));
+    assert!(!data.keys().any(|name| name.starts_with("./etc/")), "no folder of a site is dpkg's");
     for name in [
+        "usr/share/tandem/example/site.toml",
         "usr/bin/tandem",
         "usr/lib/systemd/system/tandem@.service",
         "usr/lib/systemd/system/tandem-forwarder@.service",
@@ -178,6 +181,37 @@ fn the_tools_that_install_packages_find_no_fault() {
     said(Command::new(env!("CARGO_BIN_EXE_xtask")).arg("installed").arg(folder.path()));
 }
 
+/// What stands behind the keys of these names in a unit, up to the first specifier.
+fn places(text: &str, keys: &[&str]) -> Vec<String> {
+    let values = text.lines().filter_map(|line| line.split_once('='));
+    let values = values.filter(|(key, _)| keys.contains(key));
+    let words = values.flat_map(|(_, value)| value.split_whitespace());
+    let place =
+        |word: &str| word.trim_start_matches(['-', '+', '@']).split('%').next().map(String::from);
+    words.filter_map(place).collect()
+}
+
+#[test]
+fn systemd_reads_no_file_that_a_site_may_write() {
+    let folder = root().join("packaging/systemd");
+    let read = |name: &str| fs::read_to_string(folder.join(name)).expect("it is there");
+    let units = ["tandem@.service", "tandem-forwarder@.service"].map(read);
+    // Those of the directories that systemd makes for a unit's user.
+    let mut given = ["/var/lib/", "/run/", "/var/cache/", "/var/log/"].map(String::from).to_vec();
+    given.extend(units.iter().flat_map(|unit| places(unit, &["ReadWritePaths"])));
+    let tmpfiles = read("tmpfiles.conf");
+    let rows = tmpfiles.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let of_site = rows.filter(|row| row.get(3) == Some(&"tandem"));
+    given.extend(of_site.map(|row| row[1].to_owned()));
+    assert!(given.iter().any(|it| it == "/etc/tandem/"), "{given:?}");
+    let keys = ["EnvironmentFile", "LoadCredential", "LoadCredentialEncrypted"];
+    let files: Vec<String> = units.iter().flat_map(|unit| places(unit, &keys)).collect();
+    assert!(!files.is_empty());
+    for file in files {
+        assert!(!given.iter().any(|folder| file.starts_with(folder)), "{file}: root reads it");
+    }
+}
+
 /// Runs dpkg in a root of its own, whose database it makes.
 fn dpkg(there: &Path, words: &[&str]) -> String {
     let mut dpkg = Command::new("dpkg");
@@ -200,7 +234,10 @@ fn it_is_installed_upgraded_removed_and_purged_in_a_root_of_its_own() {
     assert!(users.contains("tandem:x:"), "{users}");
     let site = there.join("etc/tandem/example/site.toml");
     said(Command::new(there.join("usr/bin/tandem")).arg("check").arg(&site));
-    // A commit changed the site: the next package leaves it.
+    // It is the site's user's, and a commit changed it: the next package leaves it.
+    let user = users.lines().find_map(|line| line.strip_prefix("tandem:x:")).expect("a user");
+    let uid = fs::metadata(&site).expect("the site is there").uid();
+    assert_eq!(user.split(':').next(), Some(uid.to_string().as_str()));
     let changed = fs::read_to_string(&site).expect("the site is there") + "# changed\n";
     fs::write(&site, &changed).expect("written");
     dpkg(there, &["--force-confold", "-i", package.to_str().expect("text")]);

@@ -112,7 +112,6 @@ fn control(release: &Release, binary: &Binary, tree: &Tree) -> Result<Tree> {
         ("Description", DESCRIPTION.to_owned()),
     ];
     let mut members = described(&fields, tree);
-    members.file("conffiles", 0o644, format!("/{}\n", documents::INSTALLED_EXAMPLE));
     for name in SCRIPTS {
         members.file(name, 0o755, packaged(release, &format!("debian/{name}"))?);
     }
@@ -141,11 +140,10 @@ fn described(fields: &[(&str, String)], tree: &Tree) -> Tree {
     let mut members = Tree::default();
     let fields = fields.iter().map(|(name, value)| format!("{name}: {value}\n"));
     members.file("control", 0o644, fields.collect::<String>());
-    let sums = tree.files().filter(|(path, _)| !path.starts_with("etc/"));
     let sum = |octets: &[u8]| -> String {
         Md5::digest(octets).iter().map(|octet| format!("{octet:02x}")).collect()
     };
-    let sums = sums.map(|(path, octets)| format!("{}  {path}\n", sum(octets)));
+    let sums = tree.files().map(|(path, octets)| format!("{}  {path}\n", sum(octets)));
     members.file("md5sums", 0o644, sums.collect::<String>());
     members
 }

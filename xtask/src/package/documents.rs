@@ -11,8 +11,8 @@ use std::process::Command;
 
 /// The site that stands in the sources, and where the package has it.
 const EXAMPLE: &str = "docs/site.toml";
-/// Where the example is installed.
-pub const INSTALLED_EXAMPLE: &str = "etc/tandem/example/site.toml";
+/// Where the example is installed; systemd-tmpfiles copies it to where it is used.
+pub const INSTALLED_EXAMPLE: &str = "usr/share/tandem/example/site.toml";
 /// Shells, and where each looks for completions.
 const COMPLETIONS: &[(&str, &str)] = &[
     ("bash", "usr/share/bash-completion/completions/tandem"),
