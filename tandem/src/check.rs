@@ -9,8 +9,7 @@ use crate::probe::probe;
 use crate::rights;
 use crate::site::Site;
 use crate::site_text::{LOCK, load, render};
-use config::{Diagnostic, Issue, Site as _};
-use std::fs::File;
+use config::{Diagnostic, Issue, Links, Site as _};
 use std::path::Path;
 
 /// Checks a site file, and says what it leaves open to others; `against_running`: and what the site
@@ -94,15 +93,16 @@ fn warn(file: &Path, text: &str, site: &Site, is_own: impl Fn(&Issue) -> bool) -
     let is_own = |it: &Diagnostic| is_own(&Issue::new(&*it.path, &*it.what, &*it.hint));
     let mut open = exposures(file, text, site);
     open.retain(is_own);
-    open.iter().for_each(|found| eprintln!("{}", found.render_as("warning", &name, text)));
+    let say = |found: &Diagnostic, word| output::complaint(&found.render_as(word, &name, text));
+    open.iter().for_each(|found| say(found, "warning"));
     let mut advice = advice(file, text, site);
     advice.retain(is_own);
-    advice.iter().for_each(|found| eprintln!("{}", found.render_as("note", &name, text)));
+    advice.iter().for_each(|found| say(found, "note"));
     open.len()
 }
 
 /// Whether a process runs this site now.
 fn is_running(site: &Site, file: &Path) -> bool {
-    let lock = File::open(site.directory(file).join(LOCK));
-    lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(std::fs::TryLockError::WouldBlock)))
+    let lock = config::open_regular(&site.directory(file).join(LOCK), Links::Refused);
+    lock.is_ok_and(|(lock, _)| matches!(lock.try_lock(), Err(std::fs::TryLockError::WouldBlock)))
 }

@@ -1,5 +1,6 @@
 //! How a command ends: a status for programs, a sentence for people.
 
+use crate::output::harmless_lines;
 use std::process::ExitCode;
 
 /// The command was called wrongly.
@@ -12,7 +13,7 @@ pub enum Exit {
     Failed(String),
     /// Status 2.
     Usage(String),
-    /// Status 3; the text is printed as it is (diagnostics).
+    /// Status 3; the text is printed as it stands (diagnostics).
     Invalid(String),
     /// Status 4.
     Unreachable(String),
@@ -27,20 +28,23 @@ pub enum Exit {
 impl Exit {
     /// Prints the sentence and gives the status.
     pub fn report(&self) -> ExitCode {
+        let (status, text) = self.said();
+        eprint!("{text}");
+        ExitCode::from(status)
+    }
+
+    /// The status, and what is printed: sites and site files of others steer no terminal.
+    fn said(&self) -> (u8, String) {
         let (status, text) = match self {
             Self::Failed(text) => (1, text),
             Self::Usage(text) => (USAGE, text),
-            Self::Invalid(text) => {
-                eprint!("{text}");
-                return ExitCode::from(3);
-            }
+            Self::Invalid(text) => return (3, harmless_lines(text)),
             Self::Unreachable(text) => (4, text),
             Self::Conflict(text) => (5, text),
             Self::TimedOut(text) => (6, text),
-            Self::ReaderGone => return ExitCode::SUCCESS,
+            Self::ReaderGone => return (0, String::new()),
         };
-        eprintln!("tandem: {}", crate::output::harmless_lines(text));
-        ExitCode::from(status)
+        (status, format!("tandem: {}\n", harmless_lines(text)))
     }
 }
 
@@ -56,5 +60,18 @@ impl From<std::io::Error> for Exit {
             return Self::ReaderGone;
         }
         Self::Failed(error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_is_said_at_the_end_steers_a_terminal() {
+        for make in [Exit::Invalid, Exit::Failed, Exit::Conflict] {
+            let (_, said) = make("error: \u{1b}[2J\n  | \t\u{202e}x\n".to_owned()).said();
+            assert!(said.contains("error: \\u{1b}[2J\n  | \t\\u{202e}x\n"), "{said}");
+        }
     }
 }

@@ -38,6 +38,11 @@ pub fn text(text: &str) -> Result<(), Exit> {
     write(&harmless_lines(text))
 }
 
+/// Prints a line, or several, on standard error, with nothing that would steer a terminal.
+pub fn complaint(text: &str) {
+    eprintln!("{}", harmless_lines(text));
+}
+
 fn write(text: &str) -> Result<(), Exit> {
     io::stdout().write_all(text.as_bytes())?;
     Ok(())

@@ -5,8 +5,8 @@
 use crate::exit::Exit;
 use crate::site::{REVISIONS, Site, SiteSection, TOKENS};
 use crate::site_text;
-use config::Issue;
 use config::keys::quoted;
+use config::{Issue, Links};
 use driver::privilege::{self, Account, Rights};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -121,7 +121,7 @@ pub fn rehearse(site: &Site, directory: &Path, makes: bool) -> Vec<Issue> {
         refuse(path, "written");
     }
     let token = site.token_file(directory);
-    if token.exists() && std::fs::File::open(&token).is_err() {
+    if token.exists() && config::open_regular(&token, Links::Followed).is_err() {
         refuse(&token, "read");
     }
     issues
@@ -142,17 +142,29 @@ pub fn act_as_owner(file: &Path, directory: &Path) -> Result<(), Exit> {
     if !privilege::is_root() {
         return Ok(());
     }
-    let mut owners = privilege::owners(file)?;
-    owners.extend(privilege::owners(directory)?);
-    let mut owners = owners.into_iter();
-    let Some(uid) = owners.next() else { return Ok(()) };
-    if let Some(other) = owners.next() {
-        let what = format!("site file and directory belong to the users {uid} and {other}");
-        return Err(Exit::Failed(format!("{what}: give both to one of them, or to root")));
+    let uid = owner(file, directory)?;
+    if uid == 0 {
+        return Ok(());
     }
     let found = privilege::Account::numbered(uid)?;
     let nobody = || Exit::Failed(format!("the site belongs to user {uid}, who has no account"));
     Ok(found.ok_or_else(nobody)?.act_as()?)
+}
+
+/// The user who alone, but for root, decides what a site file and the site's directory hold; root
+/// where nobody else does.
+pub fn owner(file: &Path, directory: &Path) -> Result<u32, Exit> {
+    let mut owners = privilege::owners(file)?;
+    owners.extend(privilege::owners(directory)?);
+    let mut owners = owners.into_iter();
+    let uid = owners.next().unwrap_or(0);
+    match owners.next() {
+        None => Ok(uid),
+        Some(other) => {
+            let what = format!("site file and directory belong to the users {uid} and {other}");
+            Err(Exit::Failed(format!("{what}: give both to one of them, or to root")))
+        }
+    }
 }
 
 /// Keys that decide what the process may do at its next start. Who may commit may not change them,

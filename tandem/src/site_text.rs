@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use crate::site::Site;
-use config::Diagnostic;
+use config::{Diagnostic, Links, SITE_BYTES_MAX};
 use std::path::Path;
 
 /// Name of the file in the site's directory that a running site holds locked.
@@ -28,7 +28,7 @@ pub fn mended(file: &Path) -> Result<Site, Exit> {
 }
 
 pub fn load(file: &Path) -> Result<(String, Result<Site, Vec<Diagnostic>>), Exit> {
-    let text = std::fs::read_to_string(file)
+    let (text, _) = config::read_regular(file, SITE_BYTES_MAX, Links::Followed)
         .map_err(|error| Exit::Invalid(format!("error: {}: {error}\n", file.display())))?;
     let site = config::read::<Site>(&text);
     Ok((text, site))

@@ -1,6 +1,7 @@
 //! What is said of a site and of any function: functions, alarms, metrics, pool, pair, SCTP.
 
 use crate::cell::{Form, raw};
+use crate::text::escaped;
 use crate::time::duration;
 use crate::{Listing, Look, Sheet, column, plain, since, table, time};
 use serde_json::Value;
@@ -168,7 +169,7 @@ pub fn sheet(look: &Look, site: &Value) -> String {
 pub fn mistakes(details: &Value, message: &str) -> String {
     let mut out = String::new();
     for found in details.as_array().map(Vec::as_slice).unwrap_or_default() {
-        let word = |key: &str| raw(&found[key]);
+        let word = |key: &str| escaped(&raw(&found[key]));
         out += &format!("error: {}\n", word("what"));
         out += &format!("  --> candidate:{}:{}\n", word("line"), word("column"));
         for (name, key) in [("at", "path"), ("hint", "hint")] {

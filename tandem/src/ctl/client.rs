@@ -11,6 +11,8 @@ use ureq::http::{Method, Request};
 
 /// Longest answer that is read, octets.
 const ANSWER_BYTES_MAX: u64 = 256 << 20;
+/// Longest answer of JSON, octets: its values take many times as much memory.
+const JSON_BYTES_MAX: usize = 32 << 20;
 /// Seconds that an answer is waited for, unless told.
 const TIMEOUT_S: u64 = 30;
 
@@ -193,7 +195,7 @@ impl Client {
         if answer.status < 400 {
             return Ok(answer.body);
         }
-        let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+        let body = parsed(&words(answer.body)).unwrap_or_default();
         let error = &body["error"];
         let message = match error["message"].as_str() {
             Some(message) => message.to_owned(),
@@ -215,6 +217,22 @@ fn parsed(body: &str) -> Result<Value, Exit> {
     if body.is_empty() {
         return Ok(Value::Null);
     }
+    if body.len() > JSON_BYTES_MAX {
+        let what = format!("the answer has more than {JSON_BYTES_MAX} octets of JSON");
+        return Err(Exit::Failed(what));
+    }
     serde_json::from_str(body)
         .map_err(|error| Exit::Failed(format!("the answer is no JSON: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_that_would_take_too_much_memory_is_not_read() {
+        let padded = |length: usize| format!("[0]{}", " ".repeat(length - 3));
+        assert_eq!(parsed(&padded(JSON_BYTES_MAX)).unwrap(), serde_json::json!([0]));
+        assert!(matches!(parsed(&padded(JSON_BYTES_MAX + 1)), Err(Exit::Failed(_))));
+    }
 }

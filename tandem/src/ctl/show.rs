@@ -11,6 +11,8 @@ use show::site as listings;
 
 /// Rows that are asked for at most.
 const ROWS_MAX: usize = 20_000;
+/// Pages of them: one may have few rows, or none, and others behind it.
+const PAGES_MAX: usize = 1_000;
 
 fn array(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
@@ -76,24 +78,25 @@ pub fn asked_and(
     output::rows(form, &Value::from(rows.clone()), &rows, listing)
 }
 
-/// All rows of an answer that may come page by page, [`ROWS_MAX`] at most.
+/// All rows of an answer that may come page by page, [`ROWS_MAX`] at most; no more where a page
+/// does not lead further.
 pub fn pages(client: &Client, path: &str, first: Value) -> Result<Vec<Value>, Exit> {
-    let mut page = first;
+    let (mut page, mut skip) = (first, 0);
     let mut rows = Vec::new();
-    loop {
+    for _ in 0..PAGES_MAX {
         let Some(more) = page["rows"].as_array() else {
             rows.extend_from_slice(array(&page));
-            return Ok(rows);
+            break;
         };
         rows.extend_from_slice(more);
         match page["next"].as_u64() {
-            Some(next) if rows.len() < ROWS_MAX => {
-                let and = if path.contains('?') { '&' } else { '?' };
-                page = client.get(&format!("{path}{and}skip={next}&limit=1000"))?;
-            }
-            _ => return Ok(rows),
+            Some(next) if next > skip && rows.len() < ROWS_MAX => skip = next,
+            _ => break,
         }
+        let and = if path.contains('?') { '&' } else { '?' };
+        page = client.get(&format!("{path}{and}skip={skip}&limit=1000"))?;
     }
+    Ok(rows)
 }
 
 /// What is said when no function of the site knows of it.
@@ -140,4 +143,45 @@ fn labelled(row: &Value) -> Value {
 pub fn alarms(client: &Client, form: Output, history: bool) -> Result<(), Exit> {
     let whole = client.get(&format!("/api/v1/alarms?history={history}"))?;
     output::rows(form, &whole, array(&whole), &listings::ALARMS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ctl::target::Target;
+    use serde_json::json;
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpListener;
+    use std::thread;
+
+    /// A site that answers every question with the same page.
+    fn answering(page: &Value, questions: usize) -> (Client, thread::JoinHandle<()>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let body = page.to_string();
+        let serve = thread::spawn(move || {
+            for _ in 0..questions {
+                let (mut stream, _) = listener.accept().unwrap();
+                assert!(stream.read(&mut [0; 4_096]).unwrap() > 0);
+                let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n", body.len());
+                write!(stream, "{head}connection: close\r\n\r\n{body}").unwrap();
+            }
+        });
+        (Client::of(Target::Api { url, token: None }, 10), serve)
+    }
+
+    #[test]
+    fn pages_that_lead_nowhere_end() {
+        // Who is asked once more than this refuses the connection.
+        for (page, questions) in [(json!({ "rows": [], "next": 1 }), 1), (json!([1]), 0)] {
+            let (client, serve) = answering(&page, questions);
+            let rows = pages(&client, "/api/v1/functions/x/y", page.clone()).unwrap();
+            assert_eq!(rows, array(&page));
+            serve.join().unwrap();
+        }
+        let page = json!({ "rows": [0], "next": 0 });
+        let (client, serve) = answering(&page, 0);
+        assert_eq!(pages(&client, "/", page).unwrap(), [json!(0)]);
+        serve.join().unwrap();
+    }
 }

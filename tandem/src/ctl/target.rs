@@ -3,25 +3,27 @@
 //! ```text
 //!   --url            that address, with --token (or TANDEM_TOKEN)
 //!   --site FILE      the control socket that its directory names, else address and token there
-//!   --site NAME      the control socket of the site of that name
+//!   --site NAME      the control socket of the site of that name; `./NAME` is a file
 //!   nothing          the one site that runs on this machine; of several one is asked for;
 //!                    of none: http://127.0.0.1:8080
 //! ```
 
 use crate::cli::Ctl;
 use crate::exit::Exit;
+use crate::rights;
 use crate::run::{ADDRESS, CONTROL};
 use crate::site_text;
+use config::Links;
 use driver::doorway::own_user;
 use local::Found;
-use std::fs::File;
-use std::io::{self, IsTerminal as _, Read as _, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
+use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 const URL_DEFAULT: &str = "http://127.0.0.1:8080";
-/// Octets of a token's file that are read.
-const TOKEN_MAX: u64 = 4_096;
+/// Octets of a file of a site's directory that is read: a token, an address, a path.
+const SHORT_MAX: usize = 4_096;
 
 /// A way to a site's API.
 #[derive(Debug)]
@@ -43,9 +45,9 @@ impl Target {
                 Self::named(&running, &site.to_string_lossy(), token)
             }
             (None, Some(file)) => Self::of_file(file, token),
-            (url, Some(file)) if is_file(file) => {
-                let (found_url, found_token) = of_site(file)?;
-                Ok(Self::Api { url: url.unwrap_or(found_url), token: token.or(found_token) })
+            (Some(url), Some(file)) if is_file(file) => {
+                let place = Place::of(file)?;
+                Ok(Self::Api { url, token: token.or_else(|| place.token()) })
             }
             (Some(url), _) => Ok(Self::Api { url, token }),
             (None, None) => Self::running(&local::sites(), token),
@@ -67,8 +69,8 @@ impl Target {
 
     /// A token goes to no other user's site: the socket answers by what the kernel says.
     fn socket(site: &Found, token: Option<String>) -> Self {
-        let token = token.filter(|_| site.owner == 0 || site.owner == own_user());
-        Self::Socket { path: site.path.clone(), owner: None, token }
+        let token = token.filter(|_| is_close(site.owner));
+        Self::Socket { path: site.path.clone(), owner: Some(site.owner), token }
     }
 
     fn named(running: &[Found], name: &str, token: Option<String>) -> Result<Self, Exit> {
@@ -102,30 +104,25 @@ impl Target {
     }
 
     fn of_file(file: &Path, token: Option<String>) -> Result<Self, Exit> {
-        let site = site_text::mended(file)?;
-        let directory = site.directory(file);
-        let owner = std::fs::metadata(&directory).ok().map(|about| about.uid());
-        let socket = std::fs::read_to_string(directory.join(CONTROL)).map(PathBuf::from);
-        let is_its = |path: &Path| {
-            let known = [Some(0), Some(own_user()), owner];
-            local::trusted(path, owner).is_some_and(|user| known.contains(&Some(user)))
-        };
-        if let (None, Ok(path)) = (&token, socket)
-            && is_its(&path)
-            && local::connect(&path, owner).is_ok()
-        {
-            return Ok(Self::Socket { path, owner, token });
+        let place = Place::of(file)?;
+        let token = token.filter(|_| place.owner.is_some_and(is_close));
+        if let Some(path) = place.socket() {
+            return Ok(Self::Socket { path, owner: place.owner, token });
         }
-        let (url, found) = of_site(file)?;
-        Ok(Self::Api { url, token: token.or(found) })
+        let token = token.filter(|_| place.is_heard_by_its_own());
+        Ok(Self::Api { token: token.or_else(|| place.token()), url: place.url })
     }
 }
 
-/// Whether it is a site file's path and no site's name.
+/// Whether a user is root or this one: a token goes to no other user's site.
+fn is_close(user: u32) -> bool {
+    user == 0 || user == own_user()
+}
+
+/// Whether it is a site file's path and no site's name, whatever the folder holds that the command
+/// is called in.
 fn is_file(site: &Path) -> bool {
-    site.components().count() > 1
-        || site.extension().is_some_and(|it| it == "toml")
-        || site.exists()
+    site.components().count() > 1 || site.extension().is_some_and(|it| it == "toml")
 }
 
 fn foreign(site: &Found) -> Exit {
@@ -163,41 +160,62 @@ fn chosen<'a>(sites: &[&'a Found]) -> Result<&'a Found, Exit> {
     found.copied().ok_or_else(|| Exit::Usage("none of them was chosen".into()))
 }
 
-/// Address and token of the site of a site file; the rest of it may be wrong, for who mends it
-/// asks the site meanwhile.
-fn of_site(file: &Path) -> Result<(String, Option<String>), Exit> {
-    let site = site_text::mended(file)?;
-    let directory = site.directory(file);
-    let address = std::fs::read_to_string(directory.join(ADDRESS));
-    let url = address.unwrap_or_else(|_| format!("http://{}", site.oam.listen));
-    let url = url.trim().to_owned();
-    let token = directory_token(&directory, &site.token_file(&directory), &url);
-    Ok((url, token))
+/// What a site file and the site's directory say of the way to the site; the rest of the file may
+/// be wrong, for who mends it asks the site meanwhile.
+struct Place {
+    directory: PathBuf,
+    /// Whose the site is: who decides what its directory holds. `None`: there is none.
+    owner: Option<u32>,
+    url: String,
+    token_file: PathBuf,
 }
 
-/// The token that a site keeps, if it may be sent to that address: the file is no link and, for
-/// root, the directory owner's own, and nobody but root, this user or that owner listens at the
-/// port. A site that is down leaves its port to whoever binds it first.
-fn directory_token(directory: &Path, file: &Path, url: &str) -> Option<String> {
-    let owner = std::fs::metadata(directory).ok()?.uid();
-    let named = std::fs::symlink_metadata(file).ok().filter(std::fs::Metadata::is_file)?;
-    let opened = File::open(file).ok()?;
-    let about = opened.metadata().ok()?;
-    let is_named = (named.dev(), named.ino()) == (about.dev(), about.ino());
-    if !about.is_file() || !is_named || (own_user() == 0 && about.uid() != owner) {
-        return None;
+impl Place {
+    fn of(file: &Path) -> Result<Self, Exit> {
+        let site = site_text::mended(file)?;
+        let directory = site.directory(file);
+        let mut owner = std::fs::metadata(&directory).ok().map(|about| about.uid());
+        if own_user() == 0 && owner.is_some() {
+            // Whoever wrote the file could name another's directory.
+            owner = Some(rights::owner(file, &directory)?);
+        }
+        let token_file = site.token_file(&directory);
+        let address = read(&directory.join(ADDRESS)).map(|(text, _)| text.trim().to_owned());
+        let url = address.unwrap_or_else(|| format!("http://{}", site.oam.listen));
+        Ok(Self { directory, owner, url, token_file })
     }
-    let port = url.rsplit(':').next()?.parse().ok()?;
-    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(std::fs::read_to_string);
-    let users = tables.iter().flatten().flat_map(|table| listeners(table, port));
-    let users: Vec<u32> = users.collect();
-    let known = [0, own_user(), owner];
-    if users.is_empty() || !users.iter().all(|user| known.contains(user)) {
-        return None;
+
+    /// The control socket that the directory names, if its owner listens there.
+    fn socket(&self) -> Option<PathBuf> {
+        let path = PathBuf::from(read(&self.directory.join(CONTROL))?.0);
+        local::connect(&path, Some(self.owner?)).is_ok().then_some(path)
     }
-    let mut token = String::new();
-    opened.take(TOKEN_MAX).read_to_string(&mut token).ok()?;
-    Some(token.trim().to_owned())
+
+    /// The token that the site keeps, if it is the owner's own, and the address is.
+    fn token(&self) -> Option<String> {
+        let (token, user) = read(&self.token_file)?;
+        let may_go = Some(user) == self.owner && self.is_heard_by_its_own();
+        may_go.then(|| token.trim().to_owned())
+    }
+
+    /// Whether the address is one of this machine alone, and nobody but root, this user or the
+    /// owner listens at its port: a site that is down leaves it to whoever binds it first.
+    fn is_heard_by_its_own(&self) -> bool {
+        let address = self.url.strip_prefix("http://").map(str::parse::<SocketAddr>);
+        let Some(Ok(address)) = address else { return false };
+        let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(std::fs::read_to_string);
+        let tables = tables.iter().flatten();
+        let users: Vec<u32> = tables.flat_map(|table| listeners(table, address.port())).collect();
+        let is_known = |user: &u32| is_close(*user) || Some(*user) == self.owner;
+        let is_here = address.ip().is_loopback() || address.ip().is_unspecified();
+        is_here && !users.is_empty() && users.iter().all(is_known)
+    }
+}
+
+/// A short file of a site's directory, and whose it is; no link.
+fn read(file: &Path) -> Option<(String, u32)> {
+    let (text, about) = config::read_regular(file, SHORT_MAX, Links::Refused).ok()?;
+    Some((text, about.uid()))
 }
 
 /// The users of the sockets that listen at a port, by a table of the kernel (proc(5), `net/tcp`).
@@ -217,6 +235,12 @@ fn listeners(table: &str, port: u16) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::TcpListener;
+    use std::os::unix::fs::{chown, symlink};
+    use std::os::unix::net::UnixListener;
+    use std::process::Command;
+
+    const STRANGER: u32 = 4_242;
 
     fn found(name: &str, is_ours: bool) -> Found {
         let path = PathBuf::from(format!("/run/tandem/{name}.sock"));
@@ -233,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_goes_only_where_its_owner_or_root_listens() {
+    fn listeners_are_known_by_their_users() {
         let rest = "00000000:00000000 00:00000000 00000000";
         let table = format!(
             "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid\n\
@@ -242,21 +266,119 @@ mod tests {
         );
         assert_eq!(listeners(&table, 8080), [997]);
         assert_eq!(listeners(&table, 8081), [] as [u32; 0]);
+    }
+
+    /// A folder with a site file and the site's directory `var` in it, which are `user`'s if root
+    /// makes them.
+    fn site(user: u32, oam: &str) -> (tempfile::TempDir, PathBuf, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("token");
-        std::fs::write(&file, "secret\n").unwrap();
-        let token =
-            |port: u16| directory_token(folder.path(), &file, &format!("http://127.0.0.1:{port}"));
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        assert_eq!(token(port).as_deref(), Some("secret"));
-        drop(listener);
-        assert_eq!(token(port), None);
-        let link = folder.path().join("link");
-        std::os::unix::fs::symlink(&file, &link).unwrap();
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let (file, var) = (folder.path().join("site.toml"), folder.path().join("var"));
+        std::fs::create_dir(&var).unwrap();
+        let text = format!("[site]\nname = \"edge\"\ndirectory = \"var\"\n\n[oam]\n{oam}");
+        std::fs::write(&file, text).unwrap();
+        if own_user() == 0 {
+            for path in [folder.path(), file.as_path(), var.as_path()] {
+                chown(path, Some(user), None).unwrap();
+            }
+        }
+        (folder, file, var)
+    }
+
+    fn listener() -> (TcpListener, String) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        assert_eq!(directory_token(folder.path(), &link, &url), None);
+        (listener, url)
+    }
+
+    /// Where a command goes, and with which token.
+    fn way(file: &Path, token: Option<&str>) -> (bool, Option<String>) {
+        match Target::of_file(file, token.map(str::to_owned)).unwrap() {
+            Target::Api { token, .. } => (false, token),
+            Target::Socket { token, .. } => (true, token),
+        }
+    }
+
+    #[test]
+    fn a_token_goes_only_to_this_machine_and_where_a_site_s_own_listen() {
+        let (_folder, file, var) = site(own_user(), "listen = \"192.0.2.1:80\"\n");
+        std::fs::write(var.join("token"), "secret\n").unwrap();
+        let (held, url) = listener();
+        for elsewhere in [url.replace("127.0.0.1", "192.0.2.1"), url.replace("//", "//x@")] {
+            std::fs::write(var.join(ADDRESS), elsewhere).unwrap();
+            assert_eq!((way(&file, None), way(&file, Some("x"))), ((false, None), (false, None)));
+        }
+        std::fs::write(var.join(ADDRESS), url).unwrap();
+        assert_eq!(way(&file, None), (false, Some("secret".into())));
+        assert_eq!(way(&file, Some("x")), (false, Some("x".into())));
+        drop(held);
+        assert_eq!(way(&file, Some("x")), (false, None), "nobody listens");
+    }
+
+    #[test]
+    fn a_token_of_somebody_else_s_directory_is_not_read_and_a_given_one_not_sent_there() {
+        if own_user() != 0 {
+            return; // files are given away by root alone
+        }
+        let (held, url) = listener();
+        let (folder, file, var) = site(STRANGER, "token_file = \"/none\"\n");
+        let own = folder.path().join("own");
+        std::fs::write(&own, "secret").unwrap();
+        let text = std::fs::read_to_string(&file).unwrap();
+        let text = text.replace("/none", own.to_str().unwrap());
+        std::fs::write(&file, text).unwrap();
+        std::fs::write(var.join(ADDRESS), url).unwrap();
+        assert_eq!(way(&file, None), (false, None), "it is not the directory's owner's");
+        assert_eq!(way(&file, Some("x")), (false, None));
+        chown(&own, Some(STRANGER), None).unwrap();
+        assert_eq!(way(&file, None), (false, Some("secret".into())));
+        drop(held);
+    }
+
+    #[test]
+    fn a_stranger_s_site_leads_to_no_socket_but_his_own() {
+        let (_folder, file, var) = site(own_user(), "listen = \"127.0.0.1:1\"\n");
+        let path = var.join("edge.sock");
+        let _listener = UnixListener::bind(&path).unwrap();
+        std::fs::write(var.join(CONTROL), path.to_str().unwrap()).unwrap();
+        assert_eq!(way(&file, None), (true, None));
+        assert_eq!(way(&file, Some("x")), (true, Some("x".into())));
+        if own_user() != 0 {
+            return; // files are given away by root alone
+        }
+        // His directory names the socket of root, or his file the directory.
+        let (_his_folder, his, his_var) = site(STRANGER, "listen = \"127.0.0.1:1\"\n");
+        std::fs::write(his_var.join(CONTROL), path.to_str().unwrap()).unwrap();
+        assert_eq!(way(&his, None), (false, None));
+        let text = std::fs::read_to_string(&his).unwrap();
+        std::fs::write(&his, text.replace("\"var\"", &format!("{var:?}"))).unwrap();
+        assert_eq!(way(&his, None), (false, None));
+        // Nor does his file of a third user's directory.
+        chown(&var, Some(STRANGER + 1), None).unwrap();
+        assert!(matches!(Target::of_file(&his, None), Err(Exit::Failed(_))));
+    }
+
+    #[test]
+    fn a_fifo_or_an_endless_file_keeps_nobody_waiting() {
+        let (folder, file, var) = site(own_user(), "listen = \"127.0.0.1:1\"\n");
+        let fifo = folder.path().join("fifo");
+        assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        for target in [fifo.as_path(), Path::new("/dev/zero")] {
+            for place in [ADDRESS, CONTROL, "token"].map(|name| var.join(name)) {
+                symlink(target, &place).unwrap();
+                assert_eq!(way(&file, None), (false, None));
+                std::fs::remove_file(&place).unwrap();
+            }
+            std::fs::remove_file(&file).unwrap();
+            symlink(target, &file).unwrap();
+            assert!(matches!(Target::of_file(&file, None), Err(Exit::Invalid(_))));
+            std::fs::remove_file(&file).unwrap();
+            std::fs::write(&file, "[site]\nname = \"edge\"\ndirectory = \"var\"\n").unwrap();
+        }
+        for place in [ADDRESS, CONTROL, "token"].map(|name| var.join(name)) {
+            std::fs::rename(&fifo, &place).unwrap();
+            assert_eq!(way(&file, None), (false, None));
+            std::fs::rename(&place, &fifo).unwrap();
+        }
     }
 
     #[test]
@@ -283,6 +405,7 @@ mod tests {
         for file in ["site.toml", "/etc/tandem/site.toml", "./edge", "etc/edge"] {
             assert!(is_file(Path::new(file)), "{file}");
         }
-        assert!(!is_file(Path::new("edge-of-no-file")));
+        assert!(!is_file(Path::new("edge")));
+        assert!(Path::new("src").exists() && !is_file(Path::new("src")), "a file is no name");
     }
 }
