@@ -1,0 +1,251 @@
+//! What an answer makes of a stream: what is answered to the offerer, and what the media plane is
+//! told.
+
+use crate::guard::{Choice, choose, settled};
+use crate::keys::{Fingerprint, Key, Setup};
+use crate::offer::Policies;
+use crate::payload::{Formats, Outcome, lay};
+use crate::policy::{Ice, Policy, RtcpMux};
+use crate::port::Local;
+use crate::refusal::Reason;
+use crate::section::Section;
+use crate::side::Side;
+use crate::stream::{Checks, End, Event, Flow, Guard, Kind, Payload, Rtcp, Stream};
+use crate::write::{Credentials, Relayed, RtcpLines};
+use core::net::{IpAddr, SocketAddr};
+use sdp::Direction;
+
+/// Bits a second that the headers of 50 packets take, with some room.
+const HEADERS_BPS: u64 = 32_000;
+
+/// The three descriptions of a stream.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sections<'d, 'a> {
+    pub offered: &'d Section<'a>,
+    pub told: &'d Section<'a>,
+    pub answered: &'d Section<'a>,
+}
+
+/// What the media controller itself has for a stream.
+#[derive(Debug)]
+pub(crate) struct Own<'m> {
+    pub offerer: Side,
+    /// The ports of A and B.
+    pub locals: [Local; 2],
+    /// The address that the offerer sees.
+    pub address: IpAddr,
+    /// Name and password of connectivity checks with A and B.
+    pub ice: [Option<&'m Credentials>; 2],
+    pub fingerprint: Option<&'m Fingerprint>,
+    /// The stream as it stood before.
+    pub standing: Option<&'m Stream>,
+}
+
+/// A stream on its way to be agreed.
+#[derive(Debug)]
+pub(crate) struct Agreement<'d, 'a, 'm> {
+    pub sections: Sections<'d, 'a>,
+    pub policies: Policies<'m>,
+    pub own: Own<'m>,
+}
+
+impl<'a> Agreement<'_, 'a, '_> {
+    /// What is written to the offerer, and the stream. `key` makes the key by which the offerer is
+    /// sent to.
+    pub fn agree(&self, key: impl FnOnce(&Key) -> Key) -> Result<(Relayed<'a>, Stream), Reason> {
+        let Sections { offered, answered, .. } = self.sections;
+        if let Some(reason) = answered.fault {
+            return Err(reason);
+        }
+        let flow = Flow::carried_by(offered.carriage).ok_or(Reason::Lines)?;
+        if Flow::carried_by(answered.carriage) != Some(flow) {
+            return Err(Reason::Lines);
+        }
+        let outcome = self.outcome(flow)?;
+        let guarded = flow == Flow::Rtp && !self.policies.is_end_to_end;
+        let choice = if guarded { self.choice()? } else { Choice::Plain };
+        let guard = if guarded {
+            settled(self.sections.told, answered, &self.policies.to.srtp)?
+        } else {
+            Guard::None
+        };
+        let sent = match &choice {
+            Choice::Keys(receive) => Some(key(receive)),
+            Choice::Plain | Choice::Dtls(_) => None,
+        };
+        let relayed = self.relayed(&outcome, &choice, sent.as_ref());
+        let guards = [self.guard(choice, sent)?, guard];
+        Ok((relayed, self.stream(flow, outcome, guards)))
+    }
+
+    fn outcome(&self, flow: Flow) -> Result<Outcome<'a>, Reason> {
+        let Sections { offered, told, answered } = self.sections;
+        if flow != Flow::Rtp {
+            return Ok(Outcome { list: Vec::new(), payloads: Vec::new(), events: [None; 2] });
+        }
+        let formats =
+            Formats { offered: &offered.formats, told: &told.formats, answered: &answered.formats };
+        let Policies { from, to, .. } = self.policies;
+        lay(formats, self.own.offerer, from, to).ok_or(Reason::Codec)
+    }
+
+    /// The protection of the offerer's end. The role in DTLS stays as long as the certificate does
+    /// (RFC 8842 §5.3).
+    fn choice(&self) -> Result<Choice, Reason> {
+        let offered = self.sections.offered;
+        let policies = &self.policies;
+        let choice = choose(offered, &policies.from.srtp, policies.has_certificate)?;
+        let standing = self.own.standing.map(|stream| &stream.end(self.own.offerer).guard);
+        if let (Choice::Dtls(_), Some(Guard::Dtls { fingerprint, setup })) = (&choice, standing)
+            && offered.setup == Some(Setup::ActPass)
+            && offered.fingerprint.as_ref() == Some(&**fingerprint)
+        {
+            return Ok(Choice::Dtls(*setup));
+        }
+        Ok(choice)
+    }
+
+    fn guard(&self, choice: Choice, sent: Option<Key>) -> Result<Guard, Reason> {
+        Ok(match (choice, sent) {
+            (Choice::Keys(receive), Some(send)) => {
+                Guard::Keys { receive: Box::new(receive), send: Box::new(send) }
+            }
+            (Choice::Dtls(setup), _) => {
+                let fingerprint = self.sections.offered.fingerprint.clone().ok_or(Reason::Keys)?;
+                Guard::Dtls { fingerprint: Box::new(fingerprint), setup }
+            }
+            _ => Guard::None,
+        })
+    }
+
+    fn relayed(&self, outcome: &Outcome<'a>, choice: &Choice, sent: Option<&Key>) -> Relayed<'a> {
+        let Sections { offered, answered, .. } = self.sections;
+        let from = self.policies.from;
+        let side = self.own.offerer.index();
+        let rtcp = match (offered.carriage.is_rtp(), muxes(offered, from)) {
+            (false, _) => RtcpLines::None,
+            (true, true) => RtcpLines::Mux,
+            (true, false) => RtcpLines::Apart,
+        };
+        let dtls = match choice {
+            Choice::Dtls(setup) => self.own.fingerprint.cloned().map(|print| (*setup, print)),
+            _ => None,
+        };
+        Relayed {
+            local: SocketAddr::new(self.own.address, self.own.locals[side].port),
+            is_held: answered.is_held(),
+            protocol: offered.media.protocol,
+            formats: outcome.list.clone(),
+            direction: within(answered.media.direction(), offered.media.direction()),
+            rtcp,
+            keys: sent.cloned().into_iter().collect(),
+            dtls,
+            ice: self.own.ice[side].filter(|_| checks_with(offered, from)).cloned(),
+            packet_ms: from.packet_ms.or(answered.packet_ms),
+            mid: offered.mid,
+            is_end_to_end: self.policies.is_end_to_end,
+        }
+    }
+
+    fn stream(&self, flow: Flow, outcome: Outcome<'a>, guards: [Guard; 2]) -> Stream {
+        let Sections { offered, told, answered } = self.sections;
+        let Policies { from, to, .. } = self.policies;
+        let (offerer, answerer) = (self.own.offerer, self.own.offerer.other());
+        let [offerer_guard, answerer_guard] = guards;
+        let is_mux = told.has_mux && answered.has_mux;
+        let Outcome { payloads, events, .. } = outcome;
+        let ends = [
+            End {
+                checks: self.checks(offerer, offered, checks_with(offered, from)),
+                ..self.end(offerer, offered, from, muxes(offered, from))
+            },
+            End {
+                checks: self.checks(answerer, answered, told.ice.is_some()),
+                ..self.end(answerer, answered, to, is_mux)
+            },
+        ];
+        let [mut one, mut other] = ends;
+        (one.guard, other.guard) = (offerer_guard, answerer_guard);
+        (one.event, other.event) = (events[0], events[1]);
+        one.police_bps = police(offerer, &payloads, answered, from);
+        other.police_bps = police(answerer, &payloads, offered, to);
+        let times = [from.timeout_s, to.timeout_s].into_iter().filter(|seconds| *seconds > 0);
+        Stream {
+            kind: Kind::named(offered.media.kind),
+            flow,
+            ends: if offerer == Side::A { [one, other] } else { [other, one] },
+            payloads,
+            timeout_s: times.min().unwrap_or(0),
+        }
+    }
+
+    /// An end without its protection, its checks, its events and its rate.
+    fn end(&self, side: Side, section: &Section<'a>, policy: &Policy, is_mux: bool) -> End {
+        let rtcp = match (section.carriage.is_rtp(), is_mux) {
+            (false, _) => Rtcp::None,
+            (true, true) => Rtcp::Mux,
+            (true, false) => Rtcp::Apart(section.remote_rtcp()),
+        };
+        End {
+            local: self.own.locals[side.index()],
+            remote: section.remote(),
+            rtcp,
+            direction: section.media.direction(),
+            latching: policy.latching,
+            guard: Guard::None,
+            checks: None,
+            ssrcs: section.ssrcs.clone(),
+            police_bps: 0,
+            dscp: policy.dscp,
+            packet_ms: section.packet_ms.unwrap_or(0),
+            dtmf: policy.dtmf,
+            event: None::<Event>,
+            bundle: None,
+        }
+    }
+}
+
+impl Agreement<'_, '_, '_> {
+    /// Connectivity checks with an end, if both have them.
+    fn checks(&self, side: Side, section: &Section<'_>, has_checks: bool) -> Option<Box<Checks>> {
+        let (name, password) = section.ice?;
+        let own = self.own.ice[side.index()].filter(|_| has_checks)?;
+        Some(Box::new(Checks {
+            name: own.name.clone(),
+            password: own.password.clone(),
+            remote_name: name.into(),
+            remote_password: password.into(),
+        }))
+    }
+}
+
+/// Whether a side that offered it gets RTP and RTCP on one port.
+fn muxes(offered: &Section<'_>, policy: &Policy) -> bool {
+    offered.has_mux && policy.rtcp_mux != RtcpMux::Off
+}
+
+/// Whether a side that offered them gets connectivity checks.
+pub(crate) fn checks_with(offered: &Section<'_>, policy: &Policy) -> bool {
+    offered.ice.is_some() && policy.ice != Ice::Remove
+}
+
+/// A direction that gives no more than was offered (RFC 3264 §6.1).
+fn within(answer: Direction, offer: Direction) -> Direction {
+    match (answer.sends() && offer.receives(), answer.receives() && offer.sends()) {
+        (true, true) => Direction::SendRecv,
+        (true, false) => Direction::SendOnly,
+        (false, true) => Direction::RecvOnly,
+        (false, false) => Direction::Inactive,
+    }
+}
+
+/// What a side may send: a quarter more than the other one asked for, or than its codecs take.
+fn police(side: Side, payloads: &[Payload], receiver: &Section<'_>, policy: &Policy) -> u64 {
+    if !policy.police {
+        return 0;
+    }
+    let sent = payloads.iter().filter(|payload| payload.from == side);
+    let rates = sent.filter_map(|payload| payload.codec).map(|codec| codec.shape().rate_bps);
+    let rate = receiver.rate_bps.or_else(|| rates.max().filter(|rate| *rate > 0).map(u64::from));
+    rate.map_or(0, |rate| rate + rate / 4 + HEADERS_BPS)
+}

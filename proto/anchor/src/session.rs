@@ -1,0 +1,641 @@
+//! A call between two sides: descriptions in, descriptions out, and the streams that they agree on.
+//!
+//! ```text
+//!            offer            answer            settle
+//!   settled ───────→ offered ───────→ answered ───────→ settled       reject: back to what was
+//!                       ↑  each fork, its last word counts ┘           agreed, ports given back
+//! ```
+//! Nothing changes when something is refused. The streams change by answers only.
+
+use crate::answer::{Agreement, Own, Sections, checks_with};
+use crate::bundle;
+use crate::guard::{OwnKeys, is_end_to_end};
+use crate::keys::Setup;
+use crate::offer::{Plan, Policies, Verdict, judge, rtcp};
+use crate::policy::{Family, Ice, Origin, Policy};
+use crate::port::{Local, Source};
+use crate::refusal::{Reason, Refusal};
+use crate::section::{Description, Section, is_v6};
+use crate::side::{Fork, Side};
+use crate::stream::Stream;
+use crate::text::push_number;
+use crate::write::{Credentials, Entry, Head, Relayed, State, address_words, body, passed_origin};
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use xxhash_rust::xxh3::xxh3_64;
+use zeroize::Zeroizing;
+
+/// Streams of a call at most.
+pub const LINES_MAX: usize = 32;
+/// Forks whose answers are kept until one is chosen.
+pub const FORKS_MAX: usize = 8;
+/// Letters and digits of ICE (RFC 8839 §5.4).
+const ICE_CHARACTERS: &[u8; 64] =
+    b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// What a call uses of what others have.
+pub struct Means<'m> {
+    /// What A and B want.
+    pub policies: [&'m Policy; 2],
+    /// Where ports come from.
+    pub ports: &'m mut dyn Source,
+    /// Fills octets with what nobody can guess.
+    pub random: &'m mut dyn FnMut(&mut [u8]),
+}
+
+impl core::fmt::Debug for Means<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Means").field("policies", &self.policies).finish_non_exhaustive()
+    }
+}
+
+/// A description that arrived.
+#[derive(Debug, Clone, Copy)]
+pub struct Heard<'a> {
+    /// Its octets.
+    pub text: &'a [u8],
+    /// Who sent it.
+    pub from: Side,
+    /// In which dialog.
+    pub fork: Fork,
+    /// An address that stands for those in it, where they are not believed.
+    pub source: Option<IpAddr>,
+}
+
+impl<'a> Heard<'a> {
+    /// One that is believed, in the only dialog.
+    #[must_use]
+    pub fn new(from: Side, text: &'a [u8]) -> Self {
+        Self { text, from, fork: Fork::default(), source: None }
+    }
+}
+
+/// What happened to a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// It stands now.
+    Added(u8),
+    /// It is another one now.
+    Changed(u8),
+    /// It is gone.
+    Removed(u8),
+}
+
+/// A call.
+#[derive(Debug)]
+pub struct Session {
+    lines: Vec<Line>,
+    towards: [Towards; 2],
+    offer: Option<Box<Offer>>,
+    is_settled: bool,
+    generation: u32,
+}
+
+/// The media controller's own session with a side.
+#[derive(Debug, Default)]
+struct Towards {
+    id: u64,
+    version: u64,
+    /// Of what was sent last.
+    digest: Option<u64>,
+}
+
+/// A stream of the call, and what the media controller keeps for it.
+#[derive(Debug, Default)]
+struct Line {
+    locals: [Option<Local>; 2],
+    keys: [OwnKeys; 2],
+    ice: [Option<Credentials>; 2],
+    stream: Option<Stream>,
+    generation: u32,
+}
+
+/// An offer that may still be answered. It holds keys: it is wiped when it goes.
+#[derive(Debug)]
+struct Offer {
+    from: Side,
+    text: Zeroizing<Vec<u8>>,
+    source: Option<IpAddr>,
+    told: Zeroizing<Vec<u8>>,
+    /// Streams that there were before.
+    lines_before: usize,
+    /// Ports that were taken for it.
+    fresh: Vec<(usize, Side)>,
+    answers: Vec<Answer>,
+    /// Whose answer the streams follow.
+    current: Option<Fork>,
+}
+
+#[derive(Debug)]
+struct Answer {
+    fork: Fork,
+    text: Zeroizing<Vec<u8>>,
+    source: Option<IpAddr>,
+}
+
+/// What is written for a side.
+struct Draft<'d, 'a> {
+    description: &'d Description<'a>,
+    entries: &'d [Entry<'d, 'a>],
+    /// The names of streams that share a port.
+    bundle: Vec<&'a [u8]>,
+}
+
+impl Session {
+    /// A call without streams.
+    pub fn new(random: &mut dyn FnMut(&mut [u8])) -> Self {
+        let mut towards = || {
+            let mut octets = [0; 8];
+            random(&mut octets);
+            // Some read it as a signed number.
+            Towards { id: u64::from_be_bytes(octets) >> 2, version: 0, digest: None }
+        };
+        let towards = [towards(), towards()];
+        Self { lines: Vec::new(), towards, offer: None, is_settled: false, generation: 0 }
+    }
+
+    /// A stream, and how often the streams had changed when it did so last.
+    #[must_use]
+    pub fn stream(&self, line: u8) -> Option<(&Stream, u32)> {
+        let line = self.lines.get(usize::from(line))?;
+        line.stream.as_ref().map(|stream| (stream, line.generation))
+    }
+
+    /// All streams.
+    pub fn streams(&self) -> impl Iterator<Item = (u8, &Stream)> {
+        (0..).zip(&self.lines).filter_map(|(at, line)| Some((at, line.stream.as_ref()?)))
+    }
+
+    /// Ports that the call holds, of A and of B.
+    pub fn locals(&self) -> impl Iterator<Item = (Side, Local)> {
+        self.lines.iter().flat_map(|line| {
+            Side::BOTH.into_iter().filter_map(|side| Some((side, line.locals[side.index()]?)))
+        })
+    }
+
+    /// Whether an offer waits for its answer, and whose.
+    #[must_use]
+    pub fn pending(&self) -> Option<Side> {
+        self.offer.as_ref().filter(|offer| offer.current.is_none()).map(|offer| offer.from)
+    }
+
+    /// Takes an offer and appends the one for the other side to `out`.
+    ///
+    /// # Errors
+    /// A [`Refusal`]; nothing has changed then.
+    pub fn offer(
+        &mut self,
+        heard: Heard<'_>,
+        means: &mut Means<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Refusal> {
+        match self.pending() {
+            Some(side) if side == heard.from => return Err(Reason::Pending.into()),
+            Some(_) => return Err(Reason::Glare.into()),
+            None => {}
+        }
+        let description = Description::read(heard.text, heard.source)?;
+        if !is_anchored(means.policies) {
+            out.extend_from_slice(heard.text);
+            return Ok(());
+        }
+        if description.sections.len() > LINES_MAX {
+            return Err(Reason::Many.into());
+        }
+        if description.sections.len() < self.lines.len() {
+            return Err(Reason::Lines.into());
+        }
+        let policies = policies(means, heard.from);
+        let verdicts = judge_all(&description, &policies)?;
+        let lines_before = self.lines.len();
+        let fresh = self.take_ports(&description, &verdicts, heard.from, means)?;
+        let told = self.tell(&description, &verdicts, heard.from, means);
+        out.extend_from_slice(&told);
+        self.offer = Some(Box::new(Offer {
+            from: heard.from,
+            text: Zeroizing::new(heard.text.to_vec()),
+            source: heard.source,
+            told: Zeroizing::new(told),
+            lines_before,
+            fresh,
+            answers: Vec::new(),
+            current: None,
+        }));
+        Ok(())
+    }
+
+    /// Takes an answer and appends the one for the offerer to `out`. While the call is not settled,
+    /// each fork may answer, more than once: the streams follow the last word.
+    ///
+    /// # Errors
+    /// A [`Refusal`]; the offer waits on.
+    pub fn answer(
+        &mut self,
+        heard: Heard<'_>,
+        means: &mut Means<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<Vec<Change>, Refusal> {
+        if !is_anchored(means.policies) {
+            Description::read(heard.text, heard.source)?;
+            out.extend_from_slice(heard.text);
+            return Ok(Vec::new());
+        }
+        let mut offer = self.offer.take().ok_or(Reason::Unasked)?;
+        let agreed = if offer.from == heard.from {
+            Err(Reason::Unasked.into())
+        } else {
+            self.agree(&offer, &heard, means, out)
+        };
+        if agreed.is_ok() {
+            offer.keep(&heard);
+            offer.current = Some(heard.fork);
+            offer.fresh.clear();
+        }
+        self.offer = Some(offer);
+        let streams = agreed?;
+        let changes = self.commit(streams);
+        if self.is_settled {
+            self.finish(means.ports);
+        }
+        Ok(changes)
+    }
+
+    /// The dialog of `fork` is the one that stays: the offer cannot be answered any more, the
+    /// streams are those of that fork, and ports that nobody wants go.
+    pub fn settle(&mut self, fork: Fork, means: &mut Means<'_>) -> Vec<Change> {
+        let mut changes = Vec::new();
+        let Some(offer) = self.offer.take_if(|offer| offer.current.is_some()) else {
+            self.is_settled = true;
+            return changes;
+        };
+        let answer = offer.answers.iter().find(|answer| answer.fork == fork);
+        if let Some(answer) = answer.filter(|_| offer.current != Some(fork)) {
+            let from = offer.from.other();
+            let heard = Heard { text: &answer.text, from, fork, source: answer.source };
+            // It was agreed once; what was written then stays as it is.
+            let sent = self.towards[offer.from.index()].digest;
+            if let Ok(streams) = self.agree(&offer, &heard, means, &mut Vec::new()) {
+                changes = self.commit(streams);
+            }
+            self.towards[offer.from.index()].digest = sent;
+        }
+        self.is_settled = true;
+        self.finish(means.ports);
+        changes
+    }
+
+    /// The offer was refused or withdrawn: what was agreed before stays.
+    pub fn reject(&mut self, ports: &mut dyn Source) {
+        let Some(offer) = self.offer.take_if(|offer| offer.current.is_none()) else { return };
+        self.undo(&offer.fresh, offer.lines_before, ports);
+    }
+
+    /// The call is over: gives all ports back.
+    pub fn end(&mut self, ports: &mut dyn Source) -> Vec<Change> {
+        self.offer = None;
+        let changes = self.streams().map(|(line, _)| Change::Removed(line)).collect();
+        for line in self.lines.drain(..) {
+            line.locals.into_iter().flatten().for_each(|local| ports.give_back(local));
+        }
+        changes
+    }
+
+    /// Takes the ports that an offer needs; all or none.
+    fn take_ports(
+        &mut self,
+        description: &Description<'_>,
+        verdicts: &[Verdict<'_>],
+        from: Side,
+        means: &mut Means<'_>,
+    ) -> Result<Vec<(usize, Side)>, Refusal> {
+        let lines_before = self.lines.len();
+        self.lines.resize_with(description.sections.len(), Line::default);
+        let mut fresh = Vec::new();
+        for (at, verdict) in verdicts.iter().enumerate() {
+            if !matches!(verdict, Verdict::Relay(_)) {
+                continue;
+            }
+            for side in Side::BOTH {
+                if self.lines[at].locals[side.index()].is_some() {
+                    continue;
+                }
+                let is_v6 = self.is_v6(side, from, &description.sections[at], means);
+                let Some(local) = means.ports.take(side, is_v6) else {
+                    self.undo(&fresh, lines_before, means.ports);
+                    return Err(Refusal::at(Reason::Room, at));
+                };
+                self.lines[at].locals[side.index()] = Some(local);
+                fresh.push((at, side));
+            }
+        }
+        Ok(fresh)
+    }
+
+    /// The family of a side's addresses: as the policy says, as on its other streams, as in the
+    /// offer.
+    fn is_v6(&self, side: Side, from: Side, section: &Section<'_>, means: &Means<'_>) -> bool {
+        let given = self.lines.iter().find_map(|line| line.locals[side.index()]);
+        match means.policies[side.index()].family {
+            Family::V4 => false,
+            Family::V6 => true,
+            Family::Same => match given {
+                Some(local) if side != from => means.ports.address(local.address).is_ipv6(),
+                _ => is_v6(section.media.connection()),
+            },
+        }
+    }
+
+    fn undo(&mut self, fresh: &[(usize, Side)], lines: usize, ports: &mut dyn Source) {
+        for &(at, side) in fresh {
+            let local = self.lines.get_mut(at).and_then(|line| line.locals[side.index()].take());
+            local.into_iter().for_each(|local| ports.give_back(local));
+        }
+        self.lines.truncate(lines);
+    }
+
+    /// The offer for the other side.
+    fn tell(
+        &mut self,
+        description: &Description<'_>,
+        verdicts: &[Verdict<'_>],
+        from: Side,
+        means: &mut Means<'_>,
+    ) -> Vec<u8> {
+        let to = from.other();
+        let policy = means.policies[to.index()];
+        let mut entries = Vec::with_capacity(verdicts.len());
+        for ((section, verdict), line) in
+            description.sections.iter().zip(verdicts).zip(&mut self.lines)
+        {
+            let state = match verdict {
+                Verdict::Pass => State::Passed,
+                Verdict::Refuse(_) => State::Refused,
+                Verdict::Relay(plan) => match line.offered(section, plan, to, means) {
+                    Some(relayed) => State::Relayed(Box::new(relayed)),
+                    None => State::Refused,
+                },
+            };
+            entries.push(Entry { section, state });
+        }
+        let names = if policy.bundle { bundle::offered(&entries) } else { Vec::new() };
+        let mut out = Vec::with_capacity(1_024);
+        let draft = Draft { description, entries: &entries, bundle: names };
+        self.write(&mut out, to, draft, policy);
+        out
+    }
+
+    /// Writes a description for a side. The version rises with what was changed (RFC 3264 §8).
+    fn write(&mut self, out: &mut Vec<u8>, to: Side, draft: Draft<'_, '_>, policy: &Policy) {
+        let Draft { description, entries, bundle } = draft;
+        let relayed = || {
+            entries.iter().filter_map(|entry| match &entry.state {
+                State::Relayed(relayed) => Some(&**relayed),
+                _ => None,
+            })
+        };
+        let has_ice = relayed().any(|relayed| relayed.ice.is_some());
+        let passes_guard = entries.iter().any(|entry| match &entry.state {
+            State::Relayed(relayed) => relayed.is_end_to_end || !entry.section.carriage.is_rtp(),
+            _ => false,
+        });
+        let head = Head { description, bundle, has_ice, passes_guard };
+        let mut rest = Vec::with_capacity(1_024);
+        body(&mut rest, &head, entries, policy);
+        let own = relayed().next().map(|relayed| relayed.local.ip());
+        out.extend_from_slice(b"v=0\r\n");
+        match policy.origin {
+            Origin::Pass => passed_origin(out, description, None),
+            Origin::PassAtOwnAddress => passed_origin(out, description, own),
+            Origin::Own => {
+                let address = own.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+                self.towards[to.index()].origin(out, address, &rest);
+            }
+        }
+        out.extend_from_slice(&rest);
+    }
+
+    /// The streams that an answer makes, and the answer for the offerer.
+    fn agree(
+        &mut self,
+        offer: &Offer,
+        heard: &Heard<'_>,
+        means: &mut Means<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<Vec<Option<Stream>>, Refusal> {
+        let answered = Description::read(heard.text, heard.source)?;
+        let offered = Description::read(&offer.text, offer.source)?;
+        let told = Description::read(&offer.told, None)?;
+        if answered.sections.len() > offered.sections.len() {
+            return Err(Reason::Lines.into());
+        }
+        let mut streams = Vec::with_capacity(offered.sections.len());
+        let mut entries = Vec::with_capacity(offered.sections.len());
+        for (at, (one, two)) in offered.sections.iter().zip(&told.sections).enumerate() {
+            let answer = answered.sections.get(at).filter(|answer| !answer.is_refused());
+            let (entry, stream) = match answer {
+                Some(answer) if !two.is_refused() => {
+                    let sections = Sections { offered: one, told: two, answered: answer };
+                    let agreed = self.lines[at].agree(sections, offer.from, means);
+                    let (state, stream) = agreed.map_err(|reason| Refusal::at(reason, at))?;
+                    (Entry { section: answer, state }, stream)
+                }
+                _ => (Entry { section: one, state: State::Refused }, None),
+            };
+            entries.push(entry);
+            streams.push(stream);
+        }
+        let [from, to] = [offer.from, offer.from.other()];
+        let mut names = Vec::new();
+        if means.policies[from.index()].bundle {
+            names = bundle::share(&offered.bundle, &offered.sections, from, &mut streams);
+            bundle::follow(&mut entries, &streams, from);
+        }
+        if !told.bundle.is_empty() {
+            bundle::share(&answered.bundle, &told.sections, to, &mut streams);
+        }
+        let draft = Draft { description: &answered, entries: &entries, bundle: names };
+        self.write(out, from, draft, means.policies[from.index()]);
+        Ok(streams)
+    }
+
+    /// The streams stand from now on.
+    fn commit(&mut self, streams: Vec<Option<Stream>>) -> Vec<Change> {
+        let mut changes = Vec::new();
+        let next = self.generation.wrapping_add(1);
+        for (at, (line, stream)) in (0..).zip(self.lines.iter_mut().zip(streams)) {
+            let change = match (&line.stream, &stream) {
+                (None, Some(_)) => Change::Added(at),
+                (Some(_), None) => Change::Removed(at),
+                (Some(old), Some(new)) if old != new => Change::Changed(at),
+                _ => continue,
+            };
+            line.stream = stream;
+            line.generation = next;
+            changes.push(change);
+        }
+        if !changes.is_empty() {
+            self.generation = next;
+        }
+        changes
+    }
+
+    /// The offer is done: streams that nobody wants give their ports back.
+    fn finish(&mut self, ports: &mut dyn Source) {
+        self.offer = None;
+        for line in self.lines.iter_mut().filter(|line| line.stream.is_none()) {
+            let locals = line.locals.iter_mut().filter_map(Option::take);
+            locals.for_each(|local| ports.give_back(local));
+            line.keys = <[OwnKeys; 2]>::default();
+            line.ice = [None, None];
+        }
+    }
+}
+
+fn is_anchored(policies: [&Policy; 2]) -> bool {
+    policies.iter().any(|policy| policy.anchor)
+}
+
+fn policies<'m>(means: &Means<'m>, from: Side) -> Policies<'m> {
+    Policies {
+        from: means.policies[from.index()],
+        to: means.policies[from.other().index()],
+        is_end_to_end: is_end_to_end(means.policies),
+        has_certificate: means.ports.fingerprint().is_some(),
+    }
+}
+
+/// What becomes of each stream; an offer of which nothing is left is refused for the first reason.
+fn judge_all<'a>(
+    description: &Description<'a>,
+    policies: &Policies<'_>,
+) -> Result<Vec<Verdict<'a>>, Refusal> {
+    let verdicts: Vec<_> =
+        description.sections.iter().map(|section| judge(section, policies)).collect();
+    let is_left = verdicts.iter().any(|verdict| !matches!(verdict, Verdict::Refuse(_)));
+    let refused = verdicts.iter().enumerate().find_map(|(at, verdict)| match verdict {
+        Verdict::Refuse(Some(reason)) => Some(Refusal::at(*reason, at)),
+        _ => None,
+    });
+    match refused {
+        Some(refusal) if !is_left => Err(refusal),
+        _ => Ok(verdicts),
+    }
+}
+
+impl Offer {
+    /// Keeps an answer in case its fork is chosen.
+    fn keep(&mut self, heard: &Heard<'_>) {
+        self.answers.retain(|answer| answer.fork != heard.fork);
+        if self.answers.len() == FORKS_MAX {
+            self.answers.remove(0);
+        }
+        let text = Zeroizing::new(heard.text.to_vec());
+        self.answers.push(Answer { fork: heard.fork, text, source: heard.source });
+    }
+}
+
+impl Towards {
+    /// Appends `o=`.
+    fn origin(&mut self, out: &mut Vec<u8>, address: IpAddr, rest: &[u8]) {
+        let mut words = Vec::with_capacity(48);
+        address_words(&mut words, address);
+        let digest = xxh3_64(rest) ^ xxh3_64(&words).rotate_left(1);
+        if self.digest != Some(digest) {
+            self.digest = Some(digest);
+            self.version += 1;
+        }
+        out.extend_from_slice(b"o=- ");
+        push_number(out, self.id);
+        out.push(b' ');
+        push_number(out, self.version);
+        out.push(b' ');
+        out.extend_from_slice(&words);
+    }
+}
+
+impl Line {
+    /// The stream as `to` is offered it.
+    fn offered<'a>(
+        &mut self,
+        section: &Section<'a>,
+        plan: &Plan<'a>,
+        to: Side,
+        means: &mut Means<'_>,
+    ) -> Option<Relayed<'a>> {
+        let policy = means.policies[to.index()];
+        let end = self.stream.as_ref().map(|stream| stream.end(to));
+        // A port that is shared stays so (RFC 9143 §7.5).
+        let shared = end.filter(|end| end.bundle.is_some()).map(|end| end.local);
+        let local = shared.or(self.locals[to.index()])?;
+        let address = means.ports.address(local.address);
+        let standing = end.is_some_and(|end| end.checks.is_some());
+        let has_ice = match policy.ice {
+            Ice::Remove => false,
+            Ice::Accept => standing,
+            Ice::Offer => true,
+        };
+        let keys = if plan.offering.keys {
+            self.keys[to.index()].offer(&policy.srtp.suites, means.random)
+        } else {
+            Vec::new()
+        };
+        let fingerprint = means.ports.fingerprint().filter(|_| plan.offering.dtls).cloned();
+        let is_same = plan.profile == section.carriage;
+        Some(Relayed {
+            local: SocketAddr::new(address, local.port),
+            is_held: section.is_held(),
+            protocol: if is_same { section.media.protocol } else { plan.profile.name().as_bytes() },
+            formats: plan.formats.clone(),
+            direction: section.media.direction(),
+            rtcp: rtcp(section, policy),
+            keys,
+            dtls: fingerprint.map(|fingerprint| (Setup::ActPass, fingerprint)),
+            ice: has_ice.then(|| self.credentials(to, means.random).clone()),
+            packet_ms: policy.packet_ms.or(section.packet_ms),
+            mid: section.mid,
+            is_end_to_end: is_end_to_end(means.policies),
+        })
+    }
+
+    /// The stream that an answer makes, and what the offerer is told.
+    fn agree<'a>(
+        &mut self,
+        sections: Sections<'_, 'a>,
+        offerer: Side,
+        means: &mut Means<'_>,
+    ) -> Result<(State<'a>, Option<Stream>), Reason> {
+        let [Some(a), Some(b)] = self.locals else { return Ok((State::Passed, None)) };
+        let policies = policies(means, offerer);
+        if checks_with(sections.offered, policies.from) {
+            self.credentials(offerer, means.random);
+        }
+        let local = if offerer == Side::A { a } else { b };
+        let own = Own {
+            offerer,
+            locals: [a, b],
+            address: means.ports.address(local.address),
+            ice: [self.ice[0].as_ref(), self.ice[1].as_ref()],
+            fingerprint: means.ports.fingerprint(),
+            standing: self.stream.as_ref(),
+        };
+        let keys = &mut self.keys[offerer.index()];
+        let random = &mut *means.random;
+        let agreement = Agreement { sections, policies, own };
+        let (relayed, stream) = agreement.agree(|key| keys.key(key.suite, key.tag, random))?;
+        Ok((State::Relayed(Box::new(relayed)), Some(stream)))
+    }
+
+    /// Name and password of connectivity checks, made if there are none yet (RFC 8445 §5.3).
+    fn credentials(&mut self, side: Side, random: &mut dyn FnMut(&mut [u8])) -> &Credentials {
+        self.ice[side.index()].get_or_insert_with(|| {
+            let mut word = |length: usize| {
+                let mut octets = vec![0; length];
+                random(&mut octets);
+                for octet in &mut octets {
+                    *octet = ICE_CHARACTERS[usize::from(*octet & 63)];
+                }
+                octets.into_boxed_slice()
+            };
+            Credentials { name: word(8), password: word(24) }
+        })
+    }
+}

@@ -1,0 +1,46 @@
+//! Words and numbers of a description.
+
+/// The words of a value, separated by spaces.
+pub(crate) fn words(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value.split(|&octet| octet == b' ').filter(|word| !word.is_empty())
+}
+
+/// A decimal number.
+pub(crate) fn number(word: &[u8]) -> Option<u64> {
+    let is_number = !word.is_empty() && word.iter().all(u8::is_ascii_digit);
+    if is_number { core::str::from_utf8(word).ok()?.parse().ok() } else { None }
+}
+
+/// Appends a decimal number.
+pub(crate) fn push_number(out: &mut Vec<u8>, number: u64) {
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    let mut rest = number;
+    loop {
+        at -= 1;
+        digits[at] = b'0' + u8::try_from(rest % 10).unwrap_or(0);
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_as_they_are_written() {
+        for value in [0, 9, 10, 65_535, u64::MAX] {
+            let mut text = Vec::new();
+            push_number(&mut text, value);
+            assert_eq!(number(&text), Some(value));
+        }
+        assert_eq!(
+            (number(b""), number(b"1x"), number(b"99999999999999999999")),
+            (None, None, None)
+        );
+    }
+}

@@ -1,0 +1,80 @@
+//! Hold, and who sends.
+
+use crate::call::{Call, PHONE, at};
+use anchor::{Change, Policy, Side};
+
+fn standing() -> Call {
+    let mut call = Call::new(Policy::default(), Policy::default());
+    call.offer(Side::A, &at("192.0.2.1", PHONE));
+    call.answer(Side::B, &at("192.0.2.9", "m=audio 6000 RTP/AVP 8\n"));
+    call.settle(0);
+    call
+}
+
+fn passes(call: &Call) -> (bool, bool) {
+    let (stream, _) = call.session.stream(0).expect("it stands");
+    (stream.passes(Side::A), stream.passes(Side::B))
+}
+
+#[test]
+fn hold_by_direction_and_back() {
+    let mut call = standing();
+    assert_eq!(passes(&call), (true, true));
+    let told = call.offer(Side::A, &at("192.0.2.1", "m=audio 4000 RTP/AVP 8\na=sendonly\n"));
+    assert!(told.contains("a=sendonly\r\n"));
+    assert_eq!(passes(&call), (true, true), "not before the answer");
+    let (heard, changes) =
+        call.answer(Side::B, &at("192.0.2.9", "m=audio 6000 RTP/AVP 8\na=recvonly\n"));
+    assert!(heard.contains("a=recvonly\r\n"));
+    assert_eq!((changes, passes(&call)), (vec![Change::Changed(0)], (true, false)));
+    call.offer(Side::A, &at("192.0.2.1", "m=audio 4000 RTP/AVP 8\n"));
+    call.answer(Side::B, &at("192.0.2.9", "m=audio 6000 RTP/AVP 8\n"));
+    assert_eq!(passes(&call), (true, true));
+}
+
+#[test]
+fn hold_by_the_null_address() {
+    let mut call = standing();
+    let told = call.offer(Side::B, &at("0.0.0.0", "m=audio 6000 RTP/AVP 8\n"));
+    assert!(told.contains("c=IN IP4 0.0.0.0\r\n"), "{told}");
+    call.answer(Side::A, &at("192.0.2.1", "m=audio 4000 RTP/AVP 8\n"));
+    assert_eq!(passes(&call), (false, true));
+}
+
+#[test]
+fn an_answer_gives_no_more_than_was_offered() {
+    let mut call = standing();
+    call.offer(Side::A, &at("192.0.2.1", "m=audio 4000 RTP/AVP 8\na=sendonly\n"));
+    let (heard, _) = call.answer(Side::B, &at("192.0.2.9", "m=audio 6000 RTP/AVP 8\n"));
+    assert!(heard.contains("a=recvonly\r\n"), "{heard}");
+    assert_eq!(passes(&call), (true, false));
+}
+
+#[test]
+fn an_offer_that_is_withdrawn_leaves_what_was_agreed() {
+    let mut call = standing();
+    let before = format!("{:?}", call.session.stream(0));
+    let ports = call.ports.taken.clone();
+    let lines =
+        "m=audio 4000 RTP/AVP 8\na=inactive\nm=video 5000 RTP/AVP 97\na=rtpmap:97 VP8/90000\n";
+    call.offer(Side::B, &at("192.0.2.9", lines));
+    assert_ne!(call.ports.taken, ports);
+    call.reject();
+    assert_eq!(format!("{:?}", call.session.stream(0)), before);
+    assert_eq!(call.ports.taken, ports);
+    call.offer(Side::A, &at("192.0.2.1", PHONE));
+    call.answer(Side::B, &at("192.0.2.9", "m=audio 6000 RTP/AVP 8\n"));
+    call.end();
+}
+
+#[test]
+fn a_late_offer_comes_from_b() {
+    let mut call = Call::new(Policy::default(), Policy::default());
+    let told = call.offer(Side::B, &at("192.0.2.9", PHONE));
+    assert!(told.contains("c=IN IP4 198.51.100.1\r\n"), "{told}");
+    let (heard, _) = call.answer(Side::A, &at("192.0.2.1", "m=audio 4000 RTP/AVP 0\n"));
+    assert!(heard.contains("c=IN IP4 203.0.113.1\r\n"), "{heard}");
+    call.settle(0);
+    assert_eq!(passes(&call), (true, true));
+    call.end();
+}

@@ -1,0 +1,145 @@
+//! Protection.
+
+use crate::call::{Call, PHONE, at, streams};
+use anchor::{Guard, Policy, Protection, Reason, Side, Srtp, Suite};
+
+const KEY: &str = "WVNfX19zZW1jdGwgKCkgewkyMjA7fQp9CnVubGVz";
+
+fn policy(protection: Protection) -> Policy {
+    Policy { srtp: Srtp { protection, ..Srtp::default() }, ..Policy::default() }
+}
+
+fn secured(profile: &str, suites: &[&str]) -> String {
+    let lines: String = (1..)
+        .zip(suites)
+        .map(|(tag, suite)| format!("a=crypto:{tag} {suite} inline:{KEY}\n"))
+        .collect();
+    format!("m=audio 4000 {profile} 8\n{lines}")
+}
+
+const SHA1_80: &str = "AES_CM_128_HMAC_SHA1_80";
+const SHA1_32: &str = "AES_CM_128_HMAC_SHA1_32";
+
+fn guard(call: &Call, side: Side) -> &Guard {
+    &call.session.stream(0).expect("it stands").0.end(side).guard
+}
+
+#[test]
+fn srtp_on_one_side_is_rtp_on_the_other() {
+    let mut call = Call::new(policy(Protection::Required), policy(Protection::Off));
+    let told = call
+        .offer(Side::A, &at("192.0.2.1", &secured("RTP/SAVP", &["F8_128_HMAC_SHA1_80", SHA1_32])));
+    assert!(told.contains("RTP/AVP 8\r\n") && !told.contains("crypto"), "{told}");
+    let (heard, _) = call.answer(Side::B, &at("192.0.2.9", "m=audio 6000 RTP/AVP 8\n"));
+    assert!(heard.contains("RTP/SAVP 8\r\n"));
+    assert!(heard.contains(&format!("a=crypto:2 {SHA1_32} inline:")), "{heard}");
+    assert!(!heard.contains(KEY));
+    let Guard::Keys { receive, send } = guard(&call, Side::A) else { panic!("keys") };
+    assert_eq!(
+        (receive.suite, send.suite, send.tag),
+        (Suite::AesCm128Sha1_32, Suite::AesCm128Sha1_32, 2)
+    );
+    assert_ne!(receive.secret, send.secret);
+    assert_eq!(guard(&call, Side::B), &Guard::None);
+    call.end();
+}
+
+#[test]
+fn keys_stay_the_same_through_hold_and_re_offers_of_either_side() {
+    let mut call = Call::new(policy(Protection::Off), policy(Protection::Required));
+    let told = call.offer(Side::A, &at("192.0.2.1", PHONE));
+    assert_eq!(streams(&told).matches("a=crypto:").count(), 2, "{told}");
+    call.answer(Side::B, &at("192.0.2.9", &secured("RTP/SAVP", &[SHA1_80])));
+    call.settle(0);
+    let before = guard(&call, Side::B).clone();
+    call.offer(Side::A, &at("192.0.2.1", "m=audio 4000 RTP/AVP 8\na=sendonly\n"));
+    call.answer(Side::B, &at("192.0.2.9", &secured("RTP/SAVP", &[SHA1_80])));
+    assert_eq!(guard(&call, Side::B), &before);
+    call.offer(Side::B, &at("192.0.2.9", &secured("RTP/SAVP", &[SHA1_80])));
+    call.answer(Side::A, &at("192.0.2.1", "m=audio 4000 RTP/AVP 8\n"));
+    assert_eq!(guard(&call, Side::B), &before);
+    call.end();
+}
+
+#[test]
+fn opportunistic_keys_stand_in_a_plain_profile() {
+    let open = Policy {
+        srtp: Srtp { protection: Protection::Optional, opportunistic: true, ..Srtp::default() },
+        ..Policy::default()
+    };
+    let mut call = Call::new(policy(Protection::Off), open);
+    let told = call.offer(Side::A, &at("192.0.2.1", PHONE));
+    assert!(told.contains(" RTP/AVP 0 8 101\r\n") && told.contains("a=crypto:1 "), "{told}");
+    call.answer(Side::B, &at("192.0.2.9", &secured("RTP/AVP", &[SHA1_80])));
+    assert!(matches!(guard(&call, Side::B), Guard::Keys { .. }));
+    call.answer(Side::B, &at("192.0.2.9", "m=audio 4000 RTP/AVP 8\n"));
+    assert_eq!(guard(&call, Side::B), &Guard::None);
+    call.end();
+}
+
+#[test]
+fn what_is_not_protected_as_it_must_be_is_refused() {
+    let table = [
+        (Protection::Off, secured("RTP/SAVP", &[SHA1_80]), true),
+        (Protection::Required, secured("RTP/AVP", &[]), true),
+        (Protection::Required, secured("RTP/SAVP", &["AES_CM_128_NULL_AUTH"]), true),
+        (Protection::Optional, secured("RTP/SAVP", &[]), true),
+        (Protection::Optional, secured("RTP/AVP", &[]), false),
+        (Protection::Required, secured("RTP/AVP", &[SHA1_80]), false),
+    ];
+    for (protection, lines, is_refused) in table {
+        let mut call = Call::new(policy(protection), policy(Protection::Off));
+        let offered = call.try_offer(Side::A, &at("192.0.2.1", &lines));
+        assert_eq!(
+            offered.as_ref().err().map(|it| it.reason),
+            is_refused.then_some(Reason::Keys),
+            "{lines}"
+        );
+    }
+    let mut call = Call::new(policy(Protection::Off), policy(Protection::Required));
+    call.offer(Side::A, &at("192.0.2.1", PHONE));
+    for lines in [
+        secured("RTP/AVP", &[]),
+        secured("RTP/SAVP", &[]),
+        secured("RTP/SAVP", &[SHA1_32]),
+        secured("RTP/SAVP", &[SHA1_80]).replace("crypto:1", "crypto:7"),
+    ] {
+        let refused = call.try_answer(Side::B, 0, &at("192.0.2.9", &lines)).expect_err(&lines);
+        assert_eq!(refused.reason, Reason::Keys, "{lines}");
+    }
+    call.reject();
+    call.end();
+}
+
+#[test]
+fn keys_pass_from_end_to_end_if_both_sides_want_it() {
+    let mut call = Call::new(policy(Protection::EndToEnd), policy(Protection::EndToEnd));
+    let told = call.offer(Side::A, &at("192.0.2.1", &secured("RTP/SAVP", &[SHA1_80])));
+    assert!(told.contains(KEY) && told.contains("RTP/SAVP 8"), "{told}");
+    let (heard, _) = call.answer(Side::B, &at("192.0.2.9", &secured("RTP/SAVP", &[SHA1_80])));
+    assert!(heard.contains(KEY));
+    assert_eq!(guard(&call, Side::A), &Guard::None);
+    call.end();
+}
+
+#[test]
+fn dtls_is_offered_as_actpass_and_the_role_stays() {
+    let dtls = Policy {
+        srtp: Srtp { protection: Protection::Required, sdes: false, dtls: true, ..Srtp::default() },
+        ..Policy::default()
+    };
+    let print = format!("sha-256 {}", vec!["11"; 32].join(":"));
+    let lines = |setup: &str| {
+        format!("m=audio 4000 UDP/TLS/RTP/SAVP 8\na=setup:{setup}\na=fingerprint:{print}\n")
+    };
+    let mut call = Call::new(policy(Protection::Off), dtls);
+    let told = call.offer(Side::A, &at("192.0.2.1", PHONE));
+    assert!(told.contains("UDP/TLS/RTP/SAVP 0 8 101\r\n") && told.contains("a=setup:actpass\r\n"));
+    call.answer(Side::B, &at("192.0.2.9", &lines("passive")));
+    call.settle(0);
+    assert!(matches!(guard(&call, Side::B), Guard::Dtls { setup: anchor::Setup::Active, .. }));
+    call.offer(Side::B, &at("192.0.2.9", &lines("actpass")));
+    let (heard, _) = call.answer(Side::A, &at("192.0.2.1", "m=audio 4000 RTP/AVP 8\n"));
+    assert!(heard.contains("a=setup:active\r\n"), "{heard}");
+    call.end();
+}
