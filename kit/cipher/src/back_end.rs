@@ -1,0 +1,28 @@
+//! Back ends: the same results by what the processor has.
+
+/// What does the work.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum BackEnd {
+    /// The crates of RustCrypto, one packet after the other. It runs everywhere.
+    Portable,
+}
+
+impl BackEnd {
+    /// All that there are, the best first.
+    pub const ALL: [Self; 1] = [Self::Portable];
+
+    /// The best that this machine can run.
+    #[must_use]
+    pub fn best() -> Self {
+        let mut all = Self::ALL.into_iter();
+        all.find(|it| it.is_available()).unwrap_or(Self::Portable)
+    }
+
+    /// Whether this machine can run it.
+    #[must_use]
+    pub fn is_available(self) -> bool {
+        match self {
+            Self::Portable => true,
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Keys: what is made of the octets of a key once, for every packet under it.
+
+use crate::portable;
+use crate::{BackEnd, Suite, Unfit};
+
+/// The context of one key: round keys, the hashed pads of an HMAC, powers of GHASH.
+///
+/// Its memory is overwritten when it is dropped, and `Debug` shows the suite alone.
+pub struct Key {
+    suite: Suite,
+    schedule: Schedule,
+}
+
+/// What a back end has made of the key.
+pub(crate) enum Schedule {
+    Portable(Box<portable::Schedule>),
+}
+
+impl Key {
+    /// The context for the best back end of this machine. `integrity` is the key of the HMAC and
+    /// may have any length but none (RFC 2104 §3); it is empty where there is no HMAC.
+    ///
+    /// # Errors
+    /// [`Unfit::KeyLength`], [`Unfit::IntegrityKey`].
+    pub fn new(suite: Suite, encryption: &[u8], integrity: &[u8]) -> Result<Self, Unfit> {
+        Self::with_back_end(BackEnd::best(), suite, encryption, integrity)
+    }
+
+    /// The context for a back end.
+    ///
+    /// # Errors
+    /// As [`Key::new`], and [`Unfit::BackEnd`].
+    pub fn with_back_end(
+        back_end: BackEnd,
+        suite: Suite,
+        encryption: &[u8],
+        integrity: &[u8],
+    ) -> Result<Self, Unfit> {
+        if encryption.len() != suite.key_len() {
+            return Err(Unfit::KeyLength);
+        }
+        if integrity.is_empty() != (suite.integrity().octets() == 0) {
+            return Err(Unfit::IntegrityKey);
+        }
+        if !back_end.is_available() {
+            return Err(Unfit::BackEnd);
+        }
+        let schedule = portable::Schedule::new(suite, encryption, integrity)?;
+        Ok(Self { suite, schedule: Schedule::Portable(Box::new(schedule)) })
+    }
+
+    /// Its suite.
+    #[must_use]
+    pub fn suite(&self) -> Suite {
+        self.suite
+    }
+
+    /// Octets of memory that it takes, those on the heap with it.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        let Schedule::Portable(schedule) = &self.schedule;
+        size_of::<Self>() + size_of_val(&**schedule)
+    }
+
+    pub(crate) fn schedule(&self) -> &Schedule {
+        &self.schedule
+    }
+}
+
+impl std::fmt::Debug for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Key").field("suite", &self.suite).finish_non_exhaustive()
+    }
+}
