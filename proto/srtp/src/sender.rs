@@ -1,0 +1,270 @@
+//! The direction that leaves: packets of RTP and RTCP become SRTP and SRTCP (RFC 3711 §3.3, §3.4).
+//!
+//! Sequence numbers are those that came: who relays does not count anew. So the same packet may
+//! come twice, or another one with its number; the second is refused, for its index was used.
+
+use crate::key::{Allowance, KeyEntry};
+use crate::keyring::{Keyring, Unusable};
+use crate::packet::{ENCRYPTED, RTCP_HEAD, Refused, RtpHead, SRTCP_WORD, rtcp_ssrc};
+use crate::parameters::Parameters;
+use crate::plan::Plan;
+use crate::session::Kind;
+use crate::stream::{Stream, StreamState, Streams, Unused};
+use cipher::{Extra, Op};
+
+/// How far a standby that takes over goes ahead of what it was told. The one before it may have
+/// used that many indices since: they are never used again. Sequence numbers move with the indices,
+/// so receivers see a gap and no packet is lost to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Skip(u16);
+
+/// The largest skip: a receiver that saw none of what was skipped still guesses the rollover
+/// counter rightly.
+pub const SKIP_MAX: u16 = 1 << 14;
+
+impl Skip {
+    /// None: who had the state before has told all of it and sends no more.
+    pub const NONE: Self = Self(0);
+
+    /// By so many indices: at least as many as the other one may have used since it told its
+    /// state. `None` for zero and past [`SKIP_MAX`].
+    #[must_use]
+    pub const fn by(indices: u16) -> Option<Self> {
+        if indices == 0 || indices > SKIP_MAX { None } else { Some(Self(indices)) }
+    }
+}
+
+/// What becomes of rollover counters when the keys change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rollover {
+    /// They go on (RFC 3711 §3.3.1).
+    Kept,
+    /// They begin again at zero: the own address or port changed with the keys (RFC 4568 §7.1.4).
+    Reset,
+}
+
+/// One direction's sender. It cannot be cloned: two of it would use the same indices.
+#[derive(Debug)]
+pub struct Sender {
+    keyring: Keyring,
+    streams: Streams,
+    /// What streams that nobody told of begin ahead by.
+    ahead: u16,
+}
+
+impl Sender {
+    /// A sender whose keys nobody has used.
+    ///
+    /// # Errors
+    /// Why the keys cannot be used.
+    pub fn new(parameters: Parameters, keys: &[KeyEntry]) -> Result<Self, Unusable> {
+        let keyring = Keyring::new(parameters, keys)?;
+        Ok(Self { keyring, streams: Streams::default(), ahead: 0 })
+    }
+
+    /// A sender that goes on where another one stopped.
+    ///
+    /// # Errors
+    /// Why the keys cannot be used.
+    pub fn resume(
+        parameters: Parameters,
+        keys: &[KeyEntry],
+        streams: &[StreamState],
+        skip: Skip,
+    ) -> Result<Self, Unusable> {
+        let mut sender = Self::new(parameters, keys)?;
+        sender.ahead = skip.0;
+        for state in streams {
+            if sender.streams.find(state.ssrc).is_none() {
+                // More were never told: the other one is bounded as well.
+                let _ = sender.streams.insert(Stream::restored(state, skip.0));
+            }
+        }
+        Ok(sender)
+    }
+
+    /// Changes the keys. With the same keys and parameters nothing changes at all: counters go on
+    /// through a re-INVITE, another port, a hold.
+    ///
+    /// # Errors
+    /// Why the keys cannot be used; counters cannot begin again under a key that was used.
+    pub fn rekey(
+        &mut self,
+        parameters: Parameters,
+        keys: &[KeyEntry],
+        rollover: Rollover,
+    ) -> Result<(), Unusable> {
+        if self.keyring.is_of(&parameters, keys) {
+            return Ok(());
+        }
+        let begins_again = rollover == Rollover::Reset;
+        if begins_again && self.keyring.shares_a_key(keys) {
+            return Err(Unusable::Used);
+        }
+        self.keyring = Keyring::new(parameters, keys)?;
+        if begins_again {
+            self.streams.clear();
+            self.ahead = 0;
+        }
+        Ok(())
+    }
+
+    /// What it protects with.
+    #[must_use]
+    pub const fn parameters(&self) -> &Parameters {
+        &self.keyring.parameters
+    }
+
+    /// The keys with what is left of them: with the streams all that a standby needs.
+    pub fn keys(&self) -> impl Iterator<Item = &KeyEntry> {
+        self.keyring.entries()
+    }
+
+    /// How far each stream has come.
+    pub fn streams(&self) -> impl Iterator<Item = StreamState> {
+        self.streams.iter().map(Stream::state)
+    }
+
+    /// How far one stream has come.
+    #[must_use]
+    pub fn stream(&self, ssrc: u32) -> Option<StreamState> {
+        self.streams.find(ssrc).map(Stream::state)
+    }
+
+    /// What is left of the key that is in use: before it ends, there must be another one.
+    #[must_use]
+    pub fn left(&self) -> Allowance {
+        let left = |kind| self.keyring.usable(kind).map_or(0, |at| self.keyring.left(at, kind));
+        Allowance { rtp: left(Kind::Rtp), rtcp: left(Kind::Rtcp) }
+    }
+
+    /// Octets that a packet of RTP grows by.
+    #[must_use]
+    pub fn overhead(&self) -> usize {
+        self.keyring.mki_octets() + self.parameters().tag_octets()
+    }
+
+    /// Octets that a packet of RTCP grows by.
+    #[must_use]
+    pub fn rtcp_overhead(&self) -> usize {
+        self.keyring.mki_octets() + self.parameters().suite.rtcp_tag_octets() + SRTCP_WORD
+    }
+
+    /// Protects a packet of RTP in its buffer; what it is long now.
+    ///
+    /// # Errors
+    /// Why it may not leave.
+    pub fn protect(&mut self, buffer: &mut [u8], length: usize) -> Result<usize, Refused> {
+        let plan = self.plan(buffer, length)?;
+        self.run(&plan, buffer)
+    }
+
+    pub(crate) fn run(&mut self, plan: &Plan, buffer: &mut [u8]) -> Result<usize, Refused> {
+        let session = self.keyring.session_for(plan.key, plan.index);
+        plan.run(&session.ok_or(Refused::Exhausted)?.key, buffer)?;
+        Ok(plan.length)
+    }
+
+    /// The key of a plan, for a batch.
+    pub(crate) fn key(&self, plan: &Plan) -> Option<&cipher::Key> {
+        self.keyring.session(plan.key).map(|session| &session.key)
+    }
+
+    /// Whether session keys do not change with the index, so that packets can wait for a batch.
+    pub(crate) const fn is_steady(&self) -> bool {
+        self.keyring.parameters.kdr.exponent().is_none()
+    }
+
+    /// The context of an SSRC, taken up where it is new.
+    fn stream_of(&mut self, ssrc: u32) -> Result<&mut Stream, Refused> {
+        if self.streams.find(ssrc).is_some() {
+            return self.streams.find_mut(ssrc).ok_or(Refused::TooManyStreams);
+        }
+        self.streams.insert(Stream { moved: self.ahead, ..Stream::new(ssrc) })
+    }
+
+    /// Spends an index for a packet of RTP and writes all of it but what the cipher writes.
+    pub(crate) fn plan(&mut self, buffer: &mut [u8], length: usize) -> Result<Plan, Refused> {
+        let packet = buffer.get(..length).ok_or(Refused::NoRoom)?;
+        let head = RtpHead::read(packet)?;
+        let whole = length + self.overhead();
+        if buffer.len() < whole {
+            return Err(Refused::NoRoom);
+        }
+        let at = self.keyring.usable(Kind::Rtp).ok_or(Refused::Exhausted)?;
+        let stream = self.stream_of(head.ssrc)?;
+        let unused = stream.spend(head.sequence)?;
+        self.keyring.spend(at, Kind::Rtp);
+        Ok(self.rtp_plan(buffer, &head, length, Spent { at, unused }))
+    }
+
+    fn rtp_plan(&mut self, buffer: &mut [u8], head: &RtpHead, length: usize, spent: Spent) -> Plan {
+        let index = spent.unused.into_number();
+        let [.., high, low] = index.to_be_bytes();
+        buffer[2..4].copy_from_slice(&[high, low]);
+        let parameters = self.keyring.parameters;
+        let layout = parameters.rtp_layout(length, self.keyring.mki_octets());
+        self.keyring.write_mki(spent.at, &mut buffer[layout.mki.clone()]);
+        let iv = self.keyring.session_for(spent.at, index);
+        let iv = iv.map_or([0; 16], |session| session.iv(parameters.suite, head.ssrc, index));
+        let clear = if parameters.encrypts_rtp { head.length } else { length };
+        Plan {
+            op: Op::Protect,
+            key: spent.at,
+            index,
+            iv,
+            clear,
+            data: length,
+            tag: layout.tag,
+            extra: parameters.rtp_extra(index),
+            length: layout.length,
+        }
+    }
+
+    /// Protects a packet of RTCP in its buffer; what it is long now.
+    ///
+    /// # Errors
+    /// Why it may not leave.
+    pub fn protect_rtcp(&mut self, buffer: &mut [u8], length: usize) -> Result<usize, Refused> {
+        let ssrc = rtcp_ssrc(buffer.get(..length).ok_or(Refused::NoRoom)?)?;
+        let whole = length + self.rtcp_overhead();
+        if buffer.len() < whole {
+            return Err(Refused::NoRoom);
+        }
+        let at = self.keyring.usable(Kind::Rtcp).ok_or(Refused::Exhausted)?;
+        let index = self.stream_of(ssrc)?.spend_rtcp()?.into_number();
+        self.keyring.spend(at, Kind::Rtcp);
+        let parameters = self.keyring.parameters;
+        let layout = parameters.rtcp_layout(length, self.keyring.mki_octets());
+        let index_word = u32::try_from(index).map_err(|_| Refused::Exhausted)?;
+        let word = if parameters.encrypts_rtcp { index_word | ENCRYPTED } else { index_word };
+        buffer[layout.word..layout.word + SRTCP_WORD].copy_from_slice(&word.to_be_bytes());
+        self.keyring.write_mki(at, &mut buffer[layout.mki.clone()]);
+        let session = self.keyring.rtcp_session(at, index).ok_or(Refused::Exhausted)?;
+        let plan = Plan {
+            op: Op::Protect,
+            key: at,
+            index,
+            iv: session.iv(parameters.suite, ssrc, index),
+            clear: if parameters.encrypts_rtcp { RTCP_HEAD } else { length },
+            data: length,
+            tag: layout.tag,
+            extra: Extra::from(word),
+            length: layout.length,
+        };
+        plan.run(&session.key, buffer)?;
+        Ok(plan.length)
+    }
+
+    /// Octets of memory that it takes, those on the heap with it.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        size_of::<Self>() + self.keyring.heap() + self.streams.heap()
+    }
+}
+
+/// A master key and the index that was spent under it.
+struct Spent {
+    at: usize,
+    unused: Unused,
+}

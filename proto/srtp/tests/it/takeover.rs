@@ -1,0 +1,143 @@
+//! A standby goes on: nothing that the one before it used is used again, and receivers follow.
+
+use crate::{Random, opened, opened_rtcp, pair, sent, sent_rtcp};
+use srtp::{KeyEntry, Parameters, Receiver, Refused, SKIP_MAX, Sender, Skip, StreamState, Suite};
+use std::collections::BTreeSet;
+
+const SUITE: Suite = Suite::AesCm128HmacSha1_80;
+const USUAL: Parameters = Parameters::of(SUITE);
+
+/// The number that a packet has on the wire.
+fn number(packet: &[u8]) -> u16 {
+    u16::from_be_bytes([packet[2], packet[3]])
+}
+
+#[test]
+fn a_standby_uses_no_index_again_and_its_receiver_loses_nothing_more() {
+    for seed in 0..60 {
+        let mut random = Random(seed);
+        let keys = [KeyEntry::alone(random.key(SUITE))];
+        let (mut sender, mut receiver) = pair(USUAL, &keys);
+        let mut sequence = random.next() as u16 & 0x7fff;
+        let mut used = BTreeSet::new();
+        for takeover in 0..6 {
+            let told = random.below(400);
+            let mut state = Vec::new();
+            for step in 0..told + 1 + random.below(50) {
+                sequence = sequence.wrapping_add(1 + random.below(60) as u16);
+                let plain = random.rtp(7, sequence);
+                let packet = sent(&mut sender, &plain).expect("its index is new");
+                let index = sender.stream(7).unwrap().highest.unwrap();
+                assert!(used.insert(index), "{index:?} twice (seed {seed}, {takeover})");
+                assert_eq!(index.sequence(), number(&packet));
+                let mut read = opened(&mut receiver, &packet).expect("it follows");
+                read[2..4].copy_from_slice(&plain[2..4]);
+                assert_eq!(read, plain, "nothing but the number has moved");
+                let report = random.rtcp(7);
+                let sealed = sent_rtcp(&mut sender, &report).unwrap();
+                assert_eq!(opened_rtcp(&mut receiver, &sealed), Ok(report));
+                if step == told {
+                    state = sender.streams().collect();
+                }
+            }
+            // At most 50 packets since it told, of at most 60 indices each.
+            let skip = Skip::by(50 * 61).unwrap();
+            sender = Sender::resume(USUAL, &keys, &state, skip).unwrap();
+        }
+    }
+}
+
+#[test]
+fn packets_that_both_may_have_sent_leave_once() {
+    let mut random = Random(9);
+    let keys = [KeyEntry::alone(random.key(SUITE))];
+    let mut active = Sender::new(USUAL, &keys).unwrap();
+    for sequence in 100..200 {
+        sent(&mut active, &random.rtp(7, sequence)).unwrap();
+    }
+    let state: Vec<StreamState> = active.streams().collect();
+    sent(&mut active, &random.rtp(7, 200)).unwrap();
+    let mut standby = Sender::resume(USUAL, &keys, &state, Skip::by(10).unwrap()).unwrap();
+    for sequence in 190..200 {
+        assert!(sent(&mut standby, &random.rtp(7, sequence)).is_err(), "{sequence} was told");
+    }
+    // The copy of what the active one sent last leaves with another number.
+    let packet = sent(&mut standby, &random.rtp(7, 200)).unwrap();
+    assert_eq!(number(&packet), 210);
+    // A source that nobody told of begins ahead as well.
+    let packet = sent(&mut standby, &random.rtp(8, 1)).unwrap();
+    assert_eq!(number(&packet), 11);
+}
+
+#[test]
+fn a_planned_change_moves_nothing() {
+    let mut random = Random(10);
+    let keys = [KeyEntry::alone(random.key(SUITE))];
+    let (mut active, mut receiver) = pair(USUAL, &keys);
+    for sequence in 65_500..65_536 {
+        let packet = sent(&mut active, &random.rtp(7, sequence as u16)).unwrap();
+        opened(&mut receiver, &packet).unwrap();
+    }
+    let entries: Vec<_> = active.keys().cloned().collect();
+    let state: Vec<_> = active.streams().collect();
+    drop(active);
+    let mut standby = Sender::resume(USUAL, &entries, &state, Skip::NONE).unwrap();
+    assert_eq!(standby.streams().collect::<Vec<_>>(), state);
+    assert_eq!(sent(&mut standby, &random.rtp(7, 65_535)), Err(Refused::Replayed));
+    let plain = random.rtp(7, 0);
+    let packet = sent(&mut standby, &plain).unwrap();
+    assert_eq!(opened(&mut receiver, &packet), Ok(plain));
+}
+
+#[test]
+fn a_receiver_goes_on_where_the_other_one_stopped() {
+    for seed in 0..20 {
+        let mut random = Random(seed);
+        let keys = [KeyEntry::alone(random.key(SUITE))];
+        let (mut sender, mut active) = pair(USUAL, &keys);
+        let mut state: Vec<StreamState> = Vec::new();
+        let (mut packets, mut reports) = (Vec::new(), Vec::new());
+        for step in 0..300u64 {
+            let packet = sent(&mut sender, &random.rtp(7, (step * 500) as u16)).unwrap();
+            opened(&mut active, &packet).unwrap();
+            packets.push(packet);
+            let report = sent_rtcp(&mut sender, &random.rtcp(7)).unwrap();
+            opened_rtcp(&mut active, &report).unwrap();
+            reports.push(report);
+            if step == 280 {
+                state = active.streams().collect();
+            }
+        }
+        // What is told later and in whatever order ends in the same state.
+        let mut merged = state[0];
+        let now: Vec<_> = active.streams().collect();
+        merged.merge(&now[0]);
+        assert_eq!(merged, now[0]);
+        let mut standby = Receiver::resume(USUAL, &keys, &state).unwrap();
+        assert_eq!(standby.streams().collect::<Vec<_>>(), state);
+        for (packet, report) in packets.iter().zip(&reports).take(281) {
+            assert!(opened(&mut standby, packet).is_err());
+            assert!(opened_rtcp(&mut standby, report).is_err());
+        }
+        let plain = random.rtp(7, (300u64 * 500) as u16);
+        let packet = sent(&mut sender, &plain).unwrap();
+        assert_eq!(opened(&mut standby, &packet), Ok(plain), "the rollover counter is known");
+    }
+}
+
+#[test]
+fn a_skip_is_stated_and_bounded() {
+    assert_eq!(Skip::by(0), None);
+    assert_eq!(Skip::by(SKIP_MAX + 1), None);
+    assert!(Skip::by(1).is_some() && Skip::by(SKIP_MAX).is_some());
+    let mut random = Random(11);
+    let keys = [KeyEntry::alone(random.key(SUITE))];
+    // The last indices of all are not passed.
+    let highest = srtp::Index::of(srtp::Index::MAX.number() - 5);
+    let state = StreamState { ssrc: 7, highest, rtcp: Some(srtp::RTCP_INDEX_MAX - 1), moved: 0 };
+    let mut standby = Sender::resume(USUAL, &keys, &[state], Skip::by(10).unwrap()).unwrap();
+    for sequence in [0, 1, 5, 65_530, 65_535, 40_000] {
+        assert!(sent(&mut standby, &random.rtp(7, sequence)).is_err());
+    }
+    assert_eq!(sent_rtcp(&mut standby, &random.rtcp(7)), Err(Refused::Exhausted));
+}
