@@ -1,8 +1,7 @@
 //! What an answer makes of a stream: what is answered to the offerer, and what the media plane is
 //! told.
 
-use crate::guard::{Choice, choose, settled};
-use crate::keys::{Fingerprint, Key, Setup};
+use crate::guard::{Choice, choose, preferred, settled};
 use crate::offer::Policies;
 use crate::payload::{Formats, Outcome, lay};
 use crate::policy::{Ice, Policy, RtcpMux};
@@ -14,6 +13,8 @@ use crate::stream::{Checks, End, Event, Flow, Guard, Kind, Payload, Rtcp, Stream
 use crate::write::{Credentials, Relayed, RtcpLines};
 use core::net::{IpAddr, SocketAddr};
 use sdp::Direction;
+use srtp::dtls::Fingerprint;
+use srtp::{MasterKey, Suite, sdes};
 
 /// Bits a second that the headers of 50 packets take, with some room.
 const HEADERS_BPS: u64 = 32_000;
@@ -52,7 +53,10 @@ pub(crate) struct Agreement<'d, 'a, 'm> {
 impl<'a> Agreement<'_, 'a, '_> {
     /// What is written to the offerer, and the stream. `key` makes the key by which the offerer is
     /// sent to.
-    pub fn agree(&self, key: impl FnOnce(&Key) -> Key) -> Result<(Relayed<'a>, Stream), Reason> {
+    pub fn agree(
+        &self,
+        key: impl FnOnce(Suite) -> MasterKey,
+    ) -> Result<(Relayed<'a>, Stream), Reason> {
         let Sections { offered, answered, .. } = self.sections;
         if let Some(reason) = answered.fault {
             return Err(reason);
@@ -69,12 +73,16 @@ impl<'a> Agreement<'_, 'a, '_> {
         } else {
             Guard::None
         };
-        let sent = match &choice {
-            Choice::Keys(receive) => Some(key(receive)),
-            Choice::Plain | Choice::Dtls(_) => None,
+        let agreed = match choice {
+            Choice::Keys(choice) => {
+                let key = key(choice.line().suite);
+                // A key that comes back would use each index twice.
+                Some(sdes::answer(choice, key).ok_or(Reason::Keys)?)
+            }
+            Choice::Plain | Choice::Dtls(..) => None,
         };
-        let relayed = self.relayed(&outcome, &choice, sent.as_ref());
-        let guards = [self.guard(choice, sent)?, guard];
+        let relayed = self.relayed(&outcome, choice, agreed.as_ref());
+        let guards = [self.guard(choice, agreed)?, guard];
         Ok((relayed, self.stream(flow, outcome, guards)))
     }
 
@@ -89,36 +97,38 @@ impl<'a> Agreement<'_, 'a, '_> {
         lay(formats, self.own.offerer, from, to).ok_or(Reason::Codec)
     }
 
-    /// The protection of the offerer's end. The role in DTLS stays as long as the certificate does
-    /// (RFC 8842 §5.3).
-    fn choice(&self) -> Result<Choice, Reason> {
+    /// The protection of the offerer's end. The role in DTLS stays as long as the association
+    /// does (RFC 8842 §5.3).
+    fn choice(&self) -> Result<Choice<'_>, Reason> {
         let offered = self.sections.offered;
-        let policies = &self.policies;
-        let choice = choose(offered, &policies.from.srtp, policies.has_certificate)?;
+        let Policies { from, has_certificate, .. } = self.policies;
         let standing = self.own.standing.map(|stream| &stream.end(self.own.offerer).guard);
-        if let (Choice::Dtls(_), Some(Guard::Dtls { fingerprint, setup })) = (&choice, standing)
-            && offered.setup == Some(Setup::ActPass)
-            && offered.fingerprint.as_ref() == Some(&**fingerprint)
-        {
-            return Ok(Choice::Dtls(*setup));
-        }
-        Ok(choice)
+        let role = match (standing, &offered.dtls) {
+            (Some(Guard::Dtls { peer, role }), Some(now)) if peer.goes_on_as(now) => *role,
+            _ => preferred(&from.srtp),
+        };
+        choose(offered, &from.srtp, has_certificate, role)
     }
 
-    fn guard(&self, choice: Choice, sent: Option<Key>) -> Result<Guard, Reason> {
-        Ok(match (choice, sent) {
-            (Choice::Keys(receive), Some(send)) => {
-                Guard::Keys { receive: Box::new(receive), send: Box::new(send) }
+    fn guard(&self, choice: Choice<'_>, agreed: Option<sdes::Agreed>) -> Result<Guard, Reason> {
+        Ok(match (choice, agreed) {
+            (Choice::Keys(_), Some(agreed)) => {
+                Guard::Keys { receive: Box::new(agreed.theirs), send: Box::new(agreed.ours) }
             }
-            (Choice::Dtls(setup), _) => {
-                let fingerprint = self.sections.offered.fingerprint.clone().ok_or(Reason::Keys)?;
-                Guard::Dtls { fingerprint: Box::new(fingerprint), setup }
+            (Choice::Dtls(_, role), _) => {
+                let peer = self.sections.offered.dtls.clone().ok_or(Reason::Keys)?;
+                Guard::Dtls { peer: Box::new(peer), role }
             }
             _ => Guard::None,
         })
     }
 
-    fn relayed(&self, outcome: &Outcome<'a>, choice: &Choice, sent: Option<&Key>) -> Relayed<'a> {
+    fn relayed(
+        &self,
+        outcome: &Outcome<'a>,
+        choice: Choice<'_>,
+        agreed: Option<&sdes::Agreed>,
+    ) -> Relayed<'a> {
         let Sections { offered, answered, .. } = self.sections;
         let from = self.policies.from;
         let side = self.own.offerer.index();
@@ -128,7 +138,7 @@ impl<'a> Agreement<'_, 'a, '_> {
             (true, false) => RtcpLines::Apart,
         };
         let dtls = match choice {
-            Choice::Dtls(setup) => self.own.fingerprint.cloned().map(|print| (*setup, print)),
+            Choice::Dtls(setup, _) => self.own.fingerprint.map(|print| (setup, *print)),
             _ => None,
         };
         Relayed {
@@ -138,7 +148,7 @@ impl<'a> Agreement<'_, 'a, '_> {
             formats: outcome.list.clone(),
             direction: within(answered.media.direction(), offered.media.direction()),
             rtcp,
-            keys: sent.cloned().into_iter().collect(),
+            keys: agreed.map(|agreed| agreed.ours.clone()).into_iter().collect(),
             dtls,
             ice: self.own.ice[side].filter(|_| checks_with(offered, from)).cloned(),
             packet_ms: from.packet_ms.or(answered.packet_ms),

@@ -1,19 +1,21 @@
 //! Which protection an end gets.
 
 use crate::carriage::{Carriage, Security};
-use crate::keys::{Key, Secret, Setup, Suite};
 use crate::policy::{Feedback, Policy, Protection, Srtp};
 use crate::refusal::Reason;
 use crate::section::Section;
 use crate::stream::Guard;
+use srtp::dtls::{Role, Setup};
+use srtp::{MasterKey, Suite, sdes};
+use zeroize::Zeroizing;
 
 /// What is answered to an offer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Choice {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Choice<'a> {
     Plain,
-    /// That key of the offer.
-    Keys(Key),
-    Dtls(Setup),
+    /// That line of the offer.
+    Keys(sdes::Choice<'a>),
+    Dtls(Setup, Role),
 }
 
 /// What is offered.
@@ -31,30 +33,35 @@ pub(crate) fn is_end_to_end(policies: [&Policy; 2]) -> bool {
     policies.iter().all(|policy| policy.srtp.protection == Protection::EndToEnd)
 }
 
+/// The role that a policy prefers.
+pub(crate) const fn preferred(srtp: &Srtp) -> Role {
+    if srtp.active { Role::Client } else { Role::Server }
+}
+
 /// What an offer in `section` gets.
-pub(crate) fn choose(
-    section: &Section<'_>,
+pub(crate) fn choose<'s>(
+    section: &'s Section<'_>,
     srtp: &Srtp,
     has_certificate: bool,
-) -> Result<Choice, Reason> {
+    prefers: Role,
+) -> Result<Choice<'s>, Reason> {
     let is_plain = section.carriage.security() == Security::Plain;
-    let wanted = match srtp.protection {
+    let is_wanted = match srtp.protection {
         Protection::Off if is_plain => return Ok(Choice::Plain),
         Protection::Off => return Err(Reason::Keys),
         Protection::Required => true,
         Protection::Optional | Protection::EndToEnd => !is_plain || srtp.opportunistic,
     };
-    if !wanted {
+    if !is_wanted {
         return Ok(Choice::Plain);
     }
-    let dtls = srtp.dtls && has_certificate && section.fingerprint.is_some();
-    if dtls && let Some(setup) = answered(section.setup, srtp.active) {
-        return Ok(Choice::Dtls(setup));
+    let dtls = section.dtls.as_ref().filter(|_| srtp.dtls && has_certificate);
+    let dtls = dtls.filter(|dtls| !dtls.fingerprints.is_empty());
+    if let Some((setup, role)) = dtls.and_then(|dtls| dtls.setup.answer(prefers)) {
+        return Ok(Choice::Dtls(setup, role));
     }
-    // The offerer's order counts (RFC 4568 §5.1.2).
-    let is_served = |key: &&Key| srtp.sdes && srtp.suites.contains(&key.suite);
-    if let Some(key) = section.keys.iter().find(is_served) {
-        return Ok(Choice::Keys(key.clone()));
+    if let Some(choice) = sdes::choose(&section.keys, &srtp.sdes) {
+        return Ok(Choice::Keys(choice));
     }
     if is_plain && srtp.protection != Protection::Required {
         return Ok(Choice::Plain);
@@ -62,21 +69,12 @@ pub(crate) fn choose(
     Err(Reason::Keys)
 }
 
-/// The role that answers an offered one (RFC 4145 §4.1); without a word the offerer is active.
-fn answered(offered: Option<Setup>, prefers_active: bool) -> Option<Setup> {
-    match offered {
-        Some(Setup::ActPass) if prefers_active => Some(Setup::Active),
-        Some(Setup::Active | Setup::ActPass) | None => Some(Setup::Passive),
-        Some(Setup::Passive) => Some(Setup::Active),
-        Some(Setup::HoldConn) => None,
-    }
-}
-
 /// What a side is offered when the other one offers `section`.
 pub(crate) fn offering(section: &Section<'_>, srtp: &Srtp, has_certificate: bool) -> Offering {
     let dtls = srtp.dtls && has_certificate;
-    let security = if dtls && !srtp.sdes { Security::Dtls } else { Security::Srtp };
-    let full = Offering { security, keys: srtp.sdes, dtls };
+    let keys = !srtp.sdes.suites.is_empty();
+    let security = if dtls && !keys { Security::Dtls } else { Security::Srtp };
+    let full = Offering { security, keys, dtls };
     match srtp.protection {
         Protection::Off => PLAIN,
         Protection::Required => full,
@@ -106,22 +104,16 @@ pub(crate) fn settled(
     answer: &Section<'_>,
     srtp: &Srtp,
 ) -> Result<Guard, Reason> {
-    if told.fingerprint.is_some()
-        && let Some(fingerprint) = &answer.fingerprint
+    if let (Some(told), Some(peer)) = (&told.dtls, &answer.dtls)
+        && !peer.fingerprints.is_empty()
     {
-        let setup = match answer.setup {
-            Some(Setup::Passive) => Setup::Active,
-            Some(Setup::Active) | None => Setup::Passive,
-            Some(Setup::ActPass | Setup::HoldConn) => return Err(Reason::Keys),
-        };
-        return Ok(Guard::Dtls { fingerprint: Box::new(fingerprint.clone()), setup });
+        let role = told.setup.accept(peer.setup).ok_or(Reason::Keys)?;
+        return Ok(Guard::Dtls { peer: Box::new(peer.clone()), role });
     }
-    for key in &answer.keys {
-        let offered = told.keys.iter().find(|it| it.tag == key.tag && it.suite == key.suite);
-        if let Some(offered) = offered {
-            let (receive, send) = (Box::new(key.clone()), Box::new(offered.clone()));
-            return Ok(Guard::Keys { receive, send });
-        }
+    if told.keys.has_any() && answer.keys.has_any() {
+        let agreed = sdes::accept(&told.keys, &answer.keys).map_err(|_| Reason::Keys)?;
+        let (receive, send) = (Box::new(agreed.theirs), Box::new(agreed.ours));
+        return Ok(Guard::Keys { receive, send });
     }
     let may_be_plain = told.carriage.security() == Security::Plain
         && answer.carriage.security() == Security::Plain
@@ -132,29 +124,31 @@ pub(crate) fn settled(
 /// The keys by which one side of a stream is sent to, one for each suite: they stay the same as
 /// long as the stream stands.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct OwnKeys(Vec<(Suite, Secret)>);
+pub(crate) struct OwnKeys(Vec<MasterKey>);
 
 impl OwnKeys {
-    /// The key of a suite under a tag, made if it is new.
-    pub fn key(&mut self, suite: Suite, tag: u32, random: &mut dyn FnMut(&mut [u8])) -> Key {
-        let found = self.0.iter().find(|(own, _)| *own == suite);
-        let secret = match found {
-            Some((_, secret)) => secret.clone(),
-            None => {
-                let secret = Secret::random(suite, random);
-                self.0.push((suite, secret.clone()));
-                secret
-            }
-        };
-        Key { tag, suite, secret, mki: None }
+    /// The key of a suite, made if it is new.
+    pub fn key(&mut self, suite: Suite, random: &mut dyn FnMut(&mut [u8])) -> MasterKey {
+        if let Some(key) = self.0.iter().find(|key| key.suite() == suite) {
+            return key.clone();
+        }
+        let mut octets = Zeroizing::new(vec![0; MasterKey::octets_of(suite)]);
+        random(&mut octets);
+        let key = MasterKey::of(suite, &octets).expect("its octets are as many as it wants");
+        self.0.push(key.clone());
+        key
     }
 
-    /// Keys for an offer: those that stand first, so that nothing changes by asking again.
-    pub fn offer(&mut self, suites: &[Suite], random: &mut dyn FnMut(&mut [u8])) -> Vec<Key> {
-        let standing: Vec<Suite> = self.0.iter().map(|(suite, _)| *suite).collect();
-        let standing = standing.into_iter().filter(|suite| suites.contains(suite));
+    /// Lines for an offer: the keys that stand first, so that nothing changes by asking again.
+    pub fn offer(
+        &mut self,
+        suites: &[Suite],
+        random: &mut dyn FnMut(&mut [u8]),
+    ) -> Vec<sdes::Crypto> {
+        let standing = self.0.iter().map(MasterKey::suite).filter(|suite| suites.contains(suite));
         let mut order: Vec<Suite> = standing.collect();
-        order.extend(suites.iter().filter(|suite| self.0.iter().all(|(own, _)| own != *suite)));
-        (1..).zip(order).map(|(tag, suite)| self.key(suite, tag, random)).collect()
+        let is_new = |suite: &Suite| self.0.iter().all(|key| key.suite() != *suite);
+        order.extend(suites.iter().copied().filter(is_new));
+        sdes::Offer::write(&order, |suite| self.key(suite, random)).lines().to_vec()
     }
 }

@@ -21,7 +21,6 @@ mod carriage;
 mod codec;
 mod format;
 mod guard;
-mod keys;
 mod offer;
 mod payload;
 mod policy;
@@ -38,7 +37,6 @@ pub use attribute::Owner;
 pub use carriage::{Carriage, Security};
 pub use codec::{Codec, Shape};
 pub use format::{Format, parameter};
-pub use keys::{Fingerprint, Hash, Key, Secret, Setup, Suite};
 pub use policy::{
     CodecName, Codecs, Dtmf, Family, Feedback, Ice, Kinds, Origin, Policy, Protection, RtcpMux,
     Srtp,

@@ -3,7 +3,7 @@
 use crate::carriage::Carriage;
 use crate::codec::Codec;
 use crate::format::Format;
-use crate::guard::{Offering, offering, profile};
+use crate::guard::{Offering, choose, offering, preferred, profile};
 use crate::policy::{Dtmf, Policy, RtcpMux};
 use crate::refusal::Reason;
 use crate::section::Section;
@@ -69,7 +69,8 @@ pub(crate) fn judge<'a>(section: &Section<'a>, policies: &Policies<'_>) -> Verdi
         let offering = Offering { security, keys: false, dtls: false };
         return Verdict::Relay(Plan { formats, profile: section.carriage, offering });
     }
-    if let Err(reason) = crate::guard::choose(section, &from.srtp, has_certificate) {
+    let role = preferred(&from.srtp);
+    if let Err(reason) = choose(section, &from.srtp, has_certificate, role) {
         return Verdict::Refuse(Some(reason));
     }
     let offering = offering(section, &to.srtp, has_certificate);

@@ -2,8 +2,9 @@
 
 use crate::codec::Codec;
 use crate::format::Format;
-use crate::keys::Suite;
 use crate::text::number;
+use srtp::Suite;
+use srtp::sdes;
 
 /// What one side wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,14 +95,12 @@ pub enum Protection {
 pub struct Srtp {
     /// How much.
     pub protection: Protection,
-    /// Keys in the description (RFC 4568).
-    pub sdes: bool,
+    /// Keys in the description (RFC 4568): the suites, best first; none: no such keys.
+    pub sdes: sdes::Policy,
     /// Keys by DTLS (RFC 5763, RFC 5764).
     pub dtls: bool,
     /// With `Optional`: keys are offered in a plain profile, and the answer decides (RFC 8643).
     pub opportunistic: bool,
-    /// The suites, best first.
-    pub suites: Vec<Suite>,
     /// Whether an `actpass` is answered with `active` (RFC 5763 §5); else with `passive`, which
     /// meets those behind an address translator.
     pub active: bool,
@@ -109,12 +108,12 @@ pub struct Srtp {
 
 impl Default for Srtp {
     fn default() -> Self {
+        let suites = vec![Suite::AesCm128HmacSha1_80, Suite::AesCm128HmacSha1_32];
         Self {
             protection: Protection::Off,
-            sdes: true,
+            sdes: sdes::Policy::of(suites),
             dtls: false,
             opportunistic: false,
-            suites: vec![Suite::AesCm128Sha1_80, Suite::AesCm128Sha1_32],
             active: false,
         }
     }

@@ -7,11 +7,11 @@
 //! A pair rests before it is given again: packets of the call before may still be on their way,
 //! and its peers may not have heard the BYE.
 
-use crate::keys::Fingerprint;
 use crate::side::Side;
 use core::net::IpAddr;
 use core::time::Duration;
 use machine::Time;
+use srtp::dtls::Fingerprint;
 use std::collections::VecDeque;
 
 /// Pairs of a block at most: every even port.

@@ -2,15 +2,14 @@
 
 use crate::carriage::Carriage;
 use crate::format::Format;
-use crate::keys::{Fingerprint, Key, Setup};
 use crate::refusal::{Reason, Refusal};
 use crate::stream::SSRC_MAX;
 use crate::text::{number, words};
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use sdp::{Attribute, Connection, Kind, Media, Session};
+use srtp::dtls;
+use srtp::sdes;
 
-/// Crypto lines that are looked at.
-const KEYS_MAX: usize = 32;
 /// RTP profiles take longest: kilobits a second that no stream has.
 const BANDWIDTH_KBPS_MAX: u64 = 100_000_000;
 
@@ -33,9 +32,9 @@ pub(crate) struct Section<'a> {
     /// What is wrong with it, if it is not refused anyway.
     pub fault: Option<Reason>,
     pub formats: Vec<Format<'a>>,
-    pub keys: Vec<Key>,
-    pub fingerprint: Option<Fingerprint>,
-    pub setup: Option<Setup>,
+    /// Keys that can be used; what is malformed is as if it were not there.
+    pub keys: sdes::Offer,
+    pub dtls: Option<dtls::Description>,
     /// Name and password of connectivity checks.
     pub ice: Option<(&'a [u8], &'a [u8])>,
     pub has_mux: bool,
@@ -62,7 +61,8 @@ impl<'a> Description<'a> {
                 bundle = words(names).collect();
             }
         }
-        let sections = session.media().map(|media| Section::read(media, &common, source)).collect();
+        let sections =
+            session.media().map(|media| Section::read(&session, media, &common, source)).collect();
         Ok(Self { session, sections, bundle })
     }
 }
@@ -70,8 +70,6 @@ impl<'a> Description<'a> {
 /// What may stand before the first stream for all of them.
 #[derive(Debug, Clone, Default)]
 struct Common<'a> {
-    fingerprint: Option<Fingerprint>,
-    setup: Option<Setup>,
     name: Option<&'a [u8]>,
     password: Option<&'a [u8]>,
 }
@@ -80,8 +78,6 @@ impl<'a> Common<'a> {
     fn take(&mut self, attribute: &Attribute<'a>) {
         let Some(value) = attribute.value else { return };
         match attribute.name {
-            b"fingerprint" => self.fingerprint = better(self.fingerprint.take(), value),
-            b"setup" => self.setup = Setup::named(value),
             b"ice-ufrag" => self.name = Some(value),
             b"ice-pwd" => self.password = Some(value),
             _ => {}
@@ -89,16 +85,25 @@ impl<'a> Common<'a> {
     }
 }
 
-/// The stronger one of two fingerprints.
-fn better(now: Option<Fingerprint>, value: &[u8]) -> Option<Fingerprint> {
-    match (now, Fingerprint::read(value)) {
-        (Some(now), Some(new)) if new.hash <= now.hash => Some(now),
-        (now, new) => new.or(now),
-    }
+/// What a stream says of DTLS, or else its session (RFC 8122 §5).
+fn dtls(session: &Session<'_>, media: &Media<'_>) -> Option<dtls::Description> {
+    let values = |name: &'static str| {
+        let is_it = move |attribute: &Attribute<'_>| attribute.name == name.as_bytes();
+        let own = || media.attributes().filter(is_it).filter_map(|it| it.value);
+        let has_own = own().next().is_some();
+        let common = session.attributes().filter(is_it).filter_map(|it| it.value);
+        own().chain(common.filter(move |_| !has_own))
+    };
+    dtls::Description::read(values).ok().flatten()
 }
 
 impl<'a> Section<'a> {
-    fn read(media: Media<'a>, common: &Common<'a>, source: Option<IpAddr>) -> Self {
+    fn read(
+        session: &Session<'a>,
+        media: Media<'a>,
+        common: &Common<'a>,
+        source: Option<IpAddr>,
+    ) -> Self {
         let carriage = Carriage::of(media.protocol);
         let formats = if carriage.is_rtp() { Format::read(&media) } else { Vec::new() };
         let mut section = Self {
@@ -107,9 +112,8 @@ impl<'a> Section<'a> {
             address: None,
             fault: None,
             formats,
-            keys: Vec::new(),
-            fingerprint: None,
-            setup: None,
+            keys: sdes::read_all(media.values(b"crypto")).unwrap_or_default(),
+            dtls: None,
             ice: None,
             has_mux: false,
             rtcp: None,
@@ -123,9 +127,9 @@ impl<'a> Section<'a> {
             own.take(&attribute);
             section.take(&attribute);
         }
-        // A media level fingerprint stands for all of the session level (RFC 8122 §5).
-        section.fingerprint = own.fingerprint.or_else(|| common.fingerprint.clone());
-        section.setup = own.setup.or(common.setup);
+        if carriage.is_rtp() {
+            section.dtls = dtls(session, &media);
+        }
         section.ice = own.name.or(common.name).zip(own.password.or(common.password));
         section.locate(source);
         section.weigh();
@@ -137,9 +141,6 @@ impl<'a> Section<'a> {
             (b"rtcp-mux", None) => self.has_mux = true,
             (b"rtcp", Some(value)) => self.take_rtcp(value),
             (b"mid", Some(value)) => self.mid = Some(value.trim_ascii()),
-            (b"crypto", Some(value)) if self.keys.len() < KEYS_MAX => {
-                self.keys.extend(Key::read(value));
-            }
             (b"ptime", Some(value)) => {
                 let ms = number(value.trim_ascii()).and_then(|ms| u16::try_from(ms).ok());
                 self.packet_ms = ms.filter(|ms| (1..=1_000).contains(ms));

@@ -10,7 +10,6 @@
 use crate::answer::{Agreement, Own, Sections, checks_with};
 use crate::bundle;
 use crate::guard::{OwnKeys, is_end_to_end};
-use crate::keys::Setup;
 use crate::offer::{Plan, Policies, Verdict, judge, rtcp};
 use crate::policy::{Family, Ice, Origin, Policy};
 use crate::port::{Local, Source};
@@ -21,6 +20,7 @@ use crate::stream::Stream;
 use crate::text::push_number;
 use crate::write::{Credentials, Entry, Head, Relayed, State, address_words, body, passed_origin};
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use srtp::dtls::Setup;
 use xxhash_rust::xxh3::xxh3_64;
 use zeroize::Zeroizing;
 
@@ -574,7 +574,7 @@ impl Line {
             Ice::Offer => true,
         };
         let keys = if plan.offering.keys {
-            self.keys[to.index()].offer(&policy.srtp.suites, means.random)
+            self.keys[to.index()].offer(&policy.srtp.sdes.suites, means.random)
         } else {
             Vec::new()
         };
@@ -620,7 +620,7 @@ impl Line {
         let keys = &mut self.keys[offerer.index()];
         let random = &mut *means.random;
         let agreement = Agreement { sections, policies, own };
-        let (relayed, stream) = agreement.agree(|key| keys.key(key.suite, key.tag, random))?;
+        let (relayed, stream) = agreement.agree(|suite| keys.key(suite, random))?;
         Ok((State::Relayed(Box::new(relayed)), Some(stream)))
     }
 

@@ -9,13 +9,14 @@
 
 use crate::carriage::Carriage;
 use crate::codec::Codec;
-use crate::keys::{Fingerprint, Key, Setup};
 use crate::policy::Dtmf;
 use crate::port::Local;
 use crate::side::Side;
 use core::fmt;
 use core::net::SocketAddr;
 use sdp::Direction;
+use srtp::dtls::{Description, Role};
+use srtp::sdes::Crypto;
 
 /// Sources that an end may announce; more are not looked at.
 pub const SSRC_MAX: usize = 16;
@@ -167,16 +168,16 @@ pub enum Guard {
     /// By keys of the description.
     Keys {
         /// What comes from the end.
-        receive: Box<Key>,
+        receive: Box<Crypto>,
         /// What goes to it.
-        send: Box<Key>,
+        send: Box<Crypto>,
     },
     /// By keys of DTLS.
     Dtls {
-        /// The fingerprint that its certificate must have.
-        fingerprint: Box<Fingerprint>,
-        /// What the media controller does: [`Setup::Active`] or [`Setup::Passive`].
-        setup: Setup,
+        /// The certificates that it may show.
+        peer: Box<Description>,
+        /// What the media controller does.
+        role: Role,
     },
 }
 

@@ -10,12 +10,13 @@
 use crate::attribute::Owner;
 use crate::codec::Codec;
 use crate::format::{Format, payload_type, split_number};
-use crate::keys::{Fingerprint, Key, Setup};
 use crate::policy::Policy;
 use crate::section::{Description, Section};
 use crate::text::{push_number, words};
 use core::net::{IpAddr, SocketAddr};
 use sdp::{Direction, Kind, Line};
+use srtp::dtls::{Fingerprint, Setup};
+use srtp::sdes::Crypto;
 use std::io::Write as _;
 
 /// Host candidates of the components RTP and RTCP (RFC 8445 §5.1.2.1).
@@ -50,7 +51,7 @@ pub(crate) struct Relayed<'a> {
     pub formats: Vec<Format<'a>>,
     pub direction: Direction,
     pub rtcp: RtcpLines,
-    pub keys: Vec<Key>,
+    pub keys: Vec<Crypto>,
     pub dtls: Option<(Setup, Fingerprint)>,
     pub ice: Option<Credentials>,
     pub packet_ms: Option<u16>,
@@ -388,9 +389,8 @@ fn own_lines(out: &mut Vec<u8>, relayed: &Relayed<'_>) {
     }
     if let Some((setup, fingerprint)) = &relayed.dtls {
         attribute(out, b"setup", setup.name().as_bytes());
-        out.extend_from_slice(b"a=fingerprint:");
-        fingerprint.write(out);
-        out.extend_from_slice(b"\r\n");
+        // Writing to memory does not fail.
+        let _ = write!(out, "a=fingerprint:{fingerprint}\r\n");
     }
     if let Some(ms) = relayed.packet_ms {
         out.extend_from_slice(b"a=ptime:");

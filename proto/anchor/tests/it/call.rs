@@ -1,14 +1,14 @@
 //! A call with its ports, for tests.
 
 use anchor::{
-    Block, Change, Fingerprint, Fork, Hash, Heard, Local, Means, Policy, Pool, Refusal, Session,
-    Side, Source,
+    Block, Change, Fork, Heard, Local, Means, Policy, Pool, Refusal, Session, Side, Source,
 };
 use core::net::IpAddr;
 use core::time::Duration;
 use machine::Time;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
+use srtp::dtls::{Fingerprint, Hash};
 use std::collections::BTreeSet;
 
 /// Ports of four addresses: A's and B's, of IPv4 and IPv6.
@@ -33,7 +33,7 @@ impl Ports {
             pools: (0..4).map(pool).collect(),
             now: Time::ZERO,
             taken: BTreeSet::new(),
-            fingerprint: Fingerprint::new(Hash::Sha256, &[0xAB; 32]),
+            fingerprint: Some(Fingerprint::of(Hash::Sha256, b"a certificate")),
         }
     }
 }

@@ -191,7 +191,7 @@ a=rtcp:9 IN IP4 0.0.0.0
 a=ice-ufrag:VxNR
 a=ice-pwd:zVxQbFq0r1dTUqNMyGHcMc0L
 a=ice-options:trickle
-a=fingerprint:sha-1 1F:00:11:22:33:44:55:66:77:88:99:AA:BB:CC:DD:EE:FF:00:11:22
+a=fingerprint:{print}
 a=setup:actpass
 a=mid:0
 a=extmap:1 urn:ietf:params:rtp-hdrext:ssrc-audio-level
@@ -211,7 +211,7 @@ m=video 9 UDP/TLS/RTP/SAVPF 96 97
 c=IN IP4 0.0.0.0
 a=ice-ufrag:VxNR
 a=ice-pwd:zVxQbFq0r1dTUqNMyGHcMc0L
-a=fingerprint:sha-1 1F:00:11:22:33:44:55:66:77:88:99:AA:BB:CC:DD:EE:FF:00:11:22
+a=fingerprint:{print}
 a=setup:actpass
 a=mid:1
 a=sendrecv
@@ -221,9 +221,19 @@ a=rtpmap:97 rtx/90000
 a=fmtp:97 apt=96
 ";
 
+fn chromium() -> String {
+    let print = format!("sha-256 {}", vec!["1F"; 32].join(":"));
+    CHROMIUM.replace('\n', "\r\n").replace("{print}", &print)
+}
+
 fn browser() -> Policy {
     Policy {
-        srtp: Srtp { protection: Protection::Required, sdes: false, dtls: true, ..Srtp::default() },
+        srtp: Srtp {
+            protection: Protection::Required,
+            sdes: srtp::sdes::Policy::of(vec![]),
+            dtls: true,
+            ..Srtp::default()
+        },
         ice: Ice::Accept,
         bundle: true,
         ..Policy::default()
@@ -234,7 +244,7 @@ fn browser() -> Policy {
 fn a_browser_calls_a_phone() {
     let phone = Policy { kinds: Kinds { video: false, ..Kinds::default() }, ..Policy::default() };
     let mut call = Call::new(browser(), Policy { feedback: anchor::Feedback::Off, ..phone });
-    let told = call.offer(Side::A, &CHROMIUM.replace('\n', "\r\n"));
+    let told = call.offer(Side::A, &chromium());
     let lines = streams(&told);
     assert!(
         lines.starts_with("m=audio 20000 RTP/AVP 111 63 0 110\nc=IN IP4 203.0.113.1\n"),
@@ -264,7 +274,7 @@ fn a_browser_calls_a_phone() {
 #[test]
 fn streams_of_a_browsers_group_share_a_port() {
     let mut call = Call::new(browser(), Policy::default());
-    call.offer(Side::A, &CHROMIUM.replace('\n', "\r\n"));
+    call.offer(Side::A, &chromium());
     let answer = "m=audio 6000 RTP/AVPF 111\na=rtpmap:111 opus/48000/2\n\
                   m=video 6002 RTP/AVPF 98 99\na=rtpmap:98 VP8/90000\na=rtpmap:99 rtx/90000\n\
                   a=fmtp:99 apt=98\n";
