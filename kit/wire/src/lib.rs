@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod cursor;
+pub mod field;
 
 pub use cursor::Cursor;
 

@@ -9,6 +9,7 @@
 //! ```
 //! [`Session`] is a call between A and B. What each side wants is its [`Policy`]; ports come from a
 //! [`Source`], usually a [`Pool`] of leased blocks; what must not be guessed comes from the caller.
+//! What a session controller tells a media controller of all that are the messages of [`row`].
 //! A description that is not taken is a [`Refusal`] and changes nothing.
 #![forbid(unsafe_code)]
 #![warn(clippy::cast_possible_truncation)]
@@ -26,6 +27,7 @@ mod payload;
 mod policy;
 mod port;
 mod refusal;
+pub mod row;
 mod section;
 mod session;
 mod side;

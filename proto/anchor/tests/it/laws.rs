@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 use std::collections::BTreeMap;
 
-fn below(random: &mut ChaCha8Rng, count: usize) -> usize {
+pub fn below(random: &mut ChaCha8Rng, count: usize) -> usize {
     random.next_u32() as usize % count
 }
 
@@ -16,7 +16,7 @@ fn one<T: Copy>(random: &mut ChaCha8Rng, list: &[T]) -> T {
     list[below(random, list.len())]
 }
 
-fn policy(random: &mut ChaCha8Rng) -> Policy {
+pub fn policy(random: &mut ChaCha8Rng) -> Policy {
     let protections = [Protection::Off, Protection::Optional, Protection::Required];
     let mut policy = Policy {
         srtp: Srtp {
@@ -78,13 +78,13 @@ fn line(random: &mut ChaCha8Rng, port: u16) -> String {
     text
 }
 
-fn offer(random: &mut ChaCha8Rng, lines: usize) -> String {
+pub fn offer(random: &mut ChaCha8Rng, lines: usize) -> String {
     let lines: String = (0..lines).map(|at| line(random, 4_000 + 2 * at as u16)).collect();
     at(one(random, &["192.0.2.1", "192.0.2.2", "2001:db8::7", "0.0.0.0"]), &lines)
 }
 
 /// An answer as a phone would give it: some formats and keys of each stream.
-fn answer(random: &mut ChaCha8Rng, told: &str) -> String {
+pub fn answer(random: &mut ChaCha8Rng, told: &str) -> String {
     let mut lines = String::new();
     let mut keeps_key = true;
     for line in told.lines().skip_while(|line| !line.starts_with("m=")) {

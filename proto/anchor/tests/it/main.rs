@@ -7,3 +7,4 @@ mod forks;
 mod keys;
 mod laws;
 mod pairs;
+mod rows;

@@ -1,10 +1,10 @@
-//! Tagged fields: the form of everything that a pair exchanges.
+//! Tagged fields: the form of what programs of the house exchange among themselves.
 //!
 //! ```text
 //! field = tag, 1 octet · length, 4 octets · value      numbers are big-endian, 1 to 8 octets
 //! ```
 //! A reader skips the tags it does not know and takes the default for those that are missing, so
-//! that two versions of a program can be a pair.
+//! that two versions of a program understand each other.
 
 /// Octets of tag and length.
 const HEAD: usize = 5;
@@ -46,6 +46,12 @@ impl<'a> Fields<'a> {
     pub const fn new(text: &'a [u8]) -> Self {
         Self(text)
     }
+
+    /// What was not read yet; behind the last field, what is cut off.
+    #[must_use]
+    pub const fn rest(&self) -> &'a [u8] {
+        self.0
+    }
 }
 
 impl<'a> Iterator for Fields<'a> {
@@ -82,7 +88,9 @@ mod tests {
         assert_eq!(Fields::new(read_back[1].1).next(), Some((3, &b"inside"[..])));
         assert_eq!(read_back[2], (2, &b""[..]));
         for cut in 0..text.len() {
-            assert!(Fields::new(&text[..cut]).count() < 3, "{cut}");
+            let mut fields = Fields::new(&text[..cut]);
+            let whole = fields.by_ref().count();
+            assert!(whole < 3 && (cut == 0 || whole > 0 || !fields.rest().is_empty()), "{cut}");
         }
     }
 }
