@@ -20,7 +20,7 @@ TEST_PACKAGES := bgpdump bird2 ca-certificates chromium clang curl dpdk-dev etht
 	iperf3 iproute2 iputils-ping kamailio kamailio-tls-modules libusrsctp-dev libusrsctp-examples llvm openbgpd \
 	pmacct procps prometheus python3-scapy qemu-system-x86 stayrtr systemd traceroute tshark
 	iperf3 iproute2 iputils-ping kamailio kamailio-tls-modules libsrtp2-1 libusrsctp-dev libusrsctp-examples llvm \
-	openbgpd openssl pmacct procps python3-scapy qemu-system-x86 stayrtr systemd traceroute tshark
+	openbgpd openssl pmacct procps python3-scapy qemu-system-x86 rtpengine-daemon stayrtr systemd traceroute tshark
 CARGO := cargo
 TARGET = $(or $(CARGO_TARGET_DIR),target)
 TANDEM = $(TARGET)/release/tandem

@@ -2,7 +2,7 @@
 //! told.
 
 use crate::guard::{Choice, choose, preferred, settled};
-use crate::offer::Policies;
+use crate::offer::{Policies, apart};
 use crate::payload::{Formats, Outcome, lay};
 use crate::policy::{Ice, Policy, RtcpMux};
 use crate::port::Local;
@@ -132,10 +132,10 @@ impl<'a> Agreement<'_, 'a, '_> {
         let Sections { offered, answered, .. } = self.sections;
         let from = self.policies.from;
         let side = self.own.offerer.index();
-        let rtcp = match (offered.carriage.is_rtp(), muxes(offered, from)) {
+        let rtcp = match (offered.carriage.is_rtp(), self.muxes()) {
             (false, _) => RtcpLines::None,
             (true, true) => RtcpLines::Mux,
-            (true, false) => RtcpLines::Apart,
+            (true, false) => apart(from),
         };
         let dtls = match choice {
             Choice::Dtls(setup, _) => self.own.fingerprint.map(|print| (setup, *print)),
@@ -167,7 +167,7 @@ impl<'a> Agreement<'_, 'a, '_> {
         let ends = [
             End {
                 checks: self.checks(offerer, offered, checks_with(offered, from)),
-                ..self.end(offerer, offered, from, muxes(offered, from))
+                ..self.end(offerer, offered, from, self.muxes())
             },
             End {
                 checks: self.checks(answerer, answered, told.ice.is_some()),
@@ -216,6 +216,17 @@ impl<'a> Agreement<'_, 'a, '_> {
 }
 
 impl Agreement<'_, '_, '_> {
+    /// Whether the offerer gets RTP and RTCP on one port.
+    fn muxes(&self) -> bool {
+        let Sections { offered, told, answered } = self.sections;
+        offered.has_mux
+            && match self.policies.from.rtcp_mux {
+                RtcpMux::Off => false,
+                RtcpMux::Follow => told.has_mux && answered.has_mux,
+                RtcpMux::Accept | RtcpMux::Offer | RtcpMux::Require => true,
+            }
+    }
+
     /// Connectivity checks with an end, if both have them.
     fn checks(&self, side: Side, section: &Section<'_>, has_checks: bool) -> Option<Box<Checks>> {
         let (name, password) = section.ice?;
@@ -227,11 +238,6 @@ impl Agreement<'_, '_, '_> {
             remote_password: password.into(),
         }))
     }
-}
-
-/// Whether a side that offered it gets RTP and RTCP on one port.
-fn muxes(offered: &Section<'_>, policy: &Policy) -> bool {
-    offered.has_mux && policy.rtcp_mux != RtcpMux::Off
 }
 
 /// Whether a side that offered them gets connectivity checks.

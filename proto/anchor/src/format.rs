@@ -40,7 +40,7 @@ impl<'a> Format<'a> {
         let dynamic = || (DYNAMIC_FIRST..=NUMBER_MAX).find(is_free);
         let number = shape.number.filter(is_free).or_else(dynamic)?;
         let parameters: &[u8] = match codec {
-            Codec::TelephoneEvent => b"0-16",
+            Codec::TelephoneEvent => b"0-15",
             _ => b"",
         };
         Some(Format {
@@ -64,7 +64,7 @@ impl<'a> Format<'a> {
     /// Whether the media plane codes and decodes it.
     #[must_use]
     pub fn is_coded(&self) -> bool {
-        self.codec.is_some_and(|codec| codec.shape().is_coded)
+        self.clock > 0 && self.codec.is_some_and(|codec| codec.shape().is_coded)
     }
 
     /// Whether both name the same codec.
@@ -142,8 +142,11 @@ impl<'a> Format<'a> {
     fn map(&mut self, encoding: &'a [u8]) {
         let mut parts = encoding.split(|&octet| octet == b'/');
         let (Some(name), clock) = (parts.next(), parts.next().and_then(number)) else { return };
+        let clock = clock.and_then(|clock| u32::try_from(clock).ok()).filter(|clock| *clock > 0);
+        // Without a clock rate it is no name.
+        let Some(clock) = clock.filter(|_| !name.is_empty()) else { return };
         self.name = name;
-        self.clock = clock.and_then(|clock| u32::try_from(clock).ok()).unwrap_or(0);
+        self.clock = clock;
         let channels = parts.next().and_then(number).and_then(|n| u8::try_from(n).ok());
         self.channels = channels.unwrap_or(1);
         self.codec = Codec::named(name);

@@ -81,9 +81,11 @@ pub(crate) fn offering(section: &Section<'_>, srtp: &Srtp, has_certificate: bool
         Protection::Optional | Protection::EndToEnd if srtp.opportunistic => {
             Offering { security: Security::Plain, ..full }
         }
-        Protection::Optional | Protection::EndToEnd => {
-            if section.carriage.security() == Security::Plain { PLAIN } else { full }
-        }
+        Protection::Optional | Protection::EndToEnd => match section.carriage.security() {
+            Security::Plain => PLAIN,
+            Security::Dtls if dtls => Offering { security: Security::Dtls, keys: false, dtls },
+            Security::Srtp | Security::Dtls => full,
+        },
     }
 }
 

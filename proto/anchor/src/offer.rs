@@ -102,6 +102,9 @@ fn formats<'a>(section: &Section<'a>, from: &Policy, to: &Policy) -> Vec<Format<
                 continue;
             }
             add(&mut list, codec, name.clock(), &section.formats);
+            if list.iter().any(is_event) {
+                add_event(&mut list, name.clock(), &section.formats);
+            }
         }
     }
     list.sort_by_key(|format| to.codecs.rank(format));
@@ -110,12 +113,22 @@ fn formats<'a>(section: &Section<'a>, from: &Policy, to: &Policy) -> Vec<Format<
         && to.dtmf == Dtmf::Events
         && section.media.kind == b"audio"
         && !list.iter().any(is_event)
-        && let Some(event) =
-            Format::added(Codec::TelephoneEvent, clock, &[&section.formats[..], &list].concat())
     {
-        list.push(event);
+        add_event(&mut list, clock, &section.formats);
     }
     list
+}
+
+/// Adds events of a clock, before those of others, unless there are some (RFC 4733 §7.1.1).
+fn add_event<'a>(list: &mut Vec<Format<'a>>, clock: u32, offered: &[Format<'a>]) {
+    let is_it = |it: &Format<'_>| it.codec == Some(Codec::TelephoneEvent) && it.clock == clock;
+    let taken = [offered, list].concat();
+    if !list.iter().any(is_it)
+        && let Some(event) = Format::added(Codec::TelephoneEvent, clock, &taken)
+    {
+        let first = list.iter().position(|it| it.codec == event.codec);
+        list.insert(first.unwrap_or(list.len()), event);
+    }
 }
 
 /// Adds a format behind the last codec, before what goes beside one.
@@ -126,15 +139,20 @@ fn add<'a>(list: &mut Vec<Format<'a>>, codec: Codec, clock: u32, offered: &[Form
     list.insert(last.map_or(0, |at| at + 1), format);
 }
 
+/// What a description for a side says of RTCP on a port of its own.
+pub(crate) const fn apart(policy: &Policy) -> RtcpLines {
+    if policy.rtcp_attribute { RtcpLines::Apart } else { RtcpLines::Silent }
+}
+
 /// What an offer to a side says of RTCP.
 pub(crate) fn rtcp(section: &Section<'_>, to: &Policy) -> RtcpLines {
     if !section.carriage.is_rtp() {
         return RtcpLines::None;
     }
     match to.rtcp_mux {
-        RtcpMux::Off => RtcpLines::Apart,
-        RtcpMux::Follow if !section.has_mux => RtcpLines::Apart,
-        RtcpMux::Follow | RtcpMux::Offer => RtcpLines::Either,
+        RtcpMux::Follow | RtcpMux::Accept if section.has_mux => RtcpLines::Either,
+        RtcpMux::Off | RtcpMux::Follow | RtcpMux::Accept => apart(to),
+        RtcpMux::Offer => RtcpLines::Either,
         RtcpMux::Require => RtcpLines::MuxOnly,
     }
 }

@@ -69,15 +69,15 @@ pub(crate) fn lay<'a>(
     }
     for it in &matches {
         match it.offered {
-            Some(offered) if it.is_event() && !takes_events(from) => {
+            Some(_) if it.is_event() && !takes_events(from) => {
                 map.digit(offerer.other(), it.told);
                 map.outcome.events[1] = Some(event(it));
-                debug_assert!(offered.number <= 127);
             }
             Some(offered) => map.pass(it, offered),
             None if it.is_event() => {
                 map.digit(offerer.other(), it.told);
-                map.outcome.events[1] = Some(event(it));
+                let first = map.outcome.events[1].take();
+                map.outcome.events[1] = first.or_else(|| Some(event(it)));
             }
             None => {
                 if let (true, Some(primary)) = (it.is_main(), primary) {
@@ -122,7 +122,13 @@ fn matches<'a>(formats: Formats<'_, 'a>) -> Vec<Match<'a>> {
         let is_it =
             |offered: &&Format<'a>| offered.number == told.number && offered.is_named_as(told);
         let offered = formats.offered.iter().find(is_it).copied();
-        found.push(Match { answered: *answered, told: *told, offered });
+        // Without a name of its own it is what it was told to be.
+        let answered = if answered.is_mapped {
+            *answered
+        } else {
+            Format { number: answered.number, parameters: answered.parameters, ..*told }
+        };
+        found.push(Match { answered, told: *told, offered });
     }
     found
 }
@@ -195,7 +201,9 @@ impl<'a> Map<'a> {
 
     /// The offerer's events stay where the answerer has digits in another way.
     fn lone_events(&mut self, formats: Formats<'_, 'a>, from: &Policy, to: &Policy) {
-        if takes_events(to) || !takes_events(from) || self.outcome.events[0].is_some() {
+        // Or has events, but of another clock only.
+        let converts = !takes_events(to) || self.outcome.events[1].is_some();
+        if !converts || !takes_events(from) || self.outcome.events[0].is_some() {
             return;
         }
         let is_event = |format: &&Format<'a>| format.codec == Some(Codec::TelephoneEvent);

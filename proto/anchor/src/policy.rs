@@ -24,6 +24,8 @@ pub struct Policy {
     pub latching: bool,
     /// RTP and RTCP on one port (RFC 5761).
     pub rtcp_mux: RtcpMux,
+    /// `a=rtcp` (RFC 3605) is written even if it says what everybody knows.
+    pub rtcp_attribute: bool,
     /// Connectivity checks (RFC 8445).
     pub ice: Ice,
     /// The addresses that this side is given.
@@ -60,6 +62,7 @@ impl Default for Policy {
             packet_ms: None,
             latching: true,
             rtcp_mux: RtcpMux::default(),
+            rtcp_attribute: true,
             ice: Ice::default(),
             family: Family::default(),
             bandwidth_kbps_max: None,
@@ -203,7 +206,8 @@ impl Codecs {
     /// Whether it is hidden from this side.
     #[must_use]
     pub fn masks(&self, format: &Format<'_>) -> bool {
-        self.mask.iter().any(|name| name.is_all() || name.names(format))
+        let named = |list: &[CodecName]| list.iter().any(|name| name.names(format));
+        named(&self.mask) || (self.mask.iter().any(CodecName::is_all) && !named(&self.allow))
     }
 
     /// The place of a format in the order; those that are not named come last.
@@ -239,12 +243,14 @@ impl Default for Dtmf {
 pub enum RtcpMux {
     /// Never.
     Off,
-    /// Taken where it is offered, offered where the other side offers it.
-    #[default]
+    /// Offered where the other side offers it, taken where the other side takes it.
     Follow,
-    /// Taken where it is offered, offered always.
+    /// Offered where the other side offers it, taken always.
+    #[default]
+    Accept,
+    /// Offered always, taken always.
     Offer,
-    /// Offered as the only way (RFC 8858).
+    /// Offered as the only way (RFC 8858), taken always.
     Require,
 }
 
@@ -256,6 +262,8 @@ pub enum Ice {
     Remove,
     /// The lite end of them (RFC 8445 §2.5), taken where it is offered.
     Accept,
+    /// The lite end of them, taken where it is offered, offered where the other side offers it.
+    Follow,
     /// The lite end of them, offered always.
     Offer,
 }

@@ -16,7 +16,7 @@ use crate::port::{Local, Source};
 use crate::refusal::{Reason, Refusal};
 use crate::section::{Description, Section, is_v6};
 use crate::side::{Fork, Side};
-use crate::stream::Stream;
+use crate::stream::{Guard, Stream};
 use crate::text::push_number;
 use crate::write::{Credentials, Entry, Head, Relayed, State, address_words, body, passed_origin};
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -571,14 +571,21 @@ impl Line {
         let has_ice = match policy.ice {
             Ice::Remove => false,
             Ice::Accept => standing,
+            Ice::Follow => standing || section.ice.is_some(),
             Ice::Offer => true,
         };
-        let keys = if plan.offering.keys {
+        // A way to keys that was agreed on stays the only one.
+        let (by_keys, by_dtls) = match end.map(|end| &end.guard) {
+            Some(Guard::Keys { .. }) if plan.offering.keys => (true, false),
+            Some(Guard::Dtls { .. }) if plan.offering.dtls => (false, true),
+            _ => (plan.offering.keys, plan.offering.dtls),
+        };
+        let keys = if by_keys {
             self.keys[to.index()].offer(&policy.srtp.sdes.suites, means.random)
         } else {
             Vec::new()
         };
-        let fingerprint = means.ports.fingerprint().filter(|_| plan.offering.dtls).cloned();
+        let fingerprint = means.ports.fingerprint().filter(|_| by_dtls).cloned();
         let is_same = plan.profile == section.carriage;
         Some(Relayed {
             local: SocketAddr::new(address, local.port),

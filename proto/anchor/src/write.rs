@@ -73,6 +73,8 @@ pub(crate) struct Credentials {
 pub(crate) enum RtcpLines {
     /// It is no RTP.
     None,
+    /// The next port, which everybody knows: nothing is written.
+    Silent,
     /// The next port.
     Apart,
     /// The next port, or the same one.
@@ -303,7 +305,7 @@ fn passed_lines(out: &mut Vec<u8>, section: &Section<'_>, relayed: &Relayed<'_>,
 
 fn formats(out: &mut Vec<u8>, section: &Section<'_>, relayed: &Relayed<'_>) {
     for format in &relayed.formats {
-        if format.is_mapped {
+        if !format.name.is_empty() && format.clock > 0 {
             numbered(out, b"rtpmap", format.number);
             out.extend_from_slice(format.name);
             out.push(b'/');
@@ -400,7 +402,7 @@ fn own_lines(out: &mut Vec<u8>, relayed: &Relayed<'_>) {
     if let Some(Credentials { name, password }) = &relayed.ice {
         attribute(out, b"ice-ufrag", name);
         attribute(out, b"ice-pwd", password);
-        let apart = matches!(relayed.rtcp, RtcpLines::Apart | RtcpLines::Either);
+        let apart = !matches!(relayed.rtcp, RtcpLines::Mux | RtcpLines::MuxOnly | RtcpLines::None);
         let components = if apart { 2 } else { 1 };
         for (component, priority) in (1_u16..).zip(&PRIORITIES[..components]) {
             let (ip, port) = (relayed.local.ip(), relayed.local.port() + component - 1);
@@ -413,7 +415,7 @@ fn own_lines(out: &mut Vec<u8>, relayed: &Relayed<'_>) {
 
 fn rtcp_lines(out: &mut Vec<u8>, relayed: &Relayed<'_>) {
     let port = match relayed.rtcp {
-        RtcpLines::None => return,
+        RtcpLines::None | RtcpLines::Silent => return,
         RtcpLines::Apart | RtcpLines::Either => relayed.local.port() + 1,
         RtcpLines::Mux | RtcpLines::MuxOnly => relayed.local.port(),
     };

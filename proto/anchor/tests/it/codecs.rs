@@ -38,7 +38,9 @@ fn a_codec_is_added_and_transcoded_if_it_is_chosen() {
     let b = with(Codecs { transcode: names(&["G722", "opus"]), ..Codecs::default() });
     let mut call = Call::new(Policy::default(), b);
     let told = call.offer(Side::A, &at("192.0.2.1", PHONE));
-    assert!(told.contains("RTP/AVP 0 8 9 96 101\r\n") && told.contains("a=rtpmap:96 opus/48000/2"));
+    assert!(
+        told.contains("RTP/AVP 0 8 9 96 97 101\r\n") && told.contains("a=rtpmap:96 opus/48000/2")
+    );
     let answer = "m=audio 6000 RTP/AVP 96 101\na=rtpmap:96 opus/48000/2\n\
                   a=rtpmap:101 telephone-event/8000\n";
     let (heard, _) = call.answer(Side::B, &at("192.0.2.9", answer));

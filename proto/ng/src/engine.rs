@@ -1,0 +1,446 @@
+//! Commands in, replies out.
+
+use crate::bencode::{Value, Writer};
+use crate::call::{Call, Speaker};
+use crate::command::{Command, Verb};
+use crate::flags;
+use crate::query;
+use crate::replies::Replies;
+use crate::world::{Around, Counters, Ports};
+use anchor::{Change, Heard, Means, Refusal, Session, Side, Stream};
+use core::net::IpAddr;
+use hashbrown::HashMap;
+use machine::Time;
+use xxhash_rust::xxh3::Xxh3Builder;
+
+/// Calls of an engine at most.
+pub const CALLS_MAX: usize = 200_000;
+/// Octets of a Call-ID or a tag.
+const NAME_OCTETS_MAX: usize = 512;
+/// Calls that `list` names if it is not told how many.
+const LIST_MAX: usize = 32;
+/// Digits of one command.
+const DIGITS_MAX: usize = 64;
+/// How long a digit sounds, and how long it is silent after, ms.
+const DIGIT_MS: u16 = 250;
+const PAUSE_MS: u16 = 100;
+
+/// What the media plane has to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// A stream stands now, or is another one: [`Engine::stream`] has it.
+    Put(u64, u8),
+    /// A stream is gone.
+    Remove(u64, u8),
+    /// What a side sends goes nowhere, or goes on.
+    BlockMedia(u64, Side, bool),
+    /// A side's digits go nowhere, or go on.
+    BlockDtmf(u64, Side, bool),
+    /// Digits go from a side to the other one.
+    Play {
+        /// The call.
+        call: u64,
+        /// The side that seems to send them.
+        from: Side,
+        /// The digits (RFC 4733 §3.2).
+        digits: Vec<u8>,
+        /// How long each sounds, ms.
+        ms: u16,
+        /// How long it is silent after each, ms.
+        pause_ms: u16,
+    },
+}
+
+/// What went wrong, in rtpengine's words where it has some.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Failure(&'static str);
+
+const NO_CALL_ID: Failure = Failure("No call-id in message");
+const NO_FROM_TAG: Failure = Failure("No from-tag in message");
+const NO_TO_TAG: Failure = Failure("No to-tag in message");
+const NO_SDP: Failure = Failure("No SDP body in message");
+const UNKNOWN_CALL: Failure = Failure("Unknown call-id");
+const UNKNOWN_TAG: Failure = Failure("Unknown tag");
+const UNKNOWN_COMMAND: Failure = Failure("Unrecognized command");
+const NO_INTERFACE: Failure = Failure("Unknown interface");
+const TOO_MANY: Failure = Failure("Too many calls");
+const TOO_LONG: Failure = Failure("A name is too long");
+const NO_DIGIT: Failure = Failure("Out of range 'code' specified");
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self(refusal.words())
+    }
+}
+
+/// The calls of a media controller that NG drives.
+#[derive(Debug)]
+pub struct Engine {
+    calls: HashMap<Box<[u8]>, Call, Xxh3Builder>,
+    names: HashMap<u64, Box<[u8]>, Xxh3Builder>,
+    replies: Replies,
+    next: u64,
+    started: Time,
+    ended: u64,
+}
+
+impl Engine {
+    /// One without calls; `seed` is what nobody can guess, so that Call-IDs cannot be chosen to
+    /// collide.
+    #[must_use]
+    pub fn new(now: Time, seed: u64) -> Self {
+        Self {
+            calls: HashMap::with_hasher(Xxh3Builder::new().with_seed(seed)),
+            names: HashMap::with_hasher(Xxh3Builder::new().with_seed(seed)),
+            replies: Replies::default(),
+            next: 0,
+            started: now,
+            ended: 0,
+        }
+    }
+
+    /// A stream of a call, and its generation.
+    #[must_use]
+    pub fn stream(&self, call: u64, line: u8) -> Option<(&Stream, u32)> {
+        self.calls.get(self.names.get(&call)?)?.session.stream(line)
+    }
+
+    /// How many calls there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    /// Takes a message and appends the reply to `out`; what has no cookie gets none.
+    pub fn take(
+        &mut self,
+        now: Time,
+        message: &[u8],
+        around: &mut Around<'_>,
+        out: &mut Vec<u8>,
+    ) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        let Ok(command) = Command::read(message) else { return effects };
+        if let Some(reply) = self.replies.to(command.cookie) {
+            out.extend_from_slice(reply);
+            return effects;
+        }
+        let at = out.len();
+        out.extend_from_slice(command.cookie);
+        out.push(b' ');
+        let counters = around.counters;
+        let mut task = Task { now, command: &command, around, effects: &mut effects };
+        let mut body = Vec::new();
+        match self.run(&mut task, counters, &mut Writer::new(&mut body)) {
+            Ok(()) => {
+                out.push(b'd');
+                out.extend_from_slice(&body);
+                out.push(b'e');
+            }
+            Err(Failure(why)) => {
+                Writer::new(out).dictionary(|it| {
+                    it.pair("error-reason", why.as_bytes()).pair("result", b"error");
+                });
+            }
+        }
+        self.replies.keep(now, command.cookie, &out[at..]);
+        effects
+    }
+
+    /// Runs a command; the entries of the reply's dictionary are written to `out`.
+    fn run(
+        &mut self,
+        task: &mut Task<'_, '_, '_>,
+        counters: &dyn Counters,
+        out: &mut Writer<'_>,
+    ) -> Result<(), Failure> {
+        let verb = task.command.text("command").and_then(Verb::named).ok_or(UNKNOWN_COMMAND)?;
+        match verb {
+            Verb::Ping => {
+                out.pair("result", b"pong");
+                return Ok(());
+            }
+            Verb::Offer => {
+                let sdp = self.offer(task)?;
+                out.pair("sdp", &sdp);
+            }
+            Verb::Answer => {
+                let sdp = self.answer(task)?;
+                out.pair("sdp", &sdp);
+            }
+            Verb::Delete => self.delete(task, counters, out)?,
+            Verb::Query => query::call(self.call(task)?, counters, out),
+            Verb::List => self.list(task, out),
+            Verb::Statistics => self.statistics(task, out),
+            Verb::BlockMedia => {
+                self.block(task, |call, side| Effect::BlockMedia(call, side, true))?
+            }
+            Verb::UnblockMedia => {
+                self.block(task, |call, side| Effect::BlockMedia(call, side, false))?;
+            }
+            Verb::BlockDtmf => {
+                self.block(task, |call, side| Effect::BlockDtmf(call, side, true))?
+            }
+            Verb::UnblockDtmf => {
+                self.block(task, |call, side| Effect::BlockDtmf(call, side, false))?;
+            }
+            Verb::PlayDtmf => self.play(task)?,
+        }
+        out.pair("result", b"ok");
+        Ok(())
+    }
+
+    fn call(&mut self, task: &Task<'_, '_, '_>) -> Result<&mut Call, Failure> {
+        let name = task.command.text("call-id").ok_or(NO_CALL_ID)?;
+        self.calls.get_mut(name).ok_or(UNKNOWN_CALL)
+    }
+
+    fn offer(&mut self, task: &mut Task<'_, '_, '_>) -> Result<Vec<u8>, Failure> {
+        let name = task.command.text("call-id").ok_or(NO_CALL_ID)?;
+        let tag = task.command.text("from-tag").ok_or(NO_FROM_TAG)?;
+        let text = task.command.text("sdp").ok_or(NO_SDP)?;
+        let interfaces = task.interfaces()?;
+        if name.len() > NAME_OCTETS_MAX || tag.len() > NAME_OCTETS_MAX {
+            return Err(TOO_LONG);
+        }
+        let is_new = !self.calls.contains_key(name);
+        if is_new {
+            self.add(name, tag, task)?;
+        }
+        let call = self.calls.get_mut(name).ok_or(UNKNOWN_CALL)?;
+        let told = task.offer(call, tag, text, interfaces);
+        if told.is_err()
+            && is_new
+            && let Some(call) = self.calls.remove(name)
+        {
+            self.names.remove(&call.number);
+        }
+        told
+    }
+
+    fn add(&mut self, name: &[u8], tag: &[u8], task: &mut Task<'_, '_, '_>) -> Result<(), Failure> {
+        if self.calls.len() >= CALLS_MAX {
+            return Err(TOO_MANY);
+        }
+        self.next += 1;
+        let call = Call {
+            number: self.next,
+            session: Session::new(task.around.random),
+            policies: [flags::usual(), flags::usual()],
+            interfaces: [None, None],
+            tag: tag.into(),
+            others: Vec::new(),
+            created: task.now,
+            signalled: task.now,
+        };
+        self.names.insert(self.next, name.into());
+        self.calls.insert(name.into(), call);
+        Ok(())
+    }
+
+    fn answer(&mut self, task: &mut Task<'_, '_, '_>) -> Result<Vec<u8>, Failure> {
+        let text = task.command.text("sdp").ok_or(NO_SDP)?;
+        let from_tag = task.command.text("from-tag").ok_or(NO_FROM_TAG)?;
+        let to_tag = task.command.text("to-tag").ok_or(NO_TO_TAG)?;
+        if to_tag.len() > NAME_OCTETS_MAX {
+            return Err(TOO_LONG);
+        }
+        let call = self.call(task)?;
+        let offerer = call.speaker(from_tag).ok_or(UNKNOWN_TAG)?.side;
+        let speaker = call.learn(to_tag).ok_or(UNKNOWN_TAG)?;
+        flags::answer(task.command, offerer, &mut call.policies);
+        call.signalled = task.now;
+        let mut out = Vec::new();
+        let heard = task.heard(text, speaker);
+        let changes = task.with(call, |session, means| session.answer(heard, means, &mut out))?;
+        task.note(call.number, &changes);
+        Ok(out)
+    }
+
+    fn delete(
+        &mut self,
+        task: &mut Task<'_, '_, '_>,
+        counters: &dyn Counters,
+        out: &mut Writer<'_>,
+    ) -> Result<(), Failure> {
+        let name = task.command.text("call-id").ok_or(NO_CALL_ID)?;
+        let tags = ["from-tag", "to-tag"].map(|key| task.command.text(key));
+        let is_meant = |call: &Call| {
+            tags.iter().flatten().next().is_none()
+                || tags.iter().flatten().any(|tag| call.speaker(tag).is_some())
+        };
+        let Some(call) = self.calls.get_mut(name).filter(|call| is_meant(call)) else {
+            out.pair("warning", b"Call-ID not found or tags didn't match");
+            return Ok(());
+        };
+        query::call(call, counters, out);
+        let number = call.number;
+        let changes = task.with(call, |session, means| session.end(means.ports));
+        task.note(number, &changes);
+        self.calls.remove(name);
+        self.names.remove(&number);
+        self.ended += 1;
+        Ok(())
+    }
+
+    fn list(&self, task: &Task<'_, '_, '_>, out: &mut Writer<'_>) {
+        let limit = task.command.what.at("limit").and_then(Value::number);
+        let limit = limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(LIST_MAX);
+        out.text(b"calls").list(|out| {
+            for name in self.calls.keys().take(limit) {
+                out.text(name);
+            }
+        });
+    }
+
+    fn statistics(&self, task: &Task<'_, '_, '_>, out: &mut Writer<'_>) {
+        let calls = self.calls.values();
+        let is_coded = |call: &&Call| call.session.streams().any(|(_, it)| it.is_transcoded());
+        let coded = calls.filter(is_coded).count();
+        let uptime = task.now.since(self.started).as_secs();
+        out.text(b"statistics").dictionary(|out| {
+            out.text(b"currentstatistics").dictionary(|out| {
+                out.count("sessionsown", self.calls.len() as u64)
+                    .count("sessionsforeign", 0)
+                    .count("sessionstotal", self.calls.len() as u64)
+                    .count("transcodedmedia", coded as u64);
+            });
+            out.text(b"totalstatistics").dictionary(|out| {
+                out.pair("uptime", uptime.to_string().as_bytes())
+                    .count("managedsessions", self.ended);
+            });
+        });
+    }
+
+    fn block(
+        &mut self,
+        task: &mut Task<'_, '_, '_>,
+        effect: impl Fn(u64, Side) -> Effect,
+    ) -> Result<(), Failure> {
+        let tag = task.command.text("from-tag");
+        let call = self.call(task)?;
+        let number = call.number;
+        match tag.filter(|_| !task.command.has("flags", "all")) {
+            Some(tag) => {
+                let side = call.speaker(tag).ok_or(UNKNOWN_TAG)?.side;
+                task.effects.push(effect(number, side));
+            }
+            None => task.effects.extend(Side::BOTH.map(|side| effect(number, side))),
+        }
+        Ok(())
+    }
+
+    fn play(&mut self, task: &mut Task<'_, '_, '_>) -> Result<(), Failure> {
+        let command = task.command;
+        let tag = command.text("from-tag").ok_or(NO_FROM_TAG)?;
+        let codes = command.what.at("code").or_else(|| command.what.at("digit"));
+        let digits = codes.and_then(digits).ok_or(NO_DIGIT)?;
+        let ms = |key, usual| {
+            let told = command.what.at(key).and_then(Value::number);
+            told.and_then(|ms| u16::try_from(ms).ok()).unwrap_or(usual)
+        };
+        let (ms, pause_ms) = (ms("duration", DIGIT_MS), ms("pause", PAUSE_MS));
+        let call = self.call(task)?;
+        let from = call.speaker(tag).ok_or(UNKNOWN_TAG)?.side;
+        task.effects.push(Effect::Play { call: call.number, from, digits, ms, pause_ms });
+        Ok(())
+    }
+}
+
+/// Digits by their characters, or one by its number.
+fn digits(codes: &Value<'_>) -> Option<Vec<u8>> {
+    if let Value::Number(number) = codes {
+        return u8::try_from(*number).ok().filter(|digit| *digit <= 15).map(|digit| vec![digit]);
+    }
+    let text = codes.text().filter(|text| (1..=DIGITS_MAX).contains(&text.len()))?;
+    let place = |octet: &u8| b"0123456789*#ABCD".iter().position(|it| it == octet);
+    let digit =
+        |octet: &u8| place(&octet.to_ascii_uppercase()).and_then(|at| u8::try_from(at).ok());
+    text.iter().map(digit).collect()
+}
+
+/// One command as it runs.
+struct Task<'t, 'c, 'w> {
+    now: Time,
+    command: &'t Command<'c>,
+    around: &'t mut Around<'w>,
+    effects: &'t mut Vec<Effect>,
+}
+
+impl Task<'_, '_, '_> {
+    /// The offer for the other side of a call.
+    fn offer(
+        &mut self,
+        call: &mut Call,
+        tag: &[u8],
+        text: &[u8],
+        interfaces: [Option<Box<[u8]>>; 2],
+    ) -> Result<Vec<u8>, Failure> {
+        let speaker = call.learn(tag).ok_or(UNKNOWN_TAG)?;
+        let [own, others] = interfaces;
+        let places = [(speaker.side, own), (speaker.side.other(), others)];
+        for (side, interface) in places.into_iter().filter(|place| place.1.is_some()) {
+            call.interfaces[side.index()] = interface;
+        }
+        // An offer that nobody answered is forgotten: whoever sent it is free to offer again.
+        self.with(call, |session, means| session.reject(means.ports));
+        flags::offer(self.command, speaker.side, &mut call.policies);
+        call.signalled = self.now;
+        let mut out = Vec::new();
+        let heard = self.heard(text, speaker);
+        self.with(call, |session, means| session.offer(heard, means, &mut out))?;
+        Ok(out)
+    }
+
+    /// The interfaces that `direction` names, of the speaker and of the other side.
+    fn interfaces(&self) -> Result<[Option<Box<[u8]>>; 2], Failure> {
+        let mut names = self.command.texts("direction").map(|name| Some(name.into()));
+        let interfaces: [Option<Box<[u8]>>; 2] = [names.next().flatten(), names.next().flatten()];
+        let world = &self.around.world;
+        let are_known = interfaces.iter().flatten().all(|name| world.has_interface(name));
+        if are_known { Ok(interfaces) } else { Err(NO_INTERFACE) }
+    }
+
+    /// The description with who sent it, at the address that its SIP message came from if that is
+    /// to be believed rather.
+    fn heard<'a>(&self, text: &'a [u8], speaker: Speaker) -> Heard<'a> {
+        let received = self.command.texts("received-from").last().and_then(ip);
+        let source = received.filter(|_| self.command.has("flags", "SIP-source-address"));
+        Heard { text, from: speaker.side, fork: speaker.fork, source }
+    }
+
+    fn with<T>(
+        &mut self,
+        call: &mut Call,
+        run: impl FnOnce(&mut Session, &mut Means<'_>) -> T,
+    ) -> T {
+        let mut ports = Ports {
+            world: &mut *self.around.world,
+            interfaces: call.interfaces.clone(),
+            shown: self.command.texts("media-address").next().and_then(ip),
+        };
+        let mut means = Means {
+            policies: [&call.policies[0], &call.policies[1]],
+            ports: &mut ports,
+            random: &mut *self.around.random,
+        };
+        run(&mut call.session, &mut means)
+    }
+
+    fn note(&mut self, call: u64, changes: &[Change]) {
+        self.effects.extend(changes.iter().map(|change| match *change {
+            Change::Added(line) | Change::Changed(line) => Effect::Put(call, line),
+            Change::Removed(line) => Effect::Remove(call, line),
+        }));
+    }
+}
+
+fn ip(text: &[u8]) -> Option<IpAddr> {
+    core::str::from_utf8(text).ok()?.parse().ok()
+}

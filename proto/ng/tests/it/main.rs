@@ -1,0 +1,5 @@
+//! The NG protocol.
+
+mod commands;
+mod controller;
+mod rtpengine;
