@@ -6,6 +6,8 @@
 //!
 //! Another target is another file with `pub fn run(&[u8])` and its line in [`TARGETS`].
 
+pub mod anchor_calls;
+pub mod anchor_messages;
 pub mod api_bodies;
 pub mod bgp_message;
 pub mod bgp_session;
@@ -17,6 +19,7 @@ pub mod m3ua_process;
 pub mod manipulation_rules;
 pub mod memif_peer;
 pub mod mrt_records;
+pub mod ng_commands;
 pub mod plane;
 pub mod policy_attributes;
 pub mod recorded_routes;
@@ -64,6 +67,9 @@ pub const TARGETS: &[Target] = &[
     target("sip_stream", sip_stream::run),
     target("sip_uri", sip_uri::run),
     target("sdp_session", sdp_session::run),
+    target("anchor_calls", anchor_calls::run),
+    target("anchor_messages", anchor_messages::run),
+    target("ng_commands", ng_commands::run),
     target("manipulation_rules", manipulation_rules::run),
     target("sctp_packet", sctp_packet::run),
     target("sctp_association", sctp_association::run),

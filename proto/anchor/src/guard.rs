@@ -129,6 +129,16 @@ pub(crate) fn settled(
 pub(crate) struct OwnKeys(Vec<MasterKey>);
 
 impl OwnKeys {
+    /// Keys that another node told.
+    pub const fn of(keys: Vec<MasterKey>) -> Self {
+        Self(keys)
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &MasterKey> {
+        self.0.iter()
+    }
+
     /// The key of a suite, made if it is new.
     pub fn key(&mut self, suite: Suite, random: &mut dyn FnMut(&mut [u8])) -> MasterKey {
         if let Some(key) = self.0.iter().find(|key| key.suite() == suite) {

@@ -22,8 +22,11 @@ mod carriage;
 mod codec;
 mod format;
 mod guard;
+mod line;
+mod means;
 mod offer;
 mod payload;
+mod pending;
 mod policy;
 mod port;
 mod refusal;
@@ -33,19 +36,22 @@ mod session;
 mod side;
 mod stream;
 mod text;
+mod towards;
 mod write;
 
 pub use attribute::Owner;
 pub use carriage::{Carriage, Security};
 pub use codec::{Codec, Shape};
 pub use format::{Format, parameter};
+pub use means::{Heard, Means};
+pub use pending::FORKS_MAX;
 pub use policy::{
     CodecName, Codecs, Dtmf, Family, Feedback, Ice, Kinds, Origin, Policy, Protection, RtcpMux,
     Srtp,
 };
 pub use port::{BLOCKS_MAX, Block, Local, PAIRS_MAX, Pool, Source};
 pub use refusal::{Reason, Refusal};
-pub use session::{Change, FORKS_MAX, Heard, LINES_MAX, Means, Session};
+pub use session::{Change, LINES_MAX, Session};
 pub use side::{Fork, Side};
 pub use stream::{
     Action, Bundle, Checks, Coding, End, Event, Flow, Guard, Kind, Payload, Rtcp, Stream,

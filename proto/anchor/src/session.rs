@@ -7,67 +7,28 @@
 //! ```
 //! Nothing changes when something is refused. The streams change by answers only.
 
-use crate::answer::{Agreement, Own, Sections, checks_with};
+use crate::answer::Sections;
 use crate::bundle;
-use crate::guard::{OwnKeys, is_end_to_end};
-use crate::offer::{Plan, Policies, Verdict, judge, rtcp};
-use crate::policy::{Family, Ice, Origin, Policy};
+use crate::guard::OwnKeys;
+use crate::line::Line;
+use crate::means::{Heard, Means};
+use crate::offer::{Policies, Verdict, judge};
+use crate::pending::Pending;
+use crate::policy::{Family, Origin, Policy};
 use crate::port::{Local, Source};
 use crate::refusal::{Reason, Refusal};
 use crate::section::{Description, Section, is_v6};
 use crate::side::{Fork, Side};
 use crate::stream::{Guard, Stream};
-use crate::text::push_number;
-use crate::write::{Credentials, Entry, Head, Relayed, State, address_words, body, passed_origin};
-use core::net::{IpAddr, Ipv4Addr, SocketAddr};
-use srtp::dtls::Setup;
-use xxhash_rust::xxh3::xxh3_64;
+use crate::towards::Towards;
+use crate::write::{Entry, Head, State, body, passed_origin};
+use core::net::{IpAddr, Ipv4Addr};
 use zeroize::Zeroizing;
+
+mod record;
 
 /// Streams of a call at most.
 pub const LINES_MAX: usize = 32;
-/// Forks whose answers are kept until one is chosen.
-pub const FORKS_MAX: usize = 8;
-/// Letters and digits of ICE (RFC 8839 §5.4).
-const ICE_CHARACTERS: &[u8; 64] =
-    b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-/// What a call uses of what others have.
-pub struct Means<'m> {
-    /// What A and B want.
-    pub policies: [&'m Policy; 2],
-    /// Where ports come from.
-    pub ports: &'m mut dyn Source,
-    /// Fills octets with what nobody can guess.
-    pub random: &'m mut dyn FnMut(&mut [u8]),
-}
-
-impl core::fmt::Debug for Means<'_> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Means").field("policies", &self.policies).finish_non_exhaustive()
-    }
-}
-
-/// A description that arrived.
-#[derive(Debug, Clone, Copy)]
-pub struct Heard<'a> {
-    /// Its octets.
-    pub text: &'a [u8],
-    /// Who sent it.
-    pub from: Side,
-    /// In which dialog.
-    pub fork: Fork,
-    /// An address that stands for those in it, where they are not believed.
-    pub source: Option<IpAddr>,
-}
-
-impl<'a> Heard<'a> {
-    /// One that is believed, in the only dialog.
-    #[must_use]
-    pub fn new(from: Side, text: &'a [u8]) -> Self {
-        Self { text, from, fork: Fork::default(), source: None }
-    }
-}
 
 /// What happened to a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,51 +46,9 @@ pub enum Change {
 pub struct Session {
     lines: Vec<Line>,
     towards: [Towards; 2],
-    offer: Option<Box<Offer>>,
+    offer: Option<Box<Pending>>,
     is_settled: bool,
     generation: u32,
-}
-
-/// The media controller's own session with a side.
-#[derive(Debug, Default)]
-struct Towards {
-    id: u64,
-    version: u64,
-    /// Of what was sent last.
-    digest: Option<u64>,
-}
-
-/// A stream of the call, and what the media controller keeps for it.
-#[derive(Debug, Default)]
-struct Line {
-    locals: [Option<Local>; 2],
-    keys: [OwnKeys; 2],
-    ice: [Option<Credentials>; 2],
-    stream: Option<Stream>,
-    generation: u32,
-}
-
-/// An offer that may still be answered. It holds keys: it is wiped when it goes.
-#[derive(Debug)]
-struct Offer {
-    from: Side,
-    text: Zeroizing<Vec<u8>>,
-    source: Option<IpAddr>,
-    told: Zeroizing<Vec<u8>>,
-    /// Streams that there were before.
-    lines_before: usize,
-    /// Ports that were taken for it.
-    fresh: Vec<(usize, Side)>,
-    answers: Vec<Answer>,
-    /// Whose answer the streams follow.
-    current: Option<Fork>,
-}
-
-#[derive(Debug)]
-struct Answer {
-    fork: Fork,
-    text: Zeroizing<Vec<u8>>,
-    source: Option<IpAddr>,
 }
 
 /// What is written for a side.
@@ -194,7 +113,7 @@ impl Session {
             None => {}
         }
         let description = Description::read(heard.text, heard.source)?;
-        if !is_anchored(means.policies) {
+        if !means.are_anchoring() {
             out.extend_from_slice(heard.text);
             return Ok(());
         }
@@ -204,13 +123,13 @@ impl Session {
         if description.sections.len() < self.lines.len() {
             return Err(Reason::Lines.into());
         }
-        let policies = policies(means, heard.from);
+        let policies = means.as_speaks(heard.from);
         let verdicts = judge_all(&description, &policies)?;
         let lines_before = self.lines.len();
         let fresh = self.take_ports(&description, &verdicts, heard.from, means)?;
         let told = self.tell(&description, &verdicts, heard.from, means);
         out.extend_from_slice(&told);
-        self.offer = Some(Box::new(Offer {
+        self.offer = Some(Box::new(Pending {
             from: heard.from,
             text: Zeroizing::new(heard.text.to_vec()),
             source: heard.source,
@@ -234,7 +153,7 @@ impl Session {
         means: &mut Means<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Vec<Change>, Refusal> {
-        if !is_anchored(means.policies) {
+        if !means.are_anchoring() {
             Description::read(heard.text, heard.source)?;
             out.extend_from_slice(heard.text);
             return Ok(Vec::new());
@@ -287,6 +206,49 @@ impl Session {
     pub fn reject(&mut self, ports: &mut dyn Source) {
         let Some(offer) = self.offer.take_if(|offer| offer.current.is_none()) else { return };
         self.undo(&offer.fresh, offer.lines_before, ports);
+    }
+
+    /// The media controller is gone, and its ports with it: every stream gets ports of `ports`. The
+    /// peers are to be told by a re-INVITE each. Protected streams are gone until then: nobody knows
+    /// how far their keys were used, so that new ones have to be agreed on.
+    ///
+    /// # Errors
+    /// [`Reason::Room`]: nothing has changed.
+    pub fn relocate(&mut self, ports: &mut dyn Source) -> Result<Vec<Change>, Refusal> {
+        let mut taken = Vec::new();
+        for (at, line) in self.lines.iter().enumerate() {
+            for side in Side::BOTH {
+                let Some(old) = line.locals[side.index()] else { continue };
+                let Some(new) = ports.take(side, ports.address(old.address).is_ipv6()) else {
+                    taken.into_iter().for_each(|(_, _, local)| ports.give_back(local));
+                    return Err(Refusal::at(Reason::Room, at));
+                };
+                taken.push((at, side, new));
+            }
+        }
+        for (at, side, new) in taken {
+            self.lines[at].locals[side.index()] = Some(new);
+        }
+        self.offer = None;
+        let locals: Vec<_> = self.lines.iter().map(|line| line.locals).collect();
+        let next = self.generation.wrapping_add(1);
+        let mut changes = Vec::new();
+        for (at, line) in (0..).zip(&mut self.lines) {
+            line.keys = <[OwnKeys; 2]>::default();
+            line.ice = [None, None];
+            line.generation = next;
+            match line.stream.take() {
+                Some(mut stream) if stream.ends.iter().all(|end| end.guard == Guard::None) => {
+                    stream.settle_at(at, &locals);
+                    line.stream = Some(stream);
+                    changes.push(Change::Changed(at));
+                }
+                Some(_) => changes.push(Change::Removed(at)),
+                None => {}
+            }
+        }
+        self.generation = next;
+        Ok(changes)
     }
 
     /// The call is over: gives all ports back.
@@ -398,7 +360,8 @@ impl Session {
             _ => false,
         });
         let head = Head { description, bundle, has_ice, passes_guard };
-        let mut rest = Vec::with_capacity(1_024);
+        // Keys stand in it.
+        let mut rest = Zeroizing::new(Vec::with_capacity(1_024));
         body(&mut rest, &head, entries, policy);
         let own = relayed().next().map(|relayed| relayed.local.ip());
         out.extend_from_slice(b"v=0\r\n");
@@ -416,7 +379,7 @@ impl Session {
     /// The streams that an answer makes, and the answer for the offerer.
     fn agree(
         &mut self,
-        offer: &Offer,
+        offer: &Pending,
         heard: &Heard<'_>,
         means: &mut Means<'_>,
         out: &mut Vec<u8>,
@@ -490,19 +453,6 @@ impl Session {
     }
 }
 
-fn is_anchored(policies: [&Policy; 2]) -> bool {
-    policies.iter().any(|policy| policy.anchor)
-}
-
-fn policies<'m>(means: &Means<'m>, from: Side) -> Policies<'m> {
-    Policies {
-        from: means.policies[from.index()],
-        to: means.policies[from.other().index()],
-        is_end_to_end: is_end_to_end(means.policies),
-        has_certificate: means.ports.fingerprint().is_some(),
-    }
-}
-
 /// What becomes of each stream; an offer of which nothing is left is refused for the first reason.
 fn judge_all<'a>(
     description: &Description<'a>,
@@ -518,131 +468,5 @@ fn judge_all<'a>(
     match refused {
         Some(refusal) if !is_left => Err(refusal),
         _ => Ok(verdicts),
-    }
-}
-
-impl Offer {
-    /// Keeps an answer in case its fork is chosen.
-    fn keep(&mut self, heard: &Heard<'_>) {
-        self.answers.retain(|answer| answer.fork != heard.fork);
-        if self.answers.len() == FORKS_MAX {
-            self.answers.remove(0);
-        }
-        let text = Zeroizing::new(heard.text.to_vec());
-        self.answers.push(Answer { fork: heard.fork, text, source: heard.source });
-    }
-}
-
-impl Towards {
-    /// Appends `o=`.
-    fn origin(&mut self, out: &mut Vec<u8>, address: IpAddr, rest: &[u8]) {
-        let mut words = Vec::with_capacity(48);
-        address_words(&mut words, address);
-        let digest = xxh3_64(rest) ^ xxh3_64(&words).rotate_left(1);
-        if self.digest != Some(digest) {
-            self.digest = Some(digest);
-            self.version += 1;
-        }
-        out.extend_from_slice(b"o=- ");
-        push_number(out, self.id);
-        out.push(b' ');
-        push_number(out, self.version);
-        out.push(b' ');
-        out.extend_from_slice(&words);
-    }
-}
-
-impl Line {
-    /// The stream as `to` is offered it.
-    fn offered<'a>(
-        &mut self,
-        section: &Section<'a>,
-        plan: &Plan<'a>,
-        to: Side,
-        means: &mut Means<'_>,
-    ) -> Option<Relayed<'a>> {
-        let policy = means.policies[to.index()];
-        let end = self.stream.as_ref().map(|stream| stream.end(to));
-        // A port that is shared stays so (RFC 9143 §7.5).
-        let shared = end.filter(|end| end.bundle.is_some()).map(|end| end.local);
-        let local = shared.or(self.locals[to.index()])?;
-        let address = means.ports.address(local.address);
-        let standing = end.is_some_and(|end| end.checks.is_some());
-        let has_ice = match policy.ice {
-            Ice::Remove => false,
-            Ice::Accept => standing,
-            Ice::Follow => standing || section.ice.is_some(),
-            Ice::Offer => true,
-        };
-        // A way to keys that was agreed on stays the only one.
-        let (by_keys, by_dtls) = match end.map(|end| &end.guard) {
-            Some(Guard::Keys { .. }) if plan.offering.keys => (true, false),
-            Some(Guard::Dtls { .. }) if plan.offering.dtls => (false, true),
-            _ => (plan.offering.keys, plan.offering.dtls),
-        };
-        let keys = if by_keys {
-            self.keys[to.index()].offer(&policy.srtp.sdes.suites, means.random)
-        } else {
-            Vec::new()
-        };
-        let fingerprint = means.ports.fingerprint().filter(|_| by_dtls).cloned();
-        let is_same = plan.profile == section.carriage;
-        Some(Relayed {
-            local: SocketAddr::new(address, local.port),
-            is_held: section.is_held(),
-            protocol: if is_same { section.media.protocol } else { plan.profile.name().as_bytes() },
-            formats: plan.formats.clone(),
-            direction: section.media.direction(),
-            rtcp: rtcp(section, policy),
-            keys,
-            dtls: fingerprint.map(|fingerprint| (Setup::ActPass, fingerprint)),
-            ice: has_ice.then(|| self.credentials(to, means.random).clone()),
-            packet_ms: policy.packet_ms.or(section.packet_ms),
-            mid: section.mid,
-            is_end_to_end: is_end_to_end(means.policies),
-        })
-    }
-
-    /// The stream that an answer makes, and what the offerer is told.
-    fn agree<'a>(
-        &mut self,
-        sections: Sections<'_, 'a>,
-        offerer: Side,
-        means: &mut Means<'_>,
-    ) -> Result<(State<'a>, Option<Stream>), Reason> {
-        let [Some(a), Some(b)] = self.locals else { return Ok((State::Passed, None)) };
-        let policies = policies(means, offerer);
-        if checks_with(sections.offered, policies.from) {
-            self.credentials(offerer, means.random);
-        }
-        let local = if offerer == Side::A { a } else { b };
-        let own = Own {
-            offerer,
-            locals: [a, b],
-            address: means.ports.address(local.address),
-            ice: [self.ice[0].as_ref(), self.ice[1].as_ref()],
-            fingerprint: means.ports.fingerprint(),
-            standing: self.stream.as_ref(),
-        };
-        let keys = &mut self.keys[offerer.index()];
-        let random = &mut *means.random;
-        let agreement = Agreement { sections, policies, own };
-        let (relayed, stream) = agreement.agree(|suite| keys.key(suite, random))?;
-        Ok((State::Relayed(Box::new(relayed)), Some(stream)))
-    }
-
-    /// Name and password of connectivity checks, made if there are none yet (RFC 8445 §5.3).
-    fn credentials(&mut self, side: Side, random: &mut dyn FnMut(&mut [u8])) -> &Credentials {
-        self.ice[side.index()].get_or_insert_with(|| {
-            let mut word = |length: usize| {
-                let mut octets = vec![0; length];
-                random(&mut octets);
-                for octet in &mut octets {
-                    *octet = ICE_CHARACTERS[usize::from(*octet & 63)];
-                }
-                octets.into_boxed_slice()
-            };
-            Credentials { name: word(8), password: word(24) }
-        })
     }
 }

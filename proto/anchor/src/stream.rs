@@ -101,6 +101,15 @@ impl Stream {
         self.end(from).direction.sends() && self.end(from.other()).receives()
     }
 
+    /// Moves it to the ports of its line, or to those of the line that it shares one with.
+    pub(crate) fn settle_at(&mut self, line: u8, locals: &[[Option<Local>; 2]]) {
+        for (side, end) in self.ends.iter_mut().enumerate() {
+            let lead = end.bundle.as_ref().map_or(line, |bundle| bundle.lead);
+            let local = locals.get(usize::from(lead)).and_then(|locals| locals[side]);
+            end.local = local.unwrap_or(end.local);
+        }
+    }
+
     /// Whether something of it has to be coded anew.
     #[must_use]
     pub fn is_transcoded(&self) -> bool {

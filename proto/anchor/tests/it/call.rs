@@ -38,6 +38,15 @@ impl Ports {
     }
 }
 
+impl Ports {
+    /// The first pair of each address is not given.
+    pub fn skip(&mut self) {
+        for pool in &mut self.pools {
+            pool.take(self.now).expect("fresh");
+        }
+    }
+}
+
 impl Source for Ports {
     fn take(&mut self, side: Side, is_v6: bool) -> Option<Local> {
         let at = if side == Side::A { 0 } else { 2 } + usize::from(is_v6);
@@ -125,6 +134,21 @@ impl Call {
 
     pub fn reject(&mut self) {
         self.session.reject(&mut self.ports);
+    }
+
+    /// A standby goes on with what it was told.
+    pub fn take_over(&mut self) {
+        let mut told = Vec::new();
+        self.session.record(&mut told);
+        let session = Session::restore(&told).expect("it was recorded");
+        let mut again = Vec::new();
+        session.record(&mut again);
+        assert_eq!(told, again);
+        for cut in (1..told.len()).step_by(211) {
+            // A record that is cut off is none, unless a whole field lacks.
+            let _ = Session::restore(&told[..cut]);
+        }
+        self.session = session;
     }
 
     pub fn end(&mut self) {

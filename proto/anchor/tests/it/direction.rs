@@ -1,6 +1,6 @@
 //! Hold, and who sends.
 
-use crate::call::{Call, PHONE, at};
+use crate::call::{Call, PHONE, Ports, at};
 use anchor::{Change, Policy, Side};
 
 fn standing() -> Call {
@@ -76,5 +76,21 @@ fn a_late_offer_comes_from_b() {
     assert!(heard.contains("c=IN IP4 203.0.113.1\r\n"), "{heard}");
     call.settle(0);
     assert_eq!(passes(&call), (true, true));
+    call.end();
+}
+
+#[test]
+fn a_plain_call_moves_to_another_media_controller_at_once() {
+    let mut call = standing();
+    let mut others = Ports::new(8);
+    others.skip();
+    let changes = call.session.relocate(&mut others).expect("there is room");
+    assert_eq!((changes, passes(&call)), (vec![Change::Changed(0)], (true, true)));
+    call.ports = others;
+    let (stream, _) = call.session.stream(0).expect("it stands");
+    assert_eq!(stream.end(Side::B).local.port, 20_002);
+    let told = call.offer(Side::B, &at("192.0.2.9", "m=audio 6000 RTP/AVP 8\n"));
+    assert!(told.contains("m=audio 20002 "), "{told}");
+    call.answer(Side::A, &at("192.0.2.1", PHONE));
     call.end();
 }

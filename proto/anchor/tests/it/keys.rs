@@ -1,7 +1,7 @@
 //! Protection.
 
-use crate::call::{Call, PHONE, at, streams};
-use anchor::{Guard, Policy, Protection, Reason, Side, Srtp};
+use crate::call::{Call, PHONE, Ports, at, streams};
+use anchor::{Change, Guard, Policy, Protection, Reason, Side, Srtp};
 use srtp::dtls::Role;
 use srtp::{Suite, sdes};
 
@@ -148,5 +148,37 @@ fn dtls_is_offered_as_actpass_and_the_role_stays() {
     call.offer(Side::B, &at("192.0.2.9", &lines("actpass")));
     let (heard, _) = call.answer(Side::A, &at("192.0.2.1", "m=audio 4000 RTP/AVP 8\n"));
     assert!(heard.contains("a=setup:active\r\n"), "{heard}");
+    call.end();
+}
+
+#[test]
+fn a_call_that_moves_to_another_media_controller_gets_new_ports_and_new_keys() {
+    let mut call = Call::new(policy(Protection::Off), policy(Protection::Required));
+    let told = call.offer(Side::A, &at("192.0.2.1", PHONE));
+    call.answer(Side::B, &at("192.0.2.9", &secured("RTP/SAVP", &[SHA1_80])));
+    call.settle(0);
+    let before = guard(&call, Side::B).clone();
+    let mut others = Ports::new(8);
+    others.skip();
+    let changes = call.session.relocate(&mut others).expect("there is room");
+    assert_eq!(changes, [Change::Removed(0)]);
+    call.ports = others;
+    let again = call.offer(Side::A, &at("192.0.2.1", PHONE));
+    assert!(again.contains("m=audio 20002 ") && told.contains("m=audio 20000 "), "{again}");
+    call.answer(Side::B, &at("192.0.2.9", &secured("RTP/SAVP", &[SHA1_80])));
+    let (Guard::Keys { send: old, .. }, Guard::Keys { send: new, .. }) =
+        (&before, guard(&call, Side::B))
+    else {
+        panic!("keys")
+    };
+    assert_ne!(old.keys, new.keys);
+    call.end();
+    let mut call = Call::new(Policy::default(), Policy::default());
+    call.offer(Side::A, &at("192.0.2.1", PHONE));
+    call.answer(Side::B, &at("192.0.2.9", "m=audio 6000 RTP/AVP 8\n"));
+    let mut full = Ports::new(1);
+    full.skip();
+    let refused = call.session.relocate(&mut full).expect_err("there is no room");
+    assert_eq!((refused.reason, full.taken.len()), (Reason::Room, 0));
     call.end();
 }

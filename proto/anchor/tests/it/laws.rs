@@ -193,6 +193,9 @@ fn round(call: &mut Call, seen: &mut Seen, random: &mut ChaCha8Rng, lines: &mut 
     *lines = told.matches("m=").count();
     seen.check(from.other(), &told);
     if random.next_u32() & 7 == 0 {
+        call.take_over();
+    }
+    if random.next_u32() & 7 == 0 {
         call.reject();
         return false;
     }
@@ -221,8 +224,11 @@ fn round(call: &mut Call, seen: &mut Seen, random: &mut ChaCha8Rng, lines: &mut 
                     .find(|it| **it == Change::Added(at) || **it == Change::Changed(at));
                 assert_eq!(reported.copied(), changed);
             }
-            if call.session.pending().is_none() {
+            if random.next_u32() & 3 > 0 {
                 call.settle(0);
+            }
+            if random.next_u32() & 7 == 0 {
+                call.take_over();
             }
             true
         }

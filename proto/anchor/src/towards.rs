@@ -1,0 +1,34 @@
+//! The media controller's own session with a side: `o=` (RFC 8866 §5.2).
+
+use crate::text::push_number;
+use crate::write::address_words;
+use core::net::IpAddr;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// The media controller's own session with a side.
+#[derive(Debug, Default)]
+pub(crate) struct Towards {
+    pub id: u64,
+    pub version: u64,
+    /// Of what was sent last.
+    pub digest: Option<u64>,
+}
+
+impl Towards {
+    /// Appends `o=`.
+    pub fn origin(&mut self, out: &mut Vec<u8>, address: IpAddr, rest: &[u8]) {
+        let mut words = Vec::with_capacity(48);
+        address_words(&mut words, address);
+        let digest = xxh3_64(rest) ^ xxh3_64(&words).rotate_left(1);
+        if self.digest != Some(digest) {
+            self.digest = Some(digest);
+            self.version += 1;
+        }
+        out.extend_from_slice(b"o=- ");
+        push_number(out, self.id);
+        out.push(b' ');
+        push_number(out, self.version);
+        out.push(b' ');
+        out.extend_from_slice(&words);
+    }
+}
