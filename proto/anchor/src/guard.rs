@@ -69,22 +69,37 @@ pub(crate) fn choose<'s>(
     Err(Reason::Keys)
 }
 
-/// What a side is offered when the other one offers `section`.
-pub(crate) fn offering(section: &Section<'_>, srtp: &Srtp, has_certificate: bool) -> Offering {
+/// What a side is offered when the other one offers `section`. What stands there stays: a side that
+/// has keys is not offered less because the other one has none, and a way to keys that was agreed
+/// on stays the only one.
+pub(crate) fn offering(
+    section: &Section<'_>,
+    srtp: &Srtp,
+    has_certificate: bool,
+    standing: Option<&Guard>,
+) -> Offering {
     let dtls = srtp.dtls && has_certificate;
     let keys = !srtp.sdes.suites.is_empty();
-    let security = if dtls && !keys { Security::Dtls } else { Security::Srtp };
-    let full = Offering { security, keys, dtls };
+    let by_keys = Offering { security: Security::Srtp, keys: true, dtls: false };
+    let by_dtls = Offering { security: Security::Dtls, keys: false, dtls: true };
+    let is_plain = section.carriage.security() == Security::Plain;
+    let (full, stands) = match standing {
+        Some(Guard::Keys { .. }) if keys => (by_keys, true),
+        Some(Guard::Dtls { .. }) if dtls => (by_dtls, true),
+        _ if keys => (Offering { dtls, ..by_keys }, false),
+        _ => (Offering { dtls, ..by_dtls }, false),
+    };
     match srtp.protection {
         Protection::Off => PLAIN,
         Protection::Required => full,
         Protection::Optional | Protection::EndToEnd if srtp.opportunistic => {
             Offering { security: Security::Plain, ..full }
         }
+        Protection::Optional | Protection::EndToEnd if stands => full,
         Protection::Optional | Protection::EndToEnd => match section.carriage.security() {
-            Security::Plain => PLAIN,
-            Security::Dtls if dtls => Offering { security: Security::Dtls, keys: false, dtls },
-            Security::Srtp | Security::Dtls => full,
+            _ if is_plain => PLAIN,
+            Security::Dtls if dtls => by_dtls,
+            _ => full,
         },
     }
 }

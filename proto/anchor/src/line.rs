@@ -9,7 +9,7 @@ use crate::port::Local;
 use crate::refusal::Reason;
 use crate::section::Section;
 use crate::side::Side;
-use crate::stream::{Guard, Stream};
+use crate::stream::Stream;
 use crate::write::{Credentials, Relayed, State};
 use core::net::SocketAddr;
 use srtp::dtls::Setup;
@@ -50,18 +50,12 @@ impl Line {
             Ice::Follow => standing || section.ice.is_some(),
             Ice::Offer => true,
         };
-        // A way to keys that was agreed on stays the only one.
-        let (by_keys, by_dtls) = match end.map(|end| &end.guard) {
-            Some(Guard::Keys { .. }) if plan.offering.keys => (true, false),
-            Some(Guard::Dtls { .. }) if plan.offering.dtls => (false, true),
-            _ => (plan.offering.keys, plan.offering.dtls),
-        };
-        let keys = if by_keys {
+        let keys = if plan.offering.keys {
             self.keys[to.index()].offer(&policy.srtp.sdes.suites, means.random)
         } else {
             Vec::new()
         };
-        let fingerprint = means.ports.fingerprint().filter(|_| by_dtls).cloned();
+        let fingerprint = means.ports.fingerprint().filter(|_| plan.offering.dtls).cloned();
         let is_same = plan.profile == section.carriage;
         Some(Relayed {
             local: SocketAddr::new(address, local.port),

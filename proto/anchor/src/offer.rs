@@ -7,7 +7,7 @@ use crate::guard::{Offering, choose, offering, preferred, profile};
 use crate::policy::{Dtmf, Policy, RtcpMux};
 use crate::refusal::Reason;
 use crate::section::Section;
-use crate::stream::Flow;
+use crate::stream::{Flow, Guard};
 use crate::write::RtcpLines;
 
 /// The policies of the side that speaks and of the one that is spoken to.
@@ -39,8 +39,12 @@ pub(crate) struct Plan<'a> {
     pub offering: Offering,
 }
 
-/// Judges a stream.
-pub(crate) fn judge<'a>(section: &Section<'a>, policies: &Policies<'_>) -> Verdict<'a> {
+/// Judges a stream; `standing` is how the other side's end is protected so far.
+pub(crate) fn judge<'a>(
+    section: &Section<'a>,
+    policies: &Policies<'_>,
+    standing: Option<&Guard>,
+) -> Verdict<'a> {
     let Policies { from, to, is_end_to_end, has_certificate } = *policies;
     if section.is_refused() {
         return Verdict::Refuse(None);
@@ -57,7 +61,7 @@ pub(crate) fn judge<'a>(section: &Section<'a>, policies: &Policies<'_>) -> Verdi
         return Verdict::Refuse(Some(reason));
     }
     if !section.carriage.is_rtp() {
-        let offering = offering(section, &to.srtp, false);
+        let offering = offering(section, &to.srtp, false, None);
         return Verdict::Relay(Plan { formats: Vec::new(), profile: section.carriage, offering });
     }
     let formats = formats(section, from, to);
@@ -73,7 +77,7 @@ pub(crate) fn judge<'a>(section: &Section<'a>, policies: &Policies<'_>) -> Verdi
     if let Err(reason) = choose(section, &from.srtp, has_certificate, role) {
         return Verdict::Refuse(Some(reason));
     }
-    let offering = offering(section, &to.srtp, has_certificate);
+    let offering = offering(section, &to.srtp, has_certificate, standing);
     let profile = profile(section, offering.security, to);
     Verdict::Relay(Plan { formats, profile, offering })
 }

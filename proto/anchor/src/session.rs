@@ -23,6 +23,7 @@ use crate::stream::{Guard, Stream};
 use crate::towards::Towards;
 use crate::write::{Entry, Head, State, body, passed_origin};
 use core::net::{IpAddr, Ipv4Addr};
+use sdp::SESSION_BYTES_MAX;
 use zeroize::Zeroizing;
 
 mod record;
@@ -124,10 +125,15 @@ impl Session {
             return Err(Reason::Lines.into());
         }
         let policies = means.as_speaks(heard.from);
-        let verdicts = judge_all(&description, &policies)?;
+        let verdicts = self.judge(&description, &policies, heard.from.other())?;
         let lines_before = self.lines.len();
         let fresh = self.take_ports(&description, &verdicts, heard.from, means)?;
         let told = self.tell(&description, &verdicts, heard.from, means);
+        if told.len() > SESSION_BYTES_MAX {
+            // Its answer could not be laid beside it.
+            self.undo(&fresh, lines_before, means.ports);
+            return Err(Reason::Many.into());
+        }
         out.extend_from_slice(&told);
         self.offer = Some(Box::new(Pending {
             from: heard.from,
@@ -259,6 +265,32 @@ impl Session {
             line.locals.into_iter().flatten().for_each(|local| ports.give_back(local));
         }
         changes
+    }
+
+    /// What becomes of each stream; an offer of which nothing is left is refused for the first
+    /// reason.
+    fn judge<'a>(
+        &self,
+        description: &Description<'a>,
+        policies: &Policies<'_>,
+        to: Side,
+    ) -> Result<Vec<Verdict<'a>>, Refusal> {
+        let standing = |at: usize| {
+            let stream = self.lines.get(at).and_then(|line| line.stream.as_ref());
+            stream.map(|stream| &stream.end(to).guard)
+        };
+        let sections = description.sections.iter().enumerate();
+        let verdicts: Vec<_> =
+            sections.map(|(at, section)| judge(section, policies, standing(at))).collect();
+        let is_left = verdicts.iter().any(|verdict| !matches!(verdict, Verdict::Refuse(_)));
+        let refused = verdicts.iter().enumerate().find_map(|(at, verdict)| match verdict {
+            Verdict::Refuse(Some(reason)) => Some(Refusal::at(*reason, at)),
+            _ => None,
+        });
+        match refused {
+            Some(refusal) if !is_left => Err(refusal),
+            _ => Ok(verdicts),
+        }
     }
 
     /// Takes the ports that an offer needs; all or none.
@@ -450,23 +482,5 @@ impl Session {
             line.keys = <[OwnKeys; 2]>::default();
             line.ice = [None, None];
         }
-    }
-}
-
-/// What becomes of each stream; an offer of which nothing is left is refused for the first reason.
-fn judge_all<'a>(
-    description: &Description<'a>,
-    policies: &Policies<'_>,
-) -> Result<Vec<Verdict<'a>>, Refusal> {
-    let verdicts: Vec<_> =
-        description.sections.iter().map(|section| judge(section, policies)).collect();
-    let is_left = verdicts.iter().any(|verdict| !matches!(verdict, Verdict::Refuse(_)));
-    let refused = verdicts.iter().enumerate().find_map(|(at, verdict)| match verdict {
-        Verdict::Refuse(Some(reason)) => Some(Refusal::at(*reason, at)),
-        _ => None,
-    });
-    match refused {
-        Some(refusal) if !is_left => Err(refusal),
-        _ => Ok(verdicts),
     }
 }

@@ -182,3 +182,16 @@ fn a_call_that_moves_to_another_media_controller_gets_new_ports_and_new_keys() {
     assert_eq!((refused.reason, full.taken.len()), (Reason::Room, 0));
     call.end();
 }
+
+#[test]
+fn a_side_that_has_keys_keeps_them_when_the_other_side_offers_without() {
+    let mut call = Call::new(policy(Protection::Optional), policy(Protection::Off));
+    call.offer(Side::A, &at("192.0.2.1", &secured("RTP/SAVP", &[SHA1_80])));
+    call.answer(Side::B, &at("192.0.2.9", "m=audio 6000 RTP/AVP 8\n"));
+    call.settle(0);
+    let before = guard(&call, Side::A).clone();
+    let told = call.offer(Side::B, &at("192.0.2.9", "m=audio 6000 RTP/AVP 8\n"));
+    assert!(told.contains("RTP/SAVP 8\r\n") && told.contains("a=crypto:1 "), "{told}");
+    call.answer(Side::A, &at("192.0.2.1", &secured("RTP/SAVP", &[SHA1_80])));
+    assert_eq!(guard(&call, Side::A), &before);
+}

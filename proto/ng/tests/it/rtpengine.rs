@@ -403,7 +403,12 @@ fn longer_cases() -> Vec<Case> {
         .then("offer", ["b", "a"], &held)
         .then("answer", ["b", "a"], &(secured.clone() + "a=sendonly\r\n"));
     back.more[0].flags = keyed.to_vec();
+    let unsaid = case("SRTP is kept without saying so", &secured, ANSWER)
+        .with(&plain)
+        .then("offer", ["b", "a"], ANSWER)
+        .then("answer", ["b", "a"], &secured);
     vec![
+        unsaid,
         case("hold and back", OFFER, ANSWER)
             .then("offer", ["a", "b"], &hold)
             .then("answer", ["a", "b"], &held)
