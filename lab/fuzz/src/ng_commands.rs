@@ -53,7 +53,7 @@ pub fn run(octets: &[u8]) {
         let mut out = Vec::new();
         let mut around = Around { world: &mut place, counters: &Nothing, random: &mut random };
         engine.take(Time::ZERO, message, &mut around, &mut out);
-        if let Ok(command) = Command::read(message.trim_ascii_start()) {
+        if let Ok(command) = Command::read(message) {
             let reply = out.get(command.cookie.len() + 1..).expect("it begins with the cookie");
             assert!(matches!(Value::read(reply), Ok(Some(_))), "a reply can be read");
         }

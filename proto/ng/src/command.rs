@@ -154,6 +154,8 @@ mod tests {
         assert_eq!((command.cookie, command.text("command")), (&b"7_1"[..], Some(&b"ping"[..])));
         assert_eq!(frame(&text[first..]), Ok(Some(text.len() - first)));
         assert!(Command::read(b"x l1:ae").is_err() && Command::read(b"x de1:a").is_err());
+        let behind = Command::read(b"\n7_3 de\n").expect("new lines do not count");
+        assert_eq!(behind.cookie, b"7_3");
         assert!(frame(&[b'x'; 300]).is_err() && Command::read(b" de").is_err());
     }
 
