@@ -15,103 +15,70 @@ pub enum Owner {
     Unknown,
 }
 
-/// Attributes that the media controller writes itself, or leaves out.
-const OWN: &[&str] = &[
-    "rtpmap",
-    "fmtp",
-    "rtcp",
-    "rtcp-mux",
-    "rtcp-mux-only",
-    "sendrecv",
-    "sendonly",
-    "recvonly",
-    "inactive",
-    "ptime",
-    "ice-ufrag",
-    "ice-pwd",
-    "ice-lite",
-    "ice-options",
-    "ice-mismatch",
-    "ice-pacing",
-    "candidate",
-    "remote-candidates",
-    "end-of-candidates",
-    "bundle-only",
-    "mid",
-];
-/// Those of keys.
-const GUARD: &[&str] = &["crypto", "fingerprint", "setup", "tls-id", "connection", "key-mgmt"];
-/// Those that are known to mean the same on the other side.
-const PASSED: &[&str] = &[
-    "group",
-    "maxptime",
-    "label",
-    "content",
-    "lang",
-    "sdplang",
-    "framerate",
-    "framesize",
-    "quality",
-    "type",
-    "charset",
-    "curr",
-    "des",
-    "conf",
-    "ssrc",
-    "ssrc-group",
-    "msid",
-    "msid-semantic",
-    "extmap",
-    "extmap-allow-mixed",
-    "rtcp-rsize",
-    "imageattr",
-    "rid",
-    "simulcast",
-    "silenceSupp",
-    "T38FaxVersion",
-    "T38MaxBitRate",
-    "T38FaxFillBitRemoval",
-    "T38FaxTranscodingMMR",
-    "T38FaxTranscodingJBIG",
-    "T38FaxRateManagement",
-    "T38FaxMaxBuffer",
-    "T38FaxMaxDatagram",
-    "T38FaxUdpEC",
-    "T38FaxMaxIFP",
-    "T38VendorInfo",
-    "floorctrl",
-    "confid",
-    "userid",
-    "floorid",
-    "sctp-port",
-    "sctpmap",
-    "max-message-size",
-    "path",
-    "accept-types",
-    "accept-wrapped-types",
-    "max-size",
-    "record",
-    "recordpref",
-    "cat",
-    "keywds",
-    "tool",
-];
-
 impl Owner {
     /// Of an attribute.
     #[must_use]
     pub fn of(name: &[u8]) -> Self {
-        let is_in = |list: &[&str]| list.iter().any(|it| it.as_bytes() == name);
-        if name == b"rtcp-fb" {
-            Self::Format
-        } else if is_in(OWN) {
-            Self::Own
-        } else if is_in(GUARD) {
-            Self::Guard
-        } else if is_in(PASSED) {
-            Self::Passed
-        } else {
-            Self::Unknown
+        match name {
+            b"rtcp-fb" => Self::Format,
+            b"rtpmap" | b"fmtp" | b"rtcp" | b"rtcp-mux" | b"rtcp-mux-only" | b"sendrecv"
+            | b"sendonly" | b"recvonly" | b"inactive" | b"ptime" | b"ice-ufrag" | b"ice-pwd"
+            | b"ice-lite" | b"ice-options" | b"ice-mismatch" | b"ice-pacing" | b"candidate"
+            | b"remote-candidates" | b"end-of-candidates" | b"bundle-only" | b"mid" => Self::Own,
+            b"crypto" | b"fingerprint" | b"setup" | b"tls-id" | b"connection" | b"key-mgmt" => {
+                Self::Guard
+            }
+            _ if is_known(name) => Self::Passed,
+            _ => Self::Unknown,
         }
     }
+}
+
+/// Attributes that are known to mean the same on the other side.
+fn is_known(name: &[u8]) -> bool {
+    name.starts_with(b"T38")
+        || matches!(
+            name,
+            b"group"
+                | b"maxptime"
+                | b"label"
+                | b"content"
+                | b"lang"
+                | b"sdplang"
+                | b"framerate"
+                | b"framesize"
+                | b"quality"
+                | b"type"
+                | b"charset"
+                | b"curr"
+                | b"des"
+                | b"conf"
+                | b"ssrc"
+                | b"ssrc-group"
+                | b"msid"
+                | b"msid-semantic"
+                | b"extmap"
+                | b"extmap-allow-mixed"
+                | b"rtcp-rsize"
+                | b"imageattr"
+                | b"rid"
+                | b"simulcast"
+                | b"silenceSupp"
+                | b"floorctrl"
+                | b"confid"
+                | b"userid"
+                | b"floorid"
+                | b"sctp-port"
+                | b"sctpmap"
+                | b"max-message-size"
+                | b"path"
+                | b"accept-types"
+                | b"accept-wrapped-types"
+                | b"max-size"
+                | b"record"
+                | b"recordpref"
+                | b"cat"
+                | b"keywds"
+                | b"tool"
+        )
 }

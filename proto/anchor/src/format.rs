@@ -2,7 +2,7 @@
 //! (RFC 8866 §6.6, §6.15).
 
 use crate::codec::Codec;
-use crate::text::{number, words};
+use crate::text::{Said, number, words};
 use sdp::Media;
 
 /// Payload types have seven bits.
@@ -92,10 +92,9 @@ impl<'a> Format<'a> {
             })
     }
 
-    /// The formats of a stream, each with its number. What is no payload type, or stands twice, is
+    /// The formats of a stream by its lines, each with its number. What is no payload type, or stands twice, is
     /// left out.
-    #[must_use]
-    pub fn read(media: &Media<'a>) -> Vec<Self> {
+    pub(crate) fn read(media: &Media<'a>, lines: &[Said<'a>]) -> Vec<Self> {
         let mut formats: Vec<Self> = Vec::with_capacity(8);
         for word in media.format_list() {
             let Some(number) = payload_type(word) else { continue };
@@ -103,7 +102,7 @@ impl<'a> Format<'a> {
                 formats.push(Self::unmapped(number));
             }
         }
-        for attribute in media.attributes() {
+        for Said { attribute, .. } in lines {
             let (Some(value), b"rtpmap" | b"fmtp") = (attribute.value, attribute.name) else {
                 continue;
             };
@@ -209,7 +208,8 @@ mod tests {
         );
         let session = sdp::Session::parse(text.as_bytes()).expect("well formed");
         let media = session.media().next().expect("one stream");
-        let formats = Format::read(&media);
+        let lines: Vec<_> = media.lines().map(Said::read).collect();
+        let formats = Format::read(&media, &lines);
         let names: Vec<_> = formats.iter().map(|f| (f.number, f.codec, f.clock)).collect();
         assert_eq!(
             names,

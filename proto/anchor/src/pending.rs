@@ -3,7 +3,7 @@
 use crate::means::Heard;
 use crate::side::{Fork, Side};
 use core::net::IpAddr;
-use zeroize::Zeroizing;
+use zeroize::Zeroize;
 
 /// Forks whose answers are kept until one is chosen.
 pub const FORKS_MAX: usize = 8;
@@ -12,9 +12,9 @@ pub const FORKS_MAX: usize = 8;
 #[derive(Debug)]
 pub(crate) struct Pending {
     pub from: Side,
-    pub text: Zeroizing<Vec<u8>>,
+    pub text: Kept,
     pub source: Option<IpAddr>,
-    pub told: Zeroizing<Vec<u8>>,
+    pub told: Kept,
     /// Streams that there were before.
     pub lines_before: usize,
     /// Ports that were taken for it.
@@ -27,7 +27,7 @@ pub(crate) struct Pending {
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub fork: Fork,
-    pub text: Zeroizing<Vec<u8>>,
+    pub text: Kept,
     pub source: Option<IpAddr>,
 }
 
@@ -38,7 +38,38 @@ impl Pending {
         if self.answers.len() == FORKS_MAX {
             self.answers.remove(0);
         }
-        let text = Zeroizing::new(heard.text.to_vec());
+        let text = Kept::new(heard.text.to_vec());
         self.answers.push(Answer { fork: heard.fork, text, source: heard.source });
+    }
+}
+
+/// A description that is kept. One with keys is wiped when it goes; others are not, which costs as
+/// much as reading them.
+#[derive(Debug, Default)]
+pub(crate) struct Kept(Vec<u8>);
+
+impl Kept {
+    pub const fn new(text: Vec<u8>) -> Self {
+        Self(text)
+    }
+
+    fn has_keys(&self) -> bool {
+        memchr::memmem::find(&self.0, b"a=crypto").is_some()
+    }
+}
+
+impl core::ops::Deref for Kept {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        if self.has_keys() {
+            self.0.zeroize();
+        }
     }
 }

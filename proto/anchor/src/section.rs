@@ -4,7 +4,7 @@ use crate::carriage::Carriage;
 use crate::format::Format;
 use crate::refusal::{Reason, Refusal};
 use crate::stream::SSRC_MAX;
-use crate::text::{number, words};
+use crate::text::{Said, number, values, words};
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use sdp::{Attribute, Connection, Kind, Media, Session};
 use srtp::dtls;
@@ -16,7 +16,8 @@ const BANDWIDTH_KBPS_MAX: u64 = 100_000_000;
 /// A description.
 #[derive(Debug)]
 pub(crate) struct Description<'a> {
-    pub session: Session<'a>,
+    /// The lines before the first stream.
+    pub lines: Vec<Said<'a>>,
     pub sections: Vec<Section<'a>>,
     /// The names of `a=group:BUNDLE`.
     pub bundle: Vec<&'a [u8]>,
@@ -26,6 +27,7 @@ pub(crate) struct Description<'a> {
 #[derive(Debug)]
 pub(crate) struct Section<'a> {
     pub media: Media<'a>,
+    pub lines: Vec<Said<'a>>,
     pub carriage: Carriage,
     /// Where it receives; `None`: at the null address.
     pub address: Option<IpAddr>,
@@ -53,8 +55,10 @@ impl<'a> Description<'a> {
         let session = Session::parse(text)?;
         let mut common = Common::default();
         let mut bundle = Vec::new();
-        for attribute in session.attributes() {
-            common.take(&attribute);
+        let head = session.lines().take_while(|line| line.kind != Kind::Media);
+        let lines: Vec<_> = head.map(Said::read).collect();
+        for Said { attribute, .. } in &lines {
+            common.take(attribute);
             if let (b"group", Some(value)) = (attribute.name, attribute.value)
                 && let Some(names) = value.strip_prefix(b"BUNDLE")
             {
@@ -62,8 +66,8 @@ impl<'a> Description<'a> {
             }
         }
         let sections =
-            session.media().map(|media| Section::read(&session, media, &common, source)).collect();
-        Ok(Self { session, sections, bundle })
+            session.media().map(|media| Section::read(&lines, media, &common, source)).collect();
+        Ok(Self { lines, sections, bundle })
     }
 }
 
@@ -86,33 +90,38 @@ impl<'a> Common<'a> {
 }
 
 /// What a stream says of DTLS, or else its session (RFC 8122 §5).
-fn dtls(session: &Session<'_>, media: &Media<'_>) -> Option<dtls::Description> {
-    let values = |name: &'static str| {
-        let is_it = move |attribute: &Attribute<'_>| attribute.name == name.as_bytes();
-        let own = || media.attributes().filter(is_it).filter_map(|it| it.value);
-        let has_own = own().next().is_some();
-        let common = session.attributes().filter(is_it).filter_map(|it| it.value);
-        own().chain(common.filter(move |_| !has_own))
+fn dtls(session: &[Said<'_>], own: &[Said<'_>]) -> Option<dtls::Description> {
+    let has = |lines: &[Said<'_>], name| values(lines, name).next().is_some();
+    if !has(own, b"fingerprint") && !has(session, b"fingerprint") {
+        return None;
+    }
+    let of = |name: &'static str| {
+        let name = name.as_bytes();
+        values(if has(own, name) { own } else { session }, name)
     };
-    dtls::Description::read(values).ok().flatten()
+    dtls::Description::read(of).ok().flatten()
 }
 
 impl<'a> Section<'a> {
     fn read(
-        session: &Session<'a>,
+        session: &[Said<'a>],
         media: Media<'a>,
         common: &Common<'a>,
         source: Option<IpAddr>,
     ) -> Self {
         let carriage = Carriage::of(media.protocol);
-        let formats = if carriage.is_rtp() { Format::read(&media) } else { Vec::new() };
+        let lines: Vec<_> = media.lines().map(Said::read).collect();
+        let is_rtp = carriage.is_rtp();
+        let formats = if is_rtp { Format::read(&media, &lines) } else { Vec::new() };
+        let keys = sdes::read_all(values(&lines, b"crypto")).unwrap_or_default();
         let mut section = Self {
             media,
+            lines: Vec::new(),
             carriage,
             address: None,
             fault: None,
             formats,
-            keys: sdes::read_all(media.values(b"crypto")).unwrap_or_default(),
+            keys,
             dtls: None,
             ice: None,
             has_mux: false,
@@ -123,13 +132,14 @@ impl<'a> Section<'a> {
             packet_ms: None,
         };
         let mut own = Common::default();
-        for attribute in media.attributes() {
-            own.take(&attribute);
-            section.take(&attribute);
+        for Said { attribute, .. } in &lines {
+            own.take(attribute);
+            section.take(attribute);
         }
-        if carriage.is_rtp() {
-            section.dtls = dtls(session, &media);
+        if is_rtp {
+            section.dtls = dtls(session, &lines);
         }
+        section.lines = lines;
         section.ice = own.name.or(common.name).zip(own.password.or(common.password));
         section.locate(source);
         section.weigh();
@@ -185,7 +195,7 @@ impl<'a> Section<'a> {
 
     /// Takes `b=`: TIAS without, AS and CT with headers (RFC 3890 §6.2, RFC 8866 §5.8).
     fn weigh(&mut self) {
-        for line in self.media.lines().filter(|line| line.kind == Kind::Bandwidth) {
+        for Said { line, .. } in self.lines.iter().filter(|it| it.line.kind == Kind::Bandwidth) {
             let Some(colon) = memchr::memchr(b':', line.value) else { continue };
             let scale = match &line.value[..colon] {
                 b"AS" => 1_000,

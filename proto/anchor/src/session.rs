@@ -13,7 +13,7 @@ use crate::guard::OwnKeys;
 use crate::line::Line;
 use crate::means::{Heard, Means};
 use crate::offer::{Policies, Verdict, judge};
-use crate::pending::Pending;
+use crate::pending::{Kept, Pending};
 use crate::policy::{Family, Origin, Policy};
 use crate::port::{Local, Source};
 use crate::refusal::{Reason, Refusal};
@@ -24,7 +24,6 @@ use crate::towards::Towards;
 use crate::write::{Entry, Head, State, body, passed_origin};
 use core::net::{IpAddr, Ipv4Addr};
 use sdp::SESSION_BYTES_MAX;
-use zeroize::Zeroizing;
 
 mod record;
 
@@ -137,9 +136,9 @@ impl Session {
         out.extend_from_slice(&told);
         self.offer = Some(Box::new(Pending {
             from: heard.from,
-            text: Zeroizing::new(heard.text.to_vec()),
+            text: Kept::new(heard.text.to_vec()),
             source: heard.source,
-            told: Zeroizing::new(told),
+            told: Kept::new(told),
             lines_before,
             fresh,
             answers: Vec::new(),
@@ -392,8 +391,7 @@ impl Session {
             _ => false,
         });
         let head = Head { description, bundle, has_ice, passes_guard };
-        // Keys stand in it.
-        let mut rest = Zeroizing::new(Vec::with_capacity(1_024));
+        let mut rest = Vec::with_capacity(1_024);
         body(&mut rest, &head, entries, policy);
         let own = relayed().next().map(|relayed| relayed.local.ip());
         out.extend_from_slice(b"v=0\r\n");
@@ -406,6 +404,7 @@ impl Session {
             }
         }
         out.extend_from_slice(&rest);
+        drop(Kept::new(rest));
     }
 
     /// The streams that an answer makes, and the answer for the offerer.

@@ -1,4 +1,33 @@
-//! Words and numbers of a description.
+//! Lines, words and numbers of a description.
+
+use crate::attribute::Owner;
+use sdp::{Attribute, Kind, Line};
+
+/// A line as it was read once.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Said<'a> {
+    pub line: Line<'a>,
+    /// Name and value of an attribute; an empty name for other lines.
+    pub attribute: Attribute<'a>,
+    pub owner: Owner,
+}
+
+impl<'a> Said<'a> {
+    pub fn read(line: Line<'a>) -> Self {
+        let attribute = line.attribute().unwrap_or(Attribute { name: b"", value: None });
+        let owner =
+            if line.kind == Kind::Attribute { Owner::of(attribute.name) } else { Owner::Unknown };
+        Self { line, attribute, owner }
+    }
+}
+
+/// The values of the attributes with that name.
+pub(crate) fn values<'s, 'a>(
+    lines: &'s [Said<'a>],
+    name: &'s [u8],
+) -> impl Iterator<Item = &'a [u8]> + use<'s, 'a> {
+    lines.iter().filter(move |it| it.attribute.name == name).filter_map(|it| it.attribute.value)
+}
 
 /// The words of a value, separated by spaces.
 pub(crate) fn words(value: &[u8]) -> impl Iterator<Item = &[u8]> {

@@ -12,7 +12,7 @@ use crate::codec::Codec;
 use crate::format::{Format, payload_type, split_number};
 use crate::policy::Policy;
 use crate::section::{Description, Section};
-use crate::text::{push_number, words};
+use crate::text::{Said, push_number, values, words};
 use core::net::{IpAddr, SocketAddr};
 use sdp::{Direction, Kind, Line};
 use srtp::dtls::{Fingerprint, Setup};
@@ -104,7 +104,8 @@ pub(crate) fn body(
     policy: &Policy,
 ) {
     let common = common_connection(head, entries);
-    for line in head.description.session.lines().take_while(|line| line.kind != Kind::Media) {
+    for said in &head.description.lines {
+        let line = &said.line;
         match line.kind {
             Kind::Version | Kind::Origin | Kind::Key => {}
             Kind::Connection => {
@@ -112,13 +113,13 @@ pub(crate) fn body(
                     out.extend_from_slice(connection);
                 }
             }
-            Kind::Attribute => head_attribute(out, &line, head, policy),
+            Kind::Attribute => head_attribute(out, said, head, policy),
             Kind::Information | Kind::Uri | Kind::Email | Kind::Phone | Kind::Unknown => {
                 if policy.unknown {
-                    pass(out, &line);
+                    pass(out, line);
                 }
             }
-            _ => pass(out, &line),
+            _ => pass(out, line),
         }
     }
     if head.has_ice {
@@ -140,9 +141,7 @@ pub(crate) fn body(
 /// The line of the session's own connection, if the description has one: that of the first relayed
 /// stream.
 fn common_connection(head: &Head<'_, '_>, entries: &[Entry<'_, '_>]) -> Option<Vec<u8>> {
-    let mut lines = head.description.session.lines();
-    let mut before = lines.by_ref().take_while(|line| line.kind != Kind::Media);
-    let given = before.find(|line| line.kind == Kind::Connection)?;
+    let given = head.description.lines.iter().find(|it| it.line.kind == Kind::Connection)?;
     let relayed = entries.iter().find_map(|entry| match &entry.state {
         State::Relayed(relayed) if !is_own(entry.section) => Some(relayed),
         _ => None,
@@ -156,14 +155,14 @@ fn common_connection(head: &Head<'_, '_>, entries: &[Entry<'_, '_>]) -> Option<V
     let mut line = Vec::with_capacity(48);
     match relayed {
         Some(relayed) => connection(&mut line, relayed),
-        None => pass(&mut line, &given),
+        None => pass(&mut line, &given.line),
     }
     Some(line)
 }
 
 /// Whether a stream has a connection of its own.
 fn is_own(section: &Section<'_>) -> bool {
-    section.media.lines().any(|line| line.kind == Kind::Connection)
+    section.lines.iter().any(|it| it.line.kind == Kind::Connection)
 }
 
 fn connection(out: &mut Vec<u8>, relayed: &Relayed<'_>) {
@@ -185,18 +184,18 @@ fn pass(out: &mut Vec<u8>, line: &Line<'_>) {
     out.extend_from_slice(b"\r\n");
 }
 
-fn head_attribute(out: &mut Vec<u8>, line: &Line<'_>, head: &Head<'_, '_>, policy: &Policy) {
-    let Some(attribute) = line.attribute() else { return };
+fn head_attribute(out: &mut Vec<u8>, said: &Said<'_>, head: &Head<'_, '_>, policy: &Policy) {
+    let attribute = said.attribute;
     let is_bundle = attribute.name == b"group"
         && attribute.value.is_some_and(|value| value.starts_with(b"BUNDLE"));
-    let passes = match Owner::of(attribute.name) {
+    let passes = match said.owner {
         Owner::Passed => !is_bundle,
         Owner::Unknown => policy.unknown,
         Owner::Guard => head.passes_guard,
         Owner::Own | Owner::Format => false,
     };
     if passes {
-        pass(out, line);
+        pass(out, &said.line);
     }
 }
 
@@ -223,9 +222,9 @@ fn stream(out: &mut Vec<u8>, entry: &Entry<'_, '_>, common: Option<&[u8]>, polic
     };
     media_line(out, section, relayed.local.port(), relayed.protocol);
     format_list(out, section, relayed);
-    for line in section.media.lines().filter(|line| line.kind == Kind::Information) {
+    for said in section.lines.iter().filter(|it| it.line.kind == Kind::Information) {
         if policy.unknown {
-            pass(out, &line);
+            pass(out, &said.line);
         }
     }
     let mut own = Vec::with_capacity(48);
@@ -253,7 +252,7 @@ fn passed_stream(out: &mut Vec<u8>, section: &Section<'_>) {
         out.extend_from_slice(connection.suffix);
         out.extend_from_slice(b"\r\n");
     }
-    section.media.lines().for_each(|line| pass(out, &line));
+    section.lines.iter().for_each(|it| pass(out, &it.line));
 }
 
 fn media_line(out: &mut Vec<u8>, section: &Section<'_>, port: u16, protocol: &[u8]) {
@@ -281,29 +280,27 @@ fn format_list(out: &mut Vec<u8>, section: &Section<'_>, relayed: &Relayed<'_>) 
 
 fn passed_lines(out: &mut Vec<u8>, section: &Section<'_>, relayed: &Relayed<'_>, policy: &Policy) {
     let is_rtp = relayed.rtcp != RtcpLines::None;
-    for line in section.media.lines() {
-        let passes = match line.kind {
-            Kind::Bandwidth => true,
-            Kind::Unknown => policy.unknown,
-            Kind::Attribute => line.attribute().is_some_and(|attribute| {
-                match Owner::of(attribute.name) {
-                    // Formats of other protocols have parameters too.
-                    Owner::Own => !is_rtp && matches!(attribute.name, b"fmtp" | b"rtpmap"),
-                    Owner::Format => false,
-                    Owner::Guard => !is_rtp || relayed.is_end_to_end,
-                    Owner::Passed => true,
-                    Owner::Unknown => policy.unknown,
-                }
-            }),
+    for said in &section.lines {
+        let passes = match (said.line.kind, said.owner) {
+            (Kind::Bandwidth, _) => true,
+            (Kind::Unknown, _) => policy.unknown,
+            // Formats of other protocols have parameters too.
+            (Kind::Attribute, Owner::Own) => {
+                !is_rtp && matches!(said.attribute.name, b"fmtp" | b"rtpmap")
+            }
+            (Kind::Attribute, Owner::Guard) => !is_rtp || relayed.is_end_to_end,
+            (Kind::Attribute, Owner::Passed) => true,
+            (Kind::Attribute, Owner::Unknown) => policy.unknown,
             _ => false,
         };
         if passes {
-            pass(out, &line);
+            pass(out, &said.line);
         }
     }
 }
 
 fn formats(out: &mut Vec<u8>, section: &Section<'_>, relayed: &Relayed<'_>) {
+    let has_feedback = section.lines.iter().any(|it| it.owner == Owner::Format);
     for format in &relayed.formats {
         if !format.name.is_empty() && format.clock > 0 {
             numbered(out, b"rtpmap", format.number);
@@ -321,7 +318,7 @@ fn formats(out: &mut Vec<u8>, section: &Section<'_>, relayed: &Relayed<'_>) {
             parameters(out, format, &relayed.formats);
             out.extend_from_slice(b"\r\n");
         }
-        for value in section.media.values(b"rtcp-fb") {
+        for value in values(&section.lines, b"rtcp-fb").filter(|_| has_feedback) {
             if let Some((number, rest)) = split_number(value)
                 && format.source == Some(number)
             {
@@ -331,7 +328,7 @@ fn formats(out: &mut Vec<u8>, section: &Section<'_>, relayed: &Relayed<'_>) {
             }
         }
     }
-    for value in section.media.values(b"rtcp-fb").filter(|value| value.starts_with(b"* ")) {
+    for value in values(&section.lines, b"rtcp-fb").filter(|it| it.starts_with(b"* ")) {
         attribute(out, b"rtcp-fb", value);
     }
 }
@@ -446,10 +443,10 @@ fn attribute(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
 
 /// The words of `o=` behind the version, if the origin passes: the writer's address, or ours.
 pub(crate) fn passed_origin(out: &mut Vec<u8>, description: &Description<'_>, own: Option<IpAddr>) {
-    let origin = description.session.lines().find(|line| line.kind == Kind::Origin);
-    let Some(origin) = origin else { return };
+    let origin = description.lines.iter().find(|it| it.line.kind == Kind::Origin);
+    let Some(Said { line: origin, .. }) = origin else { return };
     match own {
-        None => pass(out, &origin),
+        None => pass(out, origin),
         Some(address) => {
             out.extend_from_slice(b"o=");
             for word in words(origin.value).take(3) {

@@ -44,9 +44,25 @@ wire::rows! {
 impl Kind {
     /// The row of a letter.
     #[must_use]
-    pub fn of(letter: u8) -> Self {
-        let is = |kind: &&Self| kind.name().as_bytes() == [letter];
-        Self::ALL.iter().find(is).copied().unwrap_or(Self::Unknown)
+    pub const fn of(letter: u8) -> Self {
+        match letter {
+            b'v' => Self::Version,
+            b'o' => Self::Origin,
+            b's' => Self::Name,
+            b'i' => Self::Information,
+            b'u' => Self::Uri,
+            b'e' => Self::Email,
+            b'p' => Self::Phone,
+            b'c' => Self::Connection,
+            b'b' => Self::Bandwidth,
+            b't' => Self::Time,
+            b'r' => Self::Repeat,
+            b'z' => Self::Zone,
+            b'k' => Self::Key,
+            b'a' => Self::Attribute,
+            b'm' => Self::Media,
+            _ => Self::Unknown,
+        }
     }
 }
 

@@ -48,11 +48,22 @@ impl<'a> Media<'a> {
         let (kind, port, port_count, protocol, formats) = Self::head(line).ok()?;
         let start = line.at + line.raw.len();
         let rest = &session.raw()[start..];
-        let length = Lines::new(rest, start)
-            .take_while(|line| line.kind != Kind::Media)
-            .map(|line| line.raw.len())
-            .sum();
-        let mut media = Self {
+        let (mut length, mut connection, mut direction) = (0, None, None);
+        for line in Lines::new(rest, start) {
+            match line.kind {
+                Kind::Media => break,
+                // The first of each counts.
+                Kind::Connection => {
+                    connection = connection.or_else(|| Connection::parse(&line).ok());
+                }
+                Kind::Attribute if direction.is_none() => {
+                    direction = line.attribute().and_then(|it| Direction::parse(it.name));
+                }
+                _ => {}
+            }
+            length += line.raw.len();
+        }
+        Some(Self {
             kind,
             port,
             port_count,
@@ -60,14 +71,9 @@ impl<'a> Media<'a> {
             formats,
             section: &rest[..length],
             at: start,
-            connection: session.connection(),
-            direction: session.direction(),
-        };
-        let own = media.lines().find(|line| line.kind == Kind::Connection);
-        media.connection = own.and_then(|c| Connection::parse(&c).ok()).or(media.connection);
-        let own = media.attributes().find_map(|attribute| Direction::parse(attribute.name));
-        media.direction = own.unwrap_or(media.direction);
-        Some(media)
+            connection: connection.or(session.connection()),
+            direction: direction.unwrap_or(session.direction()),
+        })
     }
 
     /// The lines behind `m=`.

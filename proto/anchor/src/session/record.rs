@@ -3,7 +3,7 @@
 use super::Session;
 use crate::guard::OwnKeys;
 use crate::line::Line;
-use crate::pending::{Answer, FORKS_MAX, Pending};
+use crate::pending::{Answer, FORKS_MAX, Kept, Pending};
 use crate::port::Local;
 use crate::row::{read_stream, write_stream};
 use crate::session::LINES_MAX;
@@ -13,7 +13,6 @@ use crate::write::Credentials;
 use core::net::IpAddr;
 use srtp::{MasterKey, Suite};
 use wire::field::{self, Fields};
-use zeroize::Zeroizing;
 
 mod tag {
     pub const TOWARDS_A: u8 = 1;
@@ -228,9 +227,9 @@ fn record_offer(offer: &Pending, out: &mut Vec<u8>) {
 fn restore_offer(octets: &[u8]) -> Option<Pending> {
     let mut offer = Pending {
         from: Side::A,
-        text: Zeroizing::default(),
+        text: Kept::default(),
         source: None,
-        told: Zeroizing::default(),
+        told: Kept::default(),
         lines_before: 0,
         fresh: Vec::new(),
         answers: Vec::new(),
@@ -239,9 +238,9 @@ fn restore_offer(octets: &[u8]) -> Option<Pending> {
     for (tag, value) in Fields::new(octets) {
         match tag {
             offer_tag::FROM_B if field::read(value) == 1 => offer.from = Side::B,
-            offer_tag::TEXT => offer.text = Zeroizing::new(value.to_vec()),
+            offer_tag::TEXT => offer.text = Kept::new(value.to_vec()),
             offer_tag::SOURCE => offer.source = restore_source(value),
-            offer_tag::TOLD => offer.told = Zeroizing::new(value.to_vec()),
+            offer_tag::TOLD => offer.told = Kept::new(value.to_vec()),
             offer_tag::LINES_BEFORE => offer.lines_before = small(value)?,
             offer_tag::FRESH => {
                 let number: usize = small(value)?;
@@ -258,11 +257,11 @@ fn restore_offer(octets: &[u8]) -> Option<Pending> {
 }
 
 fn restore_answer(octets: &[u8]) -> Option<Answer> {
-    let mut answer = Answer { fork: Fork(0), text: Zeroizing::default(), source: None };
+    let mut answer = Answer { fork: Fork(0), text: Kept::default(), source: None };
     for (tag, value) in Fields::new(octets) {
         match tag {
             offer_tag::FORK => answer.fork = Fork(small(value)?),
-            offer_tag::TEXT => answer.text = Zeroizing::new(value.to_vec()),
+            offer_tag::TEXT => answer.text = Kept::new(value.to_vec()),
             offer_tag::SOURCE => answer.source = restore_source(value),
             _ => {}
         }
