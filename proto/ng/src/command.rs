@@ -62,6 +62,7 @@ impl<'a> Command<'a> {
     /// # Errors
     /// No cookie, no dictionary, or something behind it.
     pub fn read(message: &'a [u8]) -> Result<Self, Malformed> {
+        let message = message.trim_ascii_start();
         let (cookie, rest) =
             split(message)?.ok_or(Malformed::new(0, "there is no cookie", SPEC))?;
         let at = cookie.len() + 1;
