@@ -1,5 +1,5 @@
-//! What somebody may send to the NG port, messages one behind the other: each that has a cookie gets
-//! a reply that can be read, no port is lost.
+//! What somebody may send to the NG port, messages one behind the other: each that has a cookie
+//! gets a reply that can be read, no port is lost.
 
 use crate::anchor_calls::{Ports, counting};
 use anchor::Local;

@@ -92,8 +92,8 @@ impl<'a> Format<'a> {
             })
     }
 
-    /// The formats of a stream by its lines, each with its number. What is no payload type, or stands twice, is
-    /// left out.
+    /// The formats of a stream by its lines, each with its number. What is no payload type, or
+    /// stands twice, is left out.
     pub(crate) fn read(media: &Media<'a>, lines: &[Said<'a>]) -> Vec<Self> {
         let mut formats: Vec<Self> = Vec::with_capacity(8);
         for word in media.format_list() {

@@ -213,9 +213,9 @@ impl Session {
         self.undo(&offer.fresh, offer.lines_before, ports);
     }
 
-    /// The media controller is gone, and its ports with it: every stream gets ports of `ports`. The
-    /// peers are to be told by a re-INVITE each. Protected streams are gone until then: nobody knows
-    /// how far their keys were used, so that new ones have to be agreed on.
+    /// The media controller is gone, and its ports with it: every stream gets ports of `ports`.
+    /// The peers are to be told by a re-INVITE each. Protected streams are gone until then: nobody
+    /// knows how far their keys were used, so that new ones have to be agreed on.
     ///
     /// # Errors
     /// [`Reason::Room`]: nothing has changed.
