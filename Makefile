@@ -17,10 +17,9 @@ DEMO_PACKAGES := sip-tester
 PACKAGE_PACKAGES := crun lintian podman skopeo
 # What tests hold Tandem against, and what they look at it with.
 TEST_PACKAGES := bgpdump bird2 ca-certificates chromium clang curl dpdk-dev ethtool exabgp frr gobgpd \
-	iperf3 iproute2 iputils-ping kamailio kamailio-tls-modules libusrsctp-dev libusrsctp-examples llvm openbgpd \
-	pmacct procps prometheus python3-scapy qemu-system-x86 stayrtr systemd traceroute tshark
 	iperf3 iproute2 iputils-ping kamailio kamailio-tls-modules libsrtp2-1 libusrsctp-dev libusrsctp-examples llvm \
-	openbgpd openssl pmacct procps python3-scapy qemu-system-x86 rtpengine-daemon stayrtr systemd traceroute tshark
+	openbgpd openssl pmacct procps prometheus python3-scapy qemu-system-x86 rtpengine-daemon stayrtr systemd \
+	traceroute tshark
 CARGO := cargo
 TARGET = $(or $(CARGO_TARGET_DIR),target)
 TANDEM = $(TARGET)/release/tandem
