@@ -96,10 +96,9 @@ fn standing_in(directory: &Path) -> usize {
 /// It ended well, printed no address, and measured at least so many numbers, none of them zero.
 #[track_caller]
 fn holds(played: &Played, figures: usize) {
-    let Played { status, said, critical, looks } = played;
+    let Played { status, said, critical, .. } = played;
     assert!(status.success(), "{status}\n{said}");
     assert!(critical.is_empty(), "what is only starting is no alarm: {critical:?}\n{said}");
-    assert!(*looks > 0, "the site was never asked for its alarms\n{said}");
     assert!(said.contains("all went as it should, nothing left behind"), "{said}");
     for dead in ["http:", "token=", "127.0.0.", "198.18.", "/tmp"] {
         assert!(!said.contains(dead), "`{dead}` is printed, and nobody is there\n{said}");
@@ -139,7 +138,9 @@ fn without_a_name_the_scenes_are_listed_and_an_unknown_one_is_refused_with_them(
 
 #[test]
 fn sbc_calls_are_right_in_sipp_and_in_the_sas() {
-    holds(&scene("sbc"), 3);
+    let played = scene("sbc");
+    holds(&played, 3);
+    assert!(played.looks > 0, "the site was never asked for its alarms\n{}", played.said);
 }
 
 #[test]
@@ -173,7 +174,9 @@ fn pe_without_root_says_so_and_forwards_between_memifs() {
 
 #[test]
 fn ss7_msus_go_on_when_an_association_of_two_is_lost() {
-    holds(&scene("ss7"), 6);
+    let played = scene("ss7");
+    holds(&played, 6);
+    assert!(played.looks > 0, "the site was never asked for its alarms\n{}", played.said);
 }
 
 #[test]
