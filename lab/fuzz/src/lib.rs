@@ -31,10 +31,12 @@ mod script;
 pub mod sctp_association;
 pub mod sctp_greeting;
 pub mod sctp_packet;
+pub mod sdes_line;
 pub mod sdp_session;
 pub mod sip_message;
 pub mod sip_stream;
 pub mod sip_uri;
+pub mod srtp_packet;
 pub mod ssc_dialogs;
 pub mod store_blocks;
 pub mod stun_message;
@@ -70,6 +72,8 @@ pub const TARGETS: &[Target] = &[
     target("anchor_calls", anchor_calls::run),
     target("anchor_messages", anchor_messages::run),
     target("ng_commands", ng_commands::run),
+    target("srtp_packet", srtp_packet::run),
+    target("sdes_line", sdes_line::run),
     target("manipulation_rules", manipulation_rules::run),
     target("sctp_packet", sctp_packet::run),
     target("sctp_association", sctp_association::run),

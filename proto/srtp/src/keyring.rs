@@ -3,7 +3,7 @@
 //! Session keys of RTP are kept; those of RTCP are derived for each of its packets: they come every
 //! few seconds, and what would be kept is as large as all the rest.
 
-use crate::key::{KeyEntry, MASTER_KEYS_MAX};
+use crate::key::{KeyEntry, MASTER_KEYS_MAX, MasterKey};
 use crate::packet::Refused;
 use crate::parameters::Parameters;
 use crate::session::{Kind, Session};
@@ -83,9 +83,10 @@ impl Keyring {
             && self.keys.iter().zip(entries).all(|(one, other)| same(one, other))
     }
 
-    /// Whether one of these is a key that is here.
+    /// Whether one of these is a key that is here, for whatever suite.
     pub fn shares_a_key(&self, entries: &[KeyEntry]) -> bool {
-        self.keys.iter().any(|one| entries.iter().any(|other| one.entry.key == other.key))
+        let shared = |key: &MasterKey| entries.iter().any(|other| key.derives_like(&other.key));
+        self.keys.iter().any(|one| shared(&one.entry.key))
     }
 
     /// Octets of the identifier in each packet.

@@ -41,9 +41,10 @@ pub struct StreamState {
 impl StreamState {
     /// Takes what is told later, in whatever order: the highest counts.
     pub fn merge(&mut self, later: &Self) {
-        self.highest = self.highest.max(later.highest);
+        if later.highest >= self.highest {
+            (self.highest, self.moved) = (later.highest, later.moved);
+        }
         self.rtcp = self.rtcp.max(later.rtcp);
-        self.moved = later.moved;
     }
 }
 

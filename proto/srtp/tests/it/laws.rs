@@ -216,6 +216,12 @@ fn counters_do_not_begin_again_under_a_key_that_was_used() {
     let both = [entry(&two, 2), entry(&one, 1)];
     assert_eq!(sender.rekey(USUAL, &both, Rollover::Reset), Err(Unusable::Used));
     sender.rekey(USUAL, &both, Rollover::Kept).unwrap();
+    // The same octets for another suite give the same key stream.
+    let short = Suite::AesCm128HmacSha1_32;
+    let again = MasterKey::of(short, two.expose()).unwrap();
+    let again = [entry(&again, 2)];
+    assert_eq!(sender.rekey(Parameters::of(short), &again, Rollover::Reset), Err(Unusable::Used));
+    sender.rekey(Parameters::of(short), &again, Rollover::Kept).unwrap();
     sender.rekey(USUAL, &[entry(&random.key(SUITE), 3)], Rollover::Reset).unwrap();
 }
 

@@ -113,6 +113,8 @@ fn a_receiver_goes_on_where_the_other_one_stopped() {
         let now: Vec<_> = active.streams().collect();
         merged.merge(&now[0]);
         assert_eq!(merged, now[0]);
+        merged.merge(&state[0]);
+        assert_eq!(merged, now[0]);
         let mut standby = Receiver::resume(USUAL, &keys, &state).unwrap();
         assert_eq!(standby.streams().collect::<Vec<_>>(), state);
         for (packet, report) in packets.iter().zip(&reports).take(281) {
