@@ -168,6 +168,7 @@ fn may_be_unsafe(path: &str) -> bool {
     let plays_a_peer = path == "lab/fuzz/src/memif_peer.rs";
     path.starts_with("node/driver/")
         || path.starts_with("plane/")
+        || path.starts_with("kit/cipher/")
         || plays_a_peer
         || is_test_file(path)
 }

@@ -3,13 +3,15 @@
 /// What does the work.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum BackEnd {
+    /// Sixteen blocks of AES and sixteen messages of SHA-1 at once: AVX-512, VAES, VPCLMULQDQ.
+    Wide,
     /// The crates of RustCrypto, one packet after the other. It runs everywhere.
     Portable,
 }
 
 impl BackEnd {
     /// All that there are, the best first.
-    pub const ALL: [Self; 1] = [Self::Portable];
+    pub const ALL: [Self; 2] = [Self::Wide, Self::Portable];
 
     /// The best that this machine can run.
     #[must_use]
@@ -23,6 +25,10 @@ impl BackEnd {
     pub fn is_available(self) -> bool {
         match self {
             Self::Portable => true,
+            #[cfg(target_arch = "x86_64")]
+            Self::Wide => crate::wide::is_available(),
+            #[cfg(not(target_arch = "x86_64"))]
+            Self::Wide => false,
         }
     }
 }

@@ -53,8 +53,17 @@ impl Extra {
 
     /// The octets.
     #[must_use]
+    #[inline]
     pub fn octets(&self) -> &[u8] {
         &self.octets[..usize::from(self.len)]
+    }
+
+    /// The octets, an octet of 0x80 and zeros.
+    #[inline]
+    pub(crate) fn padded(&self) -> [u8; 16] {
+        let mut octets = [0; 16];
+        octets[..EXTRA_MAX].copy_from_slice(&self.octets);
+        (u128::from_le_bytes(octets) | 0x80 << (8 * self.len)).to_le_bytes()
     }
 }
 
@@ -111,29 +120,49 @@ impl<'k> Job<'k> {
     }
 
     /// The ranges as they stand in a buffer of this length; `None` if they cannot stand there.
+    // Inlined, they stay in registers: a call would leave them in memory in halves, and whoever
+    // reads them as a whole would wait for it.
+    #[inline(always)]
     pub(crate) fn places(&self, buffer: usize) -> Option<Places> {
+        let (base, aad, data, tag) = (self.base, &self.aad, &self.data, self.tag);
+        let in_order = aad.start <= aad.end
+            && aad.end <= data.start
+            && data.start <= data.end
+            && data.end <= tag
+            && tag <= DATA_MAX
+            && buffer.checked_sub(tag + self.tag_len()).is_some_and(|most| base <= most);
         let whole_blocks = !matches!(self.key.suite().encryption(), Encryption::AesCbc(_))
-            || self.data.len().is_multiple_of(16);
-        let places = Places {
-            aad: absolute(self.base, &self.aad)?,
-            data: absolute(self.base, &self.data)?,
-            tag: absolute(self.base, &(self.tag..self.tag.checked_add(self.tag_len())?))?,
-        };
-        let Places { aad, data, tag } = &places;
-        let inside = [aad, data, tag].iter().all(|it| it.end <= buffer);
-        let apart = apart(aad, data) && apart(data, tag) && apart(aad, tag);
-        let short = data.len() as u64 <= DATA_MAX && aad.len() as u64 <= DATA_MAX;
-        (inside && apart && short && whole_blocks).then_some(places)
+            || data.len().is_multiple_of(16);
+        (whole_blocks && (in_order || self.fits_out_of_order(buffer))).then(|| Places {
+            aad: base + aad.start..base + aad.end,
+            data: base + data.start..base + data.end,
+            tag: base + tag..base + tag + self.tag_len(),
+        })
     }
 
+    /// Whether parts fit that do not stand in the order that those of packets have.
+    #[cold]
+    fn fits_out_of_order(&self, buffer: usize) -> bool {
+        let end = self.tag.saturating_add(self.tag_len());
+        let parts = [&self.aad, &self.data, &(self.tag..end)];
+        let room = buffer.checked_sub(self.base);
+        let fits = |it: &Range<usize>| {
+            it.start <= it.end && it.end <= DATA_MAX && room.is_some_and(|room| it.end <= room)
+        };
+        parts.into_iter().all(fits)
+            && apart(parts[0], parts[1])
+            && apart(parts[1], parts[2])
+            && apart(parts[0], parts[2])
+    }
+
+    #[inline]
     pub(crate) fn tag_len(&self) -> usize {
         self.key.suite().tag_len()
     }
 }
 
-/// Far below what GCM allows of one packet (SP 800-38D §5.2.1.1), and above any packet: lengths in
-/// bits stay below 2³².
-const DATA_MAX: u64 = 1 << 28;
+/// Where a packet ends at most: far below what GCM allows (SP 800-38D §5.2.1.1), above any packet.
+const DATA_MAX: usize = 1 << 28;
 
 /// Where in the buffer the parts of a job stand.
 #[derive(Clone, Debug)]
@@ -141,11 +170,6 @@ pub(crate) struct Places {
     pub aad: Range<usize>,
     pub data: Range<usize>,
     pub tag: Range<usize>,
-}
-
-fn absolute(base: usize, range: &Range<usize>) -> Option<Range<usize>> {
-    (range.start <= range.end).then_some(())?;
-    Some(base.checked_add(range.start)?..base.checked_add(range.end)?)
 }
 
 fn apart(a: &Range<usize>, b: &Range<usize>) -> bool {

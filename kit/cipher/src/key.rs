@@ -1,6 +1,8 @@
 //! Keys: what is made of the octets of a key once, for every packet under it.
 
 use crate::portable;
+#[cfg(target_arch = "x86_64")]
+use crate::wide;
 use crate::{BackEnd, Suite, Unfit};
 
 /// The context of one key: round keys, the hashed pads of an HMAC, powers of GHASH.
@@ -14,6 +16,8 @@ pub struct Key {
 /// What a back end has made of the key.
 pub(crate) enum Schedule {
     Portable(Box<portable::Schedule>),
+    #[cfg(target_arch = "x86_64")]
+    Wide(wide::Context),
 }
 
 impl Key {
@@ -45,8 +49,17 @@ impl Key {
         if !back_end.is_available() {
             return Err(Unfit::BackEnd);
         }
-        let schedule = portable::Schedule::new(suite, encryption, integrity)?;
-        Ok(Self { suite, schedule: Schedule::Portable(Box::new(schedule)) })
+        let schedule = match back_end {
+            BackEnd::Portable => {
+                let schedule = portable::Schedule::new(suite, encryption, integrity)?;
+                Schedule::Portable(Box::new(schedule))
+            }
+            #[cfg(target_arch = "x86_64")]
+            BackEnd::Wide => Schedule::Wide(wide::Context::new(suite, encryption, integrity)?),
+            #[cfg(not(target_arch = "x86_64"))]
+            BackEnd::Wide => return Err(Unfit::BackEnd),
+        };
+        Ok(Self { suite, schedule })
     }
 
     /// Its suite.
@@ -58,10 +71,15 @@ impl Key {
     /// Octets of memory that it takes, those on the heap with it.
     #[must_use]
     pub fn size(&self) -> usize {
-        let Schedule::Portable(schedule) = &self.schedule;
-        size_of::<Self>() + size_of_val(&**schedule)
+        let heap = match &self.schedule {
+            Schedule::Portable(schedule) => size_of_val(&**schedule),
+            #[cfg(target_arch = "x86_64")]
+            Schedule::Wide(context) => context.size(),
+        };
+        size_of::<Self>() + heap
     }
 
+    #[inline]
     pub(crate) fn schedule(&self) -> &Schedule {
         &self.schedule
     }

@@ -11,12 +11,16 @@
 //!
 //! A tag is compared in constant time, and nothing is decrypted before its tag was found right.
 
+#![allow(unsafe_code, reason = "loads, stores and instructions that not every processor has")]
+
 mod aes_block;
 mod back_end;
 mod job;
 mod key;
 mod portable;
 mod suite;
+#[cfg(target_arch = "x86_64")]
+mod wide;
 
 pub use aes_block::Aes;
 pub use back_end::BackEnd;
@@ -31,20 +35,20 @@ use key::Schedule;
 ///
 /// What became of each stands in its [`Job::outcome`]. A job fails alone.
 pub fn run(buffer: &mut [u8], jobs: &mut [Job<'_>]) {
+    #[cfg(target_arch = "x86_64")]
+    wide::run(buffer, jobs);
     for job in jobs {
-        job.outcome = one(buffer, job);
+        if let Schedule::Portable(schedule) = job.key.schedule() {
+            job.outcome = match job.places(buffer.len()) {
+                Some(places) => schedule.run(buffer, job, &places),
+                None => Outcome::Malformed,
+            };
+        }
     }
 }
 
 /// Runs one job.
 pub fn run_one(buffer: &mut [u8], job: &mut Job<'_>) -> Outcome {
-    job.outcome = one(buffer, job);
+    run(buffer, std::slice::from_mut(job));
     job.outcome
-}
-
-fn one(buffer: &mut [u8], job: &Job<'_>) -> Outcome {
-    let Some(places) = job.places(buffer.len()) else { return Outcome::Malformed };
-    match job.key.schedule() {
-        Schedule::Portable(schedule) => schedule.run(buffer, job, &places),
-    }
 }

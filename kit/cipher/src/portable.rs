@@ -7,10 +7,10 @@ mod hmac;
 mod modes;
 
 pub(crate) use blocks::Blocks;
-pub(crate) use hmac::Hmac;
+pub(crate) use hmac::{Hmac, State};
 
 use crate::job::Places;
-use crate::{Encryption, Integrity, Job, Op, Outcome, Suite, Unfit};
+use crate::{Encryption, Job, Op, Outcome, Suite, Unfit};
 use gcm::Gcm;
 use subtle::ConstantTimeEq;
 
@@ -55,10 +55,7 @@ impl Cipher {
 
 impl Schedule {
     pub fn new(suite: Suite, encryption: &[u8], integrity: &[u8]) -> Result<Self, Unfit> {
-        let hmac = match suite.integrity() {
-            Integrity::Null => None,
-            which => Some(Hmac::new(which, integrity)),
-        };
+        let hmac = Hmac::new(suite.integrity(), integrity);
         Ok(Self { cipher: Cipher::new(suite.encryption(), encryption)?, hmac })
     }
 

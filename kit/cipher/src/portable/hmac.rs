@@ -38,6 +38,26 @@ impl State {
         }
     }
 
+    /// Octets of the state.
+    pub fn octets(&self) -> usize {
+        match self {
+            Self::Sha1(_) => 20,
+            Self::Sha256(_) => 32,
+            Self::Sha512(_) => 64,
+        }
+    }
+
+    /// The state that [`State::write`] has written.
+    fn read(integrity: Integrity, octets: &[u8]) -> Option<Self> {
+        let mut state = Self::initial(integrity)?;
+        match &mut state {
+            Self::Sha1(it) => read(octets, it, u32::from_be_bytes),
+            Self::Sha256(it) => read(octets, it, u32::from_be_bytes),
+            Self::Sha512(it) => read(octets, it, u64::from_be_bytes),
+        }
+        Some(state)
+    }
+
     /// Takes in whole blocks.
     fn compress(&mut self, octets: &[u8]) {
         for block in octets.chunks_exact(self.block()) {
@@ -64,6 +84,12 @@ impl State {
             Self::Sha256(it) => it.zeroize(),
             Self::Sha512(it) => it.zeroize(),
         }
+    }
+}
+
+fn read<const N: usize, W>(octets: &[u8], words: &mut [W], word: impl Fn([u8; N]) -> W) {
+    for (to, from) in words.iter_mut().zip(octets.as_chunks().0) {
+        *to = word(*from);
     }
 }
 
@@ -128,15 +154,16 @@ impl Hash {
 
 /// A key: the states behind its inner and its outer pad.
 pub(crate) struct Hmac {
-    pub inner: State,
-    pub outer: State,
+    inner: State,
+    outer: State,
     digest: usize,
 }
 
 impl Hmac {
     /// The key of an HMAC; one that is longer than a block is hashed first (RFC 2104 §2).
-    pub fn new(integrity: Integrity, key: &[u8]) -> Self {
-        let initial = State::initial(integrity).unwrap_or(State::Sha1(SHA1));
+    /// `None` if there is no HMAC.
+    pub fn new(integrity: Integrity, key: &[u8]) -> Option<Self> {
+        let initial = State::initial(integrity)?;
         let (block, digest) = (initial.block(), integrity.octets());
         let mut pad = [0; BLOCK_MAX];
         if key.len() > block {
@@ -155,7 +182,21 @@ impl Hmac {
         };
         let (inner, outer) = (behind(&pad, 0x36), behind(&pad, 0x5c));
         pad.zeroize();
-        Self { inner, outer, digest }
+        Some(Self { inner, outer, digest })
+    }
+
+    /// The two states, one behind the other.
+    pub fn write(&self, to: &mut [u8]) {
+        let (inner, outer) = to.split_at_mut(self.inner.octets().min(to.len()));
+        self.inner.write(inner);
+        self.outer.write(outer);
+    }
+
+    /// What [`Hmac::write`] has written.
+    pub fn read(integrity: Integrity, octets: &[u8]) -> Option<Self> {
+        let (inner, outer) = octets.split_at_checked(State::initial(integrity)?.octets())?;
+        let (inner, outer) = (State::read(integrity, inner)?, State::read(integrity, outer)?);
+        Some(Self { inner, outer, digest: integrity.octets() })
     }
 
     /// The code of the parts, one behind the other, cut to the length of `tag`.

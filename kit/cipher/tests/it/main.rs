@@ -2,6 +2,7 @@
 #![allow(missing_docs)]
 
 mod jobs;
+mod law;
 mod peer;
 mod vectors;
 

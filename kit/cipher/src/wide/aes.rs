@@ -1,0 +1,198 @@
+//! AES by VAES: sixteen blocks at once of one packet. While one packet's rounds wait for each
+//! other the processor begins the next packet: packets need not be interleaved by hand.
+
+use super::octets::{Line, block, four, load, load_all, load_behind, octets, store, store_all};
+use crate::KeyLength;
+use std::arch::x86_64::*;
+use zeroize::Zeroize;
+
+/// Round keys (FIPS 197 §5.2) to `lines`: one more than there are rounds.
+#[target_feature(enable = "aes")]
+pub(super) fn expand(length: KeyLength, key: &[u8], lines: &mut [Line]) {
+    let words = length.octets() / 4;
+    let mut schedule = [0u32; 60];
+    for (word, octets) in schedule.iter_mut().zip(key.as_chunks().0) {
+        *word = u32::from_le_bytes(*octets);
+    }
+    let mut constant = 1u8;
+    for at in words..lines.len() * 4 {
+        let mut word = schedule[at - 1];
+        if at % words == 0 {
+            word = substitute(word).rotate_right(8) ^ u32::from(constant);
+            constant = (constant << 1) ^ if constant >> 7 == 1 { 0x1b } else { 0 };
+        } else if words > 6 && at % words == 4 {
+            word = substitute(word);
+        }
+        schedule[at] = schedule[at - words] ^ word;
+    }
+    for (line, words) in lines.iter_mut().zip(schedule.as_chunks::<4>().0) {
+        line.copy_from_slice(words.map(u32::to_le_bytes).as_flattened());
+    }
+    schedule.zeroize();
+}
+
+/// The S-box over the four octets of a word.
+#[target_feature(enable = "aes")]
+fn substitute(word: u32) -> u32 {
+    let word = _mm_set1_epi32(word.cast_signed());
+    _mm_cvtsi128_si32(_mm_aeskeygenassist_si128::<0>(word)).cast_unsigned()
+}
+
+/// Encrypts one block.
+#[target_feature(enable = "aes")]
+#[inline]
+pub(super) fn encrypt(keys: &[Line], input: __m128i) -> __m128i {
+    let [first, middle @ .., last] = keys else { return input };
+    let mut state = _mm_xor_si128(input, block(first));
+    for key in middle {
+        state = _mm_aesenc_si128(state, block(key));
+    }
+    _mm_aesenclast_si128(state, block(last))
+}
+
+/// Encrypts N × 4 blocks.
+#[target_feature(enable = "avx512f,vaes")]
+#[inline]
+fn encrypt_many<const N: usize>(keys: &[Line], mut state: [__m512i; N]) -> [__m512i; N] {
+    let [first, middle @ .., last] = keys else { return state };
+    let first = four(first);
+    for state in &mut state {
+        *state = _mm512_xor_si512(*state, first);
+    }
+    for key in middle {
+        let key = four(key);
+        for state in &mut state {
+            *state = _mm512_aesenc_epi128(*state, key);
+        }
+    }
+    let last = four(last);
+    for state in &mut state {
+        *state = _mm512_aesenclast_epi128(*state, last);
+    }
+    state
+}
+
+/// Turns the octets of the last word of each block round: there the counter is.
+#[target_feature(enable = "avx512f,avx512bw")]
+#[inline]
+fn turned(blocks: __m512i) -> __m512i {
+    let order = _mm_set_epi8(12, 13, 14, 15, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    _mm512_shuffle_epi8(blocks, _mm512_broadcast_i32x4(order))
+}
+
+/// Counter mode over a packet, from a counter block on.
+#[target_feature(enable = "avx512f,avx512bw,bmi2,vaes")]
+#[inline]
+pub(super) fn ctr(keys: &[Line], first: __m128i, data: &mut [u8]) {
+    let low = _mm_extract_epi32::<3>(first).cast_unsigned().swap_bytes();
+    if data.len() as u64 <= until_overflow(low) {
+        return ctr_within(keys, first, data);
+    }
+    let mut counter = u128::from_be_bytes(octets(first));
+    let mut data = data;
+    while !data.is_empty() {
+        let octets = until_overflow(counter as u32);
+        let now = usize::try_from(octets).unwrap_or(usize::MAX).min(data.len());
+        let (now, later) = data.split_at_mut(now);
+        ctr_within(keys, block(&counter.to_be_bytes()), now);
+        counter = counter.wrapping_add(u128::from(octets / 16));
+        data = later;
+    }
+}
+
+/// Octets of data until the last 32 bits of a counter overflow: the lanes count in those alone.
+fn until_overflow(low: u32) -> u64 {
+    ((1 << 32) - u64::from(low)) * 16
+}
+
+#[target_feature(enable = "avx512f,avx512bw,bmi2,vaes")]
+fn ctr_within(keys: &[Line], first: __m128i, data: &mut [u8]) {
+    let lanes = _mm512_set_epi32(3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0);
+    let mut counter = _mm512_add_epi32(turned(_mm512_broadcast_i32x4(first)), lanes);
+    let mut data = data;
+    while data.len() > 256 {
+        let (now, later) = data.split_at_mut(256);
+        counter = groups::<4>(keys, counter, now);
+        data = later;
+    }
+    match data.len().div_ceil(64) {
+        0 => {}
+        1 => _ = groups::<1>(keys, counter, data),
+        2 => _ = groups::<2>(keys, counter, data),
+        3 => _ = groups::<3>(keys, counter, data),
+        _ => _ = groups::<4>(keys, counter, data),
+    }
+}
+
+/// Counter mode over N × 64 octets, the last 64 of which may be fewer.
+#[target_feature(enable = "avx512f,avx512bw,bmi2,vaes")]
+#[inline]
+fn groups<const N: usize>(keys: &[Line], counter: __m512i, data: &mut [u8]) -> __m512i {
+    let mut counter = counter;
+    let mut stream = [counter; N];
+    for group in &mut stream {
+        *group = turned(counter);
+        counter = _mm512_add_epi32(counter, _mm512_set4_epi32(4, 0, 0, 0));
+    }
+    let stream = encrypt_many(keys, stream);
+    let (whole, rest) = data.as_chunks_mut::<64>();
+    for (group, stream) in whole.iter_mut().zip(stream) {
+        store_all(group, _mm512_xor_si512(load_all(group), stream));
+    }
+    if !rest.is_empty() {
+        store(rest, _mm512_xor_si512(load(rest), stream[N - 1]));
+    }
+    counter
+}
+
+/// Cipher block chaining of one packet: each block waits for the one before.
+#[target_feature(enable = "aes")]
+pub(super) fn cbc_encrypt(keys: &[Line], iv: __m128i, data: &mut [u8]) {
+    let mut chain = iv;
+    for octets_of_block in data.as_chunks_mut::<16>().0 {
+        chain = encrypt(keys, _mm_xor_si128(chain, block(octets_of_block)));
+        *octets_of_block = octets(chain);
+    }
+}
+
+/// The reverse of [`cbc_encrypt`], sixteen blocks at once.
+#[target_feature(enable = "avx512f,avx512bw,bmi2,vaes")]
+pub(super) fn cbc_decrypt(keys: &[Line], iv: __m128i, data: &mut [u8]) {
+    let mut chain = iv;
+    for part in data.chunks_mut(256) {
+        chain = match part.len().div_ceil(64) {
+            1 => decrypt_groups::<1>(keys, chain, part),
+            2 => decrypt_groups::<2>(keys, chain, part),
+            3 => decrypt_groups::<3>(keys, chain, part),
+            _ => decrypt_groups::<4>(keys, chain, part),
+        };
+    }
+}
+
+/// Decrypts N × 64 octets, the last 64 of which may be fewer; the last block as it came.
+#[target_feature(enable = "avx512f,avx512bw,bmi2,vaes")]
+#[inline]
+fn decrypt_groups<const N: usize>(keys: &[Line], chain: __m128i, data: &mut [u8]) -> __m128i {
+    let [first, middle @ .., last] = keys else { return chain };
+    let end = data.last_chunk().map_or(chain, |it| block(it));
+    let mut before = [_mm512_zextsi128_si512(chain); N];
+    let mut state = before;
+    for (at, group) in data.chunks(64).enumerate().take(N) {
+        state[at] = _mm512_xor_si512(load(group), four(last));
+        before[at] = match at {
+            0 => _mm512_or_si512(before[0], load_behind(&group[..group.len().min(48)], 16)),
+            _ => load(&data[64 * at - 16..]),
+        };
+    }
+    for key in middle.iter().rev() {
+        let key = _mm512_broadcast_i32x4(_mm_aesimc_si128(block(key)));
+        for state in &mut state {
+            *state = _mm512_aesdec_epi128(*state, key);
+        }
+    }
+    for (at, group) in data.chunks_mut(64).enumerate().take(N) {
+        let plain = _mm512_aesdeclast_epi128(state[at], four(first));
+        store(group, _mm512_xor_si512(plain, before[at]));
+    }
+    end
+}

@@ -1,0 +1,313 @@
+//! A batch: all packets through one stage, then all through the next.
+
+use super::aes;
+use super::context::{Context, Pad};
+use super::ghash::{POWERS, Text, ghash};
+use super::lanes::{Message, Messages, hmac};
+use super::octets::{block, equal, load, load_all, store};
+use crate::job::Places;
+use crate::key::Schedule;
+use crate::portable::TAG_MAX;
+use crate::{Encryption, Extra, Integrity, Job, Op, Outcome, Suite};
+use std::arch::x86_64::*;
+
+/// Jobs that go through the stages together: their packets stay in the first cache.
+const BATCH: usize = 64;
+
+/// With fewer messages of SHA-1 than these, one behind the other by SHA-NI is faster.
+const LANES_MIN: usize = 2;
+
+/// Runs the jobs whose keys are of this back end, and leaves the others.
+pub(crate) fn run(buffer: &mut [u8], jobs: &mut [Job<'_>]) {
+    for jobs in jobs.chunks_mut(BATCH) {
+        if !jobs.iter().any(|job| context(job).is_some()) {
+            continue;
+        }
+        // SAFETY: there is a context of this back end, so the processor has what it needs.
+        unsafe {
+            match jobs.len() {
+                1 => batch::<1>(buffer, jobs),
+                2..=8 => batch::<8>(buffer, jobs),
+                9..=32 => batch::<32>(buffer, jobs),
+                _ => batch::<BATCH>(buffer, jobs),
+            }
+        }
+    }
+}
+
+#[inline]
+fn context<'k>(job: &Job<'k>) -> Option<&'k Context> {
+    match job.key.schedule() {
+        Schedule::Wide(context) => Some(context),
+        Schedule::Portable(_) => None,
+    }
+}
+
+/// A job that can be run: what its key is and where its parts stand.
+#[derive(Clone)]
+struct Item<'k> {
+    context: &'k Context,
+    suite: Suite,
+    places: Places,
+    /// Whether it is authenticated in a lane.
+    in_lane: bool,
+}
+
+impl Item<'_> {
+    #[inline(always)]
+    fn is_gcm(&self) -> bool {
+        matches!(self.suite.encryption(), Encryption::AesGcm(_))
+    }
+
+    /// Blocks of AAD, of AAD that does not stand in the buffer in whole blocks, and of data.
+    #[inline(always)]
+    fn shape(&self, extra: Extra) -> u64 {
+        // Packed: compared as a whole from memory it would be waited for. No piece has more than
+        // 2²⁴ blocks: `Job::places` says so.
+        let (aad, more) = self.aad(extra);
+        let blocks = |octets: usize| octets.div_ceil(16) as u64;
+        blocks(aad) << 34 | blocks(more) << 32 | blocks(self.places.data.len())
+    }
+
+    /// Octets of AAD that are hashed where they stand, and octets that are put together with those
+    /// that stand nowhere.
+    #[inline(always)]
+    fn aad(&self, extra: Extra) -> (usize, usize) {
+        let (aad, extra) = (self.places.aad.len(), extra.octets().len());
+        if extra == 0 { (aad, 0) } else { (aad & !15, aad % 16 + extra) }
+    }
+
+    /// The last octets of the AAD and those that stand nowhere, at most 15 and 12.
+    #[inline(always)]
+    fn tail(&self, to: &mut [u8; 32], buffer: &[u8], extra: Extra) {
+        let rest = &buffer[self.places.aad.clone()][self.places.aad.len() & !15..];
+        to[..rest.len()].copy_from_slice(rest);
+        to[rest.len()..][..16].copy_from_slice(&extra.padded());
+    }
+
+    /// What is hashed of it.
+    #[inline(always)]
+    fn text<'a>(&'a self, tail: &'a [u8; 32], buffer: &'a [u8], extra: Extra) -> Text<'a> {
+        let (aad, more) = self.aad(extra);
+        let powers = self.context.powers().unwrap_or(&[[0; 16]; POWERS]);
+        let aad = &buffer[self.places.aad.clone()][..aad];
+        Text { powers, pieces: [aad, &tail[..more], &buffer[self.places.data.clone()]] }
+    }
+}
+
+type Items<'k, const N: usize> = [Option<Item<'k>>; N];
+
+/// A code of HMAC-SHA1 for each job.
+type Codes<const N: usize> = [[u8; 20]; N];
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,bmi2,vaes,vpclmulqdq")]
+fn batch<const N: usize>(buffer: &mut [u8], jobs: &mut [Job<'_>]) {
+    for context in jobs.iter().filter_map(context) {
+        context.prefetch();
+    }
+    let mut items: Items<'_, N> = [const { None }; N];
+    let mut in_lanes = 0;
+    for (job, to) in jobs.iter_mut().zip(&mut items) {
+        let Some(context) = context(job) else { continue };
+        let suite = job.key.suite();
+        job.outcome = Outcome::Malformed;
+        let Some(places) = job.places(buffer.len()) else { continue };
+        let in_lane = suite.integrity() == Integrity::HmacSha1 && text(&places).is_some();
+        in_lanes += usize::from(in_lane);
+        let item = to.insert(Item { context, suite, places, in_lane });
+        if job.op == Op::Protect {
+            apply(job, item, buffer);
+        }
+    }
+    let mut codes: Codes<N> = [[0; 20]; N];
+    let lanes = in_lanes >= LANES_MIN;
+    if lanes {
+        hmac(&mut InLanes { buffer, jobs, items: &items, next: 0 }, &mut codes);
+    }
+    for ((job, item), code) in jobs.iter_mut().zip(&items).zip(&codes) {
+        let Some(item) = item.as_ref().filter(|it| !it.is_gcm()) else { continue };
+        let tag = match item.suite.integrity() {
+            Integrity::Null => _mm512_setzero_si512(),
+            _ if item.in_lane && lanes => load(code),
+            _ => code_of(job, item, buffer),
+        };
+        job.outcome = finish(job, item, buffer, tag);
+    }
+    gcm(buffer, jobs, &items);
+}
+
+/// How many texts of GCM are hashed together.
+const TOGETHER: usize = 4;
+
+/// Authenticates and finishes the jobs of GCM, those together that follow each other and are alike.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,bmi2,vaes,vpclmulqdq")]
+fn gcm<const N: usize>(buffer: &mut [u8], jobs: &mut [Job<'_>], items: &Items<'_, N>) {
+    let (mut waiting, mut count, mut shape) = ([0; TOGETHER], 0, 0);
+    for at in 0..jobs.len() {
+        let Some(item) = items[at].as_ref().filter(|it| it.is_gcm()) else { continue };
+        let new = item.shape(jobs[at].extra);
+        if shape != new {
+            hash_each(buffer, jobs, items, &waiting[..count]);
+            (count, shape) = (0, new);
+        }
+        waiting[count] = at;
+        count += 1;
+        if count == TOGETHER {
+            hash_and_finish(buffer, jobs, items, waiting);
+            count = 0;
+        }
+    }
+    hash_each(buffer, jobs, items, &waiting[..count]);
+}
+
+/// Authenticates and finishes jobs of GCM one after the other.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,bmi2,vaes,vpclmulqdq")]
+#[inline]
+fn hash_each<const N: usize>(
+    buffer: &mut [u8],
+    jobs: &mut [Job<'_>],
+    items: &Items<'_, N>,
+    which: &[usize],
+) {
+    for at in which {
+        hash_and_finish(buffer, jobs, items, [*at]);
+    }
+}
+
+/// Authenticates and finishes jobs of GCM that are alike.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,bmi2,vaes,vpclmulqdq")]
+fn hash_and_finish<const N: usize, const M: usize>(
+    buffer: &mut [u8],
+    jobs: &mut [Job<'_>],
+    items: &Items<'_, N>,
+    which: [usize; M],
+) {
+    let items = which.map(|at| items[at].as_ref());
+    let mut tags = [_mm_setzero_si128(); M];
+    {
+        let mut tails = [[0; 32]; M];
+        for ((tail, item), at) in tails.iter_mut().zip(items).zip(which) {
+            if let (Some(item), true) = (item, jobs[at].extra != Extra::NONE) {
+                item.tail(tail, buffer, jobs[at].extra);
+            }
+        }
+        let mut texts = [Text { powers: &[[0; 16]; POWERS], pieces: [&[]; 3] }; M];
+        for ((text, tail), (item, at)) in
+            texts.iter_mut().zip(&tails).zip(items.into_iter().zip(which))
+        {
+            let Some(item) = item else { continue };
+            *text = item.text(tail, buffer, jobs[at].extra);
+        }
+        let hashes = ghash(&texts);
+        for (tag, (item, (hash, at))) in
+            tags.iter_mut().zip(items.into_iter().zip(hashes.into_iter().zip(which)))
+        {
+            let Some(item) = item else { continue };
+            let mask = aes::encrypt(item.context.keys(), counter_block(&jobs[at].iv, 1));
+            *tag = _mm_xor_si128(hash, mask);
+        }
+    }
+    for ((item, at), tag) in items.into_iter().zip(which).zip(tags) {
+        let Some(item) = item else { continue };
+        jobs[at].outcome = finish(&jobs[at], item, buffer, _mm512_zextsi128_si512(tag));
+    }
+}
+
+/// Writes the tag, or compares it and decrypts.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,bmi2,vaes,vpclmulqdq")]
+#[inline]
+fn finish(job: &Job<'_>, item: &Item<'_>, buffer: &mut [u8], tag: __m512i) -> Outcome {
+    let place = &mut buffer[item.places.tag.clone()];
+    match job.op {
+        Op::Protect => store(place, tag),
+        Op::Unprotect if equal(place, tag) => apply(job, item, buffer),
+        Op::Unprotect => return Outcome::Forged,
+    }
+    Outcome::Done
+}
+
+/// What HMAC is taken of, if it stands in one piece.
+#[inline(always)]
+fn text(places: &Places) -> Option<std::ops::Range<usize>> {
+    let (aad, data) = (&places.aad, &places.data);
+    if data.is_empty() {
+        Some(aad.clone())
+    } else if aad.is_empty() {
+        Some(data.clone())
+    } else {
+        (aad.end == data.start).then_some(aad.start..data.end)
+    }
+}
+
+/// The messages of those jobs that are authenticated in lanes.
+struct InLanes<'a, 'k, const N: usize> {
+    buffer: &'a [u8],
+    jobs: &'a [Job<'k>],
+    items: &'a Items<'k, N>,
+    next: usize,
+}
+
+impl<const N: usize> InLanes<'_, '_, N> {
+    #[inline(always)]
+    fn state(&self, at: usize, pad: Pad) -> [u32; 5] {
+        self.items[at].as_ref().map_or([0; 5], |item| item.context.sha1(pad))
+    }
+}
+
+// SAFETY: texts are parts of `buffer`, which is borrowed as long as this is.
+unsafe impl<const N: usize> Messages for InLanes<'_, '_, N> {
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        let left = self.items.get(self.next..).unwrap_or_default().iter();
+        let at =
+            self.next + left.take_while(|it| !it.as_ref().is_some_and(|it| it.in_lane)).count();
+        self.next = at + 1;
+        (at < N).then_some(at)
+    }
+
+    #[inline(always)]
+    fn message(&self, at: usize) -> Message<'_> {
+        let places = self.items[at].as_ref().map(|it| text(&it.places));
+        let text = &self.buffer[places.flatten().unwrap_or(0..0)];
+        Message { inner: self.state(at, Pad::Inner), text, extra: self.jobs[at].extra }
+    }
+
+    #[inline(always)]
+    fn outer(&self, at: usize) -> [u32; 5] {
+        self.state(at, Pad::Outer)
+    }
+}
+
+/// Encrypts or decrypts the data of a job.
+#[target_feature(enable = "avx512f,avx512bw,bmi2,vaes")]
+#[inline]
+fn apply(job: &Job<'_>, item: &Item<'_>, buffer: &mut [u8]) {
+    let keys = item.context.keys();
+    let data = &mut buffer[item.places.data.clone()];
+    match (item.suite.encryption(), job.op) {
+        (Encryption::Null, _) => {}
+        (Encryption::AesCtr(_), _) => aes::ctr(keys, block(&job.iv), data),
+        (Encryption::AesGcm(_), _) => aes::ctr(keys, counter_block(&job.iv, 2), data),
+        (Encryption::AesCbc(_), Op::Protect) => aes::cbc_encrypt(keys, block(&job.iv), data),
+        (Encryption::AesCbc(_), Op::Unprotect) => aes::cbc_decrypt(keys, block(&job.iv), data),
+    }
+}
+
+/// A counter block of GCM (SP 800-38D §7.1): an IV of 96 bits and a counter, which is one for the
+/// tag and two for the first block of data.
+#[target_feature(enable = "sse4.1")]
+#[inline]
+fn counter_block(iv: &[u8; 16], counter: i32) -> __m128i {
+    _mm_insert_epi32::<3>(block(iv), counter.swap_bytes())
+}
+
+/// The HMAC of one job by the portable back end, if it has one.
+#[target_feature(enable = "avx512f,avx512bw")]
+fn code_of(job: &Job<'_>, item: &Item<'_>, buffer: &[u8]) -> __m512i {
+    let Places { aad, data, tag } = item.places.clone();
+    let mut code = [0; TAG_MAX];
+    if let Some(hmac) = item.context.hmac(item.suite) {
+        hmac.tag(&[&buffer[aad], &buffer[data], job.extra.octets()], &mut code[..tag.len()]);
+    }
+    load_all(&code)
+}
