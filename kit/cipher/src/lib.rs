@@ -10,6 +10,36 @@
 //! tag is and where it stands says who calls.
 //!
 //! A tag is compared in constant time, and nothing is decrypted before its tag was found right.
+//! What [`Key`] holds is overwritten when it is dropped; round keys that a batch makes for itself
+//! are left on the stack, where the next batch writes over them.
+//!
+//! # Back ends
+//!
+//! [`BackEnd::Wide`] needs AVX-512, VAES and VPCLMULQDQ; [`BackEnd::Portable`] runs everywhere. The
+//! latter is made of RustCrypto's crates: AWS-LC is twice as fast in GCM and no faster in the rest,
+//! but has no tags of 8 and 12 octets, and no contexts that can be kept small.
+//!
+//! Nanoseconds a packet of 172 octets, protected, at best, on one core of a Zen 4 with a time-stamp
+//! counter of 2.6 GHz (`cargo bench -p tandem-cipher`):
+//!
+//! | AES-CM-128, HMAC-SHA1-80 | alone | 8 | 32 | 256 | 32 of 65,536 keys | octets of a key |
+//! |---|---|---|---|---|---|---|
+//! | wide | 388 | 165 | 101 | 103 | 127 | 96 |
+//! | portable (RustCrypto) | 362 | 361 | 363 | 362 | | 1200 |
+//! | AWS-LC | 436 | 382 | 384 | 396 | | |
+//! | libipsec-mb 1.3 | 831 | 222 | 132 | 117 | | |
+//!
+//! | AES-GCM-128 | alone | 8 | 32 | 256 | 32 of 65,536 keys | octets of a key |
+//! |---|---|---|---|---|---|---|
+//! | wide | 72 | 74 | 64 | 65 | 93 | 112 |
+//! | portable (RustCrypto) | 235 | 234 | 234 | 236 | | above 1200 |
+//! | AWS-LC | 120 | 110 | 109 | 109 | | |
+//! | libipsec-mb 1.3 | 76 | 69 | 69 | 68 | | 1008 |
+//!
+//! Round keys are made for each packet anew. Kept in the context they made keys of 256 octets, and
+//! a packet took 88 ns (GCM 52) while all keys were in the cache, but 175 (138) with 65,536 of them:
+//! of many calls it is the key that is waited for. libipsec-mb is measured with the feature
+//! `ipsec-mb` and is no back end: it wins only in GCM with few keys, by a few nanoseconds.
 
 #![allow(unsafe_code, reason = "loads, stores and instructions that not every processor has")]
 

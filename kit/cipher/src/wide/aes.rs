@@ -1,45 +1,130 @@
 //! AES by VAES: sixteen blocks at once of one packet. While one packet's rounds wait for each
 //! other the processor begins the next packet: packets need not be interleaved by hand.
 
-use super::octets::{Line, block, four, load, load_all, load_behind, octets, store, store_all};
+use super::octets::{
+    Line, block, four, load, load_all, load_behind, octets, store, store_all, store_behind,
+};
 use crate::KeyLength;
 use std::arch::x86_64::*;
-use zeroize::Zeroize;
+use std::mem::MaybeUninit;
 
-/// Round keys (FIPS 197 §5.2) to `lines`: one more than there are rounds.
-#[target_feature(enable = "aes")]
-pub(super) fn expand(length: KeyLength, key: &[u8], lines: &mut [Line]) {
-    let words = length.octets() / 4;
-    let mut schedule = [0u32; 60];
-    for (word, octets) in schedule.iter_mut().zip(key.as_chunks().0) {
-        *word = u32::from_le_bytes(*octets);
-    }
-    let mut constant = 1u8;
-    for at in words..lines.len() * 4 {
-        let mut word = schedule[at - 1];
-        if at % words == 0 {
-            word = substitute(word).rotate_right(8) ^ u32::from(constant);
-            constant = (constant << 1) ^ if constant >> 7 == 1 { 0x1b } else { 0 };
-        } else if words > 6 && at % words == 4 {
-            word = substitute(word);
-        }
-        schedule[at] = schedule[at - words] ^ word;
-    }
-    for (line, words) in lines.iter_mut().zip(schedule.as_chunks::<4>().0) {
-        line.copy_from_slice(words.map(u32::to_le_bytes).as_flattened());
-    }
-    schedule.zeroize();
+/// Most round keys.
+const ROUND_KEYS: usize = 15;
+
+/// The round keys of a key (FIPS 197 §5.2), made of it for each packet anew: ten steps cost less
+/// than it takes to fetch ten lines of each of very many keys from memory.
+pub(super) struct RoundKeys {
+    lines: [MaybeUninit<Line>; ROUND_KEYS],
+    /// How many there are, from the first one on.
+    count: usize,
 }
 
+impl RoundKeys {
+    /// None yet.
+    pub const NONE: Self = Self { lines: [MaybeUninit::uninit(); ROUND_KEYS], count: 0 };
+
+    /// Makes those of a key, which stands in lines of 16 octets; none without a length.
+    #[target_feature(enable = "avx512f,avx512vl,vaes")]
+    #[inline]
+    pub fn set(&mut self, length: Option<KeyLength>, key: &[Line]) {
+        self.count = 0;
+        match (length, key) {
+            (Some(KeyLength::Bits128), [key]) => self.expand_128(*key),
+            (Some(KeyLength::Bits256), [low, high]) => self.expand_256([*low, *high]),
+            (Some(length), key) => self.expand(length, key.as_flattened()),
+            (None, _) => {}
+        }
+    }
+
+    #[inline(always)]
+    pub fn lines(&self) -> &[Line] {
+        let lines = &self.lines[..self.count];
+        // SAFETY: whoever sets `count` has written so many lines.
+        unsafe { std::slice::from_raw_parts(lines.as_ptr().cast(), lines.len()) }
+    }
+
+    #[target_feature(enable = "avx512f,avx512vl,vaes")]
+    #[inline]
+    fn expand_128(&mut self, key: Line) {
+        let mut key = block(&key);
+        // The number is set at the end: counted up in memory, steps would wait for it.
+        self.lines[0].write(octets(key));
+        for (line, constant) in self.lines[1..].iter_mut().zip(CONSTANTS) {
+            key = step(key, key, LAST_TURNED, constant);
+            line.write(octets(key));
+        }
+        self.count = 1 + CONSTANTS.len();
+    }
+
+    #[target_feature(enable = "avx512f,avx512vl,vaes")]
+    #[inline]
+    fn expand_256(&mut self, key: [Line; 2]) {
+        let [mut even, mut odd] = [block(&key[0]), block(&key[1])];
+        let (pairs, last) = self.lines.as_chunks_mut::<2>();
+        for (pair, constant) in pairs.iter_mut().zip(CONSTANTS) {
+            pair[0].write(octets(even));
+            pair[1].write(octets(odd));
+            even = step(even, odd, LAST_TURNED, constant);
+            odd = step(odd, even, LAST, 0);
+        }
+        last[0].write(octets(even));
+        self.count = ROUND_KEYS;
+    }
+
+    /// As the standard writes it, word by word: for the one length whose keys are no whole lines.
+    #[target_feature(enable = "avx512f,avx512vl,vaes")]
+    #[inline(never)]
+    fn expand(&mut self, length: KeyLength, key: &[u8]) {
+        let words = length.octets() / 4;
+        let mut schedule = [0u32; 4 * ROUND_KEYS];
+        for (word, octets) in schedule[..words].iter_mut().zip(key.as_chunks().0) {
+            *word = u32::from_le_bytes(*octets);
+        }
+        for at in words..4 * (words + 7) {
+            let mut word = schedule[at - 1];
+            if at % words == 0 {
+                let constant = CONSTANTS[at / words - 1].cast_unsigned();
+                word = substitute(word).rotate_right(8) ^ constant;
+            }
+            schedule[at] = schedule[at - words] ^ word;
+        }
+        for (to, words) in self.lines.iter_mut().zip(schedule.as_chunks::<4>().0) {
+            let mut line = [0; 16];
+            line.copy_from_slice(words.map(u32::to_le_bytes).as_flattened());
+            to.write(line);
+        }
+        self.count = words + 7;
+    }
+}
+
+/// One step of the schedule: the words before, added up from the left, and the last word of the
+/// key before behind the S-box. `order` puts that word into all columns, turned round where the
+/// standard says so; all columns being alike, the rows' shift changes nothing.
+#[target_feature(enable = "avx512f,avx512vl,vaes")]
+#[inline]
+fn step(before: __m128i, last: __m128i, order: i32, constant: i32) -> __m128i {
+    let words = _mm_shuffle_epi8(last, _mm_set1_epi32(order));
+    let substituted = _mm_aesenclast_si128(words, _mm_set1_epi32(constant));
+    let sum = _mm_xor_si128(before, _mm_slli_si128::<4>(before));
+    // 0x96: exclusive or of three.
+    _mm_ternarylogic_epi64::<0x96>(sum, _mm_slli_si128::<8>(sum), substituted)
+}
+
+/// The last word, and the last word turned by an octet.
+const LAST: i32 = 0x0f0e_0d0c;
+const LAST_TURNED: i32 = 0x0c0f_0e0d;
+
+const CONSTANTS: [i32; 10] = [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x1b, 0x36];
+
 /// The S-box over the four octets of a word.
-#[target_feature(enable = "aes")]
+#[target_feature(enable = "avx512f,avx512vl,vaes")]
 fn substitute(word: u32) -> u32 {
     let word = _mm_set1_epi32(word.cast_signed());
     _mm_cvtsi128_si32(_mm_aeskeygenassist_si128::<0>(word)).cast_unsigned()
 }
 
 /// Encrypts one block.
-#[target_feature(enable = "aes")]
+#[target_feature(enable = "avx512f,avx512vl,vaes")]
 #[inline]
 pub(super) fn encrypt(keys: &[Line], input: __m128i) -> __m128i {
     let [first, middle @ .., last] = keys else { return input };
@@ -81,7 +166,7 @@ fn turned(blocks: __m512i) -> __m512i {
 }
 
 /// Counter mode over a packet, from a counter block on.
-#[target_feature(enable = "avx512f,avx512bw,bmi2,vaes")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2,vaes")]
 #[inline]
 pub(super) fn ctr(keys: &[Line], first: __m128i, data: &mut [u8]) {
     let low = _mm_extract_epi32::<3>(first).cast_unsigned().swap_bytes();
@@ -105,11 +190,17 @@ fn until_overflow(low: u32) -> u64 {
     ((1 << 32) - u64::from(low)) * 16
 }
 
-#[target_feature(enable = "avx512f,avx512bw,bmi2,vaes")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2,vaes")]
 fn ctr_within(keys: &[Line], first: __m128i, data: &mut [u8]) {
     let lanes = _mm512_set_epi32(3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0);
-    let mut counter = _mm512_add_epi32(turned(_mm512_broadcast_i32x4(first)), lanes);
-    let mut data = data;
+    ctr_on(keys, _mm512_add_epi32(turned(_mm512_broadcast_i32x4(first)), lanes), data);
+}
+
+/// Counter mode from four counter blocks on, whose last words are turned round.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2,vaes")]
+#[inline]
+fn ctr_on(keys: &[Line], counter: __m512i, data: &mut [u8]) {
+    let (mut counter, mut data) = (counter, data);
     while data.len() > 256 {
         let (now, later) = data.split_at_mut(256);
         counter = groups::<4>(keys, counter, now);
@@ -125,7 +216,7 @@ fn ctr_within(keys: &[Line], first: __m128i, data: &mut [u8]) {
 }
 
 /// Counter mode over N × 64 octets, the last 64 of which may be fewer.
-#[target_feature(enable = "avx512f,avx512bw,bmi2,vaes")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2,vaes")]
 #[inline]
 fn groups<const N: usize>(keys: &[Line], counter: __m512i, data: &mut [u8]) -> __m512i {
     let mut counter = counter;
@@ -134,19 +225,61 @@ fn groups<const N: usize>(keys: &[Line], counter: __m512i, data: &mut [u8]) -> _
         *group = turned(counter);
         counter = _mm512_add_epi32(counter, _mm512_set4_epi32(4, 0, 0, 0));
     }
-    let stream = encrypt_many(keys, stream);
-    let (whole, rest) = data.as_chunks_mut::<64>();
-    for (group, stream) in whole.iter_mut().zip(stream) {
-        store_all(group, _mm512_xor_si512(load_all(group), stream));
-    }
-    if !rest.is_empty() {
-        store(rest, _mm512_xor_si512(load(rest), stream[N - 1]));
-    }
+    add(data, &encrypt_many(keys, stream));
     counter
 }
 
+/// Adds a key stream to as many octets.
+#[target_feature(enable = "avx512f,avx512bw,bmi2")]
+#[inline]
+fn add(data: &mut [u8], stream: &[__m512i]) {
+    let (whole, rest) = data.as_chunks_mut::<64>();
+    for (group, stream) in whole.iter_mut().zip(stream) {
+        store_all(group, _mm512_xor_si512(load_all(group), *stream));
+    }
+    if let (false, Some(stream)) = (rest.is_empty(), stream.last()) {
+        store(rest, _mm512_xor_si512(load(rest), *stream));
+    }
+}
+
+/// Counter mode of GCM, which has its tag's mask from the first counter block and its data's stream
+/// from the next ones: the mask.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2,vaes")]
+pub(super) fn ctr_behind_mask(keys: &[Line], first: __m128i, data: &mut [u8]) -> __m128i {
+    let lanes = _mm512_set_epi32(3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0);
+    let counter = _mm512_add_epi32(turned(_mm512_broadcast_i32x4(first)), lanes);
+    let (now, later) = data.split_at_mut(data.len().min(4 * 64 - 16));
+    let mask = match (now.len() + 16).div_ceil(64) {
+        1 => groups_behind_mask::<1>(keys, counter, now),
+        2 => groups_behind_mask::<2>(keys, counter, now),
+        3 => groups_behind_mask::<3>(keys, counter, now),
+        _ => groups_behind_mask::<4>(keys, counter, now),
+    };
+    if !later.is_empty() {
+        let counter = _mm512_add_epi32(counter, _mm512_set4_epi32(16, 0, 0, 0));
+        ctr_on(keys, counter, later);
+    }
+    mask
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2,vaes")]
+#[inline]
+fn groups_behind_mask<const N: usize>(keys: &[Line], counter: __m512i, data: &mut [u8]) -> __m128i {
+    let mut counter = counter;
+    let mut stream = [counter; N];
+    for group in &mut stream {
+        *group = turned(counter);
+        counter = _mm512_add_epi32(counter, _mm512_set4_epi32(4, 0, 0, 0));
+    }
+    let stream = encrypt_many(keys, stream);
+    let (head, rest) = data.split_at_mut(data.len().min(48));
+    store_behind(head, 16, _mm512_xor_si512(load_behind(head, 16), stream[0]));
+    add(rest, &stream[1..]);
+    _mm512_castsi512_si128(stream[0])
+}
+
 /// Cipher block chaining of one packet: each block waits for the one before.
-#[target_feature(enable = "aes")]
+#[target_feature(enable = "avx512f,avx512vl,vaes")]
 pub(super) fn cbc_encrypt(keys: &[Line], iv: __m128i, data: &mut [u8]) {
     let mut chain = iv;
     for octets_of_block in data.as_chunks_mut::<16>().0 {
@@ -156,7 +289,7 @@ pub(super) fn cbc_encrypt(keys: &[Line], iv: __m128i, data: &mut [u8]) {
 }
 
 /// The reverse of [`cbc_encrypt`], sixteen blocks at once.
-#[target_feature(enable = "avx512f,avx512bw,bmi2,vaes")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2,vaes")]
 pub(super) fn cbc_decrypt(keys: &[Line], iv: __m128i, data: &mut [u8]) {
     let mut chain = iv;
     for part in data.chunks_mut(256) {
@@ -170,7 +303,7 @@ pub(super) fn cbc_decrypt(keys: &[Line], iv: __m128i, data: &mut [u8]) {
 }
 
 /// Decrypts N × 64 octets, the last 64 of which may be fewer; the last block as it came.
-#[target_feature(enable = "avx512f,avx512bw,bmi2,vaes")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2,vaes")]
 #[inline]
 fn decrypt_groups<const N: usize>(keys: &[Line], chain: __m128i, data: &mut [u8]) -> __m128i {
     let [first, middle @ .., last] = keys else { return chain };

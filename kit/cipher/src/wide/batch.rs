@@ -1,18 +1,18 @@
 //! A batch: all packets through one stage, then all through the next.
 
-use super::aes;
+use super::aes::{self, RoundKeys};
 use super::context::{Context, Pad};
 use super::ghash::{POWERS, Text, ghash};
 use super::lanes::{Message, Messages, hmac};
-use super::octets::{block, equal, load, load_all, store};
+use super::octets::{Line, block, equal, load, load_all, octets, store, store_all};
 use crate::job::Places;
 use crate::key::Schedule;
 use crate::portable::TAG_MAX;
 use crate::{Encryption, Extra, Integrity, Job, Op, Outcome, Suite};
 use std::arch::x86_64::*;
 
-/// Jobs that go through the stages together: their packets stay in the first cache.
-const BATCH: usize = 64;
+/// Jobs that go through the stages together: their packets and round keys stay in the first cache.
+const BATCH: usize = 32;
 
 /// With fewer messages of SHA-1 than these, one behind the other by SHA-NI is faster.
 const LANES_MIN: usize = 2;
@@ -28,7 +28,6 @@ pub(crate) fn run(buffer: &mut [u8], jobs: &mut [Job<'_>]) {
             match jobs.len() {
                 1 => batch::<1>(buffer, jobs),
                 2..=8 => batch::<8>(buffer, jobs),
-                9..=32 => batch::<32>(buffer, jobs),
                 _ => batch::<BATCH>(buffer, jobs),
             }
         }
@@ -77,150 +76,168 @@ impl Item<'_> {
         if extra == 0 { (aad, 0) } else { (aad & !15, aad % 16 + extra) }
     }
 
-    /// The last octets of the AAD and those that stand nowhere, at most 15 and 12.
+    /// What is hashed of it; `tail` has room for the last octets of the AAD and those that stand
+    /// nowhere, at most 15 and 12.
     #[inline(always)]
-    fn tail(&self, to: &mut [u8; 32], buffer: &[u8], extra: Extra) {
-        let rest = &buffer[self.places.aad.clone()][self.places.aad.len() & !15..];
-        to[..rest.len()].copy_from_slice(rest);
-        to[rest.len()..][..16].copy_from_slice(&extra.padded());
-    }
-
-    /// What is hashed of it.
-    #[inline(always)]
-    fn text<'a>(&'a self, tail: &'a [u8; 32], buffer: &'a [u8], extra: Extra) -> Text<'a> {
-        let (aad, more) = self.aad(extra);
+    fn text<'a>(&'a self, tail: &'a mut [u8; 32], buffer: &'a [u8], extra: Extra) -> Text<'a> {
         let powers = self.context.powers().unwrap_or(&[[0; 16]; POWERS]);
-        let aad = &buffer[self.places.aad.clone()][..aad];
-        Text { powers, pieces: [aad, &tail[..more], &buffer[self.places.data.clone()]] }
+        let (aad, data) = (&buffer[self.places.aad.clone()], &buffer[self.places.data.clone()]);
+        if extra.octets().is_empty() {
+            return Text { powers, pieces: [aad, &[], data] };
+        }
+        let (whole, rest) = aad.split_at(aad.len() & !15);
+        tail[..rest.len()].copy_from_slice(rest);
+        tail[rest.len()..][..16].copy_from_slice(&extra.padded());
+        Text { powers, pieces: [whole, &tail[..rest.len() + extra.octets().len()], data] }
     }
 }
 
-type Items<'k, const N: usize> = [Option<Item<'k>>; N];
+/// What is known of a batch, job by job.
+struct Known<'k, const N: usize> {
+    items: [Option<Item<'k>>; N],
+    keys: [RoundKeys; N],
+    /// The code of HMAC-SHA1, or the mask of its tag in GCM.
+    codes: [[u8; 20]; N],
+}
 
-/// A code of HMAC-SHA1 for each job.
-type Codes<const N: usize> = [[u8; 20]; N];
-
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,bmi2,vaes,vpclmulqdq")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2,vaes,vpclmulqdq")]
 fn batch<const N: usize>(buffer: &mut [u8], jobs: &mut [Job<'_>]) {
     for context in jobs.iter().filter_map(context) {
         context.prefetch();
     }
-    let mut items: Items<'_, N> = [const { None }; N];
+    let mut known = Known {
+        items: [const { None }; N],
+        keys: [const { RoundKeys::NONE }; N],
+        codes: [[0; 20]; N],
+    };
     let mut in_lanes = 0;
-    for (job, to) in jobs.iter_mut().zip(&mut items) {
+    for (job, to) in jobs.iter_mut().zip(&mut known.items) {
         let Some(context) = context(job) else { continue };
         let suite = job.key.suite();
         job.outcome = Outcome::Malformed;
         let Some(places) = job.places(buffer.len()) else { continue };
         let in_lane = suite.integrity() == Integrity::HmacSha1 && text(&places).is_some();
         in_lanes += usize::from(in_lane);
-        let item = to.insert(Item { context, suite, places, in_lane });
-        if job.op == Op::Protect {
-            apply(job, item, buffer);
+        *to = Some(Item { context, suite, places, in_lane });
+    }
+    // A loop of its own: the steps of a key wait for each other, and meanwhile the processor begins
+    // with the next keys.
+    for (item, keys) in known.items.iter().zip(&mut known.keys) {
+        if let Some(item) = item {
+            item.context.expand(keys);
         }
     }
-    let mut codes: Codes<N> = [[0; 20]; N];
+    for (at, job) in jobs.iter().enumerate() {
+        let keys = known.keys[at].lines();
+        match (&known.items[at], job.op) {
+            (Some(item), Op::Protect) if item.is_gcm() => {
+                let data = &mut buffer[item.places.data.clone()];
+                let mask = aes::ctr_behind_mask(keys, counter_block(&job.iv, 1), data);
+                known.codes[at][..16].copy_from_slice(&octets(mask));
+            }
+            (Some(item), Op::Protect) => apply(job, item, keys, buffer),
+            _ => {}
+        }
+    }
     let lanes = in_lanes >= LANES_MIN;
     if lanes {
-        hmac(&mut InLanes { buffer, jobs, items: &items, next: 0 }, &mut codes);
+        let items = &known.items;
+        hmac(&mut InLanes { buffer, jobs, items, next: 0 }, &mut known.codes);
     }
-    for ((job, item), code) in jobs.iter_mut().zip(&items).zip(&codes) {
-        let Some(item) = item.as_ref().filter(|it| !it.is_gcm()) else { continue };
+    for (at, job) in jobs.iter_mut().enumerate() {
+        let Some(item) = known.items[at].as_ref().filter(|it| !it.is_gcm()) else { continue };
         let tag = match item.suite.integrity() {
             Integrity::Null => _mm512_setzero_si512(),
-            _ if item.in_lane && lanes => load(code),
+            _ if item.in_lane && lanes => load(&known.codes[at]),
             _ => code_of(job, item, buffer),
         };
-        job.outcome = finish(job, item, buffer, tag);
+        job.outcome = finish(job, item, known.keys[at].lines(), buffer, tag);
     }
-    gcm(buffer, jobs, &items);
+    gcm(buffer, jobs, &known);
 }
 
 /// How many texts of GCM are hashed together.
 const TOGETHER: usize = 4;
 
 /// Authenticates and finishes the jobs of GCM, those together that follow each other and are alike.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,bmi2,vaes,vpclmulqdq")]
-fn gcm<const N: usize>(buffer: &mut [u8], jobs: &mut [Job<'_>], items: &Items<'_, N>) {
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2,vaes,vpclmulqdq")]
+fn gcm<const N: usize>(buffer: &mut [u8], jobs: &mut [Job<'_>], known: &Known<'_, N>) {
     let (mut waiting, mut count, mut shape) = ([0; TOGETHER], 0, 0);
     for at in 0..jobs.len() {
-        let Some(item) = items[at].as_ref().filter(|it| it.is_gcm()) else { continue };
+        let Some(item) = known.items[at].as_ref().filter(|it| it.is_gcm()) else { continue };
         let new = item.shape(jobs[at].extra);
         if shape != new {
-            hash_each(buffer, jobs, items, &waiting[..count]);
+            hash_each(buffer, jobs, known, &waiting[..count]);
             (count, shape) = (0, new);
         }
         waiting[count] = at;
         count += 1;
         if count == TOGETHER {
-            hash_and_finish(buffer, jobs, items, waiting);
+            hash_and_finish(buffer, jobs, known, waiting);
             count = 0;
         }
     }
-    hash_each(buffer, jobs, items, &waiting[..count]);
+    hash_each(buffer, jobs, known, &waiting[..count]);
 }
 
 /// Authenticates and finishes jobs of GCM one after the other.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,bmi2,vaes,vpclmulqdq")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2,vaes,vpclmulqdq")]
 #[inline]
 fn hash_each<const N: usize>(
     buffer: &mut [u8],
     jobs: &mut [Job<'_>],
-    items: &Items<'_, N>,
+    known: &Known<'_, N>,
     which: &[usize],
 ) {
     for at in which {
-        hash_and_finish(buffer, jobs, items, [*at]);
+        hash_and_finish(buffer, jobs, known, [*at]);
     }
 }
 
 /// Authenticates and finishes jobs of GCM that are alike.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,bmi2,vaes,vpclmulqdq")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2,vaes,vpclmulqdq")]
 fn hash_and_finish<const N: usize, const M: usize>(
     buffer: &mut [u8],
     jobs: &mut [Job<'_>],
-    items: &Items<'_, N>,
+    known: &Known<'_, N>,
     which: [usize; M],
 ) {
-    let items = which.map(|at| items[at].as_ref());
-    let mut tags = [_mm_setzero_si128(); M];
+    let mut tags = [[0; 16]; 4];
     {
         let mut tails = [[0; 32]; M];
-        for ((tail, item), at) in tails.iter_mut().zip(items).zip(which) {
-            if let (Some(item), true) = (item, jobs[at].extra != Extra::NONE) {
-                item.tail(tail, buffer, jobs[at].extra);
-            }
-        }
         let mut texts = [Text { powers: &[[0; 16]; POWERS], pieces: [&[]; 3] }; M];
-        for ((text, tail), (item, at)) in
-            texts.iter_mut().zip(&tails).zip(items.into_iter().zip(which))
-        {
-            let Some(item) = item else { continue };
+        for ((text, tail), at) in texts.iter_mut().zip(&mut tails).zip(which) {
+            let Some(item) = &known.items[at] else { continue };
             *text = item.text(tail, buffer, jobs[at].extra);
         }
-        let hashes = ghash(&texts);
-        for (tag, (item, (hash, at))) in
-            tags.iter_mut().zip(items.into_iter().zip(hashes.into_iter().zip(which)))
-        {
-            let Some(item) = item else { continue };
-            let mask = aes::encrypt(item.context.keys(), counter_block(&jobs[at].iv, 1));
-            *tag = _mm_xor_si128(hash, mask);
-        }
+        store_all(tags.as_flattened_mut().try_into().expect("64 octets"), ghash(&texts));
     }
-    for ((item, at), tag) in items.into_iter().zip(which).zip(tags) {
-        let Some(item) = item else { continue };
-        jobs[at].outcome = finish(&jobs[at], item, buffer, _mm512_zextsi128_si512(tag));
+    for (at, hash) in which.into_iter().zip(tags) {
+        let Some(item) = &known.items[at] else { continue };
+        let keys = known.keys[at].lines();
+        let mask = match jobs[at].op {
+            Op::Protect => block(known.codes[at].first_chunk().unwrap_or(&[0; 16])),
+            Op::Unprotect => aes::encrypt(keys, counter_block(&jobs[at].iv, 1)),
+        };
+        let tag = _mm512_zextsi128_si512(_mm_xor_si128(block(&hash), mask));
+        jobs[at].outcome = finish(&jobs[at], item, keys, buffer, tag);
     }
 }
 
 /// Writes the tag, or compares it and decrypts.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,bmi2,vaes,vpclmulqdq")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2,vaes,vpclmulqdq")]
 #[inline]
-fn finish(job: &Job<'_>, item: &Item<'_>, buffer: &mut [u8], tag: __m512i) -> Outcome {
+fn finish(
+    job: &Job<'_>,
+    item: &Item<'_>,
+    keys: &[Line],
+    buffer: &mut [u8],
+    tag: __m512i,
+) -> Outcome {
     let place = &mut buffer[item.places.tag.clone()];
     match job.op {
         Op::Protect => store(place, tag),
-        Op::Unprotect if equal(place, tag) => apply(job, item, buffer),
+        Op::Unprotect if equal(place, tag) => apply(job, item, keys, buffer),
         Op::Unprotect => return Outcome::Forged,
     }
     Outcome::Done
@@ -243,7 +260,7 @@ fn text(places: &Places) -> Option<std::ops::Range<usize>> {
 struct InLanes<'a, 'k, const N: usize> {
     buffer: &'a [u8],
     jobs: &'a [Job<'k>],
-    items: &'a Items<'k, N>,
+    items: &'a [Option<Item<'k>>; N],
     next: usize,
 }
 
@@ -279,10 +296,9 @@ unsafe impl<const N: usize> Messages for InLanes<'_, '_, N> {
 }
 
 /// Encrypts or decrypts the data of a job.
-#[target_feature(enable = "avx512f,avx512bw,bmi2,vaes")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2,vaes")]
 #[inline]
-fn apply(job: &Job<'_>, item: &Item<'_>, buffer: &mut [u8]) {
-    let keys = item.context.keys();
+fn apply(job: &Job<'_>, item: &Item<'_>, keys: &[Line], buffer: &mut [u8]) {
     let data = &mut buffer[item.places.data.clone()];
     match (item.suite.encryption(), job.op) {
         (Encryption::Null, _) => {}

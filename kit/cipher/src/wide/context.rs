@@ -1,14 +1,15 @@
 //! What is made of a key: lines of sixteen octets on the heap.
 //!
 //! ```text
-//! round keys (none, 11, 13 or 15) │ GCM: four powers of GHASH, HMAC: inner and outer state
+//! key (none, one line or two) │ GCM: four powers of GHASH, HMAC: inner and outer state
 //! ```
 
+use super::aes::RoundKeys;
 use super::ghash::POWERS;
 use super::octets::Line;
 use super::{aes, ghash};
 use crate::portable::{Hmac, State};
-use crate::{Encryption, Suite, Unfit};
+use crate::{Encryption, KeyLength, Suite, Unfit};
 use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch, _mm_setzero_si128};
 use zeroize::Zeroize;
 
@@ -22,8 +23,7 @@ pub(super) enum Pad {
 /// The context of a key. It exists only where [`super::is_available`] was asked and said yes.
 pub(crate) struct Context {
     lines: Box<[Line]>,
-    /// How many of them are round keys.
-    keys: u8,
+    length: Option<KeyLength>,
 }
 
 impl Context {
@@ -37,19 +37,20 @@ impl Context {
         let mut lines = vec![[0; 16]; lines].into_boxed_slice();
         let (key_lines, rest) = lines.split_at_mut(keys);
         let (power_lines, state_lines) = rest.split_at_mut(powers);
-        if let Some(length) = suite.encryption().key_length() {
+        key_lines.as_flattened_mut()[..encryption.len()].copy_from_slice(encryption);
+        let length = suite.encryption().key_length();
+        if powers > 0 {
             // SAFETY: the processor has what these functions need, asked above.
             unsafe {
-                aes::expand(length, encryption, key_lines);
-                if powers > 0 {
-                    ghash::powers(aes::encrypt(key_lines, _mm_setzero_si128()), power_lines);
-                }
+                let mut keys = RoundKeys::NONE;
+                keys.set(length, key_lines);
+                ghash::powers(aes::encrypt(keys.lines(), _mm_setzero_si128()), power_lines);
             }
         }
         if let Some(hmac) = Hmac::new(suite.integrity(), integrity) {
             hmac.write(state_lines.as_flattened_mut());
         }
-        Ok(Self { lines, keys: keys as u8 })
+        Ok(Self { lines, length })
     }
 
     /// Octets on the heap.
@@ -57,22 +58,29 @@ impl Context {
         size_of_val(&*self.lines)
     }
 
-    /// The round keys.
+    /// Lines of the key.
     #[inline(always)]
-    pub fn keys(&self) -> &[Line] {
-        &self.lines[..usize::from(self.keys)]
+    fn keys(&self) -> usize {
+        self.length.map_or(0, |it| it.octets().div_ceil(16))
+    }
+
+    /// Makes the round keys.
+    #[target_feature(enable = "avx512f,avx512vl,vaes")]
+    #[inline]
+    pub(super) fn expand(&self, to: &mut RoundKeys) {
+        to.set(self.length, &self.lines[..self.keys()]);
     }
 
     /// The powers of GHASH of a key of GCM.
     #[inline(always)]
     pub fn powers(&self) -> Option<&[Line; POWERS]> {
-        self.lines[usize::from(self.keys)..].first_chunk()
+        self.lines[self.keys()..].first_chunk()
     }
 
     /// A state of HMAC-SHA1: the inner or the outer one.
     #[inline(always)]
     pub(super) fn sha1(&self, which: Pad) -> [u32; 5] {
-        let octets = self.lines[usize::from(self.keys)..].as_flattened().get(20 * which as usize..);
+        let octets = self.lines[self.keys()..].as_flattened().get(20 * which as usize..);
         let octets: &[u8; 20] = octets.and_then(<[u8]>::first_chunk).unwrap_or(&[0; 20]);
         let mut words = [0; 5];
         for (word, octets) in words.iter_mut().zip(octets.as_chunks().0) {
@@ -83,18 +91,19 @@ impl Context {
 
     /// The HMAC for the portable back end.
     pub fn hmac(&self, suite: Suite) -> Option<Hmac> {
-        Hmac::read(suite.integrity(), self.lines[usize::from(self.keys)..].as_flattened())
+        Hmac::read(suite.integrity(), self.lines[self.keys()..].as_flattened())
     }
 
-    /// Fetches its first 256 octets into the cache.
-    #[target_feature(enable = "sse")]
+    /// Fetches its first and its last octets into the cache; few keys take more.
     #[inline]
     pub fn prefetch(&self) {
         let start: *const i8 = self.lines.as_ptr().cast();
-        _mm_prefetch::<_MM_HINT_T0>(start);
-        _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(64));
-        _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(128));
-        _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(192));
+        let octets = 16 * self.lines.len();
+        for at in [0, octets.saturating_sub(1)] {
+            // SAFETY: every processor of 64 bits has the instruction, and it may be given any
+            // address.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(at)) };
+        }
     }
 }
 
@@ -105,7 +114,7 @@ impl Drop for Context {
 }
 
 fn key_lines(suite: Suite) -> usize {
-    suite.encryption().key_length().map_or(0, |it| it.octets() / 4 + 7)
+    suite.encryption().key_length().map_or(0, |it| it.octets().div_ceil(16))
 }
 
 fn power_lines(suite: Suite) -> usize {

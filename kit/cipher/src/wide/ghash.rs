@@ -3,7 +3,8 @@
 //! Blocks are turned round and the key is multiplied by x: so it is the POLYVAL of RFC 8452
 //! (appendix A), whose products need no shift. Each lane is a Horner scheme of its own with the
 //! fourth power of the key; the last step multiplies the lanes by the fourth to the first power and
-//! adds them. Zeros before the first block change nothing, so the last block is put in the last lane.
+//! adds them. Zeros before the first block change nothing: the last block comes to stand in the
+//! last lane.
 
 use super::octets::{Line, block, four, load, load_all, load_behind, octets};
 use std::arch::x86_64::*;
@@ -143,32 +144,40 @@ impl<const N: usize> Hashes<'_, N> {
     }
 }
 
-/// The hashes of texts, all of one shape.
+/// The hashes of up to four texts, all of one shape: a lane each.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,bmi2,vpclmulqdq")]
-pub(super) fn ghash<const N: usize>(texts: &[Text<'_>; N]) -> [__m128i; N] {
-    let zero = [_mm512_setzero_si512(); N];
+pub(super) fn ghash<const N: usize>(texts: &[Text<'_>; N]) -> __m512i {
+    const { assert!(N <= 4, "there are four lanes") };
+    let zero = _mm512_setzero_si512();
     let shape = texts[0].shape();
     debug_assert!(texts.iter().all(|it| it.shape() == shape), "they are taken together");
     // The block of lengths comes to stand in the last lane.
     let lane = (shape.iter().sum::<usize>() + 1).wrapping_neg() % 4;
-    let mut hashes = Hashes { texts, sums: zero, next: zero, lane };
+    let mut hashes = Hashes { texts, sums: [zero; N], next: [zero; N], lane };
     for (piece, blocks) in shape.into_iter().enumerate() {
         hashes.update(piece, blocks);
     }
-    let mut results = [_mm_setzero_si128(); N];
+    let (mut lows, mut highs) = ([zero; N], [zero; N]);
     for (at, text) in texts.iter().enumerate() {
         let next = _mm512_inserti32x4::<3>(hashes.next[at], text.lengths());
         let blocks = _mm512_xor_si512(hashes.sums[at], turned(next));
-        let (low, high) = product(blocks, load(text.powers.as_flattened()));
-        results[at] = _mm512_castsi512_si128(turned(reduced(folded(low), folded(high))));
+        (lows[at], highs[at]) = product(blocks, load(text.powers.as_flattened()));
     }
-    results
+    turned(reduced(folded(lows), folded(highs)))
 }
 
-/// The sum of the lanes in the first one.
+/// The sums of the lanes of up to four, a lane each.
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn folded(lanes: __m512i) -> __m512i {
-    let half = _mm512_xor_si512(lanes, _mm512_shuffle_i64x2::<0b01_00_11_10>(lanes, lanes));
-    _mm512_xor_si512(half, _mm512_shuffle_i64x2::<0b10_11_00_01>(half, half))
+fn folded<const N: usize>(lanes: [__m512i; N]) -> __m512i {
+    let zero = _mm512_setzero_si512();
+    let of = |at: usize| lanes.get(at).copied().unwrap_or(zero);
+    // 0x44: the lower halves of both, 0xee: the upper halves; 0x88 and 0xdd: even and odd lanes.
+    let halves = |a, b| {
+        let lower = _mm512_shuffle_i64x2::<0x44>(a, b);
+        _mm512_xor_si512(lower, _mm512_shuffle_i64x2::<0xee>(a, b))
+    };
+    let (first, second) = (halves(of(0), of(1)), halves(of(2), of(3)));
+    let even = _mm512_shuffle_i64x2::<0x88>(first, second);
+    _mm512_xor_si512(even, _mm512_shuffle_i64x2::<0xdd>(first, second))
 }

@@ -48,6 +48,15 @@ pub(super) fn store(octets: &mut [u8], value: __m512i) {
     }
 }
 
+/// As [`store`], of what stands behind the first octets, fewer than 64.
+#[target_feature(enable = "avx512f,avx512bw,bmi2")]
+#[inline]
+pub(super) fn store_behind(octets: &mut [u8], before: usize, value: __m512i) {
+    let at = octets.as_mut_ptr().wrapping_sub(before);
+    // SAFETY: the mask holds no octet before and none behind the slice.
+    unsafe { _mm512_mask_storeu_epi8(at.cast(), first(octets.len()) << before, value) };
+}
+
 /// All octets over those of the array.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]

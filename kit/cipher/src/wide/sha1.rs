@@ -44,14 +44,20 @@ macro_rules! rounds {
         $e = round::<$f>(sum, $a, $b, $c, $d);
         $b = _mm512_rol_epi32::<30>($b);
     };
-    ($f:ident, $k:ident, $w:ident, five $t:expr, $a:ident, $b:ident, $c:ident, $d:ident, $e:ident) => {
+    (
+        $f:ident, $k:ident, $w:ident, five $t:expr,
+        $a:ident, $b:ident, $c:ident, $d:ident, $e:ident
+    ) => {
         rounds!($f, $k, $w, $t, $a, $b, $c, $d, $e);
         rounds!($f, $k, $w, $t + 1, $e, $a, $b, $c, $d);
         rounds!($f, $k, $w, $t + 2, $d, $e, $a, $b, $c);
         rounds!($f, $k, $w, $t + 3, $c, $d, $e, $a, $b);
         rounds!($f, $k, $w, $t + 4, $b, $c, $d, $e, $a);
     };
-    ($f:ident, $k:expr, $w:ident, twenty $t:expr, $a:ident, $b:ident, $c:ident, $d:ident, $e:ident) => {
+    (
+        $f:ident, $k:expr, $w:ident, twenty $t:expr,
+        $a:ident, $b:ident, $c:ident, $d:ident, $e:ident
+    ) => {
         let k = _mm512_set1_epi32($k);
         rounds!($f, k, $w, five $t, $a, $b, $c, $d, $e);
         rounds!($f, k, $w, five $t + 5, $a, $b, $c, $d, $e);

@@ -1,7 +1,9 @@
 //! What a job may ask for, and what is refused.
 
 use cipher::KeyLength::Bits128;
-use cipher::{Encryption, Extra, Integrity, Job, Key, Op, Outcome, Suite, Unfit, run, run_one};
+use cipher::{
+    BackEnd, Encryption, Extra, Integrity, Job, Key, Op, Outcome, Suite, Unfit, run, run_one,
+};
 
 const GCM: Encryption = Encryption::AesGcm(Bits128);
 const CTR: Encryption = Encryption::AesCtr(Bits128);
@@ -106,4 +108,21 @@ fn extra_octets_are_authenticated_as_if_they_stood_behind_the_others() {
     assert!(Extra::new(&[0; 12]).is_some());
     assert!(Extra::new(&[0; 13]).is_none());
     assert!(Extra::new(&[0; 300]).is_none());
+}
+
+#[test]
+fn keys_of_voice_take_few_lines_of_a_cache() {
+    for (back_end, encryption, integrity, tag, most) in [
+        (BackEnd::Wide, CTR, Integrity::HmacSha1, 10, 96),
+        (BackEnd::Wide, GCM, Integrity::Null, 16, 112),
+        (BackEnd::Portable, CTR, Integrity::HmacSha1, 10, 1536),
+        (BackEnd::Portable, GCM, Integrity::Null, 16, 1536),
+    ] {
+        let suite = Suite::new(encryption, integrity, tag).expect("a suite");
+        let hmac: &[u8] = if integrity == Integrity::Null { &[] } else { &[9; 20] };
+        match Key::with_back_end(back_end, suite, &[7; 16], hmac) {
+            Ok(key) => assert!(key.size() <= most, "{back_end:?}: {} octets", key.size()),
+            Err(error) => assert_eq!(error, Unfit::BackEnd),
+        }
+    }
 }

@@ -1,8 +1,9 @@
-//! Packets of voice under a key each: G.711 (20 ms: 160 octets, 172 and 180 with an extension of
-//! the header) and G.729, alone and in batches, by each back end and by what others offer.
+//! Packets of voice under a key each: G.729 (32 octets), G.711 (172 and 180) and long ones, alone
+//! and in batches, by each back end and by what others offer; and with so many keys that no cache holds
+//! them.
 //!
 //! ```text
-//!   cargo bench -p tandem-cipher -- [part of a line's name]
+//!   cargo bench -p tandem-cipher [--features ipsec-mb] -- [part of a line's name]
 //! ```
 //!
 //! What is printed is the best of many short runs, a packet: on a machine that others use too, the
@@ -10,6 +11,9 @@
 #![allow(missing_docs)]
 #![allow(clippy::disallowed_methods, clippy::print_stdout, reason = "it measures and prints")]
 #![allow(unsafe_code, reason = "it reads the time-stamp counter")]
+
+#[cfg(feature = "ipsec-mb")]
+mod ipsec_mb;
 
 use aws_lc_rs::cipher::{AES_128, EncryptingKey, EncryptionContext, UnboundCipherKey};
 use aws_lc_rs::iv::FixedLength;
@@ -22,7 +26,10 @@ use std::time::{Duration, Instant};
 const HEADER: usize = 12;
 const STRIDE: usize = 2048;
 const BATCHES: [usize; 4] = [1, 8, 32, 256];
-const PAYLOADS: [usize; 5] = [0, 32, 172, 180, 1400];
+const PAYLOADS: [usize; 4] = [32, 172, 180, 1400];
+/// Keys of a machine with many calls, and packets that arrive together.
+const CALLS: usize = 65_536;
+const ARRIVED: usize = 32;
 /// A run takes about so long, and the best of all runs in that time counts.
 const RUN: Duration = Duration::from_micros(20);
 const TIME: Duration = Duration::from_millis(100);
@@ -69,7 +76,7 @@ struct Bench {
 impl Bench {
     fn line(&self, name: &str, (payload, batch): (usize, usize), call: impl FnMut()) {
         let name = format!("{name}, {payload} octets, batch of {batch}");
-        if self.asked.as_ref().is_some_and(|it| !name.contains(it)) {
+        if self.asked.as_ref().is_some_and(|it| !name.contains(it.as_str())) {
             return;
         }
         let (nanoseconds, clocks) = best(call);
@@ -115,6 +122,38 @@ impl Bench {
             return self.line(&format!("{name} after Protect"), shape, halves);
         }
         self.line(&name, shape, || run(black_box(&mut buffer), black_box(&mut jobs)));
+    }
+
+    /// Each batch takes the next ones of very many keys.
+    fn many_calls(&self, suite: Suite, payload: usize) {
+        let name = format!("{:?}, {CALLS} keys", suite.encryption());
+        if self.asked.as_ref().is_some_and(|it| !name.contains(it.as_str())) {
+            return;
+        }
+        let hmac: &[u8] = if suite.integrity() == Integrity::Null { &[] } else { &[7; 20] };
+        let key = |at| Key::new(suite, &octets::<16>(at)[..suite.key_len()], hmac).expect("a key");
+        let keys: Vec<_> = (0..CALLS).map(key).collect();
+        // An odd step goes through all keys, and no two neighbours are in one batch.
+        let job = |at: usize| Job {
+            base: at % ARRIVED * STRIDE,
+            aad: 0..HEADER,
+            data: HEADER..HEADER + payload,
+            tag: HEADER + payload,
+            ..Job::new(&keys[at * 25_033 % CALLS], Op::Protect, [at as u8; 16])
+        };
+        let mut jobs: Vec<_> = (0..CALLS).map(job).collect();
+        let mut buffer = vec![5; STRIDE * ARRIVED];
+        let mut next = 0;
+        self.line(&name, (payload, ARRIVED), || {
+            run(black_box(&mut buffer), black_box(&mut jobs[next..next + ARRIVED]));
+            next = (next + ARRIVED) % CALLS;
+        });
+        self.line(&format!("{name} fetched ahead"), (payload, ARRIVED), || {
+            let later = (next + ARRIVED) % CALLS;
+            jobs[later..later + ARRIVED].iter().for_each(|job| job.key.prefetch());
+            run(black_box(&mut buffer), black_box(&mut jobs[next..next + ARRIVED]));
+            next = later;
+        });
     }
 
     fn aws_lc_gcm(&self, (payload, batch): (usize, usize)) {
@@ -176,5 +215,9 @@ fn main() {
         }
         bench.aws_lc_cm(shape);
         bench.aws_lc_gcm(shape);
+        #[cfg(feature = "ipsec-mb")]
+        ipsec_mb::measure(&bench, shape);
     }
+    bench.many_calls(cm, 172);
+    bench.many_calls(gcm, 172);
 }
