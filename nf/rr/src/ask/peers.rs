@@ -281,7 +281,11 @@ impl Reflector {
             messages_out: counters.sent.iter().sum::<u64>(),
             waiting_octets: peer.waiting(),
             flaps: peer.flaps(),
-            why: peer.ending.as_ref().filter(|_| !peer.is_up()).map(|ending| ending.text.to_string()),
+            why: peer
+                .ending
+                .as_ref()
+                .filter(|_| !peer.is_up())
+                .map(|ending| ending.text.to_string()),
         }
     }
 
