@@ -1,8 +1,8 @@
 //! The handshake with one peer.
 //!
 //! ```text
-//! waiting ─→ attempts ── one finished ──→ waiting for trust ── trusted ──→ lingering ── LINGER ──→ over
-//!    ↑         │ │                            └ stranger ─→ client: failed; server: waiting
+//! waiting ─→ attempts ── finished ──→ waiting for trust ── trusted ──→ lingering ─ LINGER ─→ over
+//!    ↑         │ │                       └ stranger ─→ client: failed; server: waiting
 //!    └─────────┘ └ client: HANDSHAKE_MAX ─→ failed
 //!     a mistake
 //! ```

@@ -1,8 +1,11 @@
 //! One `a=crypto` line (RFC 4568 §4, §6, §9).
 //!
 //! ```text
-//! a=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:WVNfX19zZW1jdGwgKCkgewkyMjA7fQp9CnVubGVz|2^20|1:4 KDR=3
-//!          └ tag └ suite                    └ key and salt                    lifetime ┘ └ MKI └ session parameters
+//! a=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:WVNf…GVz|2^20|1:4 KDR=3
+//!          │ │                              │       │    │   └ session parameters
+//!          │ └ suite                        │       │    └ MKI and its octets
+//!          └ tag                            │       └ lifetime
+//!                                           └ key and salt
 //! ```
 
 use crate::key::{Allowance, KeyEntry, MasterKey, Mki};
