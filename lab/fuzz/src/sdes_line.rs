@@ -1,6 +1,6 @@
 //! Lines of `a=crypto` as one stream has them, a line feed between: what is read is written and
-//! read the same, an offence stands inside its line, and what is chosen and answered fits its offer.
-//! What DTLS says in SDP reads without a panic, and a fingerprint as it was written.
+//! read the same, an offence stands inside its line, and what is chosen and answered fits its
+//! offer. What DTLS says in SDP reads without a panic, and a fingerprint as it was written.
 
 use srtp::dtls::{Description, Fingerprint};
 use srtp::sdes::{self, Policy};

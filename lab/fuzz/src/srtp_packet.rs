@@ -1,6 +1,6 @@
 //! Packets of both kinds to a direction of any suite: the first octet says which, and each of the
-//! others' first how long a packet is and what it is done with. Nothing panics, nothing that was not
-//! sent opens, what is refused stays as it was, and a batch says what its packets alone do.
+//! others' first how long a packet is and what it is done with. Nothing panics, nothing that was
+//! not sent opens, what is refused stays as it was, and a batch says what its packets alone do.
 
 use srtp::{KeyEntry, MasterKey, Packet, Parameters, Receiver, Sender, Suite};
 use std::collections::BTreeSet;

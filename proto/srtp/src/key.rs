@@ -1,5 +1,5 @@
-//! Master keys (RFC 3711 §3.2.1), their identifiers and their limits. What holds a key shows none of
-//! it and wipes it when it goes.
+//! Master keys (RFC 3711 §3.2.1), their identifiers and their limits. What holds a key shows none
+//! of it and wipes it when it goes.
 
 use crate::suite::{KEY_AND_SALT_MAX, Suite};
 use core::fmt;

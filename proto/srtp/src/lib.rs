@@ -18,8 +18,8 @@
 //! - **Counters outlive calls' changes.** Keys that stay the same change nothing
 //!   ([`Sender::rekey`]): a hold, another port, another SSRC, a re-INVITE.
 //! - **Nothing is believed before its tag.** A forged packet changes nothing at all.
-//! - **State is small and plain.** A direction is its keys and a [`StreamState`] for each SSRC; both
-//!   can be told to another machine, and are bounded.
+//! - **State is small and plain.** A direction is its keys and a [`StreamState`] for each SSRC;
+//!   both can be told to another machine, and are bounded.
 //! - **Keys show nowhere** and are wiped.
 #![forbid(unsafe_code)]
 #![warn(clippy::cast_possible_truncation)]

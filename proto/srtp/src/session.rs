@@ -1,5 +1,5 @@
-//! Session keys: what is derived of a master key (RFC 3711 §4.3, RFC 6188 §2, RFC 7714 §11) and what
-//! is made of an index (IVs: RFC 3711 §4.1.1, RFC 7714 §8.1, §9.1).
+//! Session keys: what is derived of a master key (RFC 3711 §4.3, RFC 6188 §2, RFC 7714 §11) and
+//! what is made of an index (IVs: RFC 3711 §4.1.1, RFC 7714 §8.1, §9.1).
 
 use crate::key::MasterKey;
 use crate::parameters::Parameters;
