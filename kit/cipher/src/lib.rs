@@ -37,8 +37,8 @@
 //! | libipsec-mb 1.3 | 76 | 69 | 69 | 68 | | 1008 |
 //!
 //! Round keys are made for each packet anew. Kept in the context they made keys of 256 octets, and
-//! a packet took 88 ns (GCM 52) while all keys were in the cache, but 175 (138) with 65,536 of them:
-//! of many calls it is the key that is waited for. libipsec-mb is measured with the feature
+//! a packet took 88 ns (GCM 52) while all keys were in the cache, but 175 (138) with 65,536 of
+//! them: of many calls it is the key that is waited for. libipsec-mb is measured with the feature
 //! `ipsec-mb` and is no back end: it wins only in GCM with few keys, by a few nanoseconds.
 
 #![allow(unsafe_code, reason = "loads, stores and instructions that not every processor has")]

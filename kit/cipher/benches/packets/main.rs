@@ -1,6 +1,6 @@
 //! Packets of voice under a key each: G.729 (32 octets), G.711 (172 and 180) and long ones, alone
-//! and in batches, by each back end and by what others offer; and with so many keys that no cache holds
-//! them.
+//! and in batches, by each back end and by what others offer; and with so many keys that no cache
+//! holds them.
 //!
 //! ```text
 //!   cargo bench -p tandem-cipher [--features ipsec-mb] -- [part of a line's name]
