@@ -4,9 +4,7 @@ mod emulate;
 mod forwarder;
 mod msu;
 mod range;
-mod sctp;
 
-pub use self::sctp::{Sctp, SctpClient, SctpEndpoint, SctpMode, SctpServer, SctpThroughput};
 pub use emulate::{Link, Reverse};
 pub use forwarder::Forwarder;
 pub use msu::Msu;
@@ -60,7 +58,7 @@ pub enum Command {
     /// Rerun published measurements.
     Lab(Lab),
     /// Speak SCTP: pass bytes on like ncat, or measure like tsctp.
-    Sctp(Box<Sctp>),
+    Sctp(Box<sctp_command::command::Sctp>),
     /// Forward packets, told what by a control process (`tandem run` starts it).
     Forwarder(Forwarder),
     /// Play a scene that shows what functions do, with its page in the console; without a name,

@@ -63,6 +63,18 @@ impl From<std::io::Error> for Exit {
     }
 }
 
+impl From<sctp_command::Ended> for Exit {
+    fn from(ended: sctp_command::Ended) -> Self {
+        use sctp_command::Ended;
+        match ended {
+            Ended::Failed(text) => Self::Failed(text),
+            Ended::Usage(text) => Self::Usage(text),
+            Ended::Unreachable(text) => Self::Unreachable(text),
+            Ended::ReaderGone => Self::ReaderGone,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -25,7 +25,6 @@ mod record;
 mod reference;
 mod rights;
 mod run;
-mod sctp;
 mod site;
 mod site_controller;
 mod site_text;
@@ -63,7 +62,7 @@ fn dispatch(cli: Cli) -> Result<(), Exit> {
         Command::Ctl(ctl) => ctl::ctl(*ctl),
         Command::Token(asked) => token::token(asked),
         Command::Lab(lab) => lab::lab(lab),
-        Command::Sctp(asked) => sctp::sctp(&asked),
+        Command::Sctp(asked) => Ok(sctp_command::run(&asked)?),
         Command::Forwarder(asked) => functions::forwarder(asked),
         Command::Demo(demo) => lab::demo(&demo),
         Command::Completion { shell } => man::completion(shell),

@@ -24,7 +24,7 @@ pub fn run(octets: &[u8]) {
         let mut written = Vec::new();
         line.write(&mut written);
         let again = sdes::read_all([&written[..]].into_iter()).expect("what was written reads");
-        assert_eq!(again.lines(), [line.clone()]);
+        assert_eq!(again.lines(), std::slice::from_ref(line));
         assert!(line.parameters().are_sound());
         let sender = srtp::Sender::new(line.parameters(), &line.entries());
         assert!(sender.is_ok(), "what was read can be used: {sender:?}");

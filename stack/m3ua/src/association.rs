@@ -1,8 +1,7 @@
 //! Peers over SCTP: the doorway's associations, by the peer they belong to.
 
 use crate::config::Carriage;
-use crate::facts::is_msu;
-use crate::links::{Links, Way};
+use crate::links::{Links, Way, is_msu};
 use bytes::Bytes;
 use m3ua::{In, PeerId};
 use machine::Time;

@@ -3,7 +3,6 @@
 use crate::links::{Link, Links, State, Way};
 use event::Table;
 use m3ua::PeerId;
-use m3ua::codec::MessageClass;
 use sctp::PathState;
 
 event::facts! {
@@ -40,11 +39,6 @@ pub type PeerTable = Table<PeerFact, 1>;
 #[must_use]
 pub fn peer_table() -> PeerTable {
     Table::new(&["peer"])
-}
-
-/// Whether a message is a DATA.
-pub(crate) fn is_msu(message: &[u8]) -> bool {
-    message.get(2).copied().and_then(MessageClass::of) == Some(MessageClass::Transfer)
 }
 
 impl Links {

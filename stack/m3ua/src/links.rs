@@ -11,10 +11,10 @@
 
 use crate::challenge::Challenge;
 use crate::config::{Carriage, Peer, Section};
-use crate::facts::is_msu;
 use crate::stream::Waiting;
 use bytes::Bytes;
 use hashbrown::HashMap;
+use m3ua::codec::MessageClass;
 use m3ua::{In, PeerId};
 use machine::{Duration, Time};
 use runtime::{ConnId, Effects, Flow, PortId, Seed, Transport};
@@ -496,4 +496,9 @@ impl Links {
             _ => None,
         }
     }
+}
+
+/// Whether a message is a DATA.
+pub(crate) fn is_msu(message: &[u8]) -> bool {
+    message.get(2).copied().and_then(MessageClass::of) == Some(MessageClass::Transfer)
 }

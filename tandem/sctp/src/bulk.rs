@@ -1,13 +1,12 @@
 //! `tandem sctp throughput`: messages as fast as the peer takes them.
 
-use super::host::{self, User};
-use super::{endpoint, words};
-use crate::cli::SctpThroughput;
-use crate::exit::Exit;
-use crate::output;
-use ::sctp::{Failure, In, Indication, Outgoing, Part};
+use crate::command::SctpThroughput;
+use crate::ended::Ended;
+use crate::host::{self, User};
+use crate::{endpoint, text, words};
 use bytes::Bytes;
 use machine::Time;
+use sctp::{Failure, In, Indication, Outgoing, Part};
 use sctp_stack::{AssociationId, Doorway, Peer};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -198,21 +197,21 @@ impl User for Sink {
 }
 
 /// Sends to the peer, or takes what comes.
-pub fn run(asked: &SctpThroughput) -> Result<(), Exit> {
+pub fn run(asked: &SctpThroughput) -> Result<(), Ended> {
     if asked.size == 0 || asked.size > SIZE_MAX {
-        return Err(Exit::Usage(format!("--size {}: 1 to {SIZE_MAX} octets", asked.size)));
+        return Err(Ended::Usage(format!("--size {}: 1 to {SIZE_MAX} octets", asked.size)));
     }
     let (mut config, peer) = endpoint::read(&asked.endpoint, &asked.peer, asked.peer_udp_port)?;
     if asked.nagle {
         config.parameters.nagle = Some(true);
     }
-    let failed = |error: runtime::RuntimeError| Exit::Failed(error.to_string());
+    let failed = |error: runtime::RuntimeError| Ended::Failed(error.to_string());
     let (reports, reported) = sync_channel(REPORTS_MAX);
     let json = asked.endpoint.json;
     if peer.is_none() {
         let sink = Sink { reports, counts: BTreeMap::new() };
         let running = host::start(config, sink).map_err(failed)?;
-        host::pump(&running).map_err(|error| Exit::Failed(error.to_string()))?;
+        host::pump(&running).map_err(|error| Ended::Failed(error.to_string()))?;
         return print(&reported, "receiver", json, asked.once);
     }
     let source = Source {
@@ -232,12 +231,12 @@ pub fn run(asked: &SctpThroughput) -> Result<(), Exit> {
         count: Count::new(Time::ZERO),
     };
     let running = host::start(config, source).map_err(failed)?;
-    host::pump(&running).map_err(|error| Exit::Failed(error.to_string()))?;
+    host::pump(&running).map_err(|error| Ended::Failed(error.to_string()))?;
     print(&reported, "sender", json, true)
 }
 
 /// Prints reports until a signal, or the first one only.
-fn print(reports: &Receiver<Report>, role: &str, json: bool, once: bool) -> Result<(), Exit> {
+fn print(reports: &Receiver<Report>, role: &str, json: bool, once: bool) -> Result<(), Ended> {
     let ended = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&ended))?;
@@ -247,14 +246,14 @@ fn print(reports: &Receiver<Report>, role: &str, json: bool, once: bool) -> Resu
             Ok(report) => report,
             Err(RecvTimeoutError::Timeout) => continue,
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(Exit::Failed("the endpoint has failed".into()));
+                return Err(Ended::Failed("the endpoint has failed".into()));
             }
         };
         match report {
-            Ok(count) if json => output::text(&format!("{}\n", count.json(role)))?,
-            Ok(count) => output::text(&count.words(role))?,
+            Ok(count) if json => text(&format!("{}\n", count.json(role)))?,
+            Ok(count) => text(&count.words(role))?,
             Err(why) if once => {
-                return Err(Exit::Unreachable(format!("the association is lost: {why}")));
+                return Err(Ended::Unreachable(format!("the association is lost: {why}")));
             }
             Err(why) => eprintln!("tandem: an association is lost: {why}"),
         }

@@ -1,10 +1,10 @@
 //! The function that `tandem sctp` runs: a doorway and its user.
 
-use ::sctp::Indication;
 use machine::Time;
 use runtime::{
     Ask, AskError, Effects, Flow, Frame, Function, In, PortId, Running, Seed, ShardSpec,
 };
+use sctp::Indication;
 use sctp_stack::{AssociationId, Config, Doorway};
 use std::sync::{Arc, Mutex};
 

@@ -1,6 +1,6 @@
 //! What happens to associations, in words for people and as JSON.
 
-use ::sctp::{Indication, Lost, PathState};
+use sctp::{Indication, Lost, PathState};
 use sctp_stack::AssociationId;
 use serde_json::{Value, json};
 

@@ -1,6 +1,5 @@
 //! The command line of `tandem sctp`.
 
-use super::range::seconds;
 use clap::{Args, Subcommand, ValueEnum};
 use sctp_stack::Carrier;
 use std::net::IpAddr;
@@ -42,6 +41,7 @@ pub enum SctpMode {
 /// Take associations.
 #[derive(Debug, Args)]
 pub struct SctpServer {
+    /// The endpoint here.
     #[command(flatten)]
     pub endpoint: SctpEndpoint,
     /// Go on after the first association has ended.
@@ -52,6 +52,7 @@ pub struct SctpServer {
 /// Associate with a server.
 #[derive(Debug, Args)]
 pub struct SctpClient {
+    /// The endpoint here.
     #[command(flatten)]
     pub endpoint: SctpEndpoint,
     /// Address of the server; several for a server with several, the first is the primary path.
@@ -71,6 +72,7 @@ pub struct SctpClient {
 /// Measure.
 #[derive(Debug, Args)]
 pub struct SctpThroughput {
+    /// The endpoint here.
     #[command(flatten)]
     pub endpoint: SctpEndpoint,
     /// Address to send to; several for a peer with several. Absent: take what others send.
@@ -86,7 +88,7 @@ pub struct SctpThroughput {
     #[arg(long, requires = "peer", conflicts_with = "seconds")]
     pub count: Option<u64>,
     /// Time to send; 10 unless --count is given.
-    #[arg(long, requires = "peer", value_parser = seconds(1..=86_400))]
+    #[arg(long, requires = "peer", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub seconds: Option<u64>,
     /// Streams that the messages take in turn.
     #[arg(long, default_value_t = 1, requires = "peer")]
