@@ -5,7 +5,9 @@ use crate::key::{MASTER_KEYS_MAX, MKI_OCTETS_MAX, MasterKey, Mki, RTP_PACKETS_MA
 use crate::parameters::KeyDerivationRate;
 use crate::suite::{KEY_AND_SALT_MAX, Suite};
 use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use base64::alphabet;
+use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use wire::Malformed;
 use zeroize::Zeroizing;
 
@@ -141,6 +143,12 @@ fn parse_key(piece: Piece<'_>, suite: Suite) -> Result<Option<InlineKey>, Malfor
     }
 }
 
+/// Padding says nothing, and rtpengine leaves it away.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
 fn parse_octets(piece: Piece<'_>, suite: Suite) -> Result<MasterKey, Malformed> {
     const SPEC: &str = "RFC 4568 §6.1";
     let what = "a key is not base64 of as many octets as its suite wants";
@@ -151,7 +159,7 @@ fn parse_octets(piece: Piece<'_>, suite: Suite) -> Result<MasterKey, Malformed> 
     if text.len() > octets.len() / 3 * 4 {
         return Err(offence);
     }
-    let length = STANDARD.decode_slice(text, &mut octets[..]).map_err(|_| offence)?;
+    let length = BASE64.decode_slice(text, &mut octets[..]).map_err(|_| offence)?;
     MasterKey::of(suite, &octets[..length]).ok_or(offence)
 }
 

@@ -41,6 +41,12 @@ fn lines_of_the_document_are_read() {
 }
 
 #[test]
+fn a_key_is_read_with_and_without_padding() {
+    let unpadded = "1 AEAD_AES_128_GCM inline:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGw";
+    assert_eq!(one(unpadded), one(&format!("{unpadded}==")));
+}
+
+#[test]
 fn what_is_malformed_is_refused_with_its_place() {
     let usual = "1 AES_CM_128_HMAC_SHA1_80";
     let wrong = [
