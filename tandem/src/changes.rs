@@ -149,8 +149,8 @@ mod tests {
         let none = Vec::<String>::new();
         let device = pe.replace("\"af_packet\"\n", "\"af_packet\"\ndevice = \"ge0\"\n");
         assert_eq!(said(pe, &device), none, "the same device, by its name");
-        let longer = pe.replace("\"af_packet\"\n", "\"af_packet\"\nmtu = 9000\n");
-        assert_eq!(said(pe, &longer), ["pe1: this port opens anew: ge0"]);
+        let shorter = pe.replace("\"af_packet\"\n", "\"af_packet\"\nmtu = 1400\n");
+        assert_eq!(said(pe, &shorter), ["pe1: this port opens anew: ge0"]);
         let pool = "[pool]\nsessions = 100\n[[pool.share]]\nfunction = \"ssc1\"\nmax = 50\n";
         assert_eq!(said(pool, pool), none);
         let more = pool.replace("100", "200");

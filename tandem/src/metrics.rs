@@ -89,7 +89,12 @@ mod tests {
     /// Labels that every series has: those of Prometheus, the function's.
     const LABELS: [&str; 6] = ["job", "instance", "function", "shard", "le", "alertname"];
     /// Words of PromQL that stand where a metric may.
-    const WORDS: [&str; 12] = [
+    const WORDS: [&str; 17] = [
+        "sum",
+        "avg",
+        "max",
+        "min",
+        "count",
         "by",
         "without",
         "on",

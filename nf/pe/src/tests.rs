@@ -218,10 +218,10 @@ fn a_worker_that_crashed_is_an_alarm_for_ten_minutes_and_one_that_hangs_another(
         hear(edge, ChannelEvent::Message(&octets));
     };
     say(&mut edge, WorkerState::Dead);
-    assert_eq!(names(&edge, now), [r#""worker-crashed" "critical""#]);
+    assert_eq!(names(&edge, now), ["worker-crashed critical"]);
     say(&mut edge, WorkerState::Forwards);
-    assert_eq!(names(&edge, now), [r#""worker-crashed" "major""#]);
+    assert_eq!(names(&edge, now), ["worker-crashed major"]);
     say(&mut edge, WorkerState::Hung);
-    assert_eq!(names(&edge, now), [r#""worker-hung" "critical""#]);
+    assert_eq!(names(&edge, now), ["worker-hung critical"]);
     assert!(names(&edge, now + Duration::from_secs(600)).is_empty());
 }

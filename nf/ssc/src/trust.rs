@@ -5,7 +5,7 @@ use crate::realm::{RealmId, Realms};
 use crate::route::Way;
 use crate::write::{self, Set};
 use runtime::Transport;
-use sip::{Message, NameAddr, Params, Scheme, Uri, trust};
+use sip::{Items, Message, NameAddr, Params, Scheme, Uri, trust};
 
 impl Realms {
     /// The headers that a message loses on its way from one realm to another.
@@ -71,8 +71,10 @@ fn is_over(scheme: Scheme, said: &[u8], transport: Transport) -> bool {
 /// A Route on its way over `transport`: its first URI is the next hop's, the others are those of
 /// hops behind it.
 pub(crate) fn write_route(out: &mut Vec<u8>, route: &[u8], transport: Transport) {
-    let first = NameAddr::parse(route).ok().and_then(|first| Uri::parse(first.uri).ok());
-    let Some(uri) = first else { return write::line(out, "Route", route) };
+    let first = Items::new(route).next().and_then(|first| NameAddr::parse(first).ok());
+    let Some(uri) = first.and_then(|first| Uri::parse(first.uri).ok()) else {
+        return write::line(out, "Route", route);
+    };
     let start = (uri.raw.as_ptr() as usize).saturating_sub(route.as_ptr() as usize);
     out.extend_from_slice(b"Route: ");
     out.extend_from_slice(&route[..start]);

@@ -1,8 +1,9 @@
 //! Files that may be of somebody else's choice: taken for regular files alone, and read no further
 //! than they may be long. Whoever names `/dev/zero` or a FIFO keeps no reader busy.
 
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read as _};
+use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
@@ -20,19 +21,26 @@ pub enum Links {
 /// # Errors
 /// The kernel's (`ELOOP`: a link that is refused); `InvalidInput`: it is no regular file.
 pub fn open_regular(path: &Path, links: Links) -> io::Result<(File, Metadata)> {
-    let regular = |about: Metadata| match about.is_file() {
-        true => Ok(about),
-        false => Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file")),
-    };
-    // Opening a device may do something.
-    if links == Links::Followed {
-        regular(fs::metadata(path)?)?;
-    }
-    let how = if links == Links::Refused { libc::O_NOFOLLOW } else { 0 };
+    let link = if links == Links::Refused { libc::O_NOFOLLOW } else { 0 };
+    // Opening a device may do something, and whoever named the file may put one in its place at any
+    // time: the file is held first, which opens nothing, and then opened as what is held.
+    let held = OpenOptions::new().read(true).custom_flags(libc::O_PATH | link).open(path)?;
+    regular(&held.metadata()?)?;
+    let by_number = format!("/proc/self/fd/{}", held.as_raw_fd());
+    let by_number = Path::new(&by_number);
+    let (path, link) = if by_number.exists() { (by_number, 0) } else { (path, link) };
     // Opening a FIFO would wait for a writer.
-    let file = OpenOptions::new().read(true).custom_flags(how | libc::O_NONBLOCK).open(path)?;
-    let about = regular(file.metadata()?)?;
+    let file = OpenOptions::new().read(true).custom_flags(link | libc::O_NONBLOCK).open(path)?;
+    let about = file.metadata()?;
+    regular(&about)?;
     Ok((file, about))
+}
+
+fn regular(about: &Metadata) -> io::Result<()> {
+    match about.is_file() {
+        true => Ok(()),
+        false => Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file")),
+    }
 }
 
 /// The text of a regular file of at most so many octets, and what the file is.
@@ -59,8 +67,31 @@ pub fn read_regular(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::os::unix::fs::symlink;
     use std::process::Command;
+
+    /// A FIFO has a reader while it is open, and a writer sees whether there is one.
+    #[test]
+    fn what_is_no_regular_file_is_not_opened_to_see_that_it_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let fifo = folder.path().join("fifo");
+        assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        std::thread::scope(|scope| {
+            let asked = scope.spawn(|| {
+                for _ in 0..5_000 {
+                    assert!(open_regular(&fifo, Links::Refused).is_err());
+                    assert!(open_regular(&fifo, Links::Followed).is_err());
+                }
+            });
+            let mut writing = OpenOptions::new();
+            writing.write(true).custom_flags(libc::O_NONBLOCK);
+            while !asked.is_finished() {
+                let refused = writing.open(&fifo).unwrap_err();
+                assert_eq!(refused.raw_os_error(), Some(libc::ENXIO));
+            }
+        });
+    }
 
     #[test]
     fn what_is_no_regular_file_or_too_long_is_read_by_nobody() {

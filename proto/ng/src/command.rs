@@ -129,20 +129,29 @@ fn split(message: &[u8]) -> Result<Option<Split<'_>>, Malformed> {
 /// What stands there is no message: the connection is of no use any more.
 pub fn frame(octets: &[u8]) -> Result<Option<usize>, Malformed> {
     let blank = octets.iter().take_while(|octet| octet.is_ascii_whitespace()).count();
+    let too_long = || Malformed::new(0, "a message is too long", SPEC);
+    if blank >= MESSAGE_OCTETS_MAX {
+        return Err(too_long());
+    }
     let Some((cookie, rest)) = split(&octets[blank..])? else { return Ok(None) };
     let before = blank + cookie.len() + 1;
     match Value::read(rest)? {
-        Some((_, length)) => Ok(Some(before + length)),
-        None if octets.len() > MESSAGE_OCTETS_MAX => {
-            Err(Malformed::new(0, "a message is too long", SPEC))
-        }
-        None => Ok(None),
+        Some((_, length)) if before + length <= MESSAGE_OCTETS_MAX => Ok(Some(before + length)),
+        None if octets.len() <= MESSAGE_OCTETS_MAX => Ok(None),
+        _ => Err(too_long()),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_stream_of_blanks_or_of_one_long_message_ends() {
+        assert!(frame(&vec![b'\n'; MESSAGE_OCTETS_MAX]).is_err());
+        let long = format!("7_1 {MESSAGE_OCTETS_MAX}:{}", "x".repeat(MESSAGE_OCTETS_MAX));
+        assert!(frame(long.as_bytes()).is_err());
+    }
 
     #[test]
     fn messages_of_a_stream_are_found_one_behind_the_other() {

@@ -19,6 +19,8 @@ pub const CALLS_MAX: usize = 200_000;
 const NAME_OCTETS_MAX: usize = 512;
 /// Calls that `list` names if it is not told how many.
 const LIST_MAX: usize = 32;
+/// Calls that a list names at most: a reply stays within a datagram.
+const LISTED_MAX: usize = 256;
 /// Digits of one command.
 const DIGITS_MAX: usize = 64;
 /// How long a digit sounds, and how long it is silent after, ms.
@@ -127,7 +129,7 @@ impl Engine {
     ) -> Vec<Effect> {
         let mut effects = Vec::new();
         let Ok(command) = Command::read(message) else { return effects };
-        if let Some(reply) = self.replies.to(command.cookie) {
+        if let Some(reply) = self.replies.to(now, message) {
             out.extend_from_slice(reply);
             return effects;
         }
@@ -149,7 +151,7 @@ impl Engine {
                 });
             }
         }
-        self.replies.keep(now, command.cookie, &out[at..]);
+        self.replies.keep(now, message, &out[at..]);
         effects
     }
 
@@ -292,6 +294,7 @@ impl Engine {
     fn list(&self, task: &Task<'_, '_, '_>, out: &mut Writer<'_>) {
         let limit = task.command.what.at("limit").and_then(Value::number);
         let limit = limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(LIST_MAX);
+        let limit = limit.min(LISTED_MAX);
         out.text(b"calls").list(|out| {
             for name in self.calls.keys().take(limit) {
                 out.text(name);

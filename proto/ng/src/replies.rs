@@ -1,4 +1,5 @@
-//! Replies that were given: a command that comes again gets the same one.
+//! Replies that were given: a message that comes again gets the same one. A cookie alone does not
+//! do: two proxies may count alike, and a reply may have keys.
 
 use core::time::Duration;
 use machine::Time;
@@ -20,29 +21,46 @@ pub(crate) struct Replies {
 
 #[derive(Debug)]
 struct Reply {
-    cookie: Box<[u8]>,
+    message: Box<[u8]>,
     text: Box<[u8]>,
     at: Time,
 }
 
 impl Replies {
-    /// What was replied to that cookie.
-    pub fn to(&self, cookie: &[u8]) -> Option<&[u8]> {
+    /// What was replied to that message, cookie and all.
+    pub fn to(&self, now: Time, message: &[u8]) -> Option<&[u8]> {
+        let young = |reply: &&Reply| now.since(reply.at) < KEPT;
         // Whoever asks again does so soon.
-        self.list.iter().rev().find(|reply| *reply.cookie == *cookie).map(|reply| &*reply.text)
+        let mut latest = self.list.iter().rev().take_while(young);
+        latest.find(|reply| *reply.message == *message).map(|reply| &*reply.text)
     }
 
     /// Keeps a reply.
-    pub fn keep(&mut self, now: Time, cookie: &[u8], text: &[u8]) {
+    pub fn keep(&mut self, now: Time, message: &[u8], text: &[u8]) {
         while let Some(first) = self.list.front() {
             let is_full = self.list.len() >= REPLIES_MAX || self.octets > OCTETS_MAX;
             if !is_full && now.since(first.at) < KEPT {
                 break;
             }
-            self.octets -= first.text.len() + first.cookie.len();
+            self.octets -= first.text.len() + first.message.len();
             self.list.pop_front();
         }
-        self.octets += cookie.len() + text.len();
-        self.list.push_back(Reply { cookie: cookie.into(), text: text.into(), at: now });
+        self.octets += message.len() + text.len();
+        self.list.push_back(Reply { message: message.into(), text: text.into(), at: now });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_is_given_again_to_the_same_message_and_for_ten_seconds() {
+        let at = |seconds| Time::ZERO + Duration::from_secs(seconds);
+        let mut replies = Replies::default();
+        replies.keep(at(1), b"7_1 ping", b"7_1 pong");
+        assert_eq!(replies.to(at(10), b"7_1 ping"), Some(&b"7_1 pong"[..]));
+        assert_eq!(replies.to(at(10), b"7_1 list"), None);
+        assert_eq!(replies.to(at(11), b"7_1 ping"), None);
     }
 }

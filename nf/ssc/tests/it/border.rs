@@ -250,7 +250,7 @@ fn a_next_hop_is_not_told_another_transport_than_the_one_it_is_reached_by() {
     for (n, (site, uri, sent)) in [
         (&over_udp, "sip:bob@example.org;transport=tcp", "sip:bob@example.org"),
         (&over_udp, "sip:bob@example.org;a=1;Transport=TCP;b", "sip:bob@example.org;a=1;b"),
-        (&over_udp, "sip:bob@example.org;transport=tls;c?X=1", "sip:bob@example.org;c?X=1"),
+        (&over_udp, "sip:bob@example.org;transport=tls;c", "sip:bob@example.org;c"),
         (&over_udp, "sip:bob@example.org;transport=UDP;d", "sip:bob@example.org;transport=UDP;d"),
         (&over_udp, "sip:bob@example.org;e", "sip:bob@example.org;e"),
         (

@@ -19,13 +19,21 @@ pub struct Policy {
     pub allows_unencrypted: bool,
     /// Whether lines may ask for `UNAUTHENTICATED_SRTP`.
     pub allows_unauthenticated: bool,
+    /// Whether lines may ask for session keys that change on the way (`KDR`): their derivation is
+    /// work that a forged packet can ask for.
+    pub allows_key_derivation: bool,
 }
 
 impl Policy {
     /// These suites, and all of a packet protected.
     #[must_use]
     pub const fn of(suites: Vec<Suite>) -> Self {
-        Self { suites, allows_unencrypted: false, allows_unauthenticated: false }
+        Self {
+            suites,
+            allows_unencrypted: false,
+            allows_unauthenticated: false,
+            allows_key_derivation: false,
+        }
     }
 
     fn takes(&self, crypto: &Crypto) -> bool {
@@ -34,6 +42,7 @@ impl Policy {
         self.suites.contains(&crypto.suite)
             && (self.allows_unencrypted || !(unencrypted_srtp || unencrypted_srtcp))
             && (self.allows_unauthenticated || !unauthenticated_srtp)
+            && (self.allows_key_derivation || crypto.session.kdr.exponent().is_none())
     }
 }
 

@@ -162,13 +162,15 @@ fn the_offers_first_line_that_the_site_takes_is_answered_with_a_key_of_its_own()
     .unwrap();
     let taken = |policy: &Policy| sdes::choose(&offer, policy).map(|choice| choice.line().tag);
     let both = vec![Suite::AesCm128HmacSha1_80, Suite::AesCm128HmacSha1_32];
-    assert_eq!(taken(&Policy::of(both.clone())), Some(3), "the offer's order counts");
+    let derives = Policy { allows_key_derivation: true, ..Policy::of(both.clone()) };
+    assert_eq!(taken(&derives), Some(3), "the offer's order counts");
+    assert_eq!(taken(&Policy::of(both.clone())), Some(4), "key derivation is passed over");
     assert_eq!(taken(&Policy::of(vec![Suite::AesCm128HmacSha1_80])), Some(4));
     assert_eq!(taken(&Policy::of(vec![Suite::AeadAes256Gcm])), None);
     assert_eq!(taken(&Policy { allows_unencrypted: true, ..Policy::of(both.clone()) }), Some(1));
     let policy = Policy { allows_unauthenticated: true, ..Policy::of(both.clone()) };
     assert_eq!(taken(&policy), Some(2));
-    let choice = sdes::choose(&offer, &Policy::of(both)).unwrap();
+    let choice = sdes::choose(&offer, &derives).unwrap();
     assert!(sdes::answer(choice, random.key(Suite::AesCm128HmacSha1_80)).is_none());
     assert!(sdes::answer(choice, choice.line().keys[0].key.clone()).is_none(), "their own key");
     let agreed = sdes::answer(choice, random.key(Suite::AesCm128HmacSha1_32)).unwrap();
