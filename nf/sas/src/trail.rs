@@ -15,7 +15,7 @@ pub const HOSTS_MAX: usize = 32;
 pub const MESSAGES_MAX: usize = 4_000;
 
 macro_rules! words {
-    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $row:ident = $word:literal),+ $(,)? }) => {
+    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $row:ident = $word:tt),+ $(,)? }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, ToSchema)]
         #[repr(u8)]

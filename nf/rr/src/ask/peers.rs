@@ -14,7 +14,7 @@ use runtime::Ask;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 
 rows! {
     /// A peer.
@@ -204,12 +204,14 @@ fn state(peer: &Peer) -> &'static str {
 }
 
 impl Reflector {
-    /// A row for each peer.
+    /// A row for each peer, by address.
     pub(super) fn show_summary(&mut self, now: Time) -> Vec<BgpSummaryRow> {
         self.speaker.forget_expired(now);
         let told = self.told();
         let there = self.speaker.peers().iter().map(|(id, peer)| self.summary(id, peer, &told));
-        there.chain(self.speaker.away().map(|it| self.away(it))).collect()
+        let mut rows: Vec<_> = there.chain(self.speaker.away().map(|it| self.away(it))).collect();
+        rows.sort_by_cached_key(|row| row.address.parse::<IpAddr>().ok());
+        rows
     }
 
     /// A peer that came from a range and is away.
