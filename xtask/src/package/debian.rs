@@ -40,7 +40,7 @@ pub fn write(release: &Release, path: &Path, output: &Path) -> Result<Vec<PathBu
     };
     let (own, symbols) = (name("tandem"), name("tandem-dbgsym"));
     fs::write(&own, archive(release, &control(release, &binary, &tree)?, &tree)?)?;
-    let tree = symbols_content(&binary);
+    let Some(tree) = symbols_content(&binary) else { return Ok(vec![own]) };
     fs::write(&symbols, archive(release, &symbols_control(release, &binary, &tree), &tree)?)?;
     Ok(vec![own, symbols])
 }
@@ -68,14 +68,16 @@ fn packaged(release: &Release, name: &str) -> Result<Vec<u8>> {
     fs::read(&path).with_context(|| format!("{}", path.display()))
 }
 
-fn symbols_content(binary: &Binary) -> Tree {
+/// What a debugger finds; nothing of a binary without line tables.
+fn symbols_content(binary: &Binary) -> Option<Tree> {
+    let debug = binary.debug.clone()?;
     let mut tree = Tree::default();
     let (folder, name) = binary.build_id.split_at(2);
     let path = format!("usr/lib/debug/.build-id/{folder}/{name}.debug");
-    tree.file(&path, 0o644, binary.debug.clone());
+    tree.file(&path, 0o644, debug);
     // What is said of the program holds for them: no other file may be in such a package.
     tree.link("usr/share/doc/tandem-dbgsym", "tandem");
-    tree
+    Some(tree)
 }
 
 fn maintainer() -> String {

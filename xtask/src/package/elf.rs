@@ -26,8 +26,8 @@ pub struct Binary {
     pub glibc: Option<(u32, u32)>,
     /// What is installed.
     pub stripped: Vec<u8>,
-    /// Symbols and line tables.
-    pub debug: Vec<u8>,
+    /// Symbols and line tables; none of a binary that was built without line tables.
+    pub debug: Option<Vec<u8>>,
 }
 
 impl Binary {
@@ -50,7 +50,9 @@ impl Binary {
         let section = |name| file.section_by_name(name).map(|it| it.data()).transpose();
         let names = section(".dynstr")?.unwrap_or_default();
         let libraries = libraries(section(".dynamic")?.unwrap_or_default(), names)?;
+        let has_lines = file.section_by_name(".debug_line").is_some();
         let (stripped, debug) = apart(path)?;
+        let debug = has_lines.then_some(debug);
         Ok(Self { architecture, build_id, libraries, glibc: glibc(names), stripped, debug })
     }
 

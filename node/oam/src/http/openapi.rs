@@ -32,7 +32,7 @@ pub struct Document {
     /// Version of the specification.
     openapi: String,
     /// Of what, and of which version.
-    #[schema(value_type = BTreeMap<String, String>)]
+    #[schema(value_type = BTreeMap<String, serde_json::Value>)]
     info: (),
     /// The routes: by path, then by method.
     #[schema(value_type = BTreeMap<String, serde_json::Value>)]
