@@ -32,6 +32,7 @@ pub fn run(octets: &[u8]) {
     let policy = Policy {
         allows_unencrypted: true,
         allows_unauthenticated: true,
+        allows_key_derivation: true,
         ..Policy::of(Suite::ALL.to_vec())
     };
     let Some(choice) = sdes::choose(&offer, &policy) else {

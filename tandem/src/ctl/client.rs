@@ -36,6 +36,13 @@ fn words(body: Vec<u8>) -> String {
     String::from_utf8_lossy(&body).into_owned()
 }
 
+/// Whether the connection ended before the answer.
+fn has_ended(error: &ureq::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+    matches!(error, ureq::Error::Io(io)
+        if matches!(io.kind(), BrokenPipe | ConnectionReset | UnexpectedEof))
+}
+
 impl Client {
     /// Finds the site: by the options, the environment, the site file, or its control socket.
     pub fn new(ctl: &Ctl) -> Result<Self, Exit> {
@@ -97,7 +104,12 @@ impl Client {
         let request = request
             .body(body.to_owned())
             .map_err(|error| Exit::Usage(format!("{}: {error}", self.url)))?;
-        let mut response = self.agent.run(request).map_err(|error| self.unreachable(&error))?;
+        let mut answered = self.agent.run(request.clone());
+        // What changes nothing is asked again over another connection (RFC 9110 §9.2.2).
+        if request.method() == Method::GET && answered.as_ref().is_err_and(has_ended) {
+            answered = self.agent.run(request);
+        }
+        let mut response = answered.map_err(|error| self.unreachable(&error))?;
         let status = response.status().as_u16();
         let body = response.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_to_vec();
         let body = body.map_err(|error| self.unreachable(&error))?;
