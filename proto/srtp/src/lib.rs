@@ -15,6 +15,8 @@
 //!   number is refused. No stream is forgotten under a key. Counters begin again only with keys
 //!   that share none with those before ([`Rollover::Reset`]). A standby goes ahead by more than it
 //!   cannot know ([`Skip`]): sequence numbers move, none comes again.
+//!   Two gaps are left: a key that comes back after another one with [`Rollover::Reset`], and a
+//!   stream that began just before its numbers wrap and of which the standby was not told.
 //! - **Counters outlive calls' changes.** Keys that stay the same change nothing
 //!   ([`Sender::rekey`]): a hold, another port, another SSRC, a re-INVITE.
 //! - **Nothing is believed before its tag.** A forged packet changes nothing at all.
