@@ -62,6 +62,18 @@ impl PayloadTypes {
         if payload_type > 127 { self } else { Self(self.0 | 1 << payload_type) }
     }
 
+    /// Of a bit for each, that of type 0 is the lowest.
+    #[must_use]
+    pub const fn of_bits(bits: u128) -> Self {
+        Self(bits)
+    }
+
+    /// A bit for each, that of type 0 is the lowest.
+    #[must_use]
+    pub const fn bits(self) -> u128 {
+        self.0
+    }
+
     /// Whether it is one of them.
     #[must_use]
     pub const fn has(self, payload_type: u8) -> bool {

@@ -19,6 +19,7 @@
 mod flow;
 mod latch;
 mod police;
+pub mod program;
 
 pub use flow::{Arrived, Flow, Passed, PayloadTypes, Reason, STREAMS_MAX, Settings, Use, Verdict};
 pub use latch::{Expected, LATCH_WINDOW, Latch, SILENCE, Seen};

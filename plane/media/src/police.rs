@@ -23,6 +23,18 @@ impl Rate {
         let Some(octet_ps) = (8 * PICOS_PER_S).checked_div(per_s) else { return Self::NONE };
         Self { octet_ps }
     }
+
+    /// Picoseconds from one octet to the next; `u64::MAX` is none at all.
+    #[must_use]
+    pub const fn of_octet_ps(octet_ps: u64) -> Self {
+        Self { octet_ps }
+    }
+
+    /// Picoseconds from one octet to the next.
+    #[must_use]
+    pub const fn octet_ps(self) -> u64 {
+        self.octet_ps
+    }
 }
 
 /// How much of a rate is used.

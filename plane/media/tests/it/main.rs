@@ -3,3 +3,4 @@
 
 mod flow;
 mod latch;
+mod program;

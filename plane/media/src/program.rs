@@ -1,0 +1,192 @@
+//! The words of the feature: what it is told ([`Said`], as `Program::Item`) and what it tells
+//! ([`Notice`], as `Out::Item`). Names and values are tagged fields ([`wire::field`]); what is no
+//! value of a thing is refused with a reason, and nothing of it is believed.
+//!
+//! ```text
+//!   Item.key    RANGE · vrf · address · first port      or  FLOW · vrf · address · port
+//!   Item.value  fields of a Range                        or  fields of a FlowSaid
+//!   back:       FLOW · vrf · address · port, fields of a Notice
+//! ```
+//! A flow is named by its place. Saying it again changes it: what came from, what was counted,
+//! rollover counters and indices stay as long as keys and source can stay.
+
+mod fields;
+mod flow;
+mod notice;
+
+pub use flow::{FlowSaid, Guard, Keys, PAYLOADS_MAX, TIMEOUT_MAX};
+pub use notice::{Digit, Notice, Snapshot, Statistics, StreamStatistics};
+
+use core::net::IpAddr;
+use fields::{each, end, number, offence, put, required};
+use wire::field;
+use wire::{Cursor, Malformed};
+
+/// The name of the feature.
+pub const FEATURE: &str = "media";
+/// The class of packets of STUN that come up.
+pub const CLASS_STUN: &str = "media/stun";
+/// The class of records of DTLS that come up.
+pub const CLASS_DTLS: &str = "media/dtls";
+/// The class of packets that are transcoded or are digits: they come up, and what is made of them
+/// goes down, with the place that it leaves from as its source. Where it goes, how it is marked
+/// and enciphered is the flow's.
+pub const CLASS_FRAMES: &str = "media/frames";
+
+const RANGE: u8 = 1;
+const FLOW: u8 = 2;
+/// Ports of the largest range.
+pub const PORTS_MAX: u32 = 65_535;
+
+/// A port of an address in a routing table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Place {
+    /// The routing table.
+    pub vrf: u32,
+    /// The address.
+    pub address: IpAddr,
+    /// The port of UDP.
+    pub port: u16,
+}
+
+/// Ports that are media's alone: what comes to one without a flow is dropped, and never reaches
+/// the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Range {
+    /// The routing table.
+    pub vrf: u32,
+    /// The address.
+    pub address: IpAddr,
+    /// The first port.
+    pub first: u16,
+    /// How many, 1 and more; the last is 65,535 at most.
+    pub ports: u16,
+}
+
+impl Range {
+    /// Its first port as a place.
+    #[must_use]
+    pub const fn start(&self) -> Place {
+        Place { vrf: self.vrf, address: self.address, port: self.first }
+    }
+
+    /// Whether it has this place.
+    #[must_use]
+    pub fn has(&self, place: &Place) -> bool {
+        let at = place.port.checked_sub(self.first);
+        (self.vrf, self.address) == (place.vrf, place.address)
+            && at.is_some_and(|at| at < self.ports)
+    }
+}
+
+/// The name of what is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Name {
+    /// The range that begins there.
+    Range(Place),
+    /// The flow that comes there.
+    Flow(Place),
+}
+
+impl Name {
+    /// As `Item.key`.
+    #[must_use]
+    pub fn key(&self) -> Vec<u8> {
+        let (kind, place) = match self {
+            Self::Range(place) => (RANGE, place),
+            Self::Flow(place) => (FLOW, place),
+        };
+        let mut key = Vec::with_capacity(23);
+        key.push(kind);
+        key.extend_from_slice(&place.vrf.to_be_bytes());
+        match place.address {
+            IpAddr::V4(address) => key.extend_from_slice(&address.octets()),
+            IpAddr::V6(address) => key.extend_from_slice(&address.octets()),
+        }
+        key.extend_from_slice(&place.port.to_be_bytes());
+        key
+    }
+
+    /// Of an `Item.key`.
+    ///
+    /// # Errors
+    /// What is no name.
+    pub fn read(key: &[u8]) -> Result<Self, Malformed> {
+        let what = "a name is kind, routing table, address and port";
+        let mut cursor = Cursor::new(key, 0, fields::SPEC);
+        let kind = cursor.octet(what)?;
+        let place = fields::place_of(&mut cursor, what)?;
+        end(&cursor)?;
+        match kind {
+            RANGE => Ok(Self::Range(place)),
+            FLOW => Ok(Self::Flow(place)),
+            _ => Err(offence("the kind of a name is not known")),
+        }
+    }
+}
+
+/// What the feature is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Said {
+    /// Ports that are media's.
+    Range(Range),
+    /// What comes to a port.
+    Flow(Box<FlowSaid>),
+}
+
+mod range_tag {
+    pub const PORTS: u8 = 1;
+}
+
+impl Said {
+    /// Under which name.
+    #[must_use]
+    pub const fn name(&self) -> Name {
+        match self {
+            Self::Range(range) => Name::Range(range.start()),
+            Self::Flow(flow) => Name::Flow(flow.at),
+        }
+    }
+
+    /// As `Item.value`.
+    #[must_use]
+    pub fn value(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        match self {
+            Self::Range(range) => put(&mut out, range_tag::PORTS, range.ports.into()),
+            Self::Flow(flow) => flow.write(&mut out),
+        }
+        out
+    }
+
+    /// Of an item.
+    ///
+    /// # Errors
+    /// What is no such thing.
+    pub fn read(key: &[u8], value: &[u8]) -> Result<Self, Malformed> {
+        match Name::read(key)? {
+            Name::Range(start) => read_range(start, value).map(Self::Range),
+            Name::Flow(at) => FlowSaid::read(at, value).map(|flow| Self::Flow(Box::new(flow))),
+        }
+    }
+}
+
+fn read_range(start: Place, value: &[u8]) -> Result<Range, Malformed> {
+    let mut ports = None;
+    each(value, |tag, value| {
+        if tag == range_tag::PORTS {
+            ports = Some(number::<u16>(value)?);
+        }
+        Ok(())
+    })?;
+    let ports = required(ports)?;
+    if ports == 0 || start.port == 0 || u32::from(start.port) + u32::from(ports) > PORTS_MAX + 1 {
+        return Err(offence("a range has no port, or one past the last"));
+    }
+    Ok(Range { vrf: start.vrf, address: start.address, first: start.port, ports })
+}
+
+/// Appends a place as a field.
+fn put_place(out: &mut Vec<u8>, tag: u8, place: &Place) {
+    field::nested(out, tag, |out| out.extend_from_slice(&Name::Flow(*place).key()[1..]));
+}
