@@ -33,4 +33,5 @@ pub const FEATURES: &[Row] = &[
     row::<Traffic>,
     row::<PortQueues>,
     row::<ControlProtection>,
+    row::<media::Media>,
 ];

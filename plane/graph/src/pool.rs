@@ -201,7 +201,7 @@ impl Pool {
         let from = slot.0 as usize * self.stride + usize::from(meta.offset);
         let to = copy.0 as usize * self.stride + usize::from(meta.offset);
         debug_assert!(usize::from(meta.offset) + usize::from(meta.length) <= self.stride);
-        self.all_mut().copy_within(from..from + usize::from(meta.length), to);
+        self.memory_mut().copy_within(from..from + usize::from(meta.length), to);
         Some(copy)
     }
 
@@ -322,7 +322,10 @@ impl Pool {
         let _ = offset;
     }
 
-    fn all_mut(&mut self) -> &mut [u8] {
+    /// The octets of all cells, for what works on many packets at once. Cell `n` starts at
+    /// `n * stride`.
+    #[inline]
+    pub fn memory_mut(&mut self) -> &mut [u8] {
         // SAFETY: the pool's own memory, initialised, borrowed with the pool.
         unsafe { std::slice::from_raw_parts_mut(self.memory.as_ptr(), self.region.octets()) }
     }

@@ -179,10 +179,33 @@ impl Flow {
         &mut self.latch
     }
 
+    /// Where its packets come from, to be read.
+    #[must_use]
+    pub const fn latched(&self) -> &Latch {
+        &self.latch
+    }
+
+    /// What was agreed.
+    #[must_use]
+    pub const fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// A packet was dropped before it was judged: nobody can read it.
+    pub const fn unreadable(&mut self) {
+        self.passed.dropped += 1;
+    }
+
     /// What passed.
     #[must_use]
     pub const fn passed(&self) -> &Passed {
         &self.passed
+    }
+
+    /// The stream that spoke last.
+    #[must_use]
+    pub const fn stream(&self) -> Option<&Reception> {
+        self.streams[0].as_ref()
     }
 
     /// The streams that were counted, the one that spoke last first.

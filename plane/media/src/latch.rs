@@ -152,6 +152,32 @@ impl Latch {
         taken.map_or(self.expected.address, |it| it.address)
     }
 
+    /// The source that was taken, if it can still be the other side.
+    #[must_use]
+    pub fn taken(&self) -> Option<SocketAddr> {
+        self.taken.filter(|it| it.rank.is_some()).map(|it| it.address)
+    }
+
+    /// Whether a packet from there is dropped whatever is in it: another source was taken, and the
+    /// window is over.
+    #[inline]
+    #[must_use]
+    pub fn refuses(&self, now: Time, source: SocketAddr) -> bool {
+        match (&self.taken, self.until) {
+            (Some(taken), Some(until)) => taken.address != source && until <= now,
+            _ => false,
+        }
+    }
+
+    /// Another one took this source before: it counts as taken here, if it can be the other side.
+    pub fn resumed(&mut self, now: Time, source: SocketAddr) {
+        let rank = self.expected.rank(source);
+        if rank.is_some() {
+            self.taken = Some(Source { address: source, rank, last: now });
+            self.until = Some(now);
+        }
+    }
+
     /// What was signalled.
     #[must_use]
     pub const fn expected(&self) -> &Expected {

@@ -16,11 +16,25 @@
 #![warn(clippy::cast_possible_truncation)]
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
+mod arrival;
+mod batch;
+mod cell;
+mod departure;
+mod feature;
 mod flow;
 mod latch;
+mod node;
 mod police;
 pub mod program;
+mod reason;
+mod senders;
+mod table;
+mod watch;
 
+pub use feature::{Media, PORTS_MAX, RANGES_MAX};
 pub use flow::{Arrived, Flow, Passed, PayloadTypes, Reason, STREAMS_MAX, Settings, Use, Verdict};
 pub use latch::{Expected, LATCH_WINDOW, Latch, SILENCE, Seen};
+pub use node::{MEDIA_SEND, MEDIA4, MEDIA6};
 pub use police::{BURST, Police, Rate};
+pub use table::FLOWS_MAX;
+pub use watch::{ONE_WAY, ROUND, STATISTICS, STEP};

@@ -15,6 +15,7 @@ mod flow;
 mod notice;
 
 pub use flow::{FlowSaid, Guard, Keys, PAYLOADS_MAX, TIMEOUT_MAX};
+pub(crate) use notice::DIGITS_MAX;
 pub use notice::{Digit, Notice, Snapshot, Statistics, StreamStatistics};
 
 use core::net::IpAddr;

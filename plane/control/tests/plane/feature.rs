@@ -79,7 +79,7 @@ fn features_of_an_arc_come_in_the_order_of_their_ranks() {
     let features = vec!["nothing".to_owned()];
     let program = Program::Features { arc: "ip4-in".to_owned(), interface: 1, features };
     let refused = world.plane.apply(&program).unwrap_err().to_string();
-    let order = "ip4-urpf, sample, tally, classify, ip4-filter, policer-in";
+    let order = "ip4-urpf, sample, tally, classify, ip4-filter, media4, policer-in";
     assert!(refused.ends_with(order), "{refused}");
 }
 

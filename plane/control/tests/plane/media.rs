@@ -1,0 +1,593 @@
+//! Media through the whole graph: ports that are flows, both families, SRTP, what goes up and what
+//! is told.
+
+use super::world::{Left, World, ethernet, neighbour_mac, packet6};
+use ::media::program::{
+    FEATURE, FlowSaid, Guard, Keys, Name, Notice, Place, Range, Said, Snapshot,
+};
+use ::media::{Expected, PayloadTypes, Rate, Settings, Use};
+use nodes::header::{checksum, seal_ip4, sum};
+use nodes::program::{Item, Removed};
+use nodes::{Out, Program, Refused};
+use rtp::{ClockRate, Header, Packet, Rewrite};
+use srtp::{KeyEntry, MasterKey, Parameters, Receiver, Sender, Suite};
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+/// The phone, and the place where its packets come.
+const PHONE: &str = "10.0.1.2:4000";
+const ACCESS: &str = "10.0.1.1:20000";
+/// The core, and the place where its packets come.
+const CORE: &str = "10.0.2.2:5000";
+const INNER: &str = "10.0.2.1:30000";
+const CORE6: &str = "[2001:db8:2::2]:5000";
+const INNER6: &str = "[2001:db8:2::1]:30000";
+
+fn at(place: &str) -> Place {
+    let socket: SocketAddr = place.parse().unwrap();
+    Place { vrf: 0, address: socket.ip(), port: socket.port() }
+}
+
+fn settings() -> Settings {
+    Settings {
+        of: Use::Muxed,
+        is_active: true,
+        payload_types: PayloadTypes::ALL,
+        untimed: PayloadTypes::default(),
+        ssrc: None,
+        clock: ClockRate::TELEPHONY,
+        rate: Rate::bits(10_000_000),
+        rewrite: Rewrite::default(),
+    }
+}
+
+fn flow(here: &str, to: Option<&str>, peer: &str) -> FlowSaid {
+    FlowSaid {
+        at: at(here),
+        to: to.map(at),
+        settings: settings(),
+        expected: Expected::at(peer.parse().unwrap()),
+        guard: Guard::None,
+        dscp: 46,
+        timeout: None,
+        becomes: Vec::new(),
+        up: PayloadTypes::default(),
+        digits: PayloadTypes::default(),
+        resume: None,
+    }
+}
+
+fn program(said: &Said) -> Program {
+    Program::Item(Item { feature: FEATURE.to_owned(), key: said.name().key(), value: said.value() })
+}
+
+fn say(world: &mut World, flow: &FlowSaid) {
+    world.apply(program(&Said::Flow(Box::new(flow.clone()))));
+}
+
+fn ranges() -> Vec<Program> {
+    let places = [ACCESS, INNER, INNER6];
+    let ranges = places.map(|place| {
+        let Place { vrf, address, port } = at(place);
+        program(&Said::Range(Range { vrf, address, first: port, ports: 1_000 }))
+    });
+    ranges.to_vec()
+}
+
+/// A call between the phone and a core of this place.
+fn call(inner: &str, core: &str) -> World {
+    let mut world = World::new();
+    ranges().into_iter().for_each(|program| world.apply(program));
+    say(&mut world, &flow(ACCESS, Some(inner), PHONE));
+    say(&mut world, &flow(inner, Some(ACCESS), core));
+    world
+}
+
+fn rtp_packet(sequence: u16, payload: &[u8]) -> Vec<u8> {
+    let timestamp = u32::from(sequence) * 160;
+    let header = Header { payload_type: 8, sequence, timestamp, ssrc: 77, marker: false };
+    let mut octets = Vec::new();
+    Packet { header, payload, ..Packet::default() }.write(&mut octets);
+    octets
+}
+
+fn rtp(sequence: u16) -> Vec<u8> {
+    rtp_packet(sequence, &[0xd5; 160])
+}
+
+/// A frame of UDP that comes by the port where its source is.
+fn frame(from: &str, to: &str, payload: &[u8]) -> (u16, Vec<u8>) {
+    let (from, to): (SocketAddr, SocketAddr) = (from.parse().unwrap(), to.parse().unwrap());
+    let length = (payload.len() + 8) as u16;
+    let mut udp = [from.port().to_be_bytes(), to.port().to_be_bytes()].concat();
+    udp.extend(length.to_be_bytes());
+    udp.extend([0, 0]);
+    udp.extend(payload);
+    let mut pseudo = Vec::new();
+    for ip in [from.ip(), to.ip()] {
+        match ip {
+            IpAddr::V4(ip) => pseudo.extend(ip.octets()),
+            IpAddr::V6(ip) => pseudo.extend(ip.octets()),
+        }
+    }
+    let check = checksum(sum(&udp, sum(&pseudo, u32::from(length) + 17)));
+    udp[6..8].copy_from_slice(&check.to_be_bytes());
+    let text = (from.ip().to_string(), to.ip().to_string());
+    let port = u16::from(text.0.starts_with("10.0.2") || text.0.starts_with("2001:db8:2"));
+    if from.is_ipv6() {
+        return (port, ethernet(port, 0x86dd, &packet6(&text.0, &text.1, 60, 17, &udp)));
+    }
+    let total = (udp.len() + 20) as u16;
+    let mut packet = vec![0x45, 0, (total >> 8) as u8, total as u8, 0, 9, 0x40, 0, 60, 17, 0, 0];
+    packet.extend(pseudo);
+    seal_ip4(&mut packet);
+    packet.extend(udp);
+    (port, ethernet(port, 0x0800, &packet))
+}
+
+fn send(world: &mut World, from: &str, to: &str, payload: &[u8]) -> Left {
+    let (port, frame) = frame(from, to, payload);
+    world.send(port, &frame)
+}
+
+/// What left: from where to where, with which mark, and the payload; its checksums are right.
+#[derive(Debug, PartialEq, Eq)]
+struct Seen {
+    from: SocketAddr,
+    to: SocketAddr,
+    dscp: u8,
+    hops: u8,
+    payload: Vec<u8>,
+}
+
+fn seen(frame: &[u8]) -> Seen {
+    let packet = &frame[14..];
+    let is_four = packet[0] >> 4 == 4;
+    let (header, addresses) = if is_four { (20, &packet[12..20]) } else { (40, &packet[8..40]) };
+    let udp = &packet[header..];
+    assert_eq!(udp.len(), usize::from(u16::from_be_bytes([udp[4], udp[5]])));
+    let check = checksum(sum(udp, sum(addresses, udp.len() as u32 + 17)));
+    assert_eq!(check, 0, "the checksum of UDP");
+    if is_four {
+        assert_eq!(checksum(sum(&packet[..20], 0)), 0, "the checksum of IP");
+        assert_eq!(packet.len(), usize::from(u16::from_be_bytes([packet[2], packet[3]])));
+    }
+    let ip = |octets: &[u8]| match <[u8; 4]>::try_from(octets) {
+        Ok(four) => IpAddr::from(four),
+        Err(_) => IpAddr::from(<[u8; 16]>::try_from(octets).unwrap()),
+    };
+    let (from, to) = addresses.split_at(addresses.len() / 2);
+    let port = |at: usize| u16::from_be_bytes([udp[at], udp[at + 1]]);
+    let (dscp, hops) = match is_four {
+        true => (packet[1] >> 2, packet[8]),
+        false => ((packet[0] << 4 | packet[1] >> 4) >> 2, packet[7]),
+    };
+    Seen {
+        from: SocketAddr::new(ip(from), port(0)),
+        to: SocketAddr::new(ip(to), port(2)),
+        dscp,
+        hops,
+        payload: udp[8..].to_vec(),
+    }
+}
+
+/// The one packet that left.
+fn one(left: &Left) -> Seen {
+    assert_eq!((left.sent.len(), left.punted.len()), (1, 0), "{left:?}");
+    let (port, frame) = &left.sent[0];
+    assert_eq!(frame[..6], neighbour_mac(*port));
+    seen(frame)
+}
+
+fn drops(world: &World, why: &str) -> u64 {
+    world.dropped().get(why).copied().unwrap_or(0)
+}
+
+fn notices(out: Vec<Out>) -> Vec<(Place, Notice)> {
+    let of = |out| match out {
+        Out::Item(item) => match Name::read(&item.key).unwrap() {
+            Name::Flow(at) => Some((at, Notice::read(&item.value).unwrap())),
+            Name::Range(_) => None,
+        },
+        _ => None,
+    };
+    out.into_iter().filter_map(of).collect()
+}
+
+fn keys(suite: Suite, octet: u8) -> Keys {
+    let key = MasterKey::of(suite, &vec![octet; MasterKey::octets_of(suite)]).unwrap();
+    Keys { parameters: Parameters::of(suite), entries: vec![KeyEntry::alone(key)] }
+}
+
+/// The phone's half of SRTP.
+struct Phone {
+    sender: Sender,
+    receiver: Receiver,
+}
+
+fn guard(suite: Suite) -> Guard {
+    Guard::Keys { receive: keys(suite, 1), send: keys(suite, 2) }
+}
+
+impl Phone {
+    fn new(suite: Suite) -> Self {
+        let (receive, send) = (keys(suite, 2), keys(suite, 1));
+        Self {
+            sender: Sender::new(send.parameters, &send.entries).unwrap(),
+            receiver: Receiver::new(receive.parameters, &receive.entries).unwrap(),
+        }
+    }
+
+    fn protect(&mut self, packet: &[u8]) -> Vec<u8> {
+        let mut buffer = packet.to_vec();
+        buffer.resize(packet.len() + 64, 0);
+        let length = self.sender.protect(&mut buffer, packet.len()).unwrap();
+        buffer.truncate(length);
+        buffer
+    }
+
+    fn open(&mut self, packet: &[u8]) -> Vec<u8> {
+        let mut packet = packet.to_vec();
+        let length = self.receiver.unprotect(&mut packet).unwrap();
+        packet.truncate(length);
+        packet
+    }
+}
+
+fn class(world: &World, name: &str) -> u32 {
+    world.plane.handed().find(|it| it.name == name).unwrap().number
+}
+
+#[test]
+fn packets_of_a_call_leave_from_the_other_sides_place_marked_and_with_right_checksums() {
+    let mut world = call(INNER, CORE);
+    let out = one(&send(&mut world, PHONE, ACCESS, &rtp(1)));
+    let expected = Seen {
+        from: INNER.parse().unwrap(),
+        to: CORE.parse().unwrap(),
+        dscp: 46,
+        hops: 63,
+        payload: rtp(1),
+    };
+    assert_eq!(out, expected);
+    let back = one(&send(&mut world, CORE, INNER, &rtp(9)));
+    assert_eq!((back.from, back.to), (ACCESS.parse().unwrap(), PHONE.parse().unwrap()));
+    assert_eq!(back.payload, rtp(9));
+}
+
+#[test]
+fn ip4_and_ip6_talk_to_each_other_and_so_do_two_of_ip6() {
+    let mut world = call(INNER6, CORE6);
+    let out = one(&send(&mut world, PHONE, ACCESS, &rtp(1)));
+    assert_eq!((out.from, out.to), (INNER6.parse().unwrap(), CORE6.parse().unwrap()));
+    assert_eq!((out.dscp, out.hops, out.payload), (46, 63, rtp(1)));
+    let back = one(&send(&mut world, CORE6, INNER6, &rtp_packet(3, b"odd")));
+    assert_eq!((back.from, back.to), (ACCESS.parse().unwrap(), PHONE.parse().unwrap()));
+    assert_eq!(back.payload, rtp_packet(3, b"odd"));
+    let (phone6, other) = ("[2001:db8:2::2]:6000", "[2001:db8:2::1]:30002");
+    say(&mut world, &flow(other, Some(INNER6), phone6));
+    say(&mut world, &flow(INNER6, Some(other), CORE6));
+    let out = one(&send(&mut world, phone6, other, &rtp(7)));
+    assert_eq!((out.from, out.to), (INNER6.parse().unwrap(), CORE6.parse().unwrap()));
+}
+
+#[test]
+fn what_comes_to_a_port_of_a_range_without_a_flow_is_dropped_and_all_else_goes_its_way() {
+    let mut world = call(INNER, CORE);
+    let left = send(&mut world, PHONE, "10.0.1.1:20002", &rtp(1));
+    assert_eq!((left, drops(&world, "media: no flow has the port")), (Left::default(), 1));
+    let left = send(&mut world, PHONE, "10.0.1.1:5060", b"OPTIONS sip:a SIP/2.0\r\n\r\n");
+    assert_eq!(left.punted.len(), 1, "it is for the kernel");
+    let left = send(&mut world, PHONE, "10.0.2.2:20000", &rtp(1));
+    assert_eq!(left.sent.len(), 1, "it is routed");
+}
+
+#[test]
+fn a_flow_without_its_other_side_sends_nothing_on_until_that_is_said() {
+    let mut world = World::new();
+    ranges().into_iter().for_each(|program| world.apply(program));
+    say(&mut world, &flow(ACCESS, Some(INNER), PHONE));
+    assert_eq!(send(&mut world, PHONE, ACCESS, &rtp(1)), Left::default());
+    assert_eq!(drops(&world, "media: no other side"), 1);
+    say(&mut world, &flow(INNER, Some(ACCESS), CORE));
+    one(&send(&mut world, PHONE, ACCESS, &rtp(2)));
+    world.apply(Program::Remove(Removed::Item(FEATURE.to_owned(), Name::Flow(at(INNER)).key())));
+    assert_eq!(send(&mut world, PHONE, ACCESS, &rtp(3)), Left::default());
+    // Its cell and number are another's now, of whom the phone must not hear.
+    say(&mut world, &flow("10.0.2.1:30500", None, "10.0.2.2:9"));
+    assert_eq!(send(&mut world, PHONE, ACCESS, &rtp(4)), Left::default());
+    assert_eq!(drops(&world, "media: no other side"), 3);
+}
+
+#[test]
+fn packets_go_to_where_those_of_the_other_side_come_from() {
+    let mut world = call(INNER, CORE);
+    let mut said = flow(ACCESS, Some(INNER), "192.168.0.7:4000");
+    said.expected.signaller = Some("10.0.1.2".parse().unwrap());
+    say(&mut world, &said);
+    let left = send(&mut world, CORE, INNER, &rtp(1));
+    assert_ne!(left.sent.len(), 1, "where it is signalled to be nobody is");
+    one(&send(&mut world, "10.0.1.2:4999", ACCESS, &rtp(1)));
+    let back = one(&send(&mut world, CORE, INNER, &rtp(2)));
+    assert_eq!(back.to, "10.0.1.2:4999".parse().unwrap());
+    let told = notices(world.pass(Duration::from_millis(5)));
+    let latched = told.iter().find(|(place, _)| *place == at(ACCESS)).unwrap().1.latched;
+    assert_eq!(latched, Some("10.0.1.2:4999".parse().unwrap()));
+}
+
+#[test]
+fn srtp_is_opened_towards_the_core_and_protected_towards_the_phone() {
+    let suites = [Suite::AesCm128HmacSha1_80, Suite::AesCm128HmacSha1_32, Suite::AeadAes128Gcm];
+    for suite in suites {
+        for (inner, core) in [(INNER, CORE), (INNER6, CORE6)] {
+            let mut world = call(inner, core);
+            let guard = guard(suite);
+            say(&mut world, &FlowSaid { guard, ..flow(ACCESS, Some(inner), PHONE) });
+            let mut phone = Phone::new(suite);
+            for sequence in [65_534, 65_535, 0, 1] {
+                let plain = rtp(sequence);
+                let out = one(&send(&mut world, PHONE, ACCESS, &phone.protect(&plain)));
+                assert_eq!((out.from, out.payload), (inner.parse().unwrap(), plain.clone()));
+                let back = one(&send(&mut world, core, inner, &plain));
+                assert_eq!(back.to, PHONE.parse().unwrap());
+                assert_ne!(back.payload, plain);
+                assert_eq!(phone.open(&back.payload), plain);
+            }
+            let plain = send(&mut world, PHONE, ACCESS, &rtp(9));
+            assert_eq!((plain, drops(&world, "srtp: wrong tag")), (Left::default(), 1));
+        }
+    }
+}
+
+#[test]
+fn nothing_is_in_the_clear_while_keys_are_being_agreed() {
+    let mut world = call(INNER, CORE);
+    let waiting = FlowSaid { guard: Guard::Dtls, ..flow(ACCESS, Some(INNER), PHONE) };
+    say(&mut world, &waiting);
+    assert_eq!(send(&mut world, PHONE, ACCESS, &rtp(1)), Left::default());
+    assert_eq!(send(&mut world, CORE, INNER, &rtp(1)), Left::default());
+    assert_eq!(drops(&world, "media: no keys yet"), 2);
+    let hello = [22, 254, 253, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0];
+    let left = send(&mut world, PHONE, ACCESS, &hello);
+    assert_eq!(left.classes, [class(&world, "media/dtls")]);
+    let suite = Suite::AeadAes128Gcm;
+    say(&mut world, &FlowSaid { guard: guard(suite), ..waiting });
+    let mut phone = Phone::new(suite);
+    assert_eq!(one(&send(&mut world, PHONE, ACCESS, &phone.protect(&rtp(2)))).payload, rtp(2));
+}
+
+#[test]
+fn keys_that_stay_keep_their_counters_whatever_else_changes() {
+    let suite = Suite::AesCm128HmacSha1_80;
+    let mut world = call(INNER, CORE);
+    let said = FlowSaid { guard: guard(suite), ..flow(ACCESS, Some(INNER), PHONE) };
+    say(&mut world, &said);
+    let mut phone = Phone::new(suite);
+    let there_and_back = |world: &mut World, phone: &mut Phone, sequence, here: &str| {
+        let plain = rtp(sequence);
+        let out = one(&send(world, PHONE, here, &phone.protect(&plain)));
+        assert_eq!(out.payload, plain, "{sequence}");
+        let back = one(&send(world, CORE, INNER, &plain));
+        assert_eq!(phone.open(&back.payload), plain, "{sequence}");
+        back.payload
+    };
+    let first = there_and_back(&mut world, &mut phone, 65_535, ACCESS);
+    there_and_back(&mut world, &mut phone, 0, ACCESS);
+    // Held, and taken up again.
+    let mut held = said.clone();
+    held.settings.is_active = false;
+    say(&mut world, &held);
+    say(&mut world, &said);
+    there_and_back(&mut world, &mut phone, 1, ACCESS);
+    assert_eq!(send(&mut world, CORE, INNER, &rtp(65_535)), Left::default(), "it was used");
+    // Another port: the flow is another one, and the key it sends with is the same.
+    let elsewhere = "10.0.1.1:20400";
+    say(&mut world, &FlowSaid { at: at(elsewhere), ..said.clone() });
+    say(&mut world, &flow(INNER, Some(elsewhere), CORE));
+    world.apply(Program::Remove(Removed::Item(FEATURE.to_owned(), Name::Flow(at(ACCESS)).key())));
+    let back = one(&send(&mut world, CORE, INNER, &rtp(2)));
+    assert_eq!(phone.open(&back.payload), rtp(2), "the rollover counter went on");
+    assert_eq!(send(&mut world, CORE, INNER, &rtp(1)), Left::default(), "it was used");
+    // All is taken away, and the key said again: what it had used stays used.
+    world
+        .apply(Program::Remove(Removed::Item(FEATURE.to_owned(), Name::Flow(at(elsewhere)).key())));
+    say(&mut world, &said);
+    say(&mut world, &flow(INNER, Some(ACCESS), CORE));
+    assert_eq!(send(&mut world, CORE, INNER, &rtp(65_535)), Left::default(), "it was used");
+    let last = one(&send(&mut world, CORE, INNER, &rtp(3)));
+    assert_eq!(phone.open(&last.payload), rtp(3));
+    assert_ne!(first, last.payload);
+}
+
+#[test]
+fn a_standby_goes_on_ahead_of_what_it_was_told() {
+    let suite = Suite::AesCm128HmacSha1_80;
+    let mut world = call(INNER, CORE);
+    let said = FlowSaid { guard: guard(suite), ..flow(ACCESS, Some(INNER), PHONE) };
+    say(&mut world, &said);
+    let mut phone = Phone::new(suite);
+    one(&send(&mut world, PHONE, ACCESS, &phone.protect(&rtp(7))));
+    let before = one(&send(&mut world, CORE, INNER, &rtp(7))).payload;
+    phone.open(&before);
+    let told = notices(world.pass(Duration::from_secs(1)));
+    let told: Vec<Snapshot> = told
+        .into_iter()
+        .filter_map(|(place, notice)| {
+            notice.snapshot.filter(|it| place == at(ACCESS) && !it.send.is_empty())
+        })
+        .collect();
+    let snapshot = told.last().expect("a snapshot").clone();
+    assert_eq!(snapshot.latched, Some(PHONE.parse().unwrap()));
+
+    let mut standby = World::new();
+    ranges().into_iter().for_each(|program| standby.apply(program));
+    say(&mut standby, &FlowSaid { resume: Some(snapshot), ..said });
+    say(&mut standby, &flow(INNER, Some(ACCESS), CORE));
+    let back = one(&send(&mut standby, CORE, INNER, &rtp(8)));
+    let opened = phone.open(&back.payload);
+    let header = Header::peek(&opened).unwrap();
+    assert_eq!(header.sequence, 8 + srtp::SKIP_MAX, "ahead of all that may have been used");
+    let again = phone.protect(&rtp(8));
+    assert_eq!(one(&send(&mut standby, PHONE, ACCESS, &again)).payload, rtp(8));
+    let stranger = send(&mut standby, "10.0.1.2:4001", ACCESS, &again);
+    assert_eq!(
+        (stranger, drops(&standby, "media: source is not the latched one")),
+        (Left::default(), 1)
+    );
+}
+
+#[test]
+fn stun_goes_up_under_its_class() {
+    let mut world = call(INNER, CORE);
+    let mut request = vec![0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42];
+    request.extend([7; 12]);
+    let left = send(&mut world, PHONE, ACCESS, &request);
+    assert_eq!(left.classes, [class(&world, "media/stun")]);
+    assert_eq!(left.punted[0][28..], request);
+}
+
+#[test]
+fn what_is_transcoded_goes_up_in_the_clear_and_comes_down_to_leave_as_the_flow_does() {
+    let suite = Suite::AeadAes128Gcm;
+    let mut world = call(INNER, CORE);
+    let up = PayloadTypes::default().with(8);
+    let said = FlowSaid { guard: guard(suite), up, ..flow(ACCESS, Some(INNER), PHONE) };
+    say(&mut world, &said);
+    let mut phone = Phone::new(suite);
+    let left = send(&mut world, PHONE, ACCESS, &phone.protect(&rtp(1)));
+    let frames = world.plane.handed().find(|it| it.name == "media/frames").unwrap();
+    assert_eq!(left.classes, [frames.number]);
+    let packet = &left.punted[0];
+    assert_eq!(packet[28..], rtp(1));
+    assert_eq!(packet.len(), usize::from(u16::from_be_bytes([packet[2], packet[3]])));
+    assert_eq!(checksum(sum(&packet[..20], 0)), 0);
+    // Down: from the place of the phone's flow, to whatever is written there.
+    let (_, down) = frame(ACCESS, "10.0.1.9:9", &rtp(5));
+    let slot = world.pool.put(&down[14..]).unwrap();
+    let entry = world.graph.entry(frames.down.unwrap()).unwrap();
+    world.graph.push(entry, &[slot], &mut world.pool);
+    let out = one(&world.send(0, &[]));
+    assert_eq!((out.from, out.to), (ACCESS.parse().unwrap(), PHONE.parse().unwrap()));
+    assert_eq!((phone.open(&out.payload), out.dscp), (rtp(5), 46));
+}
+
+#[test]
+fn payload_types_become_others_and_digits_are_told() {
+    let mut world = call(INNER, CORE);
+    let digits = PayloadTypes::default().with(101);
+    let becomes = vec![(101, 96), (8, 0)];
+    say(&mut world, &FlowSaid { becomes, digits, ..flow(ACCESS, Some(INNER), PHONE) });
+    let out = one(&send(&mut world, PHONE, ACCESS, &rtp(1)));
+    assert_eq!(Header::peek(&out.payload).unwrap().payload_type, 0);
+    for (sequence, octets) in [(2, [5, 10, 0, 160]), (3, [5, 0x8a, 3, 32]), (4, [5, 0x8a, 3, 32])] {
+        let header =
+            Header { payload_type: 101, sequence, timestamp: 900, ssrc: 77, marker: sequence == 2 };
+        let mut packet = Vec::new();
+        Packet { header, payload: &octets, ..Packet::default() }.write(&mut packet);
+        let out = one(&send(&mut world, PHONE, ACCESS, &packet));
+        let header = Header::peek(&out.payload).unwrap();
+        assert_eq!((header.payload_type, header.marker), (96, sequence == 2));
+    }
+    let told = notices(world.pass(Duration::from_millis(5)));
+    let digits: Vec<_> = told.into_iter().flat_map(|(_, notice)| notice.digits).collect();
+    assert_eq!(digits, [::media::program::Digit { code: 5, duration_ms: 100 }]);
+}
+
+#[test]
+fn silence_and_one_way_audio_are_told_once_and_so_is_the_return() {
+    let mut world = call(INNER, CORE);
+    let timeout = Some(Duration::from_secs(10));
+    say(&mut world, &FlowSaid { timeout, ..flow(INNER, Some(ACCESS), CORE) });
+    let mut told = Vec::new();
+    for sequence in 0..600 {
+        one(&send(&mut world, PHONE, ACCESS, &rtp(sequence)));
+        told.extend(notices(world.pass(Duration::from_millis(20))));
+    }
+    let of = |told: &[(Place, Notice)], place: &str, is: fn(&Notice) -> bool| {
+        told.iter().filter(|(it, notice)| *it == at(place) && is(notice)).count()
+    };
+    assert_eq!(of(&told, ACCESS, |it| it.one_way), 1);
+    assert_eq!(of(&told, INNER, |it| it.timed_out), 1);
+    assert_eq!(of(&told, ACCESS, |it| it.timed_out), 0);
+    let counted = of(&told, ACCESS, |it| it.statistics.is_some());
+    assert!((2..=3).contains(&counted), "every five seconds: {counted}");
+    assert!(told.len() < 12, "many packets are few notices: {}", told.len());
+    one(&send(&mut world, CORE, INNER, &rtp(1)));
+    let told = notices(world.pass(Duration::from_secs(1)));
+    assert_eq!(of(&told, INNER, |it| it.is_back), 1);
+    let name = Name::Flow(at(ACCESS)).key();
+    world.apply(Program::Remove(Removed::Item(FEATURE.to_owned(), name)));
+    let told = notices(world.pass(Duration::from_millis(5)));
+    let last = told.iter().find(|(place, _)| *place == at(ACCESS)).unwrap();
+    let statistics = last.1.statistics.unwrap();
+    assert_eq!((statistics.packets, statistics.stream.unwrap().lost), (600, 0));
+}
+
+#[test]
+fn what_is_not_said_again_is_swept_away_and_what_is_goes_on_as_it_was() {
+    let suite = Suite::AesCm128HmacSha1_80;
+    let mut world = call(INNER, CORE);
+    let said = FlowSaid { guard: guard(suite), ..flow(ACCESS, Some(INNER), PHONE) };
+    say(&mut world, &said);
+    let mut phone = Phone::new(suite);
+    let again = |world: &mut World, generation, flows: &[&FlowSaid]| {
+        world.apply(Program::Begin { generation });
+        super::world::programs().into_iter().for_each(|program| world.apply(program));
+        ranges().into_iter().for_each(|program| world.apply(program));
+        flows.iter().for_each(|flow| say(world, flow));
+        world.apply(Program::End { generation });
+    };
+    one(&send(&mut world, PHONE, ACCESS, &phone.protect(&rtp(65_535))));
+    let inner = flow(INNER, Some(ACCESS), CORE);
+    again(&mut world, 1, &[&said, &inner]);
+    one(&send(&mut world, PHONE, ACCESS, &phone.protect(&rtp(0))));
+    again(&mut world, 2, &[&inner]);
+    let left = send(&mut world, PHONE, ACCESS, &phone.protect(&rtp(1)));
+    assert_eq!((left, drops(&world, "media: no flow has the port")), (Left::default(), 1));
+    assert_eq!(send(&mut world, CORE, INNER, &rtp(1)), Left::default());
+}
+
+#[test]
+fn what_cannot_be_is_refused_and_changes_nothing() {
+    let mut world = call(INNER, CORE);
+    let refused = |world: &mut World, said: Said| match world.plane.apply(&program(&said)) {
+        Err(Refused::Conflict(why)) => why,
+        other => panic!("{other:?}"),
+    };
+    let stray = Said::Flow(Box::new(flow("10.0.1.1:9", None, PHONE)));
+    assert_eq!(refused(&mut world, stray), "no range has the flow's port");
+    let own = Said::Flow(Box::new(flow(ACCESS, Some(ACCESS), PHONE)));
+    assert_eq!(refused(&mut world, own), "a flow cannot be its own other side");
+    let address = at(ACCESS).address;
+    let range = Said::Range(Range { vrf: 0, address, first: 20_500, ports: 9 });
+    assert_eq!(refused(&mut world, range), "two ranges have one port");
+    let range = Said::Range(Range { vrf: 9, address, first: 1, ports: 9 });
+    assert!(world.plane.apply(&program(&range)).is_err(), "there is no such table");
+    let garbage = Item { feature: FEATURE.to_owned(), key: vec![7], value: vec![1, 2] };
+    assert!(world.plane.apply(&Program::Item(garbage)).is_err());
+    one(&send(&mut world, PHONE, ACCESS, &rtp(1)));
+}
+
+#[test]
+fn fragments_bad_lengths_and_missing_checksums_have_their_reasons() {
+    let mut world = call(INNER6, CORE6);
+    let (port, whole) = frame(PHONE, ACCESS, &rtp(1));
+    let mut fragment = whole.clone();
+    fragment[14 + 6] = 0x20;
+    seal_ip4(&mut fragment[14..34]);
+    assert_eq!(world.send(port, &fragment), Left::default());
+    assert_eq!(drops(&world, "media: fragment"), 1);
+    for length in [0_u16, 7, 500] {
+        let mut frame = whole.clone();
+        frame[14 + 24..14 + 26].copy_from_slice(&length.to_be_bytes());
+        assert_eq!(world.send(port, &frame), Left::default());
+    }
+    assert_eq!(drops(&world, "media: length of UDP"), 3);
+    let (port, mut six) = frame(CORE6, INNER6, &rtp(1));
+    six[14 + 46..14 + 48].fill(0);
+    assert_eq!(world.send(port, &six), Left::default());
+    assert_eq!(drops(&world, "media: ip6 without a checksum of UDP"), 1);
+    let mut none = whole;
+    none[14 + 26..14 + 28].fill(0);
+    assert_eq!(one(&world.send(0, &none)).payload, rtp(1), "over IPv4 it may lack");
+}

@@ -1,0 +1,129 @@
+//! What a packet of IP says of its place: to which flow it comes, from where, and where its
+//! payload of UDP stands.
+
+use crate::cell::NONE;
+use crate::reason;
+use crate::table::{Port, Ranges};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use graph::{Meta, Slot, Verdict};
+use nodes::header::{IP4, IP6, UDP, address6, long, word};
+
+/// Octets of the header of UDP.
+pub(crate) const UDP_OCTETS: usize = 8;
+/// More of the packet, or another part before it (RFC 791 §3.1).
+const MORE_OR_LATER: u16 = 0x3fff;
+/// Another part before it.
+const LATER: u16 = 0x1fff;
+
+/// A packet of UDP.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Arrival {
+    /// The packet.
+    pub slot: Slot,
+    /// The number of its flow.
+    pub flow: u32,
+    /// From where it comes.
+    pub source: SocketAddr,
+    /// The port that it came to.
+    pub port: u16,
+    /// Where in its cell the header of UDP stands.
+    pub udp: usize,
+    /// Octets of the payload of UDP.
+    pub octets: usize,
+}
+
+impl Arrival {
+    /// Of nothing, to fill a vector with.
+    pub const NONE: Self = Self {
+        slot: Slot(0),
+        flow: NONE,
+        source: SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0),
+        port: 0,
+        udp: 0,
+        octets: 0,
+    };
+
+    /// Where in its cell the payload stands.
+    pub const fn payload(&self) -> usize {
+        self.udp + UDP_OCTETS
+    }
+}
+
+/// What a packet is to media.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Kind<'a> {
+    /// It comes to a port of media's.
+    Media(Arrival, Port<'a>),
+    /// It is not for media.
+    Other,
+    /// It is dropped.
+    Drop(Verdict),
+}
+
+/// Which address of a packet names the flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum By {
+    /// Where it goes: it comes.
+    Destination,
+    /// Where it is from: it is to leave from there.
+    Source,
+}
+
+/// Looks at an IPv4 packet whose header is sound.
+#[inline]
+pub(crate) fn four<'a>(meta: &Meta, cell: &[u8], ranges: &'a Ranges, by: By) -> Kind<'a> {
+    let start = usize::from(meta.offset);
+    let packet = &cell[start..start + usize::from(meta.length)];
+    let header = usize::from(packet.first().map_or(0, |first| first & 15)) * 4;
+    if packet.len() < IP4 || packet[9] != UDP {
+        return Kind::Other;
+    }
+    let fragment = word(packet, 6);
+    if fragment & LATER != 0 || header < IP4 {
+        return Kind::Other;
+    }
+    let (source, destination) = (long(packet, 12), long(packet, 16));
+    let (from, to) = (word(packet, header), word(packet, header + 2));
+    let (named, port) = match by {
+        By::Destination => (destination, to),
+        By::Source => (source, from),
+    };
+    let Some(place) = ranges.four(meta.vrf, named, port) else { return Kind::Other };
+    if fragment & MORE_OR_LATER != 0 {
+        return Kind::Drop(reason::FRAGMENT);
+    }
+    let source = SocketAddr::new(Ipv4Addr::from(source).into(), from);
+    udp(packet, header, Arrival { source, port, udp: start + header, ..Arrival::NONE }, place)
+}
+
+/// Looks at an IPv6 packet whose header is sound. What has extension headers is not media's.
+#[inline]
+pub(crate) fn six<'a>(meta: &Meta, cell: &[u8], ranges: &'a Ranges, by: By) -> Kind<'a> {
+    let start = usize::from(meta.offset);
+    let packet = &cell[start..start + usize::from(meta.length)];
+    if packet.len() < IP6 || packet[6] != UDP {
+        return Kind::Other;
+    }
+    let (source, destination) = (address6(packet, 8), address6(packet, 24));
+    let (from, to) = (word(packet, IP6), word(packet, IP6 + 2));
+    let (named, port) = match by {
+        By::Destination => (destination, to),
+        By::Source => (source, from),
+    };
+    let Some(place) = ranges.six(meta.vrf, named, port) else { return Kind::Other };
+    if word(packet, IP6 + 6) == 0 && by == By::Destination {
+        return Kind::Drop(reason::NO_CHECKSUM);
+    }
+    let source = SocketAddr::new(Ipv6Addr::from(source).into(), from);
+    udp(packet, IP6, Arrival { source, port, udp: start + IP6, ..Arrival::NONE }, place)
+}
+
+/// The length that UDP says counts: what follows is nobody's.
+#[inline]
+fn udp<'a>(packet: &[u8], header: usize, arrival: Arrival, place: Port<'a>) -> Kind<'a> {
+    let said = usize::from(word(packet, header + 4));
+    if said < UDP_OCTETS || header + said > packet.len() {
+        return Kind::Drop(reason::LENGTH);
+    }
+    Kind::Media(Arrival { octets: said - UDP_OCTETS, ..arrival }, place)
+}

@@ -1,0 +1,155 @@
+//! What is known of one flow, in the cell of its port: whoever handles a packet of it, or changes
+//! it, holds the cell.
+
+use crate::flow::{Flow, PayloadTypes};
+use crate::program::{DIGITS_MAX, Digit, Place};
+use core::net::SocketAddr;
+use machine::{Time, narrow};
+use rtp::event::{Detected, Detector};
+use rtp::{Header, Packet};
+use srtp::Receiver;
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+
+/// The number of no flow, and of no sender.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// In place of the number of a sender: packets leave in the clear. [`NONE`] there: none leaves, for
+/// keys are being agreed.
+pub(crate) const CLEAR: u32 = u32::MAX - 1;
+
+/// What opens packets that come.
+#[derive(Debug)]
+pub(crate) enum Opening {
+    /// They are in the clear.
+    Clear,
+    /// Nothing yet: keys are being agreed.
+    Waiting,
+    /// SRTP.
+    Receiver(Box<Receiver>),
+}
+
+/// How packets leave a place: of the flow of that place, and of those whose other side it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Way {
+    /// The number of the flow of that place.
+    pub to: u32,
+    /// Who protects them, or [`CLEAR`], or [`NONE`].
+    pub sender: u32,
+    /// The place that they leave from.
+    pub from: Place,
+    /// Where they go.
+    pub destination: SocketAddr,
+    /// How they are marked, 0 to 63.
+    pub dscp: u8,
+}
+
+/// What few flows have.
+#[derive(Debug, Default)]
+pub(crate) struct Extras {
+    /// Payload types that become another one.
+    pub becomes: Vec<(u8, u8)>,
+    /// Payload types that go up.
+    pub up: PayloadTypes,
+    /// Payload types of digits.
+    pub digits: PayloadTypes,
+    detector: Detector,
+    /// What was dialled and not told yet.
+    pub dialled: Vec<Digit>,
+}
+
+impl Extras {
+    /// Notes the digits of a packet; whether there is one to be told.
+    pub fn hear(&mut self, now: Time, clock: rtp::ClockRate, packet: &[u8]) -> bool {
+        let mut detected = Vec::new();
+        if let Ok(packet) = Packet::read(packet) {
+            let Header { timestamp, .. } = packet.header;
+            // What is no event ends here: it goes where its payload type goes.
+            let _ = self.detector.packet(now, timestamp, packet.payload, &mut detected);
+        }
+        self.note(clock, &detected)
+    }
+
+    /// Ends a digit of which no packet comes any more; whether there is one to be told.
+    pub fn tick(&mut self, now: Time, clock: rtp::ClockRate) -> bool {
+        let mut detected = Vec::new();
+        self.detector.tick(now, &mut detected);
+        self.note(clock, &detected)
+    }
+
+    fn note(&mut self, clock: rtp::ClockRate, detected: &[Detected]) -> bool {
+        for it in detected {
+            if let Detected::Ended { code, duration } = *it
+                && self.dialled.len() < DIGITS_MAX
+            {
+                let duration_ms = narrow::millis(clock.duration(duration));
+                let duration_ms = narrow::told(duration_ms, u32::MAX);
+                self.dialled.push(Digit { code, duration_ms });
+            }
+        }
+        !self.dialled.is_empty()
+    }
+}
+
+/// A flow with all that its packets need.
+#[derive(Debug)]
+pub(crate) struct Known {
+    /// What comes to the place.
+    pub flow: Flow,
+    /// What opens it.
+    pub opening: Opening,
+    /// Where it goes on; `None` as long as there is no other side.
+    pub way: Option<Way>,
+    /// How packets leave from here, but for their destination: that is `flow`'s to know.
+    pub own: Way,
+    /// A flow whose other side this is, or [`NONE`].
+    pub from: u32,
+    /// What few have.
+    pub extras: Option<Box<Extras>>,
+    /// Packets that could not be opened, and how many of them were told.
+    pub unprotected: u64,
+    /// Its number stands in the ring of what is to be told.
+    pub is_noted: bool,
+}
+
+impl Known {
+    /// How packets leave from its place.
+    pub fn leaving(&self) -> Way {
+        Way { destination: self.flow.latched().destination(), ..self.own }
+    }
+
+    /// Whether no packet of it is opened or protected.
+    pub fn is_clear(&self) -> bool {
+        matches!(self.opening, Opening::Clear) && self.way.is_none_or(|way| way.sender >= CLEAR)
+    }
+}
+
+/// The cell of a flow: of nobody, or of one. On lines of its own.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+pub(crate) struct Cell(Mutex<Option<Known>>);
+
+/// A cell that is held.
+pub(crate) type Held<'a> = MutexGuard<'a, Option<Known>>;
+
+impl Cell {
+    /// Holds it, waiting for whoever does.
+    pub fn hold(&self) -> Held<'_> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Holds it if nobody does.
+    pub fn try_hold(&self) -> Option<Held<'_>> {
+        tried(self.0.try_lock())
+    }
+}
+
+/// A lock that was tried. What a worker that panicked left stands: each step leaves it whole.
+pub(crate) fn tried<'a, T>(
+    lock: Result<MutexGuard<'a, T>, TryLockError<MutexGuard<'a, T>>>,
+) -> Option<MutexGuard<'a, T>> {
+    match lock {
+        Ok(held) => Some(held),
+        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    }
+}

@@ -1,0 +1,403 @@
+//! The feature: what it is told becomes ranges, cells and senders, which its nodes read.
+//!
+//! ```text
+//!   Program::Item ─→ Said ─┬ Range: slots of its ports, published
+//!                          └ Flow: its cell ─ join ─ the cell of its other side, both ways
+//!   tick ─→ Watch ─→ Out::Item: notices
+//! ```
+
+use crate::batch::Classes;
+use crate::cell::{CLEAR, Extras, Known, NONE, Opening, Way};
+use crate::flow::{Flow, PayloadTypes};
+use crate::latch::Latch;
+use crate::node::{MEDIA_SEND, MEDIA4, MEDIA6, MediaIn, MediaSend, Views};
+use crate::program::{FEATURE, FlowSaid, Guard, Name, Place, Range, Said};
+use crate::senders::{Senders, unusable};
+use crate::table::{FLOWS_MAX, Ranges, Slots, Table};
+use crate::watch::Watch;
+use graph::Plan;
+use machine::Time;
+use nodes::arcs::{NAME_IP4_IN, NAME_IP6_IN, rank};
+use nodes::feature::{Change, Feature, Join, Start, Worker};
+use nodes::program::{Interface, Mode, PacketClass, Program, Removed};
+use nodes::{Out, Refused};
+use srtp::Receiver;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use table::epoch::Publisher;
+
+/// Ranges at most.
+pub const RANGES_MAX: usize = 4_096;
+/// Ports of all ranges at most: four octets each.
+pub const PORTS_MAX: usize = 1 << 22;
+/// Classes of packets that go up, in the order of their numbers.
+const CLASSES: [PacketClass; 3] = [
+    PacketClass { name: "stun", down: None },
+    PacketClass { name: "dtls", down: None },
+    PacketClass { name: "frames", down: Some(MEDIA_SEND) },
+];
+
+/// What is known of a flow beside its cell.
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    number: u32,
+    to: Option<Place>,
+    sender: Option<u32>,
+}
+
+/// The feature.
+pub struct Media {
+    table: Arc<Table>,
+    ranges: BTreeMap<Place, (Range, Slots)>,
+    out: Publisher<Ranges>,
+    is_changed: bool,
+    flows: BTreeMap<Place, Row>,
+    /// By the other side: the flows that go on there.
+    towards: BTreeMap<Place, BTreeSet<Place>>,
+    senders: Senders,
+    free: Vec<u32>,
+    next: u32,
+    /// Interfaces whose packets may be media.
+    interfaces: BTreeSet<u32>,
+    watch: Watch,
+}
+
+impl Media {
+    fn range(&mut self, range: Range, change: &mut Change<'_>) -> Result<(), Refused> {
+        change.vrf(range.vrf)?;
+        let end = |range: &Range| u32::from(range.first) + u32::from(range.ports);
+        let overlaps = |other: &&Range| {
+            (other.vrf, other.address) == (range.vrf, range.address)
+                && other.first != range.first
+                && u32::from(other.first) < end(&range)
+                && u32::from(range.first) < end(other)
+        };
+        if self.ranges.values().map(|(range, _)| range).any(|it| overlaps(&it)) {
+            return Err(Refused::Conflict("two ranges have one port".to_owned()));
+        }
+        let known = self.ranges.get(&range.start()).map(|(known, _)| *known);
+        if known == Some(range) {
+            return Ok(());
+        }
+        let others = self.ranges.values().map(|(other, _)| usize::from(other.ports));
+        let before = known.map_or(0, |known| usize::from(known.ports));
+        let ports = others.sum::<usize>() - before + usize::from(range.ports);
+        if self.ranges.len() >= RANGES_MAX || ports > PORTS_MAX {
+            return Err(Refused::Full("ports of media"));
+        }
+        let slots = Slots::new(range.ports);
+        let first = range.start();
+        for (place, row) in self.flows.range(first..).take_while(|(it, _)| range.has(it)) {
+            slots.set(place.port - range.first, row.number);
+        }
+        self.ranges.insert(range.start(), (range, slots));
+        self.is_changed = true;
+        self.join_all(change);
+        Ok(())
+    }
+
+    fn remove_range(&mut self, start: &Place, change: &mut Change<'_>) {
+        self.is_changed |= self.ranges.remove(start).is_some();
+        self.join_all(change);
+    }
+
+    /// Packets of all interfaces pass the nodes while there is a range.
+    fn join_all(&self, change: &mut Change<'_>) {
+        self.interfaces.iter().for_each(|interface| self.join(*interface, change));
+    }
+
+    fn join(&self, interface: u32, change: &mut Change<'_>) {
+        let on = !self.ranges.is_empty();
+        change.join(NAME_IP4_IN, interface, MEDIA4, on);
+        change.join(NAME_IP6_IN, interface, MEDIA6, on);
+    }
+
+    /// The range of a place.
+    fn range_of(&self, place: &Place) -> Option<&(Range, Slots)> {
+        let (_, row) = self.ranges.range(..=*place).next_back()?;
+        row.0.has(place).then_some(row)
+    }
+
+    fn flow(&mut self, said: &FlowSaid, now: Time) -> Result<(), Refused> {
+        if self.range_of(&said.at).is_none() {
+            return Err(Refused::Conflict("no range has the flow's port".to_owned()));
+        }
+        if said.to == Some(said.at) {
+            return Err(Refused::Conflict("a flow cannot be its own other side".to_owned()));
+        }
+        match self.flows.get(&said.at).copied() {
+            Some(row) => self.change(said, row),
+            None => self.begin(said, now),
+        }
+    }
+
+    /// A flow that is not there yet.
+    fn begin(&mut self, said: &FlowSaid, now: Time) -> Result<(), Refused> {
+        let number = self.free.last().copied().unwrap_or(self.next);
+        if number >= FLOWS_MAX {
+            return Err(Refused::Full("flows of media"));
+        }
+        let resume = said.resume.as_ref();
+        let opening = match &said.guard {
+            Guard::None => Opening::Clear,
+            Guard::Dtls => Opening::Waiting,
+            Guard::Keys { receive, .. } => {
+                let streams = resume.map_or(&[][..], |it| &it.receive);
+                let receiver = Receiver::resume(receive.parameters, &receive.entries, streams);
+                Opening::Receiver(Box::new(receiver.map_err(unusable)?))
+            }
+        };
+        let sender = self.sender(said, None)?;
+        let mut latch = Latch::new(said.expected);
+        if let Some(source) = resume.and_then(|it| it.latched) {
+            latch.resumed(now, source);
+        }
+        let flow = Flow::new(said.settings, latch);
+        let known = Known {
+            own: own(said, number, sender),
+            flow,
+            opening,
+            way: None,
+            from: NONE,
+            extras: extras(said, None),
+            unprotected: 0,
+            is_noted: false,
+        };
+        *self.table.make(number).ok_or(Refused::Full("flows of media"))?.hold() = Some(known);
+        self.free.pop();
+        self.next = self.next.max(number + 1);
+        self.flows.insert(said.at, Row { number, to: said.to, sender });
+        self.watch.begin(number, said, now);
+        if let Some((range, slots)) = self.range_of(&said.at) {
+            slots.set(said.at.port - range.first, number);
+        }
+        self.relate(said.at, None, said.to);
+        Ok(())
+    }
+
+    /// A flow that is there is another one: what came from, what was counted and how far indices
+    /// are stays.
+    fn change(&mut self, said: &FlowSaid, row: Row) -> Result<(), Refused> {
+        let sender = self.sender(said, row.sender)?;
+        let receiving = {
+            let cell = self.table.make(row.number).ok_or(Refused::Full("flows of media"))?;
+            let mut held = cell.hold();
+            held.as_mut().map_or(Ok(()), |known| {
+                open(known, &said.guard)?;
+                known.flow.agreed(said.settings);
+                known.flow.latch().signalled(said.expected);
+                known.own = own(said, row.number, sender);
+                known.extras = extras(said, known.extras.take());
+                Ok(())
+            })
+        };
+        self.flows.insert(said.at, Row { to: said.to, sender, ..row });
+        self.watch.change(row.number, said);
+        self.relate(said.at, row.to, said.to);
+        if let Some(before) = row.sender.filter(|before| Some(*before) != sender) {
+            self.senders.give_back(&self.table, before);
+        }
+        receiving
+    }
+
+    /// Who protects what leaves from a flow's place.
+    fn sender(&mut self, said: &FlowSaid, before: Option<u32>) -> Result<Option<u32>, Refused> {
+        let Guard::Keys { send, .. } = &said.guard else { return Ok(None) };
+        let streams = said.resume.as_ref().map_or(&[][..], |it| &it.send);
+        self.senders.take(&self.table, send, before, streams).map(Some)
+    }
+
+    /// Joins a flow to its other side, and to it those that go on there: whatever of them changed
+    /// is true for the packets from now on.
+    fn relate(&mut self, at: Place, before: Option<Place>, to: Option<Place>) {
+        let Some(row) = self.flows.get(&at).copied() else { return };
+        if let Some(before) = before.filter(|_| before != to) {
+            self.table.part(row.number);
+            self.untie(at, before);
+        }
+        if let Some(to) = to {
+            self.towards.entry(to).or_default().insert(at);
+            if let Some(other) = self.flows.get(&to) {
+                self.table.join(row.number, other.number);
+            }
+        }
+        for from in self.towards.get(&at).into_iter().flatten() {
+            if let Some(from) = self.flows.get(from) {
+                self.table.join(from.number, row.number);
+            }
+        }
+    }
+
+    /// A flow goes on there no more.
+    fn untie(&mut self, at: Place, to: Place) {
+        if let Some(all) = self.towards.get_mut(&to) {
+            all.remove(&at);
+            if all.is_empty() {
+                self.towards.remove(&to);
+            }
+        }
+    }
+
+    fn remove_flow(&mut self, at: &Place, now: Time) {
+        let Some(row) = self.flows.remove(at) else { return };
+        if let Some((range, slots)) = self.range_of(at) {
+            slots.set(at.port - range.first, NONE);
+        }
+        // Nothing leads to its cell and its sender any more before they are another's.
+        for from in self.towards.get(at).into_iter().flatten() {
+            if let Some(from) = self.flows.get(from) {
+                self.table.part(from.number);
+            }
+        }
+        if let Some(to) = row.to {
+            self.untie(*at, to);
+        }
+        let known = self.table.cell(row.number).and_then(|cell| cell.hold().take());
+        self.watch.end(row.number, known, now);
+        if let Some(sender) = row.sender {
+            self.senders.give_back(&self.table, sender);
+        }
+        self.free.push(row.number);
+    }
+}
+
+/// How packets leave from a flow's place.
+fn own(said: &FlowSaid, number: u32, sender: Option<u32>) -> Way {
+    let sender = match said.guard {
+        Guard::None => CLEAR,
+        Guard::Dtls => NONE,
+        Guard::Keys { .. } => sender.unwrap_or(NONE),
+    };
+    let destination = said.expected.address;
+    Way { to: number, sender, from: said.at, destination, dscp: said.dscp }
+}
+
+fn extras(said: &FlowSaid, before: Option<Box<Extras>>) -> Option<Box<Extras>> {
+    let none = PayloadTypes::default();
+    if said.becomes.is_empty() && said.up == none && said.digits == none {
+        return None;
+    }
+    let mut extras = before.unwrap_or_default();
+    extras.becomes.clone_from(&said.becomes);
+    (extras.up, extras.digits) = (said.up, said.digits);
+    Some(extras)
+}
+
+/// What opens packets from now on. Keys that stay change nothing.
+fn open(known: &mut Known, guard: &Guard) -> Result<(), Refused> {
+    match (guard, &mut known.opening) {
+        (Guard::None, opening) => *opening = Opening::Clear,
+        (Guard::Dtls, opening) => *opening = Opening::Waiting,
+        (Guard::Keys { receive, .. }, Opening::Receiver(receiver)) => {
+            receiver.rekey(receive.parameters, &receive.entries).map_err(unusable)?;
+        }
+        (Guard::Keys { receive, .. }, opening) => {
+            let receiver = Receiver::new(receive.parameters, &receive.entries);
+            *opening = Opening::Receiver(Box::new(receiver.map_err(unusable)?));
+        }
+    }
+    Ok(())
+}
+
+/// What an item says, or why it says nothing.
+fn refused(why: wire::Malformed) -> Refused {
+    Refused::Conflict(why.to_string())
+}
+
+impl Feature for Media {
+    fn new(start: &Start<'_>) -> Self {
+        Self {
+            table: Table::new(),
+            ranges: BTreeMap::new(),
+            out: Publisher::new(start.domain, Ranges::default()),
+            is_changed: false,
+            flows: BTreeMap::new(),
+            towards: BTreeMap::new(),
+            senders: Senders::default(),
+            free: Vec::new(),
+            next: 0,
+            interfaces: BTreeSet::new(),
+            watch: Watch::default(),
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        FEATURE
+    }
+
+    fn apply(&mut self, program: &Program, change: &mut Change<'_>) -> Result<bool, Refused> {
+        let Program::Item(item) = program else { return Ok(false) };
+        match Said::read(&item.key, &item.value).map_err(refused)? {
+            Said::Range(range) => self.range(range, change)?,
+            Said::Flow(said) => self.flow(&said, change.now())?,
+        }
+        Ok(true)
+    }
+
+    fn remove(&mut self, removed: &Removed, change: &mut Change<'_>) -> Result<bool, Refused> {
+        let Removed::Item(_, key) = removed else { return Ok(false) };
+        match Name::read(key).map_err(refused)? {
+            Name::Range(start) => self.remove_range(&start, change),
+            Name::Flow(at) => self.remove_flow(&at, change.now()),
+        }
+        Ok(true)
+    }
+
+    fn said(&self) -> Vec<Removed> {
+        let name = |name: Name| Removed::Item(FEATURE.to_owned(), name.key());
+        let flows = self.flows.keys().map(|at| name(Name::Flow(*at)));
+        let ranges = self.ranges.keys().map(|start| name(Name::Range(*start)));
+        flows.chain(ranges).collect()
+    }
+
+    fn interface(
+        &mut self,
+        before: Option<&Interface>,
+        after: Option<&Interface>,
+        change: &mut Change<'_>,
+    ) -> Result<(), Refused> {
+        let is_routed =
+            |it: &&Interface| matches!(it.mode, Mode::Routed { .. } | Mode::BridgeRouted { .. });
+        if let Some(before) = before {
+            self.interfaces.remove(&before.index);
+        }
+        if let Some(after) = after.filter(is_routed) {
+            self.interfaces.insert(after.index);
+            self.join(after.index, change);
+        }
+        Ok(())
+    }
+
+    fn publish(&mut self, _: &BTreeMap<u32, Interface>) {
+        if std::mem::take(&mut self.is_changed) {
+            let ranges = self.ranges.values().map(|(range, slots)| (range, slots));
+            self.out.publish(Ranges::of(ranges));
+        }
+    }
+
+    fn tick(&mut self, now: Time, out: &mut Vec<Out>) {
+        self.watch.tick(&self.table, now, out);
+    }
+
+    fn nodes(&mut self, worker: &Worker<'_>, plan: Plan) -> Plan {
+        let first = worker.first_class;
+        let views = Views {
+            table: Arc::clone(&self.table),
+            ranges: self.out.published(),
+            classes: Classes { stun: first, dtls: first + 1, frames: first + 2 },
+        };
+        plan.node(MediaIn::new(views.clone(), false))
+            .node(MediaIn::new(views.clone(), true))
+            .node(MediaSend::new(views))
+    }
+
+    fn classes(&self) -> Vec<PacketClass> {
+        CLASSES.to_vec()
+    }
+
+    fn joins(&self) -> Vec<Join> {
+        // Behind the rules, before the rates of interfaces: a flow has a rate of its own.
+        let on = |arc, node| Join::On { arc, node, rank: rank::FILTER + 5 };
+        vec![on(NAME_IP4_IN, MEDIA4), on(NAME_IP6_IN, MEDIA6)]
+    }
+}

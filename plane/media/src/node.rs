@@ -1,0 +1,195 @@
+//! The nodes: `media4` and `media6` on the way of packets that came in, and `media-send` for what
+//! is to leave from a flow's place.
+
+use crate::arrival::{Arrival, By, Kind, four, six};
+use crate::batch::{Batch, Classes, Fate};
+use crate::reason::{NO_FLOW, REASONS};
+use crate::table::{Port, Ranges, Table};
+use graph::{Context, Node, Pool, Row, Slot, VECTOR_MAX, Verdict};
+use nodes::program::hand_up;
+use std::sync::Arc;
+use table::epoch::Published;
+
+/// The node of IPv4 packets.
+pub const MEDIA4: &str = "media4";
+/// The node of IPv6 packets.
+pub const MEDIA6: &str = "media6";
+/// The node of packets that come down.
+pub const MEDIA_SEND: &str = "media-send";
+
+const FOLLOWERS: &[&str] = &["ip4-lookup", "ip6-lookup"];
+/// Lines of a cell that packets need.
+const LINES: usize = 8;
+const LINE: usize = 64;
+
+/// What the nodes of a worker read.
+#[derive(Clone)]
+pub(crate) struct Views {
+    pub table: Arc<Table>,
+    pub ranges: Arc<Published<Ranges>>,
+    pub classes: Classes,
+}
+
+/// `media4` or `media6`.
+pub(crate) struct MediaIn {
+    views: Views,
+    is_six: bool,
+    identification: u16,
+}
+
+impl MediaIn {
+    pub const fn new(views: Views, is_six: bool) -> Self {
+        Self { views, is_six, identification: 0 }
+    }
+}
+
+/// The packets of a vector that are media's, and the others.
+struct Sorted<'r> {
+    arrivals: [Arrival; VECTOR_MAX],
+    ports: [Option<Port<'r>>; VECTOR_MAX],
+    count: usize,
+    others: [Slot; VECTOR_MAX],
+    others_count: usize,
+}
+
+impl<'r> Sorted<'r> {
+    fn of(
+        batch: &[Slot],
+        cx: &mut Context<'_>,
+        mut look: impl FnMut(&mut Pool, Slot) -> Kind<'r>,
+    ) -> Self {
+        let mut sorted = Self {
+            arrivals: [Arrival::NONE; VECTOR_MAX],
+            ports: [None; VECTOR_MAX],
+            count: 0,
+            others: [Slot(0); VECTOR_MAX],
+            others_count: 0,
+        };
+        for slot in batch {
+            match look(cx.packets, *slot) {
+                Kind::Media(arrival, port) => {
+                    graph::prefetch(port.slots.place(port.at));
+                    let at = sorted.count % VECTOR_MAX;
+                    sorted.arrivals[at] = Arrival { slot: *slot, ..arrival };
+                    sorted.ports[at] = Some(port);
+                    sorted.count += 1;
+                }
+                Kind::Other => {
+                    sorted.others[sorted.others_count % VECTOR_MAX] = *slot;
+                    sorted.others_count += 1;
+                }
+                Kind::Drop(verdict) => cx.next.dispatch(&[verdict], &[*slot]),
+            }
+        }
+        sorted
+    }
+
+    /// Finds the flows, and asks for their cells.
+    fn find(&mut self, table: &Table) -> &[Arrival] {
+        for (arrival, port) in self.arrivals.iter_mut().zip(&self.ports).take(self.count) {
+            let Some(port) = port else { continue };
+            arrival.flow = port.slots.flow(port.at);
+            if let Some(cell) = table.cell(arrival.flow) {
+                let cell = core::ptr::from_ref(cell).cast::<u8>();
+                (0..LINES).for_each(|line| graph::prefetch(cell.wrapping_add(line * LINE)));
+            }
+        }
+        &self.arrivals[..self.count]
+    }
+}
+
+/// Hands packets on as it was decided, in their order.
+fn hand_on(arrivals: &[Arrival], fates: &[Fate], cx: &mut Context<'_>) {
+    let mut verdicts = [NO_FLOW; VECTOR_MAX];
+    let mut slots = [Slot(0); VECTOR_MAX];
+    let mut count = 0;
+    for (arrival, fate) in arrivals.iter().zip(fates) {
+        match *fate {
+            Fate::Next(verdict) => {
+                verdicts[count % VECTOR_MAX] = verdict;
+                slots[count % VECTOR_MAX] = arrival.slot;
+                count += 1;
+            }
+            Fate::Up(class) => hand_up(arrival.slot, class, cx),
+        }
+    }
+    cx.next.dispatch(&verdicts[..count], &slots[..count]);
+}
+
+impl Node for MediaIn {
+    fn row(&self) -> Row {
+        Row::of(if self.is_six { MEDIA6 } else { MEDIA4 }, FOLLOWERS, REASONS)
+    }
+
+    fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
+        let ranges = self.views.ranges.read(cx.reader);
+        let is_six = self.is_six;
+        let mut sorted = Sorted::of(batch, cx, |pool, slot| {
+            let (meta, cell) = pool.parts(slot);
+            match is_six {
+                false => four(meta, cell, ranges, By::Destination),
+                true => six(meta, cell, ranges, By::Destination),
+            }
+        });
+        let others = sorted.others_count;
+        cx.next.onward_all(&sorted.others[..others], cx.packets);
+        if sorted.count == 0 {
+            return;
+        }
+        let arrivals = sorted.find(&self.views.table);
+        let mut batch = Batch::new(&self.views.table, arrivals, cx);
+        (batch.classes, batch.identification) = (self.views.classes, self.identification);
+        batch.run(cx.packets);
+        self.identification = batch.identification;
+        hand_on(arrivals, batch.fates(), cx);
+    }
+
+    fn trace(&self, packets: &Pool, slot: Slot, note: &mut String) {
+        let meta = packets.meta(slot);
+        note.push_str(&format!("vrf {} octets {}", meta.vrf, meta.length));
+    }
+}
+
+/// `media-send`: packets of whoever transcodes and answers. Their source is a flow's place; where
+/// they go, how they are marked and protected is the flow's.
+pub(crate) struct MediaSend {
+    views: Views,
+    identification: u16,
+}
+
+impl MediaSend {
+    pub const fn new(views: Views) -> Self {
+        Self { views, identification: 0 }
+    }
+}
+
+impl Node for MediaSend {
+    fn row(&self) -> Row {
+        Row::of(MEDIA_SEND, FOLLOWERS, REASONS)
+    }
+
+    fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
+        let ranges = self.views.ranges.read(cx.reader);
+        let mut sorted = Sorted::of(batch, cx, |pool, slot| {
+            let (meta, cell) = pool.parts(slot);
+            match cell.get(usize::from(meta.offset)).map(|first| first >> 4) {
+                Some(4) => four(meta, cell, ranges, By::Source),
+                Some(6) => six(meta, cell, ranges, By::Source),
+                _ => Kind::Drop(NO_FLOW),
+            }
+        });
+        let nowhere: [Verdict; VECTOR_MAX] = [NO_FLOW; VECTOR_MAX];
+        let others = sorted.others_count;
+        cx.next.dispatch(&nowhere[..others], &sorted.others[..others]);
+        if sorted.count == 0 {
+            return;
+        }
+        let arrivals = sorted.find(&self.views.table);
+        let mut batch = Batch::new(&self.views.table, arrivals, cx);
+        (batch.classes, batch.identification) = (self.views.classes, self.identification);
+        batch.leaves = true;
+        batch.run(cx.packets);
+        self.identification = batch.identification;
+        hand_on(arrivals, batch.fates(), cx);
+    }
+}

@@ -1,0 +1,308 @@
+//! What is told of flows, and when: each is looked at once in [`ROUND`], and at once when a worker
+//! noted something. What a flow has to tell is one notice, however much it is; what there is no
+//! budget for waits in the flow, and becomes part of a later notice.
+
+use crate::cell::{Known, Opening};
+use crate::program::StreamStatistics;
+use crate::program::{FEATURE, FlowSaid, Name, Notice, Place, Snapshot, Statistics};
+use crate::table::Table;
+use core::net::SocketAddr;
+use machine::{Duration, Time, narrow};
+use nodes::Out;
+use nodes::program::Item;
+use srtp::{Sender, StreamState};
+
+/// The time in which every flow is looked at once.
+pub const ROUND: Duration = Duration::from_secs(1);
+/// Time between two notices with what passed, while few flows are there.
+pub const STATISTICS: Duration = Duration::from_secs(5);
+/// Notices that are told in a second at most.
+pub const NOTICES_PER_S: u32 = 4_000;
+/// Flows whose statistics are told in a second: with more flows they are told less often.
+const STATISTICS_PER_S: u64 = 1_000;
+/// Indices after which a standby is told how far a stream is. With what passes until it is told,
+/// far less than `srtp::SKIP_MAX`, by which it goes ahead.
+pub const STEP: u64 = 2_048;
+/// Packets that come one way only, for so long.
+pub const ONE_WAY: Duration = Duration::from_secs(5);
+/// Flows that are looked at in one tick at most.
+const LOOKS_MAX: usize = 4_096;
+
+/// What was told of a flow.
+#[derive(Debug, Clone)]
+struct Told {
+    at: Place,
+    timeout: Option<Duration>,
+    /// Since when packets are awaited.
+    since: Time,
+    counted: Time,
+    packets: u64,
+    unprotected: u64,
+    latched: Option<SocketAddr>,
+    /// The sum of all indices as a standby knows them, and of how many streams.
+    indices: (u64, usize),
+    is_timed_out: bool,
+    is_one_way: bool,
+}
+
+/// How many notices may be told in this second.
+#[derive(Debug, Clone, Copy, Default)]
+struct Budget {
+    began: Time,
+    told: u32,
+}
+
+impl Budget {
+    fn renew(&mut self, now: Time) {
+        if now.since(self.began) >= Duration::from_secs(1) {
+            *self = Self { began: now, told: 0 };
+        }
+    }
+
+    const fn is_left(&self) -> bool {
+        self.told < NOTICES_PER_S
+    }
+}
+
+/// Who looks at flows.
+#[derive(Default)]
+pub(crate) struct Watch {
+    /// By number.
+    told: Vec<Option<Told>>,
+    flows: usize,
+    /// The next number to be looked at.
+    next: usize,
+    looked: Time,
+    budget: Budget,
+    /// What is told of flows that are gone.
+    last: Vec<(Place, Notice)>,
+}
+
+/// Notices of flows that are gone that may wait.
+const LAST_MAX: usize = 1 << 16;
+
+impl Watch {
+    pub fn begin(&mut self, number: u32, said: &FlowSaid, now: Time) {
+        let number = number as usize;
+        if self.told.len() <= number {
+            self.told.resize(number + 1, None);
+        }
+        self.flows += 1;
+        self.told[number] = Some(Told {
+            at: said.at,
+            timeout: said.timeout,
+            since: now,
+            counted: now,
+            packets: 0,
+            unprotected: 0,
+            latched: said.resume.as_ref().and_then(|it| it.latched),
+            indices: (0, 0),
+            is_timed_out: false,
+            is_one_way: false,
+        });
+    }
+
+    pub fn change(&mut self, number: u32, said: &FlowSaid) {
+        if let Some(Some(told)) = self.told.get_mut(number as usize) {
+            told.timeout = said.timeout;
+        }
+    }
+
+    /// A flow is gone: what passed is told a last time.
+    pub fn end(&mut self, number: u32, known: Option<Known>, now: Time) {
+        let told = self.told.get_mut(number as usize).and_then(Option::take);
+        let (Some(told), Some(mut known)) = (told, known) else { return };
+        self.flows -= 1;
+        if self.last.len() < LAST_MAX {
+            let statistics = Some(statistics(&known, now));
+            let mut notice = Notice { statistics, ..Notice::default() };
+            notice.unprotected = known.unprotected - told.unprotected;
+            if let Some(extras) = &mut known.extras {
+                extras.tick(Time::MAX, known.flow.settings().clock);
+                notice.digits = std::mem::take(&mut extras.dialled);
+            }
+            self.last.push((told.at, notice));
+        }
+    }
+
+    pub fn tick(&mut self, table: &Table, now: Time, out: &mut Vec<Out>) {
+        self.budget.renew(now);
+        while let Some(number) = table.noted() {
+            if !self.budget.is_left() {
+                // The round comes by it.
+                forget(table, number);
+                break;
+            }
+            self.look(table, number as usize, now, out);
+        }
+        while self.budget.is_left()
+            && let Some((at, notice)) = self.last.pop()
+        {
+            self.tell(at, &notice, out);
+        }
+        for _ in 0..self.due(now) {
+            let number = self.next;
+            self.next = (number + 1) % self.told.len().max(1);
+            if self.budget.is_left() {
+                self.look(table, number, now, out);
+            }
+        }
+    }
+
+    fn tell(&mut self, at: Place, notice: &Notice, out: &mut Vec<Out>) {
+        if !notice.is_empty() {
+            self.budget.told += 1;
+            let key = Name::Flow(at).key();
+            out.push(Out::Item(Item { feature: FEATURE.to_owned(), key, value: notice.value() }));
+        }
+    }
+
+    /// How many numbers are to be looked at now.
+    fn due(&mut self, now: Time) -> usize {
+        let passed = now.since(self.looked).min(ROUND);
+        let share = narrow::nanos(passed).saturating_mul(self.told.len() as u64);
+        let due = usize::try_from(share / narrow::nanos(ROUND)).unwrap_or(LOOKS_MAX);
+        if due > 0 || self.told.is_empty() {
+            self.looked = now;
+        }
+        due.min(LOOKS_MAX)
+    }
+
+    /// Looks at a flow, and tells what there is.
+    fn look(&mut self, table: &Table, number: usize, now: Time, out: &mut Vec<Out>) {
+        let Some(Some(told)) = self.told.get_mut(number) else { return };
+        let Some(cell) = table.cell(narrow::place(number)) else { return };
+        let mut held = cell.hold();
+        let Some(known) = held.as_mut() else { return };
+        known.is_noted = false;
+        let mut notice = Notice::default();
+        told.silence(known, now, &mut notice);
+        notice.unprotected = known.unprotected - told.unprotected;
+        told.unprotected = known.unprotected;
+        if let Some(extras) = &mut known.extras {
+            extras.tick(now, known.flow.settings().clock);
+            notice.digits = std::mem::take(&mut extras.dialled);
+        }
+        let passed = *known.flow.passed();
+        let every = STATISTICS.max(Duration::from_secs(self.flows as u64 / STATISTICS_PER_S));
+        let count = passed.packets + passed.reports + passed.dropped;
+        if told.packets != count && now.since(told.counted) >= every {
+            (told.packets, told.counted) = (count, now);
+            notice.statistics = Some(statistics(known, now));
+        }
+        let receive: Vec<StreamState> = match &known.opening {
+            Opening::Receiver(receiver) => receiver.streams().collect(),
+            _ => Vec::new(),
+        };
+        let latched = known.flow.latched().taken();
+        let sender = known.own.sender;
+        let other = known.way.map(|way| way.to);
+        let is_heard = passed.packets > 0 && now.since(passed.last) < ONE_WAY;
+        drop(held);
+        let send = streams(table, sender);
+        told.snapshot(Snapshot { latched, receive, send }, &mut notice);
+        if is_heard {
+            told.one_way(table, other, now, &mut notice);
+        } else {
+            told.is_one_way = false;
+        }
+        let at = told.at;
+        self.tell(at, &notice, out);
+    }
+}
+
+/// How far the streams of a sender are.
+fn streams(table: &Table, sender: u32) -> Vec<StreamState> {
+    if sender >= crate::cell::CLEAR {
+        return Vec::new();
+    }
+    let held = table.sender(sender);
+    held.iter().filter_map(|it| it.as_ref()).flat_map(Sender::streams).collect()
+}
+
+/// A flow is noted no more though it was not told.
+fn forget(table: &Table, number: u32) {
+    if let Some(cell) = table.cell(number)
+        && let Some(known) = cell.hold().as_mut()
+    {
+        known.is_noted = false;
+    }
+}
+
+impl Told {
+    /// Whether packets come.
+    fn silence(&mut self, known: &Known, now: Time, notice: &mut Notice) {
+        let passed = known.flow.passed();
+        let latched = known.flow.latched().taken();
+        if latched != self.latched {
+            notice.latched = latched;
+        }
+        let last = passed.last.max(self.since);
+        let is_silent = self.timeout.is_some_and(|timeout| now.since(last) >= timeout);
+        notice.timed_out = is_silent && !self.is_timed_out;
+        notice.is_back = !is_silent && self.is_timed_out;
+        self.is_timed_out = is_silent;
+    }
+
+    /// Whether none comes to the flow of the other side.
+    fn one_way(&mut self, table: &Table, other: Option<u32>, now: Time, notice: &mut Notice) {
+        let held = other.and_then(|other| table.cell(other)).map(crate::cell::Cell::hold);
+        let other = held.as_ref().and_then(|held| held.as_ref());
+        let is_one_way = other.is_some_and(|other| {
+            let passed = other.flow.passed();
+            let is_silent = now.since(passed.last.max(self.since)) >= ONE_WAY;
+            other.flow.settings().is_active && is_silent
+        });
+        notice.one_way = is_one_way && !self.is_one_way;
+        self.is_one_way = is_one_way;
+    }
+
+    /// What a standby has to know, if it changed by enough.
+    fn snapshot(&mut self, snapshot: Snapshot, notice: &mut Notice) {
+        let of = |stream: &StreamState| {
+            stream
+                .highest
+                .map_or(0, |it| it.number())
+                .saturating_add(stream.rtcp.unwrap_or(0).into())
+        };
+        let all = || snapshot.receive.iter().chain(&snapshot.send);
+        let sum = all().map(of).fold(0, u64::saturating_add);
+        let indices = (sum, all().count());
+        let is_far = sum >= self.indices.0.saturating_add(STEP) || sum < self.indices.0;
+        let is_new = indices.1 != self.indices.1;
+        if snapshot.latched != self.latched || is_far || is_new {
+            (self.latched, self.indices) = (snapshot.latched, indices);
+            notice.snapshot = Some(snapshot);
+        }
+    }
+}
+
+/// What passed at a flow.
+fn statistics(known: &Known, now: Time) -> Statistics {
+    let passed = known.flow.passed();
+    let has_passed = passed.packets + passed.reports > 0;
+    let stream = known.flow.stream().map(|stream| {
+        let figures = stream.figures();
+        StreamStatistics {
+            ssrc: stream.ssrc(),
+            expected: figures.expected,
+            received: figures.received,
+            lost: figures.lost,
+            duplicates: figures.duplicates,
+            reordered: figures.reordered,
+            jitter: figures.jitter,
+            round_trip_us: figures
+                .round_trip
+                .map_or(0, |it| narrow::told(narrow::micros(it), u32::MAX)),
+        }
+    });
+    Statistics {
+        packets: passed.packets,
+        octets: passed.octets,
+        reports: passed.reports,
+        dropped: passed.dropped,
+        unprotected: known.unprotected,
+        idle_ms: has_passed.then(|| narrow::millis(now.since(passed.last))),
+        stream,
+    }
+}
