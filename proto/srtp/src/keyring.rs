@@ -18,7 +18,7 @@ pub enum Unusable {
     Parameters,
     /// Several without an identifier each, two with the same one, or of different lengths.
     Identifiers,
-    /// Counters would begin again under a key that was used.
+    /// Counters would begin again under a key that was used, now or before.
     Used,
 }
 

@@ -13,10 +13,9 @@
 //! - **No index is used twice under one key.** A [`Sender`] cannot be cloned; it encrypts with an
 //!   index that its ledger gives out once (`stream::Unused`). A second packet with a sequence
 //!   number is refused. No stream is forgotten under a key. Counters begin again only with keys
-//!   that share none with those before ([`Rollover::Reset`]). A standby goes ahead by more than it
-//!   cannot know ([`Skip`]): sequence numbers move, none comes again.
-//!   Two gaps are left: a key that comes back after another one with [`Rollover::Reset`], and a
-//!   stream that began just before its numbers wrap and of which the standby was not told.
+//!   that were never used before ([`Rollover::Reset`], [`Past`]). A standby goes ahead by more than
+//!   it cannot know ([`Skip`]): sequence numbers move, none comes again; of a stream of which it was
+//!   not told it leaves out what lies around the first wrap, where that one may have begun.
 //! - **Counters outlive calls' changes.** Keys that stay the same change nothing
 //!   ([`Sender::rekey`]): a hold, another port, another SSRC, a re-INVITE.
 //! - **Nothing is believed before its tag.** A forged packet changes nothing at all.
@@ -35,6 +34,7 @@ mod keying;
 mod keyring;
 mod packet;
 mod parameters;
+mod past;
 mod plan;
 mod receiver;
 pub mod sdes;
@@ -53,7 +53,8 @@ pub use keying::{Decision, Demand, Profile, Security, Site, Way, Why};
 pub use keyring::Unusable;
 pub use packet::{RTCP_HEAD, RTP_HEAD, Refused, SRTCP_WORD, is_rtcp};
 pub use parameters::{KDR_EXPONENT_MAX, KeyDerivationRate, Parameters};
+pub use past::{PAST_KEYS_MAX, Past};
 pub use receiver::Receiver;
 pub use sender::{Rollover, SKIP_MAX, Sender, Skip};
-pub use stream::{RTCP_INDEX_MAX, STREAMS_MAX, StreamState};
+pub use stream::{RTCP_ALONE_MAX, RTCP_INDEX_MAX, STREAMS_MAX, StreamState};
 pub use suite::{KEY_AND_SALT_MAX, Suite, TAG_MAX, Transform};

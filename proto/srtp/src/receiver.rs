@@ -91,7 +91,7 @@ impl Receiver {
         self.previous = Some(Box::new(before));
         self.grace = GRACE;
         for stream in self.streams.iter_mut() {
-            stream.settling = Settling { rtp: settling, rtcp: settling };
+            stream.settling = Settling::both(settling);
         }
         Ok(())
     }
@@ -143,7 +143,7 @@ impl Receiver {
         let attempt = |index, begins_again| Attempt { is_old: false, index, begins_again };
         let first = usual.map(|index| attempt(index, false));
         let second = match (stream, highest) {
-            (Some(stream), Some(_)) if stream.settling.rtp => {
+            (Some(stream), Some(_)) if stream.settling.rtp() => {
                 Some(attempt(Index::new(0, head.sequence), true))
             }
             // The stream began just before its sequence numbers did so again, unheard.
@@ -199,7 +199,7 @@ impl Receiver {
         }
         seen(stream.rtp.take(attempt.index.number()))?;
         if !attempt.is_old {
-            stream.settling.rtp = false;
+            stream.settling.end_rtp();
             // Where counters began again, nothing says any more what came under the keys before.
             self.heard_new(attempt.begins_again);
         }
@@ -219,7 +219,7 @@ impl Receiver {
     pub(crate) fn plan(&self, packet: &[u8]) -> Result<Option<Waiting>, Refused> {
         let head = RtpHead::read(packet)?;
         let stream = self.streams.find(head.ssrc);
-        let Some(highest) = stream.filter(|it| !it.settling.rtp).and_then(Stream::highest) else {
+        let Some(highest) = stream.filter(|it| !it.settling.rtp()).and_then(Stream::highest) else {
             return Ok(None);
         };
         if self.previous.is_some() || self.keyring.parameters.kdr.exponent().is_some() {
@@ -251,7 +251,7 @@ impl Receiver {
     /// Why it is not taken.
     pub fn unprotect_rtcp(&mut self, packet: &mut [u8]) -> Result<usize, Refused> {
         let ssrc = rtcp_ssrc(packet)?;
-        if self.streams.find(ssrc).is_none() && !self.streams.has_room() {
+        if self.streams.find(ssrc).is_none() && !self.streams.has_room_for_rtcp() {
             return Err(Refused::TooManyStreams);
         }
         match self.rtcp(packet, ssrc, false) {
@@ -262,7 +262,7 @@ impl Receiver {
 
     fn rtcp(&mut self, packet: &mut [u8], ssrc: u32, is_old: bool) -> Result<usize, Refused> {
         let stream = self.streams.find(ssrc);
-        let settling = !is_old && stream.is_some_and(|stream| stream.settling.rtcp);
+        let settling = !is_old && stream.is_some_and(|stream| stream.settling.rtcp());
         let keyring = match &mut self.previous {
             Some(previous) if is_old => &mut **previous,
             _ => &mut self.keyring,
@@ -287,7 +287,7 @@ impl Receiver {
         }
         seen(stream.rtcp.take(plan.index))?;
         if !is_old {
-            stream.settling.rtcp = false;
+            stream.settling.end_rtcp();
             self.heard_new(begins_again);
         }
         Ok(plan.length)

@@ -7,6 +7,7 @@ use crate::key::{Allowance, KeyEntry};
 use crate::keyring::{Keyring, Unusable};
 use crate::packet::{ENCRYPTED, RTCP_HEAD, Refused, RtpHead, SRTCP_WORD, rtcp_ssrc};
 use crate::parameters::Parameters;
+use crate::past::Past;
 use crate::plan::Plan;
 use crate::session::Kind;
 use crate::stream::{Stream, StreamState, Streams, Unused};
@@ -19,8 +20,8 @@ use cipher::{Extra, Op};
 pub struct Skip(u16);
 
 /// The largest skip: a receiver that saw none of what was skipped still guesses the rollover
-/// counter rightly.
-pub const SKIP_MAX: u16 = 1 << 14;
+/// counter rightly, also where twice as much is left out around the first wrap.
+pub const SKIP_MAX: u16 = 1 << 13;
 
 impl Skip {
     /// None: who had the state before has told all of it and sends no more.
@@ -50,6 +51,7 @@ pub struct Sender {
     streams: Streams,
     /// What streams that nobody told of begin ahead by.
     ahead: u16,
+    past: Option<Box<Past>>,
 }
 
 impl Sender {
@@ -59,7 +61,7 @@ impl Sender {
     /// Why the keys cannot be used.
     pub fn new(parameters: Parameters, keys: &[KeyEntry]) -> Result<Self, Unusable> {
         let keyring = Keyring::new(parameters, keys)?;
-        Ok(Self { keyring, streams: Streams::default(), ahead: 0 })
+        Ok(Self { keyring, streams: Streams::default(), ahead: 0, past: None })
     }
 
     /// A sender that goes on where another one stopped.
@@ -83,11 +85,28 @@ impl Sender {
         Ok(sender)
     }
 
+    /// What a standby must know beside keys and streams, of one that changed its keys or took over
+    /// itself; `None`: nothing.
+    #[must_use]
+    pub fn past(&self) -> Option<Past> {
+        let past = self.past.as_deref().cloned().unwrap_or_default().with_ahead(self.ahead);
+        (past != Past::default()).then_some(past)
+    }
+
+    /// With what the one before it told of its past.
+    #[must_use]
+    pub fn with_past(mut self, past: Past) -> Self {
+        self.ahead = self.ahead.max(past.ahead());
+        self.past = Some(Box::new(past));
+        self
+    }
+
     /// Changes the keys. With the same keys and parameters nothing changes at all: counters go on
     /// through a re-INVITE, another port, a hold.
     ///
     /// # Errors
-    /// Why the keys cannot be used; counters cannot begin again under a key that was used.
+    /// Why the keys cannot be used; counters cannot begin again under a key that was ever used, and
+    /// a key that they left behind cannot come back.
     pub fn rekey(
         &mut self,
         parameters: Parameters,
@@ -98,10 +117,12 @@ impl Sender {
             return Ok(());
         }
         let begins_again = rollover == Rollover::Reset;
-        if begins_again && self.keyring.shares_a_key(keys) {
+        let was_used = self.past.as_ref().is_some_and(|past| past.refuses(keys, rollover));
+        if was_used || begins_again && self.keyring.shares_a_key(keys) {
             return Err(Unusable::Used);
         }
-        self.keyring = Keyring::new(parameters, keys)?;
+        let before = core::mem::replace(&mut self.keyring, Keyring::new(parameters, keys)?);
+        self.past.get_or_insert_default().replace(before.entries(), rollover);
         if begins_again {
             self.streams.clear();
             self.ahead = 0;
@@ -180,7 +201,7 @@ impl Sender {
         if self.streams.find(ssrc).is_some() {
             return self.streams.find_mut(ssrc).ok_or(Refused::TooManyStreams);
         }
-        self.streams.insert(Stream { moved: self.ahead, ..Stream::new(ssrc) })
+        self.streams.insert(Stream::unheard(ssrc, self.ahead))
     }
 
     /// Spends an index for a packet of RTP and writes all of it but what the cipher writes.
@@ -232,6 +253,9 @@ impl Sender {
             return Err(Refused::NoRoom);
         }
         let at = self.keyring.usable(Kind::Rtcp).ok_or(Refused::Exhausted)?;
+        if self.streams.find(ssrc).is_none() && !self.streams.has_room_for_rtcp() {
+            return Err(Refused::TooManyStreams);
+        }
         let index = self.stream_of(ssrc)?.spend_rtcp()?.into_number();
         self.keyring.spend(at, Kind::Rtcp);
         let parameters = self.keyring.parameters;
@@ -259,7 +283,8 @@ impl Sender {
     /// Octets of memory that it takes, those on the heap with it.
     #[must_use]
     pub fn size(&self) -> usize {
-        size_of::<Self>() + self.keyring.heap() + self.streams.heap()
+        let past = self.past.as_ref().map_or(0, |past| size_of::<Past>() + past.heap());
+        size_of::<Self>() + self.keyring.heap() + self.streams.heap() + past
     }
 }
 

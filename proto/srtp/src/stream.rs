@@ -7,10 +7,18 @@
 
 use crate::index::{Index, Seen, Window};
 use crate::packet::Refused;
+use crate::sender::SKIP_MAX;
 
 /// Streams that a direction follows. None is forgotten under a key: its indices would be used again
 /// when its SSRC comes back.
 pub const STREAMS_MAX: usize = 32;
+/// Of these, streams of which nothing but RTCP is known: who names sources in RTCP alone leaves room
+/// for those that send RTP.
+pub const RTCP_ALONE_MAX: usize = 8;
+/// Where rollover counters become one.
+const WRAP: u64 = 1 << 16;
+/// What a stream counts the indices around it in.
+const WRAP_UNIT: u16 = 64;
 /// The highest index of RTCP (RFC 3711 §3.4).
 pub const RTCP_INDEX_MAX: u32 = (1 << 31) - 1;
 
@@ -53,6 +61,9 @@ impl StreamState {
 pub(crate) struct Stream {
     pub ssrc: u32,
     pub moved: u16,
+    /// So many times 64 indices on each side of the first wrap may have been used by another one,
+    /// which began the stream shortly before it and told nobody.
+    wrap: u8,
     /// Whether no packet of RTP, of RTCP came yet under keys that changed: counters may have begun
     /// again.
     pub settling: Settling,
@@ -60,25 +71,69 @@ pub(crate) struct Stream {
     pub rtcp: Window,
 }
 
-/// Which of both protocols did not show yet whether its counter began again.
+/// Which of both protocols did not show yet whether its counter began again: a bit each, for there
+/// are many streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Settling {
-    pub rtp: bool,
-    pub rtcp: bool,
+pub(crate) struct Settling(u8);
+
+impl Settling {
+    const RTP: u8 = 1;
+    const RTCP: u8 = 2;
+
+    pub const fn both(is_settling: bool) -> Self {
+        Self(if is_settling { Self::RTP | Self::RTCP } else { 0 })
+    }
+
+    pub const fn rtp(self) -> bool {
+        self.0 & Self::RTP != 0
+    }
+
+    pub const fn rtcp(self) -> bool {
+        self.0 & Self::RTCP != 0
+    }
+
+    pub const fn end_rtp(&mut self) {
+        self.0 &= !Self::RTP;
+    }
+
+    pub const fn end_rtcp(&mut self) {
+        self.0 &= !Self::RTCP;
+    }
+}
+
+/// So many indices, at least, in units of those around a wrap.
+fn wrap_of(indices: u16) -> u8 {
+    u8::try_from(indices.min(SKIP_MAX).div_ceil(WRAP_UNIT)).unwrap_or(u8::MAX)
 }
 
 impl Stream {
     pub fn new(ssrc: u32) -> Self {
         let (rtp, rtcp) = (Window::default(), Window::default());
-        Self { ssrc, moved: 0, settling: Settling::default(), rtp, rtcp }
+        Self { ssrc, moved: 0, wrap: 0, settling: Settling::default(), rtp, rtcp }
+    }
+
+    /// One of which another one may have used `ahead` indices, of RTP wherever it began and of RTCP
+    /// from the first one on.
+    pub fn unheard(ssrc: u32, ahead: u16) -> Self {
+        let rtcp = ahead.checked_sub(1).map(|last| Window::after(u64::from(last)));
+        Self {
+            moved: ahead,
+            wrap: wrap_of(ahead),
+            rtcp: rtcp.unwrap_or_default(),
+            ..Self::new(ssrc)
+        }
     }
 
     /// As it was told, `skip` indices later; nothing up to there is new.
     pub fn restored(state: &StreamState, skip: u16) -> Self {
         let ahead = |highest: u64| Window::after(highest.saturating_add(u64::from(skip)));
+        let skip_unheard = if state.highest.is_none() { skip } else { 0 };
+        let moved_unheard = state.moved.saturating_add(skip_unheard);
         Self {
             ssrc: state.ssrc,
             moved: state.moved.wrapping_add(skip),
+            // Whether it was moved because nobody had told of it is not told: it may have been.
+            wrap: wrap_of(moved_unheard),
             settling: Settling::default(),
             rtp: state.highest.map_or(Window::default(), |index| ahead(index.number())),
             rtcp: state.rtcp.map_or(Window::default(), |index| ahead(u64::from(index))),
@@ -107,9 +162,33 @@ impl Stream {
         }
     }
 
+    /// Indices on each side of the first wrap that another one may have used.
+    fn around_wrap(&self) -> u16 {
+        u16::from(self.wrap) * WRAP_UNIT
+    }
+
+    /// Whether another one may have used an index around the first wrap.
+    fn is_around_wrap(&self, index: u64) -> bool {
+        let wrap = u64::from(self.around_wrap());
+        (WRAP - wrap..WRAP + wrap).contains(&index)
+    }
+
     /// The index for a packet of RTP that comes with this sequence number.
     pub fn spend(&mut self, sequence: u16) -> Result<Unused, Refused> {
-        let index = self.moved_index(sequence).ok_or(Refused::Exhausted)?.number();
+        if self.rtp.highest().is_none() && sequence >= self.around_wrap() {
+            // Whoever began it so few packets ago did so behind the wrap.
+            self.wrap = 0;
+        }
+        let mut index = self.moved_index(sequence).ok_or(Refused::Exhausted)?.number();
+        if self.is_around_wrap(index) {
+            if self.rtp.highest().is_some_and(|highest| index <= highest) {
+                return Err(Refused::Replayed);
+            }
+            // All that may have been used is passed at once, as at a takeover.
+            let by = 2 * self.around_wrap();
+            index += u64::from(by);
+            self.moved = self.moved.wrapping_add(by);
+        }
         match self.rtp.take(index) {
             Seen::New => Ok(Unused(index)),
             Seen::Replayed => Err(Refused::Replayed),
@@ -142,6 +221,12 @@ impl Streams {
 
     pub fn has_room(&self) -> bool {
         self.0.len() < STREAMS_MAX
+    }
+
+    /// Whether one more stream may be taken up of which nothing but RTCP is known.
+    pub fn has_room_for_rtcp(&self) -> bool {
+        let alone = self.0.iter().filter(|stream| stream.highest().is_none());
+        self.has_room() && alone.count() < RTCP_ALONE_MAX
     }
 
     /// Takes up a stream that is not there.

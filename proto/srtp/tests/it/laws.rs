@@ -2,8 +2,8 @@
 
 use crate::{Random, opened, opened_rtcp, pair, sent, sent_rtcp};
 use srtp::{
-    Allowance, KeyDerivationRate, KeyEntry, MasterKey, Mki, Parameters, Receiver, Refused,
-    Rollover, STREAMS_MAX, Sender, Suite, Unusable,
+    Allowance, KeyDerivationRate, KeyEntry, MasterKey, Mki, PAST_KEYS_MAX, Parameters,
+    RTCP_ALONE_MAX, Receiver, Refused, Rollover, STREAMS_MAX, Sender, Suite, Unusable,
 };
 
 /// Every way to protect packets that is sound.
@@ -223,6 +223,63 @@ fn counters_do_not_begin_again_under_a_key_that_was_used() {
     assert_eq!(sender.rekey(Parameters::of(short), &again, Rollover::Reset), Err(Unusable::Used));
     sender.rekey(Parameters::of(short), &again, Rollover::Kept).unwrap();
     sender.rekey(USUAL, &[entry(&random.key(SUITE), 3)], Rollover::Reset).unwrap();
+}
+
+#[test]
+fn a_key_that_comes_back_goes_on_or_is_refused() {
+    let mut random = Random(31);
+    let [a, b, c] = [(); 3].map(|()| [KeyEntry::alone(random.key(SUITE))]);
+    let mut sender = Sender::new(USUAL, &a).unwrap();
+    sent(&mut sender, &random.rtp(7, 1)).unwrap();
+    // Where counters go on, what it was used with lies behind.
+    sender.rekey(USUAL, &b, Rollover::Kept).unwrap();
+    sender.rekey(USUAL, &a, Rollover::Kept).unwrap();
+    assert_eq!(sent(&mut sender, &random.rtp(7, 1)), Err(Refused::Replayed));
+    // Where they began again it does not.
+    assert_eq!(sender.rekey(USUAL, &b, Rollover::Reset), Err(Unusable::Used));
+    sender.rekey(USUAL, &c, Rollover::Reset).unwrap();
+    for rollover in [Rollover::Reset, Rollover::Kept] {
+        for key in [&a, &b] {
+            assert_eq!(sender.rekey(USUAL, key, rollover), Err(Unusable::Used));
+        }
+    }
+    sent(&mut sender, &random.rtp(7, 1)).expect("it is as it was");
+}
+
+#[test]
+fn keys_that_are_remembered_are_bounded_and_more_never_begin_again() {
+    let mut random = Random(32);
+    let mut key = || [KeyEntry::alone(random.key(SUITE))];
+    let mut sender = Sender::new(USUAL, &key()).unwrap();
+    let size = sender.size();
+    for _ in 0..PAST_KEYS_MAX {
+        sender.rekey(USUAL, &key(), Rollover::Reset).unwrap();
+    }
+    sender.rekey(USUAL, &key(), Rollover::Kept).unwrap();
+    assert_eq!(sender.rekey(USUAL, &key(), Rollover::Reset), Err(Unusable::Used));
+    for _ in 0..100 {
+        sender.rekey(USUAL, &key(), Rollover::Kept).expect("a call goes on");
+    }
+    assert!(sender.size() < size + 2_048);
+}
+
+#[test]
+fn sources_that_only_report_leave_room_for_those_that_send() {
+    let mut random = Random(33);
+    let (mut sender, mut receiver) = pair(USUAL, &[KeyEntry::alone(random.key(SUITE))]);
+    for ssrc in 0..40 {
+        let told = sent_rtcp(&mut sender, &random.rtcp(ssrc));
+        assert_eq!(told.is_ok(), ssrc < RTCP_ALONE_MAX as u32);
+        if let Ok(report) = told {
+            opened_rtcp(&mut receiver, &report).unwrap();
+        }
+    }
+    for ssrc in 0..STREAMS_MAX as u32 {
+        let packet = sent(&mut sender, &random.rtp(ssrc, 1)).expect("there is room");
+        opened(&mut receiver, &packet).expect("and at the other end");
+        let report = sent_rtcp(&mut sender, &random.rtcp(ssrc)).expect("who sends may report");
+        opened_rtcp(&mut receiver, &report).unwrap();
+    }
 }
 
 #[test]

@@ -1,7 +1,10 @@
 //! A standby goes on: nothing that the one before it used is used again, and receivers follow.
 
 use crate::{Random, opened, opened_rtcp, pair, sent, sent_rtcp};
-use srtp::{KeyEntry, Parameters, Receiver, Refused, SKIP_MAX, Sender, Skip, StreamState, Suite};
+use srtp::{
+    KeyEntry, Parameters, Past, Receiver, Refused, Rollover, SKIP_MAX, Sender, Skip, StreamState,
+    Suite, Unusable,
+};
 use std::collections::BTreeSet;
 
 const SUITE: Suite = Suite::AesCm128HmacSha1_80;
@@ -142,4 +145,98 @@ fn a_skip_is_stated_and_bounded() {
         assert!(sent(&mut standby, &random.rtp(7, sequence)).is_err());
     }
     assert_eq!(sent_rtcp(&mut standby, &random.rtcp(7)), Err(Refused::Exhausted));
+}
+
+/// Whatever a standby sends of a stream that nobody told of, however shortly before the wrap it
+/// began, the one before it has not sent.
+#[test]
+fn a_stream_that_began_just_before_its_numbers_wrap_uses_no_index_twice() {
+    for (began, sent_before) in [(65_530u32, 20), (65_535, 1), (65_500, 100), (0, 3), (64_000, 90)]
+    {
+        let mut random = Random(u64::from(began));
+        let keys = [KeyEntry::alone(random.key(SUITE))];
+        let mut active = Sender::new(USUAL, &keys).unwrap();
+        let mut used = BTreeSet::new();
+        let mut sequence = began as u16;
+        for _ in 0..sent_before {
+            sent(&mut active, &random.rtp(7, sequence)).unwrap();
+            assert!(used.insert(active.stream(7).unwrap().highest.unwrap()));
+            sequence = sequence.wrapping_add(1);
+        }
+        // Nobody was told of the stream, nor is a third one of how the second took it up.
+        let mut state = Vec::new();
+        for _ in 0..2 {
+            let skip = Skip::by(100).unwrap();
+            let mut standby = Sender::resume(USUAL, &keys, &state, skip).unwrap();
+            let mut receiver = Receiver::new(USUAL, &keys).unwrap();
+            for step in 0..70_000 {
+                let packet = sent(&mut standby, &random.rtp(7, sequence)).unwrap();
+                let index = standby.stream(7).unwrap().highest.unwrap();
+                assert!(used.insert(index), "{index:?} twice, of one begun at {began}");
+                if state.is_empty() {
+                    opened(&mut receiver, &packet).expect("whoever heard it from here on follows");
+                }
+                sequence = sequence.wrapping_add(1);
+                if step == 200 && state.is_empty() {
+                    state = standby.streams().collect();
+                    break;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_receiver_follows_a_stream_over_what_a_standby_leaves_out() {
+    let mut random = Random(12);
+    let keys = [KeyEntry::alone(random.key(SUITE))];
+    let skip = Skip::by(SKIP_MAX).unwrap();
+    let mut standby = Sender::resume(USUAL, &keys, &[], skip).unwrap();
+    let mut receiver = Receiver::new(USUAL, &keys).unwrap();
+    let mut last = None;
+    for sequence in 10..=65_000u16 {
+        let packet = sent(&mut standby, &random.rtp(7, sequence)).unwrap();
+        opened(&mut receiver, &packet).unwrap();
+        let highest = receiver.stream(7).unwrap().highest;
+        assert!(highest > last);
+        last = highest;
+    }
+    assert_eq!(last.unwrap().roc(), 1);
+}
+
+#[test]
+fn reports_of_a_stream_that_nobody_told_of_begin_ahead_too() {
+    let mut random = Random(13);
+    let keys = [KeyEntry::alone(random.key(SUITE))];
+    let mut active = Sender::new(USUAL, &keys).unwrap();
+    for _ in 0..10 {
+        sent_rtcp(&mut active, &random.rtcp(7)).unwrap();
+    }
+    let mut standby = Sender::resume(USUAL, &keys, &[], Skip::by(10).unwrap()).unwrap();
+    sent_rtcp(&mut standby, &random.rtcp(7)).unwrap();
+    assert_eq!(active.stream(7).unwrap().rtcp, Some(9));
+    assert_eq!(standby.stream(7).unwrap().rtcp, Some(10));
+}
+
+#[test]
+fn a_standby_knows_which_keys_were_used_and_how_far_its_own_skip_went() {
+    let mut random = Random(14);
+    let [first, second, third] = [(); 3].map(|()| [KeyEntry::alone(random.key(SUITE))]);
+    let mut active = Sender::resume(USUAL, &first, &[], Skip::by(50).unwrap()).unwrap();
+    active.rekey(USUAL, &second, Rollover::Kept).unwrap();
+    let mut octets = Vec::new();
+    active.past().expect("keys and a skip").write(&mut octets);
+    let past = Past::read(&octets).expect("it was written");
+    let exposed = first[0].key.expose();
+    assert!(!octets.windows(4).any(|window| exposed.windows(4).any(|key| key == window)));
+    let state: Vec<_> = active.streams().collect();
+    let standby = Sender::resume(USUAL, &second, &state, Skip::NONE).unwrap();
+    let mut standby = standby.with_past(past);
+    let packet = sent(&mut standby, &random.rtp(9, 1)).unwrap();
+    assert_eq!(number(&packet), 51, "the skip of the one before counts on");
+    assert_eq!(standby.rekey(USUAL, &first, Rollover::Reset), Err(Unusable::Used));
+    standby.rekey(USUAL, &third, Rollover::Reset).unwrap();
+    for cut in 0..octets.len() {
+        assert!(Past::read(&octets[..cut]).is_none() || cut % 8 == 4, "{cut}");
+    }
 }
