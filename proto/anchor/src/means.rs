@@ -41,7 +41,7 @@ impl<'m> Means<'m> {
 }
 
 /// A description that arrived.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Heard<'a> {
     /// Its octets.
     pub text: &'a [u8],
@@ -51,6 +51,17 @@ pub struct Heard<'a> {
     pub fork: Fork,
     /// An address that stands for those in it, where they are not believed.
     pub source: Option<IpAddr>,
+}
+
+impl core::fmt::Debug for Heard<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Heard")
+            .field("octets", &self.text.len())
+            .field("from", &self.from)
+            .field("fork", &self.fork)
+            .field("source", &self.source)
+            .finish()
+    }
 }
 
 impl<'a> Heard<'a> {

@@ -14,6 +14,19 @@
 //!
 //!   message = length, 4 octets · kind, 1 · number, 8 · tagged fields (wire::field)
 //! ```
+//! **Keys of SRTP are of one life of a media controller.** A `Put` has keys and no counters: how far
+//! they were used is known to the media controller and its standby alone, which tell each other. A
+//! `Hello` with another epoch than before says that this is lost: one that starts anew would use
+//! indices again that were used. So
+//!
+//! - a media controller keeps its epoch when its standby takes over, with all counters and ahead of
+//!   them, and has another one whenever it does not know them;
+//! - a session controller that hears another epoch says [`Session::renew_keys`](crate::Session) of
+//!   each of its calls there before it puts their streams: those with keys are gone until a
+//!   re-INVITE has agreed on new ones, all others stand;
+//! - DTLS needs nothing: its keys are of a handshake, which a new life makes anew;
+//! - a `Put` of a stream that stands, with the keys that it has, changes no counter.
+//!
 //! The length counts what follows it. Numbers begin at 1 on each connection and rise by one; an
 //! `Ack` says up to which one everything is done. Every message may come twice: a stream has a name
 //! and a generation, and only a later one changes it. A kind or a field that is not known is

@@ -5,6 +5,7 @@ use crate::format::Format;
 use crate::refusal::{Reason, Refusal};
 use crate::stream::SSRC_MAX;
 use crate::text::{Said, number, values, words};
+use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use sdp::{Attribute, Connection, Kind, Media, Session};
 use srtp::dtls;
@@ -14,7 +15,6 @@ use srtp::sdes;
 const BANDWIDTH_KBPS_MAX: u64 = 100_000_000;
 
 /// A description.
-#[derive(Debug)]
 pub(crate) struct Description<'a> {
     /// The lines before the first stream.
     pub lines: Vec<Said<'a>>,
@@ -24,7 +24,6 @@ pub(crate) struct Description<'a> {
 }
 
 /// A stream of it.
-#[derive(Debug)]
 pub(crate) struct Section<'a> {
     pub media: Media<'a>,
     pub lines: Vec<Said<'a>>,
@@ -47,6 +46,22 @@ pub(crate) struct Section<'a> {
     /// Bits a second that its writer takes, as `b=` says.
     pub rate_bps: Option<u64>,
     pub packet_ms: Option<u16>,
+}
+
+// Lines of a description may have keys and passwords: none of them is shown.
+impl fmt::Debug for Description<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Description").field("sections", &self.sections).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Section<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Section")
+            .field("carriage", &self.carriage)
+            .field("address", &self.address)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<'a> Description<'a> {
@@ -72,7 +87,7 @@ impl<'a> Description<'a> {
 }
 
 /// What may stand before the first stream for all of them.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 struct Common<'a> {
     name: Option<&'a [u8]>,
     password: Option<&'a [u8]>,

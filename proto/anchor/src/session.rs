@@ -256,6 +256,39 @@ impl Session {
         Ok(changes)
     }
 
+    /// The media controller has its ports still but not how far keys of SRTP were used: it said
+    /// another epoch in its [`crate::row::Message::Hello`]. Streams with keys are gone until a
+    /// re-INVITE has agreed on others, which the next offer and answer have; the peers are to be
+    /// told by one. An offer that may have put such keys to use can be answered no more.
+    pub fn renew_keys(&mut self) -> Vec<Change> {
+        let has_keys =
+            |stream: &Stream| stream.ends.iter().any(|end| matches!(end.guard, Guard::Keys { .. }));
+        let were_told = self.offer.as_ref().is_none_or(|offer| offer.current.is_some());
+        let next = self.generation.wrapping_add(1);
+        let (mut changes, mut were_used) = (Vec::new(), false);
+        for (at, line) in (0..).zip(&mut self.lines) {
+            let is_protected = line.stream.as_ref().is_some_and(has_keys);
+            let has_own = line.keys.iter().any(|keys| keys.iter().next().is_some());
+            if !is_protected && !(has_own && were_told) {
+                continue;
+            }
+            were_used = true;
+            line.keys = <[OwnKeys; 2]>::default();
+            if is_protected {
+                line.stream = None;
+                line.generation = next;
+                changes.push(Change::Removed(at));
+            }
+        }
+        if were_used {
+            self.offer = None;
+        }
+        if !changes.is_empty() {
+            self.generation = next;
+        }
+        changes
+    }
+
     /// The call is over: gives all ports back.
     pub fn end(&mut self, ports: &mut dyn Source) -> Vec<Change> {
         self.offer = None;

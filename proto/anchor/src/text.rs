@@ -4,12 +4,19 @@ use crate::attribute::Owner;
 use sdp::{Attribute, Kind, Line};
 
 /// A line as it was read once.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(crate) struct Said<'a> {
     pub line: Line<'a>,
     /// Name and value of an attribute; an empty name for other lines.
     pub attribute: Attribute<'a>,
     pub owner: Owner,
+}
+
+// A line may be a key.
+impl core::fmt::Debug for Said<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Said({:?}, {:?})", self.line.kind, self.owner)
+    }
 }
 
 impl<'a> Said<'a> {

@@ -62,10 +62,16 @@ pub(crate) struct Relayed<'a> {
 }
 
 /// Name and password of connectivity checks.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Credentials {
     pub name: Box<[u8]>,
     pub password: Box<[u8]>,
+}
+
+impl core::fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Credentials").finish_non_exhaustive()
+    }
 }
 
 /// What is written of RTCP.

@@ -63,7 +63,9 @@ pub enum Message {
         version: u16,
         /// The writer's name in its site.
         name: Box<str>,
-        /// Another one for each start of the writer: what it said before counts no more.
+        /// Another one for each start of the writer: what it said before counts no more. Of a media
+        /// controller also whenever it lost how far keys of SRTP were used: those that stand are
+        /// not to be put again.
         epoch: u64,
     },
     /// So many pairs of ports are wanted in all, of that group of addresses; fewer than before

@@ -195,3 +195,78 @@ fn a_side_that_has_keys_keeps_them_when_the_other_side_offers_without() {
     call.answer(Side::A, &at("192.0.2.1", &secured("RTP/SAVP", &[SHA1_80])));
     assert_eq!(guard(&call, Side::A), &before);
 }
+
+#[test]
+fn a_media_controller_that_begins_anew_never_gets_a_key_again() {
+    let mut call = Call::new(policy(Protection::Off), policy(Protection::Required));
+    let one = call.offer(Side::A, &at("192.0.2.1", PHONE));
+    // Nobody was told of the keys yet: they can stay.
+    assert_eq!(call.session.renew_keys(), []);
+    call.answer(Side::B, &at("192.0.2.9", &secured("RTP/SAVP", &[SHA1_80])));
+    let before = guard(&call, Side::B).clone();
+    assert_eq!(call.session.renew_keys(), [Change::Removed(0)]);
+    assert!(call.session.stream(0).is_none());
+    assert_eq!(call.session.renew_keys(), []);
+    // What was offered cannot be answered: it has the key.
+    let refused = call.try_answer(Side::B, 0, &at("192.0.2.9", &secured("RTP/SAVP", &[SHA1_80])));
+    assert_eq!(refused.expect_err("it is over").reason, Reason::Unasked);
+    call.settle(0);
+    let two = call.offer(Side::A, &at("192.0.2.1", PHONE));
+    assert_eq!(streams(&one).split(' ').nth(1), streams(&two).split(' ').nth(1), "its port stays");
+    call.answer(Side::B, &at("192.0.2.9", &secured("RTP/SAVP", &[SHA1_80])));
+    call.settle(0);
+    let (Guard::Keys { send: old, .. }, Guard::Keys { send: new, .. }) =
+        (&before, guard(&call, Side::B))
+    else {
+        panic!("keys")
+    };
+    assert_ne!(old.keys, new.keys);
+    call.end();
+    // Streams without keys stand on.
+    let mut call = Call::new(Policy::default(), Policy::default());
+    call.offer(Side::A, &at("192.0.2.1", PHONE));
+    call.answer(Side::B, &at("192.0.2.9", "m=audio 6000 RTP/AVP 8\n"));
+    assert_eq!(call.session.renew_keys(), []);
+    assert!(call.session.stream(0).is_some());
+    call.settle(0);
+    call.end();
+}
+
+/// Whether a secret is in a text, as letters or as a list of octets.
+fn shows(text: &str, secret: &str) -> bool {
+    let octets = format!("{:?}", &secret.as_bytes()[..8]);
+    text.contains(&secret[..8]) || text.contains(octets.trim_matches(['[', ']']))
+}
+
+#[test]
+fn no_key_and_no_password_is_shown() {
+    let open = Policy { ice: anchor::Ice::Offer, ..policy(Protection::Required) };
+    let mut call = Call::new(open.clone(), open);
+    let password = "asecretpasswordof22chr";
+    let lines =
+        format!("{}a=ice-ufrag:abcd\na=ice-pwd:{password}\n", secured("RTP/SAVP", &[SHA1_80]));
+    let offer = at("192.0.2.1", &lines);
+    let told = call.offer(Side::A, &offer);
+    let own = told
+        .lines()
+        .filter_map(|line| line.split_once("inline:").or_else(|| line.split_once("ice-pwd:")));
+    let secrets: Vec<_> =
+        own.map(|it| it.1.to_owned()).chain([KEY.into(), password.into()]).collect();
+    assert!(secrets.len() > 3, "{told}");
+    let shown = |call: &Call| {
+        format!(
+            "{:?}{:#?}{:?}",
+            call.session,
+            call.session,
+            anchor::Heard::new(Side::A, offer.as_bytes())
+        )
+    };
+    let offered = shown(&call);
+    call.answer(Side::B, &at("192.0.2.9", &lines));
+    for text in [offered, shown(&call)] {
+        for secret in &secrets {
+            assert!(!shows(&text, secret), "{secret}");
+        }
+    }
+    call.end();
+}
