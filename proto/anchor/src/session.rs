@@ -91,6 +91,19 @@ impl Session {
         })
     }
 
+    /// Octets that it takes on the heap, about: descriptions that may still be answered, ports and
+    /// streams.
+    #[must_use]
+    pub fn octets(&self) -> usize {
+        let offer = self.offer.as_ref().map_or(0, |offer| {
+            let answers = offer.answers.iter().map(|answer| answer.text.len());
+            size_of::<Pending>() + offer.text.len() + offer.told.len() + answers.sum::<usize>()
+        });
+        let payloads = self.lines.iter().filter_map(|line| line.stream.as_ref());
+        let payloads = payloads.map(|stream| stream.payloads.len()).sum::<usize>();
+        self.lines.len() * size_of::<Line>() + payloads * size_of::<crate::Payload>() + offer
+    }
+
     /// Whether an offer waits for its answer, and whose.
     #[must_use]
     pub fn pending(&self) -> Option<Side> {

@@ -10,8 +10,8 @@ pub const VALUES_MAX: usize = 4_096;
 const DIGITS_MAX: usize = 19;
 const SPEC: &str = "BEP 3";
 
-/// A value, borrowed from its octets.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A value, borrowed from its octets. `Debug` shows no text but keys: a description has secrets.
+#[derive(Clone, PartialEq, Eq)]
 pub enum Value<'a> {
     /// `i…e`
     Number(i64),
@@ -21,6 +21,20 @@ pub enum Value<'a> {
     List(Vec<Self>),
     /// `d…e`, in the order that it came in: not all who speak NG sort their keys.
     Dictionary(Vec<(&'a [u8], Self)>),
+}
+
+impl core::fmt::Debug for Value<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Text(text) => write!(f, "Text({} octets)", text.len()),
+            Self::List(list) => f.debug_list().entries(list).finish(),
+            Self::Dictionary(entries) => {
+                let entries = entries.iter().map(|(key, value)| (key.escape_ascii(), value));
+                f.debug_list().entries(entries).finish()
+            }
+        }
+    }
 }
 
 impl<'a> Value<'a> {
@@ -182,8 +196,13 @@ impl<'a> Reader<'a> {
 }
 
 /// Writes values one after the other; what is opened has to be closed.
-#[derive(Debug)]
 pub struct Writer<'o>(&'o mut Vec<u8>);
+
+impl core::fmt::Debug for Writer<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Writer({} octets)", self.0.len())
+    }
+}
 
 impl<'o> Writer<'o> {
     /// Appends to `out`.

@@ -1,22 +1,32 @@
 //! Commands in, replies out.
 
 use crate::bencode::{Value, Writer};
-use crate::call::{Call, Speaker};
+use crate::call::{Call, Ends};
 use crate::command::{Command, Verb};
 use crate::flags;
 use crate::query;
 use crate::replies::Replies;
-use crate::world::{Around, Counters, Ports};
-use anchor::{Change, Heard, Means, Refusal, Session, Side, Stream};
-use core::net::IpAddr;
+use crate::task::{Task, branch, end, note, with};
+use crate::timeouts::{Due, Timeouts};
+use crate::world::{Around, Counters};
+use anchor::{Refusal, Session, Side, Stream};
+use core::time::Duration;
 use hashbrown::HashMap;
 use machine::Time;
+use std::collections::VecDeque;
 use xxhash_rust::xxh3::Xxh3Builder;
 
 /// Calls of an engine at most.
 pub const CALLS_MAX: usize = 200_000;
+/// Octets of all calls at most. New ones are refused once seven eighths are taken: the rest is for
+/// those that stand.
+pub const OCTETS_MAX: usize = 1 << 30;
+/// How often a call is looked at.
+const LOOK: Duration = Duration::from_secs(5);
+/// Calls that one tick looks at.
+const LOOKS_MAX: usize = 4_096;
 /// Octets of a Call-ID or a tag.
-const NAME_OCTETS_MAX: usize = 512;
+pub(crate) const NAME_OCTETS_MAX: usize = 512;
 /// Calls that `list` names if it is not told how many.
 const LIST_MAX: usize = 32;
 /// Calls that a list names at most: a reply stays within a datagram.
@@ -55,18 +65,18 @@ pub enum Effect {
 
 /// What went wrong, in rtpengine's words where it has some.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Failure(&'static str);
+pub(crate) struct Failure(&'static str);
 
 const NO_CALL_ID: Failure = Failure("No call-id in message");
 const NO_FROM_TAG: Failure = Failure("No from-tag in message");
 const NO_TO_TAG: Failure = Failure("No to-tag in message");
 const NO_SDP: Failure = Failure("No SDP body in message");
 const UNKNOWN_CALL: Failure = Failure("Unknown call-id");
-const UNKNOWN_TAG: Failure = Failure("Unknown tag");
+pub(crate) const UNKNOWN_TAG: Failure = Failure("Unknown tag");
 const UNKNOWN_COMMAND: Failure = Failure("Unrecognized command");
-const NO_INTERFACE: Failure = Failure("Unknown interface");
+pub(crate) const NO_INTERFACE: Failure = Failure("Unknown interface");
 const TOO_MANY: Failure = Failure("Too many calls");
-const TOO_LONG: Failure = Failure("A name is too long");
+pub(crate) const TOO_LONG: Failure = Failure("A name is too long");
 const NO_DIGIT: Failure = Failure("Out of range 'code' specified");
 
 impl From<Refusal> for Failure {
@@ -81,9 +91,15 @@ pub struct Engine {
     calls: HashMap<Box<[u8]>, Call, Xxh3Builder>,
     names: HashMap<u64, Box<[u8]>, Xxh3Builder>,
     replies: Replies,
+    /// When each call is looked at next, in order of time.
+    looks: VecDeque<(Time, u64)>,
+    timeouts: Timeouts,
+    octets: usize,
+    octets_max: usize,
     next: u64,
     started: Time,
     ended: u64,
+    expired: u64,
 }
 
 impl Engine {
@@ -95,9 +111,89 @@ impl Engine {
             calls: HashMap::with_hasher(Xxh3Builder::new().with_seed(seed)),
             names: HashMap::with_hasher(Xxh3Builder::new().with_seed(seed)),
             replies: Replies::default(),
+            looks: VecDeque::new(),
+            timeouts: Timeouts::default(),
+            octets: 0,
+            octets_max: OCTETS_MAX,
             next: 0,
             started: now,
             ended: 0,
+            expired: 0,
+        }
+    }
+
+    /// With other times than the usual ones.
+    #[must_use]
+    pub const fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
+        self.timeouts = timeouts;
+        self
+    }
+
+    /// With fewer octets for all calls than [`OCTETS_MAX`].
+    #[must_use]
+    pub fn with_octets_max(mut self, octets_max: usize) -> Self {
+        self.octets_max = octets_max.min(OCTETS_MAX);
+        self
+    }
+
+    /// When [`Self::tick`] has something to do.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Time> {
+        self.looks.front().map(|look| look.0)
+    }
+
+    /// Ends what nobody ends ([`Timeouts`]). The counters must be those of the media plane: a call
+    /// is silent if they do not move.
+    pub fn tick(&mut self, now: Time, around: &mut Around<'_>) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        for _ in 0..LOOKS_MAX {
+            let Some((_, number)) = self.looks.pop_front_if(|look| look.0 <= now) else { break };
+            // Calls that ended since are passed over.
+            let Some(name) = self.names.get(&number).cloned() else { continue };
+            let Some(call) = self.calls.get_mut(&name) else { continue };
+            let changes = match self.timeouts.look(now, call, around.counters) {
+                Due::Nothing => Vec::new(),
+                Due::End => {
+                    self.expired += 1;
+                    note(&mut effects, number, &end(call, around));
+                    self.forget(&name);
+                    continue;
+                }
+                Due::Withdraw => {
+                    with(call, around, None, |session, means| session.reject(means.ports));
+                    Vec::new()
+                }
+                Due::Settle => {
+                    let fork = call.current.unwrap_or_default();
+                    with(call, around, None, |session, means| session.settle(fork, means))
+                }
+            };
+            note(&mut effects, number, &changes);
+            self.count(&name);
+            self.looks.push_back((now + LOOK, number));
+        }
+        effects
+    }
+
+    /// Octets of all calls.
+    #[must_use]
+    pub const fn octets(&self) -> usize {
+        self.octets
+    }
+
+    /// Counts what a call takes now.
+    fn count(&mut self, name: &[u8]) {
+        if let Some(call) = self.calls.get_mut(name) {
+            let held = call.octets(name.len());
+            self.octets = self.octets.saturating_sub(call.held).saturating_add(held);
+            call.held = held;
+        }
+    }
+
+    fn forget(&mut self, name: &[u8]) {
+        if let Some(call) = self.calls.remove(name) {
+            self.names.remove(&call.number);
+            self.octets = self.octets.saturating_sub(call.held);
         }
     }
 
@@ -212,16 +308,18 @@ impl Engine {
             return Err(TOO_LONG);
         }
         let is_new = !self.calls.contains_key(name);
+        if self.octets > if is_new { self.octets_max / 8 * 7 } else { self.octets_max } {
+            return Err(TOO_MANY);
+        }
         if is_new {
             self.add(name, tag, task)?;
         }
         let call = self.calls.get_mut(name).ok_or(UNKNOWN_CALL)?;
         let told = task.offer(call, tag, text, interfaces);
-        if told.is_err()
-            && is_new
-            && let Some(call) = self.calls.remove(name)
-        {
-            self.names.remove(&call.number);
+        if told.is_err() && is_new {
+            self.forget(name);
+        } else {
+            self.count(name);
         }
         told
     }
@@ -238,9 +336,14 @@ impl Engine {
             interfaces: [None, None],
             tag: tag.into(),
             others: Vec::new(),
+            current: None,
             created: task.now,
             signalled: task.now,
+            heard: task.now,
+            packets: 0,
+            held: 0,
         };
+        self.looks.push_back((task.now + LOOK, self.next));
         self.names.insert(self.next, name.into());
         self.calls.insert(name.into(), call);
         Ok(())
@@ -250,18 +353,34 @@ impl Engine {
         let text = task.command.text("sdp").ok_or(NO_SDP)?;
         let from_tag = task.command.text("from-tag").ok_or(NO_FROM_TAG)?;
         let to_tag = task.command.text("to-tag").ok_or(NO_TO_TAG)?;
+        let branch = branch(task.command)?;
         if to_tag.len() > NAME_OCTETS_MAX {
             return Err(TOO_LONG);
         }
+        if self.octets > self.octets_max {
+            return Err(TOO_MANY);
+        }
         let call = self.call(task)?;
         let offerer = call.speaker(from_tag).ok_or(UNKNOWN_TAG)?.side;
-        let speaker = call.learn(to_tag).ok_or(UNKNOWN_TAG)?;
+        // A tag that is new is one of B's, if it is A who asked.
+        let new = || call.next().filter(|_| offerer == Side::A);
+        let speaker = call.speaker(to_tag).or_else(new).ok_or(UNKNOWN_TAG)?;
+        if speaker.side == offerer {
+            return Err(UNKNOWN_TAG);
+        }
         flags::answer(task.command, offerer, &mut call.policies);
-        call.signalled = task.now;
         let mut out = Vec::new();
         let heard = task.heard(text, speaker);
         let changes = task.with(call, |session, means| session.answer(heard, means, &mut out))?;
-        task.note(call.number, &changes);
+        // Who was refused has not joined.
+        if speaker.side == Side::B {
+            call.learn(to_tag, branch);
+            call.current = Some(speaker.fork);
+        }
+        call.signalled = task.now;
+        note(task.effects, call.number, &changes);
+        let name = task.command.text("call-id").ok_or(NO_CALL_ID)?;
+        self.count(name);
         Ok(out)
     }
 
@@ -272,21 +391,22 @@ impl Engine {
         out: &mut Writer<'_>,
     ) -> Result<(), Failure> {
         let name = task.command.text("call-id").ok_or(NO_CALL_ID)?;
-        let tags = ["from-tag", "to-tag"].map(|key| task.command.text(key));
-        let is_meant = |call: &Call| {
-            tags.iter().flatten().next().is_none()
-                || tags.iter().flatten().any(|tag| call.speaker(tag).is_some())
-        };
-        let Some(call) = self.calls.get_mut(name).filter(|call| is_meant(call)) else {
+        let [from, to] = ["from-tag", "to-tag"].map(|key| task.command.text(key));
+        let branch = branch(task.command)?;
+        let call = self.calls.get_mut(name);
+        let ends = call.as_ref().map_or(Ends::Nothing, |call| call.ends(from, to, branch));
+        let Some(call) = call.filter(|_| ends != Ends::Nothing) else {
             out.pair("warning", b"Call-ID not found or tags didn't match");
             return Ok(());
         };
         query::call(call, counters, out);
-        let number = call.number;
-        let changes = task.with(call, |session, means| session.end(means.ports));
-        task.note(number, &changes);
-        self.calls.remove(name);
-        self.names.remove(&number);
+        if let Ends::Fork(fork) = ends {
+            // The call goes on with the other dialogs.
+            call.others[usize::from(fork.0)].is_gone = true;
+            return Ok(());
+        }
+        note(task.effects, call.number, &end(call, task.around));
+        self.forget(name);
         self.ended += 1;
         Ok(())
     }
@@ -316,7 +436,8 @@ impl Engine {
             });
             out.text(b"totalstatistics").dictionary(|out| {
                 out.pair("uptime", uptime.to_string().as_bytes())
-                    .count("managedsessions", self.ended);
+                    .count("managedsessions", self.ended + self.expired)
+                    .count("timeoutsessions", self.expired);
             });
         });
     }
@@ -366,84 +487,4 @@ fn digits(codes: &Value<'_>) -> Option<Vec<u8>> {
     let digit =
         |octet: &u8| place(&octet.to_ascii_uppercase()).and_then(|at| u8::try_from(at).ok());
     text.iter().map(digit).collect()
-}
-
-/// One command as it runs.
-struct Task<'t, 'c, 'w> {
-    now: Time,
-    command: &'t Command<'c>,
-    around: &'t mut Around<'w>,
-    effects: &'t mut Vec<Effect>,
-}
-
-impl Task<'_, '_, '_> {
-    /// The offer for the other side of a call.
-    fn offer(
-        &mut self,
-        call: &mut Call,
-        tag: &[u8],
-        text: &[u8],
-        interfaces: [Option<Box<[u8]>>; 2],
-    ) -> Result<Vec<u8>, Failure> {
-        let speaker = call.learn(tag).ok_or(UNKNOWN_TAG)?;
-        let [own, others] = interfaces;
-        let places = [(speaker.side, own), (speaker.side.other(), others)];
-        for (side, interface) in places.into_iter().filter(|place| place.1.is_some()) {
-            call.interfaces[side.index()] = interface;
-        }
-        // An offer that nobody answered is forgotten: whoever sent it is free to offer again.
-        self.with(call, |session, means| session.reject(means.ports));
-        flags::offer(self.command, speaker.side, &mut call.policies);
-        call.signalled = self.now;
-        let mut out = Vec::new();
-        let heard = self.heard(text, speaker);
-        self.with(call, |session, means| session.offer(heard, means, &mut out))?;
-        Ok(out)
-    }
-
-    /// The interfaces that `direction` names, of the speaker and of the other side.
-    fn interfaces(&self) -> Result<[Option<Box<[u8]>>; 2], Failure> {
-        let mut names = self.command.texts("direction").map(|name| Some(name.into()));
-        let interfaces: [Option<Box<[u8]>>; 2] = [names.next().flatten(), names.next().flatten()];
-        let world = &self.around.world;
-        let are_known = interfaces.iter().flatten().all(|name| world.has_interface(name));
-        if are_known { Ok(interfaces) } else { Err(NO_INTERFACE) }
-    }
-
-    /// The description with who sent it, at the address that its SIP message came from if that is
-    /// to be believed rather.
-    fn heard<'a>(&self, text: &'a [u8], speaker: Speaker) -> Heard<'a> {
-        let received = self.command.texts("received-from").last().and_then(ip);
-        let source = received.filter(|_| self.command.has("flags", "SIP-source-address"));
-        Heard { text, from: speaker.side, fork: speaker.fork, source }
-    }
-
-    fn with<T>(
-        &mut self,
-        call: &mut Call,
-        run: impl FnOnce(&mut Session, &mut Means<'_>) -> T,
-    ) -> T {
-        let mut ports = Ports {
-            world: &mut *self.around.world,
-            interfaces: call.interfaces.clone(),
-            shown: self.command.texts("media-address").next().and_then(ip),
-        };
-        let mut means = Means {
-            policies: [&call.policies[0], &call.policies[1]],
-            ports: &mut ports,
-            random: &mut *self.around.random,
-        };
-        run(&mut call.session, &mut means)
-    }
-
-    fn note(&mut self, call: u64, changes: &[Change]) {
-        self.effects.extend(changes.iter().map(|change| match *change {
-            Change::Added(line) | Change::Changed(line) => Effect::Put(call, line),
-            Change::Removed(line) => Effect::Remove(call, line),
-        }));
-    }
-}
-
-fn ip(text: &[u8]) -> Option<IpAddr> {
-    core::str::from_utf8(text).ok()?.parse().ok()
 }

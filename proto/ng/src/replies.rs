@@ -19,11 +19,17 @@ pub(crate) struct Replies {
     octets: usize,
 }
 
-#[derive(Debug)]
 struct Reply {
     message: Box<[u8]>,
     text: Box<[u8]>,
     at: Time,
+}
+
+// Messages and replies have keys.
+impl core::fmt::Debug for Reply {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Reply({} octets at {:?})", self.text.len(), self.at)
+    }
 }
 
 impl Replies {

@@ -45,11 +45,13 @@ impl World for Place {
     }
 }
 
-pub struct Nothing;
+/// So many packets came from A on every stream.
+pub struct Counted(pub u64);
 
-impl Counters for Nothing {
+impl Counters for Counted {
     fn of(&self, _call: u64, _line: u8) -> [Statistics; 2] {
-        [Statistics { packets: 3, octets: 480, ..Statistics::default() }, Statistics::default()]
+        let octets = self.0 * 160;
+        [Statistics { packets: self.0, octets, ..Statistics::default() }, Statistics::default()]
     }
 }
 
@@ -57,6 +59,8 @@ pub struct Controller {
     pub engine: Engine,
     pub place: Place,
     pub effects: Vec<Effect>,
+    pub now: Time,
+    pub packets: u64,
     random: ChaCha8Rng,
     serial: u32,
 }
@@ -131,6 +135,8 @@ impl Controller {
                 fingerprint: Fingerprint::of(Hash::Sha256, b"a certificate"),
             },
             effects: Vec::new(),
+            now: Time::from_millis(1_000),
+            packets: 3,
             random: ChaCha8Rng::seed_from_u64(1),
             serial: 0,
         }
@@ -139,10 +145,24 @@ impl Controller {
     pub fn take(&mut self, message: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
         let mut fill = |octets: &mut [u8]| self.random.fill_bytes(octets);
-        let mut around = Around { world: &mut self.place, counters: &Nothing, random: &mut fill };
-        let now = Time::from_millis(1_000);
-        self.effects.extend(self.engine.take(now, message, &mut around, &mut out));
+        let counters = Counted(self.packets);
+        let mut around = Around { world: &mut self.place, counters: &counters, random: &mut fill };
+        self.effects.extend(self.engine.take(self.now, message, &mut around, &mut out));
         out
+    }
+
+    /// Time passes, a second at a time, in which so many packets come each.
+    pub fn pass(&mut self, seconds: u64, packets: u64) {
+        for _ in 0..seconds {
+            self.now = self.now + Duration::from_secs(1);
+            self.packets += packets;
+            let mut fill = |octets: &mut [u8]| self.random.fill_bytes(octets);
+            let counters = Counted(self.packets);
+            let mut around =
+                Around { world: &mut self.place, counters: &counters, random: &mut fill };
+            self.effects.extend(self.engine.tick(self.now, &mut around));
+            assert!(self.engine.deadline().is_none_or(|it| it > self.now));
+        }
     }
 
     pub fn ask(&mut self, entries: &[(&str, Says)]) -> Reply {

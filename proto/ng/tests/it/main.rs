@@ -3,3 +3,4 @@
 mod commands;
 mod controller;
 mod rtpengine;
+mod strangers;
