@@ -6,13 +6,15 @@
 //!      │               │ 400, 401        │ 420        │ 487   │
 //!      └ dropped       └ few a second    └────────────┴───────┴ ANSWERS_PER_S
 //! ```
-//! No answer is longer than its request.
+//! No answer is longer than its request. A check that comes again from elsewhere is a copy, and
+//! has none.
 
 use super::candidate::host_priority;
 use super::consent::{Consent, Due};
 use super::credentials::Credentials;
 use super::effects::{Counters, Datagram, In, Out, Pair, Role, Settings};
 use super::pairs::{COMPONENTS_MAX, Pairs, priority};
+use super::seen::{Known, Seen};
 use crate::attribute::AttributeType;
 use crate::error::ErrorCode;
 use crate::guard::Algorithm;
@@ -48,6 +50,7 @@ pub struct Agent {
     consents: [Option<Consent>; COMPONENTS_MAX as usize],
     answers: Bucket,
     refusals: Bucket,
+    seen: Seen,
     random: Random,
     tie_breaker: u64,
     counters: Counters,
@@ -76,6 +79,7 @@ impl Agent {
             answers: Bucket::default(),
             refusals: Bucket::default(),
             tie_breaker: random.long(),
+            seen: Seen::new(&mut random),
             random,
             counters: Counters::default(),
         }
@@ -113,7 +117,7 @@ impl Agent {
                 self.request(now, pair, &message, out);
             }
             Some(message) if matches!(message.class, Class::Success | Class::Error) => {
-                self.response(now, pair, &message);
+                self.response(now, pair, &message, out);
             }
             // An indication keeps a mapping of an address alive, and wants nothing.
             Some(_) => {}
@@ -139,6 +143,11 @@ impl Agent {
             self.counters.shed += 1;
             return;
         }
+        let is_chosen = matches!(answer, Answer::Success { is_chosen: true, .. });
+        if is_chosen && self.seen.look(message.transaction, pair) == Known::Elsewhere {
+            self.counters.replayed += 1;
+            return;
+        }
         let octets = self.answer(message, pair.remote, &answer);
         if octets.len() > message.octets().len() {
             // Who sends less than an answer is no agent, and may name another as its source.
@@ -161,7 +170,29 @@ impl Agent {
                 Role::Controlled => (remote, local),
                 Role::Controlling => (local, remote),
             };
-            self.choose(now, pair, priority(controlling, controlled), out);
+            let priority = priority(controlling, controlled);
+            if self.seen.look(message.transaction, pair) == Known::No {
+                self.seen.keep(message.transaction, pair);
+            }
+            if self.seen.has_forgotten() && self.pairs.chosen(pair.component) != Some(pair) {
+                self.ask(now, pair, priority, out);
+            } else {
+                self.choose(now, pair, priority, out);
+            }
+        }
+    }
+
+    /// A pair has to answer a check before it is used.
+    fn ask(&mut self, now: Time, pair: Pair, priority: u64, out: &mut Vec<Out>) {
+        if self.settings.remote.is_none() {
+            return;
+        }
+        let transaction = self.seen.ask(now, pair, priority, &mut self.random);
+        if let (Some(transaction), Some(remote)) = (transaction, &self.settings.remote) {
+            let octets = self.check(pair.component, transaction, remote);
+            let Pair { component, local, remote } = pair;
+            self.counters.asked += 1;
+            out.push(Out::Send(Datagram { component, local, remote, octets }));
         }
     }
 
@@ -256,7 +287,7 @@ impl Agent {
 
     /// An answer to a check of consent: of who was asked, from where it was asked, under the
     /// password of the other side.
-    fn response(&mut self, now: Time, pair: Pair, message: &Message<'_>) {
+    fn response(&mut self, now: Time, pair: Pair, message: &Message<'_>, out: &mut Vec<Out>) {
         let remote = &self.settings.remote;
         let slot = self.consents.get_mut(usize::from(pair.component - 1));
         let consent = slot.and_then(Option::as_mut);
@@ -265,11 +296,15 @@ impl Agent {
             let integrity = message.integrity(remote.password().as_bytes());
             matches!(integrity, Integrity::Holds(_))
         });
-        match consent {
-            Some(consent) if holds && message.class == Class::Success => {
-                consent.answered(now, message.transaction);
-            }
-            _ => self.counters.ignored += 1,
+        let holds = holds && message.class == Class::Success;
+        if let Some(consent) = consent.filter(|_| holds) {
+            consent.answered(now, message.transaction);
+            return;
+        }
+        let asked = if holds { self.seen.answered(pair, message.transaction) } else { None };
+        match asked {
+            Some(asked) => self.choose(now, asked.pair, asked.priority, out),
+            None => self.counters.ignored += 1,
         }
     }
 
@@ -297,6 +332,7 @@ impl Agent {
         self.settings.local = local;
         self.settings.remote = None;
         self.pairs.clear();
+        self.seen.clear();
     }
 }
 

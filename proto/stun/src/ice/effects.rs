@@ -82,6 +82,8 @@ pub struct Counters {
     pub shed: u64,
     /// Datagrams that were no message for this agent.
     pub ignored: u64,
-    /// Requests for consent.
+    /// Requests for consent, and to pairs that have to answer before they are used.
     pub asked: u64,
+    /// Checks that had come from somewhere else before.
+    pub replayed: u64,
 }

@@ -7,6 +7,7 @@ mod consent;
 mod credentials;
 mod effects;
 mod pairs;
+mod seen;
 
 pub use agent::Agent;
 pub use candidate::{Candidate, CandidateType, Host, Transport, host_priority};

@@ -58,19 +58,20 @@ fn the_pair_that_is_chosen_is_told_once() {
 #[test]
 fn of_several_that_are_chosen_the_best_is_taken_until_it_is_stale() {
     let mut agent = agent(false);
-    let with = |priority| Check { is_chosen: true, priority, ..Check::default() }.octets(1);
-    step(&mut agent, NOW, pair(1), &with(1_000));
-    assert_eq!(step(&mut agent, NOW, pair(2), &with(500)).len(), 1, "a worse one");
+    let with =
+        |priority, number| Check { is_chosen: true, priority, ..Check::default() }.octets(number);
+    step(&mut agent, NOW, pair(1), &with(1_000, 1));
+    assert_eq!(step(&mut agent, NOW, pair(2), &with(500, 2)).len(), 1, "a worse one");
     assert_eq!(agent.pair(1), Some(pair(1)));
-    let out = step(&mut agent, NOW, pair(3), &with(2_000));
+    let out = step(&mut agent, NOW, pair(3), &with(2_000, 3));
     assert_eq!(out[1..], [Out::Nominated(pair(3))]);
     // The other side moved: what it chose is not checked any more.
-    let plain = Check::default().octets(2);
+    let plain = Check::default().octets(4);
     step(&mut agent, NOW + STALE_AFTER, pair(3), &plain);
     let later = NOW + STALE_AFTER + Duration::from_secs(1);
-    assert_eq!(step(&mut agent, later, pair(4), &with(500)).len(), 1);
+    assert_eq!(step(&mut agent, later, pair(4), &with(500, 5)).len(), 1);
     let later = later + STALE_AFTER;
-    assert_eq!(step(&mut agent, later, pair(4), &with(500))[1..], [Out::Nominated(pair(4))]);
+    assert_eq!(step(&mut agent, later, pair(4), &with(500, 6))[1..], [Out::Nominated(pair(4))]);
 }
 
 #[test]
@@ -243,4 +244,59 @@ fn no_answer_is_longer_than_what_it_answers() {
             }
         }
     }
+}
+
+/// What the other side answers to a check of ours.
+fn answered(check: &[u8], password: &[u8]) -> Vec<u8> {
+    let transaction = Message::read(check).unwrap().transaction;
+    let mut octets = Vec::new();
+    Writer::new(Class::Success, BINDING, transaction, &mut octets)
+        .integrity(Algorithm::Sha1, password)
+        .fingerprint();
+    octets
+}
+
+#[test]
+fn a_check_that_comes_again_from_elsewhere_moves_nothing() {
+    let mut agent = agent(false);
+    let check = Check { is_chosen: true, ..Check::default() };
+    let recorded = check.octets(1);
+    step(&mut agent, NOW, pair(1), &recorded);
+    assert_eq!(step(&mut agent, NOW, pair(2), &recorded), [], "a copy has no answer");
+    assert_eq!((agent.pair(1), agent.counters().replayed), (Some(pair(1)), 1));
+    // Its answer was lost: it is sent again from where it came.
+    assert_eq!(step(&mut agent, NOW, pair(1), &recorded).len(), 1);
+    // Long after the pair is not checked any more either.
+    let later = NOW + STALE_AFTER + STALE_AFTER;
+    assert_eq!(step(&mut agent, later, pair(2), &recorded), []);
+    assert_eq!(step(&mut agent, later, pair(2), &check.octets(2))[1..], [Out::Nominated(pair(2))]);
+}
+
+#[test]
+fn once_checks_are_forgotten_another_pair_has_to_answer_first() {
+    let mut agent = agent(false);
+    let check = Check { is_chosen: true, ..Check::default() };
+    let recorded = check.octets(0);
+    step(&mut agent, NOW, pair(1), &recorded);
+    let mut now = NOW;
+    for number in 1..100 {
+        now = now + Duration::from_secs(5);
+        assert_eq!(step(&mut agent, now, pair(1), &check.octets(number)).len(), 1);
+    }
+    // The copy is answered, and its sender is asked; it does not know the password.
+    let out = step(&mut agent, now, pair(2), &recorded);
+    let [Out::Send(_), Out::Send(asked)] = &out[..] else { panic!("{out:?}") };
+    assert_eq!(asked.remote, pair(2).remote);
+    assert_eq!(step(&mut agent, now, pair(2), &answered(&asked.octets, b"wrong")), []);
+    assert_eq!(step(&mut agent, now, pair(2), &recorded).len(), 1, "nor is it asked at once again");
+    assert_eq!(agent.pair(1), Some(pair(1)));
+    // The other side moved: it answers.
+    let out = step(&mut agent, now, pair(3), &check.octets(200));
+    let [Out::Send(_), Out::Send(asked)] = &out[..] else { panic!("{out:?}") };
+    let password = remote();
+    let answer = answered(&asked.octets, password.password().as_bytes());
+    assert_eq!(step(&mut agent, now, pair(2), &answer), [], "another one does so for it in vain");
+    assert_eq!(step(&mut agent, now, pair(3), &answer), [Out::Nominated(pair(3))]);
+    assert_eq!(step(&mut agent, now, pair(3), &answer), []);
+    assert_eq!(agent.pair(1), Some(pair(3)));
 }
