@@ -1,5 +1,6 @@
 //! One attempt: an engine, and what it has come to.
 
+use crate::door::{Door, Hello, asked_cookie};
 use crate::handshake::{Keys, Out, Role};
 use crate::settings::{HANDSHAKE_MAX, MTU, Settings};
 use dimpl::{Dtls, Error, Output, SrtpProfile};
@@ -65,6 +66,53 @@ impl Attempt {
         let certificate = settings.certificate().for_engine();
         let mut engine = Dtls::new_auto(config, certificate, clock.instant(now));
         engine.set_active(role == Role::Client);
+        Self::with(engine, role, clock, now)
+    }
+
+    /// What a crowded door answers to a hello; it is no longer than that. Nothing is kept.
+    pub fn ask(door: &Door, settings: &Settings, clock: Clock, at: Asked<'_>) -> Option<Vec<u8>> {
+        let mut attempt = Self::at_door(door, settings, clock, at.now);
+        let mut out = Vec::new();
+        attempt.hear(at.now, at.datagram, &mut out).ok()?;
+        out.into_iter().find_map(|out| match out {
+            Out::Send(octets) if asked_cookie(&octets).is_some() => Some(octets),
+            _ => None,
+        })
+    }
+
+    /// The attempt of a hello that has the cookie of the door; what it answers is in `out`. `None`
+    /// for another cookie.
+    pub fn admit(
+        door: &Door,
+        settings: &Settings,
+        clock: Clock,
+        at: Asked<'_>,
+        out: &mut Vec<Out>,
+    ) -> Option<Self> {
+        let hello = Hello::read(at.datagram)?;
+        let mut attempt = Self::at_door(door, settings, clock, at.now);
+        let mut asked = Vec::new();
+        attempt.hear(at.now, &Door::before(&hello)?, &mut asked).ok()?;
+        let is_ours = asked.iter().any(|out| match out {
+            Out::Send(octets) => asked_cookie(octets) == Some(hello.cookie()),
+            _ => false,
+        });
+        if !is_ours {
+            return None;
+        }
+        attempt.hear(at.now, at.datagram, out).ok()?;
+        attempt.is_there.then_some(attempt)
+    }
+
+    fn at_door(door: &Door, settings: &Settings, clock: Clock, now: Time) -> Self {
+        let config = Arc::clone(door.config());
+        let certificate = settings.certificate().for_engine();
+        let mut engine = Dtls::new_12(config, certificate, clock.instant(now));
+        engine.set_active(false);
+        Self::with(engine, Role::Server, clock, now)
+    }
+
+    fn with(engine: Dtls, role: Role, clock: Clock, now: Time) -> Self {
         Self {
             clock,
             role,
@@ -93,7 +141,11 @@ impl Attempt {
     pub fn hear(&mut self, now: Time, datagram: &[u8], out: &mut Vec<Out>) -> Result<(), Error> {
         self.unanswered = self.unanswered.saturating_add(datagram.len());
         let heard = self.engine.handle_timeout(self.clock.instant(now));
-        let heard = heard.and_then(|()| self.engine.handle_packet(datagram));
+        let heard = heard.and_then(|()| match without_plain_alerts(datagram) {
+            Some(rest) if rest.is_empty() => Ok(()),
+            Some(rest) => self.engine.handle_packet(&rest),
+            None => self.engine.handle_packet(datagram),
+        });
         // What it wanted to say before a mistake, an alert, is still said.
         self.drain(now, out);
         heard
@@ -153,6 +205,38 @@ impl Attempt {
             }
         }
     }
+}
+
+/// A hello that came to a crowded door.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked<'d> {
+    pub now: Time,
+    pub datagram: &'d [u8],
+}
+
+/// Octets of a record's head.
+const RECORD_OCTETS: usize = 13;
+const ALERT: u8 = 21;
+
+/// A datagram without its alerts that nothing protects, if it has some: anybody may have sent them,
+/// and they end nothing (RFC 6347 §4.1.2.7). A handshake that a peer does not want ends by its time.
+fn without_plain_alerts(datagram: &[u8]) -> Option<Vec<u8>> {
+    let (mut rest, mut kept, mut has_some) = (datagram, Vec::new(), false);
+    // Records of DTLS 1.3 that are protected have another head: what follows one stays.
+    while let Some(head) = rest.first_chunk::<RECORD_OCTETS>()
+        && matches!(head[0], 20..=25)
+    {
+        let length = usize::from(u16::from_be_bytes([head[11], head[12]]));
+        let Some((record, behind)) = rest.split_at_checked(RECORD_OCTETS + length) else { break };
+        if head[0] == ALERT && head[3..5] == [0, 0] {
+            has_some = true;
+        } else {
+            kept.extend_from_slice(record);
+        }
+        rest = behind;
+    }
+    kept.extend_from_slice(rest);
+    has_some.then_some(kept)
 }
 
 /// The random number of the client in a datagram that begins a ClientHello (RFC 6347 §4.2.1).

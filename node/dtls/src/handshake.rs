@@ -9,11 +9,15 @@
 //! Until a peer has proved who it is anybody may have sent what comes in its name. A client makes
 //! one attempt after the other. A server makes one for each ClientHello, told apart by their random
 //! numbers, so that a forged one does not stand in the way of the peer's; it waits as long as the
-//! call lets it, for its client may be a phone that still rings.
+//! call lets it, for its client may be a phone that still rings. Where more of them come than it has
+//! places for, it asks for a cookie and keeps nothing of who asked (`door`), and of one source it
+//! has [`SOURCE_ATTEMPTS_MAX`] attempts. Alerts that nothing protects end nothing.
 
-use crate::attempt::{Attempt, Clock, client_random};
+use crate::attempt::{Asked, Attempt, Clock, client_random};
+use crate::door::{Door, Hello};
 use crate::settings::Settings;
 use core::fmt;
+use core::net::{IpAddr, SocketAddr};
 use dimpl::Error;
 use machine::bucket::{Bucket, Rate};
 use machine::{Duration, Machine, Time};
@@ -26,9 +30,16 @@ pub const DATAGRAM_OCTETS_MAX: usize = 4_096;
 pub const LINGER: Duration = Duration::from_secs(60);
 /// Attempts of a server at the same time. Of more, the oldest goes that sent no cookie back.
 pub const ATTEMPTS_MAX: usize = 8;
+/// Of these, attempts that sent no cookie back: further ones wait outside for theirs.
+pub const UNPROVEN_MAX: usize = 4;
+/// Attempts of one source that sent a cookie back; of more, its oldest goes.
+pub const SOURCE_ATTEMPTS_MAX: usize = 2;
 
 /// Attempts that begin at once; from then on ten a second.
 const ATTEMPTS_AT_ONCE: u32 = 8;
+/// Hellos a second that are answered without a place; each costs an engine that is dropped.
+const ASKED_PER_S: f64 = 200.0;
+static ASKED: LazyLock<Rate> = LazyLock::new(|| Rate::new(ASKED_PER_S, Some(50)));
 static ATTEMPTS: LazyLock<Rate> = LazyLock::new(|| Rate::new(10.0, Some(ATTEMPTS_AT_ONCE)));
 /// Until a client begins again that made many attempts.
 const REST: Duration = Duration::from_secs(1);
@@ -49,8 +60,10 @@ pub type Judge = Box<dyn FnMut(&[u8]) -> bool + Send>;
 pub enum In {
     /// The path is there: a client begins.
     Started,
-    /// A datagram of DTLS came from the peer.
+    /// A datagram of DTLS came from the peer, or from who knows where.
     Datagram(Vec<u8>),
+    /// A datagram of DTLS came from there: what one source begins, no other one goes on with.
+    From(SocketAddr, Vec<u8>),
     /// SDP has named the peer's certificate.
     Expect(Judge),
     /// The stream ends.
@@ -62,6 +75,7 @@ impl fmt::Debug for In {
         match self {
             Self::Started => f.write_str("Started"),
             Self::Datagram(octets) => write!(f, "Datagram({} octets)", octets.len()),
+            Self::From(source, octets) => write!(f, "From({source}, {} octets)", octets.len()),
             Self::Expect(_) => f.write_str("Expect"),
             Self::Ended => f.write_str("Ended"),
         }
@@ -117,7 +131,23 @@ pub enum Out {
 /// An attempt, of a server with its client's random number.
 struct Peer {
     random: Option<[u8; 32]>,
+    source: Option<SocketAddr>,
     attempt: Attempt,
+}
+
+impl Peer {
+    /// Whether a datagram of that source may be for it.
+    fn hears(&self, source: Option<SocketAddr>) -> bool {
+        source.is_none() || self.source.is_none() || self.source == source
+    }
+}
+
+/// What counts as one source: an address, or a network of IPv6.
+fn network(source: SocketAddr) -> IpAddr {
+    match source.ip() {
+        IpAddr::V4(ip) => ip.into(),
+        IpAddr::V6(ip) => IpAddr::V6((ip.to_bits() >> 64 << 64).into()),
+    }
 }
 
 /// The handshake with one peer.
@@ -128,6 +158,8 @@ pub struct Handshake {
     /// The one that was heard last stands last.
     attempts: Vec<Peer>,
     began: Bucket,
+    asked: Bucket,
+    door: Option<Door>,
     mistakes: u64,
     /// When a client must have ended.
     ends: Option<Time>,
@@ -150,6 +182,13 @@ impl fmt::Debug for Handshake {
     }
 }
 
+/// A datagram as it came.
+struct Came<'d> {
+    now: Time,
+    source: Option<SocketAddr>,
+    datagram: &'d [u8],
+}
+
 /// Whether a datagram of a port that has more is DTLS (RFC 7983 §7).
 const fn is_dtls(datagram: &[u8]) -> bool {
     matches!(datagram, [20..=63, ..])
@@ -165,6 +204,8 @@ impl Handshake {
             clock: Clock(now),
             attempts: Vec::new(),
             began: Bucket::default(),
+            asked: Bucket::default(),
+            door: None,
             mistakes: 0,
             ends: None,
             rests_until: None,
@@ -222,7 +263,7 @@ impl Handshake {
         self.rests_until = None;
         let mut attempt = Attempt::new(&self.settings, self.role, self.clock, now);
         if attempt.advance(now, out).is_ok() {
-            self.attempts.push(Peer { random: None, attempt });
+            self.attempts.push(Peer { random: None, source: None, attempt });
         }
     }
 
@@ -239,37 +280,108 @@ impl Handshake {
         }
     }
 
-    /// The attempt that a datagram is for. `None` for one that begins nothing, or too much.
-    fn attempt_of(&mut self, now: Time, datagram: &[u8]) -> Option<usize> {
-        let random = client_random(datagram);
-        let known = |random| self.attempts.iter().position(|peer| peer.random == Some(random));
-        let (Role::Server, Some(random)) = (self.role, random) else {
-            let there = self.attempts.iter().rposition(|peer| peer.attempt.is_there);
-            return there.or(self.attempts.len().checked_sub(1));
+    /// The attempt that a datagram is for. `None` for one that begins nothing, or too much; it may
+    /// be answered all the same.
+    fn attempt_of(&mut self, came: &Came<'_>, out: &mut Vec<Out>) -> Option<usize> {
+        let (Role::Server, Some(random)) = (self.role, client_random(came.datagram)) else {
+            let hears = |peer: &Peer| peer.hears(came.source);
+            let there = self.attempts.iter().rposition(|peer| hears(peer) && peer.attempt.is_there);
+            return there.or_else(|| self.attempts.iter().rposition(hears));
         };
-        let peer = if let Some(at) = known(random) {
-            self.attempts.remove(at)
-        } else {
-            // Once there are keys, their peer is the only one.
-            if self.lingers_until.is_some() || !self.may_begin(now) {
-                return None;
-            }
-            if self.attempts.len() == ATTEMPTS_MAX {
-                let oldest = self.attempts.iter().position(|peer| !peer.attempt.is_there)?;
-                self.attempts.remove(oldest);
-            }
-            let attempt = Attempt::new(&self.settings, self.role, self.clock, now);
-            Peer { random: Some(random), attempt }
-        };
-        self.attempts.push(peer);
+        let known = |peer: &Peer| peer.random == Some(random) && peer.hears(came.source);
+        if let Some(at) = self.attempts.iter().position(known) {
+            let peer = self.attempts.remove(at);
+            self.attempts.push(peer);
+            return self.attempts.len().checked_sub(1);
+        }
+        // Once there are keys, their peer is the only one.
+        if self.lingers_until.is_some() {
+            return None;
+        }
+        let hello = Hello::read(came.datagram);
+        if hello.is_some_and(|hello| !hello.cookie().is_empty()) {
+            self.admit(random, came, out);
+            return None;
+        }
+        let unproven = self.attempts.iter().filter(|peer| !peer.attempt.is_there).count();
+        let is_crowded = unproven >= UNPROVEN_MAX || self.attempts.len() >= ATTEMPTS_MAX;
+        if is_crowded || !self.may_begin(came.now) {
+            self.ask(came, out);
+            return None;
+        }
+        let attempt = Attempt::new(&self.settings, self.role, self.clock, came.now);
+        self.attempts.push(Peer { random: Some(random), source: came.source, attempt });
         self.attempts.len().checked_sub(1)
     }
 
-    fn datagram(&mut self, now: Time, datagram: &[u8], out: &mut Vec<Out>) {
+    /// Whether one more hello is answered at the door.
+    fn opens(&mut self, now: Time) -> bool {
+        let may = self.asked.has_room(now, *ASKED);
+        if may {
+            self.asked.take(now, *ASKED);
+            self.door = self.door.take().or_else(Door::new);
+        }
+        may
+    }
+
+    /// Asks whoever said a hello for a cookie, and keeps nothing.
+    fn ask(&mut self, came: &Came<'_>, out: &mut Vec<Out>) {
+        if Hello::read(came.datagram).is_none() || !self.opens(came.now) {
+            return;
+        }
+        let Some(door) = &self.door else { return };
+        let at = Asked { now: came.now, datagram: came.datagram };
+        out.extend(Attempt::ask(door, &self.settings, self.clock, at).map(Out::Send));
+    }
+
+    /// Begins an attempt for who has the door's cookie.
+    fn admit(&mut self, random: [u8; 32], came: &Came<'_>, out: &mut Vec<Out>) {
+        // Who was never asked has none.
+        if self.door.is_none() || !self.opens(came.now) {
+            return;
+        }
+        let Some(door) = &self.door else { return };
+        let at = Asked { now: came.now, datagram: came.datagram };
+        let Some(attempt) = Attempt::admit(door, &self.settings, self.clock, at, out) else {
+            return;
+        };
+        self.make_room(came.source);
+        if self.attempts.len() < ATTEMPTS_MAX {
+            self.attempts.push(Peer { random: Some(random), source: came.source, attempt });
+        }
+    }
+
+    /// Makes room for a source that sent a cookie back: its own oldest attempt goes if it has more
+    /// than its share, or else the oldest without a cookie.
+    fn make_room(&mut self, source: Option<SocketAddr>) {
+        let network = source.map(network);
+        let is_own =
+            |peer: &Peer| peer.attempt.is_there && peer.source.map(self::network) == network;
+        let own = self.attempts.iter().filter(|peer| is_own(peer)).count();
+        let gone = if own >= SOURCE_ATTEMPTS_MAX {
+            self.attempts.iter().position(is_own)
+        } else if self.attempts.len() >= ATTEMPTS_MAX {
+            self.attempts.iter().position(|peer| !peer.attempt.is_there)
+        } else {
+            None
+        };
+        if let Some(at) = gone {
+            self.attempts.remove(at);
+        }
+    }
+
+    fn datagram(
+        &mut self,
+        now: Time,
+        source: Option<SocketAddr>,
+        datagram: &[u8],
+        out: &mut Vec<Out>,
+    ) {
         if self.is_over || datagram.len() > DATAGRAM_OCTETS_MAX || !is_dtls(datagram) {
             return;
         }
-        let Some(at) = self.attempt_of(now, datagram) else { return };
+        let came = Came { now, source, datagram };
+        let Some(at) = self.attempt_of(&came, out) else { return };
         let attempt = &mut self.attempts[at].attempt;
         let heard = attempt.hear(now, datagram, out);
         if attempt.is_closed && self.lingers_until.is_some() {
@@ -360,7 +472,8 @@ impl Machine for Handshake {
                 }
             }
             In::Started => {}
-            In::Datagram(datagram) => self.datagram(now, &datagram, out),
+            In::Datagram(datagram) => self.datagram(now, None, &datagram, out),
+            In::From(source, datagram) => self.datagram(now, Some(source), &datagram, out),
             In::Expect(judge) => self.judge = Some(judge),
             In::Ended => {
                 for peer in &mut self.attempts {

@@ -20,11 +20,13 @@
 
 mod attempt;
 mod certificate;
+mod door;
 mod handshake;
 mod settings;
 
 pub use certificate::{Certificate, CertificateError};
 pub use handshake::{
     ATTEMPTS_MAX, DATAGRAM_OCTETS_MAX, Failure, Handshake, In, Judge, Keys, LINGER, Out, Role,
+    SOURCE_ATTEMPTS_MAX, UNPROVEN_MAX,
 };
 pub use settings::{HANDSHAKE_MAX, Settings};

@@ -31,7 +31,13 @@ impl Settings {
     /// Never: the limits of this crate are ones that the engine takes.
     #[must_use]
     pub fn new(certificate: Certificate, profiles: &[u16]) -> Self {
-        let config = Config::builder()
+        let config = Self::config(None).expect("limits that the engine takes");
+        Self { certificate, config: Arc::new(config), profiles: profiles.into() }
+    }
+
+    /// What engines are made of; with a seed, cookies of one are those of all.
+    pub(crate) fn config(seed: Option<u64>) -> Option<Config> {
+        let builder = Config::builder()
             .mtu(MTU)
             .max_queue_rx(QUEUE_MAX)
             .max_queue_tx(QUEUE_MAX)
@@ -39,10 +45,12 @@ impl Settings {
             .use_server_cookie(true)
             .flight_start_rto(FLIGHT_TIMER)
             .flight_retries(FLIGHT_RETRIES)
-            .handshake_timeout(HANDSHAKE_MAX)
-            .build()
-            .expect("limits that the engine takes");
-        Self { certificate, config: Arc::new(config), profiles: profiles.into() }
+            .handshake_timeout(HANDSHAKE_MAX);
+        let builder = match seed {
+            Some(seed) => builder.dangerously_set_rng_seed(seed),
+            None => builder,
+        };
+        builder.build().ok()
     }
 
     /// The certificate.

@@ -2,9 +2,11 @@
 
 use crate::{expect, settings};
 use dtls::{
-    DATAGRAM_OCTETS_MAX, Failure, HANDSHAKE_MAX, Handshake, In, Keys, LINGER, Out, Role, Settings,
+    ATTEMPTS_MAX, DATAGRAM_OCTETS_MAX, Failure, HANDSHAKE_MAX, Handshake, In, Keys, LINGER, Out,
+    Role, SOURCE_ATTEMPTS_MAX, Settings, UNPROVEN_MAX,
 };
 use machine::{Duration, Machine, Time};
+use std::net::SocketAddr;
 
 const START: Time = Time::from_millis(1_000_000);
 
@@ -307,4 +309,120 @@ fn nothing_of_a_key_is_shown() {
     let key = settings.certificate().expose_key();
     let digits = format!("{:?}", &key[key.len() - 8..]);
     assert!(!shown.contains(digits.trim_matches(['[', ']'])), "{shown}");
+}
+
+/// How many attempts a server makes.
+fn attempts(handshake: &Handshake) -> usize {
+    let shown = format!("{handshake:?}");
+    let at = shown.find("attempts: ").expect("it is shown") + 10;
+    shown[at..].split(',').next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn an_alert_that_nothing_protects_ends_nothing() {
+    let (one, other) = (settings(), settings());
+    for seed in 0..20 {
+        let mut world = World::new([&one, &other], seed, 0);
+        world.both_expect([&one, &other]);
+        world.step(0, In::Started);
+        let end = world.now + Duration::from_secs(5);
+        let mut number = 0;
+        while !world.has_keys() && world.now < end {
+            for at in 0..2 {
+                // Fatal, or that it is over: alone, and before a record that says nothing.
+                number += 1;
+                let kind = [[2, 40], [1, 0], [2, 0]][number % 3];
+                let mut alert = vec![21, 254, 253, 0, 0, 0, 0, 0, 0, 1, number as u8, 0, 2];
+                alert.extend(kind);
+                if number % 2 == 0 {
+                    alert.extend([20, 254, 253, 0, 0, 0, 0, 0, 0, 2, number as u8, 0, 1, 9]);
+                }
+                world.step(at, In::Datagram(alert));
+            }
+            world.pass(end);
+        }
+        assert!(world.has_keys(), "seed {seed}");
+        assert_eq!(world.ends[0].handshake.mistakes() + world.ends[1].handshake.mistakes(), 0);
+    }
+}
+
+/// A client's first words with another random number.
+fn forged(hello: &[u8], number: u32) -> Vec<u8> {
+    let mut forged = hello.to_vec();
+    forged[27..31].copy_from_slice(&number.to_be_bytes());
+    forged
+}
+
+#[test]
+fn forged_hellos_hold_no_place_and_keep_nobody_out() {
+    let (one, other) = (settings(), settings());
+    let words = hello(&one);
+    for seed in 0..8 {
+        let mut world = World::new([&one, &other], seed, 0);
+        world.both_expect([&one, &other]);
+        let mut number = 0;
+        for at in 0..6_000 {
+            // A hundred a second, each of somebody else.
+            if at % 10 == 0 {
+                number += 1;
+                let source = SocketAddr::from(([10, 0, 0, 0], 9));
+                let ip = u32::from_be_bytes([10, 0, 0, 0]) + number;
+                let source = SocketAddr::new(ip.to_be_bytes().into(), source.port());
+                let mut out = Vec::new();
+                let came = In::From(source, forged(&words, number));
+                world.ends[1].handshake.step(world.now, came, &mut out);
+                let sent: usize = out
+                    .iter()
+                    .map(|it| match it {
+                        Out::Send(octets) => octets.len(),
+                        _ => panic!("{it:?}"),
+                    })
+                    .sum();
+                assert!(sent <= words.len());
+            }
+            assert!(attempts(&world.ends[1].handshake) <= UNPROVEN_MAX + 2);
+            if at == 1_000 {
+                world.step(0, In::Started);
+            }
+            let end = world.now + Duration::from_millis(1);
+            while world.pass(end) {}
+        }
+        assert!(world.has_keys(), "seed {seed}: {} mistakes", world.ends[1].handshake.mistakes());
+    }
+}
+
+#[test]
+fn one_source_has_few_attempts_and_goes_on_with_those_of_no_other() {
+    let (one, other) = (settings(), settings());
+    let words = hello(&one);
+    let mut server = Handshake::new(&other, Role::Server, START);
+    let source = |host: u8| SocketAddr::from(([10, 0, 0, host], 9));
+    for number in 0..UNPROVEN_MAX as u32 {
+        server.step(START, In::From(source(200), forged(&words, number)), &mut Vec::new());
+    }
+    // Clients that hear what they are asked and go no further.
+    let knock = |server: &mut Handshake, host: u8| {
+        let mut client = Handshake::new(&one, Role::Client, START);
+        let mut said = Vec::new();
+        client.step(START, In::Started, &mut said);
+        for _ in 0..2 {
+            let mut asked = Vec::new();
+            for out in said.drain(..) {
+                let Out::Send(octets) = out else { panic!("{out:?}") };
+                server.step(START, In::From(source(host), octets), &mut asked);
+            }
+            for out in asked {
+                let Out::Send(octets) = out else { panic!("{out:?}") };
+                client.step(START, In::Datagram(octets), &mut said);
+            }
+        }
+    };
+    for _ in 0..5 {
+        knock(&mut server, 1);
+    }
+    assert_eq!(attempts(&server), UNPROVEN_MAX + SOURCE_ATTEMPTS_MAX);
+    for host in 2..10 {
+        knock(&mut server, host);
+    }
+    assert_eq!(attempts(&server), ATTEMPTS_MAX);
 }
