@@ -1,5 +1,5 @@
 //! What somebody may send to the NG port, messages one behind the other: each that has a cookie
-//! gets a reply that can be read, no port is lost.
+//! gets a reply that can be read, no port is lost, and what nobody ends ends in time.
 
 use crate::anchor_calls::{Ports, counting};
 use anchor::Local;
@@ -60,4 +60,13 @@ pub fn run(octets: &[u8]) {
         rest = more;
     }
     assert!(engine.len() <= 100 || place.0.in_use() > 0);
+    let mut now = Time::ZERO;
+    for _ in 0..1_000 {
+        let Some(next) = engine.deadline() else { break };
+        assert!(next > now, "time goes on");
+        now = next;
+        let mut around = Around { world: &mut place, counters: &Nothing, random: &mut random };
+        engine.tick(now, &mut around);
+    }
+    assert_eq!((engine.len(), engine.octets(), place.0.in_use()), (0, 0, 0));
 }

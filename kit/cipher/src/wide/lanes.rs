@@ -58,7 +58,7 @@ struct Lanes<'r> {
     /// The next block of each.
     at: [*const u8; LANES],
     /// By how much `at` moves: nothing in a lane that is idle.
-    stride: [u64; LANES],
+    stride: [usize; LANES],
     /// Blocks left of what stands at `at`.
     left: [u32; LANES],
     /// The last blocks of each message, and how many they are: none once they are begun.
@@ -131,19 +131,13 @@ impl<'r> Lanes<'r> {
     #[target_feature(enable = "avx512f,avx512bw")]
     #[inline]
     unsafe fn step(&mut self) -> u16 {
-        // SAFETY: at least one block is left in each lane, as the caller says. The arrays are as
-        // long as what is loaded and stored; pointers are 64 bits, and stay in or at the end of
-        // what they lead to, for `stride` moves them by the block that was taken in.
+        // SAFETY: at least one block is left in each lane, as the caller says. The array is as long
+        // as what is loaded and stored.
         unsafe {
             compress(&mut self.states, &self.at);
-            let at: *mut __m512i = self.at.as_mut_ptr().cast();
-            let stride: *const __m512i = self.stride.as_ptr().cast();
-            for half in 0..2 {
-                let moved = _mm512_add_epi64(
-                    _mm512_loadu_si512(at.add(half)),
-                    _mm512_loadu_si512(stride.add(half)),
-                );
-                _mm512_storeu_si512(at.add(half), moved);
+            // A lane that is through leads to the end of what it led to.
+            for (at, stride) in self.at.iter_mut().zip(&self.stride) {
+                *at = at.wrapping_add(*stride);
             }
             let left = _mm512_loadu_si512(self.left.as_ptr().cast());
             let left = _mm512_sub_epi32(left, _mm512_set1_epi32(1));
