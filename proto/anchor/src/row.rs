@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   session controller                            media controller
+//!         ←────────────────────────────────────── Challenge, Prove …: where both have a key
 //!   Hello ──────────────────────────────────────→
 //!         ←────────────────────────────────────── Hello
 //!   Lease ──────────────────────────────────────→ blocks of port pairs
@@ -14,6 +15,9 @@
 //!
 //!   message = length, 4 octets · kind, 1 · number, 8 · tagged fields (wire::field)
 //! ```
+//! With a key: `Challenge`, then the session controller's `Prove`, then the media controller's; what
+//! comes before is not taken. It says who is there, and protects nothing that follows: TLS does.
+//!
 //! **Keys of SRTP are of one life of a media controller.** A `Put` has keys and no counters: how far
 //! they were used is known to the media controller and its standby alone, which tell each other. A
 //! `Hello` with another epoch than before says that this is lost: one that starts anew would use
@@ -39,7 +43,10 @@ mod standing;
 mod stream;
 
 pub use event::{Event, Load, Quality, Statistics};
-pub use message::{Envelope, HEAD_OCTETS, MESSAGE_OCTETS_MAX, Message, Row, read, write};
+pub use message::{
+    Envelope, HEAD_OCTETS, MEDIA_CONTROLLER, MESSAGE_OCTETS_MAX, Message, Nonce, Row,
+    SESSION_CONTROLLER, proved, read, write,
+};
 pub use standing::{Done, Standing};
 pub use stream::{read_stream, write_stream};
 

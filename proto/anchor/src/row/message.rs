@@ -12,6 +12,8 @@ use crate::row::fields::{
 use crate::row::stream::{read_stream, write_stream};
 use crate::side::Side;
 use crate::stream::Stream;
+use core::net::IpAddr;
+use srtp::dtls::Fingerprint;
 use wire::field;
 use wire::{Cursor, Malformed};
 
@@ -21,6 +23,9 @@ pub const MESSAGE_OCTETS_MAX: usize = 65_536;
 pub const HEAD_OCTETS: usize = 13;
 /// Octets of a name at most.
 const NAME_OCTETS_MAX: usize = 255;
+/// Proofs of a message, and octets of each, at most.
+const PROOFS_MAX: usize = 8;
+const PROOF_OCTETS_MAX: usize = 64;
 
 wire::rows! {
     /// Kinds of messages.
@@ -51,6 +56,10 @@ wire::rows! {
         Load = 12, "Load", "row";
         /// Everything up to a number is done.
         Ack = 13, "Ack", "row";
+        /// Who has the key is asked for.
+        Challenge = 14, "Challenge", "row";
+        /// The writer has the key.
+        Prove = 15, "Prove", "row";
     }
 }
 
@@ -63,10 +72,12 @@ pub enum Message {
         version: u16,
         /// The writer's name in its site.
         name: Box<str>,
-        /// Another one for each start of the writer: what it said before counts no more. Of a media
-        /// controller also whenever it lost how far keys of SRTP were used: those that stand are
-        /// not to be put again.
+        /// Another one for each start of the writer: what it said before counts no more. Both nodes
+        /// of a pair say the same one. Of a media controller also whenever it lost how far keys of
+        /// SRTP were used: those that stand are not to be put again.
         epoch: u64,
+        /// Of the certificate that DTLS shows, from a media controller that has one.
+        fingerprint: Option<Box<Fingerprint>>,
     },
     /// So many pairs of ports are wanted in all, of that group of addresses; fewer than before
     /// give blocks back as they become free.
@@ -82,6 +93,8 @@ pub enum Message {
         group: Box<str>,
         /// Whether its addresses are of IPv6.
         is_v6: bool,
+        /// The addresses that blocks of the group may number.
+        addresses: Vec<(u16, IpAddr)>,
         /// The blocks.
         blocks: Vec<Block>,
     },
@@ -146,8 +159,38 @@ pub enum Message {
         /// The number.
         number: u64,
     },
+    /// Who has the key is asked for, by a media controller that has one, before all else.
+    Challenge {
+        /// Drawn at random for this connection.
+        nonce: Nonce,
+    },
+    /// The writer has the key: proofs over both nonces ([`proved`]) by each key that it has, the
+    /// newest first. A session controller's answers the challenge and challenges in turn.
+    Prove {
+        /// The writer's nonce; a media controller's is that of its challenge.
+        nonce: Nonce,
+        /// The proofs.
+        proofs: Vec<Box<[u8]>>,
+    },
     /// What only a later version knows: skipped.
     Unknown,
+}
+
+/// What is drawn at random for one connection.
+pub type Nonce = [u8; 32];
+
+/// The label of a session controller's proof.
+pub const SESSION_CONTROLLER: &[u8] = b"media: session controller";
+/// The label of a media controller's proof.
+pub const MEDIA_CONTROLLER: &[u8] = b"media: media controller";
+
+/// What both prove, each under its label: that they have the key and heard one another.
+#[must_use]
+pub fn proved(media_controller: &Nonce, session_controller: &Nonce) -> [u8; 64] {
+    let mut octets = [0; 64];
+    octets[..32].copy_from_slice(media_controller);
+    octets[32..].copy_from_slice(session_controller);
+    octets
 }
 
 /// A message with its number.
@@ -176,6 +219,10 @@ mod tag {
     pub const FROM_A: u8 = 14;
     pub const FROM_B: u8 = 15;
     pub const NUMBER: u8 = 16;
+    pub const ADDRESS: u8 = 17;
+    pub const FINGERPRINT: u8 = 18;
+    pub const NONCE: u8 = 19;
+    pub const PROOF: u8 = 20;
 }
 
 /// Appends a message.
@@ -241,24 +288,30 @@ impl Message {
             Self::Event { .. } => Row::Event,
             Self::Load(_) => Row::Load,
             Self::Ack { .. } => Row::Ack,
+            Self::Challenge { .. } => Row::Challenge,
+            Self::Prove { .. } => Row::Prove,
             Self::Unknown => return None,
         })
     }
 
     fn write_fields(&self, out: &mut Vec<u8>) {
         match self {
-            Self::Hello { version, name, epoch } => {
+            Self::Hello { version, name, epoch, fingerprint } => {
                 put(out, tag::VERSION, (*version).into());
                 field::bytes(out, tag::NAME, name.as_bytes());
                 put(out, tag::EPOCH, *epoch);
+                if let Some(fingerprint) = fingerprint {
+                    field::bytes(out, tag::FINGERPRINT, fingerprint.to_string().as_bytes());
+                }
             }
             Self::Lease { group, pairs } => {
                 field::bytes(out, tag::NAME, group.as_bytes());
                 put(out, tag::PAIRS, (*pairs).into());
             }
-            Self::Grant { group, is_v6, blocks } => {
+            Self::Grant { group, is_v6, addresses, blocks } => {
                 field::bytes(out, tag::NAME, group.as_bytes());
                 put(out, tag::IS_V6, (*is_v6).into());
+                addresses.iter().for_each(|address| write_address(*address, out));
                 blocks.iter().for_each(|block| write_block(*block, out));
             }
             Self::Put { stream, generation, what } => {
@@ -290,6 +343,11 @@ impl Message {
             Self::Event { stream, end, event } => write_event(*stream, *end, event, out),
             Self::Load(load) => write_load(load, out),
             Self::Ack { number } => put(out, tag::NUMBER, *number),
+            Self::Challenge { nonce } => field::bytes(out, tag::NONCE, nonce),
+            Self::Prove { nonce, proofs } => {
+                field::bytes(out, tag::NONCE, nonce);
+                proofs.iter().for_each(|proof| field::bytes(out, tag::PROOF, proof));
+            }
         }
     }
 
@@ -326,6 +384,10 @@ struct MessageFields {
     ms: u16,
     statistics: [Option<Statistics>; 2],
     number: Option<u64>,
+    addresses: Vec<(u16, IpAddr)>,
+    fingerprint: Option<Box<Fingerprint>>,
+    nonce: Option<Nonce>,
+    proofs: Vec<Box<[u8]>>,
 }
 
 impl MessageFields {
@@ -354,6 +416,27 @@ impl MessageFields {
             tag::FROM_A => self.statistics[0] = Some(read_statistics(value)?),
             tag::FROM_B => self.statistics[1] = Some(read_statistics(value)?),
             tag::NUMBER => self.number = Some(number(value)?),
+            _ => return self.take_rest(tag, value),
+        }
+        Ok(())
+    }
+
+    fn take_rest(&mut self, tag: u8, value: &[u8]) -> Result<(), Malformed> {
+        match tag {
+            tag::ADDRESS if self.addresses.len() < BLOCKS_MAX => {
+                self.addresses.push(address(value)?);
+            }
+            tag::ADDRESS => return Err(offence("there are too many addresses")),
+            // One of a hash that is not known is none.
+            tag::FINGERPRINT => self.fingerprint = Fingerprint::parse(value)?.map(Box::new),
+            tag::NONCE => {
+                let nonce = value.try_into().map_err(|_| offence("a nonce is not 32 octets"))?;
+                self.nonce = Some(nonce);
+            }
+            tag::PROOF if self.proofs.len() < PROOFS_MAX && value.len() <= PROOF_OCTETS_MAX => {
+                self.proofs.push(value.into());
+            }
+            tag::PROOF => return Err(offence("proofs are too many or too long")),
             _ => {}
         }
         Ok(())
@@ -365,6 +448,7 @@ impl MessageFields {
                 version: required(self.version)?,
                 name: required(self.name)?,
                 epoch: self.epoch,
+                fingerprint: self.fingerprint,
             },
             Row::Lease => {
                 Message::Lease { group: required(self.name)?, pairs: required(self.pairs)? }
@@ -372,6 +456,7 @@ impl MessageFields {
             Row::Grant => Message::Grant {
                 group: required(self.name)?,
                 is_v6: self.is_v6,
+                addresses: self.addresses,
                 blocks: self.blocks,
             },
             Row::Put => Message::Put {
@@ -399,6 +484,8 @@ impl MessageFields {
                 },
             },
             Row::Ack => Message::Ack { number: required(self.number)? },
+            Row::Challenge => Message::Challenge { nonce: required(self.nonce)? },
+            Row::Prove => Message::Prove { nonce: required(self.nonce)?, proofs: self.proofs },
             Row::Begin | Row::End | Row::Event | Row::Load => Message::Unknown,
         })
     }
@@ -407,6 +494,27 @@ impl MessageFields {
 fn name(value: &[u8]) -> Result<Box<str>, Malformed> {
     let text = core::str::from_utf8(value).ok().filter(|text| text.len() <= NAME_OCTETS_MAX);
     text.map(Into::into).ok_or(offence("a name is not short text"))
+}
+
+fn write_address((number, address): (u16, IpAddr), out: &mut Vec<u8>) {
+    field::nested(out, tag::ADDRESS, |out| {
+        out.extend_from_slice(&number.to_be_bytes());
+        match address {
+            IpAddr::V4(ip) => out.extend_from_slice(&ip.octets()),
+            IpAddr::V6(ip) => out.extend_from_slice(&ip.octets()),
+        }
+    });
+}
+
+fn address(value: &[u8]) -> Result<(u16, IpAddr), Malformed> {
+    let what = "an address is not a number and 4 or 16 octets";
+    let (number, ip) = value.split_first_chunk::<2>().ok_or(offence(what))?;
+    let ip = match (<[u8; 4]>::try_from(ip), <[u8; 16]>::try_from(ip)) {
+        (Ok(octets), _) => IpAddr::from(octets),
+        (_, Ok(octets)) => IpAddr::from(octets),
+        _ => return Err(offence(what)),
+    };
+    Ok((u16::from_be_bytes(*number), ip))
 }
 
 fn write_block(block: Block, out: &mut Vec<u8>) {

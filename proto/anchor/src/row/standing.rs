@@ -68,6 +68,12 @@ impl<T> Standing<T> {
         }
     }
 
+    /// Takes a `Hello` of another epoch: generations count anew, and what stands stays until it is
+    /// put again, removed, or left out between `Begin` and `End`.
+    pub fn renew(&mut self) {
+        self.streams.values_mut().for_each(|entry| entry.generation = 0);
+    }
+
     /// Takes `Begin`.
     pub fn begin(&mut self) {
         self.round = self.round.wrapping_add(1);

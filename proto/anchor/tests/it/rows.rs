@@ -7,8 +7,10 @@ use anchor::row::{
     Statistics, StreamId, read, write,
 };
 use anchor::{Block, Guard, Side, Stream};
+use core::net::IpAddr;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
+use srtp::dtls::{Fingerprint, Hash};
 use std::collections::BTreeMap;
 
 /// Streams that calls of any kind agree on.
@@ -42,11 +44,17 @@ fn messages() -> Vec<Message> {
         }),
         Event::Unprotected(u32::MAX),
     ];
+    let addresses = ["192.0.2.1", "2001:db8::1"].map(|ip| ip.parse().expect("an address"));
+    let addresses: Vec<(u16, IpAddr)> = (0..).zip(addresses).collect();
+    let fingerprint = Some(Box::new(Fingerprint::of(Hash::Sha256, b"certificate")));
     let blocks = vec![Block { address: 3, first: 65_534, pairs: 1 }];
     let mut all = vec![
-        Message::Hello { version: 1, name: "msc-1".into(), epoch: u64::MAX },
+        Message::Hello { version: 1, name: "msc-1".into(), epoch: u64::MAX, fingerprint: None },
+        Message::Hello { version: 1, name: "msc-1".into(), epoch: 0, fingerprint },
+        Message::Challenge { nonce: [7; 32] },
+        Message::Prove { nonce: [9; 32], proofs: vec![[1; 32].into(), [2; 32].into()] },
         Message::Lease { group: "access".into(), pairs: 4_096 },
-        Message::Grant { group: "access".into(), is_v6: true, blocks },
+        Message::Grant { group: "access".into(), is_v6: true, addresses, blocks },
         Message::Remove { stream, generation: 9 },
         Message::Begin,
         Message::End,
@@ -195,4 +203,16 @@ fn a_media_controller_has_what_its_session_controller_says_whatever_comes_twice(
         }
         assert_eq!(held.len(), standing.len());
     }
+}
+
+#[test]
+fn another_epoch_counts_generations_anew_and_keeps_what_is_said_again() {
+    let mut standing = Standing::default();
+    assert_eq!(standing.put(stream_id(1), 9, 'a'), Done::Added);
+    assert_eq!(standing.put(stream_id(2), 9, 'b'), Done::Added);
+    assert_eq!(standing.put(stream_id(1), 1, 'c'), Done::Nothing);
+    standing.renew();
+    standing.begin();
+    assert_eq!(standing.put(stream_id(1), 1, 'c'), Done::Changed('a'));
+    assert_eq!(standing.end(), [(stream_id(2), 'b')]);
 }
