@@ -348,7 +348,7 @@ impl Live {
             return false;
         }
         match Event::of(entry.payload).map_or(Meaning::Told, Event::meaning) {
-            Meaning::Told => false,
+            Meaning::Told | Meaning::Media => false,
             Meaning::Refused => self.refused(),
             Meaning::SessionBegan | Meaning::Session => self.session(entry),
             Meaning::SessionEnded => {

@@ -155,7 +155,9 @@ impl Capture {
         if !is_whole && !tells(seen.bytes) {
             self.thinned += 1;
         } else {
-            self.packet(now, seen, self.kind);
+            let trail = seen.trail.map(hex);
+            let correlation = trail.as_ref().map_or(&[][..], |trail| trail.as_slice());
+            self.packet(now, seen, self.kind, correlation);
         }
     }
 
@@ -165,6 +167,19 @@ impl Capture {
         now: Time,
         flow: &Flow,
         trail: u64,
+        event: Event,
+        fields: &[(&str, Field<'_>)],
+    ) {
+        self.event_of(now, flow, &hex(trail), event, fields);
+    }
+
+    /// The same of a call that has no trail of its own here: `correlation` is its Call-ID, or what
+    /// another function says that belongs together.
+    pub fn event_of(
+        &mut self,
+        now: Time,
+        flow: &Flow,
+        correlation: &[u8],
         event: Event,
         fields: &[(&str, Field<'_>)],
     ) {
@@ -178,14 +193,14 @@ impl Capture {
             source: flow.remote,
             destination: flow.local,
             protocol: protocol_of(flow.transport),
-            trail: Some(trail),
+            trail: None,
             bytes: &text,
         };
-        self.packet(now, &seen, hep::KIND_LOG);
+        self.packet(now, &seen, hep::KIND_LOG, correlation);
         self.text = text;
     }
 
-    fn packet(&mut self, now: Time, seen: &Seen<'_>, kind: u8) {
+    fn packet(&mut self, now: Time, seen: &Seen<'_>, kind: u8, correlation: &[u8]) {
         if now < self.down_until || self.buffer.len() + seen.bytes.len() > self.settings.octets_max
         {
             self.shed += 1;
@@ -195,7 +210,6 @@ impl Capture {
         if self.buffer.is_empty() {
             self.flush_at = now + self.settings.wait;
         }
-        let trail = seen.trail.map(hex);
         let micros = now.as_micros();
         hep::Packet {
             protocol: seen.protocol,
@@ -205,7 +219,7 @@ impl Capture {
             micros: (micros % 1_000_000) as u32,
             kind,
             capture_id: self.settings.capture_id,
-            correlation: trail.as_ref().map_or(&[], |trail| trail.as_slice()),
+            correlation,
             auth_key: self.settings.key.as_bytes(),
             payload: seen.bytes,
         }
@@ -321,6 +335,20 @@ mod tests {
             });
             assert_eq!(kinds.collect::<Vec<_>>(), [hep::KIND_M3UA, hep::KIND_LOG]);
         }
+    }
+
+    #[test]
+    fn an_event_of_a_call_without_a_trail_carries_its_call_id() {
+        let mut capture = Capture::new(hep::KIND_SIP, PORT, settings("udp:127.0.0.1:9060", ""));
+        let fields = [("leg", Field::Text(b"a")), ("line", Field::Number(0))];
+        capture.event_of(NOW, &Flow::NOWHERE, b"a84b4c76@h", Event::OneWayDetected, &fields);
+        capture.event(NOW, &Flow::NOWHERE, 7, Event::StreamEnded, &fields);
+        let packets = sent(&mut capture);
+        let both = packets.iter().map(|bytes| hep::Packet::parse(bytes).expect("a packet"));
+        let both: Vec<_> = both.map(|packet| (packet.correlation, packet.payload)).collect();
+        assert_eq!(both[0].0, b"a84b4c76@h");
+        assert_eq!(both[0].1, br#"{"event":"OneWayDetected","leg":"a","line":0}"#);
+        assert_eq!(both[1].0, b"0000000000000007");
     }
 
     #[test]

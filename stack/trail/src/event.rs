@@ -14,6 +14,8 @@ pub enum Meaning {
     Session,
     /// The session or the link is over.
     SessionEnded,
+    /// Of the media of a call: the trail keeps what it says of streams and their quality.
+    Media,
 }
 
 macro_rules! events {
@@ -90,6 +92,43 @@ events! {
     SessionMessageSent = Session [peer, message, octets, text],
     /// A message that manages a session was received.
     SessionMessageReceived = Session [peer, message, octets, text],
+    /// Media of an end stand: what it sends, from where (`remote`) to which port (`local`).
+    ///
+    /// Every event of media names the end whose packets it is about by `leg` (`a` began the call,
+    /// `b` was called) and `line`, the place of the `m=` line from 0. `kind` is that of the `m=`
+    /// line, `codec` as in `rtpmap` (`opus/48000/2`), `suite` that of SRTP (RFC 4568, RFC 7714),
+    /// `RTP` where there is none, `direction` what the end said of itself (`sendrecv`, `inactive`
+    /// …), `controller` the name of the media controller. What is not known is left out.
+    StreamBegan = Media [leg, line, kind, codec, suite, local, remote, direction, controller],
+    /// A later offer or answer changed what stands.
+    StreamChanged = Media [leg, line, kind, codec, suite, local, remote, direction, controller],
+    /// Packets of the end come from elsewhere than it said (RFC 7362).
+    StreamLatched = Media [leg, line, remote],
+    /// The end typed a digit (`0` … `9`, `*`, `#`, `A` … `D`), and how long it held it; `way`:
+    /// `rtp` (RFC 4733), `info`, `tone`. The collector redacts the digit unless it keeps bodies.
+    DigitTyped = Media [leg, line, digit, duration_ms, way],
+    /// Nothing comes from the end while packets of the other end do.
+    OneWayDetected = Media [leg, line, after_ms],
+    /// Packets come from the end again.
+    OneWayEnded = Media [leg, line, after_ms],
+    /// No packet came from the end for as long as the stream says.
+    StreamTimedOut = Media [leg, line, after_ms],
+    /// So many packets of the end were dropped since the last such event: their authentication
+    /// failed, or they came again.
+    SrtpFailed = Media [leg, line, count, suite, text],
+    /// What came from the end since the report before, `duration_ms` ago: packets, those of them
+    /// that never came, the loss in thousandths, jitter (RFC 3550 §6.4.1) and round trip in µs, R
+    /// in tenths and MOS in hundredths (G.107).
+    QualityReported = Media [
+        leg, line, codec, packets, lost, loss_permille, jitter_us, round_trip_us, r_tenths,
+        mos_hundredths, duration_ms,
+    ],
+    /// Media of the end are over; the fields are those of [`Event::QualityReported`] over the
+    /// whole, `dropped` what came and was dropped, `text` why it ended, if not by the call.
+    StreamEnded = Media [
+        leg, line, codec, packets, octets, lost, dropped, loss_permille, jitter_us, round_trip_us,
+        r_tenths, mos_hundredths, duration_ms, text,
+    ],
 }
 
 /// How every event begins.
