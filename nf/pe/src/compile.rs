@@ -13,7 +13,6 @@ use service::tunnel;
 
 use crate::config::{self, Pe, Via, mac, network, prefix};
 use dataplane::{Desired, Kind, Numbers, Rank};
-use forwarder::wire::{Driver, PortSpec};
 use nodes::Program;
 use nodes::program::{
     self, Address, Direction, Discard, Family, Hop, Mode, NO_PORT, Removed, Urpf,
@@ -80,21 +79,7 @@ impl Compiler<'_> {
     fn ports(&mut self) {
         for port in &self.pe.port {
             let number = self.numbers.of_port(&port.name);
-            let device = port.device.clone().unwrap_or_else(|| port.name.clone());
-            let driver = match port.driver {
-                config::Driver::AfXdp => Driver::AfXdp { device },
-                config::Driver::AfPacket => Driver::AfPacket { device },
-                config::Driver::Tap => Driver::Tap { device },
-                config::Driver::Memif => Driver::Memif {
-                    socket: port.socket.clone().unwrap_or_default(),
-                    id: port.id,
-                    master: port.master,
-                },
-            };
-            let name = port.name.clone();
-            let mac = port.mac.as_deref().and_then(mac);
-            let spec = PortSpec { port: number, name, driver, mac, mtu: port.mtu };
-            self.out.ports.insert(number, spec);
+            self.out.ports.insert(number, port.spec(number));
         }
     }
 

@@ -12,9 +12,9 @@ pub(crate) use advertise::{preferred_s, valid_s};
 pub use class::{
     Collector, Colour, Drops, Marking, PointIn, PointOut, PriorityIn, PriorityOut, Wred,
 };
-pub(crate) use read::{
-    ethertype, ip_protocol, mac, mac_prefix, network, port_range, prefix, tcp_flags,
-};
+pub use dataplane::section::{Driver, ForwarderStart, OnExit, Port};
+pub(crate) use dataplane::section::{mac, network, port_range, prefix};
+pub(crate) use read::{ethertype, ip_protocol, mac_prefix, tcp_flags};
 pub use service::{
     Bridge, ClassPolicer, CrossConnect, Filter, Incoming, Policer, PolicerKind, Protection,
     Pseudowire, Queue, Rule, Scheduler, Station, Tunnel,
@@ -109,28 +109,6 @@ pub struct Pe {
     pub protection: Vec<Protection>,
 }
 
-/// Who starts the forwarder.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ForwarderStart {
-    /// This site.
-    #[default]
-    Own,
-    /// Somebody else.
-    External,
-}
-
-/// What becomes of the forwarder when the site ends.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum OnExit {
-    /// It ends too.
-    #[default]
-    Stop,
-    /// It goes on forwarding.
-    Keep,
-}
-
 const fn one() -> u16 {
     1
 }
@@ -141,52 +119,6 @@ const fn packets() -> u32 {
 
 const fn frame_octets() -> u16 {
     1_850
-}
-
-/// What carries the frames of a port.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Driver {
-    /// AF_XDP: the quickest way to a network device.
-    AfXdp,
-    /// AF_PACKET: works with every network device.
-    AfPacket,
-    /// A TAP device, which the forwarder makes.
-    Tap,
-    /// Shared memory with another process (memif).
-    Memif,
-}
-
-/// A port.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Port {
-    /// Name, unique in the function.
-    pub name: String,
-    /// What carries its frames: `af_xdp`, `af_packet`, `tap` or `memif`.
-    pub driver: Driver,
-    /// The network device, or the TAP device to make; absent: the port's name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub device: Option<String>,
-    /// The socket by which the ends of a memif meet, relative to the site's directory.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub socket: Option<String>,
-    /// Number of the interface on that socket.
-    #[serde(default)]
-    pub id: u32,
-    /// This side of a memif offers the memory.
-    #[serde(default)]
-    pub master: bool,
-    /// MAC address; absent: the device's own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mac: Option<String>,
-    /// Octets of the longest packet without its Ethernet header.
-    #[serde(default = "mtu")]
-    pub mtu: u16,
-}
-
-const fn mtu() -> u16 {
-    1_500
 }
 
 /// A routing table.

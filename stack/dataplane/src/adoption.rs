@@ -116,6 +116,18 @@ impl Dataplane {
         out: &mut Effects,
         compile: impl FnOnce(&mut Numbers) -> Desired,
     ) {
+        self.say_with(now, out, compile, core::iter::empty);
+    }
+
+    /// The same of a function that tells single things as they change ([`Dataplane::tell`]): a
+    /// forwarder that has just welcomed this control is told `rest` too, all of those that stand.
+    pub fn say_with<I: Iterator<Item = Program>>(
+        &mut self,
+        now: Time,
+        out: &mut Effects,
+        compile: impl FnOnce(&mut Numbers) -> Desired,
+        rest: impl FnOnce() -> I,
+    ) {
         let state = std::mem::replace(&mut self.state, State::Away(now));
         let (before, desired, programs) = match state {
             State::Welcomed(standing) => {
@@ -127,7 +139,8 @@ impl Dataplane {
                 let generation = now.as_nanos();
                 let begin = Program::Begin { generation };
                 let end = Program::End { generation };
-                let programs = [begin].into_iter().chain(desired.whole()).chain([end]).collect();
+                let whole = [begin].into_iter().chain(desired.whole());
+                let programs = whole.chain(rest()).chain([end]).collect();
                 (Box::new(Desired { ports, ..Desired::default() }), desired, programs)
             }
             State::Controlled(said) => {
@@ -148,6 +161,21 @@ impl Dataplane {
             written = write(&before, &desired, &programs, into).and_then(|()| keep(memo, into));
         });
         self.state = State::Controlled(Box::new(desired));
+        if let Err(broken) = written {
+            out.hang_up(self.channels.control);
+            self.lose(now, &broken.to_string());
+        }
+    }
+
+    /// Tells things that stand beside what [`Dataplane::say_with`] compares, a great many of which
+    /// change one by one. Without a forwarder nothing happens: it is told all of them when it comes.
+    pub fn tell(&mut self, now: Time, out: &mut Effects, programs: &[Program]) {
+        if programs.is_empty() || !self.is_controlled() {
+            return;
+        }
+        self.tally.programs += programs.len() as u64;
+        let mut written = Ok(());
+        out.write(self.channels.control, |into| written = wire::write_programs(programs, into));
         if let Err(broken) = written {
             out.hang_up(self.channels.control);
             self.lose(now, &broken.to_string());

@@ -26,6 +26,7 @@ mod door;
 mod metrics;
 mod numbers;
 mod questions;
+pub mod section;
 #[cfg(test)]
 mod tests;
 

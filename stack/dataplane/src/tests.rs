@@ -5,7 +5,7 @@ use forwarder::Launch;
 use forwarder::wire::{self, Driver, PortSpec, Reply, Request};
 use machine::{Duration, Time};
 use nodes::Program;
-use nodes::program::Removed;
+use nodes::program::{Item, Removed};
 use runtime::{Ask, AskError, ChannelEvent, ChannelOrder, Effects, PortId, Ticket};
 use serde_json::json;
 
@@ -340,4 +340,30 @@ fn what_the_forwarder_has_counted_is_shown_by_port_interface_and_reason() {
     world.event(WIRE, ChannelEvent::Down("it ended"));
     world.dataplane.measure(world.now, &mut world.out);
     assert_eq!(shown(&world), Vec::<String>::new(), "nothing is known of one that is away");
+}
+
+#[test]
+fn things_that_change_one_by_one_are_told_at_once_and_all_of_them_to_a_forwarder_that_comes() {
+    let mut world = World::welcomed(vec![], &Numbers::default());
+    let item = |key: u8| {
+        let feature = "toy".to_owned();
+        Program::Item(Item { feature, key: vec![key], value: vec![7] })
+    };
+    let World { dataplane, now, out } = &mut world;
+    dataplane.tell(*now, out, &[item(1)]);
+    assert!(out.channels.is_empty(), "nothing before everything");
+    let standing = [item(1), item(2)];
+    dataplane.say_with(*now, out, |numbers| desired(&[], numbers), || standing.into_iter());
+    let told = world.written(WIRE);
+    let [Request::Apply(programs), Request::Keep(_)] = &told[..] else { panic!("{told:?}") };
+    assert!(matches!(programs[0], Program::Begin { .. }));
+    assert_eq!(programs[1..3], [item(1), item(2)]);
+    assert!(matches!(programs[3], Program::End { .. }));
+    let World { dataplane, now, out } = &mut world;
+    dataplane.tell(*now, out, &[item(3)]);
+    dataplane.say_with(*now, out, |numbers| desired(&[], numbers), || [item(4)].into_iter());
+    let told = world.written(WIRE);
+    let Request::Apply(programs) = &told[0] else { panic!("{told:?}") };
+    assert_eq!(programs[..], [item(3)], "what stands is not said again: {told:?}");
+    assert_eq!(world.dataplane.tally().programs, 5);
 }

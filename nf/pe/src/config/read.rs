@@ -1,43 +1,6 @@
-//! Texts of the section that stand for something: prefixes, MAC addresses, ranges.
+//! Texts of the section that stand for something: prefixes of MAC addresses, protocols, flags.
 
-use std::net::IpAddr;
-
-/// An address and the length of its prefix.
-type Prefix = (IpAddr, u8);
-
-/// Reads `10.0.0.1/24` without looking at the bits beyond the length.
-pub(crate) fn prefix(text: &str) -> Option<Prefix> {
-    let (address, length) = text.split_once('/')?;
-    let address: IpAddr = address.parse().ok()?;
-    let length: u8 = length.parse().ok()?;
-    (length <= if address.is_ipv4() { 32 } else { 128 }).then_some((address, length))
-}
-
-/// The prefix with zeros beyond its length.
-pub(crate) fn network((address, length): Prefix) -> Prefix {
-    let beyond = |width: u32| width.saturating_sub(length.into());
-    match address {
-        IpAddr::V4(v4) => {
-            let kept = u32::MAX.checked_shl(beyond(32)).unwrap_or(0);
-            (IpAddr::V4((v4.to_bits() & kept).into()), length)
-        }
-        IpAddr::V6(v6) => {
-            let kept = u128::MAX.checked_shl(beyond(128)).unwrap_or(0);
-            (IpAddr::V6((v6.to_bits() & kept).into()), length)
-        }
-    }
-}
-
-/// Reads `02:00:00:00:00:01`.
-pub(crate) fn mac(text: &str) -> Option<[u8; 6]> {
-    let mut octets = [0; 6];
-    let mut parts = text.split(':');
-    for octet in &mut octets {
-        let part = parts.next().filter(|part| part.len() == 2)?;
-        *octet = u8::from_str_radix(part, 16).ok()?;
-    }
-    parts.next().is_none().then_some(octets)
-}
+use dataplane::section::mac;
 
 /// Reads `02:00:5e:00:00:00/24`, or an address of which all bits count.
 pub(crate) fn mac_prefix(text: &str) -> Option<([u8; 6], u8)> {
@@ -71,13 +34,6 @@ pub(crate) fn ip_protocol(text: &str) -> Option<u8> {
     named.or_else(|| text.parse().ok())
 }
 
-/// Reads `80` or `1024-65535`.
-pub(crate) fn port_range(text: &str) -> Option<(u16, u16)> {
-    let (low, high) = text.split_once('-').unwrap_or((text, text));
-    let (low, high) = (low.parse().ok()?, high.parse().ok()?);
-    (low <= high).then_some((low, high))
-}
-
 /// Reads `S!A`: the flags that are set, and those that were named at all.
 pub(crate) fn tcp_flags(text: &str) -> Option<(u8, u8)> {
     let (mut value, mut mask, mut is_off) = (0, 0, false);
@@ -100,15 +56,6 @@ mod tests {
 
     #[test]
     fn texts_are_read_or_refused() {
-        assert_eq!(prefix("10.0.0.1/24"), Some(("10.0.0.1".parse().unwrap(), 24)));
-        assert_eq!(prefix("10.0.0.1/33"), None);
-        assert_eq!(prefix("10.0.0.1"), None);
-        let net = network(prefix("2001:db8:1::1/32").unwrap());
-        assert_eq!(net, ("2001:db8::".parse().unwrap(), 32));
-        assert_eq!(network(prefix("10.1.2.3/0").unwrap()).0, IpAddr::from([0, 0, 0, 0]));
-        assert_eq!(mac("02:00:00:00:00:fe"), Some([2, 0, 0, 0, 0, 254]));
-        assert_eq!(mac("02:00:00:00:00"), None);
-        assert_eq!(mac("02:00:00:00:00:0001"), None);
         assert_eq!(mac_prefix("02:00:00:00:00:fe"), Some(([2, 0, 0, 0, 0, 254], 48)));
         assert_eq!(mac_prefix("02:00:5e:00:00:00/24"), Some(([2, 0, 0x5e, 0, 0, 0], 24)));
         assert_eq!((mac_prefix("02:00:00:00:00:fe/49"), mac_prefix("2/3")), (None, None));
@@ -118,7 +65,6 @@ mod tests {
             (ip_protocol("udp"), ip_protocol("200"), ip_protocol("x")),
             (Some(17), Some(200), None)
         );
-        assert_eq!((port_range("80"), port_range("9-8")), (Some((80, 80)), None));
         assert_eq!(tcp_flags("S!A"), Some((2, 0x12)));
         assert_eq!((tcp_flags(""), tcp_flags("S!")), (None, None));
     }

@@ -4,9 +4,10 @@ mod advertise;
 mod class;
 mod filter;
 
-use super::{Driver, Pe, Tunnel, Via, mac, prefix};
+use super::{Pe, Tunnel, Via, prefix};
 use crate::compile::{GLOBAL, subnet_of};
-use config::{Issue, meant};
+use config::Issue;
+use dataplane::section::{self, is_mac, is_name, known, unique};
 use forwarder::WORKERS_MAX;
 use nodes::program::Class;
 use std::collections::BTreeMap;
@@ -30,10 +31,10 @@ type Issues<'a> = &'a mut Vec<Issue>;
 impl Pe {
     /// Pushes what the types alone cannot refuse; paths are relative to the section.
     pub fn validate(&self, issues: &mut Vec<Issue>) {
-        name("name", &self.name, issues);
+        is_name("name", &self.name, issues);
         self.validate_own(issues);
         self.validate_names(issues);
-        self.validate_ports(issues);
+        section::validate(&self.port, self.frame_octets, issues);
         self.validate_interfaces(issues);
         self.validate_neighbours(issues);
         self.validate_routes(issues);
@@ -77,28 +78,6 @@ impl Pe {
         if let Some(at) = self.vrf.iter().position(|vrf| vrf.name == GLOBAL) {
             let what = "`global` is the table of those that name none";
             issues.push(Issue::new(format!("vrf[{at}].name"), what, "choose another name"));
-        }
-    }
-
-    fn validate_ports(&self, issues: Issues<'_>) {
-        let ports_max = 256;
-        if self.port.len() > ports_max {
-            issues.push(Issue::new("port", "too many", format!("use {ports_max} or fewer")));
-        }
-        for (at, port) in self.port.iter().enumerate() {
-            let path = format!("port[{at}]");
-            if let Some(text) = &port.mac {
-                is_mac(&format!("{path}.mac"), text, issues);
-            }
-            let is_memif = port.driver == Driver::Memif;
-            if is_memif != port.socket.is_some() {
-                let what = "a memif has a socket, and nothing else has";
-                issues.push(Issue::new(format!("{path}.socket"), what, ""));
-            }
-            if u32::from(port.mtu) + 22 > u32::from(self.frame_octets) {
-                let hint = format!("raise frame_octets to {}", u32::from(port.mtu) + 22);
-                issues.push(Issue::new(format!("{path}.mtu"), "longer than a frame", hint));
-            }
         }
     }
 
@@ -441,39 +420,6 @@ impl Pe {
     }
 }
 
-fn name(path: &str, text: &str, issues: Issues<'_>) {
-    let is_name = |b: u8| b.is_ascii_alphanumeric() || b"-_./".contains(&b);
-    if text.is_empty() || !text.bytes().all(is_name) {
-        let hint = "use letters, digits and `-_./`";
-        issues.push(Issue::new(path, format!("`{text}` is not a name"), hint));
-    }
-}
-
-fn unique<'a>(key: &str, names: impl Iterator<Item = &'a String>, issues: Issues<'_>) {
-    let mut taken = BTreeMap::new();
-    for (at, text) in names.enumerate() {
-        let path = format!("{key}[{at}].name");
-        name(&path, text, issues);
-        if let Some(other) = taken.insert(text, at) {
-            let what = format!("`{text}` is the name of {key}[{other}] already");
-            issues.push(Issue::new(path, what, "names are unique"));
-        }
-    }
-}
-
-fn known<'a>(
-    path: &str,
-    (what, name): (&str, &str),
-    names: impl Iterator<Item = &'a str> + Clone,
-    issues: Issues<'_>,
-) {
-    if names.clone().any(|known| known == name) {
-        return;
-    }
-    let hint = meant(name, names, "add one with that name");
-    issues.push(Issue::new(path, format!("there is no {what} `{name}`"), hint));
-}
-
 fn is_prefix(path: &str, text: &str, issues: Issues<'_>) -> Option<IpAddr> {
     let read = prefix(text);
     if read.is_none() {
@@ -481,11 +427,4 @@ fn is_prefix(path: &str, text: &str, issues: Issues<'_>) -> Option<IpAddr> {
         issues.push(Issue::new(path, format!("`{text}` is no prefix"), hint));
     }
     read.map(|(address, _)| address)
-}
-
-fn is_mac(path: &str, text: &str, issues: Issues<'_>) {
-    if mac(text).is_none_or(|octets| octets[0] & 1 == 1) {
-        let what = format!("`{text}` is no MAC address of one station");
-        issues.push(Issue::new(path, what, "write as in `02:00:00:00:00:01`"));
-    }
 }

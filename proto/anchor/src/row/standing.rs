@@ -98,6 +98,12 @@ impl<T> Standing<T> {
         self.streams.get(&stream).map(|entry| &entry.value)
     }
 
+    /// Those of a call.
+    pub fn of_call(&self, call: u64) -> impl Iterator<Item = (StreamId, &T)> {
+        let of_call = StreamId { call, line: 0 }..=StreamId { call, line: u8::MAX };
+        self.streams.range(of_call).map(|(id, entry)| (*id, &entry.value))
+    }
+
     /// All of them, with their generations.
     pub fn iter(&self) -> impl Iterator<Item = (StreamId, u32, &T)> {
         self.streams.iter().map(|(id, entry)| (*id, entry.generation, &entry.value))
