@@ -2,8 +2,9 @@
 
 use crate::flow::{Arrival, Flow};
 use crate::generator::Generator;
+use crate::listener::{Heard, Listener};
 use crate::report::{Report, Tally};
-use crate::signature::{Form, key};
+use crate::signature::{Form, Signature, key};
 use crate::sizes::FCS;
 use machine::Time;
 
@@ -19,8 +20,9 @@ struct Seen {
     octets: u32,
 }
 
-/// Takes what was received. Sixteen octets for each flow, and 27 KB for each stream.
-#[derive(Debug, Clone)]
+/// Takes what was received. Sixteen octets for each flow, and 27 KB for each stream; of speech the
+/// same again and the keys.
+#[derive(Debug)]
 pub struct Analyser {
     form: Form,
     seed: u64,
@@ -35,10 +37,16 @@ pub struct Analyser {
     foreign: u64,
     first: Option<Time>,
     last: Time,
+    listener: Option<Listener>,
 }
 
 impl Analyser {
-    pub(crate) fn new(form: Form, (seed, key): (u64, u64), streams: Vec<(String, u32)>) -> Self {
+    pub(crate) fn new(
+        form: Form,
+        (seed, key): (u64, u64),
+        streams: Vec<(String, u32)>,
+        listener: Option<Listener>,
+    ) -> Self {
         let mut bounds = vec![0];
         for (_, flows) in &streams {
             bounds.push(bounds[bounds.len() - 1] + flows);
@@ -57,6 +65,7 @@ impl Analyser {
             foreign: 0,
             first: None,
             last: Time::ZERO,
+            listener,
         }
     }
 
@@ -66,23 +75,42 @@ impl Analyser {
         self.flows.fill(Flow::default());
         self.tallies.iter_mut().for_each(Tally::clear);
         (self.waiting, self.foreign, self.first, self.last) = (0, 0, None, Time::ZERO);
+        self.listener.iter_mut().for_each(Listener::begin);
     }
 
     /// Packets of this trial that were received so far, duplicates with them.
     #[must_use]
     pub fn received(&self) -> u64 {
-        self.tallies.iter().map(|tally| tally.arrived).sum::<u64>() + self.waiting as u64
+        let noise = self.listener.as_ref().map_or(0, Listener::noise);
+        let arrived: u64 = self.tallies.iter().map(|tally| tally.arrived).sum();
+        arrived + self.waiting as u64 + noise
     }
 
     /// Takes a packet, without frame check sequence, that was received at `now`.
     #[inline]
     pub fn receive(&mut self, now: Time, packet: &[u8]) {
+        let heard = self.listener.as_mut().and_then(|it| it.hear(packet, self.form, self.key));
+        match heard {
+            Some(Heard::Speech(signature)) => self.take(now, packet, signature),
+            Some(Heard::Noise) => {}
+            Some(Heard::Nothing) => self.foreign += 1,
+            None => self.receive_signed(now, packet),
+        }
+    }
+
+    #[inline]
+    fn receive_signed(&mut self, now: Time, packet: &[u8]) {
         let begins = self.form.begins(packet.len());
         let at_end = begins.and_then(|at| self.form.read(self.key, &packet[at..]));
         let Some(signature) = at_end.or_else(|| self.padded(packet)) else {
             self.foreign += 1;
             return;
         };
+        self.take(now, packet, signature);
+    }
+
+    #[inline]
+    fn take(&mut self, now: Time, packet: &[u8], signature: Signature) {
         if signature.flow as usize >= self.flows.len() {
             self.foreign += 1;
             return;
@@ -103,7 +131,7 @@ impl Analyser {
 
     /// A signature before octets that were added to make the frame long enough.
     #[cold]
-    fn padded(&self, packet: &[u8]) -> Option<crate::signature::Signature> {
+    fn padded(&self, packet: &[u8]) -> Option<Signature> {
         let end = network_end(packet).filter(|end| *end < packet.len())?;
         self.form.read(self.key, &packet[self.form.begins(end)?..])
     }
@@ -120,7 +148,13 @@ impl Analyser {
             let tally = &mut self.tallies[stream];
             tally.arrived += 1;
             tally.octets += u64::from(seen.octets);
-            match self.flows[seen.flow as usize].arrive(seen.sequence) {
+            let arrival = self.flows[seen.flow as usize].arrive(seen.sequence);
+            if let (Some(listener), Arrival::InOrder { .. } | Arrival::Reordered { .. }) =
+                (&mut self.listener, &arrival)
+            {
+                listener.came(stream, seen.flow, seen.delay_ns);
+            }
+            match arrival {
                 Arrival::InOrder { missing } => {
                     tally.discontinuities += u64::from(missing > 0);
                     tally.delays.add(seen.delay_ns.into());
@@ -146,11 +180,21 @@ impl Analyser {
             let (first, end) = (self.bounds[at] as usize, self.bounds[at + 1] as usize);
             let received = self.flows[first..end].iter().map(|flow| flow.received);
             let pairs = sent.into_iter().zip(received);
-            streams.push(self.tallies[at].report(&self.names[at], pairs, seconds));
+            let report = self.tallies[at].report(&self.names[at], pairs, seconds);
+            let noise = generator.noise(at);
+            let voice = self.listener.as_ref().and_then(|listener| listener.settle(at, noise));
+            streams.push(match voice {
+                Some(voice) => report.with_voice(voice),
+                None => report,
+            });
         }
         let mut all = Tally::default();
         self.tallies.iter().for_each(|tally| all.merge(tally));
-        Report::new(streams, &all, self.foreign, seconds)
+        let mut report = Report::new(streams, &all, self.foreign, seconds);
+        if let (Some(listener), Some(voice)) = (&self.listener, &mut report.all.voice) {
+            voice.variation = listener.variation();
+        }
+        report
     }
 }
 

@@ -2,20 +2,27 @@
 
 use crate::analyser::Analyser;
 use crate::layer::Header;
+use crate::listener::Listener;
 use crate::order::Pick;
 use crate::random::Random;
 use crate::records::{LEAD, Records};
 use crate::signature::{Form, Signature, key};
 use crate::sizes::{FCS, SIZE_MIN};
+use crate::speaker::{RTP, Said, Speaker, senders};
 use crate::stream::{Plan, Refused, Stream};
 use crate::sum;
 use graph::{HEADROOM, Pool, Slot};
 use machine::Time;
+use srtp::{Packet, Sender};
 
 /// Packets that are drawn at once, so that what their flows have is fetched together.
 const AHEAD: usize = 64;
 /// The filling of a packet: 0x00 to 0xff over and over (RFC 2544 app. C.2.6.4 has so).
 const FILL: usize = 256;
+/// The shape of the noise of a pause: speech has one size.
+const NOISE: u8 = 1;
+/// Packets that are protected together.
+const TOGETHER: usize = 32;
 
 impl Plan {
     /// Writes every flow's headers down.
@@ -31,15 +38,17 @@ impl Plan {
 #[derive(Debug, Clone)]
 struct Shape {
     frame: Box<[u8]>,
-    /// Where the signature begins.
-    signature: usize,
+    /// Where the signature begins; the noise of a pause has none.
+    signature: Option<usize>,
     /// What lengths and filling add to the checksums.
     ip: u32,
     transport: u32,
+    /// Octets behind it that protect it: then its payload is not in the checksum yet.
+    tag: usize,
 }
 
 /// A stream under way.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Compiled {
     name: String,
     first_flow: u32,
@@ -52,6 +61,28 @@ struct Compiled {
     ip_at: Option<usize>,
     /// Where that of the transport stands, and whether zero means none there.
     transport_at: Option<(usize, bool)>,
+    speaker: Option<Speaker>,
+    /// The number of its first flow's sender, where it is SRTP.
+    first_sender: usize,
+}
+
+/// A packet that is written but for what protects it, and for the checksum over that.
+#[derive(Debug, Clone, Copy, Default)]
+struct Composed {
+    length: usize,
+    /// What is known of the checksum, and where it stands.
+    sum: u64,
+    transport_at: Option<(usize, bool)>,
+    guarded: Option<Guarded>,
+}
+
+/// What is to be protected of a packet.
+#[derive(Debug, Clone, Copy)]
+struct Guarded {
+    sender: usize,
+    /// Where RTP begins and ends, the tag not counted.
+    rtp: usize,
+    end: usize,
 }
 
 /// A packet that was drawn.
@@ -64,10 +95,11 @@ struct Drawn {
     record: usize,
     sequence: u32,
     sums: u32,
+    said: Said,
 }
 
 /// The packets of a plan.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Generator {
     streams: Vec<Compiled>,
     /// The streams in turn, and where it stands.
@@ -80,6 +112,11 @@ pub struct Generator {
     ahead: [Drawn; AHEAD],
     ahead_at: usize,
     longest: usize,
+    senders: Vec<Sender>,
+    /// Where packets stand that are protected together.
+    room: Vec<u8>,
+    /// What receives its speech, until there is an analyser.
+    plan: Plan,
 }
 
 impl Generator {
@@ -88,10 +125,17 @@ impl Generator {
         let form = form(plan)?;
         let mut random = Random::new(plan.seed);
         let mut streams = Vec::with_capacity(plan.streams.len());
-        let mut first_flow = 0;
+        let (mut first_flow, mut guards) = (0, Vec::new());
         for (at, stream) in plan.streams.iter().enumerate() {
             let records = Records::new(stream, at, plan.seed)?;
-            streams.push(Compiled::new(stream, first_flow, records, (form, &mut random)));
+            let mut compiled = Compiled::new(stream, records, (form, &mut random));
+            compiled.first_flow = first_flow;
+            compiled.first_sender = guards.len();
+            compiled.speaker = Speaker::new(stream, first_flow, plan.seed);
+            if let Some(guard) = stream.voice.as_ref().and_then(|voice| voice.sent.as_ref()) {
+                guards.extend(senders(guard, stream.flows));
+            }
+            streams.push(compiled);
             first_flow += stream.flows;
         }
         let numbered = plan.streams.iter().enumerate();
@@ -111,6 +155,9 @@ impl Generator {
             ahead: [Drawn::default(); AHEAD],
             ahead_at: AHEAD,
             longest,
+            room: vec![0; if guards.is_empty() { 0 } else { TOGETHER * longest }],
+            senders: guards,
+            plan: plan.clone(),
         })
     }
 
@@ -131,15 +178,19 @@ impl Generator {
     pub fn analyser(&self) -> Analyser {
         let streams = self.streams.iter();
         let sizes = streams.map(|stream| (stream.name.clone(), stream.records.flows()));
-        Analyser::new(self.form, (self.seed, self.key), sizes.collect())
+        let listener = Listener::new(&self.plan);
+        Analyser::new(self.form, (self.seed, self.key), sizes.collect(), listener)
     }
 
     /// Every flow begins again with number 0; packets of other trials are foreign to this one's
-    /// analyser. The order of packets goes on.
+    /// analyser. The order of packets goes on, and so do the numbers of RTP.
     pub fn begin(&mut self, trial: u64) {
         self.key = key(self.seed, trial);
         self.ahead_at = AHEAD;
-        self.streams.iter_mut().for_each(|stream| stream.records.restart());
+        for stream in &mut self.streams {
+            stream.records.restart();
+            stream.speaker.iter_mut().for_each(|speaker| speaker.noise = 0);
+        }
     }
 
     /// Packets that were written of each flow, stream by stream.
@@ -148,11 +199,16 @@ impl Generator {
         let mut sent: Vec<Vec<u32>> =
             streams.map(|stream| stream.records.sent().collect()).collect();
         // What was drawn but not written was not sent.
-        for drawn in &self.ahead[self.ahead_at..] {
+        for drawn in self.ahead[self.ahead_at..].iter().filter(|drawn| !drawn.said.is_noise) {
             let stream = usize::from(drawn.stream);
             sent[stream][(drawn.flow - self.streams[stream].first_flow) as usize] -= 1;
         }
         sent
+    }
+
+    /// Packets of noise of a stream of speech in this trial.
+    pub(crate) fn noise(&self, stream: usize) -> u64 {
+        self.streams[stream].speaker.as_ref().map_or(0, |speaker| speaker.noise)
     }
 
     /// Octets of the next packet, without frame check sequence.
@@ -168,9 +224,71 @@ impl Generator {
     /// When there is less room than it needs; [`Generator::longest`] is enough for each.
     #[inline]
     pub fn write(&mut self, now: Time, into: &mut [u8]) -> usize {
+        let composed = self.compose(now, into);
+        if let Some(Guarded { sender, rtp, end }) = composed.guarded {
+            let protected =
+                self.senders[sender].protect(&mut into[rtp..composed.length], end - rtp);
+            debug_assert!(protected.is_ok(), "an index is there for every packet");
+        }
+        composed.finish(into);
+        composed.length
+    }
+
+    /// Writes one packet into each cell; they were just taken, so that their packets are empty.
+    ///
+    /// # Panics
+    /// When cells have less room than [`Generator::longest`].
+    pub fn fill(&mut self, now: Time, pool: &mut Pool, slots: &[Slot]) {
+        let place = |pool: &mut Pool, slot: Slot, length: usize| {
+            let meta = pool.meta_mut(slot);
+            meta.offset = HEADROOM as u16;
+            meta.length = length as u16;
+        };
+        if self.senders.is_empty() {
+            for slot in slots {
+                let length = self.write(now, &mut pool.cell_mut(*slot)[HEADROOM..]);
+                place(pool, *slot, length);
+            }
+            return;
+        }
+        for slots in slots.chunks(TOGETHER) {
+            let written = self.write_together(now, slots.len());
+            for ((slot, packet), composed) in
+                slots.iter().zip(self.room.chunks_exact(self.longest)).zip(written)
+            {
+                let cell = &mut pool.cell_mut(*slot)[HEADROOM..];
+                cell[..composed.length].copy_from_slice(&packet[..composed.length]);
+                composed.finish(cell);
+                place(pool, *slot, composed.length);
+            }
+        }
+    }
+
+    /// Writes packets side by side, those of SRTP protected in one go.
+    fn write_together(&mut self, now: Time, count: usize) -> [Composed; TOGETHER] {
+        let mut written = [Composed::default(); TOGETHER];
+        let mut room = std::mem::take(&mut self.room);
+        let mut guarded = Vec::with_capacity(count);
+        for (number, composed) in written.iter_mut().take(count).enumerate() {
+            let at = number * self.longest;
+            *composed = self.compose(now, &mut room[at..at + self.longest]);
+            if let Some(Guarded { sender, rtp, end }) = composed.guarded {
+                let room = composed.length - rtp;
+                guarded.push(Packet::rtp(sender, at + rtp, end - rtp, room));
+            }
+        }
+        srtp::protect(&mut self.senders[..], &mut room, &mut guarded);
+        debug_assert!(guarded.iter().all(|packet| packet.verdict.is_ok()), "indices are there");
+        self.room = room;
+        written
+    }
+
+    /// Writes the next packet but for what protects it.
+    #[inline]
+    fn compose(&mut self, now: Time, into: &mut [u8]) -> Composed {
         let drawn = self.peek();
         self.ahead_at += 1;
-        let stream = &self.streams[usize::from(drawn.stream)];
+        let stream = &mut self.streams[usize::from(drawn.stream)];
         let shape = &stream.shapes[usize::from(drawn.shape)];
         let frame = &mut into[..shape.frame.len()];
         frame.copy_from_slice(&shape.frame);
@@ -179,33 +297,26 @@ impl Generator {
             let at = usize::from(*offset);
             frame[at..at + 4].copy_from_slice(&word.to_ne_bytes());
         }
-        let time = now.as_nanos() as u32;
-        let signature = Signature { flow: drawn.flow, sequence: drawn.sequence, time };
-        let signed = self.form.write(signature, self.key, &mut frame[shape.signature..]);
+        let mut sum = u64::from(drawn.sums >> 16) + u64::from(shape.transport);
+        if let Some(at) = shape.signature {
+            let time = now.as_nanos() as u32;
+            let signature = Signature { flow: drawn.flow, sequence: drawn.sequence, time };
+            let signed = self.form.write(signature, self.key, &mut frame[at..]);
+            sum += if shape.tag > 0 { 0 } else { signed };
+        }
         if let Some(at) = stream.ip_at {
             let sum = !sum::fold(u64::from(drawn.sums & 0xffff) + u64::from(shape.ip));
             frame[at..at + 2].copy_from_slice(&sum.to_ne_bytes());
         }
-        if let Some((at, zero_is_none)) = stream.transport_at {
-            let header = u64::from(drawn.sums >> 16) + u64::from(shape.transport);
-            let sum = !sum::fold(header + signed);
-            let sum = if sum == 0 && zero_is_none { 0xffff } else { sum };
-            frame[at..at + 2].copy_from_slice(&sum.to_ne_bytes());
+        let mut guarded = None;
+        if let Some(speaker) = &mut stream.speaker {
+            let flow = drawn.flow - stream.first_flow;
+            sum += speaker.write(flow, drawn.said, frame);
+            let sender = stream.first_sender + flow as usize;
+            let (rtp, end) = (speaker.rtp, frame.len() - shape.tag);
+            guarded = (shape.tag > 0).then_some(Guarded { sender, rtp, end });
         }
-        frame.len()
-    }
-
-    /// Writes one packet into each cell; they were just taken, so that their packets are empty.
-    ///
-    /// # Panics
-    /// When cells have less room than [`Generator::longest`].
-    pub fn fill(&mut self, now: Time, pool: &mut Pool, slots: &[Slot]) {
-        for slot in slots {
-            let length = self.write(now, &mut pool.cell_mut(*slot)[HEADROOM..]);
-            let meta = pool.meta_mut(*slot);
-            meta.offset = HEADROOM as u16;
-            meta.length = length as u16;
-        }
+        Composed { length: frame.len(), sum, transport_at: stream.transport_at, guarded }
     }
 
     #[inline]
@@ -221,7 +332,17 @@ impl Generator {
             let number = self.turns[self.turn];
             self.turn = if self.turn + 1 == self.turns.len() { 0 } else { self.turn + 1 };
             let stream = &mut self.streams[usize::from(number)];
-            let flow = stream.pick.next(&mut self.random);
+            let mut flow = stream.pick.next(&mut self.random);
+            drawn.said = Said::default();
+            if let Some(speaker) = &mut stream.speaker {
+                // A pause ends some time: whoever is silent now speaks after so many turns.
+                drawn.said = loop {
+                    match speaker.say(flow) {
+                        Some(said) => break said,
+                        None => flow = stream.pick.next(&mut self.random),
+                    }
+                };
+            }
             drawn.stream = number;
             drawn.flow = stream.first_flow + flow;
             drawn.record = flow as usize * stream.records.stride;
@@ -229,12 +350,15 @@ impl Generator {
             stream.round_at += 1;
             stream.round_at =
                 if stream.round_at == stream.round.len() { 0 } else { stream.round_at };
+            if drawn.said.is_noise {
+                drawn.shape = NOISE;
+            }
         }
         for drawn in &mut self.ahead {
             let words = &mut self.streams[usize::from(drawn.stream)].records.words;
             if let [sequence, sums] = &mut words[drawn.record..drawn.record + LEAD] {
                 (drawn.sequence, drawn.sums) = (*sequence, *sums);
-                *sequence = sequence.wrapping_add(1);
+                *sequence = sequence.wrapping_add(u32::from(!drawn.said.is_noise));
             }
         }
         self.ahead_at = 0;
@@ -242,18 +366,23 @@ impl Generator {
 }
 
 impl Compiled {
-    fn new(
-        stream: &Stream,
-        first_flow: u32,
-        records: Records,
-        (form, random): (Form, &mut Random),
-    ) -> Self {
+    fn new(stream: &Stream, records: Records, (form, random): (Form, &mut Random)) -> Self {
         let header = Header::of(&stream.layers);
-        let shapes = stream.sizes.each().map(|size| Shape::new(&header, size, form)).collect();
+        let voice = stream.voice.as_ref();
+        let tag = voice.and_then(|it| it.sent.as_ref()).map_or(0, |it| it.suite.tag_octets());
+        let shape = |size| Shape::new(&header, length(size), tag, Some(form));
+        let mut shapes: Vec<Shape> = stream.sizes.each().map(shape).collect();
+        // The noise of pauses comes behind the only size.
+        shapes.extend(voice.map(|voice| {
+            let length = header.octets.len() + voice.codec.noise().1;
+            Shape::new(&header, length, tag, None)
+        }));
         let ip_at = header.network.filter(|network| !network.is_v6).map(|network| network.at + 10);
         Self {
             name: stream.name.clone(),
-            first_flow,
+            first_flow: 0,
+            first_sender: 0,
+            speaker: None,
             records,
             shapes,
             round: stream.sizes.round(random),
@@ -265,17 +394,41 @@ impl Compiled {
     }
 }
 
+impl Composed {
+    /// Writes the checksum of the transport.
+    #[inline]
+    fn finish(&self, frame: &mut [u8]) {
+        let Some((at, zero_is_none)) = self.transport_at else { return };
+        let protected = match self.guarded {
+            Some(Guarded { rtp, .. }) => sum::of(&frame[rtp + RTP..self.length]),
+            None => 0,
+        };
+        let sum = !sum::fold(self.sum + u64::from(protected));
+        let sum = if sum == 0 && zero_is_none { 0xffff } else { sum };
+        frame[at..at + 2].copy_from_slice(&sum.to_ne_bytes());
+    }
+}
+
+/// Octets of a packet of a size.
+fn length(size: usize) -> usize {
+    size.max(SIZE_MIN) - FCS
+}
+
 impl Shape {
-    fn new(header: &Header, size: usize, form: Form) -> Self {
-        let length = size.max(SIZE_MIN) - FCS;
-        let mut frame: Box<[u8]> = (0..length).map(|at| (at % FILL) as u8).collect();
+    /// A packet of `length` octets, and a tag behind it; signed if there is a form.
+    fn new(header: &Header, length: usize, tag: usize, form: Option<Form>) -> Self {
+        let filling = (0..length).map(|at| (at % FILL) as u8);
+        let mut frame: Box<[u8]> = filling.chain(std::iter::repeat_n(0, tag)).collect();
         let payload = header.octets.len();
         frame[..payload].copy_from_slice(&header.octets);
-        let signature = form.begins(length).unwrap_or(payload);
-        frame[signature..signature + form.octets()].fill(0);
+        let signature = form.map(|form| (form.begins(length).unwrap_or(payload), form.octets()));
+        if let Some((at, octets)) = signature {
+            frame[at..at + octets].fill(0);
+        }
         let (ip, transport) = header.lengths(&mut frame);
-        let transport = transport + sum::of(&frame[payload..]);
-        Self { frame, signature, ip, transport }
+        let filled = if tag > 0 { 0 } else { sum::of(&frame[payload..]) };
+        let signature = signature.map(|(at, _)| at);
+        Self { frame, signature, ip, transport: transport + filled, tag }
     }
 }
 
@@ -285,7 +438,7 @@ fn form(plan: &Plan) -> Result<Form, Refused> {
     for (at, stream) in plan.streams.iter().enumerate() {
         let header = Header::of(&stream.layers).octets.len();
         let has_room = |size: usize, form: Form| {
-            form.begins(size.max(SIZE_MIN) - FCS).is_some_and(|begins| begins >= header)
+            form.begins(length(size)).is_some_and(|begins| begins >= header)
         };
         for size in stream.sizes.each() {
             if !has_room(size, Form::Twelve) {

@@ -65,6 +65,11 @@ pub enum Layer {
         /// To which port.
         destination: u16,
     },
+    /// RTP (RFC 3550 §5.1) of a stream of speech, which writes the rest of it.
+    Rtp {
+        /// The source's number.
+        ssrc: u32,
+    },
     /// TCP: an acknowledgement with payload.
     Tcp {
         /// From which port.
@@ -117,13 +122,18 @@ impl Layer {
             ),
             Self::Mpls { .. } => !matches!(
                 next,
-                Self::Vlan { .. } | Self::Udp { .. } | Self::Tcp { .. } | Self::Echo { .. }
+                Self::Vlan { .. }
+                    | Self::Udp { .. }
+                    | Self::Tcp { .. }
+                    | Self::Echo { .. }
+                    | Self::Rtp { .. }
             ),
             Self::ControlWord => matches!(next, Self::Ethernet { .. }),
             Self::Ipv4 { .. } | Self::Ipv6 { .. } => {
                 matches!(next, Self::Udp { .. } | Self::Tcp { .. } | Self::Echo { .. })
             }
-            Self::Udp { .. } | Self::Tcp { .. } | Self::Echo { .. } => false,
+            Self::Udp { .. } => matches!(next, Self::Rtp { .. }),
+            Self::Tcp { .. } | Self::Echo { .. } | Self::Rtp { .. } => false,
         }
     }
 
@@ -205,6 +215,10 @@ impl Header {
             }
             Layer::Udp { .. } | Layer::Tcp { .. } | Layer::Echo { .. } => {
                 self.push_transport(layer)
+            }
+            Layer::Rtp { ssrc } => {
+                self.octets.extend_from_slice(&[0x80, 0, 0, 0, 0, 0, 0, 0]);
+                self.octets.extend_from_slice(&ssrc.to_be_bytes());
             }
         }
     }

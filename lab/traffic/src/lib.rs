@@ -9,6 +9,10 @@
 //! Nothing here knows a clock, a socket or a thread: time is an argument. The same plan gives the
 //! same packets. Sizes are those of RFC 2544: with the four octets of the frame check sequence,
 //! which no packet in memory has.
+//!
+//! A stream may be speech: RTP or SRTP with sequence numbers and timestamps that go on from trial
+//! to trial, and pauses where it has silence suppression ([`Voice`]). Its packets are signed in
+//! their payload like all others; what is signed is found again after SRTP was opened.
 #![forbid(unsafe_code)]
 
 mod analyser;
@@ -16,6 +20,7 @@ mod flow;
 mod generator;
 mod histogram;
 mod layer;
+mod listener;
 mod method;
 mod order;
 mod prefixes;
@@ -25,9 +30,12 @@ mod report;
 mod schedule;
 mod signature;
 mod sizes;
+mod speaker;
 mod stream;
 mod sum;
+mod talk;
 mod values;
+mod voice;
 
 pub use analyser::Analyser;
 pub use flow::WINDOW;
@@ -41,9 +49,11 @@ pub use method::{
 pub use order::Order;
 pub use prefixes::{Route, hosts, table_v4, table_v6};
 pub use random::Random;
-pub use report::{Delays, Report, StreamReport};
+pub use report::{Delays, Report, StreamReport, VoiceReport};
 pub use schedule::Schedule;
 pub use signature::Form;
 pub use sizes::{FCS, IMIX, REPORT, SIZE_MAX, SIZE_MIN, Sizes};
 pub use stream::{FLOWS_MAX, Plan, Refused, STREAMS_MAX, Stream};
+pub use talk::Suppression;
 pub use values::{Part, Values, Vary};
+pub use voice::{Codec, Guard, PACKETS_PER_S, Voice};

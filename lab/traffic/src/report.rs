@@ -68,6 +68,47 @@ pub struct StreamReport {
     pub received_bits_per_s: f64,
     /// Their delays, duplicates left out.
     pub delays: Delays,
+    /// What is told of speech besides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub voice: Option<VoiceReport>,
+}
+
+/// What is told of speech: `sent`, `received` and `lost` beside it count all its packets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct VoiceReport {
+    /// Packets that tell the noise of a pause, sent.
+    pub noise_sent: u64,
+    /// The same, received; they have no room for a signature: their order is not looked at.
+    pub noise_received: u64,
+    /// How much the delays of two packets of a flow differ that came one after the other.
+    pub variation: Delays,
+    /// The interarrival jitter of a flow at the end (RFC 3550 §6.4.1): the mean of all flows …
+    pub jitter_mean_ns: f64,
+    /// … and the largest.
+    pub jitter_max_ns: u64,
+    /// Packets of SRTP that were opened.
+    pub opened: u64,
+    /// Packets of SRTP whose tag was wrong.
+    pub forged: u64,
+    /// Packets of SRTP whose index came before, or is too old.
+    pub replayed: u64,
+    /// Packets of SRTP that were refused for another reason.
+    pub refused: u64,
+}
+
+impl VoiceReport {
+    /// With those of another stream, but for the variation of delays.
+    fn add(&mut self, other: &Self, (own, others): (u64, u64)) {
+        let mean = self.jitter_mean_ns * own as f64 + other.jitter_mean_ns * others as f64;
+        self.jitter_mean_ns = mean / (own + others).max(1) as f64;
+        self.jitter_max_ns = self.jitter_max_ns.max(other.jitter_max_ns);
+        self.noise_sent += other.noise_sent;
+        self.noise_received += other.noise_received;
+        self.opened += other.opened;
+        self.forged += other.forged;
+        self.replayed += other.replayed;
+        self.refused += other.refused;
+    }
 }
 
 /// What became of the packets of a trial.
@@ -79,6 +120,32 @@ pub struct Report {
     pub streams: Vec<StreamReport>,
     /// Packets that were not of this trial.
     pub foreign: u64,
+}
+
+impl Delays {
+    /// Those of a histogram of nanoseconds.
+    pub(crate) fn of(counted: &Histogram) -> Self {
+        Self {
+            min_ns: counted.least(),
+            mean_ns: counted.mean(),
+            p50_ns: counted.quantile(0.5),
+            p99_ns: counted.quantile(0.99),
+            p999_ns: counted.quantile(0.999),
+            p9999_ns: counted.quantile(0.9999),
+            max_ns: counted.most(),
+        }
+    }
+}
+
+impl StreamReport {
+    /// Adds what is told of speech.
+    pub(crate) fn with_voice(mut self, voice: VoiceReport) -> Self {
+        self.sent += voice.noise_sent;
+        self.received += voice.noise_received;
+        self.lost += voice.noise_sent.saturating_sub(voice.noise_received);
+        self.voice = Some(voice);
+        self
+    }
 }
 
 impl Tally {
@@ -97,18 +164,6 @@ impl Tally {
         self.too_late += other.too_late;
         self.behind_max = self.behind_max.max(other.behind_max);
         self.delays.merge(&other.delays);
-    }
-
-    fn delays(&self) -> Delays {
-        Delays {
-            min_ns: self.delays.least(),
-            mean_ns: self.delays.mean(),
-            p50_ns: self.delays.quantile(0.5),
-            p99_ns: self.delays.quantile(0.99),
-            p999_ns: self.delays.quantile(0.999),
-            p9999_ns: self.delays.quantile(0.9999),
-            max_ns: self.delays.most(),
-        }
     }
 
     fn rates(&self, seconds: f64, report: &mut StreamReport) {
@@ -132,7 +187,7 @@ impl Tally {
             reordered_behind_max: self.behind_max,
             discontinuities: self.discontinuities,
             too_late: self.too_late,
-            delays: self.delays(),
+            delays: Delays::of(&self.delays),
             ..StreamReport::default()
         };
         for (sent, received) in flows {
@@ -153,6 +208,10 @@ impl Report {
     pub(crate) fn new(streams: Vec<StreamReport>, all: &Tally, foreign: u64, seconds: f64) -> Self {
         let mut whole = all.report("all", std::iter::empty(), seconds);
         for stream in &streams {
+            if let Some(voice) = &stream.voice {
+                let own = whole.voice.get_or_insert_default();
+                own.add(voice, (whole.flows, stream.flows));
+            }
             whole.sent += stream.sent;
             whole.received += stream.received;
             whole.lost += stream.lost;

@@ -4,6 +4,7 @@ use crate::layer::Layer;
 use crate::order::Order;
 use crate::sizes::Sizes;
 use crate::values::Vary;
+use crate::voice::Voice;
 
 /// Streams of a plan at most.
 pub const STREAMS_MAX: usize = 256;
@@ -29,6 +30,8 @@ pub struct Stream {
     pub order: Order,
     /// Its part of all packets, 1 to 1,000.
     pub weight: u32,
+    /// Whether it is speech; then its last header is one of RTP.
+    pub voice: Option<Voice>,
 }
 
 impl Stream {
@@ -43,6 +46,7 @@ impl Stream {
             sizes: Sizes::fixed(size),
             order: Order::RoundRobin,
             weight: 1,
+            voice: None,
         }
     }
 }
@@ -90,6 +94,10 @@ pub enum Refused {
     #[error("stream {0}: sizes up to {max} octets with weights of 1 to 4,096 in all",
         max = crate::sizes::SIZE_MAX)]
     Sizes(usize),
+    /// Speech without a header of RTP or the other way round, of several sizes, or with fewer keys
+    /// than flows.
+    #[error("stream {0}: speech has one header of RTP, one size, and keys for every flow")]
+    Voice(usize),
     /// Frames have no room for headers and signature.
     #[error("stream {stream}: frames of {size} octets have no room; {least} have")]
     Small {
@@ -135,6 +143,14 @@ impl Plan {
                 return Err(Refused::Sizes(at));
             }
             check_layers(at, &stream.layers)?;
+            let is_rtp = matches!(stream.layers.last(), Some(Layer::Rtp { .. }));
+            let is_sound = match &stream.voice {
+                Some(voice) => is_rtp && voice.fits(stream),
+                None => !is_rtp,
+            };
+            if !is_sound {
+                return Err(Refused::Voice(at));
+            }
         }
         Ok(())
     }

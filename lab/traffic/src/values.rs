@@ -19,7 +19,7 @@ pub struct Vary {
 /// A field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// Source: link-layer address, IP address, port, or an echo's identifier.
+    /// Source: link-layer address, IP address, port, an echo's identifier, or that of RTP.
     Source,
     /// Destination: link-layer address, IP address, port.
     Destination,
@@ -114,6 +114,7 @@ impl Part {
                 Self::Destination,
                 Layer::Udp { destination: place, .. } | Layer::Tcp { destination: place, .. },
             ) => *place = narrow(value, 16)? as u16,
+            (Self::Source, Layer::Rtp { ssrc }) => *ssrc = narrow(value, 32)?,
             (Self::Vlan, Layer::Vlan { id, .. }) => *id = narrow(value, 12)? as u16,
             (Self::Label, Layer::Mpls { label, .. }) => *label = narrow(value, 20)?,
             _ => return None,
@@ -131,6 +132,7 @@ impl Part {
             (Self::Source, Layer::Ipv6 { .. }) => &[8, 12, 16, 20],
             (Self::Destination, Layer::Ipv6 { .. }) => &[24, 28, 32, 36],
             (_, Layer::Echo { .. }) => &[4],
+            (_, Layer::Rtp { .. }) => &[8],
             _ => &[0],
         }
     }

@@ -7,4 +7,5 @@ mod device;
 mod methods;
 mod packets;
 mod plans;
+mod speech;
 mod wire;

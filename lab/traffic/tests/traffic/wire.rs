@@ -97,3 +97,32 @@ fn a_wrong_checksum_would_be_seen() {
     let [line] = &tshark(file.path(), "frame", &fields)[..] else { panic!("one packet") };
     assert!(line.contains('0') || line == "||", "{line}");
 }
+
+#[test]
+fn tshark_reads_speech_as_rtp() {
+    let voice = traffic::Voice {
+        suppression: Some(traffic::Suppression::CONVERSATION),
+        ..traffic::Voice::of(traffic::Codec::G711)
+    };
+    let layers = vec![crate::plans::ETHERNET, crate::plans::ipv4(), crate::plans::UDP];
+    let mut stream = traffic::Stream::speech("", layers, 7, voice);
+    stream.flows = 3;
+    let file = capture(&Plan::of(stream, 5), 400);
+    let mut command = Command::new("tshark");
+    command.args(["-o", "udp.check_checksum:TRUE", "-d", "udp.port==50000,rtp", "-T", "fields"]);
+    let fields = ["rtp.version", "rtp.ssrc", "rtp.p_type", "udp.checksum.status"];
+    command.args(fields.iter().flat_map(|field| ["-e", field]));
+    command.args(["-e", "_ws.expert.message", "-E", "separator=|"]);
+    let output = command.arg("-r").arg(file.path()).output().expect(TSHARK);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(text.lines().count(), 400);
+    for line in text.lines() {
+        let [version, ssrc, kind, sum, complaint] = line.split('|').collect::<Vec<_>>()[..] else {
+            panic!("{line}")
+        };
+        let is_ours = matches!(ssrc, "0x00000007" | "0x00000008" | "0x00000009");
+        assert!(version == "2" && is_ours && matches!(kind, "8" | "13"), "{line}");
+        assert!(sum == "1" && complaint.is_empty(), "{line}");
+    }
+}
