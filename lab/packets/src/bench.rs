@@ -46,6 +46,8 @@ const SEARCHES_MAX: usize = 3;
 pub struct Bench {
     /// The tester's core, and that of what is tested.
     pub cores: (usize, usize),
+    /// Loss that is borne, a part of one.
+    pub loss: f64,
     /// Short trials, coarser figures.
     pub is_quick: bool,
 }
@@ -73,11 +75,6 @@ pub struct Reached {
     pub is_testers_limit: bool,
 }
 
-/// Whether a trial lost no more than is borne.
-fn tolerable(found: &Found) -> bool {
-    found.measured.loss_ratio() <= LOSS
-}
-
 /// The tester's ends by AF_XDP.
 fn by_xdp(pool: &Pool) -> anyhow::Result<(Port, Port)> {
     let mut umem = xdp::Umem::new(pool, true)?;
@@ -101,13 +98,18 @@ impl Bench {
     /// The tester on the first of so many cores, what is tested on the second.
     #[must_use]
     pub fn new(cores: usize, is_quick: bool) -> Self {
-        Self { cores: (0, 1.min(cores.saturating_sub(1))), is_quick }
+        Self { cores: (0, 1.min(cores.saturating_sub(1))), loss: LOSS, is_quick }
+    }
+
+    /// Whether a trial lost no more than is borne.
+    fn tolerable(&self, found: &Found) -> bool {
+        found.measured.loss_ratio() <= self.loss
     }
 
     /// How long the trials of a search are.
     pub fn goal(&self) -> Goal {
         let [initial, last, sum] = if self.is_quick { QUICK } else { LONG };
-        Goal { width: WIDTH, ..Goal::noisy(LOSS) }.within(initial, last, sum)
+        Goal { width: WIDTH, ..Goal::noisy(self.loss) }.within(initial, last, sum)
     }
 
     /// Opens the tester's ends of two memifs in a directory, waits until somebody is at their other
@@ -181,7 +183,7 @@ impl Bench {
     /// searches again where that is not borne.
     pub fn search(&self, tester: &mut Tester, most_pps: f64) -> Reached {
         let mut reached = self.search_once(tester, most_pps);
-        while !tolerable(&reached.at_load) && reached.searches < SEARCHES_MAX {
+        while !self.tolerable(&reached.at_load) && reached.searches < SEARCHES_MAX {
             let searches = reached.searches + 1;
             reached = Reached { searches, ..self.search_once(tester, reached.pps) };
         }
@@ -198,12 +200,15 @@ impl Bench {
         let mut repeats = 0;
         let never: Result<usize, std::convert::Infallible> = drive(&mut search, |trial| {
             let mut found = tester.trial(trial);
-            while found.away > AWAY_MAX && !tolerable(&found) && repeats < self.latency_trials() {
+            while found.away > AWAY_MAX
+                && !self.tolerable(&found)
+                && repeats < self.latency_trials()
+            {
                 repeats += 1;
                 found = tester.trial(trial);
             }
             if let Trial::Rate { pps, .. } = trial {
-                if tolerable(&found) {
+                if self.tolerable(&found) {
                     held.push((pps, found.clone()));
                 } else if pps < at_worst.0 {
                     at_worst = (pps, found.clone());
@@ -240,7 +245,7 @@ impl Bench {
 
     /// Delays at a rate: of repeated trials in which the tester was never away the one with the
     /// median of means, and of each the longest.
-    fn delays(&self, tester: &mut Tester, pps: f64) -> (Found, Vec<[Duration; 3]>) {
+    pub fn delays(&self, tester: &mut Tester, pps: f64) -> (Found, Vec<[Duration; 3]>) {
         let duration = self.goal().final_duration;
         let trials = self.latency_trials();
         let mut method = Latency::new(pps.max(1.0), duration, trials);

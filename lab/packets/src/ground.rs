@@ -12,15 +12,19 @@ use traffic::Route;
 /// The tester's ends.
 pub const LEFT: &str = "left";
 pub const RIGHT: &str = "right";
-/// Those of what is tested.
+/// That of what is tested, at the left wire.
 pub const IN: &str = "in";
+/// At the right one.
 pub const OUT: &str = "out";
 /// Link-layer addresses, as numbers and as ip(8) writes them.
 pub const LEFT_MAC: [u8; 6] = [2, 0, 0, 0, 1, 2];
 /// Of what is tested, at the left wire.
 pub const IN_MAC: [u8; 6] = [2, 0, 0, 0, 1, 1];
 pub(crate) const LEFT_TEXT: &str = "02:00:00:00:01:02";
+/// At the right one.
 pub const OUT_MAC: [u8; 6] = [2, 0, 0, 0, 2, 1];
+/// Of whoever is next behind the right wire: nobody's, so that the tester's kernel drops what the
+/// tester has seen.
 pub const NEXT_MAC: [u8; 6] = [2, 0, 0, 0, 2, 0x99];
 pub(crate) const IN_MAC_TEXT: &str = "02:00:00:00:01:01";
 const OUT_TEXT: &str = "02:00:00:00:02:01";
@@ -29,6 +33,7 @@ const RIGHT_TEXT: &str = "02:00:00:00:02:02";
 const NEXT_TEXT: &str = "02:00:00:00:02:99";
 /// The address of what is tested, at its end of the left wire.
 pub const SUT_V4: Ipv4Addr = Ipv4Addr::new(10, 199, 1, 1);
+/// The address of whoever is next behind the right wire.
 pub const NEXT_V4: Ipv4Addr = Ipv4Addr::new(10, 199, 2, 2);
 pub const NEXT_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 2, 0, 0, 0, 0, 2);
 
@@ -92,6 +97,7 @@ impl Ground {
         ground.steer(side, RIGHT, side_core)?;
         ground.steer(side, LEFT, side_core)?;
         ground.steer(sut, IN, sut_core)?;
+        ground.steer(sut, OUT, sut_core)?;
         Ok(ground)
     }
 

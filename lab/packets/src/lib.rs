@@ -22,7 +22,7 @@ pub use bench::{Bench, Reached};
 pub use case::{Case, Version};
 pub use customers::{Customers, MANAGEMENT, PORTS, ROUTER_MAC, echo, echoed};
 pub use edge::Edge;
-pub use ground::{Ground, IN_MAC, LEFT_MAC, SUT_V4, Who};
+pub use ground::{Ground, IN, IN_MAC, LEFT_MAC, NEXT_MAC, NEXT_V4, OUT, OUT_MAC, SUT_V4, Who};
 pub use memory::{Memory, Rings};
 pub use programs::router;
 pub use provider::{Provider, Scale};

@@ -6,21 +6,25 @@
 
 mod guest;
 mod kamailio;
+mod ng_client;
 mod port;
 mod priority;
 mod process;
 mod reaper;
 mod reflector;
+mod rtpengine;
 mod sipp;
 mod talk;
 mod tsctp;
 
 pub use guest::{GUEST_ADDRESSES, GUEST_CONTROL, GUEST_WIRES, Guest, HOST_CONTROL, guest_mac};
 pub use kamailio::{Duty, Kamailio, KamailioSpec, TlsFiles};
+pub use ng_client::{Ng, Reply, Says};
 pub use port::{free_port, wait_for_sip};
 pub use priority::{Priority, pin};
 pub use process::{Process, ProcessSpec, Usage};
 pub use reflector::{Reflector, ReflectorKind, ReflectorSpec};
+pub use rtpengine::{Rtpengine, RtpengineSpec};
 pub use sipp::{Sipp, SippCounts, SippSpec};
 pub use talk::Talk;
 pub use tsctp::tsctp;

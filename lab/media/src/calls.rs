@@ -1,0 +1,272 @@
+//! Calls as a SIP proxy sets them up by NG, and the speech of their phones.
+//!
+//! ```text
+//!   phone n: 198.18.… ── RTP or SRTP ──→ 10.199.1.1 ┐            ┌ 10.199.2.1 ── RTP ──→ 198.19.…
+//!                                                   └ controller ┘
+//! ```
+
+use anyhow::Context;
+use packets::{IN_MAC, LEFT_MAC, NEXT_MAC, OUT_MAC, SUT_V4};
+use peers::{Ng, Says};
+use srtp::sdes::{Crypto, InlineKey, SessionParameters};
+use srtp::{MasterKey, Suite};
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use traffic::{
+    Codec, Guard, Layer, PACKETS_PER_S, Part, Plan, Stream, Suppression, Values, Vary, Voice,
+};
+
+/// The controller's address at the core.
+pub(crate) const CORE_V4: Ipv4Addr = Ipv4Addr::new(10, 199, 2, 1);
+/// The controller's interfaces by the names that commands say.
+pub(crate) const INTERFACES: [(&str, Ipv4Addr); 2] = [("access", SUT_V4), ("core", CORE_V4)];
+/// Phones have an address each, and all the same port.
+const ACCESS_FIRST: u32 = 0xc612_0001;
+const CORE_FIRST: u32 = 0xc613_0001;
+const PORT: u16 = 4_000;
+/// The first source of RTP of each side.
+const ACCESS_SSRC: u32 = 0x1000_0000;
+const CORE_SSRC: u32 = 0x2000_0000;
+const SEED: u64 = 21;
+
+/// How media is protected at the access; the core has RTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Not at all.
+    Plain,
+    /// By SRTP with keys in SDP.
+    Secure(Suite),
+}
+
+/// What calls.
+#[derive(Debug, Clone, Copy)]
+pub struct Phones {
+    /// How many calls.
+    pub calls: u32,
+    /// What both ends speak.
+    pub codec: Codec,
+    /// Whether they are silent in pauses.
+    pub suppression: Option<Suppression>,
+    /// How the access is protected.
+    pub access: Access,
+}
+
+/// Calls that stand: what the controller said of each.
+#[derive(Debug, Clone)]
+pub struct Calls {
+    phones: Phones,
+    /// Its ports at the access and at the core.
+    ports: [Arc<[u128]>; 2],
+    /// The keys of phones and its own.
+    guards: Option<[Guard; 2]>,
+}
+
+impl Phones {
+    /// Packets a second of all calls at one every 20 ms each way.
+    #[must_use]
+    pub fn pps(&self) -> f64 {
+        f64::from(self.calls)
+            * 2.0
+            * f64::from(PACKETS_PER_S)
+            * self.suppression.as_ref().map_or(1.0, Suppression::activity)
+    }
+
+    /// The description of a phone of one side.
+    fn description(&self, number: u32, first: u32, key: Option<&MasterKey>) -> String {
+        let address = Ipv4Addr::from_bits(first + number);
+        let kind = self.codec.payload_type();
+        let (map, more) = match self.codec {
+            Codec::G711 => ("PCMA", String::new()),
+            Codec::G729 => ("G729", format!("a=fmtp:{kind} annexb=yes\r\n")),
+        };
+        let profile = if key.is_some() { "RTP/SAVP" } else { "RTP/AVP" };
+        let crypto = key.map(crypto).unwrap_or_default();
+        format!(
+            "v=0\r\no=- {number} 1 IN IP4 {address}\r\ns=-\r\nc=IN IP4 {address}\r\nt=0 0\r\n\
+            m=audio {PORT} {profile} {kind}\r\na=rtpmap:{kind} {map}/8000\r\n{more}a=ptime:20\r\n\
+            {crypto}"
+        )
+    }
+
+    /// Sets the calls up one after the other.
+    ///
+    /// # Errors
+    /// What the controller says against one.
+    pub fn call(self, ng: &mut Ng) -> anyhow::Result<Calls> {
+        let phones = match self.access {
+            Access::Plain => None,
+            Access::Secure(suite) => Some(Guard::by_seed(suite, self.calls, SEED)),
+        };
+        let [mut access, mut core] = [const { Vec::new() }; 2];
+        let mut own = Vec::new();
+        for number in 0..self.calls {
+            let key = phones.as_ref().map(|guard| &guard.keys[number as usize]);
+            let said = self.one(ng, number, key).with_context(|| format!("call {number}"))?;
+            access.push(u128::from(said.access));
+            core.push(u128::from(said.core));
+            own.extend(said.key);
+        }
+        let guards = phones.map(|phones| {
+            let own = Guard { suite: phones.suite, keys: own.into() };
+            [phones, own]
+        });
+        Ok(Calls { phones: self, ports: [access.into(), core.into()], guards })
+    }
+
+    fn one(&self, ng: &mut Ng, number: u32, key: Option<&MasterKey>) -> anyhow::Result<Said> {
+        let call = format!("lab-{number}@198.18.0.0");
+        let offer = self.description(number, ACCESS_FIRST, key);
+        let head = [("call-id", Says::Text(&call)), ("from-tag", Says::Text("a"))];
+        let mut entries = head.to_vec();
+        let [(inner, _), (outer, _)] = INTERFACES;
+        let direction = [inner, outer];
+        entries.extend([
+            ("sdp", Says::Text(&offer)),
+            ("direction", Says::List(&direction)),
+            ("ICE", Says::Text("remove")),
+            ("transport-protocol", Says::Text("RTP/AVP")),
+        ]);
+        let replace = ["origin"];
+        entries.push(("replace", Says::List(&replace)));
+        let towards_core = ng.order("offer", &entries)?.text("sdp").context("no description")?;
+        let answer = self.description(number, CORE_FIRST, None);
+        let mut entries = head.to_vec();
+        entries.extend([("to-tag", Says::Text("b")), ("sdp", Says::Text(&answer))]);
+        entries.push(("replace", Says::List(&replace)));
+        let towards_access = ng.order("answer", &entries)?.text("sdp").context("no description")?;
+        let own = match key {
+            Some(key) => Some(own_key(&towards_access, key.suite())?),
+            None => None,
+        };
+        Ok(Said { access: port(&towards_access)?, core: port(&towards_core)?, key: own })
+    }
+}
+
+/// What the controller said of a call.
+struct Said {
+    access: u16,
+    core: u16,
+    key: Option<MasterKey>,
+}
+
+fn crypto(key: &MasterKey) -> String {
+    let keys = vec![InlineKey::alone(key.clone())];
+    let session = SessionParameters::default();
+    let mut line = b"a=crypto:".to_vec();
+    Crypto { tag: 1, suite: key.suite(), keys, session }.write(&mut line);
+    format!("{}\r\n", String::from_utf8_lossy(&line))
+}
+
+/// The port of the only medium of a description.
+fn port(description: &str) -> anyhow::Result<u16> {
+    let line = description.lines().find_map(|line| line.strip_prefix("m=audio "));
+    let port = line.and_then(|rest| rest.split(' ').next()?.parse().ok()).filter(|it| *it > 0);
+    port.with_context(|| format!("no port in {description}"))
+}
+
+/// The key of the only line of a suite in a description.
+fn own_key(description: &str, suite: Suite) -> anyhow::Result<MasterKey> {
+    let lines = description.lines().filter_map(|line| line.strip_prefix("a=crypto:"));
+    let told = srtp::sdes::read_all(lines.map(str::as_bytes));
+    let told = told.map_err(|offence| anyhow::anyhow!("{offence:?} in {description}"))?;
+    let line = told.lines().iter().find(|line| line.suite == suite);
+    let key = line.and_then(|line| line.keys.first());
+    key.map(|key| key.key.clone()).with_context(|| format!("no key in {description}"))
+}
+
+impl Calls {
+    /// How many there are.
+    #[must_use]
+    pub const fn phones(&self) -> &Phones {
+        &self.phones
+    }
+
+    /// The speech of both sides: half of the packets come from each.
+    #[must_use]
+    pub fn plan(&self) -> Plan {
+        let guards = self.guards.as_ref();
+        let access = self.stream(
+            ("access", [IN_MAC, LEFT_MAC], ACCESS_SSRC),
+            (ACCESS_FIRST, SUT_V4, &self.ports[0]),
+            [guards.map(|[phones, _]| phones.clone()), None],
+        );
+        let core = self.stream(
+            ("core", [OUT_MAC, NEXT_MAC], CORE_SSRC),
+            (CORE_FIRST, CORE_V4, &self.ports[1]),
+            [None, guards.map(|[_, own]| own.clone())],
+        );
+        Plan { streams: vec![access, core], seed: SEED }
+    }
+
+    fn stream(
+        &self,
+        (name, [destination, source], ssrc): (&str, [[u8; 6]; 2], u32),
+        (first, to, ports): (u32, Ipv4Addr, &Arc<[u128]>),
+        [sent, received]: [Option<Guard>; 2],
+    ) -> Stream {
+        let Phones { calls, codec, suppression, .. } = self.phones;
+        let from = Ipv4Addr::from_bits(first);
+        let layers = vec![
+            Layer::Ethernet { destination, source },
+            Layer::Ipv4 { source: from, destination: to, class: 0xb8, ttl: 64 },
+            Layer::Udp { source: PORT, destination: PORT },
+        ];
+        let voice = Voice { codec, suppression, sent, received };
+        let mut stream = Stream::speech(name, layers, ssrc, voice);
+        stream.flows = calls;
+        let values = Values::count(first, calls);
+        stream.vary.push(Vary { layer: 1, part: Part::Source, values });
+        let values = Values::Table(Arc::clone(ports));
+        stream.vary.push(Vary { layer: 2, part: Part::Destination, values });
+        stream
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_and_keys_are_read_from_a_description() {
+        let phones = Phones {
+            calls: 3,
+            codec: Codec::G729,
+            suppression: None,
+            access: Access::Secure(Suite::AeadAes128Gcm),
+        };
+        let key = &Guard::by_seed(Suite::AeadAes128Gcm, 3, 1).keys[2];
+        let text = phones.description(2, ACCESS_FIRST, Some(key));
+        assert_eq!(port(&text).unwrap(), PORT);
+        assert!(own_key(&text, Suite::AeadAes128Gcm).unwrap() == *key);
+        assert!(own_key(&text, Suite::AesCm128HmacSha1_80).is_err());
+        assert!(text.contains("c=IN IP4 198.18.0.3\r\n") && text.contains("annexb=yes"));
+        assert!(port("m=audio 0 RTP/AVP 8").is_err() && port("").is_err());
+    }
+
+    #[test]
+    fn both_sides_speak_to_the_ports_that_the_controller_said() {
+        let phones = Phones {
+            calls: 2,
+            codec: Codec::G711,
+            suppression: None,
+            access: Access::Secure(Suite::AesCm128HmacSha1_80),
+        };
+        let guard = |seed| Guard::by_seed(Suite::AesCm128HmacSha1_80, 2, seed);
+        let ports = [[30_000, 30_002], [40_000, 40_002]].map(Arc::from);
+        let calls = Calls { phones, ports, guards: Some([guard(1), guard(2)]) };
+        assert!((phones.pps() - 200.0).abs() < 1e-9);
+        let mut generator = calls.plan().generator().unwrap();
+        let mut seen = std::collections::BTreeSet::new();
+        let mut room = vec![0; generator.longest()];
+        for _ in 0..8 {
+            let length = generator.write(Default::default(), &mut room);
+            let port = u16::from_be_bytes([room[36], room[37]]);
+            let is_access = room[..6] == IN_MAC;
+            // Fourteen, twenty, eight, twelve; the access has a tag.
+            assert_eq!(length, 54 + 160 + if is_access { 10 } else { 0 });
+            seen.insert((is_access, room[29], port));
+        }
+        let wanted = [(false, 1, 40_000), (false, 2, 40_002), (true, 1, 30_000), (true, 2, 30_002)];
+        assert_eq!(seen.into_iter().collect::<Vec<_>>(), wanted);
+    }
+}

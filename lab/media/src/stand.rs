@@ -1,0 +1,220 @@
+//! A controller between two wires, and what it bears.
+
+use crate::calls::{Calls, INTERFACES, Phones};
+use anyhow::Context;
+use packets::{Bench, Found, Ground, IN, LEFT_MAC, NEXT_MAC, OUT, Reached, Tester};
+use peers::{Ng, Rtpengine, RtpengineSpec, Usage};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
+use traffic::{Delays, Trial};
+
+/// Where it takes commands, inside its namespace.
+const NG: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 2_223);
+/// Time to come up.
+const READY_MAX: Duration = Duration::from_secs(15);
+/// Its ports of media.
+const PORTS: (u16, u16) = (10_000, 60_000);
+/// The tester's side of each wire, and the phones behind it.
+const LEFT_V4: &str = "10.199.1.2";
+const RIGHT_V4: &str = "10.199.2.2";
+const ACCESS: &str = "198.18.0.0/16";
+const CORE: &str = "198.19.0.0/16";
+/// Loss that is borne, as in the report: 0.001 %.
+pub(crate) const LOSS: f64 = 10e-6;
+/// Part of a maximum at which delays are compared.
+pub(crate) const LOAD: f64 = 0.8;
+/// Trials at that load whose processor time is counted.
+const TRIALS: usize = 5;
+
+/// Who is asked for the processor time.
+trait Spends {
+    fn usage(&self) -> Usage;
+}
+
+impl Spends for Rtpengine {
+    fn usage(&self) -> Usage {
+        Self::usage(self)
+    }
+}
+
+/// A controller that stands there.
+pub struct Stand {
+    controller: Box<dyn Spends + Sync>,
+    ground: Ground,
+    /// Its name and version.
+    pub name: String,
+    bench: Bench,
+}
+
+/// What a controller bore.
+#[derive(Debug, Clone)]
+pub struct Limit {
+    /// What the search found.
+    pub reached: Reached,
+    /// Packets a second at which [`Limit::spoken`] was found.
+    pub load_pps: f64,
+    /// What was found there.
+    pub spoken: Spoken,
+}
+
+/// What was heard at a rate.
+#[derive(Debug, Clone, Default)]
+pub struct Spoken {
+    /// The trial of the median of mean delays.
+    pub found: Found,
+    /// Processor time of the controller's process, nanoseconds a packet.
+    pub process_ns: f64,
+}
+
+impl Stand {
+    /// rtpengine between the wires of a ground whose ends have addresses.
+    ///
+    /// # Errors
+    /// When it is not installed or does not come up.
+    pub fn rtpengine(ground: Ground, bench: Bench) -> anyhow::Result<Self> {
+        neighbours(&ground)?;
+        let interfaces = INTERFACES.map(|(name, address)| (name.to_owned(), address.into()));
+        let spec = RtpengineSpec {
+            interfaces: interfaces.into(),
+            ng: NG,
+            ports: PORTS,
+            core: Some(bench.cores.1),
+            namespace: Some(ground.sut.name().to_owned()),
+        };
+        let rtpengine = Rtpengine::start(&spec, &ground.directory)?;
+        let name = rtpengine.version.clone();
+        let stand = Self { controller: Box::new(rtpengine), ground, name, bench };
+        let is_there = stand.inside(|ng| Ok(ng.is_there(READY_MAX)))?;
+        anyhow::ensure!(is_there, "{} takes no commands", stand.name);
+        Ok(stand)
+    }
+
+    /// Lets `work` have a client of the controller, in the controller's namespace.
+    ///
+    /// # Errors
+    /// Those of `work`.
+    pub fn inside<T: Send>(
+        &self,
+        work: impl FnOnce(&mut Ng) -> anyhow::Result<T> + Send,
+    ) -> anyhow::Result<T> {
+        let place = self.ground.sut.name();
+        std::thread::scope(|scope| {
+            let thread = scope.spawn(|| {
+                attack::enter(place)?;
+                work(&mut Ng::new(NG)?)
+            });
+            thread.join().map_err(|_| anyhow::anyhow!("the client failed"))?
+        })
+    }
+
+    /// Sets calls up.
+    ///
+    /// # Errors
+    /// What the controller says against one.
+    pub fn call(&self, phones: Phones) -> anyhow::Result<Calls> {
+        self.inside(|ng| phones.call(ng))
+    }
+
+    /// The highest rate that it bears of these calls' speech, and what is heard at a part of it.
+    /// `load_pps` is where delays are looked at; absent: at [`LOAD`] of what it bears itself.
+    ///
+    /// # Errors
+    /// When the tester's ends cannot be opened.
+    pub fn limit(
+        &self,
+        calls: &Calls,
+        most_pps: f64,
+        load_pps: Option<f64>,
+    ) -> anyhow::Result<Limit> {
+        self.bench.on_wires(&self.ground, &calls.plan(), |tester| {
+            let reached = self.bench.search(tester, most_pps);
+            let load_pps = load_pps.unwrap_or(reached.pps * LOAD);
+            let spoken = self.speak(tester, load_pps);
+            Ok(Limit { reached, load_pps, spoken })
+        })
+    }
+
+    /// What is heard at a rate.
+    fn speak(&self, tester: &mut Tester, pps: f64) -> Spoken {
+        let (before, mut packets) = (self.controller.usage().cpu, 0);
+        let duration = self.bench.goal().final_duration;
+        let mut all: Vec<Found> = (0..TRIALS)
+            .map(|_| tester.trial(Trial::Rate { pps: pps.max(1.0), duration }))
+            .collect();
+        packets += all.iter().map(|found| found.report.all.received).sum::<u64>();
+        let spent = self.controller.usage().cpu.saturating_sub(before);
+        let mean = |found: &Found| found.measured.delays.mean_ns;
+        all.sort_by(|one, other| mean(one).total_cmp(&mean(other)));
+        let found = all.into_iter().nth(TRIALS / 2).unwrap_or_default();
+        let process_ns = spent.as_secs_f64() * 1e9 / (packets.max(1) as f64);
+        Spoken { found, process_ns }
+    }
+}
+
+/// Who is behind the wires, for a kernel that is to send there.
+fn neighbours(ground: &Ground) -> anyhow::Result<()> {
+    let sides = [(LEFT_V4, LEFT_MAC, IN, ACCESS), (RIGHT_V4, NEXT_MAC, OUT, CORE)];
+    for (next, mac, device, phones) in sides {
+        let text = mac.iter().fold(String::new(), |mut text, octet| {
+            let colon = if text.is_empty() { "" } else { ":" };
+            write!(text, "{colon}{octet:02x}").expect("a string takes everything");
+            text
+        });
+        ground.sut.ip(&["neigh", "replace", next, "lladdr", &text, "dev", device])?;
+        let route = ["route", "replace", phones, "via", next, "dev", device];
+        ground.sut.ip(&route).context("the phones")?;
+    }
+    Ok(())
+}
+
+fn micros(ns: f64) -> f64 {
+    (ns / 10.0).round() / 100.0
+}
+
+fn delays(delays: &Delays) -> Value {
+    json!({
+        "p50": micros(delays.p50_ns as f64),
+        "p99": micros(delays.p99_ns as f64),
+        "p999": micros(delays.p999_ns as f64),
+        "max": micros(delays.max_ns as f64),
+        "mean": micros(delays.mean_ns),
+    })
+}
+
+impl Limit {
+    /// Packets a second that a busy core would bear.
+    #[must_use]
+    pub fn pps_a_core(&self) -> f64 {
+        self.reached.pps_a_core()
+    }
+
+    /// As a row's detail has it.
+    #[must_use]
+    pub fn told(&self) -> Value {
+        let all = &self.spoken.found.report.all;
+        let voice = all.voice.unwrap_or_default();
+        json!({
+            "limit": self.reached.told(),
+            "process_ns_a_packet": self.spoken.process_ns.round(),
+            "at_load": {
+                "pps": self.load_pps.round(),
+                "lost": all.lost,
+                "reordered": all.reordered,
+                "duplicates": all.duplicates,
+                "delay_us": delays(&all.delays),
+                "variation_us": delays(&voice.variation),
+                "jitter_mean_us": micros(voice.jitter_mean_ns),
+                "jitter_max_us": micros(voice.jitter_max_ns as f64),
+                "srtp": {
+                    "opened": voice.opened,
+                    "forged": voice.forged,
+                    "replayed": voice.replayed,
+                    "refused": voice.refused,
+                },
+                "core_busy": (self.spoken.found.busy * 1e3).round() / 1e3,
+            },
+        })
+    }
+}
