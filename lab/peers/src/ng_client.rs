@@ -3,7 +3,7 @@
 use anyhow::Context;
 use ng::bencode::{Value, Writer};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// An answer that stays away so long is asked for again, with the same cookie.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -28,6 +28,8 @@ pub enum Says<'a> {
 #[derive(Debug)]
 pub struct Ng {
     socket: UdpSocket,
+    /// What its cookies begin with: one that came before gets the reply from then.
+    own: String,
     serial: u64,
     room: Vec<u8>,
 }
@@ -85,7 +87,9 @@ impl Ng {
         let socket = UdpSocket::bind((any, 0))?;
         socket.set_read_timeout(Some(PATIENCE))?;
         socket.connect(to)?;
-        Ok(Self { socket, serial: 0, room: vec![0; ROOM] })
+        let began = SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos();
+        let own = format!("{began:x}_");
+        Ok(Self { socket, own, serial: 0, room: vec![0; ROOM] })
     }
 
     /// Whether a ping is answered within a time.
@@ -106,7 +110,7 @@ impl Ng {
     /// When none comes.
     pub fn ask(&mut self, command: &str, entries: &[(&str, Says<'_>)]) -> anyhow::Result<Reply> {
         self.serial += 1;
-        let cookie = format!("lab{}", self.serial);
+        let cookie = format!("{}{}", self.own, self.serial);
         let message = write(&cookie, command, entries);
         let head = format!("{cookie} ");
         for _ in 0..TRIES {
@@ -148,9 +152,11 @@ mod tests {
             let mut room = [0; 512];
             let (length, from) = server.recv_from(&mut room).unwrap();
             let asked = String::from_utf8_lossy(&room[..length]).into_owned();
-            server.send_to(b"lab0 d6:result5:othere", from).unwrap();
-            server.send_to(b"lab1 d6:result2:ok3:sdp3:v=0e", from).unwrap();
-            asked
+            let (cookie, asked) = asked.split_once(' ').unwrap();
+            server.send_to(b"earlier d6:result5:othere", from).unwrap();
+            let reply = format!("{cookie} d6:result2:ok3:sdp3:v=0e");
+            server.send_to(reply.as_bytes(), from).unwrap();
+            asked.to_owned()
         });
         let flags = ["one", "two"];
         let entries =
@@ -158,7 +164,7 @@ mod tests {
         let reply = client.order("offer", &entries).unwrap();
         assert_eq!(reply.text("sdp").as_deref(), Some("v=0"));
         assert!(reply.value().is_ok() && reply.text("none").is_none());
-        let wanted = "lab1 d7:command5:offer7:call-id1:x1:ni7e5:flagsl3:one3:twoee";
+        let wanted = "d7:command5:offer7:call-id1:x1:ni7e5:flagsl3:one3:twoee";
         assert_eq!(serve.join().unwrap(), wanted);
     }
 }
