@@ -1,0 +1,2 @@
+//! Streams a core.
+fn main() {}

@@ -1,0 +1,212 @@
+//! From one sample rate to another: 8, 16 and 48 kHz, by a polyphase filter.
+//!
+//! The filter is a sinc under a Kaiser window: flat up to 0.86 of the lower rate's half, 60 dB down
+//! from 1.14 of it. It delays by [`DELAY`] samples of the lower rate, 2 ms at 8 kHz.
+
+/// Taps of each phase, in samples of the lower rate.
+const TAPS: usize = 32;
+/// Samples of the lower rate by which the filter delays.
+pub const DELAY: usize = TAPS / 2;
+/// Shape of the window: 60 dB.
+const BETA: f64 = 5.65;
+/// Lanes of a dot product.
+const LANES: usize = 8;
+
+/// Rates that frames have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Rate {
+    /// 8,000 samples a second.
+    Narrow,
+    /// 16,000 samples a second.
+    Wide,
+    /// 48,000 samples a second.
+    Full,
+}
+
+impl Rate {
+    /// Samples a second.
+    #[must_use]
+    pub const fn hertz(self) -> u32 {
+        self.per_ms() as u32 * 1_000
+    }
+
+    /// Samples a millisecond.
+    #[must_use]
+    pub const fn per_ms(self) -> u16 {
+        match self {
+            Self::Narrow => 8,
+            Self::Wide => 16,
+            Self::Full => 48,
+        }
+    }
+
+    /// Samples of so many milliseconds.
+    #[must_use]
+    pub const fn samples(self, ms: u16) -> usize {
+        self.per_ms() as usize * ms as usize
+    }
+}
+
+/// What turns samples of one rate into those of another.
+#[derive(Debug, Clone)]
+pub struct Resampler {
+    direction: Direction,
+    /// Samples of before, then those that are turned.
+    line: Vec<f32>,
+    /// Taps: of each phase one behind the other, newest sample last.
+    taps: Box<[f32]>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Same,
+    Up(usize),
+    Down(usize),
+}
+
+impl Resampler {
+    /// From one rate to another; the same passes everything as it is.
+    #[must_use]
+    pub fn new(from: Rate, to: Rate) -> Self {
+        let (from, to) = (usize::from(from.per_ms()), usize::from(to.per_ms()));
+        let (direction, taps, past) = match from.cmp(&to) {
+            core::cmp::Ordering::Equal => (Direction::Same, Vec::new(), 0),
+            core::cmp::Ordering::Less => {
+                let factor = to / from;
+                (Direction::Up(factor), phases(factor), TAPS - 1)
+            }
+            core::cmp::Ordering::Greater => {
+                let factor = from / to;
+                (Direction::Down(factor), prototype(factor, 1.0), TAPS * factor - 1)
+            }
+        };
+        Self { direction, line: vec![0.0; past], taps: taps.into() }
+    }
+
+    /// Whether it passes samples as they are.
+    #[must_use]
+    pub fn is_same(&self) -> bool {
+        self.direction == Direction::Same
+    }
+
+    /// Appends what becomes of samples. Of a lower rate's sample all belong to one call: what is
+    /// left of the last factor is passed over.
+    pub fn resample(&mut self, samples: &[i16], out: &mut Vec<i16>) {
+        let past = self.line.len();
+        if self.direction != Direction::Same {
+            self.line.extend(samples.iter().map(|&it| f32::from(it)));
+        }
+        match self.direction {
+            Direction::Same => return out.extend_from_slice(samples),
+            Direction::Up(_) => {
+                for window in self.line.windows(TAPS) {
+                    let phases = self.taps.chunks_exact(TAPS);
+                    out.extend(phases.map(|taps| rounded(dot(window, taps))));
+                }
+            }
+            Direction::Down(factor) => {
+                let windows = self.line.windows(TAPS * factor).skip(factor - 1).step_by(factor);
+                out.extend(windows.map(|window| rounded(dot(window, &self.taps))));
+            }
+        }
+        let used = self.line.len() - past;
+        self.line.copy_within(used.., 0);
+        self.line.truncate(past);
+    }
+}
+
+#[inline]
+fn dot(samples: &[f32], taps: &[f32]) -> f32 {
+    let mut sums = [0.0_f32; LANES];
+    let (samples, taps) = (samples.as_chunks::<LANES>().0, taps.as_chunks::<LANES>().0);
+    for (samples, taps) in samples.iter().zip(taps) {
+        for lane in 0..LANES {
+            sums[lane] += samples[lane] * taps[lane];
+        }
+    }
+    sums.iter().sum()
+}
+
+#[inline]
+#[allow(clippy::cast_possible_truncation, reason = "a conversion that saturates")]
+fn rounded(sample: f32) -> i16 {
+    // A cast rounds towards zero.
+    (sample + if sample < 0.0 { -0.5 } else { 0.5 }) as i16
+}
+
+/// The filter at the higher rate, which is `factor` times the lower.
+#[allow(clippy::cast_possible_truncation, reason = "single precision is what is asked for")]
+fn prototype(factor: usize, gain: f64) -> Vec<f32> {
+    let length = TAPS * factor;
+    let middle = (length - 1) as f64 / 2.0;
+    let mut taps: Vec<f64> = (0..length)
+        .map(|at| {
+            let offset = at as f64 - middle;
+            let angle = core::f64::consts::PI * offset / factor as f64;
+            let sinc = if angle == 0.0 { 1.0 } else { angle.sin() / angle };
+            let place = offset / (middle + 0.5);
+            sinc * bessel(BETA * (1.0 - place * place).max(0.0).sqrt())
+        })
+        .collect();
+    let sum: f64 = taps.iter().sum();
+    taps.iter_mut().for_each(|tap| *tap *= gain / sum);
+    taps.into_iter().map(|tap| tap as f32).collect()
+}
+
+/// The filter as its phases, each backwards.
+fn phases(factor: usize) -> Vec<f32> {
+    let whole = prototype(factor, factor as f64);
+    let phase = |phase| (0..TAPS).rev().map(move |tap| phase + factor * tap);
+    (0..factor).flat_map(phase).map(|at| whole[at]).collect()
+}
+
+/// The modified Bessel function of the first kind and order zero.
+fn bessel(x: f64) -> f64 {
+    let (mut sum, mut term) = (1.0, 1.0);
+    for k in 1..32 {
+        term *= (x / 2.0 / f64::from(k)).powi(2);
+        sum += term;
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tone(hertz: f64, rate: Rate, ms: u16) -> Vec<i16> {
+        let step = core::f64::consts::TAU * hertz / f64::from(rate.hertz());
+        (0..rate.samples(ms)).map(|at| (8_000.0 * (step * at as f64).sin()) as i16).collect()
+    }
+
+    fn power(samples: &[i16]) -> f64 {
+        samples.iter().map(|&it| f64::from(it).powi(2)).sum::<f64>() / samples.len() as f64
+    }
+
+    #[test]
+    fn tones_of_speech_pass_and_what_would_fold_does_not() {
+        use Rate::{Full, Narrow, Wide};
+        for (from, to) in [(Narrow, Wide), (Wide, Narrow), (Narrow, Full), (Full, Wide)] {
+            for hertz in [300.0, 1_000.0, 3_300.0] {
+                let mut resampler = Resampler::new(from, to);
+                let mut out = Vec::new();
+                for piece in tone(hertz, from, 400).chunks(from.samples(20)) {
+                    resampler.resample(piece, &mut out);
+                }
+                assert_eq!(out.len(), to.samples(400));
+                let ratio = power(&out[to.samples(40)..]) / 32.0e6;
+                assert!((ratio - 1.0).abs() < 0.03, "{from:?} {to:?} {hertz}: {ratio}");
+            }
+        }
+        let mut out = Vec::new();
+        Resampler::new(Wide, Narrow).resample(&tone(4_700.0, Wide, 400), &mut out);
+        assert!(power(&out[Narrow.samples(40)..]) < 32.0e6 / 1e5, "50 dB");
+    }
+
+    #[test]
+    fn the_same_rate_passes_samples_as_they_are() {
+        let (mut same, mut out) = (Resampler::new(Rate::Wide, Rate::Wide), Vec::new());
+        same.resample(&[1, -2, 3], &mut out);
+        assert!(same.is_same() && out == [1, -2, 3]);
+    }
+}

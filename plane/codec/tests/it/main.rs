@@ -1,0 +1,5 @@
+//! Codecs against what others coded, and streams through the machine.
+#![allow(missing_docs, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+
+mod reference;
+mod sound;
