@@ -178,7 +178,8 @@ pub struct NextHop {
     /// Seconds between OPTIONS probes; 0 is off.
     #[serde(default = "probe_interval_s")]
     pub probe_interval_s: u32,
-    /// Probes that must fail in a row before the target counts as down.
+    /// Probes that must fail in a row before the target counts as down: each has until the next
+    /// one, 32 s at most.
     #[serde(default = "probe_failures")]
     pub probe_failures: u32,
     /// Final answers after which the next target is tried.

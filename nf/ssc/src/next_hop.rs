@@ -3,7 +3,9 @@
 //! ```text
 //! Up ── probe_failures probes unanswered ──→ Down ── a probe answered ──→ Up
 //! ```
-//! A target without probes is always up. Any answer counts as alive, except 503 and 408.
+//! A target without probes is always up. Any answer counts as alive, except 503 and 408. A probe
+//! that has no answer when the next one is due has failed, though its transaction goes on (Timer F
+//! is 32 s): a late answer still counts.
 
 use crate::config::{self, Target};
 use crate::facts::{NextHopFact, NextHopTable};
@@ -36,6 +38,10 @@ pub struct Endpoint {
     pub failures: u32,
     /// When it is probed next; `Time::MAX` is never.
     pub probe_at: Time,
+    /// Probes that it was sent.
+    pub probes: u32,
+    /// The last of them has neither its answer nor failed.
+    pub awaited: bool,
     /// Since when it is up or down.
     pub since: Time,
     /// Which target of the configuration it comes from.
@@ -92,6 +98,8 @@ pub struct Probed {
     pub target: u16,
     /// How often the next hops had changed by then.
     changes: u16,
+    /// Which of its probes.
+    number: u32,
 }
 
 /// All next hops.
@@ -151,7 +159,7 @@ impl NextHops {
             for endpoint in &mut hop.endpoints {
                 if let Some(known) = before.endpoints.iter().find(|e| e.flow == endpoint.flow) {
                     let (target, probe_at) = (endpoint.target, endpoint.probe_at);
-                    *endpoint = Endpoint { target, probe_at, ..known.clone() };
+                    *endpoint = Endpoint { target, probe_at, awaited: false, ..known.clone() };
                 }
             }
         }
@@ -247,6 +255,16 @@ impl NextHops {
         due.filter(|&due| due < Time::MAX)
     }
 
+    /// A probe without an answer though the next one is due: it has failed.
+    pub fn overdue(&self, now: Time) -> Option<Probed> {
+        self.hops.iter().enumerate().find_map(|(h, hop)| {
+            let is_late = |e: &Endpoint| e.awaited && e.probe_at <= now;
+            let e = hop.endpoints.iter().position(is_late)?;
+            let (changes, number) = (self.changes, hop.endpoints[e].probes);
+            Some(Probed { hop: index(h), target: index(e), changes, number })
+        })
+    }
+
     /// A target whose probe is due; the next one is due an interval later.
     pub fn due(&mut self, now: Time) -> Option<(Probed, Flow)> {
         let changes = self.changes;
@@ -255,7 +273,10 @@ impl NextHops {
             for (e, endpoint) in hop.endpoints.iter_mut().enumerate() {
                 if endpoint.probe_at <= now {
                     endpoint.probe_at = now + interval;
-                    let probed = Probed { hop: index(h), target: index(e), changes };
+                    endpoint.probes = endpoint.probes.wrapping_add(1);
+                    endpoint.awaited = true;
+                    let number = endpoint.probes;
+                    let probed = Probed { hop: index(h), target: index(e), changes, number };
                     return Some((probed, endpoint.flow));
                 }
             }
@@ -265,13 +286,18 @@ impl NextHops {
 
     /// A probe was answered, or not; says whether the target's health changed.
     pub fn probed(&mut self, now: Time, probed: Probed, alive: bool) -> Option<Health> {
-        let Probed { hop, target, changes } = probed;
+        let Probed { hop, target, changes, number } = probed;
         if changes != self.changes {
             return None;
         }
         let hop = self.hops.get_mut(usize::from(hop))?;
         let failures_max = hop.failures_max;
         let endpoint = hop.endpoints.get_mut(usize::from(target))?;
+        let is_last = number == endpoint.probes;
+        if !alive && !(is_last && endpoint.awaited) {
+            return None; // it had failed before its transaction ended
+        }
+        endpoint.awaited &= !is_last;
         endpoint.failures = if alive { 0 } else { endpoint.failures.saturating_add(1) };
         let health = match (alive, endpoint.failures >= failures_max) {
             (true, _) => Health::Up,
@@ -301,6 +327,7 @@ impl NextHops {
         hop.endpoints.sort_by_key(|endpoint| endpoint.target);
         if !before.iter().map(|e| e.flow).eq(hop.endpoints.iter().map(|e| e.flow)) {
             self.changes = self.changes.wrapping_add(1);
+            hop.endpoints.iter_mut().for_each(|endpoint| endpoint.awaited = false);
         }
     }
 }
@@ -313,6 +340,8 @@ impl Hop {
             health: Health::Up,
             failures: 0,
             probe_at,
+            probes: 0,
+            awaited: false,
             since: now,
             target,
             feedback: Feedback::default(),

@@ -14,8 +14,11 @@ use runtime::{Effects, Flow};
 const PROBES_PER_TICK: usize = 64;
 
 impl Controller {
-    /// Sends the probes that are due.
+    /// Sends the probes that are due; those before them that have no answer have failed.
     pub(crate) fn probe(&mut self, now: Time, out: &mut Effects) {
+        while let Some(late) = self.border.hops.overdue(now) {
+            self.probed(now, late, false);
+        }
         for _ in 0..PROBES_PER_TICK {
             let Some((probed, flow)) = self.border.hops.due(now) else { return };
             self.probe_one(now, probed, flow, out);

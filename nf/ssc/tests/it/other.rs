@@ -191,6 +191,29 @@ fn a_next_hop_that_does_not_answer_its_probes_raises_an_alarm_and_gets_no_calls(
 }
 
 #[test]
+fn a_target_that_falls_silent_is_down_after_two_probes_and_their_interval_each() {
+    let site = SITE.replacen("probe_interval_s = 0", "probe_interval_s = 10", 1);
+    let mut world = World::new(&site);
+    let state = |world: &mut World| world.ask("next-hops", &[])[0]["state"].clone();
+    for _ in 0..19 {
+        world.pass(Duration::from_secs(1));
+    }
+    assert_eq!(state(&mut world), "up", "the second probe may still be answered");
+    for _ in 0..2 {
+        world.pass(Duration::from_secs(1));
+    }
+    assert_eq!(state(&mut world), "down");
+    // The end of a transaction that had failed before says nothing more, a late answer does.
+    let probes: Vec<_> = world.sent.drain(..).filter(|it| it.to.to_string() == BOB).collect();
+    world.receive(BOB, CORE, &respond(&probes.last().unwrap().text, "200 OK", "p", "", ""));
+    assert_eq!(state(&mut world), "up");
+    for _ in 0..8 {
+        world.pass(Duration::from_secs(1));
+    }
+    assert_eq!(state(&mut world), "up", "one probe has failed since");
+}
+
+#[test]
 fn captured_messages_share_the_trail_of_both_legs_and_losses_raise_an_alarm() {
     let site =
         SITE.replacen("name = \"ssc1\"", "name = \"ssc1\"\ncapture = \"tcp:127.0.0.1:9060\"", 1);
