@@ -6,7 +6,7 @@ use crate::config::{Carriage, PeerRole, show_network};
 use crate::facts::Fact;
 use crate::trace::TraceRow;
 use m3ua::codec::{Affected, ServerState};
-use m3ua::{Availability, In, PeerId, ServerId, Side};
+use m3ua::{Availability, In, PeerId, Role, ServerId, Side};
 use m3ua_stack::{Link, State, Way};
 use machine::{Machine, Time};
 use question::{Condition, Parameter, Question, questions, rows};
@@ -452,9 +452,19 @@ impl Gateway {
         Ok(vec![BlockRow { peer: self.peer_name(peer).to_owned(), blocked: is_blocked }])
     }
 
-    /// M-ASP_ACTIVE and M-ASP_INACTIVE requests.
+    /// M-ASP_ACTIVE and M-ASP_INACTIVE requests, which only an ASP or an IPSP that asks has (RFC
+    /// 4666 §1.6.3).
     fn activate(&mut self, now: Time, ask: &Ask, is_active: bool) -> Answer<Vec<ActivateRow>> {
         let peer = self.named_peer(ask)?;
+        let role = self.links.link(peer).map(|link| link.config.role());
+        if matches!(role, Some(Role::Sgp | Role::IpspServer)) {
+            let name = self.peer_name(peer);
+            let what = format!(
+                "{name} asks for traffic by itself: this node is not an ASP towards it; \
+                 `m3ua block` and `m3ua unblock` keep it out and let it in"
+            );
+            return Err(AskError::BadParameter(what));
+        }
         let name = ask.params.get("server");
         let name = name.ok_or_else(|| AskError::BadParameter("server names one".into()))?;
         let server = self.servers.get(name).copied().filter(|it| self.process.is_member(peer, *it));

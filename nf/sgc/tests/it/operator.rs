@@ -272,6 +272,19 @@ destination = [{ point_code = "1" }]
 }
 
 #[test]
+fn an_asp_is_not_asked_for_traffic_and_is_told_what_to_do_instead() {
+    let (mut world, gateway, _) = site(SITE);
+    let asps = world.ask(gateway, "m3ua/asps", &[]);
+    let (peer, servers) = (asps[0]["name"].as_str().unwrap(), &asps[0]["active_for"]);
+    let server = servers[0].as_str().unwrap();
+    for act in ["m3ua/activate", "m3ua/deactivate"] {
+        let refused = world.try_ask(gateway, act, &[("peer", peer), ("server", server)]);
+        let said = format!("{:?}", refused.unwrap_err());
+        assert!(said.contains("not an ASP towards it") && said.contains("m3ua block"), "{said}");
+    }
+}
+
+#[test]
 fn a_gateway_that_drains_sends_what_waits_before_it_leaves() {
     let (mut world, gateway, [a, b1, b2]) = site(SITE);
     world.deafen(b1);
