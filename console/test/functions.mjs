@@ -70,7 +70,8 @@ const FAMILIES = ['ipv4-unicast', 'ipv6-unicast', 'vpnv4'];
 
 export function bgpPeers(start_us) {
   return Array.from({ length: 40 }, (_, n) => {
-    const isDown = n === 7 || n === 23;
+    const isAway = n === 30;
+    const isDown = n === 7 || n === 23 || isAway;
     const isClient = n < 36;
     return {
       peer: isClient ? `pe${n + 1}` : n < 38 ? `rr${n - 34}` : `transit${n - 37}`,
@@ -81,7 +82,7 @@ export function bgpPeers(start_us) {
       group: isClient ? 'clients' : null,
       dynamic: isClient,
       description: n === 7 ? 'Edge Hamburg 2' : null,
-      state: isDown ? (n === 7 ? 'Active' : 'Idle') : 'Established',
+      state: isAway ? 'away' : isDown ? (n === 7 ? 'Active' : 'Idle') : 'Established',
       since_us: start_us - (isDown ? 340 : 90_000 + n * 3_600) * 1e6,
       families: isDown ? [] : FAMILIES,
       routes_in: isDown ? 0 : 24_000 + n * 311,
@@ -120,6 +121,7 @@ function offer(peer) {
 export function bgpPeer(start_us, name) {
   const row = bgpPeers(start_us).find((peer) => peer.peer === name);
   if (!row) return null;
+  if (row.state === 'away') return [row];
   const isUp = row.state === 'Established';
   const messages = {
     open: 5,

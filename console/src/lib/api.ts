@@ -667,7 +667,9 @@ export const api = {
   registrations: (name: string) => ask<Registration[]>(name, 'registrations'),
 
   bgpPeers: (name: string) => ask<BgpPeer[]>(name, 'bgp/summary'),
-  bgpPeer: (name: string, peer: string) => ask<BgpPeerDetail[]>(name, 'bgp/peer', { peer }),
+  /** Of a peer that is away only what is remembered of it. */
+  bgpPeer: (name: string, peer: string) =>
+    ask<(BgpPeerDetail | BgpPeer)[]>(name, 'bgp/peer', { peer }),
   bgpFamilies: (name: string) => ask<BgpFamily[]>(name, 'bgp/families'),
   bgpRoutes: (name: string, query: Query) => ask<Rows<BgpRoute>>(name, 'bgp/routes', query),
   bgpRoute: (name: string, query: Query) => ask<BgpPath[]>(name, 'bgp/route', query),

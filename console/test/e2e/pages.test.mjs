@@ -23,6 +23,7 @@ const PAGES = [
   ['/registrations', 'Core expires'],
   ['/peers', 'transit2'],
   ['/peers?peer=pe8', 'Offered in OPEN'],
+  ['/peers?peer=pe31', 'It came from a range of addresses'],
   ['/routes', '10.0.0.0/16'],
   ['/routes?within=10.1.0.0/16&route=10.1.3.0/24', 'Best path'],
   ['/edge', '02:00:00:00:00:04'],

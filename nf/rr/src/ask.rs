@@ -13,7 +13,7 @@ use bgp::codec::{CEASE_COMMUNICATION_BYTES_MAX, RefreshKind};
 use dump::DumpPage;
 use machine::Time;
 use origins::{CacheRow, OriginRow};
-use peers::{BgpSummaryRow, PeerRow};
+use peers::{BgpSummaryRow, PeerSheet};
 use question::{Condition, Form, Page, Parameter, Question, questions, rows};
 use rib::PeerId;
 use routes::{BgpPathRow, BgpRouteRow, CohortRow, FamilyRow};
@@ -60,8 +60,8 @@ questions! {
     const QUESTIONS: Serve;
     /// The peers.
     Ask "bgp/summary" [] -> Vec<BgpSummaryRow>, |it, asked| Ok(it.show_summary(asked.now));
-    /// Everything about a peer.
-    Ask "bgp/peer" [PEER] -> Vec<PeerRow>, |it, asked| it.show_peer(asked.ask);
+    /// Everything about a peer; of one that is away what is remembered of it.
+    Ask "bgp/peer" [PEER] -> Vec<PeerSheet>, |it, asked| it.show_peer(asked.now, asked.ask);
     /// The routes of a family, a page at a time, each with its best path.
     Ask "bgp/routes" [
         FAMILY,

@@ -51,6 +51,10 @@ pub struct Rr {
     /// The key of that file.
     #[serde(skip)]
     pub capture_key: authentication::Password,
+    /// UPDATEs a second, of all sessions and both directions, that are captured beside what manages
+    /// the sessions.
+    #[serde(default)]
+    pub capture_updates_per_s: u32,
     /// Addresses to listen on, port 179 unless told: `10.0.0.1`, `[2001:db8::1]:1179`.
     #[serde(default)]
     pub listen: Vec<String>,

@@ -191,7 +191,7 @@ impl Function for Reflector {
 
     fn configure(&mut self, now: Time, config: Arc<Rr>, out: &mut Effects) {
         if self.is_first {
-            self.trail.capture.configure(config.capture_settings());
+            self.trail.configure(&config);
             self.apply(now, config, out);
         }
     }

@@ -106,6 +106,7 @@ impl Reflector {
         while let Some(sending) = self.rib.next_sending() {
             let Some(sending) = self.deliver(now, sending) else { continue };
             let Sending { peer: id, bytes, updates } = sending;
+            self.trail_updates(now, id, &bytes);
             let (octets, updates) = (bytes.len() as u64, u64::from(updates));
             if self.speaker.send_updates(now, id, bytes, updates, out) {
                 self.facts.add(Fact::UpdatesOut, updates);

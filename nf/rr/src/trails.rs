@@ -1,8 +1,9 @@
 //! Sessions as trails of the service assurance: what manages a session, and what became of it.
 //!
-//! UPDATEs are left out, of which there are millions, and KEEPALIVEs, which say nothing: a trail
-//! has a handful of events however long its session stands. HEP has no number for BGP, so that
-//! messages are told as events. A connection has its own trail, from its OPEN to its end.
+//! KEEPALIVEs, which say nothing, are left out, and of UPDATEs, of which there are millions, all but
+//! so many a second as the configuration allows: none, unless it says otherwise. HEP has no number
+//! for BGP, so that messages are told as events. A connection has its own trail, from its OPEN to
+//! its end.
 
 use crate::Reflector;
 use crate::config::{CAPTURE_PORT, Rr};
@@ -10,13 +11,17 @@ use bgp::Cause;
 use bgp::codec::{EXTENDED_MESSAGE_BYTES_MAX, Framing, HEADER_BYTES};
 use bgp_stack::{Ended, Established, Sent};
 use machine::Time;
+use machine::bucket::{Bucket, Rate};
 use machine::identity::mix;
 use rib::PeerId;
 use runtime::{ConnId, Flow};
 use trail::{Capture, Event, Field};
 
-/// Octets of a message that are told, as hexadecimal digits.
-const TOLD_OCTETS_MAX: usize = 128;
+/// Octets of a message that are told, as hexadecimal digits: a whole one, where it is not extended
+/// (RFC 4271 §4.1, RFC 8654).
+const TOLD_OCTETS_MAX: usize = 4_096;
+/// The type of an UPDATE.
+const UPDATE: u8 = 2;
 /// Where the type of a message stands (RFC 4271 §4.1).
 const TYPE_AT: usize = HEADER_BYTES - 1;
 
@@ -24,12 +29,39 @@ const TYPE_AT: usize = HEADER_BYTES - 1;
 pub(crate) struct SessionTrail {
     pub(crate) capture: Capture,
     secret: u64,
+    /// UPDATEs of all sessions and both directions that are told.
+    updates: Rate,
+    told: Bucket,
 }
 
 impl SessionTrail {
     pub(crate) fn new(secret: u64, config: &Rr) -> Self {
         let capture = Capture::new(hep::KIND_LOG, CAPTURE_PORT, config.capture_settings());
-        Self { capture, secret }
+        let (updates, told) = (rate(config), Bucket::default());
+        Self { capture, secret, updates, told }
+    }
+
+    /// Takes the configuration as it is now.
+    pub(crate) fn configure(&mut self, config: &Rr) {
+        self.capture.configure(config.capture_settings());
+        self.updates = rate(config);
+    }
+
+    /// Whether UPDATEs are told at all.
+    fn tells_updates(&self) -> bool {
+        self.updates.per_s() > 0.0
+    }
+
+    /// Whether messages of that type are told now.
+    fn tells(&mut self, now: Time, kind: u8) -> bool {
+        if kind != UPDATE {
+            return true;
+        }
+        let has_room = self.told.has_room(now, self.updates);
+        if has_room {
+            self.told.take(now, self.updates);
+        }
+        has_room
     }
 
     /// The number of a connection's trail.
@@ -38,10 +70,16 @@ impl SessionTrail {
     }
 }
 
-/// The messages that manage a session, by their type (RFC 4271 §4.1, RFC 2918 §3).
+/// How many UPDATEs are told.
+fn rate(config: &Rr) -> Rate {
+    Rate::new(config.capture_updates_per_s.into(), Some(config.capture_updates_per_s))
+}
+
+/// The messages that are told, by their type (RFC 4271 §4.1, RFC 2918 §3).
 const fn word(kind: u8) -> Option<&'static str> {
     match kind {
         1 => Some("OPEN"),
+        UPDATE => Some("UPDATE"),
         3 => Some("NOTIFICATION"),
         5 => Some("ROUTE-REFRESH"),
         _ => None,
@@ -65,13 +103,14 @@ fn words(cause: &Cause) -> String {
 }
 
 impl SessionTrail {
-    /// Tells of the messages in a run of octets that manage the session of a peer.
+    /// Tells of the messages in a run of octets of a peer's session.
     fn messages(&mut self, now: Time, peer: &str, flow: &Flow, mut run: &[u8], event: Event) {
         let trail = self.of(flow.conn);
         while let Framing::Message(_, message) = bgp::codec::frame(run, EXTENDED_MESSAGE_BYTES_MAX)
         {
             run = run.get(message.len()..).unwrap_or_default();
-            let Some(word) = message.get(TYPE_AT).and_then(|&kind| word(kind)) else { continue };
+            let Some(&kind) = message.get(TYPE_AT) else { continue };
+            let Some(word) = word(kind).filter(|_| self.tells(now, kind)) else { continue };
             let text = digits(message);
             let fields = [
                 ("peer", Field::Text(peer.as_bytes())),
@@ -108,6 +147,16 @@ impl Reflector {
             let Sent { name, flow, message } = sent;
             self.trail.messages(now, name, flow, message, Event::SessionMessageSent);
         }
+    }
+
+    /// Tells of UPDATEs that a peer is about to be sent.
+    pub(crate) fn trail_updates(&mut self, now: Time, id: PeerId, run: &[u8]) {
+        if !self.trail.capture.is_on() || !self.trail.tells_updates() {
+            return;
+        }
+        let Some(peer) = self.speaker.peers().get(id) else { return };
+        let Some((_, flow)) = peer.flow() else { return };
+        self.trail.messages(now, &peer.settings.name, &flow, run, Event::SessionMessageSent);
     }
 
     /// Tells that the session of a peer stands.

@@ -88,6 +88,13 @@ pub struct Described {
     pub routes: Vec<utoipa::openapi::OpenApi>,
 }
 
+impl Described {
+    /// The paths of the routes that functions bring along.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &String> {
+        self.routes.iter().flat_map(|it| it.paths.paths.keys())
+    }
+}
+
 /// Routes that a function brings along, with their part of the API's description. The paths are
 /// whole (`/api/v1/sas/trails`).
 #[derive(Clone)]

@@ -10,7 +10,7 @@ use std::fs;
 const TICKS: u64 = 100;
 
 event::facts! {
-    /// What is known of the process; none of it has labels, but for the version.
+    /// What is known of the process; none of it has labels, but for site and version.
     pub enum ProcessFact {
         /// Processor time that the process has taken, user and system, in seconds.
         Cpu = Counter, "process_cpu_seconds_total";
@@ -24,14 +24,15 @@ event::facts! {
         MaxFiles = Gauge, "process_max_fds";
         /// Start of the process in seconds since the UNIX epoch.
         Started = Gauge, "process_start_time_seconds";
-        /// Always 1; its label says the version of the program.
+        /// Always 1; its labels say the name of the site and the version of the program.
         Build = Gauge, "tandem_build_info";
     }
 }
 
-/// The facts of this process in Prometheus' text format; what the kernel does not say is left out.
+/// The facts of this process, which runs that site, in Prometheus' text format; what the kernel does
+/// not say is left out.
 #[must_use]
-pub fn exposition(version: &str) -> String {
+pub fn exposition(site: &str, version: &str) -> String {
     let stat = read("self/stat");
     let status = read("self/status");
     let readings = [
@@ -46,8 +47,8 @@ pub fn exposition(version: &str) -> String {
     for (fact, value) in readings {
         value.into_iter().for_each(|value| write(&mut out, fact, "", &value));
     }
-    let label = format!("{{version=\"{}\"}}", escape(version));
-    write(&mut out, ProcessFact::Build, &label, "1");
+    let labels = format!("{{site=\"{}\",version=\"{}\"}}", escape(site), escape(version));
+    write(&mut out, ProcessFact::Build, &labels, "1");
     out
 }
 
@@ -110,11 +111,11 @@ mod tests {
 
     #[test]
     fn every_fact_of_the_process_has_a_value() {
-        let text = exposition("1.2.3");
+        let text = exposition("edge", "1.2.3");
         for row in ProcessFact::ROWS {
             assert!(text.contains(&format!("# TYPE {} ", row.name)), "{}: {text}", row.name);
         }
-        assert!(text.ends_with("tandem_build_info{version=\"1.2.3\"} 1\n"), "{text}");
+        assert!(text.ends_with("tandem_build_info{site=\"edge\",version=\"1.2.3\"} 1\n"), "{text}");
         let started =
             text.lines().find_map(|line| line.strip_prefix("process_start_time_seconds "));
         let started: f64 = started.unwrap().parse().unwrap();

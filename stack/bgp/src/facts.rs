@@ -23,7 +23,9 @@ event::facts! {
         RoutesIn = Gauge, "bgp_peer_routes_received";
         /// Routes that a peer has announced and its import policy accepts.
         RoutesAccepted = Gauge, "bgp_peer_routes_accepted";
-        /// Routes that a peer was told.
+        /// Routes that a peer was told, its own that come back to it among them (RFC 4456 §8);
+        /// where route targets are constrained (RFC 4684), those that any peer of its update cohort
+        /// wanted.
         RoutesOut = Gauge, "bgp_peer_routes_sent";
         /// Octets that wait for a peer to read.
         Waiting = Gauge, "bgp_peer_waiting_octets";

@@ -141,7 +141,8 @@ impl Peer {
     }
 
     /// The flow of the connection over which routes are exchanged.
-    pub(crate) fn flow(&self) -> Option<(ConnectionId, Flow)> {
+    #[must_use]
+    pub fn flow(&self) -> Option<(ConnectionId, Flow)> {
         let id = self.up?;
         self.connections.get(&id).map(|it| (id, it.flow))
     }

@@ -115,6 +115,18 @@ mod tests {
     }
 
     #[test]
+    fn routes_of_a_function_say_that_they_may_be_absent() {
+        let document = document();
+        let of = |path: &str| {
+            let operation = &document["paths"][path]["get"];
+            operation["responses"]["404"]["description"].as_str().unwrap_or_default().to_owned()
+        };
+        let absent = "no function of this site answers: `[sas]` does not stand in its site file";
+        assert_eq!(of("/api/v1/sas/trails"), absent);
+        assert_eq!(of("/api/v1/sas/trails/{id}"), format!("no such trail; or {absent}"));
+    }
+
+    #[test]
     fn what_the_description_refers_to_is_there_and_no_name_was_taken_twice() {
         let document = document();
         let schemas = document["components"]["schemas"].as_object().unwrap();

@@ -34,6 +34,8 @@ rows! {
         families: Vec<&'static str>,
         routes_in: u64,
         routes_accepted: u64,
+        /// Those that it was told, its own among them; with constrained route targets, those that
+        /// any peer of its update cohort wanted.
         routes_out: usize,
         messages_in: u64,
         messages_out: u64,
@@ -168,6 +170,16 @@ rows! {
         routes_looped: u64,
         routes_refused: u64,
     }
+}
+
+/// A peer: everything about one that is there, and what is remembered of one that is away.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum PeerSheet {
+    /// There is a session, whatever its state.
+    There(Box<PeerRow>),
+    /// It came from a range and has gone: `state` is `away`.
+    Away(BgpSummaryRow),
 }
 
 /// Everything about a peer.
@@ -313,7 +325,12 @@ impl Reflector {
     }
 
     /// Everything about a peer.
-    pub(super) fn show_peer(&self, ask: &Ask) -> Answer<Vec<PeerRow>> {
+    pub(super) fn show_peer(&mut self, now: Time, ask: &Ask) -> Answer<Vec<PeerSheet>> {
+        self.speaker.forget_expired(now);
+        let name = ask.params.get("peer");
+        if let Some(gone) = self.speaker.away().find(|it| Some(&it.name) == name) {
+            return Ok(vec![PeerSheet::Away(self.away(gone))]);
+        }
         let id = self.named_peer(ask)?;
         let Some(peer) = self.speaker.peers().get(id) else { return Ok(Vec::new()) };
         let settings = peer.session.settings();
@@ -342,7 +359,7 @@ impl Reflector {
             ttl_security_hops: peer.settings.guard.hops,
         };
         let (summary, counted) = (self.summary(id, peer, &self.told()), self.counted(id, peer));
-        Ok(vec![PeerRow { summary, agreement, counted }])
+        Ok(vec![PeerSheet::There(Box::new(PeerRow { summary, agreement, counted }))])
     }
 
     /// What was counted of a peer and its session.

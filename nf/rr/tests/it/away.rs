@@ -61,6 +61,8 @@ fn a_peer_of_a_range_that_goes_is_missed_until_it_is_back() {
     );
     assert_eq!(row["last_seen_us"], row["since_us"]);
     assert!(!row["why"].as_str().unwrap().is_empty());
+    assert_eq!(world.ask("bgp/peer", &[("peer", "10.1.0.1")])[0], row, "it has a page too");
+    assert!(world.try_ask("bgp/peer", &[("peer", "10.1.0.9")]).is_err());
     let back = world.add(Speaker::client("10.1.0.1"));
     world.pass(s(1));
     assert!(world.speakers[back].is_up());
@@ -156,7 +158,8 @@ fn every_peer_has_its_own_figures() {
     let received = |name| [of(name, "a"), of(name, "10.1.0.1")];
     assert_eq!(received("bgp_peer_routes_received"), [0, 2]);
     assert_eq!(received("bgp_peer_routes_accepted"), [0, 1], "one is refused");
-    assert_eq!(of("bgp_peer_routes_sent", "a"), 1);
+    let told = [of("bgp_peer_routes_sent", "a"), of("bgp_peer_routes_sent", "10.1.0.1")];
+    assert_eq!(told, [1, 1], "its own comes back to it");
     assert!(of("bgp_peer_updates_sent_total", "a") > 0);
     assert_eq!(world.fact("rr_routes"), 2);
     assert_eq!(world.fact("rr_paths_refused"), 1);

@@ -21,7 +21,24 @@ fn open() -> Vec<u8> {
     open
 }
 
-/// The events that left while a peer connected and said its OPEN.
+/// A KEEPALIVE (RFC 4271 §4.4).
+fn keepalive() -> Vec<u8> {
+    [&[0xff; 16][..], &[0, 19, 4]].concat()
+}
+
+/// An UPDATE (RFC 4271 §4.3): 192.0.2.0/24 by 10.0.1.1, which it is told in its turn.
+fn update() -> Vec<u8> {
+    let attributes = [
+        &[0x40, 1, 1, 0][..],
+        &[0x40, 2, 0],
+        &[0x40, 3, 4, 10, 0, 1, 1],
+        &[0x40, 5, 4, 0, 0, 0, 100],
+    ];
+    let head = [&[0xff; 16][..], &[0, 48, 2, 0, 0, 0, 21]].concat();
+    [head, attributes.concat(), vec![24, 192, 0, 2]].concat()
+}
+
+/// The events that left while a peer connected, came up and said an UPDATE three times.
 fn events(site: &str) -> Vec<serde_json::Value> {
     let seed = Seed { shard: 0, shards: 1, random: [7; 32], now: START };
     let mut reflector = Reflector::new(seed, Arc::new(checked(site)));
@@ -51,6 +68,13 @@ fn events(site: &str) -> Vec<serde_json::Value> {
     run(START, None);
     run(START, Some(In::Up { flow }));
     run(START, Some(In::Message { flow, bytes: &open() }));
+    run(START, Some(In::Message { flow, bytes: &keepalive() }));
+    for _ in 0..3 {
+        run(START, Some(In::Message { flow, bytes: &update() }));
+    }
+    for _ in 0..10 {
+        run(START, None);
+    }
     run(START + Duration::from_secs(1), None);
     run(START + Duration::from_secs(1), Some(In::Down { flow, why: "reset" }));
     run(START + Duration::from_secs(2), None);
@@ -69,6 +93,25 @@ fn what_manages_a_session_is_told_once_a_collector_is_named() {
     let received = of("SessionMessageReceived");
     assert_eq!(received["octets"], 29);
     assert!(received["text"].as_str().unwrap().ends_with("001d0104fde8005a0a00010100"));
+}
+
+#[test]
+fn of_updates_as_many_are_told_as_the_configuration_allows() {
+    let told = |keys: &str| {
+        let all = events(&format!("capture = \"udp:127.0.0.1:9060\"\n{keys}{SITE}"));
+        let updates = all.into_iter().filter(|event| event["message"] == "UPDATE");
+        updates.collect::<Vec<_>>()
+    };
+    assert!(told("").is_empty());
+    let some = told("capture_updates_per_s = 2\n");
+    assert_eq!(some.len(), 2, "the third one came within the same second: {some:?}");
+    let all = told("capture_updates_per_s = 100\n");
+    let of = |name: &str| all.iter().filter(|event| event["event"] == name).count();
+    assert_eq!(of("SessionMessageReceived"), 3);
+    assert!(of("SessionMessageSent") > 0, "{all:?}");
+    let received = all.iter().find(|event| event["event"] == "SessionMessageReceived").unwrap();
+    assert_eq!(received["octets"], 48);
+    assert_eq!(received["text"].as_str().unwrap().len(), 96, "it is told whole");
 }
 
 #[test]

@@ -25,7 +25,7 @@ use utoipa::IntoParams;
         content_type = "text/plain")))]
 pub async fn exposition(State(core): State<Arc<Core>>) -> Response {
     let mut text = prometheus(&core.sheets());
-    text.push_str(&crate::process::exposition(core.version));
+    text.push_str(&crate::process::exposition(&core.name, core.version));
     ([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response()
 }
 

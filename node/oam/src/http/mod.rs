@@ -159,8 +159,26 @@ async fn extra(State(core): State<Arc<Core>>, request: Request) -> Response {
     let prefix = path.strip_prefix("/api/v1/").and_then(|rest| rest.split('/').next());
     match prefix.and_then(|prefix| core.registry.extra(prefix)) {
         Some(extra) => answer(extra.router, request).await,
-        None => ApiError::not_found(format!("no such path: {path}")).into_response(),
+        None => ApiError::not_found(nowhere(&core, &path, prefix)).into_response(),
     }
+}
+
+/// Why nothing answers at a path, and what would.
+fn nowhere(core: &Core, path: &str, prefix: Option<&str>) -> String {
+    match prefix {
+        Some("functions") => "`GET /api/v1/site` lists the functions of the site; what one is \
+            asked stands below /api/v1/functions/NAME/ (/api/v1/openapi.json)"
+            .to_owned(),
+        Some(prefix) if is_brought(core, prefix) => openapi::absent(prefix),
+        _ => format!("no such path: {path}"),
+    }
+}
+
+/// Whether a function that the program may run brings such routes.
+fn is_brought(core: &Core, prefix: &str) -> bool {
+    let described = core.registry.described();
+    let mut prefixes = described.paths().filter_map(|path| openapi::prefix_of(path));
+    prefixes.any(|known| known == prefix)
 }
 
 async fn wrong_method() -> ApiError {

@@ -43,7 +43,9 @@ pub struct Document {
 /// has, and those of functions that run beside.
 #[must_use]
 pub fn document(registry: &Registry) -> Value {
-    let Described { mut kinds, routes } = registry.described();
+    let described = registry.described();
+    let own: Vec<String> = described.paths().cloned().collect();
+    let Described { mut kinds, routes } = described;
     for function in registry.functions() {
         if kinds.iter().all(|(kind, _)| *kind != function.kind()) {
             kinds.push((function.kind(), function.questions()));
@@ -54,10 +56,34 @@ pub fn document(registry: &Registry) -> Value {
         openapi.merge(extra);
     }
     let mut document = serde_json::to_value(openapi).unwrap_or_default();
-    let (paths, schemas) = described(&kinds);
+    for path in &own {
+        let operations = document["paths"][path].as_object_mut();
+        operations.into_iter().flatten().for_each(|(_, it)| may_be_absent(path, it));
+    }
+    let (paths, schemas) = asked(&kinds);
     put(&mut document["paths"], paths);
     put(&mut document["components"]["schemas"], schemas);
     document
+}
+
+/// Why routes are not there that a function of the site would bring: by their prefix, which is its
+/// section.
+#[must_use]
+pub fn absent(prefix: &str) -> String {
+    format!("no function of this site answers: `[{prefix}]` does not stand in its site file")
+}
+
+/// Says of a route of a function that it is not there without it.
+fn may_be_absent(path: &str, operation: &mut Value) {
+    let Some(prefix) = prefix_of(path) else { return };
+    let known = operation["responses"]["404"]["description"].as_str();
+    let known = known.map(|text| format!("{text}; or ")).unwrap_or_default();
+    operation["responses"]["404"] = refused(&(known + &absent(prefix)));
+}
+
+/// What the routes of one function begin with: `sas` of `/api/v1/sas/trails`.
+pub fn prefix_of(path: &str) -> Option<&str> {
+    path.strip_prefix("/api/v1/")?.split('/').next()
 }
 
 /// Adds paths or schemas. Two that have one name are a fault of the program: one is to be renamed.
@@ -76,10 +102,10 @@ fn put(into: &mut Value, more: Map<String, Value>) {
 type Asked<'k> = BTreeMap<(&'static str, &'static str), Vec<(&'static str, &'k Question)>>;
 
 /// The paths of these questions, and the schemas of their answers by name.
-fn described(kinds: &[(&'static str, Vec<Question>)]) -> (Map<String, Value>, Map<String, Value>) {
+fn asked(kinds: &[(&'static str, Vec<Question>)]) -> (Map<String, Value>, Map<String, Value>) {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let mut generator = settings.with(|it| it.definitions_path = SCHEMAS.into()).into_generator();
-    let mut asked = Asked::new();
+    let mut all = Asked::new();
     for (kind, questions) in kinds {
         for question in questions {
             let method = match question.does {
@@ -87,11 +113,11 @@ fn described(kinds: &[(&'static str, Vec<Question>)]) -> (Map<String, Value>, Ma
                 Does::Act => "post",
                 Does::Internal => continue,
             };
-            asked.entry((question.path, method)).or_default().push((kind, question));
+            all.entry((question.path, method)).or_default().push((kind, question));
         }
     }
     let mut paths = Map::new();
-    for ((path, method), by) in asked {
+    for ((path, method), by) in all {
         let operation = operation(method, path, &by, &mut generator);
         let entry = paths.entry(format!("{FUNCTIONS}{path}")).or_insert_with(|| json!({}));
         entry[method] = operation;
@@ -171,12 +197,16 @@ fn body(parameters: &[Parameter]) -> Value {
     })
 }
 
-fn responses(answer: Value) -> Value {
+/// A response that refuses.
+fn refused(what: &str) -> Value {
     let error = json!({ "$ref": format!("#{SCHEMAS}/{}", ErrorBody::name()) });
-    let content = |schema: &Value| json!({ "application/json": { "schema": schema } });
-    let refused = |what: &str| json!({ "description": what, "content": content(&error) });
+    json!({ "description": what, "content": { "application/json": { "schema": error } } })
+}
+
+fn responses(answer: Value) -> Value {
+    let content = json!({ "application/json": { "schema": answer } });
     json!({
-        "200": { "description": "the answer", "content": content(&answer) },
+        "200": { "description": "the answer", "content": content },
         "400": refused("a parameter is wrong"),
         "404": refused("no function of that name runs, or it knows of none"),
         "503": refused("the function does not answer"),

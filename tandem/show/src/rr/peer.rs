@@ -59,6 +59,10 @@ pub fn sheet(look: &Look, row: &Value) -> String {
     let word = |key: &str| raw(&row[key]);
     let title = format!("{}  {}", word("peer"), word("address"));
     let mut sheet = Sheet::new(look, &title, &word("state"));
+    if row["state"] == "away" {
+        away(look, row, &mut sheet);
+        return sheet.end();
+    }
     about(look, row, &mut sheet);
     session(look, row, &mut sheet);
     routes(row, &mut sheet);
@@ -72,6 +76,18 @@ pub fn sheet(look: &Look, row: &Value) -> String {
     sheet.table("Messages", &[way("received"), way("sent")], &MESSAGES);
     faults(look, row, &mut sheet);
     sheet.end()
+}
+
+/// What is remembered of a peer from a range that has gone.
+fn away(look: &Look, row: &Value, sheet: &mut Sheet<'_>) {
+    let since = row["since_us"].as_u64().map(|us| look.now_us.saturating_sub(us));
+    let since = since.map(|us| format!("for {}", duration(us))).unwrap_or_default();
+    let lost = format!("{} lost", raw(&row["flaps"]));
+    sheet.line("State", &joined(&[since, lost, raw(&row["why"])]));
+    let asn = [with("AS", &row["asn"]), raw(&row["kind"]), with("group", &row["group"])];
+    sheet.line("Neighbour", &joined(&[&asn[..], &["came by a range".into()]].concat()));
+    sheet.line("Identifier", &raw(&row["identifier"]));
+    sheet.line("Remembered", "until it is back, or `tandem ctl bgp forget`");
 }
 
 fn about(look: &Look, row: &Value, sheet: &mut Sheet<'_>) {
@@ -254,6 +270,21 @@ pe1  192.0.2.1  Established
   Last error      3d 4h ago: the hold timer expired
 ";
         assert_eq!(sheet(&LOOK, &peer()), wanted);
+    }
+
+    #[test]
+    fn a_peer_that_is_away_has_what_is_remembered() {
+        let row = json!({"peer": "10.1.0.1", "address": "10.1.0.1", "state": "away",
+            "asn": 65_000, "identifier": "10.1.0.1", "kind": "client", "group": "lab",
+            "since_us": 299_000_000_000u64, "flaps": 2, "why": "the hold timer expired"});
+        let wanted = "\
+10.1.0.1  10.1.0.1  away
+  State           for 16m 40s, 2 lost, the hold timer expired
+  Neighbour       AS 65000, client, group lab, came by a range
+  Identifier      10.1.0.1
+  Remembered      until it is back, or `tandem ctl bgp forget`
+";
+        assert_eq!(sheet(&LOOK, &row), wanted);
     }
 
     #[test]
