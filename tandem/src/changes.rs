@@ -18,6 +18,12 @@ pub fn refusals(old: &Site, new: &Site) -> Vec<Issue> {
             issues.push(Issue::new(format!("{}.{key}", is.path), refusal.to_string(), ""));
         }
     }
+    if old.site.name != new.site.name {
+        let what = "`name` changes only with a restart of the site: its control socket, by which \
+            `tandem ctl` finds it, has the name that it started with";
+        let hint = "write it into the site file and restart the site";
+        issues.push(Issue::new("site.name", what, hint));
+    }
     if old.site.memory_mb != new.site.memory_mb {
         let what = "`memory_mb` changes only with a restart of the site: the memory is taken \
             before the first function starts";
@@ -216,6 +222,10 @@ mod tests {
         let memory = refusals(&read(RR), &config::read::<Site>(&site).unwrap());
         assert_eq!(memory[0].path, "site.memory_mb");
         assert!(memory[0].what.contains("only with a restart") && memory.len() == 1);
+        let site = format!("{SITE}{RR}").replace("name = \"x\"", "name = \"y\"");
+        let name = refusals(&read(RR), &config::read::<Site>(&site).unwrap());
+        assert_eq!(name[0].path, "site.name");
+        assert!(name[0].what.contains("control socket") && name.len() == 1);
         assert!(refused(RR).is_empty());
     }
 }

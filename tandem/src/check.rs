@@ -52,8 +52,9 @@ pub fn check(file: &Path, deny_warnings: bool, against_running: bool) -> Result<
     if against_running {
         hindered.extend(held_against(file, site, &directory)?);
     }
-    let warnings = warn(file, &text, site, is_own);
     let is_said = |place: &str| found.iter().any(|known| known.path == place);
+    // A key whose value is wrong is not warned of as well.
+    let warnings = warn(file, &text, site, |issue| !is_said(&issue.path) && is_own(issue));
     hindered.retain(|issue| !is_said(&issue.path) && is_own(issue));
     found.extend(config::placed(&text, hindered));
     if !found.is_empty() {

@@ -14,6 +14,9 @@ pub(crate) const DIAGNOSTICS_MAX: usize = 100;
 /// Least similarity (Jaro-Winkler) of a key to one that it may be a misspelling of.
 const SIMILARITY_MIN: f64 = 0.75;
 
+/// Keys that are listed where none is like the one that is unknown.
+const KEYS_SHOWN_MAX: usize = 8;
+
 /// The text that stands where some has to be.
 pub(crate) const PLACEHOLDER: &str = "_";
 
@@ -289,8 +292,16 @@ fn unknown_mend<'k>(key: &str, known: impl Iterator<Item = &'k str> + Clone) -> 
     if let Some(near) = nearest(key, known.clone()) {
         return format!("did you mean `{near}`?");
     }
-    let names: Vec<&str> = known.collect();
-    if names.is_empty() { "remove it".into() } else { format!("known here: {}", names.join(", ")) }
+    let mut names: Vec<&str> = known.collect();
+    names.sort_unstable();
+    let shown = names.iter().take(KEYS_SHOWN_MAX).copied().collect::<Vec<_>>().join(", ");
+    match names.len() {
+        0 => "remove it".into(),
+        count if count <= KEYS_SHOWN_MAX => format!("known here: {shown}"),
+        count => {
+            format!("known here: {shown} and {} more (docs/configuration)", count - KEYS_SHOWN_MAX)
+        }
+    }
 }
 
 /// The largest value of schemars' `format` of unsigned types, which carry no `maximum`.

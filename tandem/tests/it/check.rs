@@ -218,3 +218,25 @@ fn rights_and_parts_of_the_kernel_that_a_site_will_need_are_notes() {
     let (_, said) = Place::new(&udp).check();
     assert!(!said.contains("/proc/net/sctp"), "not needed: {said}");
 }
+
+#[test]
+fn a_key_that_is_wrong_is_not_warned_of_beside() {
+    let place = Place::new(&SITE.replace("127.0.0.1:0", "0.0.0.0:8080"));
+    let (status, said) = place.check();
+    assert_eq!(status, 3, "{said}");
+    assert!(said.contains("error: 0.0.0.0 can be reached from other machines"), "{said}");
+    assert_eq!(said.matches("= at: oam.listen").count(), 1, "{said}");
+}
+
+#[test]
+fn of_many_keys_that_an_unknown_one_is_not_like_some_are_listed_in_order() {
+    let realm = "name = \"a\"\nside = \"access\"\nlisten = [\"udp:127.0.0.1:0\"]\nzebra = 1\n";
+    let place = Place::new(&format!("{SITE}[[ssc]]\nname = \"s\"\n[[ssc.realm]]\n{realm}"));
+    let (status, said) = place.check();
+    assert_eq!(status, 3, "{said}");
+    let hint = said.lines().find(|line| line.contains("known here: ")).expect(&said);
+    assert!(hint.contains(" and ") && hint.contains("more (docs/configuration)"), "{hint}");
+    let listed = hint.split("known here: ").nth(1).unwrap().split(" and ").next().unwrap();
+    let keys: Vec<&str> = listed.split(", ").collect();
+    assert!(keys.len() == 8 && keys.is_sorted(), "{hint}");
+}
