@@ -1,6 +1,6 @@
 //! `tandem lab`: the published tables, rerun.
 
-use crate::cli::{Attack, AttackKind, Demo, Lab, LabCommand, Msu, Plane, Reflection};
+use crate::cli::{Attack, AttackKind, Demo, Lab, LabCommand, Msu, MsuTransport, Plane, Reflection};
 use crate::exit::Exit;
 use crate::{emulate, output};
 use experiments::{Options, Takes};
@@ -21,6 +21,14 @@ fn msu(asked: &Msu) -> Result<(), Exit> {
     };
     let plan = msu::Plan {
         to: asked.gateway,
+        transport: match asked.transport {
+            MsuTransport::Tcp => msu::Transport::Tcp,
+            MsuTransport::Sctp => msu::Transport::Sctp {
+                local: asked.local.clone(),
+                carrier: asked.carrier.into(),
+                udp_port: asked.udp_port,
+            },
+        },
         context: asked.context,
         network: asked.network,
         opc: code("opc", &asked.opc)?,

@@ -1,5 +1,5 @@
-//! An ASP on a command line: it comes up at a signalling gateway over TCP (RFC 4666 §1.4.2), sends
-//! MSUs of given addresses, and tells what comes back.
+//! An ASP on a command line: it comes up at a signalling gateway over TCP or SCTP (RFC 4666
+//! §1.4.2), sends MSUs of given addresses, and tells what comes back.
 //!
 //! ```text
 //!   connect → ASP Up → ASP Active → N × DATA → what comes, until nobody speaks → ASP Down
@@ -7,7 +7,10 @@
 #![forbid(unsafe_code)]
 #![warn(clippy::cast_possible_truncation)]
 
+mod association;
+
 use anyhow::{Context as _, bail};
+use association::{Association, Event};
 use bytes::Bytes;
 use m3ua::codec::{Affected, Framing, NetworkAppearance, PointCode, RoutingContext};
 use m3ua::{
@@ -15,22 +18,45 @@ use m3ua::{
     ServerSettings, Settings, Side, Transfer,
 };
 use machine::{Machine as _, Time};
+pub use sctp_stack::Carrier;
+use sctp_stack::{Config, Peer};
 use std::io::{ErrorKind, Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 /// Longest wait for the connection and for the gateway's acknowledgements.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Between two looks at the clock while nothing comes.
 const LOOK: Duration = Duration::from_millis(20);
+/// The first of the ports that IANA assigns to nobody, and how many there are (RFC 6335 §6).
+const DYNAMIC_FIRST: u16 = 49_152;
+const DYNAMIC: u32 = 16_384;
 /// Octets of one read.
 const READ_BYTES: usize = 64 * 1024;
+
+/// What the messages are carried by.
+#[derive(Debug, Clone)]
+pub enum Transport {
+    /// TCP, each message framed by its length.
+    Tcp,
+    /// An association of SCTP.
+    Sctp {
+        /// Addresses here; none: as the routes say.
+        local: Vec<IpAddr>,
+        /// What carries its packets.
+        carrier: Carrier,
+        /// The gateway's UDP port with [`Carrier::Udp`] (RFC 6951).
+        udp_port: u16,
+    },
+}
 
 /// What is sent, and to whom.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// The gateway: address and TCP port.
+    /// The gateway: address and port of TCP or SCTP.
     pub to: SocketAddr,
+    /// How it is reached.
+    pub transport: Transport,
     /// The routing context of the Application Server; absent: the gateway has one for this ASP.
     pub context: Option<u32>,
     /// The network appearance in DATA; absent: none.
@@ -76,8 +102,8 @@ pub fn run(
     show: &dyn Fn(PointCode) -> String,
     tell: &mut dyn FnMut(&str),
 ) -> anyhow::Result<Outcome> {
-    let mut asp = Asp::connect(plan, show)?;
-    asp.step(In::CommunicationUp(asp.peer, None), tell)?;
+    let (mut asp, streams) = Asp::connect(plan, show)?;
+    asp.step(In::CommunicationUp(asp.peer, streams), tell)?;
     let until = Instant::now() + PATIENCE;
     while !asp.process.is_active(asp.peer, asp.server) {
         if Instant::now() >= until || asp.has_ended {
@@ -96,8 +122,102 @@ pub fn run(
     }
     if !asp.has_ended {
         asp.step(In::AspDown(asp.peer), tell)?;
+        if let Wire::Sctp(association) = &asp.wire {
+            association.shut_down();
+        }
     }
     Ok(asp.outcome)
+}
+
+/// The way to the gateway.
+enum Wire {
+    /// With what has come and is no whole message yet.
+    Tcp(TcpStream, Vec<u8>),
+    Sctp(Association),
+}
+
+impl Wire {
+    /// Connects; how many streams lead to the gateway, where there are streams.
+    fn open(plan: &Plan) -> anyhow::Result<(Self, Option<u16>)> {
+        let Transport::Sctp { local, carrier, udp_port } = &plan.transport else {
+            let stream = TcpStream::connect_timeout(&plan.to, PATIENCE);
+            let stream = stream.with_context(|| format!("{} cannot be reached", plan.to))?;
+            stream.set_nodelay(true)?;
+            stream.set_read_timeout(Some(LOOK))?;
+            stream.set_write_timeout(Some(PATIENCE))?;
+            return Ok((Self::Tcp(stream, Vec::new()), None));
+        };
+        let any: IpAddr = match plan.to {
+            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        let config = Config {
+            addresses: if local.is_empty() { vec![any] } else { local.clone() },
+            port: DYNAMIC_FIRST + (std::process::id() % DYNAMIC) as u16,
+            carrier: *carrier,
+            encapsulation_port: 0,
+            listens: false,
+            ..Config::default()
+        };
+        let peer = Peer {
+            addresses: vec![plan.to.ip()],
+            port: plan.to.port(),
+            encapsulation_port: *udp_port,
+        };
+        let mut issues = Vec::new();
+        config.validate(&mut issues);
+        peer.validate(&mut issues);
+        if let Some(issue) = issues.first() {
+            bail!("{}: {}; {}", issue.path, issue.what, issue.hint);
+        }
+        let reached = || format!("{} cannot be reached", plan.to);
+        let association = Association::begin(config, peer).with_context(reached)?;
+        let streams = association.stands(PATIENCE).with_context(reached)?;
+        Ok((Self::Sctp(association), Some(streams)))
+    }
+
+    fn send(&mut self, stream: u16, message: Bytes) -> anyhow::Result<()> {
+        match self {
+            Self::Tcp(tcp, _) => Ok(tcp.write_all(&message)?),
+            Self::Sctp(association) => association.send(stream, message),
+        }
+    }
+
+    /// The messages that come within a moment, each with its stream; `Err` with the reason when no
+    /// more will.
+    fn take(&mut self, came: &mut Vec<(u16, Bytes)>) -> anyhow::Result<Result<(), String>> {
+        match self {
+            Self::Tcp(tcp, buffer) => {
+                let mut octets = vec![0; READ_BYTES];
+                let mut end = Ok(());
+                match tcp.read(&mut octets) {
+                    Ok(0) => end = Err("the gateway closed the connection".into()),
+                    Ok(read) => buffer.extend_from_slice(&octets[..read]),
+                    Err(error)
+                        if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+                    Err(error) => return Err(error.into()),
+                }
+                while let Framing::Message(length) = m3ua::codec::frame(buffer) {
+                    came.push((0, buffer.drain(..length).collect::<Vec<u8>>().into()));
+                }
+                Ok(end)
+            }
+            Self::Sctp(association) => {
+                let mut patience = LOOK;
+                while let Some(event) = association.next(patience) {
+                    patience = Duration::ZERO;
+                    match event {
+                        Event::Message(stream, message) => came.push((stream, message)),
+                        Event::Ended(why) => {
+                            return Ok(Err(format!("the association has ended: {why}")));
+                        }
+                        Event::Up(_) => {}
+                    }
+                }
+                Ok(Ok(()))
+            }
+        }
+    }
 }
 
 struct Asp<'a> {
@@ -105,8 +225,7 @@ struct Asp<'a> {
     process: Process,
     peer: PeerId,
     server: ServerId,
-    stream: TcpStream,
-    buffer: Vec<u8>,
+    wire: Wire,
     begun: Instant,
     outcome: Outcome,
     has_ended: bool,
@@ -115,7 +234,11 @@ struct Asp<'a> {
 }
 
 impl<'a> Asp<'a> {
-    fn connect(plan: &Plan, show: &'a dyn Fn(PointCode) -> String) -> anyhow::Result<Self> {
+    /// One that is connected, and how many streams lead to the gateway.
+    fn connect(
+        plan: &Plan,
+        show: &'a dyn Fn(PointCode) -> String,
+    ) -> anyhow::Result<(Self, Option<u16>)> {
         let settings = Settings { peers_max: 1, servers_max: 1, parameters: Parameters::rfc4666() };
         let mut process = Process::new(settings).map_err(anyhow::Error::msg)?;
         let refused = |error: m3ua::Refused| anyhow::anyhow!("{error:?}");
@@ -126,23 +249,19 @@ impl<'a> Asp<'a> {
         let settings = ServerSettings::new(Side::Here, context, key);
         let server = process.add_server(settings).map_err(refused)?;
         process.assign(Time::ZERO, server, peer, &mut Vec::new()).map_err(refused)?;
-        let stream = TcpStream::connect_timeout(&plan.to, PATIENCE);
-        let stream = stream.with_context(|| format!("{} cannot be reached", plan.to))?;
-        stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(LOOK))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
-        Ok(Self {
+        let (wire, streams) = Wire::open(plan)?;
+        let it = Self {
             show,
             process,
             peer,
             server,
-            stream,
-            buffer: Vec::new(),
+            wire,
             begun: Instant::now(),
             outcome: Outcome::default(),
             has_ended: false,
             last: "it says nothing".into(),
-        })
+        };
+        Ok((it, streams))
     }
 
     fn now(&self) -> Time {
@@ -180,20 +299,14 @@ impl<'a> Asp<'a> {
 
     /// Takes what comes within a moment.
     fn listen(&mut self, tell: &mut dyn FnMut(&str)) -> anyhow::Result<()> {
-        let mut octets = vec![0; READ_BYTES];
-        match self.stream.read(&mut octets) {
-            Ok(0) => {
-                self.has_ended = true;
-                self.last = "the gateway closed the connection".into();
-                tell(&self.last);
-            }
-            Ok(read) => self.buffer.extend_from_slice(&octets[..read]),
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
-            Err(error) => return Err(error.into()),
+        let mut came = Vec::new();
+        if let Err(why) = self.wire.take(&mut came)? {
+            self.has_ended = true;
+            self.last = why;
+            tell(&self.last);
         }
-        while let Framing::Message(length) = m3ua::codec::frame(&self.buffer) {
-            let message: Vec<u8> = self.buffer.drain(..length).collect();
-            self.step(In::Message(self.peer, 0, Bytes::from(message)), tell)?;
+        for (stream, message) in came {
+            self.step(In::Message(self.peer, stream, message), tell)?;
         }
         let (now, mut outs) = (self.now(), Vec::new());
         self.process.tick(now, &mut outs);
@@ -209,7 +322,8 @@ impl<'a> Asp<'a> {
     fn carry_out(&mut self, outs: Vec<Out>, tell: &mut dyn FnMut(&str)) -> anyhow::Result<()> {
         for wanted in outs {
             match wanted {
-                Out::Send(_, _, bytes) => self.stream.write_all(&bytes)?,
+                Out::Send(..) if self.has_ended => {}
+                Out::Send(_, stream, bytes) => self.wire.send(stream, bytes)?,
                 Out::Abort(_) => self.has_ended = true,
                 Out::Indicate(Indication::Transfer(.., msu)) => {
                     self.outcome.came += 1;

@@ -1,14 +1,27 @@
 //! What `tandem lab msu` is told.
 
 use super::range::seconds;
-use clap::Args;
-use std::net::SocketAddr;
+use clap::{Args, ValueEnum};
+use sctp_command::command::SctpCarrier;
+use std::net::{IpAddr, SocketAddr};
 
-/// An ASP over TCP, and what it sends.
+/// An ASP, and what it sends.
 #[derive(Debug, Args)]
 pub struct Msu {
     /// The gateway: 127.0.0.1:2905.
     pub gateway: SocketAddr,
+    /// What carries the messages.
+    #[arg(long, value_enum, default_value = "tcp")]
+    pub transport: MsuTransport,
+    /// Address here with --transport sctp; several for several networks. Absent: as the routes say.
+    #[arg(long)]
+    pub local: Vec<IpAddr>,
+    /// What carries the packets of SCTP.
+    #[arg(long, value_enum, default_value = "udp")]
+    pub carrier: SctpCarrier,
+    /// The gateway's UDP port with the carrier udp.
+    #[arg(long, default_value_t = 9_899)]
+    pub udp_port: u16,
     /// Originating point code: a number, or 3-8-3 bits as in 2-100-3.
     #[arg(long)]
     pub opc: String,
@@ -46,4 +59,13 @@ pub struct Msu {
     /// How point codes are written: itu, ansi, japan, decimal.
     #[arg(long, default_value = "itu", value_parser = ["itu", "ansi", "japan", "decimal"])]
     pub format: String,
+}
+
+/// What carries the messages of M3UA.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum MsuTransport {
+    /// A TCP connection.
+    Tcp,
+    /// An association of SCTP.
+    Sctp,
 }

@@ -1,0 +1,287 @@
+//! The association of an ASP over SCTP (RFC 4666 §1.4.2), by Tandem's own SCTP or the kernel's: a
+//! shard has the endpoint, and this thread tells it what to send and hears what came.
+//!
+//! ```text
+//!   begin → Up(streams) → send(stream, message) … → Message(stream, octets) … → shut_down → Ended
+//! ```
+
+use anyhow::{Context as _, bail};
+use bytes::Bytes;
+use machine::Time;
+use runtime::{
+    Ask, AskError, Effects, Flow, Frame, Function, In, PortId, Running, Seed, ShardSpec,
+};
+use sctp::{Failure, Indication, Outgoing};
+use sctp_stack::{AssociationId, Config, Doorway, Peer};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+const FIRST: PortId = PortId(0);
+/// Messages that wait to be sent; who sends waits with the next one.
+const ORDERS_MAX: usize = 64;
+/// What has happened and is not heard yet; beyond that the association is given up.
+const EVENTS_MAX: usize = 65_536;
+/// Longest wait for an orderly end.
+const GRACE: Duration = Duration::from_secs(2);
+
+enum Order {
+    Send(u16, Bytes),
+    Shutdown,
+}
+
+/// What happened to the association.
+#[derive(Debug)]
+pub enum Event {
+    /// It stands, with that many streams to the peer.
+    Up(u16),
+    /// A message came, on that stream.
+    Message(u16, Bytes),
+    /// It is no more, and why.
+    Ended(String),
+}
+
+/// An association that was begun.
+pub struct Association {
+    running: Running<Endpoint>,
+    orders: SyncSender<Order>,
+    events: Receiver<Event>,
+}
+
+impl Association {
+    /// Begins one; [`Event::Up`] follows, or [`Event::Ended`].
+    ///
+    /// # Errors
+    /// The endpoint cannot be opened.
+    pub fn begin(config: Config, peer: Peer) -> anyhow::Result<Self> {
+        let (orders, ordered) = sync_channel(ORDERS_MAX);
+        let (happened, events) = sync_channel(EVENTS_MAX);
+        let user = User {
+            peer: Some(peer),
+            orders: ordered,
+            events: happened,
+            id: None,
+            waiting: None,
+            is_full: false,
+            has_ended: false,
+        };
+        let spec = ShardSpec {
+            name: "asp".into(),
+            ports: config.ports(FIRST, "sctp"),
+            ..ShardSpec::default()
+        };
+        let user = Mutex::new(Some(user));
+        let running = runtime::start(spec, Arc::new(config), move |seed: Seed, config| {
+            let user = user.lock().ok().and_then(|mut user| user.take());
+            let user = user.expect("there is one shard, and it begins once");
+            Endpoint { doorway: Doorway::new(&config, FIRST, &seed), user }
+        })?;
+        let it = Self { running, orders, events };
+        it.pump()?;
+        Ok(it)
+    }
+
+    /// Wakes the endpoint.
+    fn pump(&self) -> anyhow::Result<()> {
+        let asked = self.running.ask(Ask { path: PUMP.into(), ..Ask::default() });
+        asked.map(drop).map_err(|error| anyhow::anyhow!("the endpoint: {error}"))
+    }
+
+    /// Sends a message on a stream; waits while the peer takes none.
+    ///
+    /// # Errors
+    /// The association is no more.
+    pub fn send(&self, stream: u16, message: Bytes) -> anyhow::Result<()> {
+        self.orders.send(Order::Send(stream, message)).ok().context("the association has ended")?;
+        self.pump()
+    }
+
+    /// What happened next, within that time.
+    #[must_use]
+    pub fn next(&self, patience: Duration) -> Option<Event> {
+        match self.events.recv_timeout(patience) {
+            Ok(event) => Some(event),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => Some(Event::Ended("the endpoint failed".into())),
+        }
+    }
+
+    /// Ends it once everything that was sent has been acknowledged, or after [`GRACE`].
+    pub fn shut_down(&self) {
+        let has_heard = self.orders.try_send(Order::Shutdown).is_ok() && self.pump().is_ok();
+        let until = Instant::now() + GRACE;
+        while has_heard && Instant::now() < until {
+            if let Some(Event::Ended(_)) =
+                self.next(until.saturating_duration_since(Instant::now()))
+            {
+                return;
+            }
+        }
+    }
+
+    /// Waits until it stands; how many streams lead to the peer.
+    ///
+    /// # Errors
+    /// It does not come to stand.
+    pub fn stands(&self, patience: Duration) -> anyhow::Result<u16> {
+        match self.next(patience) {
+            Some(Event::Up(streams)) => Ok(streams),
+            Some(Event::Ended(why)) => bail!("the association does not come to stand: {why}"),
+            Some(Event::Message(..)) => bail!("a message came before the association"),
+            None => bail!("nobody answers the association within {} s", patience.as_secs()),
+        }
+    }
+}
+
+/// The question that wakes the user.
+const PUMP: &str = "pump";
+
+/// What the shard runs: the endpoint and who uses it.
+struct Endpoint {
+    doorway: Doorway,
+    user: User,
+}
+
+struct User {
+    /// With whom the association is, until it is begun.
+    peer: Option<Peer>,
+    orders: Receiver<Order>,
+    events: SyncSender<Event>,
+    /// The association, once it stands.
+    id: Option<AssociationId>,
+    /// What found the send buffer full.
+    waiting: Option<(u16, Bytes)>,
+    is_full: bool,
+    has_ended: bool,
+}
+
+impl User {
+    fn happened(&mut self, id: AssociationId, what: Indication) {
+        let event = match what {
+            Indication::CommunicationUp(streams, _) => {
+                self.id = Some(id);
+                Event::Up(streams)
+            }
+            Indication::Data(it) | Indication::DataPart(it, _) => {
+                Event::Message(it.stream, it.payload)
+            }
+            Indication::SendFailure(_, Failure::BufferFull) => {
+                self.is_full = true;
+                return;
+            }
+            Indication::SendBufferFree => {
+                self.is_full = false;
+                return;
+            }
+            Indication::ShutdownComplete => Event::Ended("it was ended".into()),
+            Indication::CommunicationLost(why) => Event::Ended(format!("{why:?}")),
+            _ => return,
+        };
+        self.has_ended |= matches!(event, Event::Ended(_));
+        // Who does not hear that much hears no more.
+        self.has_ended |= matches!(self.events.try_send(event), Err(TrySendError::Full(_)));
+    }
+
+    fn pump(&mut self, doorway: &mut Doorway, now: Time) {
+        if let Some(peer) = self.peer.take()
+            && doorway.associate(now, &peer).is_err()
+        {
+            self.has_ended = true;
+        }
+        while let Some(id) = self.id.filter(|_| !self.is_full && !self.has_ended) {
+            let (stream, message) = match self.waiting.take() {
+                Some(waiting) => waiting,
+                None => match self.orders.try_recv() {
+                    Ok(Order::Send(stream, message)) => (stream, message),
+                    Ok(Order::Shutdown) => return doorway.wish(now, sctp::In::Shutdown(id)),
+                    Err(_) => return,
+                },
+            };
+            let outgoing = Outgoing::new(stream, m3ua::codec::SCTP_PPID, message.clone());
+            doorway.wish(now, sctp::In::Send(id, outgoing));
+            while let Some((id, what)) = doorway.next() {
+                self.happened(id, what);
+            }
+            self.waiting = self.is_full.then_some((stream, message));
+        }
+        if self.has_ended {
+            // Who waits to send waits for nobody.
+            while self.orders.try_recv().is_ok() {}
+        }
+    }
+}
+
+impl Endpoint {
+    fn settle(&mut self, now: Time, out: &mut Effects) {
+        self.hear();
+        self.user.pump(&mut self.doorway, now);
+        self.hear();
+        self.doorway.flush(out);
+    }
+
+    fn hear(&mut self) {
+        while let Some((id, what)) = self.doorway.next() {
+            self.user.happened(id, what);
+        }
+    }
+}
+
+impl Function for Endpoint {
+    type Config = Config;
+
+    fn step(&mut self, now: Time, input: In<'_>, out: &mut Effects) {
+        match input {
+            In::Message { flow, bytes } => self.doorway.message(now, &flow, bytes),
+            In::Returned { flow, why, quoted } => self.doorway.returned(now, &flow, why, quoted),
+            In::Ready { .. } => self.doorway.ready(now),
+            _ => {}
+        }
+        self.settle(now, out);
+    }
+
+    fn tick(&mut self, now: Time, out: &mut Effects) {
+        self.doorway.tick(now);
+        self.settle(now, out);
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        self.doorway.deadline()
+    }
+
+    fn configure(&mut self, now: Time, config: Arc<Config>, out: &mut Effects) {
+        self.doorway.configure(now, &config, FIRST);
+        self.settle(now, out);
+    }
+
+    fn frame(_: PortId, _: &[u8]) -> Frame {
+        Frame::Broken("there are no streams here")
+    }
+
+    fn steer(_: &Config, _: &Flow, _: &[u8], _: u16) -> Option<u16> {
+        Doorway::steer()
+    }
+
+    fn ask(
+        &mut self,
+        now: Time,
+        ask: &Ask,
+        out: &mut Effects,
+    ) -> Result<serde_json::Value, AskError> {
+        if ask.path != PUMP {
+            return self.doorway.ask(ask);
+        }
+        if let Some(why) = self.doorway.failure() {
+            return Err(AskError::BadParameter(why.to_owned()));
+        }
+        self.settle(now, out);
+        Ok(serde_json::Value::Null)
+    }
+
+    fn is_idle(&self) -> bool {
+        self.doorway.associations().next().is_none()
+    }
+
+    fn cells(&self) -> Vec<event::Cells> {
+        vec![self.doorway.cells()]
+    }
+}
