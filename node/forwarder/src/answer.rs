@@ -238,8 +238,9 @@ fn note(driver: &Driver, counted: &BTreeMap<String, u64>) -> Option<String> {
     match driver {
         Driver::AfPacket { device } => {
             let said = joined(count("not_received_joined"))?;
-            let line = format!("`ethtool -K {device} gro off gso off tso off`");
-            Some(format!("{said}: {line}, and at the far end of a veth"))
+            let line = format!("`ethtool -K {device} gro off lro off`");
+            // Its own TSO and GSO are for what the kernel sends there, not for what comes.
+            Some(format!("{said}: {line}, and `ethtool -K DEVICE tx off` at the far end of a veth"))
         }
         Driver::AfXdp { device } => {
             let (long, unfinished) = (count("not_received_too-long"), count("unfinished"));
@@ -423,7 +424,8 @@ mod tests {
         assert_eq!(note(&packet, &counted(&[("received", 9), ("not_received_too-long", 3)])), None);
         let said = note(&packet, &counted(&[("not_received_joined", 3)])).unwrap();
         assert!(said.starts_with("3 packets were joined by the host (GRO, GSO, TSO)"), "{said}");
-        assert!(said.contains("`ethtool -K veth0 gro off gso off tso off`"), "{said}");
+        assert!(said.contains("`ethtool -K veth0 gro off lro off`"), "{said}");
+        assert!(said.contains("`ethtool -K DEVICE tx off` at the far end of a veth"), "{said}");
         let xdp = Driver::AfXdp { device: "veth0".into() };
         let by_chance = [("received", 4_000_000), ("unfinished", 60)];
         assert_eq!(note(&xdp, &counted(&by_chance)), None, "one in 65,536");
