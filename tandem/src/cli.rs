@@ -7,9 +7,9 @@ mod range;
 
 pub use emulate::{Link, Reverse};
 pub use forwarder::Forwarder;
-pub use msu::Msu;
+pub use msu::{Msu, MsuTransport};
 
-use crate::complete::{functions, peers, sites};
+use crate::complete::{Name, functions, names, peers, sites};
 use crate::ctl::{FunctionWords, SctpCommand};
 pub use crate::output::Output;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -207,7 +207,7 @@ pub enum CtlCommand {
     /// Metrics.
     Counters {
         /// Only those whose name begins so.
-        #[arg(long)]
+        #[arg(long, add = names(Name::Metric))]
         name: Option<String>,
         /// Only those of this function.
         #[arg(long, add = functions())]
@@ -259,7 +259,7 @@ pub enum ConfigCommand {
     /// Print what runs, or a kept revision.
     Show {
         /// A kept revision.
-        #[arg(long)]
+        #[arg(long, add = names(Name::Revision))]
         revision: Option<u64>,
         /// The candidate in place of what runs.
         #[arg(long, conflicts_with = "revision")]
@@ -305,6 +305,7 @@ pub enum ConfigCommand {
     Rollback {
         /// The revision; absent: that before the pending commit, or the newest before the running
         /// one that was confirmed and has another text.
+        #[arg(add = names(Name::Revision))]
         to: Option<u64>,
         /// A line for the history.
         #[arg(long, value_name = "TEXT")]
@@ -483,6 +484,7 @@ pub enum AttackKind {
 #[derive(Debug, Args)]
 pub struct Demo {
     /// The scene; absent: the scenes are listed.
+    #[arg(add = names(Name::Scene))]
     pub scene: Option<String>,
     /// End by itself once the scene is played, on a terminal too.
     #[arg(long)]

@@ -14,6 +14,18 @@ pub enum Name {
     Function,
     /// Peers of the function that stands on the line, or of all.
     Peer,
+    /// Those of them that came from a range and are away.
+    AwayPeer,
+    /// Names of metrics.
+    Metric,
+    /// Kept revisions of the configuration.
+    Revision,
+    /// Questions to a forwarder.
+    Question,
+    /// Parameters of the question that stands on the line.
+    Parameter,
+    /// Scenes of the demo.
+    Scene,
 }
 
 /// Names that begin with what was typed.
@@ -27,7 +39,8 @@ pub fn known_by(known: Known) {
     let _ = KNOWN.set(known);
 }
 
-fn names(name: Name) -> ArgValueCompleter {
+/// An argument that is such a name.
+pub fn names(name: Name) -> ArgValueCompleter {
     ArgValueCompleter::new(move |typed: &OsStr| {
         KNOWN.get().map(|known| known(name, typed)).unwrap_or_default()
     })

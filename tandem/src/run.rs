@@ -153,6 +153,9 @@ fn control(oam: &mut Oam, site: &str, directory: &Path) -> Option<(Door, PathBuf
     match opened {
         Ok(door) => {
             tracing::info!(target: "site", path = %door.path().display(), "the control socket");
+            if let Some(why) = local::doubt(door.path()) {
+                tracing::warn!(target: "site", "{why}");
+            }
             Some((door, named))
         }
         Err(error) => {

@@ -31,26 +31,66 @@ pub struct Found {
     pub is_ours: bool,
 }
 
-/// The sites that run on this machine, by name. A socket that cannot be believed is left out.
+/// Control sockets of the folders of this machine, with the names of their sites.
+fn sockets() -> impl Iterator<Item = (String, PathBuf)> {
+    let files = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().take(SITES_MAX);
+    folders::all().into_iter().flat_map(files).flatten().filter_map(|file| {
+        let name = file.file_name();
+        let name = name.to_str().and_then(|name| name.strip_suffix(".sock"))?;
+        Some((site_name(name), file.path()))
+    })
+}
+
+/// The sites that run on this machine, by name. A socket that cannot be believed is left out:
+/// [`doubted`] tells of those.
 #[must_use]
 pub fn sites() -> Vec<Found> {
     let mut found = Vec::new();
-    for folder in folders::all() {
-        let files = fs::read_dir(&folder).into_iter().flatten().flatten();
-        for file in files.take(SITES_MAX) {
-            let path = file.path();
-            let name = file.file_name();
-            let name = name.to_str().and_then(|name| name.strip_suffix(".sock"));
-            let (Some(name), Some(owner)) = (name, trusted(&path, None)) else { continue };
-            if lives(&path) {
-                let is_ours = own_user() == 0 || own_user() == owner;
-                found.push(Found { name: site_name(name), path, owner, is_ours });
-            }
-        }
+    for (name, path) in sockets() {
+        let Some(owner) = trusted(&path, None).filter(|_| lives(&path)) else { continue };
+        let is_ours = own_user() == 0 || own_user() == owner;
+        found.push(Found { name, path, owner, is_ours });
     }
     found.sort_by(|a, b| (&a.name, &a.path).cmp(&(&b.name, &b.path)));
     found.dedup_by(|a, b| a.path == b.path);
     found
+}
+
+/// Names of sites whose sockets somebody listens at and nobody may believe, and why, in words.
+#[must_use]
+pub fn doubted() -> Vec<(String, String)> {
+    let doubt = |(name, path): (String, PathBuf)| {
+        let why = doubt(&path).filter(|_| lives(&path))?;
+        Some((name, why))
+    };
+    let mut found: Vec<(String, String)> = sockets().filter_map(doubt).collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// Why a control socket is not believed, in words for who can mend it; `None`: it is, or it is no
+/// socket.
+#[must_use]
+pub fn doubt(path: &Path) -> Option<String> {
+    let about = fs::symlink_metadata(path).ok().filter(|about| about.file_type().is_socket())?;
+    if trusted(path, None).is_some() {
+        return None;
+    }
+    let (path, folder) = (path.display(), path.parent()?);
+    let around = fs::metadata(folder).ok()?;
+    let (mode, folder) = (around.mode(), folder.display());
+    if mode & OTHERS_WRITE != 0 {
+        let mode = mode & 0o7777;
+        return Some(format!(
+            "the control socket {path} is not asked: others may write into its folder (mode \
+             {mode:o}). `chmod go-w {folder}`, or let TANDEM_RUN name a folder of your own"
+        ));
+    }
+    let (socket, around) = (about.uid(), around.uid());
+    Some(format!(
+        "the control socket {path} is not asked: it is user {socket}'s, in a folder of user {around}"
+    ))
 }
 
 /// The owner of a control socket that may be believed: the user whose site it is known to be
@@ -134,6 +174,23 @@ mod tests {
         assert_eq!(trusted(&path, None), None);
         let refused = connect(&path, None).unwrap_err();
         assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied);
+    }
+
+    #[test]
+    fn who_is_not_believed_is_told_why() {
+        let (folder, path, _listener) = socket();
+        assert_eq!(doubt(&path), None);
+        assert_eq!(doubt(&folder.path().join("none.sock")), None);
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o1777)).unwrap();
+        let why = doubt(&path).unwrap();
+        assert!(why.contains("(mode 1777)") && why.contains("chmod go-w"), "{why}");
+        if own_user() != 0 {
+            return; // files are given away by root alone
+        }
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).unwrap();
+        chown(&path, Some(4_242), None).unwrap();
+        let why = doubt(&path).unwrap();
+        assert!(why.contains("it is user 4242's"), "{why}");
     }
 
     #[test]

@@ -20,7 +20,7 @@ mod listen;
 mod request;
 mod transport;
 
-pub use find::{Found, connect, sites, trusted};
+pub use find::{Found, connect, doubt, doubted, sites, trusted};
 pub use folders::prepare;
 pub use listen::Door;
 pub use request::{query, segment};

@@ -8,6 +8,7 @@ pub use prefix::sorted;
 
 use crate::cell::Form;
 use crate::{Listing, column, plain, since};
+use serde_json::Value;
 
 /// Peers.
 pub const SUMMARY: Listing = Listing::new(
@@ -166,6 +167,16 @@ pub fn more(shown: usize, all: Option<u64>) -> String {
         Some(0) => String::new(),
         Some(more) => format!("… and {more} more (--limit, --skip)\n"),
         None => "… and more (--limit, --skip)\n".into(),
+    }
+}
+
+/// How many peers that were away are forgotten, of `bgp/forget`.
+#[must_use]
+pub fn forgotten(answer: &Value) -> String {
+    match answer[0]["forgotten"].as_u64() {
+        Some(0) | None => "no peer is away: there is nothing to forget\n".into(),
+        Some(1) => "1 peer is forgotten, with its alarm\n".into(),
+        Some(count) => format!("{count} peers are forgotten, with their alarms\n"),
     }
 }
 

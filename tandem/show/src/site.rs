@@ -164,6 +164,24 @@ pub fn sheet(look: &Look, site: &Value) -> String {
     format!("{head}{}", table(look, &functions(site), &FUNCTIONS))
 }
 
+/// What reading keys, passwords and certificates again has done, of `certificates/reload`.
+#[must_use]
+pub fn reloaded(answer: &Value) -> String {
+    let line = |row: &Value| {
+        let keys = match row["other_keys"] == true {
+            true => "other keys or passwords were read, and hold from now on",
+            false => "its keys and passwords are those that it had",
+        };
+        let ports = match row["ports"].as_u64() {
+            Some(0) | None => "it has no TLS port".to_owned(),
+            Some(1) => "its TLS port takes the certificate as it is now".to_owned(),
+            Some(count) => format!("its {count} TLS ports take the certificates as they are now"),
+        };
+        format!("{}: {keys}; {ports}\n", escaped(&raw(&row["function"])))
+    };
+    answer.as_array().into_iter().flatten().map(line).collect()
+}
+
 /// The mistakes of a candidate; its text stands in the site, not here.
 #[must_use]
 pub fn mistakes(details: &Value, message: &str) -> String {
@@ -187,6 +205,19 @@ mod tests {
     use serde_json::json;
 
     const LOOK: Look = Look { width: Some(100), colour: false, now_us: 200_000_000_000 };
+
+    #[test]
+    fn files_that_were_read_again_are_told_in_a_sentence() {
+        let row = |ports: u64, other_keys| json!([{ "function": "f", "ports": ports, "other_keys": other_keys }]);
+        let none = "f: its keys and passwords are those that it had; it has no TLS port\n";
+        assert_eq!(reloaded(&row(0, false)), none);
+        let some = "f: other keys or passwords were read, and hold from now on; its 2 TLS ports take \
+                    the certificates as they are now\n";
+        assert_eq!(reloaded(&row(2, true)), some);
+        assert!(
+            reloaded(&row(1, false)).ends_with("its TLS port takes the certificate as it is now\n")
+        );
+    }
 
     #[test]
     fn a_site_says_how_long_it_is_up_and_what_runs() {

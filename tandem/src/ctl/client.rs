@@ -1,6 +1,6 @@
 //! The API's client: what is asked, and what a refusal means for the exit status.
 
-use super::target::Target;
+use super::target::{Target, URL_DEFAULT};
 use crate::cli::{Ctl, CtlCommand, Output};
 use crate::exit::Exit;
 use serde_json::Value;
@@ -60,6 +60,11 @@ impl Client {
             Target::Api { url, token } => {
                 let url = url.trim_end_matches('/').to_owned();
                 Self { agent: config.into(), at: url.clone(), url, token, timeout_s }
+            }
+            Target::Nobody { token } => {
+                let url = URL_DEFAULT.to_owned();
+                let at = format!("no site runs on this machine, and {url}");
+                Self { agent: config.into(), at, url, token, timeout_s }
             }
             Target::Socket { path, owner, token } => Self {
                 at: path.display().to_string(),

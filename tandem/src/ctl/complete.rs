@@ -1,4 +1,5 @@
-//! What a shell completes: sites that run, functions of the site, peers of a function.
+//! What a shell completes: sites that run, functions of the site, peers of a function, metrics,
+//! revisions, questions, scenes.
 //!
 //! Asked briefly, and of the site that would be asked: what does not answer completes nothing.
 
@@ -6,9 +7,12 @@ use super::client::Client;
 use super::target::Target;
 use crate::cli::{Ctl, CtlCommand, Output};
 use crate::complete::Name;
+use crate::functions::forwarder_questions;
 use clap_complete::engine::{CompletionCandidate, PathCompleter, ValueCompleter as _};
 use local::segment;
+use question::Parameter;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
@@ -31,7 +35,61 @@ pub fn known(name: Name, typed: &OsStr) -> Vec<CompletionCandidate> {
             candidates(typed, all.into_iter())
         }
         Name::Peer => candidates(typed, peers().into_iter()),
+        Name::AwayPeer => {
+            candidates(typed, peers().into_iter().filter(|(_, state)| state == "away"))
+        }
+        Name::Metric => candidates(typed, metrics().into_iter()),
+        Name::Revision => candidates(typed, revisions().into_iter()),
+        Name::Question => candidates(typed, asked().map(|it| (it.path, it.about))),
+        Name::Parameter => candidates(typed, parameters().into_iter()),
+        Name::Scene => {
+            let scenes = demo::SCENES.iter();
+            candidates(typed, scenes.map(|it| (it.name.to_owned(), it.line.to_owned())))
+        }
     }
+}
+
+/// Names of metrics.
+fn metrics() -> BTreeMap<String, String> {
+    let all = client().and_then(|client| client.get("/api/v1/counters").ok()).unwrap_or_default();
+    let rows = all.as_array().into_iter().flatten();
+    rows.filter_map(|row| Some((row["name"].as_str()?.to_owned(), String::new()))).collect()
+}
+
+/// Kept revisions, and what became of each.
+fn revisions() -> Vec<(String, String)> {
+    let all = client().and_then(|client| client.get("/api/v1/config/history").ok());
+    let word = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
+    let row = |row: &Value| {
+        let said = [word(row, "state"), word(row, "comment")];
+        let said = said.into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join(": ");
+        Some((row["revision"].as_u64()?.to_string(), said))
+    };
+    all.unwrap_or_default().as_array().into_iter().flatten().filter_map(row).collect()
+}
+
+/// A question to a forwarder, and the first line of what it is for.
+struct Asked {
+    path: String,
+    about: String,
+    parameters: &'static [Parameter],
+}
+
+/// The questions that a forwarder is asked.
+fn asked() -> impl Iterator<Item = Asked> {
+    forwarder_questions().map(|it| Asked {
+        path: it.path.trim_start_matches("plane/").to_owned(),
+        about: it.about.trim().lines().next().unwrap_or_default().to_owned(),
+        parameters: it.parameters,
+    })
+}
+
+/// `name=` for each parameter of the question that stands on the line.
+fn parameters() -> Vec<(String, String)> {
+    let line: Vec<String> = std::env::args().collect();
+    let of = asked().find(|it| line.contains(&it.path));
+    let parameters = of.map(|it| it.parameters).unwrap_or_default();
+    parameters.iter().map(|it| (format!("{}=", it.name), it.about.to_owned())).collect()
 }
 
 /// Peers with their states.

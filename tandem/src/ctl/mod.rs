@@ -16,7 +16,7 @@ pub use show::{asked, asked_and, pages};
 
 use crate::cli::{Ctl, CtlCommand, Output};
 use crate::exit::Exit;
-use crate::functions::{Kind, functions};
+use crate::functions::{self, Kind, functions};
 use crate::output;
 use clap::Subcommand;
 use serde_json::json;
@@ -86,7 +86,8 @@ pub fn ctl(ctl: Ctl) -> Result<(), Exit> {
         CtlCommand::ReloadCertificates { function } => {
             let name = segment(&function);
             let path = format!("/api/v1/functions/{name}/certificates/reload");
-            output::done(form, &client.post(&path, &json!({}))?)
+            let answer = client.post(&path, &json!({}))?;
+            output::sheet(form, &answer, |_, answer| ::show::site::reloaded(answer))
         }
         CtlCommand::Capture(wanted) => capture::capture(&client, &wanted),
         CtlCommand::Sctp { command } => sctp::sctp(&client, form, command),
@@ -109,15 +110,25 @@ fn log(client: &Client, filter: Option<String>) -> Result<(), Exit> {
     output::text(&format!("{filter}\n"))
 }
 
-/// Waits until every function runs. A site that starts may not have told its address yet, so
+/// What the site still waits for before it serves. Who has no right to ask the functions is told
+/// what all are told.
+fn awaited(client: &Client) -> Result<Option<String>, Exit> {
+    client.get("/readyz")?;
+    let routers =
+        client.functions().unwrap_or_default().into_iter().filter(|(_, kind)| kind == "pe");
+    Ok(routers.into_iter().find_map(|(name, _)| functions::awaited(client, &name)))
+}
+
+/// Waits until every function runs, and forwarders are there. A site that starts may not have told its address yet, so
 /// that it is looked up each time.
 fn wait(ctl: &Ctl) -> Result<(), Exit> {
     let limit = Duration::from_secs(ctl.timeout);
     let until = Instant::now() + limit;
     let mut last = String::from("it was never asked");
     while Instant::now() < until {
-        match Client::new(ctl).and_then(|client| client.get("/readyz")) {
-            Ok(_) => return Ok(()),
+        match Client::new(ctl).and_then(|client| awaited(&client)) {
+            Ok(None) => return Ok(()),
+            Ok(Some(why)) => last = why,
             Err(Exit::Unreachable(why) | Exit::Failed(why) | Exit::TimedOut(why)) => last = why,
             Err(other) => return Err(other),
         }

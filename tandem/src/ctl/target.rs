@@ -5,7 +5,7 @@
 //!   --site FILE      the control socket that its directory names, else address and token there
 //!   --site NAME      the control socket of the site of that name; `./NAME` is a file
 //!   nothing          the one site that runs on this machine; of several one is asked for;
-//!                    of none: http://127.0.0.1:8080
+//!                    of none: http://127.0.0.1:8080, unless one runs whose socket is not believed
 //! ```
 
 use crate::cli::Ctl;
@@ -21,7 +21,8 @@ use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-const URL_DEFAULT: &str = "http://127.0.0.1:8080";
+/// Where a site is asked that no control socket leads to.
+pub const URL_DEFAULT: &str = "http://127.0.0.1:8080";
 /// Octets of a file of a site's directory that is read: a token, an address, a path.
 const SHORT_MAX: usize = 4_096;
 
@@ -30,6 +31,8 @@ const SHORT_MAX: usize = 4_096;
 pub enum Target {
     /// HTTP, with a token.
     Api { url: String, token: Option<String> },
+    /// The same at [`URL_DEFAULT`], since no site is known to run on this machine.
+    Nobody { token: Option<String> },
     /// A control socket, whose site knows the caller by the kernel; a token may take rights away.
     Socket { path: PathBuf, owner: Option<u32>, token: Option<String> },
 }
@@ -41,8 +44,14 @@ impl Target {
         let named = ctl.site.as_deref();
         match (url, named) {
             (None, Some(site)) if !is_file(site) => {
-                let running = local::sites();
-                Self::named(&running, &site.to_string_lossy(), token)
+                let name = site.to_string_lossy();
+                let doubted = || local::doubted().into_iter().find(|(of, _)| *of == name);
+                match Self::named(&local::sites(), &name, token) {
+                    Err(Exit::Unreachable(text)) => {
+                        Err(Exit::Unreachable(doubted().map_or(text, |(_, why)| why)))
+                    }
+                    found => found,
+                }
             }
             (None, Some(file)) => Self::of_file(file, token),
             (Some(url), Some(file)) if is_file(file) => {
@@ -50,7 +59,10 @@ impl Target {
                 Ok(Self::Api { url, token: token.or_else(|| place.token()) })
             }
             (Some(url), _) => Ok(Self::Api { url, token }),
-            (None, None) => Self::running(&local::sites(), token),
+            (None, None) => match Self::running(&local::sites(), token)? {
+                Self::Nobody { token: None } => unbelieved(&local::doubted()),
+                found => Ok(found),
+            },
         }
     }
 
@@ -92,7 +104,7 @@ impl Target {
             [site] => Ok(Self::socket(site, token)),
             [] => match running.first() {
                 Some(site) if token.is_none() => Err(foreign(site)),
-                _ => Ok(Self::Api { url: URL_DEFAULT.into(), token }),
+                _ => Ok(Self::Nobody { token }),
             },
             _ => {
                 if io::stdin().is_terminal() && io::stderr().is_terminal() {
@@ -130,6 +142,15 @@ fn foreign(site: &Found) -> Exit {
     Exit::Unreachable(format!(
         "the site `{name}` is that of user {owner}: ask as this user or root"
     ))
+}
+
+/// What is left without a token where no site is found that may be asked: the default address, or
+/// what hinders.
+fn unbelieved(doubted: &[(String, String)]) -> Result<Target, Exit> {
+    match doubted {
+        [] => Ok(Target::Nobody { token: None }),
+        [(_, why), ..] => Err(Exit::Unreachable(why.clone())),
+    }
 }
 
 fn listed(running: &[Found]) -> String {
@@ -251,6 +272,7 @@ mod tests {
         match target {
             Ok(Target::Socket { path, .. }) => path.display().to_string(),
             Ok(Target::Api { url, .. }) => url,
+            Ok(Target::Nobody { .. }) => URL_DEFAULT.into(),
             Err(Exit::Usage(text) | Exit::Unreachable(text)) => text,
             Err(other) => format!("{other:?}"),
         }
@@ -293,7 +315,7 @@ mod tests {
     /// Where a command goes, and with which token.
     fn way(file: &Path, token: Option<&str>) -> (bool, Option<String>) {
         match Target::of_file(file, token.map(str::to_owned)).unwrap() {
-            Target::Api { token, .. } => (false, token),
+            Target::Api { token, .. } | Target::Nobody { token } => (false, token),
             Target::Socket { token, .. } => (true, token),
         }
     }

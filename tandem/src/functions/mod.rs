@@ -12,7 +12,7 @@ mod sgc;
 mod ssc;
 
 pub use described::described;
-pub use pe::forwarder;
+pub use pe::{awaited, forwarder, forwarder_questions};
 pub use running::{Handle, ReconfigureError, Started};
 
 use crate::arbiter::Arbiter;

@@ -2,6 +2,8 @@
 
 mod words;
 
+pub use words::{awaited, forwarder_questions};
+
 use super::{Kind, StartContext, Started, first_changed};
 use crate::cli::Forwarder;
 use crate::exit::Exit;

@@ -85,6 +85,11 @@ fn free_port() -> u16 {
     peers::free_port([127, 0, 0, 1].into()).unwrap().port()
 }
 
+fn free_udp_port() -> u16 {
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.local_addr().unwrap().port()
+}
+
 /// A gateway that sends what it gets back from its own point code 2, and serves 1 by an ASP.
 fn gateway(name: &str, port: u16, more: &str) -> String {
     format!(
@@ -114,6 +119,19 @@ fn one_site_is_found_by_itself_and_of_several_one_is_named() {
         "no function of this site knows `calls`; there are: \
                                           sgc1 (sgc)\n"
     );
+    // What is not there says where it would be.
+    let asked = |path: &str| {
+        let mut curl = Command::new("curl");
+        curl.args(["--silent", "--max-time", "5", "--unix-socket"]);
+        curl.arg(machine.run().join("north.sock")).arg(format!("http://127.0.0.1{path}"));
+        words(&curl.output().unwrap().stdout)
+    };
+    for path in ["/api/v1/functions", "/api/v1/functions/"] {
+        assert!(asked(path).contains("`GET /api/v1/site` lists the functions"), "{}", asked(path));
+    }
+    let absent = "`[sas]` does not stand in its site file";
+    assert!(asked("/api/v1/sas/trails").contains(absent), "{}", asked("/api/v1/sas/trails"));
+    assert!(asked("/api/v1/sbs/trails").contains("no such path"));
     machine.start("south", &gateway("sgc2", free_port(), ""));
     let which = machine.ctl(&["site"]);
     let said = words(&which.stderr);
@@ -144,6 +162,57 @@ fn one_site_is_found_by_itself_and_of_several_one_is_named() {
     machine.sites[1].wait().unwrap();
     assert!(!machine.run().join("south.sock").exists());
     assert!(machine.text(&["site"]).starts_with("north"));
+}
+
+#[test]
+fn nothing_that_runs_and_a_socket_that_is_not_believed_are_told() {
+    let mut machine = Machine::new();
+    let none = machine.ctl(&["site"]);
+    let said = words(&none.stderr);
+    assert!(said.contains("no site runs on this machine"), "{said}");
+    machine.start("edge", &gateway("sgc1", free_port(), ""));
+    std::fs::set_permissions(machine.run(), Permissions::from_mode(0o1777)).unwrap();
+    for asked in [&["site"][..], &["--site", "edge", "site"], &["--timeout", "1", "wait"]] {
+        let doubted = machine.ctl(asked);
+        let said = words(&doubted.stderr);
+        assert!(!doubted.status.success() && said.contains("edge.sock is not asked"), "{said}");
+        assert!(said.contains("(mode 1777)") && said.contains("chmod go-w"), "{said}");
+    }
+    // Its own log says it as well.
+    let folder = machine.folder.path().join("of-edge");
+    std::fs::write(
+        folder.join("other.toml"),
+        "[site]\nname = \"other\"\ndirectory = \"other\"\n\
+        [oam]\nlisten = \"127.0.0.1:0\"\n",
+    )
+    .unwrap();
+    let log = std::fs::File::create(folder.join("log")).unwrap();
+    let mut site = command(TANDEM, &machine.run());
+    site.args(["run", "other.toml"]).current_dir(&folder).stderr(log);
+    machine.sites.push(site.spawn().unwrap());
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    let mut said = String::new();
+    while std::time::Instant::now() < until && !said.contains("other.sock is not asked") {
+        said = std::fs::read_to_string(folder.join("log")).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    assert!(said.contains("other.sock is not asked"), "{said}");
+}
+
+#[test]
+fn a_site_is_waited_for_until_somebody_forwards_for_its_routers() {
+    let mut machine = Machine::new();
+    let folder = machine.folder.path().to_owned();
+    let text = "[site]\nname = \"edge\"\ndirectory = \"var\"\n[oam]\nlisten = \"127.0.0.1:0\"\n\
+        [[pe]]\nname = \"pe1\"\nforwarder = \"external\"\n";
+    std::fs::write(folder.join("site.toml"), text).unwrap();
+    let mut site = command(TANDEM, &machine.run());
+    site.args(["run", "site.toml"]).current_dir(&folder).stderr(Stdio::null());
+    machine.sites.push(site.spawn().unwrap());
+    let waited = machine.ctl(&["--timeout", "3", "wait"]);
+    let said = words(&waited.stderr);
+    assert_eq!(waited.status.code(), Some(6), "{said}");
+    assert!(said.contains("the forwarder of pe1 is away"), "{said}");
 }
 
 #[test]
@@ -206,6 +275,14 @@ fn a_shell_completes_functions_and_peers() {
     assert!(!completed(&["ctl", "m3ua", "block", "sgc1", "x"]).contains("hlr"));
     assert!(completed(&["ctl", "--site", ""]).contains("edge"));
     assert!(completed(&["ctl", "next"]).contains("next-hops"));
+    assert!(completed(&["ctl", "counters", "--name", "m3ua_exp"]).contains("m3ua_expired_total"));
+    assert!(completed(&["ctl", "config", "rollback", ""]).contains("1\t"));
+    assert!(completed(&["demo", ""]).contains("ss7"));
+    let questions = completed(&["ctl", "plane", "ask", "edge", "ne"]);
+    assert!(questions.starts_with("neighbours\t"), "{questions}");
+    let parameters = completed(&["ctl", "plane", "ask", "edge", "macs", "li"]);
+    assert!(parameters.starts_with("limit="), "{parameters}");
+    assert!(completed(&["ctl", "bgp", "peer"]).contains("peers"));
     assert_eq!(
         words(&completed(&["ctl", "bgp", "peer", "sgc1", ""]).into_bytes()).trim(),
         peers.trim()
@@ -218,7 +295,17 @@ fn msus_are_traced_sent_and_captured_for_wireshark() {
     let (port, hep) = (free_port(), free_port());
     let capture = format!("capture = \"tcp:127.0.0.1:{hep}\"");
     let sas = format!("[sas]\nlisten = [\"tcp:127.0.0.1:{hep}\"]\n");
-    machine.start("edge", &(gateway("sgc1", port, &capture) + &sas));
+    let udp = free_udp_port().to_string();
+    let endpoint = format!(
+        "{capture}\nsctp = {{ addresses = [\"127.0.0.1\"], carrier = \"udp\", \
+         encapsulation_port = {udp} }}"
+    );
+    let sections = gateway("sgc1", port, &endpoint).replace(
+        "addresses = [\"127.0.0.1\"] }]",
+        "addresses = [\"127.0.0.1\"] },\n  { name = \"far\", role = \"asp\", addresses = [\"127.0.0.2\"] }]",
+    );
+    let sections = sections.replace("peers = [\"hlr\"]", "peers = [\"hlr\", \"far\"]");
+    machine.start("edge", &(sections + &sas));
     let trace = |more: &[&str]| machine.text(&[&["m3ua", "trace", "sgc1"], more].concat());
     let away = trace(&["--dpc", "1"]);
     assert!(away.starts_with("2 → 1  SI 3  SLS 0  discarded"), "{away}");
@@ -229,6 +316,13 @@ fn msus_are_traced_sent_and_captured_for_wireshark() {
     let msu = ["lab", "msu", &to, "--opc", "1", "--dpc", "2", "--format", "decimal"];
     let echoed = [&msu[..], &["--context", "1", "--si", "15", "-n", "3", "--quiet", "1"]].concat();
     let sent = machine.tandem(&echoed);
+    let said = words(&sent.stdout);
+    assert!(sent.status.success(), "{said}{}", words(&sent.stderr));
+    assert!(said.contains("3 sent, 3 came") && said.contains("MSU 2 → 1  SI 15"), "{said}");
+    let over = ["--transport", "sctp", "--udp-port", &udp, "--local", "127.0.0.2"];
+    let associated = [&echoed[..], &over].concat();
+    let associated = [&["lab", "msu", "127.0.0.1:2905"], &associated[3..]].concat();
+    let sent = machine.tandem(&associated);
     let said = words(&sent.stdout);
     assert!(sent.status.success(), "{said}{}", words(&sent.stderr));
     assert!(said.contains("3 sent, 3 came") && said.contains("MSU 2 → 1  SI 15"), "{said}");

@@ -327,13 +327,16 @@ fn a_password_lets_bird_in_and_a_wrong_one_does_not() {
     assert!(words(&commit.stderr).contains("reload-keys"), "{}", words(&commit.stderr));
     std::fs::write(scene.path("var/key"), "behind the door\n").unwrap();
     let told = scene.text_of(&["reload-keys", "rr1"]);
-    assert!(told.contains("other keys true"), "{told}");
+    assert!(told.starts_with("rr1: other keys or passwords were read"), "{told}");
     scene.until(&["bgp"], |rows| rows[0]["state"] != "Established");
     std::fs::write(scene.path("var/key"), "under the mat\n").unwrap();
     scene.text_of(&["reload-certificates", "rr1"]);
     scene.until_up(1);
     let told = scene.text_of(&["reload-keys", "rr1"]);
-    assert!(told.contains("other keys false"), "{told}");
+    assert!(told.starts_with("rr1: its keys and passwords are those that it had"), "{told}");
+    assert!(scene.text_of(&["bgp", "peers"]).contains("bird"));
+    let forgotten = scene.text_of(&["bgp", "forget", "rr1"]);
+    assert_eq!(forgotten, "no peer is away: there is nothing to forget\n");
     std::fs::remove_file(scene.path("var/key")).unwrap();
     assert_eq!(scene.ctl(&["reload-keys", "rr1"]).status.code(), Some(1), "and nothing changed");
     scene.until_up(1);

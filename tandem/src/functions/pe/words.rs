@@ -1,14 +1,18 @@
 //! `tandem ctl plane`.
 
 use crate::cli::{Of, Output};
-use crate::complete::functions;
+use crate::complete::{Name, functions, names};
 use crate::ctl::{Client, Words, asked, asked_and, pages, query, segment};
 use crate::exit::Exit;
 use crate::output;
 use clap::{Args, Subcommand};
+use question::{Does, Question};
 use serde_json::{Value, json};
 use show::Listing;
 use show::pe as listings;
+
+/// Questions to the forwarder begin so.
+const PLANE: &str = "plane/";
 
 /// The words of provider edge routers.
 #[derive(Debug, Subcommand)]
@@ -64,13 +68,16 @@ pub enum PlaneCommand {
     /// The traced packets, node by node.
     Traced(Of),
     /// Any question to the forwarder; parameters are written `name=value`.
+    #[command(after_help = questions_as_help())]
     Ask {
         /// Name of the function.
         #[arg(add = functions())]
         function: String,
         /// What is asked.
+        #[arg(add = names(Name::Question))]
         path: String,
-        /// How.
+        /// How: `name=value`.
+        #[arg(add = names(Name::Parameter))]
         params: Vec<String>,
     },
 }
@@ -123,6 +130,37 @@ fn plane(client: &Client, form: Output, command: PlaneCommand) -> Result<(), Exi
     asked(client, form, of.function, about, listing)
 }
 
+/// The questions that a forwarder is asked.
+pub fn forwarder_questions() -> impl Iterator<Item = Question> {
+    let is_asked = |it: &Question| it.does == Does::Ask && it.path.starts_with(PLANE);
+    pe::questions().into_iter().filter(is_asked)
+}
+
+/// A line for each question, with its parameters.
+fn questions_as_help() -> String {
+    let line = |it: Question| {
+        let named = it.parameters.iter().map(|it| format!(" {}=…", it.name));
+        let asked = it.path.trim_start_matches(PLANE).to_owned() + &named.collect::<String>();
+        let about = it.about.trim().lines().next().unwrap_or_default();
+        format!("  {asked:<24}  {about}\n")
+    };
+    format!("Questions:\n{}", forwarder_questions().map(line).collect::<String>())
+}
+
+/// What was written as `name=value`, if the question has such a parameter.
+fn parameter<'t>(of: &Question, text: &'t str) -> Result<(&'t str, Option<String>), Exit> {
+    let Some((name, value)) = text.split_once('=') else {
+        return Err(Exit::Usage(format!("`{text}`: write a parameter as name=value")));
+    };
+    let known = of.parameters.iter().map(|it| it.name);
+    if !known.clone().any(|it| it == name) {
+        let path = of.path.trim_start_matches(PLANE);
+        let hint = config::meant(name, known, "it has none");
+        return Err(Exit::Usage(format!("`{path}` has no parameter `{name}`: {hint}")));
+    }
+    Ok((name, Some(value.to_owned())))
+}
+
 /// Asks the forwarder one of its questions.
 fn ask(
     client: &Client,
@@ -136,15 +174,20 @@ fn ask(
         let hint = config::meant(path, listings::ASKED.iter().map(|(known, _)| *known), "");
         return Err(Exit::Usage(format!("a forwarder is not asked for `{path}`: {hint}")));
     };
-    let mut named = Vec::new();
-    for text in params {
-        let Some((name, value)) = text.split_once('=') else {
-            return Err(Exit::Usage(format!("`{text}`: write a parameter as name=value")));
-        };
-        named.push((name, Some(value.to_owned())));
-    }
+    let of = forwarder_questions().find(|it| it.path.strip_prefix(PLANE) == Some(path));
+    let named = of.iter().flat_map(|of| params.iter().map(|text| parameter(of, text)));
+    let named = named.collect::<Result<Vec<_>, Exit>>()?;
     let about = format!("plane/{path}{}", query(&named));
     asked(client, form, Some(function), &about, listing)
+}
+
+/// Why a router that runs does not serve yet: nobody forwards for it. `None`: somebody does, or it
+/// may not be asked.
+pub fn awaited(client: &Client, function: &str) -> Option<String> {
+    let path = format!("/api/v1/functions/{}/pe/summary", segment(function));
+    let rows = client.find(&path).ok().flatten()?;
+    let is_away = rows[0]["forwarder"] == "away";
+    is_away.then(|| format!("the forwarder of {function} is away"))
 }
 
 /// Rows of the forwarder, and the keys by which they belong to rows of the configuration.
@@ -189,13 +232,26 @@ fn trace(client: &Client, form: Output, wanted: &PlaneTrace) -> Result<(), Exit>
 
 #[cfg(test)]
 mod tests {
-    use super::listings;
-    use question::Does;
+    use super::*;
 
     #[test]
-    fn whatever_a_forwarder_is_asked_has_a_table() {
-        let asked = pe::questions().into_iter().filter(|it| it.does == Does::Ask);
-        let asked: Vec<&str> = asked.filter_map(|it| it.path.strip_prefix("plane/")).collect();
+    fn whatever_a_forwarder_is_asked_has_a_table_and_a_line_of_help() {
+        let asked: Vec<&str> =
+            forwarder_questions().filter_map(|it| it.path.strip_prefix(PLANE)).collect();
         assert_eq!(asked, listings::ASKED.map(|(path, _)| path));
+        let help = questions_as_help();
+        assert!(asked.iter().all(|path| help.contains(&format!("\n  {path} "))), "{help}");
+    }
+
+    #[test]
+    fn a_parameter_that_a_question_has_not_is_refused_with_the_nearest() {
+        let of = forwarder_questions().find(|it| it.path == "plane/macs").unwrap();
+        assert_eq!(parameter(&of, "limit=5").unwrap(), ("limit", Some("5".to_owned())));
+        let refused = |text| match parameter(&of, text) {
+            Err(Exit::Usage(said)) => said,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(refused("limt=5"), "`macs` has no parameter `limt`: did you mean `limit`?");
+        assert!(refused("limit").contains("name=value"));
     }
 }

@@ -1,7 +1,7 @@
 //! `tandem ctl bgp`.
 
 use crate::cli::{Of, OfPeer, Output};
-use crate::complete::{functions, peers};
+use crate::complete::{Name, functions, names, peers};
 use crate::ctl::{Client, Words, asked, query, segment};
 use crate::exit::Exit;
 use crate::output;
@@ -44,6 +44,7 @@ impl Words for RrWords {
 #[derive(Debug, Subcommand)]
 pub enum BgpCommand {
     /// Peers: state, routes, messages, the last error.
+    #[command(visible_alias = "peers")]
     Summary(Of),
     /// Everything about a peer: capabilities, timers, counters, connections.
     Peer(OfPeer),
@@ -107,6 +108,7 @@ pub enum BgpCommand {
         #[arg(add = functions())]
         function: String,
         /// Its address.
+        #[arg(add = names(Name::AwayPeer))]
         address: Option<std::net::IpAddr>,
     },
 }
@@ -226,7 +228,8 @@ fn bgp(client: &Client, form: Output, command: BgpCommand) -> Result<(), Exit> {
         BgpCommand::Forget { function, address } => {
             let path = format!("/api/v1/functions/{}/bgp/forget", segment(&function));
             let order = address.map_or_else(|| json!({}), |peer| json!({ "peer": peer }));
-            output::done(form, &client.post(&path, &order)?)
+            let answer = client.post(&path, &order)?;
+            output::sheet(form, &answer, |_, answer| listings::forgotten(answer))
         }
     }
 }
