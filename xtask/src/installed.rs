@@ -34,6 +34,14 @@ const RUN: &[&str] = &[
     "--ulimit=nproc=1024:1024",
 ];
 
+/// A site that runs in a container.
+const SITE: &str = r#"[site]
+name = "contained"
+directory = "/var/lib/tandem"
+[oam]
+listen = "127.0.0.1:8080"
+"#;
+
 /// Looks at every package that is there.
 pub fn run(folder: &Path) -> Result<()> {
     let mut packages = files(folder, "deb")?;
@@ -90,7 +98,8 @@ fn install(package: &Path) -> Result<()> {
     finish(check.args(["--mount", "sh", "-c", CHECK]).arg(root))
 }
 
-/// Loads an image into a storage of its own, and runs its default command and one of ours.
+/// Loads an image into a storage of its own, and runs its default command, one that writes, and the
+/// check of a site in a folder of this machine.
 fn contain(image: &Path) -> Result<()> {
     let storage = tempfile::tempdir()?;
     let at = |name: &str| storage.path().join(name).display().to_string();
@@ -107,6 +116,12 @@ fn contain(image: &Path) -> Result<()> {
     let text = String::from_utf8_lossy(&said.stdout).into_owned();
     let why = String::from_utf8_lossy(&said.stderr);
     ensure!(said.status.success() && text.contains("Usage: tandem"), "it says {text}\n{why}");
-    let shell = ["completion", "bash"];
-    finish(podman(RUN).args(["--read-only", "--cap-drop=all", &tag]).args(shell))
+    let least = ["--read-only", "--cap-drop=all"];
+    finish(podman(RUN).args(least).args([&tag, "completion", "bash"]))?;
+    let site = storage.path().join("site");
+    fs::create_dir(&site)?;
+    fs::write(site.join("site.toml"), SITE)?;
+    let mounted = format!("--volume={}:/etc/tandem:ro", site.display());
+    let check = [&tag, "check", "/etc/tandem/site.toml"];
+    finish(podman(RUN).args(least).arg(mounted).args(check))
 }

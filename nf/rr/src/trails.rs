@@ -1,6 +1,6 @@
 //! Sessions as trails of the service assurance: what manages a session, and what became of it.
 //!
-//! KEEPALIVEs, which say nothing, are left out, and of UPDATEs, of which there are millions, all but
+//! KEEPALIVEs, which say nothing, are left out, and UPDATEs, of which there are millions, but for
 //! so many a second as the configuration allows: none, unless it says otherwise. HEP has no number
 //! for BGP, so that messages are told as events. A connection has its own trail, from its OPEN to
 //! its end.

@@ -89,7 +89,8 @@ pub fn doubt(path: &Path) -> Option<String> {
     }
     let (socket, around) = (about.uid(), around.uid());
     Some(format!(
-        "the control socket {path} is not asked: it is user {socket}'s, in a folder of user {around}"
+        "the control socket {path} is not asked: it is user {socket}'s, in a folder of user \
+         {around}"
     ))
 }
 

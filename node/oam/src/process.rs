@@ -29,8 +29,8 @@ event::facts! {
     }
 }
 
-/// The facts of this process, which runs that site, in Prometheus' text format; what the kernel does
-/// not say is left out.
+/// The facts of this process, which runs that site, in Prometheus' text format; what the kernel
+/// does not say is left out.
 #[must_use]
 pub fn exposition(site: &str, version: &str) -> String {
     let stat = read("self/stat");

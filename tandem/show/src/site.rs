@@ -208,11 +208,14 @@ mod tests {
 
     #[test]
     fn files_that_were_read_again_are_told_in_a_sentence() {
-        let row = |ports: u64, other_keys| json!([{ "function": "f", "ports": ports, "other_keys": other_keys }]);
+        let row = |ports: u64, is_new: bool| {
+            let row = json!({ "function": "f", "ports": ports, "other_keys": is_new });
+            json!([row])
+        };
         let none = "f: its keys and passwords are those that it had; it has no TLS port\n";
         assert_eq!(reloaded(&row(0, false)), none);
-        let some = "f: other keys or passwords were read, and hold from now on; its 2 TLS ports take \
-                    the certificates as they are now\n";
+        let some = "f: other keys or passwords were read, and hold from now on; its 2 TLS ports \
+                    take the certificates as they are now\n";
         assert_eq!(reloaded(&row(2, true)), some);
         assert!(
             reloaded(&row(1, false)).ends_with("its TLS port takes the certificate as it is now\n")

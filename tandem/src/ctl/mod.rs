@@ -119,8 +119,8 @@ fn awaited(client: &Client) -> Result<Option<String>, Exit> {
     Ok(routers.into_iter().find_map(|(name, _)| functions::awaited(client, &name)))
 }
 
-/// Waits until every function runs, and forwarders are there. A site that starts may not have told its address yet, so
-/// that it is looked up each time.
+/// Waits until every function runs, and forwarders are there. A site that starts may not have told
+/// its address yet, so that it is looked up each time.
 fn wait(ctl: &Ctl) -> Result<(), Exit> {
     let limit = Duration::from_secs(ctl.timeout);
     let until = Instant::now() + limit;

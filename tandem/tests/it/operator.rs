@@ -300,9 +300,10 @@ fn msus_are_traced_sent_and_captured_for_wireshark() {
         "{capture}\nsctp = {{ addresses = [\"127.0.0.1\"], carrier = \"udp\", \
          encapsulation_port = {udp} }}"
     );
+    let far = "{ name = \"far\", role = \"asp\", addresses = [\"127.0.0.2\"] }]";
     let sections = gateway("sgc1", port, &endpoint).replace(
         "addresses = [\"127.0.0.1\"] }]",
-        "addresses = [\"127.0.0.1\"] },\n  { name = \"far\", role = \"asp\", addresses = [\"127.0.0.2\"] }]",
+        &format!("addresses = [\"127.0.0.1\"] }}, {far}"),
     );
     let sections = sections.replace("peers = [\"hlr\"]", "peers = [\"hlr\", \"far\"]");
     machine.start("edge", &(sections + &sas));
