@@ -3,7 +3,7 @@
 
 use crate::cell::NONE;
 use crate::reason;
-use crate::table::{Port, Ranges};
+use crate::table::Ranges;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use graph::{Meta, Slot, Verdict};
 use nodes::header::{IP4, IP6, UDP, address6, long, word};
@@ -51,9 +51,9 @@ impl Arrival {
 
 /// What a packet is to media.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Kind<'a> {
+pub(crate) enum Kind {
     /// It comes to a port of media's.
-    Media(Arrival, Port<'a>),
+    Media(Arrival),
     /// It is not for media.
     Other,
     /// It is dropped.
@@ -71,59 +71,63 @@ pub(crate) enum By {
 
 /// Looks at an IPv4 packet whose header is sound.
 #[inline]
-pub(crate) fn four<'a>(meta: &Meta, cell: &[u8], ranges: &'a Ranges, by: By) -> Kind<'a> {
+pub(crate) fn four(meta: &Meta, cell: &[u8], ranges: &Ranges, by: By) -> Kind {
     let start = usize::from(meta.offset);
     let packet = &cell[start..start + usize::from(meta.length)];
-    let header = usize::from(packet.first().map_or(0, |first| first & 15)) * 4;
-    if packet.len() < IP4 || packet[9] != UDP {
+    // Without options all that is asked for is at a fixed place.
+    let Some(head) = packet.first_chunk::<{ IP4 + UDP_OCTETS }>() else { return Kind::Other };
+    let header = usize::from(head[0] & 15) * 4;
+    let fragment = word(head, 6);
+    if head[9] != UDP || fragment & LATER != 0 || header < IP4 {
         return Kind::Other;
     }
-    let fragment = word(packet, 6);
-    if fragment & LATER != 0 || header < IP4 {
-        return Kind::Other;
-    }
-    let (source, destination) = (long(packet, 12), long(packet, 16));
-    let (from, to) = (word(packet, header), word(packet, header + 2));
+    let (source, destination) = (long(head, 12), long(head, 16));
+    let (from, to) = match header {
+        IP4 => (word(head, IP4), word(head, IP4 + 2)),
+        _ => (word(packet, header), word(packet, header + 2)),
+    };
     let (named, port) = match by {
         By::Destination => (destination, to),
         By::Source => (source, from),
     };
-    let Some(place) = ranges.four(meta.vrf, named, port) else { return Kind::Other };
+    let Some(flow) = ranges.four(meta.vrf, named, port) else { return Kind::Other };
     if fragment & MORE_OR_LATER != 0 {
         return Kind::Drop(reason::FRAGMENT);
     }
     let source = SocketAddr::new(Ipv4Addr::from(source).into(), from);
-    udp(packet, header, Arrival { source, port, udp: start + header, ..Arrival::NONE }, place)
+    let arrival = Arrival { flow, source, port, udp: start + header, ..Arrival::NONE };
+    udp(packet, header, arrival)
 }
 
 /// Looks at an IPv6 packet whose header is sound. What has extension headers is not media's.
 #[inline]
-pub(crate) fn six<'a>(meta: &Meta, cell: &[u8], ranges: &'a Ranges, by: By) -> Kind<'a> {
+pub(crate) fn six(meta: &Meta, cell: &[u8], ranges: &Ranges, by: By) -> Kind {
     let start = usize::from(meta.offset);
     let packet = &cell[start..start + usize::from(meta.length)];
-    if packet.len() < IP6 || packet[6] != UDP {
+    let Some(head) = packet.first_chunk::<{ IP6 + UDP_OCTETS }>() else { return Kind::Other };
+    if head[6] != UDP {
         return Kind::Other;
     }
-    let (source, destination) = (address6(packet, 8), address6(packet, 24));
-    let (from, to) = (word(packet, IP6), word(packet, IP6 + 2));
+    let (source, destination) = (address6(head, 8), address6(head, 24));
+    let (from, to) = (word(head, IP6), word(head, IP6 + 2));
     let (named, port) = match by {
         By::Destination => (destination, to),
         By::Source => (source, from),
     };
-    let Some(place) = ranges.six(meta.vrf, named, port) else { return Kind::Other };
-    if word(packet, IP6 + 6) == 0 && by == By::Destination {
+    let Some(flow) = ranges.six(meta.vrf, named, port) else { return Kind::Other };
+    if word(head, IP6 + 6) == 0 && by == By::Destination {
         return Kind::Drop(reason::NO_CHECKSUM);
     }
     let source = SocketAddr::new(Ipv6Addr::from(source).into(), from);
-    udp(packet, IP6, Arrival { source, port, udp: start + IP6, ..Arrival::NONE }, place)
+    udp(packet, IP6, Arrival { flow, source, port, udp: start + IP6, ..Arrival::NONE })
 }
 
 /// The length that UDP says counts: what follows is nobody's.
 #[inline]
-fn udp<'a>(packet: &[u8], header: usize, arrival: Arrival, place: Port<'a>) -> Kind<'a> {
+fn udp(packet: &[u8], header: usize, arrival: Arrival) -> Kind {
     let said = usize::from(word(packet, header + 4));
     if said < UDP_OCTETS || header + said > packet.len() {
         return Kind::Drop(reason::LENGTH);
     }
-    Kind::Media(Arrival { octets: said - UDP_OCTETS, ..arrival }, place)
+    Kind::Media(Arrival { octets: said - UDP_OCTETS, ..arrival })
 }

@@ -10,8 +10,8 @@
 //! Verdicts stand in the order of the packets, so what goes on does so as it came.
 
 use crate::arrival::Arrival;
-use crate::cell::{CLEAR, Held, Known, NONE, Opening, Way};
-use crate::departure::{Check, Departure, check, leave, shorten};
+use crate::cell::{CLEAR, Held, Known, NONE, Opening};
+use crate::departure::{Check, Departure, Way, check, leave, shorten};
 use crate::flow::{Arrived, Verdict as Judged};
 use crate::reason;
 use crate::table::{HeldSender, Table};
@@ -123,13 +123,13 @@ impl Directions<Sender> for Senders<'_, '_> {
     }
 }
 
-/// The way of a packet that may go on.
+/// Whether a packet may go its way.
 #[inline]
-fn way_on(way: Option<Way>) -> Result<Way, Fate> {
+fn way_on(way: Option<&Way>) -> Result<(), Fate> {
     match way {
         None => Err(Fate::Next(reason::NO_OTHER)),
         Some(way) if way.sender == NONE => Err(Fate::Next(reason::NO_KEYS)),
-        Some(way) => Ok(way),
+        Some(_) => Ok(()),
     }
 }
 
@@ -198,7 +198,7 @@ impl<'t, 'v> Batch<'t, 'v> {
             (None, None) => cell.hold(),
         };
         // The port became another's since it was looked at.
-        let Some(known) = held.as_mut().filter(|it| it.own.from.port == arrival.port) else {
+        let Some(known) = held.as_mut().filter(|it| it.own.at.port == arrival.port) else {
             return;
         };
         if known.is_clear() && !self.leaves {
@@ -227,14 +227,15 @@ impl<'t, 'v> Batch<'t, 'v> {
     fn clear(&mut self, known: &mut Known, arrival: &Arrival, pool: &mut Pool) -> Fate {
         let (meta, octets) = pool.parts(arrival.slot);
         let start = usize::from(meta.offset);
-        let check = check(octets, start, arrival.udp, arrival.octets);
+        let changes = known.changes();
+        let check = check(octets, start, arrival.udp, changes);
         let payload = &mut octets[arrival.payload()..][..arrival.octets];
-        let way = match self.judge(known, arrival, payload) {
-            Ok(way) => way,
-            Err(fate) => return fate,
-        };
+        if let Err(fate) = self.judge(known, arrival, payload) {
+            return fate;
+        }
+        let Some(way) = &known.way else { return Fate::Next(reason::NO_OTHER) };
         let departure = self.departure(arrival, arrival.octets, check);
-        Fate::Next(leave(meta, octets, departure, &way))
+        Fate::Next(leave(meta, octets, departure, way))
     }
 
     fn departure(&mut self, arrival: &Arrival, octets: usize, check: Check) -> Departure {
@@ -242,14 +243,14 @@ impl<'t, 'v> Batch<'t, 'v> {
         Departure { udp: arrival.udp, octets, check, identification: self.identification }
     }
 
-    /// What becomes of a packet that is in the clear: its way, or its end.
+    /// What becomes of a packet that is in the clear: whether it goes its way, or its end.
     #[inline]
     fn judge(
         &mut self,
         known: &mut Known,
         arrival: &Arrival,
         payload: &mut [u8],
-    ) -> Result<Way, Fate> {
+    ) -> Result<(), Fate> {
         let (now, source) = (self.now, arrival.source);
         let payload_type = payload.get(1).map_or(0, |octet| octet & 0x7f);
         let judged = known.flow.packet(Arrived { now, source, payload: &mut *payload });
@@ -262,7 +263,7 @@ impl<'t, 'v> Batch<'t, 'v> {
                 if known.extras.is_some() && !is_rtcp {
                     self.extra(known, arrival, (payload_type, payload))?;
                 }
-                way_on(known.way)
+                way_on(known.way.as_ref())
             }
             Judged::Up(Datagram::Stun) => Err(Fate::Up(self.classes.stun)),
             Judged::Up(_) => Err(Fate::Up(self.classes.dtls)),
@@ -327,7 +328,7 @@ impl<'t, 'v> Batch<'t, 'v> {
         self.settle(all, pool);
         let Some(flow) = self.table.cell(self.arrivals[at].flow) else { return };
         let held = flow.hold();
-        let Some(known) = held.as_ref().filter(|it| it.own.from.port == self.arrivals[at].port)
+        let Some(known) = held.as_ref().filter(|it| it.own.at.port == self.arrivals[at].port)
         else {
             return;
         };
@@ -432,13 +433,14 @@ impl<'t, 'v> Batch<'t, 'v> {
         let arrival = &self.arrivals[waiting.at];
         let known = cells[waiting.cell].as_mut()?;
         if self.leaves {
-            let way = way_on(Some(known.leaving()));
-            return way.map_err(|fate| waiting.fate = Some(fate)).ok();
+            let way = known.leaving();
+            let goes = way_on(Some(&way)).map_err(|fate| waiting.fate = Some(fate));
+            return goes.ok().map(|()| way);
         }
         let octets = pool.cell_mut(arrival.slot);
         let payload = &mut octets[arrival.payload()..][..waiting.octets];
         match self.judge(known, arrival, payload) {
-            Ok(way) => Some(way),
+            Ok(()) => known.way,
             Err(fate) => {
                 if fate == Fate::Up(self.classes.frames) && waiting.is_opened {
                     let (meta, cell) = pool.parts(arrival.slot);

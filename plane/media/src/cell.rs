@@ -1,9 +1,9 @@
 //! What is known of one flow, in the cell of its port: whoever handles a packet of it, or changes
 //! it, holds the cell.
 
+use crate::departure::Way;
 use crate::flow::{Flow, PayloadTypes};
 use crate::program::{DIGITS_MAX, Digit, Place};
-use core::net::SocketAddr;
 use machine::{Time, narrow};
 use rtp::event::{Detected, Detector};
 use rtp::{Header, Packet};
@@ -28,17 +28,15 @@ pub(crate) enum Opening {
     Receiver(Box<Receiver>),
 }
 
-/// How packets leave a place: of the flow of that place, and of those whose other side it is.
+/// How packets leave from a flow's own place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Way {
-    /// The number of the flow of that place.
-    pub to: u32,
+pub(crate) struct Own {
+    /// The flow's number.
+    pub number: u32,
+    /// The place.
+    pub at: Place,
     /// Who protects them, or [`CLEAR`], or [`NONE`].
     pub sender: u32,
-    /// The place that they leave from.
-    pub from: Place,
-    /// Where they go.
-    pub destination: SocketAddr,
     /// How they are marked, 0 to 63.
     pub dscp: u8,
 }
@@ -91,35 +89,45 @@ impl Extras {
 }
 
 /// A flow with all that its packets need.
+///
+/// What each packet needs stands first, so that it is asked for first.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Known {
-    /// What comes to the place.
-    pub flow: Flow,
-    /// What opens it.
-    pub opening: Opening,
-    /// Where it goes on; `None` as long as there is no other side.
-    pub way: Option<Way>,
     /// How packets leave from here, but for their destination: that is `flow`'s to know.
-    pub own: Way,
-    /// A flow whose other side this is, or [`NONE`].
-    pub from: u32,
-    /// What few have.
-    pub extras: Option<Box<Extras>>,
-    /// Packets that could not be opened, and how many of them were told.
-    pub unprotected: u64,
+    pub own: Own,
     /// Its number stands in the ring of what is to be told.
     pub is_noted: bool,
+    /// A flow whose other side this is, or [`NONE`].
+    pub from: u32,
+    /// What opens it.
+    pub opening: Opening,
+    /// What few have.
+    pub extras: Option<Box<Extras>>,
+    /// Packets that could not be opened.
+    pub unprotected: u64,
+    /// Where it goes on; `None` as long as there is no other side.
+    pub way: Option<Way>,
+    /// What comes to the place.
+    pub flow: Flow,
 }
 
 impl Known {
     /// How packets leave from its place.
     pub fn leaving(&self) -> Way {
-        Way { destination: self.flow.latched().destination(), ..self.own }
+        Way::of(&self.own, self.flow.latched().destination())
+    }
+
+    /// Whether the header of RTP may change on its way.
+    #[inline]
+    pub fn changes(&self) -> bool {
+        self.extras.is_some() || self.flow.settings().rewrite != rtp::Rewrite::default()
     }
 
     /// Whether no packet of it is opened or protected.
     pub fn is_clear(&self) -> bool {
-        matches!(self.opening, Opening::Clear) && self.way.is_none_or(|way| way.sender >= CLEAR)
+        matches!(self.opening, Opening::Clear)
+            && self.way.as_ref().is_none_or(|way| way.sender >= CLEAR)
     }
 }
 

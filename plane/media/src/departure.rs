@@ -6,9 +6,9 @@
 //! opened or protected: there a tag has answered for it, or will.
 
 use crate::arrival::UDP_OCTETS;
-use crate::cell::Way;
+use crate::cell::Own;
 use crate::reason;
-use core::net::IpAddr;
+use core::net::{IpAddr, SocketAddr};
 use graph::{Edge, Meta, Verdict};
 use nodes::header::{IP4, IP6, UDP, word};
 
@@ -22,12 +22,28 @@ const HOPS: u8 = 64;
 /// The sum of octets as the processor has their pairs: one's complement sums do not mind
 /// (RFC 1071 §2).
 #[inline]
-pub(crate) fn native_sum(octets: &[u8]) -> u64 {
+fn native_sum(octets: &[u8]) -> u64 {
     let (fours, rest) = octets.as_chunks::<4>();
     let sum = fours.iter().map(|four| u64::from(u32::from_ne_bytes(*four))).sum::<u64>();
+    match rest.len() {
+        0 => sum,
+        _ => sum + last_sum(rest),
+    }
+}
+
+/// The sum of fewer octets than four.
+fn last_sum(rest: &[u8]) -> u64 {
     let mut last = [0; 4];
     last[..rest.len()].copy_from_slice(rest);
-    sum + u64::from(u32::from_ne_bytes(last))
+    u32::from_ne_bytes(last).into()
+}
+
+/// The sum of `FOURS` times four octets at a place.
+#[inline]
+fn fours<const FOURS: usize>(octets: &[u8]) -> u64 {
+    let (fours, _) = octets.as_chunks::<4>();
+    let fours = fours.first_chunk::<FOURS>();
+    fours.map_or(0, |all| all.iter().map(|four| u64::from(u32::from_ne_bytes(*four))).sum())
 }
 
 /// A sum in 16 bits.
@@ -37,8 +53,70 @@ const fn folded(sum: u64) -> u16 {
     let sum = (sum >> 32) + (sum & 0xffff_ffff);
     let sum = (sum >> 32) + (sum & 0xffff_ffff);
     let sum = (sum >> 16) + (sum & 0xffff);
-    let sum = (sum >> 16) + (sum & 0xffff);
     ((sum >> 16) + (sum & 0xffff)) as u16
+}
+
+/// Octets of the longest headers before the payload.
+const HEAD: usize = IP6 + UDP_OCTETS;
+/// Where in them those of IPv4 begin.
+const HEAD4: usize = IP6 - IP4;
+
+/// How packets leave a place: all that is the same of each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Way {
+    /// The headers of IP and UDP, without lengths and checksums; of IPv4 they are the end of it.
+    head: [u8; HEAD],
+    /// The number of the flow of that place.
+    pub to: u32,
+    /// Who protects them, or [`crate::cell::CLEAR`], or [`crate::cell::NONE`].
+    pub sender: u32,
+    /// The routing table that they are looked up in.
+    vrf: u32,
+    /// Addresses and ports, summed.
+    sum: u32,
+    /// The header of IPv4, summed.
+    sum_ip4: u32,
+    is_six: bool,
+}
+
+impl Way {
+    /// How packets leave a flow's place, to there.
+    pub fn of(own: &Own, destination: SocketAddr) -> Self {
+        let mut head = [0; HEAD];
+        let is_six = match (own.at.address, destination.ip()) {
+            (IpAddr::V4(from), IpAddr::V4(to)) => {
+                let head = &mut head[HEAD4..];
+                (head[0], head[1], head[8], head[9]) = (0x45, own.dscp << 2, HOPS, UDP);
+                head[12..16].copy_from_slice(&from.octets());
+                head[16..20].copy_from_slice(&to.octets());
+                false
+            }
+            (IpAddr::V6(from), IpAddr::V6(to)) => {
+                // The label is the flow's as long as it is there (RFC 6437 §3).
+                let first = 6 << 28 | u32::from(own.dscp) << 22 | own.number & 0xf_ffff;
+                head[..4].copy_from_slice(&first.to_be_bytes());
+                (head[6], head[7]) = (UDP, HOPS);
+                head[8..24].copy_from_slice(&from.octets());
+                head[24..40].copy_from_slice(&to.octets());
+                true
+            }
+            // A place and its other side are of one family: what is said is checked.
+            _ => true,
+        };
+        head[IP6..IP6 + 2].copy_from_slice(&own.at.port.to_be_bytes());
+        head[IP6 + 2..IP6 + 4].copy_from_slice(&destination.port().to_be_bytes());
+        let addresses = if is_six { &head[8..IP6] } else { &head[HEAD4 + 12..IP6] };
+        let sum = native_sum(addresses) + native_sum(&head[IP6..IP6 + 4]);
+        Self {
+            sum: folded(sum).into(),
+            sum_ip4: folded(native_sum(&head[HEAD4..IP6])).into(),
+            head,
+            to: own.number,
+            sender: own.sender,
+            vrf: own.at.vrf,
+            is_six,
+        }
+    }
 }
 
 /// What is known of a packet's checksum before it is changed.
@@ -46,38 +124,29 @@ const fn folded(sum: u64) -> u16 {
 pub(crate) enum Check {
     /// It has none, and its payload is as it came but for its header.
     Absent,
-    /// It has this one, for headers of this sum; the payload is as it came but for its header.
-    Of(u16, u64),
+    /// It has this one, for what changes of this sum. `changes`: the header of RTP is a part of it.
+    Of { check: u16, before: u64, changes: bool },
     /// The payload changed.
     Anew,
 }
 
-/// Octets of RTP that may change in place.
-const RTP_OCTETS: usize = 12;
-
-/// The sum of what changes when a packet is sent on: addresses, ports, and the header of RTP.
-#[inline]
-fn changing(addresses: &[u8], segment: &[u8]) -> u64 {
-    let rtp = &segment[UDP_OCTETS..segment.len().min(UDP_OCTETS + RTP_OCTETS)];
-    native_sum(addresses) + native_sum(&segment[..4]) + native_sum(rtp)
-}
+/// Words of the header of RTP, which may change in place.
+const RTP_FOURS: usize = 3;
 
 /// What is known of the checksum of a packet that came: its IP header at `start`, that of UDP at
-/// `udp`, with so many octets of payload.
+/// `udp`. `changes`: its header of RTP may.
 #[inline]
-pub(crate) fn check(cell: &[u8], start: usize, udp: usize, octets: usize) -> Check {
-    let segment = &cell[udp..udp + UDP_OCTETS + octets];
-    let check = u16::from_ne_bytes([segment[6], segment[7]]);
+pub(crate) fn check(cell: &[u8], start: usize, udp: usize, changes: bool) -> Check {
+    let check = u16::from_ne_bytes([cell[udp + 6], cell[udp + 7]]);
     if check == 0 {
         return Check::Absent;
     }
-    Check::Of(check, changing(addresses(&cell[start..]), segment))
-}
-
-/// The addresses of an IP header.
-#[inline]
-fn addresses(packet: &[u8]) -> &[u8] {
-    if packet[0] >> 4 == 4 { &packet[12..IP4] } else { &packet[8..IP6] }
+    let addresses = match cell[start] >> 4 {
+        4 => fours::<2>(&cell[start + 12..]),
+        _ => fours::<8>(&cell[start + 8..]),
+    };
+    let rtp = if changes { fours::<RTP_FOURS>(&cell[udp + UDP_OCTETS..]) } else { 0 };
+    Check::Of { check, before: addresses + fours::<1>(&cell[udp..]) + rtp, changes }
 }
 
 /// A packet that leaves.
@@ -96,76 +165,55 @@ pub(crate) struct Departure {
 /// Writes the headers, and says who looks up where it goes.
 #[inline]
 pub(crate) fn leave(meta: &mut Meta, cell: &mut [u8], packet: Departure, way: &Way) -> Verdict {
-    let segment = UDP_OCTETS + packet.octets;
-    let Ok(length) = u16::try_from(segment) else { return reason::NO_ROOM };
-    let (start, verdict) = match (way.from.address, way.destination.ip()) {
-        (IpAddr::V4(from), IpAddr::V4(to)) => {
-            let start = packet.udp - IP4;
-            let header = cell[start..].first_chunk_mut::<IP4>();
-            let (Some(header), Some(total)) = (header, length.checked_add(20)) else {
-                return reason::NO_ROOM;
-            };
-            *header = [0; IP4];
-            (header[0], header[1], header[8], header[9]) = (0x45, way.dscp << 2, HOPS, UDP);
-            header[2..4].copy_from_slice(&total.to_be_bytes());
-            header[4..6].copy_from_slice(&packet.identification.to_be_bytes());
-            header[12..16].copy_from_slice(&from.octets());
-            header[16..20].copy_from_slice(&to.octets());
-            let check = !folded(native_sum(header));
-            header[10..12].copy_from_slice(&check.to_ne_bytes());
-            (start, TO_LOOKUP4)
-        }
-        (IpAddr::V6(from), IpAddr::V6(to)) => {
-            let start = packet.udp - IP6;
-            let Some(header) = cell[start..].first_chunk_mut::<IP6>() else {
-                return reason::NO_ROOM;
-            };
-            // The label is the flow's as long as it is there (RFC 6437 §3).
-            let first = 6 << 28 | u32::from(way.dscp) << 22 | way.to & 0xf_ffff;
-            header[..4].copy_from_slice(&first.to_be_bytes());
-            header[4..6].copy_from_slice(&length.to_be_bytes());
-            (header[6], header[7]) = (UDP, HOPS);
-            header[8..24].copy_from_slice(&from.octets());
-            header[24..40].copy_from_slice(&to.octets());
-            (start, TO_LOOKUP6)
-        }
-        _ => return reason::NO_OTHER,
+    let Ok(length) = u16::try_from(UDP_OCTETS + packet.octets) else { return reason::NO_ROOM };
+    let payload = packet.udp + UDP_OCTETS;
+    let Some(head) = cell[..payload].last_chunk_mut::<HEAD>() else { return reason::NO_ROOM };
+    let (ip, verdict) = if way.is_six {
+        *head = way.head;
+        head[4..6].copy_from_slice(&length.to_be_bytes());
+        (IP6, TO_LOOKUP6)
+    } else {
+        let Some(total) = length.checked_add(20) else { return reason::NO_ROOM };
+        head[HEAD4..].copy_from_slice(&way.head[HEAD4..]);
+        head[HEAD4 + 2..HEAD4 + 4].copy_from_slice(&total.to_be_bytes());
+        head[HEAD4 + 4..HEAD4 + 6].copy_from_slice(&packet.identification.to_be_bytes());
+        let words = u32::from(total.to_be()) + u32::from(packet.identification.to_be());
+        let check = !folded(u64::from(way.sum_ip4 + words));
+        head[HEAD4 + 10..HEAD4 + 12].copy_from_slice(&check.to_ne_bytes());
+        (IP4, TO_LOOKUP4)
     };
-    seal(cell, start, packet, way, length);
-    let total = packet.udp + segment - start;
+    head[IP6 + 4..IP6 + 6].copy_from_slice(&length.to_be_bytes());
+    let check = sealed(&cell[packet.udp..], packet, way, length);
+    cell[packet.udp + 6..payload].copy_from_slice(&check.to_ne_bytes());
+    let start = packet.udp - ip;
+    let total = ip + UDP_OCTETS + packet.octets;
     let (Ok(offset), Ok(total)) = (u16::try_from(start), u16::try_from(total)) else {
         return reason::NO_ROOM;
     };
     (meta.offset, meta.l3, meta.length) = (offset, offset, total);
     meta.l4 = machine::narrow::index(packet.udp);
-    (meta.vrf, meta.protocol, meta.passes) = (way.from.vrf, UDP, 0);
+    (meta.vrf, meta.protocol, meta.passes) = (way.vrf, UDP, 0);
     meta.flags &= !graph::meta::HASHED;
     verdict
 }
 
-/// Ports, length and checksum of UDP.
+/// The checksum of UDP; in its place there is nothing.
 #[inline]
-fn seal(cell: &mut [u8], start: usize, packet: Departure, way: &Way, length: u16) {
-    let (header, segment) = cell[start..].split_at_mut(packet.udp - start);
-    let segment = &mut segment[..UDP_OCTETS + packet.octets];
-    segment[..2].copy_from_slice(&way.from.port.to_be_bytes());
-    segment[2..4].copy_from_slice(&way.destination.port().to_be_bytes());
-    segment[4..6].copy_from_slice(&length.to_be_bytes());
-    let addresses = addresses(header);
-    let check = match packet.check {
-        Check::Absent if header[0] >> 4 == 4 => 0,
-        Check::Of(check, before) => {
-            let after = changing(addresses, segment);
-            let sum = u64::from(!check) + u64::from(!folded(before)) + u64::from(folded(after));
-            or_ones(!folded(sum))
+fn sealed(segment: &[u8], packet: Departure, way: &Way, length: u16) -> u16 {
+    match packet.check {
+        Check::Absent if !way.is_six => 0,
+        Check::Of { check, before, changes } => {
+            let rtp = if changes { fours::<RTP_FOURS>(&segment[UDP_OCTETS..]) } else { 0 };
+            let after = u64::from(way.sum) + rtp;
+            or_ones(!folded(u64::from(!check) + u64::from(!folded(before)) + after))
         }
         Check::Absent | Check::Anew => {
-            segment[6..8].fill(0);
             let pseudo = u64::from(length.to_be()) + u64::from(u16::from(UDP).to_be());
-            or_ones(!folded(native_sum(addresses) + native_sum(segment) + pseudo))
+            let payload = native_sum(&segment[UDP_OCTETS..UDP_OCTETS + packet.octets]);
+            let sum = u64::from(way.sum) + pseudo + u64::from(length.to_be()) + payload;
+            or_ones(!folded(sum))
         }
-    };
-    segment[6..8].copy_from_slice(&check.to_ne_bytes());
+    }
 }
 
 /// A checksum that is nothing is written as all ones: nothing says that there is none (RFC 768).
@@ -202,16 +250,18 @@ mod tests {
 
     /// The checksum of a whole packet of UDP: zero if it is right.
     fn verified(packet: &[u8]) -> u16 {
-        let header = if packet[0] >> 4 == 4 { IP4 } else { IP6 };
+        let is_four = packet[0] >> 4 == 4;
+        let header = if is_four { IP4 } else { IP6 };
+        let addresses = if is_four { &packet[12..IP4] } else { &packet[8..IP6] };
         let length = (packet.len() - header) as u32;
-        checksum(sum(&packet[header..], sum(addresses(packet), length + u32::from(UDP))))
+        checksum(sum(&packet[header..], sum(addresses, length + u32::from(UDP))))
     }
 
     fn way(from: &str, to: &str) -> Way {
         let destination: core::net::SocketAddr = to.parse().unwrap();
         let from: core::net::SocketAddr = from.parse().unwrap();
-        let from = Place { vrf: 5, address: from.ip(), port: from.port() };
-        Way { to: 7, sender: 0, from, destination, dscp: 46 }
+        let at = Place { vrf: 5, address: from.ip(), port: from.port() };
+        Way::of(&Own { number: 7, at, sender: 0, dscp: 46 }, destination)
     }
 
     #[test]
@@ -238,7 +288,7 @@ mod tests {
             leave(&mut meta, &mut cell, anew, first);
             assert_eq!(verified(&whole(&meta, &cell)), 0, "round {round}");
             for way in [second, first, first, second, second] {
-                let check = check(&cell, start(&meta), udp, octets);
+                let check = check(&cell, start(&meta), udp, true);
                 cell[udp + 8..udp + 20].fill_with(&mut octet);
                 let verdict = leave(&mut meta, &mut cell, Departure { check, ..anew }, way);
                 let packet = whole(&meta, &cell);
@@ -250,7 +300,7 @@ mod tests {
                 }
             }
             // One broken octet stays broken.
-            let check = check(&cell, start(&meta), udp, octets);
+            let check = check(&cell, start(&meta), udp, true);
             cell[udp + 8 + octets - 1] ^= u8::from(octets > 12);
             leave(&mut meta, &mut cell, Departure { check, ..anew }, first);
             assert_eq!(verified(&whole(&meta, &cell)) == 0, octets == 12);

@@ -7,7 +7,7 @@
 //! ```
 
 use crate::batch::Classes;
-use crate::cell::{CLEAR, Extras, Known, NONE, Opening, Way};
+use crate::cell::{CLEAR, Extras, Known, NONE, Opening, Own};
 use crate::flow::{Flow, PayloadTypes};
 use crate::latch::Latch;
 use crate::node::{MEDIA_SEND, MEDIA4, MEDIA6, MediaIn, MediaSend, Views};
@@ -262,14 +262,13 @@ impl Media {
 }
 
 /// How packets leave from a flow's place.
-fn own(said: &FlowSaid, number: u32, sender: Option<u32>) -> Way {
+fn own(said: &FlowSaid, number: u32, sender: Option<u32>) -> Own {
     let sender = match said.guard {
         Guard::None => CLEAR,
         Guard::Dtls => NONE,
         Guard::Keys { .. } => sender.unwrap_or(NONE),
     };
-    let destination = said.expected.address;
-    Way { to: number, sender, from: said.at, destination, dscp: said.dscp }
+    Own { number, at: said.at, sender, dscp: said.dscp }
 }
 
 fn extras(said: &FlowSaid, before: Option<Box<Extras>>) -> Option<Box<Extras>> {

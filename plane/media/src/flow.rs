@@ -5,10 +5,12 @@ use crate::police::{Police, Rate};
 use core::net::SocketAddr;
 use machine::Time;
 use rtp::rtcp::{Compound, Form};
-use rtp::{Arrival, ClockRate, Datagram, Header, Packet, Reception, Rewrite};
+use rtp::{ClockRate, Datagram, Header, Packet, Reception, Rewrite};
 
 /// Streams of one flow that are counted apart; of more the one that was silent longest gives way.
 pub const STREAMS_MAX: usize = 2;
+/// The first octet of RTP without contributing sources, extension and padding.
+const PLAIN: u8 = 0x80;
 /// Octets of the headers of IPv6 and UDP, with which a session description counts.
 const HEADERS: u16 = 48;
 
@@ -221,6 +223,7 @@ impl Flow {
         verdict
     }
 
+    #[inline]
     fn judge(&mut self, arrived: Arrived<'_>) -> Verdict {
         let Arrived { now, source, payload } = arrived;
         let is_rtcp = match (Datagram::of(payload), self.settings.of) {
@@ -230,8 +233,10 @@ impl Flow {
             (it @ (Datagram::Stun | Datagram::Dtls), _) => return Verdict::Up(it),
             _ => return Verdict::Drop(Reason::NoMedia),
         };
+        // Of RTCP no header is asked for.
+        let header = Header::peek(payload).unwrap_or_default();
         // What is no packet of the session decides nothing, least of all where it is from.
-        if let Some(reason) = self.offence(is_rtcp, payload) {
+        if let Some(reason) = self.offence(is_rtcp, &header, payload) {
             return Verdict::Drop(reason);
         }
         let relatched = match self.latch.packet(now, source) {
@@ -250,49 +255,66 @@ impl Flow {
         } else {
             self.passed.packets += 1;
             self.passed.octets += u64::from(octets);
-            self.count(now, payload);
-            self.settings.rewrite.apply(payload);
+            self.count(now, &header);
+            if self.settings.rewrite != Rewrite::default() {
+                self.settings.rewrite.apply(payload);
+            }
         }
         Verdict::Forward { is_rtcp, relatched }
     }
 
     /// Why a packet is none of what was agreed.
-    fn offence(&self, is_rtcp: bool, payload: &[u8]) -> Option<Reason> {
+    #[inline]
+    fn offence(&self, is_rtcp: bool, header: &Header, payload: &[u8]) -> Option<Reason> {
         let settings = &self.settings;
         // Reports flow in both directions while media does not (RFC 3264 §5.1).
         if is_rtcp {
             let is_one = Compound::read(payload, Form::ReducedSize).is_ok();
             return (!is_one).then_some(Reason::Malformed);
         }
-        let Some(header) = Header::peek(payload) else { return Some(Reason::Malformed) };
         match () {
             () if !settings.is_active => Some(Reason::Inactive),
             () if !settings.payload_types.has(header.payload_type) => Some(Reason::PayloadType),
             () if settings.ssrc.is_some_and(|it| it != header.ssrc) => Some(Reason::Ssrc),
+            // Of most packets all behind the fixed header is payload.
+            () if payload.first() == Some(&PLAIN) => None,
             () if Packet::read(payload).is_err() => Some(Reason::Malformed),
             () => None,
         }
     }
 
     /// Counts a packet of RTP with its stream.
-    fn count(&mut self, now: Time, payload: &[u8]) -> Option<Arrival> {
-        let Header { payload_type, sequence, timestamp, ssrc, .. } = Header::peek(payload)?;
+    #[inline]
+    fn count(&mut self, now: Time, header: &Header) {
+        let Header { payload_type, sequence, timestamp, ssrc, .. } = *header;
         let arrival = self.settings.clock.ticks(now);
+        if !self.streams[0].as_ref().is_some_and(|it| it.ssrc() == ssrc) {
+            return self.count_another(header, arrival);
+        }
+        if let Some(stream) = &mut self.streams[0] {
+            match self.settings.untimed.has(payload_type) {
+                true => stream.sequence(sequence),
+                false => stream.packet(sequence, timestamp, arrival),
+            };
+        }
+    }
+
+    /// Counts a packet of another stream than the last one was of.
+    #[inline(never)]
+    fn count_another(&mut self, header: &Header, arrival: u32) {
+        let Header { payload_type, sequence, timestamp, ssrc, .. } = *header;
         let is_of = |it: &Option<Reception>| it.as_ref().is_some_and(|it| it.ssrc() == ssrc);
         let place = self.streams.iter().position(is_of);
         // The last one gives way.
         self.streams[..=place.unwrap_or(STREAMS_MAX - 1)].rotate_right(1);
         match &mut self.streams[0] {
             Some(stream) if place.is_some() => {
-                Some(match self.settings.untimed.has(payload_type) {
+                match self.settings.untimed.has(payload_type) {
                     true => stream.sequence(sequence),
                     false => stream.packet(sequence, timestamp, arrival),
-                })
+                };
             }
-            first => {
-                *first = Some(Reception::new(ssrc, sequence, timestamp, arrival));
-                None
-            }
+            first => *first = Some(Reception::new(ssrc, sequence, timestamp, arrival)),
         }
     }
 }

@@ -4,8 +4,8 @@
 use crate::arrival::{Arrival, By, Kind, four, six};
 use crate::batch::{Batch, Classes, Fate};
 use crate::reason::{NO_FLOW, REASONS};
-use crate::table::{Port, Ranges, Table};
-use graph::{Context, Node, Pool, Row, Slot, VECTOR_MAX, Verdict};
+use crate::table::{Ranges, Table};
+use graph::{Context, Node, Pool, Row, Slot, VECTOR_MAX};
 use nodes::program::hand_up;
 use std::sync::Arc;
 use table::epoch::Published;
@@ -35,66 +35,52 @@ pub(crate) struct MediaIn {
     views: Views,
     is_six: bool,
     identification: u16,
+    sorted: Sorted,
 }
 
 impl MediaIn {
-    pub const fn new(views: Views, is_six: bool) -> Self {
-        Self { views, is_six, identification: 0 }
+    pub fn new(views: Views, is_six: bool) -> Self {
+        Self { views, is_six, identification: 0, sorted: Sorted::new() }
     }
 }
 
 /// The packets of a vector that are media's, and the others.
-struct Sorted<'r> {
-    arrivals: [Arrival; VECTOR_MAX],
-    ports: [Option<Port<'r>>; VECTOR_MAX],
-    count: usize,
-    others: [Slot; VECTOR_MAX],
-    others_count: usize,
+pub(crate) struct Sorted {
+    arrivals: Box<[Arrival; VECTOR_MAX]>,
+    others: Vec<Slot>,
 }
 
-impl<'r> Sorted<'r> {
-    fn of(
+impl Sorted {
+    fn new() -> Self {
+        let (arrivals, others) = ([Arrival::NONE; VECTOR_MAX], Vec::with_capacity(VECTOR_MAX));
+        Self { arrivals: Box::new(arrivals), others }
+    }
+
+    /// Sorts a vector, and asks for the cells of the flows.
+    fn sort(
+        &mut self,
         batch: &[Slot],
+        table: &Table,
         cx: &mut Context<'_>,
-        mut look: impl FnMut(&mut Pool, Slot) -> Kind<'r>,
-    ) -> Self {
-        let mut sorted = Self {
-            arrivals: [Arrival::NONE; VECTOR_MAX],
-            ports: [None; VECTOR_MAX],
-            count: 0,
-            others: [Slot(0); VECTOR_MAX],
-            others_count: 0,
-        };
+        mut look: impl FnMut(&mut Pool, Slot) -> Kind,
+    ) -> usize {
+        self.others.clear();
+        let mut count = 0;
         for slot in batch {
             match look(cx.packets, *slot) {
-                Kind::Media(arrival, port) => {
-                    graph::prefetch(port.slots.place(port.at));
-                    let at = sorted.count % VECTOR_MAX;
-                    sorted.arrivals[at] = Arrival { slot: *slot, ..arrival };
-                    sorted.ports[at] = Some(port);
-                    sorted.count += 1;
+                Kind::Media(arrival) => {
+                    if let Some(cell) = table.cell(arrival.flow) {
+                        let cell = core::ptr::from_ref(cell).cast::<u8>();
+                        (0..LINES).for_each(|line| graph::prefetch(cell.wrapping_add(line * LINE)));
+                    }
+                    self.arrivals[count % VECTOR_MAX] = Arrival { slot: *slot, ..arrival };
+                    count += 1;
                 }
-                Kind::Other => {
-                    sorted.others[sorted.others_count % VECTOR_MAX] = *slot;
-                    sorted.others_count += 1;
-                }
+                Kind::Other => self.others.push(*slot),
                 Kind::Drop(verdict) => cx.next.dispatch(&[verdict], &[*slot]),
             }
         }
-        sorted
-    }
-
-    /// Finds the flows, and asks for their cells.
-    fn find(&mut self, table: &Table) -> &[Arrival] {
-        for (arrival, port) in self.arrivals.iter_mut().zip(&self.ports).take(self.count) {
-            let Some(port) = port else { continue };
-            arrival.flow = port.slots.flow(port.at);
-            if let Some(cell) = table.cell(arrival.flow) {
-                let cell = core::ptr::from_ref(cell).cast::<u8>();
-                (0..LINES).for_each(|line| graph::prefetch(cell.wrapping_add(line * LINE)));
-            }
-        }
-        &self.arrivals[..self.count]
+        count.min(VECTOR_MAX)
     }
 }
 
@@ -124,19 +110,18 @@ impl Node for MediaIn {
     fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
         let ranges = self.views.ranges.read(cx.reader);
         let is_six = self.is_six;
-        let mut sorted = Sorted::of(batch, cx, |pool, slot| {
+        let count = self.sorted.sort(batch, &self.views.table, cx, |pool, slot| {
             let (meta, cell) = pool.parts(slot);
             match is_six {
                 false => four(meta, cell, ranges, By::Destination),
                 true => six(meta, cell, ranges, By::Destination),
             }
         });
-        let others = sorted.others_count;
-        cx.next.onward_all(&sorted.others[..others], cx.packets);
-        if sorted.count == 0 {
+        cx.next.onward_all(&self.sorted.others, cx.packets);
+        if count == 0 {
             return;
         }
-        let arrivals = sorted.find(&self.views.table);
+        let arrivals = &self.sorted.arrivals[..count];
         let mut batch = Batch::new(&self.views.table, arrivals, cx);
         (batch.classes, batch.identification) = (self.views.classes, self.identification);
         batch.run(cx.packets);
@@ -155,11 +140,12 @@ impl Node for MediaIn {
 pub(crate) struct MediaSend {
     views: Views,
     identification: u16,
+    sorted: Sorted,
 }
 
 impl MediaSend {
-    pub const fn new(views: Views) -> Self {
-        Self { views, identification: 0 }
+    pub fn new(views: Views) -> Self {
+        Self { views, identification: 0, sorted: Sorted::new() }
     }
 }
 
@@ -170,7 +156,7 @@ impl Node for MediaSend {
 
     fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
         let ranges = self.views.ranges.read(cx.reader);
-        let mut sorted = Sorted::of(batch, cx, |pool, slot| {
+        let count = self.sorted.sort(batch, &self.views.table, cx, |pool, slot| {
             let (meta, cell) = pool.parts(slot);
             match cell.get(usize::from(meta.offset)).map(|first| first >> 4) {
                 Some(4) => four(meta, cell, ranges, By::Source),
@@ -178,13 +164,13 @@ impl Node for MediaSend {
                 _ => Kind::Drop(NO_FLOW),
             }
         });
-        let nowhere: [Verdict; VECTOR_MAX] = [NO_FLOW; VECTOR_MAX];
-        let others = sorted.others_count;
-        cx.next.dispatch(&nowhere[..others], &sorted.others[..others]);
-        if sorted.count == 0 {
+        for slot in &self.sorted.others {
+            cx.next.dispatch(&[NO_FLOW], &[*slot]);
+        }
+        if count == 0 {
             return;
         }
-        let arrivals = sorted.find(&self.views.table);
+        let arrivals = &self.sorted.arrivals[..count];
         let mut batch = Batch::new(&self.views.table, arrivals, cx);
         (batch.classes, batch.identification) = (self.views.classes, self.identification);
         batch.leaves = true;

@@ -165,12 +165,6 @@ impl Slots {
             slot.store(number, Release);
         }
     }
-
-    /// The place of a port, to be asked for early.
-    #[inline]
-    pub fn place(&self, at: u16) -> *const AtomicU32 {
-        self.0.get(usize::from(at)).map_or(core::ptr::null(), core::ptr::from_ref)
-    }
 }
 
 /// A range of one family as packets find it.
@@ -187,14 +181,6 @@ struct Row<A> {
 pub(crate) struct Ranges {
     four: Vec<Row<u32>>,
     six: Vec<Row<u128>>,
-}
-
-/// Where a port leads.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Port<'a> {
-    pub slots: &'a Slots,
-    /// Its place in them.
-    pub at: u16,
 }
 
 impl Ranges {
@@ -218,24 +204,24 @@ impl Ranges {
         all
     }
 
-    /// The port of an IPv4 address, if it is media's.
+    /// The flow of a port of an IPv4 address, or [`NONE`]; `None`: the port is not media's.
     #[inline]
-    pub fn four(&self, vrf: u32, address: u32, port: u16) -> Option<Port<'_>> {
+    pub fn four(&self, vrf: u32, address: u32, port: u16) -> Option<u32> {
         find(&self.four, vrf, address, port)
     }
 
-    /// The port of an IPv6 address, if it is media's.
+    /// As [`Ranges::four`], of IPv6.
     #[inline]
-    pub fn six(&self, vrf: u32, address: u128, port: u16) -> Option<Port<'_>> {
+    pub fn six(&self, vrf: u32, address: u128, port: u16) -> Option<u32> {
         find(&self.six, vrf, address, port)
     }
 }
 
 #[inline]
-fn find<A: Ord + Copy>(rows: &[Row<A>], vrf: u32, address: A, port: u16) -> Option<Port<'_>> {
+fn find<A: Ord + Copy>(rows: &[Row<A>], vrf: u32, address: A, port: u16) -> Option<u32> {
     let end = rows.partition_point(|row| row.from <= (vrf, address, port));
     let row = rows.get(end.wrapping_sub(1))?;
     let at = port.wrapping_sub(row.from.2);
     let is_there = row.from.0 == vrf && row.from.1 == address && at < row.ports;
-    is_there.then_some(Port { slots: &row.slots, at })
+    is_there.then(|| row.slots.flow(at))
 }
