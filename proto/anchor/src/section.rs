@@ -7,10 +7,12 @@ use crate::stream::SSRC_MAX;
 use crate::text::{Said, number, values, words};
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
-use sdp::{Attribute, Connection, Kind, Media, Session};
+use sdp::{Attribute, Connection, Kind, Line, Media, Session};
 use srtp::dtls;
 use srtp::sdes;
 
+/// Lines of a session or a stream; more take another allocation.
+const LINES_USUAL: usize = 16;
 /// RTP profiles take longest: kilobits a second that no stream has.
 const BANDWIDTH_KBPS_MAX: u64 = 100_000_000;
 
@@ -67,11 +69,18 @@ impl fmt::Debug for Section<'_> {
 impl<'a> Description<'a> {
     /// Reads a description; `source` stands for every address in it but the null one.
     pub fn read(text: &'a [u8], source: Option<IpAddr>) -> Result<Self, Refusal> {
-        let session = Session::parse(text)?;
+        // Each line is read once: the session's own, and behind each `m=` those of a stream.
+        let mut lines = Vec::with_capacity(LINES_USUAL);
+        let mut streams: Vec<(Line<'a>, Vec<Said<'a>>)> = Vec::with_capacity(2);
+        let session = Session::parse_with(text, |line| {
+            if line.kind == Kind::Media {
+                streams.push((*line, Vec::with_capacity(LINES_USUAL)));
+            } else {
+                streams.last_mut().map_or(&mut lines, |it| &mut it.1).push(Said::read(*line));
+            }
+        })?;
         let mut common = Common::default();
         let mut bundle = Vec::new();
-        let head = session.lines().take_while(|line| line.kind != Kind::Media);
-        let lines: Vec<_> = head.map(Said::read).collect();
         for Said { attribute, .. } in &lines {
             common.take(attribute);
             if let (b"group", Some(value)) = (attribute.name, attribute.value)
@@ -80,8 +89,12 @@ impl<'a> Description<'a> {
                 bundle = words(names).collect();
             }
         }
-        let sections =
-            session.media().map(|media| Section::read(&lines, media, &common, source)).collect();
+        let mut sections = Vec::with_capacity(streams.len());
+        for (first, own) in streams {
+            // What was read as a stream is one.
+            let media = Media::of_lines(&session, &first, own.iter().map(|it| it.line));
+            sections.extend(media.map(|it| Section::read(&lines, it, own, &common, source)));
+        }
         Ok(Self { lines, sections, bundle })
     }
 }
@@ -121,11 +134,11 @@ impl<'a> Section<'a> {
     fn read(
         session: &[Said<'a>],
         media: Media<'a>,
+        lines: Vec<Said<'a>>,
         common: &Common<'a>,
         source: Option<IpAddr>,
     ) -> Self {
         let carriage = Carriage::of(media.protocol);
-        let lines: Vec<_> = media.lines().map(Said::read).collect();
         let is_rtp = carriage.is_rtp();
         let formats = if is_rtp { Format::read(&media, &lines) } else { Vec::new() };
         let keys = sdes::read_all(values(&lines, b"crypto")).unwrap_or_default();

@@ -9,22 +9,28 @@ pub(crate) struct Said<'a> {
     pub line: Line<'a>,
     /// Name and value of an attribute; an empty name for other lines.
     pub attribute: Attribute<'a>,
-    pub owner: Owner,
 }
 
 // A line may be a key.
 impl core::fmt::Debug for Said<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "Said({:?}, {:?})", self.line.kind, self.owner)
+        write!(f, "Said({:?}, {:?})", self.line.kind, self.owner())
     }
 }
 
 impl<'a> Said<'a> {
     pub fn read(line: Line<'a>) -> Self {
         let attribute = line.attribute().unwrap_or(Attribute { name: b"", value: None });
-        let owner =
-            if line.kind == Kind::Attribute { Owner::of(attribute.name) } else { Owner::Unknown };
-        Self { line, attribute, owner }
+        Self { line, attribute }
+    }
+
+    /// Whose business the attribute is. Only who writes lines asks.
+    pub fn owner(&self) -> Owner {
+        if self.line.kind == Kind::Attribute {
+            Owner::of(self.attribute.name)
+        } else {
+            Owner::Unknown
+        }
     }
 }
 

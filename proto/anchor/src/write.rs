@@ -194,7 +194,7 @@ fn head_attribute(out: &mut Vec<u8>, said: &Said<'_>, head: &Head<'_, '_>, polic
     let attribute = said.attribute;
     let is_bundle = attribute.name == b"group"
         && attribute.value.is_some_and(|value| value.starts_with(b"BUNDLE"));
-    let passes = match said.owner {
+    let passes = match said.owner() {
         Owner::Passed => !is_bundle,
         Owner::Unknown => policy.unknown,
         Owner::Guard => head.passes_guard,
@@ -287,7 +287,7 @@ fn format_list(out: &mut Vec<u8>, section: &Section<'_>, relayed: &Relayed<'_>) 
 fn passed_lines(out: &mut Vec<u8>, section: &Section<'_>, relayed: &Relayed<'_>, policy: &Policy) {
     let is_rtp = relayed.rtcp != RtcpLines::None;
     for said in &section.lines {
-        let passes = match (said.line.kind, said.owner) {
+        let passes = match (said.line.kind, said.owner()) {
             (Kind::Bandwidth, _) => true,
             (Kind::Unknown, _) => policy.unknown,
             // Formats of other protocols have parameters too.
@@ -306,7 +306,7 @@ fn passed_lines(out: &mut Vec<u8>, section: &Section<'_>, relayed: &Relayed<'_>,
 }
 
 fn formats(out: &mut Vec<u8>, section: &Section<'_>, relayed: &Relayed<'_>) {
-    let has_feedback = section.lines.iter().any(|it| it.owner == Owner::Format);
+    let has_feedback = section.lines.iter().any(|it| it.attribute.name == b"rtcp-fb");
     for format in &relayed.formats {
         if !format.name.is_empty() && format.clock > 0 {
             numbered(out, b"rtpmap", format.number);

@@ -26,6 +26,11 @@ pub struct Media<'a> {
 /// Kind, port, number of ports, protocol and formats.
 type Head<'a> = (&'a [u8], u16, u16, &'a [u8], &'a [u8]);
 
+/// Whether an attribute may be `sendrecv`, `sendonly`, `recvonly` or `inactive`.
+const fn may_be_direction(attribute: &[u8]) -> bool {
+    matches!(attribute, [b's' | b'r' | b'i', b'e' | b'n', ..])
+}
+
 impl<'a> Media<'a> {
     pub(crate) fn head(line: &Line<'a>) -> Result<Head<'a>, Malformed> {
         let what = "a stream is not kind, port, protocol and formats";
@@ -45,18 +50,30 @@ impl<'a> Media<'a> {
 
     /// The stream that begins with `line`.
     pub(crate) fn of(session: &Session<'a>, line: &Line<'a>) -> Option<Self> {
+        let start = line.at + line.raw.len();
+        let rest = session.raw().get(start..)?;
+        Self::of_lines(session, line, Lines::new(rest, start))
+    }
+
+    /// The stream that begins with `line`, an `m=` of the session, with the lines behind it, up to
+    /// the next `m=` or the end; `None` if it is none.
+    pub fn of_lines(
+        session: &Session<'a>,
+        line: &Line<'a>,
+        lines: impl Iterator<Item = Line<'a>>,
+    ) -> Option<Self> {
         let (kind, port, port_count, protocol, formats) = Self::head(line).ok()?;
         let start = line.at + line.raw.len();
-        let rest = &session.raw()[start..];
+        let rest = session.raw().get(start..)?;
         let (mut length, mut connection, mut direction) = (0, None, None);
-        for line in Lines::new(rest, start) {
+        for line in lines.take_while(|line| line.kind != Kind::Media) {
             match line.kind {
-                Kind::Media => break,
                 // The first of each counts.
                 Kind::Connection => {
                     connection = connection.or_else(|| Connection::parse(&line).ok());
                 }
-                Kind::Attribute if direction.is_none() => {
+                // None of the others begins like this.
+                Kind::Attribute if direction.is_none() && may_be_direction(line.value) => {
                     direction = line.attribute().and_then(|it| Direction::parse(it.name));
                 }
                 _ => {}
@@ -69,7 +86,7 @@ impl<'a> Media<'a> {
             port_count,
             protocol,
             formats,
-            section: &rest[..length],
+            section: rest.get(..length)?,
             at: start,
             connection: connection.or(session.connection()),
             direction: direction.unwrap_or(session.direction()),

@@ -80,6 +80,15 @@ impl<'a> Session<'a> {
     /// # Errors
     /// [`Malformed`] with the offset of the offending line.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
+        Self::parse_with(bytes, |_| {})
+    }
+
+    /// As [`Session::parse`], and gives each line to `each` as it is read: for who wants the lines
+    /// without reading them again. Of a description that is refused, some may have been given.
+    ///
+    /// # Errors
+    /// Those of [`Session::parse`].
+    pub fn parse_with(bytes: &'a [u8], mut each: impl FnMut(&Line<'a>)) -> Result<Self, Malformed> {
         if bytes.len() > SESSION_BYTES_MAX {
             return Err(Malformed::new(SESSION_BYTES_MAX, "too long", "RFC 8866 §5"));
         }
@@ -88,8 +97,11 @@ impl<'a> Session<'a> {
         if version.value != b"0" {
             return Err(Malformed::new(version.at, "the version is not 0", "RFC 8866 §5.1"));
         }
-        let origin = origin(&required(&mut lines, Kind::Origin, "the second line is not o=")?)?;
-        let name = required(&mut lines, Kind::Name, "the third line is not s=")?.value;
+        let second = required(&mut lines, Kind::Origin, "the second line is not o=")?;
+        let origin = origin(&second)?;
+        let third = required(&mut lines, Kind::Name, "the third line is not s=")?;
+        let name = third.value;
+        [version, second, third].iter().for_each(&mut each);
         let mut session = Self {
             bytes,
             head: bytes.len(),
@@ -98,13 +110,18 @@ impl<'a> Session<'a> {
             connection: None,
             direction: Direction::default(),
         };
-        session.read_rest(lines)?;
+        session.read_rest(lines, each)?;
         Ok(session)
     }
 
-    fn read_rest(&mut self, mut lines: Lines<'a>) -> Result<(), Malformed> {
+    fn read_rest(
+        &mut self,
+        mut lines: Lines<'a>,
+        mut each: impl FnMut(&Line<'a>),
+    ) -> Result<(), Malformed> {
         let (mut timed, mut streams) = (false, 0);
         while let Some(line) = lines.read()? {
+            each(&line);
             match line.kind {
                 Kind::Version | Kind::Origin | Kind::Name => {
                     return Err(Malformed::new(line.at, "a line stands twice", "RFC 8866 §5"));

@@ -8,3 +8,4 @@ mod keys;
 mod laws;
 mod pairs;
 mod rows;
+mod unchanged;
