@@ -3,6 +3,8 @@
 use crate::means::Heard;
 use crate::side::{Fork, Side};
 use core::net::IpAddr;
+use memchr::memmem::Finder;
+use std::sync::LazyLock;
 use zeroize::Zeroize;
 
 /// Forks whose answers are kept until one is chosen.
@@ -43,6 +45,9 @@ impl Pending {
     }
 }
 
+/// What a line with a key begins with; made once, for it is looked for in each description.
+static KEY_LINE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"a=crypto"));
+
 /// A description that is kept. One with keys is wiped when it goes; others are not, which costs as
 /// much as reading them.
 #[derive(Default)]
@@ -54,7 +59,7 @@ impl Kept {
     }
 
     fn has_keys(&self) -> bool {
-        memchr::memmem::find(&self.0, b"a=crypto").is_some()
+        KEY_LINE.find(&self.0).is_some()
     }
 }
 

@@ -437,20 +437,22 @@ impl Session {
             _ => false,
         });
         let head = Head { description, bundle, has_ice, passes_guard };
-        let mut rest = Vec::with_capacity(1_024);
-        body(&mut rest, &head, entries, policy);
         let own = relayed().next().map(|relayed| relayed.local.ip());
         out.extend_from_slice(b"v=0\r\n");
-        match policy.origin {
-            Origin::Pass => passed_origin(out, description, None),
-            Origin::PassAtOwnAddress => passed_origin(out, description, own),
-            Origin::Own => {
-                let address = own.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
-                self.towards[to.index()].origin(out, address, &rest);
-            }
+        let at = out.len();
+        if policy.origin == Origin::Own {
+            // The version depends on what follows: the line is put before it afterwards.
+            body(out, &head, entries, policy);
+            let address = own.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+            let end = out.len();
+            self.towards[to.index()].origin(out, address, at..end);
+            let octets = out.len() - end;
+            out[at..].rotate_right(octets);
+            return;
         }
-        out.extend_from_slice(&rest);
-        drop(Kept::new(rest));
+        let own = own.filter(|_| policy.origin == Origin::PassAtOwnAddress);
+        passed_origin(out, description, own);
+        body(out, &head, entries, policy);
     }
 
     /// The streams that an answer makes, and the answer for the offerer.

@@ -1,7 +1,9 @@
 //! Lines, words and numbers of a description.
 
 use crate::attribute::Owner;
+use core::net::IpAddr;
 use sdp::{Attribute, Kind, Line};
+use std::io::Write;
 
 /// A line as it was read once.
 #[derive(Clone, Copy)]
@@ -49,12 +51,37 @@ pub(crate) fn words(value: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// A decimal number.
 pub(crate) fn number(word: &[u8]) -> Option<u64> {
-    let is_number = !word.is_empty() && word.iter().all(u8::is_ascii_digit);
-    if is_number { core::str::from_utf8(word).ok()?.parse().ok() } else { None }
+    if word.is_empty() {
+        return None;
+    }
+    word.iter().try_fold(0_u64, |number, &octet| {
+        let digit = octet.wrapping_sub(b'0');
+        let number = number.checked_mul(10)?.checked_add(digit.into())?;
+        (digit < 10).then_some(number)
+    })
+}
+
+/// Appends an address.
+pub(crate) fn push_address(out: &mut Vec<u8>, address: IpAddr) {
+    match address {
+        IpAddr::V4(address) => {
+            for (at, octet) in address.octets().into_iter().enumerate() {
+                if at > 0 {
+                    out.push(b'.');
+                }
+                push_number(out, octet.into());
+            }
+        }
+        // Writing to memory does not fail.
+        IpAddr::V6(address) => drop(write!(out, "{address}")),
+    }
 }
 
 /// Appends a decimal number.
 pub(crate) fn push_number(out: &mut Vec<u8>, number: u64) {
+    if let digit @ 0..=9 = number {
+        return out.push(b'0' + u8::try_from(digit).unwrap_or(0));
+    }
     let mut digits = [0; 20];
     let mut at = digits.len();
     let mut rest = number;

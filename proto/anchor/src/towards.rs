@@ -3,6 +3,7 @@
 use crate::text::push_number;
 use crate::write::address_words;
 use core::net::IpAddr;
+use core::ops::Range;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The media controller's own session with a side.
@@ -15,11 +16,11 @@ pub(crate) struct Towards {
 }
 
 impl Towards {
-    /// Appends `o=`.
-    pub fn origin(&mut self, out: &mut Vec<u8>, address: IpAddr, rest: &[u8]) {
+    /// Appends `o=` for what stands in `rest` of `out`.
+    pub fn origin(&mut self, out: &mut Vec<u8>, address: IpAddr, rest: Range<usize>) {
         let mut words = Vec::with_capacity(48);
         address_words(&mut words, address);
-        let digest = xxh3_64(rest) ^ xxh3_64(&words).rotate_left(1);
+        let digest = xxh3_64(&out[rest]) ^ xxh3_64(&words).rotate_left(1);
         if self.digest != Some(digest) {
             self.digest = Some(digest);
             self.version += 1;

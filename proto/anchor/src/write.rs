@@ -12,7 +12,7 @@ use crate::codec::Codec;
 use crate::format::{Format, payload_type, split_number};
 use crate::policy::Policy;
 use crate::section::{Description, Section};
-use crate::text::{Said, push_number, values, words};
+use crate::text::{Said, push_address, push_number, values, words};
 use core::net::{IpAddr, SocketAddr};
 use sdp::{Direction, Kind, Line};
 use srtp::dtls::{Fingerprint, Setup};
@@ -172,16 +172,19 @@ fn is_own(section: &Section<'_>) -> bool {
 }
 
 fn connection(out: &mut Vec<u8>, relayed: &Relayed<'_>) {
-    let (family, null) = match relayed.local.ip() {
-        IpAddr::V4(_) => ("IP4", "0.0.0.0"),
-        IpAddr::V6(_) => ("IP6", "::"),
+    let (family, null): (&[u8], &[u8]) = match relayed.local.ip() {
+        IpAddr::V4(_) => (b"IP4", b"0.0.0.0"),
+        IpAddr::V6(_) => (b"IP6", b"::"),
     };
-    // Writing to memory does not fail.
-    let _ = if relayed.is_held {
-        write!(out, "c=IN {family} {null}\r\n")
+    out.extend_from_slice(b"c=IN ");
+    out.extend_from_slice(family);
+    out.push(b' ');
+    if relayed.is_held {
+        out.extend_from_slice(null);
     } else {
-        write!(out, "c=IN {family} {}\r\n", relayed.local.ip())
-    };
+        push_address(out, relayed.local.ip());
+    }
+    out.extend_from_slice(b"\r\n");
 }
 
 fn pass(out: &mut Vec<u8>, line: &Line<'_>) {
@@ -466,7 +469,7 @@ pub(crate) fn passed_origin(out: &mut Vec<u8>, description: &Description<'_>, ow
 
 /// Appends `IN IP4 address` and the end of the line.
 pub(crate) fn address_words(out: &mut Vec<u8>, address: IpAddr) {
-    let family = if address.is_ipv4() { "IP4" } else { "IP6" };
-    // Writing to memory does not fail.
-    let _ = write!(out, "IN {family} {address}\r\n");
+    out.extend_from_slice(if address.is_ipv4() { b"IN IP4 " } else { b"IN IP6 " });
+    push_address(out, address);
+    out.extend_from_slice(b"\r\n");
 }

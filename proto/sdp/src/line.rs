@@ -1,6 +1,6 @@
 //! Lines: a letter, `=`, a value (RFC 8866 §5). The letters are rows.
 
-use memchr::memchr;
+use memchr::{memchr, memchr3};
 use wire::Malformed;
 
 wire::rows! {
@@ -131,11 +131,19 @@ impl<'a> Lines<'a> {
         if rest.is_empty() {
             return Ok(None);
         }
-        let length = memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
-        let raw = &rest[..length];
-        let text = raw.strip_suffix(b"\n").unwrap_or(raw);
-        let text = text.strip_suffix(b"\r").unwrap_or(text);
         let at = self.offset();
+        // One look at each octet: what ends a line, and what may not stand in one.
+        let end = memchr3(0, b'\r', b'\n', rest);
+        let (length, text, inside) = match end {
+            None => (rest.len(), rest, None),
+            Some(end) => match rest[end..] {
+                [b'\n', ..] => (end + 1, &rest[..end], None),
+                [b'\r', b'\n', ..] => (end + 2, &rest[..end], None),
+                [b'\r'] => (end + 1, &rest[..end], None),
+                _ => (end, &rest[..end], Some(end)),
+            },
+        };
+        let raw = &rest[..length];
         let [letter, b'=', value @ ..] = text else {
             return Err(Malformed::new(
                 at,
@@ -143,9 +151,9 @@ impl<'a> Lines<'a> {
                 "RFC 8866 §5",
             ));
         };
-        if let Some(inside) = memchr::memchr2(0, b'\r', value) {
+        if let Some(inside) = inside {
             let what = "a line holds a NUL or a lone CR";
-            return Err(Malformed::new(at + 2 + inside, what, "RFC 8866 §9"));
+            return Err(Malformed::new(at + inside, what, "RFC 8866 §9"));
         }
         self.at += length;
         Ok(Some(Line { kind: Kind::of(*letter), value, raw, at }))
@@ -167,8 +175,14 @@ pub(crate) fn words(value: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// A decimal number.
 pub(crate) fn number(word: &[u8]) -> Option<u64> {
-    let digits = !word.is_empty() && word.iter().all(u8::is_ascii_digit);
-    if digits { core::str::from_utf8(word).ok()?.parse().ok() } else { None }
+    if word.is_empty() {
+        return None;
+    }
+    word.iter().try_fold(0_u64, |number, &octet| {
+        let digit = octet.wrapping_sub(b'0');
+        let number = number.checked_mul(10)?.checked_add(digit.into())?;
+        (digit < 10).then_some(number)
+    })
 }
 
 #[cfg(test)]
