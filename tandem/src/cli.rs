@@ -417,6 +417,10 @@ pub struct Attack {
     /// Where it goes: 10.0.0.1:5060.
     #[arg(long)]
     pub to: SocketAddrV4,
+    /// How many live ports of media are meant, from that of `--to` on, each even one; with `rtp`,
+    /// `rtcp`, `stun`, `dtls`.
+    #[arg(long, default_value_t = 1)]
+    pub ports: u16,
     /// Another address: where the accomplice of `oversized-dialogs` answers, the address that
     /// `init` names as its own.
     #[arg(long)]
@@ -454,6 +458,14 @@ pub enum AttackKind {
     NeighbourScan,
     /// First fragments of which the rest never comes.
     Fragments,
+    /// Speech of strangers at live ports of media.
+    Rtp,
+    /// Farewells of strangers at live ports of media, some in the name of good streams.
+    Rtcp,
+    /// Connectivity checks that nobody agreed on, at live ports of media.
+    Stun,
+    /// Hellos of DTLS of which nothing follows, at live ports of media.
+    Dtls,
     /// TCP connections on which nothing is said.
     IdleConnections,
     /// TLS greetings that break off.

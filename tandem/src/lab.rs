@@ -160,6 +160,10 @@ const fn means(kind: AttackKind) -> Means {
         AttackKind::Syn => Means::Frames(Kind::Syn),
         AttackKind::NeighbourScan => Means::Frames(Kind::Scan),
         AttackKind::Fragments => Means::Frames(Kind::Fragment),
+        AttackKind::Rtp => Means::Frames(Kind::Rtp),
+        AttackKind::Rtcp => Means::Frames(Kind::Rtcp),
+        AttackKind::Stun => Means::Frames(Kind::Stun),
+        AttackKind::Dtls => Means::Frames(Kind::Dtls),
         AttackKind::IdleConnections => Means::Sockets(SocketKind::Idle),
         AttackKind::HalfHandshakes => Means::Sockets(SocketKind::HalfTls),
         AttackKind::SlowReading => Means::Sockets(SocketKind::SlowReading),
@@ -183,14 +187,15 @@ fn attack(asked: &Attack) -> Result<(), Exit> {
         let text = asked.sources.as_deref().unwrap_or(usual);
         text.parse().map_err(|why| Exit::Usage(format!("--sources: {why}")))
     };
-    let Attack { to: target, other, rate, .. } = *asked;
+    let Attack { to: target, ports, other, rate, .. } = *asked;
     let report = match means(asked.kind) {
         Means::Frames(kind) => {
             let missing = || Exit::Usage("--interface: a flood of packets needs one".into());
             let interface = asked.interface.as_deref().ok_or_else(missing)?;
             let sources = sources("198.18.0.0/15")?;
             let place = attack::Place::find(interface, *target.ip(), asked.mac.as_deref())?;
-            attack::run(&attack::Attack { kind, target, sources, rate, time }, &place)?
+            let flood = attack::Attack { kind, target, ports, sources, rate, time };
+            attack::run(&flood, &place)?
         }
         Means::Sockets(kind) => {
             let sources = sources("127.66.0.0/30")?;

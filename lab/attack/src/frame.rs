@@ -1,6 +1,6 @@
 //! The frames of a flood: one template, of which source and names change from frame to frame.
 
-use crate::{Attack, Place};
+use crate::{Attack, Place, media};
 use std::net::Ipv4Addr;
 use std::str::FromStr;
 
@@ -35,6 +35,14 @@ pub enum Kind {
     Scan,
     /// First fragments of ICMP echo requests of which the rest never comes.
     Fragment,
+    /// Speech in RTP, of wrong sources.
+    Rtp,
+    /// Reports and farewells of RTCP.
+    Rtcp,
+    /// Connectivity checks of ICE whose integrity is wrong.
+    Stun,
+    /// Hellos of DTLS of which nothing follows.
+    Dtls,
 }
 
 /// Addresses that a flood claims to come from.
@@ -84,6 +92,8 @@ pub(crate) struct Frame {
     kind: Kind,
     sources: Sources,
     numbers: Vec<usize>,
+    /// The first port, and how many even ones from it on.
+    ports: (u16, u16),
     random: u64,
 }
 
@@ -96,11 +106,12 @@ impl Frame {
             Kind::Icmp | Kind::Fragment => vec![0xa5; ECHO_OCTETS],
             Kind::Scan => b"scan".to_vec(),
             Kind::Syn => Vec::new(),
+            Kind::Rtp | Kind::Rtcp | Kind::Stun | Kind::Dtls => media::template(attack.kind),
         };
         let (protocol, header) = match attack.kind {
-            Kind::Invite | Kind::Register | Kind::Scan => (17, UDP),
             Kind::Icmp | Kind::Fragment => (1, UDP),
             Kind::Syn => (6, TCP),
+            _ => (17, UDP),
         };
         let whole = IPV4 + header + payload.len();
         let mut bytes = Vec::with_capacity(ETHERNET + whole);
@@ -114,19 +125,21 @@ impl Frame {
         let mut transport = vec![0; header];
         transport[2..4].copy_from_slice(&target.port().to_be_bytes());
         match attack.kind {
-            Kind::Invite | Kind::Register | Kind::Scan => {
+            Kind::Icmp | Kind::Fragment => transport[..4].copy_from_slice(&[8, 0, 0, 0]),
+            Kind::Syn => transport[12..16].copy_from_slice(&[0x50, 0x02, 0xff, 0xff]),
+            _ => {
                 let length = (UDP + payload.len()) as u16;
                 transport[4..6].copy_from_slice(&length.to_be_bytes());
             }
-            Kind::Icmp | Kind::Fragment => transport[..4].copy_from_slice(&[8, 0, 0, 0]),
-            Kind::Syn => transport[12..16].copy_from_slice(&[0x50, 0x02, 0xff, 0xff]),
         }
         bytes.extend(transport);
         bytes.extend(payload);
         let numbers = bytes.windows(NUMBER.len()).enumerate();
         let numbers = numbers.filter(|(_, window)| *window == NUMBER).map(|(at, _)| at);
         let numbers = numbers.take(NUMBERS_MAX).collect();
-        Self { bytes, kind: attack.kind, sources: attack.sources, numbers, random: 0x5eed }
+        let (kind, sources) = (attack.kind, attack.sources);
+        let ports = (target.port(), attack.ports.max(1));
+        Self { bytes, kind, sources, numbers, ports, random: 0x5eed }
     }
 
     pub(crate) fn length(&self) -> usize {
@@ -149,14 +162,6 @@ impl Frame {
         ip[10..12].copy_from_slice(&sum.to_be_bytes());
         let port = (random as u16).max(PORT_FIRST).to_be_bytes();
         match self.kind {
-            Kind::Invite | Kind::Register | Kind::Scan => {
-                // A UDP checksum of 0 says that there is none (RFC 768).
-                ip[IPV4..IPV4 + 2].copy_from_slice(&port);
-                let digits = hexadecimal(random as u32 ^ (random >> 32) as u32);
-                for &at in &self.numbers {
-                    out[at..at + NUMBER.len()].copy_from_slice(&digits);
-                }
-            }
             Kind::Icmp | Kind::Fragment => {
                 ip[IPV4 + 4..IPV4 + 8].copy_from_slice(&(random as u32).to_be_bytes());
                 let sum = checksum(&ip[IPV4..], 0);
@@ -169,6 +174,19 @@ impl Frame {
                 let pseudo = words(&ip[12..IPV4]) + 6 + TCP as u32;
                 let sum = checksum(&ip[IPV4..], pseudo);
                 ip[IPV4 + 16..IPV4 + 18].copy_from_slice(&sum.to_be_bytes());
+            }
+            _ => {
+                // A UDP checksum of 0 says that there is none (RFC 768).
+                ip[IPV4..IPV4 + 2].copy_from_slice(&port);
+                let (first, ports) = self.ports;
+                let apart = ((random >> 40) as u16 % ports).wrapping_mul(2);
+                let to = first.wrapping_add(apart);
+                ip[IPV4 + 2..IPV4 + 4].copy_from_slice(&to.to_be_bytes());
+                media::change(self.kind, random, &mut ip[IPV4 + UDP..]);
+                let digits = hexadecimal(random as u32 ^ (random >> 32) as u32);
+                for &at in &self.numbers {
+                    out[at..at + NUMBER.len()].copy_from_slice(&digits);
+                }
             }
         }
     }
@@ -226,6 +244,7 @@ mod tests {
         let attack = Attack {
             kind,
             target: "10.0.0.1:5060".parse().unwrap(),
+            ports: 4,
             sources: "198.18.0.0/15".parse().unwrap(),
             rate: 1,
             time: Duration::ZERO,
@@ -241,9 +260,10 @@ mod tests {
 
     #[test]
     fn every_frame_has_right_checksums_and_a_source_of_the_range() {
-        for kind in
-            [Kind::Invite, Kind::Register, Kind::Icmp, Kind::Syn, Kind::Scan, Kind::Fragment]
-        {
+        let media = [Kind::Rtp, Kind::Rtcp, Kind::Stun, Kind::Dtls];
+        let others =
+            [Kind::Invite, Kind::Register, Kind::Icmp, Kind::Syn, Kind::Scan, Kind::Fragment];
+        for kind in media.into_iter().chain(others) {
             let mut sources = std::collections::BTreeSet::new();
             let mut others = std::collections::BTreeSet::new();
             for frame in frames(kind) {
@@ -266,6 +286,10 @@ mod tests {
                     Kind::Syn => {
                         let pseudo = words(&ip[12..IPV4]) + 6 + TCP as u32;
                         assert_eq!(checksum(&ip[IPV4..], pseudo), 0);
+                    }
+                    Kind::Rtp | Kind::Rtcp | Kind::Stun | Kind::Dtls => {
+                        let to = u16::from_be_bytes([ip[22], ip[23]]);
+                        assert!([5060, 5062, 5064, 5066].contains(&to), "{to}");
                     }
                     Kind::Invite | Kind::Register => {
                         let text = String::from_utf8(ip[IPV4 + UDP..].to_vec()).unwrap();

@@ -20,6 +20,7 @@ mod datagrams;
 mod frame;
 mod hep;
 mod init;
+mod media;
 mod msu;
 mod namespace;
 mod oversized;
@@ -58,6 +59,8 @@ pub struct Attack {
     pub kind: Kind,
     /// Where it goes.
     pub target: SocketAddrV4,
+    /// How many ports of media from the target's on are meant, each even one; else one.
+    pub ports: u16,
     /// Where it claims to come from.
     pub sources: Sources,
     /// Frames a second; at most [`RATE_MAX`].

@@ -120,6 +120,7 @@ mod tests {
         let attack = |target: &str, sources: &str| Attack {
             kind: Kind::Icmp,
             target: target.parse().unwrap(),
+            ports: 1,
             sources: sources.parse().unwrap(),
             rate: 1,
             time: Duration::ZERO,

@@ -13,6 +13,7 @@
 
 mod calls;
 mod good;
+mod media;
 mod packets;
 mod pair;
 mod raid;
@@ -78,6 +79,10 @@ const SCENARIOS: &[Scenario] = &[
     row("BGP paths that widen", "routes", routes::widening),
     row("neighbour scan", "packets to new neighbours", packets::neighbour_scan),
     row("neighbour scan, known neighbours", "packets", packets::neighbour_scan_known),
+    row("RTP of strangers", "packets of calls", media::rtp),
+    row("forged RTCP BYE", "packets of calls", media::rtcp),
+    row("STUN flood", "packets of calls", media::stun),
+    row("DTLS hellos", "packets of calls", media::dtls),
     row("fragments", "fragmented packets to the router", packets::fragments),
 ];
 

@@ -1,15 +1,17 @@
-//! The rows of `media-capacity` on wires by themselves: `cargo run --release -p tandem-lab-media
-//! --example capacity`, as root.
+//! Rows of `media-capacity` by themselves, as root: `cargo run --release -p tandem-lab-media
+//! --example capacity -- target/release/tandem "Plain RTP, wires"`.
 
 use report::contract::Options;
 use std::io::Write;
 
 fn main() -> anyhow::Result<()> {
+    let mut words = std::env::args().skip(1);
     let mut options = Options::of_this_executable(true)?;
-    options.scenarios = std::env::args().skip(1).collect();
-    for experiment in media_lab::EXPERIMENTS {
-        let outcome = (experiment.run)(&options)?;
-        writeln!(std::io::stdout(), "{}", outcome.json(&options, std::time::UNIX_EPOCH))?;
+    if let Some(tandem) = words.next() {
+        options.tandem = std::fs::canonicalize(tandem)?;
     }
-    Ok(())
+    options.scenarios = words.collect();
+    let outcome = (media_lab::CAPACITY.run)(&options)?;
+    let told = outcome.json(&options, std::time::UNIX_EPOCH);
+    Ok(writeln!(std::io::stdout(), "{told}")?)
 }

@@ -1,7 +1,7 @@
 //! Calls as a SIP proxy sets them up by NG, and the speech of their phones.
 //!
 //! ```text
-//!   phone n: 198.18.… ── RTP or SRTP ──→ 10.199.1.1 ┐            ┌ 10.199.2.1 ── RTP ──→ 198.19.…
+//!   phone n: 198.18.… ── RTP or SRTP ──→ 10.199.1.1 ┐            ┌ 10.199.2.1 ── RTP ──→ 198.20.…
 //!                                                   └ controller ┘
 //! ```
 
@@ -10,24 +10,32 @@ use packets::{IN_MAC, LEFT_MAC, NEXT_MAC, OUT_MAC, SUT_V4};
 use peers::{Ng, Says};
 use srtp::sdes::{Crypto, InlineKey, SessionParameters};
 use srtp::{MasterKey, Suite};
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use traffic::{
     Codec, Guard, Layer, PACKETS_PER_S, Part, Plan, Stream, Suppression, Values, Vary, Voice,
 };
 
+/// The networks of the phones behind the core, whole.
+pub(crate) const CORE_PHONES_V4: (u128, u8) = (0xc614_0000, 15);
+pub(crate) const CORE_PHONES_V6: (u128, u8) = (0x2001_0002_0000_0001 << 64, 64);
+/// Those of the access.
+pub(crate) const ACCESS_PHONES_V6: (Ipv6Addr, u8) =
+    (Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 0), 64);
 /// The controller's address at the core.
 pub(crate) const CORE_V4: Ipv4Addr = Ipv4Addr::new(10, 199, 2, 1);
 /// The controller's interfaces by the names that commands say.
 pub(crate) const INTERFACES: [(&str, Ipv4Addr); 2] = [("access", SUT_V4), ("core", CORE_V4)];
-/// Phones have an address each, and all the same port.
-const ACCESS_FIRST: u32 = 0xc612_0001;
-const CORE_FIRST: u32 = 0xc613_0001;
-const PORT: u16 = 4_000;
+/// Phones have an address each, and all the same port: of both sides by IPv4, and by IPv6.
+const PHONES_V4: [u128; 2] = [0xc612_0001, 0xc614_0001];
+const PHONES_V6: [u128; 2] = [0x2001_0002 << 96 | 1, 0x2001_0002_0000_0001 << 64 | 1];
+pub(crate) const PORT: u16 = 4_000;
 /// The first source of RTP of each side.
 const ACCESS_SSRC: u32 = 0x1000_0000;
 const CORE_SSRC: u32 = 0x2000_0000;
 const SEED: u64 = 21;
+/// Expedited forwarding (RFC 3246), as a traffic class.
+const CLASS: u8 = 0xb8;
 
 /// How media is protected at the access; the core has RTP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,16 +57,20 @@ pub struct Phones {
     pub suppression: Option<Suppression>,
     /// How the access is protected.
     pub access: Access,
+    /// Whether both sides speak IPv6.
+    pub is_v6: bool,
 }
 
 /// Calls that stand: what the controller said of each.
 #[derive(Debug, Clone)]
 pub struct Calls {
-    phones: Phones,
-    /// Its ports at the access and at the core.
-    ports: [Arc<[u128]>; 2],
+    pub(crate) phones: Phones,
+    /// Its address of each call, at the access and at the core.
+    pub(crate) addresses: [Values; 2],
+    /// Its ports there.
+    pub(crate) ports: [Arc<[u128]>; 2],
     /// The keys of phones and its own.
-    guards: Option<[Guard; 2]>,
+    pub(crate) guards: Option<[Guard; 2]>,
 }
 
 impl Phones {
@@ -71,9 +83,21 @@ impl Phones {
             * self.suppression.as_ref().map_or(1.0, Suppression::activity)
     }
 
+    /// The address of a phone of a side.
+    pub(crate) fn phone(&self, number: u32, side: usize) -> IpAddr {
+        match self.is_v6 {
+            true => Ipv6Addr::from_bits(PHONES_V6[side] + u128::from(number)).into(),
+            false => {
+                let first = u32::try_from(PHONES_V4[side]).unwrap_or(u32::MAX);
+                Ipv4Addr::from_bits(first.saturating_add(number)).into()
+            }
+        }
+    }
+
     /// The description of a phone of one side.
-    fn description(&self, number: u32, first: u32, key: Option<&MasterKey>) -> String {
-        let address = Ipv4Addr::from_bits(first + number);
+    fn description(&self, number: u32, side: usize, key: Option<&MasterKey>) -> String {
+        let address = self.phone(number, side);
+        let family = if self.is_v6 { "IP6" } else { "IP4" };
         let kind = self.codec.payload_type();
         let (map, more) = match self.codec {
             Codec::G711 => ("PCMA", String::new()),
@@ -82,7 +106,8 @@ impl Phones {
         let profile = if key.is_some() { "RTP/SAVP" } else { "RTP/AVP" };
         let crypto = key.map(crypto).unwrap_or_default();
         format!(
-            "v=0\r\no=- {number} 1 IN IP4 {address}\r\ns=-\r\nc=IN IP4 {address}\r\nt=0 0\r\n\
+            "v=0\r\no=- {number} 1 IN {family} {address}\r\ns=-\r\nc=IN {family} {address}\r\n\
+            t=0 0\r\n\
             m=audio {PORT} {profile} {kind}\r\na=rtpmap:{kind} {map}/8000\r\n{more}a=ptime:20\r\n\
             {crypto}"
         )
@@ -110,12 +135,30 @@ impl Phones {
             let own = Guard { suite: phones.suite, keys: own.into() };
             [phones, own]
         });
-        Ok(Calls { phones: self, ports: [access.into(), core.into()], guards })
+        let addresses = INTERFACES.map(|(_, address)| Values::count(address.to_bits(), 1));
+        Ok(Calls { phones: self, addresses, ports: [access.into(), core.into()], guards })
+    }
+
+    /// Ends them.
+    ///
+    /// # Errors
+    /// When no command is taken.
+    pub fn end(self, ng: &mut Ng) -> anyhow::Result<()> {
+        for number in 0..self.calls {
+            let call = name(number);
+            let entries = [
+                ("call-id", Says::Text(&call)),
+                ("from-tag", Says::Text("a")),
+                ("delete-delay", Says::Number(0)),
+            ];
+            ng.order("delete", &entries)?;
+        }
+        Ok(())
     }
 
     fn one(&self, ng: &mut Ng, number: u32, key: Option<&MasterKey>) -> anyhow::Result<Said> {
-        let call = format!("lab-{number}@198.18.0.0");
-        let offer = self.description(number, ACCESS_FIRST, key);
+        let call = name(number);
+        let offer = self.description(number, 0, key);
         let head = [("call-id", Says::Text(&call)), ("from-tag", Says::Text("a"))];
         let mut entries = head.to_vec();
         let [(inner, _), (outer, _)] = INTERFACES;
@@ -129,7 +172,7 @@ impl Phones {
         let replace = ["origin"];
         entries.push(("replace", Says::List(&replace)));
         let towards_core = ng.order("offer", &entries)?.text("sdp").context("no description")?;
-        let answer = self.description(number, CORE_FIRST, None);
+        let answer = self.description(number, 1, None);
         let mut entries = head.to_vec();
         entries.extend([("to-tag", Says::Text("b")), ("sdp", Says::Text(&answer))]);
         entries.push(("replace", Says::List(&replace)));
@@ -140,6 +183,10 @@ impl Phones {
         };
         Ok(Said { access: port(&towards_access)?, core: port(&towards_core)?, key: own })
     }
+}
+
+fn name(number: u32) -> String {
+    format!("lab-{number}@198.18.0.0")
 }
 
 /// What the controller said of a call.
@@ -187,12 +234,12 @@ impl Calls {
         let guards = self.guards.as_ref();
         let access = self.stream(
             ("access", [IN_MAC, LEFT_MAC], ACCESS_SSRC),
-            (ACCESS_FIRST, SUT_V4, &self.ports[0]),
+            0,
             [guards.map(|[phones, _]| phones.clone()), None],
         );
         let core = self.stream(
             ("core", [OUT_MAC, NEXT_MAC], CORE_SSRC),
-            (CORE_FIRST, CORE_V4, &self.ports[1]),
+            1,
             [None, guards.map(|[_, own]| own.clone())],
         );
         Plan { streams: vec![access, core], seed: SEED }
@@ -201,23 +248,35 @@ impl Calls {
     fn stream(
         &self,
         (name, [destination, source], ssrc): (&str, [[u8; 6]; 2], u32),
-        (first, to, ports): (u32, Ipv4Addr, &Arc<[u128]>),
+        side: usize,
         [sent, received]: [Option<Guard>; 2],
     ) -> Stream {
-        let Phones { calls, codec, suppression, .. } = self.phones;
-        let from = Ipv4Addr::from_bits(first);
+        let Phones { calls, codec, suppression, is_v6, .. } = self.phones;
+        let network = match is_v6 {
+            true => {
+                let any = Ipv6Addr::UNSPECIFIED;
+                Layer::Ipv6 { source: any, destination: any, class: CLASS, hop_limit: 64 }
+            }
+            false => {
+                let any = Ipv4Addr::UNSPECIFIED;
+                Layer::Ipv4 { source: any, destination: any, class: CLASS, ttl: 64 }
+            }
+        };
         let layers = vec![
             Layer::Ethernet { destination, source },
-            Layer::Ipv4 { source: from, destination: to, class: 0xb8, ttl: 64 },
+            network,
             Layer::Udp { source: PORT, destination: PORT },
         ];
         let voice = Voice { codec, suppression, sent, received };
         let mut stream = Stream::speech(name, layers, ssrc, voice);
         stream.flows = calls;
-        let values = Values::count(first, calls);
-        stream.vary.push(Vary { layer: 1, part: Part::Source, values });
-        let values = Values::Table(Arc::clone(ports));
-        stream.vary.push(Vary { layer: 2, part: Part::Destination, values });
+        let first = if is_v6 { PHONES_V6[side] } else { PHONES_V4[side] };
+        let ports = Values::Table(Arc::clone(&self.ports[side]));
+        stream.vary.extend([
+            Vary { layer: 1, part: Part::Source, values: Values::count(first, calls) },
+            Vary { layer: 1, part: Part::Destination, values: self.addresses[side].clone() },
+            Vary { layer: 2, part: Part::Destination, values: ports },
+        ]);
         stream
     }
 }
@@ -233,9 +292,10 @@ mod tests {
             codec: Codec::G729,
             suppression: None,
             access: Access::Secure(Suite::AeadAes128Gcm),
+            is_v6: false,
         };
         let key = &Guard::by_seed(Suite::AeadAes128Gcm, 3, 1).keys[2];
-        let text = phones.description(2, ACCESS_FIRST, Some(key));
+        let text = phones.description(2, 0, Some(key));
         assert_eq!(port(&text).unwrap(), PORT);
         assert!(own_key(&text, Suite::AeadAes128Gcm).unwrap() == *key);
         assert!(own_key(&text, Suite::AesCm128HmacSha1_80).is_err());
@@ -250,10 +310,12 @@ mod tests {
             codec: Codec::G711,
             suppression: None,
             access: Access::Secure(Suite::AesCm128HmacSha1_80),
+            is_v6: false,
         };
         let guard = |seed| Guard::by_seed(Suite::AesCm128HmacSha1_80, 2, seed);
         let ports = [[30_000, 30_002], [40_000, 40_002]].map(Arc::from);
-        let calls = Calls { phones, ports, guards: Some([guard(1), guard(2)]) };
+        let addresses = INTERFACES.map(|(_, address)| Values::count(address.to_bits(), 1));
+        let calls = Calls { phones, addresses, ports, guards: Some([guard(1), guard(2)]) };
         assert!((phones.pps() - 200.0).abs() < 1e-9);
         let mut generator = calls.plan().generator().unwrap();
         let mut seen = std::collections::BTreeSet::new();

@@ -3,68 +3,120 @@
 //! | rows | how |
 //! |---|---|
 //! | as printed | calls set up by SIP through SSC and MSC |
-//! | `…, wires` | calls set up by NG; speech both ways over two veths, a core for the controller |
+//! | `…, in memory` | on one core a vector is made, forwarded, looked at; the second is timed |
+//! | `…, rings` | the tester on one core, the plane on the other, rings between them |
+//! | `…, wires` | speech both ways over two veths, a core for who stands between: rtpengine told by NG, Tandem's forwarder by the lab |
 
-use crate::calls::{Access, Phones};
+use crate::calls::{Access, Calls, Phones};
 use crate::stand::{LOSS, Limit, Stand};
-use packets::{Bench, Ground, Who};
+use packets::{Bench, Ground, Memory, Rings, Who};
 use peers::Priority;
 use report::contract::{Options, Outcome, Peer, Row};
 use report::progress::Progress;
 use report::scratch::Scratch;
 use report::{host, published};
-use serde_json::json;
+use serde_json::{Value, json};
 use srtp::Suite;
+use std::path::Path;
+use std::time::Duration;
 use traffic::{Codec, Suppression};
 
 pub(crate) const NAME: &str = "media-capacity";
 const UNIT: &str = "kpps a core";
 /// Calls of a trial on wires: rtpengine has four sockets for each, of the 20,000 descriptors that
 /// a process may have.
-const CALLS: u32 = 2_000;
-const QUICK_CALLS: u32 = 400;
-/// No sender here makes more on wires, packets a second.
+const WIRE_CALLS: u32 = 2_000;
+const QUICK_WIRE_CALLS: u32 = 400;
+/// Calls in memory: those of the report.
+const CALLS: u32 = 78_000;
+const QUICK_CALLS: u32 = 20_000;
+/// No sender here makes more, packets a second.
 const WIRE_PPS_MAX: f64 = 2e6;
+const RING_PPS_MAX: f64 = 12e6;
+/// How long packets are forwarded in memory.
+const TIME: Duration = Duration::from_secs(3);
+const QUICK_TIME: Duration = Duration::from_secs(1);
 const ABSENT: &str = "needs calls set up by SIP through SSC and MSC, which are not there yet";
-const NO_CONTROLLER: &str = "needs the media controller, which Tandem does not have yet";
 
-/// A row on wires.
-struct Scenario {
+/// Where packets go through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Memory,
+    Rings,
+    Wires,
+}
+
+impl Way {
+    const ALL: [Self; 3] = [Self::Memory, Self::Rings, Self::Wires];
+
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Memory => "in memory",
+            Self::Rings => "rings",
+            Self::Wires => "wires",
+        }
+    }
+}
+
+/// What is spoken.
+#[derive(Debug, Clone, Copy)]
+struct Speech {
     name: &'static str,
     codec: Codec,
     suppression: Option<Suppression>,
     access: Access,
+    is_v6: bool,
+}
+
+const fn speech(name: &'static str, codec: Codec, access: Access) -> Speech {
+    Speech { name, codec, suppression: None, access, is_v6: false }
 }
 
 const CM: Access = Access::Secure(Suite::AesCm128HmacSha1_80);
 const GCM: Access = Access::Secure(Suite::AeadAes128Gcm);
 
-const SCENARIOS: &[Scenario] = &[
-    Scenario {
-        name: "Plain RTP, wires",
-        codec: Codec::G711,
-        suppression: None,
-        access: Access::Plain,
-    },
-    Scenario {
-        name: "SRTP (access) to RTP (core), wires",
-        codec: Codec::G711,
-        suppression: None,
-        access: CM,
-    },
-    Scenario {
-        name: "SRTP (access, GCM) to RTP (core), wires",
-        codec: Codec::G711,
-        suppression: None,
-        access: GCM,
-    },
-    Scenario {
-        name: "SRTP, silence suppression (G.729AB), wires",
-        codec: Codec::G729,
+const SPEECH: [Speech; 5] = [
+    speech("Plain RTP", Codec::G729, Access::Plain),
+    Speech { is_v6: true, ..speech("Plain RTP over IPv6", Codec::G729, Access::Plain) },
+    speech("SRTP (access) to RTP (core)", Codec::G729, CM),
+    speech("SRTP (access, GCM) to RTP (core)", Codec::G729, GCM),
+    Speech {
         suppression: Some(Suppression::CONVERSATION),
-        access: CM,
+        ..speech("SRTP, silence suppression (G.729AB)", Codec::G729, CM)
     },
 ];
+/// The same with packets of G.711.
+const LONG: [Speech; 2] = [
+    speech("Plain RTP (G.711)", Codec::G711, Access::Plain),
+    speech("SRTP (access) to RTP (core) (G.711)", Codec::G711, CM),
+];
+
+/// A row.
+#[derive(Debug, Clone)]
+struct Scenario {
+    name: String,
+    speech: Speech,
+    way: Way,
+}
+
+fn scenarios() -> Vec<Scenario> {
+    let all = Way::ALL.iter().flat_map(|way| SPEECH.iter().chain(&LONG).map(move |it| (way, it)));
+    // rtpengine was told IPv4 addresses alone.
+    let all = all.filter(|(way, speech)| **way != Way::Wires || !speech.is_v6);
+    let named = |(way, speech): (&Way, &Speech)| Scenario {
+        name: format!("{}, {}", speech.name, way.word()),
+        speech: *speech,
+        way: *way,
+    };
+    all.map(named).collect()
+}
+
+impl Speech {
+    const fn phones(&self, calls: u32) -> Phones {
+        let Self { codec, suppression, access, is_v6, .. } = *self;
+        Phones { calls, codec, suppression, access, is_v6 }
+    }
+}
 
 /// Runs it.
 ///
@@ -75,7 +127,8 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let table = report.table(NAME);
     let priority = Priority::claim();
     let bench = Bench { loss: LOSS, ..Bench::new(host::cores(), options.quick) };
-    let wanted: Vec<_> = SCENARIOS.iter().filter(|one| options.wants(one.name)).collect();
+    let mut wanted = scenarios();
+    wanted.retain(|one| options.wants(&one.name));
     let progress = Progress::new(NAME, wanted.len() as u64);
     let published = table.into_iter().flat_map(|table| {
         let rows = table.rows.iter().filter(|row| options.wants(&row.scenario));
@@ -83,9 +136,9 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     });
     let mut rows: Vec<Row> = published.collect();
     let mut broken = Vec::new();
-    for scenario in wanted {
-        progress.say(scenario.name);
-        let mut row = row(scenario, bench, options.quick, &mut broken);
+    for scenario in &wanted {
+        progress.say(&scenario.name);
+        let mut row = row(scenario, bench, options, &mut broken);
         row.detail["priority"] = json!(priority.granted);
         rows.push(row);
         progress.step();
@@ -93,25 +146,113 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     Ok(Outcome { experiment: NAME, host: host::describe(), rows, broken })
 }
 
-fn row(scenario: &Scenario, bench: Bench, is_quick: bool, broken: &mut Vec<String>) -> Row {
-    let mut row = Row::absent(scenario.name, UNIT, None, NO_CONTROLLER);
-    match rtpengine(scenario, bench, is_quick) {
-        Ok((name, limit)) => {
-            row.peer = Some(Peer { name, value: limit.pps_a_core() / 1e3 });
-            row.detail["peer"] = limit.told();
+fn row(scenario: &Scenario, bench: Bench, options: &Options, broken: &mut Vec<String>) -> Row {
+    let mut row = Row::absent(&scenario.name, UNIT, None, "it could not run");
+    let calls = match (scenario.way, options.quick) {
+        (Way::Wires, true) => QUICK_WIRE_CALLS,
+        (Way::Wires, false) => WIRE_CALLS,
+        (_, true) => QUICK_CALLS,
+        (_, false) => CALLS,
+    };
+    let phones = scenario.speech.phones(calls);
+    let ours = match scenario.way {
+        Way::Memory => in_memory(phones, options.quick, broken),
+        Way::Rings => over_rings(phones, bench),
+        Way::Wires => {
+            let load_pps = match rtpengine(phones, bench) {
+                Ok((name, limit)) => {
+                    row.peer = Some(Peer { name, value: limit.pps_a_core() / 1e3 });
+                    row.detail["peer"] = limit.told();
+                    Some(limit.load_pps).filter(|pps| *pps > 0.0)
+                }
+                Err(error) => {
+                    broken.push(format!("{}, rtpengine: {error:#}", scenario.name));
+                    None
+                }
+            };
+            plane(phones, bench, &options.tandem, load_pps)
         }
-        Err(error) => broken.push(format!("{}, rtpengine: {error:#}", scenario.name)),
+    };
+    match ours {
+        Ok((value, detail)) => {
+            row.tandem = Some(value);
+            row.detail["tandem"] = detail;
+            row.detail["calls"] = json!(calls);
+            row.detail.as_object_mut().map(|detail| detail.remove("why"));
+        }
+        Err(error) => broken.push(format!("{}: {error:#}", scenario.name)),
     }
     row
 }
 
-fn rtpengine(scenario: &Scenario, bench: Bench, is_quick: bool) -> anyhow::Result<(String, Limit)> {
+/// The plane alone: thousands of packets a second of its own time.
+fn in_memory(
+    phones: Phones,
+    is_quick: bool,
+    broken: &mut Vec<String>,
+) -> anyhow::Result<(f64, Value)> {
+    let calls = Calls::by_itself(phones, 0);
+    let mut memory = Memory::new(&calls.programs())?;
+    let found = memory.run(&calls.plan(), if is_quick { QUICK_TIME } else { TIME })?;
+    if found.lost > 0 {
+        broken.push(format!("{} of {} packets lost in memory", found.lost, found.sent));
+    }
+    let detail = json!({
+        "clocks": found.clocks.round(),
+        "sent": found.sent,
+        "lost": found.lost,
+        "calls_of_a_core": (found.pps / phones.pps() * f64::from(phones.calls)).round(),
+        "voice": found.voice,
+    });
+    Ok((found.pps / 1e3, detail))
+}
+
+fn over_rings(phones: Phones, bench: Bench) -> anyhow::Result<(f64, Value)> {
+    let calls = Calls::by_itself(phones, 0);
+    let mut memory = Memory::new(&calls.programs())?;
+    let (rings, mut tester) = Rings::new(&calls.plan(), bench.cores.1)?;
+    let work = || Ok(bench.search(&mut tester, RING_PPS_MAX));
+    let reached = rings.run(&mut memory, bench.cores, work)?;
+    Ok((reached.pps_a_core() / 1e3, reached.told()))
+}
+
+fn rtpengine(phones: Phones, bench: Bench) -> anyhow::Result<(String, Limit)> {
     let scratch = Scratch::new("tandem-lab-")?;
     let ground = Ground::new(Who::Linux, bench.cores, scratch.path())?;
     let stand = Stand::rtpengine(ground, bench)?;
-    let Scenario { codec, suppression, access, .. } = *scenario;
-    let calls = if is_quick { QUICK_CALLS } else { CALLS };
-    let calls = stand.call(Phones { calls, codec, suppression, access })?;
-    let limit = stand.limit(&calls, WIRE_PPS_MAX, None)?;
+    let limit = stand.limit(phones, WIRE_PPS_MAX, None)?;
     Ok((stand.name, limit))
+}
+
+/// Tandem's forwarder; delays at the rate at which the peer's were looked at.
+fn plane(
+    phones: Phones,
+    bench: Bench,
+    tandem: &Path,
+    load_pps: Option<f64>,
+) -> anyhow::Result<(f64, Value)> {
+    let scratch = Scratch::new("tandem-lab-")?;
+    let ground = Ground::new(Who::Tandem, bench.cores, scratch.path())?;
+    let stand = Stand::plane(tandem, ground, bench)?;
+    let limit = stand.limit(phones, WIRE_PPS_MAX, load_pps)?;
+    Ok((limit.pps_a_core() / 1e3, limit.told()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rows_in_memory_and_on_wires_are_named_after_the_published_ones() {
+        let names: Vec<_> = scenarios().into_iter().map(|one| one.name).collect();
+        let report = published::sbc();
+        let table = report.table(NAME).unwrap();
+        for row in &table.rows[..3] {
+            for way in Way::ALL {
+                assert!(names.contains(&format!("{}, {}", row.scenario, way.word())), "{names:?}");
+            }
+        }
+        let different: std::collections::BTreeSet<_> = names.iter().collect();
+        assert_eq!(different.len(), names.len());
+    }
 }

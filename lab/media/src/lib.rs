@@ -10,17 +10,24 @@
 
 mod calls;
 mod capacity;
+mod own;
 mod stand;
 
 pub use calls::{Access, Calls, Phones};
 pub use stand::{Limit, Spoken, Stand};
 
-use report::{Experiment, Takes};
+use std::net::{Ipv4Addr, SocketAddrV4};
 
-/// The experiments, in the order of the report.
-pub const EXPERIMENTS: &[Experiment] = &[Experiment::new(
+/// Where the first call of a plane that the lab tells of flows has its port at the access; those of
+/// the next ones are each even one behind it.
+pub const FIRST_PORT: SocketAddrV4 =
+    SocketAddrV4::new(Ipv4Addr::new(10, 199, 1, 16), own::PORT_FIRST as u16);
+
+use report::{Experiment, Takes};
+/// Table 5 of the report.
+pub const CAPACITY: Experiment = Experiment::new(
     capacity::NAME,
     "calls with media anchored: RTP and SRTP, a core, beside rtpengine on the same wires",
     capacity::run,
 )
-.taking(Takes::Plane)];
+.taking(Takes::Plane);

@@ -2,11 +2,13 @@
 
 use crate::calls::{Calls, INTERFACES, Phones};
 use anyhow::Context;
-use packets::{Bench, Found, Ground, IN, LEFT_MAC, NEXT_MAC, OUT, Reached, Tester};
+use packets::{Bench, Edge, Found, Ground, IN, LEFT_MAC, NEXT_MAC, OUT, Tester};
 use peers::{Ng, Rtpengine, RtpengineSpec, Usage};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use traffic::{Delays, Trial};
 
@@ -19,40 +21,71 @@ const PORTS: (u16, u16) = (10_000, 60_000);
 /// The tester's side of each wire, and the phones behind it.
 const LEFT_V4: &str = "10.199.1.2";
 const RIGHT_V4: &str = "10.199.2.2";
-const ACCESS: &str = "198.18.0.0/16";
-const CORE: &str = "198.19.0.0/16";
+const ACCESS: &str = "198.18.0.0/15";
+const CORE: &str = "198.20.0.0/15";
 /// Loss that is borne, as in the report: 0.001 %.
 pub(crate) const LOSS: f64 = 10e-6;
 /// Part of a maximum at which delays are compared.
 pub(crate) const LOAD: f64 = 0.8;
+/// The first rate that is tried, and from one to the next: coarse, then fine, each from what was
+/// borne so far and so often, as others may have had the machine.
+const LEAST_PPS: f64 = 20_000.0;
+const COARSE: f64 = 1.3;
+const FINE: f64 = 1.05;
+const ATTEMPTS: usize = 3;
+const TRIALS_MAX: usize = 120;
+/// A smaller share of time is not told well by ticks of 10 ms.
+const BUSY_MIN: f64 = 0.1;
 /// Trials at that load whose processor time is counted.
 const TRIALS: usize = 5;
 
-/// Who is asked for the processor time.
-trait Spends {
-    fn usage(&self) -> Usage;
+/// Who stands there.
+enum Who {
+    Rtpengine(Rtpengine),
+    /// Tandem's forwarder, told of flows by the lab, and how often calls were set up.
+    Plane(Mutex<(Edge, u64)>),
 }
 
-impl Spends for Rtpengine {
+impl Who {
     fn usage(&self) -> Usage {
-        Self::usage(self)
+        match self {
+            Self::Rtpengine(rtpengine) => rtpengine.usage(),
+            Self::Plane(plane) => held(plane).0.usage(),
+        }
     }
+}
+
+fn held(plane: &Mutex<(Edge, u64)>) -> MutexGuard<'_, (Edge, u64)> {
+    plane.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A controller that stands there.
 pub struct Stand {
-    controller: Box<dyn Spends + Sync>,
+    controller: Who,
     ground: Ground,
     /// Its name and version.
     pub name: String,
     bench: Bench,
 }
 
+/// A search under way.
+#[derive(Debug, Default)]
+struct Climb {
+    pps: f64,
+    at_best: Found,
+    trials: usize,
+    most_pps: f64,
+}
+
 /// What a controller bore.
 #[derive(Debug, Clone)]
 pub struct Limit {
-    /// What the search found.
-    pub reached: Reached,
+    /// The highest rate that was borne, packets a second.
+    pub pps: f64,
+    /// What was found there.
+    pub at_best: Found,
+    /// Trials until then.
+    pub trials: usize,
     /// Packets a second at which [`Limit::spoken`] was found.
     pub load_pps: f64,
     /// What was found there.
@@ -85,10 +118,33 @@ impl Stand {
         };
         let rtpengine = Rtpengine::start(&spec, &ground.directory)?;
         let name = rtpengine.version.clone();
-        let stand = Self { controller: Box::new(rtpengine), ground, name, bench };
+        let stand = Self { controller: Who::Rtpengine(rtpengine), ground, name, bench };
         let is_there = stand.inside(|ng| Ok(ng.is_there(READY_MAX)))?;
         anyhow::ensure!(is_there, "{} takes no commands", stand.name);
         Ok(stand)
+    }
+
+    /// Tandem's forwarder between the wires of a ground whose ends have no addresses; the lab tells
+    /// it of the calls.
+    ///
+    /// # Errors
+    /// When it does not come up.
+    pub fn plane(tandem: &Path, ground: Ground, bench: Bench) -> anyhow::Result<Self> {
+        let edge = Edge::on_wires(tandem, &ground, bench.cores.1)?;
+        let controller = Who::Plane(Mutex::new((edge, 0)));
+        Ok(Self { controller, ground, name: "Tandem's plane".to_owned(), bench })
+    }
+
+    /// What the controller has used so far.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        self.controller.usage()
+    }
+
+    /// Where the tester stands, and where files are.
+    #[must_use]
+    pub const fn ground(&self) -> &Ground {
+        &self.ground
     }
 
     /// Lets `work` have a client of the controller, in the controller's namespace.
@@ -114,37 +170,100 @@ impl Stand {
     /// # Errors
     /// What the controller says against one.
     pub fn call(&self, phones: Phones) -> anyhow::Result<Calls> {
-        self.inside(|ng| phones.call(ng))
+        match &self.controller {
+            Who::Rtpengine(_) => self.inside(|ng| phones.call(ng)),
+            Who::Plane(plane) => {
+                let mut plane = held(plane);
+                plane.1 += 1;
+                let calls = Calls::by_itself(phones, plane.1);
+                plane.0.apply(&calls.programs())?;
+                Ok(calls)
+            }
+        }
     }
 
-    /// The highest rate that it bears of these calls' speech, and what is heard at a part of it.
+    /// Ends calls.
+    ///
+    /// # Errors
+    /// When the controller takes no commands.
+    pub fn end(&self, phones: Phones) -> anyhow::Result<()> {
+        match &self.controller {
+            Who::Rtpengine(_) => self.inside(|ng| phones.end(ng)),
+            // The next ones take their places.
+            Who::Plane(_) => Ok(()),
+        }
+    }
+
+    /// The highest rate that it bears of these phones' speech, and what is heard at a part of it.
     /// `load_pps` is where delays are looked at; absent: at [`LOAD`] of what it bears itself.
+    ///
+    /// Rates are tried from below: what rtpengine could not read in time it does not read any
+    /// more, so that calls are set up anew after a rate that was too high.
     ///
     /// # Errors
     /// When the tester's ends cannot be opened.
     pub fn limit(
         &self,
-        calls: &Calls,
+        phones: Phones,
         most_pps: f64,
         load_pps: Option<f64>,
     ) -> anyhow::Result<Limit> {
-        self.bench.on_wires(&self.ground, &calls.plan(), |tester| {
-            let reached = self.bench.search(tester, most_pps);
-            let load_pps = load_pps.unwrap_or(reached.pps * LOAD);
-            let spoken = self.speak(tester, load_pps);
-            Ok(Limit { reached, load_pps, spoken })
-        })
+        let mut climb = Climb { most_pps, ..Climb::default() };
+        for factor in [COARSE, FINE] {
+            for _ in 0..ATTEMPTS {
+                self.on_fresh(phones, |tester| {
+                    self.climb(tester, factor, &mut climb);
+                    Ok(())
+                })?;
+            }
+        }
+        let load_pps = load_pps.unwrap_or(climb.pps * LOAD);
+        let spoken = self.on_fresh(phones, |tester| Ok(self.speak(tester, load_pps)))?;
+        Ok(Limit { pps: climb.pps, at_best: climb.at_best, trials: climb.trials, load_pps, spoken })
+    }
+
+    /// Sets calls up, lets `work` have a tester that speaks through them, and ends them. The
+    /// caller of `work` stands in the tester's namespace.
+    ///
+    /// # Errors
+    /// When a call cannot be set up or the tester's ends cannot be opened, and those of `work`.
+    pub fn on_fresh<T: Send>(
+        &self,
+        phones: Phones,
+        work: impl FnOnce(&mut Tester) -> anyhow::Result<T> + Send,
+    ) -> anyhow::Result<T> {
+        let calls = self.call(phones)?;
+        let done = self.bench.on_wires(&self.ground, &calls.plan(), work);
+        self.end(phones)?;
+        done
+    }
+
+    /// Goes up from the highest rate that was borne, until one is not.
+    fn climb(&self, tester: &mut Tester, factor: f64, climb: &mut Climb) {
+        let duration = self.bench.goal().final_duration;
+        while climb.trials < TRIALS_MAX {
+            let pps = (climb.pps * factor).max(LEAST_PPS).min(climb.most_pps);
+            climb.trials += 1;
+            let found = tester.trial(Trial::Rate { pps, duration });
+            if found.measured.loss_ratio() > self.bench.loss {
+                return;
+            }
+            (climb.pps, climb.at_best) = (pps, found);
+            if pps >= climb.most_pps {
+                return;
+            }
+        }
     }
 
     /// What is heard at a rate.
     fn speak(&self, tester: &mut Tester, pps: f64) -> Spoken {
-        let (before, mut packets) = (self.controller.usage().cpu, 0);
+        let (before, mut packets) = (self.usage().cpu, 0);
         let duration = self.bench.goal().final_duration;
         let mut all: Vec<Found> = (0..TRIALS)
             .map(|_| tester.trial(Trial::Rate { pps: pps.max(1.0), duration }))
             .collect();
         packets += all.iter().map(|found| found.report.all.received).sum::<u64>();
-        let spent = self.controller.usage().cpu.saturating_sub(before);
+        let spent = self.usage().cpu.saturating_sub(before);
         let mean = |found: &Found| found.measured.delays.mean_ns;
         all.sort_by(|one, other| mean(one).total_cmp(&mean(other)));
         let found = all.into_iter().nth(TRIALS / 2).unwrap_or_default();
@@ -187,7 +306,8 @@ impl Limit {
     /// Packets a second that a busy core would bear.
     #[must_use]
     pub fn pps_a_core(&self) -> f64 {
-        self.reached.pps_a_core()
+        let busy = self.at_best.busy;
+        if busy >= BUSY_MIN { self.pps / busy.min(1.0) } else { self.pps }
     }
 
     /// As a row's detail has it.
@@ -196,7 +316,10 @@ impl Limit {
         let all = &self.spoken.found.report.all;
         let voice = all.voice.unwrap_or_default();
         json!({
-            "limit": self.reached.told(),
+            "pps": self.pps.round(),
+            "pps_a_busy_core": self.pps_a_core().round(),
+            "core_busy": (self.at_best.busy * 1e3).round() / 1e3,
+            "trials": self.trials,
             "process_ns_a_packet": self.spoken.process_ns.round(),
             "at_load": {
                 "pps": self.load_pps.round(),

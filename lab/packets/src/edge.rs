@@ -5,7 +5,7 @@ use anyhow::Context;
 use forwarder::Control;
 use forwarder::wire::{Driver, PortSpec, Reply};
 use nodes::Program;
-use peers::{Process, ProcessSpec};
+use peers::{Process, ProcessSpec, Usage};
 use serde_json::Value;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -23,7 +23,7 @@ const HOST: &str = "router";
 
 /// The forwarder. Dropping it ends it.
 pub struct Edge {
-    _process: Process,
+    process: Process,
     control: Control,
     asked: u64,
 }
@@ -72,7 +72,7 @@ impl Edge {
         let mut process = Process::start(&spec)?;
         process.wait_until(STAND_MAX, || socket.exists())?;
         let control = Control::connect(&socket, None).context("the forwarder's socket")?;
-        let mut edge = Self { _process: process, control, asked: 0 };
+        let mut edge = Self { process, control, asked: 0 };
         let names = [(IN, IN_MAC), (OUT, OUT_MAC)];
         for (port, (driver, (name, mac))) in (0..).zip(drivers.into_iter().zip(names)) {
             let (name, mac) = (name.to_owned(), Some(mac));
@@ -92,6 +92,12 @@ impl Edge {
         let ports = self.ask("ports")?;
         let ports = ports.as_array().context("the ports are a list")?;
         Ok(ports.len() == 2 && ports.iter().all(|port| port["up"] == true))
+    }
+
+    /// What it has used so far.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        self.process.usage()
     }
 
     /// What its ports dropped so far, by port and reason.

@@ -9,8 +9,9 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 use traffic::Route;
 
-/// The tester's ends.
+/// The tester's end of the left wire.
 pub const LEFT: &str = "left";
+/// That of the right one.
 pub const RIGHT: &str = "right";
 /// That of what is tested, at the left wire.
 pub const IN: &str = "in";
@@ -26,7 +27,8 @@ pub const OUT_MAC: [u8; 6] = [2, 0, 0, 0, 2, 1];
 /// Of whoever is next behind the right wire: nobody's, so that the tester's kernel drops what the
 /// tester has seen.
 pub const NEXT_MAC: [u8; 6] = [2, 0, 0, 0, 2, 0x99];
-pub(crate) const IN_MAC_TEXT: &str = "02:00:00:00:01:01";
+/// As ip(8) writes it.
+pub const IN_MAC_TEXT: &str = "02:00:00:00:01:01";
 const OUT_TEXT: &str = "02:00:00:00:02:01";
 const RIGHT_TEXT: &str = "02:00:00:00:02:02";
 /// The next hop's: nobody's, so that the tester's kernel drops at once what the tester has seen.

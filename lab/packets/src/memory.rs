@@ -52,8 +52,12 @@ pub struct InMemory {
     pub pps: f64,
     /// Clocks of the time-stamp counter for a packet, in the nodes alone.
     pub clocks: f64,
+    /// Packets sent.
     pub sent: u64,
+    /// Packets that did not come out.
     pub lost: u64,
+    /// What is told of speech besides.
+    pub voice: Option<traffic::VoiceReport>,
 }
 
 impl Memory {
@@ -158,6 +162,7 @@ impl Memory {
             clocks: clocks as f64 / timed.max(1.0),
             sent: report.all.sent,
             lost: report.all.lost,
+            voice: report.all.voice,
         })
     }
 }

@@ -38,6 +38,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         "registrations per second on one core, 700,000 bindings and their restart storm",
         registration::run,
     ),
+    media_lab::CAPACITY,
     Experiment::new(
         "service-assurance",
         "every call of a full-rate run is found in the SAS by its Call-ID, none missing",

@@ -61,6 +61,7 @@ fn a_flood_arrives_from_many_sources() {
             let flood = Attack {
                 kind: Kind::Register,
                 target: SocketAddrV4::new(TARGET, 5060),
+                ports: 1,
                 sources: "10.198.1.128/25".parse().unwrap(),
                 rate: 10_000,
                 time: Duration::from_millis(500),

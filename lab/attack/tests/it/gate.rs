@@ -60,6 +60,7 @@ fn flood(from: &Namespace, kind: Kind) -> u64 {
             let flood = Attack {
                 kind,
                 target: SocketAddrV4::new(OURS, 5060),
+                ports: 1,
                 sources: "10.197.128.0/17".parse().unwrap(),
                 rate: 40_000,
                 time: TIME,
