@@ -10,6 +10,9 @@ pub const NUMBER_MAX: u8 = 127;
 /// The first dynamic payload type (RFC 3551 §6).
 const DYNAMIC_FIRST: u8 = 96;
 
+/// What events have that are added (RFC 4733 §7.1.1).
+pub(crate) const EVENTS_ADDED: &[u8] = b"0-15";
+
 /// A format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Format<'a> {
@@ -39,8 +42,8 @@ impl<'a> Format<'a> {
         let is_free = |number: &u8| taken.iter().all(|format| format.number != *number);
         let dynamic = || (DYNAMIC_FIRST..=NUMBER_MAX).find(is_free);
         let number = shape.number.filter(is_free).or_else(dynamic)?;
-        let parameters: &[u8] = match codec {
-            Codec::TelephoneEvent => b"0-15",
+        let parameters = match codec {
+            Codec::TelephoneEvent => EVENTS_ADDED,
             _ => b"",
         };
         Some(Format {
@@ -122,7 +125,8 @@ impl<'a> Format<'a> {
         formats
     }
 
-    fn unmapped(number: u8) -> Self {
+    /// One that no `rtpmap` names.
+    pub(crate) fn unmapped(number: u8) -> Self {
         let codec = Codec::numbered(number);
         let shape = codec.map(Codec::shape);
         Self {

@@ -25,6 +25,7 @@ mod guard;
 mod line;
 mod means;
 mod offer;
+mod packed;
 mod payload;
 mod pending;
 mod policy;

@@ -1,6 +1,7 @@
 //! An offer that may still be answered.
 
 use crate::means::Heard;
+use crate::packed::Packed;
 use crate::side::{Fork, Side};
 use core::net::IpAddr;
 use memchr::memmem::Finder;
@@ -17,6 +18,8 @@ pub(crate) struct Pending {
     pub text: Kept,
     pub source: Option<IpAddr>,
     pub told: Kept,
+    /// What was understood of both, so that neither is read again; `None`: they are.
+    pub packed: Option<Box<[Packed; 2]>>,
     /// Streams that there were before.
     pub lines_before: usize,
     /// Ports that were taken for it.

@@ -13,6 +13,7 @@ use crate::guard::OwnKeys;
 use crate::line::Line;
 use crate::means::{Heard, Means};
 use crate::offer::{Policies, Verdict, judge};
+use crate::packed::Packed;
 use crate::pending::{Kept, Pending};
 use crate::policy::{Family, Origin, Policy};
 use crate::port::{Local, Source};
@@ -97,7 +98,13 @@ impl Session {
     pub fn octets(&self) -> usize {
         let offer = self.offer.as_ref().map_or(0, |offer| {
             let answers = offer.answers.iter().map(|answer| answer.text.len());
-            size_of::<Pending>() + offer.text.len() + offer.told.len() + answers.sum::<usize>()
+            let packed = offer.packed.iter().flat_map(|packed| packed.iter());
+            let packed = packed.map(Packed::octets).sum::<usize>();
+            size_of::<Pending>()
+                + packed
+                + offer.text.len()
+                + offer.told.len()
+                + answers.sum::<usize>()
         });
         let payloads = self.lines.iter().filter_map(|line| line.stream.as_ref());
         let payloads = payloads.map(|stream| stream.payloads.len()).sum::<usize>();
@@ -140,7 +147,7 @@ impl Session {
         let verdicts = self.judge(&description, &policies, heard.from.other())?;
         let lines_before = self.lines.len();
         let fresh = self.take_ports(&description, &verdicts, heard.from, means)?;
-        let told = self.tell(&description, &verdicts, heard.from, means);
+        let (told, packed) = self.tell(heard, &description, &verdicts, means);
         if told.len() > SESSION_BYTES_MAX {
             // Its answer could not be laid beside it.
             self.undo(&fresh, lines_before, means.ports);
@@ -152,6 +159,7 @@ impl Session {
             text: Kept::new(heard.text.to_vec()),
             source: heard.source,
             told: Kept::new(told),
+            packed,
             lines_before,
             fresh,
             answers: Vec::new(),
@@ -394,12 +402,12 @@ impl Session {
     /// The offer for the other side.
     fn tell(
         &mut self,
+        heard: Heard<'_>,
         description: &Description<'_>,
         verdicts: &[Verdict<'_>],
-        from: Side,
         means: &mut Means<'_>,
-    ) -> Vec<u8> {
-        let to = from.other();
+    ) -> (Vec<u8>, Option<Box<[Packed; 2]>>) {
+        let to = heard.from.other();
         let policy = means.policies[to.index()];
         let mut entries = Vec::with_capacity(verdicts.len());
         for ((section, verdict), line) in
@@ -416,10 +424,13 @@ impl Session {
             entries.push(Entry { section, state });
         }
         let names = if policy.bundle { bundle::offered(&entries) } else { Vec::new() };
+        let offered = Packed::of(heard.text, description);
+        let told = Packed::told(heard.text, &entries, &names);
+        let packed = offered.zip(told).map(|(offered, told)| Box::new([offered, told]));
         let mut out = Vec::with_capacity(1_024);
         let draft = Draft { description, entries: &entries, bundle: names };
         self.write(&mut out, to, draft, policy);
-        out
+        (out, packed)
     }
 
     /// Writes a description for a side. The version rises with what was changed (RFC 3264 §8).
@@ -464,8 +475,13 @@ impl Session {
         out: &mut Vec<u8>,
     ) -> Result<Vec<Option<Stream>>, Refusal> {
         let answered = Description::read(heard.text, heard.source)?;
-        let offered = Description::read(&offer.text, offer.source)?;
-        let told = Description::read(&offer.told, None)?;
+        let [offered, told] = match offer.packed.as_deref() {
+            Some(packed) => packed.each_ref().map(|packed| packed.unpack(&offer.text)),
+            None => [
+                Description::read(&offer.text, offer.source)?,
+                Description::read(&offer.told, None)?,
+            ],
+        };
         if answered.sections.len() > offered.sections.len() {
             return Err(Reason::Lines.into());
         }

@@ -93,6 +93,28 @@ impl<'a> Media<'a> {
         })
     }
 
+    /// A stream of which nothing is known but these: it has no lines and no address.
+    #[must_use]
+    pub const fn bare(
+        kind: &'a [u8],
+        port: u16,
+        protocol: &'a [u8],
+        formats: &'a [u8],
+        direction: Direction,
+    ) -> Self {
+        Self {
+            kind,
+            port,
+            port_count: 1,
+            protocol,
+            formats,
+            section: &[],
+            at: 0,
+            connection: None,
+            direction,
+        }
+    }
+
     /// The lines behind `m=`.
     #[must_use]
     pub const fn lines(&self) -> Lines<'a> {

@@ -230,6 +230,7 @@ fn restore_offer(octets: &[u8]) -> Option<Pending> {
         text: Kept::default(),
         source: None,
         told: Kept::default(),
+        packed: None,
         lines_before: 0,
         fresh: Vec::new(),
         answers: Vec::new(),

@@ -82,6 +82,13 @@ impl Offer {
     }
 }
 
+/// Lines that are written: all of them are understood.
+impl From<Vec<Crypto>> for Offer {
+    fn from(lines: Vec<Crypto>) -> Self {
+        Self { total: lines.len(), lines }
+    }
+}
+
 /// Reads the values of all `a=crypto` lines of one stream. Lines of unknown suites, keys and
 /// mandatory parameters are passed over.
 ///
