@@ -18,7 +18,9 @@ struct Direction {
 }
 
 impl Direction {
-    fn new(choice: u8) -> Self {
+    /// The key is of the whole script: what was sent in another run, of which libFuzzer learns by
+    /// comparisons, opens nothing.
+    fn new(choice: u8, script: &[u8]) -> Self {
         let suite = Suite::ALL[usize::from(choice) % Suite::ALL.len()];
         let usual = Parameters::of(suite);
         let parameters = Parameters {
@@ -27,7 +29,15 @@ impl Direction {
             ..usual
         };
         let parameters = if parameters.are_sound() { parameters } else { usual };
-        let key = MasterKey::of(suite, &vec![7; MasterKey::octets_of(suite)]).expect("it fits");
+        let mut state = script.iter().fold(1_u64, |state, octet| {
+            (state ^ u64::from(*octet)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+        });
+        let mut octets = vec![0; MasterKey::octets_of(suite)];
+        for octet in &mut octets {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            *octet = state.to_be_bytes()[0];
+        }
+        let key = MasterKey::of(suite, &octets).expect("it fits");
         let keys = [KeyEntry::alone(key)];
         let receiver = || Receiver::new(parameters, &keys).expect("sound keys");
         Self {
@@ -72,7 +82,7 @@ impl Direction {
 /// Runs one input.
 pub fn run(octets: &[u8]) {
     let Some((&choice, mut rest)) = octets.split_first() else { return };
-    let mut direction = Direction::new(choice);
+    let mut direction = Direction::new(choice, octets);
     let mut last = Vec::new();
     while let Some((&[how, length], tail)) = rest.split_first_chunk() {
         let (packet, tail) = tail.split_at(tail.len().min(usize::from(length)));
