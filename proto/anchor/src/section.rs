@@ -11,8 +11,10 @@ use sdp::{Attribute, Connection, Kind, Line, Media, Session};
 use srtp::dtls;
 use srtp::sdes;
 
-/// Lines of a session or a stream; more take another allocation.
-const LINES_USUAL: usize = 16;
+/// Lines of a session and of a stream; more take another allocation. What is longer than a kilobyte
+/// the allocator does not keep at hand.
+const HEAD_LINES_USUAL: usize = 8;
+const LINES_USUAL: usize = 12;
 /// RTP profiles take longest: kilobits a second that no stream has.
 const BANDWIDTH_KBPS_MAX: u64 = 100_000_000;
 
@@ -70,7 +72,7 @@ impl<'a> Description<'a> {
     /// Reads a description; `source` stands for every address in it but the null one.
     pub fn read(text: &'a [u8], source: Option<IpAddr>) -> Result<Self, Refusal> {
         // Each line is read once: the session's own, and behind each `m=` those of a stream.
-        let mut lines = Vec::with_capacity(LINES_USUAL);
+        let mut lines = Vec::with_capacity(HEAD_LINES_USUAL);
         let mut streams: Vec<(Line<'a>, Vec<Said<'a>>)> = Vec::with_capacity(2);
         let session = Session::parse_with(text, |line| {
             if line.kind == Kind::Media {

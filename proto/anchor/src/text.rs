@@ -79,8 +79,15 @@ pub(crate) fn push_address(out: &mut Vec<u8>, address: IpAddr) {
 
 /// Appends a decimal number.
 pub(crate) fn push_number(out: &mut Vec<u8>, number: u64) {
-    if let digit @ 0..=9 = number {
-        return out.push(b'0' + u8::try_from(digit).unwrap_or(0));
+    // Most are payload types and octets of addresses.
+    if let Ok(small) = u8::try_from(number) {
+        if small >= 100 {
+            out.push(b'0' + small / 100);
+        }
+        if small >= 10 {
+            out.push(b'0' + small / 10 % 10);
+        }
+        return out.push(b'0' + small % 10);
     }
     let mut digits = [0; 20];
     let mut at = digits.len();
@@ -102,7 +109,7 @@ mod tests {
 
     #[test]
     fn numbers_are_read_as_they_are_written() {
-        for value in [0, 9, 10, 65_535, u64::MAX] {
+        for value in (0..=1_000).chain([65_535, u64::MAX]) {
             let mut text = Vec::new();
             push_number(&mut text, value);
             assert_eq!(number(&text), Some(value));

@@ -18,9 +18,10 @@ pub(crate) struct Towards {
 impl Towards {
     /// Appends `o=` for what stands in `rest` of `out`.
     pub fn origin(&mut self, out: &mut Vec<u8>, address: IpAddr, rest: Range<usize>) {
-        let mut words = Vec::with_capacity(48);
-        address_words(&mut words, address);
-        let digest = xxh3_64(&out[rest]) ^ xxh3_64(&words).rotate_left(1);
+        let end = out.len();
+        address_words(out, address);
+        let digest = xxh3_64(&out[rest]) ^ xxh3_64(&out[end..]).rotate_left(1);
+        let octets = out.len() - end;
         if self.digest != Some(digest) {
             self.digest = Some(digest);
             self.version += 1;
@@ -30,6 +31,7 @@ impl Towards {
         out.push(b' ');
         push_number(out, self.version);
         out.push(b' ');
-        out.extend_from_slice(&words);
+        // Its words were needed first, and stand last.
+        out[end..].rotate_left(octets);
     }
 }
