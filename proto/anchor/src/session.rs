@@ -290,7 +290,8 @@ impl Session {
         for (at, line) in (0..).zip(&mut self.lines) {
             let is_protected = line.stream.as_ref().is_some_and(has_keys);
             let has_own = line.keys.iter().any(|keys| keys.iter().next().is_some());
-            if !is_protected && !(has_own && were_told) {
+            let is_used = is_protected || has_own && were_told;
+            if !is_used {
                 continue;
             }
             were_used = true;

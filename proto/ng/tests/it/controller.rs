@@ -154,7 +154,7 @@ impl Controller {
     /// Time passes, a second at a time, in which so many packets come each.
     pub fn pass(&mut self, seconds: u64, packets: u64) {
         for _ in 0..seconds {
-            self.now = self.now + Duration::from_secs(1);
+            self.now += Duration::from_secs(1);
             self.packets += packets;
             let mut fill = |octets: &mut [u8]| self.random.fill_bytes(octets);
             let counters = Counted(self.packets);

@@ -280,7 +280,7 @@ fn once_checks_are_forgotten_another_pair_has_to_answer_first() {
     step(&mut agent, NOW, pair(1), &recorded);
     let mut now = NOW;
     for number in 1..100 {
-        now = now + Duration::from_secs(5);
+        now += Duration::from_secs(5);
         assert_eq!(step(&mut agent, now, pair(1), &check.octets(number)).len(), 1);
     }
     // The copy is answered, and its sender is asked; it does not know the password.
