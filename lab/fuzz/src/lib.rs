@@ -17,6 +17,7 @@ pub mod hep_packet;
 pub mod m3ua_message;
 pub mod m3ua_process;
 pub mod manipulation_rules;
+pub mod media_words;
 pub mod memif_peer;
 pub mod mrt_records;
 pub mod ng_commands;
@@ -90,6 +91,7 @@ pub const TARGETS: &[Target] = &[
     target("bmp_message", bmp_message::run),
     target("plane_frames", plane::frames),
     target("plane_programs", plane::changes),
+    target("media_words", media_words::run),
     target("memif_peer", memif_peer::run),
     target("forwarder_messages", forwarder_messages::run),
     target("store_blocks", store_blocks::run),

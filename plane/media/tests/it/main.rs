@@ -3,4 +3,9 @@
 
 mod flow;
 mod latch;
+mod lives;
 mod program;
+mod workers;
+#[allow(dead_code, reason = "a part of what the tests of the plane have")]
+#[path = "../../../control/tests/plane/world.rs"]
+mod world;

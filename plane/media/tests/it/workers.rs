@@ -1,0 +1,167 @@
+//! Several workers at once, whose packets meet at the same flows and the same keys, while the
+//! control changes them: none waits for ever, and no index is used twice.
+
+use super::world::programs;
+use core::net::SocketAddr;
+use graph::{Outbox, Pool, STRIDE};
+use machine::Time;
+use media::program::{FEATURE, FlowSaid, Guard, Keys, Place, Range, Said};
+use media::{Expected, PayloadTypes, Rate, Settings, Use};
+use nodes::Program;
+use nodes::program::Item;
+use plane_control::Plane;
+use rtp::{ClockRate, Header, Packet, Rewrite};
+use srtp::{KeyEntry, MasterKey, Parameters, Suite};
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+const FLOWS: u16 = 8;
+const WORKERS: usize = 3;
+const ROUNDS: u16 = 400;
+
+fn item(said: &Said) -> Program {
+    let (key, value) = (said.name().key(), said.value());
+    Program::Item(Item { feature: FEATURE.to_owned(), key, value })
+}
+
+fn keys(octet: u8) -> Keys {
+    let suite = Suite::AesCm128HmacSha1_80;
+    let key = MasterKey::of(suite, &[octet; 30]).unwrap();
+    Keys { parameters: Parameters::of(suite), entries: vec![KeyEntry::alone(key)] }
+}
+
+/// The flow of a port: the inner ones are in the clear and go on to the outer ones, which protect
+/// with two keys in all.
+fn flow(is_outer: bool, number: u16) -> Program {
+    let (address, other) =
+        if is_outer { ([10, 0, 1, 1], [10, 0, 2, 1]) } else { ([10, 0, 2, 1], [10, 0, 1, 1]) };
+    let place = |address: [u8; 4]| Place { vrf: 0, address: address.into(), port: 20_000 + number };
+    let peer =
+        SocketAddr::from(if is_outer { ([10, 0, 1, 2], 4_000) } else { ([10, 0, 2, 2], 5_000) });
+    let guard = match is_outer {
+        true => Guard::Keys { receive: keys(100), send: keys((number % 2) as u8 + 1) },
+        false => Guard::None,
+    };
+    let settings = Settings {
+        of: Use::Muxed,
+        is_active: true,
+        payload_types: PayloadTypes::ALL,
+        untimed: PayloadTypes::default(),
+        ssrc: None,
+        clock: ClockRate::TELEPHONY,
+        rate: Rate::bits(u64::MAX),
+        rewrite: Rewrite::default(),
+    };
+    item(&Said::Flow(Box::new(FlowSaid {
+        at: place(address),
+        to: Some(place(other)),
+        settings,
+        expected: Expected::at(peer),
+        guard,
+        dscp: 0,
+        timeout: None,
+        becomes: Vec::new(),
+        up: PayloadTypes::default(),
+        digits: PayloadTypes::default(),
+        resume: None,
+    })))
+}
+
+fn frame(number: u16, ssrc: u32, sequence: u16) -> Vec<u8> {
+    let header = Header { payload_type: 0, sequence, timestamp: 0, ssrc, marker: false };
+    let mut payload = Vec::new();
+    Packet { header, payload: &[7; 40], ..Packet::default() }.write(&mut payload);
+    let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 9, 9, 8, 0];
+    let length = (payload.len() + 28) as u16;
+    let mut ip = vec![0x45, 0, (length >> 8) as u8, length as u8, 0, 0, 0, 0, 64, 17, 0, 0];
+    ip.extend([10, 0, 2, 2, 10, 0, 2, 1]);
+    nodes::header::seal_ip4(&mut ip);
+    frame.extend(ip);
+    frame.extend([5_000_u16.to_be_bytes(), (20_000 + number).to_be_bytes()].concat());
+    frame.extend((length - 20).to_be_bytes());
+    frame.extend([0, 0]);
+    frame.extend(payload);
+    frame
+}
+
+#[test]
+fn workers_that_meet_at_flows_and_keys_neither_wait_for_ever_nor_use_an_index_twice() {
+    let mut plane = Plane::new(1).unwrap();
+    for program in programs() {
+        plane.apply(&program).unwrap();
+    }
+    for address in [[10, 0, 1, 1], [10, 0, 2, 1]] {
+        let range = Range { vrf: 0, address: address.into(), first: 20_000, ports: 100 };
+        plane.apply(&item(&Said::Range(range))).unwrap();
+    }
+    for number in 0..FLOWS {
+        plane.apply(&flow(true, number)).unwrap();
+        plane.apply(&flow(false, number)).unwrap();
+    }
+    plane.publish();
+    let graphs: Vec<_> = (0..WORKERS).map(|_| plane.graph().unwrap()).collect();
+    plane.publish();
+    let running = AtomicUsize::new(WORKERS);
+    let left: Vec<Vec<(u16, u32, u16, Vec<u8>)>> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..)
+            .zip(graphs)
+            .map(|(worker, mut graph)| {
+                let running = &running;
+                scope.spawn(move || {
+                    let mut pool = Pool::new(256, STRIDE);
+                    let entry = graph.entry("ethernet-input").unwrap();
+                    let mut left = Vec::new();
+                    for round in 0..ROUNDS {
+                        let mut slots = Vec::new();
+                        // Each worker has a source of its own at every flow: a stream stays on one.
+                        for number in 0..FLOWS {
+                            let ssrc = 1 + worker + 10 * u32::from(number);
+                            let slot = pool.put(&frame(number, ssrc, round)).unwrap();
+                            pool.meta_mut(slot).port = 1;
+                            slots.push(slot);
+                        }
+                        let mut out = Outbox::default();
+                        graph.push(entry, &slots, &mut pool);
+                        graph.run(&mut pool, &mut out, Time::from_millis(1_000));
+                        for slot in out.port(0).map(std::mem::take).unwrap_or_default() {
+                            let octets = pool.bytes(slot);
+                            let header = Header::peek(&octets[42..]).unwrap();
+                            let port = u16::from_be_bytes([octets[34], octets[35]]);
+                            let tag = octets[octets.len() - 10..].to_vec();
+                            left.push((port, header.ssrc, header.sequence, tag));
+                            pool.free(slot);
+                        }
+                        out.clear(&mut pool);
+                    }
+                    graph.leave();
+                    running.fetch_sub(1, Relaxed);
+                    left
+                })
+            })
+            .collect();
+        let mut round = 0_u64;
+        while running.load(Relaxed) > 0 {
+            round += 1;
+            let number = (round % u64::from(FLOWS)) as u16;
+            plane.apply(&flow(round % 2 == 0, number)).unwrap();
+            plane.publish();
+            let mut out = Vec::new();
+            plane.tick(Time::from_millis(1_000 + round), &mut out);
+            std::thread::yield_now();
+        }
+        workers.into_iter().map(|worker| worker.join().unwrap()).collect()
+    });
+    let mut spent = BTreeSet::new();
+    for (worker, left) in (0_u32..).zip(&left) {
+        assert_eq!(left.len(), usize::from(FLOWS) * usize::from(ROUNDS), "none is lost");
+        for number in 0..FLOWS {
+            let ssrc = 1 + worker + 10 * u32::from(number);
+            let of = left.iter().filter(|it| it.1 == ssrc);
+            let sequences: Vec<u16> = of.map(|it| it.2).collect();
+            assert_eq!(sequences, (0..ROUNDS).collect::<Vec<_>>(), "the order of a stream stands");
+        }
+        for (port, ssrc, sequence, _) in left {
+            assert!(spent.insert((port % 2, *ssrc, *sequence)), "an index of a key, twice");
+        }
+    }
+}
