@@ -61,6 +61,75 @@ struct Waiting {
     fate: Option<Fate>,
 }
 
+impl<'t> Gathered<'t> {
+    fn new(packets: usize) -> Self {
+        Self {
+            cells: Vec::with_capacity(packets),
+            senders: Vec::with_capacity(packets),
+            cell_places: Places::new(),
+            sender_places: Places::new(),
+            packets: Vec::with_capacity(packets),
+        }
+    }
+
+    /// Lets all go.
+    fn release(&mut self) {
+        self.packets.clear();
+        if !self.cells.is_empty() {
+            self.cells.clear();
+            self.senders.clear();
+            (self.cell_places, self.sender_places) = (Places::new(), Places::new());
+        }
+    }
+
+    fn known(&mut self, cell: usize) -> Option<&mut Known> {
+        self.cells.get_mut(cell)?.as_mut()
+    }
+
+    fn hold(&mut self, flow: u32, held: Held<'t>) -> usize {
+        let place = self.cells.len();
+        self.cell_places.set(flow, place);
+        self.cells.push(held);
+        place
+    }
+
+    fn hold_sender(&mut self, number: u32, held: HeldSender<'t>) -> usize {
+        let place = self.senders.len();
+        self.sender_places.set(number, place);
+        self.senders.push(held);
+        place
+    }
+
+    /// Asks for what opens and protects packets, so that no cipher waits for its key.
+    fn ask(&self) {
+        for held in &self.cells {
+            if let Some(Opening::Receiver(receiver)) = held.as_ref().map(|known| &known.opening) {
+                receiver.keys().for_each(ask_key);
+                core::hint::black_box(receiver.streams().next().map(|it| it.ssrc));
+            }
+        }
+        for held in &self.senders {
+            if let Some(sender) = held.as_ref() {
+                sender.keys().for_each(ask_key);
+                core::hint::black_box(sender.streams().next().map(|it| it.ssrc));
+            }
+        }
+    }
+}
+
+/// Lines of a key with what is derived of it.
+const KEY_LINES: usize = 5;
+
+/// Asks for a key.
+fn ask_key(key: &srtp::KeyEntry) {
+    ask_lines(core::ptr::from_ref(key).cast(), KEY_LINES);
+}
+
+/// Asks for so many lines.
+pub(crate) fn ask_lines(place: *const u8, lines: usize) {
+    (0..lines).for_each(|line| graph::prefetch(place.wrapping_add(line * 64)));
+}
+
 /// Numbers of a vector and where they are held: a few lines that stay in the first cache.
 struct Places([(u32, u16); Places::ROWS]);
 
@@ -133,6 +202,9 @@ fn way_on(way: Option<&Way>) -> Result<(), Fate> {
     }
 }
 
+/// Lines of a receiver.
+const RECEIVER_LINES: usize = 2;
+
 /// A vector at its flows.
 pub(crate) struct Batch<'t, 'v> {
     pub table: &'t Table,
@@ -187,7 +259,7 @@ impl<'t, 'v> Batch<'t, 'v> {
         if let Some(all) = gathered
             && let Some(place) = all.cell_places.find(arrival.flow)
         {
-            return self.gather(at, place, all, pool);
+            return self.gather(at, place, all);
         }
         let mut held = match (cell.try_hold(), &mut *gathered) {
             (Some(held), _) => held,
@@ -209,17 +281,22 @@ impl<'t, 'v> Batch<'t, 'v> {
             }
             return;
         }
-        let all = gathered.get_or_insert_with(|| Gathered {
-            cells: Vec::with_capacity(self.arrivals.len()),
-            senders: Vec::with_capacity(self.arrivals.len()),
-            cell_places: Places::new(),
-            sender_places: Places::new(),
-            packets: Vec::with_capacity(self.arrivals.len()),
-        });
-        let place = all.cells.len();
-        all.cell_places.set(arrival.flow, place);
-        all.cells.push(held);
-        self.gather(at, place, all, pool);
+        if let Opening::Receiver(receiver) = &known.opening {
+            ask_lines(core::ptr::from_ref(&**receiver).cast(), RECEIVER_LINES);
+        }
+        self.table.ask_sender(self.sender(known));
+        let all = gathered.get_or_insert_with(|| Gathered::new(self.arrivals.len()));
+        let place = all.hold(arrival.flow, held);
+        self.gather(at, place, all);
+    }
+
+    /// Who protects packets of a flow, or that nobody does.
+    const fn sender(&self, known: &Known) -> u32 {
+        match &known.way {
+            _ if self.leaves => known.own.sender,
+            Some(way) => way.sender,
+            None => CLEAR,
+        }
     }
 
     /// A packet that is neither opened nor protected.
@@ -302,68 +379,89 @@ impl<'t, 'v> Batch<'t, 'v> {
         }
     }
 
-    /// Takes a packet of a flow that is held into the batch, with who protects it.
-    fn gather(&mut self, at: usize, cell: usize, all: &mut Gathered<'t>, pool: &mut Pool) {
+    /// Takes a packet of a flow that is held into the batch.
+    fn gather(&self, at: usize, cell: usize, all: &mut Gathered<'t>) {
         let octets = self.arrivals[at].octets;
         let waiting = Waiting { at, cell, sender: None, octets, is_opened: false, fate: None };
-        let Some(known) = all.cells[cell].as_ref() else { return };
-        let way = if self.leaves { Some(known.leaving()) } else { known.way };
-        let number = way.map_or(NONE, |way| way.sender);
-        if number >= CLEAR {
-            all.packets.push(waiting);
-            return;
+        all.packets.push(waiting);
+    }
+
+    /// Holds who protects the packets that were gathered. Where somebody else holds one just now,
+    /// the packets from there on are taken out: they are for [`Batch::alone`].
+    fn hold_senders(&self, all: &mut Gathered<'t>) -> Vec<Waiting> {
+        for at in 0..all.packets.len() {
+            let Waiting { cell, .. } = all.packets[at];
+            let number = all.cells[cell].as_ref().map_or(CLEAR, |known| self.sender(known));
+            if number >= CLEAR {
+                continue;
+            }
+            let place = match all.sender_places.find(number) {
+                Some(place) => place,
+                None => match self.table.try_sender(number) {
+                    Some(held) => all.hold_sender(number, held),
+                    None => return all.packets.split_off(at),
+                },
+            };
+            all.packets[at].sender = Some(place);
         }
-        if let Some(place) = all.sender_places.find(number) {
-            all.packets.push(Waiting { sender: Some(place), ..waiting });
-            return;
-        }
-        if let Some(sender) = self.table.try_sender(number) {
-            let place = all.senders.len();
-            all.sender_places.set(number, place);
-            all.senders.push(sender);
-            all.packets.push(Waiting { sender: Some(place), ..waiting });
-            return;
-        }
-        // Somebody else protects under that key just now: all that is held goes first.
-        self.settle(all, pool);
-        let Some(flow) = self.table.cell(self.arrivals[at].flow) else { return };
-        let held = flow.hold();
-        let Some(known) = held.as_ref().filter(|it| it.own.at.port == self.arrivals[at].port)
-        else {
-            return;
-        };
-        let way = if self.leaves { Some(known.leaving()) } else { known.way };
-        let number = way.map_or(NONE, |way| way.sender);
-        let sender = if number >= CLEAR { None } else { self.table.sender(number) };
-        all.cell_places.set(self.arrivals[at].flow, 0);
-        all.cells.push(held);
-        let sender = sender.map(|sender| {
-            all.sender_places.set(number, 0);
-            all.senders.push(sender);
-            0
-        });
-        all.packets.push(Waiting { cell: 0, sender, ..waiting });
+        Vec::new()
     }
 
     /// Opens, judges and protects all that was gathered, and lets all go.
     fn settle(&mut self, all: &mut Gathered<'t>, pool: &mut Pool) {
+        let rest = self.hold_senders(all);
+        self.carry_out(all, pool);
+        for waiting in rest {
+            self.alone(waiting.at, all, pool);
+        }
+    }
+
+    /// One packet by itself, waiting for who holds its flow and its sender; nothing else is held.
+    #[cold]
+    fn alone(&mut self, at: usize, all: &mut Gathered<'t>, pool: &mut Pool) {
+        let arrival = &self.arrivals[at];
+        let Some(cell) = self.table.cell(arrival.flow) else { return };
+        let held = cell.hold();
+        let Some(known) = held.as_ref().filter(|it| it.own.at.port == arrival.port) else {
+            return;
+        };
+        let number = self.sender(known);
+        let place = all.hold(arrival.flow, held);
+        self.gather(at, place, all);
+        if number < CLEAR
+            && let Some(sender) = self.table.sender(number)
+        {
+            all.packets[0].sender = Some(all.hold_sender(number, sender));
+        }
+        self.carry_out(all, pool);
+    }
+
+    /// Opens, judges and protects packets whose flows and senders are held.
+    fn carry_out(&mut self, all: &mut Gathered<'t>, pool: &mut Pool) {
+        all.ask();
         if !self.leaves {
             self.open(all, pool);
         }
-        let mut ways: Vec<Option<Way>> = Vec::with_capacity(all.packets.len());
-        for waiting in &mut all.packets {
-            ways.push(self.decide(waiting, &mut all.cells, pool));
+        for at in 0..all.packets.len() {
+            let mut waiting = all.packets[at];
+            if waiting.fate.is_none()
+                && let Some(known) = all.known(waiting.cell)
+            {
+                waiting.fate = self.decide(&waiting, known, pool);
+            }
+            all.packets[at] = waiting;
         }
-        self.protect(all, &ways, pool);
-        for (waiting, way) in all.packets.iter().zip(&ways) {
-            self.fates[waiting.at] = self.finish(waiting, way.as_ref(), pool);
+        self.protect(all, pool);
+        for at in 0..all.packets.len() {
+            let waiting = all.packets[at];
+            let known = all.cells[waiting.cell].as_ref();
+            self.fates[waiting.at] = match (waiting.fate, known) {
+                (Some(fate), _) => fate,
+                (None, None) => Fate::Next(reason::NO_FLOW),
+                (None, Some(known)) => self.finish(&waiting, known, pool),
+            };
         }
-        all.packets.clear();
-        if !all.cells.is_empty() {
-            all.cells.clear();
-            all.senders.clear();
-            (all.cell_places, all.sender_places) = (Places::new(), Places::new());
-        }
+        all.release();
         self.turn();
     }
 
@@ -420,49 +518,37 @@ impl<'t, 'v> Batch<'t, 'v> {
         }
     }
 
-    /// Judges a packet that is in the clear now; its way, if it goes on.
-    fn decide(
-        &mut self,
-        waiting: &mut Waiting,
-        cells: &mut [Held<'t>],
-        pool: &mut Pool,
-    ) -> Option<Way> {
-        if waiting.fate.is_some() {
-            return None;
-        }
+    /// Judges a packet that is in the clear now; its end, if it does not go on.
+    fn decide(&mut self, waiting: &Waiting, known: &mut Known, pool: &mut Pool) -> Option<Fate> {
         let arrival = &self.arrivals[waiting.at];
-        let known = cells[waiting.cell].as_mut()?;
         if self.leaves {
-            let way = known.leaving();
-            let goes = way_on(Some(&way)).map_err(|fate| waiting.fate = Some(fate));
-            return goes.ok().map(|()| way);
+            let is_ready = known.own.sender != NONE;
+            return (!is_ready).then_some(Fate::Next(reason::NO_KEYS));
         }
         let octets = pool.cell_mut(arrival.slot);
         let payload = &mut octets[arrival.payload()..][..waiting.octets];
-        match self.judge(known, arrival, payload) {
-            Ok(()) => known.way,
-            Err(fate) => {
-                if fate == Fate::Up(self.classes.frames) && waiting.is_opened {
-                    let (meta, cell) = pool.parts(arrival.slot);
-                    shorten(meta, cell, arrival.udp, waiting.octets);
-                }
-                waiting.fate = Some(fate);
-                None
-            }
+        let fate = self.judge(known, arrival, payload).err()?;
+        if fate == Fate::Up(self.classes.frames) && waiting.is_opened {
+            let (meta, cell) = pool.parts(arrival.slot);
+            shorten(meta, cell, arrival.udp, waiting.octets);
         }
+        Some(fate)
     }
 
     /// Protects what leaves as SRTP.
-    fn protect(&self, all: &mut Gathered<'t>, ways: &[Option<Way>], pool: &mut Pool) {
+    fn protect(&self, all: &mut Gathered<'t>, pool: &mut Pool) {
         let stride = pool.stride();
         let mut packets: Vec<Packet> = Vec::with_capacity(all.packets.len());
         let mut of: Vec<usize> = Vec::with_capacity(all.packets.len());
-        for (number, (waiting, way)) in all.packets.iter_mut().zip(ways).enumerate() {
-            let Some(way) = way.filter(|way| way.sender != CLEAR) else { continue };
+        for number in 0..all.packets.len() {
+            let waiting = all.packets[number];
+            let way = all.cells[waiting.cell].as_ref().map_or(NONE, |known| self.sender(known));
+            if waiting.fate.is_some() || way == CLEAR {
+                continue;
+            }
             let Some(sender) = waiting.sender else {
                 // Never in the clear for want of who protects.
-                debug_assert!(false, "sender {} is not held", way.sender);
-                waiting.fate = Some(Fate::Next(reason::NO_KEYS));
+                all.packets[number].fate = Some(Fate::Next(reason::NO_KEYS));
                 continue;
             };
             let arrival = &self.arrivals[waiting.at];
@@ -487,17 +573,16 @@ impl<'t, 'v> Batch<'t, 'v> {
     }
 
     /// Writes the headers of what goes on.
-    fn finish(&mut self, waiting: &Waiting, way: Option<&Way>, pool: &mut Pool) -> Fate {
+    fn finish(&mut self, waiting: &Waiting, known: &Known, pool: &mut Pool) -> Fate {
         let arrival = &self.arrivals[waiting.at];
-        match (waiting.fate, way) {
-            (Some(fate), _) => fate,
-            (None, None) => Fate::Next(reason::NO_FLOW),
-            (None, Some(way)) => {
-                // What is neither opened nor protected here is rare: its flow just changed.
-                let departure = self.departure(arrival, waiting.octets, Check::Anew);
-                let (meta, cell) = pool.parts(arrival.slot);
-                Fate::Next(leave(meta, cell, departure, way))
-            }
-        }
+        // What is neither opened nor protected here is rare: its flow just changed.
+        let departure = self.departure(arrival, waiting.octets, Check::Anew);
+        let (meta, cell) = pool.parts(arrival.slot);
+        let verdict = match &known.way {
+            _ if self.leaves => leave(meta, cell, departure, &known.leaving()),
+            Some(way) => leave(meta, cell, departure, way),
+            None => reason::NO_OTHER,
+        };
+        Fate::Next(verdict)
     }
 }

@@ -288,7 +288,7 @@ impl Flow {
     fn count(&mut self, now: Time, header: &Header) {
         let Header { payload_type, sequence, timestamp, ssrc, .. } = *header;
         let arrival = self.settings.clock.ticks(now);
-        if !self.streams[0].as_ref().is_some_and(|it| it.ssrc() == ssrc) {
+        if self.streams[0].as_ref().is_none_or(|it| it.ssrc() != ssrc) {
             return self.count_another(header, arrival);
         }
         if let Some(stream) = &mut self.streams[0] {

@@ -2,7 +2,7 @@
 //! is to leave from a flow's place.
 
 use crate::arrival::{Arrival, By, Kind, four, six};
-use crate::batch::{Batch, Classes, Fate};
+use crate::batch::{Batch, Classes, Fate, ask_lines};
 use crate::reason::{NO_FLOW, REASONS};
 use crate::table::{Ranges, Table};
 use graph::{Context, Node, Pool, Row, Slot, VECTOR_MAX};
@@ -20,7 +20,6 @@ pub const MEDIA_SEND: &str = "media-send";
 const FOLLOWERS: &[&str] = &["ip4-lookup", "ip6-lookup"];
 /// Lines of a cell that packets need.
 const LINES: usize = 8;
-const LINE: usize = 64;
 
 /// What the nodes of a worker read.
 #[derive(Clone)]
@@ -70,8 +69,7 @@ impl Sorted {
             match look(cx.packets, *slot) {
                 Kind::Media(arrival) => {
                     if let Some(cell) = table.cell(arrival.flow) {
-                        let cell = core::ptr::from_ref(cell).cast::<u8>();
-                        (0..LINES).for_each(|line| graph::prefetch(cell.wrapping_add(line * LINE)));
+                        ask_lines(core::ptr::from_ref(cell).cast(), LINES);
                     }
                     self.arrivals[count % VECTOR_MAX] = Arrival { slot: *slot, ..arrival };
                     count += 1;

@@ -86,6 +86,16 @@ impl Table {
         tried(self.senders.get(number)?.0.try_lock())
     }
 
+    /// Asks for a sender early.
+    #[inline]
+    pub fn ask_sender(&self, number: u32) {
+        if let Some(place) = self.senders.get(number) {
+            let place = core::ptr::from_ref(place).cast::<u8>();
+            graph::prefetch(place);
+            graph::prefetch(place.wrapping_add(64));
+        }
+    }
+
     /// Holds a sender.
     pub fn sender(&self, number: u32) -> Option<HeldSender<'_>> {
         let place = self.senders.make(number)?;

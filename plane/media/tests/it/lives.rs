@@ -251,7 +251,7 @@ impl Life {
                 self.say(call, 1 - side);
             }
             2 => {
-                let mut it = self.calls[call].each_mut();
+                let it = self.calls[call].each_mut();
                 let mut side_taken = std::mem::replace(
                     it[side],
                     Side {
