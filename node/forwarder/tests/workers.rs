@@ -5,8 +5,13 @@ mod peer;
 
 use forwarder::wire::{Driver, PortSpec, Reply};
 use forwarder::{Control, STRIDE, Spec, serve};
+use media::program::{FEATURE, FlowSaid, Guard, Name, Notice, Place, Range, Said};
+use media::{Expected, PayloadTypes, Rate, Settings, Use};
+use nodes::Program;
+use nodes::program::Item;
 use peer::{PACKETS, Peer, ROUTER, awaited, numbers, programs};
 use serde_json::json;
+use std::net::{IpAddr, SocketAddr};
 
 const WORKERS: u16 = 2;
 
@@ -59,6 +64,88 @@ fn workers_forward_what_comes_by_the_rings_of_one_memif() {
     let port = &answer[0];
     assert_eq!((&port["workers"], &port["received"]), (&json!(2), &json!(3 * PACKETS)), "{port}");
     assert_eq!(port["sent"], json!(3 * PACKETS), "{port}");
+    control.stop().unwrap();
+    forwarder.join().unwrap().unwrap();
+}
+
+/// A flow of this system's address: what comes to a port from a peer goes on to another port's.
+fn flow(port: u16, to: u16, peer: SocketAddr) -> Program {
+    let address = IpAddr::from([10, 0, 0, 1]);
+    let settings = Settings {
+        of: Use::Muxed,
+        is_active: true,
+        payload_types: PayloadTypes::ALL,
+        untimed: PayloadTypes::default(),
+        ssrc: None,
+        clock: rtp::ClockRate::TELEPHONY,
+        rate: Rate::bits(10_000_000),
+        rewrite: rtp::Rewrite::default(),
+    };
+    item(&Said::Flow(Box::new(FlowSaid {
+        at: Place { vrf: 0, address, port },
+        to: Some(Place { vrf: 0, address, port: to }),
+        settings,
+        expected: Expected::at(peer),
+        guard: Guard::None,
+        dscp: 46,
+        timeout: None,
+        becomes: Vec::new(),
+        up: PayloadTypes::default(),
+        digits: PayloadTypes::default(),
+        resume: None,
+    })))
+}
+
+fn item(said: &Said) -> Program {
+    let (key, value) = (said.name().key(), said.value());
+    Program::Item(Item { feature: FEATURE.to_owned(), key, value })
+}
+
+#[test]
+fn media_of_a_call_passes_the_forwarder_and_its_control_hears_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (doorway, socket) = (folder.path().join("control"), folder.path().join("memif"));
+    let spec = Spec {
+        socket: doorway.clone(),
+        workers: WORKERS,
+        cores: Vec::new(),
+        packets: 2_048,
+        stride: STRIDE,
+        host: None,
+        keys: None,
+        users: Vec::new(),
+    };
+    let forwarder = std::thread::spawn(move || serve(&spec));
+    let mut control = awaited("the forwarder", || Control::connect(&doorway, None).ok());
+    let driver = Driver::Memif { socket: socket.display().to_string(), id: 3, master: true };
+    let name = "m".to_owned();
+    control.open(PortSpec { port: 0, name, driver, mac: Some(ROUTER), mtu: 1_500 }).unwrap();
+    let range = Range { vrf: 0, address: [10, 0, 0, 1].into(), first: 20_000, ports: 100 };
+    let (phone, core) = (([10, 0, 0, 2], 4_000).into(), ([192, 0, 2, 7], 5_000).into());
+    let call = [flow(20_000, 20_002, phone), flow(20_002, 20_000, core)];
+    control.apply(&programs()).unwrap();
+    control.apply(&[item(&Said::Range(range))]).unwrap();
+    control.apply(&call).unwrap();
+    awaited("the socket", || socket.exists().then_some(()));
+    let mut peer = Peer::meet(&socket, 2);
+    let heard = peer.media(0, ([10, 0, 0, 2], 4_000), ([10, 0, 0, 1], 20_000), 50);
+    for (number, frame) in (0_u8..).zip(&heard) {
+        let (from, to, udp) = (&frame[26..30], &frame[30..34], &frame[34..42]);
+        assert_eq!((from, to), (&[10, 0, 0, 1][..], &[192, 0, 2, 7][..]));
+        assert_eq!(udp[..4], [20_002_u16.to_be_bytes(), 5_000_u16.to_be_bytes()].concat());
+        assert_eq!((frame[15], frame[22], frame[45]), (46 << 2, 63, number), "in their order");
+    }
+    let mut said = Vec::new();
+    let latched = awaited("the notice", || {
+        said.extend(control.replies().unwrap());
+        said.iter().find_map(|reply| match reply {
+            Reply::Item(item) => Some((item.key.clone(), Notice::read(&item.value).unwrap())),
+            Reply::Refused { .. } => panic!("{reply:?}"),
+            _ => None,
+        })
+    });
+    let place = Place { vrf: 0, address: [10, 0, 0, 1].into(), port: 20_000 };
+    assert_eq!((latched.0, latched.1.latched), (Name::Flow(place).key(), Some(phone)));
     control.stop().unwrap();
     forwarder.join().unwrap().unwrap();
 }

@@ -24,7 +24,9 @@ const HOPS: u8 = 64;
 #[inline]
 fn native_sum(octets: &[u8]) -> u64 {
     let (fours, rest) = octets.as_chunks::<4>();
-    let sum = fours.iter().map(|four| u64::from(u32::from_ne_bytes(*four))).sum::<u64>();
+    let four = |four: &[u8; 4]| u64::from(u32::from_ne_bytes(*four));
+    // Of 64 KB it has 46 bits; wrapping, so that many are added at once.
+    let sum = fours.iter().fold(0_u64, |sum, it| sum.wrapping_add(four(it)));
     match rest.len() {
         0 => sum,
         _ => sum + last_sum(rest),

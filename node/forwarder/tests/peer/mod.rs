@@ -155,6 +155,45 @@ impl Peer {
     }
 }
 
+impl Peer {
+    /// A part sends packets of RTP from a port to another; as many frames as any part hears then.
+    pub fn media(
+        &mut self,
+        part: usize,
+        from: ([u8; 4], u16),
+        to: ([u8; 4], u16),
+        count: u8,
+    ) -> Vec<Vec<u8>> {
+        let (port, pool) = &mut self.0[part];
+        let slots = (0..count).map(|number| {
+            let mut frame = [ROUTER, HOST].concat();
+            frame.extend([8, 0, 0x45, 0, 0, 60, 0, 0, 0, 0, 64, 17, 0, 0]);
+            frame.extend([from.0, to.0].concat());
+            frame.extend([from.1.to_be_bytes(), to.1.to_be_bytes()].concat());
+            frame.extend([0, 40, 0, 0, 0x80, 8, 0, number, 0, 0, 0, number, 0, 0, 0, 7]);
+            frame.resize(74, 0xd5);
+            seal_ip4(&mut frame[14..34]);
+            pool.put(&frame).unwrap()
+        });
+        let mut slots = slots.collect();
+        port.send(pool, &mut slots);
+        port.attend(pool);
+        let mut heard = Vec::new();
+        awaited("every packet", || {
+            let mut slots = Vec::new();
+            for (port, pool) in &mut self.0 {
+                port.receive(pool, &mut slots);
+                for slot in slots.drain(..) {
+                    heard.push(pool.bytes(slot).to_vec());
+                    pool.free(slot);
+                }
+            }
+            (heard.len() >= usize::from(count)).then_some(())
+        });
+        heard
+    }
+}
+
 pub fn numbers(part: usize) -> Vec<[u8; 2]> {
     (0..PACKETS).map(|number| [part as u8, number as u8]).collect()
 }
