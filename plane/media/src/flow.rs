@@ -153,8 +153,10 @@ pub struct Flow {
     settings: Settings,
     latch: Latch,
     police: Police,
-    /// The stream that spoke last comes first.
-    streams: [Option<Reception>; STREAMS_MAX],
+    /// The stream that spoke last.
+    stream: Option<Reception>,
+    /// The one before it: few flows have two.
+    other: Option<Box<Reception>>,
     passed: Passed,
 }
 
@@ -162,8 +164,8 @@ impl Flow {
     /// A flow of which nothing came yet.
     #[must_use]
     pub fn new(settings: Settings, latch: Latch) -> Self {
-        let streams = [None; STREAMS_MAX];
-        Self { settings, latch, police: Police::default(), streams, passed: Passed::default() }
+        let (police, passed) = (Police::default(), Passed::default());
+        Self { settings, latch, police, stream: None, other: None, passed }
     }
 
     /// Something else was agreed. What was counted stays; another clock begins another comparison
@@ -171,7 +173,7 @@ impl Flow {
     pub fn agreed(&mut self, settings: Settings) {
         let (before, after) = (self.settings.clock, settings.clock);
         if before != after {
-            self.streams.iter_mut().flatten().for_each(|it| it.clock_changed(before, after));
+            self.streams().for_each(|it| it.clock_changed(before, after));
         }
         self.settings = settings;
     }
@@ -207,12 +209,12 @@ impl Flow {
     /// The stream that spoke last.
     #[must_use]
     pub const fn stream(&self) -> Option<&Reception> {
-        self.streams[0].as_ref()
+        self.stream.as_ref()
     }
 
     /// The streams that were counted, the one that spoke last first.
     pub fn streams(&mut self) -> impl Iterator<Item = &mut Reception> {
-        self.streams.iter_mut().flatten()
+        self.stream.iter_mut().chain(self.other.as_deref_mut())
     }
 
     /// A packet came.
@@ -288,10 +290,10 @@ impl Flow {
     fn count(&mut self, now: Time, header: &Header) {
         let Header { payload_type, sequence, timestamp, ssrc, .. } = *header;
         let arrival = self.settings.clock.ticks(now);
-        if self.streams[0].as_ref().is_none_or(|it| it.ssrc() != ssrc) {
+        if self.stream.as_ref().is_none_or(|it| it.ssrc() != ssrc) {
             return self.count_another(header, arrival);
         }
-        if let Some(stream) = &mut self.streams[0] {
+        if let Some(stream) = &mut self.stream {
             match self.settings.untimed.has(payload_type) {
                 true => stream.sequence(sequence),
                 false => stream.packet(sequence, timestamp, arrival),
@@ -303,18 +305,20 @@ impl Flow {
     #[inline(never)]
     fn count_another(&mut self, header: &Header, arrival: u32) {
         let Header { payload_type, sequence, timestamp, ssrc, .. } = *header;
-        let is_of = |it: &Option<Reception>| it.as_ref().is_some_and(|it| it.ssrc() == ssrc);
-        let place = self.streams.iter().position(is_of);
-        // The last one gives way.
-        self.streams[..=place.unwrap_or(STREAMS_MAX - 1)].rotate_right(1);
-        match &mut self.streams[0] {
-            Some(stream) if place.is_some() => {
-                match self.settings.untimed.has(payload_type) {
-                    true => stream.sequence(sequence),
-                    false => stream.packet(sequence, timestamp, arrival),
-                };
-            }
-            first => *first = Some(Reception::new(ssrc, sequence, timestamp, arrival)),
+        if let (Some(first), Some(other)) = (&mut self.stream, &mut self.other)
+            && other.ssrc() == ssrc
+        {
+            core::mem::swap(first, other);
+            match self.settings.untimed.has(payload_type) {
+                true => first.sequence(sequence),
+                false => first.packet(sequence, timestamp, arrival),
+            };
+            return;
+        }
+        let before = self.stream.replace(Reception::new(ssrc, sequence, timestamp, arrival));
+        if let Some(before) = before {
+            // The one that was silent longest gives way.
+            self.other = Some(Box::new(before));
         }
     }
 }

@@ -19,7 +19,7 @@ pub const MEDIA_SEND: &str = "media-send";
 
 const FOLLOWERS: &[&str] = &["ip4-lookup", "ip6-lookup"];
 /// Lines of a cell that packets need.
-const LINES: usize = 8;
+const LINES: usize = 9;
 
 /// What the nodes of a worker read.
 #[derive(Clone)]

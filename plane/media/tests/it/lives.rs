@@ -68,17 +68,17 @@ struct Life {
     passed: usize,
 }
 
-fn place(at: SocketAddr) -> Place {
+pub(crate) fn place(at: SocketAddr) -> Place {
     Place { vrf: 0, address: at.ip(), port: at.port() }
 }
 
-fn item(said: &Said) -> Program {
+pub(crate) fn item(said: &Said) -> Program {
     let (key, value) = (said.name().key(), said.value());
     Program::Item(Item { feature: FEATURE.to_owned(), key, value })
 }
 
 /// A frame of UDP, and the port that it comes by.
-fn frame(from: SocketAddr, to: SocketAddr, payload: &[u8]) -> (u16, Vec<u8>) {
+pub(crate) fn frame(from: SocketAddr, to: SocketAddr, payload: &[u8]) -> (u16, Vec<u8>) {
     let length = (payload.len() + 8) as u16;
     let mut udp = [from.port().to_be_bytes(), to.port().to_be_bytes()].concat();
     udp.extend(length.to_be_bytes());

@@ -5,6 +5,7 @@ mod flow;
 mod latch;
 mod lives;
 mod program;
+mod tshark;
 mod workers;
 #[allow(dead_code, reason = "a part of what the tests of the plane have")]
 #[path = "../../../control/tests/plane/world.rs"]
