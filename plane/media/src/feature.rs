@@ -212,14 +212,15 @@ impl Media {
     fn relate(&mut self, at: Place, before: Option<Place>, to: Option<Place>) {
         let Some(row) = self.flows.get(&at).copied() else { return };
         if let Some(before) = before.filter(|_| before != to) {
-            self.table.part(row.number);
             self.untie(at, before);
         }
         if let Some(to) = to {
             self.towards.entry(to).or_default().insert(at);
-            if let Some(other) = self.flows.get(&to) {
-                self.table.join(row.number, other.number);
-            }
+        }
+        // From one side to another at once: no packet finds it without.
+        match to.and_then(|to| self.flows.get(&to)) {
+            Some(other) => self.table.join(row.number, other.number),
+            None => self.table.part(row.number),
         }
         for from in self.towards.get(&at).into_iter().flatten() {
             if let Some(from) = self.flows.get(from) {
@@ -375,7 +376,14 @@ impl Feature for Media {
     }
 
     fn tick(&mut self, now: Time, out: &mut Vec<Out>) {
-        self.watch.tick(&self.table, now, out);
+        // The worker that took a source has turned the one flow that most have.
+        for at in self.watch.tick(&self.table, now, out) {
+            let froms = self.towards.get(&at).into_iter().flatten();
+            if let Some(to) = self.flows.get(&at) {
+                let froms = froms.filter_map(|from| self.flows.get(from));
+                froms.for_each(|from| self.table.turn(from.number, to.number));
+            }
+        }
     }
 
     fn nodes(&mut self, worker: &Worker<'_>, plan: Plan) -> Plan {

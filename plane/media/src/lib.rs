@@ -1,17 +1,21 @@
-//! What happens to a media packet on its way through a controller, as far as it needs no graph.
+//! Media in the packet plane: what a controller's ports take, and where it goes on.
 //!
 //! ```text
-//!   payload of UDP, its source ─→ Flow::packet
-//!     Datagram::of ─ use of the port ─ Latch ─ payload type, SSRC ─ Police ─ Reception ─ Rewrite
-//!         │ STUN, DTLS: up    └── dropped, each with its Reason ──┘          └→ Forward
+//!   ip4-in, ip6-in ─→ media4, media6 ─ port: a cell ─┬ SRTP: opened ─→ Flow::packet ─┬→ headers
+//!        (behind the rules)     │                    └ RTP ────────────┘ │           │  of the way
+//!                               │ no flow: dropped                      up, dropped  ↓
+//!   media-send ← frames that come down                 SRTP: protected ─→ ip4-lookup, ip6-lookup
 //! ```
 //! A [`Flow`] is what comes to one port: the port is its index, nothing is looked up by address.
 //! It is told by signalling what it may take, and changes nothing of that by itself: the one thing
-//! that packets decide is from where they come, within what [`Latch`] allows.
+//! that packets decide is from where they come, within what [`Latch`] allows. [`program`] has the
+//! words of the feature ([`Media`]), which makes of them cells that the nodes read.
 //!
-//! - Nothing here allocates for a packet, reads a clock or knows of workers. Who owns a flow calls
-//!   it: packets of one flow are handled one after the other, so that their order stands.
+//! - Nothing here allocates for a packet that is in the clear, or reads a clock. A cell is held
+//!   while a packet of its flow is handled; one stream stays on one worker, so its order stands.
 //! - A drop has a reason, and the flow's state is then as before, but for what counts.
+//! - No index is used twice under one key: a key has one sender, whatever flows have the key.
+//! - Nothing leaves in the clear for want of keys.
 #![forbid(unsafe_code)]
 #![warn(clippy::cast_possible_truncation)]
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]

@@ -74,6 +74,8 @@ pub(crate) struct Watch {
     next: usize,
     looked: Time,
     budget: Budget,
+    /// Flows whose source is another one.
+    turned: Vec<Place>,
     /// What is told of flows that are gone.
     last: Vec<(Place, Notice)>,
 }
@@ -125,7 +127,8 @@ impl Watch {
         }
     }
 
-    pub fn tick(&mut self, table: &Table, now: Time, out: &mut Vec<Out>) {
+    /// Looks at what is due; the places of flows whose source is another one since.
+    pub fn tick(&mut self, table: &Table, now: Time, out: &mut Vec<Out>) -> Vec<Place> {
         self.budget.renew(now);
         while let Some(number) = table.noted() {
             if !self.budget.is_left() {
@@ -147,6 +150,7 @@ impl Watch {
                 self.look(table, number, now, out);
             }
         }
+        std::mem::take(&mut self.turned)
     }
 
     fn tell(&mut self, at: Place, notice: &Notice, out: &mut Vec<Out>) {
@@ -207,6 +211,7 @@ impl Watch {
             told.is_one_way = false;
         }
         let at = told.at;
+        self.turned.extend(notice.latched.map(|_| at));
         self.tell(at, &notice, out);
     }
 }

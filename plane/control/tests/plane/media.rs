@@ -316,6 +316,23 @@ fn packets_go_to_where_those_of_the_other_side_come_from() {
 }
 
 #[test]
+fn all_who_go_on_to_a_side_follow_it_when_it_speaks_from_elsewhere() {
+    let mut world = call(INNER, CORE);
+    // Two branches of a fork, and one phone.
+    let (other, branch) = ("10.0.2.1:30100", "10.0.2.2:5100");
+    let mut said = flow(ACCESS, Some(INNER), "192.168.0.7:4000");
+    said.expected.signaller = Some("10.0.1.2".parse().unwrap());
+    say(&mut world, &said);
+    say(&mut world, &flow(other, Some(ACCESS), branch));
+    one(&send(&mut world, PHONE, ACCESS, &rtp(1)));
+    world.pass(Duration::from_millis(5));
+    for (from, place) in [(CORE, INNER), (branch, other)] {
+        let back = one(&send(&mut world, from, place, &rtp(1)));
+        assert_eq!((back.from, back.to), (ACCESS.parse().unwrap(), PHONE.parse().unwrap()));
+    }
+}
+
+#[test]
 fn srtp_is_opened_towards_the_core_and_protected_towards_the_phone() {
     let suites = [Suite::AesCm128HmacSha1_80, Suite::AesCm128HmacSha1_32, Suite::AeadAes128Gcm];
     for suite in suites {
