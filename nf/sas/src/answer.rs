@@ -72,7 +72,8 @@ questions! {
         if let Some(id) = asked.ask.params.get("id").and_then(|id| Trail::parse_id(id)) {
             query.all_of.push(crate::keys::id_ranges(id));
         }
-        Ok(it.live(asked.now_us, &query))
+        let is_worst_first = asked.ask.params.contains_key(search::WORST_FIRST);
+        Ok(it.live(asked.now_us, &query, is_worst_first))
     };
     /// What is kept, how much of what may be, since when.
     Ask "status" [] -> SasStatus, |it, _| Ok(it.status());
@@ -93,7 +94,7 @@ impl Correlator {
         serve(self, &Asked { now_us, ask })
     }
 
-    fn live(&mut self, now_us: u64, query: &Query) -> LiveRows {
+    fn live(&mut self, now_us: u64, query: &Query, is_worst_first: bool) -> LiveRows {
         let mut found: Vec<_> = self
             .table
             .iter()
@@ -101,6 +102,9 @@ impl Correlator {
             .map(|live| &live.trail)
             .collect();
         found.sort_unstable_by_key(|trail| core::cmp::Reverse((trail.started_us, trail.id)));
+        if is_worst_first {
+            found.sort_by_key(|trail| search::mos(trail));
+        }
         found.truncate(query.limit + 1);
         let rows = found.iter().map(|trail| hex(&trail.encode())).collect();
         let end = self.writer.flush(now_us);

@@ -57,6 +57,7 @@ pub fn description() -> OpenApi {
 fn routes() -> OpenApiRouter<Api> {
     OpenApiRouter::new()
         .routes(routes!(trails))
+        .routes(routes!(worst))
         .routes(routes!(trail))
         .routes(routes!(download))
         .routes(routes!(tail))
@@ -124,7 +125,9 @@ impl Api {
 /// All parameters must match. Numbers match from their end, whatever prefix either side has;
 /// `4930*` matches from the beginning.
 #[utoipa::path(get, path = "/api/v1/sas/trails", tag = "sas", params(
-    ("q" = Option<String>, Query, description = "number, URI, name, Call-ID or address"),
+    ("q" = Option<String>, Query, description = "number, URI, name, Call-ID or address; \
+        and conditions: `MOS < 3.5`, `loss > 1` (percent), `jitter > 30` (ms), `codec opus`, \
+        `one-way`, `media-timeout`, `srtp-failure`"),
     ("number" = Option<String>, Query, description = "digits as typed; * at either end"),
     ("call_id" = Option<String>, Query, description = "Call-ID of any leg"),
     ("address" = Option<String>, Query, description = "IP address, with or without port"),
@@ -148,6 +151,40 @@ async fn trails(
         archive.searched(took_us);
         let trails: Vec<_> = page.trails.iter().map(crate::trail::Trail::view).collect();
         Ok(Trails { trails, next: page.next, took_us, total_known: None })
+    });
+    Ok(Json(answer.await?))
+}
+
+/// The calls with the worst media.
+#[derive(Debug, Serialize, ToSchema)]
+struct Worst {
+    /// The worst first: by the MOS of their worst stream over the whole.
+    trails: Vec<TrailView>,
+    /// Microseconds that the search took.
+    took_us: u64,
+}
+
+/// The calls with the lowest MOS, the worst first.
+///
+/// Those that a search with the same parameters finds, of the last 24 hours unless `from_us` says
+/// otherwise.
+#[utoipa::path(get, path = "/api/v1/sas/worst", tag = "sas", params(
+    ("q" = Option<String>, Query, description = "as of a search: `codec opus`, a number, …"),
+    ("address" = Option<String>, Query, description = "IP address, with or without port"),
+    ("from_us" = Option<u64>, Query, description = "earliest start"),
+    ("to_us" = Option<u64>, Query, description = "latest start"),
+    ("limit" = Option<usize>, Query, description = "1 to 100, 20 when absent")),
+    responses((status = 200, body = Worst), (status = 400, description = "bad parameter")))]
+async fn worst(
+    State(api): State<Api>,
+    Query(params): Query<BTreeMap<String, String>>,
+) -> Result<Json<Worst>, SasError> {
+    let answer = api.beside(move |archive, ask| {
+        let began_us = archive.store().clock_us();
+        let found = archive::worst(archive, ask, params)?;
+        let took_us = archive.store().clock_us() - began_us;
+        archive.searched(took_us);
+        Ok(Worst { trails: found.iter().map(crate::trail::Trail::view).collect(), took_us })
     });
     Ok(Json(answer.await?))
 }

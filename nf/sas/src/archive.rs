@@ -4,13 +4,14 @@ use crate::config;
 use crate::detail::{self, Detail, Read};
 use crate::function::Sas;
 use crate::losses::Losses;
+use crate::media::{self, MOS_MAX, MOS_MIN};
 use crate::search;
 use crate::tail::{self, Subscribe};
 use crate::trail::Trail;
 use core::time::Duration;
 use runtime::{Ask, AskError, Seed};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use store::{Opened, Options, Query, Store, StoreError};
@@ -19,6 +20,9 @@ use store::{Opened, Options, Query, Store, StoreError};
 const PATIENCE: Duration = Duration::from_millis(1_500);
 /// Octets of messages that one trail's page may hold.
 const DETAIL_BYTES_MAX: usize = 16 << 20;
+
+/// Hundredths of MOS that the list of the worst calls looks for at once.
+const MOS_STEP: u16 = 10;
 
 /// Puts a question to the function, whichever way it runs.
 pub type AskFn = Arc<dyn Fn(Ask) -> Result<Value, AskError> + Send + Sync>;
@@ -154,21 +158,70 @@ pub fn search(
     Ok(Page { trails, next })
 }
 
+/// The calls with the lowest MOS, the worst first.
+///
+/// # Errors
+/// A parameter is wrong, the function does not answer, or the disk cannot be read.
+pub fn worst(
+    archive: &Archive,
+    ask: &AskFn,
+    mut params: BTreeMap<String, String>,
+) -> Result<Vec<Trail>, SasError> {
+    let wrong =
+        |bad: search::BadParameter| SasError::BadParameter(format!("{}: {}", bad.name, bad.what));
+    let query = search::worst(&params, archive.store.clock_us()).map_err(wrong)?;
+    params.insert(search::WORST_FIRST.to_owned(), String::new());
+    params.insert("limit".to_owned(), query.limit.to_string());
+    params.insert("from_us".to_owned(), query.from_us.to_string());
+    let mut trails = live(archive, ask, params)?;
+    trails.retain(|trail| search::mos(trail) < u16::MAX);
+    let mut reader = archive.store.reader();
+    // A step of MOS at a time, the worst first: only what is shown is read.
+    let mut found = 0;
+    for low in (MOS_MIN..MOS_MAX).step_by(usize::from(MOS_STEP)) {
+        let mut step = query.clone();
+        step.all_of.push(media::mos_ranges(low, low + MOS_STEP - 1));
+        for hit in archive.store.search(&step)? {
+            let record = reader.record(hit.place)?;
+            trails.extend(record.and_then(|record| Trail::decode(&record.body)));
+            found += 1;
+        }
+        if found >= query.limit {
+            break;
+        }
+    }
+    trails.sort_by_key(|trail| (search::mos(trail), core::cmp::Reverse(trail.id)));
+    let mut seen = BTreeSet::new();
+    trails.retain(|trail| seen.insert(trail.id));
+    trails.truncate(query.limit);
+    Ok(trails)
+}
+
+/// The trails in memory that match. One that was closed just now is on its way to the disk; this
+/// waits for it, so that it is not missed between memory and disk. A disk that lags longer shows it
+/// a little later.
+fn live(
+    archive: &Archive,
+    ask: &AskFn,
+    params: BTreeMap<String, String>,
+) -> Result<Vec<Trail>, SasError> {
+    let answer = ask(Ask { path: "live".to_owned(), params })?;
+    let (trails, end) = crate::answer::read_live(&answer);
+    if let Some(end) = end
+        && !archive.store.wait(end, PATIENCE)
+    {
+        tracing::warn!("the store lags behind a search");
+    }
+    Ok(trails)
+}
+
 fn gather(
     archive: &Archive,
     ask: &AskFn,
     params: BTreeMap<String, String>,
     query: Query,
 ) -> Result<Vec<Trail>, SasError> {
-    let answer = ask(Ask { path: "live".to_owned(), params })?;
-    let (mut trails, end) = crate::answer::read_live(&answer);
-    // A trail that was closed just now is on its way to the disk; wait, so that it is not missed
-    // between memory and disk. A disk that lags longer shows it a little later.
-    if let Some(end) = end
-        && !archive.store.wait(end, PATIENCE)
-    {
-        tracing::warn!("the store lags behind a search");
-    }
+    let mut trails = live(archive, ask, params)?;
     let mut reader = archive.store.reader();
     for hit in archive.store.search(&query)? {
         let record = reader.record(hit.place)?;

@@ -12,8 +12,10 @@
 use crate::config;
 use crate::entry::{Entry, MALFORMED, RETRANSMISSION};
 use crate::facts::Fact;
+use crate::keys;
 use crate::live::{Live, Phase, Repeat};
 use crate::losses::Losses;
+use crate::media;
 use crate::receiver::{self, Arrival};
 use crate::table::{Believed, Slot, Table};
 use crate::tail::{Subscribe, Tail};
@@ -118,11 +120,19 @@ impl Correlator {
                 }
             }
         }
+        if media::is_media(entry.kind, entry.payload) {
+            self.sheet.add(Fact::Reports, 1);
+            if media::is_report(entry.kind, entry.payload) && !live.keeps_report(now_us) {
+                self.sheet.add(Fact::Thinned, 1);
+                return self.learn(now_us, index, &entry, None);
+            }
+        }
         let id = live.trail.id;
         let Some(place) = self.writer.append(now_us, id, |out| entry.encode(out)) else {
             return self.shed(now_us);
         };
-        let fact = if entry.kind == hep::KIND_LOG { Fact::Events } else { Fact::Messages };
+        let is_told = matches!(entry.kind, hep::KIND_LOG | hep::KIND_RTCP);
+        let fact = if is_told { Fact::Events } else { Fact::Messages };
         self.sheet.add(fact, 1);
         live.trail.places.push(place);
         self.learn(now_us, index, &entry, message);
@@ -138,11 +148,19 @@ impl Correlator {
     ) {
         let hash = message.map(|message| self.table.hash(message.call_id()));
         let Some(live) = self.table.at(index) else { return };
-        live.last_us = now_us;
+        // Reports that come on and on do not keep a call that is over.
+        let is_media = media::is_media(entry.kind, entry.payload);
+        if !is_media || live.phase != Phase::Over {
+            live.last_us = now_us;
+        }
         let is_first = live.trail.places.len() == 1;
-        if entry.kind != hep::KIND_LOG {
+        if entry.kind != hep::KIND_LOG && !is_media {
             live.add_host(entry.source);
             live.add_host(entry.destination);
+        }
+        if is_media && live.trail.media.is_empty() {
+            // A media controller names its streams by what joins them to their call.
+            keys::add_call_id(&mut live.keys, entry.correlation);
         }
         let mut changed = is_first;
         if let (Some(message), Some(hash)) = (message, hash) {
@@ -199,7 +217,15 @@ impl Correlator {
             self.table.correlate(index, entry.correlation);
             return Some(index);
         }
-        if message.is_some_and(|message| self.table.is_late(now_us, message)) {
+        let is_late = match message {
+            Some(message) => self.table.is_late(now_us, message),
+            // The end of a stream may come after that of its call.
+            None => {
+                media::is_media(entry.kind, entry.payload)
+                    && self.table.is_closed(now_us, entry.correlation)
+            }
+        };
+        if is_late {
             return None;
         }
         let believed = self.believed(entry, *message);
@@ -293,6 +319,9 @@ impl Correlator {
         self.sheet.add(Fact::Closed, 1);
         if let Some(live) = self.table.remove(index).filter(|live| live.phase == Phase::Over) {
             self.table.note_closed(now_us, &live.legs);
+            if !live.trail.media.is_empty() && live.correlation != 0 {
+                self.table.note_closed(now_us, &[live.correlation]);
+            }
         }
         self.sheet.set(Fact::Live, self.table.len() as u64);
         true

@@ -1,6 +1,7 @@
 //! One trail in full: its messages, who sent them, which became which on the other leg.
 
 use crate::entry::{Entry, MALFORMED, RETRANSMISSION};
+use crate::media::{self, StreamView};
 use crate::trail::{Trail, TrailView, printable};
 use serde::Serialize;
 use sip::{Header, Message, Method};
@@ -66,6 +67,8 @@ pub struct Detail {
     pub messages: Vec<MessageView>,
     /// What functions said about it.
     pub events: Vec<EventView>,
+    /// Its media, each direction of a stream by itself.
+    pub streams: Vec<StreamView>,
     /// Messages that are not shown: deleted by age or size, or too many octets.
     pub left_out: usize,
 }
@@ -141,15 +144,17 @@ pub struct EventView {
 pub fn build(trail: &Trail, mut entries: Vec<Read>, left_out: usize) -> (Detail, Vec<Read>) {
     entries.sort_by_key(|entry| entry.at_us);
     let mut page = Page::new(trail);
-    for entry in entries.iter().filter(|entry| entry.kind != hep::KIND_LOG) {
-        page.message(entry);
-    }
+    let is_media = |entry: &&Read| media::is_media(entry.kind, &entry.payload);
+    let (logs, messages): (Vec<&Read>, Vec<&Read>) = entries
+        .iter()
+        .filter(|entry| !is_media(entry))
+        .partition(|entry| entry.kind == hep::KIND_LOG);
+    messages.into_iter().for_each(|entry| page.message(entry));
     page.pair();
-    for entry in entries.iter().filter(|entry| entry.kind == hep::KIND_LOG) {
-        page.event(entry);
-    }
+    logs.into_iter().for_each(|entry| page.event(entry));
     let Page { hosts, messages, events, .. } = page;
-    (Detail { trail: trail.view(), hosts, messages, events, left_out }, entries)
+    let streams = media::lanes(&trail.media, &entries);
+    (Detail { trail: trail.view(), hosts, messages, events, streams, left_out }, entries)
 }
 
 struct Page<'t> {
@@ -329,7 +334,7 @@ impl<'t> Page<'t> {
 }
 
 /// The fields of an event in words: its text first, then the others.
-fn sentence(fields: &serde_json::Map<String, serde_json::Value>) -> String {
+pub(crate) fn sentence(fields: &serde_json::Map<String, serde_json::Value>) -> String {
     let mut parts: Vec<String> = Vec::new();
     parts.extend(fields.get("text").and_then(|text| text.as_str()).map(str::to_owned));
     let rest = fields.iter().filter(|(key, _)| !matches!(key.as_str(), "event" | "name" | "text"));

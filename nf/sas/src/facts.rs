@@ -9,6 +9,10 @@ event::facts! {
         Messages = Counter, "sas_messages_total";
         /// Events kept.
         Events = Counter, "sas_events_total";
+        /// Reports of media: of functions, and of others by RTCP.
+        Reports = Counter, "sas_media_reports_total";
+        /// Reports of media of which the figures were taken in and nothing else kept.
+        Thinned = Counter, "sas_media_reports_thinned_total";
         /// Packets that were not HEP3.
         MalformedPackets = Counter, "sas_malformed_packets_total";
         /// Messages that were not SIP; they are kept.

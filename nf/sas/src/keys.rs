@@ -4,6 +4,7 @@
 //! `0301234` share their ends) and once from the beginning; a range of such values is all numbers
 //! with that end, or that beginning. Everything else is a hash.
 
+use crate::media;
 use crate::trail::Trail;
 use std::net::{IpAddr, SocketAddr};
 use store::{Key, KeyRange};
@@ -21,6 +22,7 @@ pub const NAME: u8 = 3;
 pub const ADDRESS: u8 = 4;
 /// The trail's own number.
 pub const ID: u8 = 5;
+// 6 is what its media were like: `media/key.rs`.
 
 /// Digits of a number that count.
 const DIGITS_MAX: usize = 16;
@@ -76,6 +78,7 @@ pub fn of(trail: &Trail) -> Vec<Key> {
     for host in &trail.hosts {
         add_address(&mut keys, *host);
     }
+    media::add_keys(&mut keys, &trail.media);
     keys
 }
 

@@ -1,6 +1,7 @@
 //! A trail as text: a ladder of arrows between hosts, then every message in full.
 
 use crate::detail::{Detail, MessageView};
+use crate::media::StreamView;
 use std::fmt::Write as _;
 
 /// Columns between two hosts.
@@ -39,6 +40,9 @@ pub fn draw(detail: &Detail) -> String {
         let seconds = event.at_us.saturating_sub(start) as f64 / 1e6;
         let _ = writeln!(out, "{seconds:>10.3}  * {} {}", event.name, event.text);
     }
+    for stream in &detail.streams {
+        out.push_str(&media(stream, start));
+    }
     for message in &detail.messages {
         let seconds = message.at_us.saturating_sub(start) as f64 / 1e6;
         let (from, to) = (&detail.hosts[message.from], &detail.hosts[message.to]);
@@ -48,6 +52,36 @@ pub fn draw(detail: &Detail) -> String {
         if !out.ends_with('\n') {
             out.push('\n');
         }
+    }
+    out
+}
+
+/// A stream: what it is, what it was like, what happened to it.
+fn media(stream: &StreamView, start: u64) -> String {
+    let seconds = |at_us: u64| at_us.saturating_sub(start) as f64 / 1e6;
+    let mut parts = vec![match (stream.leg, &stream.heard_by) {
+        (Some(leg), None) => format!("from {leg}"),
+        (Some(leg), Some(host)) => format!("from {leg}, heard by {host}"),
+        (None, Some(host)) => format!("heard by {host}"),
+        (None, None) => "of an end".to_owned(),
+    }];
+    let terms = &stream.terms;
+    parts.extend([&terms.kind, &terms.codec, &terms.suite].into_iter().flatten().cloned());
+    let figures = &stream.figures;
+    parts.extend(figures.packets.map(|count| format!("{count} packets")));
+    let loss = figures.loss_permille;
+    parts.extend(loss.map(|loss| format!("loss {}.{} %", loss / 10, loss % 10)));
+    let jitter = figures.jitter_us.map(|us| f64::from(us) / 1e3);
+    parts.extend(jitter.map(|ms| format!("jitter {ms:.1} ms")));
+    let mos = figures.mos_hundredths.map(|mos| f64::from(mos) / 1e2);
+    parts.extend(mos.map(|mos| format!("MOS {mos:.2}")));
+    let began = seconds(stream.began_at_us);
+    let mut out = format!("{began:>10.3}  = media {}: {}\n", stream.line, parts.join(", "));
+    for mark in &stream.marks {
+        let digit = mark.digit.as_ref().map_or(String::new(), |digit| format!("{digit}, "));
+        let at = seconds(mark.at_us);
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "{at:>10.3}    {} {digit}{}", mark.name, mark.text);
     }
     out
 }

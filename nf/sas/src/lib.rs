@@ -28,6 +28,7 @@ mod keys;
 pub mod ladder;
 mod live;
 mod losses;
+pub mod media;
 pub mod pcapng;
 mod receiver;
 mod recover;

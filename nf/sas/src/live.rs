@@ -10,6 +10,7 @@
 
 use crate::entry::Entry;
 use crate::keys;
+use crate::media::{self, Places};
 use crate::trail::{CALL_IDS_MAX, HOSTS_MAX, Kind, MESSAGES_MAX, Outcome, Trail, printable};
 use core::time::Duration;
 use sip::{Header, Message, Method};
@@ -37,6 +38,10 @@ pub const SEEN_MAX: usize = 64;
 const TOGETHER_US: u64 = 10_000_000;
 /// Asserted identities of one message: a `sip:` and a `tel:` URI (RFC 3325 §9.1).
 const IDENTITIES_MAX: usize = 2;
+/// Reports of media are kept for so long, microseconds, then the next time when the call has become
+/// longer by the 60th part: a long call has dense figures at its beginning.
+const REPORTS_US: u64 = 5_000_000;
+const REPORTS_PART: u64 = 60;
 /// Octets of a URI or Call-ID that are kept in the summary.
 const TEXT_BYTES_MAX: usize = 256;
 
@@ -90,6 +95,10 @@ pub struct Live {
     has_request: bool,
     is_cancelled: bool,
     is_deregistration: bool,
+    /// Where its ends receive media.
+    media_places: Places,
+    /// When reports of media were last begun to be kept, by our clock.
+    reports_us: u64,
 }
 
 impl Live {
@@ -123,6 +132,8 @@ impl Live {
             has_request: trail.method != Method::Other,
             is_cancelled: false,
             is_deregistration: false,
+            media_places: Places::default(),
+            reports_us: now_us,
             trail,
         }
     }
@@ -220,6 +231,7 @@ impl Live {
     /// Takes a message of a leg in; returns whether the outcome changed.
     pub fn observe(&mut self, at_us: u64, leg: usize, message: &Message<'_>) -> bool {
         let before = (self.phase, self.trail.outcome, self.trail.status);
+        self.media_places.learn(leg, message);
         if message.is_request() {
             self.request(at_us, leg, message);
         } else if leg == 0 {
@@ -342,13 +354,36 @@ impl Live {
         }
     }
 
-    /// Takes an event in, by what its row says that it means. Returns whether the trail changed.
+    /// Whether a report of media is kept as an entry; its figures are taken in either way.
+    pub fn keeps_report(&mut self, now_us: u64) -> bool {
+        let since = now_us.saturating_sub(self.reports_us);
+        let age = now_us.saturating_sub(self.trail.started_us);
+        if since >= REPORTS_US && since >= age / REPORTS_PART {
+            self.reports_us = now_us;
+        }
+        now_us.saturating_sub(self.reports_us) < REPORTS_US
+            && self.trail.places.len() < MESSAGES_MAX / 2
+    }
+
+    /// Takes in what is said of its media.
+    fn listen(&mut self, entry: &Entry<'_>) -> bool {
+        let changed = media::take(&mut self.trail.media, &self.media_places, entry);
+        media::add_keys(&mut self.keys, &self.trail.media);
+        changed
+    }
+
+    /// Takes an event or a report in, by what its row says that it means. Returns whether the trail
+    /// changed.
     pub fn hear(&mut self, entry: &Entry<'_>) -> bool {
+        if entry.kind == hep::KIND_RTCP {
+            return self.listen(entry);
+        }
         if entry.kind != hep::KIND_LOG {
             return false;
         }
         match Event::of(entry.payload).map_or(Meaning::Told, Event::meaning) {
-            Meaning::Told | Meaning::Media => false,
+            Meaning::Told => false,
+            Meaning::Media => self.listen(entry),
             Meaning::Refused => self.refused(),
             Meaning::SessionBegan | Meaning::Session => self.session(entry),
             Meaning::SessionEnded => {

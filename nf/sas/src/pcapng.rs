@@ -39,6 +39,8 @@ pub fn write(entries: &[Read]) -> Vec<u8> {
                     packet(&mut out, 1, entry.at_us, &upper_pdu(&message, "bgp"));
                 }
             }
+            // What an agent read of RTCP is no packet any more.
+            _ if entry.kind == hep::KIND_RTCP => {}
             _ if entry.kind == hep::KIND_M3UA => {
                 packet(&mut out, 1, entry.at_us, &upper_pdu(entry, "m3ua"));
             }

@@ -95,7 +95,15 @@ impl Receiver {
                     }
                 }
             }
-            hep::KIND_LOG => keep(&Arrival { entry, message: None }),
+            hep::KIND_LOG => match redact::event(entry.payload, &self.config.keep) {
+                None => keep(&Arrival { entry, message: None }),
+                Some(payload) => {
+                    self.sheet.add(Fact::Redacted, 1);
+                    let entry = Entry { payload: &payload, ..entry };
+                    keep(&Arrival { entry, message: None });
+                }
+            },
+            hep::KIND_RTCP => keep(&Arrival { entry, message: None }),
             kind if hep::signalling(kind).is_some() => keep(&Arrival { entry, message: None }),
             _ => self.sheet.add(Fact::Refused, 1),
         }

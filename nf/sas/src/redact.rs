@@ -11,6 +11,7 @@ use core::cell::LazyCell;
 use memchr::memmem::Finder;
 use sip::{Header, Message, Method};
 use std::sync::LazyLock;
+use trail::Event;
 
 /// Parameters of digest credentials that tell who asked for what; the others prove it.
 const TELLING: [&[u8]; 6] = [b"username", b"realm", b"uri", b"algorithm", b"qop", b"nc"];
@@ -73,6 +74,29 @@ pub fn redacted(bytes: &[u8], keep: &[Keep]) -> Vec<u8> {
     }
     out.extend_from_slice(body.as_deref().unwrap_or(&bytes[head.len()..]));
     out
+}
+
+/// The event without the digit that somebody typed; `None`: it stays as it is.
+pub fn event(json: &[u8], keep: &[Keep]) -> Option<Vec<u8>> {
+    if Event::of(json) != Some(Event::DigitTyped) || keep.contains(&Keep::Bodies) {
+        return None;
+    }
+    let read = serde_json::from_slice::<serde_json::Map<_, _>>(json);
+    // Of what cannot be read only the name is known.
+    let mut fields = read.unwrap_or_default();
+    fields.remove("event");
+    if let Some(digit) = fields.get_mut("digit") {
+        let length = digit.as_str().map_or(1, str::len);
+        let mut text = Vec::new();
+        mark(&mut text, length);
+        *digit = String::from_utf8(text).unwrap_or_default().into();
+    }
+    // Its name stands first, as in every event.
+    let name = Event::DigitTyped.name();
+    let rest = serde_json::to_string(&fields).unwrap_or_default();
+    let rest = rest.strip_prefix('{').filter(|_| !fields.is_empty()).unwrap_or("}");
+    let comma = if fields.is_empty() { "" } else { "," };
+    Some(format!("{{\"event\":\"{name}\"{comma}{rest}").into_bytes())
 }
 
 /// How long something was.

@@ -1,6 +1,7 @@
 //! Searches as the interface writes them, turned into what the store and the shard understand.
 
 use crate::keys;
+use crate::media;
 use crate::trail::{Kind, Outcome, Trail};
 use std::collections::BTreeMap;
 use store::{KeyRange, Query};
@@ -9,6 +10,43 @@ use store::{KeyRange, Query};
 pub const LIMIT: usize = 50;
 /// Trails of one answer at most.
 pub const LIMIT_MAX: usize = 500;
+
+/// The parameter of the question `live` by which the worst calls come first.
+pub const WORST_FIRST: &str = "worst";
+/// Calls of the list of the worst ones when nothing is said, and at most.
+pub const WORST: usize = 20;
+const WORST_MAX: usize = 100;
+/// How far back that list looks when nothing is said, microseconds: a day.
+const WORST_SINCE_US: u64 = 24 * 3_600 * 1_000_000;
+
+/// The MOS of a trail's worst stream, hundredths; the greatest number if it has none.
+#[must_use]
+pub fn mos(trail: &Trail) -> u16 {
+    let figures = trail.media.iter().map(|stream| stream.figures().mos_hundredths);
+    figures.flatten().min().unwrap_or(u16::MAX)
+}
+
+/// Reads the parameters of the list of the worst calls: those of a search without `cursor`.
+///
+/// # Errors
+/// The first parameter that cannot be understood.
+pub fn worst(params: &BTreeMap<String, String>, now_us: u64) -> Result<Query, BadParameter> {
+    let mut query = query(params)?;
+    if let Some(cursor) = params.get("cursor") {
+        return Err(BadParameter::new("cursor", cursor, "known to this list"));
+    }
+    if !params.contains_key("limit") {
+        query.limit = WORST;
+    }
+    if query.limit > WORST_MAX {
+        let limit = query.limit.to_string();
+        return Err(BadParameter::new("limit", &limit, "a number from 1 to 100"));
+    }
+    if !params.contains_key("from_us") {
+        query.from_us = now_us.saturating_sub(WORST_SINCE_US);
+    }
+    Ok(query)
+}
 
 /// Why a search is not understood: parameter and offence.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,7 +116,11 @@ pub fn query(params: &BTreeMap<String, String>) -> Result<Query, BadParameter> {
 fn groups<'p>(text: &impl Fn(&str) -> Option<&'p str>) -> Result<Vec<Vec<KeyRange>>, BadParameter> {
     let mut groups = Vec::new();
     if let Some(q) = text("q") {
-        groups.push(keys::text_ranges(q));
+        let (conditions, rest) = media::conditions(q);
+        groups.extend(conditions.into_iter().map(|range| vec![range]));
+        if !rest.is_empty() {
+            groups.push(keys::text_ranges(&rest));
+        }
     }
     if let Some(number) = text("number") {
         let ranges = keys::number_ranges(number).unwrap_or_else(|| keys::name_ranges(number));

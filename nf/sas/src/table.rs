@@ -189,15 +189,21 @@ impl Table {
     /// itself (RFC 3261 §17: transactions repeat their messages for 64 T1).
     #[must_use]
     pub fn is_late(&mut self, now_us: u64, message: &Message<'_>) -> bool {
+        let begins = message.is_request()
+            && message.to_tag().is_none()
+            && !matches!(message.method(), Method::Ack | Method::Cancel);
+        !begins && self.is_closed(now_us, message.call_id())
+    }
+
+    /// Whether a trail with this Call-ID or correlation was closed a short while ago.
+    #[must_use]
+    pub fn is_closed(&mut self, now_us: u64, mark: &[u8]) -> bool {
         while self.closed_order.front().is_some_and(|&(_, until)| until <= now_us) {
             if let Some((hash, _)) = self.closed_order.pop_front() {
                 self.closed.remove(&hash);
             }
         }
-        let begins = message.is_request()
-            && message.to_tag().is_none()
-            && !matches!(message.method(), Method::Ack | Method::Cancel);
-        !begins && self.closed.contains_key(&self.hash(message.call_id()))
+        self.closed.contains_key(&self.hash(mark))
     }
 
     /// Whether a trail has a leg with this Call-ID.

@@ -1,6 +1,7 @@
 //! A trail: everything that belongs to one call, registration or other exchange, over all legs.
 
 use crate::entry;
+use crate::media::{MediaView, STREAMS_MAX, Stream};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -127,6 +128,8 @@ pub struct Trail {
     pub hosts: Vec<SocketAddr>,
     /// Where the messages are, in the order they came.
     pub places: Vec<Place>,
+    /// The streams of its media, as they were first heard of.
+    pub media: Vec<Stream>,
 }
 
 impl Trail {
@@ -149,6 +152,7 @@ impl Trail {
             call_ids: Vec::new(),
             hosts: Vec::new(),
             places: Vec::new(),
+            media: Vec::new(),
         }
     }
 
@@ -221,6 +225,8 @@ impl Trail {
             push_number(&mut out, u64::from(place.entry));
             last = *place;
         }
+        push_number(&mut out, self.media.len() as u64);
+        self.media.iter().for_each(|stream| stream.encode(&mut out));
         out
     }
 
@@ -257,6 +263,13 @@ impl Trail {
             };
             it.places.push(last);
         }
+        // A record of a version that kept no media ends here.
+        if rest.is_empty() {
+            return Some(it);
+        }
+        for _ in 0..number(&mut rest)?.min(STREAMS_MAX as u64) {
+            it.media.push(Stream::decode(&mut rest)?);
+        }
         Some(it)
     }
 
@@ -280,6 +293,7 @@ impl Trail {
             post_dial_delay_ms: self.post_dial_delay_ms(),
             messages: self.places.len(),
             retransmissions: self.retransmissions,
+            media: MediaView::of(&self.media),
         }
     }
 }
@@ -317,6 +331,8 @@ pub struct TrailView {
     pub messages: usize,
     /// Messages sent again.
     pub retransmissions: u32,
+    /// What its media were like, the worst of all streams; null where nobody said.
+    pub media: Option<MediaView>,
 }
 
 /// Text of a message as a string; octets that are not UTF-8 become `\xNN`.
@@ -332,7 +348,7 @@ pub fn printable(bytes: &[u8]) -> String {
     out
 }
 
-fn push_number(out: &mut Vec<u8>, mut number: u64) {
+pub(crate) fn push_number(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(number.to_le_bytes()[0] | 0x80);
         number >>= 7;
@@ -340,7 +356,7 @@ fn push_number(out: &mut Vec<u8>, mut number: u64) {
     out.push(number.to_le_bytes()[0]);
 }
 
-fn number(rest: &mut &[u8]) -> Option<u64> {
+pub(crate) fn number(rest: &mut &[u8]) -> Option<u64> {
     let (mut value, mut shift) = (0u64, 0);
     loop {
         let (&octet, after) = rest.split_first()?;
@@ -353,12 +369,12 @@ fn number(rest: &mut &[u8]) -> Option<u64> {
     }
 }
 
-fn push_text(out: &mut Vec<u8>, text: &str) {
+pub(crate) fn push_text(out: &mut Vec<u8>, text: &str) {
     push_number(out, text.len() as u64);
     out.extend_from_slice(text.as_bytes());
 }
 
-fn text(rest: &mut &[u8]) -> Option<Box<str>> {
+pub(crate) fn text(rest: &mut &[u8]) -> Option<Box<str>> {
     let length = usize::try_from(number(rest)?).ok()?;
     let (text, after) = rest.split_at_checked(length)?;
     *rest = after;
@@ -387,7 +403,45 @@ mod tests {
         trail.places = (0..14u32)
             .map(|n| Place { partition: 7 - n / 10, block: n * 300, entry: (n * 5) as u16 })
             .collect();
+        for (kind, from, payload) in [
+            (
+                hep::KIND_LOG,
+                "192.0.2.1:1",
+                &br#"{"event":"QualityReported","leg":"b","line":2,
+                "codec":"opus/48000/2","packets":250,"lost":3,"mos_hundredths":421}"#[..],
+            ),
+            (
+                hep::KIND_RTCP,
+                "[::1]:4001",
+                br#"{"report_blocks":[{"source_ssrc":7,
+                "fraction_lost":9,"packets_lost":1,"ia_jitter":80}]}"#,
+            ),
+        ] {
+            let source = from.parse().unwrap();
+            let entry = entry::Entry {
+                at_us: trail.started_us,
+                protocol: hep::UDP,
+                kind,
+                flags: 0,
+                capture_id: 0,
+                source,
+                destination: source,
+                correlation: b"",
+                payload,
+            };
+            crate::media::take(&mut trail.media, &crate::media::Places::default(), &entry);
+        }
+        assert_eq!(trail.media.len(), 2);
         trail
+    }
+
+    #[test]
+    fn a_record_of_a_version_without_media_is_read() {
+        let mut trail = sample();
+        trail.media.clear();
+        let mut bytes = trail.encode();
+        assert_eq!(bytes.pop(), Some(0), "how many streams there are");
+        assert_eq!(Trail::decode(&bytes), Some(trail));
     }
 
     #[test]
@@ -411,7 +465,7 @@ mod tests {
     proptest! {
         /// Damaged octets are refused or read as some trail, and never panic.
         #[test]
-        fn damaged_octets_never_panic(at in 0usize..150, value: u8, cut in 0usize..200) {
+        fn damaged_octets_never_panic(at in 0usize..300, value: u8, cut in 0usize..400) {
             let mut bytes = sample().encode();
             let length = bytes.len();
             bytes[at % length] = value;

@@ -41,6 +41,8 @@ pub const SCTP: u8 = 132;
 
 /// `kind` of SIP.
 pub const KIND_SIP: u8 = 1;
+/// `kind` of RTCP, told as JSON: reports that an agent read (Homer's agents, rtpengine).
+pub const KIND_RTCP: u8 = 5;
 /// `kind` of M3UA (RFC 4666).
 pub const KIND_M3UA: u8 = 9;
 /// The protocol of a `kind` whose messages are octets: what a collector keeps besides SIP.

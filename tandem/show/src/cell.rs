@@ -23,6 +23,12 @@ pub enum Form {
     Seconds,
     /// Milliseconds.
     Milliseconds,
+    /// Microseconds, as milliseconds with a decimal.
+    Microseconds,
+    /// Hundredths, as `4.41`.
+    Hundredths,
+    /// Thousandths, as `1.2%`.
+    Permille,
     /// Octets.
     Octets,
     /// The state of something, in its colour.
@@ -53,6 +59,9 @@ pub(crate) fn shown(look: &Look, value: &Value, form: Form) -> String {
         (Form::Until, Some(us)) => format!("in {}", duration(us - look.now_us)),
         (Form::Seconds, Some(s)) => duration(s.saturating_mul(1_000_000)),
         (Form::Milliseconds, Some(ms)) => thousandths(ms),
+        (Form::Microseconds, Some(us)) => format!("{}.{}ms", us / 1_000, us % 1_000 / 100),
+        (Form::Hundredths, Some(value)) => format!("{}.{:02}", value / 100, value % 100),
+        (Form::Permille, Some(value)) => format!("{}.{}%", value / 10, value % 10),
         (Form::Octets, Some(octets)) => self::octets(octets),
         (Form::Flag, _) => match value {
             Value::Bool(true) => "yes".into(),

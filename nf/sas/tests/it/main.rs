@@ -6,6 +6,8 @@ mod bench;
 mod interface;
 mod kamailio;
 mod measure;
+mod media;
+mod rtpengine;
 mod shards;
 mod streams;
 mod trails;

@@ -582,8 +582,8 @@ fn messages_of_a_link_that_are_no_text_are_a_trail_of_their_own() {
     bench.protocol = hep::SCTP;
     bench.captured(hep::KIND_M3UA, asp, gateway, &[1, 0, 3, 1, 0, 0, 0, 8], "00000000000000aa");
     bench.captured(hep::KIND_M3UA, gateway, asp, &[1, 0, 3, 4, 0, 0, 0, 8], "00000000000000aa");
-    bench.captured(5, asp, gateway, b"{}", "00000000000000aa");
-    assert_eq!(bench.fact("sas_refused_packets_total"), 1, "RTCP is nobody's signalling");
+    bench.captured(35, asp, gateway, b"{}", "00000000000000aa");
+    assert_eq!(bench.fact("sas_refused_packets_total"), 1, "media are nobody's signalling");
     bench.wait_ms(60_000);
     let trail = bench.only(&[("kind", "session")]);
     assert_eq!((trail.outcome, trail.places.len()), (Outcome::InProgress, 2), "links stay quiet");

@@ -52,6 +52,7 @@ pub const RIGHTS: &[Right] = &[
     operator("GET", "/api/v1/sas/trails"),
     operator("GET", "/api/v1/sas/trails/{id}"),
     operator("GET", "/api/v1/sas/trails/{id}/{format}"),
+    operator("GET", "/api/v1/sas/worst"),
     operator("GET", "/api/v1/sas/tail"),
     operator("POST", "/api/v1/sas/read"),
     operator("GET", "/api/v1/config/history"),

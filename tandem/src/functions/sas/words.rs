@@ -11,6 +11,8 @@ use clap::{Args, Subcommand};
 pub enum SasWords {
     /// Recorded calls and other trails.
     Trails(Trails),
+    /// The calls with the worst media, by MOS.
+    WorstCalls(WorstCalls),
     /// One trail as a ladder.
     Trail {
         /// Its id, as `trails` shows it.
@@ -22,6 +24,7 @@ impl Words for SasWords {
     fn run(self, client: &Client, form: Output) -> Result<(), Exit> {
         match self {
             Self::Trails(wanted) => trails(client, form, &wanted),
+            Self::WorstCalls(wanted) => worst(client, form, &wanted),
             Self::Trail { id } => trail(client, form, &id),
         }
     }
@@ -30,7 +33,7 @@ impl Words for SasWords {
 /// Which trails.
 #[derive(Debug, Args)]
 pub struct Trails {
-    /// A number, URI, Call-ID or address.
+    /// A number, URI, Call-ID or address; and what its media were like: `MOS < 3.5`.
     pub query: Option<String>,
     /// Number or user part of From, To or an asserted identity.
     #[arg(long)]
@@ -74,6 +77,25 @@ fn trails(client: &Client, form: Output, wanted: &Trails) -> Result<(), Exit> {
     let whole = client.get(&format!("/api/v1/sas/trails{query}"))?;
     let rows = whole["trails"].as_array().map(Vec::as_slice).unwrap_or_default();
     output::rows(form, &whole, rows, &show::sas::TRAILS)
+}
+
+/// Which of the worst calls.
+#[derive(Debug, Args)]
+pub struct WorstCalls {
+    /// As of `trails`: `codec opus`, a number, an address.
+    pub query: Option<String>,
+    /// Rows at most, 100.
+    #[arg(long, default_value_t = 20)]
+    pub limit: u32,
+}
+
+/// The worst calls of the last 24 hours.
+fn worst(client: &Client, form: Output, wanted: &WorstCalls) -> Result<(), Exit> {
+    let query = query(&[("q", wanted.query.clone()), ("limit", Some(wanted.limit.to_string()))]);
+    let whole = client.get(&format!("/api/v1/sas/worst{query}"))?;
+    let trails = whole["trails"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let rows: Vec<_> = trails.iter().map(show::sas::worst_call).collect();
+    output::rows(form, &whole, &rows, &show::sas::WORST_CALLS)
 }
 
 /// One trail: the ladder as text, or everything as JSON.
