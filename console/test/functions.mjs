@@ -17,6 +17,10 @@ const PORTS = {
     { name: 'bgp', transport: 'tcp', address: '[2001:db8::1]:179' },
   ],
   pe: [],
+  msc: [
+    { name: 'control', transport: 'tcp', address: '127.0.0.1:2970' },
+    { name: 'ng', transport: 'udp', address: '127.0.0.1:2223' },
+  ],
   sgc: [{ name: 'm3ua', transport: 'sctp', address: '10.30.0.1:2905' }],
 };
 
@@ -33,6 +37,32 @@ export function functionRow(kind, uptime_s) {
 
 /** Metrics of the kinds: name, type, help, value, how far it swings. */
 export const FACTS = {
+  msc: [
+    ['msc_streams', 'gauge', 'Streams that stand', 8_240, 320],
+    ['msc_packets_total', 'counter', 'Packets of RTP that came and went on', 824_000, 31_000],
+    [
+      'msc_packets_dropped_total',
+      'counter',
+      'Packets that came to a stream and were dropped',
+      31,
+      18,
+    ],
+    [
+      'msc_packets_unprotected_total',
+      'counter',
+      'Packets that did not hold what protects them, or came twice',
+      0,
+      1,
+    ],
+    ['msc_one_way_total', 'counter', 'Times that packets came from one end only', 0, 1],
+    [
+      'msc_poor_quality_total',
+      'counter',
+      'Reports of quality with a mean opinion score below 3.5',
+      3,
+      3,
+    ],
+  ],
   rr: [
     ['rr_peers_established', 'gauge', 'Peers whose session stands', 38, 0],
     ['rr_routes', 'gauge', 'Routes of all families, however many paths they have', 962_400, 40],
@@ -572,6 +602,74 @@ export const planeTraced = (mock) =>
 
 const NAMES = ['hlr-a', 'hlr-b', 'smsc', 'stp1'];
 
+/** How the media controllers stand; the forwarder of the second one is away. */
+export const media = (mock, query, name) => {
+  const isSecond = name === 'msc2';
+  const away = isSecond && mock.isForwarderAway;
+  return [
+    {
+      forwarder: away ? 'away' : 'controlled',
+      streams: isSecond ? 3_118 : 8_240,
+      ng_calls: isSecond ? 0 : 412,
+      packets_per_s: isSecond ? 311_400 : 824_310,
+      forwarder_permille: isSecond ? 278 : 731,
+      leases: [
+        { group: 'access', family: 'IPv4', pairs: 40_000, leased: 24_576, in_use: 16_122 },
+        { group: 'access', family: 'IPv6', pairs: 40_000, leased: 4_096, in_use: 358 },
+        { group: 'core', family: 'IPv4', pairs: 20_000, leased: 19_456, in_use: 18_480 },
+      ],
+      session_controllers: [
+        {
+          session_controller: 'ssc1',
+          state: 'connected',
+          address: '127.0.0.1:41522',
+          streams: isSecond ? 3_118 : 7_416,
+        },
+        {
+          session_controller: 'ssc2',
+          state: isSecond ? 'connected' : 'away',
+          address: isSecond ? '10.20.0.8:50112' : null,
+          streams: isSecond ? 0 : 412,
+        },
+      ],
+      refusals: 0,
+    },
+  ];
+};
+
+export function mediaStreams(mock, query) {
+  const end = (leg, n, more) => ({
+    leg,
+    local: leg === 'a' ? `203.0.113.6:${20_000 + 2 * n}` : `10.20.0.6:${31_000 + 2 * n}`,
+    remote: leg === 'a' ? `198.51.100.${20 + n}:4000` : `10.20.0.61:${40_000 + 2 * n}`,
+    latched: null,
+    codec: n % 4 === 3 ? 'opus/48000/2' : 'PCMA/8000',
+    suite: leg === 'a' && n % 2 ? 'AES_CM_128_HMAC_SHA1_80' : 'RTP',
+    direction: 'sendrecv',
+    packets: 2_100 + n * 613,
+    lost: n % 5,
+    dropped: 0,
+    jitter_us: 900 + n * 71,
+    mos: 4.41 - (n % 6) / 50,
+    state: 'speaks',
+    ...more,
+  });
+  const all = Array.from({ length: 28 }, (_, n) => ({
+    call: (0xa1b2c3d4e5f60000n + BigInt(n * 7_919)).toString(16),
+    call_id: n === 2 ? '3848276298220188511@atlanta.example.com' : null,
+    line: 0,
+    session_controller: n === 2 ? 'NG' : 'ssc1',
+    kind: 'audio',
+    ends: [
+      end('a', n, n === 4 ? { lost: 240, mos: 2.31, jitter_us: 41_200, dropped: 18 } : {}),
+      end('b', n, n === 7 ? { packets: 0, lost: 0, mos: null, state: 'silent' } : {}),
+    ],
+  }));
+  all[1].ends[0].latched = '198.51.100.21:61042';
+  const call = query.get('call');
+  return all.filter((row) => !call || row.call === call || row.call_id === call);
+}
+
 export const asps = (mock) =>
   NAMES.map((name, n) => ({
     name,
@@ -712,6 +810,7 @@ export const sctpPaths = () =>
 
 /** Questions that functions answer, by the path behind their name. */
 export const ASKED = {
+  msc: { media, streams: mediaStreams },
   rr: {
     'bgp/summary': (mock) => bgpPeers(mock.start_us),
     'bgp/peer': (mock, query) => bgpPeer(mock.start_us, query.get('peer')),
@@ -748,6 +847,20 @@ export const ASKED = {
 
 /** What the same questions are answered where nothing is configured yet. */
 export function nothing(about) {
+  if (about === 'media') {
+    return [
+      {
+        forwarder: 'away',
+        streams: 0,
+        ng_calls: 0,
+        packets_per_s: 0,
+        forwarder_permille: 0,
+        leases: [],
+        session_controllers: [],
+        refusals: 0,
+      },
+    ];
+  }
   if (about === 'pe/summary') {
     return [
       {
@@ -801,6 +914,7 @@ export function makeSessions(start_us) {
         post_dial_delay_ms: null,
         messages: 0,
         retransmissions: 0,
+        media: null,
       },
       hosts: [
         { address: '10.0.0.1:179', label: 'rr1', side: null, self: true },
@@ -810,6 +924,7 @@ export function makeSessions(start_us) {
       events: [
         { at_us: started_at_us, name: 'SessionEstablished', text: name, leg: null, host: 1 },
       ],
+      streams: [],
       left_out: 0,
     };
   });

@@ -138,7 +138,10 @@ class Mock {
       name: 'demo',
       version: '0.1.0',
       started_at_us: this.start_us - 9_300_000_000,
-      functions: this.kinds.map((kind) => functionRow(kind, 9_300 + (now - this.start_us) / 1e6)),
+      functions: this.kinds.flatMap((kind) => {
+        const row = functionRow(kind, 9_300 + (now - this.start_us) / 1e6);
+        return kind === 'msc' ? [row, { ...row, name: 'msc2' }] : [row];
+      }),
     };
   }
 
@@ -319,12 +322,17 @@ class Mock {
       const wanted = query.get(name)?.toLowerCase();
       return !wanted || places.some((place) => place.toLowerCase().includes(wanted));
     };
+    // Of the conditions on media the one that people type most.
+    const [, below] = /^mos\s*<\s*([\d.]+)$/i.exec(query.get('q') ?? '') ?? [];
+    if (below) query.delete('q');
+    const isPoor = (media) => !below || (media?.mos_hundredths ?? 999) < Number(below) * 100;
     const equal = (value, name) => !query.get(name) || String(value) === query.get(name);
     const found = this.details
       .map((d) => d.trail)
       .filter(
         (t) =>
           has([t.from, t.to, ...t.call_ids, ...t.hosts], 'q') &&
+          isPoor(t.media) &&
           has([t.from, t.to], 'number') &&
           has(t.call_ids, 'call_id') &&
           has(t.hosts, 'address') &&
@@ -339,6 +347,14 @@ class Mock {
     const limit = Number(query.get('limit') ?? 50);
     const next = at + limit < found.length ? String(at + limit) : null;
     return { trails: found.slice(at, at + limit), next, took_us: 3_140, total_known: found.length };
+  }
+
+  /** The calls with the lowest MOS. */
+  worst(query) {
+    const { trails } = this.trails(new URLSearchParams({ q: query.get('q') ?? '', limit: '500' }));
+    const known = this.isBare ? [] : trails.filter((trail) => trail.media);
+    const found = known.sort((a, b) => a.media.mos_hundredths - b.media.mos_hundredths);
+    return { trails: found.slice(0, Number(query.get('limit') ?? 20)), took_us: 2_310 };
   }
 
   check() {
@@ -482,6 +498,7 @@ const GET = {
     },
   ],
   '/sas/trails': (mock, query) => mock.trails(query),
+  '/sas/worst': (mock, query) => mock.worst(query),
   '/sas/status': (mock) => ({
     name: 'sas1',
     live: 12,
@@ -621,7 +638,7 @@ async function answer(mock, request, response) {
   }
   const asked = about && ASKED[name.slice(0, -1)]?.[about];
   if (asked) {
-    const found = mock.isBare ? nothing(about) : asked(mock, url.searchParams);
+    const found = mock.isBare ? nothing(about) : asked(mock, url.searchParams, name);
     if (found) return send(response, 200, found);
     return refuse(response, 404, 'not_found', `There is no such ${about}.`);
   }

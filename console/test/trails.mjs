@@ -50,6 +50,7 @@ class Call {
     ];
     this.messages = [];
     this.events = [];
+    this.streams = [];
   }
 
   hex(length) {
@@ -224,13 +225,172 @@ class Call {
         post_dial_delay_ms: ringing === null ? null : (ringing - this.start_us) / 1000,
         messages: this.messages.length,
         retransmissions: repeats,
+        media: summary(this.streams),
       },
       hosts: this.hosts,
       messages: this.messages.map(({ address: _, ...message }) => message),
       events: this.events,
+      streams: this.streams,
       left_out: 0,
     };
   }
+
+  /**
+   * Media of both ends from now on for so long, as a media controller told of them; `bad` makes the
+   * middle of what the caller sends a poor line.
+   */
+  media(talk_s, { bad = false, secure = false, codec = 'PCMA/8000', running = false } = {}) {
+    const begin = this.at_us;
+    const end = begin + talk_s * 1e6;
+    const ends = [
+      ['a', secure ? 'AES_CM_128_HMAC_SHA1_80' : 'RTP', '203.0.113.6:20412', this.phone],
+      ['b', 'RTP', '10.20.0.6:31888', '10.20.0.61:40002'],
+    ];
+    this.streams = ends.map(([leg, suite, local, remote]) => {
+      const points = [];
+      for (let at = begin + 5e6; at <= end; at += 5e6) {
+        const part = (at - begin) / (end - begin);
+        const is = bad && leg === 'a' && part > 0.38 && part < 0.72;
+        const noise = parseInt(this.hex(2), 16) / 255;
+        const loss = is ? Math.round(40 + 90 * noise) : noise > 0.86 ? 4 : 0;
+        const mos = is ? Math.round(330 - 120 * noise) : Math.round(441 - loss * 4 - 6 * noise);
+        points.push({
+          at_us: at,
+          duration_ms: 5_000,
+          packets: 250 - Math.round(loss / 4),
+          lost: Math.round(loss / 4),
+          loss_permille: loss,
+          jitter_us: Math.round(is ? 28_000 + 40_000 * noise : 900 + 2_600 * noise),
+          round_trip_us: 41_000,
+          r_tenths: mos * 2,
+          mos_hundredths: mos,
+        });
+      }
+      const ip = remote.split(':')[0];
+      const mark = (s, name, text, digit = null) => ({
+        at_us: begin + s * 1e6,
+        name,
+        text,
+        digit,
+      });
+      const began = `kind audio, codec ${codec}, suite ${suite}`;
+      const marks = [mark(0, 'StreamBegan', began)];
+      if (leg === 'a') {
+        marks.push(mark(0.14, 'StreamLatched', `remote ${ip}:61042`));
+        if (bad) {
+          marks.push(mark(4.2, 'DigitTyped', 'duration_ms 120, way rtp', '1'));
+          marks.push(mark(6.4, 'DigitTyped', 'duration_ms 140, way rtp', '4'));
+          marks.push(mark(9.8, 'DigitTyped', 'duration_ms 100, way rtp', '#'));
+          marks.push(mark(talk_s * 0.55, 'OneWayDetected', 'after_ms 3000'));
+          marks.push(mark(talk_s * 0.66, 'OneWayEnded', 'after_ms 4600'));
+        }
+      }
+      if (!running) marks.push({ ...mark(talk_s, 'StreamEnded', ''), at_us: end });
+      return {
+        ...told(points),
+        leg,
+        line: 0,
+        heard_by: null,
+        ssrc: null,
+        terms: {
+          kind: 'audio',
+          codec,
+          suite,
+          local,
+          remote,
+          latched: leg === 'a' ? `${ip}:61042` : null,
+          direction: 'sendrecv',
+          controller: 'msc1',
+        },
+        began_at_us: begin,
+        ended_at_us: running ? null : end,
+        one_way: bad && leg === 'a',
+        timed_out: false,
+        unprotected: secure && bad && leg === 'a' ? 12 : 0,
+        ended_by: null,
+        marks,
+      };
+    });
+    return this;
+  }
+
+  /** What the callee told by RTCP of what it heard, every ten seconds. */
+  heard(talk_s) {
+    const begin = this.at_us;
+    const points = this.streams[0].points
+      .filter((_, n) => n % 2)
+      .map((point) => ({ ...point, duration_ms: 10_000, packets: null, lost: null }))
+      .map((point) => ({ ...point, mos_hundredths: point.mos_hundredths - 8 }));
+    this.streams.push({
+      ...told(points),
+      leg: 'a',
+      line: 0,
+      heard_by: '10.20.0.61:40003',
+      ssrc: '5c1d0a77',
+      terms: {
+        kind: 'audio',
+        codec: 'PCMA/8000',
+        suite: 'RTP',
+        local: null,
+        remote: null,
+        latched: null,
+        direction: null,
+        controller: null,
+      },
+      began_at_us: begin,
+      ended_at_us: null,
+      one_way: false,
+      timed_out: false,
+      unprotected: 0,
+      ended_by: null,
+      marks: [],
+    });
+    return talk_s;
+  }
+}
+
+/** A stream's figures over the whole, from its reports. */
+function told(points) {
+  const of = (name) => points.map((point) => point[name]).filter((value) => value !== null);
+  const mean = (name) =>
+    of(name).length ? Math.round(of(name).reduce((a, b) => a + b, 0) / of(name).length) : null;
+  const sum = (name) => (of(name).length ? of(name).reduce((a, b) => a + b, 0) : null);
+  const mos = of('mos_hundredths');
+  return {
+    points,
+    figures: {
+      packets: sum('packets'),
+      lost: sum('lost'),
+      loss_permille: mean('loss_permille'),
+      jitter_us: mean('jitter_us'),
+      round_trip_us: mean('round_trip_us'),
+      r_tenths: mean('r_tenths'),
+      mos_hundredths: mean('mos_hundredths'),
+    },
+    mos_min_hundredths: mos.length ? Math.min(...mos) : null,
+  };
+}
+
+/** The worst of all streams. */
+function summary(streams) {
+  if (!streams.length) return null;
+  const of = (name) => streams.map((it) => it.figures[name]).filter((value) => value !== null);
+  const least = (values) => (values.length ? Math.min(...values) : null);
+  const most = (values) => (values.length ? Math.max(...values) : null);
+  return {
+    streams: streams.length,
+    codecs: [...new Set(streams.map((it) => it.terms.codec))],
+    protected: streams.every((it) => it.terms.suite !== 'RTP'),
+    mos_hundredths: least(of('mos_hundredths')),
+    mos_min_hundredths: least(
+      streams.map((it) => it.mos_min_hundredths).filter((value) => value !== null),
+    ),
+    loss_permille: most(of('loss_permille')),
+    jitter_us: most(of('jitter_us')),
+    one_way: streams.some((it) => it.one_way),
+    timed_out: false,
+    unprotected: streams.reduce((all, it) => all + it.unprotected, 0),
+  };
 }
 
 const NAMES = ['Anna Weber', 'Front desk', 'B. Okafor', 'Lena', 'Night line'];
@@ -269,12 +429,18 @@ function answered(n, party, { rule = false, lost = false, talk_s = 42, running =
   call.after(2_940);
   const [ok] = call.through('access', 200, { method: 'INVITE', sdp: true });
   const answer_us = call.at_us;
-  call.event('CallAnswered', 'Answered after 3.0 s, media passes by', null, 1);
+  call.event('CallAnswered', 'Answered after 3.0 s', null, 1);
   if (lost) {
     call.after(500).repeat(ok + 1);
   }
   call.after(4.2);
   call.through('core', 'ACK');
+  if (running || n % 4 !== 1) {
+    const bad = rule || n % 9 === 0;
+    const codec = n % 5 === 3 ? 'opus/48000/2' : 'PCMA/8000';
+    call.media(running ? 6 : talk_s, { bad, secure: n % 2 === 0, codec, running });
+    if (rule) call.heard(talk_s);
+  }
   const options = {
     id: `T${n}`,
     outcome: 'answered',

@@ -471,6 +471,128 @@ export interface Trail {
   post_dial_delay_ms: number | null;
   messages: number;
   retransmissions: number;
+  media: TrailMedia | null;
+}
+
+/** What was measured of a stream; null is not known. */
+export interface MediaFigures {
+  packets: number | null;
+  lost: number | null;
+  loss_permille: number | null;
+  jitter_us: number | null;
+  round_trip_us: number | null;
+  r_tenths: number | null;
+  mos_hundredths: number | null;
+}
+
+/** The worst of all streams of a trail. */
+export interface TrailMedia {
+  streams: number;
+  codecs: string[];
+  protected: boolean | null;
+  mos_hundredths: number | null;
+  mos_min_hundredths: number | null;
+  loss_permille: number | null;
+  jitter_us: number | null;
+  one_way: boolean;
+  timed_out: boolean;
+  unprotected: number;
+}
+
+/** A report: what was measured in the time before `at_us`. */
+export interface StreamPoint extends MediaFigures {
+  at_us: number;
+  duration_ms: number;
+}
+
+export interface StreamMark {
+  at_us: number;
+  name: string;
+  text: string;
+  digit: string | null;
+}
+
+/** A stream of a trail in one direction. */
+export interface TrailStream {
+  /** The end that sends it. */
+  leg: 'a' | 'b' | null;
+  line: number;
+  /** The host that told what it heard; null: what a media controller counted. */
+  heard_by: string | null;
+  ssrc: string | null;
+  terms: {
+    kind: string | null;
+    codec: string | null;
+    suite: string | null;
+    local: string | null;
+    remote: string | null;
+    latched: string | null;
+    direction: string | null;
+    controller: string | null;
+  };
+  began_at_us: number;
+  ended_at_us: number | null;
+  figures: MediaFigures;
+  mos_min_hundredths: number | null;
+  one_way: boolean;
+  timed_out: boolean;
+  unprotected: number;
+  ended_by: string | null;
+  points: StreamPoint[];
+  marks: StreamMark[];
+}
+
+/** Ports of a group of addresses. */
+export interface MediaLease {
+  group: string;
+  family: string;
+  pairs: number;
+  leased: number;
+  in_use: number;
+}
+
+/** How a media controller stands. */
+export interface MediaController {
+  forwarder: 'controlled' | 'away';
+  streams: number;
+  ng_calls: number;
+  packets_per_s: number;
+  forwarder_permille: number;
+  leases: MediaLease[];
+  session_controllers: {
+    session_controller: string;
+    state: 'connected' | 'away';
+    address: string | null;
+    streams: number;
+  }[];
+  refusals: number;
+}
+
+/** An end of a stream of a media controller. */
+export interface MediaEnd {
+  leg: 'a' | 'b';
+  local: string | null;
+  remote: string | null;
+  latched: string | null;
+  codec: string | null;
+  suite: string;
+  direction: string;
+  packets: number;
+  lost: number;
+  dropped: number;
+  jitter_us: number;
+  mos: number | null;
+  state: 'speaks' | 'silent' | 'timed-out' | 'quiet';
+}
+
+/** A stream that a media controller has now. */
+export interface MediaStream {
+  call: string;
+  call_id: string | null;
+  line: number;
+  session_controller: string;
+  kind: string;
+  ends: MediaEnd[];
 }
 
 export interface Host {
@@ -512,6 +634,7 @@ export interface TrailDetail {
   hosts: Host[];
   messages: TrailMessage[];
   events: TrailEvent[];
+  streams: TrailStream[];
   /** Messages that are not shown: deleted by age or size, or too many. */
   left_out: number;
 }
@@ -700,6 +823,10 @@ export const api = {
   destinations: (name: string) => ask<Ss7Destination[]>(name, 'm3ua/destinations'),
   associations: (name: string) => ask<Association[]>(name, 'sctp/associations'),
   sctpPaths: (name: string) => ask<SctpPath[]>(name, 'sctp/paths'),
+
+  media: (name: string) => ask<MediaController[]>(name, 'media'),
+  mediaStreams: (name: string, query: Query) => ask<MediaStream[]>(name, 'streams', query),
+  worst: (query: Query) => json<{ trails: Trail[]; took_us: number }>(`/sas/worst${search(query)}`),
 
   trails: (query: Record<string, string | number | undefined>, signal?: AbortSignal) =>
     json<TrailPage>(`/sas/trails${search(query)}`, signal ? { signal } : {}),

@@ -31,6 +31,12 @@ const WISHES: Wish[] = [
   ['sgc', 'AS active', 'now', 'gauges', 'sgc_as_active'],
   ['sgc', 'MSUs waiting', 'now', 'gauges', 'sgc_msus_waiting'],
   ['sgc', 'No route', 'per s', 'rates', 'sgc_msus_no_route_total'],
+  ['msc', 'Streams', 'now', 'gauges', 'msc_streams'],
+  ['msc', 'Media packets', 'per s', 'rates', 'msc_packets_total'],
+  ['msc', 'Poor quality', 'per s', 'rates', 'msc_poor_quality_total'],
+  ['msc', 'One-way', 'per s', 'rates', 'msc_one_way_total'],
+  ['msc', 'Dropped', 'per s', 'rates', 'msc_packets_dropped_total'],
+  ['msc', 'SRTP failures', 'per s', 'rates', 'msc_packets_unprotected_total'],
   ['sas', 'Captured', 'per s', 'rates', 'sas_messages_total'],
   ['sas', 'Trails', 'per s', 'rates', 'sas_trails_opened_total'],
 ];

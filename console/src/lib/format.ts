@@ -115,7 +115,7 @@ export function capital(text: string): string {
 
 /** Words of metrics that their field writes in capitals. */
 const ACRONYMS = new Map(
-  'AS ASP BGP BMP DNS HEP HTTP MAC MRT MSU RPKI RTR SCTP SIP SSNM TCP TLS UDP'
+  'AS ASP BGP BMP DNS HEP HTTP MAC MRT MSU NG RPKI RTCP RTP RTR SCTP SIP SRTP SSNM TCP TLS UDP'
     .split(' ')
     .flatMap((word) => [
       [word.toLowerCase(), word],

@@ -11,6 +11,7 @@ export const KINDS: Record<string, Kind> = {
   sgc: { name: 'SS7 signalling gateway', short: 'SG' },
   rr: { name: 'BGP route reflector', short: 'RR' },
   pe: { name: 'Provider edge router', short: 'PE' },
+  msc: { name: 'Media controller', short: 'MSC' },
   sas: { name: 'Service assurance server', short: 'SAS' },
 };
 

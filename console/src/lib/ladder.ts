@@ -1,6 +1,7 @@
 // Geometry of the ladder: hosts to columns, messages and events to rows, time to distance.
 // Pure: the page and the SVG file draw the same scene.
-import type { Host, TrailDetail, TrailEvent, TrailMessage } from './api';
+import type { Host, StreamMark, TrailDetail, TrailEvent, TrailMessage, TrailStream } from './api';
+import { grade, spanOf, type Grade } from './media';
 
 export const MESSAGE_PX = 36;
 export const EVENT_PX = 30;
@@ -11,6 +12,19 @@ const BOTTOM_PX = 24;
 /** A silence from this length on is shown as a gap. */
 const GAP_US = 500_000;
 const GAP_PX_MAX = 46;
+/** A silence of the signalling in which media are told of has room for them. */
+const MEDIA_PX = 64;
+const MEDIA_PX_MAX = 190;
+const MEDIA_US = 3_000_000;
+/** Streams that have a lane beside the ladder, and how wide one is. */
+export const LANES_MAX = 4;
+export const LANE_PX = 24;
+
+/** What so many streams take beside the ladder. */
+export function lanesWidth(streams: number): number {
+  return streams ? Math.min(streams, LANES_MAX) * LANE_PX + 12 : 0;
+}
+
 /** Half the width of the band that stands for Tandem. */
 const BAND_PX = 22;
 
@@ -58,6 +72,29 @@ export interface Link {
   took_us: number;
 }
 
+/** A part of a lane: what a report says of the time between two heights. */
+export interface LanePart {
+  y1: number;
+  y2: number;
+  grade: Grade;
+  /** Loss, 0 to 1 of what is drawn at most. */
+  loss: number;
+}
+
+/** A stream beside the ladder, from its beginning to its end. */
+export interface Lane {
+  /** Its place among the streams of the trail. */
+  place: number;
+  stream: TrailStream;
+  x: number;
+  y1: number;
+  y2: number;
+  grade: Grade;
+  parts: LanePart[];
+  /** One that has no room for its sign is drawn as a dot. */
+  marks: { y: number; mark: StreamMark; isSmall: boolean }[];
+}
+
 export interface Scene {
   width: number;
   height: number;
@@ -68,6 +105,7 @@ export interface Scene {
   pills: Pill[];
   gaps: Gap[];
   links: Link[];
+  lanes: Lane[];
 }
 
 export interface Choice {
@@ -133,9 +171,68 @@ function sideBySpeech(detail: TrailDetail, index: number): 'access' | 'core' {
   return 'core';
 }
 
-/** Extra distance for a silence: grows with its logarithm. */
-function gapPx(us: number): number {
-  return us < GAP_US ? 0 : Math.min(GAP_PX_MAX, 14 + 6 * Math.log2(us / GAP_US));
+/** Extra distance for a silence: grows with its logarithm; where media are told of, more. */
+function gapPx(us: number, hasMedia: boolean): number {
+  if (us < GAP_US) return 0;
+  if (hasMedia && us >= MEDIA_US) {
+    return Math.min(MEDIA_PX_MAX, MEDIA_PX + 16 * Math.log2(us / MEDIA_US));
+  }
+  return Math.min(GAP_PX_MAX, 14 + 6 * Math.log2(us / GAP_US));
+}
+
+/** Heights of moments: those of messages and events, and in a line between them. */
+class Clock {
+  private at: { at_us: number; y: number }[] = [];
+
+  take(at_us: number, y: number): void {
+    this.at.push({ at_us, y });
+  }
+
+  y(at_us: number): number {
+    const next = this.at.findIndex((it) => it.at_us >= at_us);
+    const [before, after] = [this.at[next - 1], this.at[next]];
+    if (!after) return this.at.at(-1)?.y ?? 0;
+    if (!before || after.at_us === before.at_us) return after.y;
+    const part = (at_us - before.at_us) / (after.at_us - before.at_us);
+    return before.y + part * (after.y - before.y);
+  }
+}
+
+/** Room that the sign of a mark needs. */
+const SIGN_PX = 14;
+/** Loss that fills the width of a lane, thousandths. */
+const LOSS_PERMILLE_MAX = 100;
+
+function laneOf(stream: TrailStream, place: number, detail: TrailDetail, clock: Clock): Lane {
+  const [begin, end] = spanOf(stream, detail);
+  const [y1, y2] = [clock.y(begin), Math.max(clock.y(begin) + 6, clock.y(end))];
+  const parts = stream.points.map((point, n) => {
+    const from = stream.points[n - 1]?.at_us ?? point.at_us - point.duration_ms * 1000;
+    return {
+      y1: Math.max(y1, clock.y(Math.max(begin, from))),
+      y2: Math.min(y2, clock.y(Math.min(end, point.at_us))),
+      grade: grade(point),
+      loss: Math.min(1, (point.loss_permille ?? 0) / LOSS_PERMILLE_MAX),
+    };
+  });
+  return {
+    place,
+    stream,
+    x: place * LANE_PX + 8,
+    y1,
+    y2,
+    grade: grade(stream.figures),
+    parts: parts.filter((part) => part.y2 > part.y1),
+    marks: stream.marks
+      .filter((mark) => !['StreamBegan', 'StreamEnded'].includes(mark.name))
+      .map((mark) => ({ y: clock.y(mark.at_us), mark }))
+      .map((it, n, all) => ({ ...it, isSmall: n > 0 && it.y - (all[n - 1]?.y ?? 0) < SIGN_PX })),
+  };
+}
+
+/** Moments of which reports of media tell. */
+function told(detail: TrailDetail): number[] {
+  return detail.streams.flatMap((stream) => stream.points.map((point) => point.at_us));
 }
 
 type Item = { at_us: number } & ({ message: TrailMessage } | { event: TrailEvent });
@@ -174,10 +271,13 @@ export function layout(detail: TrailDetail, width: number, choice: Choice): Scen
   const gaps: Gap[] = [];
   const items = sequence(detail, choice);
   const start = items[0]?.at_us ?? 0;
+  const reports = told(detail);
+  const clock = new Clock();
   let y = TOP_PX;
   let before = start;
   for (const item of items) {
-    const extra = gapPx(item.at_us - before);
+    const hasMedia = reports.some((at_us) => at_us > before && at_us < item.at_us);
+    const extra = gapPx(item.at_us - before, hasMedia);
     if (extra) gaps.push({ y: y + extra / 2, length_us: item.at_us - before });
     y += extra;
     before = item.at_us;
@@ -190,6 +290,13 @@ export function layout(detail: TrailDetail, width: number, choice: Choice): Scen
       const x = places.get(item.event.host ?? -1) ?? own[0] ?? columns[0]?.x ?? 0;
       pills.push({ event: item.event, x, y: y - 11, since_us });
     }
+    clock.take(item.at_us, y - 8);
+  }
+  const latest = Math.max(before, ...reports);
+  if (latest > before) {
+    // The call goes on: nothing stands below yet but its media.
+    y += gapPx(latest - before, true);
+    clock.take(latest, y);
   }
   const last = columns.at(-1)?.x ?? 0;
   const first = columns[0]?.x ?? 0;
@@ -202,6 +309,9 @@ export function layout(detail: TrailDetail, width: number, choice: Choice): Scen
     pills,
     gaps,
     links: linksOf(arrows),
+    lanes: detail.streams
+      .slice(0, LANES_MAX)
+      .map((stream, place) => laneOf(stream, place, detail, clock)),
   };
 }
 

@@ -28,6 +28,7 @@ export const ENTRIES: Entry[] = [
     kind: 'ssc',
     role: 'operator',
   },
+  { page: 'media', name: 'Media', icon: 'media', key: 'v', kind: 'msc', role: 'operator' },
   { page: 'peers', name: 'Peers', icon: 'peers', key: 'p', kind: 'rr', role: 'operator' },
   { page: 'routes', name: 'Routes', icon: 'routes', key: 't', kind: 'rr', role: 'operator' },
   { page: 'edge', name: 'Edge', icon: 'edge', key: 'e', kind: 'pe', role: 'operator' },
@@ -46,7 +47,9 @@ export const ENTRIES: Entry[] = [
 
 /** Whether trails are calls: with a session controller, or a SAS alone that hears of others'. */
 export function hasCalls(kinds: Set<string>): boolean {
-  return kinds.has('ssc') || !['rr', 'pe', 'sgc'].some((kind) => kinds.has(kind));
+  return (
+    kinds.has('ssc') || kinds.has('msc') || !['rr', 'pe', 'sgc'].some((kind) => kinds.has(kind))
+  );
 }
 
 /** What a page is called on a site with these kinds: without calls, trails are sessions. */

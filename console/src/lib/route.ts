@@ -7,6 +7,7 @@ export const PAGES = [
   'call',
   'file',
   'registrations',
+  'media',
   'peers',
   'routes',
   'edge',

@@ -144,11 +144,41 @@ async function assurance(): Promise<Standing> {
   };
 }
 
+async function mediaController({ name }: FunctionRow): Promise<Standing> {
+  const it = (await api.media(name))[0];
+  if (!it) return { facts: [], troubles: [] };
+  const href = of('media');
+  const away = it.session_controllers.filter((row) => row.state === 'away');
+  const load = it.forwarder_permille / 10;
+  const troubles = away.map((row) => ({
+    name: row.session_controller,
+    why: `the session controller is away, ${count(row.streams)} streams go on`,
+    href,
+  }));
+  if (it.forwarder === 'away') {
+    troubles.unshift({ name: 'Forwarder', why: 'it is away: no media pass', href });
+  }
+  return {
+    facts: [
+      { what: 'Streams', value: count(it.streams), href },
+      { what: 'Load', value: `${load.toFixed(1)} %`, isBad: load >= 90, href },
+      {
+        what: 'Session controllers',
+        value: share(it.session_controllers.length - away.length, it.session_controllers.length),
+        isBad: away.length > 0,
+        href,
+      },
+    ],
+    troubles,
+  };
+}
+
 const ASKED: Record<string, (row: FunctionRow) => Promise<Standing>> = {
   rr: reflector,
   pe: edge,
   sgc: gateway,
   ssc: border,
+  msc: mediaController,
   sas: assurance,
 };
 

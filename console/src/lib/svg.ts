@@ -1,6 +1,16 @@
 // The ladder as an SVG file that stands alone: own colours, own fonts, no style sheet.
 import { brief, offset } from './format';
-import { headPath, labelX, linePath, type Arrow, type Class, type Scene } from './ladder';
+import {
+  headPath,
+  labelX,
+  LANE_PX,
+  linePath,
+  type Arrow,
+  type Class,
+  type Lane,
+  type Scene,
+} from './ladder';
+import { codecName, digitText, type Grade } from './media';
 
 export interface Palette {
   paper: string;
@@ -10,6 +20,7 @@ export interface Palette {
   band: string;
   accent: string;
   classes: Record<Class, string>;
+  grades: Record<Grade, string>;
 }
 
 export const LIGHT: Palette = {
@@ -26,6 +37,7 @@ export const LIGHT: Palette = {
     redirect: '#855c05',
     failure: '#bf3127',
   },
+  grades: { good: '#17744a', fair: '#855c05', bad: '#bf3127', unknown: '#5b6670' },
 };
 
 const AXIS = 88;
@@ -37,7 +49,8 @@ function escape(text: string): string {
 
 /** Draws the scene with a title; the text is UTF-8. */
 export function draw(scene: Scene, heading: string, palette: Palette = LIGHT): string {
-  const width = scene.width + AXIS;
+  const media = scene.lanes.length ? scene.lanes.length * LANE_PX + 24 : 0;
+  const width = scene.width + AXIS + media;
   const height = scene.height + HEAD;
   const parts = [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" ` +
@@ -59,6 +72,7 @@ export function draw(scene: Scene, heading: string, palette: Palette = LIGHT): s
           : ''),
     ),
     ...scene.arrows.map((arrow) => arrowPart(arrow, palette)),
+    ...scene.lanes.map((lane) => lanePart(lane, scene.width + 8, palette)),
     ...scene.pills.map((pill) => {
       const wide = pill.event.name.length * 6.4 + 16;
       return (
@@ -110,4 +124,26 @@ function arrowPart(arrow: Arrow, palette: Palette): string {
     `<text x="${labelX(arrow)}" y="${arrow.y - 6}" text-anchor="middle" fill="${colour}">` +
     `${escape(arrow.label + marks)}</text>`
   );
+}
+
+/** A stream: its bar by the quality of its parts, and what was typed. */
+function lanePart(lane: Lane, left: number, palette: Palette): string {
+  const x = left + lane.x;
+  const bar = (y1: number, y2: number, fill: string, more = '') =>
+    `<rect x="${x}" y="${y1.toFixed(1)}" width="8" height="${Math.max(1, y2 - y1).toFixed(1)}" ` +
+    `fill="${fill}"${more}/>`;
+  const name = codecName(lane.stream.terms.codec);
+  return [
+    bar(lane.y1, lane.y2, palette.grades[lane.grade], ' rx="4" fill-opacity=".3"'),
+    ...lane.parts.map((part) => bar(part.y1, part.y2, palette.grades[part.grade])),
+    ...lane.marks
+      .filter(({ mark }) => mark.name === 'DigitTyped')
+      .map(
+        ({ y, mark }) =>
+          `<text x="${x + 11}" y="${(y + 4).toFixed(1)}" font-size="10" ` +
+          `fill="${palette.classes.request}">${escape(digitText(mark))}</text>`,
+      ),
+    `<text x="${x + 4}" y="${(lane.y1 - 6).toFixed(1)}" font-size="9" text-anchor="middle" ` +
+      `fill="${palette.faint}">${escape(name)}</text>`,
+  ].join('\n');
 }

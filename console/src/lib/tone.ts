@@ -51,6 +51,13 @@ const STATES: Record<string, string> = {
   'as-pending': 'redirect',
   'as-inactive': 'redirect',
   'as-down': 'failure',
+  // Media
+  controlled: 'success',
+  connected: 'success',
+  speaks: 'success',
+  silent: 'failure',
+  'timed-out': 'failure',
+  quiet: 'provisional',
   // Neighbours (RFC 4861 §7.3.2)
   reachable: 'success',
   known: 'success',

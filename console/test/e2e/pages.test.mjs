@@ -11,7 +11,7 @@ import { startMock } from '../mock.mjs';
 
 const WAIT = { timeout: 20_000 };
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const EVERYTHING = ['ssc', 'sas', 'rr', 'pe', 'sgc'];
+const EVERYTHING = ['ssc', 'msc', 'sas', 'rr', 'pe', 'sgc'];
 const DESKTOP = { viewport: { width: 1440, height: 900 } };
 const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
 
@@ -20,7 +20,11 @@ const PAGES = [
   ['/', 'pe24'],
   ['/calls', '+49305550100'],
   ['/calls/T7002?m=2&view=changes', 'INVITE'],
+  ['/calls/T7002?media=0', 'Round trip'],
   ['/registrations', 'Core expires'],
+  ['/media', '16 122'.replace(' ', '\u202f')],
+  ['/media?view=worst', 'At worst'],
+  ['/media?view=streams', 'atlanta.example.com'],
   ['/peers', 'transit2'],
   ['/peers?peer=pe8', 'Offered in OPEN'],
   ['/peers?peer=pe31', 'It came from a range of addresses'],
@@ -174,6 +178,7 @@ test('a site of one function has its pages, and no words of others', async () =>
   for (const [kind, names, pages] of [
     ['rr', ['Overview', 'Peers', 'Routes'], ['/', '/peers', '/routes', '/calls']],
     ['pe', ['Overview', 'Edge'], ['/', '/edge', '/edge?view=drops', '/alarms', '/metrics']],
+    ['msc', ['Overview', 'Media'], ['/']],
     ['sgc', ['Overview', 'SS7'], ['/', '/ss7', '/ss7?view=servers', '/alarms', '/metrics']],
   ]) {
     const kinds = kind === 'rr' ? ['rr', 'sas'] : [kind];
@@ -200,6 +205,9 @@ test('functions without anything configured say what is missing, in their words'
     ['/peers', 'No peers yet'],
     ['/routes', 'No routes of ipv4-unicast'],
     ['/registrations', 'Nobody is registered'],
+    ['/media', 'the forwarder is away'],
+    ['/media?view=worst', 'No call has figures yet'],
+    ['/media?view=streams', 'No streams'],
     ['/edge', 'The forwarder is away'],
     ['/edge?view=tables', 'This table is empty'],
     ['/edge?view=bridges', 'No bridge domains'],
@@ -218,11 +226,14 @@ test('functions without anything configured say what is missing, in their words'
 
 test('what cannot be read is told, and comes back by itself', async () => {
   const seen = await opened({ ...DESKTOP, isPaused: true });
-  seen.mock.failing = ['/functions/', '/alarms', '/counters'];
+  seen.mock.failing = ['/functions/', '/sas/worst', '/alarms', '/counters'];
   const places = [
     ['/peers', 'The peers cannot be read', 'transit2'],
     ['/edge', 'The ports cannot be read', '02:00:00:00:00:04'],
     ['/ss7', 'The associations cannot be read', '10.31.2.1'],
+    ['/media', 'The media controllers cannot be read', 'IPv6'],
+    ['/media?view=worst', 'The worst calls cannot be read', 'At worst'],
+    ['/media?view=streams', 'The streams cannot be read', 'atlanta.example.com'],
     ['/registrations', 'The registrations cannot be read', 'Core expires'],
   ];
   for (const [path, told] of places) {
@@ -300,6 +311,55 @@ test('lists of an edge go on page by page, each with its place in the address', 
   await page.getByRole('searchbox').fill('no such neighbour');
   await shown(page, 'No neighbour matches');
   assert.deepEqual(faults, []);
+});
+
+test('the media of a call are shown from the ladder, the worst call first', async () => {
+  const { page, mock, go, faults } = await opened(DESKTOP, { kinds: ['ssc', 'msc', 'sas'] });
+  await go('/media?view=worst', 'At worst');
+  const rows = page.locator('table tbody tr');
+  const moses = await rows.locator('td.mos').allInnerTexts();
+  assert.deepEqual(moses, [...moses].sort(), 'the worst first');
+  await rows.first().getByRole('link').click();
+  const panel = page.getByRole('region', { name: 'Media', exact: true });
+  await panel.getByText('Worst MOS').first().waitFor(WAIT);
+  await go('/calls/T7002', 'INVITE');
+  const bars = page.getByRole('button', { name: /^Media from/ });
+  assert.equal(await bars.count(), 3, 'two directions, and what the callee heard');
+  await bars.first().click();
+  await page.waitForURL(/media=0/, WAIT);
+  await panel.getByText('Told by').waitFor(WAIT);
+  await panel.getByRole('listitem').getByText('Latched', { exact: true }).waitFor(WAIT);
+  await panel.getByText('SRTP AES-128 SHA1-80').first().waitFor(WAIT);
+  await panel.getByText('Not heard for some time').waitFor(WAIT);
+  // A report that is pointed at says its own figures.
+  const chart = panel.getByRole('img').first();
+  const box = await chart.boundingBox();
+  await page.mouse.move(box.x + box.width * 0.55, box.y + 40);
+  await panel.getByText(/^\+\d+\.\d{3} s MOS/).waitFor(WAIT);
+  // A message that is chosen takes its place; Escape goes back step by step.
+  await page.keyboard.press('j');
+  await page.getByRole('region', { name: 'Message', exact: true }).waitFor(WAIT);
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('v');
+  await panel.waitFor(WAIT);
+  await page.keyboard.press('Escape');
+  await panel.waitFor({ state: 'detached', ...WAIT });
+  await go('/calls?q=MOS+%3C+3.5', 'found');
+  assert.ok((await page.locator('td.mos').allInnerTexts()).every((mos) => Number(mos) < 3.5));
+  // A call without media has neither.
+  const plain = mock.details.find((it) => it.trail.outcome === 'busy');
+  await go(`/calls/${plain.trail.id}`, 'INVITE');
+  assert.equal(await page.getByRole('button', { name: 'Media' }).count(), 0);
+  assert.deepEqual(faults, []);
+});
+
+test('of several media controllers one may be away', async () => {
+  const { page, mock, go, faults } = await opened(DESKTOP, { kinds: ['msc'] });
+  mock.failing = ['/functions/msc2'];
+  await go('/media', '16\u202f122');
+  const away = page.getByRole('region', { name: 'Media controller msc2' });
+  await away.getByText('It does not answer').waitFor(WAIT);
+  assert.equal(faults.filter((fault) => !/503/.test(fault)).length, 0);
 });
 
 test('packets are traced and drawn node by node', async () => {

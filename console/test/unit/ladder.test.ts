@@ -44,6 +44,7 @@ function detail(hosts: Host[], messages: TrailMessage[]): TrailDetail {
     hosts,
     messages,
     events: [],
+    streams: [],
     left_out: 0,
     trail: {
       id: 't',
@@ -61,6 +62,7 @@ function detail(hosts: Host[], messages: TrailMessage[]): TrailDetail {
       post_dial_delay_ms: null,
       messages: messages.length,
       retransmissions: 0,
+      media: null,
     },
   };
 }
