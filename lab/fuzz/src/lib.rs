@@ -17,6 +17,7 @@ pub mod hep_packet;
 pub mod m3ua_message;
 pub mod m3ua_process;
 pub mod manipulation_rules;
+pub mod media_reports;
 pub mod media_words;
 pub mod memif_peer;
 pub mod mrt_records;
@@ -65,6 +66,7 @@ pub const TARGETS: &[Target] = &[
     target("replica_pair", replica_pair::run),
     target("hep_packet", hep_packet::run),
     target("api_bodies", api_bodies::run),
+    target("media_reports", media_reports::run),
     target("tls_greeting", tls_greeting::run),
     target("sip_message", sip_message::run),
     target("sip_stream", sip_stream::run),

@@ -2,8 +2,10 @@
 //! happened meanwhile.
 
 use crate::detail::{Read, sentence};
+use crate::entry::Entry;
 use crate::media::said::{self, Said, Terms, What};
 use crate::media::stream::{Figures, Id, Stream};
+use crate::media::{Places, take};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -113,6 +115,27 @@ pub fn lanes(streams: &[Stream], entries: &[Read]) -> Vec<StreamView> {
     // Both directions of a line stand together, and before what others heard of them.
     lanes.sort_by_key(|lane| (lane.line, lane.heard_by.is_some(), lane.leg));
     lanes
+}
+
+/// The streams of these entries alone, without session descriptions.
+#[must_use]
+pub fn of_entries(entries: &[Read]) -> Vec<Stream> {
+    let mut streams = Vec::new();
+    for entry in entries {
+        let entry = Entry {
+            at_us: entry.at_us,
+            protocol: entry.protocol,
+            kind: entry.kind,
+            flags: entry.flags,
+            capture_id: 0,
+            source: entry.source,
+            destination: entry.destination,
+            correlation: b"",
+            payload: &entry.payload,
+        };
+        take(&mut streams, &Places::default(), &entry);
+    }
+    streams
 }
 
 fn known(text: &str) -> Option<String> {

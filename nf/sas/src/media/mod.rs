@@ -18,7 +18,7 @@ mod view;
 
 pub(crate) use condition::conditions;
 pub(crate) use key::{MOS_MAX, MOS_MIN, add as add_keys, mos_ranges};
-pub use lane::{MarkView, PointView, StreamView, TermsView, lanes};
+pub use lane::{MarkView, PointView, StreamView, TermsView, lanes, of_entries};
 pub(crate) use places::Places;
 pub(crate) use said::{is_media, is_report};
 pub use stream::{Figures, Id, STREAMS_MAX, Side, Stream};

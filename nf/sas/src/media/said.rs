@@ -9,7 +9,9 @@
 //!  "report_blocks_xr":{…,"round_trip_delay":80}}
 //! ```
 
+use crate::media::key::{MOS_MAX, MOS_MIN};
 use crate::media::stream::{Figures, Id, Side};
+use core::ops::RangeInclusive;
 use machine::narrow::{half, told};
 use serde_json::Value;
 use std::net::SocketAddr;
@@ -17,6 +19,8 @@ use trail::{Event, Meaning};
 
 /// Blocks of one report that are looked at (RFC 3550 §6.4: their count has five bits).
 const BLOCKS_MAX: usize = 31;
+/// A count beyond this is none.
+const COUNT_MAX: u64 = 1 << 53;
 /// Octets of a text that are kept.
 const TEXT_BYTES_MAX: usize = 64;
 
@@ -142,16 +146,20 @@ fn told_by(event: Event, json: &Value) -> Option<Said> {
 }
 
 fn figures(json: &Value) -> Figures {
-    let small = |name: &str| count(&json[name]).map(|value| told(value, u32::MAX));
-    let tiny = |name: &str| count(&json[name]).map(|value| told(value, u16::MAX));
+    let time = |name: &str| count(&json[name]).map(|value| told(value, u32::MAX));
+    // What a scale does not have is not known.
+    let within = |name: &str, scale: RangeInclusive<u16>| {
+        let value = count(&json[name]).and_then(|value| u16::try_from(value).ok());
+        value.filter(|value| scale.contains(value))
+    };
     Figures {
         packets: count(&json["packets"]),
         lost: count(&json["lost"]),
-        loss_permille: small("loss_permille"),
-        jitter_us: small("jitter_us"),
-        round_trip_us: small("round_trip_us"),
-        r_tenths: tiny("r_tenths"),
-        mos_hundredths: tiny("mos_hundredths"),
+        loss_permille: within("loss_permille", 0..=1_000).map(u32::from),
+        jitter_us: time("jitter_us"),
+        round_trip_us: time("round_trip_us"),
+        r_tenths: within("r_tenths", 0..=1_000),
+        mos_hundredths: within("mos_hundredths", MOS_MIN..=MOS_MAX),
     }
 }
 
@@ -187,9 +195,10 @@ fn whole(value: &Value) -> Option<i64> {
     }
 }
 
-/// A number that is not negative.
+/// A number that is not negative, and of something that can be counted.
 fn count(value: &Value) -> Option<u64> {
-    whole(value).and_then(|number| u64::try_from(number).ok())
+    let number = whole(value).and_then(|number| u64::try_from(number).ok());
+    number.filter(|number| *number <= COUNT_MAX)
 }
 
 /// A number of 32 bits, whatever sign it was given.

@@ -15,6 +15,10 @@ use utoipa::ToSchema;
 pub const STREAMS_MAX: usize = 16;
 /// A report that does not say how long a time it is about counts as this long.
 const REPORT_MS: u64 = 5_000;
+/// No report counts more than one about this long.
+const REPORT_MS_MAX: u64 = 3_600_000;
+/// Packets that are counted of a stream.
+const SUM_MAX: u64 = 1 << 62;
 /// The clock of a codec that is not known, Hz.
 const CLOCK: u64 = 8_000;
 /// How long a packet is as a rule.
@@ -280,10 +284,11 @@ impl Stream {
     }
 
     fn report(&mut self, figures: &Figures, duration_ms: Option<u64>) {
-        let weight = duration_ms.unwrap_or(REPORT_MS).max(1);
+        let weight = duration_ms.unwrap_or(REPORT_MS).clamp(1, REPORT_MS_MAX);
         let totals = &mut self.totals;
         let sum = |own: &mut Option<u64>, more: Option<u64>| {
-            *own = more.map_or(*own, |more| Some(own.unwrap_or(0).saturating_add(more)));
+            let add = |more| own.unwrap_or(0).saturating_add(more).min(SUM_MAX);
+            *own = more.map(add).or(*own);
         };
         sum(&mut totals.packets, figures.packets);
         sum(&mut totals.lost, figures.lost);
