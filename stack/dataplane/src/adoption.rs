@@ -55,6 +55,7 @@ impl Dataplane {
         }
         self.state = State::Away(now + RETRY);
         self.links.clear();
+        self.unended = None;
     }
 
     fn take(&mut self, now: Time, reply: Reply) -> Option<Told> {
@@ -116,17 +117,17 @@ impl Dataplane {
         out: &mut Effects,
         compile: impl FnOnce(&mut Numbers) -> Desired,
     ) {
-        self.say_with(now, out, compile, core::iter::empty);
+        self.say_with(now, out, |numbers, _| (compile(numbers), Vec::new()));
     }
 
-    /// The same of a function that tells single things as they change ([`Dataplane::tell`]): a
-    /// forwarder that has just welcomed this control is told `rest` too, all of those that stand.
-    pub fn say_with<I: Iterator<Item = Program>>(
+    /// The same of a function that tells single things as they change ([`Dataplane::tell`]): for a
+    /// forwarder that has just welcomed this control `compile` is called with `true`, and says all
+    /// of those that stand beside.
+    pub fn say_with(
         &mut self,
         now: Time,
         out: &mut Effects,
-        compile: impl FnOnce(&mut Numbers) -> Desired,
-        rest: impl FnOnce() -> I,
+        compile: impl FnOnce(&mut Numbers, bool) -> (Desired, Vec<Program>),
     ) {
         let state = std::mem::replace(&mut self.state, State::Away(now));
         let (before, desired, programs) = match state {
@@ -134,17 +135,18 @@ impl Dataplane {
                 self.tally.adopted += 1;
                 // What went wrong before there was one.
                 self.refusals.clear();
-                let desired = compile(&mut self.numbers);
+                let (desired, rest) = compile(&mut self.numbers, true);
                 let ports = standing.into_iter().map(|spec| (spec.port, spec)).collect();
                 let generation = now.as_nanos();
                 let begin = Program::Begin { generation };
-                let end = Program::End { generation };
+                let end = Some(Program::End { generation }).filter(|_| !self.holds);
+                self.unended = self.holds.then_some(generation);
                 let whole = [begin].into_iter().chain(desired.whole());
-                let programs = whole.chain(rest()).chain([end]).collect();
+                let programs = whole.chain(rest).chain(end).collect();
                 (Box::new(Desired { ports, ..Desired::default() }), desired, programs)
             }
             State::Controlled(said) => {
-                let desired = compile(&mut self.numbers);
+                let (desired, _) = compile(&mut self.numbers, false);
                 let programs: Vec<Program> = said.changes(&desired);
                 self.refusals.clear();
                 (said, desired, programs)
@@ -180,6 +182,30 @@ impl Dataplane {
             out.hang_up(self.channels.control);
             self.lose(now, &broken.to_string());
         }
+    }
+
+    /// What a forwarder has that this control does not say to it stays until
+    /// [`Dataplane::release`]: a control that began anew hears of some of it from others first.
+    pub fn hold(&mut self) {
+        self.holds = true;
+    }
+
+    /// Whatever was not said since a forwarder was found goes now, and from now on at once.
+    pub fn release(&mut self, now: Time, out: &mut Effects) {
+        self.holds = false;
+        if let Some(generation) = self.unended.take() {
+            self.tell(now, out, &[Program::End { generation }]);
+        }
+    }
+
+    /// Leaves the numbers and notes with the forwarder for the control that comes next.
+    pub fn keep(&mut self, out: &mut Effects) {
+        if !self.is_controlled() {
+            return;
+        }
+        let memo = serde_json::to_vec(&self.numbers).unwrap_or_default();
+        // Its length is looked at, and nothing else can be wrong with it.
+        out.write(self.channels.control, |into| drop(keep(memo, into)));
     }
 
     /// Ends the forwarder.

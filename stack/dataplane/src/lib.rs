@@ -126,6 +126,10 @@ pub struct Dataplane {
     metrics: metrics::Metrics,
     tally: Tally,
     is_draining: bool,
+    /// Whether what is not said to a forwarder that comes stays all the same, and the generation
+    /// that is not ended yet.
+    holds: bool,
+    unended: Option<u64>,
 }
 
 impl Dataplane {
@@ -147,6 +151,8 @@ impl Dataplane {
             metrics: metrics::Metrics::default(),
             tally: Tally::default(),
             is_draining: false,
+            holds: false,
+            unended: None,
         }
     }
 
@@ -229,6 +235,11 @@ impl Dataplane {
     #[must_use]
     pub fn numbers(&self) -> &Numbers {
         &self.numbers
+    }
+
+    /// The same, to note something ([`Dataplane::keep`] leaves it with the forwarder).
+    pub fn numbers_mut(&mut self) -> &mut Numbers {
+        &mut self.numbers
     }
 
     /// What has happened.

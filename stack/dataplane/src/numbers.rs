@@ -39,6 +39,9 @@ struct Sequence {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Numbers {
     kinds: BTreeMap<Kind, Sequence>,
+    /// What else the function leaves with the forwarder, by names of its own.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    notes: BTreeMap<String, String>,
     /// Names that were asked for since [`Numbers::begin`].
     #[serde(skip)]
     used: BTreeSet<(Kind, String)>,
@@ -93,6 +96,29 @@ impl Numbers {
     pub fn name(&self, kind: Kind, number: u32) -> Option<&str> {
         let by_name = &self.kinds.get(&kind)?.by_name;
         by_name.iter().find(|(_, known)| **known == number).map(|(name, _)| name.as_str())
+    }
+
+    /// What the function noted under a name, here or before this control began.
+    #[must_use]
+    pub fn note(&self, name: &str) -> Option<&str> {
+        self.notes.get(name).map(String::as_str)
+    }
+
+    /// All notes.
+    pub fn notes(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.notes.iter().map(|(name, text)| (name.as_str(), text.as_str()))
+    }
+
+    /// Notes something for the control that comes next; `None` takes it away. Whether that is new.
+    pub fn set_note(&mut self, name: &str, text: Option<String>) -> bool {
+        match text {
+            None => self.notes.remove(name).is_some(),
+            Some(text) if self.note(name) == Some(&*text) => false,
+            Some(text) => {
+                self.notes.insert(name.to_owned(), text);
+                true
+            }
+        }
     }
 
     /// Gives back the numbers of names that were not asked for since [`Numbers::begin`].

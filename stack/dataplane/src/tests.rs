@@ -353,7 +353,10 @@ fn things_that_change_one_by_one_are_told_at_once_and_all_of_them_to_a_forwarder
     dataplane.tell(*now, out, &[item(1)]);
     assert!(out.channels.is_empty(), "nothing before everything");
     let standing = [item(1), item(2)];
-    dataplane.say_with(*now, out, |numbers| desired(&[], numbers), || standing.into_iter());
+    dataplane.say_with(*now, out, |numbers, is_whole| {
+        assert!(is_whole);
+        (desired(&[], numbers), standing.to_vec())
+    });
     let told = world.written(WIRE);
     let [Request::Apply(programs), Request::Keep(_)] = &told[..] else { panic!("{told:?}") };
     assert!(matches!(programs[0], Program::Begin { .. }));
@@ -361,9 +364,46 @@ fn things_that_change_one_by_one_are_told_at_once_and_all_of_them_to_a_forwarder
     assert!(matches!(programs[3], Program::End { .. }));
     let World { dataplane, now, out } = &mut world;
     dataplane.tell(*now, out, &[item(3)]);
-    dataplane.say_with(*now, out, |numbers| desired(&[], numbers), || [item(4)].into_iter());
+    dataplane.say_with(*now, out, |numbers, is_whole| {
+        assert!(!is_whole);
+        (desired(&[], numbers), Vec::new())
+    });
     let told = world.written(WIRE);
     let Request::Apply(programs) = &told[0] else { panic!("{told:?}") };
     assert_eq!(programs[..], [item(3)], "what stands is not said again: {told:?}");
     assert_eq!(world.dataplane.tally().programs, 5);
+}
+
+#[test]
+fn what_a_control_that_began_anew_has_not_heard_of_yet_stays_until_it_is_released() {
+    let mut memo = Numbers::default();
+    assert!(memo.set_note("life", Some("7".into())));
+    let mut world = World::welcomed(vec![], &memo);
+    assert_eq!(world.dataplane.numbers().note("life"), Some("7"), "of the control before");
+    let numbers = world.dataplane.numbers_mut();
+    assert!(!numbers.set_note("life", Some("7".into())), "that is known");
+    world.dataplane.hold();
+    world.says(&[]);
+    let is_end = |it: &Program| matches!(it, Program::End { .. });
+    let ends = |told: &[Request]| {
+        let programs = told.iter().filter_map(|it| match it {
+            Request::Apply(programs) => Some(programs.iter().filter(|it| is_end(it)).count()),
+            _ => None,
+        });
+        programs.sum::<usize>()
+    };
+    let told = world.written(WIRE);
+    assert_eq!(ends(&told), 0);
+    let World { dataplane, now, out } = &mut world;
+    dataplane.release(*now, out);
+    dataplane.release(*now, out);
+    let told = world.written(WIRE);
+    assert_eq!(ends(&told), 1, "once");
+    let World { dataplane, out, .. } = &mut world;
+    dataplane.numbers_mut().set_note("life", None);
+    dataplane.keep(out);
+    let told = world.written(WIRE);
+    let [Request::Keep(kept)] = &told[..] else { panic!("{told:?}") };
+    let kept: Numbers = serde_json::from_slice(kept).expect("numbers");
+    assert_eq!(kept.notes().count(), 0);
 }
