@@ -203,6 +203,12 @@ impl Engine {
         self.calls.get(self.names.get(&call)?)?.session.stream(line)
     }
 
+    /// The Call-ID of a call.
+    #[must_use]
+    pub fn call_id(&self, call: u64) -> Option<&[u8]> {
+        self.names.get(&call).map(|name| &**name)
+    }
+
     /// How many calls there are.
     #[must_use]
     pub fn len(&self) -> usize {

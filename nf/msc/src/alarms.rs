@@ -1,0 +1,51 @@
+//! What somebody should look at: the forwarder, session controllers, ports, and how calls sound.
+
+use crate::MediaController;
+use dataplane::alarm;
+use machine::Time;
+use question::Condition;
+
+/// Ends with poor quality that are worth an alarm: so many, and this part of all.
+const POOR_MIN: usize = 10;
+const POOR_PERCENT: usize = 5;
+/// Packets without their protection in a minute that are worth one.
+const UNPROTECTED_MIN: u64 = 100;
+
+impl MediaController {
+    pub(crate) fn alarms(&self, now: Time) -> Vec<Condition> {
+        let name = &self.settings.msc.name;
+        let mut rows = self.dataplane.alarms(now, name);
+        for (_, it) in self.controllers.iter().filter(|(_, it)| it.away_since.is_some()) {
+            let text = format!("{} is not connected: its streams go on for a while", it.name);
+            rows.push(alarm("session-controller-away", &it.name, "major", &text));
+        }
+        let percent_max = u64::from(self.settings.msc.limits.leased_percent);
+        for (group, family, it) in self.group_figures() {
+            if u64::from(it.leased) * 100 >= u64::from(it.pairs) * percent_max && it.pairs > 0 {
+                let subject = format!("{group} {family}");
+                let (leased, pairs) = (it.leased, it.pairs);
+                let text = format!("{leased} of {pairs} pairs of ports are leased");
+                rows.push(alarm("media-ports-scarce", &subject, "major", &text));
+            }
+        }
+        let (silent, first) = self.measures.silent_ones();
+        if let Some(local) = first {
+            let place = self.streams.addresses.place(local.address, local.port);
+            let place = place.map_or_else(String::new, |it| format!("{}:{}", it.address, it.port));
+            let text = format!("{silent} ends are silent while the other one speaks: {place} …");
+            rows.push(alarm("one-way-audio", name, "minor", &text));
+        }
+        let (poor, all) = self.measures.poor_ones();
+        if poor >= POOR_MIN && poor * 100 >= all * POOR_PERCENT {
+            let text = format!("{poor} of {all} ends have a mean opinion score below 3.5");
+            rows.push(alarm("poor-quality", name, "minor", &text));
+        }
+        let unprotected = self.unprotected_of_late(now);
+        if unprotected >= UNPROTECTED_MIN {
+            let text =
+                format!("{unprotected} packets of late did not hold what protects them (SRTP)");
+            rows.push(alarm("srtp-failures", name, "minor", &text));
+        }
+        rows
+    }
+}

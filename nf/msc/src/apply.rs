@@ -1,0 +1,380 @@
+//! What session controllers and NG say, and what comes of it.
+
+use crate::MediaController;
+use crate::driven::{Driven, Uses};
+use crate::facts::Fact;
+use crate::lease::Lessee;
+use crate::links::Heard;
+use crate::streams::{Changed, Refusal};
+use anchor::Side;
+use anchor::row::{self, Load, Message, StreamId};
+use machine::{Duration, Time};
+use ng::Effect;
+use nodes::Program;
+use rand_chacha::rand_core::RngCore as _;
+use runtime::{Effects, Flow};
+
+/// Session controllers that wait for a forwarder at most.
+const EARLY_MAX: usize = 64;
+
+impl MediaController {
+    /// A session controller has connected.
+    pub(crate) fn connected(&mut self, now: Time, flow: Flow, out: &mut Effects) {
+        let challenge = self.settings.keys.is_some().then(|| {
+            let mut nonce = [0; 32];
+            self.random.fill_bytes(&mut nonce);
+            nonce
+        });
+        self.links.up(now, flow, challenge, out);
+    }
+
+    /// A connection is over.
+    pub(crate) fn disconnected(&mut self, now: Time, flow: &Flow) {
+        self.early.retain(|(early, ..)| early.conn != flow.conn);
+        let lessee = self.links.down(flow);
+        self.away(now, lessee);
+    }
+
+    fn away(&mut self, now: Time, lessee: Option<Lessee>) {
+        if let Some(controller) = lessee.and_then(|it| self.controllers.at_mut(it)) {
+            controller.away_since = Some(now);
+            controller.is_whole = false;
+        }
+    }
+
+    /// Closes a connection that says what none may say.
+    fn refuse(&mut self, now: Time, flow: &Flow, out: &mut Effects) {
+        self.shown.facts.add(Fact::ConnectionsRefused, 1);
+        let lessee = self.links.close(flow, out);
+        self.away(now, lessee);
+    }
+
+    /// A message of a session controller.
+    pub(crate) fn row(&mut self, now: Time, flow: &Flow, bytes: &[u8], out: &mut Effects) {
+        self.shown.facts.add(Fact::Messages, 1);
+        let Ok(Some((envelope, _))) = row::read(bytes) else { return self.refuse(now, flow, out) };
+        let keys = self.settings.keys.as_ref();
+        match self.links.hear(now, flow, envelope, keys, out) {
+            Heard::Nothing => {}
+            Heard::Hello { .. } if self.early.len() >= EARLY_MAX => self.refuse(now, flow, out),
+            // What is known of streams is the forwarder's to say first.
+            Heard::Hello { name, epoch } if self.epoch.is_none() => {
+                self.early.push((*flow, name, epoch));
+            }
+            Heard::Hello { name, epoch } => self.hello(now, flow, (&name, epoch), out),
+            Heard::Said(lessee, message) => self.said(now, lessee, message, out),
+            Heard::Broken(_) => self.refuse(now, flow, out),
+        }
+    }
+
+    /// A session controller says who it is.
+    pub(crate) fn hello(
+        &mut self,
+        now: Time,
+        flow: &Flow,
+        (name, epoch): (&str, u64),
+        out: &mut Effects,
+    ) {
+        let controllers_max = usize::from(self.settings.msc.limits.session_controllers_max);
+        let Some(lessee) = self.controllers.named(name, now, controllers_max) else {
+            return self.refuse(now, flow, out);
+        };
+        self.links.open(flow, lessee, out);
+        let Some(controller) = self.controllers.at_mut(lessee) else { return };
+        (controller.away_since, controller.is_whole) = (None, false);
+        if controller.epoch.replace(epoch).is_some_and(|before| before != epoch) {
+            self.streams.renew(lessee);
+        }
+        let hello = Message::Hello {
+            version: row::VERSION,
+            name: self.settings.msc.name.as_str().into(),
+            epoch: self.epoch.unwrap_or(0),
+            fingerprint: self.keying.fingerprint().cloned().map(Box::new),
+        };
+        let load = self.load();
+        if let Some(link) = self.links.of(lessee) {
+            link.send(out, hello);
+            link.send(out, Message::Load(load));
+        }
+    }
+
+    /// What a session controller says.
+    fn said(&mut self, now: Time, lessee: Lessee, message: Message, out: &mut Effects) {
+        match message {
+            Message::Lease { group, pairs } => {
+                if let Some(controller) = self.controllers.at_mut(lessee) {
+                    controller.wants.insert(group.to_string(), pairs);
+                }
+                self.lease(now, lessee, &group, out);
+                self.note_memory(out);
+            }
+            Message::Put { stream, generation, what } => {
+                let put = self.streams.put(lessee, (stream, generation), &what, now);
+                match put {
+                    Ok(changed) => self.done(now, lessee, changed, out),
+                    Err(why) => self.not_taken(why),
+                }
+            }
+            Message::Remove { stream, generation } => {
+                let changed = self.streams.remove(lessee, (stream, generation), now);
+                self.done(now, lessee, changed, out);
+            }
+            Message::Begin => self.streams.begin(lessee),
+            Message::End => {
+                let changed = self.streams.end(lessee, now);
+                self.done(now, lessee, changed, out);
+                if let Some(controller) = self.controllers.at_mut(lessee) {
+                    controller.is_whole = true;
+                }
+                if self.controllers.iter().all(|(_, it)| it.is_whole) {
+                    self.release(now, out);
+                }
+            }
+            Message::Ask { stream } => {
+                let found = self.streams.at(lessee, stream);
+                let statistics = found.map(|it| {
+                    Side::BOTH.map(|side| self.measures.shown(it.end(side).local).statistics)
+                });
+                if let Some(link) = self.links.of(lessee) {
+                    link.send(out, Message::Report { stream, statistics });
+                }
+            }
+            // Tones and digits that are made here come with the transcoder; the rest is this side's
+            // to say, or a later version's.
+            Message::Play { .. }
+            | Message::Hello { .. }
+            | Message::Grant { .. }
+            | Message::Report { .. }
+            | Message::Event { .. }
+            | Message::Load(_)
+            | Message::Ack { .. }
+            | Message::Challenge { .. }
+            | Message::Prove { .. }
+            | Message::Unknown => {}
+        }
+    }
+
+    fn not_taken(&mut self, why: Refusal) {
+        let fact = match why {
+            Refusal::NotLeased => Fact::StreamsNotLeased,
+            Refusal::Taken => Fact::StreamsTaken,
+            Refusal::TooMany => Fact::StreamsTooMany,
+        };
+        self.shown.facts.add(fact, 1);
+    }
+
+    /// Sees to it that a session controller has what it wants of a group, and says what it has.
+    fn lease(&mut self, now: Time, lessee: Lessee, group: &str, out: &mut Effects) {
+        let wanted = self.controllers.at(lessee).and_then(|it| it.wants.get(group)).copied();
+        let mut has_none = true;
+        for is_v6 in [false, true] {
+            let addresses: Vec<_> = self.streams.addresses.of_group(group, is_v6).collect();
+            if addresses.is_empty() {
+                continue;
+            }
+            has_none = false;
+            let numbers: Vec<u16> = addresses.iter().map(|it| it.0).collect();
+            self.streams.book.want(now, lessee, &numbers, wanted.unwrap_or(0));
+            let blocks = self.streams.book.blocks_of(lessee, &numbers);
+            if let Some(link) = self.links.of(lessee) {
+                link.send(out, Message::Grant { group: group.into(), is_v6, addresses, blocks });
+            }
+        }
+        if let Some(link) = self.links.of(lessee).filter(|_| has_none) {
+            let (addresses, blocks) = (Vec::new(), Vec::new());
+            link.send(out, Message::Grant { group: group.into(), is_v6: false, addresses, blocks });
+        }
+    }
+
+    /// The section has changed: session controllers hear what they have now.
+    pub(crate) fn grant_again(&mut self, now: Time, out: &mut Effects) {
+        let wants: Vec<(Lessee, String)> = self
+            .controllers
+            .iter()
+            .flat_map(|(lessee, it)| it.wants.keys().map(move |group| (lessee, group.clone())))
+            .collect();
+        for (lessee, group) in wants {
+            self.lease(now, lessee, &group, out);
+        }
+    }
+
+    /// What came of a change: the forwarder is told, and trails.
+    pub(crate) fn done(&mut self, now: Time, lessee: Lessee, changed: Changed, out: &mut Effects) {
+        self.dataplane.tell(now, out, &changed.programs);
+        for (ids, is_new) in [(changed.added, true), (changed.changed, false)] {
+            for id in ids {
+                self.stands(now, (lessee, id), out);
+                self.trail_stands(now, lessee, id, is_new);
+            }
+        }
+        for (id, stream) in changed.removed {
+            for side in Side::BOTH {
+                let local = stream.end(side).local;
+                // Another stream of its call may have the port still.
+                if self.streams.owner(local).is_some() {
+                    continue;
+                }
+                self.keying.forget(local);
+                let places = self.places_of(local);
+                let report = self.measures.end(now, local, &places);
+                self.trail_ended(now, (lessee, id), (&stream, side), report.as_ref());
+            }
+        }
+    }
+
+    /// Whoever begins a handshake of a stream does, when it is known with whom.
+    fn stands(&mut self, now: Time, (lessee, id): (Lessee, StreamId), out: &mut Effects) {
+        let Some(stream) = self.streams.at(lessee, id) else { return };
+        if !stream.ends.iter().any(|end| matches!(end.guard, anchor::Guard::Dtls { .. })) {
+            return;
+        }
+        let locals = Side::BOTH.map(|side| stream.end(side).local);
+        let places = locals.map(|it| self.streams.addresses.place(it.address, it.port));
+        let agreed = locals.map(|it| self.streams.agreement.at(it));
+        let came = self.keying.stands(now, (&stream, places), agreed, out);
+        self.agreed(now, came, out);
+    }
+
+    /// Something came up by the door: a check, or a record of DTLS.
+    pub(crate) fn came_up(
+        &mut self,
+        now: Time,
+        event: runtime::ChannelEvent<'_>,
+        out: &mut Effects,
+    ) {
+        let Some((record, datagram)) = self.keying.step(now, crate::DOOR, event) else { return };
+        let (address, port) = (datagram.to.ip(), datagram.to.port());
+        let place = media::program::Place { vrf: record.vrf, address, port };
+        let Some(address) = self.streams.addresses.number_of(&place) else { return };
+        let Some(owner) = self.streams.owner(anchor::Local { address, port }) else { return };
+        let Some(stream) = self.streams.at(owner.lessee, owner.stream) else { return };
+        let end = stream.end(owner.side);
+        let agreed = self.streams.agreement.at(end.local);
+        let at = (end, place, end.local.port != port);
+        let with = (agreed, &mut self.random);
+        let came = self.keying.packet(now, at, (record, &datagram), with, out);
+        self.agreed(now, came, out);
+    }
+
+    /// What checks and handshakes agreed on changes flows.
+    pub(crate) fn agreed(&mut self, now: Time, came: crate::keying::Came, out: &mut Effects) {
+        self.shown.facts.add(Fact::DtlsFailed, came.failures);
+        for (local, change) in came.changes {
+            let programs = self.streams.agree(local, |agreed| change.apply(agreed));
+            self.dataplane.tell(now, out, &programs);
+        }
+    }
+
+    /// The places of RTP and RTCP of a port.
+    fn places_of(&self, local: anchor::Local) -> Vec<media::program::Place> {
+        let ports = [Some(local.port), local.port.checked_add(1)].into_iter().flatten();
+        ports.filter_map(|port| self.streams.addresses.place(local.address, port)).collect()
+    }
+
+    /// A command of NG.
+    pub(crate) fn command(&mut self, now: Time, flow: &Flow, bytes: &[u8], out: &mut Effects) {
+        if self.epoch.is_none() {
+            // Whoever asks asks again: ports are given when it is known which have streams.
+            return;
+        }
+        self.shown.facts.add(Fact::NgCommands, 1);
+        let mut reply = Vec::new();
+        self.driven(now, out, |driven, uses| driven.take(now, bytes, uses, &mut reply));
+        out.send(*flow, |octets| octets.extend_from_slice(&reply));
+    }
+
+    /// Ends calls of NG that nobody ends.
+    pub(crate) fn end_calls(&mut self, now: Time, out: &mut Effects) {
+        if self.driven.deadline().is_some_and(|at| at <= now) {
+            self.driven(now, out, |driven, uses| driven.tick(now, uses));
+        }
+    }
+
+    fn driven(
+        &mut self,
+        now: Time,
+        out: &mut Effects,
+        run: impl FnOnce(&mut Driven, Uses<'_>) -> Vec<Effect>,
+    ) {
+        let random = &mut self.random;
+        let uses = Uses {
+            msc: &self.settings.msc,
+            streams: &mut self.streams,
+            measures: &self.measures,
+            fingerprint: self.keying.fingerprint(),
+            random: &mut |octets: &mut [u8]| random.fill_bytes(octets),
+        };
+        for effect in run(&mut self.driven, uses) {
+            self.effect(now, effect, out);
+        }
+    }
+
+    fn effect(&mut self, now: Time, effect: Effect, out: &mut Effects) {
+        match effect {
+            Effect::Put(call, line) => {
+                let Some((stream, generation)) = self.driven.put(call, line) else { return };
+                let id = StreamId { call, line };
+                match self.streams.put(Lessee::NG, (id, generation), &stream, now) {
+                    Ok(changed) => self.done(now, Lessee::NG, changed, out),
+                    Err(why) => self.not_taken(why),
+                }
+            }
+            Effect::Remove(call, line) => {
+                let id = StreamId { call, line };
+                let changed = self.streams.remove(Lessee::NG, (id, u32::MAX), now);
+                self.done(now, Lessee::NG, changed, out);
+                self.driven.remove(call, line);
+            }
+            Effect::BlockMedia(call, side, is_blocked) => {
+                let mut programs: Vec<Program> = Vec::new();
+                for local in self.driven.locals(call, side) {
+                    programs.extend(self.streams.agree(local, |it| it.is_blocked = is_blocked));
+                }
+                self.dataplane.tell(now, out, &programs);
+            }
+            // Digits that are made or taken out here come with the transcoder.
+            Effect::BlockDtmf(..) | Effect::Play { .. } => {}
+        }
+    }
+
+    /// How this controller is.
+    pub(crate) fn load(&self) -> Load {
+        Load {
+            streams: u32::try_from(self.streams.total()).unwrap_or(u32::MAX),
+            packets_per_s: self.shown.packets_per_s,
+            forwarder_permille: 0,
+            transcoder_permille: 0,
+            is_draining: self.is_draining || !self.dataplane.is_controlled(),
+        }
+    }
+
+    /// Tells session controllers how this one is.
+    pub(crate) fn tell_load(&mut self, out: &mut Effects) {
+        let load = self.load();
+        for link in self.links.open_ones() {
+            link.send(out, Message::Load(load));
+        }
+    }
+
+    /// Session controllers that were away for too long lose what they have.
+    pub(crate) fn forget_those_away(&mut self, now: Time, out: &mut Effects) {
+        let away_s = self.settings.msc.limits.session_controller_away_s;
+        let away = Duration::from_secs(away_s.into());
+        let is_over = |since: Option<Time>| since.is_some_and(|since| since + away <= now);
+        let gone: Vec<Lessee> = self
+            .controllers
+            .iter()
+            .filter(|(_, it)| is_over(it.away_since))
+            .map(|(lessee, _)| lessee)
+            .collect();
+        for lessee in &gone {
+            let changed = self.streams.forget(*lessee, now);
+            self.done(now, *lessee, changed, out);
+            self.streams.book.forget(now, *lessee);
+            self.controllers.forget(*lessee);
+        }
+        if !gone.is_empty() {
+            self.note_memory(out);
+        }
+    }
+}

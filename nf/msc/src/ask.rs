@@ -1,0 +1,254 @@
+//! What the management side may ask: how the controller stands, its streams, and whatever the
+//! forwarder knows.
+
+use crate::MediaController;
+use crate::lease::Lessee;
+use crate::trails::{codec_of, direction, suite_of};
+use anchor::row::StreamId;
+use anchor::{Side, Stream};
+use machine::Time;
+use machine::identity::{hex, unhex};
+use question::{Condition, Parameter, Question, questions, rows};
+use runtime::{Answered, Ask, AskError, Effects, Ticket};
+use std::net::SocketAddr;
+
+/// Questions to the forwarder begin so.
+const PLANE: &str = "plane/";
+/// The question that comes every second.
+const ALARMS: &str = "alarms";
+/// Streams of an answer, if nobody says how many, and at most.
+const STREAMS: usize = 100;
+const STREAMS_MAX: usize = 1_000;
+
+rows! {
+    /// How a media controller stands.
+    pub(crate) struct MediaRow {
+        /// `controlled` or `away`.
+        forwarder: &'static str,
+        streams: usize,
+        ng_calls: usize,
+        packets_per_s: u64,
+        forwarder_permille: u16,
+        leases: Vec<LeaseRow>,
+        session_controllers: Vec<SessionControllerRow>,
+        refusals: usize,
+    }
+
+    /// Ports of a group in one family.
+    pub(crate) struct LeaseRow {
+        group: String,
+        family: &'static str,
+        pairs: u32,
+        leased: u32,
+        in_use: u32,
+    }
+
+    /// A session controller.
+    pub(crate) struct SessionControllerRow {
+        session_controller: String,
+        /// `connected` or `away`.
+        state: &'static str,
+        /// Where it is connected from.
+        address: Option<String>,
+        streams: usize,
+    }
+
+    /// A stream, with both of its ends.
+    pub(crate) struct StreamRow {
+        /// The number of its call: its trail in the service assurance.
+        call: String,
+        /// The Call-ID, of a call of NG.
+        call_id: Option<String>,
+        line: u8,
+        /// Whose it is; `NG`.
+        session_controller: String,
+        kind: &'static str,
+        ends: Vec<EndRow>,
+    }
+
+    /// An end of a stream.
+    pub(crate) struct EndRow {
+        /// `a` began the call, `b` was called.
+        leg: &'static str,
+        local: Option<String>,
+        remote: Option<String>,
+        /// Where its packets really come from.
+        latched: Option<String>,
+        codec: Option<String>,
+        suite: &'static str,
+        direction: &'static str,
+        packets: u64,
+        lost: u64,
+        dropped: u64,
+        jitter_us: u32,
+        /// The mean opinion score of its last minute.
+        mos: Option<f64>,
+        /// `speaks`, `silent` (while the other end speaks), `timed-out` or `quiet`.
+        state: &'static str,
+    }
+}
+
+type Serve = fn(&MediaController, (Time, &Ask)) -> Answered;
+
+const CALL: Parameter =
+    Parameter::text("call", "only of this call: its number, or its Call-ID with NG");
+const LIMIT: Parameter =
+    Parameter::number("limit", "streams at most, 100 if it is left out, at most 1000");
+
+questions! {
+    /// What this control answers itself, and who does.
+    const QUESTIONS: Serve;
+    /// How the media controller stands.
+    Ask "media" [] -> Vec<MediaRow>, |it, _| Ok(it.media());
+    /// The streams, in the order of their calls.
+    Ask "streams" [CALL, LIMIT] -> Vec<StreamRow>, |it, asked| it.stream_rows(asked.1);
+    /// One stream.
+    Ask "stream" [
+        Parameter::text("call", "the number of its call, or the Call-ID with NG").required(),
+        Parameter::number("line", "its place in the call, 0 if it is left out"),
+    ] -> StreamRow, |it, asked| it.stream_row(asked.1);
+    /// What the forwarder refused.
+    Ask "media/refusals" [] -> Vec<RefusalRow>, |it, _| Ok(it.refusals());
+    /// The conditions that stand.
+    Ask "alarms" [] -> Vec<Condition>, |it, asked| Ok(it.alarms(asked.0));
+}
+
+rows! {
+    /// What the forwarder refused.
+    pub(crate) struct RefusalRow {
+        what: String,
+        why: String,
+    }
+}
+
+/// What a media controller may be asked: this control, and the forwarder through it.
+pub fn questions() -> Vec<Question> {
+    question::listed(QUESTIONS).chain(dataplane::questions()).collect()
+}
+
+impl MediaController {
+    /// Answers a question, or has the forwarder asked: then the answer comes later.
+    pub(crate) fn answer(
+        &mut self,
+        now: Time,
+        ask: &Ask,
+        ticket: Ticket,
+        out: &mut Effects,
+    ) -> Option<Answered> {
+        match ask.path.strip_prefix(PLANE) {
+            Some(path) => self.dataplane.question(now, path, ask, ticket, out),
+            None => {
+                if ask.path == ALARMS {
+                    self.dataplane.measure(now, out);
+                }
+                Some(self.own(now, ask))
+            }
+        }
+    }
+
+    /// What this control knows itself.
+    pub(crate) fn own(&self, now: Time, ask: &Ask) -> Answered {
+        let serve = question::find(QUESTIONS, &ask.path);
+        serve.ok_or_else(|| AskError::NotFound(ask.path.clone()))?(self, (now, ask))
+    }
+
+    fn media(&self) -> Vec<MediaRow> {
+        let leases = self.group_figures().map(|(group, family, it)| LeaseRow {
+            group: group.to_owned(),
+            family,
+            pairs: it.pairs,
+            leased: it.leased,
+            in_use: it.in_use,
+        });
+        let controllers = self.controllers.iter().map(|(lessee, it)| SessionControllerRow {
+            session_controller: it.name.to_string(),
+            state: if it.away_since.is_none() { "connected" } else { "away" },
+            address: self.links.flow_of(lessee).map(|flow| flow.remote.to_string()),
+            streams: self.streams.count(lessee),
+        });
+        vec![MediaRow {
+            forwarder: if self.dataplane.is_controlled() { "controlled" } else { "away" },
+            streams: self.streams.total(),
+            ng_calls: self.driven.len(),
+            packets_per_s: self.shown.packets_per_s,
+            forwarder_permille: self.load().forwarder_permille,
+            leases: leases.collect(),
+            session_controllers: controllers.collect(),
+            refusals: self.dataplane.refusals().len(),
+        }]
+    }
+
+    fn refusals(&self) -> Vec<RefusalRow> {
+        let rows = self.dataplane.refusals().iter();
+        rows.map(|(what, why)| RefusalRow { what: what.clone(), why: why.clone() }).collect()
+    }
+
+    fn stream_rows(&self, ask: &Ask) -> Result<Vec<StreamRow>, AskError> {
+        let limit = ask.params.get("limit").map(|text| text.parse::<usize>());
+        let limit = limit.transpose().map_err(|_| AskError::BadParameter("limit".into()))?;
+        let limit = limit.unwrap_or(STREAMS).min(STREAMS_MAX);
+        let call = ask.params.get("call");
+        let is_meant =
+            |it: &(Lessee, StreamId)| call.is_none_or(|name| self.is_call(it.0, it.1, name));
+        let names = self.streams.names().filter(is_meant).take(limit);
+        Ok(names.filter_map(|(lessee, id)| self.row_of(lessee, id)).collect())
+    }
+
+    fn stream_row(&self, ask: &Ask) -> Result<StreamRow, AskError> {
+        let lacks = || AskError::BadParameter("call".into());
+        let call = ask.params.get("call").ok_or_else(lacks)?;
+        let line = ask.params.get("line").map(|text| text.parse::<u8>()).transpose();
+        let line = line.map_err(|_| AskError::BadParameter("line".into()))?.unwrap_or(0);
+        let is_it = |it: &(Lessee, StreamId)| it.1.line == line && self.is_call(it.0, it.1, call);
+        let found = self.streams.names().find(is_it);
+        let row = found.and_then(|(lessee, id)| self.row_of(lessee, id));
+        row.ok_or_else(|| AskError::NotFound(format!("stream {line} of {call}")))
+    }
+
+    fn is_call(&self, lessee: Lessee, id: StreamId, name: &str) -> bool {
+        let is_call_id =
+            || self.driven.call_id(id.call).is_some_and(|call| call == name.as_bytes());
+        unhex(name.as_bytes()) == Some(id.call) || (lessee == Lessee::NG && is_call_id())
+    }
+
+    fn row_of(&self, lessee: Lessee, id: StreamId) -> Option<StreamRow> {
+        let stream = self.streams.at(lessee, id)?;
+        let of_ng = (lessee == Lessee::NG).then(|| self.driven.call_id(id.call)).flatten();
+        Some(StreamRow {
+            call: String::from_utf8_lossy(&hex(id.call)).into_owned(),
+            call_id: of_ng.map(|call| String::from_utf8_lossy(call).into_owned()),
+            line: id.line,
+            session_controller: self.controllers.name(lessee).to_owned(),
+            kind: stream.kind.name(),
+            ends: Side::BOTH.map(|side| self.end_row(&stream, side)).into(),
+        })
+    }
+
+    fn end_row(&self, stream: &Stream, side: Side) -> EndRow {
+        let end = stream.end(side);
+        let shown = self.measures.shown(end.local);
+        let place = self.streams.addresses.place(end.local.address, end.local.port);
+        let text = |it: SocketAddr| it.to_string();
+        let state = match () {
+            () if shown.is_silent => "silent",
+            () if shown.timed_out => "timed-out",
+            () if shown.statistics.packets > 0 => "speaks",
+            () => "quiet",
+        };
+        EndRow {
+            leg: if side == Side::A { "a" } else { "b" },
+            local: place.map(|it| text(SocketAddr::new(it.address, it.port))),
+            remote: end.remote.map(text),
+            latched: shown.latched.map(text),
+            codec: codec_of(stream, side),
+            suite: suite_of(&end.guard),
+            direction: direction(end.direction),
+            packets: shown.statistics.packets,
+            lost: shown.statistics.lost,
+            dropped: shown.statistics.dropped,
+            jitter_us: shown.statistics.jitter_us,
+            mos: (shown.mos_hundredths > 0).then(|| f64::from(shown.mos_hundredths) / 100.0),
+            state,
+        }
+    }
+}

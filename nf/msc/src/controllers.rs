@@ -1,0 +1,88 @@
+//! Session controllers by their names: what they lease, and since when they are away.
+
+use crate::lease::Lessee;
+use machine::Time;
+use std::collections::BTreeMap;
+
+/// Octets of a session controller's name at most.
+const NAME_OCTETS_MAX: usize = 64;
+
+/// A session controller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Controller {
+    /// Its name.
+    pub name: Box<str>,
+    /// Of its life; `None`: it was not heard since this controller began.
+    pub epoch: Option<u64>,
+    /// Since when it is not connected.
+    pub away_since: Option<Time>,
+    /// Pairs that it wants, by group.
+    pub wants: BTreeMap<String, u32>,
+    /// Whether it has said all of its streams since it is connected.
+    pub is_whole: bool,
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(crate) struct Controllers {
+    list: BTreeMap<Lessee, Controller>,
+}
+
+impl Controllers {
+    /// The one of a name, a new one if there is none; `None`: there are too many, or it is no name.
+    pub fn named(&mut self, name: &str, now: Time, controllers_max: usize) -> Option<Lessee> {
+        if let Some((lessee, _)) = self.list.iter().find(|(_, it)| *it.name == *name) {
+            return Some(*lessee);
+        }
+        let is_name = !name.is_empty()
+            && name.len() <= NAME_OCTETS_MAX
+            && name.bytes().all(|octet| octet.is_ascii_graphic());
+        if !is_name || self.list.len() >= controllers_max {
+            return None;
+        }
+        let free = (1..u16::MAX).map(Lessee).find(|it| !self.list.contains_key(it))?;
+        let controller = Controller {
+            name: name.into(),
+            epoch: None,
+            away_since: Some(now),
+            wants: BTreeMap::new(),
+            is_whole: false,
+        };
+        self.list.insert(free, controller);
+        Some(free)
+    }
+
+    /// One of them.
+    pub fn at(&self, lessee: Lessee) -> Option<&Controller> {
+        self.list.get(&lessee)
+    }
+
+    /// The same.
+    pub fn at_mut(&mut self, lessee: Lessee) -> Option<&mut Controller> {
+        self.list.get_mut(&lessee)
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = (Lessee, &Controller)> {
+        self.list.iter().map(|(lessee, it)| (*lessee, it))
+    }
+
+    /// Forgets one.
+    pub fn forget(&mut self, lessee: Lessee) {
+        self.list.remove(&lessee);
+    }
+
+    /// How many are connected, and how many are not.
+    pub fn count(&self) -> (usize, usize) {
+        let there = self.list.values().filter(|it| it.away_since.is_none()).count();
+        (there, self.list.len() - there)
+    }
+
+    /// The name of a lessee; that of NG is its own.
+    pub fn name(&self, lessee: Lessee) -> &str {
+        match self.list.get(&lessee) {
+            Some(controller) => &controller.name,
+            None => "NG",
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! NG: Kamailio and others drive the controller as they drive rtpengine. Groups of addresses are
+//! its interfaces; the ports that it gives are leased in the name of NG.
+
+use crate::addresses::Addresses;
+use crate::config::Msc;
+use crate::lease::{Book, Lessee};
+use crate::measures::Measures;
+use crate::streams::Streams;
+use anchor::row::Statistics;
+use anchor::{Local, Pool, Side, Stream};
+use core::net::IpAddr;
+use hashbrown::HashMap;
+use machine::{Duration, Time};
+use ng::{Around, Counters, Effect, Engine, World};
+use srtp::dtls::Fingerprint;
+use std::collections::BTreeMap;
+
+/// The calls of NG and the ports that it has.
+pub(crate) struct Driven {
+    engine: Engine,
+    /// By group, and whether it is IPv6.
+    pools: Pools,
+    /// The ports of the streams that stand, of A and of B.
+    locals: HashMap<(u64, u8), [Local; 2]>,
+}
+
+type Pools = BTreeMap<(String, bool), Pool>;
+
+/// What a command may use.
+pub(crate) struct Uses<'a> {
+    pub msc: &'a Msc,
+    pub streams: &'a mut Streams,
+    pub measures: &'a Measures,
+    pub fingerprint: Option<&'a Fingerprint>,
+    pub random: &'a mut dyn FnMut(&mut [u8]),
+}
+
+impl Driven {
+    /// No calls.
+    pub fn new(now: Time, seed: u64) -> Self {
+        Self { engine: Engine::new(now, seed), pools: BTreeMap::new(), locals: HashMap::new() }
+    }
+
+    /// How many calls there are.
+    pub fn len(&self) -> usize {
+        self.engine.len()
+    }
+
+    /// A stream that an effect puts, and its generation.
+    pub fn put(&mut self, call: u64, line: u8) -> Option<(Stream, u32)> {
+        let (stream, generation) = self.engine.stream(call, line)?;
+        self.locals.insert((call, line), Side::BOTH.map(|side| stream.end(side).local));
+        Some((stream.clone(), generation))
+    }
+
+    /// A stream that an effect removes.
+    pub fn remove(&mut self, call: u64, line: u8) {
+        self.locals.remove(&(call, line));
+    }
+
+    /// The ports of a side of a call.
+    pub fn locals(&self, call: u64, side: Side) -> Vec<Local> {
+        let of_call = self.locals.iter().filter(|((it, _), _)| *it == call);
+        of_call.map(|(_, locals)| locals[side.index()]).collect()
+    }
+
+    /// The Call-ID of a call.
+    pub fn call_id(&self, call: u64) -> Option<&[u8]> {
+        self.engine.call_id(call)
+    }
+
+    /// Takes a command, appends its reply, and says what came of it.
+    pub fn take(
+        &mut self,
+        now: Time,
+        message: &[u8],
+        uses: Uses<'_>,
+        out: &mut Vec<u8>,
+    ) -> Vec<Effect> {
+        self.run(now, uses, |engine, around| engine.take(now, message, around, out))
+    }
+
+    /// Ends calls that nobody answers or that are silent; what came of it.
+    pub fn tick(&mut self, now: Time, uses: Uses<'_>) -> Vec<Effect> {
+        self.run(now, uses, |engine, around| engine.tick(now, around))
+    }
+
+    /// When [`Driven::tick`] wants to be called next.
+    pub fn deadline(&self) -> Option<Time> {
+        self.engine.deadline()
+    }
+
+    fn run(
+        &mut self,
+        now: Time,
+        uses: Uses<'_>,
+        run: impl FnOnce(&mut Engine, &mut Around<'_>) -> Vec<Effect>,
+    ) -> Vec<Effect> {
+        let Streams { book, addresses, .. } = &mut *uses.streams;
+        let ends = Ends { locals: &self.locals, measures: uses.measures };
+        let mut ports = Ports {
+            now,
+            msc: uses.msc,
+            addresses,
+            book,
+            pools: &mut self.pools,
+            fingerprint: uses.fingerprint,
+        };
+        let mut around = Around { world: &mut ports, counters: &ends, random: uses.random };
+        run(&mut self.engine, &mut around)
+    }
+}
+
+/// What was counted of the streams that stand.
+struct Ends<'a> {
+    locals: &'a HashMap<(u64, u8), [Local; 2]>,
+    measures: &'a Measures,
+}
+
+impl Counters for Ends<'_> {
+    fn of(&self, call: u64, line: u8) -> [Statistics; 2] {
+        let locals = self.locals.get(&(call, line));
+        let counted = |locals: &[Local; 2]| locals.map(|it| self.measures.shown(it).statistics);
+        locals.map(counted).unwrap_or_default()
+    }
+}
+
+/// The ports of groups.
+struct Ports<'a> {
+    now: Time,
+    msc: &'a Msc,
+    addresses: &'a Addresses,
+    book: &'a mut Book,
+    pools: &'a mut Pools,
+    fingerprint: Option<&'a Fingerprint>,
+}
+
+impl World for Ports<'_> {
+    fn take(&mut self, interface: Option<&[u8]>, is_v6: bool) -> Option<Local> {
+        let name = match interface {
+            Some(name) => core::str::from_utf8(name).ok()?,
+            None => &*self.msc.group.first()?.name,
+        };
+        let numbers: Vec<u16> = self.addresses.of_group(name, is_v6).map(|it| it.0).collect();
+        if numbers.is_empty() {
+            return None;
+        }
+        let quarantine = Duration::from_secs(self.msc.limits.quarantine_s.into());
+        let pool = self.pools.entry((name.to_owned(), is_v6));
+        let pool = pool.or_insert_with(|| Pool::new(quarantine));
+        if let Some(local) = pool.take(self.now) {
+            return Some(local);
+        }
+        let block = u32::from(self.msc.limits.block_pairs);
+        let wanted = self.book.leased(Lessee::NG, &numbers) + block;
+        self.book.want(self.now, Lessee::NG, &numbers, wanted);
+        for block in self.book.blocks_of(Lessee::NG, &numbers) {
+            // One that it has is not added again.
+            pool.add(block);
+        }
+        pool.take(self.now)
+    }
+
+    fn give_back(&mut self, local: Local) {
+        let now = self.now;
+        let _ = self.pools.values_mut().any(|pool| pool.give_back(local, now));
+    }
+
+    fn address(&self, number: u16) -> IpAddr {
+        let address = self.addresses.at(number).map(|it| it.ip);
+        address.unwrap_or(IpAddr::from([0, 0, 0, 0]))
+    }
+
+    fn has_interface(&self, name: &[u8]) -> bool {
+        self.msc.group.iter().any(|group| group.name.as_bytes() == name)
+    }
+
+    fn fingerprint(&self) -> Option<&Fingerprint> {
+        self.fingerprint
+    }
+}

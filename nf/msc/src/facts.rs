@@ -1,0 +1,77 @@
+//! What a media controller counts.
+
+event::facts! {
+    /// The facts of a media controller.
+    pub enum Fact {
+        /// 1 while the forwarder is there.
+        ForwarderConnected = Gauge, "msc_forwarder_connected";
+        /// Times that the connection to the forwarder ended.
+        ForwarderLost = Counter, "msc_forwarder_lost_total";
+        /// Changes that the forwarder was told.
+        Programs = Counter, "msc_programs_total";
+        /// Changes that the forwarder refused.
+        ProgramsRefused = Counter, "msc_programs_refused_total";
+        /// Session controllers that are connected.
+        SessionControllers = Gauge, "msc_session_controllers";
+        /// Session controllers that have leases or streams and are not connected.
+        SessionControllersAway = Gauge, "msc_session_controllers_away";
+        /// Streams that stand.
+        Streams = Gauge, "msc_streams";
+        /// Calls of NG.
+        NgCalls = Gauge, "msc_ng_calls";
+        /// Messages of session controllers.
+        Messages = Counter, "msc_messages_total";
+        /// Connections that did not prove what they had to, or said what none may say.
+        ConnectionsRefused = Counter, "msc_connections_refused_total";
+        /// Commands of NG.
+        NgCommands = Counter, "msc_ng_commands_total";
+        /// Streams that were refused since a port was not leased to who named it.
+        StreamsNotLeased = Counter, "msc_streams_not_leased_total";
+        /// Streams that were refused since a port of theirs had another stream.
+        StreamsTaken = Counter, "msc_streams_port_taken_total";
+        /// Streams that were refused since there were too many.
+        StreamsTooMany = Counter, "msc_streams_too_many_total";
+        /// Packets of RTP that came and went on.
+        Packets = Counter, "msc_packets_total";
+        /// Packets that came to a stream and were dropped.
+        PacketsDropped = Counter, "msc_packets_dropped_total";
+        /// Packets that did not hold what protects them, or came twice.
+        PacketsUnprotected = Counter, "msc_packets_unprotected_total";
+        /// Handshakes of DTLS that left no keys.
+        DtlsFailed = Counter, "msc_dtls_failed_total";
+        /// Times that an end turned out to be elsewhere than it said.
+        Latched = Counter, "msc_latched_total";
+        /// Times that no packet came from an end for as long as its stream says.
+        TimedOut = Counter, "msc_timed_out_total";
+        /// Times that packets came from one end only.
+        OneWay = Counter, "msc_one_way_total";
+        /// Digits that were heard (RFC 4733).
+        Digits = Counter, "msc_digits_total";
+        /// Reports of quality with a mean opinion score below 3.5.
+        PoorQuality = Counter, "msc_poor_quality_total";
+    }
+}
+
+event::facts! {
+    /// The facts of one group of addresses in one family; the labels are `group` and `family`.
+    pub enum GroupFact {
+        /// Pairs of ports.
+        Pairs = Gauge, "msc_group_pairs";
+        /// Pairs of ports that are leased, or rest.
+        Leased = Gauge, "msc_group_leased_pairs";
+        /// Pairs of ports with a stream.
+        InUse = Gauge, "msc_group_pairs_in_use";
+    }
+}
+
+event::facts! {
+    /// The facts of one session controller; its label is `session_controller`.
+    pub enum ControllerFact {
+        /// 1 while it is connected.
+        Connected = Gauge, "msc_session_controller_connected";
+        /// Its streams.
+        Streams = Gauge, "msc_session_controller_streams";
+        /// Octets of their descriptions.
+        Octets = Gauge, "msc_session_controller_stream_octets";
+    }
+}

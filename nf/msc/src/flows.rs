@@ -1,0 +1,223 @@
+//! From the streams of a call to the flows that the forwarder is told: one for each port of RTP,
+//! and one for the next port where RTCP has it.
+//!
+//! ```text
+//!   Stream: end A ⇄ end B   ──→   flow at A's port ─→ leaves from B's port
+//!                                 flow at B's port ─→ leaves from A's port      and RTCP's, + 1
+//! ```
+//! Streams that share a port (RFC 9143) are one flow with the payload types of all of them.
+
+use crate::addresses::Addresses;
+use crate::agreement::Agreement;
+use anchor::{Action, Codec, Dtmf, End, Flow, Guard, Local, Payload, Rtcp, Side, Stream};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use machine::Duration;
+use media::program::{
+    FEATURE, FlowSaid, Guard as FlowGuard, Keys, Name, PAYLOADS_MAX, Place, Range, Said,
+};
+use media::{Expected, PayloadTypes, Rate, Settings, Use};
+use nodes::Program;
+use nodes::program::{Item, Removed};
+use rtp::{ClockRate, Rewrite};
+use srtp::sdes::Crypto;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The flows of a call, by their places.
+pub(crate) type Flows = BTreeMap<Place, FlowSaid>;
+
+/// The flows of the streams of a call.
+pub(crate) fn flows<'a>(
+    streams: impl Iterator<Item = &'a Stream>,
+    addresses: &Addresses,
+    agreement: &Agreement,
+) -> Flows {
+    let mut flows = Flows::new();
+    for stream in streams.filter(|stream| stream.flow == Flow::Rtp) {
+        for side in Side::BOTH {
+            let Some(flow) = flow(stream, side, (addresses, agreement)) else { continue };
+            let apart = reports(&flow, stream, side, addresses);
+            for flow in core::iter::once(flow).chain(apart) {
+                match flows.get_mut(&flow.at) {
+                    Some(lead) => share(lead, &flow),
+                    None => drop(flows.insert(flow.at, flow)),
+                }
+            }
+        }
+    }
+    flows
+}
+
+/// What comes from an end.
+fn flow(
+    stream: &Stream,
+    side: Side,
+    (addresses, agreement): (&Addresses, &Agreement),
+) -> Option<FlowSaid> {
+    let (end, other) = (stream.end(side), stream.end(side.other()));
+    let at = addresses.place(end.local.address, end.local.port)?;
+    let to = addresses.place(other.local.address, other.local.port);
+    let agreed = agreement.at(end.local);
+    let guard = match &end.guard {
+        Guard::None => FlowGuard::None,
+        Guard::Keys { receive, send } => {
+            FlowGuard::Keys { receive: keys(receive), send: keys(send) }
+        }
+        Guard::Dtls { .. } => match &agreed.keys {
+            Some(keys) => {
+                let [receive, send] = (**keys).clone();
+                FlowGuard::Keys { receive, send }
+            }
+            None => FlowGuard::Dtls,
+        },
+    };
+    let of_side = || stream.payloads.iter().filter(move |payload| payload.from == side);
+    let is_up = |payload: &&Payload| payload.action != Action::Pass;
+    let is_event = |payload: &&Payload| payload.codec == Some(Codec::TelephoneEvent);
+    let is_active = stream.passes(side) && !agreed.is_blocked;
+    let settings = Settings {
+        of: if end.rtcp == Rtcp::Mux { Use::Muxed } else { Use::Rtp },
+        is_active,
+        payload_types: types(of_side()),
+        untimed: types(of_side().filter(is_event)),
+        ssrc: if let [only] = end.ssrcs[..] { Some(only) } else { None },
+        clock: clock(of_side()),
+        rate: Rate::bits(end.police_bps),
+        rewrite: Rewrite::default(),
+    };
+    let becomes = of_side().filter(|it| it.number != it.becomes && it.action == Action::Pass);
+    Some(FlowSaid {
+        at,
+        to,
+        settings,
+        expected: expected(end, agreed.nominated, at.address),
+        guard,
+        dscp: end.dscp.unwrap_or(0),
+        timeout: (stream.timeout_s > 0).then(|| Duration::from_secs(stream.timeout_s.into())),
+        becomes: becomes.map(|it| (it.number, it.becomes)).take(PAYLOADS_MAX).collect(),
+        up: types(of_side().filter(is_up)),
+        digits: if end.dtmf == Dtmf::Tones {
+            PayloadTypes::default()
+        } else {
+            types(of_side().filter(is_event))
+        },
+        resume: None,
+    })
+}
+
+/// RTCP of an end where it has a port of its own.
+fn reports(
+    flow: &FlowSaid,
+    stream: &Stream,
+    side: Side,
+    addresses: &Addresses,
+) -> Option<FlowSaid> {
+    let (end, other) = (stream.end(side), stream.end(side.other()));
+    let Rtcp::Apart(place) = end.rtcp else { return None };
+    let next = |local: Local| addresses.place(local.address, local.port.checked_add(1)?);
+    let usual = || {
+        let rtp = flow.expected.address;
+        let port = if rtp.port() == 0 { 0 } else { rtp.port().saturating_add(1) };
+        SocketAddr::new(rtp.ip(), port)
+    };
+    let to = match other.rtcp {
+        Rtcp::None => None,
+        Rtcp::Mux => flow.to,
+        Rtcp::Apart(_) => next(other.local),
+    };
+    let address = place.unwrap_or_else(usual);
+    Some(FlowSaid {
+        at: next(end.local)?,
+        to,
+        settings: Settings { of: Use::Rtcp, ..flow.settings },
+        expected: Expected { address, ..flow.expected },
+        timeout: None,
+        becomes: Vec::new(),
+        up: PayloadTypes::default(),
+        digits: PayloadTypes::default(),
+        ..flow.clone()
+    })
+}
+
+/// Adds a stream to the flow whose port it shares.
+fn share(lead: &mut FlowSaid, flow: &FlowSaid) {
+    let all = |one: PayloadTypes, other: PayloadTypes| {
+        (0..=127).filter(|it| one.has(*it) || other.has(*it)).fold(PayloadTypes::default(), with)
+    };
+    let settings = &mut lead.settings;
+    settings.payload_types = all(settings.payload_types, flow.settings.payload_types);
+    settings.untimed = all(settings.untimed, flow.settings.untimed);
+    settings.is_active |= flow.settings.is_active;
+    // Several sources come there, and their bandwidths add up to one that is not known.
+    settings.ssrc = None;
+    settings.rate = Rate::bits(0);
+    lead.up = all(lead.up, flow.up);
+    lead.digits = all(lead.digits, flow.digits);
+    for pair in &flow.becomes {
+        if lead.becomes.len() < PAYLOADS_MAX && !lead.becomes.contains(pair) {
+            lead.becomes.push(*pair);
+        }
+    }
+}
+
+fn with(types: PayloadTypes, number: u8) -> PayloadTypes {
+    types.with(number)
+}
+
+fn types<'a>(payloads: impl Iterator<Item = &'a Payload>) -> PayloadTypes {
+    payloads.map(|payload| payload.number).fold(PayloadTypes::default(), with)
+}
+
+/// The clock of the first codec that is not beside another one.
+fn clock<'a>(payloads: impl Iterator<Item = &'a Payload>) -> ClockRate {
+    let is_beside = |codec: Codec| codec.shape().is_auxiliary;
+    let mut timed = payloads.filter(|it| !it.codec.is_some_and(is_beside));
+    timed.find_map(|payload| ClockRate::new(payload.clock)).unwrap_or(ClockRate::TELEPHONY)
+}
+
+/// From where packets of an end come: what connectivity checks chose, else what it said of itself.
+fn expected(end: &End, nominated: Option<SocketAddr>, own: IpAddr) -> Expected {
+    if let Some(address) = nominated {
+        return Expected::at(address);
+    }
+    let nowhere = match own {
+        IpAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
+        IpAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
+    };
+    // Of an end with checks nothing is taken before those have chosen.
+    let anywhere = end.latching && end.checks.is_none();
+    Expected { address: end.remote.unwrap_or(nowhere), signaller: None, anywhere }
+}
+
+fn keys(crypto: &Crypto) -> Keys {
+    Keys { parameters: crypto.parameters(), entries: crypto.entries() }
+}
+
+/// A thing as the forwarder is told it.
+pub(crate) fn said(said: &Said) -> Program {
+    let (feature, key) = (FEATURE.to_owned(), said.name().key());
+    Program::Item(Item { feature, key, value: said.value() })
+}
+
+fn removed(name: Name) -> Program {
+    Program::Remove(Removed::Item(FEATURE.to_owned(), name.key()))
+}
+
+/// What the forwarder is told so that `after` holds where `before` held.
+pub(crate) fn difference(before: &Flows, after: &Flows) -> Vec<Program> {
+    let gone = before.keys().filter(|place| !after.contains_key(*place));
+    let mut programs: Vec<Program> = gone.map(|place| removed(Name::Flow(*place))).collect();
+    let changed = after.iter().filter(|(place, flow)| before.get(*place) != Some(flow));
+    programs.extend(changed.map(|(_, flow)| said(&Said::Flow(Box::new(flow.clone())))));
+    programs
+}
+
+/// The ports of all addresses.
+pub(crate) fn ranges(addresses: &Addresses) -> BTreeSet<Range> {
+    let range = |(number, address): (u16, &crate::addresses::Address)| {
+        let (first, pairs) = address.pairs;
+        let place = addresses.place(number, first)?;
+        let ports = u16::try_from(2 * u32::from(pairs)).unwrap_or(u16::MAX - 1);
+        Some(Range { vrf: place.vrf, address: place.address, first, ports })
+    };
+    addresses.iter().filter_map(range).collect()
+}

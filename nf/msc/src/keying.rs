@@ -1,0 +1,385 @@
+//! Connectivity checks (ICE, RFC 8445) and DTLS (RFC 5764) of ends, as their packets come up from the
+//! forwarder.
+//!
+//! ```text
+//!   door: STUN ─→ Agent, lite ─→ answer · Nominated ─→ the flow expects packets from there alone
+//!         DTLS ─→ Handshake ──→ answers · Keys ──────→ the flow's guard
+//! ```
+//! An end has an agent and a handshake when its first packet comes, or, where this side begins, when
+//! it is known where the end is. Both go with the port.
+
+use crate::agreement::Agreed;
+use crate::datagram::Datagram;
+use anchor::{Checks, End, Guard, Local, Stream};
+use core::net::SocketAddr;
+use dataplane::{DoorEvent, PacketDoor};
+use dtls::{Handshake, In, Out, Role};
+use hashbrown::HashMap;
+use machine::{Machine as _, Time, Wheel};
+use media::program::{CLASS_DTLS, CLASS_STUN, Keys, Place};
+use rand_chacha::ChaCha12Rng;
+use rand_chacha::rand_core::RngCore as _;
+use runtime::{Effects, PacketRecord, PacketTo};
+use srtp::dtls::{Description, Fingerprint, Hash, Keys as Master, Role as SrtpRole};
+use srtp::{KeyEntry, MasterKey, Parameters, Suite};
+use stun::ice::{Agent, Credentials, Pair, Role as IceRole, Settings as IceSettings};
+
+/// Records of a ring for each class: checks come often, handshakes seldom.
+const SHARES: [(&str, u16); 2] = [(CLASS_STUN, 96), (CLASS_DTLS, 64)];
+/// The component of RTP, and that of RTCP (RFC 8445 §13).
+const RTP: u8 = 1;
+const RTCP: u8 = 2;
+/// Suites that DTLS may agree on.
+const SUITES: [Suite; 4] = [
+    Suite::AeadAes128Gcm,
+    Suite::AeadAes256Gcm,
+    Suite::AesCm128HmacSha1_80,
+    Suite::AesCm128HmacSha1_32,
+];
+
+/// The classes of the door, with their shares of its rings.
+pub(crate) fn classes() -> Vec<(String, u16)> {
+    SHARES.map(|(name, share)| (name.to_owned(), share)).into()
+}
+
+/// What came of a packet, or of time.
+#[derive(Debug, Default)]
+pub(crate) struct Came {
+    /// What is agreed of ends now.
+    pub changes: Vec<(Local, Change)>,
+    /// Handshakes that will have no keys.
+    pub failures: u64,
+}
+
+/// What is agreed of an end.
+#[derive(Debug)]
+pub(crate) enum Change {
+    /// It is there.
+    Nominated(SocketAddr),
+    /// Packets are protected with these, what comes and what leaves.
+    Keys(Box<[Keys; 2]>),
+    /// It begins anew: what was agreed counts no more.
+    Anew,
+}
+
+impl Change {
+    /// Makes it so.
+    pub fn apply(self, agreed: &mut Agreed) {
+        match self {
+            Self::Nominated(place) => agreed.nominated = Some(place),
+            Self::Keys(keys) => agreed.keys = Some(keys),
+            Self::Anew => agreed.keys = None,
+        }
+    }
+}
+
+/// A handshake of an end.
+struct Shaking {
+    handshake: Handshake,
+    /// What signalling said of the end's certificate.
+    peer: Description,
+    place: Place,
+    /// Where what is sent by itself goes.
+    towards: Option<SocketAddr>,
+}
+
+/// Connectivity checks of an end.
+struct Checking {
+    agent: Agent,
+    checks: Checks,
+}
+
+/// All agents and handshakes.
+pub(crate) struct Keying {
+    door: PacketDoor,
+    dtls: Option<dtls::Settings>,
+    fingerprint: Option<Fingerprint>,
+    agents: HashMap<Local, Checking>,
+    shaking: HashMap<Local, Shaking>,
+    wheel: Wheel<Local>,
+}
+
+/// The profiles of SRTP that DTLS may agree on.
+fn profiles() -> Vec<u16> {
+    SUITES.iter().filter_map(|suite| suite.profile()).collect()
+}
+
+impl Keying {
+    /// None; without a certificate there is no DTLS.
+    pub fn new(now: Time, door: PacketDoor, certificate: Option<dtls::Certificate>) -> Self {
+        let fingerprint = certificate.as_ref().map(|it| Fingerprint::of(Hash::Sha256, it.der()));
+        Self {
+            door,
+            dtls: certificate.map(|it| dtls::Settings::new(it, &profiles())),
+            fingerprint,
+            agents: HashMap::new(),
+            shaking: HashMap::new(),
+            wheel: Wheel::new(now),
+        }
+    }
+
+    /// The fingerprint of the certificate that DTLS shows.
+    pub const fn fingerprint(&self) -> Option<&Fingerprint> {
+        self.fingerprint.as_ref()
+    }
+
+    /// Takes what happened at the door; a packet, if one came.
+    pub fn step<'a>(
+        &mut self,
+        now: Time,
+        port: runtime::PortId,
+        event: runtime::ChannelEvent<'a>,
+    ) -> Option<(PacketRecord, Datagram<'a>)> {
+        match self.door.step(now, port, event) {
+            Some(DoorEvent::Packet(record, packet)) => Some((record, Datagram::read(packet)?)),
+            _ => None,
+        }
+    }
+
+    /// When [`Keying::tick`] wants to be called next.
+    pub fn deadline(&self) -> Option<Time> {
+        [self.wheel.deadline(), self.door.deadline()].into_iter().flatten().min()
+    }
+
+    /// A stream stands, or is another one: who begins does when it is known where the end is.
+    pub fn stands(
+        &mut self,
+        now: Time,
+        (stream, places): (&Stream, [Option<Place>; 2]),
+        agreed: [Agreed; 2],
+        out: &mut Effects,
+    ) -> Came {
+        let mut came = Came::default();
+        for ((end, place), agreed) in stream.ends.iter().zip(places).zip(agreed) {
+            let Guard::Dtls { peer, role } = &end.guard else { continue };
+            let known = self.shaking.get(&end.local);
+            if known.is_some_and(|known| !known.peer.goes_on_as(peer)) {
+                self.shaking.remove(&end.local);
+                came.changes.push((end.local, Change::Anew));
+            }
+            let waits_for_checks = end.checks.is_some() && agreed.nominated.is_none();
+            let (true, Some(place)) = (*role == SrtpRole::Client && !waits_for_checks, place)
+            else {
+                continue;
+            };
+            let towards = agreed.nominated.or(end.remote);
+            self.begin(now, end, place, towards);
+            self.run(now, end.local, In::Started, out, &mut came);
+        }
+        came
+    }
+
+    /// A packet came to the port of an end, `is_rtcp`: to the one of RTCP.
+    pub fn packet(
+        &mut self,
+        now: Time,
+        (end, place, is_rtcp): (&End, Place, bool),
+        (record, datagram): (PacketRecord, &Datagram<'_>),
+        (agreed, random): (Agreed, &mut ChaCha12Rng),
+        out: &mut Effects,
+    ) -> Came {
+        if record.class == 0 {
+            let component = if is_rtcp { RTCP } else { RTP };
+            self.check(now, (end, place, component), datagram, random, out)
+        } else if is_rtcp {
+            Came::default()
+        } else {
+            self.record(now, (end, place), datagram, &agreed, out)
+        }
+    }
+
+    fn check(
+        &mut self,
+        now: Time,
+        (end, place, component): (&End, Place, u8),
+        datagram: &Datagram<'_>,
+        random: &mut ChaCha12Rng,
+        out: &mut Effects,
+    ) -> Came {
+        let mut came = Came::default();
+        let Some(checks) = &end.checks else { return came };
+        let is_its = |it: &Checking| it.checks == **checks;
+        if !self.agents.get(&end.local).is_some_and(is_its) {
+            let Some(settings) = settings(checks) else { return came };
+            let mut seed = [0; 32];
+            random.fill_bytes(&mut seed);
+            let agent = Agent::new(settings, seed);
+            self.agents.insert(end.local, Checking { agent, checks: (**checks).clone() });
+        }
+        let Some(checking) = self.agents.get_mut(&end.local) else { return came };
+        let pair = Pair { component, local: datagram.to, remote: datagram.from };
+        let mut told = Vec::new();
+        checking.agent.datagram(now, pair, datagram.payload, &mut told);
+        for what in told {
+            match what {
+                stun::ice::Out::Send(it) => {
+                    let answer = Datagram { from: it.local, to: it.remote, payload: &it.octets };
+                    self.send(place.vrf, &answer, out);
+                }
+                stun::ice::Out::Nominated(pair) if pair.component == RTP => {
+                    came.changes.push((end.local, Change::Nominated(pair.remote)));
+                    self.nominated(now, (end, place), pair.remote, out, &mut came);
+                }
+                stun::ice::Out::Nominated(_) | stun::ice::Out::ConsentLost(_) => {}
+            }
+        }
+        came
+    }
+
+    /// It is known where an end is: who begins does.
+    fn nominated(
+        &mut self,
+        now: Time,
+        (end, place): (&End, Place),
+        remote: SocketAddr,
+        out: &mut Effects,
+        came: &mut Came,
+    ) {
+        if let Guard::Dtls { role: SrtpRole::Client, .. } = end.guard {
+            self.begin(now, end, place, Some(remote));
+            self.run(now, end.local, In::Started, out, came);
+        }
+        if let Some(shaking) = self.shaking.get_mut(&end.local) {
+            shaking.towards = Some(remote);
+        }
+    }
+
+    /// A record of DTLS.
+    fn record(
+        &mut self,
+        now: Time,
+        (end, place): (&End, Place),
+        datagram: &Datagram<'_>,
+        agreed: &Agreed,
+        out: &mut Effects,
+    ) -> Came {
+        let mut came = Came::default();
+        let is_there = match (agreed.nominated, end.remote) {
+            (Some(place), _) => place == datagram.from,
+            // Of an end with checks nobody is believed before those have chosen.
+            (None, _) if end.checks.is_some() => false,
+            (None, Some(remote)) => end.latching || remote == datagram.from,
+            (None, None) => end.latching,
+        };
+        if !matches!(end.guard, Guard::Dtls { .. }) || !is_there {
+            return came;
+        }
+        self.begin(now, end, place, Some(datagram.from));
+        if let Some(shaking) = self.shaking.get_mut(&end.local) {
+            shaking.towards = Some(datagram.from);
+        }
+        self.run(
+            now,
+            end.local,
+            In::From(datagram.from, datagram.payload.to_vec()),
+            out,
+            &mut came,
+        );
+        came
+    }
+
+    /// Makes the handshake of an end, if there is none.
+    fn begin(&mut self, now: Time, end: &End, place: Place, towards: Option<SocketAddr>) {
+        let (Guard::Dtls { peer, role }, Some(dtls)) = (&end.guard, &self.dtls) else { return };
+        let role = match role {
+            SrtpRole::Client => Role::Client,
+            SrtpRole::Server => Role::Server,
+        };
+        self.shaking.entry(end.local).or_insert_with(|| {
+            let mut handshake = Handshake::new(dtls, role, now);
+            let judge = Description::clone(peer);
+            let expect = In::Expect(Box::new(move |certificate| judge.names(certificate)));
+            // Nothing has come that this could conclude.
+            handshake.step(now, expect, &mut Vec::new());
+            Shaking { handshake, peer: Description::clone(peer), place, towards }
+        });
+    }
+
+    fn run(&mut self, now: Time, local: Local, input: In, out: &mut Effects, came: &mut Came) {
+        let mut told = Vec::new();
+        if let Some(shaking) = self.shaking.get_mut(&local) {
+            shaking.handshake.step(now, input, &mut told);
+        }
+        self.did(local, told, out, came);
+    }
+
+    /// Does what a handshake wants done, and sees to its time.
+    fn did(&mut self, local: Local, told: Vec<Out>, out: &mut Effects, came: &mut Came) {
+        let Some(shaking) = self.shaking.get(&local) else { return };
+        let (place, towards) = (shaking.place, shaking.towards);
+        if let Some(at) = shaking.handshake.deadline() {
+            self.wheel.arm(at, local);
+        }
+        if shaking.handshake.is_over() {
+            self.shaking.remove(&local);
+        }
+        for what in told {
+            match what {
+                Out::Send(payload) => {
+                    let Some(to) = towards else { continue };
+                    let from = SocketAddr::new(place.address, place.port);
+                    self.send(place.vrf, &Datagram { from, to, payload: &payload }, out);
+                }
+                Out::Keys(keys) => match of_handshake(&keys) {
+                    Some(keys) => came.changes.push((local, Change::Keys(keys))),
+                    None => came.failures += 1,
+                },
+                Out::Refused(_) | Out::Failed(_) => came.failures += 1,
+                Out::Closed => {}
+            }
+        }
+    }
+
+    fn send(&mut self, vrf: u32, datagram: &Datagram<'_>, out: &mut Effects) {
+        self.door.send(out, PacketTo::Vrf(vrf), |octets| datagram.write(octets));
+    }
+
+    /// Lets time pass.
+    pub fn tick(&mut self, now: Time, out: &mut Effects) -> Came {
+        self.door.tick(now, out);
+        let (mut due, mut came) = (Vec::new(), Came::default());
+        self.wheel.expire(now, &mut due);
+        for local in due {
+            let mut told = Vec::new();
+            let Some(shaking) = self.shaking.get_mut(&local) else { continue };
+            // One that was armed in vain is armed for its time again, and no more than once a tick.
+            if shaking.handshake.deadline().is_some_and(|at| at > now) {
+                continue;
+            }
+            shaking.handshake.tick(now, &mut told);
+            self.did(local, told, out, &mut came);
+        }
+        came
+    }
+
+    /// A port has no end any more.
+    pub fn forget(&mut self, local: Local) {
+        self.agents.remove(&local);
+        self.shaking.remove(&local);
+    }
+}
+
+fn settings(checks: &Checks) -> Option<IceSettings> {
+    let Checks { name, password, remote_name, remote_password } = checks;
+    Some(IceSettings {
+        local: Credentials::read(name, password).ok()?,
+        remote: Credentials::read(remote_name, remote_password).ok(),
+        role: IceRole::Controlled,
+        asks_consent: false,
+    })
+}
+
+/// The keys of a handshake: of what comes, and of what leaves.
+fn of_handshake(keys: &dtls::Keys) -> Option<Box<[Keys; 2]>> {
+    let suite = Suite::of_profile(keys.profile)?;
+    let role = match keys.role {
+        Role::Client => SrtpRole::Client,
+        Role::Server => SrtpRole::Server,
+    };
+    let Master { ours, theirs } = Master::of(suite, &keys.material, role)?;
+    let of = |key: MasterKey| Keys {
+        parameters: Parameters::of(suite),
+        entries: vec![KeyEntry::alone(key)],
+    };
+    Some(Box::new([of(theirs), of(ours)]))
+}

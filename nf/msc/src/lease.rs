@@ -1,0 +1,292 @@
+//! Blocks of port pairs: who has which, and when one that was given back is free.
+//!
+//! ```text
+//!   free ── want ──→ leased ── wants fewer, or is gone ──→ ending ── no stream, QUARANTINE ──→ free
+//! ```
+//! A block that ends still serves what its lessee took from it before it heard that.
+
+use crate::addresses::Addresses;
+use anchor::{Block, Local};
+use machine::{Duration, Time};
+use std::collections::BTreeMap;
+
+/// Who has a lease: a session controller, or NG.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Lessee(pub u16);
+
+impl Lessee {
+    /// The calls of NG.
+    pub const NG: Self = Self(0);
+    /// Nobody: what rests of one that is gone for good, whose number another one may get.
+    const NOBODY: Self = Self(u16::MAX);
+}
+
+/// A block.
+#[derive(Debug)]
+struct Held {
+    pairs: u16,
+    lessee: Option<Lessee>,
+    /// Since when it shall end.
+    ending: Option<Time>,
+    /// Pairs with a stream.
+    in_use: u32,
+}
+
+/// What a group's pairs are doing, of one family.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Figures {
+    /// Pairs that there are.
+    pub pairs: u32,
+    /// Those that are leased, or still rest.
+    pub leased: u32,
+    /// Those that have a stream.
+    pub in_use: u32,
+}
+
+/// All blocks.
+#[derive(Debug)]
+pub(crate) struct Book {
+    /// By the number of their address and their first port.
+    blocks: BTreeMap<(u16, u16), Held>,
+    quarantine: Duration,
+}
+
+impl Book {
+    /// An empty one.
+    pub fn new() -> Self {
+        Self { blocks: BTreeMap::new(), quarantine: Duration::ZERO }
+    }
+
+    /// Cuts the ports of all addresses into blocks. What is no block any more is nobody's.
+    pub fn configure(&mut self, addresses: &Addresses, block_pairs: u16, quarantine: Duration) {
+        self.quarantine = quarantine;
+        let mut wanted = BTreeMap::new();
+        for (number, address) in addresses.iter() {
+            let (mut first, mut left) = address.pairs;
+            while left > 0 {
+                let pairs = left.min(block_pairs);
+                wanted.insert((number, first), pairs);
+                left -= pairs;
+                // The last block may end with the last port.
+                first = first.saturating_add(2 * pairs);
+            }
+        }
+        self.blocks.retain(|key, block| wanted.get(key) == Some(&block.pairs));
+        for (key, pairs) in wanted {
+            let free = Held { pairs, lessee: None, ending: None, in_use: 0 };
+            self.blocks.entry(key).or_insert(free);
+        }
+    }
+
+    /// Sees to it that a lessee has so many pairs of a group in one family, or as many as there
+    /// are; whether that changed anything.
+    pub fn want(&mut self, now: Time, lessee: Lessee, numbers: &[u16], pairs: u32) -> bool {
+        let mut has = self.leased(lessee, numbers);
+        let mut changed = false;
+        while has < pairs {
+            // Blocks that end come back first: its streams stand there.
+            let ending = |block: &Held| block.lessee == Some(lessee) && block.ending.is_some();
+            let free = |block: &Held| block.lessee.is_none();
+            let Some(key) = self.find(numbers, ending).or_else(|| self.find(numbers, free)) else {
+                break;
+            };
+            let Some(block) = self.blocks.get_mut(&key) else { break };
+            (block.lessee, block.ending) = (Some(lessee), None);
+            has += u32::from(block.pairs);
+            changed = true;
+        }
+        // Those without streams go first; one stays as long as a pair of it is wanted.
+        loop {
+            let spare = |block: &&Held| {
+                block.lessee == Some(lessee)
+                    && block.ending.is_none()
+                    && has - u32::from(block.pairs) >= pairs
+            };
+            let of_group = numbers.iter().flat_map(|number| self.blocks.range(keys(*number)));
+            let found = of_group
+                .filter(|(_, block)| spare(block))
+                .min_by_key(|(_, block)| block.in_use)
+                .map(|(key, _)| *key);
+            let Some(block) = found.and_then(|key| self.blocks.get_mut(&key)) else { break };
+            block.ending = Some(now);
+            has -= u32::from(block.pairs);
+            changed = true;
+        }
+        changed
+    }
+
+    /// Pairs that a lessee may take of these addresses.
+    pub fn leased(&self, lessee: Lessee, numbers: &[u16]) -> u32 {
+        self.blocks_of(lessee, numbers).iter().map(|block| u32::from(block.pairs)).sum()
+    }
+
+    /// The blocks that a lessee may take pairs of.
+    pub fn blocks_of(&self, lessee: Lessee, numbers: &[u16]) -> Vec<Block> {
+        let is_leased = |block: &Held| block.lessee == Some(lessee) && block.ending.is_none();
+        let of_group = numbers.iter().flat_map(|number| self.blocks.range(keys(*number)));
+        let of_group = of_group.filter(|(_, block)| is_leased(block));
+        of_group
+            .map(|(&(address, first), block)| Block { address, first, pairs: block.pairs })
+            .collect()
+    }
+
+    /// Who may have a stream at that pair.
+    pub fn lessee(&self, local: Local) -> Option<Lessee> {
+        self.block(local)?.lessee
+    }
+
+    /// A stream stands at a pair.
+    pub fn taken(&mut self, local: Local) {
+        if let Some(block) = self.block_mut(local) {
+            block.in_use += 1;
+        }
+    }
+
+    /// None stands there any more.
+    pub fn returned(&mut self, now: Time, local: Local) {
+        if let Some(block) = self.block_mut(local) {
+            block.in_use = block.in_use.saturating_sub(1);
+            if block.ending.is_some() {
+                block.ending = Some(now);
+            }
+        }
+    }
+
+    /// A lessee is gone for good.
+    pub fn forget(&mut self, now: Time, lessee: Lessee) {
+        for block in self.blocks.values_mut().filter(|block| block.lessee == Some(lessee)) {
+            block.lessee = Some(Lessee::NOBODY);
+            block.ending.get_or_insert(now);
+        }
+    }
+
+    /// Frees what has ended and rested.
+    pub fn sweep(&mut self, now: Time) {
+        for block in self.blocks.values_mut() {
+            let has_rested = block.ending.is_some_and(|since| since + self.quarantine <= now);
+            if has_rested && block.in_use == 0 {
+                (block.lessee, block.ending) = (None, None);
+            }
+        }
+    }
+
+    /// A lessee of the life before has a block, if it is one.
+    pub fn restore(&mut self, key: (u16, u16), lessee: Lessee) {
+        if let Some(block) = self.blocks.get_mut(&key) {
+            (block.lessee, block.ending) = (Some(lessee), None);
+        }
+    }
+
+    /// All blocks of a lessee, those that end included, by address and first port.
+    pub fn held_by(&self, lessee: Lessee) -> impl Iterator<Item = (u16, u16)> {
+        let is_its = move |block: &Held| block.lessee == Some(lessee);
+        self.blocks.iter().filter(move |(_, block)| is_its(block)).map(|(key, _)| *key)
+    }
+
+    /// What pairs of these addresses are doing.
+    pub fn figures(&self, numbers: &[u16]) -> Figures {
+        let mut figures = Figures::default();
+        for (_, block) in numbers.iter().flat_map(|number| self.blocks.range(keys(*number))) {
+            figures.pairs += u32::from(block.pairs);
+            figures.leased += if block.lessee.is_some() { block.pairs.into() } else { 0 };
+            figures.in_use += block.in_use;
+        }
+        figures
+    }
+
+    fn find(&self, numbers: &[u16], is_it: impl Fn(&Held) -> bool) -> Option<(u16, u16)> {
+        let of_group = numbers.iter().flat_map(|number| self.blocks.range(keys(*number)));
+        of_group.filter(|(_, block)| is_it(block)).map(|(key, _)| *key).next()
+    }
+
+    fn block(&self, local: Local) -> Option<&Held> {
+        let (key, block) = self.blocks.range(..=(local.address, local.port)).next_back()?;
+        is_in(*key, block.pairs, local).then_some(block)
+    }
+
+    fn block_mut(&mut self, local: Local) -> Option<&mut Held> {
+        let (key, block) = self.blocks.range_mut(..=(local.address, local.port)).next_back()?;
+        is_in(*key, block.pairs, local).then_some(block)
+    }
+}
+
+fn keys(number: u16) -> core::ops::RangeInclusive<(u16, u16)> {
+    (number, 0)..=(number, u16::MAX)
+}
+
+fn is_in((address, first): (u16, u16), pairs: u16, local: Local) -> bool {
+    let offset = local.port.checked_sub(first);
+    address == local.address
+        && offset.is_some_and(|offset| offset.is_multiple_of(2) && offset / 2 < pairs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: Lessee = Lessee(1);
+    const TWO: Lessee = Lessee(2);
+
+    fn book(ports: &str) -> Book {
+        let text = format!(
+            "name = \"msc1\"\n[[group]]\nname = \"access\"\naddresses = [\"192.0.2.1\"]\n\
+             ports = \"{ports}\""
+        );
+        let mut addresses = Addresses::default();
+        addresses.configure(&toml::from_str(&text).expect("a section"));
+        let mut book = Book::new();
+        book.configure(&addresses, 64, Duration::from_secs(30));
+        book
+    }
+
+    fn at(port: u16) -> Local {
+        Local { address: 0, port }
+    }
+
+    #[test]
+    fn blocks_go_to_whoever_asks_first_and_no_pair_to_two() {
+        let (mut book, now) = (book("20000-20399"), Time::ZERO);
+        assert_eq!(book.figures(&[0]).pairs, 200);
+        assert!(book.want(now, ONE, &[0], 100));
+        assert!(!book.want(now, ONE, &[0], 100), "it has them");
+        assert!(book.want(now, TWO, &[0], 1_000));
+        let firsts = |book: &Book, lessee| -> Vec<(u16, u16)> {
+            book.blocks_of(lessee, &[0]).iter().map(|it| (it.first, it.pairs)).collect()
+        };
+        assert_eq!(firsts(&book, ONE), [(20_000, 64), (20_128, 64)]);
+        assert_eq!(firsts(&book, TWO), [(20_256, 64), (20_384, 8)]);
+        assert_eq!(book.lessee(at(20_398)), Some(TWO));
+        for port in [20_400, 20_001, 19_998] {
+            assert_eq!(book.lessee(at(port)), None, "{port}");
+        }
+    }
+
+    #[test]
+    fn a_block_that_is_given_back_serves_its_streams_and_rests_before_another_one_gets_it() {
+        let (mut book, at_s) = (book("20000-20255"), |s| Time::ZERO + Duration::from_secs(s));
+        book.want(at_s(1), ONE, &[0], 128);
+        book.taken(at(20_000));
+        assert!(book.want(at_s(2), ONE, &[0], 64));
+        assert_eq!(book.blocks_of(ONE, &[0])[0].first, 20_000, "the one without a stream goes");
+        assert_eq!(book.lessee(at(20_128)), Some(ONE), "it may not have heard yet");
+        book.forget(at_s(3), ONE);
+        book.sweep(at_s(32));
+        assert!(book.want(at_s(32), TWO, &[0], 64));
+        assert_eq!(book.blocks_of(TWO, &[0])[0].first, 20_128);
+        book.sweep(at_s(100));
+        assert!(!book.want(at_s(100), TWO, &[0], 128), "a stream stands there");
+        book.returned(at_s(101), at(20_000));
+        book.sweep(at_s(130));
+        assert!(!book.want(at_s(130), TWO, &[0], 128), "its packets may still come");
+        book.sweep(at_s(131));
+        assert!(book.want(at_s(131), TWO, &[0], 128));
+    }
+
+    #[test]
+    fn the_last_port_of_all_is_leased_with_its_pair() {
+        let mut book = book("65500-65535");
+        assert_eq!(book.figures(&[0]).pairs, 18);
+        book.want(Time::ZERO, ONE, &[0], 18);
+        assert_eq!(book.lessee(at(65_534)), Some(ONE));
+    }
+}

@@ -1,0 +1,401 @@
+//! Media controller: leases of ports for session controllers, their streams, and Kamailio's by NG,
+//! told to the process that forwards.
+//!
+//! ```text
+//!   session controllers ── rows (proto/anchor) ──→ Links ─→ Streams ── flows, as they change ─┐
+//!   Kamailio, OpenSIPS ─── NG (proto/ng) ────────→ Driven ──↑   ↓ whole, to one that comes    │
+//!   [[msc]] ── compile ──→ Desired ─────────────────────→ stack/dataplane ←───────────────────┘
+//!   session controllers ←─ Event, Load, Ack ─ Measures ←── notices ── forwarder
+//! ```
+//! Nothing here waits, and no call is set up by a question: a session controller chooses ports of
+//! what it has leased and says what stands there. The forwarder is another process: when this one
+//! dies, packets go on, and the next one takes over leases and numbers from the forwarder's memory
+//! and streams from the session controllers, before anything is swept away.
+#![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
+
+mod addresses;
+mod agreement;
+mod alarms;
+mod apply;
+mod ask;
+mod compile;
+pub mod config;
+mod controllers;
+mod datagram;
+mod driven;
+mod facts;
+mod flows;
+mod keying;
+mod lease;
+mod links;
+mod measures;
+mod memory;
+mod noticed;
+mod streams;
+#[cfg(test)]
+mod tests;
+mod trails;
+
+pub use ask::questions;
+pub use config::Msc;
+pub use facts::{ControllerFact, Fact, GroupFact};
+pub use links::LINKS_MAX;
+
+use authentication::Keys;
+use config::{CONTROL_PORT, NG_PORT, NG_STREAM_PORT, OnExit};
+use controllers::Controllers;
+use dataplane::{Channels, Dataplane, PacketDoor, Told};
+use driven::Driven;
+use event::{Sheet, Table};
+use forwarder::{Launch, ToPackets};
+use keying::Keying;
+use links::Links;
+use machine::{Duration, Time};
+use measures::Measures;
+use rand_chacha::ChaCha12Rng;
+use rand_chacha::rand_core::{RngCore as _, SeedableRng as _};
+use runtime::{Answered, Ask, Effects, Flow, Frame, Function, In, PortId, Seed, Ticket};
+use std::sync::Arc;
+use streams::Streams;
+use trail::Capture;
+
+/// The numbers of the channels to the forwarder.
+const CHANNELS: Channels = Channels { control: PortId(10), questions: PortId(11) };
+/// The door of packets of STUN and DTLS.
+const DOOR: PortId = PortId(12);
+/// Loads are told, and tables shown, this often.
+const SECOND: Duration = Duration::from_secs(1);
+
+/// What the function is started with: its section, what its files hold, and how a forwarder is
+/// started.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// The section.
+    pub msc: Msc,
+    /// The keys of session controllers, if they must have one.
+    pub keys: Option<Keys>,
+    /// How a forwarder is started where none stands, or where it is waited for.
+    pub launch: Launch,
+    /// What DTLS shows; without one there is no DTLS. It stays as long as the function runs.
+    pub certificate: Option<Certificate>,
+}
+
+/// A certificate with its key, both in DER.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Certificate {
+    /// The certificate.
+    pub der: Vec<u8>,
+    /// Its key (PKCS #8).
+    pub key: Vec<u8>,
+}
+
+impl core::fmt::Debug for Certificate {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Certificate({} octets)", self.der.len())
+    }
+}
+
+/// What is counted and shown.
+struct Shown {
+    facts: Sheet<Fact>,
+    groups: Table<GroupFact, 2>,
+    controllers: Table<ControllerFact, 1>,
+    /// Packets in the last second.
+    packets_per_s: u64,
+    /// When packets lately did not hold what protects them.
+    unprotected: Option<(Time, u64)>,
+}
+
+/// The tables of a controller without rows, for the description of metrics.
+#[must_use]
+pub fn empty_tables() -> [event::Cells; 2] {
+    [
+        Table::<GroupFact, 2>::new(&["group", "family"]).cells(),
+        Table::<ControllerFact, 1>::new(&["session_controller"]).cells(),
+    ]
+}
+
+/// The controller, as its shard runs it.
+pub struct MediaController {
+    settings: Arc<Settings>,
+    dataplane: Dataplane,
+    streams: Streams,
+    links: Links,
+    controllers: Controllers,
+    driven: Driven,
+    measures: Measures,
+    keying: Keying,
+    capture: Capture,
+    random: ChaCha12Rng,
+    shown: Shown,
+    /// Of this life; `None` before a forwarder has said whether it knows an earlier one.
+    epoch: Option<u64>,
+    /// Session controllers that said who they are before that.
+    early: Vec<(Flow, Box<str>, u64)>,
+    /// Until when what the forwarder has from a control before stays although nobody said it yet.
+    held_until: Option<Time>,
+    second: Time,
+    is_draining: bool,
+}
+
+impl MediaController {
+    /// One that looks for its forwarder with the first tick.
+    #[must_use]
+    pub fn new(seed: Seed, settings: Arc<Settings>) -> Self {
+        let mut random = ChaCha12Rng::from_seed(seed.random);
+        let mut dataplane = Dataplane::new(seed.now, settings.launch.clone(), CHANNELS);
+        dataplane.hold();
+        let mut streams = Streams::new();
+        streams.configure(seed.now, &settings.msc);
+        let Launch { socket, keys, .. } = settings.launch.clone();
+        let to = ToPackets { socket, keys, classes: keying::classes() };
+        let door = PacketDoor::new(seed.now, DOOR, to);
+        let certificate = settings.certificate.clone();
+        let certificate = certificate.map(|it| dtls::Certificate::of(it.der, it.key));
+        Self {
+            keying: Keying::new(seed.now, door, certificate),
+            dataplane,
+            streams,
+            links: Links::default(),
+            controllers: Controllers::default(),
+            driven: Driven::new(seed.now, random.next_u64()),
+            measures: Measures::default(),
+            capture: Capture::new(
+                hep::KIND_LOG,
+                config::CAPTURE_PORT,
+                settings.msc.capture_settings(),
+            ),
+            random,
+            shown: Shown {
+                facts: Sheet::new(),
+                groups: Table::new(&["group", "family"]),
+                controllers: Table::new(&["session_controller"]),
+                packets_per_s: 0,
+                unprotected: None,
+            },
+            epoch: None,
+            early: Vec::new(),
+            held_until: None,
+            second: seed.now,
+            is_draining: false,
+            settings,
+        }
+    }
+
+    /// Tells the forwarder what the section makes of it, and one that has just come all streams.
+    fn say(&mut self, now: Time, out: &mut Effects) {
+        let Self { settings, streams, measures, dataplane, .. } = self;
+        dataplane.say_with(now, out, |numbers, is_whole| {
+            let desired = compile::compile(&settings.msc, &mut streams.addresses, numbers);
+            let mut rest = Vec::new();
+            if is_whole {
+                for mut flow in streams.all_flows().flat_map(|flows| flows.into_values()) {
+                    flow.resume = measures.snapshot(&flow.at).cloned();
+                    rest.push(flows::said(&media::program::Said::Flow(Box::new(flow))));
+                }
+            }
+            (desired, rest)
+        });
+    }
+
+    fn channel(
+        &mut self,
+        now: Time,
+        port: PortId,
+        event: runtime::ChannelEvent<'_>,
+        out: &mut Effects,
+    ) {
+        if port == DOOR {
+            return self.came_up(now, event, out);
+        }
+        match self.dataplane.step(now, port, event, out) {
+            Some(Told::Welcomed) => self.welcomed(now, out),
+            Some(Told::Item(item)) => self.noticed(now, &item, out),
+            // There are no bridges here.
+            Some(Told::Mac(_)) | None => {}
+        }
+    }
+
+    fn message(&mut self, now: Time, flow: &Flow, bytes: &[u8], out: &mut Effects) {
+        match flow.port {
+            CONTROL_PORT => self.row(now, flow, bytes, out),
+            NG_PORT | NG_STREAM_PORT => self.command(now, flow, bytes, out),
+            _ => {}
+        }
+    }
+
+    /// What is due once a second.
+    fn each_second(&mut self, now: Time, out: &mut Effects) {
+        self.second = now + SECOND;
+        self.shown.packets_per_s = std::mem::take(&mut self.measures.passed);
+        let dropped = std::mem::take(&mut self.measures.dropped);
+        self.shown.facts.add(Fact::Packets, self.shown.packets_per_s);
+        self.shown.facts.add(Fact::PacketsDropped, dropped);
+        self.forget_those_away(now, out);
+        self.streams.book.sweep(now);
+        self.tell_load(out);
+        if self.held_until.is_some_and(|until| until <= now) {
+            self.release(now, out);
+        }
+        self.show();
+    }
+
+    /// Shows what was counted.
+    fn show(&self) {
+        let tally = self.dataplane.tally();
+        let (there, away) = self.controllers.count();
+        let values = [
+            (Fact::ForwarderConnected, self.dataplane.is_controlled().into()),
+            (Fact::ForwarderLost, tally.lost),
+            (Fact::Programs, tally.programs),
+            (Fact::ProgramsRefused, tally.refused),
+            (Fact::SessionControllers, there as u64),
+            (Fact::SessionControllersAway, away as u64),
+            (Fact::Streams, self.streams.total() as u64),
+            (Fact::NgCalls, self.driven.len() as u64),
+        ];
+        values.into_iter().for_each(|(fact, value)| self.shown.facts.set(fact, value));
+        let groups = self.group_figures().map(|(group, family, it)| {
+            let values = [
+                (GroupFact::Pairs, it.pairs.into()),
+                (GroupFact::Leased, it.leased.into()),
+                (GroupFact::InUse, it.in_use.into()),
+            ];
+            ([group, family], values)
+        });
+        self.shown.groups.show(groups);
+        let controllers = self.controllers.iter().map(|(lessee, it)| {
+            let values = [
+                (ControllerFact::Connected, it.away_since.is_none().into()),
+                (ControllerFact::Streams, self.streams.count(lessee) as u64),
+                (ControllerFact::Octets, self.streams.octets(lessee) as u64),
+            ];
+            ([&*it.name], values)
+        });
+        self.shown.controllers.show(controllers);
+    }
+
+    /// What the pairs of each group and family are doing.
+    fn group_figures(&self) -> impl Iterator<Item = (&str, &'static str, lease::Figures)> {
+        let Streams { addresses, book, .. } = &self.streams;
+        let families = [(false, "IPv4"), (true, "IPv6")];
+        let groups = self.settings.msc.group.iter();
+        groups.flat_map(move |group| {
+            families.into_iter().filter_map(move |(is_v6, family)| {
+                let numbers: Vec<u16> =
+                    addresses.of_group(&group.name, is_v6).map(|it| it.0).collect();
+                let figures = book.figures(&numbers);
+                (!numbers.is_empty()).then_some((&*group.name, family, figures))
+            })
+        })
+    }
+}
+
+impl Function for MediaController {
+    type Config = Settings;
+
+    fn step(&mut self, now: Time, input: In<'_>, out: &mut Effects) {
+        if self.capture.takes(now, &input) {
+            return;
+        }
+        match input {
+            In::Message { flow, bytes } => self.message(now, &flow, bytes, out),
+            In::Up { flow } if flow.port == CONTROL_PORT => self.connected(now, flow, out),
+            In::Down { flow, .. } if flow.port == CONTROL_PORT => self.disconnected(now, &flow),
+            In::Channel { port, event } => self.channel(now, port, event, out),
+            In::Drain => {
+                self.is_draining = true;
+                self.tell_load(out);
+                let stops = self.settings.msc.forwarder.on_exit == OnExit::Stop;
+                self.dataplane.drain(stops, out);
+            }
+            _ => {}
+        }
+        self.capture.flush(now, out);
+    }
+
+    fn tick(&mut self, now: Time, out: &mut Effects) {
+        self.dataplane.tick(now, out);
+        let came = self.keying.tick(now, out);
+        self.agreed(now, came, out);
+        self.end_calls(now, out);
+        let late = self.links.tick(now, out);
+        self.shown.facts.add(Fact::ConnectionsRefused, late);
+        if self.second <= now {
+            self.each_second(now, out);
+        }
+        self.capture.flush(now, out);
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        let own = [
+            Some(self.second),
+            self.dataplane.deadline(),
+            self.keying.deadline(),
+            self.driven.deadline(),
+            self.links.deadline(),
+            self.capture.deadline(),
+        ];
+        own.into_iter().flatten().min()
+    }
+
+    fn configure(&mut self, now: Time, settings: Arc<Settings>, out: &mut Effects) {
+        self.settings = settings;
+        self.capture.configure(self.settings.msc.capture_settings());
+        self.dataplane.launch(self.settings.launch.clone());
+        let changed = self.streams.configure(now, &self.settings.msc);
+        self.done(now, lease::Lessee::NG, changed, out);
+        self.say(now, out);
+        self.grant_again(now, out);
+        self.note_memory(out);
+        self.show();
+    }
+
+    fn frame(port: PortId, buffer: &[u8]) -> Frame {
+        if port == NG_STREAM_PORT {
+            return match ng::frame(buffer) {
+                Ok(Some(length)) => Frame::Message(length),
+                Ok(None) => Frame::Partial,
+                Err(offence) => Frame::Broken(offence.what),
+            };
+        }
+        // The length says how many octets follow it; what it may be is looked at when it is read.
+        let Some(length) = buffer.first_chunk::<4>() else { return Frame::Partial };
+        match usize::try_from(u32::from_be_bytes(*length)) {
+            Ok(length) if length <= anchor::row::MESSAGE_OCTETS_MAX => Frame::Message(length + 4),
+            _ => Frame::Broken("a message is too long"),
+        }
+    }
+
+    fn steer(_config: &Settings, _flow: &Flow, _bytes: &[u8], _shards: u16) -> Option<u16> {
+        Some(0)
+    }
+
+    fn ask(&mut self, now: Time, ask: &Ask, _: &mut Effects) -> Answered {
+        self.own(now, ask)
+    }
+
+    fn question(
+        &mut self,
+        now: Time,
+        ask: &Ask,
+        ticket: Ticket,
+        out: &mut Effects,
+    ) -> Option<Answered> {
+        self.answer(now, ask, ticket, out)
+    }
+
+    fn is_idle(&self) -> bool {
+        true
+    }
+
+    fn cells(&self) -> Vec<event::Cells> {
+        let tables = [self.shown.groups.cells(), self.shown.controllers.cells()];
+        core::iter::once(self.shown.facts.cells())
+            .chain(tables)
+            .chain(self.dataplane.cells())
+            .collect()
+    }
+}

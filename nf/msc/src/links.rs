@@ -1,0 +1,218 @@
+//! Connections of session controllers: who is there, and the messages in order.
+//!
+//! ```text
+//!   Up ─ with a key: Challenge ─→ challenged ─ Prove ─→ greeting ─ Hello ─→ open ─ Down, 10 s
+//!      └ without ────────────────────────────────────────↑   └──────── PATIENCE ──────→ closed
+//! ```
+//! One that says what none may say, or nothing in time, is closed: it connects again.
+
+use crate::lease::Lessee;
+use anchor::row::{Envelope, MEDIA_CONTROLLER, Message, Nonce, SESSION_CONTROLLER, proved, write};
+use authentication::Keys;
+use machine::{Duration, Time};
+use runtime::{ConnId, Effects, Flow};
+use std::collections::BTreeMap;
+
+/// Time for a session controller to prove and name itself.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// An acknowledgement waits so long for more to acknowledge …
+const ACK_DELAY: Duration = Duration::from_millis(20);
+/// … or until so many messages came.
+const ACK_EVERY: u64 = 256;
+/// Connections at once.
+pub const LINKS_MAX: usize = 256;
+
+/// How far a connection is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum State {
+    /// It has to prove that it has the key.
+    Challenged { nonce: Nonce, until: Time },
+    /// It has to say who it is.
+    Greeting { until: Time },
+    /// It is that session controller's.
+    Open(Lessee),
+}
+
+/// A connection.
+#[derive(Debug)]
+pub(crate) struct Link {
+    flow: Flow,
+    state: State,
+    /// The number of the last message that came, and of the last one that is acknowledged.
+    heard: u64,
+    acked: u64,
+    ack_at: Option<Time>,
+    /// The number of the last message that was sent.
+    said: u64,
+}
+
+impl Link {
+    /// Sends a message.
+    pub fn send(&mut self, out: &mut Effects, message: Message) {
+        let envelope = Envelope { number: self.said + 1, message };
+        let mut is_written = false;
+        out.send(self.flow, |octets| is_written = write(&envelope, octets).is_ok());
+        self.said += u64::from(is_written);
+    }
+
+    fn ack(&mut self, out: &mut Effects) {
+        (self.ack_at, self.acked) = (None, self.heard);
+        self.send(out, Message::Ack { number: self.heard });
+    }
+}
+
+/// What a message of a connection is.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Heard {
+    /// Nothing for anybody else: it proves itself.
+    Nothing,
+    /// It says who it is.
+    Hello { name: Box<str>, epoch: u64 },
+    /// What its session controller says.
+    Said(Lessee, Message),
+    /// It is of no use: why.
+    Broken(&'static str),
+}
+
+/// All connections.
+#[derive(Debug, Default)]
+pub(crate) struct Links {
+    links: BTreeMap<ConnId, Link>,
+}
+
+impl Links {
+    /// A connection stands; `nonce` is drawn at random.
+    pub fn up(&mut self, now: Time, flow: Flow, challenge: Option<Nonce>, out: &mut Effects) {
+        if self.links.len() >= LINKS_MAX {
+            return out.close(flow);
+        }
+        let until = now + PATIENCE;
+        let state = match challenge {
+            Some(nonce) => State::Challenged { nonce, until },
+            None => State::Greeting { until },
+        };
+        let mut link = Link { flow, state, heard: 0, acked: 0, ack_at: None, said: 0 };
+        if let Some(nonce) = challenge {
+            link.send(out, Message::Challenge { nonce });
+        }
+        self.links.insert(flow.conn, link);
+    }
+
+    /// A connection is over; whose it was.
+    pub fn down(&mut self, flow: &Flow) -> Option<Lessee> {
+        match self.links.remove(&flow.conn)?.state {
+            State::Open(lessee) => Some(lessee),
+            State::Challenged { .. } | State::Greeting { .. } => None,
+        }
+    }
+
+    /// Closes a connection; whose it was.
+    pub fn close(&mut self, flow: &Flow, out: &mut Effects) -> Option<Lessee> {
+        out.close(*flow);
+        self.down(flow)
+    }
+
+    /// Takes a message.
+    pub fn hear(
+        &mut self,
+        now: Time,
+        flow: &Flow,
+        envelope: Envelope,
+        keys: Option<&Keys>,
+        out: &mut Effects,
+    ) -> Heard {
+        let Some(link) = self.links.get_mut(&flow.conn) else { return Heard::Nothing };
+        if envelope.number != link.heard + 1 {
+            return Heard::Broken("a message lacks");
+        }
+        link.heard += 1;
+        match (&link.state, envelope.message) {
+            (State::Challenged { nonce, until }, Message::Prove { nonce: theirs, proofs }) => {
+                let (nonce, until) = (*nonce, *until);
+                let both = proved(&nonce, &theirs);
+                let Some(keys) = keys else { return Heard::Broken("there is no key any more") };
+                let is_one = |proof: &[u8]| keys.is_proof(SESSION_CONTROLLER, &both, proof);
+                // All are looked at: how long it takes says nothing of which.
+                if !proofs.iter().fold(false, |is, proof| is | is_one(proof)) {
+                    return Heard::Broken("it does not have the key");
+                }
+                let ours = keys.prove(MEDIA_CONTROLLER, &both);
+                let proofs = ours.into_iter().map(Into::into).collect();
+                link.send(out, Message::Prove { nonce, proofs });
+                link.state = State::Greeting { until };
+                Heard::Nothing
+            }
+            (State::Challenged { .. }, _) => Heard::Broken("it proves nothing"),
+            (State::Greeting { .. }, Message::Hello { version, name, epoch, .. }) => {
+                if version == 0 || name.is_empty() {
+                    return Heard::Broken("it has no version or no name");
+                }
+                Heard::Hello { name, epoch }
+            }
+            (State::Greeting { .. }, _) => Heard::Broken("it does not say who it is"),
+            (State::Open(lessee), message) => {
+                let lessee = *lessee;
+                link.ack_at = Some(link.ack_at.unwrap_or(now + ACK_DELAY));
+                if link.heard - link.acked >= ACK_EVERY {
+                    link.ack_at = Some(now);
+                }
+                Heard::Said(lessee, message)
+            }
+        }
+    }
+
+    /// A connection is that session controller's from now on; one that was before is closed.
+    pub fn open(&mut self, flow: &Flow, lessee: Lessee, out: &mut Effects) {
+        let before = self.of(lessee).map(|link| link.flow).filter(|it| it.conn != flow.conn);
+        if let Some(before) = before {
+            self.close(&before, out);
+        }
+        if let Some(link) = self.links.get_mut(&flow.conn) {
+            link.state = State::Open(lessee);
+        }
+    }
+
+    /// The connection of a session controller.
+    pub fn of(&mut self, lessee: Lessee) -> Option<&mut Link> {
+        self.links.values_mut().find(|link| link.state == State::Open(lessee))
+    }
+
+    /// Where a session controller is connected from.
+    pub fn flow_of(&self, lessee: Lessee) -> Option<Flow> {
+        let mut links = self.links.values();
+        links.find(|link| link.state == State::Open(lessee)).map(|link| link.flow)
+    }
+
+    /// Those that are open.
+    pub fn open_ones(&mut self) -> impl Iterator<Item = &mut Link> {
+        self.links.values_mut().filter(|link| matches!(link.state, State::Open(_)))
+    }
+
+    /// Acknowledges what waited long enough, and closes those that say nothing; how many.
+    pub fn tick(&mut self, now: Time, out: &mut Effects) -> u64 {
+        for link in self.links.values_mut() {
+            if link.ack_at.is_some_and(|at| at <= now) {
+                link.ack(out);
+            }
+        }
+        let is_late = |link: &Link| match link.state {
+            State::Challenged { until, .. } | State::Greeting { until } => until <= now,
+            State::Open(_) => false,
+        };
+        let late: Vec<Flow> =
+            self.links.values().filter(|link| is_late(link)).map(|link| link.flow).collect();
+        for flow in &late {
+            self.close(flow, out);
+        }
+        late.len() as u64
+    }
+
+    /// When [`Links::tick`] wants to be called next.
+    pub fn deadline(&self) -> Option<Time> {
+        let due = |link: &Link| match link.state {
+            State::Challenged { until, .. } | State::Greeting { until } => Some(until),
+            State::Open(_) => link.ack_at,
+        };
+        self.links.values().filter_map(due).min()
+    }
+}

@@ -1,0 +1,125 @@
+//! What the forwarder keeps for the controller that comes next: the life of its streams, the numbers
+//! of addresses, and who has leased what.
+//!
+//! ```text
+//!   epoch            1a2b…            of the life that this forwarder's counters are of
+//!   address 3        red 192.0.2.1    - where there is no routing table
+//!   lease ssc1       access=1024 core=512 · 3:20000 3:21024
+//! ```
+//! A controller that finds these goes on: its session controllers connect, find the leases that they
+//! had, and say their streams, and only then goes what nobody said.
+
+use crate::MediaController;
+use machine::identity::{hex, unhex};
+use machine::{Duration, Time};
+use rand_chacha::rand_core::RngCore as _;
+use runtime::Effects;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+const EPOCH: &str = "epoch";
+const ADDRESS: &str = "address ";
+const LEASE: &str = "lease ";
+/// How long session controllers of the life before have to come back and say their streams.
+const HELD: Duration = Duration::from_secs(30);
+
+impl MediaController {
+    /// A forwarder takes this control: the first one says whether there was a life before.
+    pub(crate) fn welcomed(&mut self, now: Time, out: &mut Effects) {
+        if self.epoch.is_none() {
+            let is_known = self.remember(now);
+            if is_known {
+                self.held_until = Some(now + HELD);
+            }
+        }
+        self.say(now, out);
+        self.note_memory(out);
+        if self.held_until.is_none() {
+            self.release(now, out);
+        }
+        for (flow, name, epoch) in std::mem::take(&mut self.early) {
+            self.hello(now, &flow, (&name, epoch), out);
+        }
+    }
+
+    /// Everybody has said what stands, or had the time to: the rest goes.
+    pub(crate) fn release(&mut self, now: Time, out: &mut Effects) {
+        self.held_until = None;
+        self.dataplane.release(now, out);
+    }
+
+    /// Takes up the life that the forwarder remembers, or begins one; whether somebody of the life
+    /// before has something.
+    fn remember(&mut self, now: Time) -> bool {
+        let notes: BTreeMap<String, String> = {
+            let notes = self.dataplane.numbers().notes();
+            notes.map(|(name, text)| (name.to_owned(), text.to_owned())).collect()
+        };
+        let epoch = notes.get(EPOCH).and_then(|text| unhex(text.as_bytes()));
+        self.epoch = Some(epoch.unwrap_or_else(|| self.random.next_u64()));
+        let addresses = notes.iter().filter_map(|(name, text)| {
+            let number: u16 = name.strip_prefix(ADDRESS)?.parse().ok()?;
+            let (vrf, ip) = text.split_once(' ')?;
+            let vrf = (vrf != "-").then(|| vrf.to_owned());
+            Some((number, vrf, ip.parse().ok()?))
+        });
+        self.streams.addresses.restore(addresses, &self.settings.msc);
+        // Streams and leases there are none yet: only numbers have changed.
+        self.streams.configure(now, &self.settings.msc);
+        let controllers_max = usize::from(self.settings.msc.limits.session_controllers_max);
+        let mut is_known = false;
+        for (name, text) in &notes {
+            let Some(name) = name.strip_prefix(LEASE) else { continue };
+            let Some(lessee) = self.controllers.named(name, now, controllers_max) else { continue };
+            let (wants, blocks) = text.split_once(" · ").unwrap_or((text, ""));
+            if let Some(controller) = self.controllers.at_mut(lessee) {
+                let wants = wants.split_whitespace().filter_map(|it| it.rsplit_once('='));
+                let wants = wants
+                    .filter_map(|(group, pairs)| Some((group.to_owned(), pairs.parse().ok()?)));
+                controller.wants.extend(wants);
+            }
+            for block in blocks.split_whitespace().filter_map(|it| it.split_once(':')) {
+                if let (Ok(address), Ok(first)) = (block.0.parse(), block.1.parse()) {
+                    self.streams.book.restore((address, first), lessee);
+                }
+            }
+            is_known = true;
+        }
+        is_known
+    }
+
+    /// Leaves with the forwarder what the controller that comes next has to know, if it changed.
+    pub(crate) fn note_memory(&mut self, out: &mut Effects) {
+        let mut notes = BTreeMap::new();
+        let epoch = self.epoch.map(hex);
+        let epoch = epoch.and_then(|text| String::from_utf8(text.to_vec()).ok());
+        notes.extend(epoch.map(|text| (EPOCH.to_owned(), text)));
+        for (number, address) in self.streams.addresses.iter() {
+            let vrf = address.vrf.as_deref().unwrap_or("-");
+            notes.insert(format!("{ADDRESS}{number}"), format!("{vrf} {}", address.ip));
+        }
+        for (lessee, controller) in self.controllers.iter() {
+            let mut text = String::new();
+            for (group, pairs) in &controller.wants {
+                let _ = write!(text, "{group}={pairs} ");
+            }
+            text.push('·');
+            for (address, first) in self.streams.book.held_by(lessee) {
+                let _ = write!(text, " {address}:{first}");
+            }
+            notes.insert(format!("{LEASE}{}", controller.name), text);
+        }
+        let numbers = self.dataplane.numbers_mut();
+        let old: Vec<String> = numbers.notes().map(|(name, _)| name.to_owned()).collect();
+        let mut is_new = false;
+        for name in old.iter().filter(|name| !notes.contains_key(*name)) {
+            is_new |= numbers.set_note(name, None);
+        }
+        for (name, text) in notes {
+            is_new |= numbers.set_note(&name, Some(text));
+        }
+        if is_new {
+            self.dataplane.keep(out);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! What the forwarder tells of streams: their session controllers hear of it, and trails.
+
+use crate::MediaController;
+use crate::facts::Fact;
+use crate::lease::Lessee;
+use crate::measures::{POOR_HUNDREDTHS, Report};
+use crate::streams::Owner;
+use anchor::row::{Event, Message};
+use anchor::{Local, Side, Stream};
+use machine::{Duration, Time};
+use media::program::{FEATURE, Name, Notice};
+use nodes::program::Item;
+use runtime::Effects;
+
+/// Codes of events that are digits (RFC 4733 §3.2): those above are none that is dialled.
+const DIGIT_MAX: u8 = 16;
+/// Failures of protection within this time are added up for an alarm.
+const UNPROTECTED: Duration = Duration::from_secs(60);
+
+/// An end that something is told of.
+pub(crate) struct Told {
+    pub local: Local,
+    pub owner: Owner,
+    pub stream: Stream,
+}
+
+impl MediaController {
+    /// Something happened to a flow.
+    pub(crate) fn noticed(&mut self, now: Time, item: &Item, out: &mut Effects) {
+        let (Ok(Name::Flow(place)), Ok(notice)) =
+            (Name::read(&item.key), Notice::read(&item.value))
+        else {
+            return;
+        };
+        if item.feature != FEATURE {
+            return;
+        }
+        let Some(address) = self.streams.addresses.number_of(&place) else { return };
+        let local = Local { address, port: place.port };
+        let Some(owner) = self.streams.owner(local) else { return };
+        let Some(stream) = self.streams.at(owner.lessee, owner.stream) else { return };
+        if let Some(snapshot) = &notice.snapshot {
+            self.measures.keep(place, snapshot.clone());
+        }
+        let is_rtcp = stream.end(owner.side).local != local;
+        let told = Told { local, owner, stream };
+        if notice.unprotected > 0 {
+            self.unprotected(now, &told, notice.unprotected, out);
+        }
+        if !is_rtcp {
+            self.happened(now, &told, &notice, out);
+        }
+    }
+
+    fn happened(&mut self, now: Time, told: &Told, notice: &Notice, out: &mut Effects) {
+        let end = (&told.stream, told.owner.side);
+        if let Some(source) = notice.latched {
+            self.measures.latched(now, told.local, end, source);
+            let is_as_said = told.stream.end(told.owner.side).remote == Some(source);
+            if !is_as_said {
+                self.shown.facts.add(Fact::Latched, 1);
+                self.event(&told.owner, told.owner.side, Event::Latched(source), out);
+                self.trail_latched(now, told, source);
+            }
+        }
+        if notice.timed_out {
+            self.measures.timed_out(now, told.local, end);
+            self.shown.facts.add(Fact::TimedOut, 1);
+            self.event(&told.owner, told.owner.side, Event::TimedOut, out);
+            self.trail_timed_out(now, told);
+        }
+        if notice.one_way {
+            self.one_way(now, told, out);
+        }
+        for digit in notice.digits.iter().filter(|digit| digit.code <= DIGIT_MAX) {
+            let ms = u16::try_from(digit.duration_ms).unwrap_or(u16::MAX);
+            self.shown.facts.add(Fact::Digits, 1);
+            self.event(&told.owner, told.owner.side, Event::Digit(digit.code, ms), out);
+            self.trail_digit(now, told, digit.code, digit.duration_ms);
+        }
+        if let Some(counted) = notice.statistics {
+            let report = self.measures.count(now, told.local, end, counted);
+            if notice.is_back || counted.idle_ms.is_some_and(|idle| idle < 1_000) {
+                self.speaks(now, told);
+            }
+            if let Some(report) = report {
+                self.reported(now, told, &report, out);
+            }
+        } else if notice.is_back {
+            self.speaks(now, told);
+        }
+    }
+
+    /// Packets come from this end, and none from the other one.
+    fn one_way(&mut self, now: Time, told: &Told, out: &mut Effects) {
+        let silent = told.owner.side.other();
+        let local = told.stream.end(silent).local;
+        if self.measures.silent(now, local) {
+            self.shown.facts.add(Fact::OneWay, 1);
+            self.event(&told.owner, silent, Event::OneWay, out);
+            self.trail_one_way(now, told, silent, None);
+        }
+    }
+
+    fn speaks(&mut self, now: Time, told: &Told) {
+        if let Some(since) = self.measures.speaks(told.local) {
+            self.trail_one_way(now, told, told.owner.side, Some(now.since(since)));
+        }
+    }
+
+    fn unprotected(&mut self, now: Time, told: &Told, count: u64, out: &mut Effects) {
+        self.shown.facts.add(Fact::PacketsUnprotected, count);
+        let before = self.shown.unprotected.filter(|(since, _)| now < *since + UNPROTECTED);
+        let (since, sum) = before.unwrap_or((now, 0));
+        self.shown.unprotected = Some((since, sum.saturating_add(count)));
+        let told_count = u32::try_from(count).unwrap_or(u32::MAX);
+        self.event(&told.owner, told.owner.side, Event::Unprotected(told_count), out);
+        self.trail_unprotected(now, told, count);
+    }
+
+    fn reported(&mut self, now: Time, told: &Told, report: &Report, out: &mut Effects) {
+        if report.is_rated && report.quality.mos_hundredths < POOR_HUNDREDTHS {
+            self.shown.facts.add(Fact::PoorQuality, 1);
+        }
+        self.event(&told.owner, told.owner.side, Event::Quality(report.quality), out);
+        self.trail_quality(now, told, report);
+    }
+
+    /// Tells a session controller; NG hears nothing by itself.
+    fn event(&mut self, owner: &Owner, end: Side, event: Event, out: &mut Effects) {
+        if owner.lessee == Lessee::NG {
+            return;
+        }
+        if let Some(link) = self.links.of(owner.lessee) {
+            link.send(out, Message::Event { stream: owner.stream, end, event });
+        }
+    }
+
+    /// Packets of late that did not hold what protects them.
+    pub(crate) fn unprotected_of_late(&self, now: Time) -> u64 {
+        let of_late = self.shown.unprotected.filter(|(since, _)| now < *since + 2 * UNPROTECTED);
+        of_late.map_or(0, |(_, count)| count)
+    }
+}

@@ -1,0 +1,392 @@
+//! The streams of all lessees: each as its session controller said it last, at ports that nobody
+//! else has.
+//!
+//! ```text
+//!   put, remove, begin … end ─→ ours to lease? ─ taken? ─ budget ─→ Standing ─→ flows before, after
+//! ```
+//! A stream is kept as the octets that say it: that is what its budget counts, and little.
+
+use crate::addresses::Addresses;
+use crate::agreement::{Agreed, Agreement};
+use crate::config::{Limits, Msc};
+use crate::flows::{self, Flows};
+use crate::lease::{Book, Lessee};
+use anchor::row::{Done, Standing, StreamId, read_stream, write_stream};
+use anchor::{Local, Side, Stream};
+use hashbrown::HashMap;
+use machine::{Duration, Time};
+use nodes::Program;
+use std::collections::BTreeMap;
+
+/// A stream as octets.
+type Octets = Box<[u8]>;
+
+/// Whose port it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Owner {
+    /// Who has the lease.
+    pub lessee: Lessee,
+    /// The stream; of those that share a port, the first one.
+    pub stream: StreamId,
+    /// Its end.
+    pub side: Side,
+}
+
+/// Why a stream is not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// A port of it was not leased.
+    NotLeased,
+    /// A port of it has another stream.
+    Taken,
+    /// There are too many, or their descriptions are too long.
+    TooMany,
+}
+
+/// Limits of one lessee.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Budget {
+    pub streams: usize,
+    pub octets: usize,
+}
+
+/// What a change did.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Changed {
+    /// What the forwarder is told.
+    pub programs: Vec<Program>,
+    /// Streams that are new.
+    pub added: Vec<StreamId>,
+    /// Those that are others.
+    pub changed: Vec<StreamId>,
+    /// Those that are gone, as they were.
+    pub removed: Vec<(StreamId, Stream)>,
+}
+
+/// The streams of one lessee.
+#[derive(Debug, Default)]
+struct Held {
+    standing: Standing<Octets>,
+    octets: usize,
+}
+
+/// All streams.
+#[derive(Debug)]
+pub(crate) struct Streams {
+    held: BTreeMap<Lessee, Held>,
+    places: HashMap<Local, Owner>,
+    /// The addresses whose ports they are.
+    pub addresses: Addresses,
+    /// Who has leased which.
+    pub book: Book,
+    /// What is agreed of their ends beside signalling.
+    pub agreement: Agreement,
+    budget: Budget,
+}
+
+impl Streams {
+    /// None, and nothing is leased.
+    pub fn new() -> Self {
+        Self {
+            held: BTreeMap::new(),
+            places: HashMap::new(),
+            addresses: Addresses::default(),
+            book: Book::new(),
+            agreement: Agreement::default(),
+            budget: Budget { streams: 0, octets: 0 },
+        }
+    }
+
+    /// Takes the addresses, ports and limits of a section. What stands at ports that are no longer
+    /// there goes.
+    pub fn configure(&mut self, now: Time, section: &Msc) -> Changed {
+        let Limits { streams_max, stream_octets_max, block_pairs, quarantine_s, .. } =
+            section.limits;
+        self.budget = Budget { streams: streams_max as usize, octets: stream_octets_max as usize };
+        let mut addresses = self.addresses.clone();
+        addresses.configure(section);
+        let quarantine = Duration::from_secs(quarantine_s.into());
+        self.book.configure(&addresses, block_pairs, quarantine);
+        // The flows of what goes are those at the addresses as they were.
+        let changed = self.evict(now);
+        self.addresses = addresses;
+        changed
+    }
+
+    /// A stream stands.
+    ///
+    /// # Errors
+    /// Why it is not taken; what stood before stands.
+    pub fn put(
+        &mut self,
+        lessee: Lessee,
+        (id, generation): (StreamId, u32),
+        stream: &Stream,
+        now: Time,
+    ) -> Result<Changed, Refusal> {
+        self.judge(lessee, id, stream)?;
+        let mut octets = Vec::new();
+        write_stream(stream, &mut octets);
+        let held = self.held.entry(lessee).or_default();
+        let (length, known) = (octets.len(), held.standing.at(id).map_or(0, |it| it.len()));
+        let is_new = known == 0;
+        if held.octets - known + length > self.budget.octets
+            || (is_new && held.standing.len() >= self.budget.streams)
+        {
+            return Err(Refusal::TooMany);
+        }
+        let before = self.flows(lessee, id.call);
+        let held = self.held.entry(lessee).or_default();
+        let was = match held.standing.put(id, generation, octets.into()) {
+            Done::Nothing | Done::Removed(_) => return Ok(Changed::default()),
+            Done::Added => None,
+            Done::Changed(was) => read_stream(&was).ok(),
+        };
+        held.octets = held.octets - known + length;
+        if let Some(was) = &was {
+            self.leave(lessee, (id, was), Some(stream), now);
+        }
+        self.enter(lessee, id, stream);
+        let after = self.flows(lessee, id.call);
+        let programs = flows::difference(&before, &after);
+        let is_same = was.as_ref() == Some(stream);
+        Ok(Changed {
+            programs,
+            added: if was.is_none() { vec![id] } else { Vec::new() },
+            changed: if was.is_some() && !is_same { vec![id] } else { Vec::new() },
+            removed: Vec::new(),
+        })
+    }
+
+    /// A stream is gone.
+    pub fn remove(
+        &mut self,
+        lessee: Lessee,
+        (id, generation): (StreamId, u32),
+        now: Time,
+    ) -> Changed {
+        let before = self.flows(lessee, id.call);
+        let Some(held) = self.held.get_mut(&lessee) else { return Changed::default() };
+        let Done::Removed(was) = held.standing.remove(id, generation) else {
+            return Changed::default();
+        };
+        self.gone(lessee, vec![(id, was)], before, now)
+    }
+
+    /// All streams of a lessee follow.
+    pub fn begin(&mut self, lessee: Lessee) {
+        self.held.entry(lessee).or_default().standing.begin();
+    }
+
+    /// Those were all.
+    pub fn end(&mut self, lessee: Lessee, now: Time) -> Changed {
+        let Some(held) = self.held.get_mut(&lessee) else { return Changed::default() };
+        // What goes is known only when it is gone: its flows are those of what it was.
+        let gone = held.standing.end();
+        let before = self.with(lessee, &gone);
+        self.gone(lessee, gone, before, now)
+    }
+
+    /// Another start of its session controller: generations count anew.
+    pub fn renew(&mut self, lessee: Lessee) {
+        if let Some(held) = self.held.get_mut(&lessee) {
+            held.standing.renew();
+        }
+    }
+
+    /// A lessee is gone for good.
+    pub fn forget(&mut self, lessee: Lessee, now: Time) -> Changed {
+        self.begin(lessee);
+        let changed = self.end(lessee, now);
+        self.held.remove(&lessee);
+        changed
+    }
+
+    /// Takes away what stands at ports that are no longer leased: the section has changed.
+    fn evict(&mut self, now: Time) -> Changed {
+        let mut lost = Vec::new();
+        for (local, owner) in &self.places {
+            if self.book.lessee(*local) != Some(owner.lessee) {
+                lost.push((owner.lessee, owner.stream));
+            }
+        }
+        let mut all = Changed::default();
+        for (lessee, id) in lost {
+            let changed = self.remove(lessee, (id, u32::MAX), now);
+            all.programs.extend(changed.programs);
+            all.removed.extend(changed.removed);
+        }
+        all
+    }
+
+    /// Changes what is agreed of the end at a port beside signalling; what the forwarder is told.
+    pub fn agree(&mut self, local: Local, change: impl FnOnce(&mut Agreed)) -> Vec<Program> {
+        let Some(owner) = self.owner(local) else { return Vec::new() };
+        let before = self.flows(owner.lessee, owner.stream.call);
+        self.agreement.change(local, change);
+        flows::difference(&before, &self.flows(owner.lessee, owner.stream.call))
+    }
+
+    /// The flows of a call.
+    pub fn flows(&self, lessee: Lessee, call: u64) -> Flows {
+        let streams: Vec<(StreamId, Stream)> = self.of_call(lessee, call).collect();
+        let streams = streams.iter().map(|(_, it)| it);
+        flows::flows(streams, &self.addresses, &self.agreement)
+    }
+
+    /// The flows of all calls.
+    pub fn all_flows(&self) -> impl Iterator<Item = Flows> + '_ {
+        let calls = self.held.iter().flat_map(|(lessee, held)| {
+            let mut calls: Vec<u64> = held.standing.iter().map(|(id, ..)| id.call).collect();
+            calls.dedup();
+            calls.into_iter().map(|call| (*lessee, call))
+        });
+        calls.map(|(lessee, call)| self.flows(lessee, call))
+    }
+
+    /// The streams of a call.
+    pub fn of_call(
+        &self,
+        lessee: Lessee,
+        call: u64,
+    ) -> impl Iterator<Item = (StreamId, Stream)> + '_ {
+        let standing = self.held.get(&lessee).map(|held| &held.standing);
+        let of_call = standing.into_iter().flat_map(move |standing| standing.of_call(call));
+        of_call.filter_map(|(id, octets)| Some((id, read_stream(octets).ok()?)))
+    }
+
+    /// A stream.
+    pub fn at(&self, lessee: Lessee, id: StreamId) -> Option<Stream> {
+        read_stream(self.held.get(&lessee)?.standing.at(id)?).ok()
+    }
+
+    /// Whose port that is; that of RTCP is its pair's.
+    pub fn owner(&self, local: Local) -> Option<Owner> {
+        let even = Local { port: local.port & !1, ..local };
+        self.places.get(&even).copied()
+    }
+
+    /// Streams of a lessee.
+    pub fn count(&self, lessee: Lessee) -> usize {
+        self.held.get(&lessee).map_or(0, |held| held.standing.len())
+    }
+
+    /// Streams of all of them.
+    pub fn total(&self) -> usize {
+        self.held.values().map(|held| held.standing.len()).sum()
+    }
+
+    /// Octets of the streams of a lessee.
+    pub fn octets(&self, lessee: Lessee) -> usize {
+        self.held.get(&lessee).map_or(0, |held| held.octets)
+    }
+
+    /// Names of streams with whose they are, in order, from a place on.
+    pub fn names(&self) -> impl Iterator<Item = (Lessee, StreamId)> + '_ {
+        self.held
+            .iter()
+            .flat_map(|(lessee, held)| held.standing.iter().map(move |(id, ..)| (*lessee, id)))
+    }
+
+    fn judge(&self, lessee: Lessee, id: StreamId, stream: &Stream) -> Result<(), Refusal> {
+        for side in Side::BOTH {
+            let local = stream.end(side).local;
+            if self.book.lessee(local) != Some(lessee) || self.addresses.at(local.address).is_none()
+            {
+                return Err(Refusal::NotLeased);
+            }
+            let is_ours = |owner: &Owner| {
+                (owner.lessee, owner.stream.call, owner.side) == (lessee, id.call, side)
+            };
+            if self.places.get(&local).is_some_and(|owner| !is_ours(owner)) {
+                return Err(Refusal::Taken);
+            }
+        }
+        let [a, b] = Side::BOTH.map(|side| stream.end(side).local);
+        if a == b { Err(Refusal::Taken) } else { Ok(()) }
+    }
+
+    fn enter(&mut self, lessee: Lessee, id: StreamId, stream: &Stream) {
+        for side in Side::BOTH {
+            let local = stream.end(side).local;
+            if !self.places.contains_key(&local) {
+                self.places.insert(local, Owner { lessee, stream: id, side });
+                self.book.taken(local);
+            }
+        }
+    }
+
+    /// Gives up the ports of a stream that neither it, as it is next, nor another one of its call
+    /// shares.
+    fn leave(
+        &mut self,
+        lessee: Lessee,
+        (id, stream): (StreamId, &Stream),
+        next: Option<&Stream>,
+        now: Time,
+    ) {
+        for side in Side::BOTH {
+            let local = stream.end(side).local;
+            if next.is_some_and(|next| next.end(side).local == local) {
+                continue;
+            }
+            if self.places.get(&local).is_none_or(|owner| owner.stream != id) {
+                continue;
+            }
+            let shares =
+                |(other, it): &(StreamId, Stream)| *other != id && it.end(side).local == local;
+            let heir = self.of_call(lessee, id.call).find(shares).map(|(other, _)| other);
+            if let Some(stream) = heir {
+                self.places.insert(local, Owner { lessee, stream, side });
+            } else {
+                self.places.remove(&local);
+                self.agreement.forget(local);
+                self.book.returned(now, local);
+            }
+        }
+    }
+
+    /// The flows of the calls of streams that are gone, as they were.
+    fn with(&self, lessee: Lessee, gone: &[(StreamId, Octets)]) -> Flows {
+        let was = gone.iter().filter_map(|(id, octets)| Some((*id, read_stream(octets).ok()?)));
+        let mut by_call: BTreeMap<u64, Vec<(StreamId, Stream)>> = BTreeMap::new();
+        was.for_each(|(id, stream)| by_call.entry(id.call).or_default().push((id, stream)));
+        let mut flows = Flows::new();
+        for (call, mut streams) in by_call {
+            streams.extend(self.of_call(lessee, call));
+            streams.sort_by_key(|(id, _)| *id);
+            let streams = streams.iter().map(|(_, it)| it);
+            flows.extend(flows::flows(streams, &self.addresses, &self.agreement));
+        }
+        flows
+    }
+
+    /// What is gone is gone everywhere; `before` are the flows as they were.
+    fn gone(
+        &mut self,
+        lessee: Lessee,
+        gone: Vec<(StreamId, Octets)>,
+        before: Flows,
+        now: Time,
+    ) -> Changed {
+        let octets: usize = gone.iter().map(|(_, octets)| octets.len()).sum();
+        if let Some(held) = self.held.get_mut(&lessee) {
+            held.octets = held.octets.saturating_sub(octets);
+        }
+        let read = |(id, octets): (StreamId, Octets)| Some((id, read_stream(&octets).ok()?));
+        let removed: Vec<(StreamId, Stream)> = gone.into_iter().filter_map(read).collect();
+        let mut after = Flows::new();
+        let mut calls: Vec<u64> = Vec::new();
+        for (id, stream) in &removed {
+            self.leave(lessee, (*id, stream), None, now);
+            if calls.last() != Some(&id.call) {
+                calls.push(id.call);
+            }
+        }
+        for call in calls {
+            after.extend(self.flows(lessee, call));
+        }
+        let programs = flows::difference(&before, &after);
+        Changed { programs, removed, ..Changed::default() }
+    }
+}

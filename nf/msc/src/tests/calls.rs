@@ -1,0 +1,270 @@
+//! What session controllers and NG say becomes flows, and what the forwarder tells is heard.
+
+use super::*;
+use anchor::row::Event;
+use media::Use;
+use media::program::{Digit, Guard as FlowGuard, Statistics, StreamStatistics};
+
+#[test]
+fn a_section_becomes_ranges_addresses_and_a_default_route() {
+    let mut world = World::adopted(SITE);
+    let ranges: Vec<(String, u16, u16)> = world
+        .plane
+        .ranges()
+        .iter()
+        .map(|it| (it.address.to_string(), it.first, it.ports))
+        .collect();
+    let wanted = [("2001:db8::1", 20_000), ("192.0.2.1", 20_000), ("192.0.2.2", 30_000)];
+    assert_eq!(ranges, wanted.map(|(address, first)| (address.to_owned(), first, 256)));
+    let numbers = &mut Numbers::default();
+    let addresses = &mut world.msc.streams.addresses;
+    let desired = crate::compile::compile(&world.settings.msc, addresses, numbers);
+    let own = desired.things.values().filter_map(|it| match it {
+        Program::Address(it) => Some(format!("{}/{}", it.address, it.length)),
+        _ => None,
+    });
+    let own: Vec<String> = own.collect();
+    // The address of a group that is no interface's own is one beside those.
+    assert_eq!(own, ["192.0.2.1/24", "192.0.2.2/32", "2001:db8::1/64"]);
+    assert_eq!(desired.routes4.len(), 1);
+}
+
+#[test]
+fn a_stream_becomes_a_flow_each_way_and_one_each_for_rtcp() {
+    let mut world = World::adopted(SITE);
+    world.greets(1, "ssc1", 7);
+    let [Message::Hello { name, epoch, .. }] = &world.told(1)[..] else { panic!("a hello") };
+    assert!(&**name == "msc1" && *epoch != 0);
+    let block = world.leases(1, "access", 32)[0];
+    let core = world.leases(1, "core", 32)[0];
+    let what = stream(at(block, 0), at(core, 3));
+    world.puts(1, 5, 1, &what);
+    let flows = world.plane.flows();
+    let places: Vec<(u16, u16, Use)> =
+        flows.iter().map(|it| (it.at.port, it.to.expect("a way").port, it.settings.of)).collect();
+    let wanted = [
+        (20_000, 30_006, Use::Rtp),
+        (20_001, 30_007, Use::Rtcp),
+        (30_006, 20_000, Use::Rtp),
+        (30_007, 20_001, Use::Rtcp),
+    ];
+    assert_eq!(places, wanted);
+    let first = &flows[0];
+    assert_eq!(first.expected.address, "198.51.100.1:4000".parse().unwrap());
+    assert_eq!((first.dscp, first.timeout), (46, Some(Duration::from_secs(30))));
+    assert_eq!(first.becomes, [(96, 101)]);
+    assert!(first.digits.has(96) && !first.digits.has(8) && first.settings.payload_types.has(8));
+    assert_eq!(flows[1].expected.address, "198.51.100.1:4001".parse().unwrap());
+    // The same comes twice, and an older one late.
+    let items = world.plane.items.clone();
+    world.puts(1, 5, 1, &what);
+    world.puts(1, 5, 1, &stream(at(block, 0), at(core, 4)));
+    assert_eq!(world.plane.items, items);
+    // It moves on one side; on hold nothing passes.
+    let mut held = stream(at(block, 0), at(core, 4));
+    held.ends[0].direction = Direction::Inactive;
+    world.puts(1, 5, 2, &held);
+    let flows = world.plane.flows();
+    assert_eq!(flows[2].at.port, 30_008);
+    assert!(flows.iter().all(|flow| !flow.settings.is_active));
+    world.removes(1, 5, 2);
+    assert_eq!(world.plane.flows(), []);
+    assert_eq!(world.msc.streams.book.figures(&[0, 1, 2]).in_use, 0);
+}
+
+#[test]
+fn nobody_has_a_stream_at_a_port_that_was_leased_to_another_or_has_one() {
+    let mut world = World::adopted(SITE);
+    world.greets(1, "ssc1", 7);
+    world.greets(2, "ssc2", 8);
+    let (one, two) = (world.leases(1, "access", 64), world.leases(2, "access", 64));
+    assert!(one.iter().all(|block| !two.contains(block)) && one.len() == 2, "{one:?} {two:?}");
+    world.puts(1, 1, 1, &stream(at(one[0], 0), at(two[0], 0)));
+    world.puts(1, 2, 1, &stream(at(one[0], 1), at(one[0], 1)));
+    assert_eq!(world.plane.flows(), [], "one port is another's, or twice its own");
+    world.puts(1, 3, 1, &stream(at(one[0], 0), at(one[0], 1)));
+    world.puts(1, 4, 1, &stream(at(one[0], 1), at(one[0], 2)));
+    assert_eq!(world.plane.flows().len(), 4, "a port has one stream");
+    world.leases(1, "nowhere", 10);
+}
+
+#[test]
+fn who_does_not_have_the_key_or_says_nothing_is_closed() {
+    let key = "a key that both of them know";
+    let mut world = World::new(SITE, Some(key));
+    world.adopt();
+    for conn in 1..=4 {
+        world.connect(conn);
+    }
+    let [Message::Challenge { nonce }] = world.told(1)[..] else { panic!("a challenge") };
+    let theirs = [9; 32];
+    let prove = |key: &str, both: &[u8]| {
+        let keys = Keys::parse(key).expect("a key");
+        let proofs = keys.prove(anchor::row::SESSION_CONTROLLER, both);
+        Message::Prove { nonce: theirs, proofs: proofs.into_iter().map(Into::into).collect() }
+    };
+    let both = anchor::row::proved(&nonce, &theirs);
+    world.says(2, prove("another key that is long", &both));
+    world.says(3, hello("ssc1", 7));
+    world.octets(3, &[0, 0, 0, 9, 99]);
+    world.says(1, prove(key, &both));
+    let [Message::Prove { nonce: again, proofs }] = &world.told(1)[..] else { panic!("a proof") };
+    let keys = Keys::parse(key).expect("a key");
+    assert!(*again == nonce && keys.is_proof(anchor::row::MEDIA_CONTROLLER, &both, &proofs[0]));
+    world.says(1, hello("ssc1", 7));
+    assert!(matches!(world.told(1)[..], [Message::Hello { .. }]));
+    world.passes(11);
+    assert_eq!(world.closed, [2, 3, 4].into());
+}
+
+#[test]
+fn what_the_forwarder_tells_of_a_stream_its_session_controller_hears() {
+    let mut world = World::adopted(SITE);
+    world.greets(1, "ssc1", 7);
+    let block = world.leases(1, "access", 32)[0];
+    let (a, b) = (at(block, 0), at(block, 1));
+    world.puts(1, 5, 1, &stream(a, b));
+    world.told(1);
+    let latched = "198.51.100.9:4444".parse().unwrap();
+    let digits = vec![Digit { code: 5, duration_ms: 160 }];
+    let notice = Notice { latched: Some(latched), digits, ..Notice::default() };
+    world.notices(a, &notice);
+    world.notices(b, &Notice { one_way: true, unprotected: 150, ..Notice::default() });
+    world.notices(b, &Notice { one_way: true, timed_out: true, ..Notice::default() });
+    let stream = id(5);
+    let event = |end, event| Message::Event { stream, end, event };
+    let wanted = [
+        event(Side::A, Event::Latched(latched)),
+        event(Side::A, Event::Digit(5, 160)),
+        event(Side::B, Event::Unprotected(150)),
+        event(Side::A, Event::OneWay),
+        event(Side::B, Event::TimedOut),
+    ];
+    assert_eq!(world.told(1), wanted);
+    assert_eq!(world.alarms(), ["one-way-audio", "srtp-failures"]);
+    let counted = |packets: u32, lost: u32| {
+        let expected = packets + lost;
+        let stream = StreamStatistics { ssrc: 7, expected, lost, ..StreamStatistics::default() };
+        let packets = packets.into();
+        let idle_ms = Some(10);
+        let stream = Some(stream);
+        let statistics = Some(Statistics { packets, idle_ms, stream, ..Statistics::default() });
+        Notice { statistics, ..Notice::default() }
+    };
+    world.notices(a, &counted(50, 0));
+    assert_eq!(world.alarms(), ["srtp-failures"], "it speaks");
+    world.passes(61);
+    world.notices(a, &counted(3_000, 300));
+    let told = world.told(1);
+    let [Message::Event { end: Side::A, event: Event::Quality(quality), .. }] = &told[..] else {
+        panic!("{told:?}");
+    };
+    assert_eq!(quality.statistics.lost, 300);
+    assert!((100..350).contains(&quality.mos_hundredths), "{quality:?}");
+    world.says(1, Message::Ask { stream });
+    let told = world.told(1);
+    let [Message::Report { statistics: Some([of_a, _]), .. }] = &told[..] else {
+        panic!("{told:?}")
+    };
+    assert_eq!((of_a.packets, of_a.lost), (3_000, 300));
+    let rows = world.asks("streams", &[]);
+    let ends = &rows[0]["ends"];
+    assert_eq!(
+        (&ends[0]["latched"], &ends[0]["state"]),
+        (&"198.51.100.9:4444".into(), &"speaks".into())
+    );
+    assert_eq!((&ends[1]["codec"], &ends[1]["state"]), (&"PCMA/8000".into(), &"timed-out".into()));
+    let one = world.asks("stream", &[("call", "0000000000000005")]);
+    assert_eq!(one["local"], serde_json::Value::Null);
+    assert_eq!(one["session_controller"], "ssc1");
+}
+
+const OFFER: &str = "v=0\r\no=- 1 1 IN IP4 198.51.100.1\r\ns=-\r\nc=IN IP4 198.51.100.1\r\nt=0 0\r\n\
+    m=audio 4000 RTP/AVP 8 101\r\na=rtpmap:101 telephone-event/8000\r\n";
+
+#[test]
+fn kamailio_drives_it_by_ng_with_groups_as_interfaces() {
+    let mut world = World::adopted(SITE);
+    assert_eq!(world.commands("1_1", &[("command", "ping")]), "d6:result4:ponge");
+    let offer = [
+        ("command", "offer"),
+        ("call-id", "call-1"),
+        ("from-tag", "a"),
+        ("sdp", OFFER),
+        ("direction", "list:l6:access4:coree"),
+    ];
+    let reply = world.commands("1_2", &offer);
+    assert!(reply.contains("c=IN IP4 192.0.2.2") && reply.contains("m=audio 30000 "), "{reply}");
+    let answer = OFFER.replace("198.51.100.1", "203.0.113.1").replace("4000", "5000");
+    let mut entries = offer.to_vec();
+    entries[0].1 = "answer";
+    entries[3].1 = &answer;
+    entries.push(("to-tag", "b"));
+    let reply = world.commands("1_3", &entries);
+    assert!(reply.contains("c=IN IP4 192.0.2.1") && reply.contains("m=audio 20000 "), "{reply}");
+    let flows = world.plane.flows();
+    assert_eq!(
+        flows.iter().map(|it| it.at.port).collect::<Vec<_>>(),
+        [20_000, 20_001, 30_000, 30_001]
+    );
+    assert!(matches!(flows[0].guard, FlowGuard::None));
+    let block = [("command", "block media"), ("call-id", "call-1"), ("from-tag", "a")];
+    world.commands("1_4", &block);
+    let active: Vec<bool> = world.plane.flows().iter().map(|it| it.settings.is_active).collect();
+    assert_eq!(active, [false, false, true, true]);
+    let rows = world.asks("streams", &[("call", "call-1")]);
+    assert_eq!(
+        (&rows[0]["call_id"], &rows[0]["session_controller"]),
+        (&"call-1".into(), &"NG".into())
+    );
+    // A session controller gets none of its ports.
+    world.greets(1, "ssc1", 7);
+    assert!(world.leases(1, "access", 4_000).iter().all(|block| block.first != 20_000));
+    let delete = [("command", "delete"), ("call-id", "call-1"), ("from-tag", "a")];
+    assert!(world.commands("1_5", &delete).contains("6:result2:ok"));
+    assert_eq!(world.plane.flows(), []);
+    let unknown = world.commands(
+        "1_6",
+        &[
+            ("command", "offer"),
+            ("call-id", "call-2"),
+            ("from-tag", "a"),
+            ("sdp", OFFER),
+            ("direction", "list:l6:access5:othere"),
+        ],
+    );
+    assert!(unknown.contains("Unknown interface"), "{unknown}");
+}
+
+#[test]
+fn streams_that_share_a_port_are_one_flow_and_it_stays_with_the_last_of_them() {
+    let mut world = World::adopted(SITE);
+    world.greets(1, "ssc1", 7);
+    let block = world.leases(1, "access", 32)[0];
+    let mut audio = stream(at(block, 0), at(block, 1));
+    audio.ends[0].rtcp = Rtcp::Mux;
+    audio.ends[0].bundle = Some(Box::new(anchor::Bundle { lead: 0, mid: b"0"[..].into() }));
+    let mut video = audio.clone();
+    video.kind = Kind::Video;
+    video.ends[1].local = at(block, 2);
+    video
+        .payloads
+        .iter_mut()
+        .for_each(|it| (it.number, it.becomes) = (it.number + 1, it.becomes + 1));
+    video.ends[0].bundle = Some(Box::new(anchor::Bundle { lead: 0, mid: b"1"[..].into() }));
+    let put = |line, what: &Stream| Message::Put {
+        stream: StreamId { call: 5, line },
+        generation: 1,
+        what: Box::new(what.clone()),
+    };
+    world.says(1, put(0, &audio));
+    world.says(1, put(1, &video));
+    let lead = world.plane.flows().remove(0);
+    assert!(lead.settings.payload_types.has(8) && lead.settings.payload_types.has(9));
+    world.removes(1, 5, 1);
+    let lead = world.plane.flows().remove(0);
+    assert!(!lead.settings.payload_types.has(8) && lead.settings.payload_types.has(9));
+    world.says(1, Message::Remove { stream: StreamId { call: 5, line: 1 }, generation: 1 });
+    assert_eq!(world.plane.flows(), []);
+    assert_eq!(world.msc.streams.book.figures(&[0, 1, 2]).in_use, 0);
+}

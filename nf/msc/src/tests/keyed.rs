@@ -1,0 +1,205 @@
+//! Connectivity checks and handshakes of ends, as their packets come up.
+
+use super::*;
+use crate::DOOR;
+use crate::datagram::Datagram;
+use anchor::Checks;
+use dtls::{Handshake, In as Told, Out as Wants, Role};
+use machine::Machine as _;
+use media::program::Guard as FlowGuard;
+use runtime::PacketRecord;
+use srtp::Suite;
+use srtp::dtls::{Description, Fingerprint, Hash, Role as SrtpRole, Setup};
+use stun::{
+    Algorithm, AttributeType, BINDING, Class, Integrity, Message as Stun, TransactionId, Writer,
+};
+
+const STUN: u8 = 0;
+const DTLS: u8 = 1;
+
+impl World {
+    /// The door is open.
+    fn opens(&mut self) {
+        self.up(ChannelEvent::Up);
+        self.up(ChannelEvent::Message(&[]));
+    }
+
+    fn up(&mut self, event: ChannelEvent<'_>) {
+        self.msc.step(self.now, In::Channel { port: DOOR, event }, &mut self.out);
+        self.settle();
+    }
+
+    /// A packet comes up from that source to a port; what was sent back to it.
+    fn comes(&mut self, class: u8, from: &str, to: Local, payload: &[u8]) -> Vec<Vec<u8>> {
+        let place = self.msc.streams.addresses.place(to.address, to.port).expect("it stands");
+        let from: SocketAddr = from.parse().expect("a place");
+        let to = SocketAddr::new(place.address, place.port);
+        let mut packet = Vec::new();
+        Datagram { from, to, payload }.write(&mut packet);
+        let record = PacketRecord { class, ..PacketRecord::default() };
+        self.up(ChannelEvent::Packet(record, &packet));
+        let sent = std::mem::take(&mut self.sent);
+        let answers = sent.iter().map(|packet| {
+            let it = Datagram::read(packet).expect("a datagram");
+            assert_eq!((it.from, it.to), (to, from));
+            it.payload.to_vec()
+        });
+        answers.collect()
+    }
+
+    fn guard(&self, port: u16) -> FlowGuard {
+        let flows = self.plane.flows();
+        flows.into_iter().find(|it| it.at.port == port).expect("a flow").guard
+    }
+}
+
+/// A browser: its certificate, and what its description says of it.
+fn browser() -> (dtls::Settings, Description) {
+    let certificate = dtls::Certificate::generate().expect("a certificate");
+    let fingerprints = vec![Fingerprint::of(Hash::Sha256, certificate.der())];
+    let suites = [Suite::AeadAes128Gcm, Suite::AeadAes256Gcm, Suite::AesCm128HmacSha1_80];
+    let profiles = suites.map(|suite| suite.profile().expect("one"));
+    let settings = dtls::Settings::new(certificate, &profiles);
+    (settings, Description { fingerprints, setup: Setup::Active, tls_id: None })
+}
+
+/// A world with a call whose A is protected by DTLS; its port.
+fn with_dtls(peer: &Description, checks: Option<Checks>) -> (World, Stream) {
+    let mut world = World::adopted(SITE);
+    world.opens();
+    world.greets(1, "ssc1", 7);
+    assert!(matches!(&world.told(1)[..], [Message::Hello { fingerprint: Some(_), .. }]));
+    let block = world.leases(1, "access", 32)[0];
+    let mut what = stream(at(block, 0), at(block, 1));
+    let a = &mut what.ends[0];
+    a.guard = Guard::Dtls { peer: Box::new(peer.clone()), role: SrtpRole::Server };
+    (a.rtcp, a.checks) = (Rtcp::Mux, checks.map(Box::new));
+    world.puts(1, 5, 1, &what);
+    (world, what)
+}
+
+/// Lets both ends talk until nothing is left to say; the peer's keys.
+fn talk(world: &mut World, peer: &mut Handshake, from: &str, to: Local) -> Option<dtls::Keys> {
+    let (mut told, mut keys) = (Vec::new(), None);
+    peer.step(world.now, Told::Started, &mut told);
+    for _ in 0..50 {
+        let mut next = Vec::new();
+        for what in std::mem::take(&mut told) {
+            match what {
+                Wants::Send(payload) => {
+                    for answer in world.comes(DTLS, from, to, &payload) {
+                        peer.step(world.now, Told::Datagram(answer), &mut next);
+                    }
+                }
+                Wants::Keys(agreed) => keys = Some(agreed),
+                // Of a stranger: the other end wants nothing of it.
+                _ => {}
+            }
+        }
+        told = next;
+        if told.is_empty() {
+            world.now += Duration::from_millis(300);
+            peer.tick(world.now, &mut told);
+            world.msc.tick(world.now, &mut world.out);
+            world.settle();
+            for packet in std::mem::take(&mut world.sent) {
+                let payload = Datagram::read(&packet).expect("a datagram").payload.to_vec();
+                peer.step(world.now, Told::Datagram(payload), &mut told);
+            }
+        }
+    }
+    keys
+}
+
+const BROWSER: &str = "198.51.100.1:4000";
+
+#[test]
+fn keys_of_a_handshake_guard_the_flow_and_outlive_a_hold() {
+    let (settings, description) = browser();
+    let (mut world, mut what) = with_dtls(&description, None);
+    let a = what.ends[0].local;
+    assert_eq!(world.guard(a.port), FlowGuard::Dtls);
+    let mut peer = Handshake::new(&settings, Role::Client, world.now);
+    peer.step(world.now, Told::Expect(Box::new(|_| true)), &mut Vec::new());
+    let keys = talk(&mut world, &mut peer, BROWSER, a).expect("keys");
+    let FlowGuard::Keys { receive, send } = world.guard(a.port) else { panic!("keys") };
+    let suite = Suite::of_profile(keys.profile).expect("a suite");
+    let theirs = srtp::dtls::Keys::of(suite, &keys.material, SrtpRole::Client);
+    let theirs = theirs.expect("they fit");
+    assert!(receive.entries[0].key == theirs.ours && send.entries[0].key == theirs.theirs);
+    // On hold, and told to a forwarder that comes, they are the same.
+    what.ends[1].direction = Direction::Inactive;
+    world.puts(1, 5, 2, &what);
+    assert!(
+        matches!(world.guard(a.port), FlowGuard::Keys { receive: again, .. } if again == receive)
+    );
+    world.channel(ChannelEvent::Down("it died"));
+    world.plane = Plane::default();
+    world.now += Duration::from_millis(250);
+    world.adopt();
+    assert!(
+        matches!(world.guard(a.port), FlowGuard::Keys { receive: again, .. } if again == receive)
+    );
+    // Another certificate is another association.
+    let (_, other) = browser();
+    what.ends[0].guard = Guard::Dtls { peer: Box::new(other), role: SrtpRole::Server };
+    world.puts(1, 5, 3, &what);
+    assert_eq!(world.guard(a.port), FlowGuard::Dtls);
+}
+
+#[test]
+fn a_stranger_with_another_certificate_gets_no_keys() {
+    let (_, description) = browser();
+    let (stranger, _) = browser();
+    let (mut world, what) = with_dtls(&description, None);
+    let a = what.ends[0].local;
+    let mut peer = Handshake::new(&stranger, Role::Client, world.now);
+    peer.step(world.now, Told::Expect(Box::new(|_| true)), &mut Vec::new());
+    talk(&mut world, &mut peer, BROWSER, a);
+    assert_eq!(world.guard(a.port), FlowGuard::Dtls);
+}
+
+#[test]
+fn a_check_is_answered_and_the_pair_that_was_chosen_is_where_packets_come_from() {
+    let (_, description) = browser();
+    let text = |text: &str| -> Box<[u8]> { text.as_bytes().into() };
+    let checks = Checks {
+        name: text("ours"),
+        password: text("a password of ours, 24 ch")
+            .iter()
+            .filter(|it| it.is_ascii_alphanumeric())
+            .copied()
+            .chain(*b"0123456789")
+            .collect(),
+        remote_name: text("them"),
+        remote_password: text("0123456789012345678901234"),
+    };
+    let (mut world, what) = with_dtls(&description, Some(checks.clone()));
+    let a = what.ends[0].local;
+    let expected = |world: &World| world.plane.flows()[0].expected;
+    assert!(!expected(&world).anywhere, "nobody before a pair is chosen");
+    let check = |password: &[u8]| {
+        let mut octets = Vec::new();
+        Writer::new(Class::Request, BINDING, TransactionId([7; 12]), &mut octets)
+            .attribute(AttributeType::Username, b"ours:them")
+            .attribute(AttributeType::Priority, &[1, 2, 3, 4])
+            .attribute(AttributeType::IceControlling, &[9; 8])
+            .attribute(AttributeType::UseCandidate, b"")
+            .integrity(Algorithm::Sha1, password)
+            .fingerprint();
+        octets
+    };
+    let there = "203.0.113.77:4321";
+    let answers = world.comes(STUN, there, a, &check(&checks.password));
+    let answer = Stun::read(&answers[0]).expect("an answer");
+    assert_eq!(answer.class, Class::Success);
+    assert!(matches!(answer.integrity(&checks.password), Integrity::Holds(_)));
+    assert_eq!(expected(&world).address, there.parse().unwrap());
+    // Whoever does not know the password changes nothing.
+    let stranger = "203.0.113.99:1";
+    let answers = world.comes(STUN, stranger, a, &check(b"another password of 24 ch"));
+    assert!(answers.iter().all(|it| Stun::read(it).expect("an answer").class == Class::Error));
+    assert_eq!(expected(&world).address, there.parse().unwrap());
+    // Records of DTLS are taken from the chosen place alone.
+    assert!(world.comes(DTLS, stranger, a, &[22; 60]).is_empty());
+}

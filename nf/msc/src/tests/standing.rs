@@ -1,0 +1,136 @@
+//! What stays while somebody is away: a session controller, the forwarder, or this control.
+
+use super::*;
+use media::program::Snapshot;
+
+/// A world with a call of `ssc1`.
+fn with_a_call() -> (World, Block) {
+    let mut world = World::adopted(SITE);
+    world.greets(1, "ssc1", 7);
+    let block = world.leases(1, "access", 32)[0];
+    world.puts(1, 5, 1, &stream(at(block, 0), at(block, 1)));
+    assert_eq!(world.plane.flows().len(), 4);
+    (world, block)
+}
+
+#[test]
+fn the_other_node_of_a_pair_goes_on_with_leases_and_streams_by_their_names() {
+    let (mut world, block) = with_a_call();
+    world.disconnect(1);
+    assert_eq!(world.alarms(), ["session-controller-away"]);
+    world.passes(30);
+    world.greets(2, "ssc1", 7);
+    assert_eq!(world.leases(2, "access", 32), [block]);
+    let items = world.plane.items.clone();
+    world.says(2, Message::Begin);
+    world.puts(2, 5, 1, &stream(at(block, 0), at(block, 1)));
+    world.says(2, Message::End);
+    assert_eq!(world.alarms(), Vec::<String>::new());
+    assert_eq!(world.plane.items, items);
+}
+
+#[test]
+fn a_session_controller_that_began_anew_keeps_what_it_says_again_and_no_more() {
+    let (mut world, block) = with_a_call();
+    world.puts(1, 6, 9, &stream(at(block, 2), at(block, 3)));
+    world.greets(2, "ssc1", 8);
+    assert_eq!(world.closed, [1].into(), "a later connection is the right one");
+    let items = world.plane.items.clone();
+    world.says(2, Message::Begin);
+    // Its calls count anew: the same number, the same ports, another generation.
+    world.puts(2, 6, 1, &stream(at(block, 2), at(block, 3)));
+    assert_eq!(world.plane.items, items);
+    world.says(2, Message::End);
+    let ports: Vec<u16> = world.plane.flows().iter().map(|it| it.at.port).collect();
+    assert_eq!(ports, [2, 3].map(|pair| at(block, pair).port).map(|it| [it, it + 1]).concat());
+}
+
+#[test]
+fn one_that_stays_away_loses_its_streams_and_after_a_rest_its_ports() {
+    let (mut world, block) = with_a_call();
+    world.disconnect(1);
+    world.passes(59);
+    assert_eq!(world.plane.flows().len(), 4);
+    world.passes(2);
+    assert_eq!((world.plane.flows(), world.alarms()), (vec![], Vec::<String>::new()));
+    world.greets(2, "ssc2", 1);
+    assert!(!world.leases(2, "access", 4_000).contains(&block), "it rests");
+    world.passes(12);
+    assert!(world.leases(2, "access", 4_000).contains(&block));
+}
+
+#[test]
+fn a_forwarder_that_comes_is_told_all_streams_and_how_far_they_were() {
+    let (mut world, block) = with_a_call();
+    let snapshot = Snapshot { latched: "198.51.100.9:4".parse().ok(), ..Snapshot::default() };
+    let notice = Notice { snapshot: Some(snapshot.clone()), ..Notice::default() };
+    world.notices(at(block, 0), &notice);
+    world.channel(ChannelEvent::Down("it died"));
+    assert!(world.alarms().contains(&"forwarder-away".to_owned()));
+    world.plane = Plane::default();
+    world.puts(1, 6, 1, &stream(at(block, 2), at(block, 3)));
+    world.now += Duration::from_millis(250);
+    world.adopt();
+    let flows = world.plane.flows();
+    assert_eq!((flows.len(), world.plane.ranges().len()), (8, 3));
+    assert_eq!(flows[0].resume, Some(snapshot));
+    assert_eq!(flows[1].resume, None);
+}
+
+#[test]
+fn a_control_that_begins_anew_costs_no_stream_and_sweeps_when_all_have_said_theirs() {
+    let (mut world, block) = with_a_call();
+    world.puts(1, 6, 1, &stream(at(block, 2), at(block, 3)));
+    world.told(1);
+    world.greets(9, "ssc9", 1);
+    let [Message::Hello { epoch: before, .. }] = world.told(9)[..] else { panic!("a hello") };
+    world.disconnect(9);
+    world.passes(61);
+    // It dies; the forwarder goes on.
+    let now = world.now + Duration::from_secs(2);
+    let mut world = World::with(world.settings, world.plane, now);
+    world.greets(1, "ssc1", 7);
+    assert_eq!(world.told(1), [], "the forwarder is asked first");
+    world.adopt();
+    let [Message::Hello { epoch, .. }] = world.told(1)[..] else { panic!("a hello") };
+    assert_eq!(epoch, before, "keys were used as far as this forwarder knows");
+    assert_eq!(world.plane.flows().len(), 8);
+    world.greets(2, "ssc2", 3);
+    assert!(!world.leases(2, "access", 4_000).contains(&block), "it is the other one's");
+    assert_eq!(world.leases(1, "access", 32), [block]);
+    world.says(1, Message::Begin);
+    world.puts(1, 6, 1, &stream(at(block, 2), at(block, 3)));
+    world.says(1, Message::End);
+    assert_eq!(world.plane.flows().len(), 8, "another one may still say some");
+    world.says(2, Message::Begin);
+    world.says(2, Message::End);
+    assert_eq!(world.plane.flows().len(), 4);
+}
+
+#[test]
+fn another_section_ends_what_stands_at_ports_that_are_gone() {
+    let (mut world, block) = with_a_call();
+    let core = world.leases(1, "core", 32)[0];
+    world.puts(1, 6, 1, &stream(at(core, 0), at(core, 1)));
+    assert_eq!(world.plane.flows().len(), 8);
+    world.told(1);
+    let new = settings(&SITE.replace("\"192.0.2.2\"", "\"192.0.2.3\""), None);
+    assert_eq!(world.settings.msc.interruptions(&new.msc).len(), 1);
+    world.msc.configure(world.now, new, &mut world.out);
+    world.settle();
+    assert_eq!(world.plane.flows().len(), 4);
+    assert_eq!(world.plane.ranges().len(), 3);
+    let grants = world.told(1);
+    let addresses = |group: &str| {
+        let mut of_group = grants.iter().filter_map(|it| match it {
+            Message::Grant { group: name, is_v6: false, addresses, blocks } if &**name == group => {
+                Some((addresses.clone(), blocks.clone()))
+            }
+            _ => None,
+        });
+        of_group.next().expect("a grant")
+    };
+    assert_eq!(addresses("access").1, [block]);
+    let (named, blocks) = addresses("core");
+    assert_eq!((named, blocks[0].address), (vec![(3, "192.0.2.3".parse().unwrap())], 3));
+}
