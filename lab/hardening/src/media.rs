@@ -43,8 +43,8 @@ fn hold(bench: &Bench, kind: &'static str) -> anyhow::Result<Found> {
     let ground = Ground::new(Who::Tandem, cores.cores, scratch.path())?;
     let stand = Stand::plane(&bench.tandem, ground, cores)?;
     let access = Access::Secure(Suite::AesCm128HmacSha1_80);
-    let (codec, suppression, is_v6) = (Codec::G711, None, false);
-    let phones = Phones { calls: CALLS, codec, suppression, access, is_v6 };
+    let (codec, suppression, is_v6, becomes) = (Codec::G711, None, false, None);
+    let phones = Phones { calls: CALLS, codec, suppression, access, is_v6, becomes };
     let raid = Raid {
         sources: STRANGERS.to_owned(),
         more: vec![

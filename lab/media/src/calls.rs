@@ -59,6 +59,30 @@ pub struct Phones {
     pub access: Access,
     /// Whether both sides speak IPv6.
     pub is_v6: bool,
+    /// What the core speaks instead, so that the controller has to transcode.
+    pub becomes: Option<Becomes>,
+}
+
+/// What the core speaks where it is not what the access does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Becomes {
+    /// G.722, in both directions.
+    G722,
+    /// Opus, towards the core alone: it says nothing.
+    Opus,
+    /// AMR, towards the core alone.
+    Amr,
+}
+
+impl Becomes {
+    /// Its name in SDP (RFC 3551 §6, RFC 7587 §7, RFC 4867 §8.1).
+    const fn name(self) -> &'static str {
+        match self {
+            Self::G722 => "G722",
+            Self::Opus => "opus",
+            Self::Amr => "AMR",
+        }
+    }
 }
 
 /// Calls that stand: what the controller said of each.
@@ -83,6 +107,12 @@ impl Phones {
             * self.suppression.as_ref().map_or(1.0, Suppression::activity)
     }
 
+    /// Whether the core says nothing.
+    #[must_use]
+    pub const fn is_one_way(&self) -> bool {
+        matches!(self.becomes, Some(Becomes::Opus | Becomes::Amr))
+    }
+
     /// The address of a phone of a side.
     pub(crate) fn phone(&self, number: u32, side: usize) -> IpAddr {
         match self.is_v6 {
@@ -101,6 +131,7 @@ impl Phones {
         let kind = self.codec.payload_type();
         let (map, more) = match self.codec {
             Codec::G711 => ("PCMA", String::new()),
+            Codec::G722 => ("G722", String::new()),
             Codec::G729 => ("G729", format!("a=fmtp:{kind} annexb=yes\r\n")),
         };
         let profile = if key.is_some() { "RTP/SAVP" } else { "RTP/AVP" };
@@ -111,6 +142,19 @@ impl Phones {
             m=audio {PORT} {profile} {kind}\r\na=rtpmap:{kind} {map}/8000\r\n{more}a=ptime:20\r\n\
             {crypto}"
         )
+    }
+
+    /// The answer of a core that speaks something else, under the number that it was offered with.
+    fn transcoded(&self, number: u32, becomes: Becomes, offer: &str) -> anyhow::Result<String> {
+        let address = self.phone(number, 1);
+        let maps = offer.lines().filter_map(|line| line.strip_prefix("a=rtpmap:"));
+        let mut maps = maps.filter_map(|map| map.split_once(' '));
+        let is_it = |name: &str| name.split('/').next() == Some(becomes.name());
+        let (kind, name) = maps.find(|(_, name)| is_it(name)).context("it was not offered")?;
+        Ok(format!(
+            "v=0\r\no=- {number} 1 IN IP4 {address}\r\ns=-\r\nc=IN IP4 {address}\r\nt=0 0\r\n\
+            m=audio {PORT} RTP/AVP {kind}\r\na=rtpmap:{kind} {name}\r\na=ptime:20\r\n"
+        ))
     }
 
     /// Sets the calls up one after the other.
@@ -171,8 +215,14 @@ impl Phones {
         ]);
         let replace = ["origin"];
         entries.push(("replace", Says::List(&replace)));
+        let transcode = self.becomes.map(|it| format!("codec-transcode-{}", it.name()));
+        let flags: Vec<&str> = transcode.iter().flat_map(|it| ["codec-mask-all", it]).collect();
+        entries.push(("flags", Says::List(&flags)));
         let towards_core = ng.order("offer", &entries)?.text("sdp").context("no description")?;
-        let answer = self.description(number, 1, None);
+        let answer = match self.becomes {
+            None => self.description(number, 1, None),
+            Some(becomes) => self.transcoded(number, becomes, &towards_core)?,
+        };
         let mut entries = head.to_vec();
         entries.extend([("to-tag", Says::Text("b")), ("sdp", Says::Text(&answer))]);
         entries.push(("replace", Says::List(&replace)));
@@ -242,7 +292,12 @@ impl Calls {
             1,
             [None, guards.map(|[_, own]| own.clone())],
         );
-        Plan { streams: vec![access, core], seed: SEED }
+        let streams = match self.phones.becomes {
+            // What an encoder made is not made here.
+            _ if self.phones.is_one_way() => vec![access],
+            _ => vec![access, core],
+        };
+        Plan { streams, seed: SEED }
     }
 
     fn stream(
@@ -251,7 +306,8 @@ impl Calls {
         side: usize,
         [sent, received]: [Option<Guard>; 2],
     ) -> Stream {
-        let Phones { calls, codec, suppression, is_v6, .. } = self.phones;
+        let Phones { calls, codec, suppression, is_v6, becomes, .. } = self.phones;
+        let codec = if side == 1 && becomes.is_some() { Codec::G722 } else { codec };
         let network = match is_v6 {
             true => {
                 let any = Ipv6Addr::UNSPECIFIED;
@@ -293,6 +349,7 @@ mod tests {
             suppression: None,
             access: Access::Secure(Suite::AeadAes128Gcm),
             is_v6: false,
+            becomes: None,
         };
         let key = &Guard::by_seed(Suite::AeadAes128Gcm, 3, 1).keys[2];
         let text = phones.description(2, 0, Some(key));
@@ -311,6 +368,7 @@ mod tests {
             suppression: None,
             access: Access::Secure(Suite::AesCm128HmacSha1_80),
             is_v6: false,
+            becomes: None,
         };
         let guard = |seed| Guard::by_seed(Suite::AesCm128HmacSha1_80, 2, seed);
         let ports = [[30_000, 30_002], [40_000, 40_002]].map(Arc::from);

@@ -5,7 +5,8 @@
 //! | as printed | calls set up by SIP through SSC and MSC |
 //! | `…, in memory` | on one core a vector is made, forwarded, looked at; the second is timed |
 //! | `…, rings` | the tester on one core, the plane on the other, rings between them |
-//! | `…, wires` | speech both ways over two veths, a core for who stands between: rtpengine told by NG, Tandem's forwarder by the lab |
+//! | `…, wires` | over two veths: rtpengine told by NG, Tandem's forwarder told by the lab |
+//! | `…, wires, calls by NG` | the same, a site with `[[msc]]` told by NG |
 
 use crate::calls::{Access, Calls, Phones};
 use crate::stand::{LOSS, Limit, Stand};
@@ -44,16 +45,19 @@ enum Way {
     Memory,
     Rings,
     Wires,
+    /// On wires, calls set up by NG.
+    Ng,
 }
 
 impl Way {
-    const ALL: [Self; 3] = [Self::Memory, Self::Rings, Self::Wires];
+    const ALL: [Self; 4] = [Self::Memory, Self::Rings, Self::Wires, Self::Ng];
 
     const fn word(self) -> &'static str {
         match self {
             Self::Memory => "in memory",
             Self::Rings => "rings",
             Self::Wires => "wires",
+            Self::Ng => "wires, calls by NG",
         }
     }
 }
@@ -102,7 +106,7 @@ struct Scenario {
 fn scenarios() -> Vec<Scenario> {
     let all = Way::ALL.iter().flat_map(|way| SPEECH.iter().chain(&LONG).map(move |it| (way, it)));
     // rtpengine was told IPv4 addresses alone.
-    let all = all.filter(|(way, speech)| **way != Way::Wires || !speech.is_v6);
+    let all = all.filter(|(way, speech)| !matches!(way, Way::Wires | Way::Ng) || !speech.is_v6);
     let named = |(way, speech): (&Way, &Speech)| Scenario {
         name: format!("{}, {}", speech.name, way.word()),
         speech: *speech,
@@ -114,7 +118,7 @@ fn scenarios() -> Vec<Scenario> {
 impl Speech {
     const fn phones(&self, calls: u32) -> Phones {
         let Self { codec, suppression, access, is_v6, .. } = *self;
-        Phones { calls, codec, suppression, access, is_v6 }
+        Phones { calls, codec, suppression, access, is_v6, becomes: None }
     }
 }
 
@@ -149,8 +153,8 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
 fn row(scenario: &Scenario, bench: Bench, options: &Options, broken: &mut Vec<String>) -> Row {
     let mut row = Row::absent(&scenario.name, UNIT, None, "it could not run");
     let calls = match (scenario.way, options.quick) {
-        (Way::Wires, true) => QUICK_WIRE_CALLS,
-        (Way::Wires, false) => WIRE_CALLS,
+        (Way::Wires | Way::Ng, true) => QUICK_WIRE_CALLS,
+        (Way::Wires | Way::Ng, false) => WIRE_CALLS,
         (_, true) => QUICK_CALLS,
         (_, false) => CALLS,
     };
@@ -172,6 +176,7 @@ fn row(scenario: &Scenario, bench: Bench, options: &Options, broken: &mut Vec<St
             };
             plane(phones, bench, &options.tandem, load_pps)
         }
+        Way::Ng => on_wires(Stand::msc, phones, bench, &options.tandem, None),
     };
     match ours {
         Ok((value, detail)) => {
@@ -231,9 +236,19 @@ fn plane(
     tandem: &Path,
     load_pps: Option<f64>,
 ) -> anyhow::Result<(f64, Value)> {
+    on_wires(Stand::plane, phones, bench, tandem, load_pps)
+}
+
+fn on_wires(
+    stand: impl Fn(&Path, Ground, Bench) -> anyhow::Result<Stand>,
+    phones: Phones,
+    bench: Bench,
+    tandem: &Path,
+    load_pps: Option<f64>,
+) -> anyhow::Result<(f64, Value)> {
     let scratch = Scratch::new("tandem-lab-")?;
     let ground = Ground::new(Who::Tandem, bench.cores, scratch.path())?;
-    let stand = Stand::plane(tandem, ground, bench)?;
+    let stand = stand(tandem, ground, bench)?;
     let limit = stand.limit(phones, WIRE_PPS_MAX, load_pps)?;
     Ok((limit.pps_a_core() / 1e3, limit.told()))
 }

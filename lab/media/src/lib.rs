@@ -12,8 +12,9 @@ mod calls;
 mod capacity;
 mod own;
 mod stand;
+mod transcoding;
 
-pub use calls::{Access, Calls, Phones};
+pub use calls::{Access, Becomes, Calls, Phones};
 pub use stand::{Limit, Spoken, Stand};
 
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -31,3 +32,10 @@ pub const CAPACITY: Experiment = Experiment::new(
     capacity::run,
 )
 .taking(Takes::Plane);
+
+/// Streams that are transcoded on a core.
+pub const TRANSCODING: Experiment = Experiment::new(
+    transcoding::NAME,
+    "streams transcoded a core: G.711 to G.722, Opus and AMR, beside rtpengine",
+    transcoding::run,
+);

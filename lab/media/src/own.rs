@@ -4,7 +4,7 @@ use crate::calls::{ACCESS_PHONES_V6, Access, CORE_PHONES_V4, CORE_PHONES_V6, Cal
 use media::program::{FEATURE, FlowSaid, Guard as Guarded, Keys, Name, Place, Range, Said};
 use media::{Expected, PayloadTypes, Rate, Settings, Use};
 use nodes::Program;
-use nodes::program::{Hop, Item, Neighbour};
+use nodes::program::{Hop, Item, Neighbour, Removed};
 use packets::{LEFT_MAC, router};
 use rtp::{ClockRate, Rewrite};
 use srtp::{KeyEntry, Parameters};
@@ -73,6 +73,17 @@ impl Calls {
             all.extend([0, 1].map(|side| item(&Said::Flow(Box::new(self.flow(number, side))))));
         }
         all
+    }
+
+    /// What ends these calls' flows.
+    #[must_use]
+    pub fn removals(&self) -> Vec<Program> {
+        let numbers = (0..self.phones.calls).flat_map(|number| [(number, 0), (number, 1)]);
+        let removed = |(number, side)| {
+            let key = Name::Flow(self.place(number, side)).key();
+            Program::Remove(Removed::Item(FEATURE.to_owned(), key))
+        };
+        numbers.map(removed).collect()
     }
 
     /// Where a call's packets of a side come to.
@@ -146,7 +157,8 @@ mod tests {
 
     /// Both directions through the plane in memory: nothing is lost, and SRTP is what the keys say.
     fn passes(access: Access, is_v6: bool) {
-        let phones = Phones { calls: 30, codec: Codec::G711, suppression: None, access, is_v6 };
+        let (codec, suppression, becomes) = (Codec::G711, None, None);
+        let phones = Phones { calls: 30, codec, suppression, access, is_v6, becomes };
         let calls = Calls::by_itself(phones, 0);
         let mut memory = Memory::new(&calls.programs()).unwrap();
         let found = memory.run(&calls.plan(), Duration::ZERO).unwrap();
@@ -166,7 +178,8 @@ mod tests {
     fn many_calls_have_a_port_each() {
         let calls = 2 * CALLS_AN_ADDRESS + 1;
         let access = Access::Plain;
-        let phones = Phones { calls, codec: Codec::G729, suppression: None, access, is_v6: false };
+        let (codec, suppression, becomes, is_v6) = (Codec::G729, None, None, false);
+        let phones = Phones { calls, codec, suppression, access, is_v6, becomes };
         let calls = Calls::by_itself(phones, 0);
         let places: std::collections::BTreeSet<_> =
             (0..phones.calls).map(|number| calls.place(number, 0)).collect();

@@ -4,6 +4,8 @@ use crate::calls::{Calls, INTERFACES, Phones};
 use anyhow::Context;
 use packets::{Bench, Edge, Found, Ground, IN, LEFT_MAC, NEXT_MAC, OUT, Tester};
 use peers::{Ng, Rtpengine, RtpengineSpec, Usage};
+use report::site::Site;
+use report::site_file::SiteFile;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -14,6 +16,10 @@ use traffic::{Delays, Trial};
 
 /// Where it takes commands, inside its namespace.
 const NG: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 2_223);
+/// Where its API is, inside its namespace.
+const API: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8_080);
+/// Packets that its forwarder's worker holds.
+const FORWARDER_PACKETS: u32 = 65_536;
 /// Time to come up.
 const READY_MAX: Duration = Duration::from_secs(15);
 /// Its ports of media.
@@ -44,6 +50,8 @@ enum Who {
     Rtpengine(Rtpengine),
     /// Tandem's forwarder, told of flows by the lab, and how often calls were set up.
     Plane(Mutex<(Edge, u64)>),
+    /// Tandem's media controller, told of calls by NG.
+    Msc(Box<Site>),
 }
 
 impl Who {
@@ -51,6 +59,7 @@ impl Who {
         match self {
             Self::Rtpengine(rtpengine) => rtpengine.usage(),
             Self::Plane(plane) => held(plane).0.usage(),
+            Self::Msc(site) => site.usage(),
         }
     }
 }
@@ -135,6 +144,29 @@ impl Stand {
         Ok(Self { controller, ground, name: "Tandem's plane".to_owned(), bench })
     }
 
+    /// Tandem's media controller between the wires of a ground whose ends have no addresses.
+    ///
+    /// # Errors
+    /// When its site does not come up, or takes no commands.
+    pub fn msc(tandem: &Path, ground: Ground, bench: Bench) -> anyhow::Result<Self> {
+        let place = ground.sut.name().to_owned();
+        let directory = ground.directory.clone();
+        let core = bench.cores.1;
+        let site = std::thread::scope(|scope| {
+            let inside = scope.spawn(|| -> anyhow::Result<Site> {
+                attack::enter(&place)?;
+                let spec = Site::spec(tandem, &directory);
+                Site::start(&spec, &site_file(&directory, core), API)
+            });
+            inside.join().map_err(|_| anyhow::anyhow!("the starting thread failed"))?
+        })?;
+        let name = "Tandem's media controller".to_owned();
+        let stand = Self { controller: Who::Msc(Box::new(site)), ground, name, bench };
+        let is_there = stand.inside(|ng| Ok(ng.is_there(READY_MAX)))?;
+        anyhow::ensure!(is_there, "{} takes no commands", stand.name);
+        Ok(stand)
+    }
+
     /// What the controller has used so far.
     #[must_use]
     pub fn usage(&self) -> Usage {
@@ -171,7 +203,7 @@ impl Stand {
     /// What the controller says against one.
     pub fn call(&self, phones: Phones) -> anyhow::Result<Calls> {
         match &self.controller {
-            Who::Rtpengine(_) => self.inside(|ng| phones.call(ng)),
+            Who::Rtpengine(_) | Who::Msc(_) => self.inside(|ng| phones.call(ng)),
             Who::Plane(plane) => {
                 let mut plane = held(plane);
                 plane.1 += 1;
@@ -186,11 +218,10 @@ impl Stand {
     ///
     /// # Errors
     /// When the controller takes no commands.
-    pub fn end(&self, phones: Phones) -> anyhow::Result<()> {
+    pub fn end(&self, calls: &Calls) -> anyhow::Result<()> {
         match &self.controller {
-            Who::Rtpengine(_) => self.inside(|ng| phones.end(ng)),
-            // The next ones take their places.
-            Who::Plane(_) => Ok(()),
+            Who::Rtpengine(_) | Who::Msc(_) => self.inside(|ng| calls.phones().end(ng)),
+            Who::Plane(plane) => held(plane).0.apply(&calls.removals()).map(drop),
         }
     }
 
@@ -234,7 +265,7 @@ impl Stand {
     ) -> anyhow::Result<T> {
         let calls = self.call(phones)?;
         let done = self.bench.on_wires(&self.ground, &calls.plan(), work);
-        self.end(phones)?;
+        self.end(&calls)?;
         done
     }
 
@@ -255,6 +286,17 @@ impl Stand {
         }
     }
 
+    /// What is heard of these phones at a packet every 20 ms.
+    ///
+    /// # Errors
+    /// When calls cannot be set up or the tester's ends cannot be opened.
+    pub fn at_its_pace(&self, phones: Phones) -> anyhow::Result<Spoken> {
+        self.on_fresh(phones, |tester| {
+            let pps = phones.pps() / if phones.is_one_way() { 2.0 } else { 1.0 };
+            Ok(self.speak(tester, pps))
+        })
+    }
+
     /// What is heard at a rate.
     fn speak(&self, tester: &mut Tester, pps: f64) -> Spoken {
         let (before, mut packets) = (self.usage().cpu, 0);
@@ -262,7 +304,9 @@ impl Stand {
         let mut all: Vec<Found> = (0..TRIALS)
             .map(|_| tester.trial(Trial::Rate { pps: pps.max(1.0), duration }))
             .collect();
-        packets += all.iter().map(|found| found.report.all.received).sum::<u64>();
+        // What was transcoded has lost its signature.
+        let arrived = |found: &Found| found.report.all.received + found.report.foreign;
+        packets += all.iter().map(arrived).sum::<u64>();
         let spent = self.usage().cpu.saturating_sub(before);
         let mean = |found: &Found| found.measured.delays.mean_ns;
         all.sort_by(|one, other| mean(one).total_cmp(&mean(other)));
@@ -270,6 +314,26 @@ impl Stand {
         let process_ns = spent.as_secs_f64() * 1e9 / (packets.max(1) as f64);
         Spoken { found, process_ns }
     }
+}
+
+/// A media controller with the same interfaces as rtpengine, each in a routing table of its own, as
+/// both sides have their phones behind a router; its forwarder has a core.
+fn site_file(directory: &Path, core: usize) -> String {
+    let site = SiteFile::new("media", directory, API)
+        .with(format_args!("\n[[msc]]\nname = \"msc1\"\nng = \"{NG}\""))
+        .with(format_args!("[msc.forwarder]\ncores = [{core}]\npackets = {FORWARDER_PACKETS}"));
+    let ends = [(IN, LEFT_V4), (OUT, RIGHT_V4)];
+    let ports = format!("{}-{}", PORTS.0, PORTS.1 - 1);
+    let sides = ends.iter().zip(INTERFACES);
+    let site = sides.fold(site, |site, ((device, next), (name, own))| {
+        site.with(format_args!("\n[[msc.vrf]]\nname = \"{name}\""))
+            .with(format_args!("[[msc.port]]\nname = \"{device}\"\ndriver = \"af_xdp\""))
+            .with(format_args!("[[msc.interface]]\nname = \"{device}\"\nvrf = \"{name}\""))
+            .with(format_args!("addresses = [\"{own}/24\"]\ngateways = [\"{next}\"]"))
+            .with(format_args!("[[msc.group]]\nname = \"{name}\"\nvrf = \"{name}\""))
+            .with(format_args!("addresses = [\"{own}\"]\nports = \"{ports}\""))
+    });
+    site.text()
 }
 
 /// Who is behind the wires, for a kernel that is to send there.
@@ -339,5 +403,19 @@ impl Limit {
                 "core_busy": (self.spoken.found.busy * 1e3).round() / 1e3,
             },
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_site_file_has_both_sides() {
+        let text = site_file(Path::new("/somewhere"), 1);
+        assert_eq!(text.matches("[[msc.group]]").count(), 2);
+        assert!(text.contains("cores = [1]\npackets = 65536"), "{text}");
+        let core = "addresses = [\"10.199.2.1/24\"]\ngateways = [\"10.199.2.2\"]";
+        assert!(text.contains(core) && text.contains("ng = \"127.0.0.1:2223\""), "{text}");
     }
 }

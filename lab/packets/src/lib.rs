@@ -6,6 +6,7 @@
 //! ```
 //! One direction. The tester counts loss, order and delay of every packet.
 
+mod arp;
 mod bench;
 mod case;
 mod customers;

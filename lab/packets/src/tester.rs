@@ -233,6 +233,9 @@ impl Tester {
         if self.is_both_ways {
             count += self.out.receive(&mut self.pool, &mut self.slots);
         }
+        if self.is_both_ways {
+            self.answer();
+        }
         let now = self.now();
         for slot in &self.slots {
             self.analyser.receive(now, self.pool.bytes(*slot));
@@ -246,6 +249,24 @@ impl Tester {
             self.slots.clear();
         }
         count
+    }
+
+    /// Answers what is tested where it asks for whoever is behind the wires.
+    fn answer(&mut self) {
+        let pool = &self.pool;
+        let is_arp = |slot: &mut Slot| pool.bytes(*slot).get(12..14) == Some(&[8, 6]);
+        let asked: Vec<Slot> = self.slots.extract_if(.., is_arp).collect();
+        for slot in asked {
+            let port = match crate::arp::answer(self.pool.bytes_mut(slot)) {
+                Some(0) => &mut self.out,
+                Some(_) => &mut self.back,
+                None => {
+                    self.pool.free_all(&[slot]);
+                    continue;
+                }
+            };
+            port.send(&mut self.pool, &mut vec![slot]);
+        }
     }
 
     /// Hands the guest its part of what came by the way out, and sends what it has.

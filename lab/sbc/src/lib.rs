@@ -39,6 +39,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         registration::run,
     ),
     media_lab::CAPACITY,
+    media_lab::TRANSCODING,
     Experiment::new(
         "service-assurance",
         "every call of a full-rate run is found in the SAS by its Call-ID, none missing",

@@ -20,6 +20,8 @@ pub(crate) const TICKS: u32 = 160;
 pub enum Codec {
     /// A-law: 160 octets (RFC 3551 §4.5.14); noise of pauses by RFC 3389.
     G711,
+    /// G.722: 160 octets, with a clock of 8 kHz all the same (RFC 3551 §4.5.2).
+    G722,
     /// G.729A: 20 octets (RFC 3551 §4.5.6); noise of pauses by its Annex B.
     G729,
 }
@@ -30,6 +32,7 @@ impl Codec {
     pub const fn payload_type(self) -> u8 {
         match self {
             Self::G711 => 8,
+            Self::G722 => 9,
             Self::G729 => 18,
         }
     }
@@ -38,7 +41,7 @@ impl Codec {
     #[must_use]
     pub const fn octets(self) -> usize {
         match self {
-            Self::G711 => 160,
+            Self::G711 | Self::G722 => 160,
             Self::G729 => 20,
         }
     }
@@ -46,7 +49,7 @@ impl Codec {
     /// Payload type and octets of the noise of a pause.
     pub(crate) const fn noise(self) -> (u8, usize) {
         match self {
-            Self::G711 => (13, 1),
+            Self::G711 | Self::G722 => (13, 1),
             Self::G729 => (18, 2),
         }
     }

@@ -4,3 +4,4 @@ mod commands;
 mod controller;
 mod rtpengine;
 mod strangers;
+mod standing;

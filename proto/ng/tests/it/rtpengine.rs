@@ -26,7 +26,7 @@ const DIFFERENCES: &[(&str, &str)] = &[
 ];
 
 /// The daemon; it ends with the test.
-struct Daemon {
+pub struct Daemon {
     child: Child,
     socket: UdpSocket,
     serial: u32,
@@ -45,7 +45,7 @@ fn free_port() -> u16 {
 }
 
 impl Daemon {
-    fn start() -> Self {
+    pub fn start() -> Self {
         let ng = format!("127.0.0.1:{}", free_port());
         let child = Command::new("rtpengine")
             .args(["--config-file=none", "--foreground", "--log-stderr", "--log-level=0"])
@@ -85,7 +85,7 @@ impl Daemon {
         None
     }
 
-    fn ask(&mut self, entries: &[(&str, Says)]) -> Reply {
+    pub fn ask(&mut self, entries: &[(&str, Says)]) -> Reply {
         (0..5).find_map(|_| self.try_ask(entries)).expect("rtpengine answers")
     }
 }
@@ -263,6 +263,50 @@ fn mux_cases() -> Vec<Case> {
         case("mux is offered", OFFER, &answer).with(&mux(&["offer"])),
         case("mux is demanded", OFFER, &answer).with(&mux(&["require"])),
         case("RTCP goes without saying", OFFER, ANSWER).with(&bare).answered_with(&bare),
+    ]
+}
+
+/// The flags of commands, in their other spellings and together.
+fn flag_cases() -> Vec<Case> {
+    let suite = "AES_CM_128_HMAC_SHA1_32";
+    let print = format!("a=fingerprint:sha-256 {}\r\n", vec!["CD"; 32].join(":"));
+    let answered = |tag| secure(ANSWER, "RTP/SAVP") + &crypto(tag, suite, OTHER_KEY);
+    let browser = |text: &str, setup| secure(text, "UDP/TLS/RTP/SAVPF") + setup + &print;
+    let ice = "a=ice-ufrag:abcd\r\na=ice-pwd:0123456789012345678901\r\n\
+        a=candidate:1 1 UDP 2130706431 192.0.2.1 4000 typ host\r\n";
+    let flags = |words| [("flags", Says::List(words))];
+    let keyed =
+        |words| [("transport-protocol", Says::Text("RTP/SAVP")), ("SDES", Says::List(words))];
+    let web = [
+        ("transport-protocol", Says::Text("UDP/TLS/RTP/SAVPF")),
+        ("DTLS", Says::Text("passive")),
+        ("ICE", Says::Text("force")),
+        ("rtcp-mux", Says::List(&["require"])),
+    ];
+    let g722 = ANSWER.replace(" 8\r\n", " 9\r\n");
+    vec![
+        case("suites are taken out one by one", OFFER, &answered(5)).with(&keyed(&[
+            "no-AEAD_AES_256_GCM",
+            "no-AEAD_AES_128_GCM",
+            "no-AES_CM_128_HMAC_SHA1_80",
+        ])),
+        case(
+            "a phone calls a browser with ICE",
+            OFFER,
+            &(browser(ANSWER, "a=setup:active\r\n") + ice + "a=rtcp-mux\r\n"),
+        )
+        .with(&web),
+        case(
+            "a browser with ICE calls a phone",
+            &(browser(OFFER, "a=setup:actpass\r\n") + ice),
+            ANSWER,
+        )
+        .with(&[("transport-protocol", Says::Text("RTP/AVP")), ("ICE", Says::Text("remove"))]),
+        case("a codec is stripped by a flag", OFFER, ANSWER).with(&flags(&["codec-strip-PCMU"])),
+        case("all but one are stripped by flags", OFFER, ANSWER)
+            .with(&flags(&["codec-strip-all", "codec-except-PCMA"])),
+        case("a codec stands for all others by flags", OFFER, &g722)
+            .with(&flags(&["codec-mask-all", "codec-transcode-G722"])),
     ]
 }
 
@@ -457,8 +501,15 @@ fn difference(theirs: &Read, ours: &Read) -> String {
 fn rtpengine_and_we_write_the_same_descriptions() {
     let mut daemon = Daemon::start();
     let mut controller = Controller::new();
-    let cases =
-        [security_cases(), mux_cases(), codec_cases(), ice_cases(), shape_cases(), longer_cases()];
+    let cases = [
+        security_cases(),
+        mux_cases(),
+        codec_cases(),
+        ice_cases(),
+        shape_cases(),
+        longer_cases(),
+        flag_cases(),
+    ];
     let cases = cases.concat();
     let mut failures = Vec::new();
     for (number, case) in cases.iter().enumerate() {
