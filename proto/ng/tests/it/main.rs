@@ -3,5 +3,5 @@
 mod commands;
 mod controller;
 mod rtpengine;
-mod strangers;
 mod standing;
+mod strangers;
