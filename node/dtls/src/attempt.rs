@@ -219,7 +219,8 @@ const RECORD_OCTETS: usize = 13;
 const ALERT: u8 = 21;
 
 /// A datagram without its alerts that nothing protects, if it has some: anybody may have sent them,
-/// and they end nothing (RFC 6347 §4.1.2.7). A handshake that a peer does not want ends by its time.
+/// and they end nothing (RFC 6347 §4.1.2.7). A handshake that a peer does not want ends by its
+/// time.
 fn without_plain_alerts(datagram: &[u8]) -> Option<Vec<u8>> {
     let (mut rest, mut kept, mut has_some) = (datagram, Vec::new(), false);
     // Records of DTLS 1.3 that are protected have another head: what follows one stays.

@@ -8,8 +8,8 @@
 //! ```
 //! The engine makes its cookies of a secret of its own, which it draws from the seed. Nothing else
 //! that is secret comes of it: keys and signatures are of the system's random source. A client that
-//! speaks DTLS 1.3 as well is asked to speak 1.2 here: the cookie of 1.3 needs the first hello to be
-//! kept (RFC 9147 §5.1). One that speaks 1.3 alone has no answer while it is so crowded.
+//! speaks DTLS 1.3 as well is asked to speak 1.2 here: the cookie of 1.3 needs the first hello to
+//! be kept (RFC 9147 §5.1). One that speaks 1.3 alone has no answer while it is so crowded.
 
 use crate::settings::Settings;
 use dimpl::Config;

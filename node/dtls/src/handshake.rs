@@ -9,9 +9,9 @@
 //! Until a peer has proved who it is anybody may have sent what comes in its name. A client makes
 //! one attempt after the other. A server makes one for each ClientHello, told apart by their random
 //! numbers, so that a forged one does not stand in the way of the peer's; it waits as long as the
-//! call lets it, for its client may be a phone that still rings. Where more of them come than it has
-//! places for, it asks for a cookie and keeps nothing of who asked (`door`), and of one source it
-//! has [`SOURCE_ATTEMPTS_MAX`] attempts. Alerts that nothing protects end nothing.
+//! call lets it, for its client may be a phone that still rings. Where more of them come than it
+//! has places for, it asks for a cookie and keeps nothing of who asked (`door`), and of one source
+//! it has [`SOURCE_ATTEMPTS_MAX`] attempts. Alerts that nothing protects end nothing.
 
 use crate::attempt::{Asked, Attempt, Clock, client_random};
 use crate::door::{Door, Hello};

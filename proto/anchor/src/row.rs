@@ -15,13 +15,14 @@
 //!
 //!   message = length, 4 octets · kind, 1 · number, 8 · tagged fields (wire::field)
 //! ```
-//! With a key: `Challenge`, then the session controller's `Prove`, then the media controller's; what
-//! comes before is not taken. It says who is there, and protects nothing that follows: TLS does.
+//! With a key: `Challenge`, then the session controller's `Prove`, then the media controller's;
+//! what comes before is not taken. It says who is there, and protects nothing that follows: TLS
+//! does.
 //!
-//! **Keys of SRTP are of one life of a media controller.** A `Put` has keys and no counters: how far
-//! they were used is known to the media controller and its standby alone, which tell each other. A
-//! `Hello` with another epoch than before says that this is lost: one that starts anew would use
-//! indices again that were used. So
+//! **Keys of SRTP are of one life of a media controller.** A `Put` has keys and no counters: how
+//! far they were used is known to the media controller and its standby alone, which tell each
+//! other. A `Hello` with another epoch than before says that this is lost: one that starts anew
+//! would use indices again that were used. So
 //!
 //! - a media controller keeps its epoch when its standby takes over, with all counters and ahead of
 //!   them, and has another one whenever it does not know them;

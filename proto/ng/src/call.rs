@@ -1,7 +1,7 @@
 //! A call as NG names it: by its Call-ID and the tags of its sides.
 //!
-//! A is who began. B is who answered an offer of A, or who knows A's tag and offers itself; each tag
-//! of B is a fork. Any other tag is a stranger's: it neither joins the call nor ends it.
+//! A is who began. B is who answered an offer of A, or who knows A's tag and offers itself; each
+//! tag of B is a fork. Any other tag is a stranger's: it neither joins the call nor ends it.
 
 use anchor::{Fork, Policy, Session, Side};
 use machine::Time;

@@ -14,8 +14,8 @@
 //!   index that its ledger gives out once (`stream::Unused`). A second packet with a sequence
 //!   number is refused. No stream is forgotten under a key. Counters begin again only with keys
 //!   that were never used before ([`Rollover::Reset`], [`Past`]). A standby goes ahead by more than
-//!   it cannot know ([`Skip`]): sequence numbers move, none comes again; of a stream of which it was
-//!   not told it leaves out what lies around the first wrap, where that one may have begun.
+//!   it cannot know ([`Skip`]): sequence numbers move, none comes again; of a stream of which it
+//!   was not told it leaves out what lies around the first wrap, where that one may have begun.
 //! - **Counters outlive calls' changes.** Keys that stay the same change nothing
 //!   ([`Sender::rekey`]): a hold, another port, another SSRC, a re-INVITE.
 //! - **Nothing is believed before its tag.** A forged packet changes nothing at all.

@@ -12,8 +12,8 @@ use crate::sender::SKIP_MAX;
 /// Streams that a direction follows. None is forgotten under a key: its indices would be used again
 /// when its SSRC comes back.
 pub const STREAMS_MAX: usize = 32;
-/// Of these, streams of which nothing but RTCP is known: who names sources in RTCP alone leaves room
-/// for those that send RTP.
+/// Of these, streams of which nothing but RTCP is known: who names sources in RTCP alone leaves
+/// room for those that send RTP.
 pub const RTCP_ALONE_MAX: usize = 8;
 /// Where rollover counters become one.
 const WRAP: u64 = 1 << 16;

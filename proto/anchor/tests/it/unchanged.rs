@@ -59,7 +59,8 @@ fn wide(random: &mut ChaCha8Rng) -> Policy {
 /// Lines that make a description richer.
 fn rich(random: &mut ChaCha8Rng, text: &str) -> String {
     const LINES: [&str; 14] = [
-        "a=ice-ufrag:abcd\r\na=ice-pwd:asecretpasswordof22chr\r\na=candidate:1 1 UDP 1 192.0.2.1 9 typ host",
+        "a=ice-ufrag:abcd\r\na=ice-pwd:asecretpasswordof22chr\r\n\
+         a=candidate:1 1 UDP 1 192.0.2.1 9 typ host",
         "a=mid:one",
         "a=mid:two",
         "a=ssrc:1234 cname:x",
