@@ -1,0 +1,96 @@
+//! The standby of a client knows the calls that were answered, and says them under the same names.
+
+use crate::world::{Call, World, sdp, settings};
+use anchor::Side;
+use machine::Duration;
+use machine::slots::Key;
+use media_stack::{KINDS, MediaFact, Part};
+use runtime::Effects;
+
+fn follower() -> World {
+    let mut world = World::with(0, settings(2), 9);
+    world.client.activate(world.now, false, &|_| true, &mut world.out);
+    world
+}
+
+/// What one told reaches the other.
+fn replicate(active: &mut World, standby: &mut World) {
+    let mut out = Effects::default();
+    active.client.tell(&mut out);
+    for delta in out.deltas() {
+        assert!(KINDS.contains(&delta[0]));
+        standby.client.apply(delta[0], &delta[1..]);
+    }
+}
+
+fn names(world: &World) -> Vec<(u64, u8)> {
+    let all = world.mscs.iter().flat_map(|msc| msc.standing.values());
+    let mut names: Vec<_> =
+        all.flat_map(|it| it.iter().map(|(id, _, _)| (id.call, id.line))).collect();
+    names.sort_unstable();
+    names
+}
+
+#[test]
+fn after_a_takeover_streams_keep_their_names_and_their_ports() {
+    let mut active = World::new(2);
+    active.client.activate(active.now, true, &|_| true, &mut active.out);
+    active.pass(Duration::from_secs(2));
+    let mut standby = follower();
+    let ips = ["10.1.0.1", "10.2.0.1"];
+    let mut calls: Vec<Call> =
+        (0..20).map(|n| active.call(n, ips).expect("there is room")).collect();
+    let mut early = Call::new(99);
+    active.cross(&mut early, Part::Invite, Side::A, &sdp("10.1.0.9", 6_000)).expect("room");
+    active.pass(Duration::from_millis(50));
+    replicate(&mut active, &mut standby);
+    active.end(calls.remove(3));
+    active.pass(Duration::from_millis(50));
+    replicate(&mut active, &mut standby);
+    let before = names(&active);
+    assert_eq!((before.len(), standby.client.len()), (19, 19), "early ones are not told");
+    // The active node dies; the other one takes its place at the same media controllers.
+    (standby.mscs, standby.is_cut) = (std::mem::take(&mut active.mscs), vec![false; 2]);
+    let puts: u64 = standby.mscs.iter().map(|msc| msc.puts).sum();
+    standby.now = active.now;
+    let stands = |owner: Key| owner.index != 7;
+    standby.client.activate(standby.now, true, &stands, &mut standby.out);
+    standby.pass(Duration::from_secs(2));
+    assert_eq!(standby.fact(MediaFact::ControllersUp), 2);
+    let after = names(&standby);
+    assert_eq!(after.len(), 18, "one had no call any more");
+    assert!(after.iter().all(|name| before.contains(name)));
+    let again: u64 = standby.mscs.iter().map(|msc| msc.puts).sum();
+    assert_eq!(again - puts, 18, "each is said once");
+    assert_eq!(standby.fact(MediaFact::PairsInUse), 36);
+    assert!(standby.notices.is_empty(), "{:?}", standby.notices);
+    // Ports that standing calls have are given to nobody else: the simulated ones check that.
+    for n in 100..300 {
+        calls.push(standby.call(n, ips).expect("there is room"));
+        standby.pass(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_snapshot_brings_a_standby_up_that_knew_nothing() {
+    let mut active = World::new(2);
+    active.client.activate(active.now, true, &|_| true, &mut active.out);
+    active.pass(Duration::from_secs(2));
+    for n in 0..30 {
+        active.call(n, ["10.1.0.1", "2001:db8::1"]).expect("there is room");
+    }
+    let mut out = Effects::default();
+    active.client.tell(&mut out);
+    let mut standby = follower();
+    out.clear();
+    active.client.begin_snapshot(&mut out);
+    let mut from = Some(0);
+    while let Some(at) = from {
+        from = active.client.touch(at, 7);
+        active.client.tell(&mut out);
+    }
+    for delta in out.deltas() {
+        standby.client.apply(delta[0], &delta[1..]);
+    }
+    assert_eq!(standby.client.len(), 30);
+}
