@@ -27,8 +27,10 @@ pub fn parts() -> Vec<(&'static str, Vec<Cells>)> {
     let sgc = vec![of::<sgc::Fact>(), m3ua_stack::peer_table().cells(), of::<m3ua::Fact>(), sctp];
     let pe = [vec![of::<pe::Fact>()], dataplane::empty_tables().to_vec()].concat();
     let pairs = vec![of::<replica::ReplicaFact>(), of::<replica::ArbiterFact>()];
+    let ssc =
+        vec![of::<ssc::Fact>(), ssc::next_hop_table().cells(), of::<media_stack::MediaFact>()];
     vec![
-        ("Signalling session controller", vec![of::<ssc::Fact>(), ssc::next_hop_table().cells()]),
+        ("Signalling session controller", ssc),
         ("Signalling gateway", sgc),
         ("Route reflector", vec![of::<rr::Fact>(), bgp_stack::peer_table().cells()]),
         ("Provider edge", pe),

@@ -10,6 +10,7 @@ use crate::replica::Left;
 use crate::token::{hex, unhex};
 use machine::Time;
 use machine::slots::Key;
+use media_stack::ControllerRow;
 use overload::ALL;
 use question::{Condition, Either, Parameter, Question, questions};
 use rows::{
@@ -72,6 +73,8 @@ questions! {
         it.border.hops.show(&it.wire.next_hops, asked.now);
         Ok(it.show_alarms(asked.now))
     };
+    /// The media controllers as each shard knows them, and what it leases of each.
+    Ask "media-controllers" [] -> Vec<ControllerRow>, |it, _| Ok(it.media.show());
     /// What the shield does: a row for each shard, and one for the kernel where it helps.
     Ask "shield" [] -> Vec<Either<ShieldRow, GateRow>>,
         |it, asked| Ok(vec![Either::A(it.show_shield(asked.now))]);
@@ -100,6 +103,7 @@ impl Controller {
         self.gauges();
         self.shield_gauges(now);
         self.overload.pool_gauges(now, &self.wire.facts);
+        self.media.gauges();
         let serve = question::find(QUESTIONS, &ask.path);
         let serve = serve.ok_or_else(|| AskError::NotFound(ask.path.clone()))?;
         serve(self, &mut Asked { now, ask, out })
@@ -256,6 +260,7 @@ impl Controller {
         let mut rows = Vec::new();
         rows.extend(self.flood_alarm(now));
         rows.extend(self.overload.pool_alarm(now, self.pair.mirror.is_standby()));
+        rows.extend(self.media.alarms(now));
         for hop in self.border.hops.rows() {
             let all = hop.endpoints.iter().all(|e| e.health == Health::Down);
             for endpoint in hop.endpoints.iter().filter(|e| e.health == Health::Down) {

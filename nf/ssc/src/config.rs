@@ -4,11 +4,15 @@ mod limits;
 
 pub use limits::{CallLimit, Overload, Resources};
 
-use crate::realm::{Address, CAPTURE_PORT, InDialogSource, PORTS_MAX, REALMS_MAX, RealmId, Side};
+use crate::realm::{
+    Address, CAPTURE_PORT, InDialogSource, MEDIA_PORT, PORTS_MAX, REALMS_MAX, RealmId, Side,
+};
 pub use crate::shield::config::{Kernel, Shield};
 use config::{Issue, meant};
 use machine::{Duration, narrow};
 use manipulation::{RuleConfig, Rules};
+pub use media_stack::config::Media;
+pub use media_stack::realm::RealmMedia;
 use runtime::{Carrier, ClientAuth, Flow, PortId, PortSpec, StreamSpec, TlsSpec, Transport};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -78,6 +82,9 @@ pub struct Ssc {
     /// Policing of sources.
     #[serde(default)]
     pub shield: Shield,
+    /// Media controllers, which anchor the media of calls.
+    #[serde(default)]
+    pub media: Media,
 }
 
 /// A realm: a side of the controller with its own addresses and its own trust.
@@ -139,6 +146,9 @@ pub struct Realm {
     /// URI in From.
     #[serde(default)]
     pub subscriber_limit: CallLimit,
+    /// How media pass; absent: as they are, unless the other realm of a call has them anchored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media: Option<RealmMedia>,
 }
 
 /// Files for TLS, PEM, relative to the site's directory.
@@ -406,7 +416,7 @@ impl Ssc {
             }
         });
         let capture = self.capture_flow().map(|flow| trail::port_of(&flow));
-        doors.chain(capture).collect()
+        doors.chain(capture).chain(self.media.ports(MEDIA_PORT)).collect()
     }
 
     /// The collector's address.
@@ -455,12 +465,28 @@ impl Ssc {
         self.validate_numbers(issues);
         limits::validate(self, issues);
         self.shield.validate(issues);
+        self.validate_media(issues);
         let realms: Vec<&str> = self.realm.iter().map(|realm| realm.name.as_str()).collect();
         if let Err(found) = Rules::compile(&self.rule, &realms) {
             issues.extend(found.into_iter().map(|fault| {
                 let near = fault.unknown_realm.as_deref().map(|name| self.realm_meant(name));
                 Issue::new(fault.path, fault.what, near.unwrap_or(fault.hint))
             }));
+        }
+    }
+
+    fn validate_media(&self, issues: &mut Vec<Issue>) {
+        let mut own = Vec::new();
+        self.media.validate(&mut own);
+        issues.extend(own.into_iter().map(|issue| issue.under("media")));
+        for (index, realm) in self.realm.iter().enumerate() {
+            let Some(media) = &realm.media else { continue };
+            let at = format!("realm[{index}].media");
+            media.validate(&at, issues);
+            if media.anchor && self.media.controller.is_empty() {
+                let hint = "add [[ssc.media.controller]] with name and address";
+                issues.push(Issue::new(at, "no media controller anchors its media", hint));
+            }
         }
     }
 

@@ -105,6 +105,8 @@ event::facts! {
         Reliable = Counter, "ssc_reliable_provisionals_total";
         /// Session descriptions that crossed the controller.
         Descriptions = Counter, "ssc_media_descriptions_total";
+        /// Requests refused because of what they say of media.
+        MediaRefused = Counter, "ssc_media_refused_total";
         /// OPTIONS probes sent to next hops.
         Probes = Counter, "ssc_probes_sent_total";
         /// Targets of next hops that do not answer.

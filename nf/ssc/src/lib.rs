@@ -62,7 +62,7 @@ use next_hop::Probed;
 use overload_control::OverloadControl;
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
-use realm::{CAPTURE_PORT, RealmId, Realms};
+use realm::{CAPTURE_PORT, MEDIA_PORT, RealmId, Realms};
 use realm_map::RealmMap;
 use refusal::Refusal;
 use registrar::Registrar;
@@ -90,6 +90,8 @@ enum User {
     Invite(Key, u32),
     /// A BYE of our own on one leg of a call.
     Bye(Key, Side),
+    /// An INVITE of our own on one leg of a call, whose media go elsewhere.
+    Move(Key, Side),
     /// A probe of a next hop's target, as the next hops stood at that time.
     Probe(Probed),
     /// Nobody's: its answer changes nothing.
@@ -121,6 +123,8 @@ pub struct Controller {
     /// Who may speak at all, and what is asked of those in a flood.
     shield: Shield,
     challenges: Challenges,
+    /// The media controllers, and the media of calls that are anchored there.
+    media: media_stack::Client,
     /// What every message passes on its way in and out.
     wire: Wire,
     /// The other node of the pair.
@@ -144,6 +148,10 @@ impl Controller {
         let mut wire = Wire::new(capture(&config));
         wire.rule(&config, &border.realms);
         let mut random = ChaCha12Rng::from_seed(seed.random);
+        let mut media = [0; 32];
+        random.fill_bytes(&mut media);
+        let shard = (seed.shard, seed.shards);
+        let media = media_stack::Client::new(media::settings(&config), media, shard, now);
         let mut wide = || u128::from(random.next_u64()) << 64 | u128::from(random.next_u64());
         let [shed_proof, shield_secret, nonces, codes] = [wide(), wide(), wide(), wide()];
         let [relays, merged, shed] = [random.next_u64(), random.next_u64(), random.next_u64()];
@@ -158,6 +166,7 @@ impl Controller {
             overload: OverloadControl::new(&config, &seed, shed, emergencies),
             shield: shield::shield(&config, &border.hops, [high, low], now),
             challenges: Challenges::new([nonces, codes]),
+            media,
             wire,
             pair: Pair::default(),
             shard: seed.shard,
@@ -286,6 +295,13 @@ impl Controller {
         }
     }
 
+    /// What every step ends with.
+    fn finish_step(&mut self, now: Time, out: &mut Effects) {
+        self.wire.capture.flush(now, out);
+        self.media.flush(out);
+        self.tell(out);
+    }
+
     /// Captures a message that came in.
     fn seen(&mut self, at: &Arrived<'_>, trail: Option<u64>) {
         self.wire.received(at.now, &at.flow, trail, at.raw);
@@ -349,6 +365,7 @@ impl Controller {
                 }
             }
             User::Bye(call, _) => self.bye_done(now, call, out),
+            User::Move(call, _) => self.move_failed(now, call, status, out),
             User::Probe(probed) => self.probed(now, probed, false),
             User::Nobody => {}
         }
@@ -374,6 +391,10 @@ impl Function for Controller {
             return; // the other node answers
         }
         self.border.announce_names(out);
+        if self.media.takes(now, &input, out) {
+            self.media_said(now, out);
+            return self.finish_step(now, out);
+        }
         match input {
             In::Message { flow, bytes } => self.message(now, flow, bytes, out),
             In::Up { flow } => {
@@ -395,8 +416,7 @@ impl Function for Controller {
             In::Returned { .. } | In::Ready { .. } | In::Channel { .. } | In::Written { .. } => {}
             In::Work { .. } | In::HandedBack { .. } => {} // nothing is handed over
         }
-        self.wire.capture.flush(now, out);
-        self.tell(out);
+        self.finish_step(now, out);
     }
 
     fn waited(&mut self, now: Time, delay: Duration) {
@@ -419,10 +439,11 @@ impl Function for Controller {
         self.border.look_up(now, &mut self.random, out);
         self.probe(now, out);
         self.lost(now, out);
+        self.media.tick(now, out);
+        self.media_said(now, out);
         self.overload.tell_tally(now, &mut self.random, &mut self.wire);
         self.transacted(now, out);
-        self.wire.capture.flush(now, out);
-        self.tell(out);
+        self.finish_step(now, out);
     }
 
     fn deadline(&self) -> Option<Time> {
@@ -438,6 +459,7 @@ impl Function for Controller {
             self.registrar.deadline(),
             self.overload.deadline(),
             self.wire.capture.deadline(),
+            self.media.deadline(),
         ];
         deadlines.into_iter().flatten().min()
     }
@@ -458,11 +480,16 @@ impl Function for Controller {
         self.wire.capture.configure(config.capture_settings());
         self.wire.rule(&config, &self.border.realms);
         self.registrar.configure(config.registrar.clone(), config.limits.bindings_max);
+        self.media.configure(now, media::settings(&config), out);
+        self.media.flush(out);
         self.config = config;
         self.reshield(now);
     }
 
-    fn frame(_port: PortId, buffer: &[u8]) -> Frame {
+    fn frame(port: PortId, buffer: &[u8]) -> Frame {
+        if port >= MEDIA_PORT {
+            return media_stack::frame(buffer);
+        }
         match sip::frame(buffer) {
             sip::Framing::Partial => Frame::Partial,
             // A ping (RFC 5626 §4.4.1) wants its pong; less is a pong or the half of a ping.
@@ -473,12 +500,12 @@ impl Function for Controller {
         }
     }
 
-    fn ends_frame(_port: PortId, buffer: &[u8], seen: usize) -> bool {
-        sip::ends_head(buffer, seen)
+    fn ends_frame(port: PortId, buffer: &[u8], seen: usize) -> bool {
+        port >= MEDIA_PORT || sip::ends_head(buffer, seen)
     }
 
-    fn steer(_config: &Self::Config, _flow: &Flow, bytes: &[u8], shards: u16) -> Option<u16> {
-        if shards > 1 { steer::steer(bytes, shards) } else { None }
+    fn steer(_config: &Self::Config, flow: &Flow, bytes: &[u8], shards: u16) -> Option<u16> {
+        if shards > 1 && flow.port < MEDIA_PORT { steer::steer(bytes, shards) } else { None }
     }
 
     fn ask(
@@ -488,6 +515,7 @@ impl Function for Controller {
         out: &mut Effects,
     ) -> Result<serde_json::Value, AskError> {
         let answer = self.answer(now, ask, out);
+        self.media.flush(out);
         self.tell(out);
         answer
     }
@@ -501,7 +529,8 @@ impl Function for Controller {
     }
 
     fn cells(&self) -> Vec<event::Cells> {
-        vec![self.wire.facts.cells(), self.wire.next_hops.cells()]
+        let media = self.media.facts.cells();
+        vec![self.wire.facts.cells(), self.wire.next_hops.cells(), media]
     }
 }
 

@@ -1,47 +1,168 @@
-//! The seam of the media controller: every session description that crosses is shown here.
-//!
-//! In media bypass nobody changes it; the controller that anchors media will take
-//! [`Out::Media`] and answer with the description to send instead.
+//! Descriptions of sessions as they cross a call: passed as they are where neither realm wants its
+//! media anchored, else what the client of the media controllers ([`media_stack`]) makes of them.
 
+use crate::Arrived;
+use crate::call::calls::Calls;
+use crate::config::Ssc;
 use crate::facts::Fact;
+use crate::realm::{MEDIA_PORT, RealmId};
+use crate::refusal::Refusal;
 use crate::token::Side;
-use crate::wire::Wire;
+use crate::write::{self, Set};
+use event::Sheet;
 use machine::slots::Key;
-use sip::{Header, Message};
+use media_stack::{Client, Crossing, Part, Refused, Settings, Verdict};
+use sip::{Header, Message, Method};
 
-/// What the calls want from the media side.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Out<'a> {
-    /// A description came from one leg and is about to go to the other: an offer or its answer
-    /// (RFC 3264).
-    Media {
-        /// The call.
-        call: Key,
-        /// The leg it came from.
-        from: Side,
-        /// The description.
-        sdp: &'a [u8],
-    },
+/// The call and the leg that a message came on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    pub call: Key,
+    pub from: Side,
+    /// The dialog, of several forks.
+    pub fork: u8,
+    /// Where the call goes to, where its asked leg does not say yet.
+    pub to: Option<RealmId>,
 }
 
-impl Wire {
-    /// Shows the description in a message, if it has one.
-    #[inline]
-    pub(crate) fn describe(&mut self, call: Key, from: Side, message: &Message<'_>) {
-        let sdp = message.body();
-        if sdp.is_empty() {
-            return;
-        }
-        let kind = message.header(Header::ContentType).unwrap_or_default();
-        if kind.len() >= 15 && kind[..15].eq_ignore_ascii_case(b"application/sdp") {
-            self.media(Out::Media { call, from, sdp });
-        }
+/// The side as media know it.
+pub(crate) const fn side(side: Side) -> anchor::Side {
+    match side {
+        Side::A => anchor::Side::A,
+        Side::B => anchor::Side::B,
     }
+}
 
-    /// Media bypass: the description is counted and passed as it is.
-    fn media(&mut self, wanted: Out<'_>) {
-        let Out::Media { call: _, from: _, sdp } = wanted;
-        debug_assert!(!sdp.is_empty());
-        self.facts.add(Fact::Descriptions, 1);
+/// What the client of media controllers takes of the section.
+pub(crate) fn settings(config: &Ssc) -> Settings {
+    let realms = config.realm.iter();
+    Settings {
+        name: config.name.clone(),
+        media: config.media.clone(),
+        realms: realms.map(|realm| (realm.name.clone(), realm.media.clone())).collect(),
+        first_port: MEDIA_PORT,
+        calls_max: config.limits.calls_max,
     }
+}
+
+/// What a message carries a description for; `None`: for nothing that is agreed on.
+fn part(message: &Message<'_>) -> Option<Part> {
+    let is_reliable = || message.has(Header::RSeq);
+    match (message.method(), message.status()) {
+        (Method::Invite, None) => Some(Part::Invite),
+        (Method::Invite, Some(..200)) => Some(Part::Provisional { is_reliable: is_reliable() }),
+        (Method::Invite, Some(200..300)) => Some(Part::Final),
+        (Method::Ack, None) => Some(Part::Ack),
+        (Method::Update, None) => Some(Part::Update),
+        (Method::Prack, None) => Some(Part::Prack),
+        (Method::Update | Method::Prack, Some(200..300)) => Some(Part::Accepted),
+        _ => None,
+    }
+}
+
+/// Looks at the description in a message, if it has one, and says what becomes of its body.
+///
+/// # Errors
+/// It is not taken, and nothing has changed.
+#[inline]
+pub(crate) fn describe(
+    client: &mut Client,
+    calls: &mut Calls,
+    facts: &Sheet<Fact>,
+    at: &Arrived<'_>,
+    place: Place,
+) -> Result<Verdict, Refused> {
+    if !at.message.body().is_empty() {
+        let kind = at.message.header(Header::ContentType).unwrap_or_default();
+        if kind.len() >= 15 && kind[..15].eq_ignore_ascii_case(b"application/sdp") {
+            facts.add(Fact::Descriptions, 1);
+        }
+    }
+    if client.is_unused() {
+        return Ok(Verdict::Same);
+    }
+    anchored(client, calls, at, place)
+}
+
+#[inline(never)]
+fn anchored(
+    client: &mut Client,
+    calls: &mut Calls,
+    at: &Arrived<'_>,
+    place: Place,
+) -> Result<Verdict, Refused> {
+    let message = at.message;
+    let (Some(part), Some(call)) = (part(message), calls.table.at(place.call)) else {
+        return Ok(Verdict::Same);
+    };
+    let realms = [call.a.realm.0, place.to.unwrap_or(call.b.realm).0];
+    let mut media = call.media.key;
+    if media.is_none() && (message.body().is_empty() || !client.anchors(realms)) {
+        return Ok(Verdict::Same);
+    }
+    let encoding = message.header(Header::ContentEncoding);
+    if encoding.is_some_and(|it| !it.eq_ignore_ascii_case(b"identity")) {
+        return Err(Refused { status: 415, words: "the body is encoded" });
+    }
+    let crossing = Crossing {
+        part,
+        from: side(place.from),
+        fork: place.fork,
+        source: at.flow.remote.ip(),
+        realms,
+        content_type: message.header(Header::ContentType).unwrap_or_default(),
+        body: message.body(),
+    };
+    let verdict = client.cross(at.now, place.call, &mut media, &crossing);
+    if let Some(call) = calls.table.at_mut(place.call) {
+        call.media.key = media;
+    }
+    verdict
+}
+
+const LENGTH: Set = Set::of(&[Header::ContentLength]);
+const BODY: Set = Set::of(&[
+    Header::ContentLength,
+    Header::ContentType,
+    Header::ContentDisposition,
+    Header::ContentLanguage,
+]);
+
+/// The headers that a message loses with its body, or with that another one takes its place.
+pub(crate) const fn lost(verdict: Verdict) -> Set {
+    match verdict {
+        Verdict::Same => Set::of(&[]),
+        Verdict::Without => BODY,
+        Verdict::Instead => LENGTH,
+    }
+}
+
+/// Ends a message with its body, or with what takes its place.
+#[inline]
+pub(crate) fn write_body(
+    out: &mut Vec<u8>,
+    message: &Message<'_>,
+    verdict: Verdict,
+    client: &Client,
+) {
+    match verdict {
+        Verdict::Same => write::body(out, message),
+        Verdict::Without => write::no_body(out),
+        Verdict::Instead => {
+            write::content_length(out, client.body().len());
+            out.extend_from_slice(b"\r\n");
+            out.extend_from_slice(client.body());
+        }
+    }
+}
+
+/// The refusal of a request whose description was not taken. Inside of a call what lacks room is no
+/// reason to leave the next hop alone: 500 with Retry-After.
+pub(crate) fn refusal(refused: Refused, is_inside: bool) -> Refusal {
+    let Refused { status, words } = refused;
+    if is_inside && status == 503 {
+        return Refusal { retry_after_s: Some(2), ..Refusal::new(500, words) };
+    }
+    let retry_after_s = (status == 500).then_some(2);
+    Refusal { retry_after_s, is_of_media: true, ..Refusal::new(status, words) }
 }

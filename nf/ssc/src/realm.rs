@@ -19,6 +19,8 @@ pub const PORTS_MAX: u16 = 1 << PORT_BITS;
 const PORT_BITS: u16 = 12;
 /// The port that captured messages leave by.
 pub const CAPTURE_PORT: PortId = PortId(1 << PORT_BITS);
+/// The port of the first media controller; those of the others follow.
+pub const MEDIA_PORT: PortId = PortId(CAPTURE_PORT.0 + 1);
 
 /// Which way a realm looks.
 #[derive(

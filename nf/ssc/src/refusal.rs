@@ -23,8 +23,10 @@ pub(crate) struct Refusal {
     pub min_expires_s: Option<u32>,
     /// The limit that it exceeds.
     pub excess: Option<Excess>,
-    /// Retry-After of a 503, if not that of all.
+    /// Retry-After of a 503, if not that of all, or of another status.
     pub retry_after_s: Option<u32>,
+    /// Whether `why` is said in a Warning: it is about the session description.
+    pub is_of_media: bool,
 }
 
 impl Refusal {
@@ -60,7 +62,14 @@ impl Refusal {
 
     /// A refusal with this status.
     pub const fn new(status: u16, why: &'static str) -> Self {
-        Self { status, why, min_expires_s: None, excess: None, retry_after_s: None }
+        Self {
+            status,
+            why,
+            min_expires_s: None,
+            excess: None,
+            retry_after_s: None,
+            is_of_media: false,
+        }
     }
 }
 
@@ -71,6 +80,7 @@ impl Refusal {
             Self::OTHER_REALM => Fact::DialogsOtherRealm,
             Self::ELSEWHERE => Fact::DialogsElsewhere,
             Self::NOT_HANDED => Fact::ReplacesRefused,
+            Self { is_of_media: true, .. } => Fact::MediaRefused,
             Self { status: 482 | 483, .. } => Fact::Loops,
             Self { status: 404, .. } => Fact::NoRoute,
             Self { status: 503, .. } => Fact::Overload,
@@ -122,7 +132,8 @@ impl Controller {
         self.wire.event(at.now, &at.flow, trail, Event::RequestRejected, &fields[..count]);
         let retry_after_s = refusal.retry_after_s.unwrap_or(self.config.limits.retry_after_s);
         self.reply(at, (server, trail), refusal.status, out, |head| {
-            if refusal.status == 503 && refusal != Refusal::WITHHELD {
+            let is_later = refusal.status == 503 && refusal != Refusal::WITHHELD;
+            if is_later || refusal.status == 500 && refusal.retry_after_s.is_some() {
                 write::line(head, "Retry-After", retry_after_s.to_string().as_bytes());
             }
             if let Some(seconds) = refusal.min_expires_s {
@@ -130,6 +141,12 @@ impl Controller {
             }
             if let Some(warning) = refusal.warning() {
                 write::line(head, "Warning", warning);
+            }
+            if refusal.is_of_media {
+                // RFC 3261 §20.43: 399 is any other warning, 304 media that are not available.
+                let code = if refusal.status == 488 { 304 } else { 399 };
+                let text = format!("{code} tandem \"{}\"", refusal.why);
+                write::line(head, "Warning", text.as_bytes());
             }
             if refusal.status == 420 {
                 unsupported(head, at.message);

@@ -17,7 +17,7 @@ use crate::call::{Call, Kind, State};
 use crate::limit::{Asking, Limits};
 use crate::shield::gate::befriend_all;
 use machine::Time;
-use machine::narrow::{halves, told};
+use machine::narrow::{half, halves, told};
 use machine::slots::{Key, Told};
 use overload::Queue;
 use replica::field::{self, Fields};
@@ -51,6 +51,8 @@ mod tag {
     pub const HOP: u8 = 15;
     pub const UNDERWAY: u8 = 16;
     pub const SECRET_HIGH: u8 = 17;
+    /// Index and generation of its media.
+    pub const MEDIA: u8 = 18;
 }
 
 /// What the controller is in its pair.
@@ -76,11 +78,12 @@ pub(crate) enum Left {
     Requests,
 }
 
-/// A snapshot under way: its number, the next call and the next binding to touch.
+/// A snapshot under way: its number, the next call, its media and the next binding to touch.
 #[derive(Debug)]
 struct Snapshot {
     number: u64,
     calls: Option<u32>,
+    media: Option<u32>,
     bindings: Option<u32>,
 }
 
@@ -169,6 +172,7 @@ impl Controller {
                 self.overload.waiting = Queue::default();
                 self.tell(out);
                 self.watch(false);
+                self.media.activate(now, false, &|_| true, out);
             }
             Mirrored::Activate => {
                 self.pair.mirror.is_standby = false;
@@ -179,18 +183,23 @@ impl Controller {
                 self.recount();
                 self.overload.share.take_over(now);
                 self.watch(true);
+                let table = &self.calls.table;
+                self.media.activate(now, true, &|call| table.at(call).is_some(), out);
                 self.take_over_invites(now);
             }
             Mirrored::Forget => {
                 self.calls.clear();
                 self.registrar.clear();
+                self.media.clear();
                 self.transactions.clear(now);
             }
             Mirrored::Delta(delta) => self.apply(delta),
             Mirrored::Snapshot(number) => {
                 let from = Some(0);
-                self.pair.mirror.snapshot = Some(Snapshot { number, calls: from, bindings: from });
+                let snapshot = Snapshot { number, calls: from, media: from, bindings: from };
+                self.pair.mirror.snapshot = Some(snapshot);
                 self.registrar.tell_secret(out);
+                self.media.begin_snapshot(out);
             }
         }
     }
@@ -205,6 +214,8 @@ impl Controller {
         let Some(snapshot) = &mut self.pair.mirror.snapshot else { return };
         if let Some(from) = snapshot.calls {
             snapshot.calls = self.calls.table.touch(from, SNAPSHOT_RECORDS);
+        } else if let Some(from) = snapshot.media {
+            snapshot.media = self.media.touch(from, SNAPSHOT_RECORDS);
         } else if let Some(from) = snapshot.bindings {
             snapshot.bindings = self.registrar.touch(from, SNAPSHOT_RECORDS);
         } else {
@@ -242,6 +253,7 @@ impl Controller {
         });
         self.calls.refused.clear();
         self.registrar.tell(out, scratch);
+        self.media.tell(out);
     }
 
     /// The copy becomes the table itself: every call in it is counted anew.
@@ -270,6 +282,9 @@ impl Controller {
     /// of another configuration, and is passed over.
     fn apply(&mut self, delta: &[u8]) {
         let Some((&kind, fields)) = delta.split_first() else { return };
+        if media_stack::KINDS.contains(&kind) {
+            return self.media.apply(kind, fields);
+        }
         if kind >= registrar::KINDS_FROM {
             let realms = self.border.realms.rows().len();
             return self.registrar.apply(realms, kind, fields);
@@ -320,8 +335,11 @@ fn record(call: &Call, out: &mut Vec<u8>) {
     for (tag, number) in numbers {
         field::number(out, tag, number);
     }
-    if let Some(ack) = &call.ack {
+    if let Some(ack) = &call.ack.text {
         field::bytes(out, tag::ACK, ack);
+    }
+    if let Some(Key { index, generation }) = call.media.key {
+        field::number(out, tag::MEDIA, u64::from(generation) << 32 | u64::from(index));
     }
     field::nested(out, tag::LEG_A, |out| call.a.record(out));
     field::nested(out, tag::LEG_B, |out| call.b.record(out));
@@ -348,7 +366,11 @@ fn restore(call: &mut Call, fields: &[u8]) -> bool {
             tag::CALL_END => call.call_end = Time::from_nanos(number),
             tag::REFER_UNTIL => call.refer_until = Time::from_nanos(number),
             tag::FORKS_SEEN => call.forks_seen = told(number, u8::MAX),
-            tag::ACK => call.ack = Some(value.into()),
+            tag::ACK => call.ack.text = Some(value.into()),
+            tag::MEDIA => {
+                let [index, generation] = [half(number), half(number >> 32)];
+                call.media.key = Some(Key { index, generation });
+            }
             tag::UNDERWAY => call.underway = Some(value.into()),
             tag::LEG_A => legs += u8::from(call.a.restore(value)),
             tag::LEG_B => legs += u8::from(call.b.restore(value)),

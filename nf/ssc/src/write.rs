@@ -4,7 +4,8 @@ use crate::realm::Door;
 use runtime::{Flow, Transport};
 pub use sip::HeaderSet as Set;
 pub use sip::write::{
-    address, body, cseq, decimal as number, line, lines, max_forwards, no_body, retagged,
+    address, body, content_length, cseq, decimal as number, line, lines, max_forwards, no_body,
+    retagged,
 };
 use sip::write::{bracket, user_and_at};
 use sip::{Header, Message};

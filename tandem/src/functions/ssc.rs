@@ -9,6 +9,7 @@ use crate::paired;
 use config::keys;
 use config::need::{BPF, NET_ADMIN, NET_RAW, Need, Wanted};
 use config::{Doorway, Issue};
+use media_stack::config::Tls as MediaTls;
 use question::Question;
 use replica::Replica;
 use runtime::gate::{Gate, GateRef};
@@ -65,6 +66,10 @@ impl Kind for Ssc {
         let key_file = self.replica.as_ref().and_then(|replica| replica.key_file.as_ref());
         let unusable = key_file.and_then(|name| keys::read(directory, name).err());
         issues.extend(unusable.map(|it| it.issue("replica.key_file")));
+        for (at, controller) in self.media.controller.iter().enumerate() {
+            let own = controller.tls.iter().flat_map(|tls| tls::unusable_media(tls, directory));
+            issues.extend(own.map(|it| it.under(&format!("media.controller[{at}].tls"))));
+        }
         issues.extend(self.load(directory).err());
         issues
     }
@@ -101,6 +106,16 @@ impl Kind for Ssc {
         section.realm.iter_mut().filter_map(|realm| realm.tls.as_mut()).for_each(|tls| {
             tls::locate(tls, directory);
         });
+        for (at, controller) in section.media.controller.iter_mut().enumerate() {
+            if let Some(name) = &controller.key_file {
+                let path = format!("media.controller[{at}].key_file");
+                let keys = keys::read(directory, name).map_err(|it| it.issue(path))?;
+                controller.keys = Some(keys);
+            }
+            controller.tls.iter_mut().flat_map(MediaTls::files).for_each(|name| {
+                *name = tls::located(directory, name);
+            });
+        }
         Ok(section)
     }
 
@@ -131,6 +146,12 @@ impl Kind for Ssc {
         });
         let mut issues: Vec<Issue> = gone.collect();
         issues.extend(config::closing(&self.listens(), &new.listens()));
+        let is_left = |name: &str| new.media.controller.iter().any(|it| it.name == name);
+        let left = self.media.controller.iter().filter(|it| !is_left(&it.name));
+        issues.extend(left.map(|it| {
+            let what = format!("calls with media at {} go to another media controller", it.name);
+            Issue::new("media.controller", what, "")
+        }));
         if let (Some(old), Some(replica)) = (&self.replica, &new.replica) {
             let given = old.addresses.iter().filter(|it| !replica.addresses.contains(it));
             issues.extend(given.map(|it| {

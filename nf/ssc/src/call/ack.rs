@@ -2,10 +2,12 @@
 //! further 2xx of other forks.
 
 use super::State;
+use super::calls::Calls;
 use super::leg::{Leg, Part};
 use super::relay::Phase;
 use super::released;
 use crate::facts::Fact;
+use crate::media::{self, Place};
 use crate::realm::Door;
 use crate::token::{Side, TAG_BYTES, Token, hex, mix};
 use crate::topology_hiding;
@@ -13,6 +15,7 @@ use crate::write;
 use crate::{Arrived, Controller, User};
 use machine::slots::Key;
 use machine::{Duration, Time};
+use media_stack::Verdict;
 use runtime::{Effects, Flow};
 use sip::transaction::ClientId;
 use sip::{Header, Message, Method};
@@ -51,12 +54,26 @@ impl Controller {
         if due < Time::MAX {
             self.calls.table.arm(key, due);
         }
-        self.wire.describe(key, side, at.message);
-        self.acknowledge(at, key, side.other(), out);
+        let fork = call_fork(&self.calls, key);
+        let place = Place { call: key, from: side, fork, to: None };
+        match self.media_of(at, place) {
+            Ok(body) => self.acknowledge(at, (key, body), side.other(), out),
+            Err(_) => {
+                self.acknowledge(at, (key, Verdict::Without), side.other(), out);
+                self.tear_down(at.now, key, 488, "the description in the ACK was not taken", out);
+            }
+        }
     }
 
     /// Sends the ACK on to the other leg.
-    fn acknowledge(&mut self, at: &Arrived<'_>, key: Key, side: Side, out: &mut Effects) {
+    fn acknowledge(
+        &mut self,
+        at: &Arrived<'_>,
+        said: (Key, Verdict),
+        side: Side,
+        out: &mut Effects,
+    ) {
+        let (key, body) = said;
         let believed = self.border.is_authenticated(at.realm, &at.flow);
         let Some(call) = self.calls.table.at_mut(key) else { return };
         let leg = call.leg(side);
@@ -71,18 +88,19 @@ impl Controller {
             write::cseq(buffer, leg.invite_cseq, b"ACK");
             write::contact(buffer, message, door);
             let hidden = topology_hiding::parties(buffer, message, host, drop);
+            let drop = drop.and(media::lost(body));
             write::lines(buffer, message, write::REQUEST.and(drop).and(hidden));
-            write::body(buffer, message);
+            media::write_body(buffer, message, body, &self.media);
         });
         let plain = message.body().is_empty() && !message.has(Header::ProxyAuthorization);
-        call.ack = match out.last() {
+        call.ack.text = match out.last() {
             Some((_, bytes)) if !plain && bytes.len() <= ACK_BYTES_MAX => Some(bytes.into()),
             _ => None,
         };
-        if call.ack.is_some() {
+        if call.ack.text.is_some() {
             // By then the far end has stopped to send its 2xx again (RFC 3261 §13.3.1.4).
             let t1 = Duration::from_millis(self.config.timers.t1_ms.into());
-            call.ack_until = at.now + t1 * 64;
+            call.ack.until = at.now + t1 * 64;
             let due = call.due();
             self.calls.table.arm(key, due);
         }
@@ -131,7 +149,7 @@ impl Controller {
         let leg = call.leg(side);
         let Some(door) = self.border.realms.door(leg.flow.port) else { return };
         let branch = ack_branch(call.check(side), leg.invite_cseq);
-        self.wire.send(now, leg.flow, Some(call.trail()), out, |buffer| match &call.ack {
+        self.wire.send(now, leg.flow, Some(call.trail()), out, |buffer| match &call.ack.text {
             Some(ack) if side == Side::B => buffer.extend_from_slice(ack),
             _ => {
                 begin(buffer, b"ACK", leg, door, &branch, 70);
@@ -221,6 +239,11 @@ impl Controller {
     }
 }
 
+/// The fork that a call's asked leg is.
+fn call_fork(calls: &Calls, key: Key) -> u8 {
+    calls.table.at(key).map_or(0, |call| call.b.fork)
+}
+
 /// What a BYE of our own is about.
 pub(crate) struct Farewell<'a> {
     /// The trail it belongs to.
@@ -257,7 +280,7 @@ pub(crate) fn hops_left(message: &Message<'_>) -> u8 {
 }
 
 /// The branch of the ACK to a 2xx: the same each time it is sent again, no transaction's.
-fn ack_branch(check: u64, cseq: u32) -> [u8; 7 + 16] {
+pub(super) fn ack_branch(check: u64, cseq: u32) -> [u8; 7 + 16] {
     let mut branch = *b"z9hG4bK0000000000000000";
     branch[7..].copy_from_slice(&hex(mix(check ^ u64::from(cseq) << 32)));
     branch

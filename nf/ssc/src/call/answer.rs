@@ -7,6 +7,7 @@ use super::session::{Asked, number};
 use super::{Kind, State};
 use crate::config;
 use crate::facts::Fact;
+use crate::media::{self, Place};
 use crate::refusal::{status_line, upstream};
 use crate::token::{FORKS_MAX, Side};
 use crate::topology_hiding;
@@ -16,6 +17,7 @@ use crate::{Arrived, Controller, User};
 use machine::narrow::micros;
 use machine::slots::Key;
 use machine::{Duration, Time};
+use media_stack::Verdict;
 use runtime::Effects;
 use sip::overload::Feedback;
 use sip::transaction::{ClientId, ServerId};
@@ -52,6 +54,7 @@ impl Controller {
                     self.bye_done(at.now, call, out);
                 }
             }
+            User::Move(call, side) => self.move_answered(at, call, side, out),
             User::Probe(probed) => {
                 self.seen(at, None);
                 if status >= 200 {
@@ -97,7 +100,7 @@ impl Controller {
         });
         let is_answered = register.is_some_and(|pending| self.registered(at, key, pending, out));
         if !is_answered {
-            self.pass_back(at, key, status, out);
+            self.pass_back(at, key, (status, Verdict::Same), out);
         }
         if status >= 200 {
             self.calls.relays.give_back(key);
@@ -142,11 +145,21 @@ impl Controller {
             }
             self.calls.connections.note(call, &at.flow, &self.calls.table);
         }
-        self.wire.describe(call, Side::B, at.message);
+        let fork = self.calls.relays.at(key).map_or(0, |relay| relay.fork);
+        let place = Place { call, from: Side::B, fork, to: None };
+        let body = match self.media_of(at, place) {
+            Ok(body) => body,
+            Err(_) if status < 200 => Verdict::Without,
+            Err(refused) => {
+                let status = media::refusal(refused, false).status;
+                self.answer_locally(at.now, key, status, out);
+                return self.undone(at, key, call, status, out);
+            }
+        };
         if status < 200 {
             self.note_provisional(at, key);
         }
-        let is_passed = self.pass_back(at, key, status, out);
+        let is_passed = self.pass_back(at, key, (status, body), out);
         match status {
             0..200 => {}
             200..300 if is_passed => self.answered(at, key, call, out),
@@ -233,9 +246,10 @@ impl Controller {
         &mut self,
         at: &Arrived<'_>,
         key: Key,
-        status: u16,
+        said: (u16, Verdict),
         out: &mut Effects,
     ) -> bool {
+        let (status, body) = said;
         let Some(relay) = self.calls.relays.at(key) else { return false };
         let Some(server) = relay.server else { return false };
         let message = at.message;
@@ -262,8 +276,9 @@ impl Controller {
                 Asked::write_owed(buffer, interval_s);
             }
             let hidden = topology_hiding::parties(buffer, message, host, drop);
+            let drop = drop.and(media::lost(body));
             write::lines(buffer, message, write::RESPONSE.and(drop).and(PER_HOP).and(hidden));
-            write::body(buffer, message);
+            media::write_body(buffer, message, body, &self.media);
         });
         let Some((_, bytes)) = out.last() else {
             if status >= 200 {
@@ -303,6 +318,9 @@ impl Controller {
         let (fork, upstream, trail) = (relay.fork, relay.upstream, relay.trail());
         call.choose(fork);
         call.a.set_fork(fork);
+        if let Some(media) = call.media.key {
+            self.media.settle(at.now, media, fork, [call.a.realm.0, call.b.realm.0]);
+        }
         if call.kind == Kind::Subscription {
             call.state = State::Confirmed;
             call.invite = None;
@@ -347,7 +365,7 @@ impl Controller {
             self.wire.event(at.now, &upstream, trail, Event::CallRejected, &fields);
         }
         self.calls.relays.give_back(key);
-        self.give_back(call_key);
+        self.give_back(at.now, call_key);
     }
 
     /// An answer to a request inside a dialog.
@@ -362,8 +380,16 @@ impl Controller {
         let Some(relay) = self.calls.relays.at(key) else { return };
         let (from, fork, method) = (relay.from, relay.fork, relay.method);
         let session = relay.session;
-        self.wire.describe(call_key, from.other(), at.message);
-        let is_passed = self.pass_back(at, key, status, out);
+        let place = Place { call: call_key, from: from.other(), fork, to: None };
+        let is_passed = match self.media_of(at, place) {
+            Ok(body) => self.pass_back(at, key, (status, body), out),
+            Err(_) if status < 200 => self.pass_back(at, key, (status, Verdict::Without), out),
+            Err(refused) => {
+                let status = media::refusal(refused, true).status;
+                self.answer_locally(at.now, key, status, out);
+                false
+            }
+        };
         if status < 200 {
             return;
         }
@@ -371,7 +397,7 @@ impl Controller {
             if method == Method::Invite {
                 // The far end waits for its ACK; the one of the INVITE before is not it.
                 if let Some(call) = self.calls.table.at_mut(call_key) {
-                    call.ack = None;
+                    call.ack.text = None;
                 }
                 self.acknowledge_again(at.now, call_key, from.other(), out);
             }

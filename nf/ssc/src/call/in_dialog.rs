@@ -8,6 +8,7 @@ use super::session::Asked;
 use super::source::leg_of;
 use super::{Kind, State, lost, released};
 use crate::facts::Fact;
+use crate::media::{self, Place};
 use crate::realm::Side as RealmSide;
 use crate::refusal::{Refusal, upstream};
 use crate::token::{Side, Token, fork_of};
@@ -17,6 +18,7 @@ use crate::write::{self, Set};
 use crate::{Arrived, Controller, User};
 use machine::slots::Key;
 use machine::{Duration, Time};
+use media_stack::Verdict;
 use runtime::Effects;
 use sip::transaction::{Branch, ServerId};
 use sip::{Header, Message, Method, Start};
@@ -61,6 +63,7 @@ impl Controller {
         match at.message.method() {
             Method::Bye => self.ending(at, found, server, out),
             Method::Invite => self.reinvite(at, found, server, out),
+            Method::Info if self.digit_from(at, found, server, out) => {}
             _ => self.forward(at, found, server, out),
         }
     }
@@ -179,8 +182,8 @@ impl Controller {
         if call.kind == Kind::Subscription || call.state == State::Ending {
             return self.reply(at, (Some(server), trail), 481, out, |_| {});
         }
-        if call.invite.is_some() {
-            let glare = call.invite_from != found.side;
+        if call.invite.is_some() || call.is_moving() {
+            let glare = call.is_moving() || call.invite_from != found.side;
             let status = if glare { 491 } else { 500 };
             return self.reply(at, (Some(server), trail), status, out, |head| {
                 if status == 500 {
@@ -230,6 +233,17 @@ impl Controller {
             relay.server = Some(server);
         }
         self.transactions.set_user(server, User::Relay(key));
+        let place = Place { call: found.key, from: found.side, fork: found.fork, to: None };
+        if found.again.is_some() {
+            self.media_rejected(at.now, found.key); // the other node offered it already
+        }
+        let body = match self.media_of(at, place) {
+            Ok(body) => body,
+            Err(refused) => {
+                self.calls.relays.give_back(key);
+                return self.refuse(at, Some(server), media::refusal(refused, true), out);
+            }
+        };
         let Some(rack) = self.carry(at, found, key) else {
             self.calls.relays.give_back(key);
             return self.refuse(at, Some(server), Refusal::NO_DIALOG, out);
@@ -237,9 +251,8 @@ impl Controller {
         if message.method() == Method::Invite && found.again.is_none() {
             self.trying(at, key, server, out);
         }
-        self.send_on(at, found, key, rack, out);
+        self.send_on(at, (found, body), (key, rack), out);
         self.wire.facts.add(Fact::RequestsRelayed, 1);
-        self.wire.describe(found.key, found.side, message);
     }
 
     /// Fills the record of a request inside a dialog and gives it a number on the other leg.
@@ -273,7 +286,14 @@ impl Controller {
         Some(if found.side == Side::A { y.invite_cseq } else { a_invite })
     }
 
-    fn send_on(&mut self, at: &Arrived<'_>, found: Found, key: Key, rack: u32, out: &mut Effects) {
+    fn send_on(
+        &mut self,
+        at: &Arrived<'_>,
+        said: (Found, Verdict),
+        relay: (Key, u32),
+        out: &mut Effects,
+    ) {
+        let ((found, body), (key, rack)) = (said, relay);
         let message = at.message;
         let Start::Request { name, .. } = message.start() else { return };
         let leg = self.calls.table.at_mut(found.key).and_then(|call| opposite(call, found));
@@ -320,8 +340,9 @@ impl Controller {
             buffer.extend_from_slice(&transfer.lines);
             let drop = drop.and(transfer.drop);
             let hidden = topology_hiding::parties(buffer, message, host, drop);
+            let drop = drop.and(media::lost(body));
             write::lines(buffer, message, write::REQUEST.and(drop).and(hidden));
-            write::body(buffer, message);
+            media::write_body(buffer, message, body, &self.media);
         });
         let Some((_, bytes)) = out.last() else {
             relay.client = None;
@@ -349,6 +370,9 @@ impl Controller {
         let Some(relay) = self.calls.relays.at(key) else { return };
         let (terminated, method) = (relay.ends_subscription, relay.method);
         let accepted = status < 300;
+        if !accepted && matches!(method, Method::Invite | Method::Update | Method::Prack) {
+            self.media_rejected(now, call_key);
+        }
         if method == Method::Invite && !accepted {
             self.note_refusal(now, key, call_key, out);
         }

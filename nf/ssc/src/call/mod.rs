@@ -16,6 +16,7 @@ mod connections;
 mod in_dialog;
 pub(crate) mod leg;
 mod lost;
+mod media;
 pub(crate) mod merged;
 mod open;
 pub(crate) mod relay;
@@ -33,6 +34,7 @@ use crate::token::{Side, mix};
 use leg::Leg;
 use machine::Time;
 use machine::slots::{Key, Reuse};
+use media::Moving;
 use sip::transaction::KeyedHash;
 use transfer::Handed;
 
@@ -83,10 +85,8 @@ pub struct Call {
     pub invite_from: Side,
     /// The INVITE under way at the other node of a pair, as it told it.
     pub underway: Option<Box<[u8]>>,
-    /// The ACK that the asked leg got, kept when it had more than a bare ACK.
-    pub ack: Option<Box<[u8]>>,
-    /// Until when it is; `Time::ZERO` is not known, for another node took it over.
-    pub ack_until: Time,
+    /// The ACK that the asked leg got.
+    pub ack: KeptAck,
     /// BYEs of our own that wait for their answer.
     pub byes: u8,
     /// Whether a subscription made by REFER inside the session still lives.
@@ -103,6 +103,26 @@ pub struct Call {
     pub call_end: Time,
     /// What it takes of the limits.
     pub grant: Grant,
+    /// Its media.
+    pub media: CallMedia,
+}
+
+/// An ACK, kept when it had more than a bare one.
+#[derive(Debug, Default)]
+pub struct KeptAck {
+    /// As it was sent.
+    pub text: Option<Box<[u8]>>,
+    /// Until when it is kept; `Time::ZERO` is not known, for another node took it over.
+    pub until: Time,
+}
+
+/// The media of a call.
+#[derive(Debug, Default)]
+pub struct CallMedia {
+    /// Their name with the client of the media controllers, where they are anchored.
+    pub key: Option<Key>,
+    /// The way to another media controller, while they are on it.
+    pub moving: Option<Box<Moving>>,
 }
 
 impl Reuse for Call {
@@ -161,7 +181,7 @@ impl Call {
     /// When the call wants to be looked at.
     pub fn due(&self) -> Time {
         let refer = if self.refer_until == Time::ZERO { Time::MAX } else { self.refer_until };
-        let ack = match self.ack_until {
+        let ack = match self.ack.until {
             Time::ZERO => Time::MAX,
             until => until,
         };

@@ -7,6 +7,7 @@ use super::transfer::Transfer;
 use super::{Call, Kind, check, released, trail};
 use crate::facts::Fact;
 use crate::limit::Grant;
+use crate::media::{self, Place};
 use crate::next_hop::Draw;
 use crate::realm::Door;
 use crate::refusal::{Refusal, status_line, upstream};
@@ -20,6 +21,7 @@ use crate::write::{self, Set};
 use crate::{Arrived, Controller, User, begins_dialog};
 use machine::slots::Key;
 use machine::{Duration, Time};
+use media_stack::Verdict;
 use runtime::{Effects, Transport};
 use sip::transaction::ServerId;
 use sip::{Header, Message, Method, NameAddr, Scheme, Start, is_emergency, is_service, overload};
@@ -344,7 +346,7 @@ impl Controller {
         if extra.register.is_some() {
             self.wire.facts.add(Fact::RegistersForwarded, 1);
         }
-        let mut names = key;
+        let (mut names, mut body) = (key, Verdict::Same);
         if begins_dialog(method) {
             let Some((call_key, call)) = self.calls.table.take() else {
                 self.calls.relays.give_back(key);
@@ -356,11 +358,22 @@ impl Controller {
             let tag = tag(secret, self.shard, call_key, Side::A, 0);
             begin(call, at, secret, &tag);
             call.grant = extra.grant;
+            let place = Place { call: call_key, from: Side::A, fork: 0, to: Some(way.realm) };
+            match self.media_of(at, place) {
+                Ok(verdict) => body = verdict,
+                Err(refused) => {
+                    self.calls.relays.give_back(key);
+                    self.give_back(at.now, call_key);
+                    return self.refuse(at, Some(server), media::refusal(refused, false), out);
+                }
+            }
+            let Some(call) = self.calls.table.at_mut(call_key) else { return };
             call.a.set_remote(&self.border.realms, at.flow);
             call.a.binding = extra.subscriber.unwrap_or(call.a.binding);
             call.invite = Some(key);
             self.calls.connections.note(call_key, &at.flow, &self.calls.table);
         }
+        let Some(relay) = self.calls.relays.at_mut(key) else { return };
         let tag = tag(secret, self.shard, names, Side::A, 0);
         let oc = self.overload.feedback.answer(at.now, &at.message.via());
         relay.fork_at = write::response_head(&mut relay.head, at.message, &at.flow, Some(&tag), oc);
@@ -376,10 +389,7 @@ impl Controller {
         } else {
             self.wire.facts.add(Fact::RequestsRelayed, 1);
         }
-        if let Some(call) = self.calls.relays.at(key).and_then(|relay| relay.call) {
-            self.wire.describe(call, Side::A, at.message);
-        }
-        self.launch(at.now, key, at.message, way, out);
+        self.launch(at.now, key, (at.message, body), way, out);
     }
 
     /// 100 at once: it stops the retransmissions (RFC 3261 §17.2.1).
@@ -409,10 +419,11 @@ impl Controller {
         &mut self,
         now: Time,
         key: Key,
-        message: &Message<'_>,
+        said: (&Message<'_>, Verdict),
         way: &Way,
         out: &mut Effects,
     ) {
+        let (message, body) = said;
         let transfer = self.calls.transfer(message, way.flow.port, &self.border.realms);
         if !transfer.lines.is_empty() {
             self.calls.hand_names(now, message, way.realm);
@@ -451,12 +462,14 @@ impl Controller {
             let (uri, transfer) = (&relay.uri, &transfer);
             let branch = &branch;
             let oc = if self.border.hops.offers_feedback(way.hop) { overload::OFFER } else { b"" };
+            let drop = drop.and(media::lost(body));
             let request = Initial { message, door, branch, oc, uri, route, drop, host, transfer };
             request.write(buffer, &token, relay.session, |buffer| {
                 if let Some(pending) = relay.register {
                     self.registrar.write_core(buffer, pending, &door.uri_host);
                 }
             });
+            media::write_body(buffer, message, body, &self.media);
         });
         let Some((_, bytes)) = out.last() else {
             relay.client = None;
@@ -465,6 +478,13 @@ impl Controller {
         };
         let reliable = way.flow.transport.is_stream();
         self.transactions.start_client(now, client, way.flow, reliable, bytes, user);
+        self.launched(key, way);
+        self.patience(now, key);
+    }
+
+    /// The request of a relay went this way: so does the call that it begins.
+    fn launched(&mut self, key: Key, way: &Way) {
+        let Some(relay) = self.calls.relays.at(key) else { return };
         if let Some(call) = relay.call.and_then(|call| self.calls.table.at_mut(call)) {
             call.b.realm = way.realm;
             call.b.flow = way.flow;
@@ -476,7 +496,6 @@ impl Controller {
         if let Some(call) = relay.call {
             self.calls.connections.note(call, &way.flow, &self.calls.table);
         }
-        self.patience(now, key);
     }
 
     /// Sets the relay's clock: how long this target has, how long the whole may take.
@@ -528,10 +547,13 @@ impl Controller {
             [("status", Field::Number(status.into())), ("host", Field::Text(target.as_bytes()))];
         self.wire.event(now, &flow, trail, Event::NextTargetTried, &fields);
         let parsed = Message::parse(&request);
-        if let Ok(message) = &parsed {
-            self.launch(now, key, message, &way, out);
+        let mut is_sent = false;
+        if let Ok(message) = &parsed
+            && let Ok(body) = self.media_again(now, key, message, &way)
+        {
+            self.launch(now, key, (message, body), &way, out);
+            is_sent = true;
         }
-        let is_sent = parsed.is_ok();
         if let Some(relay) = self.calls.relays.at_mut(key) {
             relay.request = request;
         }
@@ -613,6 +635,7 @@ struct Initial<'a> {
 }
 
 impl Initial<'_> {
+    /// Everything but the end of the head and the body.
     fn write(
         &self,
         out: &mut Vec<u8>,
@@ -662,6 +685,5 @@ impl Initial<'_> {
         let drop = drop.and(self.drop).and(self.transfer.drop);
         let hidden = topology_hiding::parties(out, message, self.host, drop);
         write::lines(out, message, drop.and(hidden));
-        write::body(out, message);
     }
 }

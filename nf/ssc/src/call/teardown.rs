@@ -2,15 +2,16 @@
 
 use super::ack::Farewell;
 use super::relay::Phase;
-use super::{Kind, State, lost};
+use super::{KeptAck, Kind, State, lost};
 use crate::facts::Fact;
+use crate::realm::Side as RealmSide;
 use crate::token::Side;
 use crate::wire::{Event, Field};
 use crate::{Controller, User};
 use machine::narrow::millis;
 use machine::slots::Key;
 use machine::{Duration, Time};
-use runtime::Effects;
+use runtime::{ConnId, Effects, Flow};
 use sip::Method;
 
 impl Controller {
@@ -45,7 +46,7 @@ impl Controller {
             self.wire.event(now, &upstream, trail, Event::CallFailed, &fields);
         }
         self.calls.relays.give_back(key);
-        self.give_back(call_key);
+        self.give_back(now, call_key);
     }
 
     /// Relays whose clock ran out.
@@ -255,7 +256,7 @@ impl Controller {
             Some(relay) if self.is_invite(relay) => self.drop_invite(now, relay, 487, out),
             _ => {}
         }
-        self.give_back(key);
+        self.give_back(now, key);
     }
 
     /// Calls whose clock ran out.
@@ -273,8 +274,8 @@ impl Controller {
         if call.refer_until <= now {
             call.refer_until = Time::ZERO;
         }
-        if call.ack_until != Time::ZERO && call.ack_until <= now {
-            (call.ack, call.ack_until) = (None, Time::ZERO);
+        if call.ack.until != Time::ZERO && call.ack.until <= now {
+            call.ack = KeptAck::default();
         }
         if call.state == State::Ending && call.session_end.min(call.call_end) <= now {
             return self.finish(now, key, out); // whatever its BYEs wait for
@@ -291,6 +292,65 @@ impl Controller {
         }
         let due = call.due();
         self.calls.table.arm(key, due);
+    }
+
+    /// A connection ended, or a far end cannot be reached.
+    pub(crate) fn down(&mut self, now: Time, flow: Flow, why: &'static str, out: &mut Effects) {
+        if self.wire.capture.owns(&flow) {
+            return self.wire.capture.down(now, why);
+        }
+        self.transactions.transport_failed(now, flow, &mut self.outs);
+        // What was sent before the connection stood was sent to the address alone.
+        let asked = self.border.realms.door(flow.port).map(|door| door.flow(flow.remote));
+        if let Some(asked) = asked.filter(|&asked| flow.transport.is_stream() && asked != flow) {
+            self.transactions.transport_failed(now, asked, &mut self.outs);
+        }
+        self.transacted(now, out);
+        self.border.proofs.forget(&flow);
+        self.registrar.connection_ended(&flow);
+        if !flow.transport.is_stream() {
+            return;
+        }
+        if flow.conn == ConnId(0) {
+            self.calls.lost.unopened.insert(flow, now);
+        } else if let Some(calls) = self.calls.connections.take(&flow) {
+            self.calls.lost.connections.push((flow, calls));
+        }
+    }
+
+    /// Calls on connections that ended: a subscriber behind a NAT cannot be reached any more and
+    /// both legs end; towards the core the next request opens a new connection.
+    pub(crate) fn lost(&mut self, now: Time, out: &mut Effects) {
+        if self.calls.lost.deadline().is_none_or(|at| at > now) {
+            return;
+        }
+        let connections = core::mem::take(&mut self.calls.lost.connections);
+        let table = &self.calls.table;
+        let (places, unopened) = self.calls.lost.look(now, table.places());
+        let mut hit: Vec<(Key, Side)> = Vec::new();
+        for (flow, keys) in connections {
+            hit.extend(
+                keys.into_iter().filter_map(|key| {
+                    Some((key, lost::side_at(table.at(key)?, |at| *at == flow)?))
+                }),
+            );
+        }
+        hit.extend(places.filter_map(|place| {
+            let key = table.user_of(place)?;
+            let call = table.at(key)?;
+            // One that began since then has a try of its own under way.
+            let is_lost = |at: &Flow| unopened.get(at).is_some_and(|&at| call.started <= at);
+            Some((key, lost::side_at(call, |at| at.transport.is_stream() && is_lost(at))?))
+        }));
+        for (key, side) in hit {
+            let Some(call) = self.calls.table.at_mut(key) else { continue };
+            let realm = call.leg(side).realm;
+            if self.border.realms.row(realm).side == RealmSide::Core {
+                call.leg_mut(side).reconnect(&self.border.realms);
+            } else {
+                self.tear_down(now, key, 480, "the connection of one leg ended", out);
+            }
+        }
     }
 }
 

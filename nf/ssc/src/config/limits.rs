@@ -46,11 +46,27 @@ pub struct Resources {
     pub reliable: u16,
     /// Further units of each media line beyond the first.
     pub media: u16,
+    /// Further units of a call whose media are anchored.
+    pub anchored: u16,
+    /// Further units of each side of it whose media are protected (SRTP).
+    pub srtp: u16,
+    /// Further units of it where a realm has codecs that are transcoded.
+    pub transcoding: u16,
 }
 
 impl Default for Resources {
     fn default() -> Self {
-        Self { units_max: 10_000_000, call: 10, tcp: 2, tls: 6, reliable: 8, media: 2 }
+        Self {
+            units_max: 10_000_000,
+            call: 10,
+            tcp: 2,
+            tls: 6,
+            reliable: 8,
+            media: 2,
+            anchored: 4,
+            srtp: 6,
+            transcoding: 40,
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use machine::Time;
 use machine::bucket::Rate;
 use machine::narrow::index;
 use machine::slots::Key;
+use media_stack::Demand;
 use overload::Limit;
 use question::Either;
 use runtime::{Flow, Transport};
@@ -43,6 +44,14 @@ impl Limits {
         let lines = index(lines);
         let media = units.media.saturating_mul(lines.saturating_sub(1));
         units.call.saturating_add(way).saturating_add(flow).saturating_add(media)
+    }
+
+    /// What its media cost beyond that.
+    fn media_cost(&self, demand: Demand) -> u16 {
+        let units = &self.resources;
+        let srtp = units.srtp.saturating_mul(demand.protected);
+        let transcoding = if demand.is_transcoded { units.transcoding } else { 0 };
+        units.anchored.saturating_add(srtp).saturating_add(transcoding)
     }
 
     /// The subscribers who were refused and still have a call or a rate that is used.
@@ -147,12 +156,18 @@ impl Controller {
         } else {
             Vec::new()
         };
-        let asking = Asking {
+        let mut asking = Asking {
             realm: at.realm,
             hop: way.hop,
             subscriber: if is_own { self.calls.merged.name(at.realm, &caller) } else { 0 },
             units: self.overload.limits.cost(at.flow.transport, at.message),
         };
+        let realms = [at.realm.0, way.realm.0];
+        if self.media.anchors(realms) {
+            let demand = self.media.demand(realms, at.message.body());
+            let media = self.overload.limits.media_cost(demand);
+            asking.units = asking.units.saturating_add(media);
+        }
         // Rates are those of arrivals: a pause of the machine takes nothing from anybody.
         let waited_ns = self.overload.admission.delay().as_nanos();
         let waited_ns = u64::try_from(waited_ns).unwrap_or(u64::MAX);
@@ -191,9 +206,12 @@ impl Controller {
     }
 
     /// A call is over: its record and what it holds are given back.
-    pub(crate) fn give_back(&mut self, key: Key) {
+    pub(crate) fn give_back(&mut self, now: Time, key: Key) {
         if let Some(call) = self.calls.table.at_mut(key) {
             self.overload.limits.release(core::mem::take(&mut call.grant));
+            if let Some(media) = call.media.key {
+                self.media.end(now, media);
+            }
         }
         self.calls.table.give_back(key);
     }

@@ -14,6 +14,7 @@ use crate::realm::{RealmId, Side};
 use crate::{Arrived, Controller};
 use machine::Time;
 use machine::slots::Key;
+use media_stack::Verdict;
 use runtime::{Effects, Flow, Transport};
 use sip::{Message, RequestHead, Via, write_stale};
 
@@ -123,7 +124,7 @@ impl Controller {
             .flatten();
         let is_told = stale.is_some();
         if let Some(message) = stale {
-            self.pass_back(&Arrived { message, ..*at }, key, 401, out);
+            self.pass_back(&Arrived { message, ..*at }, key, (401, Verdict::Same), out);
         }
         self.challenges.text = text;
         is_told

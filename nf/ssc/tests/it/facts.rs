@@ -275,6 +275,11 @@ fn strangers(seen: &mut Seen) {
     seen.read(&mut world);
 }
 
+/// Media, and what media controllers say of them.
+fn media(seen: &mut Seen) {
+    crate::media::everything(&mut |world| seen.read(world));
+}
+
 #[test]
 fn every_fact_moves() {
     let mut seen = Seen::default();
@@ -290,6 +295,7 @@ fn every_fact_moves() {
         feedback,
         growth,
         strangers,
+        media,
     ];
     for scene in scenes {
         scene(&mut seen);

@@ -11,6 +11,7 @@ mod handover;
 mod hostile;
 mod kamailio;
 mod live_change;
+mod media;
 mod other;
 mod overload;
 mod overload_queue;

@@ -33,8 +33,29 @@ pub fn exposures(section: &Ssc, directory: &Path) -> Vec<Issue> {
         }
     }
     fence(section, &mut found);
+    media(section, &mut found);
     found.extend(section.capture.as_deref().and_then(capture));
     found
+}
+
+/// Media controllers on other machines that nothing proves: keys of SRTP are told to them.
+fn media(section: &Ssc, found: &mut Vec<Issue>) {
+    for (at, controller) in section.media.controller.iter().enumerate() {
+        let is_remote = controller.addresses().any(|address| !address.ip().is_loopback());
+        if !is_remote || controller.tls.is_some() {
+            continue;
+        }
+        let (what, hint) = if controller.key_file.is_some() {
+            let what = "whoever reads this network has the keys of protected calls: they are told \
+                in clear";
+            (what, "add [ssc.media.controller.tls], or keep the network private")
+        } else {
+            let what = "whoever answers there gets the media of calls, and the keys of protected \
+                ones: nothing proves that it is the media controller";
+            (what, "add [ssc.media.controller.tls] or `key_file`")
+        };
+        found.push(Issue::new(format!("media.controller[{at}].address"), what, hint));
+    }
 }
 
 /// What its author may want to know.

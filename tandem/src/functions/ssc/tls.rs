@@ -2,6 +2,7 @@
 
 use config::Issue;
 use config::keys::{self, Unusable};
+use media_stack::config::Tls as MediaTls;
 use ssc::config::Tls;
 use std::fs::File;
 use std::path::Path;
@@ -11,9 +12,33 @@ use tls::{Context, TlsFileError};
 pub fn locate(tls: &mut Tls, directory: &Path) {
     let roots = tls.roots.as_mut();
     for name in [&mut tls.certificate, &mut tls.key].into_iter().chain(roots) {
-        let path = keys::located(directory, name);
-        *name = std::path::absolute(&path).unwrap_or(path).display().to_string();
+        *name = located(directory, name);
     }
+}
+
+/// A path of the site's directory, whole.
+pub fn located(directory: &Path, name: &str) -> String {
+    let path = keys::located(directory, name);
+    std::path::absolute(&path).unwrap_or(path).display().to_string()
+}
+
+/// What hinders connections to a media controller from taking these files.
+pub fn unusable_media(tls: &MediaTls, directory: &Path) -> Vec<Issue> {
+    let files = [("certificate", &tls.certificate), ("key", &tls.key), ("roots", &tls.roots)];
+    let unread = files.into_iter().filter_map(|(key, name)| {
+        let name = name.as_ref()?;
+        let error = File::open(keys::located(directory, name)).err()?;
+        Some(Unusable::unread(directory, name, &error, "").issue(key))
+    });
+    let unread: Vec<Issue> = unread.collect();
+    if !unread.is_empty() {
+        return unread;
+    }
+    let mut whole = tls.clone();
+    whole.files().for_each(|name| *name = located(directory, name));
+    let error = Context::load(&whole.spec(), false).err();
+    let hint = "give certificates and keys in PEM form";
+    error.map(|error| Issue::new("roots", error.to_string(), hint)).into_iter().collect()
 }
 
 /// What hinders a port from taking these files; paths are relative to the section.

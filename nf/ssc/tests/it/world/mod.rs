@@ -63,6 +63,10 @@ pub struct World {
     pub names: Vec<(SocketAddr, String)>,
     /// What it told its standby.
     pub deltas: Vec<Vec<u8>>,
+    /// What it told media controllers, and connections to them that it opens and closes.
+    pub rows: Vec<(Flow, Vec<u8>)>,
+    pub opens: Vec<Flow>,
+    pub closes: Vec<Flow>,
     raw: Vec<(SocketAddr, Vec<u8>)>,
     out: Effects,
 }
@@ -90,6 +94,9 @@ impl World {
             aliases: Vec::new(),
             names: Vec::new(),
             deltas: Vec::new(),
+            rows: Vec::new(),
+            opens: Vec::new(),
+            closes: Vec::new(),
             raw: Vec::new(),
             out: Effects::default(),
         }
@@ -200,6 +207,10 @@ impl World {
                 self.raw.push((flow.remote, bytes.to_vec()));
                 continue;
             }
+            if flow.port >= ssc::realm::MEDIA_PORT {
+                self.rows.push((flow, bytes.to_vec()));
+                continue;
+            }
             let text = String::from_utf8_lossy(bytes).into_owned();
             self.sent.push_back(Sent { to: flow.remote, text });
         }
@@ -207,6 +218,8 @@ impl World {
         self.queries.append(&mut self.out.queries);
         self.aliases.append(&mut self.out.aliases);
         self.names.append(&mut self.out.names);
+        self.opens.append(&mut self.out.opens);
+        self.closes.append(&mut self.out.closes);
         self.out.clear();
     }
 
@@ -270,7 +283,8 @@ impl World {
     pub fn fact(&mut self, name: &str) -> u64 {
         let _ = self.ask("realms", &[]);
         let cells = self.controller.cells();
-        let found = cells[0].readings().find(|(row, _)| row.name == name);
+        let found = cells.iter().flat_map(event::Cells::readings);
+        let found = found.into_iter().find(|(row, _)| row.name == name);
         match found.unwrap_or_else(|| panic!("no fact {name}")).1 {
             event::Reading::Value(value) => value,
             event::Reading::Histogram { count, .. } => count,
