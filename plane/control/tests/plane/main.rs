@@ -11,7 +11,6 @@ mod fragments;
 mod hostile;
 mod labels;
 mod lives;
-mod media;
 mod neighbours;
 mod protection;
 mod races;

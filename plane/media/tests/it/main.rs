@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod flow;
+mod graph;
 mod latch;
 mod lives;
 mod program;

@@ -2,10 +2,8 @@
 //! is told.
 
 use super::world::{Left, World, ethernet, neighbour_mac, packet6};
-use ::media::program::{
-    FEATURE, FlowSaid, Guard, Keys, Name, Notice, Place, Range, Said, Snapshot,
-};
-use ::media::{Expected, PayloadTypes, Rate, Settings, Use};
+use media::program::{FEATURE, FlowSaid, Guard, Keys, Name, Notice, Place, Range, Said, Snapshot};
+use media::{Expected, PayloadTypes, Rate, Settings, Use};
 use nodes::header::{checksum, seal_ip4, sum};
 use nodes::program::{Item, Removed};
 use nodes::{Out, Program, Refused};
@@ -507,7 +505,7 @@ fn payload_types_become_others_and_digits_are_told() {
     }
     let told = notices(world.pass(Duration::from_millis(5)));
     let digits: Vec<_> = told.into_iter().flat_map(|(_, notice)| notice.digits).collect();
-    assert_eq!(digits, [::media::program::Digit { code: 5, duration_ms: 100 }]);
+    assert_eq!(digits, [media::program::Digit { code: 5, duration_ms: 100 }]);
 }
 
 #[test]
