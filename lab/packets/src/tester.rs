@@ -72,6 +72,7 @@ pub struct Tester {
     sut_core: usize,
     attended: Time,
     is_both_ways: bool,
+    is_woken: bool,
     guest: Option<Port>,
     met_guest: Time,
     worker_away_ns: Arc<AtomicU64>,
@@ -111,10 +112,16 @@ impl Tester {
                 matches!(stream.layers.first(), Some(Layer::Ethernet { destination, .. })
                     if *destination == OUT_MAC)
             }),
+            is_woken: true,
             guest: None,
             met_guest: Time::ZERO,
             worker_away_ns: Arc::default(),
         })
+    }
+
+    /// From now on nothing is sent before a trial: what is tested shall see the rate of trials alone.
+    pub const fn never_wake(&mut self) {
+        self.is_woken = false;
     }
 
     /// Lets somebody else's TCP through at the left end: its packets leave there, and what comes
@@ -151,7 +158,9 @@ impl Tester {
             }
             Trial::Burst { packets } => (BURST_PPS, packets, BURST_MAX),
         };
-        self.wake(pps / 2.0);
+        if self.is_woken {
+            self.wake(pps / 2.0);
+        }
         self.begin();
         self.worker_away_ns.store(0, Relaxed);
         let (dropped, idle_before) = (self.dropped(), idle(self.sut_core));
