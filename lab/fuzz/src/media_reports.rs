@@ -13,7 +13,8 @@ const POINTS_MAX: usize = 240;
 /// Runs one input.
 pub fn run(octets: &[u8]) {
     let lines = octets.split(|octet| *octet == b'\n').take(LINES_MAX);
-    let entries: Vec<Read> = lines.zip(1_800_000_000u64..).map(entry).collect();
+    let timed = lines.zip(1_800_000_000u64..);
+    let entries: Vec<Read> = timed.map(|it| entry(it.0, it.1)).collect();
     let mut trail = Trail::new(1, 1);
     trail.media = media::of_entries(&entries);
     assert!(trail.media.len() <= media::STREAMS_MAX);
@@ -29,9 +30,9 @@ pub fn run(octets: &[u8]) {
     }
 }
 
-fn entry((line, seconds): (&[u8], u64)) -> Read {
+fn entry(line: &[u8], seconds: u64) -> Read {
     let is_event = line.starts_with(b"{\"event\":");
-    let port = 4_000 + line.len() as u16 % 4;
+    let port = 4_000 + u16::try_from(line.len() % 4).unwrap_or(0);
     let source = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     Read {
         at_us: seconds * 1_000_000,
