@@ -38,11 +38,17 @@ const RUNS: &[Run] = &[
             "overload",
             "registration",
             "session-capacity",
+            "media-capacity",
             "softswitch-shielding",
             "ddos",
             "ssc-failover",
             "service-assurance",
         ],
+    },
+    Run {
+        heading: "Transcoding",
+        command: "tandem lab run transcoding --json >target/figures/transcoding.json",
+        kept: &["transcoding"],
     },
     Run {
         heading: "Generator of calls",
