@@ -167,6 +167,7 @@ fn row(scenario: &Scenario, bench: Bench, options: &Options, broken: &mut Vec<St
                 Ok((name, limit)) => {
                     row.peer = Some(Peer { name, value: limit.pps_a_core() / 1e3 });
                     row.detail["peer"] = limit.told();
+                    row.detail["peer"]["note"] = json!(limit.note());
                     Some(limit.load_pps).filter(|pps| *pps > 0.0)
                 }
                 Err(error) => {
@@ -179,8 +180,9 @@ fn row(scenario: &Scenario, bench: Bench, options: &Options, broken: &mut Vec<St
         Way::Ng => on_wires(Stand::msc, phones, bench, &options.tandem, None),
     };
     match ours {
-        Ok((value, detail)) => {
+        Ok((value, mut detail)) => {
             row.tandem = Some(value);
+            row.detail["note"] = detail["note"].take();
             row.detail["tandem"] = detail;
             row.detail["calls"] = json!(calls);
             row.detail.as_object_mut().map(|detail| detail.remove("why"));
@@ -203,6 +205,7 @@ fn in_memory(
         broken.push(format!("{} of {} packets lost in memory", found.lost, found.sent));
     }
     let detail = json!({
+        "note": format!("{:.0} clocks a packet", found.clocks),
         "clocks": found.clocks.round(),
         "sent": found.sent,
         "lost": found.lost,
@@ -218,7 +221,9 @@ fn over_rings(phones: Phones, bench: Bench) -> anyhow::Result<(f64, Value)> {
     let (rings, mut tester) = Rings::new(&calls.plan(), bench.cores.1)?;
     let work = || Ok(bench.search(&mut tester, RING_PPS_MAX));
     let reached = rings.run(&mut memory, bench.cores, work)?;
-    Ok((reached.pps_a_core() / 1e3, reached.told()))
+    let mut detail = reached.told();
+    detail["note"] = json!(reached.note());
+    Ok((reached.pps_a_core() / 1e3, detail))
 }
 
 fn rtpengine(phones: Phones, bench: Bench) -> anyhow::Result<(String, Limit)> {
@@ -250,7 +255,10 @@ fn on_wires(
     let ground = Ground::new(Who::Tandem, bench.cores, scratch.path())?;
     let stand = stand(tandem, ground, bench)?;
     let limit = stand.limit(phones, WIRE_PPS_MAX, load_pps)?;
-    Ok((limit.pps_a_core() / 1e3, limit.told()))
+    let mut detail = limit.told();
+    let theirs = if load_pps.is_some() { ", the peer's load" } else { "" };
+    detail["note"] = json!(limit.note() + theirs);
+    Ok((limit.pps_a_core() / 1e3, detail))
 }
 
 #[cfg(test)]

@@ -390,6 +390,18 @@ impl Limit {
         if busy >= BUSY_MIN { self.pps / busy.min(1.0) } else { self.pps }
     }
 
+    /// What a table says beside the value: delay and jitter at the load, 999 of 1,000.
+    #[must_use]
+    pub fn note(&self) -> String {
+        let all = &self.spoken.found.report.all;
+        let variation = all.voice.unwrap_or_default().variation.p999_ns as f64 / 1e3;
+        let delay = all.delays.p999_ns as f64 / 1e3;
+        let kpps = self.load_pps / 1e3;
+        format!(
+            "at {kpps:.0} kpps p99.9 of delay {delay:.0} us, of its variation {variation:.0} us"
+        )
+    }
+
     /// As a row's detail has it.
     #[must_use]
     pub fn told(&self) -> Value {
