@@ -2,14 +2,13 @@
 //! payload of UDP stands.
 
 use crate::cell::NONE;
+use crate::departure::UDP_OCTETS;
 use crate::reason;
 use crate::table::Ranges;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use graph::{Meta, Slot, Verdict};
 use nodes::header::{IP4, IP6, UDP, address6, long, word};
 
-/// Octets of the header of UDP.
-pub(crate) const UDP_OCTETS: usize = 8;
 /// More of the packet, or another part before it (RFC 791 §3.1).
 const MORE_OR_LATER: u16 = 0x3fff;
 /// Another part before it.

@@ -5,13 +5,14 @@
 //! octet that was broken on the way is still seen at the end; it is made anew where the payload was
 //! opened or protected: there a tag has answered for it, or will.
 
-use crate::arrival::UDP_OCTETS;
 use crate::cell::Own;
 use crate::reason;
 use core::net::{IpAddr, SocketAddr};
 use graph::{Edge, Meta, Verdict};
 use nodes::header::{IP4, IP6, UDP, word};
 
+/// Octets of the header of UDP.
+pub(crate) const UDP_OCTETS: usize = 8;
 /// To `ip4-lookup`.
 pub(crate) const TO_LOOKUP4: Verdict = Verdict::to(Edge(0));
 /// To `ip6-lookup`.
