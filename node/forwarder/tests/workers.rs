@@ -128,6 +128,11 @@ fn media_of_a_call_passes_the_forwarder_and_its_control_hears_of_it() {
     control.apply(&call).unwrap();
     awaited("the socket", || socket.exists().then_some(()));
     let mut peer = Peer::meet(&socket, 2);
+    let mut said = Vec::new();
+    awaited("the link", || {
+        said.extend(control.replies().unwrap());
+        said.contains(&Reply::Link { port: 0, up: true }).then_some(())
+    });
     let heard = peer.media(0, ([10, 0, 0, 2], 4_000), ([10, 0, 0, 1], 20_000), 50);
     for (number, frame) in (0_u8..).zip(&heard) {
         let (from, to, udp) = (&frame[26..30], &frame[30..34], &frame[34..42]);
@@ -135,7 +140,6 @@ fn media_of_a_call_passes_the_forwarder_and_its_control_hears_of_it() {
         assert_eq!(udp[..4], [20_002_u16.to_be_bytes(), 5_000_u16.to_be_bytes()].concat());
         assert_eq!((frame[15], frame[22], frame[45]), (46 << 2, 63, number), "in their order");
     }
-    let mut said = Vec::new();
     let latched = awaited("the notice", || {
         said.extend(control.replies().unwrap());
         said.iter().find_map(|reply| match reply {

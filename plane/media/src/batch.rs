@@ -579,7 +579,10 @@ impl<'t, 'v> Batch<'t, 'v> {
         let departure = self.departure(arrival, waiting.octets, Check::Anew);
         let (meta, cell) = pool.parts(arrival.slot);
         let verdict = match &known.way {
-            _ if self.leaves => leave(meta, cell, departure, &known.leaving()),
+            _ if self.leaves => {
+                let way = known.leaving(|place| self.table.is_media(place));
+                leave(meta, cell, departure, &way)
+            }
             Some(way) => leave(meta, cell, departure, way),
             None => reason::NO_OTHER,
         };

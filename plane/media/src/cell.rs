@@ -113,9 +113,12 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// How packets leave from its place.
-    pub fn leaving(&self) -> Way {
-        Way::of(&self.own, self.flow.latched().destination())
+    /// How packets leave from its place. `is_media`: whether a place is a port of media's.
+    pub fn leaving(&self, is_media: impl Fn(&Place) -> bool) -> Way {
+        let destination = self.flow.latched().destination();
+        let (address, port) = (destination.ip(), destination.port());
+        let is_back = is_media(&Place { vrf: self.own.at.vrf, address, port });
+        Way::of(&self.own, destination, is_back)
     }
 
     /// Whether the header of RTP may change on its way.

@@ -17,6 +17,12 @@ pub(crate) const UDP_OCTETS: usize = 8;
 pub(crate) const TO_LOOKUP4: Verdict = Verdict::to(Edge(0));
 /// To `ip6-lookup`.
 pub(crate) const TO_LOOKUP6: Verdict = Verdict::to(Edge(1));
+/// To `media4`: it is for another flow of this system.
+pub(crate) const TO_MEDIA4: Verdict = Verdict::to(Edge(2));
+/// To `media6`.
+pub(crate) const TO_MEDIA6: Verdict = Verdict::to(Edge(3));
+/// In place of its place in a chain of features: it came back here.
+pub(crate) const CAME_BACK: u32 = u32::MAX;
 /// Hops that a packet may take: it begins anew here.
 const HOPS: u8 = 64;
 
@@ -80,11 +86,13 @@ pub(crate) struct Way {
     /// The header of IPv4, summed.
     sum_ip4: u32,
     is_six: bool,
+    /// Whether it leads to a port of media's.
+    is_back: bool,
 }
 
 impl Way {
-    /// How packets leave a flow's place, to there.
-    pub fn of(own: &Own, destination: SocketAddr) -> Self {
+    /// How packets leave a flow's place, to there. `is_back`: that is a port of media's.
+    pub fn of(own: &Own, destination: SocketAddr, is_back: bool) -> Self {
         let mut head = [0; HEAD];
         let is_six = match (own.at.address, destination.ip()) {
             (IpAddr::V4(from), IpAddr::V4(to)) => {
@@ -118,6 +126,7 @@ impl Way {
             sender: own.sender,
             vrf: own.at.vrf,
             is_six,
+            is_back,
         }
     }
 }
@@ -195,8 +204,12 @@ pub(crate) fn leave(meta: &mut Meta, cell: &mut [u8], packet: Departure, way: &W
     };
     (meta.offset, meta.l3, meta.length) = (offset, offset, total);
     meta.l4 = machine::narrow::index(packet.udp);
-    (meta.vrf, meta.protocol, meta.passes) = (way.vrf, UDP, 0);
+    (meta.vrf, meta.protocol) = (way.vrf, UDP);
     meta.flags &= !graph::meta::HASHED;
+    if way.is_back {
+        meta.cursor = CAME_BACK;
+        return if way.is_six { TO_MEDIA6 } else { TO_MEDIA4 };
+    }
     verdict
 }
 
@@ -264,7 +277,7 @@ mod tests {
         let destination: core::net::SocketAddr = to.parse().unwrap();
         let from: core::net::SocketAddr = from.parse().unwrap();
         let at = Place { vrf: 5, address: from.ip(), port: from.port() };
-        Way::of(&Own { number: 7, at, sender: 0, dscp: 46 }, destination)
+        Way::of(&Own { number: 7, at, sender: 0, dscp: 46 }, destination, false)
     }
 
     #[test]

@@ -91,13 +91,25 @@ impl Media {
             slots.set(place.port - range.first, row.number);
         }
         self.ranges.insert(range.start(), (range, slots));
-        self.is_changed = true;
-        self.join_all(change);
+        self.ranges_changed(change);
         Ok(())
     }
 
     fn remove_range(&mut self, start: &Place, change: &mut Change<'_>) {
-        self.is_changed |= self.ranges.remove(start).is_some();
+        if self.ranges.remove(start).is_some() {
+            self.ranges_changed(change);
+        }
+    }
+
+    /// Ports are media's, or no more: of interfaces' packets, and of those that flows send there.
+    fn ranges_changed(&mut self, change: &mut Change<'_>) {
+        self.is_changed = true;
+        self.table.set_ranges(self.ranges.values().map(|(range, _)| *range));
+        for (to, froms) in &self.towards {
+            let Some(to) = self.flows.get(to) else { continue };
+            let froms = froms.iter().filter_map(|from| self.flows.get(from));
+            froms.for_each(|from| self.table.turn(from.number, to.number));
+        }
         self.join_all(change);
     }
 

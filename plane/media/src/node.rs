@@ -3,6 +3,7 @@
 
 use crate::arrival::{Arrival, By, Kind, four, six};
 use crate::batch::{Batch, Classes, Fate, ask_lines};
+use crate::departure::CAME_BACK;
 use crate::reason::{NO_FLOW, REASONS};
 use crate::table::{Ranges, Table};
 use graph::{Context, Node, Pool, Row, Slot, VECTOR_MAX};
@@ -17,7 +18,7 @@ pub const MEDIA6: &str = "media6";
 /// The node of packets that come down.
 pub const MEDIA_SEND: &str = "media-send";
 
-const FOLLOWERS: &[&str] = &["ip4-lookup", "ip6-lookup"];
+const FOLLOWERS: &[&str] = &["ip4-lookup", "ip6-lookup", MEDIA4, MEDIA6];
 /// Lines of a cell that packets need.
 const LINES: usize = 9;
 
@@ -80,6 +81,17 @@ impl Sorted {
         }
         count.min(VECTOR_MAX)
     }
+
+    /// What came back here for a port that is no media's any more has no chain to go on in.
+    fn drop_lost(&mut self, cx: &mut Context<'_>) {
+        self.others.retain(|slot| {
+            let is_lost = cx.packets.meta(*slot).cursor == CAME_BACK;
+            if is_lost {
+                cx.next.dispatch(&[NO_FLOW], &[*slot]);
+            }
+            !is_lost
+        });
+    }
 }
 
 /// Hands packets on as it was decided, in their order.
@@ -115,6 +127,7 @@ impl Node for MediaIn {
                 true => six(meta, cell, ranges, By::Destination),
             }
         });
+        self.sorted.drop_lost(cx);
         cx.next.onward_all(&self.sorted.others, cx.packets);
         if count == 0 {
             return;

@@ -12,9 +12,10 @@
 //! before. Two cells at once are waited for by number.
 
 use crate::cell::{Cell, Held, NONE, tried};
-use crate::program::Range;
+use crate::program::{self, Range};
 use crossbeam_queue::ArrayQueue;
 use srtp::Sender;
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Release};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -62,12 +63,27 @@ pub(crate) struct Table {
     senders: Arena<Place>,
     /// Numbers of flows that have something to tell.
     notes: ArrayQueue<u32>,
+    /// All ranges, by their first places: where packets leave to is asked for when that changes.
+    ranges: Mutex<BTreeMap<program::Place, Range>>,
 }
 
 impl Table {
     pub fn new() -> Arc<Self> {
         let (flows, senders) = (Arena::new(), Arena::new());
-        Arc::new(Self { flows, senders, notes: ArrayQueue::new(NOTES_MAX) })
+        let (notes, ranges) = (ArrayQueue::new(NOTES_MAX), Mutex::default());
+        Arc::new(Self { flows, senders, notes, ranges })
+    }
+
+    /// The ranges are these from now on.
+    pub fn set_ranges(&self, ranges: impl Iterator<Item = Range>) {
+        let mut all = self.ranges.lock().unwrap_or_else(PoisonError::into_inner);
+        *all = ranges.map(|range| (range.start(), range)).collect();
+    }
+
+    /// Whether a place is a port of media's.
+    pub fn is_media(&self, place: &program::Place) -> bool {
+        let all = self.ranges.lock().unwrap_or_else(PoisonError::into_inner);
+        all.range(..=*place).next_back().is_some_and(|(_, range)| range.has(place))
     }
 
     /// The cell of a number.
@@ -119,7 +135,7 @@ impl Table {
         if let (Some(from), Some(other)) = (from.as_mut(), other.as_ref())
             && from.way.is_some_and(|way| way.to == to)
         {
-            from.way = Some(other.leaving());
+            from.way = Some(other.leaving(|place| self.is_media(place)));
         }
     }
 
@@ -139,7 +155,7 @@ impl Table {
     pub fn join(&self, from: u32, to: u32) {
         let Some([mut from_held, mut other]) = self.both(from, to) else { return };
         if let (Some(from_known), Some(other)) = (from_held.as_mut(), other.as_mut()) {
-            from_known.way = Some(other.leaving());
+            from_known.way = Some(other.leaving(|place| self.is_media(place)));
             other.from = from;
         }
     }

@@ -314,6 +314,32 @@ fn packets_go_to_where_those_of_the_other_side_come_from() {
 }
 
 #[test]
+fn a_call_that_comes_back_here_passes_both_its_legs_and_a_circle_ends() {
+    let mut world = call(INNER, "10.0.2.1:30200");
+    let (again, other, second) = ("10.0.2.1:30200", "10.0.1.1:20300", "10.0.1.2:6000");
+    say(&mut world, &flow(again, Some(other), INNER));
+    say(&mut world, &flow(other, Some(again), second));
+    let out = one(&send(&mut world, PHONE, ACCESS, &rtp(1)));
+    assert_eq!((out.from, out.to), (other.parse().unwrap(), second.parse().unwrap()));
+    let back = one(&send(&mut world, second, other, &rtp(2)));
+    assert_eq!((back.from, back.to), (ACCESS.parse().unwrap(), PHONE.parse().unwrap()));
+    assert_eq!(back.payload, rtp(2));
+    // The second leg ends, and the first one leads to nobody.
+    world.apply(Program::Remove(Removed::Item(FEATURE.to_owned(), Name::Flow(at(again)).key())));
+    assert_eq!(send(&mut world, PHONE, ACCESS, &rtp(3)), Left::default());
+    assert_eq!(drops(&world, "media: no flow has the port"), 1);
+    // Two flows that lead to each other only.
+    let (one_end, other_end) = ("10.0.2.1:30300", "10.0.2.1:30302");
+    let circle = flow(one_end, Some(other_end), other_end);
+    say(&mut world, &circle);
+    say(&mut world, &flow(other_end, Some(one_end), one_end));
+    let mut opened = circle;
+    opened.expected.anywhere = true;
+    say(&mut world, &opened);
+    assert_eq!(send(&mut world, CORE, one_end, &rtp(1)), Left::default());
+}
+
+#[test]
 fn all_who_go_on_to_a_side_follow_it_when_it_speaks_from_elsewhere() {
     let mut world = call(INNER, CORE);
     // Two branches of a fork, and one phone.
