@@ -12,8 +12,8 @@
 //! ```
 //! What holds:
 //!
-//! - **Nothing waits.** A description is answered from what was leased; a call without a free port is
-//!   refused (503), and more is leased.
+//! - **Nothing waits.** A description is answered from what was leased; a call without a free port
+//!   is refused (503), and more is leased.
 //! - **A media controller that does not answer gets no new calls.** It is spoken to once a second,
 //!   and not there after 3 s without a word. What it was told comes again with the next connection:
 //!   `Begin … Put … End`, under the same names.

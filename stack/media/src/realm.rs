@@ -38,8 +38,8 @@ pub struct RealmMedia {
     /// Milliseconds of a packet that the far ends are asked for; absent: as the other side wishes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packet_ms: Option<u16>,
-    /// Whether media may go back to where packets really come from (RFC 7362), as far ends behind an
-    /// address translator need it.
+    /// Whether media may go back to where packets really come from (RFC 7362), as far ends behind
+    /// an address translator need it.
     pub latching: bool,
     /// Whether the address that signalling comes from stands for those in descriptions.
     pub source_address: bool,
@@ -112,7 +112,8 @@ pub struct CodecLists {
     /// Those that are not.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deny: Vec<String>,
-    /// Those that are offered even where the other side lacks them: the media controller transcodes.
+    /// Those that are offered even where the other side lacks them: the media controller
+    /// transcodes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub transcode: Vec<String>,
 }

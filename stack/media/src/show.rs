@@ -97,7 +97,7 @@ impl Client {
                 let seconds = now.since(since).as_secs();
                 let why = it.offence.unwrap_or("it does not answer");
                 let text = format!(
-                    "the media controller {} is not there for {seconds} s: {why}; {} calls are on it",
+                    "the media controller {} is away for {seconds} s: {why}; {} calls are on it",
                     it.name, it.calls
                 );
                 let severity = if it.calls > 0 { "critical" } else { "major" };

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   leg A                    controller                 leg B
-//!     ←── INVITE without an offer │                                 the ports of A and B are others
+//!     ←── INVITE without an offer │                         the ports of A and B are others
 //!     ──→ 200, an offer ──────────│── INVITE with it ──→
 //!     ←── ACK with the answer ────│←─ 200, its answer ──   ACK      (RFC 3725 §4.4)
 //! ```

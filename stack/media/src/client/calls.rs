@@ -15,7 +15,8 @@ use machine::slots::Key;
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::RngCore as _;
 
-/// A stream that is gone is gone in all of its generations: what follows on the connection is newer.
+/// A stream that is gone is gone in all of its generations: what follows on its connection is
+/// newer.
 const ANY_GENERATION: u32 = u32::MAX;
 
 /// What a description of a call needs of the client.

@@ -153,7 +153,7 @@ impl Client {
             if index >= self.sessions.places() {
                 controller.restating = None;
                 controller.connection.say(Message::End);
-                // What was leased once shows again by now: by the lease, or by a stream that has it.
+                // What was leased once shows again by now: by the lease, or by a stream.
                 controller.say_leases();
                 controller.claims_until = Some(controller.connection.said());
                 return;
