@@ -239,5 +239,5 @@ impl Media {
 
 /// What stands near a word that is none of `known`.
 pub(crate) fn near(word: &str, known: &[&str]) -> String {
-    meant(word, known.iter().copied(), &format!("use one of {}", known.join(", ")))
+    meant(word, known.iter().copied(), format!("use one of {}", known.join(", ")))
 }

@@ -33,11 +33,7 @@ impl Client {
                 self.random.fill_bytes(&mut nonce);
                 self.controllers[at].connection.opened(now, flow, &self.own, nonce);
             }
-            In::Down { ref flow, .. } => {
-                if self.controllers[at].connection.closed(now, flow) {
-                    self.lost(now, at);
-                }
-            }
+            In::Down { ref flow, .. } => self.closed(now, at, flow),
             In::Message { ref flow, bytes } => self.message(now, at, (flow, bytes), out),
             In::Written { ref flow, left, .. } => {
                 self.controllers[at].connection.written(flow, left);
@@ -46,6 +42,12 @@ impl Client {
             _ => {}
         }
         true
+    }
+
+    fn closed(&mut self, now: Time, at: usize, flow: &Flow) {
+        if self.controllers[at].connection.closed(now, flow) {
+            self.lost(now, at);
+        }
     }
 
     fn lost(&mut self, now: Time, at: usize) {
