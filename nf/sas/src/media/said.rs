@@ -103,12 +103,12 @@ pub(crate) fn of(kind: u8, source: SocketAddr, payload: &[u8]) -> Vec<Said> {
     }
     let Ok(json) = serde_json::from_slice::<Value>(payload) else { return Vec::new() };
     match Event::of(payload).filter(|_| kind == hep::KIND_LOG) {
-        Some(event) => told_by(event, &json).into_iter().collect(),
-        None => reported(source, &json),
+        Some(event) => of_event(event, &json).into_iter().collect(),
+        None => of_report(source, &json),
     }
 }
 
-fn told_by(event: Event, json: &Value) -> Option<Said> {
+fn of_event(event: Event, json: &Value) -> Option<Said> {
     let side = match &json["leg"] {
         Value::String(leg) if leg == "a" => Side::A,
         Value::String(leg) if leg == "b" => Side::B,
@@ -164,7 +164,7 @@ fn figures(json: &Value) -> Figures {
 }
 
 /// What the host at `source` heard, and what it sent.
-fn reported(source: SocketAddr, json: &Value) -> Vec<Said> {
+fn of_report(source: SocketAddr, json: &Value) -> Vec<Said> {
     let round_trip_ms = count(&json["report_blocks_xr"]["round_trip_delay"]).filter(|ms| *ms > 0);
     let blocks = json["report_blocks"].as_array().map(Vec::as_slice).unwrap_or_default();
     let heard = blocks.iter().take(BLOCKS_MAX).filter_map(|block| {
