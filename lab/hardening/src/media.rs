@@ -10,7 +10,7 @@
 
 use super::good::Served;
 use super::raid::{Bench, Found, Raid, panics};
-use media_lab::{Access, FIRST_PORT, Phones, Stand};
+use media_lab::{Access, FIRST_PORT, Phones, TestBed};
 use packets::{Ground, Tester, Who};
 use report::host;
 use report::scratch::Scratch;
@@ -41,7 +41,7 @@ fn hold(bench: &Bench, kind: &'static str) -> anyhow::Result<Found> {
     // The site under attack has core 0 in this experiment.
     let cores = packets::Bench { cores: (cores.cores.1, cores.cores.0), ..cores };
     let ground = Ground::new(Who::Tandem, cores.cores, scratch.path())?;
-    let stand = Stand::plane(&bench.tandem, ground, cores)?;
+    let bed = TestBed::plane(&bench.tandem, ground, cores)?;
     let access = Access::Secure(Suite::AesCm128HmacSha1_80);
     let (codec, suppression, is_v6, becomes) = (Codec::G711, None, false, None);
     let phones = Phones { calls: CALLS, codec, suppression, access, is_v6, becomes };
@@ -52,17 +52,17 @@ fn hold(bench: &Bench, kind: &'static str) -> anyhow::Result<Found> {
             ("--mac", packets::IN_MAC_TEXT.to_owned()),
             ("--ports", CALLS.to_string()),
         ],
-        namespace: Some(stand.ground().side.name().to_owned()),
+        namespace: Some(bed.ground().side.name().to_owned()),
         ..Raid::new(kind, FIRST_PORT.into(), RATE)
     };
-    stand.on_fresh(phones, |tester| {
+    bed.on_fresh(phones, |tester| {
         good(tester, &phones, WARM);
         let without = good(tester, &phones, bench.length);
-        let before = stand.usage().resident_bytes;
+        let before = bed.usage().resident_bytes;
         let attacker = bench.attack(&raid, scratch.path())?;
         std::thread::sleep(raid.lead);
         let beside = good(tester, &phones, bench.length);
-        let after = stand.usage().resident_bytes;
+        let after = bed.usage().resident_bytes;
         Ok(Found {
             without,
             beside,

@@ -8,7 +8,7 @@
 
 use anyhow::Context;
 use attack::{Attack, Kind, Place};
-use media_lab::{Access, CAPACITY, FIRST_PORT, Phones, Stand, TRANSCODING};
+use media_lab::{Access, CAPACITY, FIRST_PORT, Phones, TRANSCODING, TestBed};
 use packets::{Bench, Ground, IN_MAC_TEXT, LEFT, Tester, Who};
 use report::Experiment;
 use report::contract::Options;
@@ -26,9 +26,9 @@ fn main() -> anyhow::Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.first().map(String::as_str) {
         Some("forwarder") => forward(&words[1..]),
-        Some("transcoding") => told(TRANSCODING, words[1..].to_vec()),
+        Some("transcoding") => run_one(TRANSCODING, words[1..].to_vec()),
         Some("flood") => flood(words.get(1).context("flood rtp|rtcp|stun|dtls")?),
-        _ => told(CAPACITY, words),
+        _ => run_one(CAPACITY, words),
     }
 }
 
@@ -49,7 +49,7 @@ fn forward(words: &[String]) -> anyhow::Result<()> {
     Ok(forwarder::serve(&spec)?)
 }
 
-fn told(experiment: Experiment, scenarios: Vec<String>) -> anyhow::Result<()> {
+fn run_one(experiment: Experiment, scenarios: Vec<String>) -> anyhow::Result<()> {
     let options = Options { scenarios, ..Options::of_this_executable(true)? };
     let outcome = (experiment.run)(&options)?;
     let told = outcome.json(&options, std::time::UNIX_EPOCH);
@@ -67,14 +67,14 @@ fn flood(kind: &str) -> anyhow::Result<()> {
     let scratch = Scratch::new("tandem-lab-")?;
     let bench = Bench::new(report::host::cores(), true);
     let ground = Ground::new(Who::Tandem, bench.cores, scratch.path())?;
-    let stand = Stand::plane(&std::env::current_exe()?, ground, bench)?;
+    let bed = TestBed::plane(&std::env::current_exe()?, ground, bench)?;
     let access = Access::Secure(Suite::AesCm128HmacSha1_80);
     let (codec, suppression, is_v6, becomes) = (Codec::G711, None, false, None);
     let phones = Phones { calls: CALLS, codec, suppression, access, is_v6, becomes };
     let good =
         |tester: &mut Tester| tester.trial(Trial::Rate { pps: phones.pps(), duration: TIME });
-    let resident = || stand.usage().resident_bytes / 1_024;
-    let (before, found, sent, after) = stand.on_fresh(phones, |tester| {
+    let resident = || bed.usage().resident_bytes / 1_024;
+    let (before, found, sent, after) = bed.on_fresh(phones, |tester| {
         let (before, memory) = (good(tester), resident());
         let attacker = std::thread::spawn(move || {
             let place = Place::find(LEFT, *FIRST_PORT.ip(), Some(IN_MAC_TEXT))?;

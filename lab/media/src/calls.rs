@@ -37,6 +37,21 @@ const SEED: u64 = 21;
 /// Expedited forwarding (RFC 3246), as a traffic class.
 const CLASS: u8 = 0xb8;
 
+/// A side as its phones send.
+struct Side {
+    name: &'static str,
+    number: usize,
+    destination: [u8; 6],
+    source: [u8; 6],
+    /// Of the first phone.
+    ssrc: u32,
+}
+
+const SIDES: [Side; 2] = [
+    Side { name: "access", number: 0, destination: IN_MAC, source: LEFT_MAC, ssrc: ACCESS_SSRC },
+    Side { name: "core", number: 1, destination: OUT_MAC, source: NEXT_MAC, ssrc: CORE_SSRC },
+];
+
 /// How media is protected at the access; the core has RTP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
@@ -282,16 +297,10 @@ impl Calls {
     #[must_use]
     pub fn plan(&self) -> Plan {
         let guards = self.guards.as_ref();
-        let access = self.stream(
-            ("access", [IN_MAC, LEFT_MAC], ACCESS_SSRC),
-            0,
-            [guards.map(|[phones, _]| phones.clone()), None],
-        );
-        let core = self.stream(
-            ("core", [OUT_MAC, NEXT_MAC], CORE_SSRC),
-            1,
-            [None, guards.map(|[_, own]| own.clone())],
-        );
+        let phones = guards.map(|[phones, _]| phones.clone());
+        let own = guards.map(|[_, own]| own.clone());
+        let access = self.stream(&SIDES[0], phones, None);
+        let core = self.stream(&SIDES[1], None, own);
         let streams = match self.phones.becomes {
             // What an encoder made is not made here.
             _ if self.phones.is_one_way() => vec![access],
@@ -300,12 +309,8 @@ impl Calls {
         Plan { streams, seed: SEED }
     }
 
-    fn stream(
-        &self,
-        (name, [destination, source], ssrc): (&str, [[u8; 6]; 2], u32),
-        side: usize,
-        [sent, received]: [Option<Guard>; 2],
-    ) -> Stream {
+    fn stream(&self, side: &Side, sent: Option<Guard>, received: Option<Guard>) -> Stream {
+        let Side { name, number: side, destination, source, ssrc } = *side;
         let Phones { calls, codec, suppression, is_v6, becomes, .. } = self.phones;
         let codec = if side == 1 && becomes.is_some() { Codec::G722 } else { codec };
         let network = match is_v6 {

@@ -9,7 +9,7 @@
 //! | `…, wires, calls by NG` | the same, a site with `[[msc]]` told by NG |
 
 use crate::calls::{Access, Calls, Phones};
-use crate::stand::{LOSS, Limit, Stand};
+use crate::test_bed::{LOSS, Limit, TestBed};
 use packets::{Bench, Ground, Memory, Rings, Who};
 use peers::Priority;
 use report::contract::{Options, Outcome, Peer, Row};
@@ -166,7 +166,7 @@ fn row(scenario: &Scenario, bench: Bench, options: &Options, broken: &mut Vec<St
             let load_pps = match rtpengine(phones, bench) {
                 Ok((name, limit)) => {
                     row.peer = Some(Peer { name, value: limit.pps_a_core() / 1e3 });
-                    row.detail["peer"] = limit.told();
+                    row.detail["peer"] = limit.detail();
                     row.detail["peer"]["note"] = json!(limit.note());
                     Some(limit.load_pps).filter(|pps| *pps > 0.0)
                 }
@@ -177,7 +177,7 @@ fn row(scenario: &Scenario, bench: Bench, options: &Options, broken: &mut Vec<St
             };
             plane(phones, bench, &options.tandem, load_pps)
         }
-        Way::Ng => on_wires(Stand::msc, phones, bench, &options.tandem, None),
+        Way::Ng => on_wires(TestBed::msc, phones, bench, &options.tandem, None),
     };
     match ours {
         Ok((value, mut detail)) => {
@@ -229,9 +229,9 @@ fn over_rings(phones: Phones, bench: Bench) -> anyhow::Result<(f64, Value)> {
 fn rtpengine(phones: Phones, bench: Bench) -> anyhow::Result<(String, Limit)> {
     let scratch = Scratch::new("tandem-lab-")?;
     let ground = Ground::new(Who::Linux, bench.cores, scratch.path())?;
-    let stand = Stand::rtpengine(ground, bench)?;
-    let limit = stand.limit(phones, WIRE_PPS_MAX, None)?;
-    Ok((stand.name, limit))
+    let bed = TestBed::rtpengine(ground, bench)?;
+    let limit = bed.limit(phones, WIRE_PPS_MAX, None)?;
+    Ok((bed.name, limit))
 }
 
 /// Tandem's forwarder; delays at the rate at which the peer's were looked at.
@@ -241,11 +241,11 @@ fn plane(
     tandem: &Path,
     load_pps: Option<f64>,
 ) -> anyhow::Result<(f64, Value)> {
-    on_wires(Stand::plane, phones, bench, tandem, load_pps)
+    on_wires(TestBed::plane, phones, bench, tandem, load_pps)
 }
 
 fn on_wires(
-    stand: impl Fn(&Path, Ground, Bench) -> anyhow::Result<Stand>,
+    bed: impl Fn(&Path, Ground, Bench) -> anyhow::Result<TestBed>,
     phones: Phones,
     bench: Bench,
     tandem: &Path,
@@ -253,9 +253,9 @@ fn on_wires(
 ) -> anyhow::Result<(f64, Value)> {
     let scratch = Scratch::new("tandem-lab-")?;
     let ground = Ground::new(Who::Tandem, bench.cores, scratch.path())?;
-    let stand = stand(tandem, ground, bench)?;
-    let limit = stand.limit(phones, WIRE_PPS_MAX, load_pps)?;
-    let mut detail = limit.told();
+    let bed = bed(tandem, ground, bench)?;
+    let limit = bed.limit(phones, WIRE_PPS_MAX, load_pps)?;
+    let mut detail = limit.detail();
     let theirs = if load_pps.is_some() { ", the peer's load" } else { "" };
     detail["note"] = json!(limit.note() + theirs);
     Ok((limit.pps_a_core() / 1e3, detail))

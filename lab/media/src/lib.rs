@@ -11,11 +11,11 @@
 mod calls;
 mod capacity;
 mod own;
-mod stand;
+mod test_bed;
 mod transcoding;
 
 pub use calls::{Access, Becomes, Calls, Phones};
-pub use stand::{Limit, Spoken, Stand};
+pub use test_bed::{Limit, Spoken, TestBed};
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 

@@ -4,7 +4,7 @@
 //! the controller's process used, so that what else the machine does changes little.
 
 use crate::calls::{Access, Becomes, Phones};
-use crate::stand::{LOSS, Spoken, Stand};
+use crate::test_bed::{LOSS, Spoken, TestBed};
 use packets::{Bench, Ground, Who};
 use peers::Priority;
 use report::contract::{Options, Outcome, Peer, Row};
@@ -68,8 +68,8 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
 fn rtpengine(becomes: Becomes, bench: Bench) -> anyhow::Result<(String, Spoken)> {
     let scratch = Scratch::new("tandem-lab-")?;
     let ground = Ground::new(Who::Linux, bench.cores, scratch.path())?;
-    let stand = Stand::rtpengine(ground, bench)?;
-    let spoken = stand.at_its_pace(Phones {
+    let bed = TestBed::rtpengine(ground, bench)?;
+    let spoken = bed.at_its_pace(Phones {
         calls: CALLS,
         codec: Codec::G711,
         suppression: None,
@@ -80,5 +80,5 @@ fn rtpengine(becomes: Becomes, bench: Bench) -> anyhow::Result<(String, Spoken)>
     let all = &spoken.found.report;
     // Some are still in its encoders.
     anyhow::ensure!(all.foreign * 2 > all.all.sent, "{} of {}", all.foreign, all.all.sent);
-    Ok((stand.name, spoken))
+    Ok((bed.name, spoken))
 }

@@ -119,7 +119,7 @@ impl Tester {
         })
     }
 
-    /// From now on nothing is sent before a trial: what is tested shall see the rate of trials alone.
+    /// From now on nothing is sent before a trial: what is tested sees the rate of trials alone.
     pub const fn never_wake(&mut self) {
         self.is_woken = false;
     }

@@ -121,7 +121,7 @@ impl Listener {
         let flows = *self.flows.iter().find(is_of)?;
         let tally = &mut self.tallies[flows.stream];
         let Some(receiver) = flows.receiver else {
-            return Some(said(&frame[at..end], at, (form, key), tally));
+            return Some(said(&frame[at..end], at, form, key, tally));
         };
         self.room.clear();
         self.room.extend_from_slice(&frame[at..end]);
@@ -129,7 +129,7 @@ impl Listener {
         match self.receivers[number].unprotect(&mut self.room) {
             Ok(length) => {
                 tally.opened += 1;
-                return Some(said(&self.room[..length], at, (form, key), tally));
+                return Some(said(&self.room[..length], at, form, key, tally));
             }
             Err(Refused::Forged) => tally.forged += 1,
             Err(Refused::Replayed | Refused::Old) => tally.replayed += 1,
@@ -184,7 +184,7 @@ impl Listener {
 
 /// What a packet of RTP says that begins at octet `at` of its frame, which the place of a
 /// signature is counted from.
-fn said(rtp: &[u8], at: usize, (form, key): (Form, u64), tally: &mut Tally) -> Heard {
+fn said(rtp: &[u8], at: usize, form: Form, key: u64, tally: &mut Tally) -> Heard {
     let begins = form.begins(at + rtp.len()).and_then(|begins| begins.checked_sub(at));
     let Some(begins) = begins.filter(|begins| *begins >= RTP) else {
         tally.noise += 1;

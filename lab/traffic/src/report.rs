@@ -98,7 +98,7 @@ pub struct VoiceReport {
 
 impl VoiceReport {
     /// With those of another stream, but for the variation of delays.
-    fn add(&mut self, other: &Self, (own, others): (u64, u64)) {
+    fn add(&mut self, other: &Self, own: u64, others: u64) {
         let mean = self.jitter_mean_ns * own as f64 + other.jitter_mean_ns * others as f64;
         self.jitter_mean_ns = mean / (own + others).max(1) as f64;
         self.jitter_max_ns = self.jitter_max_ns.max(other.jitter_max_ns);
@@ -210,7 +210,7 @@ impl Report {
         for stream in &streams {
             if let Some(voice) = &stream.voice {
                 let own = whole.voice.get_or_insert_default();
-                own.add(voice, (whole.flows, stream.flows));
+                own.add(voice, whole.flows, stream.flows);
             }
             whole.sent += stream.sent;
             whole.received += stream.received;

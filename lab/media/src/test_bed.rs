@@ -74,7 +74,7 @@ fn held(plane: &Mutex<(Edge, u64)>) -> MutexGuard<'_, (Edge, u64)> {
 }
 
 /// A controller that stands there.
-pub struct Stand {
+pub struct TestBed {
     controller: Who,
     ground: Ground,
     /// Its name and version.
@@ -115,7 +115,7 @@ pub struct Spoken {
     pub process_ns: f64,
 }
 
-impl Stand {
+impl TestBed {
     /// rtpengine between the wires of a ground whose ends have addresses.
     ///
     /// # Errors
@@ -132,10 +132,10 @@ impl Stand {
         };
         let rtpengine = Rtpengine::start(&spec, &ground.directory)?;
         let name = rtpengine.version.clone();
-        let stand = Self { controller: Who::Rtpengine(rtpengine), ground, name, bench };
-        let is_there = stand.inside(|ng| Ok(ng.is_there(READY_MAX)))?;
-        anyhow::ensure!(is_there, "{} takes no commands", stand.name);
-        Ok(stand)
+        let bed = Self { controller: Who::Rtpengine(rtpengine), ground, name, bench };
+        let is_there = bed.inside(|ng| Ok(ng.is_there(READY_MAX)))?;
+        anyhow::ensure!(is_there, "{} takes no commands", bed.name);
+        Ok(bed)
     }
 
     /// Tandem's forwarder between the wires of a ground whose ends have no addresses; the lab tells
@@ -166,10 +166,10 @@ impl Stand {
             inside.join().map_err(|_| anyhow::anyhow!("the starting thread failed"))?
         })?;
         let name = "Tandem's media controller".to_owned();
-        let stand = Self { controller: Who::Msc(Box::new(site)), ground, name, bench };
-        let is_there = stand.inside(|ng| Ok(ng.is_there(READY_MAX)))?;
-        anyhow::ensure!(is_there, "{} takes no commands", stand.name);
-        Ok(stand)
+        let bed = Self { controller: Who::Msc(Box::new(site)), ground, name, bench };
+        let is_there = bed.inside(|ng| Ok(ng.is_there(READY_MAX)))?;
+        anyhow::ensure!(is_there, "{} takes no commands", bed.name);
+        Ok(bed)
     }
 
     /// What the controller has used so far.
@@ -404,7 +404,7 @@ impl Limit {
 
     /// As a row's detail has it.
     #[must_use]
-    pub fn told(&self) -> Value {
+    pub fn detail(&self) -> Value {
         let all = &self.spoken.found.report.all;
         let voice = all.voice.unwrap_or_default();
         json!({
