@@ -225,6 +225,29 @@ mod tests {
     }
 
     #[test]
+    fn a_media_controller_off_the_loopback_proves_who_is_there_and_ng_stays_on_it() {
+        let controller = |keys: &str| {
+            format!(
+                "{QUIET}[[msc]]\nname = \"msc1\"\n{keys}\n[[msc.port]]\nname = \"a\"\n\
+                 driver = \"tap\"\n[[msc.interface]]\nname = \"a\"\n\
+                 addresses = [\"192.0.2.1/24\"]\n[[msc.group]]\nname = \"access\"\n\
+                 addresses = [\"192.0.2.1\"]\n"
+            )
+        };
+        let near = "listen = \"127.0.0.1:2970\"\nng = \"127.0.0.1:2223\"";
+        assert_eq!(paths(&controller(near)), Vec::<String>::new());
+        let far = near.replace("127.0.0.1", "10.0.0.1");
+        assert_eq!(paths(&controller(&far)), ["msc[0].listen", "msc[0].ng"]);
+        // A key says who is there, and protects nothing that follows.
+        let keyed = "listen = \"10.0.0.1:2970\"\nkey_file = \"msc.key\"";
+        assert_eq!(paths(&controller(keyed)), ["msc[0].listen"]);
+        let tls = "[msc.tls]\ncertificate = \"c.pem\"\nkey = \"k.pem\"\nroots = \"r.pem\"\n\
+            verify_clients = true";
+        let proved = format!("listen = \"10.0.0.1:2970\"\n{tls}");
+        assert_eq!(paths(&controller(&proved)), Vec::<String>::new());
+    }
+
+    #[test]
     fn the_example_of_the_page_on_security_leaves_nothing_open() {
         let page = include_str!("../../docs/security.md");
         let examples: Vec<&str> =

@@ -26,6 +26,7 @@ pub fn parts() -> Vec<(&'static str, Vec<Cells>)> {
     let sctp = of::<sctp_stack::AssociationFact>();
     let sgc = vec![of::<sgc::Fact>(), m3ua_stack::peer_table().cells(), of::<m3ua::Fact>(), sctp];
     let pe = [vec![of::<pe::Fact>()], dataplane::empty_tables().to_vec()].concat();
+    let msc = [vec![of::<msc::Fact>()], msc::empty_tables().to_vec()].concat();
     let pairs = vec![of::<replica::ReplicaFact>(), of::<replica::ArbiterFact>()];
     let ssc =
         vec![of::<ssc::Fact>(), ssc::next_hop_table().cells(), of::<media_stack::MediaFact>()];
@@ -34,6 +35,7 @@ pub fn parts() -> Vec<(&'static str, Vec<Cells>)> {
         ("Signalling gateway", sgc),
         ("Route reflector", vec![of::<rr::Fact>(), bgp_stack::peer_table().cells()]),
         ("Provider edge", pe),
+        ("Media controller", msc),
         ("Service assurance", sas),
         (
             "Shards, ports and queues of every function",

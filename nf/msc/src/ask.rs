@@ -29,13 +29,13 @@ rows! {
         ng_calls: usize,
         packets_per_s: u64,
         forwarder_permille: u16,
-        leases: Vec<LeaseRow>,
-        session_controllers: Vec<SessionControllerRow>,
+        leases: Vec<PortLeaseRow>,
+        session_controllers: Vec<MediaSessionControllerRow>,
         refusals: usize,
     }
 
     /// Ports of a group in one family.
-    pub(crate) struct LeaseRow {
+    pub(crate) struct PortLeaseRow {
         group: String,
         family: &'static str,
         pairs: u32,
@@ -44,7 +44,7 @@ rows! {
     }
 
     /// A session controller.
-    pub(crate) struct SessionControllerRow {
+    pub(crate) struct MediaSessionControllerRow {
         session_controller: String,
         /// `connected` or `away`.
         state: &'static str,
@@ -54,7 +54,7 @@ rows! {
     }
 
     /// A stream, with both of its ends.
-    pub(crate) struct StreamRow {
+    pub(crate) struct MediaStreamRow {
         /// The number of its call: its trail in the service assurance.
         call: String,
         /// The Call-ID, of a call of NG.
@@ -63,11 +63,11 @@ rows! {
         /// Whose it is; `NG`.
         session_controller: String,
         kind: &'static str,
-        ends: Vec<EndRow>,
+        ends: Vec<MediaEndRow>,
     }
 
     /// An end of a stream.
-    pub(crate) struct EndRow {
+    pub(crate) struct MediaEndRow {
         /// `a` began the call, `b` was called.
         leg: &'static str,
         local: Option<String>,
@@ -101,21 +101,21 @@ questions! {
     /// How the media controller stands.
     Ask "media" [] -> Vec<MediaRow>, |it, _| Ok(it.media());
     /// The streams, in the order of their calls.
-    Ask "streams" [CALL, LIMIT] -> Vec<StreamRow>, |it, asked| it.stream_rows(asked.1);
+    Ask "streams" [CALL, LIMIT] -> Vec<MediaStreamRow>, |it, asked| it.stream_rows(asked.1);
     /// One stream.
     Ask "stream" [
         Parameter::text("call", "the number of its call, or the Call-ID with NG").required(),
         Parameter::number("line", "its place in the call, 0 if it is left out"),
-    ] -> StreamRow, |it, asked| it.stream_row(asked.1);
+    ] -> MediaStreamRow, |it, asked| it.stream_row(asked.1);
     /// What the forwarder refused.
-    Ask "media/refusals" [] -> Vec<RefusalRow>, |it, _| Ok(it.refusals());
+    Ask "media/refusals" [] -> Vec<MediaRefusalRow>, |it, _| Ok(it.refusals());
     /// The conditions that stand.
     Ask "alarms" [] -> Vec<Condition>, |it, asked| Ok(it.alarms(asked.0));
 }
 
 rows! {
     /// What the forwarder refused.
-    pub(crate) struct RefusalRow {
+    pub(crate) struct MediaRefusalRow {
         what: String,
         why: String,
     }
@@ -153,14 +153,14 @@ impl MediaController {
     }
 
     fn media(&self) -> Vec<MediaRow> {
-        let leases = self.group_figures().map(|(group, family, it)| LeaseRow {
+        let leases = self.group_figures().map(|(group, family, it)| PortLeaseRow {
             group: group.to_owned(),
             family,
             pairs: it.pairs,
             leased: it.leased,
             in_use: it.in_use,
         });
-        let controllers = self.controllers.iter().map(|(lessee, it)| SessionControllerRow {
+        let controllers = self.controllers.iter().map(|(lessee, it)| MediaSessionControllerRow {
             session_controller: it.name.to_string(),
             state: if it.away_since.is_none() { "connected" } else { "away" },
             address: self.links.flow_of(lessee).map(|flow| flow.remote.to_string()),
@@ -178,12 +178,12 @@ impl MediaController {
         }]
     }
 
-    fn refusals(&self) -> Vec<RefusalRow> {
+    fn refusals(&self) -> Vec<MediaRefusalRow> {
         let rows = self.dataplane.refusals().iter();
-        rows.map(|(what, why)| RefusalRow { what: what.clone(), why: why.clone() }).collect()
+        rows.map(|(what, why)| MediaRefusalRow { what: what.clone(), why: why.clone() }).collect()
     }
 
-    fn stream_rows(&self, ask: &Ask) -> Result<Vec<StreamRow>, AskError> {
+    fn stream_rows(&self, ask: &Ask) -> Result<Vec<MediaStreamRow>, AskError> {
         let limit = ask.params.get("limit").map(|text| text.parse::<usize>());
         let limit = limit.transpose().map_err(|_| AskError::BadParameter("limit".into()))?;
         let limit = limit.unwrap_or(STREAMS).min(STREAMS_MAX);
@@ -194,7 +194,7 @@ impl MediaController {
         Ok(names.filter_map(|(lessee, id)| self.row_of(lessee, id)).collect())
     }
 
-    fn stream_row(&self, ask: &Ask) -> Result<StreamRow, AskError> {
+    fn stream_row(&self, ask: &Ask) -> Result<MediaStreamRow, AskError> {
         let lacks = || AskError::BadParameter("call".into());
         let call = ask.params.get("call").ok_or_else(lacks)?;
         let line = ask.params.get("line").map(|text| text.parse::<u8>()).transpose();
@@ -211,10 +211,10 @@ impl MediaController {
         unhex(name.as_bytes()) == Some(id.call) || (lessee == Lessee::NG && is_call_id())
     }
 
-    fn row_of(&self, lessee: Lessee, id: StreamId) -> Option<StreamRow> {
+    fn row_of(&self, lessee: Lessee, id: StreamId) -> Option<MediaStreamRow> {
         let stream = self.streams.at(lessee, id)?;
         let of_ng = (lessee == Lessee::NG).then(|| self.driven.call_id(id.call)).flatten();
-        Some(StreamRow {
+        Some(MediaStreamRow {
             call: String::from_utf8_lossy(&hex(id.call)).into_owned(),
             call_id: of_ng.map(|call| String::from_utf8_lossy(call).into_owned()),
             line: id.line,
@@ -224,7 +224,7 @@ impl MediaController {
         })
     }
 
-    fn end_row(&self, stream: &Stream, side: Side) -> EndRow {
+    fn end_row(&self, stream: &Stream, side: Side) -> MediaEndRow {
         let end = stream.end(side);
         let shown = self.measures.shown(end.local);
         let place = self.streams.addresses.place(end.local.address, end.local.port);
@@ -235,7 +235,7 @@ impl MediaController {
             () if shown.statistics.packets > 0 => "speaks",
             () => "quiet",
         };
-        EndRow {
+        MediaEndRow {
             leg: if side == Side::A { "a" } else { "b" },
             local: place.map(|it| text(SocketAddr::new(it.address, it.port))),
             remote: end.remote.map(text),

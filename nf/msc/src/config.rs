@@ -221,7 +221,7 @@ impl Group {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
-    /// Session controllers by name, those that are away included.
+    /// Session controllers by name, those that are away included; each shard of one is one.
     pub session_controllers_max: u16,
     /// Streams of one session controller, and of NG.
     pub streams_max: u32,
@@ -240,7 +240,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            session_controllers_max: 16,
+            session_controllers_max: 64,
             streams_max: 250_000,
             stream_octets_max: 256 << 20,
             block_pairs: 512,

@@ -81,7 +81,7 @@ fn flow(
         untimed: types(of_side().filter(is_event)),
         ssrc: if let [only] = end.ssrcs[..] { Some(only) } else { None },
         clock: clock(of_side()),
-        rate: Rate::bits(end.police_bps),
+        rate: rate(end.police_bps),
         rewrite: Rewrite::default(),
     };
     let becomes = of_side().filter(|it| it.number != it.becomes && it.action == Action::Pass);
@@ -149,7 +149,7 @@ fn share(lead: &mut FlowSaid, flow: &FlowSaid) {
     settings.is_active |= flow.settings.is_active;
     // Several sources come there, and their bandwidths add up to one that is not known.
     settings.ssrc = None;
-    settings.rate = Rate::bits(0);
+    settings.rate = rate(0);
     lead.up = all(lead.up, flow.up);
     lead.digits = all(lead.digits, flow.digits);
     for pair in &flow.becomes {
@@ -165,6 +165,11 @@ fn with(types: PayloadTypes, number: u8) -> PayloadTypes {
 
 fn types<'a>(payloads: impl Iterator<Item = &'a Payload>) -> PayloadTypes {
     payloads.map(|payload| payload.number).fold(PayloadTypes::default(), with)
+}
+
+/// Bits a second that an end may send; 0: as many as it likes.
+const fn rate(bits: u64) -> Rate {
+    if bits == 0 { Rate::of_octet_ps(0) } else { Rate::bits(bits) }
 }
 
 /// The clock of the first codec that is not beside another one.

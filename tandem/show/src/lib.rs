@@ -8,6 +8,7 @@
 
 mod cell;
 mod csv;
+pub mod msc;
 pub mod pe;
 pub mod rr;
 pub mod sas;

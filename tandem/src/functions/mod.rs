@@ -4,6 +4,8 @@
 //! sections ([`AnySection`]) and functions that run ([`Handle`]), whatever their kinds.
 
 mod described;
+mod forwarder;
+mod msc;
 mod pe;
 mod rr;
 mod running;
@@ -12,7 +14,8 @@ mod sgc;
 mod ssc;
 
 pub use described::described;
-pub use pe::{awaited, forwarder, forwarder_questions};
+pub use forwarder::forward as forwarder;
+pub use pe::{awaited, forwarder_questions};
 pub use running::{Handle, ReconfigureError, Started};
 
 use crate::arbiter::Arbiter;
@@ -43,6 +46,8 @@ macro_rules! functions {
             rr: Vec<rr::config::Rr>,
             /// Provider edge routers.
             pe: Vec<pe::config::Pe>,
+            /// Media controllers.
+            msc: Vec<msc::config::Msc>,
             /// The service assurance server.
             sas: Option<sas::config::Sas>,
         }

@@ -1,31 +1,26 @@
-//! Provider edges of a site: files of routes, the forwarder beside each, and `tandem forwarder`.
+//! Provider edges of a site: files of routes, and the forwarder beside each.
 
 mod words;
 
 pub use words::{awaited, forwarder_questions};
 
+use super::forwarder::{Wanted, foreign, launch, locate_sockets, prepare};
 use super::{Kind, StartContext, Started, first_changed};
-use crate::cli::Forwarder;
-use crate::exit::Exit;
 use config::keys::{self, Unusable};
-use config::need::Wanted;
+use config::need;
 use config::{Doorway, Issue};
-use forwarder::Launch;
 use pe::{FileRoute, ForwarderStart, Pe, ProviderEdge, Settings};
 use question::Question;
 use runtime::{PortSpec, ShardSpec};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::net::IpAddr;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
 use supervise::{Nature, StartError, Supervised};
 
 /// Routes of all files of a router at most.
 const FILE_ROUTES_MAX: usize = 16_000_000;
-/// Cells of packets of at most 1,850 octets; longer ones need larger cells.
-const SHORT_FRAME_OCTETS: u16 = 1_850;
 
 impl Kind for Pe {
     type Function = ProviderEdge;
@@ -65,24 +60,11 @@ impl Kind for Pe {
         issues
     }
 
-    /// A forwarder of another user is controlled by both users, unless a key decides.
     fn exposures(&self, directory: &Path) -> Vec<Issue> {
-        let socket = directory.join(format!("{}.forwarder", self.name));
-        let about = fs::metadata(&socket).ok().filter(|_| self.key_file.is_none());
-        let Some(about) = about else { return Vec::new() };
-        let (owner, mode) = (about.uid(), about.permissions().mode());
-        if owner == driver::doorway::own_user() && mode & 0o066 == 0 {
-            return Vec::new();
-        }
-        let what = format!(
-            "no key says who controls its forwarder, whose socket is that of user {owner} \
-             (mode {:o}): other users than this one may",
-            mode & 0o777
-        );
-        vec![Issue::new("name", what, "give `key_file` here and `--key-file` to the forwarder")]
+        foreign(&self.name, self.key_file.is_some(), "name", "key_file", directory)
     }
 
-    fn needs(&self) -> Vec<Wanted> {
+    fn needs(&self) -> Vec<need::Wanted> {
         self.needs()
     }
 
@@ -121,13 +103,7 @@ impl Kind for Pe {
         config: Settings,
         context: &StartContext,
     ) -> Result<Started<Self>, StartError> {
-        let launch = config.launch.clone();
-        let hint = match context.starts_programs {
-            true => "",
-            false => "; a site that began without routers starts no program: restart it",
-        };
-        let prepare =
-            Box::new(move || launch.ensure().map_err(|why| format!("forwarder: {why}{hint}")));
+        let prepare = prepare(config.launch.clone(), context);
         let spec = ShardSpec { name: self.name.clone(), ..ShardSpec::default() };
         let nature = Nature { prepare, ..Nature::new(key, <Self as Kind>::questions()) };
         Ok(Supervised::start(nature, spec, Arc::new(config), ProviderEdge::new)?.into())
@@ -147,32 +123,19 @@ fn settings(section: &Pe, directory: &Path) -> Result<Settings, Issue> {
         read_routes(file, known, &mut routes)
             .map_err(|why| Issue::new(at(), format!("{name}: {why}"), ""))?;
     }
-    let own = std::env::current_exe()
-        .map_err(|error| Issue::new("", format!("this program: {error}"), ""))?;
-    let socket = directory.join(format!("{}.forwarder", section.name));
-    let mut command = vec![own.display().to_string(), "forwarder".to_owned()];
-    let mut word = |name: &str, value: String| command.extend([format!("--{name}"), value]);
-    word("socket", socket.display().to_string());
-    word("workers", section.workers.to_string());
-    section.cores.iter().for_each(|core| word("core", core.to_string()));
-    word("packets", section.packets.to_string());
-    word("frame-octets", section.frame_octets.to_string());
-    if let Some(host) = &section.host {
-        word("host", host.clone());
-    }
-    let mut keys = None;
-    if let Some(name) = &section.key_file {
-        keys = Some(keys::read(directory, name).map_err(|unusable| unusable.issue("key_file"))?);
-        word("key-file", directory.join(name).display().to_string());
-    }
-    let log = directory.join(format!("{}.forwarder.log", section.name));
-    let is_external = section.forwarder == ForwarderStart::External;
-    let launch = Launch { socket, command, log, keys, is_external };
+    let wanted = Wanted {
+        name: &section.name,
+        workers: section.workers,
+        cores: &section.cores,
+        packets: section.packets,
+        frame_octets: section.frame_octets,
+        host: section.host.as_deref(),
+        key_file: section.key_file.as_deref(),
+        start: section.forwarder,
+    };
+    let launch = launch(&wanted, directory).map_err(|unusable| unusable.issue("key_file"))?;
     let mut pe = section.clone();
-    for name in pe.port.iter_mut().filter_map(|port| port.socket.as_mut()) {
-        let path = keys::located(directory, name);
-        *name = std::path::absolute(&path).unwrap_or(path).display().to_string();
-    }
+    locate_sockets(&mut pe.port, directory);
     Ok(Settings { pe, routes, launch })
 }
 
@@ -214,35 +177,6 @@ fn route(vrf: &str, prefix: &str, gateway: &str) -> Option<FileRoute> {
     let width = if address.is_ipv4() { 32 } else { 128 };
     let is_route = length <= width && address.is_ipv4() == gateway.is_ipv4();
     is_route.then(|| FileRoute { vrf: vrf.to_owned(), prefix: (address, length), gateway })
-}
-
-/// `tandem forwarder`: forwards until a control says stop.
-pub fn forwarder(asked: Forwarder) -> Result<(), Exit> {
-    driver::privilege::keep_files();
-    driver::privilege::keep_memory(false)?;
-    tracing_to_standard_error()?;
-    let stride = if asked.frame_octets <= SHORT_FRAME_OCTETS {
-        forwarder::STRIDE
-    } else {
-        forwarder::STRIDE_JUMBO
-    };
-    let keys = asked.key_file.map(|file| keys::read(Path::new(""), &file));
-    let keys = keys.transpose().map_err(|error| Exit::Failed(format!("--key-file: {error}")))?;
-    let spec = forwarder::Spec {
-        socket: asked.socket,
-        workers: asked.workers,
-        cores: asked.core,
-        packets: asked.packets,
-        stride,
-        host: asked.host,
-        keys,
-        users: asked.allow_user,
-    };
-    forwarder::serve(&spec).map_err(|failed| Exit::Failed(failed.to_string()))
-}
-
-fn tracing_to_standard_error() -> Result<(), Exit> {
-    oam::log::Levels::install(&oam::Section::default().log).map(drop).map_err(Exit::Failed)
 }
 
 #[cfg(test)]

@@ -52,6 +52,8 @@ fn a_stream_becomes_a_flow_each_way_and_one_each_for_rtcp() {
     let first = &flows[0];
     assert_eq!(first.expected.address, "198.51.100.1:4000".parse().unwrap());
     assert_eq!((first.dscp, first.timeout), (46, Some(Duration::from_secs(30))));
+    // No bandwidth was agreed on: nothing is beyond it.
+    assert_eq!(first.settings.rate, media::Rate::of_octet_ps(0));
     assert_eq!(first.becomes, [(96, 101)]);
     assert!(first.digits.has(96) && !first.digits.has(8) && first.settings.payload_types.has(8));
     assert_eq!(flows[1].expected.address, "198.51.100.1:4001".parse().unwrap());

@@ -212,6 +212,7 @@ pages! {
     figures "docs/figures.md";
     install "docs/install.md";
     lab "docs/lab.md";
+    media "docs/media.md";
     operations "docs/operations.md";
     policy "docs/policy.md";
     reflector "docs/rr.md";

@@ -1,0 +1,258 @@
+//! Media controllers of a site, with the forwarder beside each.
+
+mod words;
+
+use super::forwarder::{Wanted, foreign, launch, locate_sockets, prepare};
+use super::{Kind, StartContext, Started, first_changed};
+use crate::exposure::{capture, is_remote, readable};
+use config::keys::{self, Unusable, quoted};
+use config::need;
+use config::{Doorway, Issue};
+use msc::config::{ForwarderStart, Msc, Tls};
+use msc::{Certificate, MediaController, Settings};
+use question::Question;
+use runtime::{PortSpec, ShardSpec, StreamLimits};
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use supervise::{Nature, StartError, Supervised};
+use tls::Context;
+
+/// Octets that wait for a session controller: all that it is told while it does not read.
+const QUEUE_OCTETS_MAX: usize = 16 << 20;
+
+impl Kind for Msc {
+    type Function = MediaController;
+    type Words = words::MscWords;
+    const STARTS_FIRST: bool = true;
+
+    fn questions() -> Vec<Question> {
+        msc::questions()
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn validate(&self, issues: &mut Vec<Issue>) {
+        self.validate(issues);
+    }
+
+    fn listens(&self) -> Vec<Doorway> {
+        let door = |path: &str, datagram, address| Doorway { path: path.into(), datagram, address };
+        let control = self.listen.map(|address| door("listen", false, address));
+        let ng = self
+            .ng
+            .into_iter()
+            .flat_map(|address| [door("ng", true, address), door("ng", false, address)]);
+        control.into_iter().chain(ng).collect()
+    }
+
+    fn starts_programs(&self) -> bool {
+        self.forwarder.start == ForwarderStart::Own
+    }
+
+    fn unusable(&self, directory: &Path) -> Vec<Issue> {
+        let files = [
+            ("key_file", &self.key_file),
+            ("capture_key_file", &self.capture_key_file),
+            ("forwarder.key_file", &self.forwarder.key_file),
+        ];
+        let unread = files.into_iter().filter_map(|(key, name)| {
+            let unusable = keys::read(directory, name.as_ref()?).err()?;
+            Some(unusable.issue(key))
+        });
+        let mut issues: Vec<Issue> = unread.collect();
+        if let Some(section) = &self.tls {
+            issues.extend(unusable_tls(section, directory));
+        }
+        issues.extend(self.load(directory).err().filter(|_| issues.is_empty()));
+        issues
+    }
+
+    fn exposures(&self, directory: &Path) -> Vec<Issue> {
+        let has_key = self.forwarder.key_file.is_some();
+        let mut found = foreign(&self.name, has_key, "name", "forwarder.key_file", directory);
+        let proves = self.tls.as_ref().is_some_and(|tls| tls.verify_clients);
+        let is_open = |address: &std::net::SocketAddr| is_remote(&address.to_string());
+        if self.listen.as_ref().is_some_and(is_open) && self.key_file.is_none() && !proves {
+            let what = "whoever reaches it leases all ports, and has packets sent anywhere";
+            let hint = "give `key_file`, or `tls` with `verify_clients`";
+            found.push(Issue::new("listen", what, hint));
+        } else if self.listen.as_ref().is_some_and(is_open) && self.tls.is_none() {
+            let what = "keys of SRTP travel in clear between machines";
+            found.push(Issue::new("listen", what, "give `tls`, or keep the network private"));
+        }
+        if self.ng.as_ref().is_some_and(is_open) {
+            let what = "whoever reaches it begins, moves and ends calls: NG proves nobody";
+            let hint = "listen on 127.0.0.1, or keep the network to the proxies private";
+            found.push(Issue::new("ng", what, hint));
+        }
+        found.extend(self.capture.as_deref().and_then(capture));
+        if let Some(section) = &self.tls {
+            let key = keys::located(directory, &section.key);
+            if let Some(what) = readable(&key) {
+                found.push(Issue::new("tls.key", what, format!("chmod 600 {}", quoted(&key))));
+            }
+            if section.verify_clients && section.roots.is_none() {
+                let what = "any authority that this machine knows names session controllers";
+                found.push(Issue::new("tls.verify_clients", what, "give `roots` of your own"));
+            }
+        }
+        found
+    }
+
+    fn needs(&self) -> Vec<need::Wanted> {
+        self.needs()
+    }
+
+    fn load(&self, directory: &Path) -> Result<Settings, Issue> {
+        let mut msc = self.clone();
+        if let Some(name) = &self.capture_key_file {
+            let keys = keys::passwords(directory, name);
+            let keys = keys.map_err(|unusable| unusable.issue("capture_key_file"))?;
+            msc.capture_key = keys.into_iter().next().unwrap_or_default();
+        }
+        msc.tls.iter_mut().for_each(|section| locate_tls(section, directory));
+        locate_sockets(&mut msc.port, directory);
+        let proved = self.key_file.as_ref().map(|name| keys::read(directory, name)).transpose();
+        let proved = proved.map_err(|unusable| unusable.issue("key_file"))?;
+        let wanted = Wanted {
+            name: &self.name,
+            workers: self.forwarder.workers,
+            cores: &self.forwarder.cores,
+            packets: self.forwarder.packets,
+            frame_octets: self.forwarder.frame_octets,
+            host: None,
+            key_file: self.forwarder.key_file.as_deref(),
+            start: self.forwarder.start,
+        };
+        let launch = launch(&wanted, directory);
+        let launch = launch.map_err(|unusable| unusable.issue("forwarder.key_file"))?;
+        let certificate = certificate(&self.name, directory).map_err(|error| {
+            let name = certificate_name(&self.name);
+            Unusable::unread(directory, &name, &error, "").issue("name")
+        })?;
+        Ok(Settings { msc, keys: proved, launch, certificate })
+    }
+
+    fn section(settings: &Settings) -> &Self {
+        &settings.msc
+    }
+
+    fn ports(&self) -> Vec<PortSpec> {
+        self.ports()
+    }
+
+    /// The keys that say how threads and the forwarder are started.
+    fn fixed(&self, new: &Self) -> Option<&'static str> {
+        let (old, next) = (&self.forwarder, &new.forwarder);
+        first_changed([
+            ("cores", self.cores == new.cores),
+            ("forwarder.workers", old.workers == next.workers),
+            ("forwarder.cores", old.cores == next.cores),
+            ("forwarder.packets", old.packets == next.packets),
+            ("forwarder.frame_octets", old.frame_octets == next.frame_octets),
+            ("forwarder.key_file", old.key_file == next.key_file),
+            ("forwarder.start", old.start == next.start),
+        ])
+    }
+
+    fn interruptions(&self, new: &Self) -> Vec<Issue> {
+        let mut issues = self.interruptions(new);
+        issues.extend(config::closing(&self.listens(), &new.listens()));
+        issues
+    }
+
+    fn start(
+        &self,
+        key: &'static str,
+        mut config: Settings,
+        context: &StartContext,
+    ) -> Result<Started<Self>, StartError> {
+        if config.certificate.is_none() {
+            let made = make_certificate(&self.name, &context.directory);
+            config.certificate = Some(made.map_err(StartError::Prepare)?);
+        }
+        let prepare = prepare(config.launch.clone(), context);
+        let spec = ShardSpec {
+            name: self.name.clone(),
+            cores: self.cores.clone(),
+            ports: config.msc.ports(),
+            streams: StreamLimits {
+                connections_max: 2 * msc::LINKS_MAX,
+                queue_bytes_max: QUEUE_OCTETS_MAX,
+                // Loads leave once a second: a peer that vanished is found by them.
+                idle_timeout: Duration::MAX,
+                ..StreamLimits::default()
+            },
+            ..ShardSpec::default()
+        };
+        let nature = Nature { prepare, ..Nature::new(key, <Self as Kind>::questions()) };
+        Ok(Supervised::start(nature, spec, Arc::new(config), MediaController::new)?.into())
+    }
+}
+
+/// Makes the paths of TLS files whole ones of the site's directory.
+fn locate_tls(section: &mut Tls, directory: &Path) {
+    let roots = section.roots.as_mut();
+    for name in [&mut section.certificate, &mut section.key].into_iter().chain(roots) {
+        let path = keys::located(directory, name);
+        *name = std::path::absolute(&path).unwrap_or(path).display().to_string();
+    }
+}
+
+/// What hinders session controllers' port from taking its files.
+fn unusable_tls(section: &Tls, directory: &Path) -> Option<Issue> {
+    let files = [
+        ("tls.certificate", Some(&section.certificate)),
+        ("tls.key", Some(&section.key)),
+        ("tls.roots", section.roots.as_ref()),
+    ];
+    for (at, name) in files.into_iter().filter_map(|(at, name)| Some((at, name?))) {
+        if let Err(error) = fs::File::open(keys::located(directory, name)) {
+            return Some(Unusable::unread(directory, name, &error, "").issue(at));
+        }
+    }
+    let mut located = section.clone();
+    locate_tls(&mut located, directory);
+    let error = Context::load(&located.spec(), true).err()?;
+    let hint = "give certificates and the private key in PEM form, and `roots` to verify clients";
+    Some(Issue::new("tls", error.to_string(), hint))
+}
+
+/// The file of the certificate that DTLS shows, with its key: a length of four octets, the
+/// certificate, the key, both in DER. Both nodes of a pair have the same.
+fn certificate_name(name: &str) -> String {
+    format!("{name}.dtls")
+}
+
+fn certificate(name: &str, directory: &Path) -> io::Result<Option<Certificate>> {
+    let path = keys::located(directory, &certificate_name(name));
+    let octets = match fs::read(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        octets => octets?,
+    };
+    if readable(&path).is_some() {
+        return Err(io::Error::other("others than its owner may read it: chmod 600"));
+    }
+    let parts = octets.split_first_chunk::<4>().and_then(|(length, rest)| {
+        let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
+        rest.split_at_checked(length).filter(|(der, key)| !der.is_empty() && !key.is_empty())
+    });
+    let (der, key) = parts.ok_or_else(|| io::Error::other("it is cut off: remove it"))?;
+    Ok(Some(Certificate { der: der.to_vec(), key: key.to_vec() }))
+}
+
+/// Makes a certificate and keeps it: descriptions of calls name it, and outlive this process.
+fn make_certificate(name: &str, directory: &Path) -> Result<Certificate, String> {
+    let made = dtls::Certificate::generate().map_err(|error| error.to_string())?;
+    let (der, key) = (made.der().to_vec(), made.expose_key().to_vec());
+    let length = u32::try_from(der.len()).map_err(|error| error.to_string())?;
+    let octets = [&length.to_be_bytes()[..], &der, &key].concat();
+    let path = keys::located(directory, &certificate_name(name));
+    config::write_atomic(&path, &octets).map_err(|it| format!("{}: {it}", path.display()))?;
+    Ok(Certificate { der, key })
+}
