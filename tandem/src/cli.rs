@@ -4,10 +4,12 @@ mod emulate;
 mod forwarder;
 mod msu;
 mod range;
+mod transcoder;
 
 pub use emulate::{Link, Reverse};
 pub use forwarder::Forwarder;
 pub use msu::{Msu, MsuTransport};
+pub use transcoder::Transcoder;
 
 use crate::complete::{Name, functions, names, peers, sites};
 use crate::ctl::{FunctionWords, SctpCommand};
@@ -61,6 +63,8 @@ pub enum Command {
     Sctp(Box<sctp_command::command::Sctp>),
     /// Forward packets, told what by a control process (`tandem run` starts it).
     Forwarder(Forwarder),
+    /// Transcode streams of speech, told which by a media controller (which starts it).
+    Transcoder(Transcoder),
     /// Play a scene that shows what functions do, with its page in the console; without a name,
     /// list the scenes.
     Demo(Demo),

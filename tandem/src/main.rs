@@ -29,6 +29,7 @@ mod site;
 mod site_controller;
 mod site_text;
 mod token;
+mod transcoder;
 
 use clap::{CommandFactory as _, Parser as _};
 use cli::{Cli, Command};
@@ -64,6 +65,7 @@ fn dispatch(cli: Cli) -> Result<(), Exit> {
         Command::Lab(lab) => lab::lab(lab),
         Command::Sctp(asked) => Ok(sctp_command::run(&asked)?),
         Command::Forwarder(asked) => functions::forwarder(asked),
+        Command::Transcoder(asked) => transcoder::run(asked),
         Command::Demo(demo) => lab::demo(&demo),
         Command::Completion { shell } => man::completion(shell),
         Command::Reference { directory } => reference::print(directory.as_deref()),

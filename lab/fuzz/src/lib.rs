@@ -12,6 +12,7 @@ pub mod api_bodies;
 pub mod bgp_message;
 pub mod bgp_session;
 pub mod bmp_message;
+pub mod codec_payloads;
 pub mod forwarder_messages;
 pub mod hep_packet;
 pub mod m3ua_message;
@@ -91,6 +92,7 @@ pub const TARGETS: &[Target] = &[
     target("rtcp_packet", rtcp_packet::run),
     target("stun_message", stun_message::run),
     target("bmp_message", bmp_message::run),
+    target("codec_payloads", codec_payloads::run),
     target("plane_frames", plane::frames),
     target("plane_programs", plane::changes),
     target("media_words", media_words::run),

@@ -8,6 +8,7 @@
 
 mod band;
 mod filter;
+mod lanes;
 
 use band::Band;
 use filter::{Analysis, Synthesis};
@@ -25,7 +26,7 @@ pub struct Encoder {
 
 impl Default for Encoder {
     fn default() -> Self {
-        Self { analysis: Analysis::default(), low: Band::LOW, high: Band::HIGH }
+        Self { analysis: Analysis::default(), low: Band::low(), high: Band::high() }
     }
 }
 
@@ -33,14 +34,19 @@ impl Encoder {
     /// Appends the octets of samples at 16 kHz, one for each two. A last odd one is passed over.
     pub fn encode(&mut self, samples: &[i16], out: &mut Vec<u8>) {
         let (mut lows, mut highs) = ([0; PIECE / 2], [0; PIECE / 2]);
+        let mut octets = [0; PIECE / 2];
+        // Here the compiler keeps them in registers from one sample to the next.
+        let (mut low, mut high) = (self.low.clone(), self.high.clone());
         for piece in samples.chunks(PIECE) {
             let pairs = piece.len() / 2;
             self.analysis.split(piece, &mut lows[..pairs], &mut highs[..pairs]);
-            out.extend(lows.iter().zip(&highs).take(pairs).map(|(&low, &high)| {
-                let low = self.low.encode_low(low);
-                self.high.encode_high(high) << 6 | low
-            }));
+            let bands = lows.iter().zip(&highs).take(pairs);
+            for (octet, (&of_low, &of_high)) in octets.iter_mut().zip(bands) {
+                *octet = high.encode_high(of_high) << 6 | low.encode_low(of_low);
+            }
+            out.extend_from_slice(&octets[..pairs]);
         }
+        (self.low, self.high) = (low, high);
     }
 }
 
@@ -54,7 +60,7 @@ pub struct Decoder {
 
 impl Default for Decoder {
     fn default() -> Self {
-        Self { synthesis: Synthesis::default(), low: Band::LOW, high: Band::HIGH }
+        Self { synthesis: Synthesis::default(), low: Band::low(), high: Band::high() }
     }
 }
 
@@ -62,12 +68,14 @@ impl Decoder {
     /// Appends the samples of octets at 16 kHz, two for each.
     pub fn decode(&mut self, octets: &[u8], out: &mut Vec<i16>) {
         let (mut lows, mut highs) = ([0; PIECE / 2], [0; PIECE / 2]);
+        let (mut low, mut high) = (self.low.clone(), self.high.clone());
         for piece in octets.chunks(PIECE / 2) {
-            for ((&octet, low), high) in piece.iter().zip(&mut lows).zip(&mut highs) {
-                *low = self.low.decode_low(octet & 0x3F);
-                *high = self.high.decode_high(octet >> 6);
+            for ((&octet, of_low), of_high) in piece.iter().zip(&mut lows).zip(&mut highs) {
+                *of_low = low.decode_low(octet & 0x3F);
+                *of_high = high.decode_high(octet >> 6);
             }
             self.synthesis.join(&lows[..piece.len()], &highs[..piece.len()], out);
         }
+        (self.low, self.high) = (low, high);
     }
 }

@@ -10,7 +10,8 @@
 //! What these libraries do with octets of a peer is not proven here: whoever runs them for others
 //! runs them in a process of its own.
 //!
-//! The only `unsafe` of the crate is here and below. It relies on this: the symbols of a library
+//! But for registers (`g722/lanes.rs`) the only `unsafe` of the crate is here and below. It relies on
+//! this: the symbols of a library
 //! have the types of its header, which have not changed within the major version in its name; a
 //! state is used by one thread at a time, for which `&mut` sees; a slice is as long as the library
 //! reads or writes, which is checked before each call.
@@ -20,6 +21,7 @@ pub(crate) mod amr;
 mod load;
 pub(crate) mod opus;
 
+use crate::format::Codec;
 use load::Loaded;
 
 /// What was found of the libraries. Cheap to copy: they stay loaded to the end of the process.
@@ -42,6 +44,19 @@ pub struct Absent {
 }
 
 impl Library {
+    /// A bit for the number of each codec that can be coded and decoded.
+    #[must_use]
+    pub fn codecs(&self) -> u32 {
+        let is_there = |codec: &Codec| match codec {
+            Codec::Pcmu | Codec::Pcma | Codec::G722 => true,
+            Codec::Opus => self.opus.is_some(),
+            Codec::Amr => self.amr.is_some(),
+            Codec::AmrWb => self.amr_wb.is_some(),
+        };
+        let there = Codec::ALL.iter().filter(|codec| is_there(codec));
+        there.fold(0, |set, codec| set | 1 << codec.number())
+    }
+
     /// Loads what there is, and says what there is not.
     #[must_use]
     pub fn load() -> (Self, Vec<Absent>) {

@@ -3,14 +3,17 @@
 //! The filter is a sinc under a Kaiser window: flat up to 0.86 of the lower rate's half, 60 dB down
 //! from 1.14 of it. It delays by [`DELAY`] samples of the lower rate, 2 ms at 8 kHz.
 
+use crate::sample::saturated;
+
 /// Taps of each phase, in samples of the lower rate.
 const TAPS: usize = 32;
 /// Samples of the lower rate by which the filter delays.
 pub const DELAY: usize = TAPS / 2;
 /// Shape of the window: 60 dB.
 const BETA: f64 = 5.65;
-/// Lanes of a dot product.
-const LANES: usize = 8;
+/// Taps are integers with so many bits behind the point: their products with samples, added up, stay
+/// within 32 bits, and what they are rounded by is 80 dB down.
+const POINT: u32 = 14;
 
 /// Rates that frames have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -52,9 +55,9 @@ impl Rate {
 pub struct Resampler {
     direction: Direction,
     /// Samples of before, then those that are turned.
-    line: Vec<f32>,
+    line: Vec<i16>,
     /// Taps: of each phase one behind the other, newest sample last.
-    taps: Box<[f32]>,
+    taps: Box<[i16]>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,7 +83,7 @@ impl Resampler {
                 (Direction::Down(factor), prototype(factor, 1.0), TAPS * factor - 1)
             }
         };
-        Self { direction, line: vec![0.0; past], taps: taps.into() }
+        Self { direction, line: vec![0; past], taps: taps.into() }
     }
 
     /// Whether it passes samples as they are.
@@ -94,19 +97,19 @@ impl Resampler {
     pub fn resample(&mut self, samples: &[i16], out: &mut Vec<i16>) {
         let past = self.line.len();
         if self.direction != Direction::Same {
-            self.line.extend(samples.iter().map(|&it| f32::from(it)));
+            self.line.extend_from_slice(samples);
         }
         match self.direction {
             Direction::Same => return out.extend_from_slice(samples),
             Direction::Up(_) => {
                 for window in self.line.windows(TAPS) {
                     let phases = self.taps.chunks_exact(TAPS);
-                    out.extend(phases.map(|taps| rounded(dot(window, taps))));
+                    out.extend(phases.map(|taps| dot(window, taps)));
                 }
             }
             Direction::Down(factor) => {
                 let windows = self.line.windows(TAPS * factor).skip(factor - 1).step_by(factor);
-                out.extend(windows.map(|window| rounded(dot(window, &self.taps))));
+                out.extend(windows.map(|window| dot(window, &self.taps)));
             }
         }
         let used = self.line.len() - past;
@@ -116,27 +119,14 @@ impl Resampler {
 }
 
 #[inline]
-fn dot(samples: &[f32], taps: &[f32]) -> f32 {
-    let mut sums = [0.0_f32; LANES];
-    let (samples, taps) = (samples.as_chunks::<LANES>().0, taps.as_chunks::<LANES>().0);
-    for (samples, taps) in samples.iter().zip(taps) {
-        for lane in 0..LANES {
-            sums[lane] += samples[lane] * taps[lane];
-        }
-    }
-    sums.iter().sum()
-}
-
-#[inline]
-#[allow(clippy::cast_possible_truncation, reason = "a conversion that saturates")]
-fn rounded(sample: f32) -> i16 {
-    // A cast rounds towards zero.
-    (sample + if sample < 0.0 { -0.5 } else { 0.5 }) as i16
+fn dot(samples: &[i16], taps: &[i16]) -> i16 {
+    let products = samples.iter().zip(taps).map(|(&it, &tap)| i32::from(it) * i32::from(tap));
+    saturated((products.sum::<i32>() + (1 << (POINT - 1))) >> POINT)
 }
 
 /// The filter at the higher rate, which is `factor` times the lower.
-#[allow(clippy::cast_possible_truncation, reason = "single precision is what is asked for")]
-fn prototype(factor: usize, gain: f64) -> Vec<f32> {
+#[allow(clippy::cast_possible_truncation, reason = "no tap is larger than one")]
+fn prototype(factor: usize, gain: f64) -> Vec<i16> {
     let length = TAPS * factor;
     let middle = (length - 1) as f64 / 2.0;
     let mut taps: Vec<f64> = (0..length)
@@ -150,11 +140,11 @@ fn prototype(factor: usize, gain: f64) -> Vec<f32> {
         .collect();
     let sum: f64 = taps.iter().sum();
     taps.iter_mut().for_each(|tap| *tap *= gain / sum);
-    taps.into_iter().map(|tap| tap as f32).collect()
+    taps.into_iter().map(|tap| (tap * f64::from(1 << POINT)).round() as i16).collect()
 }
 
 /// The filter as its phases, each backwards.
-fn phases(factor: usize) -> Vec<f32> {
+fn phases(factor: usize) -> Vec<i16> {
     let whole = prototype(factor, factor as f64);
     let phase = |phase| (0..TAPS).rev().map(move |tap| phase + factor * tap);
     (0..factor).flat_map(phase).map(|at| whole[at]).collect()

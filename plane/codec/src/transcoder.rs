@@ -2,7 +2,7 @@
 
 use crate::library::Library;
 use crate::stream::{Counts, End, Output, Refused, Side};
-use crate::way::{Bench, Way};
+use crate::way::{Scratch, Way};
 use machine::{Time, Wheel};
 use rtp::Packet;
 use std::collections::HashMap;
@@ -21,7 +21,7 @@ pub struct Transcoder {
     streams: HashMap<u32, Stream>,
     wheel: Wheel<u32>,
     due: Vec<u32>,
-    bench: Bench,
+    scratch: Scratch,
     counts: Counts,
 }
 
@@ -44,7 +44,7 @@ impl Transcoder {
             streams: HashMap::new(),
             wheel: Wheel::new(now),
             due: Vec::new(),
-            bench: Bench::default(),
+            scratch: Scratch::default(),
             counts: Counts::default(),
         }
     }
@@ -111,7 +111,7 @@ impl Transcoder {
             Side::A => (a, b),
             Side::B => (b, a),
         };
-        way.packet(now, &packet, &mut self.bench, out);
+        way.packet(now, &packet, &mut self.scratch, out);
         if let Some(mode) = way.take_request() {
             back.requested(mode);
         }
@@ -142,7 +142,7 @@ impl Transcoder {
             it.armed = None;
             let mut counts = [Counts::default(); 2];
             for (way, counts) in it.ways.iter_mut().zip(&mut counts) {
-                way.tick(now, &mut self.bench, out);
+                way.tick(now, &mut self.scratch, out);
                 *counts = way.take_counts();
             }
             counts.into_iter().for_each(|it| self.count(it));

@@ -35,7 +35,7 @@ const DESCRIBE_DECIBELS: u8 = 4;
 
 /// Room that directions share while they work.
 #[derive(Debug, Default)]
-pub(crate) struct Bench {
+pub(crate) struct Scratch {
     samples: Vec<i16>,
     narrow: Vec<i16>,
 }
@@ -123,7 +123,7 @@ impl Way {
         &mut self,
         now: Time,
         packet: &Packet<'_>,
-        bench: &mut Bench,
+        scratch: &mut Scratch,
         out: &mut Output,
     ) {
         let Self { intake, path } = self;
@@ -134,27 +134,27 @@ impl Way {
         }
         let played = Played { header: packet.header, payload: packet.payload, lost: 0 };
         match intake.packet(now, packet.header, packet.payload) {
-            Verdict::Next => path.play(now, &played, bench, out),
+            Verdict::Next => path.play(now, &played, scratch, out),
             Verdict::Restarted => {
                 path.restart(now);
-                path.play(now, &played, bench, out);
+                path.play(now, &played, scratch, out);
             }
             Verdict::Kept => {}
             Verdict::Dropped => path.counts.late += 1,
         }
-        self.drain(now, bench, out);
+        self.drain(now, scratch, out);
     }
 
-    fn drain(&mut self, now: Time, bench: &mut Bench, out: &mut Output) {
+    fn drain(&mut self, now: Time, scratch: &mut Scratch, out: &mut Output) {
         while let Some(played) = self.intake.next(now) {
-            self.path.play(now, &played, bench, out);
+            self.path.play(now, &played, scratch, out);
         }
     }
 
     /// Lets time pass.
-    pub(crate) fn tick(&mut self, now: Time, bench: &mut Bench, out: &mut Output) {
-        self.drain(now, bench, out);
-        self.path.fill(now, bench, out);
+    pub(crate) fn tick(&mut self, now: Time, scratch: &mut Scratch, out: &mut Output) {
+        self.drain(now, scratch, out);
+        self.path.fill(now, scratch, out);
         self.path.play_digits(now, out);
     }
 
@@ -187,12 +187,12 @@ impl Way {
 }
 
 impl Path {
-    fn play(&mut self, now: Time, played: &Played<'_>, bench: &mut Bench, out: &mut Output) {
+    fn play(&mut self, now: Time, played: &Played<'_>, scratch: &mut Scratch, out: &mut Output) {
         let &Played { header, payload, lost } = played;
         self.counts.lost += u64::from(lost);
         let kind = Some(header.payload_type);
         if kind == Some(self.from.receive) {
-            self.sound(now, played, bench, out);
+            self.sound(now, played, scratch, out);
         } else if kind == self.from.events.map(|it| it.receive) {
             self.event(now, header, payload, out);
         } else if kind == self.from.noise {
@@ -203,13 +203,13 @@ impl Path {
         self.came = now;
     }
 
-    fn sound(&mut self, now: Time, played: &Played<'_>, bench: &mut Bench, out: &mut Output) {
+    fn sound(&mut self, now: Time, played: &Played<'_>, scratch: &mut Scratch, out: &mut Output) {
         let &Played { header: Header { timestamp, .. }, payload, lost } = played;
-        if !self.align(now, timestamp, Some((lost, payload)), bench, out) {
+        if !self.align(now, timestamp, Some((lost, payload)), scratch, out) {
             return;
         }
-        bench.samples.clear();
-        let decoded = match self.decoder.decode(payload, &mut bench.samples) {
+        scratch.samples.clear();
+        let decoded = match self.decoder.decode(payload, &mut scratch.samples) {
             Ok(decoded) => decoded,
             Err(_) => {
                 self.counts.malformed += 1;
@@ -219,7 +219,7 @@ impl Path {
         self.expected = Some(timestamp.wrapping_add(decoded.ticks));
         self.request = decoded.request.or(self.request);
         self.fill = decoded.is_silent.then(|| Fill::by_decoder(now, self.to.packet_ms));
-        self.deliver(now, bench, out);
+        self.deliver(now, scratch, out);
     }
 
     /// Brings the time lines to where a packet begins: what lacks is concealed if packets of it are
@@ -229,7 +229,7 @@ impl Path {
         now: Time,
         timestamp: u32,
         sound: Option<(u16, &[u8])>,
-        bench: &mut Bench,
+        scratch: &mut Scratch,
         out: &mut Output,
     ) -> bool {
         let Some(expected) = self.expected else { return true };
@@ -246,18 +246,18 @@ impl Path {
             let is_short = ahead <= CONCEAL_MS * ticks_per_ms;
             let samples = ahead / ticks_per_ms * u32::from(self.decoder.rate().per_ms());
             let samples = usize::try_from(samples).unwrap_or(0);
-            bench.samples.clear();
+            scratch.samples.clear();
             match (&mut self.fill, is_short) {
-                (Some(fill), true) => fill.make(&mut self.decoder, samples, &mut bench.samples),
+                (Some(fill), true) => fill.make(&mut self.decoder, samples, &mut scratch.samples),
                 (None, true) if lost > 0 => {
-                    self.decoder.conceal(samples, next, &mut bench.samples);
+                    self.decoder.conceal(samples, next, &mut scratch.samples);
                 }
                 _ => {
                     self.pause(ahead, out);
                     return true;
                 }
             }
-            self.deliver(now, bench, out);
+            self.deliver(now, scratch, out);
         }
         true
     }
@@ -296,14 +296,14 @@ impl Path {
         self.encoder.rate().samples(self.to.packet_ms)
     }
 
-    /// The samples of the bench go on to the encoder.
-    fn deliver(&mut self, now: Time, bench: &mut Bench, out: &mut Output) {
-        self.hear(now, bench, out);
+    /// The scratch samples go on to the encoder.
+    fn deliver(&mut self, now: Time, scratch: &mut Scratch, out: &mut Output) {
+        self.hear(now, scratch, out);
         if self.digits.plays_tones() {
             // Tones take the place of what comes.
             return;
         }
-        self.resampler.resample(&bench.samples, &mut self.samples);
+        self.resampler.resample(&scratch.samples, &mut self.samples);
         self.flush(out);
     }
 

@@ -24,6 +24,8 @@ const FILES: &[(&str, &str)] = &[
     ("prometheus/tandem.rules.yml", "usr/share/tandem/prometheus/tandem.rules.yml"),
     ("debian/copyright", "usr/share/doc/tandem/copyright"),
 ];
+/// Libraries of codecs, loaded where they are there (docs/media-transcoding.md).
+const CODECS: &str = "libopus0, libopencore-amrnb0, libopencore-amrwb0, libvo-amrwbenc0";
 const SCRIPTS: &[&str] = &["postinst", "postrm", "prerm"];
 const DESCRIPTION: &str = "virtual network functions for carriers
  One program that runs the network functions of a site: a signalling session
@@ -108,7 +110,7 @@ fn control(release: &Release, binary: &Binary, tree: &Tree) -> Result<Tree> {
         ("Installed-Size", tree.installed_kib().to_string()),
         ("Depends", depends(binary)?),
         ("Recommends", "ca-certificates".to_owned()),
-        ("Suggests", "tandem-dbgsym".to_owned()),
+        ("Suggests", format!("tandem-dbgsym, {CODECS}")),
         ("Section", "net".to_owned()),
         ("Priority", "optional".to_owned()),
         ("Description", DESCRIPTION.to_owned()),

@@ -1,12 +1,11 @@
 //! One band: quantizer, its inverse and the predictor (G.722 §6.2).
 
+use super::lanes::{Levels, Zeros};
 use crate::sample::saturated;
 
 /// Decision levels of the low band's quantizer (table 9), shifted so that the product with the
-/// scale factor needs its upper 16 bits alone; two that always hold fill the last vector.
+/// scale factor needs its upper 16 bits alone; two that are none fill the last register.
 const LEVELS: [u16; 32] = levels();
-/// Entries of [`LEVELS`] that are none: the first and the two at the end.
-const LEVELS_FILLED: u16 = 2;
 const Q6: [u16; 30] = [
     0, 35, 72, 110, 150, 190, 233, 276, 323, 370, 422, 473, 530, 587, 650, 714, 786, 858, 940,
     1023, 1121, 1219, 1339, 1458, 1612, 1765, 1980, 2195, 2557, 2919,
@@ -62,7 +61,7 @@ const fn levels() -> [u16; 32] {
 /// The state of a band.
 #[derive(Debug, Clone)]
 pub(crate) struct Band {
-    /// The signal estimate, and what the zeros contribute to it.
+    /// The signal estimate, and the part of the zeros in it.
     estimate: i32,
     zeros: i32,
     /// Reconstructed signal of one sample before.
@@ -71,28 +70,31 @@ pub(crate) struct Band {
     partial: [i32; 2],
     /// Coefficients of the two poles.
     poles: [i32; 2],
-    /// The last six quantized differences, and the coefficients of the six zeros; two lanes idle.
-    differences: [i16; 8],
-    coefficients: [i16; 8],
+    /// The last six quantized differences, and the coefficients of the six zeros.
+    adaptive: Zeros,
     log_scale: i32,
     scale: i32,
 }
 
 impl Band {
     /// The low band at its beginning.
-    pub(crate) const LOW: Self = Self::with_scale(32);
-    /// The high band at its beginning.
-    pub(crate) const HIGH: Self = Self::with_scale(8);
+    pub(crate) fn low() -> Self {
+        Self::with_scale(32)
+    }
 
-    const fn with_scale(scale: i32) -> Self {
+    /// The high band at its beginning.
+    pub(crate) fn high() -> Self {
+        Self::with_scale(8)
+    }
+
+    fn with_scale(scale: i32) -> Self {
         Self {
             estimate: 0,
             zeros: 0,
             reconstructed: 0,
             partial: [0; 2],
             poles: [0; 2],
-            differences: [0; 8],
-            coefficients: [0; 8],
+            adaptive: Zeros::new(),
             log_scale: 0,
             scale,
         }
@@ -103,7 +105,9 @@ impl Band {
     pub(crate) fn encode_low(&mut self, sample: i16) -> u8 {
         let difference = saturated(i32::from(sample) - self.estimate);
         let magnitude = if difference < 0 { !difference } else { difference };
-        let interval = interval(magnitude, self.scale) & 31;
+        // The scale factor is at most 16,384.
+        let scale = u16::try_from(self.scale).unwrap_or(u16::MAX);
+        let interval = Levels::new(&LEVELS, scale).reached(magnitude) & 31;
         let codes = if difference < 0 { &LOW_NEGATIVE } else { &LOW_POSITIVE };
         let code = codes[interval];
         self.adapt_low(code);
@@ -185,7 +189,7 @@ impl Band {
         let new1 = (leak + ((pole1 * 32_640) >> 15)).clamp(-bound, bound);
 
         let quantized = saturated(difference);
-        let zeros = self.zeros_after(quantized);
+        let zeros = self.adaptive.step(quantized);
         let first = twice(reconstructed, new1);
         let second = twice(self.reconstructed, new2);
         let poles = i32::from(saturated(first + second));
@@ -195,43 +199,6 @@ impl Band {
         self.zeros = i32::from(saturated(zeros));
         self.estimate = i32::from(saturated(poles + self.zeros));
     }
-
-    /// UPZERO and FILTEZ: adapts the zeros, takes the new difference in; what they contribute.
-    #[inline]
-    fn zeros_after(&mut self, quantized: i16) -> i32 {
-        let leak = if quantized == 0 { 0_i16 } else { 128 };
-        let sign = quantized >> 15;
-        for (coefficient, &difference) in self.coefficients.iter_mut().zip(&self.differences) {
-            // +leak where the signs are the same, else -leak.
-            let opposite = (difference >> 15) ^ sign;
-            let step = (leak ^ opposite) - opposite;
-            // The product with 255/256, rounded towards minus infinity.
-            let old = *coefficient;
-            let leaked = old - (old >> 8) - i16::from(old & 0xFF != 0);
-            *coefficient = leaked.saturating_add(step);
-        }
-        self.differences.copy_within(..5, 1);
-        self.differences[0] = quantized;
-        let mut sum = 0;
-        for at in 0..6 {
-            let doubled = self.differences[at].saturating_add(self.differences[at]);
-            sum += (i32::from(self.coefficients[at]) * i32::from(doubled)) >> 15;
-        }
-        sum
-    }
-}
-
-/// The interval of the low band's quantizer: how many decision levels the magnitude reaches.
-#[inline]
-fn interval(magnitude: i16, scale: i32) -> usize {
-    // It is at most 16,384.
-    let scale = scale as u32 & 0xFFFF;
-    let mut reached = 0_u16;
-    for level in LEVELS {
-        let level = ((u32::from(level) * scale) >> 16) as u16;
-        reached += u16::from(magnitude.cast_unsigned() >= level);
-    }
-    usize::from(reached - LEVELS_FILLED)
 }
 
 /// SCALEL and SCALEH.

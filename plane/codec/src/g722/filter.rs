@@ -3,29 +3,34 @@
 use crate::sample::saturated;
 
 /// Every second tap of 24; the others are the same backwards.
-const TAPS: [i16; TAPS_EACH] = [3, -11, 12, 32, -210, 951, 3876, -805, 362, -156, 53, -11];
-const BACKWARDS: [i16; TAPS_EACH] = [-11, 53, -156, 362, -805, 3876, 951, -210, 32, 12, -11, 3];
+const TAPS: [i16; ROOM] = [3, -11, 12, 32, -210, 951, 3876, -805, 362, -156, 53, -11, 0, 0, 0, 0];
+const BACKWARDS: [i16; ROOM] =
+    [-11, 53, -156, 362, -805, 3876, 951, -210, 32, 12, -11, 3, 0, 0, 0, 0];
 const TAPS_EACH: usize = 12;
+/// They fill two registers.
+const ROOM: usize = 16;
 /// Samples of before that a filter needs.
 const PAST: usize = TAPS_EACH - 1;
 /// Pairs that one call takes.
 const PAIRS: usize = super::PIECE / 2;
+/// The past, the pairs, and what only taps of zero see.
+const LINE: usize = PAST + PAIRS + ROOM - TAPS_EACH;
 
 /// Even and odd samples, each behind those of before.
 #[derive(Debug, Clone)]
 struct Lines {
-    even: [i16; PAST + PAIRS],
-    odd: [i16; PAST + PAIRS],
+    even: [i16; LINE],
+    odd: [i16; LINE],
 }
 
 impl Lines {
-    const EMPTY: Self = Self { even: [0; PAST + PAIRS], odd: [0; PAST + PAIRS] };
+    const EMPTY: Self = Self { even: [0; LINE], odd: [0; LINE] };
 
     /// The two sums at a place.
     #[inline]
     fn sums(&self, at: usize) -> (i32, i32) {
-        let even = self.even[at..].first_chunk::<TAPS_EACH>();
-        let odd = self.odd[at..].first_chunk::<TAPS_EACH>();
+        let even = self.even[at..].first_chunk::<ROOM>();
+        let odd = self.odd[at..].first_chunk::<ROOM>();
         let (Some(even), Some(odd)) = (even, odd) else { return (0, 0) };
         (dot(even, &TAPS), dot(odd, &BACKWARDS))
     }
@@ -38,7 +43,7 @@ impl Lines {
 }
 
 #[inline]
-fn dot(samples: &[i16; TAPS_EACH], taps: &[i16; TAPS_EACH]) -> i32 {
+fn dot(samples: &[i16; ROOM], taps: &[i16; ROOM]) -> i32 {
     samples.iter().zip(taps).map(|(&sample, &tap)| i32::from(sample) * i32::from(tap)).sum()
 }
 

@@ -13,6 +13,10 @@ impl Loaded {
     /// # Errors
     /// What the loader says.
     pub(crate) fn open(file: &str) -> Result<Self, String> {
+        if cfg!(target_feature = "crt-static") {
+            // The loader of a static program needs the very C library that it was linked with.
+            return Err("this program is static and loads no libraries".to_owned());
+        }
         let name = CString::new(file).map_err(|error| error.to_string())?;
         // SAFETY: the name is a string of C. What a library does when it is loaded is trusted as
         // the package is that it comes from.

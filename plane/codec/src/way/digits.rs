@@ -7,7 +7,7 @@
 //! ```
 //! Every digit is noticed. Digits that signalling brings are played one after the other.
 
-use super::{Bench, Path};
+use super::{Path, Scratch};
 use crate::dtmf::{self, Heard, Tones, VOLUME};
 use crate::resample::{Rate, Resampler};
 use crate::stream::{Digits, End, Events, Notice, Output};
@@ -39,7 +39,7 @@ enum Way {
 pub(super) struct DigitsOf {
     way: Way,
     /// Where tones are listened for.
-    ear: Option<Ear>,
+    tones: Option<ToneDetector>,
     /// Digits of events that come.
     detector: event::Detector,
     /// The event that is passed on: its timestamp as it comes and as it goes.
@@ -53,7 +53,7 @@ pub(super) struct DigitsOf {
 }
 
 #[derive(Debug)]
-struct Ear {
+struct ToneDetector {
     resampler: Resampler,
     detector: dtmf::Detector,
 }
@@ -91,13 +91,13 @@ impl DigitsOf {
         };
         // Tones that go on as tones need nobody to hear them.
         let listens = from.digits == Digits::Tones && !matches!(way, Way::Tones);
-        let ear = || Ear {
+        let tones = || ToneDetector {
             resampler: Resampler::new(rate, Rate::Narrow),
             detector: dtmf::Detector::default(),
         };
         Self {
             way,
-            ear: listens.then(ear),
+            tones: listens.then(tones),
             detector: event::Detector::default(),
             passed: None,
             ended: None,
@@ -239,22 +239,22 @@ impl Path {
     }
 
     /// Sound of the sender: where tones are listened for, digits are taken out of it.
-    pub(super) fn hear(&mut self, now: Time, bench: &mut Bench, out: &mut Output) {
+    pub(super) fn hear(&mut self, now: Time, scratch: &mut Scratch, out: &mut Output) {
         // Sound behind an event: what that played as tones is over.
         self.digits.toned = self.digits.toned.take().filter(|it| !it.is_over);
-        let Some(ear) = &mut self.digits.ear else { return };
-        bench.narrow.clear();
-        ear.resampler.resample(&bench.samples, &mut bench.narrow);
+        let Some(tones) = &mut self.digits.tones else { return };
+        scratch.narrow.clear();
+        tones.resampler.resample(&scratch.samples, &mut scratch.narrow);
         let mut heard = Vec::new();
-        ear.detector.hear(&bench.narrow, &mut heard);
-        if ear.detector.digit().is_some() || ear.detector.is_suspicious() {
-            bench.samples.fill(0);
+        tones.detector.hear(&scratch.narrow, &mut heard);
+        if tones.detector.digit().is_some() || tones.detector.is_suspicious() {
+            scratch.samples.fill(0);
         }
         for it in heard {
             match it {
                 Heard::Began { code, ago } => {
                     // What was heard last is not on the time line yet.
-                    let last = bench.narrow.len();
+                    let last = scratch.narrow.len();
                     self.begin_event(now, code, ago.saturating_sub(last));
                 }
                 Heard::Ended { code, lasted } => {

@@ -1,7 +1,7 @@
 //! Silence of a sender that sends none of it, made by time: by comfort noise that was described, or
 //! by what the decoder makes of nothing.
 
-use super::{Bench, Path};
+use super::{Path, Scratch};
 use crate::decoder::Decoder;
 use crate::noise::Generator;
 use crate::stream::Output;
@@ -87,7 +87,7 @@ impl Path {
     }
 
     /// Makes the silence that is due.
-    pub(super) fn fill(&mut self, now: Time, bench: &mut Bench, out: &mut Output) {
+    pub(super) fn fill(&mut self, now: Time, scratch: &mut Scratch, out: &mut Output) {
         let packet = Duration::from_millis(self.to.packet_ms.into());
         for _ in 0..LATE_MAX {
             let Some(fill) = self.fill.as_mut().filter(|it| it.next <= now) else { return };
@@ -96,13 +96,13 @@ impl Path {
                 return;
             }
             fill.next += packet;
-            bench.samples.clear();
+            scratch.samples.clear();
             let rate = self.decoder.rate();
-            fill.make(&mut self.decoder, rate.samples(self.to.packet_ms), &mut bench.samples);
-            let ms = u32::try_from(bench.samples.len()).unwrap_or(0) / u32::from(rate.per_ms());
+            fill.make(&mut self.decoder, rate.samples(self.to.packet_ms), &mut scratch.samples);
+            let ms = u32::try_from(scratch.samples.len()).unwrap_or(0) / u32::from(rate.per_ms());
             let ticks = ms * (self.from.format.codec.clock() / 1_000);
             self.expected = self.expected.map(|it| it.wrapping_add(ticks));
-            self.deliver(now, bench, out);
+            self.deliver(now, scratch, out);
         }
         // Time stood still: what was not made then is not made any more.
         if let Some(fill) = self.fill.as_mut().filter(|it| it.next <= now) {

@@ -1,0 +1,4 @@
+//! A process that transcodes, as its control sees it.
+#![allow(missing_docs)]
+
+mod process;
