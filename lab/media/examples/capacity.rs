@@ -50,7 +50,11 @@ fn forward(words: &[String]) -> anyhow::Result<()> {
 }
 
 fn run_one(experiment: Experiment, scenarios: Vec<String>) -> anyhow::Result<()> {
-    let options = Options { scenarios, ..Options::of_this_executable(true)? };
+    let mut options = Options { scenarios, ..Options::of_this_executable(true)? };
+    // Rows of a whole site need the whole program.
+    if let Some(tandem) = std::env::var_os("TANDEM") {
+        options.tandem = tandem.into();
+    }
     let outcome = (experiment.run)(&options)?;
     let told = outcome.json(&options, std::time::UNIX_EPOCH);
     Ok(writeln!(std::io::stdout(), "{told}")?)

@@ -47,6 +47,8 @@ const QUICK_TRIAL: Duration = Duration::from_millis(600);
 const DELAY_MAX: Duration = Duration::from_millis(20);
 /// A smaller share of time is not told well by ticks of 10 ms.
 const BUSY_MIN: f64 = 0.1;
+/// What is sent before all trials, and does not count.
+const WARM: Trial = Trial::Rate { pps: 2_000.0, duration: Duration::from_millis(300) };
 /// Trials at that load whose processor time is counted.
 const TRIALS: usize = 5;
 
@@ -269,7 +271,11 @@ impl TestBed {
         work: impl FnOnce(&mut Tester) -> anyhow::Result<T> + Send,
     ) -> anyhow::Result<T> {
         let calls = self.call(phones)?;
-        let done = self.bench.on_wires(&self.ground, &calls.plan(), work);
+        let done = self.bench.on_wires(&self.ground, &calls.plan(), |tester| {
+            // Who is behind the wires is asked for by the first packets.
+            tester.trial(WARM);
+            work(tester)
+        });
         self.end(&calls)?;
         done
     }
