@@ -23,8 +23,8 @@ const FIELDS_MAX: usize = 20;
 const TUPLES_MAX: usize = 0;
 /// Items of a crate that are named after a picture, in place of the field's term.
 const PICTURES_MAX: usize = 0;
-/// Words of pictures, each with the term that stands for it: policy table, lease, listener, replica,
-/// policer, filter, message, worker.
+/// Words of pictures. The terms in their place: policy table, lease, listener, replica, policer,
+/// filter, message, worker.
 const PICTURES: [&str; 30] = [
     "befriend",
     "bury",

@@ -1,6 +1,6 @@
-//! Any octets as payloads of codecs, as messages of a transcoder and as the packets of a stream that
-//! is transcoded: nothing panics, what is read is written as it was, and no more comes out than went
-//! in. Codecs that are C libraries are not run here: they run in a process of their own.
+//! Any octets as payloads of codecs, as messages of a transcoder and as the packets of a stream
+//! that is transcoded: nothing panics, what is read is written as it was, and no more comes out
+//! than went in. Codecs that are C libraries are not run here: they run in a process of their own.
 
 use codec::amr::{self, Band, Frame, Frames, Packing};
 use codec::intake::Playout;

@@ -1,5 +1,5 @@
-//! Events of media and RTCP as JSON, a line each: nothing panics, a trail keeps so many streams, and
-//! its record and its keys stay within their bounds and survive a round trip.
+//! Events of media and RTCP as JSON, a line each: nothing panics, a trail keeps so many streams,
+//! and its record and its keys stay within their bounds and survive a round trip.
 
 use sas::detail::Read;
 use sas::media;

@@ -77,9 +77,9 @@ fn flow(port: u16, to: u16, peer: SocketAddr) -> Program {
         payload_types: PayloadTypes::ALL,
         untimed: PayloadTypes::default(),
         ssrc: None,
-        clock: rtp::ClockRate::TELEPHONY,
+        clock: media::ClockRate::TELEPHONY,
         rate: Rate::bits(10_000_000),
-        rewrite: rtp::Rewrite::default(),
+        rewrite: media::Rewrite::default(),
     };
     item(&Said::Flow(Box::new(FlowSaid {
         at: Place { vrf: 0, address, port },

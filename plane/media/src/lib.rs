@@ -42,3 +42,5 @@ pub use node::{MEDIA_SEND, MEDIA4, MEDIA6};
 pub use police::{BURST, Police, Rate};
 pub use table::FLOWS_MAX;
 pub use watch::{ONE_WAY, ROUND, STATISTICS, STEP};
+/// What the settings of a flow are made of.
+pub use rtp::{ClockRate, Rewrite};
