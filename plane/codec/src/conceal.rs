@@ -79,7 +79,7 @@ impl Concealment {
         self.history[length - samples.len()..].copy_from_slice(samples);
     }
 
-    /// The last period of the signal: that by which it is most like itself. Where it is repeated its
+    /// The last period of the signal: that by which it is most like itself. Where it repeats, its
     /// end goes over into what came before its beginning, so that no edge is heard.
     fn last_period(&self) -> Vec<i16> {
         let length = self.history.len();

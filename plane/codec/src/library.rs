@@ -5,13 +5,14 @@
 //! |---|---|---|
 //! | Opus | `libopus.so.0` | `libopus0` |
 //! | AMR | `libopencore-amrnb.so.0` | `libopencore-amrnb0` |
-//! | AMR-WB | `libopencore-amrwb.so.0`, `libvo-amrwbenc.so.0` | `libopencore-amrwb0`, `libvo-amrwbenc0` |
+//! | AMR-WB, read | `libopencore-amrwb.so.0` | `libopencore-amrwb0` |
+//! | AMR-WB, written | `libvo-amrwbenc.so.0` | `libvo-amrwbenc0` |
 //!
 //! What these libraries do with octets of a peer is not proven here: whoever runs them for others
 //! runs them in a process of its own.
 //!
-//! But for registers (`g722/lanes.rs`) the only `unsafe` of the crate is here and below. It relies on
-//! this: the symbols of a library
+//! But for registers (`g722/lanes.rs`) the only `unsafe` of the crate is here and below. It relies
+//! on this: the symbols of a library
 //! have the types of its header, which have not changed within the major version in its name; a
 //! state is used by one thread at a time, for which `&mut` sees; a slice is as long as the library
 //! reads or writes, which is checked before each call.

@@ -11,7 +11,7 @@ const TAPS: usize = 32;
 pub const DELAY: usize = TAPS / 2;
 /// Shape of the window: 60 dB.
 const BETA: f64 = 5.65;
-/// Taps are integers with so many bits behind the point: their products with samples, added up, stay
+/// Taps are integers with so many bits behind the point: sums of their products with samples stay
 /// within 32 bits, and what they are rounded by is 80 dB down.
 const POINT: u32 = 14;
 

@@ -170,7 +170,7 @@ impl Dataplane {
     }
 
     /// Tells things that stand beside what [`Dataplane::say_with`] compares, a great many of which
-    /// change one by one. Without a forwarder nothing happens: it is told all of them when it comes.
+    /// change one by one. Without a forwarder nothing happens: it is told all when it comes.
     pub fn tell(&mut self, now: Time, out: &mut Effects, programs: &[Program]) {
         if programs.is_empty() || !self.is_controlled() {
             return;

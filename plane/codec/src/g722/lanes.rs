@@ -48,7 +48,7 @@ mod sse2 {
                 // +leak where the signs are the same, else -leak.
                 let opposite = _mm_srai_epi16(_mm_xor_si128(self.differences, all), 15);
                 let step = _mm_sub_epi16(_mm_xor_si128(leak, opposite), opposite);
-                // The product with 255/256, rounded towards minus infinity: a 256th less, rounded up.
+                // The product with 255/256, rounded down: a 256th less, rounded up.
                 let low = _mm_and_si128(old, _mm_set1_epi16(0xFF));
                 let is_whole = _mm_cmpeq_epi16(low, _mm_setzero_si128());
                 let leaked = _mm_sub_epi16(old, _mm_srai_epi16(old, 8));
@@ -60,7 +60,7 @@ mod sse2 {
                 let differences = _mm_and_si128(shifted, six);
                 (self.coefficients, self.differences) = (coefficients, differences);
                 let doubled = _mm_adds_epi16(differences, differences);
-                // Bits 15 to 30 of each product; differences have 15 bits at most, so that they fit.
+                // Bits 15 to 30 of each product; differences have 15 bits at most: they fit.
                 let high = _mm_slli_epi16(_mm_mulhi_epi16(coefficients, doubled), 1);
                 let low = _mm_srli_epi16(_mm_mullo_epi16(coefficients, doubled), 15);
                 let sums = _mm_madd_epi16(_mm_or_si128(high, low), _mm_set1_epi16(1));

@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 
 /// Digits that wait to be played at most.
 const WAITING_MAX: usize = 32;
-/// Milliseconds of a digit that is played, at least and at most (Q.24 §2; TS 24.008 has 70 to 65 s).
+/// Milliseconds of a digit that is played, at least and at most (Q.24 §2; TS 24.008: 70 to 65 s).
 const PLAYED_MS: core::ops::RangeInclusive<u16> = 50..=5_000;
 /// Between two digits.
 const PAUSE_MS: u32 = 60;

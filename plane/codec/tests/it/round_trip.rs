@@ -4,7 +4,7 @@ use crate::sound::{Bed, coded, decoded, end, library, likeness, signal_to_noise,
 use codec::{Codec, Decoder, Encoder, Rate, Side};
 
 /// Codecs that are there, each with the parameters that change its payload, and the decibels that
-/// its sound has above its noise at least. AMR does not keep the wave: of it counts how alike it is.
+/// its sound has above its noise at least. AMR does not keep the wave: likeness counts there.
 const CODECS: [(Codec, &str, f64); 8] = [
     (Codec::Pcmu, "", 33.0),
     (Codec::Pcma, "", 33.0),

@@ -34,7 +34,7 @@ pub fn signal_to_noise(wanted: &[i16], got: &[i16], delay_most: usize) -> (f64, 
     best.max_by(|a, b| a.0.total_cmp(&b.0)).expect("there is one")
 }
 
-/// How alike two sounds are to an ear: the correlation of how loud they are, in decibels, in each of
+/// How alike two sounds are to an ear: the correlation of their loudness, in decibels, in each of
 /// ten bands of the telephone's width and in each 20 ms.
 pub fn likeness(wanted: &[i16], got: &[i16], rate: Rate) -> f64 {
     let loudness = |samples: &[i16]| -> Vec<f64> {
