@@ -149,6 +149,7 @@ impl Plane {
         match program {
             Program::Begin { generation } => {
                 self.sweep = Some(Sweep::new(*generation));
+                self.features.iter_mut().for_each(|feature| feature.begun());
                 return Ok(());
             }
             Program::End { generation } => return self.end_sweep(*generation),

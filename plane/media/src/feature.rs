@@ -12,7 +12,7 @@ use crate::flow::{Flow, PayloadTypes};
 use crate::latch::Latch;
 use crate::node::{MEDIA_SEND, MEDIA4, MEDIA6, MediaIn, MediaSend, Views};
 use crate::program::{FEATURE, FlowSaid, Guard, Name, Place, Range, Said};
-use crate::senders::{Senders, unusable};
+use crate::senders::{Senders, Wanted, unusable};
 use crate::table::{FLOWS_MAX, Ranges, Slots, Table};
 use crate::watch::Watch;
 use graph::Plan;
@@ -138,7 +138,7 @@ impl Media {
             return Err(Refused::Conflict("a flow cannot be its own other side".to_owned()));
         }
         match self.flows.get(&said.at).copied() {
-            Some(row) => self.change(said, row),
+            Some(row) => self.change(said, row, now),
             None => self.begin(said, now),
         }
     }
@@ -159,7 +159,7 @@ impl Media {
                 Opening::Receiver(Box::new(receiver.map_err(unusable)?))
             }
         };
-        let sender = self.sender(said, None)?;
+        let sender = self.sender(said, None, now)?;
         let mut latch = Latch::new(said.expected);
         if let Some(source) = resume.and_then(|it| it.latched) {
             latch.resumed(now, source);
@@ -189,34 +189,44 @@ impl Media {
 
     /// A flow that is there is another one: what came from, what was counted and how far indices
     /// are stays.
-    fn change(&mut self, said: &FlowSaid, row: Row) -> Result<(), Refused> {
-        let sender = self.sender(said, row.sender)?;
-        let receiving = {
-            let cell = self.table.make(row.number).ok_or(Refused::Full("flows of media"))?;
-            let mut held = cell.hold();
-            held.as_mut().map_or(Ok(()), |known| {
-                open(known, &said.guard)?;
-                known.flow.agreed(said.settings);
-                known.flow.latch().signalled(said.expected);
-                known.own = own(said, row.number, sender);
-                known.extras = extras(said, known.extras.take());
-                Ok(())
-            })
+    fn change(&mut self, said: &FlowSaid, row: Row, now: Time) -> Result<(), Refused> {
+        // What can be refused is before what changes anything.
+        let receiver = match &said.guard {
+            Guard::Keys { receive, .. } => {
+                let receiver = Receiver::new(receive.parameters, &receive.entries);
+                Some(receiver.map_err(unusable)?)
+            }
+            Guard::None | Guard::Dtls => None,
         };
+        let table = Arc::clone(&self.table);
+        let cell = table.make(row.number).ok_or(Refused::Full("flows of media"))?;
+        let sender = self.sender(said, row.sender, now)?;
+        if let Some(known) = cell.hold().as_mut() {
+            open(known, &said.guard, receiver);
+            known.flow.agreed(said.settings);
+            known.flow.latch().signalled(said.expected);
+            known.own = own(said, row.number, sender);
+            known.extras = extras(said, known.extras.take());
+        }
         self.flows.insert(said.at, Row { to: said.to, sender, ..row });
         self.watch.change(row.number, said);
         self.relate(said.at, row.to, said.to);
         if let Some(before) = row.sender.filter(|before| Some(*before) != sender) {
-            self.senders.give_back(&self.table, before);
+            self.senders.give_back(&self.table, before, &said.at, now);
         }
-        receiving
+        Ok(())
     }
 
     /// Who protects what leaves from a flow's place.
-    fn sender(&mut self, said: &FlowSaid, before: Option<u32>) -> Result<Option<u32>, Refused> {
+    fn sender(
+        &mut self,
+        said: &FlowSaid,
+        before: Option<u32>,
+        now: Time,
+    ) -> Result<Option<u32>, Refused> {
         let Guard::Keys { send, .. } = &said.guard else { return Ok(None) };
-        let streams = said.resume.as_ref().map_or(&[][..], |it| &it.send);
-        self.senders.take(&self.table, send, before, streams).map(Some)
+        let wanted = Wanted { at: said.at, keys: send, before, resume: said.resume.as_ref() };
+        self.senders.take(&self.table, wanted, now).map(Some)
     }
 
     /// Joins a flow to its other side, and to it those that go on there: whatever of them changed
@@ -268,7 +278,7 @@ impl Media {
         let known = self.table.cell(row.number).and_then(|cell| cell.hold().take());
         self.watch.end(row.number, known, now);
         if let Some(sender) = row.sender {
-            self.senders.give_back(&self.table, sender);
+            self.senders.give_back(&self.table, sender, at, now);
         }
         self.free.push(row.number);
     }
@@ -295,20 +305,22 @@ fn extras(said: &FlowSaid, before: Option<Box<Extras>>) -> Option<Box<Extras>> {
     Some(extras)
 }
 
-/// What opens packets from now on. Keys that stay change nothing.
-fn open(known: &mut Known, guard: &Guard) -> Result<(), Refused> {
-    match (guard, &mut known.opening) {
-        (Guard::None, opening) => *opening = Opening::Clear,
-        (Guard::Dtls, opening) => *opening = Opening::Waiting,
-        (Guard::Keys { receive, .. }, Opening::Receiver(receiver)) => {
-            receiver.rekey(receive.parameters, &receive.entries).map_err(unusable)?;
+/// What opens packets from now on. Keys that stay change nothing. `receiver`: a new one of the
+/// guard's keys, if it has some.
+fn open(known: &mut Known, guard: &Guard, receiver: Option<Receiver>) {
+    match (guard, &mut known.opening, receiver) {
+        (Guard::None, opening, _) => *opening = Opening::Clear,
+        (Guard::Keys { receive, .. }, Opening::Receiver(own), Some(receiver)) => {
+            // It takes whatever a new one takes.
+            if own.rekey(receive.parameters, &receive.entries).is_err() {
+                **own = receiver;
+            }
         }
-        (Guard::Keys { receive, .. }, opening) => {
-            let receiver = Receiver::new(receive.parameters, &receive.entries);
-            *opening = Opening::Receiver(Box::new(receiver.map_err(unusable)?));
+        (Guard::Keys { .. }, opening, Some(receiver)) => {
+            *opening = Opening::Receiver(Box::new(receiver));
         }
+        (Guard::Dtls | Guard::Keys { .. }, opening, _) => *opening = Opening::Waiting,
     }
-    Ok(())
 }
 
 /// What an item says, or why it says nothing.
@@ -353,6 +365,10 @@ impl Feature for Media {
             Name::Flow(at) => self.remove_flow(&at, change.now()),
         }
         Ok(true)
+    }
+
+    fn begun(&mut self) {
+        self.watch.forget_told();
     }
 
     fn said(&self) -> Vec<Removed> {

@@ -2,19 +2,49 @@
 //! are said, **no index is used twice under it**.
 //!
 //! ```text
-//!   a key that is known     its sender, whoever else has it
+//!   a key that is known     its sender, whoever else has it; other keys beside it only where no
+//!                           other pair of ports has it
 //!   another key, same flow  the same sender with another key: counters go on (RFC 3711 §3.3.1)
-//!   a new key               a new sender; one that was given up lately goes on where it stopped
+//!   a new key               a new sender; one that was given up goes on ahead of all that left
+//!                           under it, and of what the flow had before
+//!   one that is resumed     ahead of what was told by as much as another one may have used since
 //! ```
+//! Keys that were given up are remembered by whom they belong to: an *owner* is a sender and all
+//! that came after it, in a flow or under its keys. As long as an owner has a sender, none of its
+//! keys is forgotten; nor for [`KEEP`] after its last one is gone, nor while there are fewer than
+//! [`KEPT`]. Where that leaves no room, a key that nobody knows is refused: nothing is forgotten
+//! for it.
 
-use crate::program::Keys;
+use crate::program::{Keys, Place, Snapshot};
 use crate::table::{FLOWS_MAX, Table};
+use machine::{Duration, Time};
 use nodes::Refused;
-use srtp::{MasterKey, Rollover, SKIP_MAX, Sender, Skip, StreamState, Unusable};
-use std::collections::{BTreeMap, VecDeque};
+use srtp::{MasterKey, Past, Rollover, SKIP_MAX, Sender, Skip, StreamState, Unusable};
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Keys that were given up and are remembered with how far they came.
-const RETIRED_MAX: usize = 4_096;
+/// For how long at least keys are remembered whose owner is gone: no fork of a call is answered
+/// later.
+pub const KEEP: Duration = Duration::from_secs(600);
+/// Keys that were given up and are remembered in any case.
+pub const KEPT: usize = 1 << 16;
+/// Keys at most, those in use and those that were given up.
+pub const KEYS_MAX: usize = 1 << 20;
+/// Keys that one owner gave up, at most: then it gets no further one.
+pub const OWNER_KEYS_MAX: usize = 256;
+
+/// How much is remembered.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    kept: usize,
+    keys: usize,
+    of_owner: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { kept: KEPT, keys: KEYS_MAX, of_owner: OWNER_KEYS_MAX }
+    }
+}
 
 /// A master key as a name. It is wiped when it goes.
 #[derive(Clone, PartialEq, Eq)]
@@ -35,7 +65,38 @@ impl PartialOrd for Name {
 /// A sender that is in use.
 struct User {
     names: Vec<Name>,
-    flows: u32,
+    /// Whose packets leave by it.
+    flows: Vec<Place>,
+    owner: u64,
+}
+
+/// A key that was given up: how far it came.
+struct Retired {
+    streams: Vec<StreamState>,
+    past: Option<Past>,
+    owner: u64,
+}
+
+/// To whom keys belong.
+#[derive(Default)]
+struct Owner {
+    senders: u32,
+    retired: Vec<Name>,
+    /// When its last sender went.
+    left: Option<Time>,
+}
+
+/// What a flow wants to protect with.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted<'a> {
+    /// The flow.
+    pub at: Place,
+    /// With these.
+    pub keys: &'a Keys,
+    /// The sender that it had.
+    pub before: Option<u32>,
+    /// What another forwarder told of it; `None`: no other one had these keys.
+    pub resume: Option<&'a Snapshot>,
 }
 
 /// Keys, and who protects with them.
@@ -45,7 +106,12 @@ pub(crate) struct Senders {
     users: BTreeMap<u32, User>,
     free: Vec<u32>,
     next: u32,
-    retired: VecDeque<(Vec<Name>, Vec<StreamState>)>,
+    retired: BTreeMap<Name, Retired>,
+    owners: BTreeMap<u64, Owner>,
+    next_owner: u64,
+    /// Owners without a sender, the one that is gone longest first.
+    gone: BTreeSet<(Time, u64)>,
+    limits: Limits,
 }
 
 fn names(keys: &Keys) -> Vec<Name> {
@@ -56,56 +122,195 @@ pub(crate) fn unusable(why: Unusable) -> Refused {
     Refused::Conflict(why.to_string())
 }
 
+fn conflict(why: &str) -> Refused {
+    Refused::Conflict(why.to_owned())
+}
+
+/// Whether two places are ports of RTP and its RTCP, or the same (RFC 3550 §11).
+fn are_a_pair(one: &Place, other: &Place) -> bool {
+    (one.vrf, one.address, one.port | 1) == (other.vrf, other.address, other.port | 1)
+}
+
+/// Whether nothing would change with these keys.
+fn is_of(sender: &Sender, keys: &Keys) -> bool {
+    let (own, said) = (sender.keys(), keys.entries.iter());
+    *sender.parameters() == keys.parameters
+        && own.map(|it| (&it.key, it.mki)).eq(said.map(|it| (&it.key, it.mki)))
+}
+
+/// Whether one of the streams that were told has come further than here.
+fn is_further(told: &[StreamState], sender: &Sender) -> bool {
+    told.iter().any(|told| {
+        let own = sender.stream(told.ssrc);
+        let (highest, rtcp) = own.map_or((None, None), |own| (own.highest, own.rtcp));
+        told.highest > highest || told.rtcp > rtcp
+    })
+}
+
+/// Goes ahead of what another forwarder may have used.
+fn go_ahead(sender: &mut Sender, told: &Snapshot) {
+    if let Some(past) = &told.past {
+        sender.remember(past);
+    }
+    sender.advance(&told.send, Skip::by(SKIP_MAX).unwrap_or(Skip::NONE));
+}
+
 impl Senders {
-    /// The sender of these keys for a flow that had `before`. It is the flow's once more: what it
-    /// had before is to be given back, but for the same one.
+    /// The sender of what a flow wants. It is the flow's once more: what it had before is to be
+    /// given back, but for the same one.
     ///
     /// # Errors
     /// Why the keys cannot be used; then all is as it was.
-    pub fn take(
-        &mut self,
-        table: &Table,
-        keys: &Keys,
-        before: Option<u32>,
-        resume: &[StreamState],
-    ) -> Result<u32, Refused> {
-        let names = names(keys);
+    pub fn take(&mut self, table: &Table, wanted: Wanted<'_>, now: Time) -> Result<u32, Refused> {
+        let names = names(wanted.keys);
         let mut known = names.iter().filter_map(|name| self.known.get(name).copied());
         let number = known.next();
         if known.any(|other| Some(other) != number) {
-            let why = "keys of two directions at once: their indices are counted apart";
-            return Err(Refused::Conflict(why.to_owned()));
+            return Err(conflict(
+                "keys of two directions at once: their indices are counted apart",
+            ));
         }
-        // Counters of a key that was given up stand elsewhere: they are not those of `before`.
-        let alone = |it: &u32| {
-            self.users.get(it).is_some_and(|user| user.flows == 1) && self.was(&names).is_none()
+        let number = match number {
+            Some(number) => {
+                self.share(table, number, wanted, names, now)?;
+                number
+            }
+            // Counters of a key that was given up stand elsewhere: they are not those of `before`.
+            None => match wanted.before.filter(|it| self.may_go_on(*it, &names, wanted)) {
+                Some(before) => {
+                    self.rekey(table, before, wanted, names, now)?;
+                    before
+                }
+                None => return self.begin(table, wanted, names, now),
+            },
         };
-        match number.or(before.filter(alone)) {
-            Some(number) => self.rekey(table, number, keys, names)?,
-            None => return self.begin(table, keys, names, (before, resume)),
-        }
-        let number = number.or(before).unwrap_or(0);
-        if before != Some(number)
+        if wanted.before != Some(number)
             && let Some(user) = self.users.get_mut(&number)
         {
-            user.flows += 1;
+            user.flows.push(wanted.at);
         }
         Ok(number)
     }
 
-    /// Where a key that was given up is remembered.
-    fn was(&self, names: &[Name]) -> Option<usize> {
-        self.retired.iter().position(|(old, _)| old.iter().any(|it| names.contains(it)))
+    /// Whether a flow's own sender may go on with other keys.
+    fn may_go_on(&self, before: u32, names: &[Name], wanted: Wanted<'_>) -> bool {
+        let is_alone = self.users.get(&before).is_some_and(|user| user.flows.len() == 1);
+        is_alone
+            && wanted.resume.is_none()
+            && !names.iter().any(|name| self.retired.contains_key(name))
+    }
+
+    /// A sender whose key a flow wants, maybe with others beside it.
+    fn share(
+        &mut self,
+        table: &Table,
+        number: u32,
+        wanted: Wanted<'_>,
+        names: Vec<Name>,
+        now: Time,
+    ) -> Result<(), Refused> {
+        {
+            let mut held = table.sender(number).ok_or(Refused::Full("senders"))?;
+            let sender = held.as_mut().ok_or(Refused::Full("senders"))?;
+            if is_of(sender, wanted.keys) {
+                // What this one told is no further than it is itself.
+                if let Some(told) = wanted.resume.filter(|it| is_further(&it.send, sender)) {
+                    go_ahead(sender, told);
+                }
+                return Ok(());
+            }
+        }
+        let flows = self.users.get(&number).map_or(&[][..], |user| &user.flows);
+        if !flows.iter().all(|flow| are_a_pair(flow, &wanted.at)) {
+            return Err(conflict("another flow protects with one of the keys, not with all"));
+        }
+        self.rekey(table, number, wanted, names, now)
+    }
+
+    /// Whether there is room for these keys, of which what is to be forgotten makes some.
+    fn room(&mut self, names: &[Name], owner: Option<u64>, now: Time) -> Result<(), Refused> {
+        self.forget(now);
+        let is_new =
+            |name: &&Name| !self.known.contains_key(*name) && !self.retired.contains_key(*name);
+        let new = names.iter().filter(is_new).count();
+        if new == 0 {
+            return Ok(());
+        }
+        let of_owner = owner.and_then(|it| self.owners.get(&it)).map_or(0, |it| it.retired.len());
+        if of_owner >= self.limits.of_owner {
+            return Err(Refused::Full("keys that one call gave up"));
+        }
+        if self.known.len() + self.retired.len() + new > self.limits.keys {
+            return Err(Refused::Full("keys that were given up and may come back"));
+        }
+        Ok(())
+    }
+
+    /// Forgets keys whose owners are gone for so long, as far as there are too many.
+    fn forget(&mut self, now: Time) {
+        while self.retired.len() > self.limits.kept
+            && let Some((left, owner)) = self.gone.first().copied()
+            && now.since(left) >= KEEP
+        {
+            self.gone.remove(&(left, owner));
+            for name in self.owners.remove(&owner).into_iter().flat_map(|it| it.retired) {
+                self.retired.remove(&name);
+            }
+        }
     }
 
     /// Remembers how far keys came that are given up.
-    fn retire(&mut self, names: Vec<Name>, streams: Vec<StreamState>) {
-        if names.is_empty() || streams.is_empty() {
+    fn retire(&mut self, names: Vec<Name>, far: (Vec<StreamState>, Option<Past>), owner: u64) {
+        let (streams, past) = far;
+        if streams.is_empty() && past.is_none() {
             return;
         }
-        self.retired.push_back((names, streams));
-        if self.retired.len() > RETIRED_MAX {
-            self.retired.pop_front();
+        for name in names {
+            let (streams, past) = (streams.clone(), past.clone());
+            self.owners.entry(owner).or_default().retired.push(name.clone());
+            // It was taken out when it came back: there is one entry a key.
+            self.retired.insert(name, Retired { streams, past, owner });
+        }
+    }
+
+    /// Keys that were given up are in use again, by this owner or their own; whose they are.
+    fn reclaim(&mut self, names: &[Name], owner: Option<u64>) -> u64 {
+        let mut before = Vec::new();
+        for name in names {
+            let Some(retired) = self.retired.remove(name) else { continue };
+            before.push(retired.owner);
+            if let Some(owner) = self.owners.get_mut(&retired.owner) {
+                owner.retired.retain(|it| it != name);
+            }
+        }
+        let owner = owner.or(before.first().copied()).unwrap_or_else(|| {
+            self.next_owner += 1;
+            self.next_owner
+        });
+        for other in before.into_iter().filter(|it| *it != owner) {
+            // What one that is gone had beside them may come back where they did.
+            if let Some(left) = self.owners.get(&other).and_then(|it| it.left) {
+                self.gone.remove(&(left, other));
+                let names = self.owners.remove(&other).map(|it| it.retired).unwrap_or_default();
+                for name in &names {
+                    if let Some(retired) = self.retired.get_mut(name) {
+                        retired.owner = owner;
+                    }
+                }
+                self.owners.entry(owner).or_default().retired.extend(names);
+            }
+        }
+        owner
+    }
+
+    /// What left under keys that were given up is behind a sender that has them again.
+    fn pass(&self, sender: &mut Sender, names: &[Name]) {
+        for retired in names.iter().filter_map(|name| self.retired.get(name)) {
+            if let Some(past) = &retired.past {
+                sender.remember(past);
+            }
+            // All of it is known.
+            sender.advance(&retired.streams, Skip::NONE);
         }
     }
 
@@ -113,14 +318,23 @@ impl Senders {
         &mut self,
         table: &Table,
         number: u32,
-        keys: &Keys,
+        wanted: Wanted<'_>,
         names: Vec<Name>,
+        now: Time,
     ) -> Result<(), Refused> {
+        let owner = self.users.get(&number).map(|user| user.owner);
+        self.room(&names, owner, now)?;
         let mut held = table.sender(number).ok_or(Refused::Full("senders"))?;
         let sender = held.as_mut().ok_or(Refused::Full("senders"))?;
-        let streams = sender.streams().collect();
-        sender.rekey(keys.parameters, &keys.entries, Rollover::Kept).map_err(unusable)?;
+        let far = (sender.streams().collect(), sender.past());
+        let Keys { parameters, entries } = wanted.keys;
+        sender.rekey(*parameters, entries, Rollover::Kept).map_err(unusable)?;
+        self.pass(sender, &names);
+        if let Some(told) = wanted.resume {
+            go_ahead(sender, told);
+        }
         drop(held);
+        let owner = self.reclaim(&names, owner);
         self.known.extend(names.iter().map(|name| (name.clone(), number)));
         let Some(user) = self.users.get_mut(&number) else { return Ok(()) };
         let mut gone = std::mem::replace(&mut user.names, names);
@@ -128,7 +342,7 @@ impl Senders {
         for name in &gone {
             self.known.remove(name);
         }
-        self.retire(gone, streams);
+        self.retire(gone, far, owner);
         Ok(())
     }
 
@@ -136,44 +350,69 @@ impl Senders {
     fn begin(
         &mut self,
         table: &Table,
-        keys: &Keys,
+        wanted: Wanted<'_>,
         names: Vec<Name>,
-        from: (Option<u32>, &[StreamState]),
+        now: Time,
     ) -> Result<u32, Refused> {
-        let (before, resume) = from;
-        let (parameters, entries) = (keys.parameters, &keys.entries[..]);
-        let was = self.was(&names);
-        let before = before.and_then(|number| table.sender(number));
-        let before = before.and_then(|held| Some(held.as_ref()?.streams().collect::<Vec<_>>()));
-        let sender = match (was, before) {
-            // All that left under the key is known.
-            (Some(at), _) => Sender::resume(parameters, entries, &self.retired[at].1, Skip::NONE),
-            (None, Some(streams)) if resume.is_empty() => {
-                Sender::resume(parameters, entries, &streams, Skip::NONE)
-            }
-            (None, _) if resume.is_empty() => Sender::new(parameters, entries),
-            (None, _) => {
-                let skip = Skip::by(SKIP_MAX).unwrap_or(Skip::NONE);
-                Sender::resume(parameters, entries, resume, skip)
-            }
-        };
-        let sender = sender.map_err(unusable)?;
-        let number = self.free.pop().unwrap_or(self.next);
+        let owner = wanted.before.and_then(|it| self.users.get(&it)).map(|user| user.owner);
+        self.room(&names, owner, now)?;
+        let mut sender =
+            Sender::new(wanted.keys.parameters, &wanted.keys.entries).map_err(unusable)?;
+        // Along a flow counters never go back: so none of its keys is behind what it was used with.
+        if let Some(held) = wanted.before.and_then(|number| table.sender(number))
+            && let Some(before) = held.as_ref()
+        {
+            sender.advance(&before.streams().collect::<Vec<_>>(), Skip::NONE);
+        }
+        self.pass(&mut sender, &names);
+        if let Some(told) = wanted.resume {
+            go_ahead(&mut sender, told);
+        }
+        let number = self.free.last().copied().unwrap_or(self.next);
         if number >= FLOWS_MAX {
             return Err(Refused::Full("senders"));
         }
-        self.next = self.next.max(number + 1);
         *table.sender(number).ok_or(Refused::Full("senders"))? = Some(sender);
+        self.free.pop();
+        self.next = self.next.max(number + 1);
+        let owner = self.reclaim(&names, owner);
+        self.came(owner);
         self.known.extend(names.iter().map(|name| (name.clone(), number)));
-        self.users.insert(number, User { names, flows: 1 });
+        self.users.insert(number, User { names, flows: vec![wanted.at], owner });
         Ok(number)
     }
 
+    /// An owner has one more sender.
+    fn came(&mut self, number: u64) {
+        let owner = self.owners.entry(number).or_default();
+        owner.senders += 1;
+        if let Some(left) = owner.left.take() {
+            self.gone.remove(&(left, number));
+        }
+    }
+
+    /// An owner has one sender less.
+    fn went(&mut self, number: u64, now: Time) {
+        let Some(owner) = self.owners.get_mut(&number) else { return };
+        owner.senders = owner.senders.saturating_sub(1);
+        if owner.senders > 0 {
+            return;
+        }
+        if owner.retired.is_empty() {
+            self.owners.remove(&number);
+        } else {
+            owner.left = Some(now);
+            self.gone.insert((now, number));
+        }
+    }
+
     /// A flow has it no more. Nobody's way leads to it when its last flow gives it back.
-    pub fn give_back(&mut self, table: &Table, number: u32) {
+    pub fn give_back(&mut self, table: &Table, number: u32, at: &Place, now: Time) {
         let Some(user) = self.users.get_mut(&number) else { return };
-        user.flows -= 1;
-        if user.flows > 0 {
+        if let Some(place) = user.flows.iter().position(|it| it == at) {
+            user.flows.swap_remove(place);
+        }
+        if !user.flows.is_empty() {
             return;
         }
         let Some(user) = self.users.remove(&number) else { return };
@@ -182,6 +421,12 @@ impl Senders {
             self.known.remove(name);
         }
         self.free.push(number);
-        self.retire(user.names, sender.iter().flat_map(Sender::streams).collect());
+        let past = sender.as_ref().and_then(Sender::past);
+        let far = (sender.iter().flat_map(Sender::streams).collect(), past);
+        self.retire(user.names, far, user.owner);
+        self.went(user.owner, now);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,7 +10,7 @@ use core::net::SocketAddr;
 use machine::{Duration, Time, narrow};
 use nodes::Out;
 use nodes::program::Item;
-use srtp::{Sender, StreamState};
+use srtp::{Past, Sender, StreamState};
 
 /// The time in which every flow is looked at once.
 pub const ROUND: Duration = Duration::from_secs(1);
@@ -18,6 +18,8 @@ pub const ROUND: Duration = Duration::from_secs(1);
 pub const STATISTICS: Duration = Duration::from_secs(5);
 /// Notices that are told in a second at most.
 pub const NOTICES_PER_S: u32 = 4_000;
+/// Of them, those that have nothing for a standby: the others come before them.
+const OTHERS_PER_S: u32 = NOTICES_PER_S / 4 * 3;
 /// Flows whose statistics are told in a second: with more flows they are told less often.
 const STATISTICS_PER_S: u64 = 1_000;
 /// Indices after which a standby is told how far a stream is. With what passes until it is told,
@@ -41,6 +43,9 @@ struct Told {
     latched: Option<SocketAddr>,
     /// The sum of all indices as a standby knows them, and of how many streams.
     indices: (u64, usize),
+    past: Option<Past>,
+    /// A control that was told nothing is there: it has to know all at once.
+    is_forgotten: bool,
     is_timed_out: bool,
     is_one_way: bool,
 }
@@ -61,6 +66,11 @@ impl Budget {
 
     const fn is_left(&self) -> bool {
         self.told < NOTICES_PER_S
+    }
+
+    /// Whether something may be told that no standby has to know.
+    const fn is_left_for_others(&self) -> bool {
+        self.told < OTHERS_PER_S
     }
 }
 
@@ -99,9 +109,19 @@ impl Watch {
             unprotected: 0,
             latched: said.resume.as_ref().and_then(|it| it.latched),
             indices: (0, 0),
+            past: None,
+            is_forgotten: false,
             is_timed_out: false,
             is_one_way: false,
         });
+    }
+
+    /// Nobody knows what was told.
+    pub fn forget_told(&mut self) {
+        for told in self.told.iter_mut().flatten() {
+            told.is_forgotten = true;
+            (told.is_timed_out, told.is_one_way) = (false, false);
+        }
     }
 
     pub fn change(&mut self, number: u32, said: &FlowSaid) {
@@ -138,17 +158,19 @@ impl Watch {
             }
             self.look(table, number as usize, now, out);
         }
-        while self.budget.is_left()
+        while self.budget.is_left_for_others()
             && let Some((at, notice)) = self.last.pop()
         {
             self.tell(at, &notice, out);
         }
         for _ in 0..self.due(now) {
+            if !self.budget.is_left() {
+                // The round goes on here when there is more.
+                break;
+            }
             let number = self.next;
             self.next = (number + 1) % self.told.len().max(1);
-            if self.budget.is_left() {
-                self.look(table, number, now, out);
-            }
+            self.look(table, number, now, out);
         }
         std::mem::take(&mut self.turned)
     }
@@ -180,20 +202,13 @@ impl Watch {
         let Some(known) = held.as_mut() else { return };
         known.is_noted = false;
         let mut notice = Notice::default();
-        told.silence(known, now, &mut notice);
-        notice.unprotected = known.unprotected - told.unprotected;
-        told.unprotected = known.unprotected;
-        if let Some(extras) = &mut known.extras {
-            extras.tick(now, known.flow.settings().clock);
-            notice.digits = std::mem::take(&mut extras.dialled);
+        // What waits becomes part of a later notice.
+        let is_whole = self.budget.is_left_for_others();
+        if is_whole {
+            let every = Duration::from_secs(self.flows as u64 / STATISTICS_PER_S).max(STATISTICS);
+            told.rest(known, now, every, &mut notice);
         }
         let passed = *known.flow.passed();
-        let every = STATISTICS.max(Duration::from_secs(self.flows as u64 / STATISTICS_PER_S));
-        let count = passed.packets + passed.reports + passed.dropped;
-        if told.packets != count && now.since(told.counted) >= every {
-            (told.packets, told.counted) = (count, now);
-            notice.statistics = Some(statistics(known, now));
-        }
         let receive: Vec<StreamState> = match &known.opening {
             Opening::Receiver(receiver) => receiver.streams().collect(),
             _ => Vec::new(),
@@ -201,14 +216,15 @@ impl Watch {
         let latched = known.flow.latched().taken();
         let sender = known.own.sender;
         let other = known.way.map(|way| way.to);
+        notice.latched = latched.filter(|_| latched != told.latched || told.is_forgotten);
         let is_heard = passed.packets > 0 && now.since(passed.last) < ONE_WAY;
         drop(held);
-        let send = streams(table, sender);
-        told.snapshot(Snapshot { latched, receive, send }, &mut notice);
-        if is_heard {
-            told.one_way(table, other, now, &mut notice);
-        } else {
-            told.is_one_way = false;
+        let (send, past) = streams(table, sender);
+        told.snapshot(Snapshot { latched, receive, send, past }, &mut notice);
+        match (is_whole, is_heard) {
+            (true, true) => told.one_way(table, other, now, &mut notice),
+            (true, false) => told.is_one_way = false,
+            (false, _) => {}
         }
         let at = told.at;
         self.turned.extend(notice.latched.map(|_| at));
@@ -216,13 +232,14 @@ impl Watch {
     }
 }
 
-/// How far the streams of a sender are.
-fn streams(table: &Table, sender: u32) -> Vec<StreamState> {
+/// How far the streams of a sender are, and its past.
+fn streams(table: &Table, sender: u32) -> (Vec<StreamState>, Option<Past>) {
     if sender >= crate::cell::CLEAR {
-        return Vec::new();
+        return (Vec::new(), None);
     }
     let held = table.sender(sender);
-    held.iter().filter_map(|it| it.as_ref()).flat_map(Sender::streams).collect()
+    let sender = held.as_ref().and_then(|it| it.as_ref());
+    (sender.iter().flat_map(|it| it.streams()).collect(), sender.and_then(Sender::past))
 }
 
 /// A flow is noted no more though it was not told.
@@ -235,13 +252,26 @@ fn forget(table: &Table, number: u32) {
 }
 
 impl Told {
+    /// What no standby has to know.
+    fn rest(&mut self, known: &mut Known, now: Time, every: Duration, notice: &mut Notice) {
+        self.silence(known, now, notice);
+        notice.unprotected = known.unprotected - self.unprotected;
+        self.unprotected = known.unprotected;
+        if let Some(extras) = &mut known.extras {
+            extras.tick(now, known.flow.settings().clock);
+            notice.digits = std::mem::take(&mut extras.dialled);
+        }
+        let passed = known.flow.passed();
+        let count = passed.packets + passed.reports + passed.dropped;
+        if self.packets != count && now.since(self.counted) >= every {
+            (self.packets, self.counted) = (count, now);
+            notice.statistics = Some(statistics(known, now));
+        }
+    }
+
     /// Whether packets come.
     fn silence(&mut self, known: &Known, now: Time, notice: &mut Notice) {
         let passed = known.flow.passed();
-        let latched = known.flow.latched().taken();
-        if latched != self.latched {
-            notice.latched = latched;
-        }
         let last = passed.last.max(self.since);
         let is_silent = self.timeout.is_some_and(|timeout| now.since(last) >= timeout);
         notice.timed_out = is_silent && !self.is_timed_out;
@@ -274,9 +304,12 @@ impl Told {
         let sum = all().map(of).fold(0, u64::saturating_add);
         let indices = (sum, all().count());
         let is_far = sum >= self.indices.0.saturating_add(STEP) || sum < self.indices.0;
-        let is_new = indices.1 != self.indices.1;
-        if snapshot.latched != self.latched || is_far || is_new {
+        let is_new = indices.1 != self.indices.1 || snapshot.past != self.past;
+        let is_forgotten =
+            std::mem::take(&mut self.is_forgotten) && snapshot != Snapshot::default();
+        if snapshot.latched != self.latched || is_far || is_new || is_forgotten {
             (self.latched, self.indices) = (snapshot.latched, indices);
+            self.past.clone_from(&snapshot.past);
             notice.snapshot = Some(snapshot);
         }
     }

@@ -205,6 +205,10 @@ pub trait Feature: Any + Send {
     /// The names of everything that was said, in an order in which it can be removed.
     fn said(&self) -> Vec<Removed>;
 
+    /// A control begins to say everything again ([`Program::Begin`]): it may be another one, which
+    /// was told nothing.
+    fn begun(&mut self) {}
+
     /// An interface is there, is another one, or is gone (`after: None`): what was said of it is
     /// forgotten then. A number out of range does not come here.
     ///

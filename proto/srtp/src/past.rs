@@ -76,6 +76,29 @@ impl Past {
         }
     }
 
+    /// What two senders of the same keys must not forget. What is more than can be remembered is
+    /// not dropped: counters begin again no more.
+    pub fn merge(&mut self, other: &Self) {
+        let (closed, open) = self.keys.split_at(usize::from(self.closed));
+        let (other_closed, other_open) = other.keys.split_at(usize::from(other.closed));
+        let mut keys: Vec<[u8; DIGEST_OCTETS]> = Vec::with_capacity(self.keys.len());
+        let mut is_full = self.is_full || other.is_full;
+        let mut take = |keys: &mut Vec<_>, all: [&[[u8; DIGEST_OCTETS]]; 2]| {
+            for digest in all.into_iter().flatten() {
+                match keys.len() {
+                    _ if keys.contains(digest) => {}
+                    PAST_KEYS_MAX => is_full = true,
+                    _ => keys.push(*digest),
+                }
+            }
+            u8::try_from(keys.len()).unwrap_or(u8::MAX)
+        };
+        let closed = take(&mut keys, [closed, other_closed]);
+        take(&mut keys, [open, other_open]);
+        let ahead = self.ahead.max(other.ahead);
+        *self = Self { keys, closed, is_full, ahead };
+    }
+
     /// Octets on the heap.
     pub(crate) const fn heap(&self) -> usize {
         self.keys.capacity() * DIGEST_OCTETS

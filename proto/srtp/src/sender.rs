@@ -96,9 +96,33 @@ impl Sender {
     /// With what the one before it told of its past.
     #[must_use]
     pub fn with_past(mut self, past: Past) -> Self {
-        self.ahead = self.ahead.max(past.ahead());
-        self.past = Some(Box::new(past));
+        self.remember(&past);
         self
+    }
+
+    /// Takes in what another one that had these keys told of its past.
+    pub fn remember(&mut self, past: &Past) {
+        self.ahead = self.ahead.max(past.ahead());
+        self.past.get_or_insert_default().merge(past);
+    }
+
+    /// Goes on behind what another one that had one of these keys has used: no index of its streams
+    /// up to where they are, and `skip` more of all streams, those that nobody told of with them.
+    pub fn advance(&mut self, streams: &[StreamState], skip: Skip) {
+        self.ahead = self.ahead.max(skip.0);
+        for own in self.streams.iter_mut() {
+            let mut state = own.state();
+            streams.iter().filter(|it| it.ssrc == own.ssrc).for_each(|it| state.merge(it));
+            if skip != Skip::NONE || state != own.state() {
+                own.pass(&state, skip.0);
+            }
+        }
+        for state in streams {
+            if self.streams.find(state.ssrc).is_none() {
+                // Where there is no room for it, it has none later either.
+                let _ = self.streams.insert(Stream::restored(state, skip.0));
+            }
+        }
     }
 
     /// Changes the keys. With the same keys and parameters nothing changes at all: counters go on

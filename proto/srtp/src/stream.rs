@@ -140,6 +140,13 @@ impl Stream {
         }
     }
 
+    /// Goes on `skip` indices behind a state that is no earlier than its own.
+    pub fn pass(&mut self, state: &StreamState, skip: u16) {
+        let wrap = self.wrap;
+        *self = Self::restored(state, skip);
+        self.wrap = self.wrap.max(wrap);
+    }
+
     pub fn state(&self) -> StreamState {
         StreamState {
             ssrc: self.ssrc,

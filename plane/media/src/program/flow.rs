@@ -74,8 +74,9 @@ pub struct FlowSaid {
     pub up: PayloadTypes,
     /// Payload types whose digits are told (RFC 4733), whether they go on or up.
     pub digits: PayloadTypes,
-    /// What another forwarder knew of the flow: it goes on from there, indices ahead of it. What
-    /// is known here already counts more.
+    /// What another forwarder knew of the flow: it goes on from there, indices ahead of it, also
+    /// where that is nothing. What is known here and has come as far counts more. `None`: no other
+    /// forwarder had these keys.
     pub resume: Option<Snapshot>,
 }
 

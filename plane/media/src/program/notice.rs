@@ -2,7 +2,7 @@
 
 use super::fields::{SPEC, each, end, flag, number, offence, put, put_socket, socket};
 use core::net::SocketAddr;
-use srtp::{Index, RTCP_INDEX_MAX, STREAMS_MAX, StreamState};
+use srtp::{Index, Past, RTCP_INDEX_MAX, STREAMS_MAX, StreamState};
 use wire::field;
 use wire::{Cursor, Malformed};
 
@@ -64,6 +64,8 @@ pub struct Snapshot {
     pub receive: Vec<StreamState>,
     /// How far each stream that leaves from here has come (SRTP).
     pub send: Vec<StreamState>,
+    /// What who protects them must not forget beside; no key is in it.
+    pub past: Option<Past>,
 }
 
 /// What happened to a flow since it was last told. Many packets of a flow are one notice.
@@ -105,6 +107,7 @@ mod snapshot_tag {
     pub const LATCHED: u8 = 1;
     pub const RECEIVE: u8 = 2;
     pub const SEND: u8 = 3;
+    pub const PAST: u8 = 4;
 }
 
 mod stream_tag {
@@ -210,6 +213,9 @@ impl Snapshot {
                 field::nested(out, tag, |out| write_stream(stream, out));
             }
         }
+        if let Some(past) = &self.past {
+            field::nested(out, snapshot_tag::PAST, |out| past.write(out));
+        }
     }
 
     pub(super) fn read(octets: &[u8]) -> Result<Self, Malformed> {
@@ -219,6 +225,10 @@ impl Snapshot {
                 snapshot_tag::LATCHED => snapshot.latched = Some(socket(value)?),
                 snapshot_tag::RECEIVE => take_stream(&mut snapshot.receive, value)?,
                 snapshot_tag::SEND => take_stream(&mut snapshot.send, value)?,
+                snapshot_tag::PAST => {
+                    let what = "what a sender must not forget cannot be read";
+                    snapshot.past = Some(Past::read(value).ok_or(offence(what))?);
+                }
                 _ => {}
             }
             Ok(())

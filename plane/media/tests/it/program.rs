@@ -10,7 +10,7 @@ use media::program::{
 use media::{Expected, PayloadTypes, Rate, Settings, Use};
 use proptest::prelude::*;
 use rtp::{ClockRate, Rewrite};
-use srtp::{Allowance, Index, KeyEntry, MasterKey, Mki, Parameters, StreamState, Suite};
+use srtp::{Allowance, Index, KeyEntry, MasterKey, Mki, Parameters, Past, StreamState, Suite};
 use wire::field;
 
 const V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
@@ -34,6 +34,7 @@ fn snapshot() -> Snapshot {
         latched: Some(SocketAddr::new(V6.into(), 7_000)),
         receive: vec![stream(1, Index::of(70_000)), stream(2, None)],
         send: vec![stream(3, Some(Index::MAX))],
+        past: Past::read(&[1, 0, 0x20, 0, 1, 2, 3, 4, 5, 6, 7, 8]),
     }
 }
 
@@ -83,6 +84,8 @@ fn what_is_said_is_read_as_it_was_said() {
     let others = [
         FlowSaid { guard: Guard::Dtls, to: None, timeout: None, resume: None, ..flow.clone() },
         FlowSaid { guard: Guard::None, becomes: Vec::new(), dscp: 0, ..flow.clone() },
+        // Nothing that was told is another thing than nobody who could have told.
+        FlowSaid { resume: Some(Snapshot::default()), ..flow.clone() },
     ];
     for flow in others.into_iter().chain([flow]) {
         let said = Said::Flow(Box::new(flow));
