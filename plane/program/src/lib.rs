@@ -24,6 +24,7 @@ pub use service::{
 };
 
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// A MAC address as it stands on the wire.
@@ -181,8 +182,8 @@ impl Program {
 }
 
 /// Something of a feature that has no words of its own here: the feature's crate says what its
-/// octets mean.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// octets mean. They may be keys: `Debug` shows how many they are.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Item {
     /// The feature's name.
     pub feature: String,
@@ -190,6 +191,16 @@ pub struct Item {
     pub key: Vec<u8>,
     /// What it is.
     pub value: Vec<u8>,
+}
+
+impl fmt::Debug for Item {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Item")
+            .field("feature", &self.feature)
+            .field("key_octets", &self.key.len())
+            .field("value_octets", &self.value.len())
+            .finish()
+    }
 }
 
 /// A device.
@@ -500,4 +511,16 @@ pub enum Removed {
     Protection,
     /// Something of a feature: the feature's name, and its name there.
     Item(String, Vec<u8>),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn octets_of_a_feature_show_in_no_debug_output() {
+        let item = Item { feature: "media".to_owned(), key: vec![17; 3], value: vec![201; 30] };
+        let shown = format!("{:?}", Program::Item(item));
+        assert_eq!(shown, "Item(Item { feature: \"media\", key_octets: 3, value_octets: 30 })");
+    }
 }
