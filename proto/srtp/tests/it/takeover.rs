@@ -240,3 +240,60 @@ fn a_standby_knows_which_keys_were_used_and_how_far_its_own_skip_went() {
         assert!(Past::read(&octets[..cut]).is_none() || cut % 8 == 4, "{cut}");
     }
 }
+
+#[test]
+fn one_that_advances_uses_no_index_that_another_one_used() {
+    let mut random = Random(15);
+    let keys = [KeyEntry::alone(random.key(SUITE))];
+    let mut other = Sender::new(USUAL, &keys).unwrap();
+    for sequence in 1..=40 {
+        sent(&mut other, &random.rtp(9, sequence)).unwrap();
+        sent_rtcp(&mut other, &random.rtcp(7)).unwrap();
+    }
+    let told: Vec<_> = other.streams().collect();
+    let mut sender = Sender::new(USUAL, &keys).unwrap();
+    sent(&mut sender, &random.rtp(9, 5)).unwrap();
+    sent(&mut sender, &random.rtp(8, 5)).unwrap();
+    sender.advance(&told, Skip::NONE);
+    assert!(sent(&mut sender, &random.rtp(9, 40)).is_err());
+    assert_eq!(number(&sent(&mut sender, &random.rtp(9, 41)).unwrap()), 41);
+    sent_rtcp(&mut sender, &random.rtcp(7)).unwrap();
+    assert_eq!(sender.stream(7).unwrap().rtcp, Some(40));
+    // What it was told it had passed already: nothing moves.
+    sender.advance(&told, Skip::NONE);
+    assert_eq!(number(&sent(&mut sender, &random.rtp(9, 42)).unwrap()), 42);
+    assert_eq!(number(&sent(&mut sender, &random.rtp(8, 4)).unwrap()), 4, "late, and new");
+    sender.advance(&told, Skip::by(100).unwrap());
+    for (ssrc, sequence, left) in [(9, 43, 143), (8, 6, 106), (3, 1, 101)] {
+        assert_eq!(number(&sent(&mut sender, &random.rtp(ssrc, sequence)).unwrap()), left);
+    }
+}
+
+#[test]
+fn two_pasts_become_one_that_forgets_nothing() {
+    let mut random = Random(16);
+    let mut pasts = Vec::new();
+    let mut used = Vec::new();
+    for rounds in [3, 40, 40] {
+        let mut key = || [KeyEntry::alone(random.key(SUITE))];
+        let first = key();
+        let mut sender = Sender::new(USUAL, &first).unwrap();
+        used.push(first);
+        for _ in 0..rounds {
+            let next = key();
+            sender.rekey(USUAL, &next, Rollover::Kept).unwrap();
+            used.push(next);
+        }
+        used.pop();
+        pasts.push(sender.past().unwrap());
+    }
+    let fresh = [(); 2].map(|()| [KeyEntry::alone(random.key(SUITE))]);
+    let mut sender = Sender::new(USUAL, &fresh[0]).unwrap();
+    pasts[..2].iter().for_each(|past| sender.remember(past));
+    for key in &used[..43] {
+        assert_eq!(sender.rekey(USUAL, key, Rollover::Reset), Err(Unusable::Used));
+    }
+    sender.remember(&pasts[2]);
+    let why = sender.rekey(USUAL, &fresh[1], Rollover::Reset);
+    assert_eq!(why, Err(Unusable::Used), "more than can be remembered");
+}
