@@ -344,3 +344,22 @@ fn statistics(known: &Known, now: Time) -> Statistics {
         stream,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_round_goes_on_where_its_budget_ended() {
+        let now = Time::from_millis(1_000);
+        let budget = |told| Budget { began: now, told };
+        let mut watch = Watch { told: vec![None; 10], looked: now, ..Watch::default() };
+        let table = Table::new();
+        watch.budget = budget(NOTICES_PER_S);
+        watch.tick(&table, now + Duration::from_millis(500), &mut Vec::new());
+        assert_eq!(watch.next, 0);
+        watch.budget = budget(NOTICES_PER_S - 1);
+        watch.tick(&table, now + Duration::from_millis(900), &mut Vec::new());
+        assert_eq!(watch.next, 4);
+    }
+}
