@@ -122,6 +122,8 @@ impl Calls {
             becomes: Vec::new(),
             up: PayloadTypes::default(),
             digits: PayloadTypes::default(),
+            stun: false,
+            dtls: false,
             resume: None,
         }
     }

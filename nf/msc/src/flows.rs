@@ -84,6 +84,7 @@ fn flow(
         rate: rate(end.police_bps),
         rewrite: Rewrite::default(),
     };
+    let dtls = matches!(end.guard, Guard::Dtls { .. });
     let becomes = of_side().filter(|it| it.number != it.becomes && it.action == Action::Pass);
     Some(FlowSaid {
         at,
@@ -100,6 +101,8 @@ fn flow(
         } else {
             types(of_side().filter(is_event))
         },
+        stun: end.checks.is_some(),
+        dtls,
         resume: None,
     })
 }
@@ -152,6 +155,8 @@ fn share(lead: &mut FlowSaid, flow: &FlowSaid) {
     settings.rate = rate(0);
     lead.up = all(lead.up, flow.up);
     lead.digits = all(lead.digits, flow.digits);
+    lead.stun |= flow.stun;
+    lead.dtls |= flow.dtls;
     for pair in &flow.becomes {
         if lead.becomes.len() < PAYLOADS_MAX && !lead.becomes.contains(pair) {
             lead.becomes.push(*pair);

@@ -92,6 +92,8 @@ fn flow(port: u16, to: u16, peer: SocketAddr) -> Program {
         becomes: Vec::new(),
         up: PayloadTypes::default(),
         digits: PayloadTypes::default(),
+        stun: false,
+        dtls: false,
         resume: None,
     })))
 }

@@ -143,6 +143,8 @@ fn flow(at: Place, to: Place, peer: SocketAddr, guard: Guard) -> Program {
         becomes: Vec::new(),
         up: PayloadTypes::default(),
         digits: PayloadTypes::default(),
+        stun: false,
+        dtls: false,
         resume: None,
     })))
 }

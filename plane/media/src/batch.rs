@@ -11,7 +11,7 @@
 
 use crate::arrival::Arrival;
 use crate::cell::{CLEAR, Held, Known, NONE, Opening};
-use crate::departure::{Check, Departure, Way, check, leave, shorten};
+use crate::departure::{Check, Departure, HOPS, Way, check, hops, leave, shorten};
 use crate::flow::{Arrived, Verdict as Judged};
 use crate::reason;
 use crate::table::{HeldSender, Table};
@@ -306,18 +306,24 @@ impl<'t, 'v> Batch<'t, 'v> {
         let start = usize::from(meta.offset);
         let changes = known.changes();
         let check = check(octets, start, arrival.udp, changes);
+        let hops = hops(octets, start);
         let payload = &mut octets[arrival.payload()..][..arrival.octets];
         if let Err(fate) = self.judge(known, arrival, payload) {
             return fate;
         }
         let Some(way) = &known.way else { return Fate::Next(reason::NO_OTHER) };
-        let departure = self.departure(arrival, arrival.octets, check);
+        let departure = self.departure(arrival, arrival.octets, (check, hops));
         Fate::Next(leave(meta, octets, departure, way))
     }
 
-    fn departure(&mut self, arrival: &Arrival, octets: usize, check: Check) -> Departure {
+    fn departure(
+        &mut self,
+        arrival: &Arrival,
+        octets: usize,
+        (check, hops): (Check, u8),
+    ) -> Departure {
         self.identification = self.identification.wrapping_add(1);
-        Departure { udp: arrival.udp, octets, check, identification: self.identification }
+        Departure { udp: arrival.udp, octets, check, identification: self.identification, hops }
     }
 
     /// What becomes of a packet that is in the clear: whether it goes its way, or its end.
@@ -576,8 +582,9 @@ impl<'t, 'v> Batch<'t, 'v> {
     fn finish(&mut self, waiting: &Waiting, known: &Known, pool: &mut Pool) -> Fate {
         let arrival = &self.arrivals[waiting.at];
         // What is neither opened nor protected here is rare: its flow just changed.
-        let departure = self.departure(arrival, waiting.octets, Check::Anew);
         let (meta, cell) = pool.parts(arrival.slot);
+        let hops = if self.leaves { HOPS } else { hops(cell, usize::from(meta.offset)) };
+        let departure = self.departure(arrival, waiting.octets, (Check::Anew, hops));
         let verdict = match &known.way {
             _ if self.leaves => {
                 let way = known.leaving(|place| self.table.is_media(place));

@@ -23,8 +23,12 @@ pub(crate) const TO_MEDIA4: Verdict = Verdict::to(Edge(2));
 pub(crate) const TO_MEDIA6: Verdict = Verdict::to(Edge(3));
 /// In place of its place in a chain of features: it came back here.
 pub(crate) const CAME_BACK: u32 = u32::MAX;
-/// Hops that a packet may take: it begins anew here.
-const HOPS: u8 = 64;
+/// Hops that a packet may take which begins here.
+pub(crate) const HOPS: u8 = 64;
+/// Where the header of IPv4 has them.
+const HOPS4: usize = 8;
+/// Where that of IPv6 has them.
+const HOPS6: usize = 7;
 
 /// The sum of octets as the processor has their pairs: one's complement sums do not mind
 /// (RFC 1071 §2).
@@ -73,7 +77,8 @@ const HEAD4: usize = IP6 - IP4;
 /// How packets leave a place: all that is the same of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Way {
-    /// The headers of IP and UDP, without lengths and checksums; of IPv4 they are the end of it.
+    /// The headers of IP and UDP, without lengths, hops and checksums; of IPv4 they are the end of
+    /// it.
     head: [u8; HEAD],
     /// The number of the flow of that place.
     pub to: u32,
@@ -97,7 +102,7 @@ impl Way {
         let is_six = match (own.at.address, destination.ip()) {
             (IpAddr::V4(from), IpAddr::V4(to)) => {
                 let head = &mut head[HEAD4..];
-                (head[0], head[1], head[8], head[9]) = (0x45, own.dscp << 2, HOPS, UDP);
+                (head[0], head[1], head[9]) = (0x45, own.dscp << 2, UDP);
                 head[12..16].copy_from_slice(&from.octets());
                 head[16..20].copy_from_slice(&to.octets());
                 false
@@ -106,7 +111,7 @@ impl Way {
                 // The label is the flow's as long as it is there (RFC 6437 §3).
                 let first = 6 << 28 | u32::from(own.dscp) << 22 | own.number & 0xf_ffff;
                 head[..4].copy_from_slice(&first.to_be_bytes());
-                (head[6], head[7]) = (UDP, HOPS);
+                head[6] = UDP;
                 head[8..24].copy_from_slice(&from.octets());
                 head[24..40].copy_from_slice(&to.octets());
                 true
@@ -172,24 +177,41 @@ pub(crate) struct Departure {
     pub check: Check,
     /// The identification of IPv4: fragments are told apart by it.
     pub identification: u16,
+    /// The hops that it may take yet, as it came.
+    pub hops: u8,
+}
+
+/// The hops that a packet may take yet, whose IP header begins at `start`.
+#[inline]
+pub(crate) fn hops(cell: &[u8], start: usize) -> u8 {
+    cell[start + if cell[start] >> 4 == 4 { HOPS4 } else { HOPS6 }]
 }
 
 /// Writes the headers, and says who looks up where it goes.
 #[inline]
 pub(crate) fn leave(meta: &mut Meta, cell: &mut [u8], packet: Departure, way: &Way) -> Verdict {
+    if packet.hops <= 1 {
+        return reason::NO_HOPS;
+    }
+    // Who looks up where it goes takes one off; what comes back here is looked up nowhere.
+    let hops = packet.hops - u8::from(way.is_back);
     let Ok(length) = u16::try_from(UDP_OCTETS + packet.octets) else { return reason::NO_ROOM };
     let payload = packet.udp + UDP_OCTETS;
     let Some(head) = cell[..payload].last_chunk_mut::<HEAD>() else { return reason::NO_ROOM };
     let (ip, verdict) = if way.is_six {
         *head = way.head;
         head[4..6].copy_from_slice(&length.to_be_bytes());
+        head[HOPS6] = hops;
         (IP6, TO_LOOKUP6)
     } else {
         let Some(total) = length.checked_add(20) else { return reason::NO_ROOM };
         head[HEAD4..].copy_from_slice(&way.head[HEAD4..]);
         head[HEAD4 + 2..HEAD4 + 4].copy_from_slice(&total.to_be_bytes());
         head[HEAD4 + 4..HEAD4 + 6].copy_from_slice(&packet.identification.to_be_bytes());
-        let words = u32::from(total.to_be()) + u32::from(packet.identification.to_be());
+        head[HEAD4 + HOPS4] = hops;
+        let words = u32::from(total.to_be())
+            + u32::from(packet.identification.to_be())
+            + u32::from(u16::from_ne_bytes([hops, 0]));
         let check = !folded(u64::from(way.sum_ip4 + words));
         head[HEAD4 + 10..HEAD4 + 12].copy_from_slice(&check.to_ne_bytes());
         (IP4, TO_LOOKUP4)
@@ -296,7 +318,8 @@ mod tests {
             cell[udp..udp + 8 + octets].fill_with(&mut octet);
             let (first, second) = if round % 2 == 0 { (&four, &six) } else { (&six, &four) };
             let mut meta = Meta::default();
-            let anew = Departure { udp, octets, check: Check::Anew, identification: 1 };
+            let (check_anew, hops) = (Check::Anew, 2 + (round % 250) as u8);
+            let anew = Departure { udp, octets, check: check_anew, identification: 1, hops };
             let start = |meta: &Meta| usize::from(meta.offset);
             let whole = |meta: &Meta, cell: &[u8]| {
                 cell[start(meta)..start(meta) + usize::from(meta.length)].to_vec()
@@ -326,7 +349,8 @@ mod tests {
     #[test]
     fn what_came_without_a_checksum_leaves_without_over_ip4_and_with_one_over_ip6() {
         let (mut meta, mut cell) = (Meta::default(), [7_u8; 512]);
-        let absent = Departure { udp: 320, octets: 20, check: Check::Absent, identification: 0 };
+        let absent =
+            Departure { udp: 320, octets: 20, check: Check::Absent, identification: 0, hops: HOPS };
         leave(&mut meta, &mut cell, absent, &way("192.0.2.1:1", "192.0.2.2:2"));
         assert_eq!(word(&cell, 326), 0);
         leave(&mut meta, &mut cell, absent, &way("[2001:db8::1]:1", "[2001:db8::2]:2"));

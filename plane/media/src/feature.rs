@@ -164,7 +164,8 @@ impl Media {
         if let Some(source) = resume.and_then(|it| it.latched) {
             latch.resumed(now, source);
         }
-        let flow = Flow::new(said.settings, latch);
+        let mut flow = Flow::new(said.settings, latch);
+        flow.hands_up(said.stun, said.dtls);
         let known = Known {
             own: own(said, number, sender),
             flow,
@@ -204,6 +205,7 @@ impl Media {
         if let Some(known) = cell.hold().as_mut() {
             open(known, &said.guard, receiver);
             known.flow.agreed(said.settings);
+            known.flow.hands_up(said.stun, said.dtls);
             known.flow.latch().signalled(said.expected);
             known.own = own(said, row.number, sender);
             known.extras = extras(said, known.extras.take());

@@ -1,7 +1,7 @@
 //! What comes to one port.
 
 use crate::latch::{Latch, Seen};
-use crate::police::{Police, Rate};
+use crate::police::{Police, Rate, Upward};
 use core::net::SocketAddr;
 use machine::Time;
 use rtp::rtcp::{Compound, Form};
@@ -35,6 +35,12 @@ wire::rows! {
         Bandwidth = "beyond the agreed bandwidth", "RFC 8866 §5.8";
         /// A header or a report that cannot be.
         Malformed = "malformed RTP or RTCP", "RFC 3550 A.1, A.2";
+        /// STUN where no connectivity checks were agreed.
+        NoStun = "STUN is not wanted", "RFC 8445 §7.3";
+        /// DTLS where no keys are agreed by it.
+        NoDtls = "DTLS is not wanted", "RFC 5763 §5";
+        /// More of STUN and DTLS than anybody needs.
+        HandedUp = "beyond the rate of STUN and DTLS", "RFC 8445 §14";
     }
 }
 
@@ -153,6 +159,7 @@ pub struct Flow {
     settings: Settings,
     latch: Latch,
     police: Police,
+    up: Upward,
     /// The stream that spoke last.
     stream: Option<Reception>,
     /// The one before it: few flows have two.
@@ -165,7 +172,8 @@ impl Flow {
     #[must_use]
     pub fn new(settings: Settings, latch: Latch) -> Self {
         let (police, passed) = (Police::default(), Passed::default());
-        Self { settings, latch, police, stream: None, other: None, passed }
+        let up = Upward::default();
+        Self { settings, latch, police, up, stream: None, other: None, passed }
     }
 
     /// Something else was agreed. What was counted stays; another clock begins another comparison
@@ -176,6 +184,11 @@ impl Flow {
             self.streams().for_each(|it| it.clock_changed(before, after));
         }
         self.settings = settings;
+    }
+
+    /// Whether STUN, whether DTLS is for the control; what is not is dropped.
+    pub const fn hands_up(&mut self, stun: bool, dtls: bool) {
+        (self.up.stun, self.up.dtls) = (stun, dtls);
     }
 
     /// Where its packets come from.
@@ -232,7 +245,12 @@ impl Flow {
             (Datagram::Rtp, Use::Rtp | Use::Muxed) => false,
             (Datagram::Rtcp, Use::Rtcp | Use::Muxed) => true,
             (Datagram::Rtp | Datagram::Rtcp, _) => return Verdict::Drop(Reason::OtherUse),
-            (it @ (Datagram::Stun | Datagram::Dtls), _) => return Verdict::Up(it),
+            (Datagram::Stun, _) if !self.up.stun => return Verdict::Drop(Reason::NoStun),
+            (Datagram::Dtls, _) if !self.up.dtls => return Verdict::Drop(Reason::NoDtls),
+            (it @ (Datagram::Stun | Datagram::Dtls), _) => {
+                let is_within = self.up.passes(now);
+                return if is_within { Verdict::Up(it) } else { Verdict::Drop(Reason::HandedUp) };
+            }
             _ => return Verdict::Drop(Reason::NoMedia),
         };
         // Of RTCP no header is asked for.
@@ -241,7 +259,14 @@ impl Flow {
         if let Some(reason) = self.offence(is_rtcp, &header, payload) {
             return Verdict::Drop(reason);
         }
-        let relatched = match self.latch.packet(now, source) {
+        // Reports need nothing to have been agreed of them: beside media they tell nothing of where
+        // that comes from, and on hold nothing does.
+        let takes = self.settings.is_active && !(is_rtcp && self.settings.of == Use::Muxed);
+        let seen = match takes {
+            true => self.latch.packet(now, source),
+            false => self.latch.beside(now, source),
+        };
+        let relatched = match seen {
             Seen::Known => false,
             Seen::Taken => true,
             Seen::Other => return Verdict::Drop(Reason::OtherSource),

@@ -9,7 +9,8 @@
 //! The signalled address comes first, then its host with another port, then the host that signals,
 //! then, where that is allowed at all, anyone. A source is taken at once, so that no speech is cut,
 //! and gives way to a better one for a short time only: what comes later takes nothing over,
-//! however good it looks (no RTP bleed). Only signalling opens a latch again.
+//! however good it looks (no RTP bleed). Only signalling opens a latch again. But whoever was taken
+//! without a reason other than that anyone is gives way at any time to one who has a reason.
 
 use core::net::{IpAddr, SocketAddr};
 use machine::{Duration, Time};
@@ -119,8 +120,28 @@ impl Latch {
                 taken.last = now;
                 Seen::Known
             }
-            (Some(_), Some(until)) if until <= now => Seen::Other,
+            (Some(taken), Some(until)) if until <= now && taken.rank != Some(Rank::Anyone) => {
+                Seen::Other
+            }
             _ => self.judge(now, source),
+        }
+    }
+
+    /// A packet came from there that takes no source: it passes from where those of the other
+    /// direction go, and from nowhere else.
+    #[inline]
+    pub fn beside(&mut self, now: Time, source: SocketAddr) -> Seen {
+        if let Some(taken) = &mut self.taken
+            && taken.rank.is_some()
+            && taken.address == source
+        {
+            taken.last = now;
+            return Seen::Known;
+        }
+        match self.expected.rank(source) {
+            _ if source == self.destination() => Seen::Known,
+            None => Seen::Stranger,
+            Some(_) => Seen::Other,
         }
     }
 
@@ -164,7 +185,10 @@ impl Latch {
     #[must_use]
     pub fn refuses(&self, now: Time, source: SocketAddr) -> bool {
         match (&self.taken, self.until) {
-            (Some(taken), Some(until)) => taken.address != source && until <= now,
+            (Some(taken), Some(until)) if until <= now && taken.address != source => {
+                // One who was taken for want of anyone better gives way to a better one.
+                taken.rank != Some(Rank::Anyone) || self.expected.rank(source) <= taken.rank
+            }
             _ => false,
         }
     }

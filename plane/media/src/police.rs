@@ -37,6 +37,33 @@ impl Rate {
     }
 }
 
+/// Packets for the control at once, at most.
+pub const UP_BURST: u32 = 20;
+/// Time between two of them, in the long run: 50 a second.
+pub const UP_EVERY: Duration = Duration::from_millis(20);
+
+/// What of STUN and DTLS goes up to the control.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Upward {
+    /// Whether STUN does.
+    pub stun: bool,
+    /// Whether DTLS does.
+    pub dtls: bool,
+    /// When the next one would come if all came evenly.
+    due: Time,
+}
+
+impl Upward {
+    /// Whether one more is within the rate; if it is, it is counted.
+    pub fn passes(&mut self, now: Time) -> bool {
+        let is_within = self.due <= now + UP_EVERY * (UP_BURST - 1);
+        if is_within {
+            self.due = self.due.max(now) + UP_EVERY;
+        }
+        is_within
+    }
+}
+
 /// How much of a rate is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Police {

@@ -19,12 +19,14 @@ pub(crate) const NO_CHECKSUM: Verdict = drop(4);
 pub(crate) const FRAGMENT: Verdict = drop(5);
 /// Headers and tags do not fit beside the payload.
 pub(crate) const NO_ROOM: Verdict = drop(6);
+/// It has passed as many routers as it may.
+pub(crate) const NO_HOPS: Verdict = drop(7);
 
-const OWN: usize = 7;
+const OWN: usize = 8;
 /// Where the reasons of SRTP begin.
 const SRTP: usize = OWN + FLOW;
 /// Reasons of a flow.
-const FLOW: usize = 9;
+const FLOW: usize = 12;
 const _: () = assert!(Reason::ALL.len() == FLOW);
 
 /// All of them as counters are named.
@@ -36,6 +38,7 @@ pub(crate) const REASONS: &[&str] = &[
     "media: ip6 without a checksum of UDP",
     "media: fragment",
     "media: no room",
+    "media: time to live",
     "media: no media packet",
     "media: not what the port is for",
     "media: source is not the latched one",
@@ -45,6 +48,9 @@ pub(crate) const REASONS: &[&str] = &[
     "media: SSRC was not agreed",
     "media: beyond the agreed bandwidth",
     "media: malformed RTP or RTCP",
+    "media: STUN is not wanted",
+    "media: DTLS is not wanted",
+    "media: beyond the rate of STUN and DTLS",
     "srtp: malformed",
     "srtp: no room",
     "srtp: no stream",

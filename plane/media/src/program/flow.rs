@@ -72,6 +72,11 @@ pub struct FlowSaid {
     /// Payload types that go up ([`super::CLASS_FRAMES`]) instead of on: they are transcoded, or
     /// are digits that become another thing.
     pub up: PayloadTypes,
+    /// Whether STUN goes up ([`super::CLASS_STUN`]), at most 50 packets a second with DTLS: checks
+    /// of connectivity were agreed. Else it is dropped.
+    pub stun: bool,
+    /// Whether DTLS goes up ([`super::CLASS_DTLS`]), as STUN does: it agrees on keys.
+    pub dtls: bool,
     /// Payload types whose digits are told (RFC 4733), whether they go on or up.
     pub digits: PayloadTypes,
     /// What another forwarder knew of the flow: it goes on from there, indices ahead of it, also
@@ -102,6 +107,8 @@ mod tag {
     pub const UP: u8 = 19;
     pub const DIGITS: u8 = 20;
     pub const RESUME: u8 = 21;
+    pub const STUN_UP: u8 = 22;
+    pub const DTLS_UP: u8 = 23;
 }
 
 mod rewrite_tag {
@@ -158,6 +165,11 @@ impl FlowSaid {
         }
         put_types(out, tag::UP, self.up);
         put_types(out, tag::DIGITS, self.digits);
+        for (tag, _) in
+            [(tag::STUN_UP, self.stun), (tag::DTLS_UP, self.dtls)].iter().filter(|it| it.1)
+        {
+            put(out, *tag, 1);
+        }
         if let Some(resume) = &self.resume {
             field::nested(out, tag::RESUME, |out| resume.write(out));
         }
@@ -255,6 +267,8 @@ struct Rest {
     becomes: Vec<(u8, u8)>,
     up: PayloadTypes,
     digits: PayloadTypes,
+    stun: bool,
+    dtls: bool,
     resume: Option<Snapshot>,
 }
 
@@ -311,6 +325,8 @@ impl Draft {
             },
             tag::UP => rest.up = types(value)?,
             tag::DIGITS => rest.digits = types(value)?,
+            tag::STUN_UP => rest.stun = flag(value)?,
+            tag::DTLS_UP => rest.dtls = flag(value)?,
             tag::RESUME => rest.resume = Some(Snapshot::read(value)?),
             _ => {}
         }
@@ -353,6 +369,8 @@ impl Draft {
             becomes: self.rest.becomes,
             up: self.rest.up,
             digits: self.rest.digits,
+            stun: self.rest.stun,
+            dtls: self.rest.dtls,
             resume: self.rest.resume,
         })
     }

@@ -101,15 +101,65 @@ fn each_thing_that_was_not_agreed_has_its_reason_and_takes_no_source() {
     assert_eq!(verdict, Verdict::Drop(Reason::Stranger));
 }
 
+/// A report that passed and took no source.
+const REPORTS: Verdict = Verdict::Forward { is_rtcp: true, relatched: false };
+
+fn report() -> [u8; 8] {
+    [0x80, 201, 0, 1, 0, 0, 0, 7]
+}
+
 #[test]
-fn stun_and_dtls_go_up_and_reports_pass_while_media_is_held() {
+fn stun_and_dtls_go_up_where_they_are_wanted_and_reports_pass_while_media_is_held() {
     let mut flow = flow(Settings { is_active: false, ..settings() });
-    assert_eq!(pass(&mut flow, START, source(), &mut [0; 20]), Verdict::Up(Datagram::Stun));
-    assert_eq!(pass(&mut flow, START, source(), &mut [22; 20]), Verdict::Up(Datagram::Dtls));
-    let mut report = [0x80, 201, 0, 1, 0, 0, 0, 7];
-    let verdict = pass(&mut flow, START, source(), &mut report);
-    assert_eq!(verdict, Verdict::Forward { is_rtcp: true, relatched: true });
+    let cases = [(0, Datagram::Stun, Reason::NoStun), (22, Datagram::Dtls, Reason::NoDtls)];
+    for (first, kind, reason) in cases {
+        let other = kind == Datagram::Dtls;
+        flow.hands_up(other, !other);
+        assert_eq!(pass(&mut flow, START, source(), &mut [first; 20]), Verdict::Drop(reason));
+        flow.hands_up(!other, other);
+        assert_eq!(pass(&mut flow, START, source(), &mut [first; 20]), Verdict::Up(kind));
+    }
+    assert_eq!(pass(&mut flow, START, source(), &mut report()), REPORTS);
     assert_eq!((flow.passed().reports, flow.passed().packets), (1, 0));
+}
+
+#[test]
+fn no_more_of_stun_and_dtls_goes_up_than_anybody_needs() {
+    let mut flow = flow(settings());
+    flow.hands_up(true, true);
+    let mut up = 0;
+    for ms in 0..10_000 {
+        let now = START + Duration::from_millis(ms);
+        match pass(&mut flow, now, source(), &mut [if ms % 2 == 0 { 0 } else { 22 }; 20]) {
+            Verdict::Up(_) => up += 1,
+            verdict => assert_eq!(verdict, Verdict::Drop(Reason::HandedUp)),
+        }
+    }
+    assert_eq!(up, 20 + 499);
+    assert_eq!(flow.passed().dropped, 10_000 - up);
+    assert_eq!(pass(&mut flow, START, source(), &mut packet(8, 1, 7)), TAKEN, "media passes");
+}
+
+#[test]
+fn neither_reports_beside_media_nor_anything_on_hold_takes_a_source() {
+    let elsewhere: SocketAddr = "203.0.113.1:9".parse().unwrap();
+    let expected = Expected { anywhere: true, ..Expected::at(source()) };
+    let other = Verdict::Drop(Reason::OtherSource);
+    for (of, is_active) in [(Use::Muxed, true), (Use::Muxed, false), (Use::Rtcp, false)] {
+        let mut flow = Flow::new(Settings { of, is_active, ..settings() }, Latch::new(expected));
+        assert_eq!(pass(&mut flow, START, elsewhere, &mut report()), other, "{of:?}");
+        assert_eq!(pass(&mut flow, START, source(), &mut report()), REPORTS);
+        assert_eq!(flow.latched().taken(), None);
+    }
+    // Where reports have a port of their own, and media flows, they do.
+    let mut flow = Flow::new(Settings { of: Use::Rtcp, ..settings() }, Latch::new(expected));
+    let taken = Verdict::Forward { is_rtcp: true, relatched: true };
+    assert_eq!(pass(&mut flow, START, elsewhere, &mut report()), taken);
+    // Media takes its source, and reports from there pass.
+    let mut flow = Flow::new(settings(), Latch::new(expected));
+    assert_eq!(pass(&mut flow, START, elsewhere, &mut packet(8, 1, 7)), TAKEN);
+    assert_eq!(pass(&mut flow, START, elsewhere, &mut report()), REPORTS);
+    assert_eq!(pass(&mut flow, START, source(), &mut report()), other);
 }
 
 #[test]

@@ -51,6 +51,8 @@ fn flow(here: &str, to: Option<&str>, peer: &str) -> FlowSaid {
         becomes: Vec::new(),
         up: PayloadTypes::default(),
         digits: PayloadTypes::default(),
+        stun: false,
+        dtls: false,
         resume: None,
     }
 }
@@ -244,7 +246,7 @@ fn packets_of_a_call_leave_from_the_other_sides_place_marked_and_with_right_chec
         from: INNER.parse().unwrap(),
         to: CORE.parse().unwrap(),
         dscp: 46,
-        hops: 63,
+        hops: 59,
         payload: rtp(1),
     };
     assert_eq!(out, expected);
@@ -258,7 +260,7 @@ fn ip4_and_ip6_talk_to_each_other_and_so_do_two_of_ip6() {
     let mut world = call(INNER6, CORE6);
     let out = one(&send(&mut world, PHONE, ACCESS, &rtp(1)));
     assert_eq!((out.from, out.to), (INNER6.parse().unwrap(), CORE6.parse().unwrap()));
-    assert_eq!((out.dscp, out.hops, out.payload), (46, 63, rtp(1)));
+    assert_eq!((out.dscp, out.hops, out.payload), (46, 59, rtp(1)));
     let back = one(&send(&mut world, CORE6, INNER6, &rtp_packet(3, b"odd")));
     assert_eq!((back.from, back.to), (ACCESS.parse().unwrap(), PHONE.parse().unwrap()));
     assert_eq!(back.payload, rtp_packet(3, b"odd"));
@@ -383,7 +385,7 @@ fn srtp_is_opened_towards_the_core_and_protected_towards_the_phone() {
 #[test]
 fn nothing_is_in_the_clear_while_keys_are_being_agreed() {
     let mut world = call(INNER, CORE);
-    let waiting = FlowSaid { guard: Guard::Dtls, ..flow(ACCESS, Some(INNER), PHONE) };
+    let waiting = FlowSaid { guard: Guard::Dtls, dtls: true, ..flow(ACCESS, Some(INNER), PHONE) };
     say(&mut world, &waiting);
     assert_eq!(send(&mut world, PHONE, ACCESS, &rtp(1)), Left::default());
     assert_eq!(send(&mut world, CORE, INNER, &rtp(1)), Left::default());
@@ -478,10 +480,114 @@ fn a_standby_goes_on_ahead_of_what_it_was_told() {
 }
 
 #[test]
-fn stun_goes_up_under_its_class() {
+fn a_new_control_is_told_at_once_what_the_one_before_it_knew() {
+    let suite = Suite::AesCm128HmacSha1_80;
+    let mut world = call(INNER, CORE);
+    let said = FlowSaid { guard: guard(suite), ..flow(ACCESS, Some(INNER), PHONE) };
+    say(&mut world, &said);
+    let mut phone = Phone::new(suite);
+    one(&send(&mut world, PHONE, ACCESS, &phone.protect(&rtp(7))));
+    one(&send(&mut world, CORE, INNER, &rtp(7)));
+    let snapshots = |world: &mut World| -> Vec<Notice> {
+        let told = notices(world.pass(Duration::from_secs(1)));
+        let of_phone = told.into_iter().filter(|(place, _)| *place == at(ACCESS));
+        of_phone.map(|(_, notice)| notice).filter(|it| it.snapshot.is_some()).collect()
+    };
+    let before = snapshots(&mut world).pop().expect("a snapshot").snapshot;
+    assert_eq!(snapshots(&mut world), [], "it is known");
+    world.apply(Program::Begin { generation: 1 });
+    super::world::programs().into_iter().for_each(|program| world.apply(program));
+    ranges().into_iter().for_each(|program| world.apply(program));
+    say(&mut world, &said);
+    say(&mut world, &flow(INNER, Some(ACCESS), CORE));
+    world.apply(Program::End { generation: 1 });
+    let again = snapshots(&mut world);
+    assert_eq!((again.len(), &again[0].snapshot), (1, &before));
+    assert_eq!(again[0].latched, Some(PHONE.parse().unwrap()));
+    assert_eq!(snapshots(&mut world), [], "once");
+}
+
+#[test]
+fn what_a_standby_has_to_know_is_told_before_all_else() {
+    let mut world = World::new();
+    world.apply(program(&Said::Range(Range {
+        vrf: 0,
+        address: at(ACCESS).address,
+        first: at(ACCESS).port,
+        ports: 5_000,
+    })));
+    let place = |number: u16| Place { port: at(ACCESS).port + number, ..at(ACCESS) };
+    let timeout = Some(Duration::from_secs(1));
+    for number in 0..5_000 {
+        say(&mut world, &FlowSaid { at: place(number), timeout, ..flow(ACCESS, None, PHONE) });
+    }
+    let told = notices(world.pass(Duration::from_secs(1)));
+    assert!(told.len() > 2_000 && told.iter().all(|(_, notice)| notice.timed_out));
+    let last = format!("10.0.1.1:{}", place(4_999).port);
+    send(&mut world, PHONE, &last, &rtp(1));
+    let told = notices(world.pass(Duration::from_millis(5)));
+    assert!(told.iter().any(|(it, notice)| *it == place(4_999) && notice.snapshot.is_some()));
+}
+
+#[test]
+fn a_key_that_is_refused_changes_nothing_of_its_flow() {
+    let suite = Suite::AesCm128HmacSha1_80;
+    let mut world = call(INNER, CORE);
+    let said = FlowSaid { guard: guard(suite), ..flow(ACCESS, Some(INNER), PHONE) };
+    say(&mut world, &said);
+    // Two keys without identifiers, in either direction, beside a good one in the other.
+    let two = |octet| {
+        let mut two = keys(suite, octet);
+        two.entries.extend(keys(suite, octet + 1).entries);
+        two
+    };
+    let mut phone = Phone::new(suite);
+    for (sequence, receive, send_keys) in [(1, two(3), keys(suite, 5)), (2, keys(suite, 6), two(7))]
+    {
+        let guard = Guard::Keys { receive, send: send_keys };
+        let bad = Said::Flow(Box::new(FlowSaid { guard, ..said.clone() }));
+        assert!(world.plane.apply(&program(&bad)).is_err());
+        // The place of a sender that nobody has is another call's now.
+        let (other, there) = ("10.0.1.1:20600", "10.0.1.2:6600");
+        let guard = Guard::Keys { receive: keys(suite, 8), send: keys(suite, 9) };
+        say(&mut world, &FlowSaid { guard, ..flow(other, None, there) });
+        let back = one(&send(&mut world, CORE, INNER, &rtp(sequence)));
+        assert_eq!(phone.open(&back.payload), rtp(sequence));
+        let out = one(&send(&mut world, PHONE, ACCESS, &phone.protect(&rtp(sequence))));
+        assert_eq!(out.payload, rtp(sequence));
+    }
+}
+
+#[test]
+fn packets_leave_with_the_hops_that_are_left_to_them() {
+    let mut world = call(INNER, CORE);
+    for hops in [255, 64, 3, 2] {
+        let (port, mut frame) = frame(PHONE, ACCESS, &rtp(u16::from(hops)));
+        frame[14 + 8] = hops;
+        seal_ip4(&mut frame[14..34]);
+        assert_eq!(one(&world.send(port, &frame)).hops, hops - 1);
+    }
+    let (port, mut frame) = frame(PHONE, ACCESS, &rtp(1));
+    frame[14 + 8] = 1;
+    seal_ip4(&mut frame[14..34]);
+    assert_eq!(world.send(port, &frame), Left::default());
+    assert_eq!(drops(&world, "media: time to live"), 1);
+    // A call that comes back here takes one more.
+    let (again, other, second) = ("10.0.2.1:30200", "10.0.1.1:20300", "10.0.1.2:6000");
+    say(&mut world, &flow(INNER, Some(ACCESS), again));
+    say(&mut world, &flow(again, Some(other), INNER));
+    say(&mut world, &flow(other, Some(again), second));
+    assert_eq!(one(&send(&mut world, PHONE, ACCESS, &rtp(2))).hops, 58);
+}
+
+#[test]
+fn stun_goes_up_under_its_class_where_it_is_wanted() {
     let mut world = call(INNER, CORE);
     let mut request = vec![0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42];
     request.extend([7; 12]);
+    assert_eq!(send(&mut world, PHONE, ACCESS, &request), Left::default());
+    assert_eq!(drops(&world, "media: STUN is not wanted"), 1);
+    say(&mut world, &FlowSaid { stun: true, ..flow(ACCESS, Some(INNER), PHONE) });
     let left = send(&mut world, PHONE, ACCESS, &request);
     assert_eq!(left.classes, [class(&world, "media/stun")]);
     assert_eq!(left.punted[0][28..], request);

@@ -40,14 +40,43 @@ fn behind_a_middlebox_the_first_source_is_taken_at_once_and_gives_way_to_a_bette
 }
 
 #[test]
-fn after_the_window_nothing_takes_it_over_however_good() {
+fn after_the_window_nothing_takes_over_from_one_who_was_signalled_however_good() {
     let mut latch = Latch::new(Expected { anywhere: true, ..behind() });
-    assert_eq!(latch.packet(NOW, at("203.0.113.1:1")), Seen::Taken);
+    assert_eq!(latch.packet(NOW, at("198.51.100.1:1")), Seen::Taken);
     let later = NOW + LATCH_WINDOW;
     for source in ["10.0.0.5:4000", "198.51.100.1:7000", "203.0.113.1:2"] {
+        assert!(latch.refuses(later, at(source)));
         assert_eq!(latch.packet(later, at(source)), Seen::Other, "{source}");
     }
-    assert_eq!(latch.packet(later + Duration::from_secs(3_600), at("203.0.113.1:1")), Seen::Known);
+    assert_eq!(latch.packet(later + Duration::from_secs(3_600), at("198.51.100.1:1")), Seen::Known);
+}
+
+#[test]
+fn anyone_gives_way_at_any_time_to_one_who_was_signalled_and_to_nobody_else() {
+    for better in ["10.0.0.5:4000", "10.0.0.5:9", "198.51.100.1:7000"] {
+        let mut latch = Latch::new(Expected { anywhere: true, ..behind() });
+        assert_eq!(latch.packet(NOW, at("203.0.113.1:1")), Seen::Taken);
+        let later = NOW + LATCH_WINDOW;
+        for other in ["203.0.113.1:2", "203.0.113.9:1"] {
+            assert!(latch.refuses(later, at(other)));
+            assert_eq!(latch.packet(later, at(other)), Seen::Other);
+        }
+        assert!(!latch.refuses(later, at(better)), "a cipher is asked: {better}");
+        assert_eq!(latch.packet(later, at(better)), Seen::Taken, "{better}");
+        assert_eq!(latch.packet(later, at("203.0.113.1:1")), Seen::Other);
+        assert_eq!(latch.destination(), at(better));
+    }
+}
+
+#[test]
+fn what_takes_no_source_passes_from_where_packets_go() {
+    let mut latch = Latch::new(Expected { anywhere: true, ..behind() });
+    assert_eq!(latch.beside(NOW, at("203.0.113.1:1")), Seen::Other);
+    assert_eq!(latch.beside(NOW, at("10.0.0.5:4000")), Seen::Known);
+    assert_eq!(latch.taken(), None);
+    assert_eq!(latch.packet(NOW, at("198.51.100.1:1")), Seen::Taken);
+    assert_eq!(latch.beside(NOW, at("198.51.100.1:1")), Seen::Known);
+    assert_eq!(latch.beside(NOW, at("10.0.0.5:4000")), Seen::Other);
 }
 
 #[test]

@@ -216,6 +216,8 @@ impl Life {
             becomes: Vec::new(),
             up: PayloadTypes::default(),
             digits: PayloadTypes::default(),
+            stun: false,
+            dtls: false,
             resume: None,
         };
         self.said.insert(it.place);

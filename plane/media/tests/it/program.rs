@@ -68,6 +68,8 @@ fn flow() -> FlowSaid {
         becomes: vec![(96, 97), (101, 100)],
         up: PayloadTypes::default().with(9),
         digits: PayloadTypes::default().with(101),
+        stun: true,
+        dtls: true,
         resume: Some(snapshot()),
     }
 }
@@ -84,6 +86,8 @@ fn what_is_said_is_read_as_it_was_said() {
     let others = [
         FlowSaid { guard: Guard::Dtls, to: None, timeout: None, resume: None, ..flow.clone() },
         FlowSaid { guard: Guard::None, becomes: Vec::new(), dscp: 0, ..flow.clone() },
+        FlowSaid { stun: false, ..flow.clone() },
+        FlowSaid { dtls: false, ..flow.clone() },
         // Nothing that was told is another thing than nobody who could have told.
         FlowSaid { resume: Some(Snapshot::default()), ..flow.clone() },
     ];

@@ -33,6 +33,8 @@ fn flow(at: SocketAddr, to: SocketAddr, peer: SocketAddr) -> Said {
         becomes: Vec::new(),
         up: PayloadTypes::default(),
         digits: PayloadTypes::default(),
+        stun: false,
+        dtls: false,
         resume: None,
     }))
 }

@@ -66,6 +66,8 @@ fn flow(is_outer: bool, number: u16) -> Program {
         becomes: Vec::new(),
         up: PayloadTypes::default(),
         digits: PayloadTypes::default(),
+        stun: false,
+        dtls: false,
         resume: None,
     })))
 }
