@@ -129,7 +129,7 @@ pub fn run(octets: &[u8]) {
             ports: &mut ports,
             random: &mut random,
         };
-        let heard = Heard { text, from, fork: Fork(u16::from(how >> 4)), source: None };
+        let heard = Heard { fork: Fork(u16::from(how >> 4)), ..Heard::new(from, text) };
         let mut out = Vec::new();
         let is_taken = if how & 2 == 0 {
             session.offer(heard, &mut means, &mut out).is_ok()

@@ -194,8 +194,11 @@ fn expected(end: &End, nominated: Option<SocketAddr>, own: IpAddr) -> Expected {
         IpAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
     };
     // Of an end with checks nothing is taken before those have chosen.
-    let anywhere = end.latching && end.checks.is_none();
-    Expected { address: end.remote.unwrap_or(nowhere), signaller: None, anywhere }
+    let latches = end.latching && end.checks.is_none();
+    // One whose signaller is not known may have another port all the same.
+    let signaller = end.signaller.or(end.remote.map(|it| it.ip())).filter(|_| latches);
+    let anywhere = latches && end.latching_anywhere;
+    Expected { address: end.remote.unwrap_or(nowhere), signaller, anywhere }
 }
 
 fn keys(crypto: &Crypto) -> Keys {

@@ -336,6 +336,8 @@ fn end(local: Local, remote: &str) -> End {
         rtcp: Rtcp::Apart(None),
         direction: Direction::SendRecv,
         latching: true,
+        latching_anywhere: false,
+        signaller: None,
         guard: Guard::None,
         checks: None,
         ssrcs: Vec::new(),

@@ -25,6 +25,8 @@ pub(crate) struct Sections<'d, 'a> {
     pub offered: &'d Section<'a>,
     pub told: &'d Section<'a>,
     pub answered: &'d Section<'a>,
+    /// The hosts that the offer and the answer came from.
+    pub signallers: [Option<IpAddr>; 2],
 }
 
 /// What the media controller itself has for a stream.
@@ -87,7 +89,7 @@ impl<'a> Agreement<'_, 'a, '_> {
     }
 
     fn outcome(&self, flow: Flow) -> Result<Outcome<'a>, Reason> {
-        let Sections { offered, told, answered } = self.sections;
+        let Sections { offered, told, answered, .. } = self.sections;
         if flow != Flow::Rtp {
             return Ok(Outcome { list: Vec::new(), payloads: Vec::new(), events: [None; 2] });
         }
@@ -158,7 +160,7 @@ impl<'a> Agreement<'_, 'a, '_> {
     }
 
     fn stream(&self, flow: Flow, outcome: Outcome<'a>, guards: [Guard; 2]) -> Stream {
-        let Sections { offered, told, answered } = self.sections;
+        let Sections { offered, told, answered, .. } = self.sections;
         let Policies { from, to, .. } = self.policies;
         let (offerer, answerer) = (self.own.offerer, self.own.offerer.other());
         let [offerer_guard, answerer_guard] = guards;
@@ -202,6 +204,8 @@ impl<'a> Agreement<'_, 'a, '_> {
             rtcp,
             direction: section.media.direction(),
             latching: policy.latching,
+            latching_anywhere: policy.latching && policy.latching_anywhere,
+            signaller: self.sections.signallers[usize::from(side != self.own.offerer)],
             guard: Guard::None,
             checks: None,
             ssrcs: section.ssrcs.clone(),
@@ -218,7 +222,7 @@ impl<'a> Agreement<'_, 'a, '_> {
 impl Agreement<'_, '_, '_> {
     /// Whether the offerer gets RTP and RTCP on one port.
     fn muxes(&self) -> bool {
-        let Sections { offered, told, answered } = self.sections;
+        let Sections { offered, told, answered, .. } = self.sections;
         offered.has_mux
             && match self.policies.from.rtcp_mux {
                 RtcpMux::Off => false,

@@ -51,6 +51,9 @@ pub struct Heard<'a> {
     pub fork: Fork,
     /// An address that stands for those in it, where they are not believed.
     pub source: Option<IpAddr>,
+    /// The host that its signalling message came from, if that is known: its media may come from
+    /// there ([`Policy::latching`]).
+    pub signaller: Option<IpAddr>,
 }
 
 impl core::fmt::Debug for Heard<'_> {
@@ -60,14 +63,15 @@ impl core::fmt::Debug for Heard<'_> {
             .field("from", &self.from)
             .field("fork", &self.fork)
             .field("source", &self.source)
+            .field("signaller", &self.signaller)
             .finish()
     }
 }
 
 impl<'a> Heard<'a> {
-    /// One that is believed, in the only dialog.
+    /// One that is believed, in the only dialog, of a host that is not known.
     #[must_use]
     pub fn new(from: Side, text: &'a [u8]) -> Self {
-        Self { text, from, fork: Fork::default(), source: None }
+        Self { text, from, fork: Fork::default(), source: None, signaller: None }
     }
 }

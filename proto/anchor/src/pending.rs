@@ -17,6 +17,7 @@ pub(crate) struct Pending {
     pub from: Side,
     pub text: Kept,
     pub source: Option<IpAddr>,
+    pub signaller: Option<IpAddr>,
     pub told: Kept,
     /// What was understood of both, so that neither is read again; `None`: they are.
     pub packed: Option<Box<[Packed; 2]>>,
@@ -34,6 +35,7 @@ pub(crate) struct Answer {
     pub fork: Fork,
     pub text: Kept,
     pub source: Option<IpAddr>,
+    pub signaller: Option<IpAddr>,
 }
 
 impl Pending {
@@ -43,8 +45,9 @@ impl Pending {
         if self.answers.len() == FORKS_MAX {
             self.answers.remove(0);
         }
+        let Heard { fork, source, signaller, .. } = *heard;
         let text = Kept::new(heard.text.to_vec());
-        self.answers.push(Answer { fork: heard.fork, text, source: heard.source });
+        self.answers.push(Answer { fork, text, source, signaller });
     }
 }
 

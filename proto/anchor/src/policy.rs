@@ -19,9 +19,12 @@ pub struct Policy {
     pub dtmf: Dtmf,
     /// Milliseconds of a packet that this side is asked for; `None`: as the other side wishes.
     pub packet_ms: Option<u16>,
-    /// Where packets really come from may become the place that they are sent to, the signalled
-    /// one first (RFC 7362).
+    /// Where packets really come from may become the place that they are sent to (RFC 7362): the
+    /// signalled place first, then its host with another port, then the host that signals.
     pub latching: bool,
+    /// With `latching`: anyone's packets may, for media may take another middlebox than signalling
+    /// does. Whoever guesses a port before the far end has sent then gets its media.
+    pub latching_anywhere: bool,
     /// RTP and RTCP on one port (RFC 5761).
     pub rtcp_mux: RtcpMux,
     /// `a=rtcp` (RFC 3605) is written even if it says what everybody knows.
@@ -61,6 +64,7 @@ impl Default for Policy {
             dtmf: Dtmf::default(),
             packet_ms: None,
             latching: true,
+            latching_anywhere: false,
             rtcp_mux: RtcpMux::default(),
             rtcp_attribute: true,
             ice: Ice::default(),

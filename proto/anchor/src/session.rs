@@ -14,7 +14,7 @@ use crate::line::Line;
 use crate::means::{Heard, Means};
 use crate::offer::{Policies, Verdict, judge};
 use crate::packed::Packed;
-use crate::pending::{Kept, Pending};
+use crate::pending::{Answer, Kept, Pending};
 use crate::policy::{Family, Origin, Policy};
 use crate::port::{Local, Source};
 use crate::refusal::{Reason, Refusal};
@@ -158,6 +158,7 @@ impl Session {
             from: heard.from,
             text: Kept::new(heard.text.to_vec()),
             source: heard.source,
+            signaller: heard.signaller,
             told: Kept::new(told),
             packed,
             lines_before,
@@ -215,7 +216,8 @@ impl Session {
         let answer = offer.answers.iter().find(|answer| answer.fork == fork);
         if let Some(answer) = answer.filter(|_| offer.current != Some(fork)) {
             let from = offer.from.other();
-            let heard = Heard { text: &answer.text, from, fork, source: answer.source };
+            let Answer { source, signaller, .. } = *answer;
+            let heard = Heard { text: &answer.text, from, fork, source, signaller };
             // It was agreed once; what was written then stays as it is.
             let sent = self.towards[offer.from.index()].digest;
             if let Ok(streams) = self.agree(&offer, &heard, means, &mut Vec::new()) {
@@ -486,13 +488,15 @@ impl Session {
         if answered.sections.len() > offered.sections.len() {
             return Err(Reason::Lines.into());
         }
+        let signallers = [offer.signaller, heard.signaller];
         let mut streams = Vec::with_capacity(offered.sections.len());
         let mut entries = Vec::with_capacity(offered.sections.len());
         for (at, (one, two)) in offered.sections.iter().zip(&told.sections).enumerate() {
             let answer = answered.sections.get(at).filter(|answer| !answer.is_refused());
             let (entry, stream) = match answer {
                 Some(answer) if !two.is_refused() => {
-                    let sections = Sections { offered: one, told: two, answered: answer };
+                    let sections =
+                        Sections { offered: one, told: two, answered: answer, signallers };
                     let agreed = self.lines[at].agree(sections, offer.from, means);
                     let (state, stream) = agreed.map_err(|reason| Refusal::at(reason, at))?;
                     (Entry { section: answer, state }, stream)

@@ -13,7 +13,7 @@ use crate::policy::Dtmf;
 use crate::port::Local;
 use crate::side::Side;
 use core::fmt;
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 use sdp::Direction;
 use srtp::dtls::{Description, Role};
 use srtp::sdes::Crypto;
@@ -128,8 +128,13 @@ pub struct End {
     pub rtcp: Rtcp,
     /// What it said that it does.
     pub direction: Direction,
-    /// Whether packets may teach where it really is (RFC 7362).
+    /// Whether packets may teach where it really is (RFC 7362): at the host that it said, or at
+    /// the one that signals.
     pub latching: bool,
+    /// Whether they may teach it that it is anywhere else, too.
+    pub latching_anywhere: bool,
+    /// The host that its signalling came from; `None`: not known.
+    pub signaller: Option<IpAddr>,
     /// How packets on this side are protected.
     pub guard: Guard,
     /// Connectivity checks.

@@ -29,6 +29,7 @@ pub(crate) fn usual() -> Policy {
         },
         rtcp_mux: RtcpMux::Follow,
         ice: Ice::Follow,
+        latching_anywhere: true,
         other: true,
         origin: Origin::Pass,
         ..Policy::default()
@@ -41,8 +42,8 @@ pub(crate) fn offer(command: &Command<'_>, from: Side, policies: &mut [Policy; 2
     let (speaker, other) =
         if from == Side::A { (&mut a[0], &mut b[0]) } else { (&mut b[0], &mut a[0]) };
     // What the last offer said of the side that is spoken to counts no more.
-    let latching = other.latching;
-    *other = Policy { latching, ..usual() };
+    let Policy { latching, latching_anywhere, .. } = *other;
+    *other = Policy { latching, latching_anywhere, ..usual() };
     transport(command, other);
     keys(command, other);
     match command.text("ICE") {
@@ -62,6 +63,7 @@ pub(crate) fn offer(command: &Command<'_>, from: Side, policies: &mut [Policy; 2
     } else if command.has("flags", "symmetric") {
         speaker.latching = true;
     }
+    speaker.latching_anywhere = learns_anywhere(command);
     if let Some(tos) = command.what.at("TOS").and_then(Value::number) {
         let dscp = u8::try_from(tos).ok().map(|tos| tos >> 2);
         (speaker.dscp, other.dscp) = (dscp, dscp);
@@ -69,8 +71,17 @@ pub(crate) fn offer(command: &Command<'_>, from: Side, policies: &mut [Policy; 2
     written(command, other);
 }
 
+/// Whether packets of anyone may teach where the speaker is. So rtpengine does, and so do drivers
+/// expect it whose far ends are behind another address translator than their signalling; those that
+/// say `strict source` or `trust address` have the far end at the host of its description or at the
+/// one of `received-from`, and nowhere else.
+fn learns_anywhere(command: &Command<'_>) -> bool {
+    !["strict-source", "trust-address"].iter().any(|flag| command.has("flags", flag))
+}
+
 /// Takes the flags of an answer, which goes to `to`.
 pub(crate) fn answer(command: &Command<'_>, to: Side, policies: &mut [Policy; 2]) {
+    policies[to.other().index()].latching_anywhere = learns_anywhere(command);
     let policy = &mut policies[to.index()];
     if command.text("ICE") == Some(b"remove") {
         policy.ice = Ice::Remove;

@@ -66,7 +66,7 @@ impl Task<'_, '_, '_> {
     pub fn heard<'a>(&self, text: &'a [u8], speaker: Speaker) -> Heard<'a> {
         let received = self.command.texts("received-from").last().and_then(ip);
         let source = received.filter(|_| self.command.has("flags", "SIP-source-address"));
-        Heard { text, from: speaker.side, fork: speaker.fork, source }
+        Heard { text, from: speaker.side, fork: speaker.fork, source, signaller: received }
     }
 
     pub fn with<T>(

@@ -39,8 +39,12 @@ pub struct RealmMedia {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packet_ms: Option<u16>,
     /// Whether media may go back to where packets really come from (RFC 7362), as far ends behind
-    /// an address translator need it.
+    /// an address translator need it: to the host of the description, or to the one that signals.
     pub latching: bool,
+    /// With `latching`: whether it may be any other host, too, as far ends need it whose media take
+    /// another address translator than their signalling. Whoever sends to a port before the far
+    /// end does gets its media then.
+    pub latching_anywhere: bool,
     /// Whether the address that signalling comes from stands for those in descriptions.
     pub source_address: bool,
     /// RTP and RTCP on one port (RFC 5761): `off`, `follow` (as both sides have it), `accept`,
@@ -84,6 +88,7 @@ impl Default for RealmMedia {
             dtmf: Digits::Pass,
             packet_ms: None,
             latching: true,
+            latching_anywhere: false,
             source_address: false,
             rtcp_mux: RtcpMux::Accept,
             ice: Ice::Remove,
@@ -262,6 +267,7 @@ impl RealmMedia {
             dtmf: self.dtmf.meaning(),
             packet_ms: self.packet_ms,
             latching: self.latching,
+            latching_anywhere: self.latching_anywhere,
             rtcp_mux: self.rtcp_mux.meaning(),
             ice: self.ice.meaning(),
             family: self.family.meaning(),

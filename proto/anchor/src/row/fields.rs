@@ -81,10 +81,7 @@ pub(super) fn end(cursor: &Cursor<'_>) -> Result<(), Malformed> {
 
 pub(super) fn put_place(out: &mut Vec<u8>, tag: u8, place: SocketAddr) {
     field::nested(out, tag, |out| {
-        match place.ip() {
-            IpAddr::V4(ip) => out.extend_from_slice(&ip.octets()),
-            IpAddr::V6(ip) => out.extend_from_slice(&ip.octets()),
-        }
+        push_ip(out, place.ip());
         out.extend_from_slice(&place.port().to_be_bytes());
     });
 }
@@ -92,12 +89,30 @@ pub(super) fn put_place(out: &mut Vec<u8>, tag: u8, place: SocketAddr) {
 pub(super) fn place(value: &[u8]) -> Result<SocketAddr, Malformed> {
     let what = "a place is not an address and a port";
     let (ip, port) = value.split_last_chunk::<2>().ok_or(offence(what))?;
-    let ip = if let Ok(octets) = <[u8; 4]>::try_from(ip) {
-        IpAddr::from(octets)
-    } else {
-        IpAddr::from(<[u8; 16]>::try_from(ip).map_err(|_| offence(what))?)
-    };
+    let ip = ip_of(ip).ok_or(offence(what))?;
     Ok(SocketAddr::new(ip, u16::from_be_bytes(*port)))
+}
+
+pub(super) fn put_address(out: &mut Vec<u8>, tag: u8, ip: IpAddr) {
+    field::nested(out, tag, |out| push_ip(out, ip));
+}
+
+pub(super) fn address(value: &[u8]) -> Result<IpAddr, Malformed> {
+    ip_of(value).ok_or(offence("an address is neither 4 nor 16 octets"))
+}
+
+fn push_ip(out: &mut Vec<u8>, ip: IpAddr) {
+    match ip {
+        IpAddr::V4(ip) => out.extend_from_slice(&ip.octets()),
+        IpAddr::V6(ip) => out.extend_from_slice(&ip.octets()),
+    }
+}
+
+fn ip_of(octets: &[u8]) -> Option<IpAddr> {
+    if let Ok(octets) = <[u8; 4]>::try_from(octets) {
+        return Some(octets.into());
+    }
+    <[u8; 16]>::try_from(octets).ok().map(IpAddr::from)
 }
 
 /// What a message must have.

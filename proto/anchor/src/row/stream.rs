@@ -3,11 +3,14 @@
 use crate::codec::Codec;
 use crate::policy::Dtmf;
 use crate::port::Local;
-use crate::row::fields::{SPEC, each, end, flag, number, offence, place, put, put_place, required};
+use crate::row::fields::{
+    SPEC, address, each, end, flag, number, offence, place, put, put_address, put_place, required,
+};
 use crate::side::Side;
 use crate::stream::{
     Action, Bundle, Checks, Coding, End, Event, Flow, Guard, Kind, Payload, Rtcp, SSRC_MAX, Stream,
 };
+use core::net::IpAddr;
 use sdp::Direction;
 use srtp::dtls::{Description, Fingerprint, Role, Setup};
 use srtp::sdes::{self, Crypto};
@@ -49,6 +52,8 @@ mod end_tag {
     pub const EVENT: u8 = 22;
     pub const LEAD: u8 = 23;
     pub const MID: u8 = 24;
+    pub const LATCHING_ANYWHERE: u8 = 25;
+    pub const SIGNALLER: u8 = 26;
 }
 
 const DIRECTIONS: [Direction; 4] =
@@ -123,6 +128,12 @@ fn write_end(end: &End, out: &mut Vec<u8>) {
     let direction = DIRECTIONS.iter().position(|it| *it == end.direction).unwrap_or(0);
     put(out, end_tag::DIRECTION, direction as u64);
     put(out, end_tag::LATCHING, end.latching.into());
+    if end.latching_anywhere {
+        put(out, end_tag::LATCHING_ANYWHERE, 1);
+    }
+    if let Some(signaller) = end.signaller {
+        put_address(out, end_tag::SIGNALLER, signaller);
+    }
     write_guard(&end.guard, out);
     if let Some(checks) = &end.checks {
         let Checks { name, password, remote_name, remote_password } = &**checks;
@@ -181,6 +192,8 @@ struct Draft {
     rtcp_place: Option<core::net::SocketAddr>,
     direction: Direction,
     latching: bool,
+    latching_anywhere: bool,
+    signaller: Option<IpAddr>,
     receive: Option<Crypto>,
     send: Option<Crypto>,
     peer: Option<Description>,
@@ -246,6 +259,8 @@ impl Draft {
             end_tag::EVENT => self.event = Some(event(value)?),
             end_tag::LEAD => self.lead = Some(number(value)?),
             end_tag::MID => self.mid = Some(value.into()),
+            end_tag::LATCHING_ANYWHERE => self.latching_anywhere = flag(value)?,
+            end_tag::SIGNALLER => self.signaller = Some(address(value)?),
             _ => {}
         }
         Ok(())
@@ -294,6 +309,8 @@ impl Draft {
             rtcp,
             direction: self.direction,
             latching: self.latching,
+            latching_anywhere: self.latching_anywhere,
+            signaller: self.signaller,
             guard,
             checks,
             ssrcs: self.ssrcs,

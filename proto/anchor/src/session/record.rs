@@ -50,6 +50,7 @@ mod offer_tag {
     pub const ANSWER: u8 = 7;
     pub const CURRENT: u8 = 8;
     pub const FORK: u8 = 9;
+    pub const SIGNALLER: u8 = 10;
 }
 
 impl Session {
@@ -187,15 +188,15 @@ fn key(value: &[u8]) -> Option<MasterKey> {
     MasterKey::of(*suite, octets)
 }
 
-fn record_source(source: Option<IpAddr>, out: &mut Vec<u8>) {
-    match source {
-        Some(IpAddr::V4(ip)) => field::bytes(out, offer_tag::SOURCE, &ip.octets()),
-        Some(IpAddr::V6(ip)) => field::bytes(out, offer_tag::SOURCE, &ip.octets()),
+fn record_address(tag: u8, address: Option<IpAddr>, out: &mut Vec<u8>) {
+    match address {
+        Some(IpAddr::V4(ip)) => field::bytes(out, tag, &ip.octets()),
+        Some(IpAddr::V6(ip)) => field::bytes(out, tag, &ip.octets()),
         None => {}
     }
 }
 
-fn restore_source(value: &[u8]) -> Option<IpAddr> {
+fn restore_address(value: &[u8]) -> Option<IpAddr> {
     if let Ok(octets) = <[u8; 4]>::try_from(value) {
         return Some(octets.into());
     }
@@ -205,7 +206,8 @@ fn restore_source(value: &[u8]) -> Option<IpAddr> {
 fn record_offer(offer: &Pending, out: &mut Vec<u8>) {
     field::number(out, offer_tag::FROM_B, u64::from(offer.from == Side::B));
     field::bytes(out, offer_tag::TEXT, &offer.text);
-    record_source(offer.source, out);
+    record_address(offer_tag::SOURCE, offer.source, out);
+    record_address(offer_tag::SIGNALLER, offer.signaller, out);
     field::bytes(out, offer_tag::TOLD, &offer.told);
     field::number(out, offer_tag::LINES_BEFORE, offer.lines_before as u64);
     for (at, side) in &offer.fresh {
@@ -216,7 +218,8 @@ fn record_offer(offer: &Pending, out: &mut Vec<u8>) {
         field::nested(out, offer_tag::ANSWER, |out| {
             field::number(out, offer_tag::FORK, answer.fork.0.into());
             field::bytes(out, offer_tag::TEXT, &answer.text);
-            record_source(answer.source, out);
+            record_address(offer_tag::SOURCE, answer.source, out);
+            record_address(offer_tag::SIGNALLER, answer.signaller, out);
         });
     }
     if let Some(current) = offer.current {
@@ -229,6 +232,7 @@ fn restore_offer(octets: &[u8]) -> Option<Pending> {
         from: Side::A,
         text: Kept::default(),
         source: None,
+        signaller: None,
         told: Kept::default(),
         packed: None,
         lines_before: 0,
@@ -240,7 +244,8 @@ fn restore_offer(octets: &[u8]) -> Option<Pending> {
         match tag {
             offer_tag::FROM_B if field::read(value) == 1 => offer.from = Side::B,
             offer_tag::TEXT => offer.text = Kept::new(value.to_vec()),
-            offer_tag::SOURCE => offer.source = restore_source(value),
+            offer_tag::SOURCE => offer.source = restore_address(value),
+            offer_tag::SIGNALLER => offer.signaller = restore_address(value),
             offer_tag::TOLD => offer.told = Kept::new(value.to_vec()),
             offer_tag::LINES_BEFORE => offer.lines_before = small(value)?,
             offer_tag::FRESH => {
@@ -258,12 +263,14 @@ fn restore_offer(octets: &[u8]) -> Option<Pending> {
 }
 
 fn restore_answer(octets: &[u8]) -> Option<Answer> {
-    let mut answer = Answer { fork: Fork(0), text: Kept::default(), source: None };
+    let text = Kept::default();
+    let mut answer = Answer { fork: Fork(0), text, source: None, signaller: None };
     for (tag, value) in Fields::new(octets) {
         match tag {
             offer_tag::FORK => answer.fork = Fork(small(value)?),
             offer_tag::TEXT => answer.text = Kept::new(value.to_vec()),
-            offer_tag::SOURCE => answer.source = restore_source(value),
+            offer_tag::SOURCE => answer.source = restore_address(value),
+            offer_tag::SIGNALLER => answer.signaller = restore_address(value),
             _ => {}
         }
     }

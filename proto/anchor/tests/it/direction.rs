@@ -1,7 +1,7 @@
 //! Hold, and who sends.
 
 use crate::call::{Call, PHONE, Ports, at};
-use anchor::{Change, Policy, Side};
+use anchor::{Change, Fork, Heard, Policy, Side};
 
 fn standing() -> Call {
     let mut call = Call::new(Policy::default(), Policy::default());
@@ -93,4 +93,31 @@ fn a_plain_call_moves_to_another_media_controller_at_once() {
     assert!(told.contains("m=audio 20002 "), "{told}");
     call.answer(Side::A, &at("192.0.2.1", PHONE));
     call.end();
+}
+
+#[test]
+fn whoever_signals_is_told_and_anyone_only_where_the_policy_says_so() {
+    let open = Policy { latching_anywhere: true, ..Policy::default() };
+    let mut call = Call::new(Policy::default(), open);
+    let hosts = ["203.0.113.7", "2001:db8::7"].map(|ip| Some(ip.parse().expect("an address")));
+    let said = |from: Side, text| Heard {
+        signaller: hosts[from.index()],
+        fork: Fork(1),
+        ..Heard::new(from, text)
+    };
+    let (offer, text) = (at("192.0.2.1", PHONE), at("192.0.2.9", "m=audio 6000 RTP/AVP 8\n"));
+    let offer = said(Side::A, offer.as_bytes());
+    call.with(|session, means| session.offer(offer, means, &mut Vec::new())).expect("taken");
+    call.take_over();
+    let answer = said(Side::B, text.as_bytes());
+    call.with(|session, means| session.answer(answer, means, &mut Vec::new())).expect("taken");
+    // Another fork speaks last, of a host that is not known; the first one is chosen.
+    call.try_answer(Side::B, 2, &text).expect("taken");
+    call.take_over();
+    call.settle(1);
+    let (stream, _) = call.session.stream(0).expect("it stands");
+    let said = stream.ends.each_ref().map(|end| (end.signaller, end.latching_anywhere));
+    assert_eq!(said, [(hosts[0], false), (hosts[1], true)]);
+    call.take_over();
+    assert_eq!(call.session.stream(0).map(|it| it.0.ends[1].signaller), Some(hosts[1]));
 }

@@ -19,7 +19,13 @@ fn streams(seed: u64) -> Vec<Stream> {
     let mut call = Call::seeded(policy(&mut random), policy(&mut random), seed);
     let Ok(told) = call.try_offer(Side::A, &offer(&mut random, 3)) else { return Vec::new() };
     let _ = call.try_answer(Side::B, 0, &answer(&mut random, &told));
-    call.session.streams().map(|(_, stream)| stream.clone()).collect()
+    let mut streams: Vec<_> = call.session.streams().map(|(_, it)| it.clone()).collect();
+    for end in streams.iter_mut().flat_map(|stream| &mut stream.ends) {
+        end.latching_anywhere = random.next_u32().is_multiple_of(2);
+        let hosts: [IpAddr; 2] = [[192, 0, 2, 7].into(), [0x2001, 0, 0, 0, 0, 0, 0, 7].into()];
+        end.signaller = hosts.get(below(&mut random, 3)).copied();
+    }
+    streams
 }
 
 fn stream_id(call: u64) -> StreamId {

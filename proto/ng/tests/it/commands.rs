@@ -143,3 +143,29 @@ fn no_message_breaks_the_engine() {
     }
     assert!(answered > 10_000, "{answered}");
 }
+
+/// Hosts that packets of A and B may come from, beside those of their descriptions; and whether
+/// anyone's may.
+fn latches(flags: &'static [&'static str]) -> [(Option<String>, bool); 2] {
+    let mut controller = Controller::new();
+    let from = ("received-from", Says::List(&["IP4", "203.0.113.7"]));
+    let flags = ("flags", Says::List(flags));
+    let sdp = ("sdp", Says::Text(OFFER));
+    controller.ask(&entries("offer", &[flags.clone(), from.clone(), sdp]));
+    let sdp = ("sdp", Says::Text(ANSWER));
+    controller.ask(&entries("answer", &[flags, from, ("to-tag", Says::Text("b")), sdp]));
+    let stream = controller.engine.stream(1, 0).expect("it stands").0;
+    stream.ends.each_ref().map(|end| {
+        let signaller = end.signaller.map(|ip| ip.to_string());
+        (signaller, end.latching_anywhere)
+    })
+}
+
+#[test]
+fn media_latch_to_anyone_unless_the_driver_says_where_they_are() {
+    let host = Some("203.0.113.7".to_owned());
+    assert_eq!(latches(&[]), [(host.clone(), true), (host.clone(), true)]);
+    for flag in [&["strict source"][..], &["trust-address"]] {
+        assert_eq!(latches(flag), [(host.clone(), false), (host.clone(), false)], "{flag:?}");
+    }
+}

@@ -368,7 +368,7 @@ impl Client {
     fn heard<'a>(&self, it: &Crossing<'_>, text: &'a [u8]) -> Heard<'a> {
         let realm = self.realms.get(usize::from(it.realms[it.from.index()]));
         let source = realm.filter(|realm| realm.source_address).map(|_| it.source);
-        Heard { text, from: it.from, fork: it.fork(), source }
+        Heard { text, from: it.from, fork: it.fork(), source, signaller: Some(it.source) }
     }
 
     fn groups_of(&self, it: &Crossing<'_>) -> [u16; 2] {

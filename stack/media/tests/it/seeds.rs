@@ -296,6 +296,21 @@ fn keys_are_of_one_life_of_a_media_controller() {
 }
 
 #[test]
+fn media_may_come_from_whoever_signals_and_from_anyone_only_where_the_realm_says_so() {
+    let mut settings = crate::world::settings(1);
+    let media = "anchor = true\nlatching_anywhere = true";
+    settings.realms[1].1 = Some(toml::from_str(media).expect("it is well-formed"));
+    let mut world = World::with(1, settings, 7);
+    world.pass(Duration::from_secs(1));
+    world.call(7, [V4[0], V4[1]]).expect("it is taken");
+    world.pass(Duration::from_millis(20));
+    let (_, _, stream) = world.mscs[0].standing.values().flat_map(|it| it.iter()).next().unwrap();
+    let said = stream.ends.each_ref().map(|end| (end.signaller, end.latching_anywhere));
+    let signaller = Some([10, 9, 9, 9].into());
+    assert_eq!(said, [(signaller, false), (signaller, true)]);
+}
+
+#[test]
 fn what_a_media_controller_says_of_a_stream_reaches_its_call() {
     let mut run = Run::new(4, 1);
     let call = run.world.call(5, V4).expect("there is room");
