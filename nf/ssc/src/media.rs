@@ -92,6 +92,9 @@ fn anchored(
     place: Place,
 ) -> Result<Verdict, Refused> {
     let message = at.message;
+    if message.status().is_some_and(|status| status >= 300) {
+        return Ok(refused(client, calls, message, place));
+    }
     let (Some(part), Some(call)) = (part(message), calls.table.at(place.call)) else {
         return Ok(Verdict::Same);
     };
@@ -118,6 +121,16 @@ fn anchored(
         call.media.key = media;
     }
     verdict
+}
+
+/// Nothing of an anchored call's media is told by who refuses.
+fn refused(client: &Client, calls: &Calls, message: &Message<'_>, place: Place) -> Verdict {
+    let Some(call) = calls.table.at(place.call) else { return Verdict::Same };
+    let realms = [call.a.realm.0, place.to.unwrap_or(call.b.realm).0];
+    let is_anchored = call.media.key.is_some() || client.anchors(realms);
+    let kind = message.header(Header::ContentType).unwrap_or_default();
+    let is_told = is_anchored && media_stack::body::has_any(kind, message.body());
+    if is_told { Verdict::Without } else { Verdict::Same }
 }
 
 const LENGTH: Set = Set::of(&[Header::ContentLength]);

@@ -294,7 +294,7 @@ impl NextHops {
         let failures_max = hop.failures_max;
         let endpoint = hop.endpoints.get_mut(usize::from(target))?;
         let is_last = number == endpoint.probes;
-        if !alive && !(is_last && endpoint.awaited) {
+        if !(alive || is_last && endpoint.awaited) {
             return None; // it had failed before its transaction ended
         }
         endpoint.awaited &= !is_last;

@@ -18,6 +18,21 @@ pub enum Found {
     Part(Range<usize>),
     /// There is one that cannot be read here: it is compressed, or says its own length.
     Unreadable,
+    /// There are several, or one where none is taken from: some would pass beside the one that is
+    /// rewritten.
+    Beside,
+}
+
+/// Whether something in it is a description, or may be one.
+#[must_use]
+pub fn has_any(content_type: &[u8], body: &[u8]) -> bool {
+    find(content_type, body) != Found::Nothing
+}
+
+/// Descriptions that begin in a text, whatever it is said to be (RFC 8866 §5.1).
+fn beginnings(text: &[u8]) -> usize {
+    let starts_line = |at: &usize| at.checked_sub(1).is_none_or(|at| b"\r\n".contains(&text[at]));
+    memmem::find_iter(text, b"v=0").filter(starts_line).count()
 }
 
 /// Looks for the description of a session in a body of that Content-Type.
@@ -26,14 +41,20 @@ pub fn find(content_type: &[u8], body: &[u8]) -> Found {
     if body.is_empty() {
         return Found::Nothing;
     }
+    let beginnings = beginnings(body);
     if is_sdp(content_type) {
-        return Found::Whole;
+        return if beginnings > 1 { Found::Beside } else { Found::Whole };
     }
     let is_multipart =
         content_type.get(..10).is_some_and(|it| it.eq_ignore_ascii_case(b"multipart/"));
-    match boundary(content_type).filter(|_| is_multipart) {
+    let found = match boundary(content_type).filter(|_| is_multipart) {
         Some(boundary) => in_parts(boundary, body),
         None => Found::Nothing,
+    };
+    match found {
+        Found::Nothing if beginnings > 0 => Found::Beside,
+        Found::Part(_) if beginnings > 1 => Found::Beside,
+        found => found,
     }
 }
 
@@ -67,10 +88,14 @@ fn in_parts(boundary: &[u8], body: &[u8]) -> Found {
         .filter(|&at| starts_line(at))
         .take(PARTS_MAX + 1)
         .collect();
+    let mut found = Found::Nothing;
     for (n, &mark) in marks.iter().enumerate() {
         let after = mark + delimiter.len();
         if body[after..].starts_with(b"--") {
             break;
+        }
+        if n == PARTS_MAX {
+            return Found::Beside;
         }
         let Some(line) = memchr::memchr(b'\n', &body[after..]) else { break };
         let start = after + line + 1;
@@ -82,17 +107,27 @@ fn in_parts(boundary: &[u8], body: &[u8]) -> Found {
         });
         let Some(part) = body.get(start..end) else { continue };
         match in_part(part) {
-            Found::Part(range) => return Found::Part(start + range.start..start + range.end),
+            Found::Part(range) if found == Found::Nothing => {
+                found = Found::Part(start + range.start..start + range.end);
+            }
+            Found::Part(_) | Found::Beside => return Found::Beside,
             Found::Unreadable => return Found::Unreadable,
             Found::Nothing | Found::Whole => {}
         }
     }
-    Found::Nothing
+    found
+}
+
+/// Whether a part has parts of its own among which a description is named.
+fn nests(kind: &[u8], part: &[u8]) -> bool {
+    const SDP: &[u8] = b"application/sdp";
+    kind.get(..10).is_some_and(|it| it.eq_ignore_ascii_case(b"multipart/"))
+        && part.windows(SDP.len()).any(|it| it.eq_ignore_ascii_case(SDP))
 }
 
 /// A part: its own headers, an empty line, and what it has.
 fn in_part(part: &[u8]) -> Found {
-    let (mut at, mut sdp, mut odd) = (0, false, false);
+    let (mut at, mut sdp, mut odd, mut other) = (0, false, false, false);
     loop {
         let Some(length) = memchr::memchr(b'\n', &part[at..]) else { return Found::Nothing };
         let line = part[at..at + length].trim_ascii();
@@ -104,12 +139,13 @@ fn in_part(part: &[u8]) -> Found {
         let (name, value) = (line[..colon].trim_ascii(), line[colon + 1..].trim_ascii());
         let is = |other: &[u8]| name.eq_ignore_ascii_case(other);
         if is(b"Content-Type") || is(b"c") {
+            if nests(value, part) {
+                return Found::Beside;
+            }
             sdp = is_sdp(value);
         } else if is(b"Content-Disposition") {
             // Another session's: early media of its own (RFC 3959), recording metadata.
-            if !value.get(..7).is_some_and(|it| it.eq_ignore_ascii_case(b"session")) {
-                return Found::Nothing;
-            }
+            other = !value.get(..7).is_some_and(|it| it.eq_ignore_ascii_case(b"session"));
         } else if is(b"Content-Encoding") || is(b"Content-Length") {
             odd = true;
         } else if is(b"Content-Transfer-Encoding") {
@@ -119,6 +155,7 @@ fn in_part(part: &[u8]) -> Found {
     }
     match (sdp && at < part.len(), odd) {
         (false, _) => Found::Nothing,
+        (true, _) if other => Found::Beside,
         (true, true) => Found::Unreadable,
         (true, false) => Found::Part(at..part.len()),
     }
@@ -141,9 +178,11 @@ mod tests {
             assert_eq!(find(kind, b"v=0\r\n"), Found::Whole);
         }
         for kind in [&b"text/plain"[..], b"application/sdpfrag", b"application/sdp-other", b""] {
-            assert_eq!(find(kind, b"v=0\r\n"), Found::Nothing);
+            assert_eq!(find(kind, b"v=0\r\n"), Found::Beside);
+            assert_eq!(find(kind, b"a=candidate\r\n"), Found::Nothing);
         }
         assert_eq!(find(b"application/sdp", b""), Found::Nothing);
+        assert_eq!(find(b"application/sdp", b"v=0\r\ns=-\r\nv=0\r\n"), Found::Beside);
     }
 
     #[test]
@@ -155,7 +194,7 @@ mod tests {
         assert_eq!(part(kind, body), Some(&b"v=0\r\ns=-\r\n"[..]));
         let body = b"--b 1\nc: application/sdp\n\nv=0\n\n--b 1--";
         assert_eq!(part(kind, body), Some(&b"v=0\n"[..]));
-        assert_eq!(part(b"multipart/mixed", body), None);
+        assert_eq!(find(b"multipart/mixed", body), Found::Beside);
     }
 
     #[test]
@@ -168,9 +207,28 @@ mod tests {
             assert_eq!(find(kind, body(line).as_bytes()), Found::Unreadable);
         }
         let early = body("Content-Disposition: early-session");
-        assert_eq!(find(kind, early.as_bytes()), Found::Nothing);
+        assert_eq!(find(kind, early.as_bytes()), Found::Beside);
         let own = body("Content-Disposition: session;handling=required");
         assert!(matches!(find(kind, own.as_bytes()), Found::Part(_)));
+    }
+
+    #[test]
+    fn no_description_passes_beside_the_one_that_is_taken() {
+        let kind = b"multipart/mixed; boundary=x";
+        let sdp = "--x\r\nContent-Type: application/sdp\r\n\r\nv=0\r\n\r\n";
+        let text = "--x\r\nContent-Type: text/plain\r\n\r\nhello\r\n";
+        let of = |parts: &str| find(kind, format!("{parts}--x--\r\n").as_bytes());
+        assert!(matches!(of(&format!("{text}{sdp}")), Found::Part(_)));
+        assert_eq!(of(&format!("{sdp}{sdp}")), Found::Beside);
+        let nested = "--x\r\nContent-Type: multipart/mixed; boundary=y\r\n\r\n--y\r\n\
+            Content-Type: Application/SDP\r\nContent-Transfer-Encoding: base64\r\n\r\n\
+            dj0wCg==\r\n--y--\r\n";
+        assert_eq!(of(nested), Found::Beside);
+        assert_eq!(of(&text.repeat(16)), Found::Nothing);
+        assert_eq!(of(&format!("{}{sdp}", text.repeat(16))), Found::Beside);
+        assert_eq!(of(&sdp.replace("application/sdp", "text/plain")), Found::Beside);
+        assert_eq!(find(b"", b"v=0\r\n"), Found::Beside);
+        assert!(has_any(b"", b"v=0\r\n") && !has_any(b"text/plain", b"busy\r\n"));
     }
 
     #[test]

@@ -105,6 +105,11 @@ impl From<anchor::Refusal> for Refused {
 impl Refused {
     /// No media controller has a free port.
     pub const ROOM: Self = Self { status: Reason::Room.status(), words: Reason::Room.name() };
+    /// A description would pass beside the one that is taken.
+    pub(crate) const BESIDE: Self = Self {
+        status: Reason::Description.status(),
+        words: "a description stands where none is taken",
+    };
     /// What describes the session cannot be read here.
     pub(crate) const UNREADABLE: Self =
         Self { status: Reason::Description.status(), words: "the description cannot be read" };
@@ -310,6 +315,11 @@ impl Client {
     #[must_use]
     pub const fn len(&self) -> usize {
         self.sessions.len()
+    }
+
+    /// The calls.
+    pub fn calls(&self) -> impl Iterator<Item = Key> {
+        self.sessions.iter().map(|(key, _)| key)
     }
 
     /// Whether no call has media here.

@@ -210,10 +210,17 @@ impl Controller {
         let Some(call) = self.calls.table.at(key) else { return };
         let Some(media) = call.media.key else { return };
         match call.state {
-            State::Confirmed if call.invite.is_some() || call.is_moving() => return, // later
+            State::Confirmed if call.invite.is_some() || call.is_moving() => {
+                if !is_gone {
+                    self.media.renew_later(now, media); // who is gone is told of anyway
+                }
+                return;
+            }
             State::Confirmed => {}
             State::Ending => return,
-            State::Early | State::Answered if !is_gone => return, // its answer has them
+            State::Early | State::Answered if !is_gone => {
+                return self.media.renew_later(now, media); // once it stands
+            }
             State::Early | State::Answered => {
                 return self.tear_down(now, key, 503, "the media controller is gone", out);
             }

@@ -62,6 +62,10 @@ impl Client {
                 self.facts.add(MediaFact::Refused, 1);
                 return Err(Refused::UNREADABLE);
             }
+            Found::Beside => {
+                self.facts.add(MediaFact::Refused, 1);
+                return Err(Refused::BESIDE);
+            }
             Found::Whole => 0..it.body.len(),
             Found::Part(place) => place,
         };

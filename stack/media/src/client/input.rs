@@ -219,6 +219,13 @@ impl Client {
         }
     }
 
+    /// A call could not get new keys just now, for an INVITE of it is under way: it is told to
+    /// renew them once more.
+    pub fn renew_later(&mut self, now: Time, key: Key) {
+        self.renewing.push(key);
+        self.leave_at = self.leave_at.min(now + BEAT);
+    }
+
     /// The calls of a media controller that is gone are told to move, a few at once.
     fn leave_gone(&mut self, now: Time, at: usize) {
         let after = self.settings.media.gone_after();

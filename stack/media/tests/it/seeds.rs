@@ -291,6 +291,11 @@ fn keys_are_of_one_life_of_a_media_controller() {
     world.pass(Duration::from_secs(1));
     assert_eq!(world.mscs[0].streams(), 0, "its keys are not said again");
     assert_eq!(world.notices, [Notice::Renew { owner: Call::new(7).owner }]);
+    let media = world.client.calls().next().expect("it stands");
+    world.notices.clear();
+    world.client.renew_later(world.now, media);
+    world.pass(Duration::from_secs(2));
+    assert_eq!(world.notices, [Notice::Renew { owner: Call::new(7).owner }], "once more");
     assert_ne!(agree(&mut world), key);
     assert_eq!(world.mscs[0].streams(), 1);
 }
