@@ -1,12 +1,17 @@
 //! What is agreed of an end beside signalling: what connectivity checks and DTLS found out, and what
 //! was blocked for the time being.
+//!
+//! What checks and DTLS agreed on is of the description that they were made with. It is kept with
+//! that, and is of no use to an end that is described in another way: a pair that was chosen with a
+//! password before an ICE restart, or keys of a certificate that signalling names no more.
 
-use anchor::Local;
+use anchor::{Checks, End, Guard, Local};
 use core::net::SocketAddr;
 use hashbrown::HashMap;
 use media::program::Keys;
+use srtp::dtls::Description;
 
-/// Of one end.
+/// Of one end, as it is described now.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Agreed {
     /// Where connectivity checks say that it is.
@@ -17,23 +22,46 @@ pub(crate) struct Agreed {
     pub is_blocked: bool,
 }
 
+/// Of one port, with what it was agreed under.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    /// Where these checks say that the end is.
+    pub nominated: Option<(Checks, SocketAddr)>,
+    /// The keys that DTLS agreed on with who is described so.
+    pub keys: Option<(Description, Box<[Keys; 2]>)>,
+    /// Packets of the end go nowhere.
+    pub is_blocked: bool,
+}
+
 /// Of all ends, by their ports.
 #[derive(Debug, Default)]
 pub(crate) struct Agreement {
-    ends: HashMap<Local, Agreed>,
+    ends: HashMap<Local, Kept>,
 }
 
 impl Agreement {
-    /// Of the end at a port.
-    pub fn at(&self, local: Local) -> Agreed {
-        self.ends.get(&local).cloned().unwrap_or_default()
+    /// What is agreed of an end as it is described.
+    pub fn of(&self, end: &End) -> Agreed {
+        let Some(kept) = self.ends.get(&end.local) else { return Agreed::default() };
+        let checks = end.checks.as_deref();
+        let nominated = kept.nominated.as_ref().filter(|(of, _)| Some(of) == checks);
+        let is_its = |of: &Description| match &end.guard {
+            Guard::Dtls { peer, .. } => of.goes_on_as(peer),
+            Guard::None | Guard::Keys { .. } => false,
+        };
+        let keys = kept.keys.as_ref().filter(|(of, _)| is_its(of));
+        Agreed {
+            nominated: nominated.map(|(_, place)| *place),
+            keys: keys.map(|(_, keys)| keys.clone()),
+            is_blocked: kept.is_blocked,
+        }
     }
 
     /// Changes that.
-    pub fn change(&mut self, local: Local, change: impl FnOnce(&mut Agreed)) {
-        let agreed = self.ends.entry(local).or_default();
-        change(agreed);
-        if *agreed == Agreed::default() {
+    pub fn change(&mut self, local: Local, change: impl FnOnce(&mut Kept)) {
+        let kept = self.ends.entry(local).or_default();
+        change(kept);
+        if kept.nominated.is_none() && kept.keys.is_none() && !kept.is_blocked {
             self.ends.remove(&local);
         }
     }

@@ -46,6 +46,10 @@ impl MediaController {
                 format!("{unprotected} packets of late did not hold what protects them (SRTP)");
             rows.push(alarm("srtp-failures", name, "minor", &text));
         }
+        if self.refused_of_late(now) {
+            let text = "the forwarder refused streams, which are gone: `ctl ask … media/refusals`";
+            rows.push(alarm("stream-refused", name, "major", text));
+        }
         rows
     }
 }

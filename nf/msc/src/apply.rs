@@ -1,6 +1,8 @@
 //! What session controllers and NG say, and what comes of it.
 
 use crate::MediaController;
+use crate::config::NG_PORT;
+use crate::controllers::KeyId;
 use crate::driven::{Driven, Uses};
 use crate::facts::Fact;
 use crate::lease::Lessee;
@@ -8,6 +10,7 @@ use crate::links::Heard;
 use crate::streams::{Changed, Refusal};
 use anchor::Side;
 use anchor::row::{self, Load, Message, StreamId};
+use machine::bucket::Rate;
 use machine::{Duration, Time};
 use ng::Effect;
 use nodes::Program;
@@ -16,6 +19,22 @@ use runtime::{Effects, Flow};
 
 /// Session controllers that wait for a forwarder at most.
 const EARLY_MAX: usize = 64;
+/// Checks and records of DTLS that are taken: in one turn, before session controllers are heard
+/// again, and in a second.
+const UPS_BURST: u32 = 512;
+const UPS_PER_S: f64 = 20_000.0;
+/// Octets of a reply to a datagram whose source nobody has shown to be right, unless what was asked
+/// is as long.
+const REPLY_OCTETS_MAX: usize = 1_400;
+
+/// A session controller that said who it is.
+pub(crate) struct Early {
+    pub flow: Flow,
+    pub name: Box<str>,
+    pub epoch: u64,
+    /// What it has proved.
+    pub keys: Box<[KeyId]>,
+}
 
 impl MediaController {
     /// A session controller has connected.
@@ -30,7 +49,7 @@ impl MediaController {
 
     /// A connection is over.
     pub(crate) fn disconnected(&mut self, now: Time, flow: &Flow) {
-        self.early.retain(|(early, ..)| early.conn != flow.conn);
+        self.early.retain(|early| early.flow.conn != flow.conn);
         let lessee = self.links.down(flow);
         self.away(now, lessee);
     }
@@ -58,10 +77,12 @@ impl MediaController {
             Heard::Nothing => {}
             Heard::Hello { .. } if self.early.len() >= EARLY_MAX => self.refuse(now, flow, out),
             // What is known of streams is the forwarder's to say first.
-            Heard::Hello { name, epoch } if self.epoch.is_none() => {
-                self.early.push((*flow, name, epoch));
+            Heard::Hello { name, epoch, keys } if self.epoch.is_none() => {
+                self.early.push(Early { flow: *flow, name, epoch, keys });
             }
-            Heard::Hello { name, epoch } => self.hello(now, flow, (&name, epoch), out),
+            Heard::Hello { name, epoch, keys } => {
+                self.hello(now, Early { flow: *flow, name, epoch, keys }, out);
+            }
             Heard::Said(lessee, message) => self.said(now, lessee, message, out),
             Heard::Broken(_) => self.refuse(now, flow, out),
         }
@@ -71,15 +92,24 @@ impl MediaController {
     pub(crate) fn hello(
         &mut self,
         now: Time,
-        flow: &Flow,
-        (name, epoch): (&str, u64),
+        Early { flow, name, epoch, keys }: Early,
         out: &mut Effects,
     ) {
+        // It may have gone while the forwarder was asked.
+        if !self.links.has(&flow) {
+            return;
+        }
         let controllers_max = usize::from(self.settings.msc.limits.session_controllers_max);
-        let Some(lessee) = self.controllers.named(name, now, controllers_max) else {
-            return self.refuse(now, flow, out);
+        let Some(lessee) = self.controllers.named(&name, now, controllers_max) else {
+            return self.refuse(now, &flow, out);
         };
-        self.links.open(flow, lessee, out);
+        // Who has the key may come by another way. Without one, a name is of who has it.
+        let is_taken = keys.is_empty() && self.links.is_alive_elsewhere(now, lessee, &flow);
+        if is_taken || !self.controllers.binds(lessee, &keys, self.settings.keys.as_ref()) {
+            self.shown.facts.add(Fact::NamesRefused, 1);
+            return self.refuse(now, &flow, out);
+        }
+        self.links.open(&flow, lessee, out);
         let Some(controller) = self.controllers.at_mut(lessee) else { return };
         (controller.away_since, controller.is_whole) = (None, false);
         if controller.epoch.replace(epoch).is_some_and(|before| before != epoch) {
@@ -96,15 +126,19 @@ impl MediaController {
             link.send(out, hello);
             link.send(out, Message::Load(load));
         }
+        // Whose the name is, the control that comes next has to know.
+        self.note_memory(out);
     }
 
     /// What a session controller says.
     fn said(&mut self, now: Time, lessee: Lessee, message: Message, out: &mut Effects) {
         match message {
             Message::Lease { group, pairs } => {
-                if let Some(controller) = self.controllers.at_mut(lessee) {
+                let is_known = self.settings.msc.group.iter().any(|it| *it.name == *group);
+                if let Some(controller) = self.controllers.at_mut(lessee).filter(|_| is_known) {
                     controller.wants.insert(group.to_string(), pairs);
                 }
+                self.shown.facts.add(Fact::GroupsUnknown, u64::from(!is_known));
                 self.lease(now, lessee, &group, out);
                 self.note_memory(out);
             }
@@ -174,7 +208,8 @@ impl MediaController {
             }
             has_none = false;
             let numbers: Vec<u16> = addresses.iter().map(|it| it.0).collect();
-            self.streams.book.want(now, lessee, &numbers, wanted.unwrap_or(0));
+            let share = self.settings.msc.limits.pairs_max.unwrap_or(u32::MAX);
+            self.streams.book.want(now, lessee, &numbers, wanted.unwrap_or(0).min(share));
             let blocks = self.streams.book.blocks_of(lessee, &numbers);
             if let Some(link) = self.links.of(lessee) {
                 link.send(out, Message::Grant { group: group.into(), is_v6, addresses, blocks });
@@ -195,6 +230,10 @@ impl MediaController {
             .collect();
         for (lessee, group) in wants {
             self.lease(now, lessee, &group, out);
+            let is_known = self.settings.msc.group.iter().any(|it| it.name == group);
+            if let Some(controller) = self.controllers.at_mut(lessee).filter(|_| !is_known) {
+                controller.wants.remove(&group);
+            }
         }
     }
 
@@ -225,12 +264,15 @@ impl MediaController {
     /// Whoever begins a handshake of a stream does, when it is known with whom.
     fn stands(&mut self, now: Time, (lessee, id): (Lessee, StreamId), out: &mut Effects) {
         let Some(stream) = self.streams.at(lessee, id) else { return };
-        if !stream.ends.iter().any(|end| matches!(end.guard, anchor::Guard::Dtls { .. })) {
+        let shakes = |end: &anchor::End| {
+            matches!(end.guard, anchor::Guard::Dtls { .. }) || self.keying.has(end.local)
+        };
+        if !stream.ends.iter().any(shakes) {
             return;
         }
         let locals = Side::BOTH.map(|side| stream.end(side).local);
         let places = locals.map(|it| self.streams.addresses.place(it.address, it.port));
-        let agreed = locals.map(|it| self.streams.agreement.at(it));
+        let agreed = Side::BOTH.map(|side| self.streams.agreement.of(stream.end(side)));
         let came = self.keying.stands(now, (&stream, places), agreed, out);
         self.agreed(now, came, out);
     }
@@ -243,13 +285,19 @@ impl MediaController {
         out: &mut Effects,
     ) {
         let Some((record, datagram)) = self.keying.step(now, crate::DOOR, event) else { return };
+        // Session controllers come first: whoever is not heard here asks again.
+        let rate = Rate::new(UPS_PER_S, Some(UPS_BURST));
+        if !self.ups.has_room(now, rate) {
+            return self.shown.facts.add(Fact::PacketsPostponed, 1);
+        }
+        self.ups.take(now, rate);
         let (address, port) = (datagram.to.ip(), datagram.to.port());
         let place = media::program::Place { vrf: record.vrf, address, port };
         let Some(address) = self.streams.addresses.number_of(&place) else { return };
         let Some(owner) = self.streams.owner(anchor::Local { address, port }) else { return };
         let Some(stream) = self.streams.at(owner.lessee, owner.stream) else { return };
         let end = stream.end(owner.side);
-        let agreed = self.streams.agreement.at(end.local);
+        let agreed = self.streams.agreement.of(end);
         let at = (end, place, end.local.port != port);
         let with = (agreed, &mut self.random);
         let came = self.keying.packet(now, at, (record, &datagram), with, out);
@@ -259,8 +307,9 @@ impl MediaController {
     /// What checks and handshakes agreed on changes flows.
     pub(crate) fn agreed(&mut self, now: Time, came: crate::keying::Came, out: &mut Effects) {
         self.shown.facts.add(Fact::DtlsFailed, came.failures);
+        self.shown.facts.add(Fact::PacketsPostponed, came.postponed);
         for (local, change) in came.changes {
-            let programs = self.streams.agree(local, |agreed| change.apply(agreed));
+            let programs = self.streams.agree(local, |kept| change.apply(kept));
             self.dataplane.tell(now, out, &programs);
         }
     }
@@ -279,7 +328,16 @@ impl MediaController {
         }
         self.shown.facts.add(Fact::NgCommands, 1);
         let mut reply = Vec::new();
-        self.driven(now, out, |driven, uses| driven.take(now, bytes, uses, &mut reply));
+        let is_done =
+            self.driven(now, out, |driven, uses| driven.take(now, bytes, uses, &mut reply));
+        if !is_done {
+            reply = ng_refusal(bytes, "Ran out of ports");
+        }
+        let is_long = reply.len() > bytes.len().max(REPLY_OCTETS_MAX);
+        if flow.port == NG_PORT && is_long {
+            self.shown.facts.add(Fact::NgRepliesLong, 1);
+            reply = ng_refusal(bytes, "The reply is too long for UDP: ask over TCP");
+        }
         out.send(*flow, |octets| octets.extend_from_slice(&reply));
     }
 
@@ -290,12 +348,13 @@ impl MediaController {
         }
     }
 
+    /// Has the engine of NG do something; whether all that came of it could be done.
     fn driven(
         &mut self,
         now: Time,
         out: &mut Effects,
         run: impl FnOnce(&mut Driven, Uses<'_>) -> Vec<Effect>,
-    ) {
+    ) -> bool {
         let random = &mut self.random;
         let uses = Uses {
             msc: &self.settings.msc,
@@ -304,19 +363,34 @@ impl MediaController {
             fingerprint: self.keying.fingerprint(),
             random: &mut |octets: &mut [u8]| random.fill_bytes(octets),
         };
+        let mut is_done = true;
         for effect in run(&mut self.driven, uses) {
-            self.effect(now, effect, out);
+            is_done &= self.effect(now, effect, out);
         }
+        is_done
     }
 
-    fn effect(&mut self, now: Time, effect: Effect, out: &mut Effects) {
+    /// A call of NG whose media cannot be forwarded ends: as if its proxy had ended it.
+    pub(crate) fn end_call(&mut self, now: Time, call: u64, out: &mut Effects) {
+        // Another cookie each time: what is asked twice is answered once.
+        let cookie = machine::identity::hex(self.random.next_u64());
+        let Some(name) = self.driven.call_id(call) else { return };
+        let command = ng_delete(&cookie, name);
+        self.driven(now, out, |driven, uses| driven.take(now, &command, uses, &mut Vec::new()));
+    }
+
+    fn effect(&mut self, now: Time, effect: Effect, out: &mut Effects) -> bool {
         match effect {
             Effect::Put(call, line) => {
-                let Some((stream, generation)) = self.driven.put(call, line) else { return };
+                let Some((stream, generation)) = self.driven.put(call, line) else { return true };
                 let id = StreamId { call, line };
                 match self.streams.put(Lessee::NG, (id, generation), &stream, now) {
                     Ok(changed) => self.done(now, Lessee::NG, changed, out),
-                    Err(why) => self.not_taken(why),
+                    Err(why) => {
+                        self.not_taken(why);
+                        self.end_call(now, call, out);
+                        return false;
+                    }
                 }
             }
             Effect::Remove(call, line) => {
@@ -335,6 +409,7 @@ impl MediaController {
             // Digits that are made or taken out here come with the transcoder.
             Effect::BlockDtmf(..) | Effect::Play { .. } => {}
         }
+        true
     }
 
     /// How this controller is.
@@ -377,4 +452,23 @@ impl MediaController {
             self.note_memory(out);
         }
     }
+}
+
+/// The command of NG that ends a call.
+fn ng_delete(cookie: &[u8], call_id: &[u8]) -> Vec<u8> {
+    let mut command = cookie.to_vec();
+    command.extend_from_slice(format!(" d7:call-id{}:", call_id.len()).as_bytes());
+    command.extend_from_slice(call_id);
+    command.extend_from_slice(b"7:command6:deletee");
+    command
+}
+
+/// A reply of NG that says why there is none.
+fn ng_refusal(command: &[u8], why: &str) -> Vec<u8> {
+    let cookie = command.split(|octet| *octet == b' ').next().unwrap_or_default();
+    let mut reply = cookie.to_vec();
+    reply.push(b' ');
+    let said = format!("d12:error-reason{}:{why}6:result5:errore", why.len());
+    reply.extend_from_slice(said.as_bytes());
+    reply
 }

@@ -229,6 +229,9 @@ pub struct Limits {
     pub stream_octets_max: u32,
     /// Pairs of a block: what one lease gives at least.
     pub block_pairs: u16,
+    /// Pairs of a group in one family that one session controller leases at most; absent: all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pairs_max: Option<u32>,
     /// Seconds until a session controller that is away loses its leases and its streams.
     pub session_controller_away_s: u32,
     /// Seconds that a pair of ports rests before NG or another session controller gets it.
@@ -244,6 +247,7 @@ impl Default for Limits {
             streams_max: 250_000,
             stream_octets_max: 256 << 20,
             block_pairs: 512,
+            pairs_max: None,
             session_controller_away_s: 120,
             quarantine_s: 30,
             leased_percent: 90,

@@ -1,11 +1,45 @@
 //! Session controllers by their names: what they lease, and since when they are away.
 
 use crate::lease::Lessee;
+use authentication::Keys;
 use machine::Time;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Octets of a session controller's name at most.
 const NAME_OCTETS_MAX: usize = 64;
+
+/// What a key is known by that a session controller proved: whoever reads it has no key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct KeyId(u64);
+
+impl KeyId {
+    /// What the names of keys are proofs of.
+    const LABEL: &'static [u8] = b"the key of a session controller's name";
+
+    /// Of all keys that there are.
+    pub fn all(keys: &Keys) -> impl Iterator<Item = Self> {
+        keys.prove(Self::LABEL, &[]).into_iter().filter_map(|proof| {
+            proof.first_chunk::<8>().map(|octets| Self(u64::from_be_bytes(*octets)))
+        })
+    }
+
+    /// Of those that somebody has made proofs with.
+    pub fn proved(
+        keys: &Keys,
+        label: &[u8],
+        challenge: &[u8],
+        proofs: &[Box<[u8]>],
+    ) -> Box<[Self]> {
+        let ours = keys.prove(label, challenge);
+        // All are looked at: how long it takes says nothing of which.
+        let has = |our: &Vec<u8>| {
+            proofs.iter().fold(false, |is, proof| is | authentication::same(our, proof))
+        };
+        let has: Vec<bool> = ours.iter().map(has).collect();
+        Self::all(keys).zip(has).filter(|(_, has)| *has).map(|(key, _)| key).collect()
+    }
+}
 
 /// A session controller.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +48,8 @@ pub(crate) struct Controller {
     pub name: Box<str>,
     /// Of its life; `None`: it was not heard since this controller began.
     pub epoch: Option<u64>,
+    /// The keys that it proved who has its name: none where there are none.
+    pub keys: Box<[KeyId]>,
     /// Since when it is not connected.
     pub away_since: Option<Time>,
     /// Pairs that it wants, by group.
@@ -44,6 +80,7 @@ impl Controllers {
         let controller = Controller {
             name: name.into(),
             epoch: None,
+            keys: Box::default(),
             away_since: Some(now),
             wants: BTreeMap::new(),
             is_whole: false,
@@ -65,6 +102,19 @@ impl Controllers {
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = (Lessee, &Controller)> {
         self.list.iter().map(|(lessee, it)| (*lessee, it))
+    }
+
+    /// Whether a name is that of who has proved these keys: it is of who proved it first, as long
+    /// as one of the keys of then is one of `all` still.
+    pub fn binds(&mut self, lessee: Lessee, proved: &[KeyId], all: Option<&Keys>) -> bool {
+        let Some(controller) = self.list.get_mut(&lessee) else { return false };
+        let all: Vec<KeyId> = all.into_iter().flat_map(KeyId::all).collect();
+        let is_another = controller.keys.iter().any(|key| all.contains(key))
+            && !controller.keys.iter().any(|key| proved.contains(key));
+        if !is_another {
+            controller.keys = proved.into();
+        }
+        !is_another
     }
 
     /// Forgets one.

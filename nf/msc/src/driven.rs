@@ -7,7 +7,7 @@ use crate::lease::{Book, Lessee};
 use crate::measures::Measures;
 use crate::streams::Streams;
 use anchor::row::Statistics;
-use anchor::{Local, Pool, Side, Stream};
+use anchor::{Block, Local, Pool, Side, Stream};
 use core::net::IpAddr;
 use hashbrown::HashMap;
 use machine::{Duration, Time};
@@ -20,10 +20,11 @@ pub(crate) struct Driven {
     engine: Engine,
     /// By group, and whether it is IPv6.
     pools: Pools,
-    /// The ports of the streams that stand, of A and of B.
-    locals: HashMap<(u64, u8), [Local; 2]>,
+    /// The ports of the streams that stand, of A and of B, by call and line.
+    locals: Locals,
 }
 
+type Locals = HashMap<u64, BTreeMap<u8, [Local; 2]>>;
 type Pools = BTreeMap<(String, bool), Pool>;
 
 /// What a command may use.
@@ -41,6 +42,17 @@ impl Driven {
         Self { engine: Engine::new(now, seed), pools: BTreeMap::new(), locals: HashMap::new() }
     }
 
+    /// The section has changed: blocks that are not leased any more give no more pairs.
+    pub fn configure(&mut self, streams: &Streams) {
+        for ((name, is_v6), pool) in &mut self.pools {
+            let numbers = streams.addresses.of_group(name, *is_v6).map(|it| it.0);
+            let leased = streams.book.blocks_of(Lessee::NG, &numbers.collect::<Vec<u16>>());
+            let gone = pool.blocks().filter(|block| !leased.contains(block));
+            let gone: Vec<Block> = gone.collect();
+            gone.into_iter().for_each(|block| pool.end(block));
+        }
+    }
+
     /// How many calls there are.
     pub fn len(&self) -> usize {
         self.engine.len()
@@ -49,18 +61,23 @@ impl Driven {
     /// A stream that an effect puts, and its generation.
     pub fn put(&mut self, call: u64, line: u8) -> Option<(Stream, u32)> {
         let (stream, generation) = self.engine.stream(call, line)?;
-        self.locals.insert((call, line), Side::BOTH.map(|side| stream.end(side).local));
+        let locals = Side::BOTH.map(|side| stream.end(side).local);
+        self.locals.entry(call).or_default().insert(line, locals);
         Some((stream.clone(), generation))
     }
 
     /// A stream that an effect removes.
     pub fn remove(&mut self, call: u64, line: u8) {
-        self.locals.remove(&(call, line));
+        let Some(lines) = self.locals.get_mut(&call) else { return };
+        lines.remove(&line);
+        if lines.is_empty() {
+            self.locals.remove(&call);
+        }
     }
 
     /// The ports of a side of a call.
     pub fn locals(&self, call: u64, side: Side) -> Vec<Local> {
-        let of_call = self.locals.iter().filter(|((it, _), _)| *it == call);
+        let of_call = self.locals.get(&call).into_iter().flatten();
         of_call.map(|(_, locals)| locals[side.index()]).collect()
     }
 
@@ -113,13 +130,13 @@ impl Driven {
 
 /// What was counted of the streams that stand.
 struct Ends<'a> {
-    locals: &'a HashMap<(u64, u8), [Local; 2]>,
+    locals: &'a Locals,
     measures: &'a Measures,
 }
 
 impl Counters for Ends<'_> {
     fn of(&self, call: u64, line: u8) -> [Statistics; 2] {
-        let locals = self.locals.get(&(call, line));
+        let locals = self.locals.get(&call).and_then(|lines| lines.get(&line));
         let counted = |locals: &[Local; 2]| locals.map(|it| self.measures.shown(it).statistics);
         locals.map(counted).unwrap_or_default()
     }

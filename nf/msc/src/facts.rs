@@ -23,8 +23,18 @@ event::facts! {
         Messages = Counter, "msc_messages_total";
         /// Connections that did not prove what they had to, or said what none may say.
         ConnectionsRefused = Counter, "msc_connections_refused_total";
+        /// Connections that named a session controller which another key or connection has.
+        NamesRefused = Counter, "msc_names_refused_total";
+        /// Leases of groups that are not there.
+        GroupsUnknown = Counter, "msc_groups_unknown_total";
+        /// Messages to session controllers that were too long to be written.
+        MessagesUnwritten = Counter, "msc_messages_unwritten_total";
         /// Commands of NG.
         NgCommands = Counter, "msc_ng_commands_total";
+        /// Replies of NG that were too long for a datagram.
+        NgRepliesLong = Counter, "msc_ng_replies_long_total";
+        /// Streams that the forwarder refused: they are gone.
+        StreamsRefused = Counter, "msc_streams_refused_total";
         /// Streams that were refused since a port was not leased to who named it.
         StreamsNotLeased = Counter, "msc_streams_not_leased_total";
         /// Streams that were refused since a port of theirs had another stream.
@@ -37,6 +47,8 @@ event::facts! {
         PacketsDropped = Counter, "msc_packets_dropped_total";
         /// Packets that did not hold what protects them, or came twice.
         PacketsUnprotected = Counter, "msc_packets_unprotected_total";
+        /// Checks and records of DTLS that were not taken since too many came.
+        PacketsPostponed = Counter, "msc_packets_postponed_total";
         /// Handshakes of DTLS that left no keys.
         DtlsFailed = Counter, "msc_dtls_failed_total";
         /// Times that an end turned out to be elsewhere than it said.

@@ -56,7 +56,7 @@ fn flow(
     let (end, other) = (stream.end(side), stream.end(side.other()));
     let at = addresses.place(end.local.address, end.local.port)?;
     let to = addresses.place(other.local.address, other.local.port);
-    let agreed = agreement.at(end.local);
+    let agreed = agreement.of(end);
     let guard = match &end.guard {
         Guard::None => FlowGuard::None,
         Guard::Keys { receive, send } => {

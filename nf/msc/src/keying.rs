@@ -8,13 +8,14 @@
 //! An end has an agent and a handshake when its first packet comes, or, where this side begins, when
 //! it is known where the end is. Both go with the port.
 
-use crate::agreement::Agreed;
+use crate::agreement::{Agreed, Kept};
 use crate::datagram::Datagram;
 use anchor::{Checks, End, Guard, Local, Stream};
 use core::net::SocketAddr;
 use dataplane::{DoorEvent, PacketDoor};
 use dtls::{Handshake, In, Out, Role};
 use hashbrown::HashMap;
+use machine::bucket::{Bucket, Rate};
 use machine::{Machine as _, Time, Wheel};
 use media::program::{CLASS_DTLS, CLASS_STUN, Keys, Place};
 use rand_chacha::ChaCha12Rng;
@@ -37,6 +38,11 @@ const SUITES: [Suite; 4] = [
     Suite::AesCm128HmacSha1_32,
 ];
 
+/// Hellos of DTLS that are heard, of all ends together: one may cost a millisecond of a processor,
+/// and whoever is not heard says its hello again.
+const ATTEMPTS_PER_S: f64 = 400.0;
+const ATTEMPTS_BURST: u32 = 400;
+
 /// The classes of the door, with their shares of its rings.
 pub(crate) fn classes() -> Vec<(String, u16)> {
     SHARES.map(|(name, share)| (name.to_owned(), share)).into()
@@ -49,26 +55,25 @@ pub(crate) struct Came {
     pub changes: Vec<(Local, Change)>,
     /// Handshakes that will have no keys.
     pub failures: u64,
+    /// Hellos that were not heard since too many came.
+    pub postponed: u64,
 }
 
 /// What is agreed of an end.
 #[derive(Debug)]
 pub(crate) enum Change {
-    /// It is there.
-    Nominated(SocketAddr),
-    /// Packets are protected with these, what comes and what leaves.
-    Keys(Box<[Keys; 2]>),
-    /// It begins anew: what was agreed counts no more.
-    Anew,
+    /// It is there, these checks say.
+    Nominated(Box<Checks>, SocketAddr),
+    /// Packets of who is described so are protected with these, what comes and what leaves.
+    Keys(Box<Description>, Box<[Keys; 2]>),
 }
 
 impl Change {
     /// Makes it so.
-    pub fn apply(self, agreed: &mut Agreed) {
+    pub fn apply(self, kept: &mut Kept) {
         match self {
-            Self::Nominated(place) => agreed.nominated = Some(place),
-            Self::Keys(keys) => agreed.keys = Some(keys),
-            Self::Anew => agreed.keys = None,
+            Self::Nominated(checks, place) => kept.nominated = Some((*checks, place)),
+            Self::Keys(peer, keys) => kept.keys = Some((*peer, keys)),
         }
     }
 }
@@ -97,6 +102,8 @@ pub(crate) struct Keying {
     agents: HashMap<Local, Checking>,
     shaking: HashMap<Local, Shaking>,
     wheel: Wheel<Local>,
+    /// Hellos that were heard of late, of all ends.
+    attempts: Bucket,
 }
 
 /// The profiles of SRTP that DTLS may agree on.
@@ -115,6 +122,7 @@ impl Keying {
             agents: HashMap::new(),
             shaking: HashMap::new(),
             wheel: Wheel::new(now),
+            attempts: Bucket::default(),
         }
     }
 
@@ -151,11 +159,17 @@ impl Keying {
     ) -> Came {
         let mut came = Came::default();
         for ((end, place), agreed) in stream.ends.iter().zip(places).zip(agreed) {
-            let Guard::Dtls { peer, role } = &end.guard else { continue };
+            let Guard::Dtls { peer, role } = &end.guard else {
+                self.shaking.remove(&end.local);
+                continue;
+            };
+            // Another certificate is another association.
             let known = self.shaking.get(&end.local);
             if known.is_some_and(|known| !known.peer.goes_on_as(peer)) {
                 self.shaking.remove(&end.local);
-                came.changes.push((end.local, Change::Anew));
+            }
+            if agreed.keys.is_some() && !self.shaking.contains_key(&end.local) {
+                continue;
             }
             let waits_for_checks = end.checks.is_some() && agreed.nominated.is_none();
             let (true, Some(place)) = (*role == SrtpRole::Client && !waits_for_checks, place)
@@ -164,7 +178,7 @@ impl Keying {
             };
             let towards = agreed.nominated.or(end.remote);
             self.begin(now, end, place, towards);
-            self.run(now, end.local, In::Started, out, &mut came);
+            self.run(now, (end.local, None), In::Started, out, &mut came);
         }
         came
     }
@@ -217,7 +231,8 @@ impl Keying {
                     self.send(place.vrf, &answer, out);
                 }
                 stun::ice::Out::Nominated(pair) if pair.component == RTP => {
-                    came.changes.push((end.local, Change::Nominated(pair.remote)));
+                    let change = Change::Nominated(checks.clone(), pair.remote);
+                    came.changes.push((end.local, change));
                     self.nominated(now, (end, place), pair.remote, out, &mut came);
                 }
                 stun::ice::Out::Nominated(_) | stun::ice::Out::ConsentLost(_) => {}
@@ -237,7 +252,7 @@ impl Keying {
     ) {
         if let Guard::Dtls { role: SrtpRole::Client, .. } = end.guard {
             self.begin(now, end, place, Some(remote));
-            self.run(now, end.local, In::Started, out, came);
+            self.run(now, (end.local, None), In::Started, out, came);
         }
         if let Some(shaking) = self.shaking.get_mut(&end.local) {
             shaking.towards = Some(remote);
@@ -264,17 +279,13 @@ impl Keying {
         if !matches!(end.guard, Guard::Dtls { .. }) || !is_there {
             return came;
         }
-        self.begin(now, end, place, Some(datagram.from));
-        if let Some(shaking) = self.shaking.get_mut(&end.local) {
-            shaking.towards = Some(datagram.from);
+        if is_hello(datagram.payload) && !self.attempt(now) {
+            came.postponed += 1;
+            return came;
         }
-        self.run(
-            now,
-            end.local,
-            In::From(datagram.from, datagram.payload.to_vec()),
-            out,
-            &mut came,
-        );
+        self.begin(now, end, place, agreed.nominated);
+        let input = In::From(datagram.from, datagram.payload.to_vec());
+        self.run(now, (end.local, Some(datagram.from)), input, out, &mut came);
         came
     }
 
@@ -295,18 +306,38 @@ impl Keying {
         });
     }
 
-    fn run(&mut self, now: Time, local: Local, input: In, out: &mut Effects, came: &mut Came) {
+    fn run(
+        &mut self,
+        now: Time,
+        at: (Local, Option<SocketAddr>),
+        input: In,
+        out: &mut Effects,
+        came: &mut Came,
+    ) {
         let mut told = Vec::new();
-        if let Some(shaking) = self.shaking.get_mut(&local) {
+        if let Some(shaking) = self.shaking.get_mut(&at.0) {
             shaking.handshake.step(now, input, &mut told);
         }
-        self.did(local, told, out, came);
+        self.did(at.0, at.1, told, out, came);
     }
 
-    /// Does what a handshake wants done, and sees to its time.
-    fn did(&mut self, local: Local, told: Vec<Out>, out: &mut Effects, came: &mut Came) {
-        let Some(shaking) = self.shaking.get(&local) else { return };
-        let (place, towards) = (shaking.place, shaking.towards);
+    /// Does what a handshake wants done, and sees to its time. An answer to a datagram goes to
+    /// where that came from; what is sent by itself goes there only once who is there has shown
+    /// that it is: a cookie came back from there, or it has the keys.
+    fn did(
+        &mut self,
+        local: Local,
+        from: Option<SocketAddr>,
+        told: Vec<Out>,
+        out: &mut Effects,
+        came: &mut Came,
+    ) {
+        let Some(shaking) = self.shaking.get_mut(&local) else { return };
+        if from.is_some() && told.iter().any(shows_itself) {
+            shaking.towards = from;
+        }
+        let (place, towards) = (shaking.place, from.or(shaking.towards));
+        let peer = shaking.peer.clone();
         if let Some(at) = shaking.handshake.deadline() {
             self.wheel.arm(at, local);
         }
@@ -321,7 +352,10 @@ impl Keying {
                     self.send(place.vrf, &Datagram { from, to, payload: &payload }, out);
                 }
                 Out::Keys(keys) => match of_handshake(&keys) {
-                    Some(keys) => came.changes.push((local, Change::Keys(keys))),
+                    Some(keys) => {
+                        let change = Change::Keys(Box::new(peer.clone()), keys);
+                        came.changes.push((local, change));
+                    }
                     None => came.failures += 1,
                 },
                 Out::Refused(_) | Out::Failed(_) => came.failures += 1,
@@ -347,15 +381,63 @@ impl Keying {
                 continue;
             }
             shaking.handshake.tick(now, &mut told);
-            self.did(local, told, out, &mut came);
+            self.did(local, None, told, out, &mut came);
         }
         came
+    }
+
+    /// Whether one more hello is heard.
+    fn attempt(&mut self, now: Time) -> bool {
+        let rate = Rate::new(ATTEMPTS_PER_S, Some(ATTEMPTS_BURST));
+        let has_room = self.attempts.has_room(now, rate);
+        if has_room {
+            self.attempts.take(now, rate);
+        }
+        has_room
+    }
+
+    /// Whether a handshake of the end at a port goes on.
+    pub fn has(&self, local: Local) -> bool {
+        self.shaking.contains_key(&local)
     }
 
     /// A port has no end any more.
     pub fn forget(&mut self, local: Local) {
         self.agents.remove(&local);
         self.shaking.remove(&local);
+    }
+}
+
+/// The type of a record that has a message of a handshake (RFC 6347 §4.1), and where its type is.
+const HANDSHAKE: u8 = 22;
+const MESSAGE_AT: usize = 13;
+/// Types of messages (RFC 6347 §4.3.2).
+const CLIENT_HELLO: u8 = 1;
+const SERVER_HELLO: u8 = 2;
+/// Where a server's random number is, and how that of one begins which asks for a cookie
+/// (RFC 8446 §4.1.3).
+const RANDOM_AT: usize = 27;
+const RETRY: [u8; 4] = [0xcf, 0x21, 0xad, 0x74];
+
+/// Whether a datagram begins with that message of a handshake.
+fn begins_with(datagram: &[u8], message: u8) -> bool {
+    datagram.first() == Some(&HANDSHAKE) && datagram.get(MESSAGE_AT) == Some(&message)
+}
+
+fn is_hello(datagram: &[u8]) -> bool {
+    begins_with(datagram, CLIENT_HELLO)
+}
+
+/// Whether what a handshake wants done says that the peer is where its datagram came from: a
+/// server says its own hello when its cookie came back, and keys have both.
+fn shows_itself(what: &Out) -> bool {
+    match what {
+        Out::Keys(_) => true,
+        Out::Send(payload) => {
+            let random = payload.get(RANDOM_AT..RANDOM_AT + RETRY.len());
+            begins_with(payload, SERVER_HELLO) && random != Some(&RETRY)
+        }
+        _ => false,
     }
 }
 

@@ -6,7 +6,7 @@
 //! A block that ends still serves what its lessee took from it before it heard that.
 
 use crate::addresses::Addresses;
-use anchor::{Block, Local};
+use anchor::{BLOCKS_MAX, Block, Local};
 use machine::{Duration, Time};
 use std::collections::BTreeMap;
 
@@ -30,6 +30,8 @@ struct Held {
     ending: Option<Time>,
     /// Pairs with a stream.
     in_use: u32,
+    /// The section cuts ports in another way by now: it goes with its last stream.
+    is_old: bool,
 }
 
 /// What a group's pairs are doing, of one family.
@@ -48,17 +50,27 @@ pub(crate) struct Figures {
 pub(crate) struct Book {
     /// By the number of their address and their first port.
     blocks: BTreeMap<(u16, u16), Held>,
+    /// How the section cuts ports: pairs of each block.
+    cut: BTreeMap<(u16, u16), u16>,
     quarantine: Duration,
 }
 
 impl Book {
     /// An empty one.
     pub fn new() -> Self {
-        Self { blocks: BTreeMap::new(), quarantine: Duration::ZERO }
+        let (blocks, cut) = (BTreeMap::new(), BTreeMap::new());
+        Self { blocks, cut, quarantine: Duration::ZERO }
     }
 
-    /// Cuts the ports of all addresses into blocks. What is no block any more is nobody's.
-    pub fn configure(&mut self, addresses: &Addresses, block_pairs: u16, quarantine: Duration) {
+    /// Cuts the ports of all addresses into blocks. What is no block any more is nobody's, or, as
+    /// long as streams stand there and the address does, a block that ends.
+    pub fn configure(
+        &mut self,
+        now: Time,
+        addresses: &Addresses,
+        block_pairs: u16,
+        quarantine: Duration,
+    ) {
         self.quarantine = quarantine;
         let mut wanted = BTreeMap::new();
         for (number, address) in addresses.iter() {
@@ -71,46 +83,65 @@ impl Book {
                 first = first.saturating_add(2 * pairs);
             }
         }
-        self.blocks.retain(|key, block| wanted.get(key) == Some(&block.pairs));
-        for (key, pairs) in wanted {
-            let free = Held { pairs, lessee: None, ending: None, in_use: 0 };
-            self.blocks.entry(key).or_insert(free);
+        self.blocks.retain(|key, block| {
+            block.is_old = wanted.get(key) != Some(&block.pairs);
+            if block.is_old {
+                block.ending.get_or_insert(now);
+            }
+            !block.is_old || (block.in_use > 0 && addresses.at(key.0).is_some())
+        });
+        self.cut = wanted;
+        self.fill();
+    }
+
+    /// Makes the blocks that there are to be, where none stands in their way.
+    fn fill(&mut self) {
+        for (&(address, first), &pairs) in &self.cut {
+            let end = u32::from(first) + 2 * u32::from(pairs);
+            let before = self.blocks.range((address, 0)..=(address, u16::MAX));
+            let mut before = before.rev().filter(|((_, at), _)| u32::from(*at) < end);
+            let reaches = |(key, block): (&(u16, u16), &Held)| {
+                u32::from(key.1) + 2 * u32::from(block.pairs) > u32::from(first)
+            };
+            if !before.next().is_some_and(reaches) {
+                let free = Held { pairs, lessee: None, ending: None, in_use: 0, is_old: false };
+                self.blocks.insert((address, first), free);
+            }
         }
     }
 
     /// Sees to it that a lessee has so many pairs of a group in one family, or as many as there
     /// are; whether that changed anything.
     pub fn want(&mut self, now: Time, lessee: Lessee, numbers: &[u16], pairs: u32) -> bool {
+        let (mut own, mut ending, mut free) = (Vec::new(), Vec::new(), Vec::new());
+        for (key, block) in numbers.iter().flat_map(|number| self.blocks.range(keys(*number))) {
+            match (block.lessee, block.ending) {
+                (Some(holder), None) if holder == lessee => own.push((block.in_use, *key)),
+                (Some(holder), Some(_)) if holder == lessee && !block.is_old => ending.push(*key),
+                (None, _) => free.push(*key),
+                _ => {}
+            }
+        }
         let mut has = self.leased(lessee, numbers);
         let mut changed = false;
-        while has < pairs {
-            // Blocks that end come back first: its streams stand there.
-            let ending = |block: &Held| block.lessee == Some(lessee) && block.ending.is_some();
-            let free = |block: &Held| block.lessee.is_none();
-            let Some(key) = self.find(numbers, ending).or_else(|| self.find(numbers, free)) else {
-                break;
-            };
-            let Some(block) = self.blocks.get_mut(&key) else { break };
+        // Blocks that end come back first: its streams stand there. More than a grant can name are
+        // of no use.
+        let room = BLOCKS_MAX.saturating_sub(own.len());
+        for key in ending.into_iter().chain(free).take(room) {
+            let Some(block) = self.blocks.get_mut(&key).filter(|_| has < pairs) else { break };
             (block.lessee, block.ending) = (Some(lessee), None);
             has += u32::from(block.pairs);
             changed = true;
         }
         // Those without streams go first; one stays as long as a pair of it is wanted.
-        loop {
-            let spare = |block: &&Held| {
-                block.lessee == Some(lessee)
-                    && block.ending.is_none()
-                    && has - u32::from(block.pairs) >= pairs
-            };
-            let of_group = numbers.iter().flat_map(|number| self.blocks.range(keys(*number)));
-            let found = of_group
-                .filter(|(_, block)| spare(block))
-                .min_by_key(|(_, block)| block.in_use)
-                .map(|(key, _)| *key);
-            let Some(block) = found.and_then(|key| self.blocks.get_mut(&key)) else { break };
-            block.ending = Some(now);
-            has -= u32::from(block.pairs);
-            changed = true;
+        own.sort_unstable();
+        for (_, key) in own {
+            let is_spare = |block: &&mut Held| has - u32::from(block.pairs) >= pairs;
+            if let Some(block) = self.blocks.get_mut(&key).filter(is_spare) {
+                block.ending = Some(now);
+                has -= u32::from(block.pairs);
+                changed = true;
+            }
         }
         changed
     }
@@ -162,17 +193,24 @@ impl Book {
 
     /// Frees what has ended and rested.
     pub fn sweep(&mut self, now: Time) {
-        for block in self.blocks.values_mut() {
+        let mut has_room = false;
+        self.blocks.retain(|_, block| {
             let has_rested = block.ending.is_some_and(|since| since + self.quarantine <= now);
             if has_rested && block.in_use == 0 {
                 (block.lessee, block.ending) = (None, None);
+                has_room |= block.is_old;
+                return !block.is_old;
             }
+            true
+        });
+        if has_room {
+            self.fill();
         }
     }
 
-    /// A lessee of the life before has a block, if it is one.
+    /// A lessee of the life before has a block, if it is one that nobody has.
     pub fn restore(&mut self, key: (u16, u16), lessee: Lessee) {
-        if let Some(block) = self.blocks.get_mut(&key) {
+        if let Some(block) = self.blocks.get_mut(&key).filter(|it| it.lessee.is_none()) {
             (block.lessee, block.ending) = (Some(lessee), None);
         }
     }
@@ -192,11 +230,6 @@ impl Book {
             figures.in_use += block.in_use;
         }
         figures
-    }
-
-    fn find(&self, numbers: &[u16], is_it: impl Fn(&Held) -> bool) -> Option<(u16, u16)> {
-        let of_group = numbers.iter().flat_map(|number| self.blocks.range(keys(*number)));
-        of_group.filter(|(_, block)| is_it(block)).map(|(key, _)| *key).next()
     }
 
     fn block(&self, local: Local) -> Option<&Held> {
@@ -235,7 +268,7 @@ mod tests {
         let mut addresses = Addresses::default();
         addresses.configure(&toml::from_str(&text).expect("a section"));
         let mut book = Book::new();
-        book.configure(&addresses, 64, Duration::from_secs(30));
+        book.configure(Time::ZERO, &addresses, 64, Duration::from_secs(30));
         book
     }
 

@@ -52,6 +52,7 @@ use event::{Sheet, Table};
 use forwarder::{Launch, ToPackets};
 use keying::Keying;
 use links::Links;
+use machine::bucket::Bucket;
 use machine::{Duration, Time};
 use measures::Measures;
 use rand_chacha::ChaCha12Rng;
@@ -106,6 +107,8 @@ struct Shown {
     packets_per_s: u64,
     /// When packets lately did not hold what protects them.
     unprotected: Option<(Time, u64)>,
+    /// When the forwarder refused a stream last.
+    refused: Option<Time>,
 }
 
 /// The tables of a controller without rows, for the description of metrics.
@@ -133,7 +136,11 @@ pub struct MediaController {
     /// Of this life; `None` before a forwarder has said whether it knows an earlier one.
     epoch: Option<u64>,
     /// Session controllers that said who they are before that.
-    early: Vec<(Flow, Box<str>, u64)>,
+    early: Vec<apply::Early>,
+    /// No forwarder has had a stream of this life yet.
+    is_first: bool,
+    /// Packets that came up by the door.
+    ups: Bucket,
     /// Until when what the forwarder has from a control before stays although nobody said it yet.
     held_until: Option<Time>,
     second: Time,
@@ -174,9 +181,12 @@ impl MediaController {
                 controllers: Table::new(&["session_controller"]),
                 packets_per_s: 0,
                 unprotected: None,
+                refused: None,
             },
             epoch: None,
             early: Vec::new(),
+            is_first: true,
+            ups: Bucket::default(),
             held_until: None,
             second: seed.now,
             is_draining: false,
@@ -187,12 +197,16 @@ impl MediaController {
     /// Tells the forwarder what the section makes of it, and one that has just come all streams.
     fn say(&mut self, now: Time, out: &mut Effects) {
         let Self { settings, streams, measures, dataplane, .. } = self;
+        let is_first = self.is_first;
         dataplane.say_with(now, out, |numbers, is_whole| {
             let desired = compile::compile(&settings.msc, &mut streams.addresses, numbers);
             let mut rest = Vec::new();
             if is_whole {
                 for mut flow in streams.all_flows().flat_map(|flows| flows.into_values()) {
-                    flow.resume = measures.snapshot(&flow.at).cloned();
+                    // Of the streams of a life a later forwarder goes on ahead of what the one
+                    // before may have sent, whether that could tell how far it was or not.
+                    let known = measures.snapshot(&flow.at).cloned();
+                    flow.resume = if is_first { known } else { Some(known.unwrap_or_default()) };
                     rest.push(flows::said(&media::program::Said::Flow(Box::new(flow))));
                 }
             }
@@ -210,7 +224,12 @@ impl MediaController {
         if port == DOOR {
             return self.came_up(now, event, out);
         }
-        match self.dataplane.step(now, port, event, out) {
+        let refused = self.dataplane.tally().refused;
+        let told = self.dataplane.step(now, port, event, out);
+        if self.dataplane.tally().refused > refused {
+            self.refused(now, out);
+        }
+        match told {
             Some(Told::Welcomed) => self.welcomed(now, out),
             Some(Told::Item(item)) => self.noticed(now, &item, out),
             // There are no bridges here.
@@ -233,6 +252,7 @@ impl MediaController {
         let dropped = std::mem::take(&mut self.measures.dropped);
         self.shown.facts.add(Fact::Packets, self.shown.packets_per_s);
         self.shown.facts.add(Fact::PacketsDropped, dropped);
+        self.shown.facts.add(Fact::MessagesUnwritten, self.links.take_unwritten());
         self.forget_those_away(now, out);
         self.streams.book.sweep(now);
         self.tell_load(out);
@@ -346,6 +366,7 @@ impl Function for MediaController {
         self.capture.configure(self.settings.msc.capture_settings());
         self.dataplane.launch(self.settings.launch.clone());
         let changed = self.streams.configure(now, &self.settings.msc);
+        self.driven.configure(&self.streams);
         self.done(now, lease::Lessee::NG, changed, out);
         self.say(now, out);
         self.grant_again(now, out);

@@ -2,20 +2,22 @@
 //! of addresses, and who has leased what.
 //!
 //! ```text
-//!   epoch            1a2b…            of the life that this forwarder's counters are of
-//!   address 3        red 192.0.2.1    - where there is no routing table
-//!   lease ssc1       access=1024 core=512 · 3:20000 3:21024
+//!   epoch            1a2b…                       of the life that this forwarder's counters are of
+//!   address 3        ["red", "192.0.2.1"]        null where there is no routing table
+//!   lease ssc1       {"wants": {"access": 1024}, "blocks": [[3, 20000], [3, 21024]], …}
 //! ```
 //! A controller that finds these goes on: its session controllers connect, find the leases that they
 //! had, and say their streams, and only then goes what nobody said.
 
 use crate::MediaController;
+use crate::controllers::KeyId;
 use machine::identity::{hex, unhex};
 use machine::{Duration, Time};
 use rand_chacha::rand_core::RngCore as _;
 use runtime::Effects;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::net::IpAddr;
 
 const EPOCH: &str = "epoch";
 const ADDRESS: &str = "address ";
@@ -23,22 +25,34 @@ const LEASE: &str = "lease ";
 /// How long session controllers of the life before have to come back and say their streams.
 const HELD: Duration = Duration::from_secs(30);
 
+/// What a session controller has, and what it proves its name with.
+#[derive(Serialize, Deserialize)]
+struct Lease {
+    wants: BTreeMap<String, u32>,
+    /// By the number of their address and their first port.
+    blocks: Vec<(u16, u16)>,
+    keys: Box<[KeyId]>,
+}
+
 impl MediaController {
     /// A forwarder takes this control: the first one says whether there was a life before.
     pub(crate) fn welcomed(&mut self, now: Time, out: &mut Effects) {
         if self.epoch.is_none() {
             let is_known = self.remember(now);
+            self.is_first = self.dataplane.numbers().note(EPOCH).is_none();
             if is_known {
                 self.held_until = Some(now + HELD);
             }
         }
         self.say(now, out);
+        // Another one that comes in this life goes on ahead of this one.
+        self.is_first = false;
         self.note_memory(out);
         if self.held_until.is_none() {
             self.release(now, out);
         }
-        for (flow, name, epoch) in std::mem::take(&mut self.early) {
-            self.hello(now, &flow, (&name, epoch), out);
+        for early in std::mem::take(&mut self.early) {
+            self.hello(now, early, out);
         }
     }
 
@@ -59,9 +73,8 @@ impl MediaController {
         self.epoch = Some(epoch.unwrap_or_else(|| self.random.next_u64()));
         let addresses = notes.iter().filter_map(|(name, text)| {
             let number: u16 = name.strip_prefix(ADDRESS)?.parse().ok()?;
-            let (vrf, ip) = text.split_once(' ')?;
-            let vrf = (vrf != "-").then(|| vrf.to_owned());
-            Some((number, vrf, ip.parse().ok()?))
+            let (vrf, ip): (Option<String>, IpAddr) = serde_json::from_str(text).ok()?;
+            Some((number, vrf, ip))
         });
         self.streams.addresses.restore(addresses, &self.settings.msc);
         // Streams and leases there are none yet: only numbers have changed.
@@ -70,18 +83,16 @@ impl MediaController {
         let mut is_known = false;
         for (name, text) in &notes {
             let Some(name) = name.strip_prefix(LEASE) else { continue };
+            let Ok(lease) = serde_json::from_str::<Lease>(text) else { continue };
             let Some(lessee) = self.controllers.named(name, now, controllers_max) else { continue };
-            let (wants, blocks) = text.split_once(" · ").unwrap_or((text, ""));
+            let groups = &self.settings.msc.group;
             if let Some(controller) = self.controllers.at_mut(lessee) {
-                let wants = wants.split_whitespace().filter_map(|it| it.rsplit_once('='));
-                let wants = wants
-                    .filter_map(|(group, pairs)| Some((group.to_owned(), pairs.parse().ok()?)));
-                controller.wants.extend(wants);
+                let is_known = |(name, _): &(String, u32)| groups.iter().any(|it| it.name == *name);
+                controller.wants = lease.wants.into_iter().filter(is_known).collect();
+                controller.keys = lease.keys;
             }
-            for block in blocks.split_whitespace().filter_map(|it| it.split_once(':')) {
-                if let (Ok(address), Ok(first)) = (block.0.parse(), block.1.parse()) {
-                    self.streams.book.restore((address, first), lessee);
-                }
+            for key in lease.blocks {
+                self.streams.book.restore(key, lessee);
             }
             is_known = true;
         }
@@ -95,19 +106,17 @@ impl MediaController {
         let epoch = epoch.and_then(|text| String::from_utf8(text.to_vec()).ok());
         notes.extend(epoch.map(|text| (EPOCH.to_owned(), text)));
         for (number, address) in self.streams.addresses.iter() {
-            let vrf = address.vrf.as_deref().unwrap_or("-");
-            notes.insert(format!("{ADDRESS}{number}"), format!("{vrf} {}", address.ip));
+            let text = serde_json::to_string(&(&address.vrf, address.ip));
+            notes.extend(text.map(|text| (format!("{ADDRESS}{number}"), text)));
         }
         for (lessee, controller) in self.controllers.iter() {
-            let mut text = String::new();
-            for (group, pairs) in &controller.wants {
-                let _ = write!(text, "{group}={pairs} ");
-            }
-            text.push('·');
-            for (address, first) in self.streams.book.held_by(lessee) {
-                let _ = write!(text, " {address}:{first}");
-            }
-            notes.insert(format!("{LEASE}{}", controller.name), text);
+            let lease = Lease {
+                wants: controller.wants.clone(),
+                blocks: self.streams.book.held_by(lessee).collect(),
+                keys: controller.keys.clone(),
+            };
+            let text = serde_json::to_string(&lease);
+            notes.extend(text.map(|text| (format!("{LEASE}{}", controller.name), text)));
         }
         let numbers = self.dataplane.numbers_mut();
         let old: Vec<String> = numbers.notes().map(|(name, _)| name.to_owned()).collect();

@@ -8,14 +8,27 @@ use crate::streams::Owner;
 use anchor::row::{Event, Message};
 use anchor::{Local, Side, Stream};
 use machine::{Duration, Time};
-use media::program::{FEATURE, Name, Notice};
+use media::program::{FEATURE, Name, Notice, Place};
 use nodes::program::Item;
 use runtime::Effects;
 
 /// Codes of events that are digits (RFC 4733 §3.2): those above are none that is dialled.
 const DIGIT_MAX: u8 = 16;
+/// A stream that was refused is an alarm for so long.
+const REFUSED: Duration = Duration::from_secs(300);
 /// Failures of protection within this time are added up for an alarm.
 const UNPROTECTED: Duration = Duration::from_secs(60);
+
+/// The place of a flow that the forwarder refused: it names what it refuses as `Debug` writes it.
+fn flow_of(what: &str) -> Option<Place> {
+    let rest = what.strip_prefix("Item(Item { feature: \"media\", key: [")?;
+    let (key, _) = rest.split_once(']')?;
+    let octets: Result<Vec<u8>, _> = key.split(", ").map(str::parse).collect();
+    match Name::read(&octets.ok()?) {
+        Ok(Name::Flow(place)) => Some(place),
+        _ => None,
+    }
+}
 
 /// An end that something is told of.
 pub(crate) struct Told {
@@ -134,6 +147,28 @@ impl MediaController {
         if let Some(link) = self.links.of(owner.lessee) {
             link.send(out, Message::Event { stream: owner.stream, end, event });
         }
+    }
+
+    /// The forwarder refused something. A stream whose flow it does not take is not forwarded as it
+    /// is described: it goes.
+    pub(crate) fn refused(&mut self, now: Time, out: &mut Effects) {
+        let last = self.dataplane.refusals().back();
+        let Some(place) = last.and_then(|(what, _)| flow_of(what)) else { return };
+        let Some(address) = self.streams.addresses.number_of(&place) else { return };
+        let Some(owner) = self.streams.owner(Local { address, port: place.port }) else { return };
+        self.shown.facts.add(Fact::StreamsRefused, 1);
+        self.shown.refused = Some(now);
+        if owner.lessee == Lessee::NG {
+            return self.end_call(now, owner.stream.call, out);
+        }
+        let name = (owner.stream, u32::MAX);
+        let changed = self.streams.remove(owner.lessee, name, now);
+        self.done(now, owner.lessee, changed, out);
+    }
+
+    /// Whether the forwarder refused a stream of late.
+    pub(crate) fn refused_of_late(&self, now: Time) -> bool {
+        self.shown.refused.is_some_and(|at| now < at + REFUSED)
     }
 
     /// Packets of late that did not hold what protects them.

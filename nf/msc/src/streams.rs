@@ -7,7 +7,7 @@
 //! A stream is kept as the octets that say it: that is what its budget counts, and little.
 
 use crate::addresses::Addresses;
-use crate::agreement::{Agreed, Agreement};
+use crate::agreement::{Agreement, Kept};
 use crate::config::{Limits, Msc};
 use crate::flows::{self, Flows};
 use crate::lease::{Book, Lessee};
@@ -18,8 +18,14 @@ use machine::{Duration, Time};
 use nodes::Program;
 use std::collections::BTreeMap;
 
-/// A stream as octets.
-type Octets = Box<[u8]>;
+/// A stream as octets, keys of SRTP among them.
+struct Octets(Box<[u8]>);
+
+impl core::fmt::Debug for Octets {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{} octets", self.0.len())
+    }
+}
 
 /// Whose port it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,7 +112,7 @@ impl Streams {
         let mut addresses = self.addresses.clone();
         addresses.configure(section);
         let quarantine = Duration::from_secs(quarantine_s.into());
-        self.book.configure(&addresses, block_pairs, quarantine);
+        self.book.configure(now, &addresses, block_pairs, quarantine);
         // The flows of what goes are those at the addresses as they were.
         let changed = self.evict(now);
         self.addresses = addresses;
@@ -128,19 +134,22 @@ impl Streams {
         let mut octets = Vec::new();
         write_stream(stream, &mut octets);
         let held = self.held.entry(lessee).or_default();
-        let (length, known) = (octets.len(), held.standing.at(id).map_or(0, |it| it.len()));
+        let (length, known) = (octets.len(), held.standing.at(id).map_or(0, |it| it.0.len()));
         let is_new = known == 0;
-        if held.octets - known + length > self.budget.octets
-            || (is_new && held.standing.len() >= self.budget.streams)
-        {
+        let is_full = is_new && held.standing.len() >= self.budget.streams;
+        // Before it is acknowledged it is known that the forwarder has room for it: each of its
+        // ports and the next one may be a flow.
+        let flows = 2 * (self.places.len() + 2);
+        let has_flows = !is_new || u32::try_from(flows).is_ok_and(|it| it <= media::FLOWS_MAX);
+        if held.octets - known + length > self.budget.octets || is_full || !has_flows {
             return Err(Refusal::TooMany);
         }
         let before = self.flows(lessee, id.call);
         let held = self.held.entry(lessee).or_default();
-        let was = match held.standing.put(id, generation, octets.into()) {
+        let was = match held.standing.put(id, generation, Octets(octets.into())) {
             Done::Nothing | Done::Removed(_) => return Ok(Changed::default()),
             Done::Added => None,
-            Done::Changed(was) => read_stream(&was).ok(),
+            Done::Changed(was) => read_stream(&was.0).ok(),
         };
         held.octets = held.octets - known + length;
         if let Some(was) = &was {
@@ -220,7 +229,7 @@ impl Streams {
     }
 
     /// Changes what is agreed of the end at a port beside signalling; what the forwarder is told.
-    pub fn agree(&mut self, local: Local, change: impl FnOnce(&mut Agreed)) -> Vec<Program> {
+    pub fn agree(&mut self, local: Local, change: impl FnOnce(&mut Kept)) -> Vec<Program> {
         let Some(owner) = self.owner(local) else { return Vec::new() };
         let before = self.flows(owner.lessee, owner.stream.call);
         self.agreement.change(local, change);
@@ -252,12 +261,12 @@ impl Streams {
     ) -> impl Iterator<Item = (StreamId, Stream)> + '_ {
         let standing = self.held.get(&lessee).map(|held| &held.standing);
         let of_call = standing.into_iter().flat_map(move |standing| standing.of_call(call));
-        of_call.filter_map(|(id, octets)| Some((id, read_stream(octets).ok()?)))
+        of_call.filter_map(|(id, octets)| Some((id, read_stream(&octets.0).ok()?)))
     }
 
     /// A stream.
     pub fn at(&self, lessee: Lessee, id: StreamId) -> Option<Stream> {
-        read_stream(self.held.get(&lessee)?.standing.at(id)?).ok()
+        read_stream(&self.held.get(&lessee)?.standing.at(id)?.0).ok()
     }
 
     /// Whose port that is; that of RTCP is its pair's.
@@ -348,7 +357,7 @@ impl Streams {
 
     /// The flows of the calls of streams that are gone, as they were.
     fn with(&self, lessee: Lessee, gone: &[(StreamId, Octets)]) -> Flows {
-        let was = gone.iter().filter_map(|(id, octets)| Some((*id, read_stream(octets).ok()?)));
+        let was = gone.iter().filter_map(|(id, octets)| Some((*id, read_stream(&octets.0).ok()?)));
         let mut by_call: BTreeMap<u64, Vec<(StreamId, Stream)>> = BTreeMap::new();
         was.for_each(|(id, stream)| by_call.entry(id.call).or_default().push((id, stream)));
         let mut flows = Flows::new();
@@ -369,11 +378,11 @@ impl Streams {
         before: Flows,
         now: Time,
     ) -> Changed {
-        let octets: usize = gone.iter().map(|(_, octets)| octets.len()).sum();
+        let octets: usize = gone.iter().map(|(_, octets)| octets.0.len()).sum();
         if let Some(held) = self.held.get_mut(&lessee) {
             held.octets = held.octets.saturating_sub(octets);
         }
-        let read = |(id, octets): (StreamId, Octets)| Some((id, read_stream(&octets).ok()?));
+        let read = |(id, octets): (StreamId, Octets)| Some((id, read_stream(&octets.0).ok()?));
         let removed: Vec<(StreamId, Stream)> = gone.into_iter().filter_map(read).collect();
         let mut after = Flows::new();
         let mut calls: Vec<u64> = Vec::new();

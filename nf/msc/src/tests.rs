@@ -1,6 +1,7 @@
 //! The controller against session controllers, NG and a forwarder whose every word a test says.
 
 mod calls;
+mod graph;
 mod keyed;
 mod seeds;
 mod standing;

@@ -32,16 +32,6 @@ impl Msc {
         let gone: Vec<String> =
             addresses(self).into_iter().filter(|address| !after.contains(address)).collect();
         said.extend(interrupted("address", "addresses", "go with their streams", &gone));
-        let is_moved = |name: &String| {
-            let ports = |section: &Self| {
-                section.group.iter().find(|group| group.name == *name).map(super::Group::pairs)
-            };
-            ports(new).is_some_and(|pairs| Some(pairs) != ports(self))
-        };
-        let moved: Vec<String> =
-            self.group.iter().map(|group| group.name.clone()).filter(is_moved).collect();
-        let verb = "go with the streams outside of their new ports";
-        said.extend(interrupted("group", "groups", verb, &moved));
         said.into_iter().map(|what| Issue::new("name", what, "")).collect()
     }
 }

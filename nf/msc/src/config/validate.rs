@@ -54,6 +54,13 @@ impl Msc {
         if self.key_file.as_ref().is_some_and(String::is_empty) {
             issues.push(Issue::new("key_file", "the path is empty", "write a file's name"));
         }
+        let proves =
+            self.key_file.is_some() || self.tls.as_ref().is_some_and(|it| it.verify_clients);
+        if self.listen.is_some_and(|address| !address.ip().is_loopback()) && !proves {
+            let what = "off the loopback whoever reaches it would lease all ports";
+            let hint = "give `key_file`, or `tls` with `verify_clients`";
+            issues.push(Issue::new("listen", what, hint));
+        }
         if self.ng.is_some() && self.ng == self.listen {
             let what = "session controllers connect there already";
             issues.push(Issue::new("ng", what, "give it another port"));
@@ -176,6 +183,9 @@ impl Msc {
         within("stream_octets_max", it.stream_octets_max, (1 << 20, 1 << 31));
         let pairs = (u32::from(*BLOCK_PAIRS.start()), u32::from(*BLOCK_PAIRS.end()));
         within("block_pairs", it.block_pairs.into(), pairs);
+        if let Some(share) = it.pairs_max {
+            within("pairs_max", share, (1, u32::MAX));
+        }
         within("session_controller_away_s", it.session_controller_away_s, (5, 86_400));
         within("quarantine_s", it.quarantine_s, (1, 3_600));
         within("leased_percent", it.leased_percent.into(), (1, 100));

@@ -270,3 +270,94 @@ fn streams_that_share_a_port_are_one_flow_and_it_stays_with_the_last_of_them() {
     assert_eq!(world.plane.flows(), []);
     assert_eq!(world.msc.streams.book.figures(&[0, 1, 2]).in_use, 0);
 }
+
+#[test]
+fn a_name_is_of_the_key_that_proved_it_first() {
+    let (one, other) = ("a key that one of them knows", "a key that the other one knows");
+    let mut world = World::new(SITE, Some(&format!("{one}\n{other}")));
+    world.adopt();
+    let greets = |world: &mut World, conn: u32, key: &str| {
+        world.connect(conn);
+        let [Message::Challenge { nonce }] = world.told(conn)[..] else { panic!("a challenge") };
+        let both = anchor::row::proved(&nonce, &[9; 32]);
+        let proofs = Keys::parse(key).expect("a key").prove(anchor::row::SESSION_CONTROLLER, &both);
+        let proofs = proofs.into_iter().map(Into::into).collect();
+        world.says(conn, Message::Prove { nonce: [9; 32], proofs });
+        world.told(conn);
+        world.says(conn, hello("ssc1", 7));
+        matches!(world.told(conn)[..], [Message::Hello { .. }])
+    };
+    assert!(greets(&mut world, 1, one));
+    assert!(!greets(&mut world, 2, other));
+    assert_eq!(world.closed, [2].into(), "the first one stays");
+    assert!(greets(&mut world, 3, one), "who has the key comes by another way");
+    assert_eq!(world.closed, [1, 2].into());
+    // The next control knows it, too.
+    world.disconnect(3);
+    let now = world.now + Duration::from_secs(2);
+    let mut world = World::with(world.settings, world.plane, now);
+    world.adopt();
+    assert!(!greets(&mut world, 4, other));
+    assert!(greets(&mut world, 5, one));
+}
+
+#[test]
+fn those_who_prove_nothing_push_out_one_another_and_nobody_else() {
+    let mut world = World::adopted(SITE);
+    world.greets(1, "ssc1", 7);
+    for conn in 2..=20 {
+        world.connect(conn);
+        world.now += Duration::from_millis(1);
+    }
+    assert_eq!(world.closed, (2..=12).collect(), "eight of an address stay");
+    world.says(20, hello("ssc2", 1));
+    assert!(matches!(world.told(20)[..], [Message::Hello { .. }]));
+}
+
+#[test]
+fn more_blocks_than_a_grant_can_name_are_not_leased() {
+    let text =
+        SITE.replace("20000-20255", "1024-65535").replace("block_pairs = 32", "block_pairs = 16");
+    let mut world = World::adopted(
+        &text.replace("\"192.0.2.1\", \"2001", "\"192.0.2.1\", \"192.0.2.9\", \"2001"),
+    );
+    world.greets(1, "ssc1", 7);
+    assert_eq!(world.leases(1, "access", u32::MAX).len(), anchor::BLOCKS_MAX);
+}
+
+#[test]
+fn off_the_loopback_session_controllers_prove_who_they_are() {
+    let issues = |text: &str| {
+        let msc: Msc = toml::from_str(text).expect("a section");
+        let mut issues = Vec::new();
+        msc.validate(&mut issues);
+        issues.into_iter().map(|it| it.path).collect::<Vec<_>>()
+    };
+    let far = SITE.replace("listen = \"127.0.0.1", "listen = \"192.0.2.1");
+    assert_eq!(issues(&far), ["listen"]);
+    assert_eq!(issues(&format!("key_file = \"msc.key\"\n{far}")), Vec::<String>::new());
+}
+
+#[test]
+fn a_call_of_ng_whose_media_cannot_be_forwarded_is_refused_and_over() {
+    let text = SITE.replace("[limits]", "[limits]\nstreams_max = 1");
+    let mut world = World::adopted(&text);
+    fn both<'a>(command: &'a str, call: &'a str) -> Vec<(&'a str, &'a str)> {
+        let entries = [("command", command), ("call-id", call), ("from-tag", "a"), ("sdp", OFFER)];
+        [&entries[..], if command == "answer" { &[("to-tag", "b")] } else { &[] }].concat()
+    }
+    for (at, call) in ["call-1", "call-2", "call-3"].into_iter().enumerate() {
+        world.commands(&format!("{at}_1"), &both("offer", call));
+        let reply = world.commands(&format!("{at}_2"), &both("answer", call));
+        assert_eq!(reply.contains("result2:ok"), at == 0, "{reply}");
+        assert_eq!((world.msc.driven.len(), world.plane.flows().len()), (1, 4));
+    }
+    // A reply that is longer than a datagram may be is none.
+    let name = "n".repeat(400);
+    for at in 0..6 {
+        let call = format!("{at}{name}");
+        world.commands(&format!("{at}_3"), &both("offer", &call));
+    }
+    let listed = world.commands("9_9", &[("command", "list")]);
+    assert!(listed.contains("error-reason") && listed.len() < 200, "{listed}");
+}

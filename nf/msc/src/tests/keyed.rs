@@ -140,10 +140,18 @@ fn keys_of_a_handshake_guard_the_flow_and_outlive_a_hold() {
     assert!(
         matches!(world.guard(a.port), FlowGuard::Keys { receive: again, .. } if again == receive)
     );
+    // Keys are of who was described when they were agreed on, whatever stood there in between.
+    let dtls = what.ends[0].guard.clone();
+    what.ends[0].guard = Guard::None;
+    world.puts(1, 5, 3, &what);
+    assert_eq!(world.guard(a.port), FlowGuard::None);
+    what.ends[0].guard = dtls;
+    world.puts(1, 5, 4, &what);
+    assert!(matches!(world.guard(a.port), FlowGuard::Keys { .. }));
     // Another certificate is another association.
     let (_, other) = browser();
     what.ends[0].guard = Guard::Dtls { peer: Box::new(other), role: SrtpRole::Server };
-    world.puts(1, 5, 3, &what);
+    world.puts(1, 5, 5, &what);
     assert_eq!(world.guard(a.port), FlowGuard::Dtls);
 }
 
@@ -174,7 +182,7 @@ fn a_check_is_answered_and_the_pair_that_was_chosen_is_where_packets_come_from()
         remote_name: text("them"),
         remote_password: text("0123456789012345678901234"),
     };
-    let (mut world, what) = with_dtls(&description, Some(checks.clone()));
+    let (mut world, mut what) = with_dtls(&description, Some(checks.clone()));
     let a = what.ends[0].local;
     let expected = |world: &World| world.plane.flows()[0].expected;
     assert!(!expected(&world).anywhere, "nobody before a pair is chosen");
@@ -202,4 +210,30 @@ fn a_check_is_answered_and_the_pair_that_was_chosen_is_where_packets_come_from()
     assert_eq!(expected(&world).address, there.parse().unwrap());
     // Records of DTLS are taken from the chosen place alone.
     assert!(world.comes(DTLS, stranger, a, &[22; 60]).is_empty());
+    // What was chosen with a password is nothing to an end that has another one.
+    let restarted = Checks { password: text("another password 0123456789"), ..checks };
+    what.ends[0].checks = Some(Box::new(restarted));
+    world.puts(1, 5, 2, &what);
+    assert_ne!(expected(&world).address, there.parse().unwrap());
+}
+
+#[test]
+fn what_a_handshake_sends_by_itself_goes_to_nobody_who_has_shown_nothing() {
+    let (settings, description) = browser();
+    let (mut world, what) = with_dtls(&description, None);
+    let a = what.ends[0].local;
+    // Hellos in the name of others, and one more than are heard at once.
+    for port in 1..=500_u16 {
+        let mut peer = Handshake::new(&settings, Role::Client, world.now);
+        let mut told = Vec::new();
+        peer.step(world.now, Told::Started, &mut told);
+        let Some(Wants::Send(hello)) = told.first() else { panic!("a hello") };
+        world.comes(DTLS, &format!("203.0.113.50:{port}"), a, hello);
+    }
+    for _ in 0..20 {
+        world.now += Duration::from_millis(500);
+        world.msc.tick(world.now, &mut world.out);
+        world.settle();
+    }
+    assert_eq!(world.sent, Vec::<Vec<u8>>::new());
 }

@@ -34,7 +34,11 @@ fn a_session_controller_that_began_anew_keeps_what_it_says_again_and_no_more() {
     let (mut world, block) = with_a_call();
     world.puts(1, 6, 9, &stream(at(block, 2), at(block, 3)));
     world.greets(2, "ssc1", 8);
-    assert_eq!(world.closed, [1].into(), "a later connection is the right one");
+    assert_eq!(world.closed, [2].into(), "where nobody proves a name, it is whose it is");
+    // One that is silent may be gone without a word.
+    world.passes(10);
+    world.greets(2, "ssc1", 8);
+    assert_eq!(world.closed, [1, 2].into(), "a later connection is the right one");
     let items = world.plane.items.clone();
     world.says(2, Message::Begin);
     // Its calls count anew: the same number, the same ports, another generation.
@@ -74,7 +78,8 @@ fn a_forwarder_that_comes_is_told_all_streams_and_how_far_they_were() {
     let flows = world.plane.flows();
     assert_eq!((flows.len(), world.plane.ranges().len()), (8, 3));
     assert_eq!(flows[0].resume, Some(snapshot));
-    assert_eq!(flows[1].resume, None);
+    // How far that one was nobody knows: it goes on ahead of it all the same.
+    assert_eq!(flows[1].resume, Some(Snapshot::default()));
 }
 
 #[test]
@@ -133,4 +138,70 @@ fn another_section_ends_what_stands_at_ports_that_are_gone() {
     assert_eq!(addresses("access").1, [block]);
     let (named, blocks) = addresses("core");
     assert_eq!((named, blocks[0].address), (vec![(3, "192.0.2.3".parse().unwrap())], 3));
+}
+
+#[test]
+fn a_reload_that_cuts_ports_in_another_way_costs_no_stream() {
+    let (mut world, block) = with_a_call();
+    world.told(1);
+    let new =
+        SITE.replace("block_pairs = 32", "block_pairs = 16").replace("20000-20255", "20010-20255");
+    world.msc.configure(world.now, settings(&new, None), &mut world.out);
+    world.settle();
+    assert_eq!(world.plane.flows().len(), 4, "its streams stand");
+    let grants = world.told(1);
+    let blocks = grants.iter().find_map(|it| match it {
+        Message::Grant { group, is_v6: false, blocks, .. } if &**group == "access" => Some(blocks),
+        _ => None,
+    });
+    let blocks = blocks.expect("a grant").clone();
+    assert!(blocks.iter().all(|it| it.pairs <= 16 && it.first >= block.first + 64), "{blocks:?}");
+    // Its ports rest when it is over, and are cut anew.
+    world.removes(1, 5, 1);
+    world.passes(12);
+    let firsts: Vec<u16> = world.leases(1, "access", 4_000).iter().map(|it| it.first).collect();
+    assert_eq!(firsts[0], 20_010);
+    assert_eq!(world.msc.streams.book.figures(&[0]).pairs, 123);
+}
+
+#[test]
+fn what_a_forwarder_keeps_is_believed_as_far_as_it_can_be() {
+    let (mut world, block) = with_a_call();
+    world.leases(1, "access", 64);
+    // A name that would have been two in a list of words, and a lease of another one's block.
+    world.says(1, Message::Lease { group: "access=9 core".into(), pairs: 7 });
+    let numbers = |memo: &[u8]| serde_json::from_slice::<Numbers>(memo).expect("numbers");
+    let mut kept = numbers(&world.plane.memo);
+    let noted = kept.note("lease ssc1").expect("a lease").to_owned();
+    assert!(!noted.contains("core"), "{noted}");
+    kept.set_note("lease ssc2", Some(noted));
+    world.plane.memo = serde_json::to_vec(&kept).expect("numbers");
+    let now = world.now + Duration::from_secs(2);
+    let mut world = World::with(world.settings, world.plane, now);
+    world.adopt();
+    world.greets(2, "ssc2", 1);
+    assert!(!world.leases(2, "access", 64).contains(&block));
+    world.greets(1, "ssc1", 7);
+    assert!(world.leases(1, "access", 64).contains(&block));
+}
+
+#[test]
+fn a_stream_that_the_forwarder_refuses_is_gone_and_an_alarm_says_so() {
+    let (mut world, block) = with_a_call();
+    let place = world.msc.streams.addresses.place(block.address, block.first).expect("a place");
+    let key = Name::Flow(place).key();
+    let item = Item { feature: FEATURE.to_owned(), key, value: vec![1, 2, 3] };
+    let what = format!("{:?}", Program::Item(item));
+    world.hears(&Reply::Refused { what, why: "there are too many".to_owned() });
+    assert_eq!((world.plane.flows(), world.msc.streams.total()), (vec![], 0));
+    assert_eq!(world.alarms().last().map(String::as_str), Some("stream-refused"));
+}
+
+#[test]
+fn one_session_controller_leases_its_share_and_no_more() {
+    let text = SITE.replace("[limits]", "[limits]\npairs_max = 64");
+    let mut world = World::adopted(&text);
+    world.greets(1, "ssc1", 7);
+    let pairs: u16 = world.leases(1, "access", u32::MAX).iter().map(|it| it.pairs).sum();
+    assert_eq!(pairs, 64);
 }
