@@ -1,5 +1,5 @@
-//! What is agreed of an end beside signalling: what connectivity checks and DTLS found out, and what
-//! was blocked for the time being.
+//! What is agreed of an end beside signalling: what connectivity checks and DTLS found out, and
+//! what was blocked for the time being.
 //!
 //! What checks and DTLS agreed on is of the description that they were made with. It is kept with
 //! that, and is of no use to an end that is described in another way: a pair that was chosen with a

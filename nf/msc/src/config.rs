@@ -29,7 +29,8 @@ pub(crate) const CAPTURE_PORT: PortId = PortId(3);
 pub struct Msc {
     /// Name of the function, unique in the site.
     pub name: String,
-    /// Core to pin its thread to; empty leaves it to the kernel. Those of the forwarder are its own.
+    /// Core to pin its thread to; empty leaves it to the kernel. Those of the forwarder are its
+    /// own.
     #[serde(default)]
     pub cores: Vec<usize>,
     /// Where session controllers connect: `127.0.0.1:2970`; absent: nowhere.

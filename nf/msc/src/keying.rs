@@ -1,12 +1,12 @@
-//! Connectivity checks (ICE, RFC 8445) and DTLS (RFC 5764) of ends, as their packets come up from the
-//! forwarder.
+//! Connectivity checks (ICE, RFC 8445) and DTLS (RFC 5764) of ends, as their packets come up from
+//! the forwarder.
 //!
 //! ```text
 //!   door: STUN ─→ Agent, lite ─→ answer · Nominated ─→ the flow expects packets from there alone
 //!         DTLS ─→ Handshake ──→ answers · Keys ──────→ the flow's guard
 //! ```
-//! An end has an agent and a handshake when its first packet comes, or, where this side begins, when
-//! it is known where the end is. Both go with the port.
+//! An end has an agent and a handshake when its first packet comes, or, where this side begins,
+//! when it is known where the end is. Both go with the port.
 
 use crate::agreement::{Agreed, Kept};
 use crate::datagram::Datagram;

@@ -1,7 +1,7 @@
 //! Blocks of port pairs: who has which, and when one that was given back is free.
 //!
 //! ```text
-//!   free ── want ──→ leased ── wants fewer, or is gone ──→ ending ── no stream, QUARANTINE ──→ free
+//!   free ── want ──→ leased ── wants fewer, or is gone ──→ ending ─ no stream, QUARANTINE ─→ free
 //! ```
 //! A block that ends still serves what its lessee took from it before it heard that.
 

@@ -1,13 +1,13 @@
-//! What the forwarder keeps for the controller that comes next: the life of its streams, the numbers
-//! of addresses, and who has leased what.
+//! What the forwarder keeps for the controller that comes next: the life of its streams, the
+//! numbers of addresses, and who has leased what.
 //!
 //! ```text
 //!   epoch            1a2b…                       of the life that this forwarder's counters are of
 //!   address 3        ["red", "192.0.2.1"]        null where there is no routing table
 //!   lease ssc1       {"wants": {"access": 1024}, "blocks": [[3, 20000], [3, 21024]], …}
 //! ```
-//! A controller that finds these goes on: its session controllers connect, find the leases that they
-//! had, and say their streams, and only then goes what nobody said.
+//! A controller that finds these goes on: its session controllers connect, find the leases that
+//! they had, and say their streams, and only then goes what nobody said.
 
 use crate::MediaController;
 use crate::controllers::KeyId;

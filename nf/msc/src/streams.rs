@@ -2,7 +2,7 @@
 //! else has.
 //!
 //! ```text
-//!   put, remove, begin … end ─→ ours to lease? ─ taken? ─ budget ─→ Standing ─→ flows before, after
+//!   put, remove, begin, end ─→ ours to lease? ─ taken? ─ budget → Standing → flows before, after
 //! ```
 //! A stream is kept as the octets that say it: that is what its budget counts, and little.
 

@@ -181,7 +181,8 @@ fn what_the_forwarder_tells_of_a_stream_its_session_controller_hears() {
     assert_eq!(one["session_controller"], "ssc1");
 }
 
-const OFFER: &str = "v=0\r\no=- 1 1 IN IP4 198.51.100.1\r\ns=-\r\nc=IN IP4 198.51.100.1\r\nt=0 0\r\n\
+const OFFER: &str = "v=0\r\no=- 1 1 IN IP4 198.51.100.1\r\ns=-\r\n\
+    c=IN IP4 198.51.100.1\r\nt=0 0\r\n\
     m=audio 4000 RTP/AVP 8 101\r\na=rtpmap:101 telephone-event/8000\r\n";
 
 #[test]
