@@ -31,7 +31,7 @@ fn flow_of(what: &str) -> Option<Place> {
 }
 
 /// An end that something is told of.
-pub(crate) struct Told {
+pub(crate) struct Noticed {
     pub local: Local,
     pub owner: Owner,
     pub stream: Stream,
@@ -56,7 +56,7 @@ impl MediaController {
             self.measures.keep(place, snapshot.clone());
         }
         let is_rtcp = stream.end(owner.side).local != local;
-        let told = Told { local, owner, stream };
+        let told = Noticed { local, owner, stream };
         if notice.unprotected > 0 {
             self.unprotected(now, &told, notice.unprotected, out);
         }
@@ -65,7 +65,7 @@ impl MediaController {
         }
     }
 
-    fn happened(&mut self, now: Time, told: &Told, notice: &Notice, out: &mut Effects) {
+    fn happened(&mut self, now: Time, told: &Noticed, notice: &Notice, out: &mut Effects) {
         let end = (&told.stream, told.owner.side);
         if let Some(source) = notice.latched {
             self.measures.latched(now, told.local, end, source);
@@ -105,7 +105,7 @@ impl MediaController {
     }
 
     /// Packets come from this end, and none from the other one.
-    fn one_way(&mut self, now: Time, told: &Told, out: &mut Effects) {
+    fn one_way(&mut self, now: Time, told: &Noticed, out: &mut Effects) {
         let silent = told.owner.side.other();
         let local = told.stream.end(silent).local;
         if self.measures.silent(now, local) {
@@ -115,13 +115,13 @@ impl MediaController {
         }
     }
 
-    fn speaks(&mut self, now: Time, told: &Told) {
+    fn speaks(&mut self, now: Time, told: &Noticed) {
         if let Some(since) = self.measures.speaks(told.local) {
             self.trail_one_way(now, told, told.owner.side, Some(now.since(since)));
         }
     }
 
-    fn unprotected(&mut self, now: Time, told: &Told, count: u64, out: &mut Effects) {
+    fn unprotected(&mut self, now: Time, told: &Noticed, count: u64, out: &mut Effects) {
         self.shown.facts.add(Fact::PacketsUnprotected, count);
         let before = self.shown.unprotected.filter(|(since, _)| now < *since + UNPROTECTED);
         let (since, sum) = before.unwrap_or((now, 0));
@@ -131,7 +131,7 @@ impl MediaController {
         self.trail_unprotected(now, told, count);
     }
 
-    fn reported(&mut self, now: Time, told: &Told, report: &Report, out: &mut Effects) {
+    fn reported(&mut self, now: Time, told: &Noticed, report: &Report, out: &mut Effects) {
         if report.is_rated && report.quality.mos_hundredths < POOR_HUNDREDTHS {
             self.shown.facts.add(Fact::PoorQuality, 1);
         }

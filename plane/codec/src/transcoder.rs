@@ -64,8 +64,8 @@ impl Transcoder {
             return Err(Refused::Full);
         }
         let [a, b] = &ends;
-        let mut forth = Way::new(stream, (a, b), Side::B, &self.library)?;
-        let mut back = Way::new(stream, (b, a), Side::A, &self.library)?;
+        let mut forth = Way::new(stream, a, b, Side::B, &self.library)?;
+        let mut back = Way::new(stream, b, a, Side::A, &self.library)?;
         if let Some(before) = before {
             forth.go_on(&before.ways[0]);
             back.go_on(&before.ways[1]);

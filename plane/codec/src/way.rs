@@ -82,7 +82,8 @@ impl Way {
     /// The direction between two ends, to that side.
     pub(crate) fn new(
         stream: u32,
-        (from, to): (&End, &End),
+        from: &End,
+        to: &End,
         side: Side,
         library: &Library,
     ) -> Result<Self, Refused> {

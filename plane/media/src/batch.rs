@@ -312,16 +312,11 @@ impl<'t, 'v> Batch<'t, 'v> {
             return fate;
         }
         let Some(way) = &known.way else { return Fate::Next(reason::NO_OTHER) };
-        let departure = self.departure(arrival, arrival.octets, (check, hops));
+        let departure = self.departure(arrival, arrival.octets, check, hops);
         Fate::Next(leave(meta, octets, departure, way))
     }
 
-    fn departure(
-        &mut self,
-        arrival: &Arrival,
-        octets: usize,
-        (check, hops): (Check, u8),
-    ) -> Departure {
+    fn departure(&mut self, arrival: &Arrival, octets: usize, check: Check, hops: u8) -> Departure {
         self.identification = self.identification.wrapping_add(1);
         Departure { udp: arrival.udp, octets, check, identification: self.identification, hops }
     }
@@ -584,7 +579,7 @@ impl<'t, 'v> Batch<'t, 'v> {
         // What is neither opened nor protected here is rare: its flow just changed.
         let (meta, cell) = pool.parts(arrival.slot);
         let hops = if self.leaves { HOPS } else { hops(cell, usize::from(meta.offset)) };
-        let departure = self.departure(arrival, waiting.octets, (Check::Anew, hops));
+        let departure = self.departure(arrival, waiting.octets, Check::Anew, hops);
         let verdict = match &known.way {
             _ if self.leaves => {
                 let way = known.leaving(|place| self.table.is_media(place));

@@ -165,7 +165,7 @@ impl Media {
             latch.resumed(now, source);
         }
         let mut flow = Flow::new(said.settings, latch);
-        flow.hands_up(said.stun, said.dtls);
+        flow.goes_up(said.stun, said.dtls);
         let known = Known {
             own: own(said, number, sender),
             flow,
@@ -205,7 +205,7 @@ impl Media {
         if let Some(known) = cell.hold().as_mut() {
             open(known, &said.guard, receiver);
             known.flow.agreed(said.settings);
-            known.flow.hands_up(said.stun, said.dtls);
+            known.flow.goes_up(said.stun, said.dtls);
             known.flow.latch().signalled(said.expected);
             known.own = own(said, row.number, sender);
             known.extras = extras(said, known.extras.take());
@@ -370,7 +370,7 @@ impl Feature for Media {
     }
 
     fn begun(&mut self) {
-        self.watch.forget_told();
+        self.watch.forget_reports();
     }
 
     fn said(&self) -> Vec<Removed> {

@@ -187,7 +187,7 @@ impl Flow {
     }
 
     /// Whether STUN, whether DTLS is for the control; what is not is dropped.
-    pub const fn hands_up(&mut self, stun: bool, dtls: bool) {
+    pub const fn goes_up(&mut self, stun: bool, dtls: bool) {
         (self.up.stun, self.up.dtls) = (stun, dtls);
     }
 

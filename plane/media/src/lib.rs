@@ -40,7 +40,7 @@ pub use flow::{Arrived, Flow, Passed, PayloadTypes, Reason, STREAMS_MAX, Setting
 pub use latch::{Expected, LATCH_WINDOW, Latch, SILENCE, Seen};
 pub use node::{MEDIA_SEND, MEDIA4, MEDIA6};
 pub use police::{BURST, Police, Rate};
-pub use table::FLOWS_MAX;
-pub use watch::{ONE_WAY, ROUND, STATISTICS, STEP};
 /// What the settings of a flow are made of.
 pub use rtp::{ClockRate, Rewrite};
+pub use table::FLOWS_MAX;
+pub use watch::{ONE_WAY, ROUND, STATISTICS, STEP};

@@ -32,7 +32,7 @@ const LOOKS_MAX: usize = 4_096;
 
 /// What was told of a flow.
 #[derive(Debug, Clone)]
-struct Told {
+struct Reported {
     at: Place,
     timeout: Option<Duration>,
     /// Since when packets are awaited.
@@ -78,7 +78,7 @@ impl Budget {
 #[derive(Default)]
 pub(crate) struct Watch {
     /// By number.
-    told: Vec<Option<Told>>,
+    told: Vec<Option<Reported>>,
     flows: usize,
     /// The next number to be looked at.
     next: usize,
@@ -100,7 +100,7 @@ impl Watch {
             self.told.resize(number + 1, None);
         }
         self.flows += 1;
-        self.told[number] = Some(Told {
+        self.told[number] = Some(Reported {
             at: said.at,
             timeout: said.timeout,
             since: now,
@@ -117,7 +117,7 @@ impl Watch {
     }
 
     /// Nobody knows what was told.
-    pub fn forget_told(&mut self) {
+    pub fn forget_reports(&mut self) {
         for told in self.told.iter_mut().flatten() {
             told.is_forgotten = true;
             (told.is_timed_out, told.is_one_way) = (false, false);
@@ -251,7 +251,7 @@ fn forget(table: &Table, number: u32) {
     }
 }
 
-impl Told {
+impl Reported {
     /// What no standby has to know.
     fn rest(&mut self, known: &mut Known, now: Time, every: Duration, notice: &mut Notice) {
         self.silence(known, now, notice);

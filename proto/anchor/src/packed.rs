@@ -174,7 +174,7 @@ impl PackedSection {
     }
 
     /// As it is read of what is written for `relayed`: what an answer needs of it.
-    fn told(text: &[u8], relayed: &Relayed<'_>) -> Option<Self> {
+    fn written(text: &[u8], relayed: &Relayed<'_>) -> Option<Self> {
         let formats = relayed.formats.iter().map(|format| {
             // Their parameters are written with other numbers.
             let is_written_anew = matches!(format.codec, Some(Codec::Rtx | Codec::Red));
@@ -254,14 +254,14 @@ impl Packed {
     }
 
     /// Of what is written of these entries, with that group.
-    pub fn told(text: &[u8], entries: &[Entry<'_, '_>], bundle: &[&[u8]]) -> Option<Self> {
+    pub fn written(text: &[u8], entries: &[Entry<'_, '_>], bundle: &[&[u8]]) -> Option<Self> {
         let sections = entries.iter().map(|entry| match &entry.state {
             State::Refused => Some(PackedSection::none()),
             // Lines of the peer's own are among these.
             State::Passed => None,
             State::Relayed(relayed) if relayed.is_end_to_end => None,
             State::Relayed(relayed) if relayed.rtcp == RtcpLines::None => None,
-            State::Relayed(relayed) => PackedSection::told(text, relayed),
+            State::Relayed(relayed) => PackedSection::written(text, relayed),
         });
         let bundle = bundle.iter().map(|name| Span::of(text, name));
         Some(Self {

@@ -428,7 +428,7 @@ impl Session {
         }
         let names = if policy.bundle { bundle::offered(&entries) } else { Vec::new() };
         let offered = Packed::of(heard.text, description);
-        let told = Packed::told(heard.text, &entries, &names);
+        let told = Packed::written(heard.text, &entries, &names);
         let packed = offered.zip(told).map(|(offered, told)| Box::new([offered, told]));
         let mut out = Vec::with_capacity(1_024);
         let draft = Draft { description, entries: &entries, bundle: names };

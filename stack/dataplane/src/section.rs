@@ -207,7 +207,8 @@ pub fn unique<'a>(key: &str, names: impl Iterator<Item = &'a String>, issues: &m
 /// Pushes that nothing of `what` has that name, if so.
 pub fn known<'a>(
     path: &str,
-    (what, name): (&str, &str),
+    what: &str,
+    name: &str,
     names: impl Iterator<Item = &'a str> + Clone,
     issues: &mut Vec<Issue>,
 ) {
@@ -232,7 +233,8 @@ pub fn prefix(text: &str) -> Option<Prefix> {
 
 /// The prefix with zeros beyond its length.
 #[must_use]
-pub fn network((address, length): Prefix) -> Prefix {
+pub fn network(prefix: Prefix) -> Prefix {
+    let (address, length) = prefix;
     let beyond = |width: u32| width.saturating_sub(length.into());
     match address {
         IpAddr::V4(v4) => {
@@ -248,7 +250,8 @@ pub fn network((address, length): Prefix) -> Prefix {
 
 /// Whether an address is in the subnet of a prefix.
 #[must_use]
-pub fn contains((own, length): Prefix, address: IpAddr) -> bool {
+pub fn contains(prefix: Prefix, address: IpAddr) -> bool {
+    let (own, length) = prefix;
     own.is_ipv4() == address.is_ipv4() && network((own, length)) == network((address, length))
 }
 

@@ -95,7 +95,7 @@ impl Msc {
             let port = interface.port.as_ref().unwrap_or(&interface.name);
             let key = if interface.port.is_some() { "port" } else { "name" };
             let ports = self.port.iter().map(|port| port.name.as_str());
-            known(&format!("{path}.{key}"), ("port", port), ports, issues);
+            known(&format!("{path}.{key}"), "port", port, ports, issues);
             if interface.vlan.is_some_and(|vlan| !VLANS.contains(&vlan)) {
                 let what = "VLANs are numbered 1 to 4094";
                 issues.push(Issue::new(format!("{path}.vlan"), what, ""));
@@ -119,7 +119,7 @@ impl Msc {
     fn is_table(&self, path: &str, vrf: Option<&String>, issues: Issues<'_>) {
         if let Some(name) = vrf {
             let tables = self.vrf.iter().map(|vrf| vrf.name.as_str());
-            known(path, ("routing table", name), tables, issues);
+            known(path, "routing table", name, tables, issues);
         }
     }
 

@@ -93,7 +93,7 @@ impl Pe {
             let port = interface.port.as_ref().unwrap_or(&interface.name);
             let key = if interface.port.is_some() { "port" } else { "name" };
             let ports = self.port.iter().map(|port| port.name.as_str());
-            known(&format!("{path}.{key}"), ("port", port), ports, issues);
+            known(&format!("{path}.{key}"), "port", port, ports, issues);
             for (key, vlan) in [("vlan", interface.vlan), ("inner_vlan", interface.inner_vlan)] {
                 if vlan.is_some_and(|vlan| !VLANS.contains(&vlan)) {
                     let what = "VLANs are numbered 1 to 4094";
@@ -119,7 +119,7 @@ impl Pe {
         }
         if let Some(vrf) = &it.vrf {
             let vrfs = self.vrf.iter().map(|vrf| vrf.name.as_str());
-            known(&format!("{path}.vrf"), ("routing table", vrf), vrfs, issues);
+            known(&format!("{path}.vrf"), "routing table", vrf, vrfs, issues);
         }
         if let Some(text) = &it.mac {
             is_mac(&format!("{path}.mac"), text, issues);
@@ -127,7 +127,7 @@ impl Pe {
         for (key, names) in [("filter_in", &it.filter_in), ("filter_out", &it.filter_out)] {
             for (n, name) in names.iter().enumerate() {
                 let filters = self.filter.iter().map(|filter| filter.name.as_str());
-                known(&format!("{path}.{key}[{n}]"), ("filter", name), filters, issues);
+                known(&format!("{path}.{key}[{n}]"), "filter", name, filters, issues);
                 let found = self.filter.iter().find(|filter| filter.name == *name);
                 if found.is_some_and(|filter| filter.ethernet) && !self.carries_frames(&it.name) {
                     let what = "no frames of a bridge or a cross-connect pass here";
@@ -180,12 +180,12 @@ impl Pe {
 
     fn is_policer(&self, path: &str, name: &str, issues: Issues<'_>) {
         let policers = self.policer.iter().map(|policer| policer.name.as_str());
-        known(path, ("policer", name), policers, issues);
+        known(path, "policer", name, policers, issues);
     }
 
     fn is_interface(&self, path: &str, name: &str, issues: Issues<'_>) {
         let interfaces = self.interface.iter().map(|it| it.name.as_str());
-        known(path, ("interface", name), interfaces, issues);
+        known(path, "interface", name, interfaces, issues);
     }
 
     fn validate_neighbours(&self, issues: Issues<'_>) {
@@ -202,7 +202,7 @@ impl Pe {
             let to = is_prefix(&format!("{path}.prefix"), &route.prefix, issues);
             if let Some(vrf) = &route.vrf {
                 let vrfs = self.vrf.iter().map(|vrf| vrf.name.as_str());
-                known(&format!("{path}.vrf"), ("routing table", vrf), vrfs, issues);
+                known(&format!("{path}.vrf"), "routing table", vrf, vrfs, issues);
             }
             if route.via.is_empty() == route.discard.is_none() {
                 let what = "a route has ways, or `discard`, not both";
@@ -311,7 +311,7 @@ impl Pe {
             }
             if let Some(vrf) = &it.vrf {
                 let vrfs = self.vrf.iter().map(|vrf| vrf.name.as_str()).chain([GLOBAL]);
-                known(&format!("{path}.vrf"), ("routing table", vrf), vrfs, issues);
+                known(&format!("{path}.vrf"), "routing table", vrf, vrfs, issues);
             }
         }
     }
@@ -389,12 +389,12 @@ impl Pe {
         for (at, scheduler) in self.scheduler.iter().enumerate() {
             let path = format!("scheduler[{at}]");
             let ports = self.port.iter().map(|port| port.name.as_str());
-            known(&format!("{path}.port"), ("port", &scheduler.port), ports, issues);
+            known(&format!("{path}.port"), "port", &scheduler.port, ports, issues);
             for (n, queue) in scheduler.queue.iter().enumerate() {
                 let path = format!("{path}.queue[{n}]");
                 let before = scheduler.queue[..n].iter().map(|queue| queue.name.as_str());
                 if let Some(parent) = &queue.parent {
-                    known(&format!("{path}.parent"), ("node", parent), before.clone(), issues);
+                    known(&format!("{path}.parent"), "node", parent, before.clone(), issues);
                 }
                 if before.into_iter().any(|name| name == queue.name) {
                     issues.push(Issue::new(format!("{path}.name"), "the name is taken", ""));
@@ -415,7 +415,7 @@ impl Pe {
         for (at, protection) in self.protection.iter().enumerate() {
             let classes = Class::ALL.iter().map(|(name, _)| *name);
             let path = format!("protection[{at}].class");
-            known(&path, ("class", &protection.class), classes, issues);
+            known(&path, "class", &protection.class, classes, issues);
         }
     }
 }

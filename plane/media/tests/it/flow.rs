@@ -114,9 +114,9 @@ fn stun_and_dtls_go_up_where_they_are_wanted_and_reports_pass_while_media_is_hel
     let cases = [(0, Datagram::Stun, Reason::NoStun), (22, Datagram::Dtls, Reason::NoDtls)];
     for (first, kind, reason) in cases {
         let other = kind == Datagram::Dtls;
-        flow.hands_up(other, !other);
+        flow.goes_up(other, !other);
         assert_eq!(pass(&mut flow, START, source(), &mut [first; 20]), Verdict::Drop(reason));
-        flow.hands_up(!other, other);
+        flow.goes_up(!other, other);
         assert_eq!(pass(&mut flow, START, source(), &mut [first; 20]), Verdict::Up(kind));
     }
     assert_eq!(pass(&mut flow, START, source(), &mut report()), REPORTS);
@@ -126,7 +126,7 @@ fn stun_and_dtls_go_up_where_they_are_wanted_and_reports_pass_while_media_is_hel
 #[test]
 fn no_more_of_stun_and_dtls_goes_up_than_anybody_needs() {
     let mut flow = flow(settings());
-    flow.hands_up(true, true);
+    flow.goes_up(true, true);
     let mut up = 0;
     for ms in 0..10_000 {
         let now = START + Duration::from_millis(ms);

@@ -311,7 +311,7 @@ impl Message {
             Self::Grant { group, is_v6, addresses, blocks } => {
                 field::bytes(out, tag::NAME, group.as_bytes());
                 put(out, tag::IS_V6, (*is_v6).into());
-                addresses.iter().for_each(|address| write_address(*address, out));
+                addresses.iter().for_each(|(number, ip)| write_address(*number, *ip, out));
                 blocks.iter().for_each(|block| write_block(*block, out));
             }
             Self::Put { stream, generation, what } => {
@@ -496,7 +496,7 @@ fn name(value: &[u8]) -> Result<Box<str>, Malformed> {
     text.map(Into::into).ok_or(offence("a name is not short text"))
 }
 
-fn write_address((number, address): (u16, IpAddr), out: &mut Vec<u8>) {
+fn write_address(number: u16, address: IpAddr, out: &mut Vec<u8>) {
     field::nested(out, tag::ADDRESS, |out| {
         out.extend_from_slice(&number.to_be_bytes());
         match address {

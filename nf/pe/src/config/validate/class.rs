@@ -21,7 +21,7 @@ impl Pe {
     pub(super) fn validate_marks(&self, path: &str, it: &Interface, issues: Issues<'_>) {
         if let Some(name) = &it.marking {
             let markings = self.marking.iter().map(|marking| marking.name.as_str());
-            known(&format!("{path}.marking"), ("marking", name), markings, issues);
+            known(&format!("{path}.marking"), "marking", name, markings, issues);
         }
         if it.sample_one_in == Some(0) {
             let what = "one packet of none";
@@ -55,7 +55,7 @@ impl Pe {
     ) {
         let Some(bridge) = &it.bridge else { return };
         let bridges = self.bridge.iter().map(|bridge| bridge.name.as_str());
-        known(&format!("{path}.bridge"), ("bridge domain", bridge), bridges, issues);
+        known(&format!("{path}.bridge"), "bridge domain", bridge, bridges, issues);
         let is_twin = |other: &&Interface| other.bridge.as_ref() == Some(bridge);
         if let Some(other) = self.interface[..at].iter().find(is_twin) {
             let what = format!("`{}` is the routed side of it already", other.name);
@@ -77,7 +77,7 @@ impl Pe {
         let Some(collector) = &self.collector else { return };
         if let Some(vrf) = &collector.vrf {
             let vrfs = self.vrf.iter().map(|vrf| vrf.name.as_str());
-            known("collector.vrf", ("routing table", vrf), vrfs, issues);
+            known("collector.vrf", "routing table", vrf, vrfs, issues);
         }
         if collector.address.is_multicast() || collector.address.is_unspecified() {
             let what = format!("{} is nobody's address", collector.address);
@@ -121,7 +121,7 @@ fn validate_station(
     match (&station.interface, station.label_in) {
         (Some(name), None) => {
             let members = bridge.interfaces.iter().map(String::as_str);
-            known(&format!("{path}.interface"), ("member", name), members, issues);
+            known(&format!("{path}.interface"), "member", name, members, issues);
         }
         (None, Some(label)) => {
             if !bridge.pseudowire.iter().any(|wire| wire.label_in == label) {
