@@ -47,7 +47,7 @@ impl MediaController {
             rows.push(alarm("srtp-failures", name, "minor", &text));
         }
         if self.refused_of_late(now) {
-            let text = "the forwarder refused streams, which are gone: `ctl ask … media/refusals`";
+            let text = "the forwarder refused flows of streams: ask `media/refusals`";
             rows.push(alarm("stream-refused", name, "major", text));
         }
         rows

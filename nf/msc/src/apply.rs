@@ -371,7 +371,7 @@ impl MediaController {
     }
 
     /// A call of NG whose media cannot be forwarded ends: as if its proxy had ended it.
-    pub(crate) fn end_call(&mut self, now: Time, call: u64, out: &mut Effects) {
+    fn end_call(&mut self, now: Time, call: u64, out: &mut Effects) {
         // Another cookie each time: what is asked twice is answered once.
         let cookie = machine::identity::hex(self.random.next_u64());
         let Some(name) = self.driven.call_id(call) else { return };

@@ -33,7 +33,7 @@ event::facts! {
         NgCommands = Counter, "msc_ng_commands_total";
         /// Replies of NG that were too long for a datagram.
         NgRepliesLong = Counter, "msc_ng_replies_long_total";
-        /// Streams that the forwarder refused: they are gone.
+        /// Flows of streams that the forwarder refused.
         StreamsRefused = Counter, "msc_streams_refused_total";
         /// Streams that were refused since a port was not leased to who named it.
         StreamsNotLeased = Counter, "msc_streams_not_leased_total";

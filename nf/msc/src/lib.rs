@@ -227,7 +227,7 @@ impl MediaController {
         let refused = self.dataplane.tally().refused;
         let told = self.dataplane.step(now, port, event, out);
         if self.dataplane.tally().refused > refused {
-            self.refused(now, out);
+            self.refused(now);
         }
         match told {
             Some(Told::Welcomed) => self.welcomed(now, out),

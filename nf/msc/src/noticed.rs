@@ -8,7 +8,7 @@ use crate::streams::Owner;
 use anchor::row::{Event, Message};
 use anchor::{Local, Side, Stream};
 use machine::{Duration, Time};
-use media::program::{FEATURE, Name, Notice, Place};
+use media::program::{FEATURE, Name, Notice};
 use nodes::program::Item;
 use runtime::Effects;
 
@@ -18,17 +18,6 @@ const DIGIT_MAX: u8 = 16;
 const REFUSED: Duration = Duration::from_secs(300);
 /// Failures of protection within this time are added up for an alarm.
 const UNPROTECTED: Duration = Duration::from_secs(60);
-
-/// The place of a flow that the forwarder refused: it names what it refuses as `Debug` writes it.
-fn flow_of(what: &str) -> Option<Place> {
-    let rest = what.strip_prefix("Item(Item { feature: \"media\", key: [")?;
-    let (key, _) = rest.split_once(']')?;
-    let octets: Result<Vec<u8>, _> = key.split(", ").map(str::parse).collect();
-    match Name::read(&octets.ok()?) {
-        Ok(Name::Flow(place)) => Some(place),
-        _ => None,
-    }
-}
 
 /// An end that something is told of.
 pub(crate) struct Noticed {
@@ -149,21 +138,14 @@ impl MediaController {
         }
     }
 
-    /// The forwarder refused something. A stream whose flow it does not take is not forwarded as it
-    /// is described: it goes.
-    pub(crate) fn refused(&mut self, now: Time, out: &mut Effects) {
-        let last = self.dataplane.refusals().back();
-        let Some(place) = last.and_then(|(what, _)| flow_of(what)) else { return };
-        let Some(address) = self.streams.addresses.number_of(&place) else { return };
-        let Some(owner) = self.streams.owner(Local { address, port: place.port }) else { return };
-        self.shown.facts.add(Fact::StreamsRefused, 1);
-        self.shown.refused = Some(now);
-        if owner.lessee == Lessee::NG {
-            return self.end_call(now, owner.stream.call, out);
+    /// The forwarder refused something: that it was of media is an alarm. It does not say which
+    /// flow that was, so its stream stands here.
+    pub(crate) fn refused(&mut self, now: Time) {
+        let is_media = |what: &str| what.starts_with("Item(Item { feature: \"media\"");
+        if self.dataplane.refusals().back().is_some_and(|(what, _)| is_media(what)) {
+            self.shown.facts.add(Fact::StreamsRefused, 1);
+            self.shown.refused = Some(now);
         }
-        let name = (owner.stream, u32::MAX);
-        let changed = self.streams.remove(owner.lessee, name, now);
-        self.done(now, owner.lessee, changed, out);
     }
 
     /// Whether the forwarder refused a stream of late.
