@@ -4,7 +4,7 @@
 use crate::MediaController;
 use crate::lease::Lessee;
 use crate::measures::Report;
-use crate::noticed::Told;
+use crate::noticed::Noticed;
 use anchor::row::StreamId;
 use anchor::{Codec, Guard, Payload, Side, Stream};
 use core::net::SocketAddr;
@@ -68,12 +68,12 @@ impl MediaController {
         self.trail(now, (lessee, id), (stream, side), Event::StreamEnded, &fields);
     }
 
-    pub(crate) fn trail_latched(&mut self, now: Time, told: &Told, source: SocketAddr) {
+    pub(crate) fn trail_latched(&mut self, now: Time, told: &Noticed, source: SocketAddr) {
         let source = source.to_string();
         self.trail_of(now, told, Event::StreamLatched, &[("remote", text(&source))]);
     }
 
-    pub(crate) fn trail_timed_out(&mut self, now: Time, told: &Told) {
+    pub(crate) fn trail_timed_out(&mut self, now: Time, told: &Noticed) {
         let after_ms = u64::from(told.stream.timeout_s) * 1_000;
         let fields = [("after_ms", Field::Number(after_ms))];
         self.trail_of(now, told, Event::StreamTimedOut, &fields);
@@ -83,7 +83,7 @@ impl MediaController {
     pub(crate) fn trail_one_way(
         &mut self,
         now: Time,
-        told: &Told,
+        told: &Noticed,
         silent: Side,
         lasted: Option<Duration>,
     ) {
@@ -94,7 +94,7 @@ impl MediaController {
         self.trail(now, of, (&told.stream, silent), event, &fields);
     }
 
-    pub(crate) fn trail_digit(&mut self, now: Time, told: &Told, code: u8, duration_ms: u32) {
+    pub(crate) fn trail_digit(&mut self, now: Time, told: &Noticed, code: u8, duration_ms: u32) {
         let digit = DIGITS.get(usize::from(code)).map(core::slice::from_ref);
         let mut fields: Fields<'_> =
             vec![("duration_ms", Field::Number(duration_ms.into())), ("way", text("rtp"))];
@@ -102,20 +102,20 @@ impl MediaController {
         self.trail_of(now, told, Event::DigitTyped, &fields);
     }
 
-    pub(crate) fn trail_unprotected(&mut self, now: Time, told: &Told, count: u64) {
+    pub(crate) fn trail_unprotected(&mut self, now: Time, told: &Noticed, count: u64) {
         let suite = suite_of(&told.stream.end(told.owner.side).guard);
         let fields = [("count", Field::Number(count)), ("suite", text(suite))];
         self.trail_of(now, told, Event::SrtpFailed, &fields);
     }
 
-    pub(crate) fn trail_quality(&mut self, now: Time, told: &Told, report: &Report) {
+    pub(crate) fn trail_quality(&mut self, now: Time, told: &Noticed, report: &Report) {
         let codec = codec_of(&told.stream, told.owner.side);
         let mut fields = quality(report);
         fields.extend(codec.as_ref().map(|codec| ("codec", Field::Text(codec.as_bytes()))));
         self.trail_of(now, told, Event::QualityReported, &fields);
     }
 
-    fn trail_of(&mut self, now: Time, told: &Told, event: Event, fields: &[(&str, Field<'_>)]) {
+    fn trail_of(&mut self, now: Time, told: &Noticed, event: Event, fields: &[(&str, Field<'_>)]) {
         let of = (told.owner.lessee, told.owner.stream);
         self.trail(now, of, (&told.stream, told.owner.side), event, fields);
     }
