@@ -16,9 +16,9 @@ DEMO_PACKAGES := sip-tester
 # What looks at packages and images, and runs them.
 PACKAGE_PACKAGES := crun lintian podman skopeo
 # What tests hold Tandem against, and what they look at it with.
-TEST_PACKAGES := bgpdump bird2 ca-certificates chromium clang curl dpdk-dev ethtool exabgp frr gobgpd \
-	iperf3 iproute2 iputils-ping kamailio kamailio-tls-modules libsrtp2-1 libusrsctp-dev libusrsctp-examples llvm \
-	openbgpd openssl pmacct procps prometheus python3-scapy qemu-system-x86 rtpengine-daemon stayrtr systemd \
+TEST_PACKAGES := baresip-core bgpdump bird2 ca-certificates chromium clang curl dpdk-dev ethtool exabgp frr \
+	gobgpd iperf3 iproute2 iputils-ping kamailio kamailio-tls-modules libsrtp2-1 libusrsctp-dev libusrsctp-examples \
+	llvm openbgpd openssl pmacct procps prometheus python3-scapy qemu-system-x86 rtpengine-daemon stayrtr systemd \
 	traceroute tshark
 CARGO := cargo
 TARGET = $(or $(CARGO_TARGET_DIR),target)
@@ -69,7 +69,7 @@ build: setup-build console
 demo: setup-demo console
 	@echo "== build: tandem (profile demo); some minutes, once"
 	@$(CARGO) build --profile demo --package tandem
-	@echo "== demo: the scene $(SCENE); make demo SCENE=rr (or pe, ss7) plays another"
+	@echo "== demo: the scene $(SCENE); make demo SCENE=rr (or pe, ss7, media) plays another"
 	@$(TARGET)/demo/tandem demo $(SCENE)
 
 package: setup-package console

@@ -25,6 +25,11 @@ fn a_stranger_takes_the_path_of_the_signalling_gateway() {
 }
 
 #[test]
+fn a_stranger_takes_the_path_of_media() {
+    read_part(PAGE, "Media of calls");
+}
+
+#[test]
 fn a_stranger_takes_the_path_of_a_changed_configuration() {
     read_part(PAGE, "A changed configuration");
 }

@@ -1,0 +1,331 @@
+//! A session controller, a media controller and two phones (baresip): speech both ways, plain and
+//! with SRTP at one side, held and taken up again, while the media controller's control and its
+//! forwarder die. The session controller is a site of its own.
+
+use super::{Host, LONG, Scene, words};
+use serde_json::Value;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const SESSION_CONTROLLER: &str = r#"
+[site]
+name = "sessions"
+directory = "sessions"
+[oam]
+listen = "127.0.0.1:0"
+[[ssc]]
+name = "ssc1"
+[ssc.media]
+pairs_min = 64
+[[ssc.media.controller]]
+name = "msc1"
+address = "127.0.0.1:2970"
+[[ssc.realm]]
+name = "access"
+side = "access"
+listen = ["udp:10.1.0.1:5060"]
+media = { anchor = true, srtp = "optional" }
+[[ssc.realm]]
+name = "core"
+side = "core"
+listen = ["udp:10.2.0.1:5060"]
+media = { anchor = true }
+[[ssc.next_hop]]
+name = "bob"
+realm = "core"
+targets = ["udp:198.51.100.100:5060"]
+probe_interval_s = 0
+[[ssc.route]]
+from = "access"
+to = ["bob"]
+"#;
+
+const MEDIA_CONTROLLER: &str = r#"
+[[msc]]
+name = "msc1"
+listen = "127.0.0.1:2970"
+[[msc.port]]
+name = "a"
+driver = "af_packet"
+[[msc.port]]
+name = "b"
+driver = "af_packet"
+[[msc.interface]]
+name = "a"
+addresses = ["192.0.2.1/24"]
+[[msc.interface]]
+name = "b"
+addresses = ["198.51.100.1/24"]
+[[msc.group]]
+name = "access"
+addresses = ["192.0.2.1"]
+ports = "20000-23999"
+[[msc.group]]
+name = "core"
+addresses = ["198.51.100.1"]
+ports = "30000-33999"
+"#;
+
+/// Alice hears Bob's tone, and Bob hers. Hertz.
+const ALICE: u32 = 440;
+const BOB: u32 = 880;
+const SAMPLES_PER_S: usize = 8_000;
+
+/// baresip in a host's namespace: a sine goes out, what comes in is recorded.
+struct Phone<'a> {
+    host: &'a Host,
+    program: Child,
+    folder: PathBuf,
+}
+
+impl<'a> Phone<'a> {
+    /// `more` are parameters of the account, as `;mediaenc=srtp-mand`.
+    fn start(scene: &Scene, host: &'a Host, [name, address, proxy]: [&str; 3], tone: u32) -> Self {
+        Self::with(scene, host, [name, address, proxy, ""], tone)
+    }
+
+    fn with(
+        scene: &Scene,
+        host: &'a Host,
+        [name, address, proxy, more]: [&str; 4],
+        tone: u32,
+    ) -> Self {
+        let folder = scene.folder.path().join(name);
+        fs::create_dir(&folder).unwrap();
+        let place = folder.display();
+        let text = format!(
+            "sip_listen {address}:5060\naudio_source ausine,{tone}\nausrc_srate 48000\n\
+             ausrc_channels 2\naudio_player aubridge,none\nauplay_srate 8000\nauplay_channels 1\n\
+             module_path /usr/lib/baresip/modules\nmodule g711.so\nmodule ausine.so\n\
+             module aubridge.so\nmodule sndfile.so\nsnd_path {place}\nmodule srtp.so\n\
+             module_tmp uuid.so\nmodule_tmp account.so\nmodule_app menu.so\nmodule_app cons.so\n\
+             cons_listen 127.0.0.1:5555\nringback_disabled yes\nmenu_bell no\n"
+        );
+        fs::write(folder.join("config"), text).unwrap();
+        fs::write(folder.join("contacts"), "").unwrap();
+        let account = format!(
+            "<sip:{name}@{address}>;regint=0;outbound=\"sip:{proxy}:5060\";answermode=auto;\
+             audio_codecs=PCMA{more}\n"
+        );
+        fs::write(folder.join("accounts"), account).unwrap();
+        let log = fs::File::create(scene.folder.path().join(format!("{name}.log"))).unwrap();
+        let mut program = Command::new("ip");
+        program.args(["netns", "exec", host.namespace.name(), "baresip", "-4", "-v", "-s", "-f"]);
+        program.arg(&folder).stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
+        let phone = Self { host, program: program.spawn().unwrap(), folder };
+        awaited(scene, "baresip is installed (make setup) and ready", || {
+            let said = fs::read(phone.folder.with_extension("log")).unwrap_or_default();
+            words(&said).contains("baresip is ready").then_some(())
+        });
+        phone
+    }
+
+    /// Keys and commands of its console, by UDP.
+    fn keys(&self, keys: &str) {
+        let send = "printf '%b' \"$0\" > /dev/udp/127.0.0.1/5555";
+        assert!(self.host.run(&["bash", "-c", send, keys]).status.success());
+    }
+
+    /// Samples that came in so far, in the newest recording.
+    fn heard(&self) -> Vec<f64> {
+        let files = fs::read_dir(&self.folder).unwrap().flatten().map(|entry| entry.path());
+        let newest = files.filter(|path| path.to_string_lossy().ends_with("-dec.wav")).max();
+        let octets = newest.map(|path| fs::read(path).unwrap()).unwrap_or_default();
+        let samples = octets.get(44..).unwrap_or_default().chunks_exact(2);
+        samples.map(|it| f64::from(i16::from_le_bytes([it[0], it[1]]))).collect()
+    }
+
+    /// Waits until a further half second has come in that is a tone of `hertz` and nothing else.
+    fn hears(&self, scene: &Scene, hertz: u32, when: &str) {
+        let mut from = self.heard().len();
+        awaited(scene, &format!("{hertz} Hz are not heard {when}"), || {
+            let heard = self.heard();
+            let new = heard.get(from..from + SAMPLES_PER_S / 2)?;
+            from += SAMPLES_PER_S / 10;
+            is_tone(new, hertz).then_some(())
+        });
+    }
+}
+
+impl Drop for Phone<'_> {
+    fn drop(&mut self) {
+        let _ = self.program.kill();
+        let _ = self.program.wait();
+    }
+}
+
+/// Whether nearly all of the power is at this frequency (Goertzel's sum, at its definition).
+fn is_tone(samples: &[f64], hertz: u32) -> bool {
+    let turn = std::f64::consts::TAU * f64::from(hertz) / SAMPLES_PER_S as f64;
+    let part = |of: fn(f64) -> f64| -> f64 {
+        samples.iter().enumerate().map(|(at, it)| it * of(turn * at as f64)).sum()
+    };
+    let power: f64 = samples.iter().map(|it| it * it).sum();
+    let at_tone = part(f64::cos).hypot(part(f64::sin)).powi(2) * 2.0 / samples.len() as f64;
+    power > 0.0 && at_tone > 0.8 * power
+}
+
+fn awaited<T>(scene: &Scene, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let until = Instant::now() + LONG;
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < until, "{what}: {}", scene.logs());
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Waits for 25 packets of PCMA (RFC 3551) from an address, as its host sees them arrive.
+const ARRIVING: &str = r"
+import socket, sys
+packets = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(0x800))
+packets.bind(('eth0', 0))
+seen = 0
+while seen < 25:
+    packet, (_, _, kind, _, _) = packets.recvfrom(2048)
+    came = kind != 4 and packet[12:16] == socket.inet_aton(sys.argv[1])
+    seen += came and packet[9] == 17 and packet[28] == 0x80 and packet[29] & 0x7f == 8
+";
+
+/// A host whose media pass `device`; its signalling reaches `controller` by a wire of its own.
+fn host(scene: &Scene, device: &str, address: &str, controller: &str) -> Host {
+    let host = scene.host(device, &[&format!("{address}/24")], &[]);
+    host.sends_whole_packets();
+    let wire = format!("s{device}");
+    let (inside, name) = (&scene.router, host.namespace.name());
+    let peer = ["type", "veth", "peer", "name", "eth1", "netns", name];
+    inside.ip(&[&["link", "add", "name", &wire][..], &peer].concat()).unwrap();
+    inside.ip(&["link", "set", "dev", &wire, "up"]).unwrap();
+    host.namespace.ip(&["link", "set", "eth1", "up"]).unwrap();
+    inside.ip(&["address", "add", &format!("{controller}/32"), "dev", &wire]).unwrap();
+    let (near, far) = (format!("{address}/32"), format!("{controller}/32"));
+    inside.ip(&["route", "add", &near, "dev", &wire, "src", controller]).unwrap();
+    host.namespace.ip(&["route", "add", &far, "dev", "eth1", "src", address]).unwrap();
+    host
+}
+
+/// Both hear one another.
+fn talk(scene: &Scene, [alice, bob]: [&Phone; 2], when: &str) {
+    alice.hears(scene, BOB, when);
+    bob.hears(scene, ALICE, when);
+}
+
+/// The only stream that stands, once it is `wanted`.
+fn stream(scene: &Scene, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+    awaited(scene, what, || scene.rows(&["streams"]).pop().filter(&wanted))
+}
+
+/// Alice hangs up: nothing stands, and the pairs are given back.
+fn hang_up(scene: &Scene, alice: &Phone) {
+    alice.keys("/hangup\\n");
+    awaited(scene, "the stream does not end", || scene.rows(&["streams"]).is_empty().then_some(()));
+}
+
+const AT_ALICE: [&str; 3] = ["alice", "192.0.2.100", "10.1.0.1"];
+const AT_BOB: [&str; 3] = ["bob", "198.51.100.100", "10.2.0.1"];
+const DIAL: &str = "/dial sip:bob@10.1.0.1\\n";
+
+/// The session controller's process, ended with its scope.
+struct Sessions(Child);
+
+impl Sessions {
+    fn start(scene: &Scene) -> Self {
+        let file = scene.folder.path().join("sessions.toml");
+        fs::write(&file, SESSION_CONTROLLER).unwrap();
+        let log = fs::File::create(scene.folder.path().join("sessions.log")).unwrap();
+        let file = file.display().to_string();
+        let mut command = scene.inside(&["run", &file]);
+        command.current_dir(scene.folder.path());
+        let running = Self(command.stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap());
+        let waited = scene.inside(&["ctl", "--site", &file, "wait"]).output().unwrap();
+        assert!(waited.status.success(), "{}{}", words(&waited.stderr), scene.logs());
+        running
+    }
+}
+
+impl Drop for Sessions {
+    fn drop(&mut self) {
+        let _ = Command::new("kill").arg(self.0.id().to_string()).status();
+        let _ = self.0.wait();
+    }
+}
+
+fn two_hosts(scene: &mut Scene) -> ([Host; 2], Sessions) {
+    let a = host(scene, "a", AT_ALICE[1], AT_ALICE[2]);
+    let b = host(scene, "b", AT_BOB[1], AT_BOB[2]);
+    scene.start(MEDIA_CONTROLLER);
+    a.reaches("192.0.2.1");
+    b.reaches("198.51.100.1");
+    let sessions = Sessions::start(scene);
+    awaited(scene, "the session controller does not lease ports", || {
+        let ports = scene.ctl(&["--output", "json", "media"]);
+        ports.contains("connected").then_some(())
+    });
+    ([a, b], sessions)
+}
+
+#[test]
+fn phones_hear_one_another_plain_held_and_taken_up() {
+    let mut scene = Scene::new();
+    let ([a, b], _sessions) = two_hosts(&mut scene);
+    let bob = Phone::start(&scene, &b, AT_BOB, BOB);
+    let alice = Phone::start(&scene, &a, AT_ALICE, ALICE);
+    let phones = [&alice, &bob];
+    alice.keys(DIAL);
+    talk(&scene, phones, "in a plain call");
+    let call = stream(&scene, "it is counted", |it| it["ends"][1]["packets"].as_u64() > Some(20));
+    let local = |end: usize| call["ends"][end]["local"].as_str().unwrap();
+    assert!(local(0).starts_with("192.0.2.1:2"), "{call}");
+    assert!(local(1).starts_with("198.51.100.1:3"), "{call}");
+    assert_eq!(call["ends"][0]["codec"], "PCMA/8000", "{call}");
+    alice.keys("x");
+    awaited(&scene, "Bob is not held", || {
+        let said = fs::read(scene.folder.path().join("bob.log")).unwrap();
+        words(&said).contains("a=sendonly").then_some(())
+    });
+    alice.keys("X");
+    // Behind a re-INVITE baresip 1.0 does not record any more: its packets are looked for.
+    for (host, from) in [(&a, "192.0.2.1"), (&b, "198.51.100.1")] {
+        let seen = host.run(&["timeout", "20", "python3", "-c", ARRIVING, from]);
+        assert!(seen.status.success(), "nothing comes from {from}: {}", scene.logs());
+    }
+    hang_up(&scene, &alice);
+}
+
+#[test]
+fn srtp_at_one_side_goes_on_while_control_and_forwarder_die() {
+    let mut scene = Scene::new();
+    let ([a, b], _sessions) = two_hosts(&mut scene);
+    let bob = Phone::start(&scene, &b, AT_BOB, BOB);
+    let [name, address, proxy] = AT_ALICE;
+    let secure = [name, address, proxy, ";mediaenc=srtp-mand"];
+    let alice = Phone::with(&scene, &a, secure, ALICE);
+    let phones = [&alice, &bob];
+    alice.keys(DIAL);
+    talk(&scene, phones, "with SRTP at one side");
+    let call = stream(&scene, "it is counted", |it| it["ends"][1]["packets"].as_u64() > Some(20));
+    let suite = |end: usize| call["ends"][end]["suite"].clone();
+    assert_eq!([suite(0), suite(1)], ["AES_CM_128_HMAC_SHA1_80", "RTP"], "{call}");
+    scene.kill();
+    talk(&scene, phones, "without a control");
+    scene.start_again();
+    let stands = |it: &Value| it["ends"][0]["suite"] == "AES_CM_128_HMAC_SHA1_80";
+    stream(&scene, "the next control hears of the stream", stands);
+    talk(&scene, phones, "with the next control");
+    let forwarder = scene.folder.path().join("var/msc1.forwarder");
+    assert!(end_forwarder(&forwarder.display().to_string()), "{}", scene.logs());
+    talk(&scene, phones, "with the next forwarder");
+    hang_up(&scene, &alice);
+}
+
+/// Kills the forwarder that has this socket; whether there is one.
+fn end_forwarder(socket: &str) -> bool {
+    let pattern = format!("forwarder --socket {socket} ");
+    let found = Command::new("pgrep").args(["-f", &pattern]).output().unwrap();
+    let id = words(&found.stdout).trim().to_owned();
+    !id.is_empty() && Command::new("kill").args(["-KILL", &id]).status().unwrap().success()
+}
