@@ -233,7 +233,7 @@ pub fn demo(asked: &Demo) -> Result<(), Exit> {
 }
 
 fn scenes() -> Result<(), Exit> {
-    let line = |scene: &demo::Scene| format!("{:<5}{}\n", scene.name, scene.line);
+    let line = |scene: &demo::Scene| format!("{:<6}{}\n", scene.name, scene.line);
     let lines: String = demo::SCENES.iter().map(line).collect();
     output::text(&format!("{lines}\n`tandem demo NAME` plays one, with its page in the console.\n"))
 }

@@ -129,11 +129,11 @@ fn without_a_name_the_scenes_are_listed_and_an_unknown_one_is_refused_with_them(
         assert!(!what.trim().is_empty(), "{line}");
         let _ = write!(names, "{name} ");
     }
-    assert_eq!(names, "sbc rr pe ss7 ");
+    assert_eq!(names, "sbc rr pe ss7 media ");
     let refused = Command::new(TANDEM).args(["demo", "tv"]).output().unwrap();
     assert_eq!(refused.status.code(), Some(2));
     let said = String::from_utf8(refused.stderr).unwrap();
-    assert!(said.contains("`tv`") && said.contains("sbc, rr, pe, ss7"), "{said}");
+    assert!(said.contains("`tv`") && said.contains("sbc, rr, pe, ss7, media"), "{said}");
 }
 
 #[test]
@@ -177,6 +177,13 @@ fn ss7_msus_go_on_when_an_association_of_two_is_lost() {
     let played = scene("ss7");
     holds(&played, 6);
     assert!(played.looks > 0, "the site was never asked for its alarms\n{}", played.said);
+}
+
+#[test]
+fn media_of_two_phones_pass_from_srtp_to_rtp() {
+    let played = scene("media");
+    holds(&played, 5);
+    assert!(played.said.contains("no stream stands"), "{}", played.said);
 }
 
 #[test]
