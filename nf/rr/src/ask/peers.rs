@@ -179,7 +179,7 @@ pub(crate) enum PeerSheet {
     /// There is a session, whatever its state.
     There(Box<PeerRow>),
     /// It came from a range and has gone: `state` is `away`.
-    Away(BgpSummaryRow),
+    Away(Box<BgpSummaryRow>),
 }
 
 /// Everything about a peer.
@@ -329,7 +329,7 @@ impl Reflector {
         self.speaker.forget_expired(now);
         let name = ask.params.get("peer");
         if let Some(gone) = self.speaker.away().find(|it| Some(&it.name) == name) {
-            return Ok(vec![PeerSheet::Away(self.away(gone))]);
+            return Ok(vec![PeerSheet::Away(Box::new(self.away(gone)))]);
         }
         let id = self.named_peer(ask)?;
         let Some(peer) = self.speaker.peers().get(id) else { return Ok(Vec::new()) };
