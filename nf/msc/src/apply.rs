@@ -5,9 +5,10 @@ use crate::config::NG_PORT;
 use crate::controllers::KeyId;
 use crate::driven::{Driven, Uses};
 use crate::facts::Fact;
+use crate::keying::Received;
 use crate::lease::Lessee;
 use crate::links::Heard;
-use crate::streams::{Changed, Refusal};
+use crate::streams::{Changed, Owner, Refusal};
 use anchor::Side;
 use anchor::row::{self, Load, Message, StreamId};
 use machine::bucket::Rate;
@@ -143,14 +144,14 @@ impl MediaController {
                 self.note_memory(out);
             }
             Message::Put { stream, generation, what } => {
-                let put = self.streams.put(lessee, (stream, generation), &what, now);
+                let put = self.streams.put(lessee, stream, generation, &what, now);
                 match put {
                     Ok(changed) => self.done(now, lessee, changed, out),
                     Err(why) => self.not_taken(why),
                 }
             }
             Message::Remove { stream, generation } => {
-                let changed = self.streams.remove(lessee, (stream, generation), now);
+                let changed = self.streams.remove(lessee, stream, generation, now);
                 self.done(now, lessee, changed, out);
             }
             Message::Begin => self.streams.begin(lessee),
@@ -242,7 +243,7 @@ impl MediaController {
         self.dataplane.tell(now, out, &changed.programs);
         for (ids, is_new) in [(changed.added, true), (changed.changed, false)] {
             for id in ids {
-                self.stands(now, (lessee, id), out);
+                self.stands(now, lessee, id, out);
                 self.trail_stands(now, lessee, id, is_new);
             }
         }
@@ -256,13 +257,14 @@ impl MediaController {
                 self.keying.forget(local);
                 let places = self.places_of(local);
                 let report = self.measures.end(now, local, &places);
-                self.trail_ended(now, (lessee, id), (&stream, side), report.as_ref());
+                let owner = Owner { lessee, stream: id, side };
+                self.trail_ended(now, owner, &stream, report.as_ref());
             }
         }
     }
 
     /// Whoever begins a handshake of a stream does, when it is known with whom.
-    fn stands(&mut self, now: Time, (lessee, id): (Lessee, StreamId), out: &mut Effects) {
+    fn stands(&mut self, now: Time, lessee: Lessee, id: StreamId, out: &mut Effects) {
         let Some(stream) = self.streams.at(lessee, id) else { return };
         let shakes = |end: &anchor::End| {
             matches!(end.guard, anchor::Guard::Dtls { .. }) || self.keying.has(end.local)
@@ -273,7 +275,7 @@ impl MediaController {
         let locals = Side::BOTH.map(|side| stream.end(side).local);
         let places = locals.map(|it| self.streams.addresses.place(it.address, it.port));
         let agreed = Side::BOTH.map(|side| self.streams.agreement.of(stream.end(side)));
-        let came = self.keying.stands(now, (&stream, places), agreed, out);
+        let came = self.keying.stands(now, &stream, places, agreed, out);
         self.agreed(now, came, out);
     }
 
@@ -298,9 +300,9 @@ impl MediaController {
         let Some(stream) = self.streams.at(owner.lessee, owner.stream) else { return };
         let end = stream.end(owner.side);
         let agreed = self.streams.agreement.of(end);
-        let at = (end, place, end.local.port != port);
-        let with = (agreed, &mut self.random);
-        let came = self.keying.packet(now, at, (record, &datagram), with, out);
+        let is_rtcp = end.local.port != port;
+        let received = Received { datagram: &datagram, end, place, is_rtcp, agreed };
+        let came = self.keying.packet(now, record, &received, &mut self.random, out);
         self.agreed(now, came, out);
     }
 
@@ -384,7 +386,7 @@ impl MediaController {
             Effect::Put(call, line) => {
                 let Some((stream, generation)) = self.driven.put(call, line) else { return true };
                 let id = StreamId { call, line };
-                match self.streams.put(Lessee::NG, (id, generation), &stream, now) {
+                match self.streams.put(Lessee::NG, id, generation, &stream, now) {
                     Ok(changed) => self.done(now, Lessee::NG, changed, out),
                     Err(why) => {
                         self.not_taken(why);
@@ -395,7 +397,7 @@ impl MediaController {
             }
             Effect::Remove(call, line) => {
                 let id = StreamId { call, line };
-                let changed = self.streams.remove(Lessee::NG, (id, u32::MAX), now);
+                let changed = self.streams.remove(Lessee::NG, id, u32::MAX, now);
                 self.done(now, Lessee::NG, changed, out);
                 self.driven.remove(call, line);
             }

@@ -34,7 +34,7 @@ pub(crate) fn flows<'a>(
     let mut flows = Flows::new();
     for stream in streams.filter(|stream| stream.flow == Flow::Rtp) {
         for side in Side::BOTH {
-            let Some(flow) = flow(stream, side, (addresses, agreement)) else { continue };
+            let Some(flow) = flow(stream, side, addresses, agreement) else { continue };
             let apart = reports(&flow, stream, side, addresses);
             for flow in core::iter::once(flow).chain(apart) {
                 match flows.get_mut(&flow.at) {
@@ -51,7 +51,8 @@ pub(crate) fn flows<'a>(
 fn flow(
     stream: &Stream,
     side: Side,
-    (addresses, agreement): (&Addresses, &Agreement),
+    addresses: &Addresses,
+    agreement: &Agreement,
 ) -> Option<FlowSaid> {
     let (end, other) = (stream.end(side), stream.end(side.other()));
     let at = addresses.place(end.local.address, end.local.port)?;

@@ -48,6 +48,20 @@ pub(crate) fn classes() -> Vec<(String, u16)> {
     SHARES.map(|(name, share)| (name.to_owned(), share)).into()
 }
 
+/// A packet that came to the port of an end.
+pub(crate) struct Received<'a> {
+    /// What came.
+    pub datagram: &'a Datagram<'a>,
+    /// The end, as it is described.
+    pub end: &'a End,
+    /// The address and port that it came to.
+    pub place: Place,
+    /// Whether that port is the one of RTCP.
+    pub is_rtcp: bool,
+    /// What is agreed of the end.
+    pub agreed: Agreed,
+}
+
 /// What came of a packet, or of time.
 #[derive(Debug, Default)]
 pub(crate) struct Came {
@@ -153,7 +167,8 @@ impl Keying {
     pub fn stands(
         &mut self,
         now: Time,
-        (stream, places): (&Stream, [Option<Place>; 2]),
+        stream: &Stream,
+        places: [Option<Place>; 2],
         agreed: [Agreed; 2],
         out: &mut Effects,
     ) -> Came {
@@ -178,38 +193,38 @@ impl Keying {
             };
             let towards = agreed.nominated.or(end.remote);
             self.begin(now, end, place, towards);
-            self.run(now, (end.local, None), In::Started, out, &mut came);
+            self.run(now, end.local, In::Started, out, &mut came);
         }
         came
     }
 
-    /// A packet came to the port of an end, `is_rtcp`: to the one of RTCP.
+    /// A packet came to the port of an end.
     pub fn packet(
         &mut self,
         now: Time,
-        (end, place, is_rtcp): (&End, Place, bool),
-        (record, datagram): (PacketRecord, &Datagram<'_>),
-        (agreed, random): (Agreed, &mut ChaCha12Rng),
+        record: PacketRecord,
+        received: &Received<'_>,
+        random: &mut ChaCha12Rng,
         out: &mut Effects,
     ) -> Came {
         if record.class == 0 {
-            let component = if is_rtcp { RTCP } else { RTP };
-            self.check(now, (end, place, component), datagram, random, out)
-        } else if is_rtcp {
+            self.check(now, received, random, out)
+        } else if received.is_rtcp {
             Came::default()
         } else {
-            self.record(now, (end, place), datagram, &agreed, out)
+            self.record(now, received, out)
         }
     }
 
     fn check(
         &mut self,
         now: Time,
-        (end, place, component): (&End, Place, u8),
-        datagram: &Datagram<'_>,
+        received: &Received<'_>,
         random: &mut ChaCha12Rng,
         out: &mut Effects,
     ) -> Came {
+        let Received { datagram, end, place, is_rtcp, .. } = *received;
+        let component = if is_rtcp { RTCP } else { RTP };
         let mut came = Came::default();
         let Some(checks) = &end.checks else { return came };
         let is_its = |it: &Checking| it.checks == **checks;
@@ -233,7 +248,7 @@ impl Keying {
                 stun::ice::Out::Nominated(pair) if pair.component == RTP => {
                     let change = Change::Nominated(checks.clone(), pair.remote);
                     came.changes.push((end.local, change));
-                    self.nominated(now, (end, place), pair.remote, out, &mut came);
+                    self.nominated(now, received, pair.remote, out, &mut came);
                 }
                 stun::ice::Out::Nominated(_) | stun::ice::Out::ConsentLost(_) => {}
             }
@@ -245,14 +260,15 @@ impl Keying {
     fn nominated(
         &mut self,
         now: Time,
-        (end, place): (&End, Place),
+        received: &Received<'_>,
         remote: SocketAddr,
         out: &mut Effects,
         came: &mut Came,
     ) {
+        let Received { end, place, .. } = *received;
         if let Guard::Dtls { role: SrtpRole::Client, .. } = end.guard {
             self.begin(now, end, place, Some(remote));
-            self.run(now, (end.local, None), In::Started, out, came);
+            self.run(now, end.local, In::Started, out, came);
         }
         if let Some(shaking) = self.shaking.get_mut(&end.local) {
             shaking.towards = Some(remote);
@@ -260,14 +276,8 @@ impl Keying {
     }
 
     /// A record of DTLS.
-    fn record(
-        &mut self,
-        now: Time,
-        (end, place): (&End, Place),
-        datagram: &Datagram<'_>,
-        agreed: &Agreed,
-        out: &mut Effects,
-    ) -> Came {
+    fn record(&mut self, now: Time, received: &Received<'_>, out: &mut Effects) -> Came {
+        let Received { datagram, end, place, agreed, .. } = received;
         let mut came = Came::default();
         let is_there = match (agreed.nominated, end.remote) {
             (Some(place), _) => place == datagram.from,
@@ -283,9 +293,9 @@ impl Keying {
             came.postponed += 1;
             return came;
         }
-        self.begin(now, end, place, agreed.nominated);
+        self.begin(now, end, *place, agreed.nominated);
         let input = In::From(datagram.from, datagram.payload.to_vec());
-        self.run(now, (end.local, Some(datagram.from)), input, out, &mut came);
+        self.run(now, end.local, input, out, &mut came);
         came
     }
 
@@ -306,19 +316,13 @@ impl Keying {
         });
     }
 
-    fn run(
-        &mut self,
-        now: Time,
-        at: (Local, Option<SocketAddr>),
-        input: In,
-        out: &mut Effects,
-        came: &mut Came,
-    ) {
+    fn run(&mut self, now: Time, local: Local, input: In, out: &mut Effects, came: &mut Came) {
+        let from = if let In::From(from, _) = &input { Some(*from) } else { None };
         let mut told = Vec::new();
-        if let Some(shaking) = self.shaking.get_mut(&at.0) {
+        if let Some(shaking) = self.shaking.get_mut(&local) {
             shaking.handshake.step(now, input, &mut told);
         }
-        self.did(at.0, at.1, told, out, came);
+        self.did(local, from, told, out, came);
     }
 
     /// Does what a handshake wants done, and sees to its time. An answer to a datagram goes to

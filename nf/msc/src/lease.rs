@@ -234,12 +234,12 @@ impl Book {
 
     fn block(&self, local: Local) -> Option<&Held> {
         let (key, block) = self.blocks.range(..=(local.address, local.port)).next_back()?;
-        is_in(*key, block.pairs, local).then_some(block)
+        is_in(key.0, key.1, block.pairs, local).then_some(block)
     }
 
     fn block_mut(&mut self, local: Local) -> Option<&mut Held> {
         let (key, block) = self.blocks.range_mut(..=(local.address, local.port)).next_back()?;
-        is_in(*key, block.pairs, local).then_some(block)
+        is_in(key.0, key.1, block.pairs, local).then_some(block)
     }
 }
 
@@ -247,7 +247,7 @@ fn keys(number: u16) -> core::ops::RangeInclusive<(u16, u16)> {
     (number, 0)..=(number, u16::MAX)
 }
 
-fn is_in((address, first): (u16, u16), pairs: u16, local: Local) -> bool {
+fn is_in(address: u16, first: u16, pairs: u16, local: Local) -> bool {
     let offset = local.port.checked_sub(first);
     address == local.address
         && offset.is_some_and(|offset| offset.is_multiple_of(2) && offset / 2 < pairs)

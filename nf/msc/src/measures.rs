@@ -88,7 +88,8 @@ impl Measures {
         &mut self,
         now: Time,
         local: Local,
-        (stream, side): (&Stream, Side),
+        stream: &Stream,
+        side: Side,
         counted: Counted,
     ) -> Option<Report> {
         let measured = self.of(now, local, stream, side);
@@ -131,14 +132,15 @@ impl Measures {
         &mut self,
         now: Time,
         local: Local,
-        (stream, side): (&Stream, Side),
+        stream: &Stream,
+        side: Side,
         source: SocketAddr,
     ) {
         self.of(now, local, stream, side).latched = Some(source);
     }
 
     /// No packet came from an end for as long as its stream says.
-    pub fn timed_out(&mut self, now: Time, local: Local, (stream, side): (&Stream, Side)) {
+    pub fn timed_out(&mut self, now: Time, local: Local, stream: &Stream, side: Side) {
         self.of(now, local, stream, side).timed_out = true;
     }
 

@@ -55,9 +55,9 @@ impl MediaController {
     }
 
     fn happened(&mut self, now: Time, told: &Noticed, notice: &Notice, out: &mut Effects) {
-        let end = (&told.stream, told.owner.side);
+        let (stream, side) = (&told.stream, told.owner.side);
         if let Some(source) = notice.latched {
-            self.measures.latched(now, told.local, end, source);
+            self.measures.latched(now, told.local, stream, side, source);
             let is_as_said = told.stream.end(told.owner.side).remote == Some(source);
             if !is_as_said {
                 self.shown.facts.add(Fact::Latched, 1);
@@ -66,7 +66,7 @@ impl MediaController {
             }
         }
         if notice.timed_out {
-            self.measures.timed_out(now, told.local, end);
+            self.measures.timed_out(now, told.local, stream, side);
             self.shown.facts.add(Fact::TimedOut, 1);
             self.event(&told.owner, told.owner.side, Event::TimedOut, out);
             self.trail_timed_out(now, told);
@@ -81,7 +81,7 @@ impl MediaController {
             self.trail_digit(now, told, digit.code, digit.duration_ms);
         }
         if let Some(counted) = notice.statistics {
-            let report = self.measures.count(now, told.local, end, counted);
+            let report = self.measures.count(now, told.local, stream, side, counted);
             if notice.is_back || counted.idle_ms.is_some_and(|idle| idle < 1_000) {
                 self.speaks(now, told);
             }

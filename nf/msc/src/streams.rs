@@ -126,7 +126,8 @@ impl Streams {
     pub fn put(
         &mut self,
         lessee: Lessee,
-        (id, generation): (StreamId, u32),
+        id: StreamId,
+        generation: u32,
         stream: &Stream,
         now: Time,
     ) -> Result<Changed, Refusal> {
@@ -153,7 +154,7 @@ impl Streams {
         };
         held.octets = held.octets - known + length;
         if let Some(was) = &was {
-            self.leave(lessee, (id, was), Some(stream), now);
+            self.leave(lessee, id, was, Some(stream), now);
         }
         self.enter(lessee, id, stream);
         let after = self.flows(lessee, id.call);
@@ -168,12 +169,7 @@ impl Streams {
     }
 
     /// A stream is gone.
-    pub fn remove(
-        &mut self,
-        lessee: Lessee,
-        (id, generation): (StreamId, u32),
-        now: Time,
-    ) -> Changed {
+    pub fn remove(&mut self, lessee: Lessee, id: StreamId, generation: u32, now: Time) -> Changed {
         let before = self.flows(lessee, id.call);
         let Some(held) = self.held.get_mut(&lessee) else { return Changed::default() };
         let Done::Removed(was) = held.standing.remove(id, generation) else {
@@ -221,7 +217,7 @@ impl Streams {
         }
         let mut all = Changed::default();
         for (lessee, id) in lost {
-            let changed = self.remove(lessee, (id, u32::MAX), now);
+            let changed = self.remove(lessee, id, u32::MAX, now);
             all.programs.extend(changed.programs);
             all.removed.extend(changed.removed);
         }
@@ -330,7 +326,8 @@ impl Streams {
     fn leave(
         &mut self,
         lessee: Lessee,
-        (id, stream): (StreamId, &Stream),
+        id: StreamId,
+        stream: &Stream,
         next: Option<&Stream>,
         now: Time,
     ) {
@@ -387,7 +384,7 @@ impl Streams {
         let mut after = Flows::new();
         let mut calls: Vec<u64> = Vec::new();
         for (id, stream) in &removed {
-            self.leave(lessee, (*id, stream), None, now);
+            self.leave(lessee, *id, stream, None, now);
             if calls.last() != Some(&id.call) {
                 calls.push(id.call);
             }

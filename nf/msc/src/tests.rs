@@ -264,11 +264,11 @@ impl World {
     fn leases(&mut self, conn: u32, group: &str, pairs: u32) -> Vec<Block> {
         self.told(conn);
         self.says(conn, Message::Lease { group: group.into(), pairs });
-        let grants = self.told(conn).into_iter().filter_map(|it| match it {
+        let mut grants = self.told(conn).into_iter().filter_map(|it| match it {
             Message::Grant { is_v6: false, blocks, .. } => Some(blocks),
             _ => None,
         });
-        grants.last().expect("a grant")
+        grants.next_back().expect("a grant")
     }
 
     fn puts(&mut self, conn: u32, call: u64, generation: u32, what: &Stream) {

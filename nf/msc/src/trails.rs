@@ -5,6 +5,7 @@ use crate::MediaController;
 use crate::lease::Lessee;
 use crate::measures::Report;
 use crate::noticed::Noticed;
+use crate::streams::Owner;
 use anchor::row::StreamId;
 use anchor::{Codec, Guard, Payload, Side, Stream};
 use core::net::SocketAddr;
@@ -44,7 +45,7 @@ impl MediaController {
             for (name, text) in texts {
                 fields.extend(text.as_ref().map(|text| (name, Field::Text(text.as_bytes()))));
             }
-            self.trail(now, (lessee, id), (&stream, side), event, &fields);
+            self.trail(now, Owner { lessee, stream: id, side }, &stream, event, &fields);
         }
     }
 
@@ -52,11 +53,11 @@ impl MediaController {
     pub(crate) fn trail_ended(
         &mut self,
         now: Time,
-        (lessee, id): (Lessee, StreamId),
-        (stream, side): (&Stream, Side),
+        owner: Owner,
+        stream: &Stream,
         report: Option<&Report>,
     ) {
-        let codec = codec_of(stream, side);
+        let codec = codec_of(stream, owner.side);
         let mut fields = Fields::new();
         if let Some(report) = report {
             fields = quality(report);
@@ -65,7 +66,7 @@ impl MediaController {
             fields.push(("dropped", Field::Number(statistics.dropped)));
         }
         fields.extend(codec.as_ref().map(|codec| ("codec", Field::Text(codec.as_bytes()))));
-        self.trail(now, (lessee, id), (stream, side), Event::StreamEnded, &fields);
+        self.trail(now, owner, stream, Event::StreamEnded, &fields);
     }
 
     pub(crate) fn trail_latched(&mut self, now: Time, told: &Noticed, source: SocketAddr) {
@@ -90,8 +91,8 @@ impl MediaController {
         let event = if lasted.is_some() { Event::OneWayEnded } else { Event::OneWayDetected };
         let ms = lasted.map(|it| u64::try_from(it.as_millis()).unwrap_or(u64::MAX));
         let fields: Fields<'_> = ms.map(|ms| ("after_ms", Field::Number(ms))).into_iter().collect();
-        let of = (told.owner.lessee, told.owner.stream);
-        self.trail(now, of, (&told.stream, silent), event, &fields);
+        let owner = Owner { side: silent, ..told.owner };
+        self.trail(now, owner, &told.stream, event, &fields);
     }
 
     pub(crate) fn trail_digit(&mut self, now: Time, told: &Noticed, code: u8, duration_ms: u32) {
@@ -116,36 +117,35 @@ impl MediaController {
     }
 
     fn trail_of(&mut self, now: Time, told: &Noticed, event: Event, fields: &[(&str, Field<'_>)]) {
-        let of = (told.owner.lessee, told.owner.stream);
-        self.trail(now, of, (&told.stream, told.owner.side), event, fields);
+        self.trail(now, told.owner, &told.stream, event, fields);
     }
 
     /// An event of an end: `leg` and `line`, then the fields that are given.
     fn trail(
         &mut self,
         now: Time,
-        (lessee, id): (Lessee, StreamId),
-        (stream, side): (&Stream, Side),
+        owner: Owner,
+        stream: &Stream,
         event: Event,
         fields: &[(&str, Field<'_>)],
     ) {
         if !self.capture.is_on() {
             return;
         }
-        let end = stream.end(side);
+        let end = stream.end(owner.side);
         let nowhere = Flow::NOWHERE.local;
         let local = self.streams.addresses.place(end.local.address, end.local.port);
         let local = local.map_or(nowhere, |it| SocketAddr::new(it.address, it.port));
         let remote = end.remote.filter(|it| it.is_ipv4() == local.is_ipv4());
         let remote = remote.unwrap_or(SocketAddr::new(local.ip(), 0));
         let flow = Flow::to(PortId(u16::MAX), Transport::Udp, local, remote);
-        let leg: &[u8] = if side == Side::A { b"a" } else { b"b" };
+        let leg: &[u8] = if owner.side == Side::A { b"a" } else { b"b" };
         let mut all: Fields<'_> =
-            vec![("leg", Field::Text(leg)), ("line", Field::Number(id.line.into()))];
+            vec![("leg", Field::Text(leg)), ("line", Field::Number(owner.stream.line.into()))];
         all.extend_from_slice(fields);
-        let trail = hex(id.call);
-        let correlation = match lessee {
-            Lessee::NG => self.driven.call_id(id.call).unwrap_or(&trail),
+        let trail = hex(owner.stream.call);
+        let correlation = match owner.lessee {
+            Lessee::NG => self.driven.call_id(owner.stream.call).unwrap_or(&trail),
             _ => &trail[..],
         };
         self.capture.event_of(now, &flow, correlation, event, &all);
