@@ -75,13 +75,8 @@ impl Kind for Msc {
     fn exposures(&self, directory: &Path) -> Vec<Issue> {
         let has_key = self.forwarder.key_file.is_some();
         let mut found = foreign(&self.name, has_key, "name", "forwarder.key_file", directory);
-        let proves = self.tls.as_ref().is_some_and(|tls| tls.verify_clients);
         let is_open = |address: &std::net::SocketAddr| is_remote(&address.to_string());
-        if self.listen.as_ref().is_some_and(is_open) && self.key_file.is_none() && !proves {
-            let what = "whoever reaches it leases all ports, and has packets sent anywhere";
-            let hint = "give `key_file`, or `tls` with `verify_clients`";
-            found.push(Issue::new("listen", what, hint));
-        } else if self.listen.as_ref().is_some_and(is_open) && self.tls.is_none() {
+        if self.listen.as_ref().is_some_and(is_open) && self.tls.is_none() {
             let what = "keys of SRTP travel in clear between machines";
             found.push(Issue::new("listen", what, "give `tls`, or keep the network private"));
         }
