@@ -133,7 +133,7 @@ pub fn run(
 enum Wire {
     /// With what has come and is no whole message yet.
     Tcp(TcpStream, Vec<u8>),
-    Sctp(Association),
+    Sctp(Box<Association>),
 }
 
 impl Wire {
@@ -173,7 +173,7 @@ impl Wire {
         let reached = || format!("{} cannot be reached", plan.to);
         let association = Association::begin(config, peer).with_context(reached)?;
         let streams = association.stands(PATIENCE).with_context(reached)?;
-        Ok((Self::Sctp(association), Some(streams)))
+        Ok((Self::Sctp(Box::new(association)), Some(streams)))
     }
 
     fn send(&mut self, stream: u16, message: Bytes) -> anyhow::Result<()> {
