@@ -539,9 +539,12 @@ fn a_second_signal_ends_at_once_though_a_call_stands() {
         far.recv_from(&mut buffer).expect("the call reaches the far end");
     }
     site.signal("-TERM");
-    std::thread::sleep(Duration::from_millis(500));
+    let until = Instant::now() + Duration::from_secs(20);
+    while site.json(&["site"])["functions"][0]["state"] != "draining" {
+        assert!(Instant::now() < until, "the signal drains the site");
+        std::thread::sleep(Duration::from_millis(50));
+    }
     assert!(site.child.try_wait().unwrap().is_none(), "a call stands: it drains");
-    assert_eq!(site.json(&["site"])["functions"][0]["state"], "draining");
     site.signal("-INT");
     assert_eq!(site.ended(), 1);
 }
