@@ -6,6 +6,8 @@
 //! A reader skips the tags it does not know and takes the default for those that are missing, so
 //! that two versions of a program understand each other.
 
+pub mod value;
+
 /// Octets of tag and length.
 const HEAD: usize = 5;
 

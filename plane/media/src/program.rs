@@ -19,8 +19,9 @@ pub(crate) use notice::DIGITS_MAX;
 pub use notice::{Digit, Notice, Snapshot, Statistics, StreamStatistics};
 
 use core::net::IpAddr;
-use fields::{each, end, number, offence, put, required};
+use fields::offence;
 use wire::field;
+use wire::field::value::{each, end, number, put, required};
 use wire::{Cursor, Malformed};
 
 /// The name of the feature.

@@ -1,9 +1,6 @@
 //! A flow as it is said: what comes to a place, what leaves from it, and where that goes on.
 
-use super::fields::{
-    SPEC, address, each, end, flag, number, offence, place, put, put_address, put_socket, required,
-    socket,
-};
+use super::fields::{SPEC, offence, place};
 use super::{Place, Snapshot, put_place};
 use crate::flow::{PayloadTypes, Settings, Use};
 use crate::latch::Expected;
@@ -15,6 +12,9 @@ use srtp::{
     Allowance, KeyDerivationRate, KeyEntry, MASTER_KEYS_MAX, MasterKey, Mki, Parameters, Suite,
 };
 use wire::field;
+use wire::field::value::{
+    address, each, end, flag, number, put, put_address, put_socket, required, socket,
+};
 use wire::{Cursor, Malformed};
 
 /// Payload types that become another one, at most.
@@ -145,7 +145,7 @@ impl FlowSaid {
         write_settings(&self.settings, out);
         put_socket(out, tag::EXPECTED, self.expected.address);
         if let Some(signaller) = self.expected.signaller {
-            field::nested(out, tag::SIGNALLER, |out| put_address(out, signaller));
+            put_address(out, tag::SIGNALLER, signaller);
         }
         put(out, tag::ANYWHERE, self.expected.anywhere.into());
         match &self.guard {

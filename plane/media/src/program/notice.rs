@@ -1,9 +1,10 @@
 //! What the feature tells of a flow: what happened since it was last told, as one text.
 
-use super::fields::{SPEC, each, end, flag, number, offence, put, put_socket, socket};
+use super::fields::{SPEC, offence};
 use core::net::SocketAddr;
 use srtp::{Index, Past, RTCP_INDEX_MAX, STREAMS_MAX, StreamState};
 use wire::field;
+use wire::field::value::{each, end, flag, number, put, put_socket, socket};
 use wire::{Cursor, Malformed};
 
 /// A digit that was heard (RFC 4733).

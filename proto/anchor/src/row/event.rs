@@ -1,12 +1,11 @@
 //! What a media controller reports.
 
 use crate::row::StreamId;
-use crate::row::fields::{
-    each, id, number, offence, place, put, put_id, put_place, put_side, required, side,
-};
+use crate::row::fields::{id, offence, put_id, put_side, side};
 use crate::side::Side;
 use core::net::SocketAddr;
 use wire::Malformed;
+use wire::field::value::{each, number, put, put_socket, required, socket};
 
 /// How the media controller is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -155,7 +154,7 @@ pub(super) fn write_event(stream: StreamId, end: Side, event: &Event, out: &mut 
     put_side(out, tag::SIDE, end);
     let kind = match event {
         Event::Latched(place) => {
-            put_place(out, tag::PLACE, *place);
+            put_socket(out, tag::PLACE, *place);
             kind::LATCHED
         }
         Event::OneWay => kind::ONE_WAY,
@@ -190,7 +189,7 @@ pub(super) fn read_event(octets: &[u8]) -> Result<Option<(StreamId, Side, Event)
             tag::ID => stream = Some(id(value)?),
             tag::SIDE => end = Some(side(value)?),
             tag::KIND => kind = Some(number::<u8>(value)?),
-            tag::PLACE => latched = Some(place(value)?),
+            tag::PLACE => latched = Some(socket(value)?),
             tag::DIGIT => digit = Some(number(value)?),
             tag::DURATION => ms = number(value)?,
             tag::COUNT => count = number(value)?,

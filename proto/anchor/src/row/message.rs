@@ -6,15 +6,14 @@ use crate::row::event::{
     Event, Load, Statistics, read_event, read_load, read_statistics, write_event, write_load,
     write_statistics,
 };
-use crate::row::fields::{
-    SPEC, each, end, flag, id, number, offence, put, put_id, put_side, required, side,
-};
+use crate::row::fields::{SPEC, id, offence, put_id, put_side, side};
 use crate::row::stream::{read_stream, write_stream};
 use crate::side::Side;
 use crate::stream::Stream;
 use core::net::IpAddr;
 use srtp::dtls::Fingerprint;
 use wire::field;
+use wire::field::value::{each, end, flag, number, put, required};
 use wire::{Cursor, Malformed};
 
 /// Octets of a message at most, its length not counted.

@@ -3,9 +3,7 @@
 use crate::codec::Codec;
 use crate::policy::Dtmf;
 use crate::port::Local;
-use crate::row::fields::{
-    SPEC, address, each, end, flag, number, offence, place, put, put_address, put_place, required,
-};
+use crate::row::fields::{SPEC, offence};
 use crate::side::Side;
 use crate::stream::{
     Action, Bundle, Checks, Coding, End, Event, Flow, Guard, Kind, Payload, Rtcp, SSRC_MAX, Stream,
@@ -15,6 +13,9 @@ use sdp::Direction;
 use srtp::dtls::{Description, Fingerprint, Role, Setup};
 use srtp::sdes::{self, Crypto};
 use wire::field;
+use wire::field::value::{
+    address, each, end, flag, number, put, put_address, put_socket, required, socket,
+};
 use wire::{Cursor, Malformed};
 
 /// Payload types of both directions.
@@ -114,7 +115,7 @@ fn write_end(end: &End, out: &mut Vec<u8>) {
         out.extend_from_slice(&end.local.port.to_be_bytes());
     });
     if let Some(remote) = end.remote {
-        put_place(out, end_tag::REMOTE, remote);
+        put_socket(out, end_tag::REMOTE, remote);
     }
     let (kind, apart) = match end.rtcp {
         Rtcp::None => (RTCP_NONE, None),
@@ -123,7 +124,7 @@ fn write_end(end: &End, out: &mut Vec<u8>) {
     };
     put(out, end_tag::MUX, kind);
     if let Some(apart) = apart {
-        put_place(out, end_tag::RTCP, apart);
+        put_socket(out, end_tag::RTCP, apart);
     }
     let direction = DIRECTIONS.iter().position(|it| *it == end.direction).unwrap_or(0);
     put(out, end_tag::DIRECTION, direction as u64);
@@ -219,9 +220,9 @@ impl Draft {
     fn take(&mut self, tag: u8, value: &[u8]) -> Result<(), Malformed> {
         match tag {
             end_tag::LOCAL => self.local = Some(local(value)?),
-            end_tag::REMOTE => self.remote = Some(place(value)?),
+            end_tag::REMOTE => self.remote = Some(socket(value)?),
             end_tag::MUX => self.rtcp = number(value)?,
-            end_tag::RTCP => self.rtcp_place = Some(place(value)?),
+            end_tag::RTCP => self.rtcp_place = Some(socket(value)?),
             end_tag::DIRECTION => self.direction = one_of(value, &DIRECTIONS)?,
             end_tag::LATCHING => self.latching = flag(value)?,
             end_tag::RECEIVE => self.receive = Some(crypto(value)?),
