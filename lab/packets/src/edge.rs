@@ -143,7 +143,7 @@ impl Edge {
             self.control.flush()?;
             for reply in self.control.replies()? {
                 match reply {
-                    Reply::Refused { what, why } => anyhow::bail!("refused: {what}: {why}"),
+                    Reply::Refused { what, why, .. } => anyhow::bail!("refused: {what}: {why}"),
                     Reply::Answer { id, answer } if id == self.asked => {
                         return answer.map_err(|why| anyhow::anyhow!("{path}: {why}"));
                     }

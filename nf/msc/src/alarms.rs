@@ -46,9 +46,9 @@ impl MediaController {
                 format!("{unprotected} packets of late did not hold what protects them (SRTP)");
             rows.push(alarm("srtp-failures", name, "minor", &text));
         }
-        if self.refused_of_late(now) {
-            let text = "the forwarder refused flows of streams: ask `media/refusals`";
-            rows.push(alarm("stream-refused", name, "major", text));
+        if let Some(what) = self.refused_of_late(now) {
+            let text = format!("the forwarder refused {what}: ask `media/refusals`");
+            rows.push(alarm("stream-refused", name, "major", &text));
         }
         rows
     }

@@ -107,8 +107,8 @@ struct Shown {
     packets_per_s: u64,
     /// When packets lately did not hold what protects them.
     unprotected: Option<(Time, u64)>,
-    /// When the forwarder refused a stream last.
-    refused: Option<Time>,
+    /// When the forwarder refused something of media last, and of what.
+    refused: Option<(Time, String)>,
 }
 
 /// The tables of a controller without rows, for the description of metrics.
@@ -224,14 +224,10 @@ impl MediaController {
         if port == DOOR {
             return self.came_up(now, event, out);
         }
-        let refused = self.dataplane.tally().refused;
-        let told = self.dataplane.step(now, port, event, out);
-        if self.dataplane.tally().refused > refused {
-            self.refused(now);
-        }
-        match told {
+        match self.dataplane.step(now, port, event, out) {
             Some(Told::Welcomed) => self.welcomed(now, out),
             Some(Told::Item(item)) => self.noticed(now, &item, out),
+            Some(Told::Refused(of)) => self.refused(now, &of),
             // There are no bridges here.
             Some(Told::Mac(_)) | None => {}
         }

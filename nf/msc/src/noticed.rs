@@ -5,11 +5,12 @@ use crate::facts::Fact;
 use crate::lease::Lessee;
 use crate::measures::{POOR_HUNDREDTHS, Report};
 use crate::streams::Owner;
-use anchor::row::{Event, Message};
+use anchor::row::{Event, Message, StreamId};
 use anchor::{Local, Side, Stream};
+use core::net::SocketAddr;
 use machine::{Duration, Time};
-use media::program::{FEATURE, Name, Notice};
-use nodes::program::Item;
+use media::program::{FEATURE, Name, Notice, Place};
+use nodes::program::{Item, Removed};
 use runtime::Effects;
 
 /// Codes of events that are digits (RFC 4733 §3.2): those above are none that is dialled.
@@ -138,19 +139,40 @@ impl MediaController {
         }
     }
 
-    /// The forwarder refused something: that it was of media is an alarm. It does not say which
-    /// flow that was, so its stream stands here.
-    pub(crate) fn refused(&mut self, now: Time) {
-        let is_media = |what: &str| what.starts_with("Item(Item { feature: \"media\"");
-        if self.dataplane.refusals().back().is_some_and(|(what, _)| is_media(what)) {
-            self.shown.facts.add(Fact::StreamsRefused, 1);
-            self.shown.refused = Some(now);
+    /// The forwarder refused something: that it was of media is an alarm. A flow that it refuses
+    /// stands there no more, and here until its stream changes.
+    pub(crate) fn refused(&mut self, now: Time, of: &Removed) {
+        let Removed::Item(feature, key) = of else { return };
+        if feature != FEATURE {
+            return;
+        }
+        let what = match Name::read(key) {
+            Ok(Name::Flow(place)) => format!("the flow of {}", self.whose(&place)),
+            Ok(Name::Range(start)) => format!("ports of {} from {} on", start.address, start.port),
+            Err(_) => "what it cannot read".to_owned(),
+        };
+        self.shown.facts.add(Fact::StreamsRefused, 1);
+        self.shown.refused = Some((now, what));
+    }
+
+    /// A place and the stream that has it, for people.
+    fn whose(&self, place: &Place) -> String {
+        let at = SocketAddr::new(place.address, place.port);
+        let address = self.streams.addresses.number_of(place);
+        let local = address.map(|address| Local { address, port: place.port });
+        match local.and_then(|local| self.streams.owner(local)) {
+            Some(owner) => {
+                let StreamId { call, line } = owner.stream;
+                format!("{at}, line {line} of call {call:x}")
+            }
+            None => at.to_string(),
         }
     }
 
-    /// Whether the forwarder refused a stream of late.
-    pub(crate) fn refused_of_late(&self, now: Time) -> bool {
-        self.shown.refused.is_some_and(|at| now < at + REFUSED)
+    /// What the forwarder refused of late.
+    pub(crate) fn refused_of_late(&self, now: Time) -> Option<&str> {
+        let refused = self.shown.refused.as_ref().filter(|(at, _)| now < *at + REFUSED);
+        refused.map(|(_, what)| what.as_str())
     }
 
     /// Packets of late that did not hold what protects them.

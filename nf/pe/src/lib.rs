@@ -116,7 +116,7 @@ impl Function for ProviderEdge {
                     Some(Told::Welcomed) => self.say(now, out),
                     Some(Told::Mac(notice)) => self.note(now, notice),
                     // No feature that this function uses says anything.
-                    Some(Told::Item(_)) | None => {}
+                    Some(Told::Item(_) | Told::Refused(_)) | None => {}
                 }
                 if was_controlled && !self.dataplane.is_controlled() {
                     self.stations = Stations::default();

@@ -17,7 +17,7 @@ use driver::{Clock, Interest, Poll, Waker};
 use graph::Pool;
 use machine::Time;
 use nodes::feature::Row;
-use nodes::program::Port as PortProgram;
+use nodes::program::{Port as PortProgram, Removed};
 use nodes::{Out, Program};
 use plane_control::{FEATURES, Plane};
 use scheduler::Schedulers;
@@ -502,7 +502,7 @@ impl Forwarder {
             tracing::warn!(target: "forwarder", why, "a control is turned away");
         }
         let (what, why) = ("control of the forwarder".to_owned(), why.to_owned());
-        self.say(number, &Reply::Refused { what, why });
+        self.say(number, &Reply::Refused { what, why, of: None });
         self.lose(number, &Lost::Refused);
     }
 
@@ -541,8 +541,16 @@ impl Forwarder {
     }
 
     fn refuse(&mut self, what: &str, why: &str) {
+        self.refuse_named(what, why, None);
+    }
+
+    fn refuse_program(&mut self, program: &Program, why: &str) {
+        self.refuse_named(&answer::named(program), why, program.name());
+    }
+
+    fn refuse_named(&mut self, what: &str, why: &str, of: Option<Removed>) {
         tracing::warn!(target: "forwarder", what, why, "refused");
-        self.tell(&Reply::Refused { what: what.to_owned(), why: why.to_owned() });
+        self.tell(&Reply::Refused { what: what.to_owned(), why: why.to_owned(), of });
     }
 
     fn open(&mut self, spec: PortSpec) {
@@ -569,14 +577,14 @@ impl Forwarder {
         for hand in &self.hands {
             hand.give(Order::Close(port));
         }
-        let gone = Program::Remove(nodes::program::Removed::Port(port));
+        let gone = Program::Remove(Removed::Port(port));
         self.apply(&[gone]);
     }
 
     fn apply(&mut self, programs: &[Program]) {
         for program in programs {
             if let Err(why) = self.plane.apply(program) {
-                self.refuse(&answer::named(program), &why.to_string());
+                self.refuse_program(program, &why.to_string());
             }
             if matches!(program, Program::Begin { .. }) {
                 let ports: Vec<u16> = self.ports.keys().copied().collect();
@@ -594,7 +602,7 @@ impl Forwarder {
         let (name, up) = (port.spec.name.clone(), port.is_up());
         let program = Program::Port(PortProgram { port: number, name, mac, mtu, up });
         if let Err(why) = self.plane.apply(&program) {
-            self.refuse(&answer::named(&program), &why.to_string());
+            self.refuse_program(&program, &why.to_string());
         }
     }
 

@@ -13,6 +13,8 @@ use crate::worker::Order;
 use crate::{Control, Keys, Lost, ToPackets};
 use channel::{Came, Channel, Connect as _, PacketRecord};
 use driver::{Interest, Poll};
+use nodes::Program;
+use nodes::program::{Item, Removed};
 use peer::{Peer, ROUTER, awaited, numbers, programs};
 use plane_control::FEATURES;
 use std::io::{Read as _, Write as _};
@@ -477,13 +479,33 @@ fn why_a_forwarder_left_is_heard_though_it_left_before_all_was_said() {
     let mut octets = Vec::new();
     crate::wire::write(&Reply::Challenge { challenge: vec![7; 32] }, &mut octets).unwrap();
     let why = "it does not have the key".to_owned();
-    crate::wire::write(&Reply::Refused { what: "control".into(), why: why.clone() }, &mut octets)
-        .unwrap();
+    crate::wire::write(
+        &Reply::Refused { what: "control".into(), why: why.clone(), of: None },
+        &mut octets,
+    )
+    .unwrap();
     there.write_all(&octets).unwrap();
     drop(there);
     let said = control.replies().unwrap();
     assert!(matches!(&said[..], [Reply::Refused { why: told, .. }] if *told == why), "{said:?}");
     assert!(control.replies().is_err());
+}
+
+#[test]
+fn what_is_refused_is_named_as_it_was_said() {
+    let World { mut control, forwarder, _folder, .. } = World::start();
+    let item = Item { feature: "media".to_owned(), key: vec![2, 7], value: vec![1] };
+    control.apply(&[Program::Item(item)]).unwrap();
+    let of = awaited("the refusal", || {
+        let said = control.replies().unwrap();
+        said.into_iter().find_map(|it| match it {
+            Reply::Refused { of, .. } => Some(of),
+            _ => None,
+        })
+    });
+    assert_eq!(of, Some(Removed::Item("media".to_owned(), vec![2, 7])));
+    control.stop().unwrap();
+    awaited("the end", || forwarder.is_finished().then_some(()));
 }
 
 #[test]

@@ -18,7 +18,7 @@
 //! connection: a forwarder that a newer control cannot talk to is to be started anew.
 
 use nodes::Program;
-use nodes::program::{Item, MacNotice};
+use nodes::program::{Item, MacNotice, Removed};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -141,6 +141,10 @@ pub enum Reply {
         what: String,
         /// Why.
         why: String,
+        /// The name of what was said, if it was a program and has one. A thing of a feature may be
+        /// gone since: it is not as it was before either.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        of: Option<Removed>,
     },
     /// To `Ask`.
     Answer {

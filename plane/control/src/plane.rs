@@ -144,7 +144,8 @@ impl Plane {
     /// Does as the program says; workers see it after [`Plane::publish`] at the latest.
     ///
     /// # Errors
-    /// Why not; then nothing was changed.
+    /// Why not; then nothing was changed, but that a feature's thing of that name may be gone: it
+    /// says so, where what was said before must not count any more.
     pub fn apply(&mut self, program: &Program) -> Result<(), Refused> {
         match program {
             Program::Begin { generation } => {

@@ -353,9 +353,21 @@ impl Feature for Media {
 
     fn apply(&mut self, program: &Program, change: &mut Change<'_>) -> Result<bool, Refused> {
         let Program::Item(item) = program else { return Ok(false) };
-        match Said::read(&item.key, &item.value).map_err(refused)? {
+        let said = Said::read(&item.key, &item.value).map_err(|why| {
+            if let Ok(Name::Flow(at)) = Name::read(&item.key) {
+                self.remove_flow(&at, change.now());
+            }
+            refused(why)
+        })?;
+        match said {
             Said::Range(range) => self.range(range, change)?,
-            Said::Flow(said) => self.flow(&said, change.now())?,
+            Said::Flow(said) => {
+                if let Err(why) = self.flow(&said, change.now()) {
+                    // What was agreed before holds no more, and what holds now cannot be.
+                    self.remove_flow(&said.at, change.now());
+                    return Err(why);
+                }
+            }
         }
         Ok(true)
     }

@@ -192,7 +192,7 @@ pub trait Feature: Any + Send {
     /// Does as a program says, if it is one of the feature's own; whether it was.
     ///
     /// # Errors
-    /// Why not; then nothing was changed.
+    /// Why not; then nothing was changed, but that a thing of that name may be gone.
     fn apply(&mut self, program: &Program, change: &mut Change<'_>) -> Result<bool, Refused>;
 
     /// Takes away what was said under this name, if it is one of the feature's own; whether it

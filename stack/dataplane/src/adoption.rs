@@ -68,11 +68,12 @@ impl Dataplane {
                 self.state = State::Welcomed(ports);
                 return Some(Told::Welcomed);
             }
-            Reply::Refused { what, why } => {
+            Reply::Refused { what, why, of } => {
                 self.refuse(&what, &why);
                 if matches!(self.state, State::Greeted(_)) {
                     self.turned_away = Some(why);
                 }
+                return of.map(Told::Refused);
             }
             Reply::Link { port, up } => drop(self.links.insert(port, up)),
             Reply::Mac(notice) => return Some(Told::Mac(notice)),

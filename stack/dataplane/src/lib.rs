@@ -41,7 +41,7 @@ pub use questions::{GLOBAL, QUESTIONS_MAX};
 use forwarder::wire::{PortSpec, WorkerState};
 use forwarder::{Launch, ToAsk, ToControl};
 use machine::{Duration, Time};
-use nodes::program::{Item, MacNotice};
+use nodes::program::{Item, MacNotice, Removed};
 use questions::Questions;
 use runtime::{ChannelEvent, Effects, PortId};
 use std::collections::{BTreeMap, VecDeque};
@@ -72,6 +72,8 @@ pub enum Told {
     Mac(MacNotice),
     /// A packet feature says something, in words of its own and of the function's.
     Item(Item),
+    /// What was said under this name was refused; a thing of a feature may be gone with it.
+    Refused(Removed),
 }
 
 /// What has happened since this control began, and how it stands.

@@ -246,7 +246,7 @@ fn who_is_turned_away_is_told_why_and_what_is_over_is_no_alarm() {
     let mut world = World::new();
     let refused = |why: &str| {
         let what = "control of the forwarder".to_owned();
-        Reply::Refused { what, why: why.to_owned() }
+        Reply::Refused { what, why: why.to_owned(), of: None }
     };
     for _ in 0..3 {
         let at = world.dataplane.deadline().expect("an attempt");

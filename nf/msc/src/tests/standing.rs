@@ -190,10 +190,18 @@ fn a_flow_that_the_forwarder_refuses_is_an_alarm() {
     let (mut world, block) = with_a_call();
     let place = world.msc.streams.addresses.place(block.address, block.first).expect("a place");
     let key = Name::Flow(place).key();
-    let item = Item { feature: FEATURE.to_owned(), key, value: vec![1, 2, 3] };
-    let what = format!("{:?}", Program::Item(item));
-    world.hears(&Reply::Refused { what, why: "there are too many".to_owned() });
+    let refused = |feature: &str| Reply::Refused {
+        what: "an item".to_owned(),
+        why: "there are too many".to_owned(),
+        of: Some(Removed::Item(feature.to_owned(), key.clone())),
+    };
+    world.hears(&refused("another feature"));
+    assert!(!world.alarms().contains(&"stream-refused".to_owned()));
+    world.hears(&refused(FEATURE));
     assert_eq!(world.alarms().last().map(String::as_str), Some("stream-refused"));
+    let what = world.msc.refused_of_late(world.now).expect("of late");
+    let at = core::net::SocketAddr::new(place.address, place.port);
+    assert_eq!(what, format!("the flow of {at}, line 0 of call 1"));
 }
 
 #[test]

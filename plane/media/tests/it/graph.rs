@@ -530,7 +530,7 @@ fn what_a_standby_has_to_know_is_told_before_all_else() {
 }
 
 #[test]
-fn a_key_that_is_refused_changes_nothing_of_its_flow() {
+fn a_flow_whose_change_is_refused_lets_nothing_pass_until_it_is_said_anew() {
     let suite = Suite::AesCm128HmacSha1_80;
     let mut world = call(INNER, CORE);
     let said = FlowSaid { guard: guard(suite), ..flow(ACCESS, Some(INNER), PHONE) };
@@ -551,6 +551,12 @@ fn a_key_that_is_refused_changes_nothing_of_its_flow() {
         let (other, there) = ("10.0.1.1:20600", "10.0.1.2:6600");
         let guard = Guard::Keys { receive: keys(suite, 8), send: keys(suite, 9) };
         say(&mut world, &FlowSaid { guard, ..flow(other, None, there) });
+        // Neither what was agreed before counts any more, nor does anything leave in the clear.
+        let protected = phone.protect(&rtp(sequence));
+        assert_eq!(send(&mut world, PHONE, ACCESS, &protected), Left::default());
+        assert_eq!(send(&mut world, CORE, INNER, &rtp(sequence)), Left::default());
+        say(&mut world, &said);
+        let sequence = sequence + 10;
         let back = one(&send(&mut world, CORE, INNER, &rtp(sequence)));
         assert_eq!(phone.open(&back.payload), rtp(sequence));
         let out = one(&send(&mut world, PHONE, ACCESS, &phone.protect(&rtp(sequence))));
@@ -695,7 +701,7 @@ fn what_is_not_said_again_is_swept_away_and_what_is_goes_on_as_it_was() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_and_changes_nothing() {
+fn what_cannot_be_is_refused_and_of_a_flow_nothing_stands_then() {
     let mut world = call(INNER, CORE);
     let refused = |world: &mut World, said: Said| match world.plane.apply(&program(&said)) {
         Err(Refused::Conflict(why)) => why,
@@ -703,8 +709,6 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     };
     let stray = Said::Flow(Box::new(flow("10.0.1.1:9", None, PHONE)));
     assert_eq!(refused(&mut world, stray), "no range has the flow's port");
-    let own = Said::Flow(Box::new(flow(ACCESS, Some(ACCESS), PHONE)));
-    assert_eq!(refused(&mut world, own), "a flow cannot be its own other side");
     let address = at(ACCESS).address;
     let range = Said::Range(Range { vrf: 0, address, first: 20_500, ports: 9 });
     assert_eq!(refused(&mut world, range), "two ranges have one port");
@@ -713,6 +717,17 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     let garbage = Item { feature: FEATURE.to_owned(), key: vec![7], value: vec![1, 2] };
     assert!(world.plane.apply(&Program::Item(garbage)).is_err());
     one(&send(&mut world, PHONE, ACCESS, &rtp(1)));
+    let own = Said::Flow(Box::new(flow(ACCESS, Some(ACCESS), PHONE)));
+    assert_eq!(refused(&mut world, own), "a flow cannot be its own other side");
+    let good = flow(ACCESS, Some(INNER), PHONE);
+    for (sequence, value) in [(2, vec![1, 2]), (3, Vec::new())] {
+        assert_eq!(send(&mut world, PHONE, ACCESS, &rtp(sequence)), Left::default());
+        say(&mut world, &good);
+        one(&send(&mut world, PHONE, ACCESS, &rtp(sequence)));
+        let Program::Item(item) = program(&Said::Flow(Box::new(good.clone()))) else { return };
+        assert!(world.plane.apply(&Program::Item(Item { value, ..item })).is_err());
+    }
+    assert_eq!(send(&mut world, PHONE, ACCESS, &rtp(4)), Left::default());
 }
 
 #[test]
