@@ -3,6 +3,7 @@
 //! A message only marks which step is to be sent next; [`End::flush`] writes everything that
 //! gathered, step by step, so that messages of one kind and one length leave in one run.
 
+use crate::description::Descriptions;
 use crate::ladder::{Ladder, STEPS_MAX, Side, What};
 use crate::leg::{Leg, NONE};
 use crate::report::{Cause, Tally};
@@ -104,6 +105,13 @@ impl End {
             hold: Duration::ZERO,
             live: 0,
         })
+    }
+
+    /// The same with media that somebody describes.
+    #[must_use]
+    pub fn describing(mut self, descriptions: Option<Arc<dyn Descriptions>>) -> Self {
+        self.script.descriptions = descriptions;
+        self
     }
 
     /// Takes overload control feedback from now on, or takes none.

@@ -7,6 +7,7 @@
 //! do it.
 
 use crate::arrivals::{Arrivals, Spread};
+use crate::description::Descriptions;
 use crate::end::{Door, End};
 use crate::ladder::{Ladder, Side};
 use crate::report::{Cause, Tally};
@@ -34,6 +35,8 @@ pub struct LoadConfig {
     pub answerers: Vec<Door>,
     /// The port on which captures arrive, to be counted and thrown away.
     pub capture: Option<PortId>,
+    /// Who describes their media; `None`: every call says the same, which nobody looks at.
+    pub descriptions: Option<Arc<dyn Descriptions>>,
 }
 
 /// One run of load.
@@ -152,7 +155,8 @@ pub struct Generator {
 
 fn ends(config: &LoadConfig, seed: u64, now: Time) -> Result<(End, End), crate::FlowError> {
     let end = |side, doors: &[Door]| {
-        End::new(side, Arc::clone(&config.ladder), doors.to_vec(), seed as u32, now)
+        let end = End::new(side, Arc::clone(&config.ladder), doors.to_vec(), seed as u32, now)?;
+        Ok(end.describing(config.descriptions.clone()))
     };
     Ok((end(Side::Caller, &config.callers)?, end(Side::Answerer, &config.answerers)?))
 }

@@ -81,8 +81,18 @@ impl End {
         let echo = self.ladder.steps.iter().find(|s| !s.echo.is_empty());
         let echo = echo.map_or(&[][..], |step| &step.echo);
         repeat(&mut leg.opening, scan, Some(id), echo);
+        self.hear(slot, scan);
         self.settle(now, slot);
         self.advance(now, slot, tally);
+    }
+
+    /// Passes a description on to whoever describes media.
+    fn hear(&self, slot: u32, scan: &Scan<'_>) {
+        let Some(descriptions) = &self.script.descriptions else { return };
+        let body = scan.body();
+        if !body.is_empty() {
+            descriptions.heard(self.side, self.legs[slot as usize].subscriber, body);
+        }
     }
 
     /// A request that no running call knows: the far end repeats itself, or it probes us.
@@ -167,6 +177,7 @@ impl End {
         if scan.method == Method::Update {
             leg.dialog.refresh(scan);
         }
+        self.hear(slot, scan);
         self.advance(now, slot, tally);
     }
 
@@ -263,6 +274,8 @@ impl End {
         } else if scan.method == Method::Update && scan.status < 300 {
             leg.dialog.refresh(scan);
         }
+        self.hear(slot, scan);
+        let leg = &self.legs[slot as usize];
         if scan.status >= 200 {
             let begun = if scan.method == Method::Invite { leg.scheduled } else { leg.sent };
             let us = now.since(begun).as_micros() as u64;

@@ -199,6 +199,13 @@ impl<'a> Scan<'a> {
         Some(())
     }
 
+    /// What follows the blank line.
+    #[must_use]
+    pub fn body(&self) -> &'a [u8] {
+        let end = memchr::memmem::find(self.bytes, b"\r\n\r\n").map(|at| at + 4);
+        end.map_or(&[], |end| &self.bytes[end..])
+    }
+
     /// Every line of a header by its full name, without line end.
     pub fn lines_named(&self, name: &'a str) -> impl Iterator<Item = &'a [u8]> + 'a {
         let lines = self.bytes.split(|&c| c == b'\n').skip(1);

@@ -1,11 +1,14 @@
 //! What each step of a ladder looks like on the wire: templates made once, filled for each call.
 
+use crate::description::Descriptions;
 use crate::ladder::{Body, FlowError, Ladder, Side, Step, What};
 use crate::leg::Leg;
 use crate::scan::Scan;
 use crate::template::{Id, Names, Template};
 use runtime::Transport;
 use sip::Method;
+use std::io::Write as _;
+use std::sync::Arc;
 
 /// RSeq of the first reliable response; three digits for the whole flow.
 pub const RSEQ_FIRST: u32 = 101;
@@ -43,6 +46,8 @@ struct Text {
     head: Template,
     /// Everything behind the lines that differ by dialog.
     tail: Template,
+    /// The same without its body, if it has one and somebody else describes media.
+    bare: Option<Template>,
     /// `CSeq: 1 INVITE` with line end.
     cseq: Vec<u8>,
 }
@@ -50,8 +55,11 @@ struct Text {
 /// Every step of a ladder as one end of it writes them.
 #[derive(Debug)]
 pub struct Script {
+    side: Side,
     texts: Vec<Text>,
     via: Template,
+    /// Who describes media, in place of the bodies of the flow.
+    pub descriptions: Option<Arc<dyn Descriptions>>,
     /// Whether requests offer to take overload control feedback (RFC 7339 §4.1).
     pub offers_feedback: bool,
 }
@@ -96,10 +104,26 @@ impl Script {
         });
         let via = format!("Via: SIP/2.0/{} {{local}};rport;branch=z9hG4bK", word(transport));
         Ok(Self {
+            side,
             texts: texts.collect::<Result<_, _>>()?,
             via: Template::new(&via)?,
+            descriptions: None,
             offers_feedback: false,
         })
+    }
+
+    /// Writes what is behind the lines that differ by dialog, body included.
+    fn write_tail(&self, out: &mut Vec<u8>, voice: &Voice<'_>) {
+        let text = &self.texts[voice.at];
+        let (Some(bare), Some(descriptions)) = (&text.bare, &self.descriptions) else {
+            return text.tail.fill(out, &voice.names);
+        };
+        bare.fill(out, &voice.names);
+        let mut body = Vec::with_capacity(512);
+        descriptions.describe(self.side, voice.names.subscriber, &mut body);
+        out.extend_from_slice(b"Content-Type: application/sdp\r\nContent-Length: ");
+        write!(out, "{}\r\n\r\n", body.len()).expect("a vector takes everything");
+        out.extend_from_slice(&body);
     }
 
     /// Writes the request that opens a call.
@@ -108,7 +132,7 @@ impl Script {
         text.head.fill(out, &voice.names);
         self.write_via(out, voice, voice.at);
         out.extend_from_slice(&text.cseq);
-        text.tail.fill(out, &voice.names);
+        self.write_tail(out, voice);
     }
 
     fn write_via(&self, out: &mut Vec<u8>, voice: &Voice<'_>, step: usize) {
@@ -131,7 +155,7 @@ impl Script {
         put(out, &[leg.dialog.routes(), b"Max-Forwards: 70\r\nFrom: ", leg.dialog.local()]);
         put(out, &[b"\r\nTo: ", leg.dialog.remote()]);
         put(out, &[b"\r\nCall-ID: ", leg.dialog.call_id(), b"\r\n", &text.cseq]);
-        text.tail.fill(out, &voice.names);
+        self.write_tail(out, voice);
     }
 
     /// Writes `RAck` in front of nothing else: a PRACK for the response `rseq`.
@@ -186,7 +210,7 @@ impl Script {
         let text = &self.texts[voice.at];
         text.head.fill(out, &voice.names);
         out.extend_from_slice(head);
-        text.tail.fill(out, &voice.names);
+        self.write_tail(out, voice);
     }
 }
 
@@ -240,9 +264,10 @@ fn text(step: &Step, contact: String, volte: bool, reliable: bool) -> Result<Tex
         tail += line;
         tail += "\r\n";
     }
+    let bare = (step.body != Body::None).then(|| Template::new(&tail)).transpose()?;
     tail += &body(step, volte);
     let cseq = format!("CSeq: {} {}\r\n", step.number + 1, step.method().name());
-    Ok(Text { head: Template::new(&head)?, tail: Template::new(&tail)?, cseq: cseq.into() })
+    Ok(Text { head: Template::new(&head)?, tail: Template::new(&tail)?, bare, cseq: cseq.into() })
 }
 
 const OPENING_LINES: &str = "Max-Forwards: 70\r\nFrom: <sip:+{user}@lab.example.org>;tag={id}\r\n\

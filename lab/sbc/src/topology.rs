@@ -198,8 +198,13 @@ impl Load {
             local: ground.answerer,
             remote: ground.answerer,
         };
-        let config =
-            LoadConfig { ladder: Arc::new(ladder), callers, answerers: vec![answerer], capture };
+        let config = LoadConfig {
+            ladder: Arc::new(ladder),
+            callers,
+            answerers: vec![answerer],
+            capture,
+            descriptions: None,
+        };
         let (_, core) = Ground::cores();
         let spec =
             ShardSpec { name: "load".into(), cores: vec![core], ports, ..Default::default() };

@@ -1,12 +1,12 @@
 //! Both ends against each other in virtual time, over a link that may lose, double and reorder.
 
-use load::{Cause, Door, Generator, Ladder, LoadConfig, Report, Trial};
+use load::{Cause, Descriptions, Door, Generator, Ladder, LoadConfig, Report, Side, Trial};
 use machine::{Duration, Time};
 use runtime::{Effects, Flow, Function, In, PortId, Seed, Transport};
 use sip::{Header, Message, Method, Writer};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 const CALLER: &str = "192.0.2.1:5060";
 const ANSWERER: &str = "192.0.2.2:5060";
@@ -36,12 +36,17 @@ fn door(port: u16, local: &str, remote: &str) -> Door {
 
 impl World {
     fn new(flow: &str, fate: Fate) -> Self {
+        Self::describing(flow, fate, None)
+    }
+
+    fn describing(flow: &str, fate: Fate, descriptions: Option<Arc<dyn Descriptions>>) -> Self {
         let ladder = Ladder::built_in(flow).or_else(|_| Ladder::parse(flow)).unwrap();
         let config = LoadConfig {
             ladder: Arc::new(ladder),
             callers: vec![door(0, CALLER, ANSWERER)],
             answerers: vec![door(1, ANSWERER, ANSWERER)],
             capture: None,
+            descriptions,
         };
         let now = Time::from_millis(1_000);
         let seed = Seed { shard: 0, shards: 1, random: [7; 32], now };
@@ -264,5 +269,37 @@ fn a_pause_of_the_machine_fails_no_call() {
         world.now += Duration::from_millis(pause_ms);
         let report = world.go_on(Duration::from_secs(60));
         assert_eq!((report.completed, report.failed()), (100, 0), "{pause_ms} ms: {report:?}");
+    }
+}
+
+/// What was heard by either end of the calls, in turn.
+#[derive(Debug, Default)]
+struct Book(Mutex<Vec<(Side, u32, String)>>);
+
+impl Descriptions for Book {
+    fn describe(&self, side: Side, call: u32, out: &mut Vec<u8>) {
+        out.extend_from_slice(format!("{side:?} of {call}").as_bytes());
+    }
+
+    fn heard(&self, side: Side, call: u32, description: &[u8]) {
+        let text = String::from_utf8_lossy(description).into_owned();
+        self.0.lock().unwrap().push((side, call, text));
+    }
+}
+
+#[test]
+fn each_end_of_a_call_hears_what_the_other_one_described() {
+    let book = Arc::new(Book::default());
+    let mut world = World::describing("SIP", clean(), Some(book.clone()));
+    let report = world.run(trial(90), Duration::from_secs(60));
+    assert_eq!((report.completed, report.failed()), (90, 0), "{report:?}");
+    let heard = book.0.lock().unwrap();
+    for call in 0..90 {
+        for (side, other) in [(Side::Answerer, Side::Caller), (Side::Caller, Side::Answerer)] {
+            let mut of = heard.iter().filter(|it| (it.0, it.1) == (side, call));
+            let text = format!("{other:?} of {call}");
+            assert_eq!(of.next().map(|it| &*it.2), Some(&*text));
+            assert_eq!(of.next(), None, "a description twice");
+        }
     }
 }
