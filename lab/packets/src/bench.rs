@@ -50,6 +50,8 @@ pub struct Bench {
     pub loss: f64,
     /// Short trials, coarser figures.
     pub is_quick: bool,
+    /// Packets that the ring of a memif holds, a power of two.
+    pub ring: usize,
 }
 
 /// What a forwarder reached.
@@ -98,7 +100,7 @@ impl Bench {
     /// The tester on the first of so many cores, what is tested on the second.
     #[must_use]
     pub fn new(cores: usize, is_quick: bool) -> Self {
-        Self { cores: (0, 1.min(cores.saturating_sub(1))), loss: LOSS, is_quick }
+        Self { cores: (0, 1.min(cores.saturating_sub(1))), loss: LOSS, is_quick, ring: RING }
     }
 
     /// Whether a trial lost no more than is borne.
@@ -128,13 +130,14 @@ impl Bench {
             peers::pin(own)?;
             let open = |name: &str| -> anyhow::Result<Port> {
                 let (socket, role) = (directory.join(name), memif::Role::Slave);
-                let log2_size = RING.ilog2() as u8;
+                let log2_size = self.ring.ilog2() as u8;
                 let spec = memif::Spec::new(&socket, 0, role, LEFT_MAC);
                 let spec = memif::Spec { log2_size, ..spec };
                 Ok(Port::Memif(MemifPort::open(&spec).with_context(|| name.to_owned())?))
             };
             let ports = (open(LEFT)?, open(RIGHT)?);
-            let mut tester = Tester::new(ports, Pool::new(CELLS, STRIDE), plan, sut)?;
+            let mut tester =
+                Tester::new(ports, Pool::new(CELLS.max(2 * self.ring), STRIDE), plan, sut)?;
             let begun = Instant::now();
             while !tester.is_up() {
                 anyhow::ensure!(begun.elapsed() < MEET_MAX, "nobody is at the other ends");

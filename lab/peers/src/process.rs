@@ -83,6 +83,17 @@ pub struct Usage {
     pub resident_bytes: u64,
 }
 
+/// A process of a program.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Member {
+    /// Its number.
+    pub id: u32,
+    /// Its command, words apart by spaces.
+    pub command: String,
+    /// What it alone has used so far.
+    pub usage: Usage,
+}
+
 impl Usage {
     /// What this process itself has used so far.
     #[must_use]
@@ -192,19 +203,28 @@ impl Process {
     /// What it and its children have used so far.
     #[must_use]
     pub fn usage(&self) -> Usage {
+        self.members().iter().fold(Usage::default(), |mut all, one| {
+            all.cpu += one.usage.cpu;
+            all.resident_bytes += one.usage.resident_bytes;
+            all
+        })
+    }
+
+    /// It and its children, each with what it has used so far.
+    #[must_use]
+    pub fn members(&self) -> Vec<Member> {
         let group = i64::from(self.warden.group());
-        let Ok(entries) = fs::read_dir("/proc") else { return Usage::default() };
+        let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
         let others = entries.flatten().filter(|entry| *entry.file_name() != *group.to_string());
-        let stats = others.filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok());
-        let mut usage = Usage::default();
-        for (own_group, ticks, pages) in stats.filter_map(|stat| read_stat(&stat)) {
-            if own_group == group {
-                let one = Usage::of(ticks, pages);
-                usage.cpu += one.cpu;
-                usage.resident_bytes += one.resident_bytes;
-            }
-        }
-        usage
+        let members = others.filter_map(|entry| {
+            let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
+            let (own_group, ticks, pages) = read_stat(&stat)?;
+            let id = entry.file_name().to_str()?.parse().ok()?;
+            let words = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            let command = String::from_utf8_lossy(&words).replace('\0', " ");
+            (own_group == group).then(|| Member { id, command, usage: Usage::of(ticks, pages) })
+        });
+        members.collect()
     }
 
     /// Kills it and its children at once.
@@ -327,5 +347,9 @@ mod tests {
         }
         let usage = process.usage();
         assert!(usage.cpu >= Duration::from_millis(50) && usage.resident_bytes > 0, "{usage:?}");
+        let members = process.members();
+        let is_shell = |one: &&Member| one.command.starts_with("sh -c i=0");
+        let shell = members.iter().find(is_shell).unwrap_or_else(|| panic!("{members:?}"));
+        assert!(shell.id == process.id() && shell.usage.cpu >= usage.cpu, "{members:?}");
     }
 }

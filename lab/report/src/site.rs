@@ -1,7 +1,7 @@
 //! A site that runs: the `tandem` binary with a site file, and its API.
 
 use anyhow::Context;
-use peers::{Process, ProcessSpec, Usage};
+use peers::{Member, Process, ProcessSpec, Usage};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::fs;
@@ -98,6 +98,12 @@ impl Site {
     #[must_use]
     pub fn usage(&self) -> Usage {
         self.process.usage()
+    }
+
+    /// It and what it started, each with what it has used so far.
+    #[must_use]
+    pub fn members(&self) -> Vec<Member> {
+        self.process.members()
     }
 
     /// Asks the API.

@@ -157,6 +157,7 @@ impl Analyser {
             match arrival {
                 Arrival::InOrder { missing } => {
                     tally.discontinuities += u64::from(missing > 0);
+                    tally.loss_period_max = tally.loss_period_max.max(missing);
                     tally.delays.add(seen.delay_ns.into());
                 }
                 Arrival::Reordered { behind } => {
@@ -178,8 +179,7 @@ impl Analyser {
         let mut streams = Vec::with_capacity(self.tallies.len());
         for (at, sent) in generator.sent().into_iter().enumerate() {
             let (first, end) = (self.bounds[at] as usize, self.bounds[at + 1] as usize);
-            let received = self.flows[first..end].iter().map(|flow| flow.received);
-            let pairs = sent.into_iter().zip(received);
+            let pairs = sent.into_iter().zip(&self.flows[first..end]);
             let report = self.tallies[at].report(&self.names[at], pairs, seconds);
             let noise = generator.noise(at);
             let voice = self.listener.as_ref().and_then(|listener| listener.settle(at, noise));

@@ -52,6 +52,11 @@ impl Flow {
         Arrival::Reordered { behind }
     }
 
+    /// Of so many that were sent, those behind the last in order.
+    pub(crate) const fn missing_behind(&self, sent: u32) -> u32 {
+        sent.saturating_sub(self.next)
+    }
+
     /// For the processor to fetch it.
     #[inline]
     pub(crate) const fn touch(&self) -> u32 {

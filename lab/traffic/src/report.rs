@@ -1,5 +1,6 @@
 //! What a trial found.
 
+use crate::flow::Flow;
 use crate::histogram::Histogram;
 use serde::Serialize;
 
@@ -13,6 +14,7 @@ pub(crate) struct Tally {
     pub(crate) discontinuities: u64,
     pub(crate) too_late: u64,
     pub(crate) behind_max: u32,
+    pub(crate) loss_period_max: u32,
     pub(crate) delays: Histogram,
 }
 
@@ -62,6 +64,9 @@ pub struct StreamReport {
     pub flows_with_loss: u64,
     /// What the flow lost that lost most.
     pub flow_lost_max: u64,
+    /// The most packets of a flow that were lost one after the other (RFC 3357 §5.2: the length of
+    /// a loss period); one that came out of order ends none.
+    pub loss_period_max: u32,
     /// Packets a second from the first to the last received.
     pub received_pps: f64,
     /// Bits a second on the wire but for preamble and gap.
@@ -163,6 +168,7 @@ impl Tally {
         self.discontinuities += other.discontinuities;
         self.too_late += other.too_late;
         self.behind_max = self.behind_max.max(other.behind_max);
+        self.loss_period_max = self.loss_period_max.max(other.loss_period_max);
         self.delays.merge(&other.delays);
     }
 
@@ -173,11 +179,11 @@ impl Tally {
         }
     }
 
-    /// With packets sent and received of each flow.
-    pub(crate) fn report(
+    /// With packets sent of each flow and what came of it.
+    pub(crate) fn report<'a>(
         &self,
         name: &str,
-        flows: impl Iterator<Item = (u32, u32)>,
+        flows: impl Iterator<Item = (u32, &'a Flow)>,
         seconds: f64,
     ) -> StreamReport {
         let mut report = StreamReport {
@@ -187,11 +193,14 @@ impl Tally {
             reordered_behind_max: self.behind_max,
             discontinuities: self.discontinuities,
             too_late: self.too_late,
+            loss_period_max: self.loss_period_max,
             delays: Delays::of(&self.delays),
             ..StreamReport::default()
         };
-        for (sent, received) in flows {
+        for (sent, flow) in flows {
+            let received = flow.received;
             let lost = u64::from(sent.saturating_sub(received));
+            report.loss_period_max = report.loss_period_max.max(flow.missing_behind(sent));
             report.sent += u64::from(sent);
             report.received += u64::from(received);
             report.lost += lost;
@@ -218,6 +227,7 @@ impl Report {
             whole.flows += stream.flows;
             whole.flows_with_loss += stream.flows_with_loss;
             whole.flow_lost_max = whole.flow_lost_max.max(stream.flow_lost_max);
+            whole.loss_period_max = whole.loss_period_max.max(stream.loss_period_max);
         }
         Self { all: whole, streams, foreign }
     }

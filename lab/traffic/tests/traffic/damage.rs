@@ -66,6 +66,20 @@ fn loss_is_counted_by_flow() {
 }
 
 #[test]
+fn the_longest_loss_is_that_of_one_flow_in_its_middle_or_at_its_end() {
+    let mut stream = routed_v4(10, Sizes::fixed(64));
+    stream.order = Order::RoundRobin;
+    for (lost, wanted) in [(500..540, 4), (960..1_000, 4), (995..1_000, 1), (7..8, 1), (0..0, 0)] {
+        let (mut generator, mut analyser) = both(&Plan::of(stream.clone(), 1));
+        let report = through(&mut generator, &mut analyser, 1_000, |number, packet| {
+            let is_lost = lost.contains(&number);
+            if is_lost { vec![] } else { vec![(after(number, 1), packet.to_vec())] }
+        });
+        assert_eq!(report.all.loss_period_max, wanted, "{lost:?}");
+    }
+}
+
+#[test]
 fn duplicates_and_order_are_told_apart_from_loss() {
     let (mut generator, mut analyser) = both(&Plan::of(routed_v4(1, Sizes::fixed(64)), 1));
     let report = through(&mut generator, &mut analyser, 1_000, |number, packet| {
