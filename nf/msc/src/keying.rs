@@ -9,7 +9,6 @@
 //! when it is known where the end is. Both go with the port.
 
 use crate::agreement::{Agreed, Kept};
-use crate::datagram::Datagram;
 use anchor::{Checks, End, Guard, Local, Stream};
 use core::net::SocketAddr;
 use dataplane::{DoorEvent, PacketDoor};
@@ -18,6 +17,7 @@ use hashbrown::HashMap;
 use machine::bucket::{Bucket, Rate};
 use machine::{Machine as _, Time, Wheel};
 use media::program::{CLASS_DTLS, CLASS_STUN, Keys, Place};
+use nodes::datagram::Datagram;
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::RngCore as _;
 use runtime::{Effects, PacketRecord, PacketTo};

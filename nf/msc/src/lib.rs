@@ -23,7 +23,6 @@ mod ask;
 mod compile;
 pub mod config;
 mod controllers;
-mod datagram;
 mod driven;
 mod facts;
 mod flows;
@@ -42,6 +41,7 @@ pub use ask::questions;
 pub use config::Msc;
 pub use facts::{ControllerFact, Fact, GroupFact};
 pub use links::LINKS_MAX;
+pub use media::program::CLASS_FRAMES;
 
 use authentication::Keys;
 use config::{CONTROL_PORT, NG_PORT, NG_STREAM_PORT, OnExit};

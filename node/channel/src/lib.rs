@@ -102,6 +102,12 @@ impl Packets {
         }
     }
 
+    /// Forgets them, and keeps the room.
+    pub fn clear(&mut self) {
+        self.octets.clear();
+        self.ends.clear();
+    }
+
     /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -1,11 +1,13 @@
 //! The process: one thread, one machine, one control at a time; who comes last controls.
 
 use crate::connection::{Connection, Lost};
+use crate::feed::Feed;
 use codec::message::Message;
-use codec::{Library, Notice, Output, Transcoder};
+use codec::{End, Library, Notice, Output, Place, Transcoder};
 use driver::{Clock, Interest, Poll, doorway};
+use forwarder::ToPackets;
 use machine::{Duration, Time};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
@@ -14,8 +16,11 @@ use std::path::PathBuf;
 const ALONE_MAX: Duration = Duration::from_secs(60);
 /// Between two messages that say how much there is to do.
 const LOAD_EVERY: Duration = Duration::from_secs(1);
-/// The listener's place in the poll; connections have their numbers.
+/// Between two times that numbers of packets are told.
+const REACHED_EVERY: Duration = Duration::from_millis(250);
+/// The listener's place in the poll and the forwarder's; connections have their numbers.
 const LISTENER: u64 = 0;
+const FEED: u64 = 1;
 /// Rights of the socket: its user's.
 const MODE: u32 = 0o600;
 
@@ -28,6 +33,8 @@ pub struct Spec {
     pub streams_max: usize,
     /// The core that it keeps to.
     pub core: Option<usize>,
+    /// The forwarder that gives packets; `None`: the control does.
+    pub packets: Option<ToPackets>,
 }
 
 /// Why it does not run.
@@ -63,6 +70,8 @@ struct Process {
     /// Since when nobody controls it.
     alone: Time,
     service: Service,
+    /// A control said that none comes any more.
+    is_over: bool,
 }
 
 struct Control {
@@ -83,6 +92,11 @@ struct Service {
     busy: Duration,
     /// When the load was told last.
     told: Time,
+    /// When numbers were told last.
+    reached: Time,
+    feed: Feed,
+    /// The places of the ends of each stream that has some.
+    places: HashMap<u32, [Option<Place>; 2]>,
 }
 
 impl Process {
@@ -116,8 +130,20 @@ impl Process {
             messages: Vec::new(),
             busy: Duration::ZERO,
             told: now,
+            reached: now,
+            feed: Feed::new(spec.packets.clone(), now),
+            places: HashMap::new(),
         };
-        Ok(Self { clock, poll, listener, control: None, next: 1, alone: now, service })
+        Ok(Self {
+            clock,
+            poll,
+            listener,
+            control: None,
+            next: 2,
+            alone: now,
+            service,
+            is_over: false,
+        })
     }
 
     fn now(&self) -> Time {
@@ -127,7 +153,8 @@ impl Process {
     fn run(&mut self) -> io::Result<()> {
         loop {
             let before = self.now();
-            if self.control.is_none() && before.since(self.alone) > ALONE_MAX {
+            let is_alone = self.control.is_none() && before.since(self.alone) > ALONE_MAX;
+            if is_alone || self.is_over {
                 return Ok(());
             }
             let wait = self.service.deadline().since(before);
@@ -136,10 +163,13 @@ impl Process {
             for token in ready {
                 if token == LISTENER {
                     self.accept(now);
+                } else if token == FEED {
+                    self.service.feed(now);
                 } else {
                     self.read(now, token);
                 }
             }
+            self.service.feed.tick(now, &self.poll, FEED);
             self.service.tick(now, self.control.is_some());
             self.write(now);
             let spent = self.now().since(now);
@@ -176,9 +206,10 @@ impl Process {
     fn read(&mut self, now: Time, token: u64) {
         let Some(control) = self.control.as_mut().filter(|it| it.token == token) else { return };
         let Control { connection, said, .. } = control;
-        let service = &mut self.service;
+        let (service, is_over) = (&mut self.service, &mut self.is_over);
         let mut broken = None;
         let read = connection.fill(|message| match Message::read(message) {
+            Ok(Some(Message::Stop)) => *is_over = true,
             Ok(Some(message)) => service.message(now, &message, said),
             Ok(None) => {}
             Err(it) => broken = Some(Lost::Broken(it.to_string())),
@@ -214,8 +245,9 @@ impl Process {
 
 impl Service {
     fn deadline(&self) -> Time {
-        let load = self.told + LOAD_EVERY;
-        self.transcoder.deadline().map_or(load, |at| at.min(load))
+        let own = (self.told + LOAD_EVERY).min(self.reached + REACHED_EVERY);
+        let others = [self.transcoder.deadline(), self.feed.deadline()];
+        others.into_iter().flatten().fold(own, Time::min)
     }
 
     fn message(&mut self, now: Time, message: &Message<'_>, said: &mut Option<HashSet<u32>>) {
@@ -224,18 +256,23 @@ impl Service {
             Message::End => {
                 if let Some(said) = said.take() {
                     self.transcoder.retain(|stream| said.contains(&stream));
+                    let gone = self.places.keys().filter(|stream| !said.contains(stream));
+                    let gone: Vec<u32> = gone.copied().collect();
+                    gone.into_iter().for_each(|stream| self.place(stream, None));
                 }
             }
             Message::Put { stream, ends } => {
                 if let Some(said) = said {
                     said.insert(stream);
                 }
-                if let Err(why) = self.transcoder.put(stream, ends) {
-                    Message::Refused { stream, why }.write(&mut self.messages);
+                match self.transcoder.put(stream, ends) {
+                    Ok(()) => self.place(stream, Some(&ends)),
+                    Err(why) => Message::Refused { stream, why }.write(&mut self.messages),
                 }
             }
             Message::Remove { stream } => {
                 self.transcoder.remove(stream);
+                self.place(stream, None);
             }
             Message::Packet { stream, end, octets } => {
                 self.transcoder.packet(now, stream, end, octets, &mut self.out);
@@ -244,14 +281,50 @@ impl Service {
             Message::Digit { stream, end, code, lasts_ms } => {
                 self.transcoder.digit(now, stream, end, code, lasts_ms);
             }
-            // What it says itself.
-            Message::Welcome { .. } | Message::Refused { .. } | Message::Load { .. } => {}
+            // What it says itself, and what the process hears.
+            Message::Welcome { .. }
+            | Message::Refused { .. }
+            | Message::Reached { .. }
+            | Message::Load { .. }
+            | Message::Stop => {}
         }
+    }
+
+    /// The places of a stream's ends are these from now on.
+    fn place(&mut self, stream: u32, ends: Option<&[End; 2]>) {
+        let before = self.places.remove(&stream).unwrap_or_default();
+        let now = ends.map_or([None; 2], |ends| ends.each_ref().map(|end| end.place));
+        self.feed.place(stream, before, now);
+        if now != [None; 2] {
+            self.places.insert(stream, now);
+        }
+    }
+
+    /// Packets came from the forwarder.
+    fn feed(&mut self, now: Time) {
+        let Self { feed, transcoder, out, .. } = self;
+        feed.read(|stream, end, octets| transcoder.packet(now, stream, end, octets, out));
+        self.take();
+    }
+
+    /// Tells the numbers that packets have reached.
+    fn tell_reached(&mut self, now: Time) {
+        if now.since(self.reached) < REACHED_EVERY {
+            return;
+        }
+        self.reached = now;
+        let messages = &mut self.messages;
+        self.transcoder.reached(|stream, end, sequence, timestamp| {
+            Message::Reached { stream, end, sequence, timestamp }.write(messages);
+        });
     }
 
     fn tick(&mut self, now: Time, is_controlled: bool) {
         self.transcoder.tick(now, &mut self.out);
         self.take();
+        if is_controlled {
+            self.tell_reached(now);
+        }
         let passed = now.since(self.told);
         if passed < LOAD_EVERY {
             return;
@@ -261,17 +334,23 @@ impl Service {
         (self.busy, self.told) = (Duration::ZERO, now);
         let counts = self.transcoder.counts();
         let streams = machine::narrow::place(self.transcoder.len());
-        let packets = [counts.received, counts.sent, counts.lost];
+        let packets = [counts.received, counts.sent, counts.lost, self.feed.shed()];
         if is_controlled {
-            Message::Load { streams, permille, packets }.write(&mut self.messages);
+            let is_fed = self.feed.is_open();
+            Message::Load { streams, permille, packets, is_fed }.write(&mut self.messages);
         }
     }
 
     /// What came out becomes messages.
     fn take(&mut self) {
         for (stream, end, octets) in self.out.packets() {
-            Message::Packet { stream, end, octets }.write(&mut self.messages);
+            let place = self.places.get(&stream).and_then(|it| it[end.index()]);
+            match place {
+                Some(place) => self.feed.push(&place, octets),
+                None => Message::Packet { stream, end, octets }.write(&mut self.messages),
+            }
         }
+        self.feed.flush();
         for notice in &self.out.notices {
             let &Notice::Digit { stream, from, code, lasted_ms } = notice;
             Message::Digit { stream, end: from, code, lasts_ms: lasted_ms }

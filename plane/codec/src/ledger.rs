@@ -4,11 +4,14 @@
 use crate::message::Message;
 use crate::stream::{End, Side};
 use machine::{Duration, Time};
-use rtp::Header;
 use std::collections::BTreeMap;
 
 /// How long a stream may have stood still for its time line to go on by the clock.
 const STILL_MAX: Duration = Duration::from_secs(3_600);
+/// Packets between two reports beside those of sound: of digits, and of packets that came at once.
+const BESIDE: u32 = 16;
+/// Milliseconds of a packet unless it is said.
+const PACKET_MS: u16 = 20;
 
 /// The streams.
 #[derive(Debug, Default)]
@@ -19,7 +22,7 @@ pub struct Ledger {
 #[derive(Debug)]
 struct Entry {
     ends: [End; 2],
-    /// The numbers of the last packet to each end, and when it left.
+    /// The numbers of a packet to each end, the last one at that time.
     last: [Option<(Time, u16, u32)>; 2],
 }
 
@@ -30,9 +33,15 @@ impl Ledger {
         self.streams.insert(stream, Entry { ends, last });
     }
 
-    /// A stream is over.
-    pub fn remove(&mut self, stream: u32) {
-        self.streams.remove(&stream);
+    /// A stream as it was said last.
+    #[must_use]
+    pub fn at(&self, stream: u32) -> Option<&[End; 2]> {
+        self.streams.get(&stream).map(|it| &it.ends)
+    }
+
+    /// A stream is over; whether there was one.
+    pub fn remove(&mut self, stream: u32) -> bool {
+        self.streams.remove(&stream).is_some()
     }
 
     /// How many streams there are.
@@ -47,31 +56,45 @@ impl Ledger {
         self.streams.is_empty()
     }
 
-    /// A packet left towards an end.
-    pub fn left(&mut self, now: Time, stream: u32, to: Side, packet: &[u8]) {
-        if let (Some(it), Some(header)) = (self.streams.get_mut(&stream), Header::peek(packet)) {
-            it.last[to.index()] = Some((now, header.sequence, header.timestamp));
+    /// The codecs of the streams.
+    pub fn codecs(&self) -> impl Iterator<Item = crate::Codec> + '_ {
+        self.streams.values().flat_map(|it| it.ends.map(|end| end.format.codec))
+    }
+
+    /// The last packet towards an end had these numbers ([`Message::Reached`]).
+    pub fn reached(&mut self, now: Time, stream: u32, to: Side, sequence: u16, timestamp: u32) {
+        if let Some(it) = self.streams.get_mut(&stream) {
+            it.last[to.index()] = Some((now, sequence, timestamp));
         }
     }
 
-    /// Appends everything, for a process that knows nothing or not all of it.
-    pub fn write(&self, now: Time, out: &mut Vec<u8>) {
-        Message::Begin.write(out);
+    /// Appends everything, for a process that knows nothing or not all of it. Numbers go on ahead
+    /// of what may have left since they were told: none is used twice. `is_all`: other streams than
+    /// these are forgotten.
+    pub fn write(&self, now: Time, is_all: bool, out: &mut Vec<u8>) {
+        if is_all {
+            Message::Begin.write(out);
+        }
         for (&stream, it) in &self.streams {
             let mut ends = it.ends;
             for (end, last) in ends.iter_mut().zip(it.last) {
                 let Some((at, sequence, timestamp)) = last else { continue };
                 let passed = now.since(at).min(STILL_MAX);
                 let ms = u32::try_from(passed.as_millis()).unwrap_or(0);
-                let ticks = ms.saturating_mul(end.format.codec.clock() / 1_000);
-                // At least a packet behind the last one.
-                let least = u32::from(end.packet_ms.max(20)) * (end.format.codec.clock() / 1_000);
-                end.sequence = sequence.wrapping_add(1);
-                end.timestamp = timestamp.wrapping_add(ticks.max(least));
+                let packet_ms =
+                    u32::from(if end.packet_ms == 0 { PACKET_MS } else { end.packet_ms });
+                // A distance of less than half of all numbers is one ahead (RFC 3550 A.1).
+                let ahead = (ms / packet_ms + BESIDE).min(u32::from(u16::MAX / 4));
+                let ahead = u16::try_from(ahead).unwrap_or(u16::MAX / 4);
+                let ticks = (ms + packet_ms).saturating_mul(end.format.codec.clock() / 1_000);
+                end.sequence = sequence.wrapping_add(ahead);
+                end.timestamp = timestamp.wrapping_add(ticks);
             }
             Message::Put { stream, ends }.write(out);
         }
-        Message::End.write(out);
+        if is_all {
+            Message::End.write(out);
+        }
     }
 }
 
@@ -82,25 +105,25 @@ mod tests {
     use crate::message::whole;
 
     #[test]
-    fn a_stream_that_is_said_again_goes_on_with_its_numbers() {
+    fn a_stream_that_is_said_again_goes_on_ahead_of_its_numbers() {
         let end = |codec: Codec| End::new(Format::new(codec), 96, 5);
         let (a, b) = (end(Codec::Pcma), end(Codec::Opus));
         let mut ledger = Ledger::default();
         ledger.put(3, [a, b]);
         ledger.put(4, [a, b]);
         ledger.remove(4);
-        let header = Header { sequence: 65_535, timestamp: 100, ssrc: 5, ..Header::default() };
-        ledger.left(Time::from_millis(1_000), 3, Side::B, &header.octets());
-        ledger.left(Time::from_millis(1_000), 9, Side::B, &header.octets());
+        ledger.reached(Time::from_millis(1_000), 3, Side::B, 65_535, 100);
+        ledger.reached(Time::from_millis(1_000), 9, Side::B, 65_535, 100);
         let mut out = Vec::new();
-        ledger.write(Time::from_millis(1_100), &mut out);
+        ledger.write(Time::from_millis(1_100), true, &mut out);
         let mut said = Vec::new();
         let mut rest = &out[..];
         while let Ok(Some(octets)) = whole(rest) {
             said.push(Message::read(&rest[..octets]).unwrap().unwrap());
             rest = &rest[octets..];
         }
-        let goes_on = End { sequence: 0, timestamp: 100 + 4_800, ..b };
+        // 100 ms are five packets.
+        let goes_on = End { sequence: 5 + 15, timestamp: 100 + 120 * 48, ..b };
         let put = Message::Put { stream: 3, ends: [a, goes_on] };
         assert_eq!(said, [Message::Begin, put, Message::End]);
         assert_eq!(ledger.len(), 1);

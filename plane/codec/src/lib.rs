@@ -39,5 +39,5 @@ pub use format::{Codec, Format};
 pub use ledger::Ledger;
 pub use library::{Absent, Library};
 pub use resample::{Rate, Resampler};
-pub use stream::{Counts, Digits, End, Events, Notice, Output, Refused, Side};
+pub use stream::{Counts, Digits, End, Events, Notice, Output, Place, Refused, Side};
 pub use transcoder::{STREAMS_MAX, Transcoder};

@@ -6,10 +6,11 @@
 //!   control                                 transcoder
 //!           ←─────────────────────────────── Welcome: the codecs that are there
 //!   Begin, Put …, End ─────────────────────→ what is not said between is forgotten
-//!   Put, Remove, Packet, Digit ────────────→
-//!           ←─────────────────────────────── Packet, Digit, Refused, Load
+//!   Put, Remove, Packet, Digit, Stop ──────→
+//!           ←─────────────────────────────── Packet, Digit, Reached, Refused, Load
 //! ```
-//! Every message may be said twice. A kind or a field that is not known is passed over.
+//! Packets of ends that have a place at a forwarder come from there and go there; only those of
+//! others are messages. Every message may be said twice. A kind or a field that is not known is passed over.
 
 mod ends;
 
@@ -38,6 +39,8 @@ mod kind {
     pub const WELCOME: u8 = 7;
     pub const REFUSED: u8 = 8;
     pub const LOAD: u8 = 9;
+    pub const REACHED: u8 = 10;
+    pub const STOP: u8 = 11;
 }
 
 /// A message.
@@ -79,6 +82,8 @@ pub enum Message<'a> {
         /// How long.
         lasts_ms: u16,
     },
+    /// No control comes any more: the process ends.
+    Stop,
     /// The transcoder is there.
     Welcome {
         /// A bit for the number of each codec that it has.
@@ -93,14 +98,28 @@ pub enum Message<'a> {
         /// Why.
         why: Refused,
     },
+    /// The numbers of the last packet to an end, now and then: another process goes on behind them.
+    Reached {
+        /// The stream.
+        stream: u32,
+        /// The end.
+        end: Side,
+        /// Its sequence number.
+        sequence: u16,
+        /// The time that follows it.
+        timestamp: u32,
+    },
     /// How much it has to do, each second.
     Load {
         /// Streams.
         streams: u32,
         /// Thousandths of the time in which it worked.
         permille: u16,
-        /// Packets that came, that left, that were given up, since it began.
-        packets: [u64; 3],
+        /// Packets that came, that left, that never came, that the forwarder did not take, since it
+        /// began.
+        packets: [u64; 4],
+        /// Whether a forwarder gives it packets.
+        is_fed: bool,
     },
 }
 
@@ -153,6 +172,7 @@ impl<'a> Message<'a> {
                 let (end, code) = (side(&mut cursor)?, cursor.octet(cut)?);
                 Self::Digit { stream, end, code, lasts_ms: cursor.be16(cut)? }
             }
+            kind::STOP => Self::Stop,
             kind::WELCOME => {
                 Self::Welcome { codecs: cursor.be32(cut)?, streams_max: cursor.be32(cut)? }
             }
@@ -166,10 +186,16 @@ impl<'a> Message<'a> {
                 };
                 Self::Refused { stream, why }
             }
+            kind::REACHED => {
+                let (end, sequence) = (side(&mut cursor)?, cursor.be16(cut)?);
+                Self::Reached { stream, end, sequence, timestamp: cursor.be32(cut)? }
+            }
             kind::LOAD => {
                 let (streams, permille) = (cursor.be32(cut)?, cursor.be16(cut)?);
-                let packets = [cursor.be64(cut)?, cursor.be64(cut)?, cursor.be64(cut)?];
-                Self::Load { streams, permille, packets }
+                let [came, left] = [cursor.be64(cut)?, cursor.be64(cut)?];
+                let packets = [came, left, cursor.be64(cut)?, cursor.be64(cut)?];
+                let is_fed = cursor.octet(cut)? == 1;
+                Self::Load { streams, permille, packets, is_fed }
             }
             _ => return Ok(None),
         }))
@@ -187,6 +213,7 @@ impl<'a> Message<'a> {
                 ends::write(ends, out);
             }
             Self::Remove { stream } => head(out, kind::REMOVE, *stream),
+            Self::Stop => head(out, kind::STOP, 0),
             Self::Packet { stream, end, octets } => {
                 head(out, kind::PACKET, *stream);
                 out.push(number(*end));
@@ -209,11 +236,18 @@ impl<'a> Message<'a> {
                     Refused::Lacks(codec) => codec.number(),
                 });
             }
-            Self::Load { streams, permille, packets } => {
+            Self::Reached { stream, end, sequence, timestamp } => {
+                head(out, kind::REACHED, *stream);
+                out.push(number(*end));
+                out.extend_from_slice(&sequence.to_be_bytes());
+                out.extend_from_slice(&timestamp.to_be_bytes());
+            }
+            Self::Load { streams, permille, packets, is_fed } => {
                 head(out, kind::LOAD, 0);
                 out.extend_from_slice(&streams.to_be_bytes());
                 out.extend_from_slice(&permille.to_be_bytes());
                 packets.iter().for_each(|it| out.extend_from_slice(&it.to_be_bytes()));
+                out.push((*is_fed).into());
             }
         }
         // None is longer than MESSAGE_OCTETS_MAX.
@@ -247,7 +281,7 @@ mod tests {
     use super::*;
     use crate::format::Format;
     use crate::intake::Playout;
-    use crate::stream::{Digits, Events};
+    use crate::stream::{Digits, Events, Place};
 
     fn messages() -> Vec<Message<'static>> {
         let amr = "octet-align=1;mode-set=0,7;mode-change-period=2;mode-change-neighbor=1";
@@ -256,9 +290,12 @@ mod tests {
         a.events = Some(Events { receive: 101, send: 102, clock_hz: 16_000 });
         (a.digits, a.packet_ms, a.playout) = (Digits::Info, 40, Playout::Even { most_ms: 80 });
         (a.sequence, a.timestamp, a.send) = (65_535, u32::MAX, 98);
+        a.place = Some(Place { vrf: 7, address: [192, 0, 2, 1].into(), port: 20_000 });
         let opus = "useinbandfec=1;usedtx=1;cbr=1;maxaveragebitrate=12000";
         let mut b = End::new(Format::with_parameters(Codec::Opus, opus).unwrap(), 111, 1);
         b.format.complexity = 9;
+        let address = core::net::Ipv6Addr::LOCALHOST.into();
+        b.place = Some(Place { vrf: 0, address, port: 1 });
         vec![
             Message::Begin,
             Message::Put { stream: 7, ends: [a, b] },
@@ -269,7 +306,9 @@ mod tests {
             Message::Welcome { codecs: 0x7E, streams_max: 2_000 },
             Message::Refused { stream: 3, why: Refused::Full },
             Message::Refused { stream: 3, why: Refused::Lacks(Codec::AmrWb) },
-            Message::Load { streams: 4, permille: 999, packets: [1, 2, u64::MAX] },
+            Message::Reached { stream: 4, end: Side::B, sequence: 65_535, timestamp: 9 },
+            Message::Stop,
+            Message::Load { streams: 4, permille: 999, packets: [1, 2, 3, u64::MAX], is_fed: true },
         ]
     }
 

@@ -17,6 +17,8 @@ pub(crate) struct Outgoing {
     /// The next packet of sound begins a talkspurt.
     begins: bool,
     pub(crate) sent: u64,
+    /// The sequence number that was told last.
+    told: u16,
 }
 
 impl Outgoing {
@@ -30,6 +32,7 @@ impl Outgoing {
             ticks_per_ms: end.format.codec.clock() / 1_000,
             begins: true,
             sent: 0,
+            told: end.sequence,
         }
     }
 
@@ -38,6 +41,12 @@ impl Outgoing {
         if self.ssrc == before.ssrc {
             (self.sequence, self.timestamp) = (before.sequence, before.timestamp);
         }
+    }
+
+    /// The numbers of the last packet, if one left since they were told.
+    pub(crate) fn reached(&mut self) -> Option<(u16, u32)> {
+        let is_new = core::mem::replace(&mut self.told, self.sequence) != self.sequence;
+        is_new.then_some((self.sequence.wrapping_sub(1), self.timestamp))
     }
 
     pub(crate) const fn stream(&self) -> u32 {

@@ -2,6 +2,7 @@
 
 use crate::format::{Codec, Format};
 use crate::intake::Playout;
+use core::net::IpAddr;
 
 /// The ends of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -57,6 +58,17 @@ pub struct Events {
     pub clock_hz: u32,
 }
 
+/// Where packets of an end come to a forwarder, and leave it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// The routing table.
+    pub vrf: u32,
+    /// The address.
+    pub address: IpAddr,
+    /// The port of UDP.
+    pub port: u16,
+}
+
 /// One end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct End {
@@ -82,6 +94,8 @@ pub struct End {
     pub sequence: u16,
     /// The first timestamp to it.
     pub timestamp: u32,
+    /// Its place at a forwarder; `None`: its packets come and go by the control.
+    pub place: Option<Place>,
 }
 
 impl End {
@@ -100,6 +114,7 @@ impl End {
             ssrc,
             sequence: 0,
             timestamp: 0,
+            place: None,
         }
     }
 

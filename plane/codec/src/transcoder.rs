@@ -50,13 +50,18 @@ impl Transcoder {
     }
 
     /// Says a stream. One that is as it was goes on undisturbed; one that has changed goes on with
-    /// its numbers, if the source of its packets is the same.
+    /// its numbers. Both go on under the sources that they have, whatever is said now: a control
+    /// that comes next does not know them.
     ///
     /// # Errors
     /// A codec whose library is not there; too many streams. What was said of it before still
     /// holds.
-    pub fn put(&mut self, stream: u32, ends: [End; 2]) -> Result<(), Refused> {
+    pub fn put(&mut self, stream: u32, mut ends: [End; 2]) -> Result<(), Refused> {
         let before = self.streams.get(&stream);
+        if let Some(before) = before {
+            let known = before.ends.iter().zip(&mut ends);
+            known.for_each(|(known, said)| said.ssrc = known.ssrc);
+        }
         if before.is_some_and(|it| it.ends.iter().zip(&ends).all(|(old, new)| old.is_as(new))) {
             return Ok(());
         }
@@ -149,6 +154,18 @@ impl Transcoder {
             self.arm(stream);
         }
         self.due = due;
+    }
+
+    /// Tells the numbers of the last packet to each end that one left to since: stream, end,
+    /// sequence number, timestamp.
+    pub fn reached(&mut self, mut tell: impl FnMut(u32, Side, u16, u32)) {
+        for (&stream, it) in &mut self.streams {
+            for (way, to) in it.ways.iter_mut().zip([Side::B, Side::A]) {
+                if let Some((sequence, timestamp)) = way.reached() {
+                    tell(stream, to, sequence, timestamp);
+                }
+            }
+        }
     }
 
     /// When `tick` wants to be called next.

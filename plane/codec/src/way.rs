@@ -180,6 +180,11 @@ impl Way {
         self.path.encoder.request(mode);
     }
 
+    /// The numbers of the last packet, if one left since they were told.
+    pub(crate) fn reached(&mut self) -> Option<(u16, u32)> {
+        self.path.outgoing.reached()
+    }
+
     /// What was counted since the last time.
     pub(crate) fn take_counts(&mut self) -> Counts {
         let sent = core::mem::take(&mut self.path.outgoing.sent);

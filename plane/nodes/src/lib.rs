@@ -24,6 +24,7 @@ pub mod advertisement;
 pub mod arcs;
 pub mod arp;
 pub mod bucket;
+pub mod datagram;
 pub mod echo;
 pub mod ethernet;
 pub mod feature;

@@ -9,6 +9,12 @@ pub struct Transcoder {
     /// The socket where its control finds it.
     #[arg(long)]
     pub socket: PathBuf,
+    /// The socket of the forwarder whose packets it transcodes.
+    #[arg(long)]
+    pub forwarder: Option<PathBuf>,
+    /// A file with the key that the forwarder has.
+    #[arg(long)]
+    pub key_file: Option<PathBuf>,
     /// The core that it keeps to.
     #[arg(long)]
     pub core: Option<usize>,

@@ -2,7 +2,7 @@
 //! packets of the call into its graph.
 
 use super::*;
-use crate::datagram::Datagram;
+use nodes::datagram::Datagram;
 use nodes::program::Item as Told;
 use rtp::{Header, Packet};
 use world::{Left, World as Router, ethernet};

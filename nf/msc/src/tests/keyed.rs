@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::DOOR;
-use crate::datagram::Datagram;
 use anchor::Checks;
 use dtls::{Handshake, In as Told, Out as Wants, Role};
 use machine::Machine as _;
 use media::program::Guard as FlowGuard;
+use nodes::datagram::Datagram;
 use runtime::PacketRecord;
 use srtp::Suite;
 use srtp::dtls::{Description, Fingerprint, Hash, Role as SrtpRole, Setup};

@@ -5,7 +5,8 @@ use super::SPEC;
 use crate::amr::Packing;
 use crate::format::{Codec, Format};
 use crate::intake::Playout;
-use crate::stream::{Digits, End, Events};
+use crate::stream::{Digits, End, Events, Place};
+use core::net::IpAddr;
 use wire::Malformed;
 use wire::field::{self, Fields, nested, number};
 
@@ -37,6 +38,9 @@ mod tag {
     pub const TIMESTAMP: u8 = 22;
     /// The last field: an end without it was cut off.
     pub const IS_WHOLE: u8 = 23;
+    pub const VRF: u8 = 24;
+    pub const ADDRESS: u8 = 25;
+    pub const PORT: u8 = 26;
 }
 
 const fn malformed(what: &'static str) -> Malformed {
@@ -80,7 +84,15 @@ fn write_end(end: &End, out: &mut Vec<u8>) {
     put(tag::SSRC, end.ssrc.into());
     put(tag::SEQUENCE, end.sequence.into());
     put(tag::TIMESTAMP, end.timestamp.into());
-    put(tag::IS_WHOLE, 1);
+    if let Some(Place { vrf, address, port }) = end.place {
+        put(tag::VRF, vrf.into());
+        put(tag::PORT, port.into());
+        match address {
+            IpAddr::V4(address) => field::bytes(out, tag::ADDRESS, &address.octets()),
+            IpAddr::V6(address) => field::bytes(out, tag::ADDRESS, &address.octets()),
+        }
+    }
+    number(out, tag::IS_WHOLE, 1);
 }
 
 /// Reads both ends.
@@ -110,13 +122,20 @@ fn payload_type(value: &[u8]) -> Result<u8, Malformed> {
     })
 }
 
+fn ip(value: &[u8]) -> Result<IpAddr, Malformed> {
+    let four = <[u8; 4]>::try_from(value).map(IpAddr::from);
+    let six = || <[u8; 16]>::try_from(value).map(IpAddr::from);
+    four.or_else(|_| six()).map_err(|_| malformed("an address is neither 4 nor 16 octets"))
+}
+
 fn read_end(octets: &[u8]) -> Result<End, Malformed> {
     let codec = Fields::new(octets).find(|(tag, _)| *tag == tag::CODEC);
     let codec = codec.map(|(_, value)| narrow(value)).transpose()?.and_then(Codec::of);
     let codec = codec.ok_or(malformed("a codec is not known"))?;
     let mut end = End::new(Format::new(codec), 0, 0);
     let mut events = Events { receive: 0, send: 0, clock_hz: 0 };
-    let mut is_whole = false;
+    let (mut is_whole, mut vrf, mut port) = (false, 0, 0);
+    let mut address = None;
     for (tag, value) in Fields::new(octets) {
         match tag {
             tag::RECEIVE => end.receive = payload_type(value)?,
@@ -134,6 +153,9 @@ fn read_end(octets: &[u8]) -> Result<End, Malformed> {
             tag::SSRC => end.ssrc = narrow(value)?,
             tag::SEQUENCE => end.sequence = narrow(value)?,
             tag::TIMESTAMP => end.timestamp = narrow(value)?,
+            tag::VRF => vrf = narrow(value)?,
+            tag::PORT => port = narrow(value)?,
+            tag::ADDRESS => address = Some(ip(value)?),
             tag::IS_WHOLE => is_whole = true,
             _ => format(&mut end.format, tag, value)?,
         }
@@ -143,6 +165,7 @@ fn read_end(octets: &[u8]) -> Result<End, Malformed> {
         8_000..=48_000 => Some(events),
         _ => return Err(malformed("events have no such clock")),
     };
+    end.place = address.map(|address| Place { vrf, address, port });
     if is_whole { Ok(end) } else { Err(malformed("an end is cut off")) }
 }
 

@@ -1,8 +1,8 @@
 //! Packets of UDP as they come up from the forwarder and go down to it: IPv4 (RFC 791) and IPv6
 //! (RFC 8200) without options, UDP (RFC 768).
 
+use crate::header;
 use core::net::{IpAddr, SocketAddr};
-use nodes::header;
 
 /// Hops of what is sent.
 const HOPS: u8 = 64;
@@ -13,14 +13,18 @@ const IP6_OCTETS: usize = 40;
 
 /// A datagram: where it came from, where to, and what it says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Datagram<'a> {
+pub struct Datagram<'a> {
+    /// Its source.
     pub from: SocketAddr,
+    /// Its destination.
     pub to: SocketAddr,
+    /// Behind the header of UDP.
     pub payload: &'a [u8],
 }
 
 impl<'a> Datagram<'a> {
     /// Reads a packet; `None` if it is none of UDP, or a fragment.
+    #[must_use]
     pub fn read(packet: &'a [u8]) -> Option<Self> {
         let (from, to, udp): (IpAddr, IpAddr, &[u8]) = match packet.first()? >> 4 {
             4 => {
