@@ -14,7 +14,7 @@ pub struct Transcoder {
     pub forwarder: Option<PathBuf>,
     /// A file with the key that the forwarder has.
     #[arg(long)]
-    pub key_file: Option<PathBuf>,
+    pub key_file: Option<String>,
     /// The core that it keeps to.
     #[arg(long)]
     pub core: Option<usize>,
