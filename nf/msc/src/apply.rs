@@ -8,6 +8,8 @@ use crate::facts::Fact;
 use crate::keying::Received;
 use crate::lease::Lessee;
 use crate::links::Heard;
+use crate::measures::Last;
+use crate::over::Over;
 use crate::streams::{Changed, Owner, Refusal};
 use anchor::Side;
 use anchor::row::{self, Load, Message, StreamId};
@@ -244,6 +246,7 @@ impl MediaController {
         for (ids, is_new) in [(changed.added, true), (changed.changed, false)] {
             for id in ids {
                 self.stands(now, lessee, id, out);
+                self.measured(now, lessee, id, out);
                 self.trail_stands(now, lessee, id, is_new);
             }
         }
@@ -255,12 +258,50 @@ impl MediaController {
                     continue;
                 }
                 self.keying.forget(local);
-                let places = self.places_of(local);
-                let report = self.measures.end(now, local, &places);
                 let owner = Owner { lessee, stream: id, side };
-                self.trail_ended(now, owner, &stream, report.as_ref());
+                let over = Over { owner, stream: stream.clone(), at: now };
+                if let Some((local, over)) = self.ended.add(local, over) {
+                    self.tell_over(local, &over, out);
+                }
             }
         }
+    }
+
+    /// The ends of a stream are measured from here on, as they are coded now.
+    fn measured(&mut self, now: Time, lessee: Lessee, id: StreamId, out: &mut Effects) {
+        let Some(stream) = self.streams.at(lessee, id) else { return };
+        for side in Side::BOTH {
+            let local = stream.end(side).local;
+            if let Some(over) = self.ended.take(local) {
+                self.tell_over(local, &over, out);
+            }
+            // Of streams that share a port the first one is measured.
+            if self.streams.owner(local).is_some_and(|owner| owner.stream == id) {
+                self.measures.stands(now, local, &stream, side);
+            }
+        }
+    }
+
+    /// Says of ends that are over what they were like, when the forwarder has said it.
+    pub(crate) fn tell_ended(&mut self, now: Time, out: &mut Effects) {
+        while let Some((local, over)) = self.ended.due(now) {
+            self.tell_over(local, &over, out);
+        }
+    }
+
+    fn tell_over(&mut self, local: anchor::Local, over: &Over, out: &mut Effects) {
+        let places = self.places_of(local);
+        let Over { owner, stream, at } = over;
+        let Some(Last { traced, rest, whole }) = self.measures.end(*at, local, &places) else {
+            return self.trail_ended(*at, *owner, stream, None);
+        };
+        if let Some(report) = traced {
+            self.trail_quality(*at, (owner, stream), &report);
+        }
+        if let Some(report) = rest {
+            self.reported(owner, owner.side, &report, out);
+        }
+        self.trail_ended(*at, *owner, stream, Some(&whole));
     }
 
     /// Whoever begins a handshake of a stream does, when it is known with whom.
@@ -422,6 +463,7 @@ impl MediaController {
             forwarder_permille: 0,
             transcoder_permille: 0,
             is_draining: self.is_draining || !self.dataplane.is_controlled(),
+            traces: self.capture.is_on(),
         }
     }
 

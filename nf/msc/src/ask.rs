@@ -5,7 +5,7 @@ use crate::MediaController;
 use crate::lease::Lessee;
 use crate::trails::{codec_of, direction, suite_of};
 use anchor::row::StreamId;
-use anchor::{Side, Stream};
+use anchor::{Side, Stream, Trace};
 use machine::Time;
 use machine::identity::{hex, unhex};
 use question::{Condition, Parameter, Question, questions, rows};
@@ -57,7 +57,7 @@ rows! {
     pub(crate) struct MediaStreamRow {
         /// The number of its call: its trail in the service assurance.
         call: String,
-        /// The Call-ID, of a call of NG.
+        /// The Call-ID, as the calling side has it.
         call_id: Option<String>,
         line: u8,
         /// Whose it is; `NG`.
@@ -81,7 +81,7 @@ rows! {
         lost: u64,
         dropped: u64,
         jitter_us: u32,
-        /// The mean opinion score of its last minute.
+        /// The mean opinion score of late.
         mos: Option<f64>,
         /// `speaks`, `silent` (while the other end speaks), `timed-out` or `quiet`.
         state: &'static str,
@@ -90,8 +90,7 @@ rows! {
 
 type Serve = fn(&MediaController, (Time, &Ask)) -> Answered;
 
-const CALL: Parameter =
-    Parameter::text("call", "only of this call: its number, or its Call-ID with NG");
+const CALL: Parameter = Parameter::text("call", "only of this call: its number, or its Call-ID");
 const LIMIT: Parameter =
     Parameter::number("limit", "streams at most, 100 if it is left out, at most 1000");
 
@@ -104,7 +103,7 @@ questions! {
     Ask "streams" [CALL, LIMIT] -> Vec<MediaStreamRow>, |it, asked| it.stream_rows(asked.1);
     /// One stream.
     Ask "stream" [
-        Parameter::text("call", "the number of its call, or the Call-ID with NG").required(),
+        Parameter::text("call", "the number of its call, or its Call-ID").required(),
         Parameter::number("line", "its place in the call, 0 if it is left out"),
     ] -> MediaStreamRow, |it, asked| it.stream_row(asked.1);
     /// What the forwarder refused.
@@ -206,17 +205,19 @@ impl MediaController {
     }
 
     fn is_call(&self, lessee: Lessee, id: StreamId, name: &str) -> bool {
-        let is_call_id =
-            || self.driven.call_id(id.call).is_some_and(|call| call == name.as_bytes());
-        unhex(name.as_bytes()) == Some(id.call) || (lessee == Lessee::NG && is_call_id())
+        let Some(trace) = self.streams.trace(lessee, id) else { return false };
+        unhex(name.as_bytes()) == Some(trace.trail.unwrap_or(id.call))
+            || !trace.call_id.is_empty() && *trace.call_id == *name.as_bytes()
     }
 
     fn row_of(&self, lessee: Lessee, id: StreamId) -> Option<MediaStreamRow> {
         let stream = self.streams.at(lessee, id)?;
-        let of_ng = (lessee == Lessee::NG).then(|| self.driven.call_id(id.call)).flatten();
+        let Trace { trail, call_id } = &stream.trace;
+        let call = hex(trail.unwrap_or(id.call));
+        let is_named = !call_id.is_empty();
         Some(MediaStreamRow {
-            call: String::from_utf8_lossy(&hex(id.call)).into_owned(),
-            call_id: of_ng.map(|call| String::from_utf8_lossy(call).into_owned()),
+            call: String::from_utf8_lossy(&call).into_owned(),
+            call_id: is_named.then(|| String::from_utf8_lossy(call_id).into_owned()),
             line: id.line,
             session_controller: self.controllers.name(lessee).to_owned(),
             kind: stream.kind.name(),

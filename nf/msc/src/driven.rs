@@ -7,7 +7,7 @@ use crate::lease::{Book, Lessee};
 use crate::measures::Measures;
 use crate::streams::Streams;
 use anchor::row::Statistics;
-use anchor::{Block, Local, Pool, Side, Stream};
+use anchor::{Block, Local, Pool, Side, Stream, Trace};
 use core::net::IpAddr;
 use hashbrown::HashMap;
 use machine::{Duration, Time};
@@ -62,8 +62,12 @@ impl Driven {
     pub fn put(&mut self, call: u64, line: u8) -> Option<(Stream, u32)> {
         let (stream, generation) = self.engine.stream(call, line)?;
         let locals = Side::BOTH.map(|side| stream.end(side).local);
+        let call_id = self.engine.call_id(call).unwrap_or_default();
+        let is_short = call_id.len() <= Trace::CALL_ID_MAX;
+        let call_id = if is_short { call_id.into() } else { Box::default() };
+        let stream = Stream { trace: Trace { trail: None, call_id }, ..stream.clone() };
         self.locals.entry(call).or_default().insert(line, locals);
-        Some((stream.clone(), generation))
+        Some((stream, generation))
     }
 
     /// A stream that an effect removes.

@@ -32,6 +32,7 @@ mod links;
 mod measures;
 mod memory;
 mod noticed;
+mod over;
 mod streams;
 #[cfg(test)]
 mod tests;
@@ -55,6 +56,7 @@ use links::Links;
 use machine::bucket::Bucket;
 use machine::{Duration, Time};
 use measures::Measures;
+use over::Ended;
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::{RngCore as _, SeedableRng as _};
 use runtime::{Answered, Ask, Effects, Flow, Frame, Function, In, PortId, Seed, Ticket};
@@ -129,6 +131,7 @@ pub struct MediaController {
     controllers: Controllers,
     driven: Driven,
     measures: Measures,
+    ended: Ended,
     keying: Keying,
     capture: Capture,
     random: ChaCha12Rng,
@@ -169,6 +172,7 @@ impl MediaController {
             controllers: Controllers::default(),
             driven: Driven::new(seed.now, random.next_u64()),
             measures: Measures::default(),
+            ended: Ended::default(),
             capture: Capture::new(
                 hep::KIND_LOG,
                 config::CAPTURE_PORT,
@@ -337,6 +341,7 @@ impl Function for MediaController {
         let came = self.keying.tick(now, out);
         self.agreed(now, came, out);
         self.end_calls(now, out);
+        self.tell_ended(now, out);
         let late = self.links.tick(now, out);
         self.shown.facts.add(Fact::ConnectionsRefused, late);
         if self.second <= now {
@@ -351,6 +356,7 @@ impl Function for MediaController {
             self.dataplane.deadline(),
             self.keying.deadline(),
             self.driven.deadline(),
+            self.ended.deadline(),
             self.links.deadline(),
             self.capture.deadline(),
         ];

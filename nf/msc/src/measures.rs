@@ -15,8 +15,11 @@ use rtp::ClockRate;
 use rtp::quality::{self, Path};
 use std::collections::BTreeMap;
 
-/// Between two reports of the quality of an end.
+/// Between two reports of the quality of an end to its session controller.
 pub(crate) const REPORT_EVERY: Duration = Duration::from_secs(60);
+/// Between two in its trail. The forwarder tells what passed every five seconds, a little less or
+/// more.
+const TRACE_EVERY: Duration = Duration::from_millis(4_500);
 /// A mean opinion score below this is poor, hundredths.
 pub(crate) const POOR_HUNDREDTHS: u16 = 350;
 /// Ends whose poor quality, or silence, is remembered at most.
@@ -36,6 +39,8 @@ struct Measured {
     counted: Counted,
     /// Those of the report before, and when it was.
     reported: (Counted, Time),
+    /// The same of the last one in the trail.
+    traced: (Counted, Time),
     /// From where its packets come.
     latched: Option<SocketAddr>,
     /// The last score, hundredths; 0: none.
@@ -56,6 +61,26 @@ pub(crate) struct Report {
     pub codec: Option<Codec>,
     /// Whether it can be rated: speech came.
     pub is_rated: bool,
+}
+
+/// Reports of an end that are due.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Due {
+    /// In its trail.
+    pub traced: Option<Report>,
+    /// To its session controller.
+    pub told: Option<Report>,
+}
+
+/// What is left to be said of an end that is over.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Last {
+    /// Since the last report in its trail, if packets came.
+    pub traced: Option<Report>,
+    /// Since the last one to its session controller.
+    pub rest: Option<Report>,
+    /// Over the whole.
+    pub whole: Report,
 }
 
 /// What a row about an end shows.
@@ -83,7 +108,14 @@ pub(crate) struct Measures {
 }
 
 impl Measures {
-    /// New figures of an end of that stream; a report, if one is due.
+    /// A stream stands, or is another one, which may be coded in another way.
+    pub fn stands(&mut self, now: Time, local: Local, stream: &Stream, side: Side) {
+        let (codec, clock) = coded(stream, side);
+        let measured = self.of(now, local, stream, side);
+        (measured.codec, measured.clock) = (codec, clock);
+    }
+
+    /// New figures of an end of that stream; reports that are due.
     pub fn count(
         &mut self,
         now: Time,
@@ -91,35 +123,31 @@ impl Measures {
         stream: &Stream,
         side: Side,
         counted: Counted,
-    ) -> Option<Report> {
+    ) -> Due {
         let measured = self.of(now, local, stream, side);
         let before = measured.counted;
         measured.counted = counted;
         let more = counted.packets.saturating_sub(before.packets);
         measured.timed_out &= more == 0;
-        let is_due = now.since(measured.reported.1) >= REPORT_EVERY && more > 0;
-        let report = is_due.then(|| measured.report(now));
+        let due = if more > 0 { measured.due(now) } else { Due::default() };
         self.passed += more;
         self.dropped += counted.dropped.saturating_sub(before.dropped);
-        if let Some(report) = &report {
+        if let Some(report) = &due.told {
             self.rate(now, local, report);
         }
-        report
+        due
     }
 
     fn of(&mut self, now: Time, local: Local, stream: &Stream, side: Side) -> &mut Measured {
         self.ends.entry(local).or_insert_with(|| {
-            let of_side = stream.payloads.iter().filter(|payload| payload.from == side);
-            let is_speech = |codec: &Codec| !codec.shape().is_auxiliary;
-            let mut coded = of_side.filter(|it| it.codec.as_ref().is_some_and(is_speech));
-            let payload = coded.next();
-            let clock = payload.and_then(|it| ClockRate::new(it.clock));
+            let (codec, clock) = coded(stream, side);
             Measured {
                 began: now,
-                codec: payload.and_then(|it| it.codec),
-                clock: clock.unwrap_or(ClockRate::TELEPHONY),
+                codec,
+                clock,
                 counted: Counted::default(),
                 reported: (Counted::default(), now),
+                traced: (Counted::default(), now),
                 latched: None,
                 mos_hundredths: 0,
                 timed_out: false,
@@ -174,14 +202,19 @@ impl Measures {
         self.snapshots.get(place)
     }
 
-    /// An end has no stream any more; what there was of it over the whole.
-    pub fn end(&mut self, now: Time, local: Local, places: &[Place]) -> Option<Report> {
+    /// An end has no stream any more; what there is to be said of it.
+    pub fn end(&mut self, now: Time, local: Local, places: &[Place]) -> Option<Last> {
         places.iter().for_each(|place| drop(self.snapshots.remove(place)));
         self.silent.remove(&local);
         self.poor.remove(&local);
-        let mut measured = self.ends.remove(&local)?;
-        measured.reported = (Counted::default(), measured.began);
-        Some(measured.report(now))
+        let measured = self.ends.remove(&local)?;
+        let came = measured.counted.packets;
+        let since = |it: &(Counted, Time)| (came > it.0.packets).then(|| measured.report(now, *it));
+        Some(Last {
+            traced: since(&measured.traced),
+            rest: since(&measured.reported),
+            whole: measured.report(now, (Counted::default(), measured.began)),
+        })
     }
 
     /// What a row about an end shows.
@@ -219,10 +252,25 @@ impl Measured {
         }
     }
 
-    /// The quality since the report before, and the next one counts from here.
-    fn report(&mut self, now: Time) -> Report {
-        let (before, since) = self.reported;
-        self.reported = (self.counted, now);
+    /// The reports that are due; the next ones count from here.
+    fn due(&mut self, now: Time) -> Due {
+        let mut due = Due::default();
+        if now.since(self.traced.1) >= TRACE_EVERY {
+            due.traced = Some(self.report(now, self.traced));
+            self.traced = (self.counted, now);
+        }
+        if now.since(self.reported.1) >= REPORT_EVERY {
+            due.told = Some(self.report(now, self.reported));
+            self.reported = (self.counted, now);
+        }
+        if let Some(report) = due.told.or(due.traced) {
+            self.mos_hundredths = report.quality.mos_hundredths;
+        }
+        due
+    }
+
+    /// The quality since that much was counted.
+    fn report(&self, now: Time, (before, since): (Counted, Time)) -> Report {
         let stream = self.counted.stream.unwrap_or_default();
         // Of another source than before all counts.
         let same = before.stream.filter(|it| it.ssrc == stream.ssrc).unwrap_or_default();
@@ -250,7 +298,6 @@ impl Measured {
             r_tenths: rating.as_ref().map_or(0, |it| rounded(it.r_of_100() * 10.0)),
             mos_hundredths: rating.as_ref().map_or(0, |it| rounded(it.mos() * 100.0)),
         };
-        self.mos_hundredths = quality.mos_hundredths;
         Report {
             quality,
             loss_permille: rounded(loss * 1_000.0),
@@ -259,6 +306,15 @@ impl Measured {
             is_rated: rating.is_some(),
         }
     }
+}
+
+/// How speech of an end is coded, and the clock of its payload.
+fn coded(stream: &Stream, side: Side) -> (Option<Codec>, ClockRate) {
+    let mut of_side = stream.payloads.iter().filter(|payload| payload.from == side);
+    let is_speech = |codec: &Codec| !codec.shape().is_auxiliary;
+    let payload = of_side.find(|it| it.codec.as_ref().is_some_and(is_speech));
+    let clock = payload.and_then(|it| ClockRate::new(it.clock));
+    (payload.and_then(|it| it.codec), clock.unwrap_or(ClockRate::TELEPHONY))
 }
 
 fn micros(duration: Duration) -> u32 {

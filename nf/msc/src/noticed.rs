@@ -3,7 +3,7 @@
 use crate::MediaController;
 use crate::facts::Fact;
 use crate::lease::Lessee;
-use crate::measures::{POOR_HUNDREDTHS, Report};
+use crate::measures::{Due, POOR_HUNDREDTHS, Report};
 use crate::streams::Owner;
 use anchor::row::{Event, Message, StreamId};
 use anchor::{Local, Side, Stream};
@@ -40,7 +40,9 @@ impl MediaController {
         }
         let Some(address) = self.streams.addresses.number_of(&place) else { return };
         let local = Local { address, port: place.port };
-        let Some(owner) = self.streams.owner(local) else { return };
+        let Some(owner) = self.streams.owner(local) else {
+            return self.noticed_last(now, local, &notice);
+        };
         let Some(stream) = self.streams.at(owner.lessee, owner.stream) else { return };
         if let Some(snapshot) = &notice.snapshot {
             self.measures.keep(place, snapshot.clone());
@@ -53,6 +55,13 @@ impl MediaController {
         if !is_rtcp {
             self.happened(now, &told, &notice, out);
         }
+    }
+
+    /// What passed at a flow that is gone.
+    fn noticed_last(&mut self, now: Time, local: Local, notice: &Notice) {
+        let (Some(over), Some(counted)) = (self.ended.at(local), notice.statistics) else { return };
+        let (side, stream) = (over.owner.side, over.stream.clone());
+        self.measures.count(now, local, &stream, side, counted);
     }
 
     fn happened(&mut self, now: Time, told: &Noticed, notice: &Notice, out: &mut Effects) {
@@ -82,12 +91,16 @@ impl MediaController {
             self.trail_digit(now, told, digit.code, digit.duration_ms);
         }
         if let Some(counted) = notice.statistics {
-            let report = self.measures.count(now, told.local, stream, side, counted);
+            let Due { traced, told: due } =
+                self.measures.count(now, told.local, stream, side, counted);
             if notice.is_back || counted.idle_ms.is_some_and(|idle| idle < 1_000) {
                 self.speaks(now, told);
             }
-            if let Some(report) = report {
-                self.reported(now, told, &report, out);
+            if let Some(report) = traced {
+                self.trail_quality(now, (&told.owner, stream), &report);
+            }
+            if let Some(report) = due {
+                self.reported(&told.owner, side, &report, out);
             }
         } else if notice.is_back {
             self.speaks(now, told);
@@ -121,12 +134,18 @@ impl MediaController {
         self.trail_unprotected(now, told, count);
     }
 
-    fn reported(&mut self, now: Time, told: &Noticed, report: &Report, out: &mut Effects) {
+    /// The quality of an end since its session controller heard of it last.
+    pub(crate) fn reported(
+        &mut self,
+        owner: &Owner,
+        end: Side,
+        report: &Report,
+        out: &mut Effects,
+    ) {
         if report.is_rated && report.quality.mos_hundredths < POOR_HUNDREDTHS {
             self.shown.facts.add(Fact::PoorQuality, 1);
         }
-        self.event(&told.owner, told.owner.side, Event::Quality(report.quality), out);
-        self.trail_quality(now, told, report);
+        self.event(owner, end, Event::Quality(report.quality), out);
     }
 
     /// Tells a session controller; NG hears nothing by itself.

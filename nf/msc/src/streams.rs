@@ -11,8 +11,8 @@ use crate::agreement::{Agreement, Kept};
 use crate::config::{Limits, Msc};
 use crate::flows::{self, Flows};
 use crate::lease::{Book, Lessee};
-use anchor::row::{Done, Standing, StreamId, read_stream, write_stream};
-use anchor::{Local, Side, Stream};
+use anchor::row::{Done, Standing, StreamId, read_stream, read_trace, write_stream};
+use anchor::{Local, Side, Stream, Trace};
 use hashbrown::HashMap;
 use machine::{Duration, Time};
 use nodes::Program;
@@ -263,6 +263,11 @@ impl Streams {
     /// A stream.
     pub fn at(&self, lessee: Lessee, id: StreamId) -> Option<Stream> {
         read_stream(&self.held.get(&lessee)?.standing.at(id)?.0).ok()
+    }
+
+    /// What the call of a stream is known by.
+    pub fn trace(&self, lessee: Lessee, id: StreamId) -> Option<Trace> {
+        Some(read_trace(&self.held.get(&lessee)?.standing.at(id)?.0))
     }
 
     /// Whose port that is; that of RTCP is its pair's.

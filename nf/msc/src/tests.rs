@@ -5,12 +5,13 @@ mod graph;
 mod keyed;
 mod seeds;
 mod standing;
+mod trails;
 
 use crate::config::{CONTROL_PORT, Msc, NG_PORT};
 use crate::{CHANNELS, Certificate, MediaController, Settings};
 use anchor::row::{Envelope, Message, StreamId, read, write};
 use anchor::{Action, Block, Codec, Dtmf, End, Flow as Carried, Guard, Kind, Local, Payload, Rtcp};
-use anchor::{Side, Stream};
+use anchor::{Side, Stream, Trace};
 use authentication::Keys;
 use core::net::SocketAddr;
 use dataplane::Numbers;
@@ -373,6 +374,7 @@ fn stream(a: Local, b: Local) -> Stream {
             payload(Side::B, 101, 96, Codec::TelephoneEvent),
         ],
         timeout_s: 30,
+        trace: Trace::default(),
     }
 }
 

@@ -1,5 +1,5 @@
-//! Events of media in the trails of their calls. A session controller numbers its calls by their
-//! trails; a call of NG is found by its Call-ID.
+//! Events of media in the trails of their calls: those that their session controller names; a call
+//! of NG is found by its Call-ID.
 
 use crate::MediaController;
 use crate::lease::Lessee;
@@ -7,7 +7,7 @@ use crate::measures::Report;
 use crate::noticed::Noticed;
 use crate::streams::Owner;
 use anchor::row::StreamId;
-use anchor::{Codec, Guard, Payload, Side, Stream};
+use anchor::{Codec, Guard, Payload, Side, Stream, Trace};
 use core::net::SocketAddr;
 use machine::identity::hex;
 use machine::{Duration, Time};
@@ -109,11 +109,16 @@ impl MediaController {
         self.trail_of(now, told, Event::SrtpFailed, &fields);
     }
 
-    pub(crate) fn trail_quality(&mut self, now: Time, told: &Noticed, report: &Report) {
-        let codec = codec_of(&told.stream, told.owner.side);
+    pub(crate) fn trail_quality(
+        &mut self,
+        now: Time,
+        (owner, stream): (&Owner, &Stream),
+        report: &Report,
+    ) {
+        let codec = codec_of(stream, owner.side);
         let mut fields = quality(report);
         fields.extend(codec.as_ref().map(|codec| ("codec", Field::Text(codec.as_bytes()))));
-        self.trail_of(now, told, Event::QualityReported, &fields);
+        self.trail(now, *owner, stream, Event::QualityReported, &fields);
     }
 
     fn trail_of(&mut self, now: Time, told: &Noticed, event: Event, fields: &[(&str, Field<'_>)]) {
@@ -143,11 +148,11 @@ impl MediaController {
         let mut all: Fields<'_> =
             vec![("leg", Field::Text(leg)), ("line", Field::Number(owner.stream.line.into()))];
         all.extend_from_slice(fields);
-        let trail = hex(owner.stream.call);
-        let correlation = match owner.lessee {
-            Lessee::NG => self.driven.call_id(owner.stream.call).unwrap_or(&trail),
-            _ => &trail[..],
-        };
+        // A session controller that says neither numbers its calls by their trails.
+        let Trace { trail, call_id } = &stream.trace;
+        let number = hex(trail.unwrap_or(owner.stream.call));
+        let is_named = trail.is_none() && !call_id.is_empty();
+        let correlation = if is_named { call_id } else { &number[..] };
         self.capture.event_of(now, &flow, correlation, event, &all);
     }
 }

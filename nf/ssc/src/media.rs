@@ -113,6 +113,7 @@ fn anchored(
         fork: place.fork,
         source: at.flow.remote.ip(),
         realms,
+        trace: (call.trail(), call.a.call_id()),
         content_type: message.header(Header::ContentType).unwrap_or_default(),
         body: message.body(),
     };

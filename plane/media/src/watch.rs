@@ -14,7 +14,8 @@ use srtp::{Past, Sender, StreamState};
 
 /// The time in which every flow is looked at once.
 pub const ROUND: Duration = Duration::from_secs(1);
-/// Time between two notices with what passed, while few flows are there.
+/// Time between two notices with what passed, while few flows are there; in its first seconds a
+/// flow is told of with each [`ROUND`].
 pub const STATISTICS: Duration = Duration::from_secs(5);
 /// Notices that are told in a second at most.
 pub const NOTICES_PER_S: u32 = 4_000;
@@ -205,7 +206,7 @@ impl Watch {
         // What waits becomes part of a later notice.
         let is_whole = self.budget.is_left_for_others();
         if is_whole {
-            let every = Duration::from_secs(self.flows as u64 / STATISTICS_PER_S).max(STATISTICS);
+            let every = Duration::from_secs(self.flows as u64 / STATISTICS_PER_S);
             told.rest(known, now, every, &mut notice);
         }
         let passed = *known.flow.passed();
@@ -263,6 +264,12 @@ impl Reported {
         }
         let passed = known.flow.passed();
         let count = passed.packets + passed.reports + passed.dropped;
+        // What a flow begins with is told at once, for a call may be short or be looked at.
+        let every = match () {
+            () if self.packets == 0 => ROUND,
+            () if now.since(self.since) < STATISTICS => every.max(ROUND),
+            () => every.max(STATISTICS),
+        };
         if self.packets != count && now.since(self.counted) >= every {
             (self.packets, self.counted) = (count, now);
             notice.statistics = Some(statistics(known, now));

@@ -9,7 +9,7 @@ use crate::port::Local;
 use crate::refusal::Reason;
 use crate::section::Section;
 use crate::side::Side;
-use crate::stream::{Checks, End, Event, Flow, Guard, Kind, Payload, Rtcp, Stream};
+use crate::stream::{Checks, End, Event, Flow, Guard, Kind, Payload, Rtcp, Stream, Trace};
 use crate::write::{Credentials, Relayed, RtcpLines};
 use core::net::{IpAddr, SocketAddr};
 use sdp::Direction;
@@ -188,6 +188,7 @@ impl<'a> Agreement<'_, 'a, '_> {
             ends: if offerer == Side::A { [one, other] } else { [other, one] },
             payloads,
             timeout_s: times.min().unwrap_or(0),
+            trace: Trace::default(),
         }
     }
 

@@ -55,5 +55,5 @@ pub use refusal::{Reason, Refusal};
 pub use session::{Change, LINES_MAX, Session};
 pub use side::{Fork, Side};
 pub use stream::{
-    Action, Bundle, Checks, Coding, End, Event, Flow, Guard, Kind, Payload, Rtcp, Stream,
+    Action, Bundle, Checks, Coding, End, Event, Flow, Guard, Kind, Payload, Rtcp, Stream, Trace,
 };

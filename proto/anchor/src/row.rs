@@ -49,7 +49,7 @@ pub use message::{
     SESSION_CONTROLLER, proved, read, write,
 };
 pub use standing::{Done, Standing};
-pub use stream::{read_stream, write_stream};
+pub use stream::{read_stream, read_trace, write_stream};
 
 /// The version of this language.
 pub const VERSION: u16 = 1;

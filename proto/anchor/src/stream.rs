@@ -86,6 +86,30 @@ pub struct Stream {
     pub payloads: Vec<Payload>,
     /// Seconds without a packet after which it is reported; 0: never.
     pub timeout_s: u16,
+    /// What its call is known by.
+    pub trace: Trace,
+}
+
+/// What a call is known by elsewhere. It changes nothing of what becomes of packets: sessions leave
+/// it empty, and whoever tells a stream puts it in.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Trace {
+    /// Its trail in the service assurance, which events of its media belong to.
+    pub trail: Option<u64>,
+    /// Its Call-ID, as its calling side has it; empty: not known.
+    pub call_id: Box<[u8]>,
+}
+
+impl Trace {
+    /// Octets of a Call-ID at most; a longer one is left out.
+    pub const CALL_ID_MAX: usize = 256;
+
+    /// Of a call with that trail and Call-ID.
+    #[must_use]
+    pub fn of(trail: u64, call_id: &[u8]) -> Self {
+        let call_id = if call_id.len() > Self::CALL_ID_MAX { &[] } else { call_id };
+        Self { trail: Some(trail), call_id: call_id.into() }
+    }
 }
 
 impl Stream {

@@ -53,6 +53,8 @@ pub enum Notice {
         end: Side,
         /// What.
         event: Event,
+        /// Whether the media controller has written it to the service assurance.
+        is_traced: bool,
     },
     /// The media controller of a call is gone, or the call's ports are: see [`Client::relocate`].
     Gone {

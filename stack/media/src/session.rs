@@ -7,7 +7,7 @@
 //! UPDATE, PRACK     an offer; their 2xx: its answer
 //! ```
 
-use anchor::{Fork, Session, Side};
+use anchor::{Fork, Session, Side, Trace};
 use machine::slots::{Key, Reuse};
 use replica::field::{self, Fields};
 use std::net::IpAddr;
@@ -63,6 +63,8 @@ pub(crate) struct Anchored {
     pub serial: u32,
     /// The life of the media controller that its keys are used in; 0: not known.
     pub epoch: u64,
+    /// What its streams are found by.
+    pub trace: Trace,
 }
 
 /// No call.
@@ -80,6 +82,7 @@ impl Default for Anchored {
             done: 0,
             serial: 0,
             epoch: 0,
+            trace: Trace::default(),
         }
     }
 }
@@ -167,6 +170,8 @@ pub struct Crossing<'a> {
     pub source: IpAddr,
     /// The numbers of the realms of A and of B.
     pub realms: [u16; 2],
+    /// The trail of the call, and its Call-ID as A has it.
+    pub trace: (u64, &'a [u8]),
     /// Content-Type of the message; empty: it has none.
     pub content_type: &'a [u8],
     /// The body of the message.
@@ -191,6 +196,8 @@ mod tag {
     pub const SERIAL: u8 = 10;
     pub const SESSION: u8 = 11;
     pub const EPOCH: u8 = 12;
+    pub const TRAIL: u8 = 13;
+    pub const CALL_ID: u8 = 14;
 }
 
 /// What a record names that has numbers here.
@@ -211,6 +218,10 @@ impl Anchored {
         field::number(out, tag::DONE, self.done.into());
         field::number(out, tag::SERIAL, self.serial.into());
         field::number(out, tag::EPOCH, self.epoch);
+        if let Some(trail) = self.trace.trail {
+            field::number(out, tag::TRAIL, trail);
+        }
+        field::bytes(out, tag::CALL_ID, &self.trace.call_id);
         if let Some(session) = &self.session {
             field::nested(out, tag::SESSION, |out| session.record(out));
         }
@@ -232,6 +243,8 @@ impl Anchored {
                 tag::DONE => self.done = u16::try_from(field::read(value)).ok()?,
                 tag::SERIAL => self.serial = small(value)?,
                 tag::EPOCH => self.epoch = field::read(value),
+                tag::TRAIL => self.trace.trail = Some(field::read(value)),
+                tag::CALL_ID => self.trace.call_id = value.into(),
                 tag::SESSION => self.session = Some(Session::restore(value)?),
                 _ => continue,
             }

@@ -90,9 +90,9 @@ impl Controller {
                 Notice::Gone { owner } => {
                     self.tear_down(now, owner, 503, "the media controller is gone", out);
                 }
-                Notice::Stream { owner, line, end, event } => {
+                Notice::Stream { owner, line, end, event, is_traced } => {
                     let side = if end == anchor::Side::A { Side::A } else { Side::B };
-                    self.media_event(now, (owner, side, line), event, out);
+                    self.media_event(now, (owner, side, line), (event, is_traced), out);
                 }
             }
         }
@@ -103,15 +103,18 @@ impl Controller {
         &mut self,
         now: Time,
         place: (Key, Side, u8),
-        event: row::Event,
+        happened: (row::Event, bool),
         out: &mut Effects,
     ) {
-        let (key, side, line) = place;
+        let ((key, side, line), (event, is_traced)) = (place, happened);
         let Some(call) = self.calls.table.at(key) else { return };
         let (flow, trail) = (call.leg(side).flow, call.trail());
         let leg = if side == Side::A { &b"a"[..] } else { b"b" };
         let own = [("leg", Field::Text(leg)), ("line", Field::Number(line.into()))];
         let mut tell = |event, more: &[(&'static str, Field<'_>)]| {
+            if is_traced {
+                return;
+            }
             let fields: Vec<_> = own.iter().chain(more).copied().collect();
             self.wire.event(now, &flow, trail, event, &fields);
         };

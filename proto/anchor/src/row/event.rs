@@ -20,6 +20,9 @@ pub struct Load {
     pub transcoder_permille: u16,
     /// Calls are to go elsewhere: it is about to be stopped.
     pub is_draining: bool,
+    /// It writes events of streams with a [`crate::Trace`] to the service assurance itself: nobody
+    /// else has to.
+    pub traces: bool,
 }
 
 /// Counts of what came from one end of a stream, and what became of it.
@@ -97,6 +100,7 @@ mod tag {
     pub const FORWARDER: u8 = 18;
     pub const TRANSCODER: u8 = 19;
     pub const DRAINING: u8 = 20;
+    pub const TRACES: u8 = 21;
 }
 
 pub(super) fn write_load(load: &Load, out: &mut Vec<u8>) {
@@ -105,6 +109,9 @@ pub(super) fn write_load(load: &Load, out: &mut Vec<u8>) {
     put(out, tag::FORWARDER, load.forwarder_permille.into());
     put(out, tag::TRANSCODER, load.transcoder_permille.into());
     put(out, tag::DRAINING, load.is_draining.into());
+    if load.traces {
+        put(out, tag::TRACES, 1);
+    }
 }
 
 pub(super) fn read_load(octets: &[u8]) -> Result<Load, Malformed> {
@@ -116,6 +123,7 @@ pub(super) fn read_load(octets: &[u8]) -> Result<Load, Malformed> {
             tag::FORWARDER => load.forwarder_permille = number(value)?,
             tag::TRANSCODER => load.transcoder_permille = number(value)?,
             tag::DRAINING => load.is_draining = number::<u8>(value)? == 1,
+            tag::TRACES => load.traces = number::<u8>(value)? == 1,
             _ => {}
         }
         Ok(())

@@ -7,6 +7,7 @@ use crate::row::fields::{SPEC, offence};
 use crate::side::Side;
 use crate::stream::{
     Action, Bundle, Checks, Coding, End, Event, Flow, Guard, Kind, Payload, Rtcp, SSRC_MAX, Stream,
+    Trace,
 };
 use core::net::IpAddr;
 use sdp::Direction;
@@ -28,6 +29,8 @@ mod tag {
     pub const END_A: u8 = 4;
     pub const END_B: u8 = 5;
     pub const PAYLOAD: u8 = 6;
+    pub const TRAIL: u8 = 7;
+    pub const CALL_ID: u8 = 8;
 }
 
 mod end_tag {
@@ -74,6 +77,13 @@ pub fn write_stream(stream: &Stream, out: &mut Vec<u8>) {
     for payload in &stream.payloads {
         field::nested(out, tag::PAYLOAD, |out| write_payload(payload, out));
     }
+    let Trace { trail, call_id } = &stream.trace;
+    if let Some(trail) = trail {
+        put(out, tag::TRAIL, *trail);
+    }
+    if !call_id.is_empty() {
+        field::bytes(out, tag::CALL_ID, call_id);
+    }
 }
 
 /// Reads a stream.
@@ -83,6 +93,7 @@ pub fn write_stream(stream: &Stream, out: &mut Vec<u8>) {
 pub fn read_stream(octets: &[u8]) -> Result<Stream, Malformed> {
     let (mut kind, mut flow, mut timeout_s) = (None, None, 0);
     let (mut a, mut b, mut payloads) = (None, None, Vec::new());
+    let mut trace = Trace::default();
     each(octets, |tag, value| {
         match tag {
             tag::KIND => kind = Some(row(value, Kind::of)?),
@@ -92,6 +103,9 @@ pub fn read_stream(octets: &[u8]) -> Result<Stream, Malformed> {
             tag::END_B => b = Some(read_end(value)?),
             tag::PAYLOAD if payloads.len() < PAYLOADS_MAX => payloads.push(read_payload(value)?),
             tag::PAYLOAD => return Err(offence("there are too many payload types")),
+            tag::TRAIL => trace.trail = Some(number(value)?),
+            tag::CALL_ID if value.len() <= Trace::CALL_ID_MAX => trace.call_id = value.into(),
+            tag::CALL_ID => return Err(offence("a Call-ID is too long")),
             _ => {}
         }
         Ok(())
@@ -102,7 +116,22 @@ pub fn read_stream(octets: &[u8]) -> Result<Stream, Malformed> {
         ends: [required(a)?, required(b)?],
         payloads,
         timeout_s,
+        trace,
     })
+}
+
+/// Reads of a stream what its call is known by, and nothing else.
+#[must_use]
+pub fn read_trace(octets: &[u8]) -> Trace {
+    let mut trace = Trace::default();
+    for (tag, value) in field::Fields::new(octets) {
+        match tag {
+            tag::TRAIL => trace.trail = number(value).ok(),
+            tag::CALL_ID if value.len() <= Trace::CALL_ID_MAX => trace.call_id = value.into(),
+            _ => {}
+        }
+    }
+    trace
 }
 
 fn row<T>(value: &[u8], of: impl Fn(u8) -> Option<T>) -> Result<T, Malformed> {

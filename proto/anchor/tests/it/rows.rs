@@ -6,7 +6,7 @@ use anchor::row::{
     Done, Envelope, Event, HEAD_OCTETS, Load, MESSAGE_OCTETS_MAX, Message, Quality, Standing,
     Statistics, StreamId, read, write,
 };
-use anchor::{Block, Guard, Side, Stream};
+use anchor::{Block, Guard, Side, Stream, Trace};
 use core::net::IpAddr;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
@@ -69,14 +69,17 @@ fn messages() -> Vec<Message> {
         Message::Report { stream, statistics: None },
         Message::Report { stream, statistics: Some([statistics, Statistics::default()]) },
         Message::Load(Load { streams: 1, is_draining: true, ..Load::default() }),
+        Message::Load(Load { traces: true, ..Load::default() }),
         Message::Ack { number: 0 },
     ];
     all.extend(events.map(|event| Message::Event { stream, end: Side::A, event }));
     for seed in 0..60 {
+        let trace =
+            if seed % 2 == 0 { Trace::of(seed, b"a84b4c76e66710") } else { Trace::default() };
         all.extend(streams(seed).into_iter().map(|what| Message::Put {
             stream,
             generation: 3,
-            what: Box::new(what),
+            what: Box::new(Stream { trace: trace.clone(), ..what }),
         }));
     }
     all

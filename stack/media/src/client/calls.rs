@@ -9,6 +9,7 @@ use crate::realm::RealmPolicy;
 use crate::session::{Anchored, Crossing, Part, Step, name};
 use anchor::row::{Message, StreamId};
 use anchor::{Change, Fork, Heard, Kind, Local, Means, Reason, Refusal, Session, Side};
+use anchor::{Stream, Trace};
 use event::Sheet;
 use machine::Time;
 use machine::slots::Key;
@@ -171,6 +172,7 @@ impl Client {
         let (heard, groups) = (self.heard(it, text), self.groups_of(it));
         let Some((key, anchored)) = self.sessions.take() else { return Err(Refused::ROOM) };
         (anchored.owner, anchored.groups) = (owner, groups);
+        anchored.trace = Trace::of(it.trace.0, it.trace.1);
         let (mut tried, start) = (0, out.len());
         let mut refused = Refused::ROOM;
         while let Some(at) = self.best(tried) {
@@ -223,7 +225,7 @@ impl Client {
         };
         let Some(session) = &mut anchored.session else { return Ok(Verdict::Same) };
         let changes = bench.with(|means| session.answer(heard, means, out))?;
-        tell(bench.controller, bench.facts, (key, session), &changes);
+        tell(bench.controller, bench.facts, (key, session, &anchored.trace), &changes);
         anchored.taken(it.part, it.fork);
         Ok(Verdict::Instead)
     }
@@ -236,7 +238,7 @@ impl Client {
         }
         let Some(session) = &mut anchored.session else { return };
         let changes = bench.with(|means| session.settle(Fork(fork.into()), means));
-        tell(bench.controller, bench.facts, (key, session), &changes);
+        tell(bench.controller, bench.facts, (key, session, &anchored.trace), &changes);
     }
 
     /// What was offered was refused: what was agreed before stays.
@@ -257,7 +259,7 @@ impl Client {
         let controller = self.controllers.get_mut(at);
         if let (Some(mut session), Some(controller)) = (session, controller) {
             let changes = session.end(&mut Ports { leases: &mut controller.leases, groups, now });
-            tell(controller, &self.facts, (key, &session), &changes);
+            tell(controller, &self.facts, (key, &session, &anchored.trace), &changes);
             controller.calls -= 1;
             controller.unclaimed.retain(|(owner, _)| *owner != key);
         }
@@ -303,13 +305,16 @@ impl Client {
         self.leave(now, key, (old, streams), &held);
         self.controllers[at].calls += 1;
         self.facts.add(MediaFact::Moved, 1);
-        if let Some(session) = self.sessions.at(key).and_then(|it| it.session.as_ref()) {
+        let anchored = self.sessions.at(key);
+        if let Some((session, trace)) =
+            anchored.and_then(|it| Some((it.session.as_ref()?, &it.trace)))
+        {
             let controller = &mut self.controllers[at];
             let streams = i32::try_from(session.streams().count()).unwrap_or(0);
             // Those that changed stand there for the first time; others wait for new keys.
             let stand = |change: &Change| matches!(change, Change::Changed(_));
             let changes: Vec<Change> = changes.into_iter().filter(stand).collect();
-            tell(controller, &self.facts, (key, session), &changes);
+            tell(controller, &self.facts, (key, session, trace), &changes);
             controller.counted(streams);
         }
         true
@@ -426,20 +431,18 @@ impl Client {
     }
 }
 
+/// A call that is said, with its streams and what they are found by.
+pub(super) type Told<'a> = (Key, &'a Session, &'a Trace);
+
 /// Says what changed.
-fn tell(
-    controller: &mut Controller,
-    facts: &Sheet<MediaFact>,
-    said: (Key, &Session),
-    changes: &[Change],
-) {
-    let (key, session) = said;
+fn tell(controller: &mut Controller, facts: &Sheet<MediaFact>, said: Told<'_>, changes: &[Change]) {
+    let (key, session, trace) = said;
     for change in changes {
         match *change {
             Change::Added(line) | Change::Changed(line) => {
                 facts.add(MediaFact::Told, 1);
                 if controller.connection.is_up() {
-                    put(controller, key, session, line);
+                    put(controller, (key, session, trace), line);
                 }
                 if matches!(change, Change::Added(_)) {
                     controller.counted(1);
@@ -456,9 +459,10 @@ fn tell(
 }
 
 /// Says a stream as it stands.
-pub(super) fn put(controller: &mut Controller, key: Key, session: &Session, line: u8) {
+pub(super) fn put(controller: &mut Controller, said: Told<'_>, line: u8) {
+    let (key, session, trace) = said;
     let Some((what, generation)) = session.stream(line) else { return };
     let stream = StreamId { call: name(key), line };
-    let what = Box::new(what.clone());
+    let what = Box::new(Stream { trace: trace.clone(), ..what.clone() });
     controller.connection.say(Message::Put { stream, generation, what });
 }

@@ -78,9 +78,11 @@ impl Client {
             }
             Heard::Message(Message::Event { stream, end, event }) => {
                 self.count(&event);
+                let is_traced = self.controllers[at].load().traces;
                 let known = self.sessions.at(key(stream.call));
                 if let Some(owner) = known.filter(|it| it.session.is_some()).map(|it| it.owner) {
-                    self.notices.push(Notice::Stream { owner, line: stream.line, end, event });
+                    let line = stream.line;
+                    self.notices.push(Notice::Stream { owner, line, end, event, is_traced });
                 }
             }
             Heard::Message(Message::Load(load)) => self.controllers[at].loaded(load),
@@ -163,9 +165,10 @@ impl Client {
             controller.restating = Some(index + 1);
             let Some(key) = self.sessions.user_of(index) else { continue };
             let anchored = self.sessions.at(key).filter(|it| usize::from(it.controller) == at);
-            let Some(session) = anchored.and_then(|it| it.session.as_ref()) else { continue };
-            let lines: Vec<u8> = session.streams().map(|(line, _)| line).collect();
-            lines.into_iter().for_each(|line| put(controller, key, session, line));
+            let said = anchored.and_then(|it| Some((key, it.session.as_ref()?, &it.trace)));
+            let Some(said) = said else { continue };
+            let lines: Vec<u8> = said.1.streams().map(|(line, _)| line).collect();
+            lines.into_iter().for_each(|line| put(controller, said, line));
         }
     }
 

@@ -5,7 +5,7 @@ use anchor::row::{
     Envelope, Load, MEDIA_CONTROLLER, Message, Nonce, SESSION_CONTROLLER, Standing, StreamId,
     VERSION, proved, read, write,
 };
-use anchor::{Block, Local, Stream};
+use anchor::{Block, Local, Stream, Trace};
 use authentication::Keys;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -174,6 +174,7 @@ impl Msc {
             Message::End => drop(self.standing.entry(who).or_default().end()),
             Message::Put { stream, generation, what } => {
                 self.puts += 1;
+                assert_ne!(what.trace, Trace::default(), "whose call it is");
                 self.put(&who, stream, &what);
                 self.standing.entry(who).or_default().put(stream, generation, *what);
             }

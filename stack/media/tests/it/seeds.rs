@@ -2,7 +2,7 @@
 //! anew and take leases back. No port is had twice, none is lost.
 
 use crate::world::{Call, World, sdp};
-use anchor::{Side, row};
+use anchor::{Side, Trace, row};
 use machine::Duration;
 use machine::identity::mix;
 use media_stack::{MediaFact, Notice, Part, Refused};
@@ -328,7 +328,18 @@ fn what_a_media_controller_says_of_a_stream_reaches_its_call() {
     msc.say_all(&row::Message::Event { stream: stranger, end: Side::B, event });
     run.world.pass(Duration::from_millis(5));
     let owner = call.owner;
-    let expected = Notice::Stream { owner, line: 0, end: Side::B, event };
+    let expected = Notice::Stream { owner, line: 0, end: Side::B, event, is_traced: false };
+    assert_eq!(run.world.notices, [expected]);
+    // One that writes to the service assurance itself says so, and of which call each stream is.
+    let trace = Trace::of(call.owner.index.into(), b"a84b4c76e66710");
+    let msc = &mut run.world.mscs[0];
+    assert_eq!(msc.standing.values().next().unwrap().at(id).unwrap().trace, trace);
+    msc.load.traces = true;
+    msc.say_load();
+    msc.say_all(&row::Message::Event { stream: id, end: Side::B, event });
+    run.world.notices.clear();
+    run.world.pass(Duration::from_millis(5));
+    let expected = Notice::Stream { owner, line: 0, end: Side::B, event, is_traced: true };
     assert_eq!(run.world.notices, [expected]);
     assert!(run.world.client.play(call.media.unwrap(), Side::A, 5, 160));
     run.world.collect();

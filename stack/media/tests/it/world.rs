@@ -239,6 +239,7 @@ impl World {
             fork: 0,
             source: [10, 9, 9, 9].into(),
             realms: [0, 1],
+            trace: (call.owner.index.into(), b"a84b4c76e66710"),
             content_type: b"application/sdp",
             body: body.as_bytes(),
         };

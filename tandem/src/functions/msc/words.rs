@@ -23,7 +23,7 @@ pub struct Streams {
     /// Name of the function.
     #[arg(add = functions())]
     pub function: Option<String>,
-    /// Only those of this call: its number, or its Call-ID with NG.
+    /// Only those of this call: its number, or its Call-ID.
     #[arg(long)]
     pub call: Option<String>,
     /// Streams at most.

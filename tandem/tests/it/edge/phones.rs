@@ -1,6 +1,7 @@
 //! A session controller, a media controller and two phones (baresip): speech both ways, plain and
 //! with SRTP at one side, held and taken up again, while the media controller's control and its
-//! forwarder die. The session controller is a site of its own.
+//! forwarder die. The session controller is a site of its own. What is captured of both is one
+//! trail.
 
 use super::{Host, LONG, Scene, words};
 use serde_json::Value;
@@ -18,6 +19,7 @@ directory = "sessions"
 listen = "127.0.0.1:0"
 [[ssc]]
 name = "ssc1"
+capture = "tcp:127.0.0.1:9060"
 [ssc.media]
 pairs_min = 64
 [[ssc.media.controller]]
@@ -47,6 +49,7 @@ const MEDIA_CONTROLLER: &str = r#"
 [[msc]]
 name = "msc1"
 listen = "127.0.0.1:2970"
+capture = "tcp:127.0.0.1:9060"
 [[msc.port]]
 name = "a"
 driver = "af_packet"
@@ -67,6 +70,8 @@ ports = "20000-23999"
 name = "core"
 addresses = ["198.51.100.1"]
 ports = "30000-33999"
+[sas]
+listen = ["tcp:127.0.0.1:9060"]
 "#;
 
 /// Alice hears Bob's tone, and Bob hers. Hertz.
@@ -229,6 +234,40 @@ const AT_ALICE: [&str; 3] = ["alice", "192.0.2.100", "10.1.0.1"];
 const AT_BOB: [&str; 3] = ["bob", "198.51.100.100", "10.2.0.1"];
 const DIAL: &str = "/dial sip:bob@10.1.0.1\\n";
 
+/// The streams of the trail of the only call, from A's end and from B's, when both have ended.
+fn trail(scene: &Scene) -> [Value; 2] {
+    let ended = |stream: &Value| marks(stream).contains(&"StreamEnded".to_owned());
+    awaited(scene, "its media are not in its trail", || {
+        let found: Value =
+            serde_json::from_str(&scene.ctl(&["--output", "json", "trails"])).ok()?;
+        let found = found["trails"].as_array().or(found.as_array())?.clone();
+        assert!(found.len() <= 1, "one call is one trail: {found:?}");
+        let id = found.first()?["id"].as_str()?.to_owned();
+        let trail = scene.ctl(&["--output", "json", "trail", &id]);
+        let trail: Value = serde_json::from_str(&trail).unwrap();
+        let invites = trail.to_string().matches("INVITE").count();
+        assert!(invites > 1, "{trail}");
+        let [a, b] = ["a", "b"]
+            .map(|leg| trail["streams"].as_array()?.iter().find(|it| it["leg"] == leg).cloned());
+        Some([a?, b?]).filter(|both| both.iter().all(ended))
+    })
+}
+
+fn marks(stream: &Value) -> Vec<String> {
+    let marks = stream["marks"].as_array().into_iter().flatten();
+    marks.map(|it| it["name"].as_str().unwrap().to_owned()).collect()
+}
+
+/// What is known of an end over the whole.
+fn assert_measured(stream: &Value) {
+    let figures = &stream["figures"];
+    assert!(figures["packets"].as_u64() > Some(40), "{stream}");
+    assert!(figures["lost"].as_u64().is_some(), "{stream}");
+    assert!(figures["jitter_us"].as_u64().is_some(), "{stream}");
+    assert!(figures["mos_hundredths"].as_u64() > Some(380), "{stream}");
+    assert_ne!(stream["points"].as_array().unwrap().len(), 0, "{stream}");
+}
+
 /// The session controller's process, ended with its scope.
 struct Sessions(Child);
 
@@ -294,6 +333,27 @@ fn phones_hear_one_another_plain_held_and_taken_up() {
         assert!(seen.status.success(), "nothing comes from {from}: {}", scene.logs());
     }
     hang_up(&scene, &alice);
+    for stream in trail(&scene) {
+        assert_measured(&stream);
+        let wanted = ["StreamBegan", "StreamChanged", "StreamChanged", "StreamEnded"];
+        assert_eq!(marks(&stream), wanted, "{stream}");
+    }
+}
+
+#[test]
+fn a_call_of_a_second_has_its_media_in_its_trail() {
+    let mut scene = Scene::new();
+    let ([a, b], _sessions) = two_hosts(&mut scene);
+    let _bob = Phone::start(&scene, &b, AT_BOB, BOB);
+    let alice = Phone::start(&scene, &a, AT_ALICE, ALICE);
+    alice.keys(DIAL);
+    let call = stream(&scene, "it is counted", |it| it["ends"][1]["packets"].as_u64() > Some(40));
+    assert_ne!(call["call_id"], Value::Null, "{call}");
+    hang_up(&scene, &alice);
+    for stream in trail(&scene) {
+        assert_measured(&stream);
+        assert_eq!(marks(&stream), ["StreamBegan", "StreamEnded"], "{stream}");
+    }
 }
 
 #[test]
