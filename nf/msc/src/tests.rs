@@ -349,6 +349,7 @@ fn end(local: Local, remote: &str) -> End {
         dtmf: Dtmf::Pass,
         event: None,
         bundle: None,
+        parameters: Box::default(),
     }
 }
 

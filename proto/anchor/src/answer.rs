@@ -1,6 +1,7 @@
 //! What an answer makes of a stream: what is answered to the offerer, and what the media plane is
 //! told.
 
+use crate::format::Format;
 use crate::guard::{Choice, choose, preferred, settled};
 use crate::offer::{Policies, apart};
 use crate::payload::{Formats, Outcome, lay};
@@ -9,7 +10,9 @@ use crate::port::Local;
 use crate::refusal::Reason;
 use crate::section::Section;
 use crate::side::Side;
-use crate::stream::{Checks, End, Event, Flow, Guard, Kind, Payload, Rtcp, Stream, Trace};
+use crate::stream::{
+    Checks, End, Event, Flow, Guard, Kind, PARAMETERS_MAX, Payload, Rtcp, Stream, Trace,
+};
 use crate::write::{Credentials, Relayed, RtcpLines};
 use core::net::{IpAddr, SocketAddr};
 use sdp::Direction;
@@ -91,12 +94,16 @@ impl<'a> Agreement<'_, 'a, '_> {
     fn outcome(&self, flow: Flow) -> Result<Outcome<'a>, Reason> {
         let Sections { offered, told, answered, .. } = self.sections;
         if flow != Flow::Rtp {
-            return Ok(Outcome { list: Vec::new(), payloads: Vec::new(), events: [None; 2] });
+            return Ok(Outcome {
+                list: Vec::new(),
+                payloads: Vec::new(),
+                events: [None; 2],
+                coded: [None; 2],
+            });
         }
         let formats =
             Formats { offered: &offered.formats, told: &told.formats, answered: &answered.formats };
-        let Policies { from, to, .. } = self.policies;
-        lay(formats, self.own.offerer, from, to).ok_or(Reason::Codec)
+        lay(formats, self.own.offerer, &self.policies).ok_or(Reason::Codec)
     }
 
     /// The protection of the offerer's end. The role in DTLS stays as long as the association
@@ -165,7 +172,7 @@ impl<'a> Agreement<'_, 'a, '_> {
         let (offerer, answerer) = (self.own.offerer, self.own.offerer.other());
         let [offerer_guard, answerer_guard] = guards;
         let is_mux = told.has_mux && answered.has_mux;
-        let Outcome { payloads, events, .. } = outcome;
+        let Outcome { payloads, events, coded, .. } = outcome;
         let ends = [
             End {
                 checks: self.checks(offerer, offered, checks_with(offered, from)),
@@ -179,6 +186,7 @@ impl<'a> Agreement<'_, 'a, '_> {
         let [mut one, mut other] = ends;
         (one.guard, other.guard) = (offerer_guard, answerer_guard);
         (one.event, other.event) = (events[0], events[1]);
+        (one.parameters, other.parameters) = (parameters(coded[0]), parameters(coded[1]));
         one.police_bps = police(offerer, &payloads, answered, from);
         other.police_bps = police(answerer, &payloads, offered, to);
         let times = [from.timeout_s, to.timeout_s].into_iter().filter(|seconds| *seconds > 0);
@@ -216,6 +224,7 @@ impl<'a> Agreement<'_, 'a, '_> {
             dtmf: policy.dtmf,
             event: None::<Event>,
             bundle: None,
+            parameters: Box::default(),
         }
     }
 }
@@ -248,6 +257,12 @@ impl Agreement<'_, '_, '_> {
 /// Whether a side that offered them gets connectivity checks.
 pub(crate) fn checks_with(offered: &Section<'_>, policy: &Policy) -> bool {
     offered.ice.is_some() && policy.ice != Ice::Remove
+}
+
+/// The parameters of a codec that the media plane may have to code.
+fn parameters(format: Option<Format<'_>>) -> Box<[u8]> {
+    let coded = format.filter(|it| it.is_coded() && it.parameters.len() <= PARAMETERS_MAX);
+    coded.map_or_else(Box::default, |it| it.parameters.into())
 }
 
 /// A direction that gives no more than was offered (RFC 3264 §6.1).

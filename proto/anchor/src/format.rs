@@ -11,7 +11,11 @@ pub const NUMBER_MAX: u8 = 127;
 const DYNAMIC_FIRST: u8 = 96;
 
 /// What events have that are added (RFC 4733 §7.1.1).
-pub(crate) const EVENTS_ADDED: &[u8] = b"0-15";
+const EVENTS: &[u8] = b"0-15";
+/// What AMR has that is added in octets (RFC 4867 §8.1).
+pub(crate) const ALIGNED: &[u8] = b"octet-align=1";
+/// Parameters of formats that are added, which stand in no description.
+pub(crate) const ADDED: [&[u8]; 2] = [EVENTS, ALIGNED];
 
 /// A format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +47,7 @@ impl<'a> Format<'a> {
         let dynamic = || (DYNAMIC_FIRST..=NUMBER_MAX).find(is_free);
         let number = shape.number.filter(is_free).or_else(dynamic)?;
         let parameters = match codec {
-            Codec::TelephoneEvent => EVENTS_ADDED,
+            Codec::TelephoneEvent => EVENTS,
             _ => b"",
         };
         Some(Format {

@@ -55,5 +55,6 @@ pub use refusal::{Reason, Refusal};
 pub use session::{Change, LINES_MAX, Session};
 pub use side::{Fork, Side};
 pub use stream::{
-    Action, Bundle, Checks, Coding, End, Event, Flow, Guard, Kind, Payload, Rtcp, Stream, Trace,
+    Action, Bundle, Checks, Coding, End, Event, Flow, Guard, Kind, PARAMETERS_MAX, Payload, Rtcp,
+    Stream, Trace,
 };

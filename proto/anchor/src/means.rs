@@ -36,6 +36,7 @@ impl<'m> Means<'m> {
             to: self.policies[from.other().index()],
             is_end_to_end: is_end_to_end(self.policies),
             has_certificate: self.ports.fingerprint().is_some(),
+            codecs: self.ports.codecs(),
         }
     }
 }

@@ -18,6 +18,16 @@ pub(crate) struct Policies<'p> {
     pub is_end_to_end: bool,
     /// Whether there is a certificate for DTLS.
     pub has_certificate: bool,
+    /// What the media plane codes anew: a bit for the number of each codec.
+    pub codecs: u32,
+}
+
+impl Policies<'_> {
+    /// Whether the media plane decodes that format and codes it anew.
+    pub fn codes(&self, format: &Format<'_>) -> bool {
+        let is_there = |codec: Codec| self.codecs >> codec.number() & 1 == 1;
+        format.is_coded() && format.codec.is_some_and(is_there)
+    }
 }
 
 /// What becomes of an offered stream.
@@ -45,7 +55,7 @@ pub(crate) fn judge<'a>(
     policies: &Policies<'_>,
     standing: Option<&Guard>,
 ) -> Verdict<'a> {
-    let Policies { from, to, is_end_to_end, has_certificate } = *policies;
+    let Policies { from, to, is_end_to_end, has_certificate, .. } = *policies;
     if section.is_refused() {
         return Verdict::Refuse(None);
     }
@@ -64,7 +74,7 @@ pub(crate) fn judge<'a>(
         let offering = offering(section, &to.srtp, false, None);
         return Verdict::Relay(Plan { formats: Vec::new(), profile: section.carriage, offering });
     }
-    let formats = formats(section, from, to);
+    let formats = formats(section, policies);
     if formats.iter().all(Format::is_auxiliary) {
         return Verdict::Refuse(Some(Reason::Codec));
     }
@@ -91,7 +101,8 @@ fn excess(section: &Section<'_>, policies: &Policies<'_>) -> Option<Reason> {
 }
 
 /// The formats of the other side's offer, in the order that it prefers.
-fn formats<'a>(section: &Section<'a>, from: &Policy, to: &Policy) -> Vec<Format<'a>> {
+fn formats<'a>(section: &Section<'a>, policies: &Policies<'_>) -> Vec<Format<'a>> {
+    let Policies { from, to, .. } = *policies;
     let usable = || section.formats.iter().filter(|format| from.codecs.allows(format));
     let is_event = |format: &Format<'_>| format.codec == Some(Codec::TelephoneEvent);
     let takes_events = matches!(to.dtmf, Dtmf::Pass | Dtmf::Events);
@@ -99,13 +110,20 @@ fn formats<'a>(section: &Section<'a>, from: &Policy, to: &Policy) -> Vec<Format<
         to.codecs.allows(format) && !to.codecs.masks(format) && (takes_events || !is_event(format))
     };
     let mut list: Vec<Format<'a>> = usable().filter(fits).copied().collect();
-    if usable().any(Format::is_coded) {
+    if usable().any(|format| policies.codes(format)) {
         for name in &to.codecs.transcode {
-            let Some(codec) = name.codec().filter(|codec| codec.shape().is_coded) else { continue };
             if list.iter().any(|format| name.names(format)) {
                 continue;
             }
-            add(&mut list, codec, name.clock(), &section.formats);
+            let Some(format) = name.format(&[&section.formats[..], &list].concat()) else {
+                continue;
+            };
+            if !policies.codes(&format) {
+                continue;
+            }
+            // Behind the last codec, before what goes beside one.
+            let last = list.iter().rposition(|format| !format.is_auxiliary());
+            list.insert(last.map_or(0, |at| at + 1), format);
             if list.iter().any(is_event) {
                 add_event(&mut list, name.clock(), &section.formats);
             }
@@ -133,14 +151,6 @@ fn add_event<'a>(list: &mut Vec<Format<'a>>, clock: u32, offered: &[Format<'a>])
         let first = list.iter().position(|it| it.codec == event.codec);
         list.insert(first.unwrap_or(list.len()), event);
     }
-}
-
-/// Adds a format behind the last codec, before what goes beside one.
-fn add<'a>(list: &mut Vec<Format<'a>>, codec: Codec, clock: u32, offered: &[Format<'a>]) {
-    let taken = [offered, list].concat();
-    let Some(format) = Format::added(codec, clock, &taken) else { return };
-    let last = list.iter().rposition(|format| !format.is_auxiliary());
-    list.insert(last.map_or(0, |at| at + 1), format);
 }
 
 /// What a description for a side says of RTCP on a port of its own.

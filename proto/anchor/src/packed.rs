@@ -7,7 +7,7 @@
 
 use crate::carriage::Carriage;
 use crate::codec::Codec;
-use crate::format::{EVENTS_ADDED, Format};
+use crate::format::{ADDED, Format};
 use crate::section::{Description, Section};
 use crate::write::{Entry, Relayed, RtcpLines, State};
 use core::net::IpAddr;
@@ -44,7 +44,8 @@ struct PackedFormat {
     source: Option<u8>,
     channels: u8,
     is_mapped: bool,
-    has_added_events: bool,
+    /// The place of its parameters in [`ADDED`], if they stand in no text.
+    added: Option<u8>,
     codec: Option<Codec>,
     clock: u32,
     name: Option<Span>,
@@ -61,22 +62,15 @@ impl PackedFormat {
             _ => return None,
         };
         let place = Span::of(text, format.parameters);
-        let has_added_events = place.is_none();
-        if has_added_events && format.parameters != EVENTS_ADDED {
-            return None;
-        }
+        let added = match place {
+            Some(_) => None,
+            None => {
+                let at = ADDED.iter().position(|it| *it == format.parameters)?;
+                Some(u8::try_from(at).ok()?)
+            }
+        };
         let parameters = place.unwrap_or_default();
-        Some(Self {
-            number,
-            source,
-            channels,
-            is_mapped,
-            has_added_events,
-            codec,
-            clock,
-            name,
-            parameters,
-        })
+        Some(Self { number, source, channels, is_mapped, added, codec, clock, name, parameters })
     }
 
     fn unpack<'a>(&self, text: &'a [u8]) -> Format<'a> {
@@ -87,10 +81,9 @@ impl PackedFormat {
             name: self.name.map_or(own, |name| name.in_text(text)),
             clock: self.clock,
             channels: self.channels,
-            parameters: if self.has_added_events {
-                EVENTS_ADDED
-            } else {
-                self.parameters.in_text(text)
+            parameters: match self.added {
+                Some(at) => ADDED.get(usize::from(at)).copied().unwrap_or_default(),
+                None => self.parameters.in_text(text),
             },
             codec: self.codec,
             is_mapped: self.is_mapped,

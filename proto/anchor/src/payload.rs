@@ -2,6 +2,7 @@
 
 use crate::codec::Codec;
 use crate::format::Format;
+use crate::offer::Policies;
 use crate::policy::{Dtmf, Policy};
 use crate::side::Side;
 use crate::stream::{Action, Coding, Event, Payload};
@@ -23,6 +24,8 @@ pub(crate) struct Outcome<'a> {
     pub payloads: Vec<Payload>,
     /// Events of the offerer and of the answerer.
     pub events: [Option<Event>; 2],
+    /// How the offerer and the answerer code what they say, as they said it themselves.
+    pub coded: [Option<Format<'a>>; 2],
 }
 
 /// A format of the answer, under the number that it was told and the one that it was offered.
@@ -48,12 +51,12 @@ impl Match<'_> {
 pub(crate) fn lay<'a>(
     formats: Formats<'_, 'a>,
     offerer: Side,
-    from: &Policy,
-    to: &Policy,
+    policies: &Policies<'_>,
 ) -> Option<Outcome<'a>> {
+    let Policies { from, to, .. } = *policies;
     let matches = matches(formats);
     let passes = |it: &&Match<'a>| it.is_main() && it.offered.is_some();
-    let usable = |format: &&Format<'a>| format.is_coded() && from.codecs.allows(format);
+    let usable = |format: &&Format<'a>| policies.codes(format) && from.codecs.allows(format);
     let first_passed = matches.iter().find(passes).and_then(|it| it.offered);
     let coded_pass = || matches.iter().filter_map(|it| it.offered).find(Format::is_coded);
     let primary = coded_pass().or_else(|| formats.offered.iter().find(usable).copied());
@@ -63,6 +66,7 @@ pub(crate) fn lay<'a>(
     }
     let mut map = Map { offerer, outcome: empty() };
     if let (None, Some(mut primary), Some(added)) = (first_passed, primary, added) {
+        map.outcome.coded = [Some(primary), Some(added.answered)];
         map.code(offerer, primary, added.answered);
         primary.source = None;
         map.outcome.list.push(primary);
@@ -80,11 +84,16 @@ pub(crate) fn lay<'a>(
                 map.outcome.events[1] = first.or_else(|| Some(event(it)));
             }
             None => {
-                if let (true, Some(primary)) = (it.is_main(), primary) {
+                // Of several, which are one as good as another, the first is coded.
+                let is_first = added.is_some_and(|first| first.told.number == it.told.number);
+                if let (true, Some(primary)) = (is_first, primary) {
                     map.code(offerer.other(), it.told, primary);
                 }
             }
         }
+    }
+    if let (Some(primary), Some(it)) = (first_passed, matches.iter().find(passes)) {
+        map.outcome.coded = [Some(primary), Some(added.unwrap_or(it).answered)];
     }
     map.lone_events(formats, from, to);
     Some(map.outcome)
@@ -99,7 +108,7 @@ fn event(it: &Match<'_>) -> Event {
 }
 
 fn empty<'a>() -> Outcome<'a> {
-    Outcome { list: Vec::new(), payloads: Vec::new(), events: [None; 2] }
+    Outcome { list: Vec::new(), payloads: Vec::new(), events: [None; 2], coded: [None; 2] }
 }
 
 /// Finds for each answered format what it answers; what answers nothing is passed over.

@@ -1,7 +1,7 @@
 //! What a side of a call wants of its media: the `media` keys of a realm.
 
 use crate::codec::Codec;
-use crate::format::Format;
+use crate::format::{ALIGNED, Format, parameter};
 use crate::text::number;
 use srtp::Suite;
 use srtp::sdes;
@@ -126,18 +126,30 @@ impl Default for Srtp {
     }
 }
 
-/// A codec as a list of the configuration names it: `PCMA`, `AMR-WB/16000`, `opus/48000/2`.
+/// A codec as a list of the configuration names it: `PCMA`, `AMR-WB/16000`, `opus/48000/2`, and with
+/// parameters `AMR;octet-align=1` or, as rtpengine writes it behind channels, bit rate and packet
+/// time, `AMR/8000/1///octet-align=1`. Of parameters that one counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodecName {
     name: Box<[u8]>,
     clock: Option<u32>,
     channels: Option<u8>,
+    /// AMR in octets (RFC 4867 §4.4).
+    is_aligned: bool,
 }
+
+/// Slashes before the parameters of a codec as rtpengine writes it.
+const SLASHES: usize = 5;
 
 impl CodecName {
     /// Reads one; `None`: it has no name, or its numbers are none.
     #[must_use]
     pub fn read(text: &[u8]) -> Option<Self> {
+        let slashes = memchr::memchr_iter(b'/', text).nth(SLASHES - 1);
+        let end = slashes.or_else(|| memchr::memchr(b';', text));
+        let (text, parameters) = text.split_at(end.unwrap_or(text.len()));
+        let parameters = parameters.get(1..).unwrap_or_default();
+        let is_aligned = parameter(parameters, "octet-align") == Some(b"1");
         let mut parts = text.split(|&octet| octet == b'/');
         let name = parts.next().filter(|name| !name.is_empty())?;
         let mut next = || parts.next().filter(|part| !part.is_empty()).map(number);
@@ -149,7 +161,7 @@ impl CodecName {
             Some(channels) => Some(u8::try_from(channels?).ok()?),
             None => None,
         };
-        Some(Self { name: name.into(), clock, channels })
+        Some(Self { name: name.into(), clock, channels, is_aligned })
     }
 
     /// Whether it names that format.
@@ -158,6 +170,17 @@ impl CodecName {
         self.name.eq_ignore_ascii_case(format.name)
             && self.clock.is_none_or(|clock| clock == format.clock)
             && self.channels.is_none_or(|channels| channels == format.channels)
+            && (!self.is_aligned || parameter(format.parameters, "octet-align") == Some(b"1"))
+    }
+
+    /// It as a format that is added, with a payload type that none of `taken` has; `None`: it is
+    /// not coded here, or no number is free.
+    pub(crate) fn format(&self, taken: &[Format<'_>]) -> Option<Format<'static>> {
+        let codec = self.codec().filter(|codec| codec.shape().is_coded)?;
+        let format = Format::added(codec, self.clock(), taken)?;
+        let has_octets = matches!(codec, Codec::Amr | Codec::AmrWb);
+        let is_aligned = self.is_aligned && has_octets;
+        Some(Format { parameters: if is_aligned { ALIGNED } else { format.parameters }, ..format })
     }
 
     /// The row that it names.
@@ -369,6 +392,12 @@ mod tests {
         let only = Codecs { allow: list(&["PCMA"]), deny: list(&["all"]), ..Codecs::default() };
         assert!(only.allows(&pcma) && !only.allows(&opus) && !only.allows(&event));
         assert_eq!(CodecName::read(b"AMR/x"), None);
+        for text in ["AMR;octet-align=1", "AMR/8000/1///mode-set=7;octet-align=1"] {
+            let aligned = CodecName::read(text.as_bytes()).expect("a name");
+            let amr = aligned.format(&[]).expect("it is coded");
+            assert_eq!(amr.parameters, b"octet-align=1");
+            assert!(aligned.names(&amr) && !aligned.names(&Format { parameters: b"", ..amr }));
+        }
         assert_eq!(CodecName::read(b"/8000"), None);
     }
 }

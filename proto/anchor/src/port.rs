@@ -38,6 +38,10 @@ pub trait Source {
     fn address(&self, number: u16) -> IpAddr;
     /// The fingerprint of the certificate that DTLS shows; `None`: there is no DTLS.
     fn fingerprint(&self) -> Option<&Fingerprint>;
+    /// What the media plane codes anew: a bit for the number of each codec.
+    fn codecs(&self) -> u32 {
+        u32::MAX
+    }
 }
 
 /// A block of pairs.

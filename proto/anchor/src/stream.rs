@@ -20,6 +20,8 @@ use srtp::sdes::Crypto;
 
 /// Sources that an end may announce; more are not looked at.
 pub const SSRC_MAX: usize = 16;
+/// Octets of the parameters of a codec; longer ones are left out.
+pub const PARAMETERS_MAX: usize = 200;
 
 wire::rows! {
     /// Kinds of media.
@@ -134,6 +136,16 @@ impl Stream {
         }
     }
 
+    /// What has to be coded anew of it: a bit for the number of each codec.
+    #[must_use]
+    pub fn codecs(&self) -> u32 {
+        let coded = self.payloads.iter().filter_map(|payload| match payload.action {
+            Action::Transcode(coding) => Some([payload.codec, Some(coding.codec)]),
+            Action::Pass | Action::Digit => None,
+        });
+        coded.flatten().flatten().fold(0, |all, codec| all | 1 << codec.number())
+    }
+
     /// Whether something of it has to be coded anew.
     #[must_use]
     pub fn is_transcoded(&self) -> bool {
@@ -177,6 +189,9 @@ pub struct End {
     pub event: Option<Event>,
     /// The group that it shares a port with, if it does (RFC 9143).
     pub bundle: Option<Box<Bundle>>,
+    /// The parameters of its codec, as it said them (`fmtp`), where that is one that the media plane
+    /// codes and has some; of [`PARAMETERS_MAX`] octets at most.
+    pub parameters: Box<[u8]>,
 }
 
 impl End {

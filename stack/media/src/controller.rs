@@ -96,11 +96,13 @@ impl Controller {
             && !self.is_removed
     }
 
-    /// What a call goes by, the least first: whether it is busy, how many streams it has.
-    pub(crate) const fn rank(&self) -> (bool, u32) {
+    /// What a call goes by that may need these codecs, the least first: whether it lacks one, whether
+    /// it is busy, how many streams it has.
+    pub(crate) const fn rank(&self, codecs: u32) -> (bool, bool, u32) {
+        let lacks = codecs & !self.leases.codecs != 0;
         let is_busy = self.load.forwarder_permille >= BUSY_PERMILLE
             || self.load.transcoder_permille >= BUSY_PERMILLE;
-        (is_busy, self.others.saturating_add(self.streams))
+        (lacks, is_busy, self.others.saturating_add(self.streams))
     }
 
     /// So many streams more were just said to stand, or fewer.
@@ -136,6 +138,7 @@ impl Controller {
         if self.restating.is_none() && self.claims_until.is_none() {
             self.others = load.streams.saturating_sub(self.done);
         }
+        self.leases.codecs = load.codecs;
         self.load = load;
     }
 

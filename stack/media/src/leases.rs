@@ -107,6 +107,8 @@ pub(crate) struct Leases {
     addresses: Vec<Option<(IpAddr, usize)>>,
     sizes: Sizes,
     fingerprint: Option<Fingerprint>,
+    /// What the media controller codes anew: a bit for the number of each codec.
+    pub codecs: u32,
     /// A call found no pair since the last beat.
     is_short: bool,
 }
@@ -114,7 +116,7 @@ pub(crate) struct Leases {
 impl Leases {
     pub(crate) fn new(groups: &[Box<str>], sizes: Sizes) -> Self {
         let groups = groups.iter().map(|name| Group::new(name, &sizes)).collect();
-        Self { groups, addresses: Vec::new(), sizes, fingerprint: None, is_short: false }
+        Self { groups, addresses: Vec::new(), sizes, fingerprint: None, codecs: 0, is_short: false }
     }
 
     /// Takes other sizes, and groups that were added behind those that are there.
@@ -276,6 +278,10 @@ impl Source for Ports<'_> {
     fn fingerprint(&self) -> Option<&Fingerprint> {
         self.leases.fingerprint.as_ref()
     }
+
+    fn codecs(&self) -> u32 {
+        self.leases.codecs
+    }
 }
 
 /// Where the ports of a call come from that moves from one media controller to another.
@@ -304,5 +310,9 @@ impl Source for Moving<'_> {
 
     fn fingerprint(&self) -> Option<&Fingerprint> {
         self.to.fingerprint()
+    }
+
+    fn codecs(&self) -> u32 {
+        self.to.codecs()
     }
 }

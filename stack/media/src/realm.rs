@@ -312,6 +312,8 @@ pub struct RealmPolicy {
     pub source_address: bool,
     /// Whether its far ends send and take digits as INFO requests.
     pub is_info: bool,
+    /// What media controllers have to code for it: a bit for the number of each codec.
+    pub codecs: u32,
 }
 
 impl RealmPolicy {
@@ -320,9 +322,12 @@ impl RealmPolicy {
     pub fn of(name: &str, media: Option<&RealmMedia>) -> Self {
         let default = RealmMedia::default();
         let media = media.unwrap_or(&default);
+        let policy = media.policy();
+        let coded = policy.codecs.transcode.iter().filter_map(CodecName::codec);
         Self {
             anchor: media.anchor,
-            policy: media.policy(),
+            codecs: coded.fold(0, |all, codec| all | 1 << codec.number()),
+            policy,
             group: media.group.as_deref().unwrap_or(name).into(),
             source_address: media.source_address,
             is_info: media.dtmf == Digits::Info,

@@ -18,6 +18,8 @@ pub struct Load {
     pub forwarder_permille: u16,
     /// Thousandths of what its transcoder can do.
     pub transcoder_permille: u16,
+    /// What it codes anew: a bit for the number of each codec ([`crate::Codec`]).
+    pub codecs: u32,
     /// Calls are to go elsewhere: it is about to be stopped.
     pub is_draining: bool,
     /// It writes events of streams with a [`crate::Trace`] to the service assurance itself: nobody
@@ -101,6 +103,7 @@ mod tag {
     pub const TRANSCODER: u8 = 19;
     pub const DRAINING: u8 = 20;
     pub const TRACES: u8 = 21;
+    pub const CODECS: u8 = 22;
 }
 
 pub(super) fn write_load(load: &Load, out: &mut Vec<u8>) {
@@ -112,6 +115,7 @@ pub(super) fn write_load(load: &Load, out: &mut Vec<u8>) {
     if load.traces {
         put(out, tag::TRACES, 1);
     }
+    put(out, tag::CODECS, load.codecs.into());
 }
 
 pub(super) fn read_load(octets: &[u8]) -> Result<Load, Malformed> {
@@ -122,6 +126,7 @@ pub(super) fn read_load(octets: &[u8]) -> Result<Load, Malformed> {
             tag::RATE => load.packets_per_s = number(value)?,
             tag::FORWARDER => load.forwarder_permille = number(value)?,
             tag::TRANSCODER => load.transcoder_permille = number(value)?,
+            tag::CODECS => load.codecs = number(value)?,
             tag::DRAINING => load.is_draining = number::<u8>(value)? == 1,
             tag::TRACES => load.traces = number::<u8>(value)? == 1,
             _ => {}

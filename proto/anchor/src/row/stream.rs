@@ -6,8 +6,8 @@ use crate::port::Local;
 use crate::row::fields::{SPEC, offence};
 use crate::side::Side;
 use crate::stream::{
-    Action, Bundle, Checks, Coding, End, Event, Flow, Guard, Kind, Payload, Rtcp, SSRC_MAX, Stream,
-    Trace,
+    Action, Bundle, Checks, Coding, End, Event, Flow, Guard, Kind, PARAMETERS_MAX, Payload, Rtcp,
+    SSRC_MAX, Stream, Trace,
 };
 use core::net::IpAddr;
 use sdp::Direction;
@@ -58,6 +58,7 @@ mod end_tag {
     pub const MID: u8 = 24;
     pub const LATCHING_ANYWHERE: u8 = 25;
     pub const SIGNALLER: u8 = 26;
+    pub const PARAMETERS: u8 = 27;
 }
 
 const DIRECTIONS: [Direction; 4] =
@@ -190,6 +191,9 @@ fn write_end(end: &End, out: &mut Vec<u8>) {
         put(out, end_tag::LEAD, bundle.lead.into());
         field::bytes(out, end_tag::MID, &bundle.mid);
     }
+    if !end.parameters.is_empty() {
+        field::bytes(out, end_tag::PARAMETERS, &end.parameters);
+    }
 }
 
 fn write_guard(guard: &Guard, out: &mut Vec<u8>) {
@@ -237,6 +241,7 @@ struct Draft {
     event: Option<Event>,
     lead: Option<u8>,
     mid: Option<Box<[u8]>>,
+    parameters: Box<[u8]>,
 }
 
 fn read_end(octets: &[u8]) -> Result<End, Malformed> {
@@ -290,6 +295,10 @@ impl Draft {
             end_tag::LEAD => self.lead = Some(number(value)?),
             end_tag::MID => self.mid = Some(value.into()),
             end_tag::LATCHING_ANYWHERE => self.latching_anywhere = flag(value)?,
+            end_tag::PARAMETERS if value.len() <= PARAMETERS_MAX => {
+                self.parameters = value.into();
+            }
+            end_tag::PARAMETERS => return Err(offence("parameters are too long")),
             end_tag::SIGNALLER => self.signaller = Some(address(value)?),
             _ => {}
         }
@@ -350,6 +359,7 @@ impl Draft {
             dtmf: self.dtmf,
             event: self.event,
             bundle,
+            parameters: self.parameters,
         })
     }
 }

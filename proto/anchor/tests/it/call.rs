@@ -18,6 +18,7 @@ pub struct Ports {
     pub now: Time,
     pub taken: BTreeSet<Local>,
     fingerprint: Option<Fingerprint>,
+    pub codecs: u32,
 }
 
 const ADDRESSES: [&str; 4] = ["198.51.100.1", "2001:db8::1", "203.0.113.1", "2001:db8:1::1"];
@@ -34,6 +35,7 @@ impl Ports {
             now: Time::ZERO,
             taken: BTreeSet::new(),
             fingerprint: Some(Fingerprint::of(Hash::Sha256, b"a certificate")),
+            codecs: u32::MAX,
         }
     }
 }
@@ -66,6 +68,10 @@ impl Source for Ports {
 
     fn fingerprint(&self) -> Option<&Fingerprint> {
         self.fingerprint.as_ref()
+    }
+
+    fn codecs(&self) -> u32 {
+        self.codecs
     }
 }
 

@@ -80,6 +80,56 @@ fn a_masked_codec_is_a_source_of_transcoding() {
 }
 
 #[test]
+fn what_the_media_plane_does_not_code_is_neither_offered_nor_a_source_of_it() {
+    let b = with(Codecs {
+        transcode: names(&["G722", "opus"]),
+        deny: names(&["PCMU"]),
+        ..Codecs::default()
+    });
+    for (codecs, offered) in [
+        (1_u32 << Codec::Pcmu.number() | 1 << Codec::G722.number(), "RTP/AVP 8 9 101\r\n"),
+        (1 << Codec::G722.number() | 1 << Codec::Opus.number(), "RTP/AVP 8 101\r\n"),
+        (0, "RTP/AVP 8 101\r\n"),
+    ] {
+        let mut call = Call::new(Policy::default(), b.clone());
+        call.ports.codecs = codecs;
+        let told = call.offer(Side::A, &at("192.0.2.1", PHONE));
+        assert!(told.contains(offered), "{codecs:b}: {told}");
+    }
+    let nothing =
+        with(Codecs { transcode: names(&["G722"]), allow: names(&["G722"]), ..Codecs::default() });
+    let mut call = Call::new(Policy::default(), nothing);
+    call.ports.codecs = 0;
+    let refused = call.try_offer(Side::A, &at("192.0.2.1", PHONE)).expect_err("nobody codes it");
+    assert_eq!((refused.reason, refused.status()), (Reason::Codec, 488));
+}
+
+#[test]
+fn ends_say_the_parameters_of_what_is_coded() {
+    let b =
+        with(Codecs { transcode: names(&["AMR;octet-align=1", "AMR-WB"]), ..Codecs::default() });
+    let mut call = Call::new(Policy::default(), b);
+    let told = call.offer(Side::A, &at("192.0.2.1", PHONE));
+    assert!(told.contains("a=rtpmap:96 AMR/8000\r\na=fmtp:96 octet-align=1\r\n"), "{told}");
+    assert!(told.contains("a=rtpmap:97 AMR-WB/16000\r\n") && !told.contains("a=fmtp:97"));
+    let answer = "m=audio 6000 RTP/AVP 96\na=rtpmap:96 AMR/8000\n\
+                  a=fmtp:96 octet-align=1; mode-set=0,7\n";
+    call.answer(Side::B, &at("192.0.2.9", answer));
+    let (stream, _) = call.session.stream(0).expect("it stands");
+    assert_eq!(&*stream.end(Side::B).parameters, b"octet-align=1; mode-set=0,7");
+    assert_eq!(&*stream.end(Side::A).parameters, b"", "PCMU has none");
+    let (mut octets, mut again) = (Vec::new(), Vec::new());
+    anchor::row::write_stream(stream, &mut octets);
+    let read = anchor::row::read_stream(&octets).expect("it was written");
+    assert_eq!(&read, stream);
+    let long = anchor::End { parameters: [b'x'; 201].into(), ..stream.ends[0].clone() };
+    let long = anchor::Stream { ends: [long, stream.ends[1].clone()], ..stream.clone() };
+    anchor::row::write_stream(&long, &mut again);
+    assert!(anchor::row::read_stream(&again).is_err());
+    call.end();
+}
+
+#[test]
 fn digits_change_their_way_between_the_sides() {
     let info = Policy { dtmf: Dtmf::Info, ..Policy::default() };
     let events = Policy { dtmf: Dtmf::Events, ..Policy::default() };

@@ -175,7 +175,9 @@ impl Client {
         anchored.trace = Trace::of(it.trace.0, it.trace.1);
         let (mut tried, start) = (0, out.len());
         let mut refused = Refused::ROOM;
-        while let Some(at) = self.best(tried) {
+        let realms = it.realms.iter().filter_map(|realm| self.realm(*realm));
+        let codecs = realms.fold(0, |all, realm| all | realm.codecs);
+        while let Some(at) = self.best(tried, codecs) {
             tried |= 1 << at;
             let Some((anchored, mut bench)) = self.bench_at(now, key, (at, it.realms)) else {
                 break;
@@ -274,10 +276,11 @@ impl Client {
         let Some(session) = &anchored.session else { return false };
         let held: Vec<Local> = session.locals().map(|(_, local)| local).collect();
         let streams = u32::try_from(session.streams().count()).unwrap_or(0);
+        let codecs = session.streams().fold(0, |all, (_, stream)| all | stream.codecs());
         let mut tried = 0;
         let stays = self.controllers[old].takes_calls();
         let new = loop {
-            let Some(at) = self.best(tried) else { return false };
+            let Some(at) = self.best(tried, codecs) else { return false };
             tried |= 1 << at;
             if (at == old) != stays {
                 continue; // its ports alone are gone, or all of it
@@ -384,11 +387,11 @@ impl Client {
         it.realms.map(|realm| self.groups_of.get(usize::from(realm)).copied().unwrap_or(0))
     }
 
-    /// The best media controller that was not tried.
-    fn best(&self, tried: u64) -> Option<usize> {
+    /// The best media controller that was not tried, for a call that may need these codecs.
+    fn best(&self, tried: u64, codecs: u32) -> Option<usize> {
         let all = self.controllers.iter().enumerate().take(64);
         let fit = all.filter(|(at, it)| tried & 1 << at == 0 && it.takes_calls());
-        fit.min_by_key(|(_, it)| it.rank()).map(|(at, _)| at)
+        fit.min_by_key(|(_, it)| it.rank(codecs)).map(|(at, _)| at)
     }
 
     fn bench(

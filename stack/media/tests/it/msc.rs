@@ -66,7 +66,7 @@ impl Msc {
             standing: BTreeMap::new(),
             epochs: BTreeMap::new(),
             links: BTreeMap::new(),
-            load: Load::default(),
+            load: Load { codecs: u32::MAX, ..Load::default() },
             puts: 0,
             plays: Vec::new(),
         }
