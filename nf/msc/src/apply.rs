@@ -462,6 +462,7 @@ impl MediaController {
             packets_per_s: self.shown.packets_per_s,
             forwarder_permille: 0,
             transcoder_permille: 0,
+            codecs: 0,
             is_draining: self.is_draining || !self.dataplane.is_controlled(),
             traces: self.capture.is_on(),
         }
