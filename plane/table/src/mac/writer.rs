@@ -367,12 +367,13 @@ impl MacWriter {
         if port >= PORTS_MAX {
             return Some(MacEvent::Refused(key, port, MacRefused::Malformed));
         }
-        if let Some(moves) = rule.moves.filter(|moves| self.movers.count(key, moves, now_s)) {
-            return Some(self.freeze(key, place, old, &moves, now_s));
-        }
         let state = self.ports.get(&port).copied().unwrap_or_default();
         if state.macs >= state.macs_max {
+            // It stays where it is, and is no mover: frames at a full port freeze nothing.
             return Some(MacEvent::Refused(key, port, MacRefused::PortFull));
+        }
+        if let Some(moves) = rule.moves.filter(|moves| self.movers.count(key, moves, now_s)) {
+            return Some(self.freeze(key, place, old, &moves, now_s));
         }
         self.relocate(place, old.port(), Entry::new(port, 0));
         Some(MacEvent::Moved(key, old.port(), port))

@@ -119,6 +119,27 @@ fn a_station_that_moves_too_often_is_frozen_and_thawed() {
 }
 
 #[test]
+fn a_station_that_a_full_port_refuses_has_not_moved() {
+    let domain = Domain::new();
+    let mut writer = MacWriter::new(&domain, 100, 3);
+    let moves = Some(MoveRule { moves: 2, window_s: 180, hold_s: 60, then: OnMoves::Freeze });
+    writer.rule_bridge(1, BridgeRule { moves, ..BridgeRule::default() });
+    writer.limit_port(9, 0);
+    let macs = writer.macs();
+    let mut worker = worker(&domain, &mut writer);
+    sees(&macs, &mut worker, key(1, 1), 1, 0);
+    polled(&mut writer, 0);
+    for now in 1..5 {
+        sees(&macs, &mut worker, key(1, 1), 9, now);
+        let refused = MacEvent::Refused(key(1, 1), 9, MacRefused::PortFull);
+        assert_eq!(polled(&mut writer, now), [refused]);
+    }
+    writer.limit_port(9, 1);
+    sees(&macs, &mut worker, key(1, 1), 9, 5);
+    assert_eq!(polled(&mut writer, 5), [MacEvent::Moved(key(1, 1), 1, 9)]);
+}
+
+#[test]
 fn slow_moves_are_no_offence() {
     let domain = Domain::new();
     let mut writer = MacWriter::new(&domain, 100, 3);
