@@ -15,7 +15,7 @@ mod share;
 
 use crate::socket::check;
 use aya::maps::Map as Loaded;
-use aya::programs::Xdp;
+use aya::programs::{ProgramError, Xdp};
 use aya::{EbpfLoader, VerifierLogLevel};
 use bpf::{ANY, Map, NEW};
 use std::collections::BTreeMap;
@@ -57,6 +57,8 @@ const GENERIC: u32 = 1 << 1;
 /// still be about to.
 const TRIES: usize = 50;
 const PAUSE: Duration = Duration::from_millis(10);
+/// How often the kernel is given the program: a signal that comes while it is checked ends the check.
+const LOADS: usize = 20;
 /// Letters of the kernel's reason for a refusal.
 const REASON_MAX: usize = 300;
 
@@ -153,11 +155,19 @@ fn version() -> [u8; 8] {
 /// Loads it: the program and its maps.
 fn load() -> io::Result<Vec<OwnedFd>> {
     let mut loader = EbpfLoader::new();
-    loader.verifier_log_level(VerifierLogLevel::DISABLE);
+    // aya asks again for the reason of a refusal. Without any level that is EINVAL, whatever the
+    // first one was; with this one the check is not written down step by step.
+    loader.verifier_log_level(VerifierLogLevel::STATS);
     let mut ebpf = loader.load(OBJECT).map_err(words)?;
     let program: &mut Xdp =
         ebpf.program_mut(NAME).and_then(|it| it.try_into().ok()).ok_or(io::ErrorKind::NotFound)?;
-    program.load().map_err(words)?;
+    let mut left = LOADS;
+    while let Err(error) = program.load() {
+        left -= 1;
+        if left == 0 || !is_interrupted(&error) {
+            return Err(words(error));
+        }
+    }
     let mut all = vec![program.fd().map_err(words)?.as_fd().try_clone_to_owned()?];
     for name in NAMES {
         let map = ebpf.take_map(name).ok_or(io::ErrorKind::NotFound)?;
@@ -172,6 +182,12 @@ fn load() -> io::Result<Vec<OwnedFd>> {
         all.push(data.fd().as_fd().try_clone_to_owned()?);
     }
     Ok(all)
+}
+
+/// Whether the kernel was only interrupted (EAGAIN of `BPF_PROG_LOAD`: a signal was pending).
+fn is_interrupted(error: &ProgramError) -> bool {
+    matches!(error, ProgramError::LoadError { io_error, .. }
+        if io_error.kind() == io::ErrorKind::WouldBlock)
 }
 
 impl Program {

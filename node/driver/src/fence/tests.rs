@@ -261,3 +261,32 @@ fn two_fences_have_doors_sources_and_budgets_of_their_own() {
     third.set_doors(&[door(5060)]).unwrap();
     assert_eq!(passed(&mut third, to(stranger(3), 5060)), 4);
 }
+
+extern "C" fn nothing(_: libc::c_int) {}
+
+#[test]
+fn signals_do_not_keep_the_program_from_being_loaded() {
+    // SAFETY: the handler does nothing, and nobody else here has this signal.
+    unsafe { libc::signal(libc::SIGUSR2, nothing as *const () as libc::sighandler_t) };
+    // SAFETY: asks for a number.
+    let loader = unsafe { libc::pthread_self() };
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..400 {
+                if is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                    break;
+                }
+                // SAFETY: the thread is there until this one ends.
+                unsafe { libc::pthread_kill(loader, libc::SIGUSR2) };
+                std::thread::sleep(Duration::from_micros(300));
+            }
+        });
+        let mut first = fence();
+        for _ in 0..10 {
+            drop(first);
+            first = another();
+        }
+        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+}
