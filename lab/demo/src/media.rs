@@ -32,7 +32,7 @@ pub(crate) const SCENE: Scene = Scene {
     set,
 };
 
-const UP_MAX: Duration = Duration::from_secs(20);
+const UP_MAX: Duration = Duration::from_secs(60);
 /// How long they talk.
 const TALK: Duration = Duration::from_secs(6);
 const TURN: Duration = Duration::from_secs(1);

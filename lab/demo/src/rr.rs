@@ -43,7 +43,7 @@ const ROUTES: usize = 20_000;
 const OWN: usize = 1_000;
 const REFUSED: usize = 100;
 const FLAPS: u64 = 3;
-const UP_MAX: Duration = Duration::from_secs(10);
+const UP_MAX: Duration = Duration::from_secs(60);
 /// Between two attempts of the peer that flaps to connect.
 const RETRY: Duration = Duration::from_millis(200);
 const TURN: Duration = Duration::from_secs(1);

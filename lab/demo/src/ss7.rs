@@ -47,12 +47,14 @@ const LOST: usize = 0;
 /// MSUs a second, how long at a time, and the last one's time to come back.
 const RATE: f64 = 500.0;
 const SPELL: Duration = Duration::from_secs(2);
+/// How long those are waited for that are still on their way, where none is lost, and where some are.
+const DRAIN_MAX: Duration = Duration::from_secs(30);
 const DRAIN: Duration = Duration::from_millis(500);
 /// What goes on.
 const TURN: Duration = Duration::from_secs(1);
 const TURN_RATE: f64 = 50.0;
-const UP_MAX: Duration = Duration::from_secs(15);
-const TOLD_MAX: Duration = Duration::from_secs(10);
+const UP_MAX: Duration = Duration::from_secs(60);
+const TOLD_MAX: Duration = Duration::from_secs(60);
 
 /// MSUs that were sent, and those that came back.
 #[derive(Default)]
@@ -275,7 +277,7 @@ impl Play for Ss7 {
 
 /// MSUs there and back.
 fn echo(asp: &mut Asp, rate: f64, length: Duration) -> anyhow::Result<Spell> {
-    let (sent, back) = asp.echo(rate, length, DRAIN)?;
+    let (sent, back) = asp.echo(rate, length, DRAIN_MAX)?;
     Ok(Spell { sent, back })
 }
 
@@ -311,11 +313,11 @@ impl Ss7 {
             Ok(rows.any(|row| row["name"] == name && row["state"] != "active"))
         };
         let (troubled, told) = thread::scope(|scope| {
-            let echoing = scope.spawn(|| echo(asp, RATE, SPELL));
+            let echoing = scope.spawn(|| asp.echo(RATE, SPELL, DRAIN));
             let told = place.must("the relay's word of the loss", TOLD_MAX, is_gone);
             let told = told.map(|()| begun.elapsed());
             let troubled = echoing.join().unwrap_or_else(|_| anyhow::bail!("the ASP failed"));
-            (troubled, told)
+            (troubled.map(|(sent, back)| Spell { sent, back }), told)
         });
         (self.troubled, self.told) = (troubled?, told?);
         Ok(())

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 /// Waits until `holds`; the site does what it was told on threads of its own.
 fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(20);
+    let end = Instant::now() + Duration::from_secs(60);
     while !holds() {
         assert!(Instant::now() < end, "{what}");
         std::thread::sleep(Duration::from_millis(50));

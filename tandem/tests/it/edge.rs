@@ -16,7 +16,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const TANDEM: &str = env!("CARGO_BIN_EXE_tandem");
-const LONG: Duration = Duration::from_secs(20);
+const LONG: Duration = Duration::from_secs(60);
 /// Tests of one process run side by side: each has namespaces and devices of its own.
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
@@ -37,7 +37,7 @@ impl Host {
 
     /// Sends echo requests and says how many were answered.
     fn ping(&self, more: &[&str], to: &str) -> (bool, String) {
-        let command = [&["ping", "-n", "-i", "0.05", "-W", "1"], more, &[to]].concat();
+        let command = [&["ping", "-n", "-i", "0.05", "-W", "10"], more, &[to]].concat();
         let output = self.run(&command);
         (output.status.success(), words(&output.stdout) + &words(&output.stderr))
     }
@@ -54,7 +54,7 @@ impl Host {
         let until = Instant::now() + LONG;
         let mut said = String::new();
         while Instant::now() < until {
-            let (reached, text) = self.ping(&["-c", "1"], to);
+            let (reached, text) = self.ping(&["-c", "1", "-W", "1"], to);
             if reached {
                 return;
             }
@@ -167,7 +167,7 @@ impl Scene {
 
     fn ctl(&self, arguments: &[&str]) -> String {
         let file = self.file().display().to_string();
-        let mut command = self.inside(&["ctl", "--site", &file]);
+        let mut command = self.inside(&["ctl", "--timeout", "60", "--site", &file]);
         let output = command.args(arguments).output().unwrap();
         let said = words(&output.stdout);
         assert!(output.status.success(), "{said}{}{}", words(&output.stderr), self.logs());
@@ -265,7 +265,7 @@ fn two_hosts_reach_one_another_and_the_router_whatever_the_size() {
     assert!(said.contains("2001:db8:1::1") && said.contains("exceeded"), "{said}");
     let (_, said) = a.ping(&["-c", "1"], "10.99.0.1");
     assert!(said.contains("From 10.1.0.1") && said.contains("nreachable"), "{said}");
-    let (_, said) = a.ping(&["-c", "1", "-W", "6"], "10.2.0.77");
+    let (_, said) = a.ping(&["-c", "1", "-W", "20"], "10.2.0.77");
     assert!(said.contains("nreachable"), "nobody is there: {said}");
     assert_eq!(scene.refusals(), Vec::<Value>::new());
 }
@@ -414,8 +414,14 @@ impl Host {
     }
 
     /// What tshark says of the packets of a filter that come while `meanwhile` runs: these fields
-    /// of each.
-    fn hears(&self, filter: &str, fields: &[&str], meanwhile: impl FnOnce()) -> Vec<String> {
+    /// of each. As many as `wanted` are waited for.
+    fn hears(
+        &self,
+        filter: &str,
+        wanted: usize,
+        fields: &[&str],
+        meanwhile: impl FnOnce(),
+    ) -> Vec<String> {
         let file = tempfile::NamedTempFile::new().unwrap();
         let name = self.namespace.name();
         let path = file.path().display().to_string();
@@ -427,15 +433,22 @@ impl Host {
         // It says so once the device is open.
         assert!(lines.any(|line| line.unwrap().contains("Capture started")));
         meanwhile();
+        let read = || -> Vec<String> {
+            let mut command = Command::new("tshark");
+            command.args(["-n", "-o", "ip.check_checksum:TRUE", "-r", &path, "-Y", filter]);
+            command.args(["-T", "fields"]);
+            command.args(fields.iter().flat_map(|field| ["-e", field]));
+            words(&command.output().unwrap().stdout).lines().map(str::to_owned).collect()
+        };
+        let until = Instant::now() + LONG / 4;
+        while read().len() < wanted && Instant::now() < until {
+            thread::sleep(Duration::from_millis(100));
+        }
+        // And what must not come.
         thread::sleep(Duration::from_millis(500));
         let end = Command::new("kill").args(["-INT", &capture.id().to_string()]).status();
         assert!(end.unwrap().success() && capture.wait().is_ok());
-        let mut command = Command::new("tshark");
-        command.args(["-n", "-o", "ip.check_checksum:TRUE", "-r", &path, "-Y", filter]);
-        command.args(["-T", "fields"]);
-        command.args(fields.iter().flat_map(|field| ["-e", field]));
-        let read = command.output().unwrap();
-        words(&read.stdout).lines().map(str::to_owned).collect()
+        read()
     }
 }
 
@@ -454,7 +467,7 @@ fn vlans_and_pairs_of_them_are_what_scapy_and_tshark_take_them_for() {
     let fields = ["vlan.id", "arp.src.proto_ipv4"];
     let mut answers = Vec::new();
     while answers.is_empty() && Instant::now() < until {
-        answers = a.hears("arp.opcode == 2", &fields, || a.send(asks));
+        answers = a.hears("arp.opcode == 2", 1, &fields, || a.send(asks));
     }
     assert!(!answers.is_empty() && answers.iter().all(|it| it == "7\t10.7.0.1"), "{answers:?}");
     let mac = |device: &str| {
@@ -465,7 +478,7 @@ fn vlans_and_pairs_of_them_are_what_scapy_and_tshark_take_them_for() {
     let fields =
         ["ieee8021ad.id", "ieee8021ad.priority", "vlan.id", "vlan.priority", "ip.ttl", "udp.port"];
     let fields = [&fields[..], &["ip.checksum.status", "_ws.malformed"]].concat();
-    let heard = b.hears("udp", &fields, || {
+    let heard = b.hears("udp", 5, &fields, || {
         let ip = "IP(src='10.7.0.2',dst='10.8.0.2')/UDP(sport=5,dport=4000)/'tagged'";
         a.send(&format!("Ether(dst='{}')/Dot1Q(vlan=7,prio=5)/{ip}", mac("a")));
         // Nobody's VLAN, nobody's pair, and no tag at all.
@@ -475,7 +488,7 @@ fn vlans_and_pairs_of_them_are_what_scapy_and_tshark_take_them_for() {
     });
     // Priorities end with their link.
     assert_eq!(heard, ["8\t0\t9\t0\t63\t5,4000\t1\t"; 5]);
-    let heard = a.hears("udp", &fields, || {
+    let heard = a.hears("udp", 5, &fields, || {
         let ip = "IP(src='10.8.0.2',dst='10.7.0.2',ttl=9)/UDP(sport=6,dport=4001)/'tagged'";
         b.send(&format!("Ether(dst='{}')/Dot1AD(vlan=8,prio=3)/Dot1Q(vlan=9)/{ip}", mac("b")));
         b.send(&format!("Ether(dst='{}')/Dot1AD(vlan=8,prio=3)/Dot1Q(vlan=7)/{ip}", mac("b")));
@@ -612,7 +625,7 @@ fn fetches(host: &Host, url: &str, octets: &[u8]) {
     let until = Instant::now() + LONG;
     let mut said = String::new();
     while Instant::now() < until {
-        let output = host.run(&["curl", "-sS", "--noproxy", "*", "--max-time", "15", url]);
+        let output = host.run(&["curl", "-sS", "--noproxy", "*", "--max-time", "60", url]);
         if output.status.success() {
             assert!(output.stdout == octets, "{} octets came", output.stdout.len());
             return;

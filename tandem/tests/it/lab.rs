@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 const TANDEM: &str = env!("CARGO_BIN_EXE_tandem");
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Runs it without any capability, whoever runs the test.
 fn unprivileged(arguments: &[&str]) -> Output {

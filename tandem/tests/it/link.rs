@@ -86,7 +86,7 @@ fn interrupted_it_says_what_became_of_the_packets_in_one_object() {
     let (from, to) = (socket(&left, 1), socket(&right, 2));
     to.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
     let mut passed = false;
-    for _ in 0..200 {
+    for _ in 0..600 {
         from.send_to(b"hello", at(2)).unwrap();
         passed |= to.recv(&mut [0; 16]).is_ok();
         if passed {

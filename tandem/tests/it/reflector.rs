@@ -8,7 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 const TANDEM: &str = env!("CARGO_BIN_EXE_tandem");
-const LONG: Duration = Duration::from_secs(40);
+const LONG: Duration = Duration::from_secs(60);
 
 fn words(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
@@ -78,7 +78,7 @@ impl Scene {
         for name in ["TANDEM_URL", "TANDEM_TOKEN", "TANDEM_SITE", "NOTIFY_SOCKET"] {
             command.env_remove(name);
         }
-        command.args(["ctl", "--timeout", "20", "--site"]).arg(file).args(arguments);
+        command.args(["ctl", "--timeout", "60", "--site"]).arg(file).args(arguments);
         command.stdin(Stdio::null()).output().unwrap()
     }
 

@@ -4,12 +4,16 @@ use attack::{Namespace, Veth};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 const TANDEM: &str = env!("CARGO_BIN_EXE_tandem");
+const LONG: Duration = Duration::from_secs(60);
+/// The exit status for a peer that is not there.
+const UNREACHABLE: i32 = 4;
 
 /// The command, in a namespace or here, ended by the kernel's clock when it hangs.
 fn sctp(namespace: Option<&Namespace>, arguments: &[&str]) -> Command {
-    let mut words = vec!["60", TANDEM, "sctp"];
+    let mut words = vec!["120", TANDEM, "sctp"];
     let mut command = Command::new("timeout");
     if let Some(namespace) = namespace {
         command = Command::new("ip");
@@ -26,6 +30,15 @@ fn run(arguments: &[&str]) -> Output {
 
 fn free_udp_port() -> String {
     peers::free_port([127, 0, 0, 1].into()).unwrap().port().to_string()
+}
+
+/// Waits until some program here has this UDP port.
+fn until_bound(port: u16) {
+    let (until, local) = (Instant::now() + LONG, format!(":{port:04X} "));
+    while !std::fs::read_to_string("/proc/net/udp").unwrap().contains(&local) {
+        assert!(Instant::now() < until, "nobody opens it");
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 /// Waits for a line on standard error that contains `word`.
@@ -92,7 +105,7 @@ fn lines_cross_in_both_directions_and_the_end_of_the_input_ends_the_association(
     let port = free_udp_port();
     let server = ["server", "--local", "127.0.0.1", "--udp-port", &port, "--json"];
     let mut server = sctp(None, &server).spawn().unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    until_bound(port.parse().unwrap());
     let client = ["client", "--peer", "127.0.0.1", "--peer-udp-port", &port, "--streams", "3"];
     let mut client = sctp(None, &client).spawn().unwrap();
     let _said = wait_for(&mut server, "\"event\":\"up\"");
@@ -141,14 +154,20 @@ fn measure([left, right]: [&Namespace; 2], [ours, theirs]: [&str; 2]) {
     let receiver = ["throughput", "--once", "--json", "--carrier", theirs];
     let receiver = [&receiver[..], &local].concat();
     let receiver = sctp(Some(right), &receiver).spawn().unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(300));
     let sender = [
         &["throughput", "--carrier", ours, "--size", "700", "--count", "20000"][..],
         &["--streams", "4", "--unordered", "--json"],
         &["--local", LEFT[0], "--local", LEFT[1]],
         &["--peer", RIGHT[0], "--peer", RIGHT[1]],
     ];
-    let sent = sctp(Some(left), &sender.concat()).output().unwrap();
+    // Until the receiver is there nobody is reached, which is told at once.
+    let until = Instant::now() + LONG;
+    let sent = loop {
+        let sent = sctp(Some(left), &sender.concat()).output().unwrap();
+        if sent.status.code() != Some(UNREACHABLE) || Instant::now() > until {
+            break sent;
+        }
+    };
     let received = receiver.wait_with_output().unwrap();
     for output in [sent, received] {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();

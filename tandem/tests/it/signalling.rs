@@ -15,7 +15,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 const TANDEM: &str = env!("CARGO_BIN_EXE_tandem");
-const LONG: Duration = Duration::from_secs(20);
+const LONG: Duration = Duration::from_secs(60);
 
 fn tandem(arguments: &[&str]) -> Output {
     let mut command = Command::new(TANDEM);
@@ -65,7 +65,7 @@ impl Site {
 
     fn ctl(&self, arguments: &[&str]) -> Output {
         let file = self.file();
-        let site = ["ctl", "--site", file.to_str().unwrap(), "--timeout", "20"];
+        let site = ["ctl", "--site", file.to_str().unwrap(), "--timeout", "60"];
         tandem(&[&site, arguments].concat())
     }
 

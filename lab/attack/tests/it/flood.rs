@@ -46,9 +46,9 @@ fn a_flood_arrives_from_many_sources() {
         let receiver = scope.spawn(|| {
             attack::enter(one).unwrap();
             let socket = UdpSocket::bind((TARGET, 5060)).unwrap();
-            socket.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+            socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
             let (mut bytes, mut sources) = ([0; 2_048], BTreeSet::new());
-            while sources.len() < 500 {
+            while sources.len() <= 100 {
                 let Ok((length, from)) = socket.recv_from(&mut bytes) else { break };
                 assert!(bytes[..length].starts_with(b"REGISTER sip:"));
                 sources.insert(from.ip());

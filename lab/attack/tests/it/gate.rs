@@ -43,7 +43,7 @@ fn spec(wish: Wish) -> GateSpec {
         }],
         trusted: Vec::new(),
         rates: Rates {
-            source: Rate { per_s: 50, burst: 5 },
+            source: Rate { per_s: 1, burst: 5 },
             datagrams: rate,
             syns: rate,
             echoes: rate,
@@ -115,7 +115,7 @@ fn floods_are_dropped_in_the_kernel_and_nothing_stays_behind() {
 fn guarded(one: &Namespace, two: &Namespace) {
     attack::enter(one.name()).unwrap();
     let receiver = UdpSocket::bind((OURS, 5060)).unwrap();
-    receiver.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+    receiver.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
     let Some(gate) = allowed(Gate::start(spec(Wish::Require))) else { return };
     assert_eq!(row(&gate)["interfaces"][0], "wire: native");
     for (kind, key) in [
@@ -129,15 +129,18 @@ fn guarded(one: &Namespace, two: &Namespace) {
         assert!(dropped > sent / 2 && dropped < sent, "{key}: {dropped} of {sent}");
     }
     while receiver.recv_from(&mut [0; 2_048]).is_ok() {}
-    assert!(arrived(two, &receiver, 50) <= 6, "an unknown source has its burst");
+    // And what a busy machine takes of seconds.
+    assert!(arrived(two, &receiver, 50) < 25, "an unknown source has its burst");
     told(&gate, Change::Know(THEIRS.into(), None));
     assert_eq!(arrived(two, &receiver, 50), 50, "a known source passes");
     told(&gate, Change::Forget(THEIRS.into()));
     told(&gate, Change::Block(THEIRS.into(), Duration::from_secs(60)));
     assert_eq!(arrived(two, &receiver, 50), 0, "a blacklisted one does not");
     told(&gate, Change::Pardon(None));
-    std::thread::sleep(Duration::from_millis(200)); // its bucket fills
-    assert!(arrived(two, &receiver, 1) > 0);
+    let until = Instant::now() + Duration::from_secs(60);
+    while arrived(two, &receiver, 1) == 0 {
+        assert!(Instant::now() < until, "its bucket fills");
+    }
     every_fact_moved(&gate);
     gate.configure(spec(Wish::Off)).unwrap();
     assert!(!stands(one), "switched off, it is gone");
@@ -149,7 +152,7 @@ fn guarded(one: &Namespace, two: &Namespace) {
 
 /// Every counter but the one for what must not happen.
 fn every_fact_moved(gate: &Gate) {
-    let until = Instant::now() + Duration::from_secs(3);
+    let until = Instant::now() + Duration::from_secs(60);
     let still = || -> Vec<&str> {
         let cells = gate.cells();
         let at_zero = cells.readings().filter(|(_, reading)| *reading == Reading::Value(0));

@@ -34,7 +34,7 @@ pub(crate) const SCENE: Scene = Scene {
     set,
 };
 
-const UP_MAX: Duration = Duration::from_secs(15);
+const UP_MAX: Duration = Duration::from_secs(60);
 /// How long the ping is watched: before, without a control, and after.
 const WATCHED: Duration = Duration::from_secs(2);
 const TURN: Duration = Duration::from_secs(1);

@@ -27,9 +27,9 @@ pub(crate) const SCENE: Scene = Scene {
 };
 
 /// Longest time for the calls of one kind.
-const CALLS_MAX: Duration = Duration::from_secs(40);
+const CALLS_MAX: Duration = Duration::from_secs(90);
 /// Longest time until the SAS shows what has happened.
-const SHOWN_MAX: Duration = Duration::from_secs(15);
+const SHOWN_MAX: Duration = Duration::from_secs(60);
 /// Between two questions to the SAS.
 const POLL: Duration = Duration::from_millis(200);
 /// A turn of what goes on.

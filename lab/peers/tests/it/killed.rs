@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 /// Where this program, started once more, is the lab that shall be killed.
 const PLACE: &str = "LAB_TO_BE_KILLED";
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A lab that holds a Kamailio until somebody kills it.
 fn hold(directory: &Path) {

@@ -15,7 +15,7 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-const LIMIT: Duration = Duration::from_secs(20);
+const LIMIT: Duration = Duration::from_secs(60);
 const MSUS: u32 = 2_000;
 
 /// A relay: an ASP over TCP on one side, one over SCTP with two paths on the other.

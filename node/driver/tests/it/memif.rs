@@ -131,7 +131,7 @@ fn mirrors_with(name: &str, role: Role, queues: usize, change: impl Fn(&mut Spec
     assert!(back == expected, "every octet comes back, in order");
     assert_eq!(pool.free_slots(), 2_048);
     drop(peer);
-    for _ in 0..200 {
+    for _ in 0..6_000 {
         port.attend(&mut pool);
         if !port.is_up() {
             break;

@@ -20,7 +20,7 @@ const ROUTED: u16 = 7000;
 const OTHER: u16 = 7001;
 /// Frames that the fence lets pass of a source.
 const BURST: u32 = 3;
-const LIMIT: Duration = Duration::from_secs(10);
+const LIMIT: Duration = Duration::from_secs(60);
 const CHILD: &str = "TANDEM_TEST_HAS";
 
 /// A datagram over IPv4 with its sums: the kernel takes it.

@@ -114,7 +114,7 @@ fn a_tun_carries_ip_packets_both_ways() {
     let (from, to) = packet[20..24].split_at_mut(2);
     from.swap_with_slice(to);
     host.port.send(&mut host.pool, &mut slots);
-    socket.set_read_timeout(Some(std::time::Duration::from_secs(10))).unwrap();
+    socket.set_read_timeout(Some(std::time::Duration::from_secs(60))).unwrap();
     let mut got = [0; 10];
     let (length, from) = socket.recv_from(&mut got).unwrap();
     assert_eq!((&got[..length], from.to_string()), (&b"down"[..], "10.9.0.2:7001".to_owned()));

@@ -244,7 +244,7 @@ impl Site {
     pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
         let config = ureq::Agent::config_builder()
             .http_status_as_error(false)
-            .timeout_global(Some(Duration::from_secs(20)))
+            .timeout_global(Some(Duration::from_secs(60)))
             .build();
         let agent: ureq::Agent = config.into();
         let mut request = ureq::http::Request::builder().method(method).uri(self.url(path));
@@ -281,9 +281,9 @@ impl Site {
     }
 }
 
-/// Waits until `what` holds, ten seconds at most.
+/// Waits until `what` holds.
 pub fn until(what: &str, holds: impl Fn() -> bool) {
-    let end = Instant::now() + Duration::from_secs(10);
+    let end = Instant::now() + Duration::from_secs(60);
     while !holds() {
         assert!(Instant::now() < end, "{what} did not come true");
         std::thread::sleep(Duration::from_millis(20));

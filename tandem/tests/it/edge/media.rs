@@ -81,7 +81,7 @@ def at(text):
 def end(port):
     it = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     it.bind((host, int(port)))
-    it.settimeout(5)
+    it.settimeout(60)
     return it
 one, other = end(a), end(b)
 def packet(number, ssrc):

@@ -280,7 +280,8 @@ impl Sessions {
         let mut command = scene.inside(&["run", &file]);
         command.current_dir(scene.folder.path());
         let running = Self(command.stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap());
-        let waited = scene.inside(&["ctl", "--site", &file, "wait"]).output().unwrap();
+        let waited =
+            scene.inside(&["ctl", "--timeout", "60", "--site", &file, "wait"]).output().unwrap();
         assert!(waited.status.success(), "{}{}", words(&waited.stderr), scene.logs());
         running
     }
@@ -329,7 +330,7 @@ fn phones_hear_one_another_plain_held_and_taken_up() {
     alice.keys("X");
     // Behind a re-INVITE baresip 1.0 does not record any more: its packets are looked for.
     for (host, from) in [(&a, "192.0.2.1"), (&b, "198.51.100.1")] {
-        let seen = host.run(&["timeout", "20", "python3", "-c", ARRIVING, from]);
+        let seen = host.run(&["timeout", "60", "python3", "-c", ARRIVING, from]);
         assert!(seen.status.success(), "nothing comes from {from}: {}", scene.logs());
     }
     hang_up(&scene, &alice);

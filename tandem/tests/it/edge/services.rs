@@ -249,14 +249,14 @@ fn an_address_that_moves_too_often_and_one_too_many_are_told_and_raise_alarms() 
     };
     c.namespace.ip(&["link", "set", "eth0", "address", "02:00:00:00:77:01"]).unwrap();
     until(&|| told("the member is full", "c") && alarmed("mac-limit"), &|| {
-        c.ping(&["-c", "1"], "10.5.0.99");
+        c.ping(&["-c", "1", "-W", "1"], "10.5.0.99");
     });
     // Two hosts with one address: it is where it was heard last, until it moved too often.
     scene.change(&text.replace("macs_max = 1\n", ""));
     a.namespace.ip(&["link", "set", "eth0", "address", "02:00:00:00:77:01"]).unwrap();
     until(&|| told("frozen", "a") || told("frozen", "c"), &|| {
-        a.ping(&["-c", "1"], "10.5.0.98");
-        c.ping(&["-c", "1"], "10.5.0.99");
+        a.ping(&["-c", "1", "-W", "1"], "10.5.0.98");
+        c.ping(&["-c", "1", "-W", "1"], "10.5.0.99");
     });
     assert!(told("moved", "a") || told("moved", "c"));
     until(&|| alarmed("mac-frozen"), &|| {});
@@ -282,7 +282,7 @@ fn filters_of_frames_drop_by_ethertype_until_a_commit_lets_them_pass() {
     };
     scene.start(&text("ipv4"));
     a.reaches("2001:db8:5::2");
-    let (reached, said) = a.ping(&["-c", "2"], "10.5.0.2");
+    let (reached, said) = a.ping(&["-c", "2", "-W", "1"], "10.5.0.2");
     assert!(!reached, "{said}");
     scene.change(&text("0x88cc"));
     a.reaches("10.5.0.2");
@@ -307,7 +307,7 @@ fn packets_that_a_filter_redirects_reach_another_than_their_destination() {
            { action = \"redirect\", via = { gateway = \"10.3.0.2\" }, protocol = \"icmp\", \
            destination = \"10.2.0.0/24\" }, { action = \"permit\" }]\n";
     scene.change(&aside);
-    a.ping(&["-c", "3"], "10.2.0.2");
+    a.ping(&["-c", "3", "-W", "1"], "10.2.0.2");
     capture.sees(&[], "icmp.type == 8 && ip.dst == 10.2.0.2 && ip.ttl == 63", &["frame.number"]);
     assert_eq!(scene.refusals(), Vec::<Value>::new());
 }

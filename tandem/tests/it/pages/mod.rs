@@ -32,7 +32,7 @@ const NOTES: [&str; 5] = ["site", "part of", "file", "before", "not run"];
 const STAYS: [&str; 4] =
     ["tandem run ", "tandem sctp server ", "tandem sctp throughput --once", "tandem lab link "];
 /// A person looks again for so long.
-const LOOK_AGAIN: Duration = Duration::from_secs(30);
+const LOOK_AGAIN: Duration = Duration::from_secs(60);
 
 /// Whether some line has these words in this order; `…` is what differs each time.
 fn has(printed: &str, expected: &str) -> bool {

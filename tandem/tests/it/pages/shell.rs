@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 /// A box ends within this time.
-const BOX_MAX: Duration = Duration::from_secs(90);
+const BOX_MAX: Duration = Duration::from_secs(180);
 /// Before the status of a box, and before a command that failed in it.
 const END: char = '\u{1}';
 pub const FAILED: char = '\u{2}';

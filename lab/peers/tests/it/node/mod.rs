@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use wire::Wire;
 
 pub const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-pub const LIMIT: Duration = Duration::from_secs(20);
+pub const LIMIT: Duration = Duration::from_secs(60);
 pub const OUR_PORT: u16 = 5_001;
 /// Ports that are tried until one is free at every address.
 const PORT_TRIES_MAX: usize = 16;

@@ -39,7 +39,7 @@ impl End {
 }
 
 fn agree(master: &mut End, slave: &mut End) {
-    for _ in 0..10_000 {
+    for _ in 0..60_000 {
         slave.attend();
         master.attend();
         if slave.port.is_up() && master.port.is_up() {
@@ -341,7 +341,7 @@ fn parts(spec: &Spec, count: usize) -> Vec<End> {
 }
 
 fn all_agree(master: &mut [End], slave: &mut [End]) {
-    for _ in 0..10_000 {
+    for _ in 0..60_000 {
         slave.iter_mut().chain(&mut *master).for_each(End::attend);
         if slave[0].port.is_up() && master[0].port.is_up() {
             return slave.iter_mut().chain(master).for_each(End::attend);
