@@ -2,17 +2,23 @@
 
 use crate::correlator::Correlator;
 use crate::facts::Fact;
+use crate::live_search::LiveSearch;
 use crate::search;
 use crate::trail::Trail;
+use machine::{Duration, Time};
 use question::{Condition, Question, questions, rows};
-use runtime::{Ask, AskError};
+use runtime::{Answered, Ask, AskError, Effects, Ticket};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use std::fmt::Write as _;
-use store::{Place, Query};
+use store::Place;
 use utoipa::ToSchema;
 
+/// The question for trails in memory.
+const LIVE: &str = "live";
+/// Pause between two turns of searches, for messages.
+const SEARCH_PAUSE: Duration = Duration::from_micros(200);
 /// The alarm about shed messages stays for so long after the last one.
 const SHED_ALARM_US: u64 = 60_000_000;
 
@@ -21,6 +27,13 @@ rows! {
     pub(crate) struct LiveRows {
         rows: Vec<String>,
         end: [u32; 2],
+    }
+}
+
+impl LiveRows {
+    /// From the rows of trails, as [`hex`] writes them.
+    pub(crate) fn new(rows: Vec<String>, end: Place) -> Self {
+        Self { rows, end: [end.partition, end.block] }
     }
 }
 
@@ -65,15 +78,9 @@ questions! {
     const QUESTIONS: Serve;
     /// The trails in memory that match a search.
     Internal "live" [] -> LiveRows, |it, asked| {
-        let wrong = |bad: search::BadParameter| {
-            AskError::BadParameter(format!("{}: {}", bad.name, bad.what))
-        };
-        let mut query = search::query(&asked.ask.params).map_err(wrong)?;
-        if let Some(id) = asked.ask.params.get("id").and_then(|id| Trail::parse_id(id)) {
-            query.all_of.push(crate::keys::id_ranges(id));
-        }
-        let is_worst_first = asked.ask.params.contains_key(search::WORST_FIRST);
-        Ok(it.live(asked.now_us, &query, is_worst_first))
+        let mut search = live_search(asked.ask)?;
+        while !search.turn(&mut it.table) {}
+        Ok(search.answer(it.writer.flush(asked.now_us)))
     };
     /// What is kept, how much of what may be, since when.
     Ask "status" [] -> SasStatus, |it, _| Ok(it.status());
@@ -94,21 +101,37 @@ impl Correlator {
         serve(self, &Asked { now_us, ask })
     }
 
-    fn live(&mut self, now_us: u64, query: &Query, is_worst_first: bool) -> LiveRows {
-        let mut found: Vec<_> = self
-            .table
-            .iter()
-            .filter(|live| query.admits(&live.trail.head()) && query.admits_keys(&live.keys))
-            .map(|live| &live.trail)
-            .collect();
-        found.sort_unstable_by_key(|trail| core::cmp::Reverse((trail.started_us, trail.id)));
-        if is_worst_first {
-            found.sort_by_key(|trail| search::mos(trail));
+    /// Answers a question, or begins what is answered in later turns ([`Correlator::search`]).
+    pub(crate) fn question(&mut self, now: Time, ask: &Ask, ticket: Ticket) -> Option<Answered> {
+        let now_us = now.as_micros();
+        if ask.path != LIVE {
+            return Some(self.answer(now_us, ask));
         }
-        found.truncate(query.limit + 1);
-        let rows = found.iter().map(|trail| hex(&trail.encode())).collect();
-        let end = self.writer.flush(now_us);
-        LiveRows { rows, end: [end.partition, end.block] }
+        let mut search = match live_search(ask) {
+            Ok(search) => search,
+            Err(wrong) => return Some(Err(wrong)),
+        };
+        if search.turn(&mut self.table) {
+            return Some(Ok(question::value(search.answer(self.writer.flush(now_us)))));
+        }
+        self.searches.push_back((ticket, search));
+        self.search_at = now + SEARCH_PAUSE;
+        None
+    }
+
+    /// Goes on with one of the searches that wait.
+    pub(crate) fn search(&mut self, now: Time, out: &mut Effects) {
+        if now < self.search_at {
+            return;
+        }
+        let Some((ticket, mut search)) = self.searches.pop_front() else { return };
+        if search.turn(&mut self.table) {
+            let end = self.writer.flush(now.as_micros());
+            out.answer(ticket, Ok(question::value(search.answer(end))));
+        } else {
+            self.searches.push_back((ticket, search));
+        }
+        self.search_at = now + SEARCH_PAUSE;
     }
 
     fn status(&self) -> SasStatus {
@@ -181,6 +204,17 @@ impl Correlator {
         }
         rows
     }
+}
+
+/// The search that a question asks for.
+fn live_search(ask: &Ask) -> Result<LiveSearch, AskError> {
+    let wrong =
+        |bad: search::BadParameter| AskError::BadParameter(format!("{}: {}", bad.name, bad.what));
+    let mut query = search::query(&ask.params).map_err(wrong)?;
+    if let Some(id) = ask.params.get("id").and_then(|id| Trail::parse_id(id)) {
+        query.all_of.push(crate::keys::id_ranges(id));
+    }
+    Ok(LiveSearch::new(query, ask.params.contains_key(search::WORST_FIRST)))
 }
 
 /// A row of the answer to `live`.

@@ -14,6 +14,7 @@ use crate::entry::{Entry, MALFORMED, RETRANSMISSION};
 use crate::facts::Fact;
 use crate::keys;
 use crate::live::{Live, Phase, Repeat};
+use crate::live_search::Searches;
 use crate::losses::Losses;
 use crate::media;
 use crate::receiver::{self, Arrival};
@@ -51,6 +52,9 @@ pub(crate) struct Correlator {
     snapshot_at: Time,
     look_at: Time,
     due: Vec<Slot>,
+    /// Searches that go on in later turns, and when the next one of them comes.
+    pub(crate) searches: Searches,
+    pub(crate) search_at: Time,
 }
 
 impl Correlator {
@@ -79,6 +83,8 @@ impl Correlator {
             snapshot_at: seed.now,
             look_at: seed.now,
             due: Vec::new(),
+            searches: Searches::new(),
+            search_at: seed.now,
         };
         it.recover(seed.now, recovery);
         it
@@ -400,6 +406,8 @@ impl Correlator {
     pub(crate) fn deadline(&self) -> Option<Time> {
         let writer = self.writer.deadline_us().map(|us| Time::from_nanos(us * 1_000));
         let snapshot = self.snapshot.map(|_| self.snapshot_at);
-        [Some(self.look_at), self.wheel.deadline(), writer, snapshot].into_iter().flatten().min()
+        let search = (!self.searches.is_empty()).then_some(self.search_at);
+        let all = [Some(self.look_at), self.wheel.deadline(), writer, snapshot, search];
+        all.into_iter().flatten().min()
     }
 }

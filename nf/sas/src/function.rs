@@ -15,7 +15,10 @@ use crate::losses::Losses;
 use crate::receiver::{self, Arrival, Receiver};
 use crate::tail::Subscribe;
 use machine::Time;
-use runtime::{Ask, AskError, Effects, Frame, Function, In, PortId, Seed};
+use runtime::{
+    Answered, Ask, AskError, Effects, Frame, Function, In, Make, PortId, Running, RuntimeError,
+    Seed, ShardSpec, Ticket,
+};
 use std::sync::Arc;
 
 /// The shard that has the trails.
@@ -110,9 +113,10 @@ impl Function for Sas {
         }
     }
 
-    fn tick(&mut self, now: Time, _out: &mut Effects) {
+    fn tick(&mut self, now: Time, out: &mut Effects) {
         if let Some(correlator) = &mut self.correlator {
             correlator.tick(now);
+            correlator.search(now, out);
         }
     }
 
@@ -147,6 +151,19 @@ impl Function for Sas {
         }
     }
 
+    fn question(
+        &mut self,
+        now: Time,
+        ask: &Ask,
+        ticket: Ticket,
+        out: &mut Effects,
+    ) -> Option<Answered> {
+        match &mut self.correlator {
+            Some(correlator) => correlator.question(now, ask, ticket),
+            None => Some(self.ask(now, ask, out)),
+        }
+    }
+
     fn is_idle(&self) -> bool {
         !self.is_behind()
     }
@@ -156,4 +173,17 @@ impl Function for Sas {
         let own = std::iter::once(self.receiver.sheet.cells()).chain(store);
         own.chain(self.beside.iter().cloned()).collect()
     }
+}
+
+/// Starts it. The loop of a shard is compiled here, with this crate's optimisation, not where a site
+/// is put together.
+///
+/// # Errors
+/// As [`runtime::start`].
+pub fn start(
+    spec: ShardSpec,
+    config: Arc<config::Sas>,
+    make: Make<Sas>,
+) -> Result<Running<Sas>, RuntimeError> {
+    runtime::start(spec, config, move |seed, config| make(seed, config))
 }

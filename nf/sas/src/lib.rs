@@ -27,6 +27,7 @@ pub mod import;
 mod keys;
 pub mod ladder;
 mod live;
+mod live_search;
 mod losses;
 pub mod media;
 pub mod pcapng;
@@ -42,7 +43,7 @@ pub mod trail;
 pub use answer::questions;
 pub use archive::{Archive, AskFn, SasError, SearchFact};
 pub use facts::Fact;
-pub use function::Sas;
+pub use function::{Sas, start};
 
 /// The record that a trail leaves in the store, for those who fill a store without capturing.
 #[must_use]

@@ -117,11 +117,6 @@ impl Table {
         live.as_deref_mut().filter(|_| *generation == slot.generation)
     }
 
-    /// All trails.
-    pub fn iter(&self) -> impl Iterator<Item = &Live> {
-        self.slots.iter().filter_map(|(_, live)| live.as_deref())
-    }
-
     /// Puts a trail in.
     pub fn insert(&mut self, live: Live) -> Slot {
         let index = self.free.pop().unwrap_or_else(|| {

@@ -1,6 +1,7 @@
 //! What becomes a trail, how it went, and that it is found again.
 
 use crate::bench::{Bench, CORE, Leg, SSC, SSC_CORE, UA};
+use runtime::{Ask, Effects, Function as _, Ticket};
 use sas::config::Keep;
 use sas::trail::{Kind, Outcome};
 
@@ -616,4 +617,32 @@ fn events_of_a_session_are_a_trail_that_ends_with_it() {
         ["peer a", "message OPEN", "octets 29"].iter().all(|word| text.contains(word)),
         "{text}"
     );
+}
+
+#[test]
+fn a_search_of_many_trails_in_memory_takes_several_turns_and_finds_the_newest() {
+    const TRAILS: usize = 20_000;
+    let directory = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(directory.path());
+    for number in 0..TRAILS {
+        let leg = Leg::new("100", &format!("2{number:05}"), &format!("many-{number}"));
+        bench.now += machine::Duration::from_micros(10);
+        bench.sip(UA, SSC, &leg.request("INVITE", 1), "");
+    }
+    let newest = bench.search(&[("limit", "3")]);
+    let (mut now, mut out, mut turns) = (bench.now, Effects::default(), 0);
+    let mut sas = bench.sas.lock().unwrap();
+    let params = [("limit".to_owned(), "3".to_owned())].into();
+    let ask = Ask { path: "live".to_owned(), params };
+    assert!(sas.question(now, &ask, Ticket(7), &mut out).is_none(), "it takes turns");
+    while out.answers.is_empty() {
+        now = sas.deadline().expect("a turn comes").max(now);
+        sas.tick(now, &mut out);
+        turns += 1;
+    }
+    assert!(turns > TRAILS / 4_096, "{turns} turns");
+    let (ticket, answer) = &out.answers[0];
+    let rows = answer.as_ref().unwrap()["rows"].as_array().unwrap();
+    assert_eq!((*ticket, rows.len()), (Ticket(7), 4), "one more says that there are more");
+    assert_eq!(newest.trails.len(), 3);
 }
