@@ -68,6 +68,9 @@ pub enum Command {
     /// Play a scene that shows what functions do, with its page in the console; without a name,
     /// list the scenes.
     Demo(Demo),
+    /// End the programs of a scene or an experiment when that is gone (where there is no shell).
+    #[command(hide = true)]
+    Reap,
     /// Print the completion script of a shell.
     Completion {
         /// The shell.

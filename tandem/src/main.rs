@@ -67,6 +67,7 @@ fn dispatch(cli: Cli) -> Result<(), Exit> {
         Command::Forwarder(asked) => functions::forwarder(asked),
         Command::Transcoder(asked) => transcoder::run(asked),
         Command::Demo(demo) => lab::demo(&demo),
+        Command::Reap => Ok(peers::reap()?),
         Command::Completion { shell } => man::completion(shell),
         Command::Reference { directory } => reference::print(directory.as_deref()),
         Command::Man { directory } => man::pages(&directory),

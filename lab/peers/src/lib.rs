@@ -23,6 +23,7 @@ pub use ng_client::{Ng, Reply, Says};
 pub use port::{free_port, wait_for_sip};
 pub use priority::{Priority, pin};
 pub use process::{Member, Process, ProcessSpec, Usage};
+pub use reaper::reap;
 pub use reflector::{Reflector, ReflectorKind, ReflectorSpec};
 pub use rtpengine::{Rtpengine, RtpengineSpec};
 pub use sipp::{Sipp, SippCounts, SippSpec};

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 const TANDEM: &str = env!("CARGO_BIN_EXE_tandem");
 /// A scene that has not ended by then hangs.
-const SCENE_MAX: Duration = Duration::from_secs(120);
+const SCENE_MAX: Duration = Duration::from_secs(240);
 /// Scenes use the same addresses of the loopback: one at a time.
 static STAGE: Mutex<()> = Mutex::new(());
 
@@ -177,6 +177,17 @@ fn ss7_msus_go_on_when_an_association_of_two_is_lost() {
     let played = scene("ss7");
     holds(&played, 6);
     assert!(played.looks > 0, "the site was never asked for its alarms\n{}", played.said);
+}
+
+/// As in the image, which has this program and nothing else.
+#[test]
+fn scenes_play_where_no_other_program_is() {
+    for name in ["rr", "ss7"] {
+        let mut command = Command::new(TANDEM);
+        command.env("PATH", "/nowhere");
+        let played = played(command, &["demo", name]);
+        holds(&played, 6);
+    }
 }
 
 #[test]
