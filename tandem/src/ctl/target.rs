@@ -10,6 +10,7 @@
 
 use crate::cli::Ctl;
 use crate::exit::Exit;
+use crate::output;
 use crate::rights;
 use crate::run::{ADDRESS, CONTROL};
 use crate::site_text;
@@ -60,7 +61,7 @@ impl Target {
             }
             (Some(url), _) => Ok(Self::Api { url, token }),
             (None, None) => match Self::running(&local::sites(), token)? {
-                Self::Nobody { token: None } => unbelieved(&local::doubted()),
+                Self::Nobody { token } => unbelieved(&local::doubted(), token),
                 found => Ok(found),
             },
         }
@@ -144,12 +145,16 @@ fn foreign(site: &Found) -> Exit {
     ))
 }
 
-/// What is left without a token where no site is found that may be asked: the default address, or
-/// what hinders.
-fn unbelieved(doubted: &[(String, String)]) -> Result<Target, Exit> {
+/// What is left where no site is found that may be asked: the default address, or without a token
+/// what hinders. Who gave a token is told of it.
+fn unbelieved(doubted: &[(String, String)], token: Option<String>) -> Result<Target, Exit> {
     match doubted {
-        [] => Ok(Target::Nobody { token: None }),
-        [(_, why), ..] => Err(Exit::Unreachable(why.clone())),
+        [(_, why), ..] if token.is_none() => Err(Exit::Unreachable(why.clone())),
+        _ => {
+            let passed_over = doubted.iter().map(|(_, why)| why);
+            passed_over.for_each(|why| output::complaint(&format!("{why}; asking {URL_DEFAULT}")));
+            Ok(Target::Nobody { token })
+        }
     }
 }
 

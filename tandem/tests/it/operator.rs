@@ -62,7 +62,7 @@ impl Machine {
         let mut site = command(TANDEM, &self.run());
         site.args(["run", "site.toml"]).current_dir(&folder).stderr(Stdio::null());
         self.sites.push(site.spawn().unwrap());
-        let waited = self.ctl(&["--site", name, "--timeout", "20", "wait"]);
+        let waited = self.ctl(&["--site", name, "--timeout", "60", "wait"]);
         assert!(waited.status.success(), "{}", words(&waited.stderr));
     }
 
@@ -178,6 +178,11 @@ fn nothing_that_runs_and_a_socket_that_is_not_believed_are_told() {
         assert!(!doubted.status.success() && said.contains("edge.sock is not asked"), "{said}");
         assert!(said.contains("(mode 1777)") && said.contains("chmod go-w"), "{said}");
     }
+    // With a token the default address is asked, where nobody listens; the socket is named too.
+    let mut asked = command(TANDEM, &machine.run());
+    asked.env("TANDEM_TOKEN", "x").args(["ctl", "--timeout", "5", "site"]);
+    let said = words(&asked.output().unwrap().stderr);
+    assert!(said.contains("edge.sock is not asked") && said.contains("127.0.0.1:8080"), "{said}");
     // Its own log says it as well.
     let folder = machine.folder.path().join("of-edge");
     std::fs::write(
@@ -190,7 +195,7 @@ fn nothing_that_runs_and_a_socket_that_is_not_believed_are_told() {
     let mut site = command(TANDEM, &machine.run());
     site.args(["run", "other.toml"]).current_dir(&folder).stderr(log);
     machine.sites.push(site.spawn().unwrap());
-    let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
     let mut said = String::new();
     while std::time::Instant::now() < until && !said.contains("other.sock is not asked") {
         said = std::fs::read_to_string(folder.join("log")).unwrap();
@@ -332,7 +337,7 @@ fn msus_are_traced_sent_and_captured_for_wireshark() {
     assert_eq!(told.status.code(), Some(1), "{}", words(&told.stdout));
     let file = machine.folder.path().join("msus.pcapng");
     let write = ["capture", "-w", file.to_str().unwrap(), "--kind", "session"];
-    let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
     let (mut written, mut lines) = (String::new(), String::new());
     while std::time::Instant::now() < until && !lines.contains("m3ua") {
         let _ = std::fs::remove_file(&file);
