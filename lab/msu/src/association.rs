@@ -8,16 +8,13 @@
 use anyhow::{Context as _, bail};
 use bytes::Bytes;
 use machine::Time;
-use runtime::{
-    Ask, AskError, Effects, Flow, Frame, Function, In, PortId, Running, Seed, ShardSpec,
-};
+use runtime::Running;
 use sctp::{Failure, Indication, Outgoing};
+use sctp_stack::host::{self, Host, User};
 use sctp_stack::{AssociationId, Config, Doorway, Peer};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-const FIRST: PortId = PortId(0);
 /// Messages that wait to be sent; who sends waits with the next one.
 const ORDERS_MAX: usize = 64;
 /// What has happened and is not heard yet; beyond that the association is given up.
@@ -43,7 +40,7 @@ pub enum Event {
 
 /// An association that was begun.
 pub struct Association {
-    running: Running<Endpoint>,
+    running: Running<Host>,
     orders: SyncSender<Order>,
     events: Receiver<Event>,
 }
@@ -56,7 +53,7 @@ impl Association {
     pub fn begin(config: Config, peer: Peer) -> anyhow::Result<Self> {
         let (orders, ordered) = sync_channel(ORDERS_MAX);
         let (happened, events) = sync_channel(EVENTS_MAX);
-        let user = User {
+        let user = Asp {
             peer: Some(peer),
             orders: ordered,
             events: happened,
@@ -65,17 +62,7 @@ impl Association {
             is_full: false,
             has_ended: false,
         };
-        let spec = ShardSpec {
-            name: "asp".into(),
-            ports: config.ports(FIRST, "sctp"),
-            ..ShardSpec::default()
-        };
-        let user = Mutex::new(Some(user));
-        let running = runtime::start(spec, Arc::new(config), move |seed: Seed, config| {
-            let user = user.lock().ok().and_then(|mut user| user.take());
-            let user = user.expect("there is one shard, and it begins once");
-            Endpoint { doorway: Doorway::new(&config, FIRST, &seed), user }
-        })?;
+        let running = host::start(config, user)?;
         let it = Self { running, orders, events };
         it.pump()?;
         Ok(it)
@@ -83,8 +70,7 @@ impl Association {
 
     /// Wakes the endpoint.
     fn pump(&self) -> anyhow::Result<()> {
-        let asked = self.running.ask(Ask { path: PUMP.into(), ..Ask::default() });
-        asked.map(drop).map_err(|error| anyhow::anyhow!("the endpoint: {error}"))
+        host::pump(&self.running).map_err(|error| anyhow::anyhow!("the endpoint: {error}"))
     }
 
     /// Sends a message on a stream; waits while the peer takes none.
@@ -133,16 +119,8 @@ impl Association {
     }
 }
 
-/// The question that wakes the user.
-const PUMP: &str = "pump";
-
-/// What the shard runs: the endpoint and who uses it.
-struct Endpoint {
-    doorway: Doorway,
-    user: User,
-}
-
-struct User {
+/// Who has the association.
+struct Asp {
     /// With whom the association is, until it is begun.
     peer: Option<Peer>,
     orders: Receiver<Order>,
@@ -155,8 +133,8 @@ struct User {
     has_ended: bool,
 }
 
-impl User {
-    fn happened(&mut self, id: AssociationId, what: Indication) {
+impl User for Asp {
+    fn told(&mut self, _: &mut Doorway, _: Time, id: AssociationId, what: Indication) {
         let event = match what {
             Indication::CommunicationUp(streams, _) => {
                 self.id = Some(id);
@@ -200,7 +178,7 @@ impl User {
             let outgoing = Outgoing::new(stream, m3ua::codec::SCTP_PPID, message.clone());
             doorway.wish(now, sctp::In::Send(id, outgoing));
             while let Some((id, what)) = doorway.next() {
-                self.happened(id, what);
+                self.told(doorway, now, id, what);
             }
             self.waiting = self.is_full.then_some((stream, message));
         }
@@ -208,80 +186,5 @@ impl User {
             // Who waits to send waits for nobody.
             while self.orders.try_recv().is_ok() {}
         }
-    }
-}
-
-impl Endpoint {
-    fn settle(&mut self, now: Time, out: &mut Effects) {
-        self.hear();
-        self.user.pump(&mut self.doorway, now);
-        self.hear();
-        self.doorway.flush(out);
-    }
-
-    fn hear(&mut self) {
-        while let Some((id, what)) = self.doorway.next() {
-            self.user.happened(id, what);
-        }
-    }
-}
-
-impl Function for Endpoint {
-    type Config = Config;
-
-    fn step(&mut self, now: Time, input: In<'_>, out: &mut Effects) {
-        match input {
-            In::Message { flow, bytes } => self.doorway.message(now, &flow, bytes),
-            In::Returned { flow, why, quoted } => self.doorway.returned(now, &flow, why, quoted),
-            In::Ready { .. } => self.doorway.ready(now),
-            _ => {}
-        }
-        self.settle(now, out);
-    }
-
-    fn tick(&mut self, now: Time, out: &mut Effects) {
-        self.doorway.tick(now);
-        self.settle(now, out);
-    }
-
-    fn deadline(&self) -> Option<Time> {
-        self.doorway.deadline()
-    }
-
-    fn configure(&mut self, now: Time, config: Arc<Config>, out: &mut Effects) {
-        self.doorway.configure(now, &config, FIRST);
-        self.settle(now, out);
-    }
-
-    fn frame(_: PortId, _: &[u8]) -> Frame {
-        Frame::Broken("there are no streams here")
-    }
-
-    fn steer(_: &Config, _: &Flow, _: &[u8], _: u16) -> Option<u16> {
-        Doorway::steer()
-    }
-
-    fn ask(
-        &mut self,
-        now: Time,
-        ask: &Ask,
-        out: &mut Effects,
-    ) -> Result<serde_json::Value, AskError> {
-        if ask.path != PUMP {
-            return self.doorway.ask(ask);
-        }
-        if let Some(why) = self.doorway.failure() {
-            return Err(AskError::BadParameter(why.to_owned()));
-        }
-        self.settle(now, out);
-        Ok(serde_json::Value::Null)
-    }
-
-    fn is_idle(&self) -> bool {
-        self.doorway.associations().next().is_none()
-    }
-
-    fn cells(&self) -> Vec<event::Cells> {
-        vec![self.doorway.cells()]
     }
 }

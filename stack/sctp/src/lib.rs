@@ -21,6 +21,7 @@
 mod config;
 mod doorway;
 mod facts;
+pub mod host;
 mod kernel;
 mod kernel_event;
 mod kernel_status;

@@ -2,11 +2,11 @@
 
 use crate::command::SctpThroughput;
 use crate::ended::Ended;
-use crate::host::{self, User};
 use crate::{endpoint, text, words};
 use bytes::Bytes;
 use machine::Time;
 use sctp::{Failure, In, Indication, Outgoing, Part};
+use sctp_stack::host::{self, User};
 use sctp_stack::{AssociationId, Doorway, Peer};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

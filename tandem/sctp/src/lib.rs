@@ -4,7 +4,6 @@ mod bulk;
 pub mod command;
 mod ended;
 mod endpoint;
-mod host;
 mod talk;
 mod words;
 

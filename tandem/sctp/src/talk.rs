@@ -3,12 +3,12 @@
 use crate::command::{SctpClient, SctpServer};
 use crate::ended::Ended;
 use crate::endpoint;
-use crate::host::{self, Host, User};
 use crate::words;
 use bytes::Bytes;
 use machine::Time;
 use runtime::Running;
 use sctp::{Failure, In, Indication, Lost, Outgoing};
+use sctp_stack::host::{self, Host, User};
 use sctp_stack::{AssociationId, Doorway, Peer};
 use std::io::{BufRead as _, Read as _, Write as _};
 use std::sync::Arc;
@@ -177,7 +177,7 @@ fn run(
 }
 
 /// Passes standard input on, a line a message.
-fn read(running: &Running<Host<Talk>>, orders: &SyncSender<Order>, shuts_down: bool) {
+fn read(running: &Running<Host>, orders: &SyncSender<Order>, shuts_down: bool) {
     let mut input = std::io::stdin().lock();
     loop {
         let mut line = Vec::new();
@@ -199,7 +199,7 @@ struct Ending {
     ended: Arc<AtomicBool>,
     since: Option<Instant>,
     orders: SyncSender<Order>,
-    running: Arc<Running<Host<Talk>>>,
+    running: Arc<Running<Host>>,
 }
 
 impl Ending {

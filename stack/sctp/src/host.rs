@@ -1,11 +1,13 @@
-//! The function that `tandem sctp` runs: a doorway and its user.
+//! An endpoint of SCTP that nothing else shares a shard with: a doorway and its user, as the lab and
+//! `tandem sctp` run them.
 
+use crate::{AssociationId, Config, Doorway};
 use machine::Time;
 use runtime::{
-    Ask, AskError, Effects, Flow, Frame, Function, In, PortId, Running, Seed, ShardSpec,
+    Ask, AskError, Effects, Flow, Frame, Function, In, PortId, Running, RuntimeError, Seed,
+    ShardSpec,
 };
 use sctp::Indication;
-use sctp_stack::{AssociationId, Config, Doorway};
 use std::sync::{Arc, Mutex};
 
 const FIRST: PortId = PortId(0);
@@ -23,13 +25,23 @@ pub trait User: Send + 'static {
 }
 
 /// A doorway and its user on a shard.
-pub struct Host<U> {
+pub struct Host {
     doorway: Doorway,
-    user: U,
+    user: Box<dyn User>,
 }
 
 /// Starts the endpoint with one user.
-pub fn start<U: User>(config: Config, user: U) -> Result<Running<Host<U>>, runtime::RuntimeError> {
+///
+/// # Errors
+/// As [`runtime::start`].
+///
+/// # Panics
+/// In its shard when that begins anew: the user went with it.
+pub fn start(config: Config, user: impl User) -> Result<Running<Host>, RuntimeError> {
+    begin(config, Box::new(user))
+}
+
+fn begin(config: Config, user: Box<dyn User>) -> Result<Running<Host>, RuntimeError> {
     let spec = ShardSpec {
         name: "sctp".into(),
         ports: config.ports(FIRST, "sctp"),
@@ -45,7 +57,7 @@ pub fn start<U: User>(config: Config, user: U) -> Result<Running<Host<U>>, runti
     })
 }
 
-impl<U: User> Host<U> {
+impl Host {
     fn settle(&mut self, now: Time, out: &mut Effects) {
         self.hear(now);
         self.user.pump(&mut self.doorway, now);
@@ -60,7 +72,7 @@ impl<U: User> Host<U> {
     }
 }
 
-impl<U: User> Function for Host<U> {
+impl Function for Host {
     type Config = Config;
 
     fn step(&mut self, now: Time, input: In<'_>, out: &mut Effects) {
@@ -125,6 +137,6 @@ impl<U: User> Function for Host<U> {
 ///
 /// # Errors
 /// When the endpoint has failed, with the words.
-pub fn pump<U: User>(running: &Running<Host<U>>) -> Result<(), AskError> {
+pub fn pump(running: &Running<Host>) -> Result<(), AskError> {
     running.ask(Ask { path: "pump".into(), ..Ask::default() }).map(drop)
 }
