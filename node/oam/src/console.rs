@@ -1,10 +1,9 @@
-//! The console: files of `console/dist`, built into the binary.
+//! The console: files of `console/dist`, built into the binary (`build.rs`), text packed with gzip
+//! (RFC 1952). They are sent as they are to whoever takes that, as every browser does.
 
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse as _, Response};
-use rust_embed::{EmbeddedFile, RustEmbed};
-use std::borrow::Cow;
 
 /// Nothing from elsewhere, nothing inline but what the page computes as style.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
@@ -18,22 +17,60 @@ const ABSENT: &str = "<!doctype html><meta charset=utf-8><title>Tandem</title>\
     <p>This binary was built without the console. Build it with <code>make console</code>, then \
     build Tandem again. The API is at <code>/api/v1/openapi.json</code>.";
 
-#[derive(RustEmbed)]
-#[folder = "../../console/dist"]
-struct Dist;
+/// Octets of gzip's header as `build.rs` writes it, and of its trailer (RFC 1952 §2.3).
+const GZIP_HEADER: usize = 10;
+const GZIP_TRAILER: usize = 8;
+
+/// A file of the console.
+struct File {
+    /// Its path, `assets/page.js`.
+    name: &'static str,
+    /// Of its content.
+    tag: &'static str,
+    is_packed: bool,
+    octets: &'static [u8],
+}
+
+static FILES: &[File] = &include!(concat!(env!("OUT_DIR"), "/console.rs"));
+
+fn file(name: &str) -> Option<&'static File> {
+    FILES.iter().find(|file| file.name == name)
+}
+
+impl File {
+    /// The content, unpacked.
+    fn unpacked(&self) -> Body {
+        let end = self.octets.len().saturating_sub(GZIP_TRAILER);
+        let deflated = self.octets.get(GZIP_HEADER..end).unwrap_or_default();
+        let content = miniz_oxide::inflate::decompress_to_vec(deflated);
+        Body::from(content.expect("build.rs has packed it"))
+    }
+}
+
+/// Whether a client takes gzip (RFC 9110 §12.5.3).
+fn takes_gzip(headers: &HeaderMap) -> bool {
+    let said = headers.get_all(header::ACCEPT_ENCODING).iter();
+    let mut codings = said.filter_map(|value| value.to_str().ok()).flat_map(|it| it.split(','));
+    codings.any(|coding| {
+        let mut words = coding.split(';').map(str::trim);
+        let is_it = words.next().is_some_and(|it| it.eq_ignore_ascii_case("gzip") || it == "*");
+        let weight = words.find_map(|word| word.strip_prefix("q=")).map(str::parse::<f32>);
+        is_it && !matches!(weight, Some(Ok(0.0)))
+    })
+}
 
 /// Answers a request for a file of the console; unknown paths without an extension are the
 /// console's own pages.
 pub async fn serve(uri: Uri, headers: HeaderMap) -> Response {
     let path = uri.path().trim_start_matches('/');
     let name = if path.is_empty() { "index.html" } else { path };
-    if let Some(file) = Dist::get(name) {
-        return found(name, &file, &headers);
+    if let Some(file) = file(name) {
+        return found(file, &headers);
     }
     let is_page =
         !name.rsplit('/').next().unwrap_or_default().contains('.') || name == "index.html";
-    match Dist::get("index.html") {
-        Some(file) if is_page => found("index.html", &file, &headers),
+    match file("index.html") {
+        Some(file) if is_page => found(file, &headers),
         None if is_page => {
             let response = (StatusCode::OK, Body::from(ABSENT)).into_response();
             dressed(response, "text/html; charset=utf-8", "no-cache")
@@ -42,22 +79,25 @@ pub async fn serve(uri: Uri, headers: HeaderMap) -> Response {
     }
 }
 
-fn found(name: &str, file: &EmbeddedFile, headers: &HeaderMap) -> Response {
-    let hash: String =
-        file.metadata.sha256_hash()[..16].iter().map(|b| format!("{b:02x}")).collect();
-    let tag = format!("\"{hash}\"");
-    let cache = if name.starts_with("assets/") { FOREVER } else { "no-cache" };
+fn found(file: &'static File, headers: &HeaderMap) -> Response {
+    let is_packed = file.is_packed && takes_gzip(headers);
+    let tag = format!("\"{}{}\"", file.tag, if is_packed { "-gzip" } else { "" });
+    let cache = if file.name.starts_with("assets/") { FOREVER } else { "no-cache" };
     let known = headers.get(header::IF_NONE_MATCH).is_some_and(|known| known == tag.as_str());
-    let kind = mime_guess::from_path(name).first_or_octet_stream();
+    let kind = mime_guess::from_path(file.name).first_or_octet_stream();
     let mut response = if known {
         StatusCode::NOT_MODIFIED.into_response()
+    } else if file.is_packed && !is_packed {
+        (StatusCode::OK, file.unpacked()).into_response()
     } else {
-        let body = match file.data.clone() {
-            Cow::Borrowed(bytes) => Body::from(bytes),
-            Cow::Owned(bytes) => Body::from(bytes),
-        };
-        (StatusCode::OK, body).into_response()
+        (StatusCode::OK, Body::from(file.octets)).into_response()
     };
+    if is_packed && !known {
+        let gzip = HeaderValue::from_static("gzip");
+        response.headers_mut().insert(header::CONTENT_ENCODING, gzip);
+    }
+    let vary = HeaderValue::from_static("accept-encoding");
+    response.headers_mut().insert(header::VARY, vary);
     if let Ok(tag) = HeaderValue::from_str(&tag) {
         response.headers_mut().insert(header::ETAG, tag);
     }

@@ -570,6 +570,42 @@ fn the_console_allows_nothing_from_elsewhere() {
     assert_eq!(site.send("GET", "/assets/none.js", &[], "").status, 404);
 }
 
+/// A file of the console as a client gets it that accepts these codings.
+fn fetched(site: &Site, path: &str, accepts: &str) -> (String, Vec<u8>) {
+    let mut stream = TcpStream::connect(site.oam.address()).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let host = site.oam.address();
+    write!(
+        stream,
+        "GET {path} HTTP/1.1\r\nHost: {host}\r\nAccept-Encoding: {accepts}\r\n\
+         Connection: close\r\n\r\n"
+    )
+    .unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    let end = answer.windows(4).position(|it| it == b"\r\n\r\n").unwrap() + 4;
+    (String::from_utf8_lossy(&answer[..end]).to_ascii_lowercase(), answer[end..].to_vec())
+}
+
+#[test]
+fn the_console_is_sent_packed_to_who_takes_that() {
+    let site = Site::start();
+    let (plain, page) = fetched(&site, "/index.html", "identity, gzip;q=0");
+    assert!(plain.starts_with("http/1.1 200") && !plain.contains("content-encoding"), "{plain}");
+    assert!(page.starts_with(b"<!doctype html>"), "{}", String::from_utf8_lossy(&page));
+    if page.starts_with(b"<!doctype html><meta charset=utf-8><title>Tandem</title>") {
+        return; // built without the console
+    }
+    let (head, packed) = fetched(&site, "/index.html", "br, gzip");
+    assert!(head.contains("content-encoding: gzip"), "{head}");
+    assert!(head.contains("vary: accept-encoding") && head.contains("-gzip\""), "{head}");
+    assert!(packed.starts_with(&[0x1f, 0x8b]) && packed.len() < page.len());
+    let text = String::from_utf8(page).unwrap();
+    let script = text.split("src=\"").nth(1).unwrap().split('"').next().unwrap();
+    let [plain, packed] = ["", "gzip"].map(|accepts| fetched(&site, script, accepts).1.len());
+    assert!(packed * 2 < plain, "{script}: {packed} of {plain} octets");
+}
+
 /// Metrics that are exported but never move mislead whoever watches them.
 #[test]
 fn every_metric_of_the_management_side_moves() {
