@@ -13,7 +13,10 @@ use crate::ladder::{Ladder, Side};
 use crate::report::{Cause, Tally};
 use crate::scan::Scan;
 use machine::{Duration, Time};
-use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, PortId, Seed};
+use runtime::{
+    Ask, AskError, Effects, Flow, Frame, Function, In, PortId, Running, RuntimeError, Seed,
+    ShardSpec,
+};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -374,6 +377,18 @@ impl Function for Generator {
 
     fn cells(&self) -> Vec<event::Cells> {
         Vec::new()
+    }
+}
+
+impl Generator {
+    /// Starts one. The loop of its shard is compiled here, with this crate's optimisation.
+    ///
+    /// # Errors
+    /// As [`runtime::start`].
+    pub fn launch(spec: ShardSpec, config: Arc<LoadConfig>) -> Result<Running<Self>, RuntimeError> {
+        runtime::start(spec, config, |seed, config| {
+            Self::new(seed, config).expect("the ladder was read before it was given")
+        })
     }
 }
 

@@ -22,7 +22,10 @@ use crate::scan::Scan;
 use crate::template::{ID_DIGITS, Id, Names, Template};
 use machine::{Duration, Time, Wheel};
 use memchr::memmem;
-use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, PortId, Seed, Transport};
+use runtime::{
+    Ask, AskError, Effects, Flow, Frame, Function, In, PortId, Running, RuntimeError, Seed,
+    ShardSpec, Transport,
+};
 use sip::Method;
 use std::sync::Arc;
 
@@ -513,5 +516,20 @@ impl Function for Registrants {
 
     fn cells(&self) -> Vec<event::Cells> {
         Vec::new()
+    }
+}
+
+impl Registrants {
+    /// Starts one. The loop of its shard is compiled here, with this crate's optimisation.
+    ///
+    /// # Errors
+    /// As [`runtime::start`].
+    pub fn launch(
+        spec: ShardSpec,
+        config: Arc<RegistrantsConfig>,
+    ) -> Result<Running<Self>, RuntimeError> {
+        runtime::start(spec, config, |seed, config| {
+            Self::new(seed, config).expect("the REGISTER's template names what it has")
+        })
     }
 }

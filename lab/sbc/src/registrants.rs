@@ -64,9 +64,7 @@ impl Subscribers {
         let (_, core) = Ground::cores();
         let name = "subscribers".into();
         let spec = ShardSpec { name, cores: vec![core], ports, ..Default::default() };
-        let running = runtime::start(spec, Arc::new(config), |seed, config| {
-            Registrants::new(seed, config).expect("the REGISTER's template names what it has")
-        })?;
+        let running = Registrants::launch(spec, Arc::new(config))?;
         Ok(Self { running })
     }
 

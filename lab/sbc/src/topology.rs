@@ -208,9 +208,7 @@ impl Load {
         let (_, core) = Ground::cores();
         let spec =
             ShardSpec { name: "load".into(), cores: vec![core], ports, ..Default::default() };
-        let running = runtime::start(spec, Arc::new(config.clone()), |seed, config| {
-            Generator::new(seed, config).expect("the ladder was read before it was given")
-        })?;
+        let running = Generator::launch(spec, Arc::new(config.clone()))?;
         Ok(Self { running, config })
     }
 

@@ -59,7 +59,10 @@ use measures::Measures;
 use over::Ended;
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::{RngCore as _, SeedableRng as _};
-use runtime::{Answered, Ask, Effects, Flow, Frame, Function, In, PortId, Seed, Ticket};
+use runtime::{
+    Answered, Ask, Effects, Flow, Frame, Function, In, Make, PortId, Running, RuntimeError, Seed,
+    ShardSpec, Ticket,
+};
 use std::sync::Arc;
 use streams::Streams;
 use trail::Capture;
@@ -421,4 +424,17 @@ impl Function for MediaController {
             .chain(self.dataplane.cells())
             .collect()
     }
+}
+
+/// Starts it. The loop of a shard is compiled here, with this crate's optimisation, not where a site
+/// is put together.
+///
+/// # Errors
+/// As [`runtime::start`].
+pub fn start(
+    spec: ShardSpec,
+    config: Arc<Settings>,
+    make: Make<MediaController>,
+) -> Result<Running<MediaController>, RuntimeError> {
+    runtime::start(spec, config, move |seed, config| make(seed, config))
 }

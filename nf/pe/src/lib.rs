@@ -27,7 +27,10 @@ use event::Sheet;
 use forwarder::Launch;
 use machine::Time;
 use nodes::program::{MacChange, MacNotice};
-use runtime::{Answered, Ask, Effects, Flow, Frame, Function, In, PortId, Seed, Ticket};
+use runtime::{
+    Answered, Ask, Effects, Flow, Frame, Function, In, Make, PortId, Running, RuntimeError, Seed,
+    ShardSpec, Ticket,
+};
 use stations::Stations;
 use std::sync::Arc;
 
@@ -174,4 +177,17 @@ impl Function for ProviderEdge {
     fn cells(&self) -> Vec<event::Cells> {
         core::iter::once(self.facts.cells()).chain(self.dataplane.cells()).collect()
     }
+}
+
+/// Starts it. The loop of a shard is compiled here, with this crate's optimisation, not where a site
+/// is put together.
+///
+/// # Errors
+/// As [`runtime::start`].
+pub fn start(
+    spec: ShardSpec,
+    config: Arc<Settings>,
+    make: Make<ProviderEdge>,
+) -> Result<Running<ProviderEdge>, RuntimeError> {
+    runtime::start(spec, config, move |seed, config| make(seed, config))
 }

@@ -38,7 +38,10 @@ use machine::{Duration, Time};
 use origins::Origins;
 use recording::Recording;
 use rib::Rib;
-use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, PortId, Seed};
+use runtime::{
+    Ask, AskError, Effects, Flow, Frame, Function, In, Make, PortId, Running, RuntimeError, Seed,
+    ShardSpec,
+};
 use stations::Stations;
 use std::sync::Arc;
 use trails::SessionTrail;
@@ -230,6 +233,19 @@ impl Function for Reflector {
     fn cells(&self) -> Vec<event::Cells> {
         vec![self.facts.cells(), self.peer_table.cells()]
     }
+}
+
+/// Starts it. The loop of a shard is compiled here, with this crate's optimisation, not where a site
+/// is put together.
+///
+/// # Errors
+/// As [`runtime::start`].
+pub fn start(
+    spec: ShardSpec,
+    config: Arc<Rr>,
+    make: Make<Reflector>,
+) -> Result<Running<Reflector>, RuntimeError> {
+    runtime::start(spec, config, move |seed, config| make(seed, config))
 }
 
 /// As many whole PDUs as are there; what none begins with is the client's to answer.

@@ -34,7 +34,10 @@ use m3ua::codec::{PointCode, ServerState};
 use m3ua::{In as Input, Indication, Out, Process, ServerId};
 use m3ua_stack::Links;
 use machine::{Duration, Machine, Time};
-use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, PortId, Seed};
+use runtime::{
+    Ask, AskError, Effects, Flow, Frame, Function, In, Make, PortId, Running, RuntimeError, Seed,
+    ShardSpec,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use trail::Capture;
@@ -272,4 +275,17 @@ impl Function for Gateway {
         let own = [self.facts.cells(), self.peer_table.cells(), self.process.facts().cells()];
         own.into_iter().chain(doorway).collect()
     }
+}
+
+/// Starts it. The loop of a shard is compiled here, with this crate's optimisation, not where a site
+/// is put together.
+///
+/// # Errors
+/// As [`runtime::start`].
+pub fn start(
+    spec: ShardSpec,
+    config: Arc<Sgc>,
+    make: Make<Gateway>,
+) -> Result<Running<Gateway>, RuntimeError> {
+    runtime::start(spec, config, move |seed, config| make(seed, config))
 }

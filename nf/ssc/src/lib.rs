@@ -68,7 +68,10 @@ use refusal::Refusal;
 use registrar::Registrar;
 use replica::Pair;
 use runtime::shield::Shield;
-use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, Mirrored, PortId, Seed};
+use runtime::{
+    Ask, AskError, Effects, Flow, Frame, Function, In, Make, Mirrored, PortId, Running,
+    RuntimeError, Seed, ShardSpec,
+};
 use shed::Shed;
 use shield::challenge::Challenges;
 use sip::transaction::{Arrival, ClientId, Out, ServerId, Timers, Transactions};
@@ -532,6 +535,19 @@ impl Function for Controller {
         let media = self.media.facts.cells();
         vec![self.wire.facts.cells(), self.wire.next_hops.cells(), media]
     }
+}
+
+/// Starts it. The loop of a shard is compiled here, with this crate's optimisation, not where a site
+/// is put together.
+///
+/// # Errors
+/// As [`runtime::start`].
+pub fn start(
+    spec: ShardSpec,
+    config: Arc<config::Ssc>,
+    make: Make<Controller>,
+) -> Result<Running<Controller>, RuntimeError> {
+    runtime::start(spec, config, move |seed, config| make(seed, config))
 }
 
 /// Whether a request may begin a dialog whose record must be kept.

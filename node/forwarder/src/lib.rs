@@ -32,11 +32,11 @@ mod stream;
 mod tables;
 #[cfg(test)]
 mod tests;
-pub mod wire;
 mod worker;
 
 pub use authentication::Keys;
 pub use graph::{STRIDE, STRIDE_JUMBO};
+pub use nodes::program::wire;
 
 pub use control::Control;
 pub use launch::{Launch, ToAsk, ToControl};

@@ -1,9 +1,8 @@
 //! One end of the socket between a control and its forwarder: never waits, keeps what the other
 //! side is slow to take up to a limit.
 
-use crate::wire::{self, Broken, LENGTH_OCTETS};
+use crate::wire::{self, Broken, LENGTH_OCTETS, Message};
 use driver::{Timed, doorway};
-use serde::{Deserialize, Serialize};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -67,7 +66,7 @@ impl Stream {
     ///
     /// # Errors
     /// When the connection is over.
-    pub fn send<T: Serialize>(&mut self, message: &T) -> Result<(), Lost> {
+    pub fn send<T: Message>(&mut self, message: &T) -> Result<(), Lost> {
         wire::write(message, &mut self.write)?;
         self.flush()
     }
@@ -76,7 +75,7 @@ impl Stream {
     ///
     /// # Errors
     /// The kernel's; what waits is `WouldBlock`.
-    pub fn send_beside<T: Serialize>(
+    pub fn send_beside<T: Message>(
         &mut self,
         message: &T,
         beside: &[BorrowedFd<'_>],
@@ -173,7 +172,7 @@ impl Stream {
     ///
     /// # Errors
     /// When it is none.
-    pub fn next<T: for<'a> Deserialize<'a>>(&mut self) -> Result<Option<T>, Lost> {
+    pub fn next<T: Message>(&mut self) -> Result<Option<T>, Lost> {
         let Some((message, octets)) = wire::read(&self.read[self.used..])? else { return Ok(None) };
         self.used += octets;
         Ok(Some(message))

@@ -51,7 +51,7 @@ pub use error::RuntimeError;
 pub use facts::RuntimeFact;
 pub use function::{
     Answer, Answered, Ask, AskError, ChannelEvent, ChannelOrder, Effects, Frame, Function, In,
-    Mirrored, Query, Ticket,
+    Make, Mirrored, Query, Ticket,
 };
 pub use guard::{GUARDS_MAX, Guard, Secret};
 pub use mirror::{Mirror, MirrorRef, ORDERS_MAX, Order, Orders};

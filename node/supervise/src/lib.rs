@@ -7,8 +7,8 @@ use oam::{Managed, PortRow, State};
 use question::{Condition, Question};
 use runtime::gate::GateRef;
 use runtime::{
-    Ask, AskError, Crashes, Function, PortSpec, Running, RuntimeError, Seed, ShardSpec, ShardState,
-    Transport,
+    Ask, AskError, Crashes, Function, Make, PortSpec, Running, RuntimeError, Seed, ShardSpec,
+    ShardState, Transport,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -89,16 +89,24 @@ pub struct Read<F: Function> {
     pub is_new: bool,
 }
 
-type Make<F> = Arc<dyn Fn(Seed, Arc<<F as Function>::Config>) -> F + Send + Sync>;
+/// Starts the shards of a function: its crate's own `start`.
+pub type Start<F> =
+    fn(ShardSpec, Arc<<F as Function>::Config>, Make<F>) -> Result<Running<F>, RuntimeError>;
 
 /// One function and its shards.
 pub struct Supervised<F: Function> {
     kind: &'static str,
     questions: Vec<Question>,
     prepare: Prepare,
-    make: Make<F>,
+    starter: Starter<F>,
     reread: OnceLock<Box<Reread<F>>>,
     life: Mutex<Life<F>>,
+}
+
+/// What each start of a function calls.
+struct Starter<F: Function> {
+    make: Make<F>,
+    start: Start<F>,
 }
 
 /// What a function is, beside its configuration.
@@ -148,7 +156,7 @@ struct Failure {
 }
 
 impl<F: Function> Supervised<F> {
-    /// Starts a function.
+    /// Starts a function. `make` makes that of a shard, `start` is its crate's own.
     ///
     /// # Errors
     /// As [`runtime::start`], and what hinders its preparation.
@@ -157,11 +165,12 @@ impl<F: Function> Supervised<F> {
         spec: ShardSpec,
         config: Arc<F::Config>,
         make: impl Fn(Seed, Arc<F::Config>) -> F + Send + Sync + 'static,
+        start: Start<F>,
     ) -> Result<Self, StartError> {
-        let make: Make<F> = Arc::new(make);
+        let starter = Starter { make: Arc::new(make), start };
         let Nature { kind, mut questions, prepare } = nature;
         questions.push(RELOADS);
-        let running = Some(Arc::new(launch(&prepare, &spec, &config, &make)?));
+        let running = Some(Arc::new(launch(&prepare, &spec, &config, &starter)?));
         let life = Mutex::new(Life {
             spec,
             config,
@@ -171,7 +180,7 @@ impl<F: Function> Supervised<F> {
             draining: false,
             failure: None,
         });
-        Ok(Self { kind, questions, prepare, make, reread: OnceLock::new(), life })
+        Ok(Self { kind, questions, prepare, starter, reread: OnceLock::new(), life })
     }
 
     fn life(&self) -> MutexGuard<'_, Life<F>> {
@@ -250,12 +259,10 @@ fn launch<F: Function>(
     prepare: &Prepare,
     spec: &ShardSpec,
     config: &Arc<F::Config>,
-    make: &Make<F>,
+    starter: &Starter<F>,
 ) -> Result<Running<F>, StartError> {
     prepare().map_err(StartError::Prepare)?;
-    let make = Arc::clone(make);
-    let start = runtime::start(spec.clone(), Arc::clone(config), move |s, config| make(s, config));
-    Ok(start?)
+    Ok((starter.start)(spec.clone(), Arc::clone(config), Arc::clone(&starter.make))?)
 }
 
 impl<F: Function> Life<F> {
@@ -295,7 +302,7 @@ impl<F: Function> Unit for Supervised<F> {
         if life.draining || !life.is_due(now) {
             return;
         }
-        match launch(&self.prepare, &life.spec, &life.config, &self.make) {
+        match launch(&self.prepare, &life.spec, &life.config, &self.starter) {
             Ok(running) => {
                 tracing::info!(target: "site", function = life.spec.name, "started again");
                 life.running = Some(Arc::new(running));
@@ -515,12 +522,15 @@ mod tests {
             made.fetch_add(1, Relaxed);
             Glass
         };
-        Supervised::start(nature, spec, Arc::new(0), make).unwrap()
+        let start: Start<Glass> = |spec, config, make| {
+            runtime::start(spec, config, move |seed, config| make(seed, config))
+        };
+        Supervised::start(nature, spec, Arc::new(0), make, start).unwrap()
     }
 
     fn shatter(unit: &Supervised<Glass>) {
         let _ = unit.ask(Ask { path: "break".into(), ..Ask::default() });
-        let until = Instant::now() + Duration::from_secs(5);
+        let until = Instant::now() + Duration::from_secs(60);
         while unit.state() != State::Failed {
             assert!(Instant::now() < until, "the crash is not seen");
             std::thread::sleep(Duration::from_millis(5));

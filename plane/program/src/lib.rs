@@ -12,6 +12,7 @@ mod advertisement;
 mod handed;
 mod notice;
 mod service;
+pub mod wire;
 
 pub use advertisement::{AdvertisedPrefix, Advertisement, Preference};
 pub use handed::{CLASSES_FROM, PacketClass, hand_up};

@@ -186,7 +186,8 @@ impl Kind for Msc {
             ..ShardSpec::default()
         };
         let nature = Nature { prepare, ..Nature::new(key, <Self as Kind>::questions()) };
-        Ok(Supervised::start(nature, spec, Arc::new(config), MediaController::new)?.into())
+        Ok(Supervised::start(nature, spec, Arc::new(config), MediaController::new, msc::start)?
+            .into())
     }
 }
 

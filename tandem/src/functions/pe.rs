@@ -106,7 +106,7 @@ impl Kind for Pe {
         let prepare = prepare(config.launch.clone(), context);
         let spec = ShardSpec { name: self.name.clone(), ..ShardSpec::default() };
         let nature = Nature { prepare, ..Nature::new(key, <Self as Kind>::questions()) };
-        Ok(Supervised::start(nature, spec, Arc::new(config), ProviderEdge::new)?.into())
+        Ok(Supervised::start(nature, spec, Arc::new(config), ProviderEdge::new, pe::start)?.into())
     }
 }
 

@@ -137,7 +137,7 @@ impl Kind for Rr {
             recorder.iter().for_each(|recorder| reflector.record_by(Arc::clone(recorder)));
             reflector
         };
-        Ok(Supervised::start(nature, spec, Arc::new(config), make)?.into())
+        Ok(Supervised::start(nature, spec, Arc::new(config), make, rr::start)?.into())
     }
 }
 

@@ -268,7 +268,10 @@ mod tests {
             let nature = Nature::new(key, Self::questions());
             let spec = ShardSpec { name: self.name.clone(), ..ShardSpec::default() };
             let make = |_, config| Parrot(config);
-            Ok(Supervised::start(nature, spec, Arc::new(config), make)?.into())
+            Ok(Supervised::start(nature, spec, Arc::new(config), make, |spec, config, make| {
+                runtime::start(spec, config, move |seed, config| make(seed, config))
+            })?
+            .into())
         }
     }
 

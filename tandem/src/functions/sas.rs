@@ -143,7 +143,7 @@ impl Kind for Sas {
             archive.expect("the archive is opened before each start").function(&seed, config)
         };
         let started: Started<Self> =
-            Supervised::start(nature, spec, Arc::new(config), make)?.into();
+            Supervised::start(nature, spec, Arc::new(config), make, sas::start)?.into();
         // Set once, here.
         let _ = unit.set(Arc::downgrade(&started.unit));
         let registry = Arc::clone(&context.registry);

@@ -119,7 +119,7 @@ impl Kind for Sgc {
             ..ShardSpec::default()
         };
         let nature = Nature::new(key, <Self as Kind>::questions());
-        Ok(Supervised::start(nature, spec, Arc::new(config), sgc::Gateway::new)?.into())
+        Ok(Supervised::start(nature, spec, Arc::new(config), sgc::Gateway::new, sgc::start)?.into())
     }
 }
 

@@ -189,7 +189,8 @@ impl Kind for Ssc {
             ..ShardSpec::default()
         };
         let nature = Nature::new(key, <Self as Kind>::questions());
-        let unit = Supervised::start(nature, spec, Arc::new(config), ssc::Controller::new)?;
+        let unit =
+            Supervised::start(nature, spec, Arc::new(config), ssc::Controller::new, ssc::start)?;
         Ok(Started::from(unit).paired(node))
     }
 

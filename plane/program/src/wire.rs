@@ -17,8 +17,7 @@
 //! Fields that one side does not know are skipped. A message that it does not know ends the
 //! connection: a forwarder that a newer control cannot talk to is to be started anew.
 
-use nodes::Program;
-use nodes::program::{Item, MacNotice, Removed};
+use crate::{Item, MacNotice, Program, Removed};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -209,14 +208,45 @@ impl WorkerState {
     }
 }
 
+/// What is written and read as a whole. How, is compiled here once, and small: not in every crate
+/// that speaks.
+pub trait Message: Sized {
+    /// Appends it, without its length.
+    ///
+    /// # Errors
+    /// What cannot be written.
+    fn encode(&self, into: &mut Vec<u8>) -> Result<(), rmp_serde::encode::Error>;
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// What is no such message.
+    fn decode(octets: &[u8]) -> Result<Self, rmp_serde::decode::Error>;
+}
+
+macro_rules! messages {
+    ($($message:ty),*) => {$(
+        impl Message for $message {
+            fn encode(&self, into: &mut Vec<u8>) -> Result<(), rmp_serde::encode::Error> {
+                rmp_serde::encode::write_named(into, self)
+            }
+
+            fn decode(octets: &[u8]) -> Result<Self, rmp_serde::decode::Error> {
+                rmp_serde::from_slice(octets)
+            }
+        }
+    )*};
+}
+messages!(Request, Reply);
+
 /// Appends a message with its length.
 ///
 /// # Errors
 /// When it is longer than [`MESSAGE_OCTETS_MAX`]: nothing was appended.
-pub fn write<T: Serialize>(message: &T, into: &mut Vec<u8>) -> Result<(), Broken> {
+pub fn write<T: Message>(message: &T, into: &mut Vec<u8>) -> Result<(), Broken> {
     let start = into.len();
     into.extend_from_slice(&[0; LENGTH_OCTETS]);
-    let written = rmp_serde::encode::write_named(into, message);
+    let written = message.encode(into);
     let length = into.len() - start - LENGTH_OCTETS;
     let told = u32::try_from(length).ok().filter(|_| length <= MESSAGE_OCTETS_MAX);
     let Some(told) = told.filter(|_| written.is_ok()) else {
@@ -231,9 +261,9 @@ pub fn write<T: Serialize>(message: &T, into: &mut Vec<u8>) -> Result<(), Broken
 ///
 /// # Errors
 /// When what stands there is no message: the connection is of no use any more.
-pub fn read<T: for<'a> Deserialize<'a>>(octets: &[u8]) -> Result<Option<(T, usize)>, Broken> {
+pub fn read<T: Message>(octets: &[u8]) -> Result<Option<(T, usize)>, Broken> {
     let Some(whole) = whole(octets)? else { return Ok(None) };
-    let message = rmp_serde::from_slice(&octets[LENGTH_OCTETS..whole]);
+    let message = T::decode(&octets[LENGTH_OCTETS..whole]);
     Ok(Some((message.map_err(|why| Broken::Unread(why.to_string()))?, whole)))
 }
 
@@ -250,7 +280,8 @@ pub fn whole(octets: &[u8]) -> Result<Option<usize>, Broken> {
 }
 
 /// What the first message in `octets` says of its length.
-pub(crate) fn announced(octets: &[u8]) -> Option<usize> {
+#[must_use]
+pub fn announced(octets: &[u8]) -> Option<usize> {
     octets.first_chunk::<LENGTH_OCTETS>().map(|length| u32::from_be_bytes(*length) as usize)
 }
 
