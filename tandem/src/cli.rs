@@ -348,37 +348,43 @@ pub enum LabCommand {
     /// Put emulated links between interfaces, for packets of any program.
     Link(Box<Link>),
     /// Run an experiment and compare with the published figures.
-    Run {
-        /// Its name.
-        name: String,
-        /// End sooner, at the price of coarser figures: most within 60 seconds, `throughput`
-        /// and `hardening` within three minutes, the reports `sbc` and `ss7` within ten.
-        #[arg(long)]
-        quick: bool,
-        /// One JSON object on standard output and nothing else.
-        #[arg(long)]
-        json: bool,
-        /// Only these scenarios, by the names in the table; what is no name is answered with all.
-        #[arg(long = "scenario")]
-        scenarios: Vec<String>,
-        /// Directory for the page and the data of a report (`sbc`, `ss7`); absent: target/lab.
-        #[arg(long, value_name = "DIR")]
-        output: Option<PathBuf>,
-        /// Real packets between namespaces, where it is a simulation otherwise (`sctp-failover`).
-        #[arg(long)]
-        live: bool,
-        /// Another `tandem` that is attacked in place of this one (`hardening`).
-        #[arg(long, value_name = "PATH")]
-        binary: Option<PathBuf>,
-        #[command(flatten)]
-        reflection: Reflection,
-        #[command(flatten)]
-        plane: Plane,
-    },
+    Run(Box<Trial>),
+}
+
+/// An experiment and how it is run.
+#[derive(Debug, Args)]
+#[cfg_attr(not(feature = "experiments"), allow(dead_code))]
+pub struct Trial {
+    /// Its name.
+    pub name: String,
+    /// End sooner, at the price of coarser figures: most within 60 seconds, `throughput`
+    /// and `hardening` within three minutes, the reports `sbc` and `ss7` within ten.
+    #[arg(long)]
+    pub quick: bool,
+    /// One JSON object on standard output and nothing else.
+    #[arg(long)]
+    pub json: bool,
+    /// Only these scenarios, by the names in the table; what is no name is answered with all.
+    #[arg(long = "scenario")]
+    pub scenarios: Vec<String>,
+    /// Directory for the page and the data of a report (`sbc`, `ss7`); absent: target/lab.
+    #[arg(long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Real packets between namespaces, where it is a simulation otherwise (`sctp-failover`).
+    #[arg(long)]
+    pub live: bool,
+    /// Another `tandem` that is attacked in place of this one (`hardening`).
+    #[arg(long, value_name = "PATH")]
+    pub binary: Option<PathBuf>,
+    #[command(flatten)]
+    pub reflection: Reflection,
+    #[command(flatten)]
+    pub plane: Plane,
 }
 
 /// Sizes of `throughput`, `services` and `denial-of-service`.
 #[derive(Debug, Args)]
+#[cfg_attr(not(feature = "experiments"), allow(dead_code))]
 pub struct Plane {
     /// All services of the report at their full number.
     #[arg(long)]
@@ -393,6 +399,7 @@ pub struct Plane {
 
 /// Sizes of `reflection-ipv4` and `reflection-evpn`.
 #[derive(Debug, Args)]
+#[cfg_attr(not(feature = "experiments"), allow(dead_code))]
 pub struct Reflection {
     /// Route reflector that runs beside Tandem's: bird, frr, gobgp, openbgpd.
     #[arg(long, value_parser = ["bird", "frr", "gobgp", "openbgpd"])]

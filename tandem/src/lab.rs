@@ -1,11 +1,10 @@
 //! `tandem lab`: the published tables, rerun.
 
-use crate::cli::{Attack, AttackKind, Demo, Lab, LabCommand, Msu, MsuTransport, Plane, Reflection};
+use crate::cli::{Attack, AttackKind, Demo, Lab, LabCommand, Msu, MsuTransport};
 use crate::exit::Exit;
-use crate::{emulate, output};
-use experiments::{Options, Takes};
+use crate::{emulate, output, trials};
 use sgc::config::PointCodeFormat;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// Sends MSUs, and fails when the gateway says that they lead nowhere and none came back.
 fn msu(asked: &Msu) -> Result<(), Exit> {
@@ -59,90 +58,12 @@ fn msu(asked: &Msu) -> Result<(), Exit> {
 /// Lists or runs experiments.
 pub fn lab(lab: Lab) -> Result<(), Exit> {
     match lab.command {
-        LabCommand::List => list(),
+        LabCommand::List => trials::list(),
         LabCommand::Attack(asked) => attack(&asked),
         LabCommand::Msu(asked) => msu(&asked),
         LabCommand::Link(link) => emulate::run(&link),
-        LabCommand::Run {
-            name,
-            quick,
-            json,
-            scenarios,
-            output,
-            live,
-            binary,
-            reflection,
-            plane,
-        } => {
-            let known = experiments::list().find(|experiment| experiment.name == name);
-            let Some(experiment) = known else {
-                let what = format!("no experiment is called `{name}`; see `tandem lab list`");
-                return Err(Exit::Usage(what));
-            };
-            if live && !experiment.takes(Takes::Live) {
-                return Err(Exit::Usage(format!("--live: `{name}` is no simulation")));
-            }
-            if binary.is_some() && !experiment.takes(Takes::Binary) {
-                return Err(Exit::Usage(format!("--binary: `{name}` has no such choice")));
-            }
-            let reflection = sizes(reflection);
-            if reflection.is_some() && !experiment.takes(Takes::Reflection) {
-                let flags = "--peer, --clients, --prefixes, --macs, --mrt";
-                return Err(Exit::Usage(format!("{flags}: `{name}` has no such choice")));
-            }
-            let reflection = reflection.unwrap_or_default();
-            let plane = plane_sizes(plane);
-            if plane.is_some() && !experiment.takes(Takes::Plane) {
-                let flags = "--full, --routes, --flows";
-                return Err(Exit::Usage(format!("{flags}: `{name}` has no such choice")));
-            }
-            let plane = plane.unwrap_or_default();
-            let options = Options::of_this_executable(quick)?;
-            let tandem = match binary {
-                Some(path) => std::path::absolute(path)?,
-                None => options.tandem.clone(),
-            };
-            let options = Options { scenarios, output, live, reflection, plane, tandem, ..options };
-            let outcome = experiments::run(&name, &options)?;
-            if outcome.rows.is_empty()
-                && let Some(what) = options.unknown()
-            {
-                return Err(Exit::Usage(format!("--scenario: {what}")));
-            }
-            let printed = match json {
-                true => format!("{}\n", outcome.json(&options, SystemTime::now())),
-                false => outcome.table(),
-            };
-            output::text(&printed)?;
-            if let Some(what) = options.unknown() {
-                return Err(Exit::Usage(format!("--scenario: {what}")));
-            }
-            if outcome.held() {
-                return Ok(());
-            }
-            Err(Exit::Failed(format!("{} checks did not hold", outcome.broken.len())))
-        }
+        LabCommand::Run(trial) => trials::run(*trial),
     }
-}
-
-/// The sizes that were asked for; `None`: none was.
-fn sizes(asked: Reflection) -> Option<experiments::Reflection> {
-    let Reflection { peer, clients, prefixes, macs, mrt } = asked;
-    let has_sizes = prefixes.is_some() || macs.is_some() || mrt.is_some();
-    if peer.is_none() && clients.is_empty() && !has_sizes {
-        return None;
-    }
-    let clients = clients.into_iter().map(usize::from).collect();
-    let [prefixes, macs] = [prefixes, macs].map(|size| size.map(|size| size as usize));
-    Some(experiments::Reflection { peer, clients, prefixes, macs, mrt })
-}
-
-/// The sizes of the packet plane that were asked for; `None`: none was.
-fn plane_sizes(asked: Plane) -> Option<experiments::Plane> {
-    let Plane { full, routes, flows } = asked;
-    let is_asked = full || routes.is_some() || !flows.is_empty();
-    let routes = routes.map(|routes| routes as usize);
-    is_asked.then_some(experiments::Plane { full, routes, flows })
 }
 
 /// How an attack is carried out.
@@ -210,13 +131,6 @@ fn attack(asked: &Attack) -> Result<(), Exit> {
         "{} sent in {:.1} s: {:.0} a second, {:.0} Mbit/s\n",
         report.frames, report.seconds, report.frames_per_s, report.mbit_s
     ))
-}
-
-fn list() -> Result<(), Exit> {
-    let name = |experiment: &experiments::Experiment| experiment.name.len();
-    let width = experiments::list().map(name).max().unwrap_or_default();
-    let line = |e: &experiments::Experiment| format!("{:width$}  {}\n", e.name, e.line);
-    output::text(&experiments::list().map(line).collect::<String>())
 }
 
 /// Lists the scenes, or plays one.

@@ -30,6 +30,11 @@ mod site_controller;
 mod site_text;
 mod token;
 mod transcoder;
+#[cfg(feature = "experiments")]
+mod trials;
+#[cfg(not(feature = "experiments"))]
+#[path = "no_trials.rs"]
+mod trials;
 
 use clap::{CommandFactory as _, Parser as _};
 use cli::{Cli, Command};

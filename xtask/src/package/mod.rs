@@ -26,6 +26,8 @@ const USAGE: &str = "usage: cargo xtask package [--binary PATH] [--static-binary
 const OUTPUT: &str = "target/package";
 /// The name of the static binary beside the other.
 pub const STATIC_NAME: &str = "tandem-static";
+/// The image has none of the programs that experiments compare with: it does without these.
+const WITHOUT_EXPERIMENTS: &str = "--no-default-features";
 /// What makes a binary that needs no library of the system; of the last step alone, so that
 /// both binaries are made of the same crates.
 const STATIC: &[&str] = &["-Ctarget-feature=+crt-static"];
@@ -110,7 +112,7 @@ fn build(root: &Path) -> Result<(PathBuf, PathBuf)> {
     };
     let words = ["--release", "--locked", "--quiet", "--package", "tandem", "--bin", "tandem"];
     println!("== package: building tandem (release, static)");
-    cargo(&[&["rustc"][..], &words, &["--"], STATIC, SMALL].concat())?;
+    cargo(&[&["rustc"][..], &words, &[WITHOUT_EXPERIMENTS, "--"], STATIC, SMALL].concat())?;
     fs::copy(&made, &kept)?;
     println!("== package: building tandem (release)");
     cargo(&[&["build"][..], &words].concat())?;

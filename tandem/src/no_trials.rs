@@ -1,0 +1,20 @@
+//! `tandem lab list` and `run` where the experiments were left out (feature `experiments`): in the
+//! image, which is to be small and has none of the programs that they compare with.
+
+use crate::cli::Trial;
+use crate::exit::Exit;
+
+fn left_out() -> Result<(), Exit> {
+    let what = "this program has no experiments, as that of the image: the package's has";
+    Err(Exit::Failed(what.to_owned()))
+}
+
+/// Says that there are none.
+pub fn list() -> Result<(), Exit> {
+    left_out()
+}
+
+/// Says that there are none.
+pub fn run(_: Trial) -> Result<(), Exit> {
+    left_out()
+}
