@@ -230,6 +230,26 @@ fn a_key_that_is_wrong_is_not_warned_of_beside() {
 }
 
 #[test]
+fn an_address_that_is_none_is_told_whatever_keys_beside_it_are_unknown() {
+    for (listen, what) in [
+        ("0.0.0.0", "`0.0.0.0` is not an IP address with a port"),
+        ("0.0.0.0:8080", "0.0.0.0 can be reached from other machines"),
+    ] {
+        let site = SITE.replace("127.0.0.1:0", listen);
+        for unknown in [
+            "port = 8080\n",
+            "allow = [\"10.0.0.0/8\"]\ntokn_file = \"x\"\n",
+            "[oam.tls]\nkey = \"x\"\n",
+            "[[ssc]]\nnmae = \"a\"\nlistn = 1\n[routers]\nx = 1\n",
+        ] {
+            let (status, said) = Place::new(&format!("{site}{unknown}")).check();
+            assert_eq!(status, 3, "{said}");
+            assert!(said.contains(what) && said.contains("unknown key"), "{unknown}: {said}");
+        }
+    }
+}
+
+#[test]
 fn of_many_keys_that_an_unknown_one_is_not_like_some_are_listed_in_order() {
     let realm = "name = \"a\"\nside = \"access\"\nlisten = [\"udp:127.0.0.1:0\"]\nzebra = 1\n";
     let place = Place::new(&format!("{SITE}[[ssc]]\nname = \"s\"\n[[ssc.realm]]\n{realm}"));
