@@ -182,11 +182,11 @@ fn ss7_msus_go_on_when_an_association_of_two_is_lost() {
 /// As in the image, which has this program and nothing else.
 #[test]
 fn scenes_play_where_no_other_program_is() {
-    for name in ["rr", "ss7"] {
+    for (name, figures) in [("rr", 6), ("ss7", 6), ("pe", 4)] {
         let mut command = Command::new(TANDEM);
         command.env("PATH", "/nowhere");
         let played = played(command, &["demo", name]);
-        holds(&played, 6);
+        holds(&played, figures);
     }
 }
 
