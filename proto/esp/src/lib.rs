@@ -1,0 +1,56 @@
+//! ESP (RFC 4303), many packets of many security associations at once.
+//!
+//! ```text
+//! IP · payload ─→ protect   ─→ IP · [UDP] · SPI · number · IV · payload · padding · ICV
+//!                 Outbound: number, IV, header        transport: the IP header is the packet's
+//!                 Inbound: window, then ICV, then the rest      tunnel: it is the association's
+//! IP · payload ←─ unprotect ←─ …
+//! ```
+//! A packet stands in a buffer with room before and behind it ([`HEADROOM`], [`TAILROOM`]): headers
+//! grow to the front and trailers to the back, and no payload moves.
+//!
+//! What holds, whoever calls:
+//!
+//! - **No number is used twice under one key.** An [`Outbound`] cannot be cloned. It uses numbers
+//!   that were granted ([`Outbound::grant`]); whoever takes over goes on behind the grant. Numbers
+//!   never begin again. IVs are made of the number, and are no others' while keys are shared: the
+//!   four associations of a phone have one key (TS 33.203 §7.1).
+//! - **Nothing is believed before its ICV.** A forged packet changes nothing but a counter.
+//! - **Every drop has its reason** ([`Dropped`]) and is counted. Which association a packet is of,
+//!   says the caller by its SPI ([`arrival`]): an unknown one is the caller's.
+//! - **Keys show nowhere** and are wiped.
+#![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
+
+mod algorithm;
+mod batch;
+mod checksum;
+mod dropped;
+mod encapsulation;
+mod inbound;
+mod ip;
+mod legacy;
+mod lifetime;
+mod open;
+mod outbound;
+mod parameters;
+mod plan;
+mod selector;
+mod transform;
+mod tunnel;
+mod window;
+
+pub use algorithm::{Algorithm, Encryption, Integrity, Material, Unfit};
+pub use batch::{Associations, Notice, Packet, Passed, Report, protect, unprotect};
+pub use cipher::KeyLength;
+pub use dropped::{Counters, Dropped};
+pub use encapsulation::{Arrival, Datagram, KEEPALIVE, NON_ESP_MARKER, arrival, datagram};
+pub use inbound::{Failures, Inbound, Repair};
+pub use lifetime::{Lifetime, Limit, Usage};
+pub use outbound::Outbound;
+pub use parameters::{Mode, Parameters, SELECTORS_MAX, Spi, Udp};
+pub use plan::{HEADROOM, TAILROOM};
+pub use selector::{Selector, Side};
+pub use tunnel::{Df, Dscp, Tunnel};
+pub use window::{WINDOW_MAX, WINDOW_MIN};
