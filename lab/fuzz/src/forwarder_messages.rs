@@ -1,12 +1,11 @@
 //! What a forwarder and its control read of each other: any octets are a message, the beginning of
 //! one or refused, and what was read is the same when it is written and read again.
 
-use forwarder::wire::{self, Reply, Request};
-use serde::{Deserialize, Serialize};
+use forwarder::wire::{self, Message, Reply, Request};
 use std::fmt::Debug;
 
 /// All messages in a row; a length is one octet here, so that few are too long.
-fn read<T: Serialize + for<'a> Deserialize<'a> + Debug>(octets: &[u8]) {
+fn read<T: Message + Debug>(octets: &[u8]) {
     let mut rest = octets;
     while let Some((length, more)) = rest.split_first() {
         let body = &more[..usize::from(*length).min(more.len())];
