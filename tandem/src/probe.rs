@@ -20,6 +20,7 @@ pub fn probe(site: &Site, directory: &Path, own: &[Doorway]) -> Vec<Issue> {
         let unusable = inner.unusable(directory).into_iter();
         issues.extend(unusable.map(|issue| issue.under(path)));
     }
+    issues.extend(crate::transcoder::hindrances(site));
     // The keeper makes its own.
     let drawn = site.pool.as_ref().filter(|pool| pool.keeper.is_some());
     let secret = drawn.and_then(|pool| keys::text(directory, &pool.secret_file).err());

@@ -9,9 +9,9 @@ use report::site_file::SiteFile;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use traffic::{Delays, Trial};
 
 /// Where it takes commands, inside its namespace.
@@ -22,6 +22,7 @@ const API: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8_080);
 const FORWARDER_PACKETS: u32 = 65_536;
 /// Time to come up.
 const READY_MAX: Duration = Duration::from_secs(15);
+const POLL: Duration = Duration::from_millis(100);
 /// Its ports of media.
 const PORTS: (u16, u16) = (10_000, 60_000);
 /// The tester's side of each wire, and the phones behind it.
@@ -58,7 +59,8 @@ enum Who {
     /// Tandem's forwarder, told of flows by the lab, and how often calls were set up.
     Plane(Mutex<(Edge, u64)>),
     /// Tandem's media controller, told of calls by NG.
-    Msc(Box<Site>),
+    /// With the site's directory, which names its processes.
+    Msc(Box<Site>, PathBuf),
 }
 
 impl Who {
@@ -66,9 +68,34 @@ impl Who {
         match self {
             Self::Rtpengine(rtpengine) => rtpengine.usage(),
             Self::Plane(plane) => held(plane).0.usage(),
-            Self::Msc(site) => site.usage(),
+            Self::Msc(site, directory) => {
+                let mut usage = site.usage();
+                // Each is a group of its own.
+                usage.cpu += started("forwarder", directory) + started("transcoder", directory);
+                usage
+            }
         }
     }
+}
+
+/// The processor time that a process of a site has used, by its socket.
+fn started(program: &str, directory: &Path) -> Duration {
+    let socket = format!("{}/", directory.display());
+    let is_it = |entry: &std::fs::DirEntry| {
+        let words = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        let mut words = words.split(|octet| *octet == 0).skip(1);
+        words.next() == Some(program.as_bytes())
+            && words.any(|word| word.starts_with(socket.as_bytes()))
+    };
+    let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let stats =
+        all.filter(is_it).filter_map(|it| std::fs::read_to_string(it.path().join("stat")).ok());
+    // Behind the name, which is in brackets: fields 14 and 15 are times, in ticks of 10 ms.
+    let times = stats.filter_map(|stat| {
+        let fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11).take(2);
+        Some(fields.filter_map(|it| it.parse::<u64>().ok()).sum::<u64>())
+    });
+    Duration::from_millis(times.sum::<u64>() * 10)
 }
 
 fn held(plane: &Mutex<(Edge, u64)>) -> MutexGuard<'_, (Edge, u64)> {
@@ -168,7 +195,7 @@ impl TestBed {
             inside.join().map_err(|_| anyhow::anyhow!("the starting thread failed"))?
         })?;
         let name = "Tandem's media controller".to_owned();
-        let bed = Self { controller: Who::Msc(Box::new(site)), ground, name, bench };
+        let bed = Self { controller: Who::Msc(Box::new(site), directory), ground, name, bench };
         let is_there = bed.inside(|ng| Ok(ng.is_there(READY_MAX)))?;
         anyhow::ensure!(is_there, "{} takes no commands", bed.name);
         Ok(bed)
@@ -178,6 +205,23 @@ impl TestBed {
     #[must_use]
     pub fn usage(&self) -> Usage {
         self.controller.usage()
+    }
+
+    /// Waits until a media controller has its transcoder.
+    ///
+    /// # Errors
+    /// When it does not come to stand in time.
+    pub fn transcodes(&self) -> anyhow::Result<()> {
+        let Who::Msc(site, _) = &self.controller else { return Ok(()) };
+        let until = Instant::now() + READY_MAX;
+        while Instant::now() < until {
+            let rows = self.inside(|_| site.get("functions/msc1/media"))?;
+            if rows[0]["transcoder"] == "connected" {
+                return Ok(());
+            }
+            std::thread::sleep(POLL);
+        }
+        anyhow::bail!("its transcoder does not come")
     }
 
     /// Where the tester stands, and where files are.
@@ -210,7 +254,7 @@ impl TestBed {
     /// What the controller says against one.
     pub fn call(&self, phones: Phones) -> anyhow::Result<Calls> {
         match &self.controller {
-            Who::Rtpengine(_) | Who::Msc(_) => self.inside(|ng| phones.call(ng)),
+            Who::Rtpengine(_) | Who::Msc(..) => self.inside(|ng| phones.call(ng)),
             Who::Plane(plane) => {
                 let mut plane = held(plane);
                 plane.1 += 1;
@@ -227,7 +271,7 @@ impl TestBed {
     /// When the controller takes no commands.
     pub fn end(&self, calls: &Calls) -> anyhow::Result<()> {
         match &self.controller {
-            Who::Rtpengine(_) | Who::Msc(_) => self.inside(|ng| calls.phones().end(ng)),
+            Who::Rtpengine(_) | Who::Msc(..) => self.inside(|ng| calls.phones().end(ng)),
             Who::Plane(plane) => held(plane).0.apply(&calls.removals()).map(drop),
         }
     }

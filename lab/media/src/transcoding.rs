@@ -11,16 +11,14 @@ use report::contract::{Options, Outcome, Peer, Row};
 use report::host;
 use report::progress::Progress;
 use report::scratch::Scratch;
-use serde_json::json;
+use serde_json::{Value, json};
+use std::path::Path;
 use traffic::{Codec, PACKETS_PER_S};
 
 pub(crate) const NAME: &str = "transcoding";
 const UNIT: &str = "streams a core";
 /// Calls that speak at a time.
 const CALLS: u32 = 60;
-const ABSENT: &str =
-    "needs transcoding in the path of the media controller, which is not there yet";
-
 const SCENARIOS: [(&str, Becomes); 3] = [
     ("G.711 and G.722", Becomes::G722),
     ("G.711 to Opus", Becomes::Opus),
@@ -39,46 +37,77 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let (mut rows, mut broken) = (Vec::new(), Vec::new());
     for (name, becomes) in wanted {
         progress.say(name);
-        let mut row = Row::absent(name, UNIT, None, ABSENT);
+        let mut row = Row::absent(name, UNIT, None, "");
+        row.detail = json!({ "calls": CALLS, "priority": priority.granted });
+        match own(*becomes, bench, &options.tandem) {
+            Ok(spoken) => {
+                row.tandem = Some(streams_a_core(&spoken));
+                row.detail["tandem"] = detail(&spoken);
+            }
+            Err(error) => broken.push(format!("{name}: {error:#}")),
+        }
         if *becomes == Becomes::Amr {
             row.detail["peer"] = json!("Debian's rtpengine decodes AMR and does not encode it");
-            rows.push(row);
-            continue;
-        }
-        match rtpengine(*becomes, bench) {
-            Ok((peer, spoken)) => {
-                let value = 1e9 / spoken.process_ns.max(1.0) / f64::from(PACKETS_PER_S);
-                row.peer = Some(Peer { name: peer, value: value.round() });
-                row.detail["peer"] = json!({
-                    "calls": CALLS,
-                    "process_us_a_packet": (spoken.process_ns / 10.0).round() / 100.0,
-                    "sent": spoken.found.report.all.sent,
-                    "arrived": spoken.found.report.foreign,
-                });
+        } else {
+            match rtpengine(*becomes, bench) {
+                Ok((peer, spoken)) => {
+                    row.peer = Some(Peer { name: peer, value: streams_a_core(&spoken) });
+                    row.detail["peer"] = detail(&spoken);
+                }
+                Err(error) => broken.push(format!("{name}, rtpengine: {error:#}")),
             }
-            Err(error) => broken.push(format!("{name}, rtpengine: {error:#}")),
         }
-        row.detail["priority"] = json!(priority.granted);
         rows.push(row);
         progress.step();
     }
     Ok(Outcome { experiment: NAME, host: host::describe(), rows, broken })
 }
 
-fn rtpengine(becomes: Becomes, bench: Bench) -> anyhow::Result<(String, Spoken)> {
+/// Streams of 50 packets a second that a core would bear.
+fn streams_a_core(spoken: &Spoken) -> f64 {
+    (1e9 / spoken.process_ns.max(1.0) / f64::from(PACKETS_PER_S)).round()
+}
+
+fn detail(spoken: &Spoken) -> Value {
+    json!({
+        "process_us_a_packet": (spoken.process_ns / 10.0).round() / 100.0,
+        "sent": spoken.found.report.all.sent,
+        "arrived": spoken.found.report.foreign,
+    })
+}
+
+/// All of the media controller's processes: control, forwarder and transcoder.
+fn own(becomes: Becomes, bench: Bench, tandem: &Path) -> anyhow::Result<Spoken> {
     let scratch = Scratch::new("tandem-lab-")?;
-    let ground = Ground::new(Who::Linux, bench.cores, scratch.path())?;
-    let bed = TestBed::rtpengine(ground, bench)?;
-    let spoken = bed.at_its_pace(Phones {
+    let ground = Ground::new(Who::Tandem, bench.cores, scratch.path())?;
+    let bed = TestBed::msc(tandem, ground, bench)?;
+    bed.transcodes()?;
+    spoken(&bed, becomes)
+}
+
+fn phones(becomes: Becomes) -> Phones {
+    Phones {
         calls: CALLS,
         codec: Codec::G711,
         suppression: None,
         access: Access::Plain,
         is_v6: false,
         becomes: Some(becomes),
-    })?;
+    }
+}
+
+fn spoken(bed: &TestBed, becomes: Becomes) -> anyhow::Result<Spoken> {
+    let spoken = bed.at_its_pace(phones(becomes))?;
     let all = &spoken.found.report;
     // Some are still in its encoders.
     anyhow::ensure!(all.foreign * 2 > all.all.sent, "{} of {}", all.foreign, all.all.sent);
+    Ok(spoken)
+}
+
+fn rtpengine(becomes: Becomes, bench: Bench) -> anyhow::Result<(String, Spoken)> {
+    let scratch = Scratch::new("tandem-lab-")?;
+    let ground = Ground::new(Who::Linux, bench.cores, scratch.path())?;
+    let bed = TestBed::rtpengine(ground, bench)?;
+    let spoken = spoken(&bed, becomes)?;
     Ok((bed.name, spoken))
 }

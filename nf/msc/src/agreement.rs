@@ -20,6 +20,10 @@ pub(crate) struct Agreed {
     pub keys: Option<Box<[Keys; 2]>>,
     /// Its packets go nowhere.
     pub is_blocked: bool,
+    /// Its digits go nowhere.
+    pub is_without_digits: bool,
+    /// Digits were played to it that its other end did not send.
+    pub is_played: bool,
 }
 
 /// Of one port, with what it was agreed under.
@@ -31,6 +35,10 @@ pub(crate) struct Kept {
     pub keys: Option<(Description, Box<[Keys; 2]>)>,
     /// Packets of the end go nowhere.
     pub is_blocked: bool,
+    /// Its digits go nowhere.
+    pub is_without_digits: bool,
+    /// Digits were played to it that its other end did not send.
+    pub is_played: bool,
 }
 
 /// Of all ends, by their ports.
@@ -54,6 +62,8 @@ impl Agreement {
             nominated: nominated.map(|(_, place)| *place),
             keys: keys.map(|(_, keys)| keys.clone()),
             is_blocked: kept.is_blocked,
+            is_without_digits: kept.is_without_digits,
+            is_played: kept.is_played,
         }
     }
 
@@ -61,7 +71,8 @@ impl Agreement {
     pub fn change(&mut self, local: Local, change: impl FnOnce(&mut Kept)) {
         let kept = self.ends.entry(local).or_default();
         change(kept);
-        if kept.nominated.is_none() && kept.keys.is_none() && !kept.is_blocked {
+        let is_special = kept.is_blocked || kept.is_without_digits || kept.is_played;
+        if kept.nominated.is_none() && kept.keys.is_none() && !is_special {
             self.ends.remove(&local);
         }
     }

@@ -1,6 +1,7 @@
 //! What somebody should look at: the forwarder, session controllers, ports, and how calls sound.
 
 use crate::MediaController;
+use crate::transcoding::AWAY_MAX;
 use dataplane::alarm;
 use machine::Time;
 use question::Condition;
@@ -45,6 +46,12 @@ impl MediaController {
             let text =
                 format!("{unprotected} packets of late did not hold what protects them (SRTP)");
             rows.push(alarm("srtp-failures", name, "minor", &text));
+        }
+        if self.transcoding.away_since().is_some_and(|since| since + AWAY_MAX <= now) {
+            let streams = self.transcoding.len();
+            let text =
+                format!("nothing is transcoded: {streams} streams are silent for want of it");
+            rows.push(alarm("transcoder-away", name, "major", &text));
         }
         if let Some(what) = self.refused_of_late(now) {
             let text = format!("the forwarder refused {what}: ask `media/refusals`");

@@ -124,7 +124,7 @@ impl MediaController {
             epoch: self.epoch.unwrap_or(0),
             fingerprint: self.keying.fingerprint().cloned().map(Box::new),
         };
-        let load = self.load();
+        let load = self.load(now);
         if let Some(link) = self.links.of(lessee) {
             link.send(out, hello);
             link.send(out, Message::Load(load));
@@ -176,10 +176,11 @@ impl MediaController {
                     link.send(out, Message::Report { stream, statistics });
                 }
             }
-            // Tones and digits that are made here come with the transcoder; the rest is this side's
-            // to say, or a later version's.
-            Message::Play { .. }
-            | Message::Hello { .. }
+            Message::Play { stream, end, serial, digit, ms } => {
+                self.play_once(now, (lessee, stream), end, (serial, (digit, ms)), out);
+            }
+            // The rest is this side's to say, or a later version's.
+            Message::Hello { .. }
             | Message::Grant { .. }
             | Message::Report { .. }
             | Message::Event { .. }
@@ -242,6 +243,10 @@ impl MediaController {
 
     /// What came of a change: the forwarder is told, and trails.
     pub(crate) fn done(&mut self, now: Time, lessee: Lessee, changed: Changed, out: &mut Effects) {
+        // Who transcodes hears of a stream before its packets come.
+        for id in changed.added.iter().chain(&changed.changed) {
+            self.code(lessee, *id, out);
+        }
         self.dataplane.tell(now, out, &changed.programs);
         for (ids, is_new) in [(changed.added, true), (changed.changed, false)] {
             for id in ids {
@@ -251,6 +256,7 @@ impl MediaController {
             }
         }
         for (id, stream) in changed.removed {
+            self.transcoding.remove(lessee, id, out);
             for side in Side::BOTH {
                 let local = stream.end(side).local;
                 // Another stream of its call may have the port still.
@@ -404,6 +410,7 @@ impl MediaController {
             streams: &mut self.streams,
             measures: &self.measures,
             fingerprint: self.keying.fingerprint(),
+            codecs: self.transcoding.codecs(now),
             random: &mut |octets: &mut [u8]| random.fill_bytes(octets),
         };
         let mut is_done = true;
@@ -449,28 +456,32 @@ impl MediaController {
                 }
                 self.dataplane.tell(now, out, &programs);
             }
-            // Digits that are made or taken out here come with the transcoder.
-            Effect::BlockDtmf(..) | Effect::Play { .. } => {}
+            Effect::BlockDtmf(call, side, blocks) => {
+                self.block_digits(now, (call, side), blocks, out);
+            }
+            Effect::Play { call, from, digits, ms, .. } => {
+                return self.play_all(now, (call, from), &digits, ms, out);
+            }
         }
         true
     }
 
     /// How this controller is.
-    pub(crate) fn load(&self) -> Load {
+    pub(crate) fn load(&self, now: Time) -> Load {
         Load {
             streams: u32::try_from(self.streams.total()).unwrap_or(u32::MAX),
             packets_per_s: self.shown.packets_per_s,
             forwarder_permille: 0,
-            transcoder_permille: 0,
-            codecs: 0,
+            transcoder_permille: self.transcoding.permille(),
+            codecs: self.transcoding.codecs(now),
             is_draining: self.is_draining || !self.dataplane.is_controlled(),
             traces: self.capture.is_on(),
         }
     }
 
     /// Tells session controllers how this one is.
-    pub(crate) fn tell_load(&mut self, out: &mut Effects) {
-        let load = self.load();
+    pub(crate) fn tell_load(&mut self, now: Time, out: &mut Effects) {
+        let load = self.load(now);
         for link in self.links.open_ones() {
             link.send(out, Message::Load(load));
         }

@@ -29,6 +29,14 @@ rows! {
         ng_calls: usize,
         packets_per_s: u64,
         forwarder_permille: u16,
+        /// `connected`, `away`, or `none` where there is to be none.
+        transcoder: &'static str,
+        /// Thousandths of what it can do.
+        transcoder_permille: u16,
+        /// Streams of which something passes it.
+        transcoded: usize,
+        /// What is coded anew.
+        codecs: Vec<&'static str>,
         leases: Vec<PortLeaseRow>,
         session_controllers: Vec<MediaSessionControllerRow>,
         refusals: usize,
@@ -98,7 +106,7 @@ questions! {
     /// What this control answers itself, and who does.
     const QUESTIONS: Serve;
     /// How the media controller stands.
-    Ask "media" [] -> Vec<MediaRow>, |it, _| Ok(it.media());
+    Ask "media" [] -> Vec<MediaRow>, |it, asked| Ok(it.media(asked.0));
     /// The streams, in the order of their calls.
     Ask "streams" [CALL, LIMIT] -> Vec<MediaStreamRow>, |it, asked| it.stream_rows(asked.1);
     /// One stream.
@@ -151,7 +159,7 @@ impl MediaController {
         serve.ok_or_else(|| AskError::NotFound(ask.path.clone()))?(self, (now, ask))
     }
 
-    fn media(&self) -> Vec<MediaRow> {
+    fn media(&self, now: Time) -> Vec<MediaRow> {
         let leases = self.group_figures().map(|(group, family, it)| PortLeaseRow {
             group: group.to_owned(),
             family,
@@ -165,16 +173,30 @@ impl MediaController {
             address: self.links.flow_of(lessee).map(|flow| flow.remote.to_string()),
             streams: self.streams.count(lessee),
         });
+        let load = self.load(now);
+        let codecs = anchor::Codec::ALL.iter().filter(|it| load.codecs >> it.number() & 1 == 1);
         vec![MediaRow {
             forwarder: if self.dataplane.is_controlled() { "controlled" } else { "away" },
             streams: self.streams.total(),
             ng_calls: self.driven.len(),
             packets_per_s: self.shown.packets_per_s,
-            forwarder_permille: self.load().forwarder_permille,
+            forwarder_permille: load.forwarder_permille,
+            transcoder: self.transcoder_state(),
+            transcoder_permille: load.transcoder_permille,
+            transcoded: self.transcoding.len(),
+            codecs: codecs.map(|it| it.name()).collect(),
             leases: leases.collect(),
             session_controllers: controllers.collect(),
             refusals: self.dataplane.refusals().len(),
         }]
+    }
+
+    fn transcoder_state(&self) -> &'static str {
+        match (self.transcoding.is_wanted(), self.transcoding.is_there()) {
+            (false, _) => "none",
+            (true, true) => "connected",
+            (true, false) => "away",
+        }
     }
 
     fn refusals(&self) -> Vec<MediaRefusalRow> {

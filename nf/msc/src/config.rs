@@ -64,6 +64,9 @@ pub struct Msc {
     /// The process that forwards.
     #[serde(default)]
     pub forwarder: Forwarder,
+    /// The process that transcodes.
+    #[serde(default)]
+    pub transcoder: Transcoder,
     /// Ports of the forwarder.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub port: Vec<Port>,
@@ -151,6 +154,36 @@ impl Default for Forwarder {
             start: ForwarderStart::Own,
             on_exit: OnExit::Stop,
         }
+    }
+}
+
+/// The process that transcodes: codecs, and digits as tones.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Transcoder {
+    /// Whether there is one: `own`, this site starts it beside the forwarder; `none`, nothing is
+    /// transcoded, and no codec is offered that would have to be.
+    pub start: TranscoderStart,
+    /// The core to pin it to; absent leaves it to the kernel. It uses one at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub core: Option<usize>,
+    /// Streams that it takes at most.
+    pub streams_max: u32,
+}
+
+/// Who starts the process that transcodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TranscoderStart {
+    /// This site.
+    Own,
+    /// Nobody.
+    None,
+}
+
+impl Default for Transcoder {
+    fn default() -> Self {
+        Self { start: TranscoderStart::Own, core: None, streams_max: 4_096 }
     }
 }
 

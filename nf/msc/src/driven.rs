@@ -33,6 +33,8 @@ pub(crate) struct Uses<'a> {
     pub streams: &'a mut Streams,
     pub measures: &'a Measures,
     pub fingerprint: Option<&'a Fingerprint>,
+    /// What is coded anew: a bit for the number of each codec.
+    pub codecs: u32,
     pub random: &'a mut dyn FnMut(&mut [u8]),
 }
 
@@ -126,6 +128,7 @@ impl Driven {
             book,
             pools: &mut self.pools,
             fingerprint: uses.fingerprint,
+            codecs: uses.codecs,
         };
         let mut around = Around { world: &mut ports, counters: &ends, random: uses.random };
         run(&mut self.engine, &mut around)
@@ -154,6 +157,7 @@ struct Ports<'a> {
     book: &'a mut Book,
     pools: &'a mut Pools,
     fingerprint: Option<&'a Fingerprint>,
+    codecs: u32,
 }
 
 impl World for Ports<'_> {
@@ -198,5 +202,9 @@ impl World for Ports<'_> {
 
     fn fingerprint(&self) -> Option<&Fingerprint> {
         self.fingerprint
+    }
+
+    fn codecs(&self) -> u32 {
+        self.codecs
     }
 }

@@ -57,8 +57,24 @@ event::facts! {
         TimedOut = Counter, "msc_timed_out_total";
         /// Times that packets came from one end only.
         OneWay = Counter, "msc_one_way_total";
-        /// Digits that were heard (RFC 4733).
+        /// 1 while the transcoder is there and gets packets.
+        TranscoderConnected = Gauge, "msc_transcoder_connected";
+        /// Times that the transcoder was gone.
+        TranscoderLost = Counter, "msc_transcoder_lost_total";
+        /// Streams of which something passes the transcoder.
+        StreamsTranscoded = Gauge, "msc_streams_transcoded";
+        /// Streams that were to be transcoded and cannot be.
+        StreamsNotTranscoded = Counter, "msc_streams_not_transcoded_total";
+        /// Packets that left the transcoder, since it began.
+        PacketsTranscoded = Counter, "msc_packets_transcoded_total";
+        /// Thousandths of the transcoder's time in which it works.
+        TranscoderBusy = Gauge, "msc_transcoder_busy_permille";
+        /// Digits that were heard: events (RFC 4733), and tones where an end sends those.
         Digits = Counter, "msc_digits_total";
+        /// Digits that were sent to ends.
+        DigitsPlayed = Counter, "msc_digits_played_total";
+        /// Digits that could not be sent: no codec of the stream is coded here, or nothing codes.
+        DigitsNotPlayed = Counter, "msc_digits_not_played_total";
         /// Reports of quality with a mean opinion score below 3.5.
         PoorQuality = Counter, "msc_poor_quality_total";
     }

@@ -9,6 +9,7 @@
 
 use crate::addresses::Addresses;
 use crate::agreement::Agreement;
+use crate::coding;
 use anchor::{Action, Codec, Dtmf, End, Flow, Guard, Local, Payload, Rtcp, Side, Stream};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use machine::Duration;
@@ -72,7 +73,6 @@ fn flow(
         },
     };
     let of_side = || stream.payloads.iter().filter(move |payload| payload.from == side);
-    let is_up = |payload: &&Payload| payload.action != Action::Pass;
     let is_event = |payload: &&Payload| payload.codec == Some(Codec::TelephoneEvent);
     let is_active = stream.passes(side) && !agreed.is_blocked;
     let settings = Settings {
@@ -96,7 +96,7 @@ fn flow(
         dscp: end.dscp.unwrap_or(0),
         timeout: (stream.timeout_s > 0).then(|| Duration::from_secs(stream.timeout_s.into())),
         becomes: becomes.map(|it| (it.number, it.becomes)).take(PAYLOADS_MAX).collect(),
-        up: types(of_side().filter(is_up)),
+        up: coding::up(stream, side, agreement),
         digits: if end.dtmf == Dtmf::Tones {
             PayloadTypes::default()
         } else {

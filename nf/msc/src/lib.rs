@@ -20,6 +20,7 @@ mod agreement;
 mod alarms;
 mod apply;
 mod ask;
+mod coding;
 mod compile;
 pub mod config;
 mod controllers;
@@ -37,6 +38,7 @@ mod streams;
 #[cfg(test)]
 mod tests;
 mod trails;
+mod transcoding;
 
 pub use ask::questions;
 pub use config::Msc;
@@ -66,11 +68,14 @@ use runtime::{
 use std::sync::Arc;
 use streams::Streams;
 use trail::Capture;
+use transcoding::Transcoding;
 
 /// The numbers of the channels to the forwarder.
 const CHANNELS: Channels = Channels { control: PortId(10), questions: PortId(11) };
 /// The door of packets of STUN and DTLS.
 const DOOR: PortId = PortId(12);
+/// The channel to the transcoder.
+const TRANSCODER: PortId = PortId(13);
 /// Loads are told, and tables shown, this often.
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -84,6 +89,8 @@ pub struct Settings {
     pub keys: Option<Keys>,
     /// How a forwarder is started where none stands, or where it is waited for.
     pub launch: Launch,
+    /// How a transcoder is started where none stands; `None`: there is none.
+    pub transcoder: Option<transcoder::Launch>,
     /// What DTLS shows; without one there is no DTLS. It stays as long as the function runs.
     pub certificate: Option<Certificate>,
 }
@@ -136,6 +143,7 @@ pub struct MediaController {
     measures: Measures,
     ended: Ended,
     keying: Keying,
+    transcoding: Transcoding,
     capture: Capture,
     random: ChaCha12Rng,
     shown: Shown,
@@ -169,6 +177,7 @@ impl MediaController {
         let certificate = certificate.map(|it| dtls::Certificate::of(it.der, it.key));
         Self {
             keying: Keying::new(seed.now, door, certificate),
+            transcoding: Transcoding::new(seed.now, TRANSCODER, settings.transcoder.clone()),
             dataplane,
             streams,
             links: Links::default(),
@@ -231,6 +240,9 @@ impl MediaController {
         if port == DOOR {
             return self.came_up(now, event, out);
         }
+        if port == TRANSCODER {
+            return self.transcoder(now, event, out);
+        }
         match self.dataplane.step(now, port, event, out) {
             Some(Told::Welcomed) => self.welcomed(now, out),
             Some(Told::Item(item)) => self.noticed(now, &item, out),
@@ -258,7 +270,7 @@ impl MediaController {
         self.shown.facts.add(Fact::MessagesUnwritten, self.links.take_unwritten());
         self.forget_those_away(now, out);
         self.streams.book.sweep(now);
-        self.tell_load(out);
+        self.tell_load(now, out);
         if self.held_until.is_some_and(|until| until <= now) {
             self.release(now, out);
         }
@@ -268,6 +280,7 @@ impl MediaController {
     /// Shows what was counted.
     fn show(&self) {
         let tally = self.dataplane.tally();
+        let coded = self.transcoding.figures();
         let (there, away) = self.controllers.count();
         let values = [
             (Fact::ForwarderConnected, self.dataplane.is_controlled().into()),
@@ -278,6 +291,11 @@ impl MediaController {
             (Fact::SessionControllersAway, away as u64),
             (Fact::Streams, self.streams.total() as u64),
             (Fact::NgCalls, self.driven.len() as u64),
+            (Fact::TranscoderConnected, self.transcoding.is_there().into()),
+            (Fact::TranscoderLost, coded.lost),
+            (Fact::StreamsTranscoded, self.transcoding.len() as u64),
+            (Fact::PacketsTranscoded, coded.packets),
+            (Fact::TranscoderBusy, coded.permille.into()),
         ];
         values.into_iter().for_each(|(fact, value)| self.shown.facts.set(fact, value));
         let groups = self.group_figures().map(|(group, family, it)| {
@@ -330,8 +348,11 @@ impl Function for MediaController {
             In::Channel { port, event } => self.channel(now, port, event, out),
             In::Drain => {
                 self.is_draining = true;
-                self.tell_load(out);
+                self.tell_load(now, out);
                 let stops = self.settings.msc.forwarder.on_exit == OnExit::Stop;
+                if stops {
+                    self.transcoding.stop(out);
+                }
                 self.dataplane.drain(stops, out);
             }
             _ => {}
@@ -341,6 +362,7 @@ impl Function for MediaController {
 
     fn tick(&mut self, now: Time, out: &mut Effects) {
         self.dataplane.tick(now, out);
+        self.transcoding.tick(now, out);
         let came = self.keying.tick(now, out);
         self.agreed(now, came, out);
         self.end_calls(now, out);
@@ -358,6 +380,7 @@ impl Function for MediaController {
             Some(self.second),
             self.dataplane.deadline(),
             self.keying.deadline(),
+            self.transcoding.deadline(),
             self.driven.deadline(),
             self.ended.deadline(),
             self.links.deadline(),
@@ -370,6 +393,7 @@ impl Function for MediaController {
         self.settings = settings;
         self.capture.configure(self.settings.msc.capture_settings());
         self.dataplane.launch(self.settings.launch.clone());
+        self.transcoding.launch(now, self.settings.transcoder.clone(), Some(out));
         let changed = self.streams.configure(now, &self.settings.msc);
         self.driven.configure(&self.streams);
         self.done(now, lease::Lessee::NG, changed, out);

@@ -60,6 +60,7 @@ impl MediaController {
     pub(crate) fn release(&mut self, now: Time, out: &mut Effects) {
         self.held_until = None;
         self.dataplane.release(now, out);
+        self.transcoding.say(now, true, out);
     }
 
     /// Takes up the life that the forwarder remembers, or begins one; whether somebody of the life

@@ -88,7 +88,7 @@ impl MediaController {
             let ms = u16::try_from(digit.duration_ms).unwrap_or(u16::MAX);
             self.shown.facts.add(Fact::Digits, 1);
             self.event(&told.owner, told.owner.side, Event::Digit(digit.code, ms), out);
-            self.trail_digit(now, told, digit.code, digit.duration_ms);
+            self.trail_digit(now, told, (digit.code, digit.duration_ms), "rtp");
         }
         if let Some(counted) = notice.statistics {
             let Due { traced, told: due } =
@@ -149,7 +149,7 @@ impl MediaController {
     }
 
     /// Tells a session controller; NG hears nothing by itself.
-    fn event(&mut self, owner: &Owner, end: Side, event: Event, out: &mut Effects) {
+    pub(crate) fn event(&mut self, owner: &Owner, end: Side, event: Event, out: &mut Effects) {
         if owner.lessee == Lessee::NG {
             return;
         }

@@ -1,6 +1,7 @@
 //! The controller against session controllers, NG and a forwarder whose every word a test says.
 
 mod calls;
+mod coded;
 mod graph;
 mod keyed;
 mod seeds;
@@ -8,7 +9,7 @@ mod standing;
 mod trails;
 
 use crate::config::{CONTROL_PORT, Msc, NG_PORT};
-use crate::{CHANNELS, Certificate, MediaController, Settings};
+use crate::{CHANNELS, Certificate, MediaController, Settings, TRANSCODER};
 use anchor::row::{Envelope, Message, StreamId, read, write};
 use anchor::{Action, Block, Codec, Dtmf, End, Flow as Carried, Guard, Kind, Local, Payload, Rtcp};
 use anchor::{Side, Stream, Trace};
@@ -67,7 +68,9 @@ fn settings(text: &str, key: Option<&str>) -> Arc<Settings> {
     let (socket, command, log) = ("/".into(), Vec::new(), "/".into());
     let launch = Launch { socket, command, log, keys: None, is_external: false };
     let keys = key.map(|text| Keys::parse(text).expect("a key"));
-    Arc::new(Settings { msc: section(text), keys, launch, certificate })
+    let (socket, command, log) = ("/".into(), Vec::new(), "/".into());
+    let transcoder = Some(transcoder::Launch { socket, command, log });
+    Arc::new(Settings { msc: section(text), keys, launch, transcoder, certificate })
 }
 
 /// A forwarder as far as a control sees it.
@@ -127,6 +130,8 @@ struct World {
     closed: BTreeSet<u32>,
     /// Packets that went down by the door.
     sent: Vec<Vec<u8>>,
+    /// What the transcoder was told.
+    coded: Vec<u8>,
 }
 
 impl World {
@@ -141,7 +146,8 @@ impl World {
         let msc = MediaController::new(seed, Arc::clone(&settings));
         let (said, heard, closed) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
         let (out, replies, sent) = (Effects::default(), Vec::new(), Vec::new());
-        Self { msc, settings, now, out, plane, said, heard, replies, closed, sent }
+        let coded = Vec::new();
+        Self { msc, settings, now, out, plane, said, heard, replies, closed, sent, coded }
     }
 
     fn adopted(text: &str) -> Self {
@@ -150,12 +156,13 @@ impl World {
         world
     }
 
-    /// The forwarder takes the control.
+    /// The forwarder takes the control, and a transcoder comes.
     fn adopt(&mut self) {
         self.msc.tick(self.now, &mut self.out);
         self.channel(ChannelEvent::Up);
         let memo = self.plane.memo.clone();
         self.hears(&Reply::Welcome { ports: vec![], memo });
+        self.coder_comes();
     }
 
     fn channel(&mut self, event: ChannelEvent<'_>) {
@@ -188,6 +195,10 @@ impl World {
     fn settle(&mut self) {
         for (port, order) in std::mem::take(&mut self.out.channels) {
             let octets = match order {
+                ChannelOrder::Write(octets) if port == TRANSCODER => {
+                    self.coded.extend(octets);
+                    continue;
+                }
                 ChannelOrder::Write(octets) => octets,
                 ChannelOrder::Send(packets) => {
                     self.sent.extend(packets.iter().map(|(_, packet)| packet.to_vec()));

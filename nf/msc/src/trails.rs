@@ -95,10 +95,11 @@ impl MediaController {
         self.trail(now, owner, &told.stream, event, &fields);
     }
 
-    pub(crate) fn trail_digit(&mut self, now: Time, told: &Noticed, code: u8, duration_ms: u32) {
+    pub(crate) fn trail_digit(&mut self, now: Time, told: &Noticed, digit: (u8, u32), way: &str) {
+        let (code, duration_ms) = digit;
         let digit = DIGITS.get(usize::from(code)).map(core::slice::from_ref);
         let mut fields: Fields<'_> =
-            vec![("duration_ms", Field::Number(duration_ms.into())), ("way", text("rtp"))];
+            vec![("duration_ms", Field::Number(duration_ms.into())), ("way", text(way))];
         fields.extend(digit.map(|digit| ("digit", Field::Text(digit))));
         self.trail_of(now, told, Event::DigitTyped, &fields);
     }

@@ -37,6 +37,12 @@ impl ToTranscoder {
         Self { launch, started: Arc::default() }
     }
 
+    /// How one is started.
+    #[must_use]
+    pub const fn launch(&self) -> &Launch {
+        &self.launch
+    }
+
     fn start(&self) -> Absent {
         let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(why) = started.1.take() {

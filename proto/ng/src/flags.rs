@@ -150,21 +150,26 @@ fn mux(command: &Command<'_>, speaker: &mut Policy, other: &mut Policy) {
     }
 }
 
-/// The lists of `codec`, and flags like `codec-strip-PCMU`.
+/// The lists of `codec`, and flags like `codec-strip-PCMU`; `transcode-PCMU` is the older form of
+/// `codec-transcode-PCMU`. Whatever was offered is taken for transcoding (`accept`), with the options
+/// that it has (`set` changes none here).
 fn codecs(command: &Command<'_>, policy: &mut Policy) {
     let lists = command.what.at("codec");
     let codecs = &mut policy.codecs;
     let mut named = Vec::new();
-    for verb in ["strip", "mask", "consume", "transcode", "offer", "except", "set"] {
+    for verb in ["strip", "mask", "consume", "transcode", "offer", "except"] {
         let listed = lists.and_then(|lists| lists.at(verb)).into_iter().flat_map(Value::texts);
         let prefix = format!("codec-{verb}-");
         let flagged = command.texts("flags");
-        let flagged = flagged.filter_map(|flag| flag.strip_prefix(prefix.as_bytes()));
+        let flagged = flagged.filter_map(|flag| {
+            let short = || flag.strip_prefix(b"transcode-").filter(|_| verb == "transcode");
+            flag.strip_prefix(prefix.as_bytes()).or_else(short)
+        });
         let names: Vec<CodecName> = listed.chain(flagged).filter_map(CodecName::read).collect();
         match verb {
             "strip" => codecs.deny.extend(names),
             "mask" | "consume" => codecs.mask.extend(names),
-            "transcode" | "set" => codecs.transcode.extend(names),
+            "transcode" => codecs.transcode.extend(names),
             _ => named.extend(names),
         }
     }

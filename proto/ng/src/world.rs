@@ -17,6 +17,10 @@ pub trait World {
     fn has_interface(&self, name: &[u8]) -> bool;
     /// The fingerprint of the certificate that DTLS shows.
     fn fingerprint(&self) -> Option<&Fingerprint>;
+    /// What is coded anew: a bit for the number of each codec.
+    fn codecs(&self) -> u32 {
+        u32::MAX
+    }
 }
 
 /// What was counted.
@@ -64,5 +68,9 @@ impl Source for Ports<'_> {
 
     fn fingerprint(&self) -> Option<&Fingerprint> {
         self.world.fingerprint()
+    }
+
+    fn codecs(&self) -> u32 {
+        self.world.codecs()
     }
 }

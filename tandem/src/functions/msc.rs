@@ -8,7 +8,7 @@ use crate::exposure::{capture, is_remote, readable};
 use config::keys::{self, Unusable, quoted};
 use config::need;
 use config::{Doorway, Issue};
-use msc::config::{ForwarderStart, Msc, Tls};
+use msc::config::{ForwarderStart, Msc, Tls, TranscoderStart};
 use msc::{Certificate, MediaController, Settings};
 use question::Question;
 use runtime::{PortSpec, ShardSpec, StreamLimits};
@@ -51,7 +51,8 @@ impl Kind for Msc {
     }
 
     fn starts_programs(&self) -> bool {
-        self.forwarder.start == ForwarderStart::Own
+        let has_transcoder = self.transcoder.start == TranscoderStart::Own;
+        has_transcoder || self.forwarder.start == ForwarderStart::Own
     }
 
     fn unusable(&self, directory: &Path) -> Vec<Issue> {
@@ -130,7 +131,8 @@ impl Kind for Msc {
             let name = certificate_name(&self.name);
             Unusable::unread(directory, &name, &error, "").issue("name")
         })?;
-        Ok(Settings { msc, keys: proved, launch, certificate })
+        let transcoder = transcoder_launch(self, &launch.socket, directory);
+        Ok(Settings { msc, keys: proved, launch, transcoder, certificate })
     }
 
     fn section(settings: &Settings) -> &Self {
@@ -152,6 +154,7 @@ impl Kind for Msc {
             ("forwarder.frame_octets", old.frame_octets == next.frame_octets),
             ("forwarder.key_file", old.key_file == next.key_file),
             ("forwarder.start", old.start == next.start),
+            ("transcoder", self.transcoder == new.transcoder),
         ])
     }
 
@@ -189,6 +192,29 @@ impl Kind for Msc {
         Ok(Supervised::start(nature, spec, Arc::new(config), MediaController::new, msc::start)?
             .into())
     }
+}
+
+/// How the transcoder of a section is started; `None`: there is to be none.
+fn transcoder_launch(msc: &Msc, forwarder: &Path, directory: &Path) -> Option<transcoder::Launch> {
+    if msc.transcoder.start == TranscoderStart::None {
+        return None;
+    }
+    // A program that is gone says so when it is started.
+    let own = std::env::current_exe().unwrap_or_else(|_| "tandem".into());
+    let socket = directory.join(format!("{}.transcoder", msc.name));
+    let mut command = vec![own.display().to_string(), "transcoder".to_owned()];
+    let mut word = |name: &str, value: String| command.extend([format!("--{name}"), value]);
+    word("socket", socket.display().to_string());
+    word("forwarder", forwarder.display().to_string());
+    word("streams", msc.transcoder.streams_max.to_string());
+    if let Some(core) = msc.transcoder.core {
+        word("core", core.to_string());
+    }
+    if let Some(name) = &msc.forwarder.key_file {
+        word("key-file", directory.join(name).display().to_string());
+    }
+    let log = directory.join(format!("{}.transcoder.log", msc.name));
+    Some(transcoder::Launch { socket, command, log })
 }
 
 /// Makes the paths of TLS files whole ones of the site's directory.

@@ -51,6 +51,38 @@ fn is_root() -> bool {
 
 const SITE: &str = "[site]\nname = \"x\"\ndirectory = \"var\"\n[oam]\nlisten = \"127.0.0.1:0\"\n";
 
+/// A session controller whose realm `access` has these codecs, and a media controller.
+fn transcodes(codecs: &str, transcoder: &str) -> String {
+    format!(
+        "{SITE}[[ssc]]\nname = \"ssc1\"\n[[ssc.media.controller]]\nname = \"msc1\"\n\
+         address = \"127.0.0.1:2970\"\n[[ssc.realm]]\nname = \"access\"\nside = \"access\"\n\
+         listen = [\"udp:127.0.0.1:0\"]\n\
+         media = {{ anchor = true, codecs = {{ transcode = [{codecs}] }} }}\n\
+         [[ssc.realm]]\nname = \"core\"\nside = \"core\"\nlisten = [\"udp:127.0.0.2:0\"]\n\
+         [[ssc.next_hop]]\nname = \"bob\"\nrealm = \"core\"\ntargets = [\"udp:127.0.0.3:5060\"]\n\
+         [[ssc.route]]\nfrom = \"access\"\nto = [\"bob\"]\n\
+         [[msc]]\nname = \"msc1\"\nlisten = \"127.0.0.1:2970\"\n{transcoder}\
+         [[msc.port]]\nname = \"ge0\"\ndriver = \"tap\"\n[[msc.interface]]\nname = \"ge0\"\n\
+         addresses = [\"192.0.2.1/24\"]\n[[msc.group]]\nname = \"access\"\n\
+         addresses = [\"192.0.2.1\"]\n[[msc.group]]\nname = \"core\"\n\
+         addresses = [\"192.0.2.2\"]\n"
+    )
+}
+
+#[test]
+fn codecs_that_nobody_of_the_site_transcodes_are_said() {
+    let none = "[msc.transcoder]\nstart = \"none\"\n";
+    let (_, said) = Place::new(&transcodes("\"G722\"", none)).check();
+    let path = "ssc[0].realm[0].media.codecs.transcode[0]";
+    assert!(said.contains(path) && said.contains("no media controller of this site"), "{said}");
+    let (_, said) = Place::new(&transcodes("\"G722\", \"AMR;octet-align=1\"", "")).check();
+    assert!(!said.contains("transcode"), "the libraries are there (make setup): {said}");
+    let elsewhere = transcodes("\"G722\"", none)
+        .replace("= \"127.0.0.1:2970\"\n[[ssc", "= \"127.0.0.9:2970\"\n[[ssc");
+    let (_, said) = Place::new(&elsewhere).check();
+    assert!(!said.contains("transcode"), "nothing is known of it: {said}");
+}
+
 fn reflector(keys: &str) -> String {
     format!(
         "{SITE}[[rr]]\nname = \"rr1\"\nasn = 65000\nidentifier = \"192.0.2.1\"\n[[rr.peer]]\n\

@@ -14,6 +14,8 @@ const VLANS: core::ops::RangeInclusive<u16> = 1..=4_094;
 const PACKETS: core::ops::RangeInclusive<u32> = 1_024..=1 << 20;
 /// Octets of the longest frame, least and most.
 const FRAME_OCTETS: core::ops::RangeInclusive<u16> = 1_518..=10_000;
+/// Streams of the transcoder.
+const STREAMS_TRANSCODED: core::ops::RangeInclusive<u32> = 1..=65_536;
 /// Groups, and addresses of all of them.
 const GROUPS_MAX: usize = 64;
 const ADDRESSES_MAX: usize = 256;
@@ -83,6 +85,12 @@ impl Msc {
         within("packets", it.packets, (*PACKETS.start(), *PACKETS.end()));
         let frames = (u32::from(*FRAME_OCTETS.start()), u32::from(*FRAME_OCTETS.end()));
         within("frame_octets", it.frame_octets.into(), frames);
+        if !STREAMS_TRANSCODED.contains(&self.transcoder.streams_max) {
+            let what = format!("{} is out of range", self.transcoder.streams_max);
+            let (low, high) = (STREAMS_TRANSCODED.start(), STREAMS_TRANSCODED.end());
+            let hint = format!("use {low} to {high}");
+            issues.push(Issue::new("transcoder.streams_max", what, hint));
+        }
         if it.key_file.as_ref().is_some_and(String::is_empty) {
             issues.push(Issue::new("forwarder.key_file", "the path is empty", "name a file"));
         }

@@ -12,7 +12,7 @@ use world::{Left, World as Router, ethernet};
 mod world;
 
 /// Where the plane of `world` is.
-const HERE: &str = r#"
+pub(super) const HERE: &str = r#"
 name = "msc1"
 listen = "127.0.0.1:2970"
 [[port]]
@@ -36,11 +36,11 @@ name = "core"
 addresses = ["10.0.2.1"]
 ports = "30000-30255"
 "#;
-const PHONE: &str = "10.0.1.2:4000";
-const CORE: &str = "10.0.2.2:5000";
+pub(super) const PHONE: &str = "10.0.1.2:4000";
+pub(super) const CORE: &str = "10.0.2.2:5000";
 
 /// A plane that was told what this control told its forwarder.
-fn router(world: &World) -> Router {
+pub(super) fn router(world: &World) -> Router {
     let mut router = Router::new();
     for (key, value) in world.plane.items.clone() {
         router.apply(Program::Item(Told { feature: FEATURE.to_owned(), key, value }));
@@ -51,11 +51,20 @@ fn router(world: &World) -> Router {
 fn sends(router: &mut Router, port: u16, (from, to): (&str, &str), sequence: u16) -> Left {
     let timestamp = u32::from(sequence) * 160;
     let header = Header { payload_type: 8, sequence, timestamp, ssrc: 77, marker: false };
+    router.send(port, &ethernet(port, 0x0800, &packet((from, to), header, &[0xd5; 160])))
+}
+
+fn packet((from, to): (&str, &str), header: Header, payload: &[u8]) -> Vec<u8> {
     let (mut octets, mut packet) = (Vec::new(), Vec::new());
-    Packet { header, payload: &[0xd5; 160], ..Packet::default() }.write(&mut octets);
+    Packet { header, payload, ..Packet::default() }.write(&mut octets);
     let place = |text: &str| text.parse().expect("a place");
     Datagram { from: place(from), to: place(to), payload: &octets }.write(&mut packet);
-    router.send(port, &ethernet(port, 0x0800, &packet))
+    packet
+}
+
+/// A packet of RTP comes to the first port.
+pub(super) fn rtp(router: &mut Router, way: (&str, &str), header: Header, payload: &[u8]) -> Left {
+    router.send(0, &ethernet(0, 0x0800, &packet(way, header, payload)))
 }
 
 #[test]

@@ -284,6 +284,7 @@ fn flag_cases() -> Vec<Case> {
         ("rtcp-mux", Says::List(&["require"])),
     ];
     let g722 = ANSWER.replace(" 8\r\n", " 9\r\n");
+    let opus = ANSWER.replace(" 8\r\n", " 96\r\na=rtpmap:96 opus/48000/2\r\n");
     vec![
         case("suites are taken out one by one", OFFER, &answered(5)).with(&keyed(&[
             "no-AEAD_AES_256_GCM",
@@ -307,6 +308,13 @@ fn flag_cases() -> Vec<Case> {
             .with(&flags(&["codec-strip-all", "codec-except-PCMA"])),
         case("a codec stands for all others by flags", OFFER, &g722)
             .with(&flags(&["codec-mask-all", "codec-transcode-G722"])),
+        case("one codec is masked by a flag of the older form", OFFER, &g722)
+            .with(&flags(&["codec-mask-PCMA", "transcode-G722"])),
+        case("options of a codec add none", OFFER, ANSWER).with(&flags(&["codec-set-G722"])),
+        case("a codec is taken for what is transcoded", OFFER, &g722)
+            .with(&flags(&["codec-accept-PCMU", "codec-transcode-G722"])),
+        case("two are added, and the second is taken", OFFER, &opus)
+            .with(&flags(&["codec-transcode-opus", "codec-transcode-G722"])),
     ]
 }
 

@@ -1,7 +1,7 @@
 //! A session controller, a media controller and two phones (baresip): speech both ways, plain and
-//! with SRTP at one side, held and taken up again, while the media controller's control and its
-//! forwarder die. The session controller is a site of its own. What is captured of both is one
-//! trail.
+//! with SRTP at one side, held and taken up again, with another codec at each side, while the media
+//! controller's control, its forwarder and its transcoder die. The session controller is a site of
+//! its own. What is captured of both is one trail.
 
 use super::{Host, LONG, Scene, words};
 use serde_json::Value;
@@ -77,7 +77,25 @@ listen = ["tcp:127.0.0.1:9060"]
 /// Alice hears Bob's tone, and Bob hers. Hertz.
 const ALICE: u32 = 440;
 const BOB: u32 = 880;
-const SAMPLES_PER_S: usize = 8_000;
+
+/// What came in: samples of one channel, and how many of them a second has.
+#[derive(Default)]
+struct Recording {
+    rate: usize,
+    samples: Vec<f64>,
+}
+
+impl Recording {
+    /// Of a file of RIFF with 16 bits a sample, its header of 44 octets.
+    fn read(octets: &[u8]) -> Self {
+        let Some((head, sound)) = octets.split_first_chunk::<44>() else { return Self::default() };
+        let channels = usize::from(u16::from_le_bytes([head[22], head[23]])).max(1);
+        let rate = u32::from_le_bytes([head[24], head[25], head[26], head[27]]) as usize;
+        let frames = sound.chunks_exact(2 * channels);
+        let samples = frames.map(|it| f64::from(i16::from_le_bytes([it[0], it[1]]))).collect();
+        Self { rate, samples }
+    }
+}
 
 /// baresip in a host's namespace: a sine goes out, what comes in is recorded.
 struct Phone<'a> {
@@ -98,13 +116,31 @@ impl<'a> Phone<'a> {
         [name, address, proxy, more]: [&str; 4],
         tone: u32,
     ) -> Self {
+        Self::speaking(scene, host, [name, address, proxy, more, "PCMA"], tone)
+    }
+
+    /// One that has this codec and no other.
+    fn speaking(
+        scene: &Scene,
+        host: &'a Host,
+        [name, address, proxy, more, codec]: [&str; 5],
+        tone: u32,
+    ) -> Self {
         let folder = scene.folder.path().join(name);
+        // Another one stood there before.
+        let _ = fs::remove_dir_all(&folder);
         fs::create_dir(&folder).unwrap();
+        let module = match codec.split('/').next() {
+            Some("G722") => "g722.so",
+            Some("AMR") => "amr.so",
+            Some("opus") => "opus.so",
+            _ => "g711.so",
+        };
         let place = folder.display();
         let text = format!(
             "sip_listen {address}:5060\naudio_source ausine,{tone}\nausrc_srate 48000\n\
              ausrc_channels 2\naudio_player aubridge,none\nauplay_srate 8000\nauplay_channels 1\n\
-             module_path /usr/lib/baresip/modules\nmodule g711.so\nmodule ausine.so\n\
+             module_path /usr/lib/baresip/modules\nmodule {module}\nmodule ausine.so\n\
              module aubridge.so\nmodule sndfile.so\nsnd_path {place}\nmodule srtp.so\n\
              module_tmp uuid.so\nmodule_tmp account.so\nmodule_app menu.so\nmodule_app cons.so\n\
              cons_listen 127.0.0.1:5555\nringback_disabled yes\nmenu_bell no\n"
@@ -113,7 +149,7 @@ impl<'a> Phone<'a> {
         fs::write(folder.join("contacts"), "").unwrap();
         let account = format!(
             "<sip:{name}@{address}>;regint=0;outbound=\"sip:{proxy}:5060\";answermode=auto;\
-             audio_codecs=PCMA{more}\n"
+             audio_codecs={codec}{more}\n"
         );
         fs::write(folder.join("accounts"), account).unwrap();
         let log = fs::File::create(scene.folder.path().join(format!("{name}.log"))).unwrap();
@@ -135,22 +171,21 @@ impl<'a> Phone<'a> {
     }
 
     /// Samples that came in so far, in the newest recording.
-    fn heard(&self) -> Vec<f64> {
+    fn heard(&self) -> Recording {
         let files = fs::read_dir(&self.folder).unwrap().flatten().map(|entry| entry.path());
         let newest = files.filter(|path| path.to_string_lossy().ends_with("-dec.wav")).max();
         let octets = newest.map(|path| fs::read(path).unwrap()).unwrap_or_default();
-        let samples = octets.get(44..).unwrap_or_default().chunks_exact(2);
-        samples.map(|it| f64::from(i16::from_le_bytes([it[0], it[1]]))).collect()
+        Recording::read(&octets)
     }
 
     /// Waits until a further half second has come in that is a tone of `hertz` and nothing else.
     fn hears(&self, scene: &Scene, hertz: u32, when: &str) {
-        let mut from = self.heard().len();
+        let mut from = self.heard().samples.len();
         awaited(scene, &format!("{hertz} Hz are not heard {when}"), || {
-            let heard = self.heard();
-            let new = heard.get(from..from + SAMPLES_PER_S / 2)?;
-            from += SAMPLES_PER_S / 10;
-            is_tone(new, hertz).then_some(())
+            let Recording { rate, samples } = self.heard();
+            let new = samples.get(from..from + rate / 2).filter(|new| !new.is_empty())?;
+            from += rate / 10;
+            is_tone(new, rate, hertz).then_some(())
         });
     }
 }
@@ -163,8 +198,8 @@ impl Drop for Phone<'_> {
 }
 
 /// Whether nearly all of the power is at this frequency (Goertzel's sum, at its definition).
-fn is_tone(samples: &[f64], hertz: u32) -> bool {
-    let turn = std::f64::consts::TAU * f64::from(hertz) / SAMPLES_PER_S as f64;
+fn is_tone(samples: &[f64], rate: usize, hertz: u32) -> bool {
+    let turn = std::f64::consts::TAU * f64::from(hertz) / rate as f64;
     let part = |of: fn(f64) -> f64| -> f64 {
         samples.iter().enumerate().map(|(at, it)| it * of(turn * at as f64)).sum()
     };
@@ -272,9 +307,11 @@ fn assert_measured(stream: &Value) {
 struct Sessions(Child);
 
 impl Sessions {
-    fn start(scene: &Scene) -> Self {
+    /// `core` is what its realm `core` says of media.
+    fn start(scene: &Scene, core: &str) -> Self {
         let file = scene.folder.path().join("sessions.toml");
-        fs::write(&file, SESSION_CONTROLLER).unwrap();
+        let plain = "media = { anchor = true }";
+        fs::write(&file, SESSION_CONTROLLER.replace(plain, core)).unwrap();
         let log = fs::File::create(scene.folder.path().join("sessions.log")).unwrap();
         let file = file.display().to_string();
         let mut command = scene.inside(&["run", &file]);
@@ -295,12 +332,16 @@ impl Drop for Sessions {
 }
 
 fn two_hosts(scene: &mut Scene) -> ([Host; 2], Sessions) {
+    two_hosts_with(scene, "media = { anchor = true }")
+}
+
+fn two_hosts_with(scene: &mut Scene, core: &str) -> ([Host; 2], Sessions) {
     let a = host(scene, "a", AT_ALICE[1], AT_ALICE[2]);
     let b = host(scene, "b", AT_BOB[1], AT_BOB[2]);
     scene.start(MEDIA_CONTROLLER);
     a.reaches("192.0.2.1");
     b.reaches("198.51.100.1");
-    let sessions = Sessions::start(scene);
+    let sessions = Sessions::start(scene, core);
     awaited(scene, "the session controller does not lease ports", || {
         let ports = scene.ctl(&["--output", "json", "media"]);
         ports.contains("connected").then_some(())
@@ -378,15 +419,60 @@ fn srtp_at_one_side_goes_on_while_control_and_forwarder_die() {
     stream(&scene, "the next control hears of the stream", stands);
     talk(&scene, phones, "with the next control");
     let forwarder = scene.folder.path().join("var/msc1.forwarder");
-    assert!(end_forwarder(&forwarder.display().to_string()), "{}", scene.logs());
+    assert!(ends("forwarder", &forwarder.display().to_string()), "{}", scene.logs());
     talk(&scene, phones, "with the next forwarder");
     hang_up(&scene, &alice);
 }
 
-/// Kills the forwarder that has this socket; whether there is one.
-fn end_forwarder(socket: &str) -> bool {
-    let pattern = format!("forwarder --socket {socket} ");
+/// Kills the process that has this socket; whether there is one.
+fn ends(program: &str, socket: &str) -> bool {
+    let pattern = format!("{program} --socket {socket} ");
     let found = Command::new("pgrep").args(["-f", &pattern]).output().unwrap();
     let id = words(&found.stdout).trim().to_owned();
     !id.is_empty() && Command::new("kill").args(["-KILL", &id]).status().unwrap().success()
+}
+
+/// What Bob speaks, as his realm is offered it and as rows show it.
+const CODECS: [(&str, &str); 3] =
+    [("G722/16000", "G722/8000"), ("AMR/8000", "AMR/8000"), ("opus/48000/2", "opus/48000/2")];
+
+#[test]
+fn phones_without_a_codec_in_common_hear_one_another_while_the_transcoder_dies() {
+    let mut scene = Scene::new();
+    let core = "media = { anchor = true, codecs = { transcode = [\"G722\", \"AMR\", \"opus\"] } }";
+    let ([a, b], _sessions) = two_hosts_with(&mut scene, core);
+    awaited(&scene, "nothing transcodes", || {
+        let row = scene.rows(&["media"]).pop()?;
+        (row["transcoder"] == "connected").then_some(())
+    });
+    // The session controller hears of it within a second.
+    thread::sleep(Duration::from_secs(2));
+    let transcoder = scene.folder.path().join("var/msc1.transcoder").display().to_string();
+    for (number, (codec, shown)) in CODECS.into_iter().enumerate() {
+        let [name, address, proxy] = AT_BOB;
+        let bob = Phone::speaking(&scene, &b, [name, address, proxy, "", codec], BOB);
+        let [name, address, proxy] = AT_ALICE;
+        let more = if number == 0 { ";mediaenc=srtp-mand" } else { "" };
+        let alice = Phone::speaking(&scene, &a, [name, address, proxy, more, "PCMU"], ALICE);
+        let phones = [&alice, &bob];
+        alice.keys(DIAL);
+        talk(&scene, phones, &format!("as {codec}"));
+        let call = stream(&scene, "it stands", |_| true);
+        let codec_of = |end: usize| call["ends"][end]["codec"].clone();
+        assert_eq!([codec_of(0), codec_of(1)], ["PCMU/8000", shown], "{call}");
+        if number == 0 {
+            assert_eq!(call["ends"][0]["suite"], "AES_CM_128_HMAC_SHA1_80", "{call}");
+            assert!(ends("transcoder", &transcoder), "{}", scene.logs());
+            talk(&scene, phones, "with the next transcoder");
+            scene.kill();
+            talk(&scene, phones, "without a control");
+            scene.start_again();
+            let stands = |it: &Value| it["ends"][1]["codec"] == shown;
+            stream(&scene, "the next control hears of the stream", stands);
+            talk(&scene, phones, "with the next control");
+        }
+        let row = scene.rows(&["media"]).pop().unwrap();
+        assert_eq!(row["transcoded"], 1, "{row}");
+        hang_up(&scene, &alice);
+    }
 }

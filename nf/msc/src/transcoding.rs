@@ -1,0 +1,504 @@
+//! The transcoder's control: streams are told it as they change, and whole to one that comes.
+//! Packets go between it and the forwarder, past this.
+//!
+//! ```text
+//!   Away ─ tick ─→ Connecting ─ Welcome ─→ Up ─ Down ─→ Away      one is started where none stands
+//!                                          ├ Reached → Ledger: numbers that the next one goes on with
+//!                                          ├ Digit → session controllers, trails
+//!                                          └ Load, Refused → figures, alarms
+//! ```
+
+use crate::MediaController;
+use crate::coding;
+use crate::facts::Fact;
+use crate::lease::Lessee;
+use crate::noticed::Noticed;
+use crate::streams::Owner;
+use anchor::row::{Event, StreamId};
+use anchor::{Dtmf, Kind, Local, Side, Stream};
+use codec::message::Message;
+use codec::{End, Ledger, Place};
+use machine::{Duration, Time};
+use rand_chacha::ChaCha12Rng;
+use rand_chacha::rand_core::RngCore as _;
+use runtime::{ChannelEvent, Effects, PortId};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use transcoder::{Launch, ToTranscoder};
+
+/// Between two attempts to reach it.
+const RETRY: Duration = Duration::from_millis(100);
+/// Within this time one that has come says so.
+const WELCOME: Duration = Duration::from_secs(2);
+/// What codes nothing for so long is told: session controllers offer no such codecs then.
+pub(crate) const AWAY_MAX: Duration = Duration::from_secs(3);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// None is wanted.
+    Unused,
+    /// The next attempt is at that time.
+    Away(Time),
+    /// It has to say that it is there until then.
+    Connecting(Time),
+    Up,
+}
+
+/// What is told of one stream.
+#[derive(Debug, Clone, Copy, Default)]
+struct Told {
+    /// Its number there; `None`: nothing of it passes there.
+    number: Option<u32>,
+    /// Of the last digit that was played.
+    serial: u32,
+}
+
+/// What it said last of how it is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Figures {
+    pub permille: u16,
+    /// Packets that left it.
+    pub packets: u64,
+    /// Streams that it takes at most.
+    pub streams_max: u32,
+    pub lost: u64,
+    pub refused: u64,
+}
+
+/// The control of a transcoder.
+#[derive(Debug)]
+pub(crate) struct Transcoding {
+    port: PortId,
+    to: Option<Arc<ToTranscoder>>,
+    state: State,
+    /// Since when packets do not pass it.
+    away_since: Option<Time>,
+    /// A bit for the number of each codec, as the rows of media count them.
+    codecs: u32,
+    ledger: Ledger,
+    told: BTreeMap<(Lessee, StreamId), Told>,
+    figures: Figures,
+}
+
+/// Something that happened there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Happened {
+    /// It is there, and knows what was said of streams.
+    Came,
+    /// It is gone.
+    Went,
+    /// An end sent a digit.
+    Digit { at: Local, from: Side, code: u8, lasted_ms: u16 },
+}
+
+/// The port whose number a stream has there: that of its end A.
+const fn number(local: Local) -> u32 {
+    (local.address as u32) << 16 | local.port as u32
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "the halves of a word")]
+const fn local(number: u32) -> Local {
+    Local { address: (number >> 16) as u16, port: number as u16 }
+}
+
+/// Codecs as rows of media count them.
+fn codecs_of(bits: u32) -> u32 {
+    let there = codec::Codec::ALL.iter().filter(|it| bits >> it.number() & 1 == 1);
+    let known = there.filter_map(|it| anchor::Codec::named(it.name().as_bytes()));
+    known.fold(0, |all, it| all | 1 << it.number())
+}
+
+impl Transcoding {
+    /// One that is looked for with the first tick; `None`: there is none.
+    pub fn new(now: Time, port: PortId, launch: Option<Launch>) -> Self {
+        let mut new = Self {
+            port,
+            to: None,
+            state: State::Unused,
+            away_since: Some(now),
+            codecs: 0,
+            ledger: Ledger::default(),
+            told: BTreeMap::new(),
+            figures: Figures::default(),
+        };
+        new.launch(now, launch, None);
+        new
+    }
+
+    /// Another way to it, or none any more.
+    pub fn launch(&mut self, now: Time, launch: Option<Launch>, out: Option<&mut Effects>) {
+        let is_same = self.to.as_ref().map(|it| it.launch()) == launch.as_ref();
+        if is_same {
+            return;
+        }
+        if let (Some(out), State::Connecting(_) | State::Up) = (out, self.state) {
+            self.stop(out);
+            out.hang_up(self.port);
+        }
+        self.to = launch.map(|launch| Arc::new(ToTranscoder::new(launch)));
+        self.state = if self.to.is_some() { State::Away(now) } else { State::Unused };
+        (self.codecs, self.away_since) = (0, Some(now));
+    }
+
+    /// Whether there is to be one.
+    pub const fn is_wanted(&self) -> bool {
+        self.to.is_some()
+    }
+
+    /// Whether packets pass it.
+    pub fn is_there(&self) -> bool {
+        self.state == State::Up && self.away_since.is_none()
+    }
+
+    /// Since when they do not, though they should.
+    pub fn away_since(&self) -> Option<Time> {
+        self.away_since.filter(|_| self.is_wanted())
+    }
+
+    /// What it codes: a bit for the number of each codec. Of one that has just gone it is what it
+    /// was: it comes again before a call is answered.
+    pub fn codecs(&self, now: Time) -> u32 {
+        let is_gone = self.away_since.is_some_and(|since| since + AWAY_MAX <= now);
+        if is_gone { 0 } else { self.codecs }
+    }
+
+    /// The streams of which something passes there.
+    pub fn len(&self) -> usize {
+        self.ledger.len()
+    }
+
+    pub const fn figures(&self) -> &Figures {
+        &self.figures
+    }
+
+    /// Thousandths of what it can do: of its time, or of its streams.
+    pub fn permille(&self) -> u16 {
+        let most = u64::from(self.figures.streams_max);
+        let full = (self.ledger.len() as u64 * 1_000).checked_div(most).unwrap_or(0);
+        self.figures.permille.max(u16::try_from(full).unwrap_or(u16::MAX).min(1_000))
+    }
+
+    /// What happened on its channel. `is_all`: what is known of streams is all that there is.
+    pub fn step(
+        &mut self,
+        now: Time,
+        event: ChannelEvent<'_>,
+        is_all: bool,
+        out: &mut Effects,
+    ) -> Option<Happened> {
+        match event {
+            ChannelEvent::Message(octets) => self.message(now, octets, is_all, out),
+            ChannelEvent::Absent(_) => {
+                self.state = State::Away(now + RETRY);
+                None
+            }
+            ChannelEvent::Down(_) => {
+                let was_up = self.state == State::Up;
+                self.state = State::Away(now);
+                self.away_since.get_or_insert(now);
+                self.figures.permille = 0;
+                self.figures.lost += u64::from(was_up);
+                was_up.then_some(Happened::Went)
+            }
+            ChannelEvent::Up | ChannelEvent::Packet(..) | ChannelEvent::Shed(_) => None,
+        }
+    }
+
+    fn message(
+        &mut self,
+        now: Time,
+        octets: &[u8],
+        is_all: bool,
+        out: &mut Effects,
+    ) -> Option<Happened> {
+        match Message::read(octets).ok().flatten()? {
+            Message::Welcome { codecs, streams_max } => {
+                self.state = State::Up;
+                self.codecs = codecs_of(codecs);
+                self.figures.streams_max = streams_max;
+                self.say(now, is_all, out);
+                Some(Happened::Came)
+            }
+            Message::Reached { stream, end, sequence, timestamp } => {
+                self.ledger.reached(now, stream, end, sequence, timestamp);
+                None
+            }
+            Message::Digit { stream, end, code, lasts_ms } => Some(Happened::Digit {
+                at: local(stream),
+                from: if end == codec::Side::A { Side::A } else { Side::B },
+                code,
+                lasted_ms: lasts_ms,
+            }),
+            Message::Refused { .. } => {
+                self.figures.refused += 1;
+                None
+            }
+            Message::Load { permille, packets: [_, left, ..], is_fed, .. } => {
+                self.figures.permille = permille;
+                self.figures.packets = left;
+                let was_away = self.away_since.is_some();
+                self.away_since = if is_fed { None } else { Some(self.away_since.unwrap_or(now)) };
+                (was_away && is_fed).then_some(Happened::Came)
+            }
+            _ => None,
+        }
+    }
+
+    /// Says all streams.
+    pub fn say(&self, now: Time, is_all: bool, out: &mut Effects) {
+        if self.state == State::Up {
+            out.write(self.port, |octets| self.ledger.write(now, is_all, octets));
+        }
+    }
+
+    fn tell(&self, message: &Message<'_>, out: &mut Effects) {
+        if self.state == State::Up {
+            out.write(self.port, |octets| message.write(octets));
+        }
+    }
+
+    /// Nobody controls it any more: it ends.
+    pub fn stop(&self, out: &mut Effects) {
+        self.tell(&Message::Stop, out);
+    }
+
+    /// Something of a stream passes there from now on, or nothing does any more.
+    pub fn put(
+        &mut self,
+        (lessee, id): (Lessee, StreamId),
+        stream: &Stream,
+        ends: Option<[End; 2]>,
+        out: &mut Effects,
+    ) {
+        let new = number(stream.end(Side::A).local);
+        let told = self.told.get(&(lessee, id)).copied().unwrap_or_default();
+        if let Some(old) = told.number.filter(|old| ends.is_none() || *old != new) {
+            self.ledger.remove(old);
+            self.tell(&Message::Remove { stream: old }, out);
+        }
+        let number = ends.map(|_| new);
+        if number.is_some() || told.serial > 0 {
+            self.told.insert((lessee, id), Told { number, ..told });
+        } else {
+            self.told.remove(&(lessee, id));
+        }
+        if let Some(ends) = ends
+            && self.ledger.at(new) != Some(&ends)
+        {
+            self.ledger.put(new, ends);
+            self.tell(&Message::Put { stream: new, ends }, out);
+        }
+    }
+
+    /// A stream is over.
+    pub fn remove(&mut self, lessee: Lessee, id: StreamId, out: &mut Effects) {
+        let told = self.told.remove(&(lessee, id));
+        if let Some(stream) = told.and_then(|it| it.number) {
+            self.ledger.remove(stream);
+            self.tell(&Message::Remove { stream }, out);
+        }
+    }
+
+    /// Whether a digit of that number was not played yet: each is once.
+    fn is_new(&mut self, lessee: Lessee, id: StreamId, serial: u32) -> bool {
+        let told = self.told.entry((lessee, id)).or_default();
+        let is_new = serial > told.serial;
+        told.serial = told.serial.max(serial);
+        is_new
+    }
+
+    /// Looks for it, starts one where none stands, and gives up one that says nothing.
+    pub fn tick(&mut self, now: Time, out: &mut Effects) {
+        match (self.state, &self.to) {
+            (State::Away(at), Some(to)) if now >= at => {
+                self.state = State::Connecting(now + WELCOME);
+                out.connect(self.port, to.clone());
+            }
+            (State::Connecting(until), _) if now >= until => {
+                self.state = State::Away(now + RETRY);
+                out.hang_up(self.port);
+            }
+            _ => {}
+        }
+    }
+
+    /// When [`Transcoding::tick`] wants to be called next.
+    pub const fn deadline(&self) -> Option<Time> {
+        match self.state {
+            State::Away(at) | State::Connecting(at) => Some(at),
+            State::Unused | State::Up => None,
+        }
+    }
+
+    /// Sources, first numbers and places of the ends of a stream: those that it has, or new ones.
+    fn numbered(&self, stream: u32, ends: [End; 2], random: &mut ChaCha12Rng) -> [End; 2] {
+        let known = self.ledger.at(stream);
+        let mut at = 0;
+        ends.map(|end| {
+            let before = known.map(|ends| ends[at]);
+            at += 1;
+            match before {
+                Some(End { ssrc, sequence, timestamp, .. }) => {
+                    End { ssrc, sequence, timestamp, ..end }
+                }
+                None => {
+                    let numbers = random.next_u64().to_be_bytes();
+                    let [high, low, a, b, c, d, ..] = numbers;
+                    End {
+                        ssrc: random.next_u32(),
+                        sequence: u16::from_be_bytes([high, low]),
+                        timestamp: u32::from_be_bytes([a, b, c, d]),
+                        ..end
+                    }
+                }
+            }
+        })
+    }
+}
+
+impl MediaController {
+    /// Something happened on the transcoder's channel.
+    pub(crate) fn transcoder(&mut self, now: Time, event: ChannelEvent<'_>, out: &mut Effects) {
+        let is_all = self.held_until.is_none() && self.epoch.is_some();
+        match self.transcoding.step(now, event, is_all, out) {
+            Some(Happened::Came | Happened::Went) => self.tell_load(now, out),
+            Some(Happened::Digit { at, from, code, lasted_ms }) => {
+                self.heard_digit(now, (at, from), code, lasted_ms, out);
+            }
+            None => {}
+        }
+    }
+
+    /// A digit that came as tones: those of events the forwarder tells.
+    fn heard_digit(
+        &mut self,
+        now: Time,
+        (at, from): (Local, Side),
+        code: u8,
+        lasted_ms: u16,
+        out: &mut Effects,
+    ) {
+        let Some(owner) = self.streams.owner(at) else { return };
+        let Some(stream) = self.streams.at(owner.lessee, owner.stream) else { return };
+        let end = stream.end(from);
+        if end.dtmf != Dtmf::Tones || self.streams.agreement.of(end).is_without_digits {
+            return;
+        }
+        let (local, owner) = (end.local, Owner { side: from, ..owner });
+        let told = Noticed { local, owner, stream };
+        self.shown.facts.add(Fact::Digits, 1);
+        self.event(&told.owner, from, Event::Digit(code, lasted_ms), out);
+        self.trail_digit(now, &told, (code, lasted_ms.into()), "tones");
+    }
+
+    /// Tells the transcoder what passes it of a stream.
+    pub(crate) fn code(&mut self, lessee: Lessee, id: StreamId, out: &mut Effects) {
+        if !self.transcoding.is_wanted() {
+            return;
+        }
+        let Some(stream) = self.streams.at(lessee, id) else { return };
+        let ends = match coding::ends(&stream, &self.streams.agreement) {
+            Ok(ends) => ends,
+            Err(_) => {
+                self.shown.facts.add(Fact::StreamsNotTranscoded, 1);
+                None
+            }
+        };
+        let ends = ends.map(|ends| {
+            let stands = number(stream.end(Side::A).local);
+            let [mut a, mut b] = self.transcoding.numbered(stands, ends, &mut self.random);
+            for (end, side) in [(&mut a, Side::A), (&mut b, Side::B)] {
+                let local = stream.end(side).local;
+                let place = self.streams.addresses.place(local.address, local.port);
+                end.place =
+                    place.map(|it| Place { vrf: it.vrf, address: it.address, port: it.port });
+            }
+            [a, b]
+        });
+        self.transcoding.put((lessee, id), &stream, ends, out);
+    }
+
+    /// Sends a digit to an end; whether something can. What the end is sent passes the transcoder
+    /// from then on, so that the digit is of the same source.
+    pub(crate) fn play(
+        &mut self,
+        now: Time,
+        (lessee, id): (Lessee, StreamId),
+        to: Side,
+        (digit, ms): (u8, u16),
+        out: &mut Effects,
+    ) -> bool {
+        let is_there = self.transcoding.codecs(now) != 0;
+        let stream = self.streams.at(lessee, id).filter(|_| is_there);
+        let local = stream.map(|stream| stream.end(to).local);
+        if let Some(local) = local {
+            let programs = self.streams.agree(local, |kept| kept.is_played = true);
+            // Who takes packets hears of the stream before one comes.
+            self.code(lessee, id, out);
+            self.dataplane.tell(now, out, &programs);
+        }
+        let told = self.transcoding.told.get(&(lessee, id)).and_then(|it| it.number);
+        match (local, told) {
+            (Some(_), Some(stream)) => {
+                let end = if to == Side::A { codec::Side::A } else { codec::Side::B };
+                let digit = Message::Digit { stream, end, code: digit, lasts_ms: ms };
+                self.transcoding.tell(&digit, out);
+                self.shown.facts.add(Fact::DigitsPlayed, 1);
+                true
+            }
+            _ => {
+                self.shown.facts.add(Fact::DigitsNotPlayed, 1);
+                false
+            }
+        }
+    }
+
+    /// A session controller has a digit for an end.
+    pub(crate) fn play_once(
+        &mut self,
+        now: Time,
+        of: (Lessee, StreamId),
+        to: Side,
+        (serial, digit): (u32, (u8, u16)),
+        out: &mut Effects,
+    ) {
+        let (lessee, id) = of;
+        let stands = self.streams.at(lessee, id).is_some();
+        if stands && self.transcoding.is_new(lessee, id, serial) {
+            self.play(now, of, to, digit, out);
+        }
+    }
+
+    /// NG has digits for the other end of the sound of a call; whether they are sent.
+    pub(crate) fn play_all(
+        &mut self,
+        now: Time,
+        (call, from): (u64, Side),
+        digits: &[u8],
+        ms: u16,
+        out: &mut Effects,
+    ) -> bool {
+        let lessee = Lessee::NG;
+        let audio =
+            self.streams.of_call(lessee, call).find(|(_, stream)| stream.kind == Kind::Audio);
+        let Some((id, _)) = audio else { return false };
+        digits.iter().all(|digit| self.play(now, (lessee, id), from.other(), (*digit, ms), out))
+    }
+
+    /// Digits of a side of a call of NG go nowhere from now on, or go on.
+    pub(crate) fn block_digits(
+        &mut self,
+        now: Time,
+        (call, side): (u64, Side),
+        blocks: bool,
+        out: &mut Effects,
+    ) {
+        for local in self.driven.locals(call, side) {
+            let programs = self.streams.agree(local, |kept| kept.is_without_digits = blocks);
+            if let Some(owner) = self.streams.owner(local) {
+                self.code(owner.lessee, owner.stream, out);
+            }
+            self.dataplane.tell(now, out, &programs);
+        }
+    }
+}
