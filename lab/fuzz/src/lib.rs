@@ -6,6 +6,7 @@
 //!
 //! Another target is another file with `pub fn run(&[u8])` and its line in [`TARGETS`].
 
+pub mod aka_digest;
 pub mod anchor_calls;
 pub mod anchor_messages;
 pub mod api_bodies;
@@ -13,6 +14,7 @@ pub mod bgp_message;
 pub mod bgp_session;
 pub mod bmp_message;
 pub mod codec_payloads;
+pub mod esp_packet;
 pub mod forwarder_messages;
 pub mod hep_packet;
 pub mod m3ua_message;
@@ -78,6 +80,8 @@ pub const TARGETS: &[Target] = &[
     target("ng_commands", ng_commands::run),
     target("srtp_packet", srtp_packet::run),
     target("sdes_line", sdes_line::run),
+    target("esp_packet", esp_packet::run),
+    target("aka_digest", aka_digest::run),
     target("manipulation_rules", manipulation_rules::run),
     target("sctp_packet", sctp_packet::run),
     target("sctp_association", sctp_association::run),

@@ -3,7 +3,7 @@
 //! ```text
 //! TEMP = E(RAND ⊕ OPc)
 //! OUT1 = E(TEMP ⊕ rot(SQN‖AMF‖SQN‖AMF ⊕ OPc, r1) ⊕ c1) ⊕ OPc      f1 │ f1*
-//! OUTn = E(rot(TEMP ⊕ OPc, rn) ⊕ cn) ⊕ OPc                        n = 2: f5, f2 · 3: f3 · 4: f4 · 5: f5*
+//! OUTn = E(rot(TEMP ⊕ OPc, rn) ⊕ cn) ⊕ OPc      2: f5, f2 · 3: f3 · 4: f4 · 5: f5*
 //! ```
 
 use crate::{Amf, Keys, Rand, Secret, Sqn};

@@ -1,4 +1,5 @@
-//! Sequence numbers (TS 33.102 Annex C): how a home network makes them, and which ones a card takes.
+//! Sequence numbers (TS 33.102 Annex C): how a home network makes them, and which ones a card
+//! takes.
 //!
 //! ```text
 //! SQN 48 bits = SEQ · IND         IND: which of the card's places remembers SEQ (C.1.2)

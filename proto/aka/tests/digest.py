@@ -1,4 +1,4 @@
-"""An answer to set 1 of TS 35.208 by `hashlib` and `hmac`: a line each for AKAv1-MD5 and AKAv2-MD5."""
+"""An answer to set 1 of TS 35.208 by `hashlib` and `hmac`: a line each for AKAv1 and AKAv2."""
 
 import base64
 import hashlib
@@ -27,8 +27,9 @@ def line(version, password, ck, ik):
     a1 = md5(USER.encode(), REALM.encode(), password)
     response = md5(a1, nonce, b"00000001", b"cn", b"auth", md5(b"REGISTER", uri)).decode()
     value = (
-        f'Digest username="{USER}", realm="{REALM}", nonce="{nonce.decode()}", uri="{uri.decode()}", '
-        f'response="{response.upper()}", algorithm=AKAv{version}-MD5, cnonce="cn", qop=auth, nc=00000001'
+        f'Digest username="{USER}", realm="{REALM}", nonce="{nonce.decode()}", '
+        f'uri="{uri.decode()}", response="{response.upper()}", algorithm=AKAv{version}-MD5, '
+        'cnonce="cn", qop=auth, nc=00000001'
     )
     print("|".join([nonce.decode(), value, ck.hex(), ik.hex()]))
 

@@ -81,7 +81,7 @@ pub(crate) const SALT: usize = 4;
 /// Why an association cannot be.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Unfit {
-    /// Nothing authenticates (RFC 4303 §2.8: there must be a service, and encryption alone is none).
+    /// Nothing authenticates: encryption alone does not protect (RFC 4303 §2.8).
     Unauthenticated,
     /// Two authenticate.
     Twice,

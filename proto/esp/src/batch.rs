@@ -84,8 +84,8 @@ impl Packet {
 /// What whoever has the associations shall know.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Notice {
-    /// The numbers that were granted come to their end: [`Outbound::grant`] up to this one, when who
-    /// may take over knows it.
+    /// The numbers that were granted come to their end: [`Outbound::grant`] up to this one, when
+    /// who may take over knows it.
     Wanted {
         /// The number of the association.
         association: usize,

@@ -10,8 +10,8 @@ use crate::{Dropped, Material, Mode, Parameters, Selector, Spi, Unfit, Usage};
 use cipher::Op;
 use core::net::IpAddr;
 
-/// What becomes of the checksum of TCP or UDP in transport mode, when a NAT has changed the addresses
-/// that it is made of (RFC 3948 §3.1.2).
+/// What becomes of the checksum of TCP or UDP in transport mode, when a NAT has changed the
+/// addresses that it is made of (RFC 3948 §3.1.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Repair {
     /// Nothing: there is no NAT.

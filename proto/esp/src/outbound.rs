@@ -13,7 +13,8 @@ use cipher::Op;
 use core::net::IpAddr;
 use zeroize::Zeroize;
 
-/// An association by which packets leave. It cannot be cloned: two of it would use the same numbers.
+/// An association by which packets leave. It cannot be cloned: two of it would use the same
+/// numbers.
 #[derive(Debug)]
 pub struct Outbound {
     transform: Transform,
@@ -156,8 +157,8 @@ impl Outbound {
         self.asked = false;
     }
 
-    /// The other end has come to another address or port: its NAT has. The address of a tunnel's end
-    /// changes only within its version of IP.
+    /// The other end has come to another address or port: its NAT has. The address of a tunnel's
+    /// end changes only within its version of IP.
     pub fn set_peer(&mut self, address: IpAddr, port: u16) {
         if let Some(tunnel) = &mut self.tunnel
             && tunnel.remote.is_ipv4() == address.is_ipv4()

@@ -15,7 +15,8 @@ use crate::{Dropped, legacy};
 use cipher::{Extra, Job, Key, Op, Outcome};
 use core::ops::Range;
 
-/// Room before a packet that is always enough to protect it: a header of IPv6, UDP, SPI, number, IV.
+/// Room before a packet that is always enough to protect it: a header of IPv6, UDP, SPI, number
+/// and IV.
 pub const HEADROOM: usize = 40 + 8 + 8 + 16;
 /// Room behind a packet that is always enough to protect it: padding, trailer, ICV.
 pub const TAILROOM: usize = 15 + 2 + 32;

@@ -173,7 +173,8 @@ fn a_challenge_of_another_kind_is_none() {
     assert!(take_keys(keys.as_bytes(), &mut out).is_err() && out.is_empty());
 }
 
-/// RFC 3310 §3.4. Its examples are made up: AUTS has eleven octets there, and a card's has fourteen.
+/// RFC 3310 §3.4. Its examples are made up: AUTS has eleven octets there, and a card's has
+/// fourteen.
 #[test]
 fn the_message_of_rfc_3310_is_read_but_for_its_token() {
     let value = "Digest username=\"jon.dough@mobile.biz\",realm=\"RoamingUsers@mobile.biz\",\
@@ -233,7 +234,8 @@ fn passwords_and_keys_are_those_of_another_implementation() {
 fn nothing_that_is_read_panics() {
     let mut random = Random(11);
     let seeds: [&[u8]; 2] = [
-        b"Digest username=\"u\\\"\", realm=\"r\", nonce=\"n\", uri=\"u\", response=\"\", nc=00000001",
+        b"Digest username=\"u\\\"\", realm=\"r\", nonce=\"n\", uri=\"u\", response=\"\", nc=00000001"
+            .as_slice(),
         b"Digest realm=\"r\", nonce=\"n\", ck=\"00\", ik=\"\", qop=\"auth,auth-int\", stale=true",
     ];
     for _ in 0..20_000 {

@@ -140,8 +140,8 @@ fn milenage_is_that_of_ts_35_207() {
     }
 }
 
-/// K, RAND, SQN, AMF, TOP, TOPc, f1, f1*, f2, f5, f3, f4, f5*, and how often Keccak runs: the sets of
-/// TS 35.233 §6.3 to §6.8.
+/// K, RAND, SQN, AMF, TOP, TOPc, f1, f1*, f2, f5, f3, f4, f5*, and how often Keccak runs: the sets
+/// of TS 35.233 §6.3 to §6.8.
 const TUAK: [([&str; 13], u8); 6] = [
     (
         [

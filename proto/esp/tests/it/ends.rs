@@ -234,8 +234,8 @@ fn dummies_are_dropped_silently_and_confidential_padding_is_taken_off() {
         let dummy = ends.send_as(&packet, true).expect("it passes");
         assert_eq!(ends.open(&dummy), Ok(None));
         assert_eq!(ends.report.counters.dummies, 2);
-        // The packet's length is its own: what stands behind it inside is padding. It is put there by
-        // who believes a longer transport packet.
+        // The packet's length is its own: what stands behind it inside is padding. It is put there
+        // by who believes a longer transport packet.
         let mut transport = Ends::new(&parameters(algorithm), 1);
         let mut padded = [&packet[..], &random.octets(37)].concat();
         let length = u16::try_from(padded.len()).expect("short").to_be_bytes();
