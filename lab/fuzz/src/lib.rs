@@ -38,6 +38,7 @@ pub mod sctp_greeting;
 pub mod sctp_packet;
 pub mod sdes_line;
 pub mod sdp_session;
+pub mod security_list;
 pub mod sip_message;
 pub mod sip_stream;
 pub mod sip_uri;
@@ -82,6 +83,7 @@ pub const TARGETS: &[Target] = &[
     target("sdes_line", sdes_line::run),
     target("esp_packet", esp_packet::run),
     target("aka_digest", aka_digest::run),
+    target("security_list", security_list::run),
     target("manipulation_rules", manipulation_rules::run),
     target("sctp_packet", sctp_packet::run),
     target("sctp_association", sctp_association::run),
