@@ -9,6 +9,7 @@
 
 mod aes;
 mod batch;
+mod chain;
 mod context;
 mod ghash;
 mod lanes;

@@ -1,6 +1,7 @@
 //! A batch: all packets through one stage, then all through the next.
 
 use super::aes::{self, RoundKeys};
+use super::chain::{self, Chain, LANES_MIN as LANES_MIN_OF_CHAINS};
 use super::context::{Context, Pad};
 use super::ghash::{POWERS, Text, ghash};
 use super::lanes::{Message, Messages, hmac};
@@ -56,6 +57,11 @@ impl Item<'_> {
     #[inline(always)]
     fn is_gcm(&self) -> bool {
         matches!(self.suite.encryption(), Encryption::AesGcm(_))
+    }
+
+    #[inline(always)]
+    fn is_cbc(&self) -> bool {
+        matches!(self.suite.encryption(), Encryption::AesCbc(_))
     }
 
     /// Blocks of AAD, of AAD that does not stand in the buffer in whole blocks, and of data.
@@ -135,10 +141,12 @@ fn batch<const N: usize>(buffer: &mut [u8], jobs: &mut [Job<'_>]) {
                 let mask = aes::ctr_behind_mask(keys, counter_block(&job.iv, 1), data);
                 known.codes[at][..16].copy_from_slice(&octets(mask));
             }
+            (Some(item), Op::Protect) if item.is_cbc() => {}
             (Some(item), Op::Protect) => apply(job, item, keys, buffer),
             _ => {}
         }
     }
+    encrypt_chains(buffer, jobs, &known);
     let lanes = in_lanes >= LANES_MIN;
     if lanes {
         let items = &known.items;
@@ -154,6 +162,22 @@ fn batch<const N: usize>(buffer: &mut [u8], jobs: &mut [Job<'_>]) {
         job.outcome = finish(job, item, known.keys[at].lines(), buffer, tag);
     }
     gcm(buffer, jobs, &known);
+}
+
+/// Encrypts the jobs of CBC: many together, a few one after the other.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2,vaes,vpclmulqdq")]
+fn encrypt_chains<const N: usize>(buffer: &mut [u8], jobs: &[Job<'_>], known: &Known<'_, N>) {
+    let chains = jobs.iter().enumerate().filter_map(|(at, job)| {
+        let item = known.items[at].as_ref().filter(|it| it.is_cbc() && job.op == Op::Protect)?;
+        let (keys, data) = (known.keys[at].lines(), item.places.data.clone());
+        Some(Chain { keys, iv: job.iv, data })
+    });
+    if chains.clone().take(LANES_MIN_OF_CHAINS).count() == LANES_MIN_OF_CHAINS {
+        return chain::encrypt(buffer, chains);
+    }
+    for Chain { keys, iv, data } in chains {
+        aes::cbc_encrypt(keys, block(&iv), &mut buffer[data]);
+    }
 }
 
 /// How many texts of GCM are hashed together.

@@ -1,6 +1,7 @@
 //! The one test program of the crate.
 #![allow(missing_docs)]
 
+mod chains;
 mod jobs;
 mod law;
 mod peer;
