@@ -18,7 +18,7 @@ PACKAGE_PACKAGES := crun lintian podman skopeo
 # What tests hold Tandem against, and what they look at it with.
 TEST_PACKAGES := baresip-core bgpdump bird2 ca-certificates chromium clang curl dpdk-dev ethtool exabgp frr \
 	gobgpd iperf3 iproute2 iputils-ping kamailio kamailio-tls-modules libsrtp2-1 libusrsctp-dev libusrsctp-examples \
-	llvm openbgpd openssl pmacct procps prometheus python3-scapy qemu-system-x86 rtpengine-daemon stayrtr systemd \
+	llvm openbgpd openssl pmacct procps prometheus python3-cryptography python3-scapy qemu-system-x86 rtpengine-daemon stayrtr systemd \
 	traceroute tshark
 CARGO := cargo
 TARGET = $(or $(CARGO_TARGET_DIR),target)

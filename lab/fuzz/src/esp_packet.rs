@@ -1,6 +1,6 @@
-//! Packets to both ends of an association of any kind: the first two octets say which, and each of
-//! the others' first what is done with a packet and how long it is. Nothing panics, nothing that was
-//! not sent opens, what opens is what was sent, and a batch says what its packets alone do.
+//! Packets to both ends of an association of any kind: the first two octets say which, and each
+//! of the others' first what is done with a packet and how long it is. Nothing panics, nothing that
+//! was not sent opens, and a batch says what its packets alone do.
 
 use esp::{
     Algorithm, Encryption, HEADROOM, Inbound, Integrity, KeyLength, Material, Mode, Outbound,

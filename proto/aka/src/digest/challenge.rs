@@ -5,6 +5,7 @@ use super::{Algorithm, Qop, SessionKeys};
 use crate::Secret;
 use std::borrow::Cow;
 use wire::Malformed;
+use zeroize::Zeroizing;
 
 /// The qualities of protection that a server offers; neither: responses without any.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -119,7 +120,8 @@ impl<'a> Challenge<'a> {
 }
 
 fn key(parameter: &Parameter<'_>) -> Result<Secret, Malformed> {
-    let octets = unhex(&parameter.value).filter(|octets| matches!(octets.len(), 16 | 32));
+    let octets = unhex(&parameter.value).map(Zeroizing::new);
+    let octets = octets.filter(|octets| matches!(octets.len(), 16 | 32));
     octets.and_then(|octets| Secret::new(&octets)).ok_or(parameter.offence("it is no key"))
 }
 

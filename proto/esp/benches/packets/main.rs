@@ -6,7 +6,7 @@
 //!   cargo bench -p tandem-esp [--features ipsec-mb] -- [part of a line's name]
 //! ```
 //!
-//! What is printed is the median of several runs, and the best.
+//! What is printed is the median of several runs, and the best; all lines take turns.
 #![allow(missing_docs)]
 #![allow(clippy::disallowed_methods, clippy::print_stdout, reason = "it measures and prints")]
 
@@ -30,69 +30,82 @@ const LENGTH: usize = 500;
 /// Octets between two packets: no power of two, whose places in the cache would be the same.
 const STRIDE: usize = 704;
 const RUNS: usize = 9;
-const RUN: Duration = Duration::from_millis(120);
+const RUN: Duration = Duration::from_millis(60);
 
 fn octets<const N: usize>(seed: usize) -> [u8; N] {
     std::array::from_fn(|at| (seed * 131 + at * 31 + (seed >> 8)).to_le_bytes()[0])
 }
 
-/// What is measured: a name, and whether its line was asked for.
+/// A line: its name, what does a batch, and what a packet took in each run.
+struct Line {
+    name: String,
+    call: Box<dyn FnMut()>,
+    runs: Vec<f64>,
+}
+
+impl Line {
+    /// Calls for a while.
+    fn run(&mut self) {
+        let (began, mut calls) = (Instant::now(), 0u32);
+        while began.elapsed() < RUN {
+            (0..16).for_each(|_| (self.call)());
+            calls += 16;
+        }
+        self.runs.push(began.elapsed().as_nanos() as f64 / f64::from(calls) / BATCH as f64);
+    }
+
+    fn print(&mut self) {
+        self.runs.sort_by(f64::total_cmp);
+        let (median, best, name) = (self.runs[RUNS / 2], self.runs[0], &self.name);
+        let rate = 1_000.0 / median;
+        println!("{name:<44} {median:>7.1} ns a packet, best {best:>7.1}: {rate:>5.2} Mpps");
+    }
+}
+
+/// What is measured. All lines take turns: what else runs on the machine is beside all of them.
 struct Bench {
     asked: Option<String>,
+    lines: Vec<Line>,
 }
 
 impl Bench {
-    fn asks(&self, name: &str) -> bool {
-        self.asked.as_ref().is_none_or(|it| name.contains(it.as_str()))
-    }
-
-    /// Calls for a while, each of which does a batch.
-    fn line(&self, name: &str, mut call: impl FnMut()) {
-        if !self.asks(name) {
+    fn line(&mut self, name: &str, mut call: impl FnMut() + 'static) {
+        if self.asked.as_ref().is_some_and(|it| !name.contains(it.as_str())) {
             return;
         }
         for _ in 0..ASSOCIATIONS / BATCH {
             call();
         }
-        let mut runs: Vec<f64> = (0..RUNS)
-            .map(|_| {
-                let (began, mut calls) = (Instant::now(), 0u32);
-                while began.elapsed() < RUN {
-                    (0..16).for_each(|_| call());
-                    calls += 16;
-                }
-                began.elapsed().as_nanos() as f64 / f64::from(calls) / BATCH as f64
-            })
-            .collect();
-        runs.sort_by(f64::total_cmp);
-        let (median, best) = (runs[RUNS / 2], runs[0]);
-        let rate = 1_000.0 / median;
-        println!("{name:<44} {median:>7.1} ns a packet, best {best:>7.1}: {rate:>5.2} Mpps");
+        self.lines.push(Line { name: name.to_owned(), call: Box::new(call), runs: Vec::new() });
     }
 
-    fn ours(&self, name: &str, algorithm: Algorithm) {
-        if !self.asks(name) {
-            return;
+    fn run(&mut self) {
+        for _ in 0..RUNS {
+            self.lines.iter_mut().for_each(Line::run);
         }
-        let mut ends = Ends::new(algorithm);
-        self.line(&format!("{name}, protect"), || ends.protect());
-        let mut ends = Ends::new(algorithm);
-        self.line(&format!("{name}, protect and unprotect"), || {
+        self.lines.iter_mut().for_each(Line::print);
+    }
+
+    fn ours(&mut self, name: &str, algorithm: Algorithm) {
+        let mut ends = Ends::new(algorithm, ASSOCIATIONS);
+        self.line(&format!("{name}, protect"), move || ends.protect());
+        let mut ends = Ends::new(algorithm, BATCH);
+        self.line(&format!("{name}, protect, 32 associations"), move || ends.protect());
+        let mut ends = Ends::new(algorithm, ASSOCIATIONS);
+        self.line(&format!("{name}, protect and unprotect"), move || {
             ends.protect();
             unprotect(&mut ends.into[..], &mut ends.buffer, &mut ends.packets, &mut ends.report);
             assert!(ends.packets.iter().all(|it| it.verdict.is_ok()));
         });
-        let size = (ends.out[0].size(), ends.into[0].size());
-        println!("{name:<44} {size:?} octets an association");
     }
 
-    fn aws_lc(&self) {
+    fn aws_lc(&mut self) {
         let key = |at| aead::UnboundKey::new(&aead::AES_128_GCM, &octets::<16>(at));
         let keys: Vec<_> =
             (0..ASSOCIATIONS).map(|at| aead::LessSafeKey::new(key(at).expect("a key"))).collect();
         let mut buffer = vec![5; STRIDE * BATCH];
         let mut next = 0;
-        self.line("GCM, AWS-LC's cipher alone", || {
+        self.line("GCM, AWS-LC's cipher alone", move || {
             for packet in buffer.chunks_mut(STRIDE) {
                 let (header, rest) = packet.split_at_mut(8);
                 let (data, rest) = rest.split_at_mut(LENGTH);
@@ -110,7 +123,8 @@ impl Bench {
                 (EncryptingKey::cbc(key).expect("a mode"), hmac)
             })
             .collect();
-        self.line("CBC, SHA1, AWS-LC's ciphers alone", || {
+        let (mut buffer, mut next) = (vec![5; STRIDE * BATCH], 0);
+        self.line("CBC, SHA1, AWS-LC's ciphers alone", move || {
             for packet in buffer.chunks_mut(STRIDE) {
                 let (key, hmac) = &keys[next];
                 let iv = EncryptionContext::Iv128(FixedLength::from(&[7; 16]));
@@ -135,7 +149,7 @@ struct Ends {
 }
 
 impl Ends {
-    fn new(algorithm: Algorithm) -> Self {
+    fn new(algorithm: Algorithm, count: usize) -> Self {
         let parameters =
             |at: usize| Parameters::new(Spi(256 + u32::try_from(at).expect("few")), algorithm);
         let (encryption, integrity) = (algorithm.encryption(), algorithm.integrity());
@@ -158,8 +172,8 @@ impl Ends {
             Inbound::new(parameters(at), material).expect("it fits")
         };
         Self {
-            out: (0..ASSOCIATIONS).map(out).collect(),
-            into: (0..ASSOCIATIONS).map(into).collect(),
+            out: (0..count).map(out).collect(),
+            into: (0..count).map(into).collect(),
             buffer: vec![0; BATCH * STRIDE],
             packets: Vec::new(),
             report: Report::default(),
@@ -179,7 +193,7 @@ impl Ends {
             header[2..4].copy_from_slice(&500u16.to_be_bytes());
             (header[8], header[9]) = (64, 253);
             self.packets.push(Packet::new(self.next, room, at, LENGTH));
-            self.next = (self.next + 1) % ASSOCIATIONS;
+            self.next = (self.next + 1) % self.out.len();
         }
         protect(&mut self.out[..], &mut self.buffer, &mut self.packets, &mut self.report);
         assert!(black_box(&self.packets).iter().all(|it| it.verdict.is_ok()));
@@ -190,7 +204,7 @@ const _: () = assert!(HEADROOM + LENGTH + TAILROOM <= STRIDE);
 
 fn main() {
     let asked = std::env::args().skip(1).find(|it| !it.starts_with("--"));
-    let bench = Bench { asked };
+    let mut bench = Bench { asked, lines: Vec::new() };
     let cbc = Encryption::AesCbc(KeyLength::Bits128);
     let cbc_256 = Encryption::AesCbc(KeyLength::Bits256);
     let gcm = Encryption::AesGcm16(KeyLength::Bits128);
@@ -206,5 +220,6 @@ fn main() {
     }
     bench.aws_lc();
     #[cfg(feature = "ipsec-mb")]
-    ipsec_mb::measure(&bench);
+    ipsec_mb::measure(&mut bench);
+    bench.run();
 }

@@ -1,4 +1,4 @@
-//! scapy's IPsec layer as the other end (Debian: python3-scapy): the same octets of the same number
+//! scapy's IPsec layer as the other end (Debian: python3-scapy, python3-cryptography): the same octets of the same number
 //! and IV, and the same verdict on what comes, by seed.
 
 use crate::{ALGORITHMS, Ends, Keys, Random, parameters};
@@ -32,13 +32,18 @@ impl Script {
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/scapy_esp.py");
         let mut python = Command::new("/usr/bin/python3");
         python.args(["-B", script]).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = python.spawn().expect("python3 is not installed (Debian: python3-scapy)");
+        let mut child = python
+            .spawn()
+            .expect("python3 is not installed (Debian: python3-scapy, python3-cryptography)");
         let mut stdin = child.stdin.take().expect("it is piped");
         // It reads all before it answers.
         stdin.write_all(self.commands.as_bytes()).expect("it reads all");
         drop(stdin);
         let output = child.wait_with_output().expect("it ends");
-        assert!(output.status.success(), "scapy did not run (Debian: python3-scapy)");
+        assert!(
+            output.status.success(),
+            "scapy did not run (Debian: python3-scapy, python3-cryptography)"
+        );
         let said = String::from_utf8(output.stdout).expect("hexadecimal digits");
         assert_eq!(said.lines().count(), self.expected.len());
         for (said, (command, verdict)) in said.lines().zip(&self.expected) {
