@@ -9,7 +9,8 @@ use core::cmp::Reverse;
 pub struct Preference {
     /// Pairs of algorithms.
     pub pairs: Vec<(Alg, Ealg)>,
-    /// Modes.
+    /// Modes: of a phone behind a NAT, [`Mode::UdpTunnel`] alone, of any other
+    /// [`Mode::Transport`] alone (TS 33.203 §M.6).
     pub modes: Vec<Mode>,
 }
 

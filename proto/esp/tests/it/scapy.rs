@@ -1,5 +1,5 @@
-//! scapy's IPsec layer as the other end (Debian: python3-scapy, python3-cryptography): the same octets of the same number
-//! and IV, and the same verdict on what comes, by seed.
+//! scapy's IPsec layer as the other end (Debian: python3-scapy, python3-cryptography): the same
+//! octets of the same number and IV, and the same verdict on what comes, by seed.
 
 use crate::{ALGORITHMS, Ends, Keys, Random, parameters};
 use esp::{Algorithm, Dropped, Inbound, Mode, Outbound, Parameters, Tunnel, Udp};
