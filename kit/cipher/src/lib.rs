@@ -45,6 +45,7 @@
 
 mod aes_block;
 mod back_end;
+mod fetch;
 mod job;
 mod key;
 mod portable;
@@ -54,6 +55,7 @@ mod wide;
 
 pub use aes_block::Aes;
 pub use back_end::BackEnd;
+pub use fetch::fetch;
 pub use job::{EXTRA_MAX, Extra, Job, Op, Outcome};
 pub use key::Key;
 pub use suite::{Encryption, Integrity, KeyLength, Suite, Unfit};

@@ -3,8 +3,9 @@
 
 use crate::inbound::Waiting;
 use crate::plan::{Plan, verdict};
+use crate::transform::Transform;
 use crate::{Counters, Dropped, Inbound, Outbound};
-use cipher::{Job, Outcome};
+use cipher::{Job, Key, Outcome};
 use core::net::IpAddr;
 use core::ops::Range;
 
@@ -154,6 +155,7 @@ fn protect_some<S>(
 ) where
     S: Associations<Outbound> + ?Sized,
 {
+    fetch_all(associations, packets, Outbound::transform);
     let mut plans: Vec<(usize, Plan)> = Vec::with_capacity(packets.len());
     for (number, packet) in packets.iter_mut().enumerate() {
         let planned = match associations.association_mut(packet.association) {
@@ -189,6 +191,16 @@ fn protect_some<S>(
     }
 }
 
+/// Fetches associations and then their keys into the cache: of many each is waited for otherwise.
+fn fetch_all<T, S>(associations: &S, packets: &[Packet], transform: impl Fn(&T) -> &Transform)
+where
+    S: Associations<T> + ?Sized,
+{
+    let all = || packets.iter().filter_map(|it| associations.association(it.association));
+    all().for_each(cipher::fetch);
+    all().filter_map(|it| transform(it).key()).for_each(Key::prefetch);
+}
+
 /// Opens packets.
 pub fn unprotect<S>(
     associations: &mut S,
@@ -211,6 +223,7 @@ fn unprotect_some<S>(
 ) where
     S: Associations<Inbound> + ?Sized,
 {
+    fetch_all(associations, packets, |it: &Inbound| &it.transform);
     let mut waiting: Vec<(usize, Waiting)> = Vec::with_capacity(packets.len());
     for (number, packet) in packets.iter_mut().enumerate() {
         let Some(association) = associations.association_mut(packet.association) else {

@@ -1,10 +1,12 @@
 //! The checksum of the Internet (RFC 1071), and what becomes of it when a part changes (RFC 1624).
 
-/// The sum of octets as big-endian words, folded.
+/// The sum of octets as big-endian words, not folded yet: two words at once are as good.
 pub(crate) fn sum(octets: &[u8]) -> u64 {
-    let (words, rest) = octets.as_chunks::<2>();
-    let sum: u64 = words.iter().map(|word| u64::from(u16::from_be_bytes(*word))).sum();
-    sum + rest.first().map_or(0, |octet| u64::from(*octet) << 8)
+    let (words, rest) = octets.as_chunks::<4>();
+    let sum: u64 = words.iter().map(|word| u64::from(u32::from_be_bytes(*word))).sum();
+    let mut last = [0; 4];
+    last[..rest.len()].copy_from_slice(rest);
+    sum + u64::from(u32::from_be_bytes(last))
 }
 
 /// Folded into a word.

@@ -19,6 +19,17 @@
 //! - **Every drop has its reason** ([`Dropped`]) and is counted. Which association a packet is of,
 //!   says the caller by its SPI ([`arrival`]): an unknown one is the caller's.
 //! - **Keys show nowhere** and are wiped.
+//!
+//! Nanoseconds a packet of 500 octets, of 10,000 associations in rotation, medians of one run on a
+//! core of a Zen 4 that other work shared (`cargo bench -p tandem-esp`). Beside all that ESP does to
+//! a packet stands what others take for its ciphers alone:
+//!
+//! | | protect | protect and unprotect | AWS-LC, ciphers | libipsec-mb 1.3, ciphers |
+//! |---|---|---|---|---|
+//! | AES-GCM-16 | 258 (3.9 Mpps) | 635 | 215 | 134 |
+//! | AES-CBC, HMAC-SHA-1-96 | 408 (2.5 Mpps) | 935 | 1154 | 305 |
+//!
+//! An association takes 240 to 310 octets and its selectors.
 #![forbid(unsafe_code)]
 #![warn(clippy::cast_possible_truncation)]
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
