@@ -5,8 +5,9 @@ use aka::{
     Algorithm, Amf, Lengths, MacLength, Milenage, Rand, ResLength, SessionLength, Sqn, Tuak,
 };
 
-/// K, RAND, SQN, AMF, OP, OPc, f1, f1*, f2, f5, f3, f4, f5*: the sets 1 to 6 of TS 35.207 §4 to §6.
-const MILENAGE: [[&str; 13]; 6] = [
+/// K, RAND, SQN, AMF, OP, OPc, f1, f1*, f2, f5, f3, f4, f5*: the sets 1 to 6 of TS 35.207 §4 to §6,
+/// and set 19 of TS 35.208 §4.3.
+const MILENAGE: [[&str; 13]; 7] = [
     [
         "465b5ce8b199b49faa5f0a2ee238a6bc",
         "23553cbe9637a89d218ae64dae47bf35",
@@ -97,6 +98,21 @@ const MILENAGE: [[&str; 13]; 6] = [
         "a7466cc1e6b2a1337d49d3b66e95d7b4",
         "1f53cd2b1113",
     ],
+    [
+        "5122250214c33e723a5dd523fc145fc0",
+        "81e92b6c0ee0e12ebceba8d92a99dfa5",
+        "16f3b3f70fc2",
+        "c3ab",
+        "c9e8763286b5b9ffbdf56e1297d0887b",
+        "981d464c7c52eb6e5036234984ad0bcf",
+        "2a5c23d15ee351d5",
+        "62dae3853f3af9d2",
+        "28d7b0f2a2ec3de5",
+        "ada15aeb7bb8",
+        "5349fbe098649f948f5d2e973a81c00f",
+        "9744871ad32bf9bbd1dd5ce54e3e2e5a",
+        "d461bc15475d",
+    ],
 ];
 
 struct Expected<'a> {
@@ -126,7 +142,7 @@ impl Expected<'_> {
 }
 
 #[test]
-fn milenage_is_that_of_ts_35_207() {
+fn milenage_is_that_of_ts_35_207_and_ts_35_208() {
     for set in MILENAGE {
         let [k, rand, sqn, amf, op, opc, out @ ..] = set;
         let (k, opc) = (array(k), array(opc));

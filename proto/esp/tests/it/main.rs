@@ -7,6 +7,7 @@ mod nat;
 mod numbers;
 mod scapy;
 mod tshark;
+mod vectors;
 
 use esp::{
     Algorithm, Dropped, Encryption, HEADROOM, Inbound, Integrity, KeyLength, Material, Notice,
