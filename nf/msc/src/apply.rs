@@ -2,7 +2,7 @@
 
 use crate::MediaController;
 use crate::config::NG_PORT;
-use crate::controllers::KeyId;
+use crate::controllers::{Controller, KeyId};
 use crate::driven::{Driven, Uses};
 use crate::facts::Fact;
 use crate::keying::Received;
@@ -116,7 +116,7 @@ impl MediaController {
         let Some(controller) = self.controllers.at_mut(lessee) else { return };
         (controller.away_since, controller.is_whole) = (None, false);
         if controller.epoch.replace(epoch).is_some_and(|before| before != epoch) {
-            self.streams.renew(lessee);
+            self.renew(now, lessee);
         }
         let hello = Message::Hello {
             version: row::VERSION,
@@ -131,6 +131,26 @@ impl MediaController {
         }
         // Whose the name is, the control that comes next has to know.
         self.note_memory(out);
+    }
+
+    /// A session controller began anew: what it said before fades as if it stayed away.
+    fn renew(&mut self, now: Time, lessee: Lessee) {
+        let until = now + self.away_time();
+        // A control that began anew, too, does not know what stands with its forwarder.
+        let is_unknown = self.held_until.is_some();
+        self.streams.renew(lessee);
+        self.streams.book.renew(now, lessee, is_unknown.then_some(until));
+        if !is_unknown && !self.streams.has_former(lessee) {
+            return;
+        }
+        if let Some(controller) = self.controllers.at_mut(lessee) {
+            controller.former_until = Some(until);
+        }
+        self.held_until = self.held_until.map(|held| held.max(until));
+    }
+
+    fn away_time(&self) -> Duration {
+        Duration::from_secs(self.settings.msc.limits.session_controller_away_s.into())
     }
 
     /// What a session controller says.
@@ -152,6 +172,8 @@ impl MediaController {
                     Err(why) => self.not_taken(why),
                 }
             }
+            // Of the same name, but not the one that is meant.
+            Message::Remove { stream, .. } if self.streams.is_former(lessee, stream) => {}
             Message::Remove { stream, generation } => {
                 let changed = self.streams.remove(lessee, stream, generation, now);
                 self.done(now, lessee, changed, out);
@@ -160,15 +182,22 @@ impl MediaController {
             Message::End => {
                 let changed = self.streams.end(lessee, now);
                 self.done(now, lessee, changed, out);
+                let until = now + self.away_time();
+                let has_former = self.streams.has_former(lessee);
                 if let Some(controller) = self.controllers.at_mut(lessee) {
                     controller.is_whole = true;
+                    if has_former {
+                        controller.former_until.get_or_insert(until);
+                    }
                 }
-                if self.controllers.iter().all(|(_, it)| it.is_whole) {
+                let is_settled = |it: &Controller| it.is_whole && it.former_until.is_none();
+                if self.controllers.iter().all(|(_, it)| is_settled(it)) {
                     self.release(now, out);
                 }
             }
             Message::Ask { stream } => {
                 let found = self.streams.at(lessee, stream);
+                let found = found.filter(|_| !self.streams.is_former(lessee, stream));
                 let statistics = found.map(|it| {
                     Side::BOTH.map(|side| self.measures.shown(it.end(side).local).statistics)
                 });
@@ -302,7 +331,7 @@ impl MediaController {
             return self.trail_ended(*at, *owner, stream, None);
         };
         if let Some(report) = traced {
-            self.trail_quality(*at, (owner, stream), &report);
+            self.trail_quality(*at, *owner, stream, &report);
         }
         if let Some(report) = rest {
             self.reported(owner, owner.side, &report, out);
@@ -381,6 +410,7 @@ impl MediaController {
             self.driven(now, out, |driven, uses| driven.take(now, bytes, uses, &mut reply));
         if !is_done {
             reply = ng_refusal(bytes, "Ran out of ports");
+            self.driven.refuse(now, bytes, &reply);
         }
         let is_long = reply.len() > bytes.len().max(REPLY_OCTETS_MAX);
         if flow.port == NG_PORT && is_long {
@@ -487,10 +517,23 @@ impl MediaController {
         }
     }
 
+    /// What session controllers said before they began anew has had its time.
+    fn end_former(&mut self, now: Time, out: &mut Effects) {
+        let is_due = |it: &Controller| it.former_until.is_some_and(|until| until <= now);
+        let due = self.controllers.iter().filter(|(_, it)| is_due(it)).map(|(lessee, _)| lessee);
+        for lessee in due.collect::<Vec<Lessee>>() {
+            if let Some(controller) = self.controllers.at_mut(lessee) {
+                controller.former_until = None;
+            }
+            let changed = self.streams.end_former(lessee, now);
+            self.done(now, lessee, changed, out);
+        }
+    }
+
     /// Session controllers that were away for too long lose what they have.
     pub(crate) fn forget_those_away(&mut self, now: Time, out: &mut Effects) {
-        let away_s = self.settings.msc.limits.session_controller_away_s;
-        let away = Duration::from_secs(away_s.into());
+        self.end_former(now, out);
+        let away = self.away_time();
         let is_over = |since: Option<Time>| since.is_some_and(|since| since + away <= now);
         let gone: Vec<Lessee> = self
             .controllers

@@ -56,6 +56,8 @@ pub(crate) struct Controller {
     pub wants: BTreeMap<String, u32>,
     /// Whether it has said all of its streams since it is connected.
     pub is_whole: bool,
+    /// Until when streams stand that an earlier start of it said, and this one has not.
+    pub former_until: Option<Time>,
 }
 
 /// All of them.
@@ -84,6 +86,7 @@ impl Controllers {
             away_since: Some(now),
             wants: BTreeMap::new(),
             is_whole: false,
+            former_until: None,
         };
         self.list.insert(free, controller);
         Some(free)

@@ -103,6 +103,11 @@ impl Driven {
         self.run(now, uses, |engine, around| engine.take(now, message, around, out))
     }
 
+    /// What came of a command could not be done: that is its reply, however often it comes.
+    pub fn refuse(&mut self, now: Time, message: &[u8], reply: &[u8]) {
+        self.engine.refuse(now, message, reply);
+    }
+
     /// Ends calls that nobody answers or that are silent; what came of it.
     pub fn tick(&mut self, now: Time, uses: Uses<'_>) -> Vec<Effect> {
         self.run(now, uses, |engine, around| engine.tick(now, around))

@@ -10,7 +10,7 @@
 
 use crate::agreement::{Agreed, Kept};
 use anchor::{Checks, End, Guard, Local, Stream};
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 use dataplane::{DoorEvent, PacketDoor};
 use dtls::{Handshake, In, Out, Role};
 use hashbrown::HashMap;
@@ -115,6 +115,8 @@ pub(crate) struct Keying {
     fingerprint: Option<Fingerprint>,
     agents: HashMap<Local, Checking>,
     shaking: HashMap<Local, Shaking>,
+    /// Who is heard of an end: who is signalled and began, or who has shown that it is there.
+    heard: HashMap<Local, SocketAddr>,
     wheel: Wheel<Local>,
     /// Hellos that were heard of late, of all ends.
     attempts: Bucket,
@@ -135,6 +137,7 @@ impl Keying {
             fingerprint,
             agents: HashMap::new(),
             shaking: HashMap::new(),
+            heard: HashMap::new(),
             wheel: Wheel::new(now),
             attempts: Bucket::default(),
         }
@@ -176,12 +179,17 @@ impl Keying {
         for ((end, place), agreed) in stream.ends.iter().zip(places).zip(agreed) {
             let Guard::Dtls { peer, role } = &end.guard else {
                 self.shaking.remove(&end.local);
+                self.heard.remove(&end.local);
                 continue;
             };
             // Another certificate is another association.
             let known = self.shaking.get(&end.local);
             if known.is_some_and(|known| !known.peer.goes_on_as(peer)) {
                 self.shaking.remove(&end.local);
+            }
+            // Whoever is signalled to be elsewhere may come from there.
+            if agreed.keys.is_none() && !self.shaking.contains_key(&end.local) {
+                self.heard.remove(&end.local);
             }
             if agreed.keys.is_some() && !self.shaking.contains_key(&end.local) {
                 continue;
@@ -279,14 +287,7 @@ impl Keying {
     fn record(&mut self, now: Time, received: &Received<'_>, out: &mut Effects) -> Came {
         let Received { datagram, end, place, agreed, .. } = received;
         let mut came = Came::default();
-        let is_there = match (agreed.nominated, end.remote) {
-            (Some(place), _) => place == datagram.from,
-            // Of an end with checks nobody is believed before those have chosen.
-            (None, _) if end.checks.is_some() => false,
-            (None, Some(remote)) => end.latching || remote == datagram.from,
-            (None, None) => end.latching,
-        };
-        if !matches!(end.guard, Guard::Dtls { .. }) || !is_there {
+        if !matches!(end.guard, Guard::Dtls { .. }) || !self.is_there(received) {
             return came;
         }
         if is_hello(datagram.payload) && !self.attempt(now) {
@@ -297,6 +298,46 @@ impl Keying {
         let input = In::From(datagram.from, datagram.payload.to_vec());
         self.run(now, end.local, input, out, &mut came);
         came
+    }
+
+    /// Whether records from where these come are of the end, or may be.
+    fn is_there(&mut self, received: &Received<'_>) -> bool {
+        let Received { datagram, end, agreed, .. } = received;
+        let from = datagram.from;
+        if let Some(place) = agreed.nominated {
+            return place == from;
+        }
+        // Of an end with checks nobody is believed before those have chosen.
+        let is_signalled = end.remote == Some(from);
+        let is_host = |ip: Option<IpAddr>| ip == Some(from.ip());
+        let may_latch = end.latching
+            && (end.latching_anywhere
+                || is_host(end.remote.map(|it| it.ip()))
+                || is_host(end.signaller));
+        if end.checks.is_some() || !(is_signalled || may_latch) {
+            return false;
+        }
+        match self.heard.get(&end.local) {
+            Some(heard) if *heard == from => true,
+            // As with media: whoever is signalled takes it back from one of whom nothing was, until
+            // there are keys. What that one began goes.
+            Some(_) if is_signalled && agreed.keys.is_none() => {
+                self.shaking.remove(&end.local);
+                self.heard.insert(end.local, from);
+                true
+            }
+            Some(_) => false,
+            None if is_signalled => {
+                // What somebody else began, and showed nothing, goes.
+                let is_answer = |it: &Shaking| it.towards.is_none_or(|place| place == from);
+                if !self.shaking.get(&end.local).is_none_or(is_answer) {
+                    self.shaking.remove(&end.local);
+                }
+                self.heard.insert(end.local, from);
+                true
+            }
+            None => true,
+        }
     }
 
     /// Makes the handshake of an end, if there is none.
@@ -337,8 +378,13 @@ impl Keying {
         came: &mut Came,
     ) {
         let Some(shaking) = self.shaking.get_mut(&local) else { return };
-        if from.is_some() && told.iter().any(shows_itself) {
+        if let Some(place) = from.filter(|_| told.iter().any(shows_itself)) {
             shaking.towards = from;
+            self.heard.insert(local, place);
+        }
+        let is_refused = |what: &Out| matches!(what, Out::Refused(_) | Out::Failed(_));
+        if told.iter().any(is_refused) {
+            self.heard.remove(&local);
         }
         let (place, towards) = (shaking.place, from.or(shaking.towards));
         let peer = shaking.peer.clone();
@@ -409,6 +455,7 @@ impl Keying {
     pub fn forget(&mut self, local: Local) {
         self.agents.remove(&local);
         self.shaking.remove(&local);
+        self.heard.remove(&local);
     }
 }
 

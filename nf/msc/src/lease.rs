@@ -32,6 +32,8 @@ struct Held {
     in_use: u32,
     /// The section cuts ports in another way by now: it goes with its last stream.
     is_old: bool,
+    /// Streams stand there, or may, that an earlier start of its lessee said.
+    is_former: bool,
 }
 
 /// What a group's pairs are doing, of one family.
@@ -104,7 +106,9 @@ impl Book {
                 u32::from(key.1) + 2 * u32::from(block.pairs) > u32::from(first)
             };
             if !before.next().is_some_and(reaches) {
-                let free = Held { pairs, lessee: None, ending: None, in_use: 0, is_old: false };
+                let (lessee, ending, in_use) = (None, None, 0);
+                let (is_old, is_former) = (false, false);
+                let free = Held { pairs, lessee, ending, in_use, is_old, is_former };
                 self.blocks.insert((address, first), free);
             }
         }
@@ -114,22 +118,25 @@ impl Book {
     /// are; whether that changed anything.
     pub fn want(&mut self, now: Time, lessee: Lessee, numbers: &[u16], pairs: u32) -> bool {
         let (mut own, mut ending, mut free) = (Vec::new(), Vec::new(), Vec::new());
+        let mut former = Vec::new();
         for (key, block) in numbers.iter().flat_map(|number| self.blocks.range(keys(*number))) {
             match (block.lessee, block.ending) {
                 (Some(holder), None) if holder == lessee => own.push((block.in_use, *key)),
-                (Some(holder), Some(_)) if holder == lessee && !block.is_old => ending.push(*key),
+                (Some(holder), Some(_)) if holder == lessee && !block.is_old => {
+                    if block.is_former { &mut former } else { &mut ending }.push(*key);
+                }
                 (None, _) => free.push(*key),
                 _ => {}
             }
         }
         let mut has = self.leased(lessee, numbers);
         let mut changed = false;
-        // Blocks that end come back first: its streams stand there. More than a grant can name are
-        // of no use.
+        // Blocks that end come back first: its streams stand there. Those with streams of who it was
+        // before come last. More than a grant can name are of no use.
         let room = BLOCKS_MAX.saturating_sub(own.len());
-        for key in ending.into_iter().chain(free).take(room) {
+        for key in ending.into_iter().chain(free).chain(former).take(room) {
             let Some(block) = self.blocks.get_mut(&key).filter(|_| has < pairs) else { break };
-            (block.lessee, block.ending) = (Some(lessee), None);
+            (block.lessee, block.ending, block.is_former) = (Some(lessee), None, false);
             has += u32::from(block.pairs);
             changed = true;
         }
@@ -177,9 +184,25 @@ impl Book {
     pub fn returned(&mut self, now: Time, local: Local) {
         if let Some(block) = self.block_mut(local) {
             block.in_use = block.in_use.saturating_sub(1);
-            if block.ending.is_some() {
-                block.ending = Some(now);
+            block.ending = block.ending.map(|since| since.max(now));
+        }
+    }
+
+    /// A lessee begins anew: blocks with streams of who it was before end, or, where nobody knows
+    /// which have some, all blocks, and rest from `until` on.
+    pub fn renew(&mut self, now: Time, lessee: Lessee, until: Option<Time>) {
+        for block in self.blocks.values_mut().filter(|block| block.lessee == Some(lessee)) {
+            if block.in_use > 0 || until.is_some() {
+                block.is_former = true;
+                block.ending = Some(until.unwrap_or(now));
             }
+        }
+    }
+
+    /// A stream of who it was before is said again: its block is a lease as others are.
+    pub fn reclaim(&mut self, local: Local) {
+        if let Some(block) = self.block_mut(local).filter(|block| block.is_former) {
+            (block.is_former, block.ending) = (false, None);
         }
     }
 
@@ -197,7 +220,7 @@ impl Book {
         self.blocks.retain(|_, block| {
             let has_rested = block.ending.is_some_and(|since| since + self.quarantine <= now);
             if has_rested && block.in_use == 0 {
-                (block.lessee, block.ending) = (None, None);
+                (block.lessee, block.ending, block.is_former) = (None, None, false);
                 has_room |= block.is_old;
                 return !block.is_old;
             }

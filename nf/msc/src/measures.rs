@@ -27,6 +27,19 @@ const REMEMBERED_MAX: usize = 4_096;
 /// What a packet of speech lasts where nobody says.
 const PACKET: Duration = Duration::from_millis(20);
 
+/// What a report counts from.
+#[derive(Debug, Clone, Copy)]
+struct Since {
+    counted: Counted,
+    at: Time,
+}
+
+impl Since {
+    fn nothing(at: Time) -> Self {
+        Self { counted: Counted::default(), at }
+    }
+}
+
 /// What is known of an end.
 #[derive(Debug, Clone)]
 struct Measured {
@@ -38,9 +51,9 @@ struct Measured {
     /// The last figures.
     counted: Counted,
     /// Those of the report before, and when it was.
-    reported: (Counted, Time),
+    reported: Since,
     /// The same of the last one in the trail.
-    traced: (Counted, Time),
+    traced: Since,
     /// From where its packets come.
     latched: Option<SocketAddr>,
     /// The last score, hundredths; 0: none.
@@ -146,8 +159,8 @@ impl Measures {
                 codec,
                 clock,
                 counted: Counted::default(),
-                reported: (Counted::default(), now),
-                traced: (Counted::default(), now),
+                reported: Since::nothing(now),
+                traced: Since::nothing(now),
                 latched: None,
                 mos_hundredths: 0,
                 timed_out: false,
@@ -209,11 +222,11 @@ impl Measures {
         self.poor.remove(&local);
         let measured = self.ends.remove(&local)?;
         let came = measured.counted.packets;
-        let since = |it: &(Counted, Time)| (came > it.0.packets).then(|| measured.report(now, *it));
+        let since = |it: Since| (came > it.counted.packets).then(|| measured.report(now, it));
         Some(Last {
-            traced: since(&measured.traced),
-            rest: since(&measured.reported),
-            whole: measured.report(now, (Counted::default(), measured.began)),
+            traced: since(measured.traced),
+            rest: since(measured.reported),
+            whole: measured.report(now, Since::nothing(measured.began)),
         })
     }
 
@@ -255,13 +268,13 @@ impl Measured {
     /// The reports that are due; the next ones count from here.
     fn due(&mut self, now: Time) -> Due {
         let mut due = Due::default();
-        if now.since(self.traced.1) >= TRACE_EVERY {
+        if now.since(self.traced.at) >= TRACE_EVERY {
             due.traced = Some(self.report(now, self.traced));
-            self.traced = (self.counted, now);
+            self.traced = Since { counted: self.counted, at: now };
         }
-        if now.since(self.reported.1) >= REPORT_EVERY {
+        if now.since(self.reported.at) >= REPORT_EVERY {
             due.told = Some(self.report(now, self.reported));
-            self.reported = (self.counted, now);
+            self.reported = Since { counted: self.counted, at: now };
         }
         if let Some(report) = due.told.or(due.traced) {
             self.mos_hundredths = report.quality.mos_hundredths;
@@ -270,7 +283,8 @@ impl Measured {
     }
 
     /// The quality since that much was counted.
-    fn report(&self, now: Time, (before, since): (Counted, Time)) -> Report {
+    fn report(&self, now: Time, since: Since) -> Report {
+        let Since { counted: before, at: since } = since;
         let stream = self.counted.stream.unwrap_or_default();
         // Of another source than before all counts.
         let same = before.stream.filter(|it| it.ssrc == stream.ssrc).unwrap_or_default();

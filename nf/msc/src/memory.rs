@@ -32,6 +32,9 @@ struct Lease {
     /// By the number of their address and their first port.
     blocks: Vec<(u16, u16)>,
     keys: Box<[KeyId]>,
+    /// Of the session controller's life, if it was heard.
+    #[serde(default)]
+    epoch: Option<u64>,
 }
 
 impl MediaController {
@@ -91,6 +94,7 @@ impl MediaController {
                 let is_known = |(name, _): &(String, u32)| groups.iter().any(|it| it.name == *name);
                 controller.wants = lease.wants.into_iter().filter(is_known).collect();
                 controller.keys = lease.keys;
+                controller.epoch = lease.epoch;
             }
             for key in lease.blocks {
                 self.streams.book.restore(key, lessee);
@@ -115,6 +119,7 @@ impl MediaController {
                 wants: controller.wants.clone(),
                 blocks: self.streams.book.held_by(lessee).collect(),
                 keys: controller.keys.clone(),
+                epoch: controller.epoch,
             };
             let text = serde_json::to_string(&lease);
             notes.extend(text.map(|text| (format!("{LEASE}{}", controller.name), text)));

@@ -97,7 +97,7 @@ impl MediaController {
                 self.speaks(now, told);
             }
             if let Some(report) = traced {
-                self.trail_quality(now, (&told.owner, stream), &report);
+                self.trail_quality(now, told.owner, stream, &report);
             }
             if let Some(report) = due {
                 self.reported(&told.owner, side, &report, out);
@@ -150,7 +150,8 @@ impl MediaController {
 
     /// Tells a session controller; NG hears nothing by itself.
     pub(crate) fn event(&mut self, owner: &Owner, end: Side, event: Event, out: &mut Effects) {
-        if owner.lessee == Lessee::NG {
+        // To who began anew the name of a former stream is another call's.
+        if owner.lessee == Lessee::NG || self.streams.is_former(owner.lessee, owner.stream) {
             return;
         }
         if let Some(link) = self.links.of(owner.lessee) {

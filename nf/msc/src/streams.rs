@@ -69,6 +69,16 @@ pub(crate) struct Changed {
     pub removed: Vec<(StreamId, Stream)>,
 }
 
+impl Changed {
+    /// Adds what came next.
+    fn add(&mut self, next: Self) {
+        self.programs.extend(next.programs);
+        self.added.extend(next.added);
+        self.changed.extend(next.changed);
+        self.removed.extend(next.removed);
+    }
+}
+
 /// The streams of one lessee.
 #[derive(Debug, Default)]
 struct Held {
@@ -119,11 +129,52 @@ impl Streams {
         changed
     }
 
-    /// A stream stands.
+    /// A stream stands. Former ones that have its name at other ports, or its ports, are gone.
     ///
     /// # Errors
     /// Why it is not taken; what stood before stands.
     pub fn put(
+        &mut self,
+        lessee: Lessee,
+        id: StreamId,
+        generation: u32,
+        stream: &Stream,
+        now: Time,
+    ) -> Result<Changed, Refusal> {
+        let mut all = Changed::default();
+        for former in self.in_the_way(lessee, id, stream) {
+            all.add(self.remove(lessee, former, u32::MAX, now));
+        }
+        match self.put_there(lessee, id, generation, stream, now) {
+            Ok(changed) => all.add(changed),
+            Err(why) if all == Changed::default() => return Err(why),
+            // It would have been refused with them there, too, and who said them is gone.
+            Err(_) => {}
+        }
+        Ok(all)
+    }
+
+    fn in_the_way(&self, lessee: Lessee, id: StreamId, stream: &Stream) -> Vec<StreamId> {
+        let Some(standing) = self.held.get(&lessee).map(|held| &held.standing) else {
+            return Vec::new();
+        };
+        let ends = Side::BOTH.map(|side| (side, stream.end(side).local));
+        let mut former: Vec<StreamId> = Vec::new();
+        for (side, local) in ends {
+            let owner = self.places.get(&local).filter(|owner| owner.lessee == lessee);
+            let is_other = |owner: &&Owner| (owner.stream, owner.side) != (id, side);
+            former.extend(owner.filter(is_other).map(|owner| owner.stream));
+        }
+        let moves = |was: Stream| ends.iter().any(|(side, local)| was.end(*side).local != *local);
+        if standing.is_former(id) && self.at(lessee, id).is_some_and(moves) {
+            former.push(id);
+        }
+        former.retain(|id| standing.is_former(*id));
+        former.dedup();
+        former
+    }
+
+    fn put_there(
         &mut self,
         lessee: Lessee,
         id: StreamId,
@@ -147,6 +198,9 @@ impl Streams {
         }
         let before = self.flows(lessee, id.call);
         let held = self.held.entry(lessee).or_default();
+        if held.standing.is_former(id) {
+            Side::BOTH.into_iter().for_each(|side| self.book.reclaim(stream.end(side).local));
+        }
         let was = match held.standing.put(id, generation, Octets(octets.into())) {
             Done::Nothing | Done::Removed(_) => return Ok(Changed::default()),
             Done::Added => None,
@@ -199,10 +253,29 @@ impl Streams {
         }
     }
 
+    /// Whether an earlier start of its session controller said a stream, and this one has not.
+    pub fn is_former(&self, lessee: Lessee, id: StreamId) -> bool {
+        self.held.get(&lessee).is_some_and(|held| held.standing.is_former(id))
+    }
+
+    /// Whether there are such streams.
+    pub fn has_former(&self, lessee: Lessee) -> bool {
+        self.held.get(&lessee).is_some_and(|held| held.standing.has_former())
+    }
+
+    /// Such streams have had their time.
+    pub fn end_former(&mut self, lessee: Lessee, now: Time) -> Changed {
+        let Some(held) = self.held.get_mut(&lessee) else { return Changed::default() };
+        let gone = held.standing.end_former();
+        let before = self.with(lessee, &gone);
+        self.gone(lessee, gone, before, now)
+    }
+
     /// A lessee is gone for good.
     pub fn forget(&mut self, lessee: Lessee, now: Time) -> Changed {
         self.begin(lessee);
-        let changed = self.end(lessee, now);
+        let mut changed = self.end(lessee, now);
+        changed.add(self.end_former(lessee, now));
         self.held.remove(&lessee);
         changed
     }

@@ -113,13 +113,14 @@ impl MediaController {
     pub(crate) fn trail_quality(
         &mut self,
         now: Time,
-        (owner, stream): (&Owner, &Stream),
+        owner: Owner,
+        stream: &Stream,
         report: &Report,
     ) {
         let codec = codec_of(stream, owner.side);
         let mut fields = quality(report);
         fields.extend(codec.as_ref().map(|codec| ("codec", Field::Text(codec.as_bytes()))));
-        self.trail(now, *owner, stream, Event::QualityReported, &fields);
+        self.trail(now, owner, stream, Event::QualityReported, &fields);
     }
 
     fn trail_of(&mut self, now: Time, told: &Noticed, event: Event, fields: &[(&str, Field<'_>)]) {

@@ -5,18 +5,36 @@ use crate::guard::{OwnKeys, is_end_to_end};
 use crate::means::Means;
 use crate::offer::{Plan, rtcp};
 use crate::policy::Ice;
-use crate::port::Local;
+use crate::port::{Local, Source};
 use crate::refusal::Reason;
 use crate::section::Section;
 use crate::side::Side;
 use crate::stream::Stream;
 use crate::write::{Credentials, Relayed, State};
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 use srtp::dtls::Setup;
 
 /// Letters and digits of ICE (RFC 8839 §5.4).
 const ICE_CHARACTERS: &[u8; 64] =
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// Whether a place that a description names can be sent to from a port of `own`. What is of one
+/// host or of one link is reached from there alone.
+pub(crate) fn reach(section: &Section<'_>, own: IpAddr) -> Result<(), Reason> {
+    let is_near = |ip: IpAddr| match ip.to_canonical() {
+        IpAddr::V4(ip) => ip.is_loopback() || ip.is_link_local(),
+        IpAddr::V6(ip) => ip.is_loopback() || ip.is_unicast_link_local(),
+    };
+    for place in [section.remote(), section.remote_rtcp()].into_iter().flatten() {
+        if place.is_ipv6() != own.is_ipv6() {
+            return Err(Reason::Family);
+        }
+        if is_near(place.ip()) && !is_near(own) {
+            return Err(Reason::Place);
+        }
+    }
+    Ok(())
+}
 
 /// A stream of the call, and what the media controller keeps for it.
 #[derive(Debug, Default)]
@@ -29,6 +47,32 @@ pub(crate) struct Line {
 }
 
 impl Line {
+    /// Whether the places that a side names can be sent to from its own port, and are none of the
+    /// call's own ports, `own`: its packets would go around without end.
+    pub fn reaches(
+        &self,
+        section: &Section<'_>,
+        side: Side,
+        own: &[Local],
+        ports: &dyn Source,
+    ) -> Result<(), Reason> {
+        let Some(local) = self.locals[side.index()] else { return Ok(()) };
+        let address = ports.address(local.address);
+        // What was leased is not known just now: nobody may be told an address that is none.
+        if address.is_unspecified() {
+            return Err(Reason::Room);
+        }
+        reach(section, address)?;
+        let is_own = |place: SocketAddr| {
+            own.iter().any(|local| {
+                let is_port = place.port() & !1 == local.port;
+                is_port && place.ip() == ports.address(local.address)
+            })
+        };
+        let places = [section.remote(), section.remote_rtcp()];
+        if places.into_iter().flatten().any(is_own) { Err(Reason::Place) } else { Ok(()) }
+    }
+
     /// The stream as `to` is offered it.
     pub fn offered<'a>(
         &mut self,
@@ -78,9 +122,12 @@ impl Line {
         &mut self,
         sections: Sections<'_, 'a>,
         offerer: Side,
+        own: &[Local],
         means: &mut Means<'_>,
     ) -> Result<(State<'a>, Option<Stream>), Reason> {
         let [Some(a), Some(b)] = self.locals else { return Ok((State::Passed, None)) };
+        self.reaches(sections.offered, offerer, own, means.ports)?;
+        self.reaches(sections.answered, offerer.other(), own, means.ports)?;
         let policies = means.as_speaks(offerer);
         if checks_with(sections.offered, policies.from) {
             self.credentials(offerer, means.random);

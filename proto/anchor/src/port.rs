@@ -34,7 +34,8 @@ pub trait Source {
     fn take(&mut self, side: Side, is_v6: bool) -> Option<Local>;
     /// Gives a pair back.
     fn give_back(&mut self, local: Local);
-    /// The address of that number, as its side sees it.
+    /// The address of that number, as its side sees it; unspecified (`0.0.0.0`, `::`): it is not
+    /// known any more, and nothing is agreed on with it.
     fn address(&self, number: u16) -> IpAddr;
     /// The fingerprint of the certificate that DTLS shows; `None`: there is no DTLS.
     fn fingerprint(&self) -> Option<&Fingerprint>;

@@ -31,6 +31,10 @@ wire::rows! {
         Pending = 12, "an offer is pending", 500, "RFC 3261 §14.2";
         /// Nothing was offered.
         Unasked = 13, "an answer without an offer", 488, "RFC 3264 §5";
+        /// An address of another family than the port that the side was given, or will be.
+        Family = 14, "media address of another family", 488, "RFC 6157 §3";
+        /// An address of one host or one link alone, or a port of this very stream.
+        Place = 15, "media address not reachable", 488, "RFC 1122 §3.2.1.3";
     }
 }
 

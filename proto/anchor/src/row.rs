@@ -32,6 +32,12 @@
 //! - DTLS needs nothing: its keys are of a handshake, which a new life makes anew;
 //! - a `Put` of a stream that stands, with the keys that it has, changes no counter.
 //!
+//! **A session controller that begins anew** says another epoch, and has no calls but those that
+//! somebody told it. What it said before counts no more, but nobody has said that those calls are
+//! over, and their ends speak on: such streams fade as those of one that stays away. Until then a
+//! new stream may have their name or their ports, and they go for it; ports of theirs are leased
+//! again only when there are no others.
+//!
 //! The length counts what follows it. Numbers begin at 1 on each connection and rise by one; an
 //! `Ack` says up to which one everything is done. Every message may come twice: a stream has a name
 //! and a generation, and only a later one changes it. A kind or a field that is not known is

@@ -147,6 +147,11 @@ impl Session {
         let verdicts = self.judge(&description, &policies, heard.from.other())?;
         let lines_before = self.lines.len();
         let fresh = self.take_ports(&description, &verdicts, heard.from, means)?;
+        let out_of_reach = self.out_of_reach(&description, &verdicts, heard.from, means.ports);
+        if let Some(refusal) = out_of_reach {
+            self.undo(&fresh, lines_before, means.ports);
+            return Err(refusal);
+        }
         let (told, packed) = self.tell(heard, &description, &verdicts, means);
         if told.len() > SESSION_BYTES_MAX {
             // Its answer could not be laid beside it.
@@ -247,7 +252,11 @@ impl Session {
         for (at, line) in self.lines.iter().enumerate() {
             for side in Side::BOTH {
                 let Some(old) = line.locals[side.index()] else { continue };
-                let Some(new) = ports.take(side, ports.address(old.address).is_ipv6()) else {
+                // What was leased may be forgotten; the far end is of the family of its port.
+                let remote = line.stream.as_ref().and_then(|stream| stream.end(side).remote);
+                let was_v6 = || ports.address(old.address).is_ipv6();
+                let is_v6 = remote.map_or_else(was_v6, |remote| remote.is_ipv6());
+                let Some(new) = ports.take(side, is_v6) else {
                     taken.into_iter().for_each(|(_, _, local)| ports.give_back(local));
                     return Err(Refusal::at(Reason::Room, at));
                 };
@@ -347,6 +356,26 @@ impl Session {
             Some(refusal) if !is_left => Err(refusal),
             _ => Ok(verdicts),
         }
+    }
+
+    /// The first stream of an offer whose packets could not be sent to where it says.
+    fn out_of_reach(
+        &self,
+        description: &Description<'_>,
+        verdicts: &[Verdict<'_>],
+        from: Side,
+        ports: &dyn Source,
+    ) -> Option<Refusal> {
+        let own: Vec<Local> = self.locals().map(|(_, local)| local).collect();
+        let sections = description.sections.iter().zip(&self.lines).zip(verdicts).enumerate();
+        let mut relayed = sections.filter(|(_, (_, it))| matches!(it, Verdict::Relay(_)));
+        relayed.find_map(|(at, ((section, line), _))| {
+            let to = ports.address(line.locals[from.other().index()]?.address);
+            // The other side would be told an address that is none.
+            let is_known = if to.is_unspecified() { Err(Reason::Room) } else { Ok(()) };
+            let reached = is_known.and_then(|()| line.reaches(section, from, &own, ports));
+            Some(Refusal::at(reached.err()?, at))
+        })
     }
 
     /// Takes the ports that an offer needs; all or none.
@@ -489,6 +518,7 @@ impl Session {
             return Err(Reason::Lines.into());
         }
         let signallers = [offer.signaller, heard.signaller];
+        let own: Vec<Local> = self.locals().map(|(_, local)| local).collect();
         let mut streams = Vec::with_capacity(offered.sections.len());
         let mut entries = Vec::with_capacity(offered.sections.len());
         for (at, (one, two)) in offered.sections.iter().zip(&told.sections).enumerate() {
@@ -497,7 +527,7 @@ impl Session {
                 Some(answer) if !two.is_refused() => {
                     let sections =
                         Sections { offered: one, told: two, answered: answer, signallers };
-                    let agreed = self.lines[at].agree(sections, offer.from, means);
+                    let agreed = self.lines[at].agree(sections, offer.from, &own, means);
                     let (state, stream) = agreed.map_err(|reason| Refusal::at(reason, at))?;
                     (Entry { section: answer, state }, stream)
                 }

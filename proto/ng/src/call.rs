@@ -31,6 +31,8 @@ pub(crate) struct Call {
     pub packets: u64,
     /// Octets that the engine has counted for it.
     pub held: usize,
+    /// Whether the engine has counted it as one of which something is coded anew.
+    pub is_coded: bool,
 }
 
 /// A tag of B.

@@ -96,6 +96,8 @@ pub struct Engine {
     timeouts: Timeouts,
     octets: usize,
     octets_max: usize,
+    /// Calls of which something is coded anew.
+    coded: usize,
     next: u64,
     started: Time,
     ended: u64,
@@ -115,6 +117,7 @@ impl Engine {
             timeouts: Timeouts::default(),
             octets: 0,
             octets_max: OCTETS_MAX,
+            coded: 0,
             next: 0,
             started: now,
             ended: 0,
@@ -187,6 +190,9 @@ impl Engine {
             let held = call.octets(name.len());
             self.octets = self.octets.saturating_sub(call.held).saturating_add(held);
             call.held = held;
+            let is_coded = call.session.streams().any(|(_, it)| it.is_transcoded());
+            let was_coded = core::mem::replace(&mut call.is_coded, is_coded);
+            self.coded = self.coded + usize::from(is_coded) - usize::from(was_coded);
         }
     }
 
@@ -194,6 +200,7 @@ impl Engine {
         if let Some(call) = self.calls.remove(name) {
             self.names.remove(&call.number);
             self.octets = self.octets.saturating_sub(call.held);
+            self.coded -= usize::from(call.is_coded);
         }
     }
 
@@ -255,6 +262,11 @@ impl Engine {
         }
         self.replies.keep(now, message, &out[at..]);
         effects
+    }
+
+    /// What came of a message could not be done: that is its reply from here on, if it comes again.
+    pub fn refuse(&mut self, now: Time, message: &[u8], reply: &[u8]) {
+        self.replies.keep(now, message, reply);
     }
 
     /// Runs a command; the entries of the reply's dictionary are written to `out`.
@@ -348,6 +360,7 @@ impl Engine {
             heard: task.now,
             packets: 0,
             held: 0,
+            is_coded: false,
         };
         self.looks.push_back((task.now + LOOK, self.next));
         self.names.insert(self.next, name.into());
@@ -429,16 +442,13 @@ impl Engine {
     }
 
     fn statistics(&self, task: &Task<'_, '_, '_>, out: &mut Writer<'_>) {
-        let calls = self.calls.values();
-        let is_coded = |call: &&Call| call.session.streams().any(|(_, it)| it.is_transcoded());
-        let coded = calls.filter(is_coded).count();
         let uptime = task.now.since(self.started).as_secs();
         out.text(b"statistics").dictionary(|out| {
             out.text(b"currentstatistics").dictionary(|out| {
                 out.count("sessionsown", self.calls.len() as u64)
                     .count("sessionsforeign", 0)
                     .count("sessionstotal", self.calls.len() as u64)
-                    .count("transcodedmedia", coded as u64);
+                    .count("transcodedmedia", self.coded as u64);
             });
             out.text(b"totalstatistics").dictionary(|out| {
                 out.pair("uptime", uptime.to_string().as_bytes())

@@ -41,7 +41,7 @@ impl Replies {
         latest.find(|reply| *reply.message == *message).map(|reply| &*reply.text)
     }
 
-    /// Keeps a reply.
+    /// Keeps a reply; one that is kept already counts no more.
     pub fn keep(&mut self, now: Time, message: &[u8], text: &[u8]) {
         while let Some(first) = self.list.front() {
             let is_full = self.list.len() >= REPLIES_MAX || self.octets > OCTETS_MAX;
@@ -68,5 +68,8 @@ mod tests {
         assert_eq!(replies.to(at(10), b"7_1 ping"), Some(&b"7_1 pong"[..]));
         assert_eq!(replies.to(at(10), b"7_1 list"), None);
         assert_eq!(replies.to(at(11), b"7_1 ping"), None);
+        replies.keep(at(12), b"7_2 offer", b"7_2 ok");
+        replies.keep(at(12), b"7_2 offer", b"7_2 error");
+        assert_eq!(replies.to(at(12), b"7_2 offer"), Some(&b"7_2 error"[..]));
     }
 }

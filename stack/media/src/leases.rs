@@ -8,7 +8,7 @@
 //! calls take what is there and never wait for a lease.
 
 use anchor::row::Message;
-use anchor::{Block, Local, Pool, Side, Source};
+use anchor::{BLOCKS_MAX, Block, Local, Pool, Side, Source};
 use machine::{Duration, Time};
 use srtp::dtls::Fingerprint;
 use std::net::{IpAddr, Ipv4Addr};
@@ -41,6 +41,8 @@ struct Group {
     /// Pairs that calls have, and pairs of the grants: what the pools would count each time.
     held: u32,
     leased: u32,
+    /// Pairs that can be had.
+    most: u32,
 }
 
 impl Group {
@@ -55,6 +57,7 @@ impl Group {
             ample_s: 0,
             held: 0,
             leased: 0,
+            most: sizes.pairs_max,
         }
     }
 
@@ -65,9 +68,18 @@ impl Group {
         self.held.saturating_add(moving.saturating_mul(rest_s.saturating_add(LEASE_S)))
     }
 
+    /// Pairs that can be had: a grant names so many blocks and no more.
+    fn most(&self, sizes: &Sizes) -> u32 {
+        let is_full = |pool: &&Pool| pool.blocks().count() >= BLOCKS_MAX;
+        let full = self.pools.iter().filter(is_full).map(Pool::pairs).max();
+        full.map_or(sizes.pairs_max, |pairs| pairs.min(sizes.pairs_max))
+    }
+
     /// Whether what is leased will not do for long.
     fn is_low(&self, sizes: &Sizes) -> bool {
-        self.leased < sizes.pairs_max && self.need(sizes) > self.leased / 4 * 3
+        self.wanted < self.most
+            && self.leased < sizes.pairs_max
+            && self.need(sizes) > self.leased / 4 * 3
     }
 
     fn in_use(&self) -> u32 {
@@ -84,8 +96,9 @@ impl Group {
         self.taken = 0;
         let need = self.need(sizes);
         let need = need.saturating_add(need / 4).clamp(sizes.pairs_min, sizes.pairs_max);
+        let need = need.min(self.most);
         if need > self.wanted {
-            self.wanted = need.max(self.wanted.saturating_mul(2).min(sizes.pairs_max));
+            self.wanted = need.max(self.wanted.saturating_mul(2).min(self.most));
             self.ample_s = 0;
         } else if need < self.wanted / 4 {
             self.ample_s += 1;
@@ -122,6 +135,9 @@ impl Leases {
     /// Takes other sizes, and groups that were added behind those that are there.
     pub(crate) fn configure(&mut self, groups: &[Box<str>], sizes: Sizes) {
         self.sizes = sizes;
+        for group in &mut self.groups {
+            group.most = group.most(&sizes);
+        }
         for name in &groups[self.groups.len().min(groups.len())..] {
             self.groups.push(Group::new(name, &sizes));
         }
@@ -136,7 +152,7 @@ impl Leases {
         let sizes = self.sizes;
         for group in &mut self.groups {
             group.pools = [Pool::new(sizes.quarantine), Pool::new(sizes.quarantine)];
-            (group.held, group.leased) = (0, 0);
+            (group.held, group.leased, group.most) = (0, 0, sizes.pairs_max);
         }
         self.addresses.clear();
     }
@@ -164,7 +180,7 @@ impl Leases {
         for at in groups {
             if let Some(group) = self.groups.get_mut(usize::from(at)) {
                 let more = group.wanted.saturating_mul(2).max(group.need(&self.sizes));
-                group.wanted = more.min(self.sizes.pairs_max);
+                group.wanted = more.min(group.most);
             }
         }
         true
@@ -211,6 +227,7 @@ impl Leases {
         }
         let group = &mut self.groups[at];
         group.leased = group.pairs();
+        group.most = group.most(&self.sizes);
     }
 
     /// Takes that very pair, which a call that stands has.
@@ -314,5 +331,43 @@ impl Source for Moving<'_> {
 
     fn codecs(&self) -> u32 {
         self.to.codecs()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_pairs_are_wanted_than_the_blocks_of_a_grant_can_have() {
+        let sizes =
+            Sizes { pairs_min: 64, pairs_max: 1_000_000, quarantine: Duration::from_secs(30) };
+        let mut leases = Leases::new(&["access".into()], sizes);
+        let wanted = |leases: &Leases| match leases.wanted().next() {
+            Some(Message::Lease { pairs, .. }) => pairs,
+            other => panic!("{other:?}"),
+        };
+        let blocks: Vec<Block> = (0..BLOCKS_MAX)
+            .map(|at| Block {
+                address: u16::try_from(at / 512).expect("few"),
+                first: 2_000 + u16::try_from(at % 512).expect("few") * 16,
+                pairs: 8,
+            })
+            .collect();
+        let addresses = [0, 1].map(|n| (n, IpAddr::from([192, 0, 2, 1 + n as u8])));
+        leases.grant("access", false, &blocks[..BLOCKS_MAX - 1], &addresses);
+        for _ in 0..20 {
+            assert!(leases.runs_short([0, 0]));
+            leases.beat();
+        }
+        assert_eq!(wanted(&leases), 1_000_000, "there may be more");
+        leases.grant("access", false, &blocks, &addresses);
+        assert!(leases.runs_short([0, 0]));
+        assert_eq!(wanted(&leases), 8 * BLOCKS_MAX as u32, "those are all");
+        leases.beat();
+        assert!(!leases.is_low([0, 0]) && wanted(&leases) == 8 * BLOCKS_MAX as u32);
+        leases.forget();
+        assert!(leases.runs_short([0, 0]));
+        assert!(wanted(&leases) > 8 * BLOCKS_MAX as u32, "another life may have other blocks");
     }
 }

@@ -351,6 +351,8 @@ fn a_call_of_ng_whose_media_cannot_be_forwarded_is_refused_and_over() {
         world.commands(&format!("{at}_1"), &both("offer", call));
         let reply = world.commands(&format!("{at}_2"), &both("answer", call));
         assert_eq!(reply.contains("result2:ok"), at == 0, "{reply}");
+        let again = world.commands(&format!("{at}_2"), &both("answer", call));
+        assert_eq!(again, reply, "it is asked twice");
         assert_eq!((world.msc.driven.len(), world.plane.flows().len()), (1, 4));
     }
     // A reply that is longer than a datagram may be is none.

@@ -224,11 +224,8 @@ fn what_a_handshake_sends_by_itself_goes_to_nobody_who_has_shown_nothing() {
     let a = what.ends[0].local;
     // Hellos in the name of others, and one more than are heard at once.
     for port in 1..=500_u16 {
-        let mut peer = Handshake::new(&settings, Role::Client, world.now);
-        let mut told = Vec::new();
-        peer.step(world.now, Told::Started, &mut told);
-        let Some(Wants::Send(hello)) = told.first() else { panic!("a hello") };
-        world.comes(DTLS, &format!("203.0.113.50:{port}"), a, hello);
+        let hello = hello(&world, &settings);
+        world.comes(DTLS, &format!("198.51.100.1:{port}"), a, &hello);
     }
     for _ in 0..20 {
         world.now += Duration::from_millis(500);
@@ -236,4 +233,46 @@ fn what_a_handshake_sends_by_itself_goes_to_nobody_who_has_shown_nothing() {
         world.settle();
     }
     assert_eq!(world.sent, Vec::<Vec<u8>>::new());
+}
+
+/// What a browser says first.
+fn hello(world: &World, settings: &dtls::Settings) -> Vec<u8> {
+    let mut told = Vec::new();
+    Handshake::new(settings, Role::Client, world.now).step(world.now, Told::Started, &mut told);
+    let Some(Wants::Send(hello)) = told.into_iter().next() else { panic!("a hello") };
+    hello
+}
+
+#[test]
+fn once_who_is_signalled_has_begun_or_keys_are_agreed_nobody_else_is_heard() {
+    let (settings, description) = browser();
+    // A host is believed as far as with media.
+    let (mut world, what) = with_dtls(&description, None);
+    let (a, first) = (what.ends[0].local, hello(&world, &settings));
+    assert!(world.comes(DTLS, "203.0.113.50:4000", a, &first).is_empty(), "another host");
+    assert!(!world.comes(DTLS, "198.51.100.1:4444", a, &first).is_empty(), "another port of its");
+    assert!(!world.comes(DTLS, BROWSER, a, &first).is_empty(), "it has shown nothing");
+    assert!(world.comes(DTLS, "198.51.100.1:4444", a, &first).is_empty(), "it comes late");
+    let mut peer = Handshake::new(&settings, Role::Client, world.now);
+    peer.step(world.now, Told::Expect(Box::new(|_| true)), &mut Vec::new());
+    talk(&mut world, &mut peer, BROWSER, a).expect("keys");
+    assert!(world.comes(DTLS, "198.51.100.1:4444", a, &hello(&world, &settings)).is_empty());
+    assert!(matches!(world.guard(a.port), FlowGuard::Keys { .. }));
+    // One behind an address translator has its keys, and then whoever was signalled comes late.
+    let (mut world, what) = with_dtls(&description, None);
+    let a = what.ends[0].local;
+    let mut peer = Handshake::new(&settings, Role::Client, world.now);
+    peer.step(world.now, Told::Expect(Box::new(|_| true)), &mut Vec::new());
+    talk(&mut world, &mut peer, "198.51.100.1:4444", a).expect("keys");
+    assert!(world.comes(DTLS, BROWSER, a, &hello(&world, &settings)).is_empty());
+    // Of who may be anywhere the first is heard that answers, until the signalled one comes.
+    let (mut world, mut what) = with_dtls(&description, None);
+    what.ends[0].latching_anywhere = true;
+    world.puts(1, 5, 2, &what);
+    let (stranger, _) = browser();
+    let half = hello(&world, &stranger);
+    assert!(!world.comes(DTLS, "203.0.113.50:9", a, &half).is_empty());
+    let mut peer = Handshake::new(&settings, Role::Client, world.now);
+    peer.step(world.now, Told::Expect(Box::new(|_| true)), &mut Vec::new());
+    talk(&mut world, &mut peer, BROWSER, a).expect("keys");
 }

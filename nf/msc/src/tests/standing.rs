@@ -30,7 +30,7 @@ fn the_other_node_of_a_pair_goes_on_with_leases_and_streams_by_their_names() {
 }
 
 #[test]
-fn a_session_controller_that_began_anew_keeps_what_it_says_again_and_no_more() {
+fn what_a_session_controller_that_began_anew_does_not_say_again_fades() {
     let (mut world, block) = with_a_call();
     world.puts(1, 6, 9, &stream(at(block, 2), at(block, 3)));
     world.greets(2, "ssc1", 8);
@@ -45,8 +45,66 @@ fn a_session_controller_that_began_anew_keeps_what_it_says_again_and_no_more() {
     world.puts(2, 6, 1, &stream(at(block, 2), at(block, 3)));
     assert_eq!(world.plane.items, items);
     world.says(2, Message::End);
+    assert_eq!(world.plane.items, items, "nobody said that the other call is over");
+    world.told(2);
+    world.notices(at(block, 0), &Notice { timed_out: true, ..Notice::default() });
+    world.says(2, Message::Ask { stream: id(5) });
+    assert_eq!(world.told(2), [Message::Report { stream: id(5), statistics: None }]);
+    world.removes(2, 5, 9);
+    world.passes(59);
+    assert_eq!(world.plane.items, items);
+    world.passes(2);
     let ports: Vec<u16> = world.plane.flows().iter().map(|it| it.at.port).collect();
     assert_eq!(ports, [2, 3].map(|pair| at(block, pair).port).map(|it| [it, it + 1]).concat());
+}
+
+#[test]
+fn a_stream_of_who_began_anew_takes_name_and_ports_of_one_that_fades() {
+    let (mut world, block) = with_a_call();
+    world.passes(10);
+    world.greets(2, "ssc1", 8);
+    let other = world.leases(2, "access", 32)[0];
+    assert_ne!(other, block, "there are others");
+    world.says(2, Message::Begin);
+    world.says(2, Message::End);
+    // A number is another call's.
+    world.puts(2, 5, 1, &stream(at(other, 0), at(other, 1)));
+    let ports = |world: &World| -> Vec<u16> {
+        let flows = world.plane.flows();
+        flows.iter().filter(|it| it.settings.of == media::Use::Rtp).map(|it| it.at.port).collect()
+    };
+    assert_eq!(ports(&world), [0, 1].map(|pair| at(other, pair).port));
+    // A port is another call's, when no others are left.
+    let (mut world, block) = with_a_call();
+    world.passes(10);
+    world.greets(2, "ssc1", 8);
+    let all = world.leases(2, "access", 4_000);
+    assert!(all.contains(&block) && all.len() == 4, "{all:?}");
+    world.puts(2, 6, 1, &stream(at(block, 1), at(block, 2)));
+    assert_eq!(ports(&world), [1, 2].map(|pair| at(block, pair).port));
+    let timed_out = Notice { timed_out: true, ..Notice::default() };
+    world.told(2);
+    world.notices(at(block, 1), &timed_out);
+    assert!(matches!(world.told(2)[..], [Message::Event { stream, .. }] if stream == id(6)));
+}
+
+#[test]
+fn streams_outlive_a_session_controller_that_began_anew_together_with_this_control() {
+    let (world, block) = with_a_call();
+    let now = world.now + Duration::from_secs(2);
+    let mut world = World::with(world.settings, world.plane, now);
+    world.adopt();
+    world.greets(1, "ssc1", 8);
+    assert!(!world.leases(1, "access", 32).contains(&block), "a stream may stand there");
+    world.says(1, Message::Begin);
+    world.says(1, Message::End);
+    assert_eq!(world.plane.flows().len(), 4, "nobody said that the call is over");
+    world.passes(59);
+    assert_eq!(world.plane.flows().len(), 4);
+    world.passes(2);
+    assert_eq!(world.plane.flows(), []);
+    world.passes(11);
+    assert!(world.leases(1, "access", 4_000).contains(&block));
 }
 
 #[test]

@@ -375,6 +375,40 @@ fn a_description_among_other_parts_is_exchanged_alone() {
 }
 
 #[test]
+fn refusals_of_anchored_calls_lose_their_descriptions() {
+    for (access, is_anchored) in [("{ anchor = true }", true), ("{}", false)] {
+        let (mut world, mut media) = started(&site(access));
+        let statuses = [
+            "380 Alternative Service",
+            "488 Not Acceptable Here",
+            "580 Precondition",
+            "603 Decline",
+        ];
+        for status in statuses {
+            let (_, invite) = invite(&mut world, &status[..3], "", &of(ALICE_SDP));
+            world.receive(BOB, CORE, &respond(&invite, status, "b1", "", &of(BOB_SDP)));
+            let refusal = world.expect(ALICE, &format!("SIP/2.0 {}", &status[..3]));
+            world.expect(BOB, "ACK");
+            assert_eq!(refusal.contains("v=0"), !is_anchored, "{refusal}");
+            assert_eq!(refusal.contains("application/sdp"), !is_anchored, "{refusal}");
+        }
+        if is_anchored {
+            // Inside of a call as well.
+            let (mut alice, _) = call(&mut world, &mut media, "inside");
+            alice.cseq += 1;
+            world.receive(ALICE, ACCESS, &alice.request("INVITE", "", &of(ALICE_SDP)));
+            world.expect(ALICE, "SIP/2.0 100");
+            let again = world.expect(BOB, "INVITE");
+            let refusal = respond(&again, "488 Not Acceptable Here", "b1", "", &of(BOB_SDP));
+            world.receive(BOB, CORE, &refusal);
+            let refusal = world.expect(ALICE, "SIP/2.0 488");
+            assert!(!refusal.contains("v=0"), "{refusal}");
+            world.expect(BOB, "ACK");
+        }
+    }
+}
+
+#[test]
 fn what_cannot_be_met_gets_488_and_no_room_503() {
     let (mut world, _) = started(&site("{ anchor = true, codecs = { allow = ['opus'] } }"));
     let alice = Caller::new("codec");

@@ -71,7 +71,8 @@ pub enum Message {
         version: u16,
         /// The writer's name in its site.
         name: Box<str>,
-        /// Another one for each start of the writer: what it said before counts no more. Both nodes
+        /// Another one for each start of the writer: what it said before counts no more, and fades
+        /// if it is not said again. Both nodes
         /// of a pair say the same one. Of a media controller also whenever it lost how far keys of
         /// SRTP were used: those that stand are not to be put again.
         epoch: u64,

@@ -17,6 +17,8 @@ pub struct Standing<T> {
 struct Entry<T> {
     generation: u32,
     round: u32,
+    /// An earlier start of the session controller said it, and this one has not.
+    is_former: bool,
     value: T,
 }
 
@@ -45,11 +47,12 @@ impl<T> Standing<T> {
         let round = self.round;
         match self.streams.get_mut(&stream) {
             None => {
-                self.streams.insert(stream, Entry { generation, round, value });
+                let is_former = false;
+                self.streams.insert(stream, Entry { generation, round, is_former, value });
                 Done::Added
             }
             Some(entry) => {
-                entry.round = round;
+                (entry.round, entry.is_former) = (round, false);
                 if generation <= entry.generation {
                     return Done::Nothing;
                 }
@@ -68,10 +71,29 @@ impl<T> Standing<T> {
         }
     }
 
-    /// Takes a `Hello` of another epoch: generations count anew, and what stands stays until it is
-    /// put again, removed, or left out between `Begin` and `End`.
+    /// Takes a `Hello` of another epoch: generations count anew, and what stands is a former stream
+    /// until it is put again or removed. `End` leaves those alone: nobody has said that their calls
+    /// are over.
     pub fn renew(&mut self) {
-        self.streams.values_mut().for_each(|entry| entry.generation = 0);
+        let entries = self.streams.values_mut();
+        entries.for_each(|entry| (entry.generation, entry.is_former) = (0, true));
+    }
+
+    /// Whether a stream is a former one.
+    #[must_use]
+    pub fn is_former(&self, stream: StreamId) -> bool {
+        self.streams.get(&stream).is_some_and(|entry| entry.is_former)
+    }
+
+    /// Whether there are former streams.
+    #[must_use]
+    pub fn has_former(&self) -> bool {
+        self.streams.values().any(|entry| entry.is_former)
+    }
+
+    /// Former streams have had their time: they are gone.
+    pub fn end_former(&mut self) -> Vec<(StreamId, T)> {
+        self.take(|entry| entry.is_former)
     }
 
     /// Takes `Begin`.
@@ -80,15 +102,19 @@ impl<T> Standing<T> {
         self.is_open = true;
     }
 
-    /// Takes `End`: what was not put since `Begin` is gone.
+    /// Takes `End`: what was not put since `Begin` is gone, but for former streams.
     pub fn end(&mut self) -> Vec<(StreamId, T)> {
         if !self.is_open {
             return Vec::new();
         }
         self.is_open = false;
         let round = self.round;
-        let gone: Vec<StreamId> =
-            self.streams.iter().filter(|it| it.1.round != round).map(|it| *it.0).collect();
+        self.take(|entry| entry.round != round && !entry.is_former)
+    }
+
+    fn take(&mut self, is_gone: impl Fn(&Entry<T>) -> bool) -> Vec<(StreamId, T)> {
+        let gone = self.streams.iter().filter(|(_, entry)| is_gone(entry));
+        let gone: Vec<StreamId> = gone.map(|(id, _)| *id).collect();
         gone.into_iter().filter_map(|id| Some((id, self.streams.remove(&id)?.value))).collect()
     }
 

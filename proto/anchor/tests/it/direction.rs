@@ -1,7 +1,7 @@
 //! Hold, and who sends.
 
 use crate::call::{Call, PHONE, Ports, at};
-use anchor::{Change, Fork, Heard, Policy, Side};
+use anchor::{Change, Fork, Heard, Policy, Reason, Side};
 
 fn standing() -> Call {
     let mut call = Call::new(Policy::default(), Policy::default());
@@ -120,4 +120,35 @@ fn whoever_signals_is_told_and_anyone_only_where_the_policy_says_so() {
     assert_eq!(said, [(hosts[0], false), (hosts[1], true)]);
     call.take_over();
     assert_eq!(call.session.stream(0).map(|it| it.0.ends[1].signaller), Some(hosts[1]));
+}
+
+#[test]
+fn what_cannot_be_sent_to_from_a_port_is_refused_in_offers_and_in_each_answer() {
+    let audio = "m=audio 6000 RTP/AVP 8\n";
+    let far = ["127.0.0.1", "169.254.1.1", "2001:db8::9", "::1", "fe80::1"];
+    let wanted = [Reason::Place, Reason::Place, Reason::Family, Reason::Family, Reason::Family];
+    for (address, reason) in far.into_iter().zip(wanted) {
+        let mut call = Call::new(Policy::default(), Policy::default());
+        call.offer(Side::A, &at("192.0.2.1", PHONE));
+        for fork in [1, 2] {
+            let refused = call.try_answer(Side::B, fork, &at(address, audio)).expect_err(address);
+            assert_eq!((refused.reason, refused.status()), (reason, 488), "{address}");
+        }
+        call.answer(Side::B, &at("192.0.2.9", audio));
+        call.end();
+    }
+    for address in ["127.0.0.1", "169.254.1.1", "::1", "fe80::1", "::ffff:127.0.0.1"] {
+        let mut call = Call::new(Policy::default(), Policy::default());
+        let refused = call.try_offer(Side::A, &at(address, PHONE)).expect_err(address);
+        assert_eq!(refused.reason, Reason::Place, "{address}");
+        call.end();
+    }
+    let mut call = standing();
+    let own = call.session.stream(0).expect("it stands").0.ends[1].local.port;
+    let lines = format!("m=audio {own} RTP/AVP 8\n");
+    let refused = call.try_offer(Side::A, &at("203.0.113.1", &lines)).expect_err("its own port");
+    assert_eq!(refused.reason, Reason::Place);
+    let moved = call.try_offer(Side::A, &at("2001:db8::1", PHONE)).expect_err("another family");
+    assert_eq!(moved.reason, Reason::Family);
+    assert_eq!(passes(&call), (true, true), "nothing has changed");
 }

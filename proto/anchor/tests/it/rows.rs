@@ -215,7 +215,7 @@ fn a_media_controller_has_what_its_session_controller_says_whatever_comes_twice(
 }
 
 #[test]
-fn another_epoch_counts_generations_anew_and_keeps_what_is_said_again() {
+fn another_epoch_counts_generations_anew_and_what_is_not_said_again_has_its_time() {
     let mut standing = Standing::default();
     assert_eq!(standing.put(stream_id(1), 9, 'a'), Done::Added);
     assert_eq!(standing.put(stream_id(2), 9, 'b'), Done::Added);
@@ -223,5 +223,10 @@ fn another_epoch_counts_generations_anew_and_keeps_what_is_said_again() {
     standing.renew();
     standing.begin();
     assert_eq!(standing.put(stream_id(1), 1, 'c'), Done::Changed('a'));
-    assert_eq!(standing.end(), [(stream_id(2), 'b')]);
+    assert_eq!(standing.end(), []);
+    assert_eq!([1, 2].map(|n| standing.is_former(stream_id(n))), [false, true]);
+    assert_eq!(standing.end_former(), [(stream_id(2), 'b')]);
+    assert!(!standing.has_former());
+    standing.begin();
+    assert_eq!(standing.end(), [(stream_id(1), 'c')]);
 }

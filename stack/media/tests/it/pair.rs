@@ -77,7 +77,8 @@ fn a_snapshot_brings_a_standby_up_that_knew_nothing() {
     active.client.activate(active.now, true, &|_| true, &mut active.out);
     active.pass(Duration::from_secs(2));
     for n in 0..30 {
-        active.call(n, ["10.1.0.1", "2001:db8::1"]).expect("there is room");
+        let ips = [["10.1.0.1", "10.2.0.1"], ["2001:db8::1", "2001:db8::2"]];
+        active.call(n, ips[n as usize % 2]).expect("there is room");
     }
     let mut out = Effects::default();
     active.client.tell(&mut out);
