@@ -49,8 +49,8 @@ impl MediaController {
         }
         if self.transcoding.away_since().is_some_and(|since| since + AWAY_MAX <= now) {
             let streams = self.transcoding.len();
-            let text =
-                format!("nothing is transcoded: {streams} streams are silent for want of it");
+            let (streams, why) = (self.transcoding.len(), self.transcoding.why());
+            let text = format!("nothing is transcoded, {streams} streams are silent: {why}");
             rows.push(alarm("transcoder-away", name, "major", &text));
         }
         if let Some(what) = self.refused_of_late(now) {

@@ -26,8 +26,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use transcoder::{Launch, ToTranscoder};
 
-/// Between two attempts to reach it.
+/// Between two attempts to reach it, and to one that could not be started.
 const RETRY: Duration = Duration::from_millis(100);
+const RETRY_FAILED: Duration = Duration::from_secs(1);
 /// Within this time one that has come says so.
 const WELCOME: Duration = Duration::from_secs(2);
 /// What codes nothing for so long is told: session controllers offer no such codecs then.
@@ -78,6 +79,8 @@ pub(crate) struct Transcoding {
     ledger: Ledger,
     told: BTreeMap<(Lessee, StreamId), Told>,
     figures: Figures,
+    /// Why it could not be started, or ended.
+    why: String,
 }
 
 /// Something that happened there.
@@ -120,6 +123,7 @@ impl Transcoding {
             ledger: Ledger::default(),
             told: BTreeMap::new(),
             figures: Figures::default(),
+            why: String::new(),
         };
         new.launch(now, launch, None);
         new
@@ -167,6 +171,11 @@ impl Transcoding {
         self.ledger.len()
     }
 
+    /// Why it could not be started, or ended last.
+    pub fn why(&self) -> &str {
+        &self.why
+    }
+
     pub const fn figures(&self) -> &Figures {
         &self.figures
     }
@@ -188,11 +197,14 @@ impl Transcoding {
     ) -> Option<Happened> {
         match event {
             ChannelEvent::Message(octets) => self.message(now, octets, is_all, out),
-            ChannelEvent::Absent(_) => {
-                self.state = State::Away(now + RETRY);
+            ChannelEvent::Absent(why) => {
+                let retry = if why.is_some() { RETRY_FAILED } else { RETRY };
+                self.state = State::Away(now + retry);
+                why.into_iter().for_each(|why| why.clone_into(&mut self.why));
                 None
             }
-            ChannelEvent::Down(_) => {
+            ChannelEvent::Down(why) => {
+                why.clone_into(&mut self.why);
                 let was_up = self.state == State::Up;
                 self.state = State::Away(now);
                 self.away_since.get_or_insert(now);
