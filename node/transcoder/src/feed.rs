@@ -86,13 +86,15 @@ impl Feed {
     }
 
     /// Reads some of what has come, and gives each packet of a known place to `take`: its stream,
-    /// the end that it came from, and the packet of RTP.
-    pub fn read(&mut self, mut take: impl FnMut(u32, Side, &[u8])) {
-        let Some(channel) = &mut self.channel else { return };
+    /// the end that it came from, and the packet of RTP. Returns how many came.
+    pub fn read(&mut self, mut take: impl FnMut(u32, Side, &[u8])) -> usize {
+        let Some(channel) = &mut self.channel else { return 0 };
+        let mut count = 0;
         let (places, is_open) = (&self.places, &mut self.is_open);
         let read = channel.read(&mut |came| match came {
             Came::Message(_) => *is_open = true,
             Came::Packet(record, packet) => {
+                count += 1;
                 let Some(datagram) = Datagram::read(packet) else { return };
                 let (address, port) = (datagram.to.ip(), datagram.to.port());
                 let place = Place { vrf: record.vrf, address, port };
@@ -113,6 +115,7 @@ impl Feed {
                 self.say(why);
             }
         }
+        count
     }
 
     /// A packet of RTP leaves from a place. Where it goes is the forwarder's to know.

@@ -18,6 +18,10 @@ const ALONE_MAX: Duration = Duration::from_secs(60);
 const LOAD_EVERY: Duration = Duration::from_secs(1);
 /// Between two times that numbers of packets are told.
 const REACHED_EVERY: Duration = Duration::from_millis(250);
+/// When fewer packets came at once than this, more are waited for so long: a wake for each would
+/// cost as much as coding it.
+const FEW: usize = 32;
+const GATHER: Duration = Duration::from_millis(1);
 /// The listener's place in the poll and the forwarder's; connections have their numbers.
 const LISTENER: u64 = 0;
 const FEED: u64 = 1;
@@ -160,11 +164,12 @@ impl Process {
             let wait = self.service.deadline().since(before);
             let ready: Vec<_> = self.poll.wait(Some(wait))?.iter().map(|it| it.token).collect();
             let now = self.now();
+            let mut came = 0;
             for token in ready {
                 if token == LISTENER {
                     self.accept(now);
                 } else if token == FEED {
-                    self.service.feed(now);
+                    came = self.service.feed(now);
                 } else {
                     self.read(now, token);
                 }
@@ -174,6 +179,9 @@ impl Process {
             self.write(now);
             let spent = self.now().since(now);
             self.service.busy += spent;
+            if (1..FEW).contains(&came) {
+                std::thread::sleep(GATHER.saturating_sub(spent));
+            }
         }
     }
 
@@ -300,11 +308,13 @@ impl Service {
         }
     }
 
-    /// Packets came from the forwarder.
-    fn feed(&mut self, now: Time) {
+    /// Packets came from the forwarder; how many.
+    fn feed(&mut self, now: Time) -> usize {
         let Self { feed, transcoder, out, .. } = self;
-        feed.read(|stream, end, octets| transcoder.packet(now, stream, end, octets, out));
+        let count =
+            feed.read(|stream, end, octets| transcoder.packet(now, stream, end, octets, out));
         self.take();
+        count
     }
 
     /// Tells the numbers that packets have reached.
