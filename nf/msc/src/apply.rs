@@ -11,6 +11,7 @@ use crate::links::Heard;
 use crate::measures::Last;
 use crate::over::Over;
 use crate::streams::{Changed, Owner, Refusal};
+use crate::transcoding::{Digit, Of};
 use anchor::Side;
 use anchor::row::{self, Load, Message, StreamId};
 use machine::bucket::Rate;
@@ -206,7 +207,8 @@ impl MediaController {
                 }
             }
             Message::Play { stream, end, serial, digit, ms } => {
-                self.play_once(now, (lessee, stream), end, (serial, (digit, ms)), out);
+                let to = Owner { lessee, stream, side: end };
+                self.play_once(now, to, serial, Digit { code: digit, ms }, out);
             }
             // The rest is this side's to say, or a later version's.
             Message::Hello { .. }
@@ -274,7 +276,7 @@ impl MediaController {
     pub(crate) fn done(&mut self, now: Time, lessee: Lessee, changed: Changed, out: &mut Effects) {
         // Who transcodes hears of a stream before its packets come.
         for id in changed.added.iter().chain(&changed.changed) {
-            self.code(lessee, *id, out);
+            self.code(Of { lessee, id: *id }, out);
         }
         self.dataplane.tell(now, out, &changed.programs);
         for (ids, is_new) in [(changed.added, true), (changed.changed, false)] {
@@ -285,7 +287,7 @@ impl MediaController {
             }
         }
         for (id, stream) in changed.removed {
-            self.transcoding.remove(lessee, id, out);
+            self.transcoding.remove(Of { lessee, id }, out);
             for side in Side::BOTH {
                 let local = stream.end(side).local;
                 // Another stream of its call may have the port still.
@@ -406,10 +408,9 @@ impl MediaController {
         }
         self.shown.facts.add(Fact::NgCommands, 1);
         let mut reply = Vec::new();
-        let is_done =
-            self.driven(now, out, |driven, uses| driven.take(now, bytes, uses, &mut reply));
-        if !is_done {
-            reply = ng_refusal(bytes, "Ran out of ports");
+        let done = self.driven(now, out, |driven, uses| driven.take(now, bytes, uses, &mut reply));
+        if let Err(why) = done {
+            reply = ng_refusal(bytes, why);
             self.driven.refuse(now, bytes, &reply);
         }
         let is_long = reply.len() > bytes.len().max(REPLY_OCTETS_MAX);
@@ -423,17 +424,21 @@ impl MediaController {
     /// Ends calls of NG that nobody ends.
     pub(crate) fn end_calls(&mut self, now: Time, out: &mut Effects) {
         if self.driven.deadline().is_some_and(|at| at <= now) {
-            self.driven(now, out, |driven, uses| driven.tick(now, uses));
+            // Nobody waits for an answer.
+            let _ = self.driven(now, out, |driven, uses| driven.tick(now, uses));
         }
     }
 
-    /// Has the engine of NG do something; whether all that came of it could be done.
+    /// Has the engine of NG do something.
+    ///
+    /// # Errors
+    /// Why something that came of it could not be done, in words for its reply.
     fn driven(
         &mut self,
         now: Time,
         out: &mut Effects,
         run: impl FnOnce(&mut Driven, Uses<'_>) -> Vec<Effect>,
-    ) -> bool {
+    ) -> Result<(), &'static str> {
         let random = &mut self.random;
         let uses = Uses {
             msc: &self.settings.msc,
@@ -443,11 +448,11 @@ impl MediaController {
             codecs: self.transcoding.codecs(now),
             random: &mut |octets: &mut [u8]| random.fill_bytes(octets),
         };
-        let mut is_done = true;
+        let mut done = Ok(());
         for effect in run(&mut self.driven, uses) {
-            is_done &= self.effect(now, effect, out);
+            done = done.and(self.effect(now, effect, out));
         }
-        is_done
+        done
     }
 
     /// A call of NG whose media cannot be forwarded ends: as if its proxy had ended it.
@@ -456,20 +461,23 @@ impl MediaController {
         let cookie = machine::identity::hex(self.random.next_u64());
         let Some(name) = self.driven.call_id(call) else { return };
         let command = ng_delete(&cookie, name);
-        self.driven(now, out, |driven, uses| driven.take(now, &command, uses, &mut Vec::new()));
+        // The reply is nobody's.
+        let take =
+            |driven: &mut Driven, uses: Uses<'_>| driven.take(now, &command, uses, &mut Vec::new());
+        let _ = self.driven(now, out, take);
     }
 
-    fn effect(&mut self, now: Time, effect: Effect, out: &mut Effects) -> bool {
+    fn effect(&mut self, now: Time, effect: Effect, out: &mut Effects) -> Result<(), &'static str> {
         match effect {
             Effect::Put(call, line) => {
-                let Some((stream, generation)) = self.driven.put(call, line) else { return true };
+                let Some((stream, generation)) = self.driven.put(call, line) else { return Ok(()) };
                 let id = StreamId { call, line };
                 match self.streams.put(Lessee::NG, id, generation, &stream, now) {
                     Ok(changed) => self.done(now, Lessee::NG, changed, out),
                     Err(why) => {
                         self.not_taken(why);
                         self.end_call(now, call, out);
-                        return false;
+                        return Err("Ran out of ports");
                     }
                 }
             }
@@ -487,13 +495,17 @@ impl MediaController {
                 self.dataplane.tell(now, out, &programs);
             }
             Effect::BlockDtmf(call, side, blocks) => {
-                self.block_digits(now, (call, side), blocks, out);
+                self.block_digits(now, call, side, blocks, out);
             }
             Effect::Play { call, from, digits, ms, .. } => {
-                return self.play_all(now, (call, from), &digits, ms, out);
+                let digits: Vec<Digit> =
+                    digits.into_iter().map(|code| Digit { code, ms }).collect();
+                if !self.play_all(now, call, from.other(), &digits, out) {
+                    return Err("Digits cannot be sent into this stream");
+                }
             }
         }
-        true
+        Ok(())
     }
 
     /// How this controller is.

@@ -45,6 +45,32 @@ enum State {
     Up,
 }
 
+/// A stream, and whose it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Of {
+    pub lessee: Lessee,
+    pub id: StreamId,
+}
+
+/// A digit that is to be sent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Digit {
+    /// The event (RFC 4733 §3.2).
+    pub code: u8,
+    /// How long it sounds.
+    pub ms: u16,
+}
+
+/// A digit that an end sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Heard {
+    /// The port of end A.
+    at: Local,
+    from: Side,
+    code: u8,
+    lasted_ms: u16,
+}
+
 /// What is told of one stream.
 #[derive(Debug, Clone, Copy, Default)]
 struct Told {
@@ -77,7 +103,7 @@ pub(crate) struct Transcoding {
     /// A bit for the number of each codec, as the rows of media count them.
     codecs: u32,
     ledger: Ledger,
-    told: BTreeMap<(Lessee, StreamId), Told>,
+    told: BTreeMap<Of, Told>,
     figures: Figures,
     /// Why it could not be started, or ended.
     why: String,
@@ -91,7 +117,7 @@ pub(crate) enum Happened {
     /// It is gone.
     Went,
     /// An end sent a digit.
-    Digit { at: Local, from: Side, code: u8, lasted_ms: u16 },
+    Digit(Heard),
 }
 
 /// The port whose number a stream has there: that of its end A.
@@ -235,12 +261,12 @@ impl Transcoding {
                 self.ledger.reached(now, stream, end, sequence, timestamp);
                 None
             }
-            Message::Digit { stream, end, code, lasts_ms } => Some(Happened::Digit {
+            Message::Digit { stream, end, code, lasts_ms } => Some(Happened::Digit(Heard {
                 at: local(stream),
                 from: if end == codec::Side::A { Side::A } else { Side::B },
                 code,
                 lasted_ms: lasts_ms,
-            }),
+            })),
             Message::Refused { .. } => {
                 self.figures.refused += 1;
                 None
@@ -275,24 +301,18 @@ impl Transcoding {
     }
 
     /// Something of a stream passes there from now on, or nothing does any more.
-    pub fn put(
-        &mut self,
-        (lessee, id): (Lessee, StreamId),
-        stream: &Stream,
-        ends: Option<[End; 2]>,
-        out: &mut Effects,
-    ) {
+    pub fn put(&mut self, of: Of, stream: &Stream, ends: Option<[End; 2]>, out: &mut Effects) {
         let new = number(stream.end(Side::A).local);
-        let told = self.told.get(&(lessee, id)).copied().unwrap_or_default();
+        let told = self.told.get(&of).copied().unwrap_or_default();
         if let Some(old) = told.number.filter(|old| ends.is_none() || *old != new) {
             self.ledger.remove(old);
             self.tell(&Message::Remove { stream: old }, out);
         }
         let number = ends.map(|_| new);
         if number.is_some() || told.serial > 0 {
-            self.told.insert((lessee, id), Told { number, ..told });
+            self.told.insert(of, Told { number, ..told });
         } else {
-            self.told.remove(&(lessee, id));
+            self.told.remove(&of);
         }
         if let Some(ends) = ends
             && self.ledger.at(new) != Some(&ends)
@@ -303,8 +323,8 @@ impl Transcoding {
     }
 
     /// A stream is over.
-    pub fn remove(&mut self, lessee: Lessee, id: StreamId, out: &mut Effects) {
-        let told = self.told.remove(&(lessee, id));
+    pub fn remove(&mut self, of: Of, out: &mut Effects) {
+        let told = self.told.remove(&of);
         if let Some(stream) = told.and_then(|it| it.number) {
             self.ledger.remove(stream);
             self.tell(&Message::Remove { stream }, out);
@@ -312,8 +332,8 @@ impl Transcoding {
     }
 
     /// Whether a digit of that number was not played yet: each is once.
-    fn is_new(&mut self, lessee: Lessee, id: StreamId, serial: u32) -> bool {
-        let told = self.told.entry((lessee, id)).or_default();
+    fn is_new(&mut self, of: Of, serial: u32) -> bool {
+        let told = self.told.entry(of).or_default();
         let is_new = serial > told.serial;
         told.serial = told.serial.max(serial);
         is_new
@@ -374,22 +394,14 @@ impl MediaController {
         let is_all = self.held_until.is_none() && self.epoch.is_some();
         match self.transcoding.step(now, event, is_all, out) {
             Some(Happened::Came | Happened::Went) => self.tell_load(now, out),
-            Some(Happened::Digit { at, from, code, lasted_ms }) => {
-                self.heard_digit(now, (at, from), code, lasted_ms, out);
-            }
+            Some(Happened::Digit(heard)) => self.heard_digit(now, heard, out),
             None => {}
         }
     }
 
     /// A digit that came as tones: those of events the forwarder tells.
-    fn heard_digit(
-        &mut self,
-        now: Time,
-        (at, from): (Local, Side),
-        code: u8,
-        lasted_ms: u16,
-        out: &mut Effects,
-    ) {
+    fn heard_digit(&mut self, now: Time, heard: Heard, out: &mut Effects) {
+        let Heard { at, from, code, lasted_ms } = heard;
         let Some(owner) = self.streams.owner(at) else { return };
         let Some(stream) = self.streams.at(owner.lessee, owner.stream) else { return };
         let end = stream.end(from);
@@ -404,11 +416,11 @@ impl MediaController {
     }
 
     /// Tells the transcoder what passes it of a stream.
-    pub(crate) fn code(&mut self, lessee: Lessee, id: StreamId, out: &mut Effects) {
+    pub(crate) fn code(&mut self, of: Of, out: &mut Effects) {
         if !self.transcoding.is_wanted() {
             return;
         }
-        let Some(stream) = self.streams.at(lessee, id) else { return };
+        let Some(stream) = self.streams.at(of.lessee, of.id) else { return };
         let ends = match coding::ends(&stream, &self.streams.agreement) {
             Ok(ends) => ends,
             Err(_) => {
@@ -427,88 +439,77 @@ impl MediaController {
             }
             [a, b]
         });
-        self.transcoding.put((lessee, id), &stream, ends, out);
+        self.transcoding.put(of, &stream, ends, out);
     }
 
     /// Sends a digit to an end; whether something can. What the end is sent passes the transcoder
     /// from then on, so that the digit is of the same source.
-    pub(crate) fn play(
-        &mut self,
-        now: Time,
-        (lessee, id): (Lessee, StreamId),
-        to: Side,
-        (digit, ms): (u8, u16),
-        out: &mut Effects,
-    ) -> bool {
+    fn play(&mut self, now: Time, of: Of, to: Side, digit: Digit, out: &mut Effects) -> bool {
         let is_there = self.transcoding.codecs(now) != 0;
-        let stream = self.streams.at(lessee, id).filter(|_| is_there);
-        let local = stream.map(|stream| stream.end(to).local);
-        if let Some(local) = local {
+        let stream = self.streams.at(of.lessee, of.id).filter(|_| is_there);
+        if let Some(local) = stream.map(|stream| stream.end(to).local) {
             let programs = self.streams.agree(local, |kept| kept.is_played = true);
             // Who takes packets hears of the stream before one comes.
-            self.code(lessee, id, out);
+            self.code(of, out);
             self.dataplane.tell(now, out, &programs);
         }
-        let told = self.transcoding.told.get(&(lessee, id)).and_then(|it| it.number);
-        match (local, told) {
-            (Some(_), Some(stream)) => {
-                let end = if to == Side::A { codec::Side::A } else { codec::Side::B };
-                let digit = Message::Digit { stream, end, code: digit, lasts_ms: ms };
-                self.transcoding.tell(&digit, out);
-                self.shown.facts.add(Fact::DigitsPlayed, 1);
-                true
-            }
-            _ => {
-                self.shown.facts.add(Fact::DigitsNotPlayed, 1);
-                false
-            }
-        }
+        let told = self.transcoding.told.get(&of).and_then(|it| it.number);
+        let Some(stream) = told.filter(|_| is_there) else {
+            self.shown.facts.add(Fact::DigitsNotPlayed, 1);
+            return false;
+        };
+        let end = if to == Side::A { codec::Side::A } else { codec::Side::B };
+        let digit = Message::Digit { stream, end, code: digit.code, lasts_ms: digit.ms };
+        self.transcoding.tell(&digit, out);
+        self.shown.facts.add(Fact::DigitsPlayed, 1);
+        true
     }
 
-    /// A session controller has a digit for an end.
+    /// A session controller has a digit for an end: of each number there is one.
     pub(crate) fn play_once(
         &mut self,
         now: Time,
-        of: (Lessee, StreamId),
-        to: Side,
-        (serial, digit): (u32, (u8, u16)),
+        to: Owner,
+        serial: u32,
+        digit: Digit,
         out: &mut Effects,
     ) {
-        let (lessee, id) = of;
-        let stands = self.streams.at(lessee, id).is_some();
-        if stands && self.transcoding.is_new(lessee, id, serial) {
-            self.play(now, of, to, digit, out);
+        let of = Of { lessee: to.lessee, id: to.stream };
+        let stands = self.streams.at(of.lessee, of.id).is_some();
+        if stands && self.transcoding.is_new(of, serial) {
+            self.play(now, of, to.side, digit, out);
         }
     }
 
-    /// NG has digits for the other end of the sound of a call; whether they are sent.
+    /// NG has digits for an end of the sound of a call; whether they are sent.
     pub(crate) fn play_all(
         &mut self,
         now: Time,
-        (call, from): (u64, Side),
-        digits: &[u8],
-        ms: u16,
+        call: u64,
+        to: Side,
+        digits: &[Digit],
         out: &mut Effects,
     ) -> bool {
         let lessee = Lessee::NG;
         let audio =
             self.streams.of_call(lessee, call).find(|(_, stream)| stream.kind == Kind::Audio);
         let Some((id, _)) = audio else { return false };
-        digits.iter().all(|digit| self.play(now, (lessee, id), from.other(), (*digit, ms), out))
+        digits.iter().all(|digit| self.play(now, Of { lessee, id }, to, *digit, out))
     }
 
     /// Digits of a side of a call of NG go nowhere from now on, or go on.
     pub(crate) fn block_digits(
         &mut self,
         now: Time,
-        (call, side): (u64, Side),
+        call: u64,
+        side: Side,
         blocks: bool,
         out: &mut Effects,
     ) {
         for local in self.driven.locals(call, side) {
             let programs = self.streams.agree(local, |kept| kept.is_without_digits = blocks);
             if let Some(owner) = self.streams.owner(local) {
-                self.code(owner.lessee, owner.stream, out);
+                self.code(Of { lessee: owner.lessee, id: owner.stream }, out);
             }
             self.dataplane.tell(now, out, &programs);
         }
