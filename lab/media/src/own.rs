@@ -120,6 +120,7 @@ impl Calls {
             dscp: 46,
             timeout: None,
             becomes: Vec::new(),
+            branches: Vec::new(),
             up: PayloadTypes::default(),
             digits: PayloadTypes::default(),
             stun: false,

@@ -5,7 +5,8 @@
 //!   Stream: end A ⇄ end B   ──→   flow at A's port ─→ leaves from B's port
 //!                                 flow at B's port ─→ leaves from A's port      and RTCP's, + 1
 //! ```
-//! Streams that share a port (RFC 9143) are one flow with the payload types of all of them.
+//! Streams that share a port (RFC 9143) are one flow with the payload types of all of them. What
+//! leaves it from other ports than the rest are branches.
 
 use crate::addresses::Addresses;
 use crate::agreement::Agreement;
@@ -14,7 +15,8 @@ use anchor::{Action, Codec, Dtmf, End, Flow, Guard, Local, Payload, Rtcp, Side, 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use machine::Duration;
 use media::program::{
-    FEATURE, FlowSaid, Guard as FlowGuard, Keys, Name, PAYLOADS_MAX, Place, Range, Said,
+    BRANCHES_MAX, Branch, FEATURE, FlowSaid, Guard as FlowGuard, Keys, Name, PAYLOADS_MAX, Place,
+    Range, Said,
 };
 use media::{Expected, PayloadTypes, Rate, Settings, Use};
 use nodes::Program;
@@ -96,6 +98,7 @@ fn flow(
         dscp: end.dscp.unwrap_or(0),
         timeout: (stream.timeout_s > 0).then(|| Duration::from_secs(stream.timeout_s.into())),
         becomes: becomes.map(|it| (it.number, it.becomes)).take(PAYLOADS_MAX).collect(),
+        branches: apart(stream, side, addresses).into_iter().collect(),
         up: coding::up(stream, side, agreement),
         digits: if end.dtmf == Dtmf::Tones {
             PayloadTypes::default()
@@ -106,6 +109,14 @@ fn flow(
         dtls,
         resume: None,
     })
+}
+
+/// RTCP that an end has with RTP, where the other end has it apart (RFC 5761 §5.1.1).
+fn apart(stream: &Stream, side: Side, addresses: &Addresses) -> Option<Branch> {
+    let (end, other) = (stream.end(side), stream.end(side.other()));
+    let (Rtcp::Mux, Rtcp::Apart(_)) = (end.rtcp, other.rtcp) else { return None };
+    let to = addresses.place(other.local.address, other.local.port.checked_add(1)?)?;
+    Some(Branch { to, payload_types: PayloadTypes::default(), reports: true })
 }
 
 /// RTCP of an end where it has a port of its own.
@@ -136,6 +147,7 @@ fn reports(
         expected: Expected { address, ..flow.expected },
         timeout: None,
         becomes: Vec::new(),
+        branches: Vec::new(),
         up: PayloadTypes::default(),
         digits: PayloadTypes::default(),
         ..flow.clone()
@@ -147,6 +159,7 @@ fn share(lead: &mut FlowSaid, flow: &FlowSaid) {
     let all = |one: PayloadTypes, other: PayloadTypes| {
         (0..=127).filter(|it| one.has(*it) || other.has(*it)).fold(PayloadTypes::default(), with)
     };
+    branch_off(lead, flow);
     let settings = &mut lead.settings;
     settings.payload_types = all(settings.payload_types, flow.settings.payload_types);
     settings.untimed = all(settings.untimed, flow.settings.untimed);
@@ -162,6 +175,22 @@ fn share(lead: &mut FlowSaid, flow: &FlowSaid) {
         if lead.becomes.len() < PAYLOADS_MAX && !lead.becomes.contains(pair) {
             lead.becomes.push(*pair);
         }
+    }
+}
+
+/// What of a stream leaves from another port than the rest of the flow whose port it shares.
+fn branch_off(lead: &mut FlowSaid, flow: &FlowSaid) {
+    let Some(to) = flow.to.filter(|_| flow.to != lead.to) else { return };
+    // A type that two streams have is the first one's (RFC 9143 §9.2).
+    let of_others = lead.settings.payload_types;
+    let own = (0..=127).filter(|it| flow.settings.payload_types.has(*it) && !of_others.has(*it));
+    let payload_types = own.fold(PayloadTypes::default(), with);
+    let reports = flow.branches.iter().find(|it| it.reports).map_or(to, |it| it.to);
+    let branches = [(to, false), (reports, true)];
+    let branches = branches.map(|(to, reports)| Branch { to, payload_types, reports });
+    let is_empty = payload_types == PayloadTypes::default();
+    if !is_empty && lead.branches.len() + branches.len() <= BRANCHES_MAX {
+        lead.branches.extend(branches);
     }
 }
 

@@ -90,6 +90,7 @@ fn flow(port: u16, to: u16, peer: SocketAddr) -> Program {
         dscp: 46,
         timeout: None,
         becomes: Vec::new(),
+        branches: Vec::new(),
         up: PayloadTypes::default(),
         digits: PayloadTypes::default(),
         stun: false,

@@ -141,6 +141,7 @@ fn flow(at: Place, to: Place, peer: SocketAddr, guard: Guard) -> Program {
         dscp: 46,
         timeout: Some(Duration::from_secs(30)),
         becomes: Vec::new(),
+        branches: Vec::new(),
         up: PayloadTypes::default(),
         digits: PayloadTypes::default(),
         stun: false,

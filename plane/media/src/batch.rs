@@ -55,6 +55,8 @@ struct Waiting {
     /// Its flow and who protects it, in those that are held.
     cell: usize,
     sender: Option<usize>,
+    /// Where it leaves, if not by its flow's way.
+    branch: Option<u8>,
     /// Octets of its payload, which change when it is opened and protected.
     octets: usize,
     is_opened: bool,
@@ -202,6 +204,12 @@ fn way_on(way: Option<&Way>) -> Result<(), Fate> {
     }
 }
 
+/// The payload of a packet as it came.
+#[inline]
+fn octets_of<'p>(arrival: &Arrival, pool: &'p Pool) -> &'p [u8] {
+    &pool.cell(arrival.slot)[arrival.payload()..][..arrival.octets]
+}
+
 /// Lines of a receiver.
 const RECEIVER_LINES: usize = 2;
 
@@ -259,7 +267,7 @@ impl<'t, 'v> Batch<'t, 'v> {
         if let Some(all) = gathered
             && let Some(place) = all.cell_places.find(arrival.flow)
         {
-            return self.gather(at, place, all);
+            return self.gather(at, place, all, pool);
         }
         let mut held = match (cell.try_hold(), &mut *gathered) {
             (Some(held), _) => held,
@@ -284,15 +292,16 @@ impl<'t, 'v> Batch<'t, 'v> {
         if let Opening::Receiver(receiver) = &known.opening {
             ask_lines(core::ptr::from_ref(&**receiver).cast(), RECEIVER_LINES);
         }
-        self.table.ask_sender(self.sender(known));
+        let branch = known.branch(octets_of(arrival, pool));
+        self.table.ask_sender(self.sender(known, branch));
         let all = gathered.get_or_insert_with(|| Gathered::new(self.arrivals.len()));
         let place = all.hold(arrival.flow, held);
-        self.gather(at, place, all);
+        self.gather(at, place, all, pool);
     }
 
     /// Who protects packets of a flow, or that nobody does.
-    const fn sender(&self, known: &Known) -> u32 {
-        match &known.way {
+    fn sender(&self, known: &Known, branch: Option<u8>) -> u32 {
+        match known.way_of(branch) {
             _ if self.leaves => known.own.sender,
             Some(way) => way.sender,
             None => CLEAR,
@@ -308,10 +317,11 @@ impl<'t, 'v> Batch<'t, 'v> {
         let check = check(octets, start, arrival.udp, changes);
         let hops = hops(octets, start);
         let payload = &mut octets[arrival.payload()..][..arrival.octets];
-        if let Err(fate) = self.judge(known, arrival, payload) {
+        let branch = known.branch(payload);
+        if let Err(fate) = self.judge(known, arrival, payload, branch) {
             return fate;
         }
-        let Some(way) = &known.way else { return Fate::Next(reason::NO_OTHER) };
+        let Some(way) = known.way_of(branch) else { return Fate::Next(reason::NO_OTHER) };
         let departure = self.departure(arrival, arrival.octets, check, hops);
         Fate::Next(leave(meta, octets, departure, way))
     }
@@ -328,6 +338,7 @@ impl<'t, 'v> Batch<'t, 'v> {
         known: &mut Known,
         arrival: &Arrival,
         payload: &mut [u8],
+        branch: Option<u8>,
     ) -> Result<(), Fate> {
         let (now, source) = (self.now, arrival.source);
         let payload_type = payload.get(1).map_or(0, |octet| octet & 0x7f);
@@ -341,7 +352,7 @@ impl<'t, 'v> Batch<'t, 'v> {
                 if known.extras.is_some() && !is_rtcp {
                     self.extra(known, arrival, (payload_type, payload))?;
                 }
-                way_on(known.way.as_ref())
+                way_on(known.way_of(branch))
             }
             Judged::Up(Datagram::Stun) => Err(Fate::Up(self.classes.stun)),
             Judged::Up(_) => Err(Fate::Up(self.classes.dtls)),
@@ -360,6 +371,7 @@ impl<'t, 'v> Batch<'t, 'v> {
         let (payload_type, octets) = packet;
         let clock = known.flow.settings().clock;
         let Some(extras) = &mut known.extras else { return Ok(()) };
+        extras.branches.hear(octets);
         if extras.digits.has(payload_type) && extras.hear(self.now, clock, octets) {
             self.table.note(arrival.flow, &mut known.is_noted);
         }
@@ -381,9 +393,12 @@ impl<'t, 'v> Batch<'t, 'v> {
     }
 
     /// Takes a packet of a flow that is held into the batch.
-    fn gather(&self, at: usize, cell: usize, all: &mut Gathered<'t>) {
-        let octets = self.arrivals[at].octets;
-        let waiting = Waiting { at, cell, sender: None, octets, is_opened: false, fate: None };
+    fn gather(&self, at: usize, cell: usize, all: &mut Gathered<'t>, pool: &Pool) {
+        let arrival = &self.arrivals[at];
+        let octets = arrival.octets;
+        let branch = all.known(cell).and_then(|known| known.branch(octets_of(arrival, pool)));
+        let (sender, is_opened, fate) = (None, false, None);
+        let waiting = Waiting { at, cell, sender, branch, octets, is_opened, fate };
         all.packets.push(waiting);
     }
 
@@ -391,8 +406,9 @@ impl<'t, 'v> Batch<'t, 'v> {
     /// the packets from there on are taken out: they are for [`Batch::alone`].
     fn hold_senders(&self, all: &mut Gathered<'t>) -> Vec<Waiting> {
         for at in 0..all.packets.len() {
-            let Waiting { cell, .. } = all.packets[at];
-            let number = all.cells[cell].as_ref().map_or(CLEAR, |known| self.sender(known));
+            let Waiting { cell, branch, .. } = all.packets[at];
+            let known = all.cells[cell].as_ref();
+            let number = known.map_or(CLEAR, |known| self.sender(known, branch));
             if number >= CLEAR {
                 continue;
             }
@@ -426,9 +442,9 @@ impl<'t, 'v> Batch<'t, 'v> {
         let Some(known) = held.as_ref().filter(|it| it.own.at.port == arrival.port) else {
             return;
         };
-        let number = self.sender(known);
+        let number = self.sender(known, known.branch(octets_of(arrival, pool)));
         let place = all.hold(arrival.flow, held);
-        self.gather(at, place, all);
+        self.gather(at, place, all, pool);
         if number < CLEAR
             && let Some(sender) = self.table.sender(number)
         {
@@ -528,7 +544,7 @@ impl<'t, 'v> Batch<'t, 'v> {
         }
         let octets = pool.cell_mut(arrival.slot);
         let payload = &mut octets[arrival.payload()..][..waiting.octets];
-        let fate = self.judge(known, arrival, payload).err()?;
+        let fate = self.judge(known, arrival, payload, waiting.branch).err()?;
         if fate == Fate::Up(self.classes.frames) && waiting.is_opened {
             let (meta, cell) = pool.parts(arrival.slot);
             shorten(meta, cell, arrival.udp, waiting.octets);
@@ -543,7 +559,8 @@ impl<'t, 'v> Batch<'t, 'v> {
         let mut of: Vec<usize> = Vec::with_capacity(all.packets.len());
         for number in 0..all.packets.len() {
             let waiting = all.packets[number];
-            let way = all.cells[waiting.cell].as_ref().map_or(NONE, |known| self.sender(known));
+            let known = all.cells[waiting.cell].as_ref();
+            let way = known.map_or(NONE, |known| self.sender(known, waiting.branch));
             if waiting.fate.is_some() || way == CLEAR {
                 continue;
             }
@@ -580,7 +597,7 @@ impl<'t, 'v> Batch<'t, 'v> {
         let (meta, cell) = pool.parts(arrival.slot);
         let hops = if self.leaves { HOPS } else { hops(cell, usize::from(meta.offset)) };
         let departure = self.departure(arrival, waiting.octets, Check::Anew, hops);
-        let verdict = match &known.way {
+        let verdict = match known.way_of(waiting.branch) {
             _ if self.leaves => {
                 let way = known.leaving(|place| self.table.is_media(place));
                 leave(meta, cell, departure, &way)

@@ -1,6 +1,7 @@
 //! What is known of one flow, in the cell of its port: whoever handles a packet of it, or changes
 //! it, holds the cell.
 
+use crate::branch::Branches;
 use crate::departure::Way;
 use crate::flow::{Flow, PayloadTypes};
 use crate::program::{DIGITS_MAX, Digit, Place};
@@ -46,6 +47,8 @@ pub(crate) struct Own {
 pub(crate) struct Extras {
     /// Payload types that become another one.
     pub becomes: Vec<(u8, u8)>,
+    /// Packets that leave from other places.
+    pub branches: Branches,
     /// Payload types that go up.
     pub up: PayloadTypes,
     /// Payload types of digits.
@@ -129,8 +132,24 @@ impl Known {
 
     /// Whether no packet of it is opened or protected.
     pub fn is_clear(&self) -> bool {
+        let branches = self.extras.iter().flat_map(|it| it.branches.ways());
         matches!(self.opening, Opening::Clear)
-            && self.way.as_ref().is_none_or(|way| way.sender >= CLEAR)
+            && self.way.iter().chain(branches).all(|way| way.sender >= CLEAR)
+    }
+
+    /// The branch of a packet as it came; `None`: it has none.
+    #[inline]
+    pub fn branch(&self, packet: &[u8]) -> Option<u8> {
+        self.extras.as_ref()?.branches.of(packet)
+    }
+
+    /// The way of a branch, or of what has none.
+    #[inline]
+    pub fn way_of(&self, branch: Option<u8>) -> Option<&Way> {
+        match branch {
+            None => self.way.as_ref(),
+            Some(branch) => self.extras.as_ref()?.branches.way(branch),
+        }
     }
 }
 

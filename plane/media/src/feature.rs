@@ -11,7 +11,7 @@ use crate::cell::{CLEAR, Extras, Known, NONE, Opening, Own};
 use crate::flow::{Flow, PayloadTypes};
 use crate::latch::Latch;
 use crate::node::{MEDIA_SEND, MEDIA4, MEDIA6, MediaIn, MediaSend, Views};
-use crate::program::{FEATURE, FlowSaid, Guard, Name, Place, Range, Said};
+use crate::program::{Branch, FEATURE, FlowSaid, Guard, Name, Place, Range, Said};
 use crate::senders::{Senders, Wanted, unusable};
 use crate::table::{FLOWS_MAX, Ranges, Slots, Table};
 use crate::watch::Watch;
@@ -54,6 +54,9 @@ pub struct Media {
     flows: BTreeMap<Place, Row>,
     /// By the other side: the flows that go on there.
     towards: BTreeMap<Place, BTreeSet<Place>>,
+    /// By the place where they leave: the flows that branch off there, and by flow those places.
+    branched: BTreeMap<Place, BTreeSet<Place>>,
+    branches: BTreeMap<Place, BTreeSet<Place>>,
     senders: Senders,
     free: Vec<u32>,
     next: u32,
@@ -110,6 +113,7 @@ impl Media {
             let froms = froms.iter().filter_map(|from| self.flows.get(from));
             froms.for_each(|from| self.table.turn(from.number, to.number));
         }
+        self.branched.keys().for_each(|to| self.lead_there(to));
         self.join_all(change);
     }
 
@@ -185,6 +189,7 @@ impl Media {
             slots.set(said.at.port - range.first, number);
         }
         self.relate(said.at, None, said.to);
+        self.branch_off(said.at, &said.branches);
         Ok(())
     }
 
@@ -213,6 +218,7 @@ impl Media {
         self.flows.insert(said.at, Row { to: said.to, sender, ..row });
         self.watch.change(row.number, said);
         self.relate(said.at, row.to, said.to);
+        self.branch_off(said.at, &said.branches);
         if let Some(before) = row.sender.filter(|before| Some(*before) != sender) {
             self.senders.give_back(&self.table, before, &said.at, now);
         }
@@ -253,6 +259,36 @@ impl Media {
         }
     }
 
+    /// Packets of a flow leave from other places, too; and from its own those that branch off there.
+    fn branch_off(&mut self, at: Place, branches: &[Branch]) {
+        let after: BTreeSet<Place> = branches.iter().map(|branch| branch.to).collect();
+        for gone in self.branches.remove(&at).unwrap_or_default().difference(&after) {
+            if let Some(all) = self.branched.get_mut(gone) {
+                all.remove(&at);
+                if all.is_empty() {
+                    self.branched.remove(gone);
+                }
+            }
+        }
+        for to in &after {
+            self.branched.entry(*to).or_default().insert(at);
+            self.lead_there(to);
+        }
+        if !after.is_empty() {
+            self.branches.insert(at, after);
+        }
+        self.lead_there(&at);
+    }
+
+    /// What branches off to a place leaves from there as that is now.
+    fn lead_there(&self, to: &Place) {
+        let Some(row) = self.flows.get(to) else { return };
+        let froms = self.branched.get(to).into_iter().flatten();
+        for from in froms.filter_map(|from| self.flows.get(from)) {
+            self.table.branch(from.number, row.number);
+        }
+    }
+
     /// A flow goes on there no more.
     fn untie(&mut self, at: Place, to: Place) {
         if let Some(all) = self.towards.get_mut(&to) {
@@ -277,6 +313,12 @@ impl Media {
         if let Some(to) = row.to {
             self.untie(*at, to);
         }
+        for from in self.branched.get(at).into_iter().flatten() {
+            if let Some(from) = self.flows.get(from) {
+                self.table.cut(from.number, at);
+            }
+        }
+        self.branch_off(*at, &[]);
         let known = self.table.cell(row.number).and_then(|cell| cell.hold().take());
         self.watch.end(row.number, known, now);
         if let Some(sender) = row.sender {
@@ -298,11 +340,13 @@ fn own(said: &FlowSaid, number: u32, sender: Option<u32>) -> Own {
 
 fn extras(said: &FlowSaid, before: Option<Box<Extras>>) -> Option<Box<Extras>> {
     let none = PayloadTypes::default();
-    if said.becomes.is_empty() && said.up == none && said.digits == none {
+    let is_usual = said.becomes.is_empty() && said.branches.is_empty();
+    if is_usual && said.up == none && said.digits == none {
         return None;
     }
     let mut extras = before.unwrap_or_default();
     extras.becomes.clone_from(&said.becomes);
+    extras.branches.agreed(&said.branches);
     (extras.up, extras.digits) = (said.up, said.digits);
     Some(extras)
 }
@@ -339,6 +383,8 @@ impl Feature for Media {
             is_changed: false,
             flows: BTreeMap::new(),
             towards: BTreeMap::new(),
+            branched: BTreeMap::new(),
+            branches: BTreeMap::new(),
             senders: Senders::default(),
             free: Vec::new(),
             next: 0,
@@ -425,6 +471,7 @@ impl Feature for Media {
                 let froms = froms.filter_map(|from| self.flows.get(from));
                 froms.for_each(|from| self.table.turn(from.number, to.number));
             }
+            self.lead_there(&at);
         }
     }
 

@@ -22,6 +22,7 @@
 
 mod arrival;
 mod batch;
+mod branch;
 mod cell;
 mod departure;
 mod feature;

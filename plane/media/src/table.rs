@@ -160,6 +160,26 @@ impl Table {
         }
     }
 
+    /// What branches off a flow to the place of another one leaves from there.
+    pub fn branch(&self, from: u32, to: u32) {
+        let Some([mut from, other]) = self.both(from, to) else { return };
+        if let (Some(from), Some(other)) = (from.as_mut(), other.as_ref())
+            && let Some(extras) = &mut from.extras
+        {
+            let way = other.leaving(|place| self.is_media(place));
+            extras.branches.lead(&other.own.at, Some(way));
+        }
+    }
+
+    /// What branches off a flow to that place leaves no more.
+    pub fn cut(&self, from: u32, to: &program::Place) {
+        if let Some(cell) = self.cell(from)
+            && let Some(extras) = cell.hold().as_mut().and_then(|it| it.extras.as_mut())
+        {
+            extras.branches.lead(to, None);
+        }
+    }
+
     /// Parts a flow from its other side.
     pub fn part(&self, from: u32) {
         if let Some(cell) = self.cell(from)

@@ -264,6 +264,14 @@ fn streams_that_share_a_port_are_one_flow_and_it_stays_with_the_last_of_them() {
     world.says(1, put(1, &video));
     let lead = world.plane.flows().remove(0);
     assert!(lead.settings.payload_types.has(8) && lead.settings.payload_types.has(9));
+    let branches = lead.branches[1..].iter().map(|it| {
+        let (port, reports) = (it.to.port - video.ends[1].local.port, it.reports);
+        (port, reports, it.payload_types.has(9), it.payload_types.has(8))
+    });
+    let audio_reports = audio.ends[1].local.port + 1;
+    assert!(lead.branches[0].reports && lead.branches[0].to.port == audio_reports);
+    let of_video = branches.collect::<Vec<_>>();
+    assert_eq!(of_video, [(0, false, true, false), (1, true, true, false)]);
     world.removes(1, 5, 1);
     let lead = world.plane.flows().remove(0);
     assert!(!lead.settings.payload_types.has(8) && lead.settings.payload_types.has(9));

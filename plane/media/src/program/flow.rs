@@ -19,6 +19,8 @@ use wire::{Cursor, Malformed};
 
 /// Payload types that become another one, at most.
 pub const PAYLOADS_MAX: usize = 32;
+/// Branches of a flow, at most.
+pub const BRANCHES_MAX: usize = 64;
 /// The longest time without a packet that is waited for.
 pub const TIMEOUT_MAX: Duration = Duration::from_secs(86_400);
 
@@ -47,6 +49,18 @@ pub enum Guard {
     Dtls,
 }
 
+/// Packets of a flow that leave from another place than the rest of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Branch {
+    /// The flow of the other side from whose place they leave.
+    pub to: Place,
+    /// Payload types, as they come.
+    pub payload_types: PayloadTypes,
+    /// `false`: RTP of these types. `true`: RTCP of the sources that send them; without types, of
+    /// all others.
+    pub reports: bool,
+}
+
 /// What comes to a place, and what leaves from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlowSaid {
@@ -69,6 +83,8 @@ pub struct FlowSaid {
     /// Payload types that become another one on their way (RFC 3264 §6.1), before and after, beside
     /// `settings.rewrite`.
     pub becomes: Vec<(u8, u8)>,
+    /// Packets that leave from another place than `to`, [`BRANCHES_MAX`] kinds at most.
+    pub branches: Vec<Branch>,
     /// Payload types that go up ([`super::CLASS_FRAMES`]) instead of on: they are transcoded, or
     /// are digits that become another thing.
     pub up: PayloadTypes,
@@ -109,6 +125,7 @@ mod tag {
     pub const RESUME: u8 = 21;
     pub const STUN_UP: u8 = 22;
     pub const DTLS_UP: u8 = 23;
+    pub const BRANCH: u8 = 24;
 }
 
 mod rewrite_tag {
@@ -116,6 +133,12 @@ mod rewrite_tag {
     pub const PAYLOAD_TYPE: u8 = 2;
     pub const SEQUENCE: u8 = 3;
     pub const TIMESTAMP: u8 = 4;
+}
+
+mod branch_tag {
+    pub const TO: u8 = 1;
+    pub const PAYLOAD_TYPES: u8 = 2;
+    pub const REPORTS: u8 = 3;
 }
 
 mod keys_tag {
@@ -163,6 +186,9 @@ impl FlowSaid {
         for (before, after) in &self.becomes {
             field::bytes(out, tag::BECOMES, &[*before, *after]);
         }
+        for branch in &self.branches {
+            field::nested(out, tag::BRANCH, |out| write_branch(branch, out));
+        }
         put_types(out, tag::UP, self.up);
         put_types(out, tag::DIGITS, self.digits);
         for (tag, _) in
@@ -188,6 +214,26 @@ impl FlowSaid {
 
 fn put_types(out: &mut Vec<u8>, tag: u8, types: PayloadTypes) {
     field::bytes(out, tag, &types.bits().to_be_bytes());
+}
+
+fn write_branch(branch: &Branch, out: &mut Vec<u8>) {
+    put_place(out, branch_tag::TO, &branch.to);
+    put_types(out, branch_tag::PAYLOAD_TYPES, branch.payload_types);
+    put(out, branch_tag::REPORTS, branch.reports.into());
+}
+
+fn read_branch(octets: &[u8]) -> Result<Branch, Malformed> {
+    let (mut to, mut payload_types, mut reports) = (None, PayloadTypes::default(), false);
+    each(octets, |tag, value| {
+        match tag {
+            branch_tag::TO => to = Some(place(value)?),
+            branch_tag::PAYLOAD_TYPES => payload_types = types(value)?,
+            branch_tag::REPORTS => reports = flag(value)?,
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok(Branch { to: required(to)?, payload_types, reports })
 }
 
 fn write_settings(settings: &Settings, out: &mut Vec<u8>) {
@@ -265,6 +311,7 @@ struct Draft {
 #[derive(Default)]
 struct Rest {
     becomes: Vec<(u8, u8)>,
+    branches: Vec<Branch>,
     up: PayloadTypes,
     digits: PayloadTypes,
     stun: bool,
@@ -323,6 +370,10 @@ impl Draft {
                 }
                 _ => return Err(offence("a payload type is none, or there are too many")),
             },
+            tag::BRANCH if rest.branches.len() < BRANCHES_MAX => {
+                rest.branches.push(read_branch(value)?);
+            }
+            tag::BRANCH => return Err(offence("there are too many branches")),
             tag::UP => rest.up = types(value)?,
             tag::DIGITS => rest.digits = types(value)?,
             tag::STUN_UP => rest.stun = flag(value)?,
@@ -367,6 +418,7 @@ impl Draft {
             dscp: self.dscp,
             timeout: self.timeout,
             becomes: self.rest.becomes,
+            branches: self.rest.branches,
             up: self.rest.up,
             digits: self.rest.digits,
             stun: self.rest.stun,

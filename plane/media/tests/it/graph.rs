@@ -2,7 +2,9 @@
 //! is told.
 
 use super::world::{Left, World, ethernet, neighbour_mac, packet6};
-use media::program::{FEATURE, FlowSaid, Guard, Keys, Name, Notice, Place, Range, Said, Snapshot};
+use media::program::{
+    Branch, FEATURE, FlowSaid, Guard, Keys, Name, Notice, Place, Range, Said, Snapshot,
+};
 use media::{Expected, PayloadTypes, Rate, Settings, Use};
 use nodes::header::{checksum, seal_ip4, sum};
 use nodes::program::{Item, Removed};
@@ -49,6 +51,7 @@ fn flow(here: &str, to: Option<&str>, peer: &str) -> FlowSaid {
         dscp: 46,
         timeout: None,
         becomes: Vec::new(),
+        branches: Vec::new(),
         up: PayloadTypes::default(),
         digits: PayloadTypes::default(),
         stun: false,
@@ -644,6 +647,65 @@ fn payload_types_become_others_and_digits_are_told() {
     let told = notices(world.pass(Duration::from_millis(5)));
     let digits: Vec<_> = told.into_iter().flat_map(|(_, notice)| notice.digits).collect();
     assert_eq!(digits, [media::program::Digit { code: 5, duration_ms: 100 }]);
+}
+
+/// An empty sender report (RFC 3550 §6.4.1).
+fn report(ssrc: u8) -> Vec<u8> {
+    [&[0x80, 200, 0, 6, 0, 0, 0, ssrc][..], &[0; 20]].concat()
+}
+
+fn rtp_of(payload_type: u8, ssrc: u32, sequence: u16) -> Vec<u8> {
+    let header = Header { payload_type, sequence, timestamp: 0, ssrc, marker: false };
+    let mut octets = Vec::new();
+    Packet { header, payload: &[1; 40], ..Packet::default() }.write(&mut octets);
+    octets
+}
+
+#[test]
+fn reports_leave_apart_and_the_streams_of_a_shared_port_each_from_its_own() {
+    let suite = Suite::AeadAes128Gcm;
+    let [reports, video, video_reports] = ["10.0.2.1:30001", "10.0.2.1:30002", "10.0.2.1:30003"];
+    let [core_reports, screen, screen_reports] =
+        ["10.0.2.2:5001", "10.0.2.2:5002", "10.0.2.2:5003"];
+    let mut world = call(INNER, CORE);
+    let types = PayloadTypes::default().with(97);
+    let branch = |to, payload_types, reports| Branch { to: at(to), payload_types, reports };
+    let branches = vec![
+        branch(reports, PayloadTypes::default(), true),
+        branch(video, types, false),
+        branch(video_reports, types, true),
+    ];
+    // The branches are there before the places that they lead to.
+    say(&mut world, &FlowSaid { branches, ..flow(ACCESS, Some(INNER), PHONE) });
+    let rtcp = Settings { of: Use::Rtcp, ..settings() };
+    for (here, peer) in [(reports, core_reports), (video_reports, screen_reports)] {
+        say(&mut world, &FlowSaid { settings: rtcp, ..flow(here, Some(ACCESS), peer) });
+    }
+    let guarded = FlowSaid { guard: guard(suite), ..flow(video, Some(ACCESS), screen) };
+    say(&mut world, &guarded);
+    let mut far = Phone::new(suite);
+    let mut leaves = |world: &mut World, payload: &[u8], from: &str, to: &str| {
+        let out = one(&send(world, PHONE, ACCESS, payload));
+        assert_eq!((out.from, out.to), (from.parse().unwrap(), to.parse().unwrap()));
+        let plain = if from == video { far.open(&out.payload) } else { out.payload };
+        assert_eq!(plain, payload);
+    };
+    leaves(&mut world, &rtp(1), INNER, CORE);
+    leaves(&mut world, &report(77), reports, core_reports);
+    leaves(&mut world, &report(78), reports, core_reports);
+    leaves(&mut world, &rtp_of(97, 78, 1), video, screen);
+    leaves(&mut world, &report(78), video_reports, screen_reports);
+    leaves(&mut world, &report(77), reports, core_reports);
+    leaves(&mut world, &rtp(2), INNER, CORE);
+    // The other way all of it comes to the one place.
+    let out = one(&send(&mut world, core_reports, reports, &report(5)));
+    assert_eq!((out.from, out.to), (ACCESS.parse().unwrap(), PHONE.parse().unwrap()));
+    // Where a branch leads to nobody nothing of it leaves, least of all by another way.
+    let key = Name::Flow(at(video)).key();
+    world.apply(Program::Remove(Removed::Item(FEATURE.to_owned(), key)));
+    assert_eq!(send(&mut world, PHONE, ACCESS, &rtp_of(97, 78, 2)), Left::default());
+    assert_eq!(drops(&world, "media: no other side"), 1);
+    leaves(&mut world, &rtp(3), INNER, CORE);
 }
 
 #[test]

@@ -214,6 +214,7 @@ impl Life {
             dscp: 0,
             timeout: None,
             becomes: Vec::new(),
+            branches: Vec::new(),
             up: PayloadTypes::default(),
             digits: PayloadTypes::default(),
             stun: false,

@@ -4,7 +4,7 @@
 use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 use core::time::Duration;
 use media::program::{
-    Digit, FlowSaid, Guard, Keys, Name, Notice, Place, Range, Said, Snapshot, Statistics,
+    Branch, Digit, FlowSaid, Guard, Keys, Name, Notice, Place, Range, Said, Snapshot, Statistics,
     StreamStatistics,
 };
 use media::{Expected, PayloadTypes, Rate, Settings, Use};
@@ -66,6 +66,10 @@ fn flow() -> FlowSaid {
         dscp: 46,
         timeout: Some(Duration::from_secs(30)),
         becomes: vec![(96, 97), (101, 100)],
+        branches: vec![
+            Branch { to: place(20_006), payload_types: PayloadTypes::ALL, reports: false },
+            Branch { to: place(20_007), payload_types: PayloadTypes::default(), reports: true },
+        ],
         up: PayloadTypes::default().with(9),
         digits: PayloadTypes::default().with(101),
         stun: true,
@@ -85,7 +89,13 @@ fn what_is_said_is_read_as_it_was_said() {
     let flow = flow();
     let others = [
         FlowSaid { guard: Guard::Dtls, to: None, timeout: None, resume: None, ..flow.clone() },
-        FlowSaid { guard: Guard::None, becomes: Vec::new(), dscp: 0, ..flow.clone() },
+        FlowSaid {
+            guard: Guard::None,
+            becomes: Vec::new(),
+            branches: Vec::new(),
+            dscp: 0,
+            ..flow.clone()
+        },
         FlowSaid { stun: false, ..flow.clone() },
         FlowSaid { dtls: false, ..flow.clone() },
         // Nothing that was told is another thing than nobody who could have told.

@@ -31,6 +31,7 @@ fn flow(at: SocketAddr, to: SocketAddr, peer: SocketAddr) -> Said {
         dscp: 46,
         timeout: None,
         becomes: Vec::new(),
+        branches: Vec::new(),
         up: PayloadTypes::default(),
         digits: PayloadTypes::default(),
         stun: false,

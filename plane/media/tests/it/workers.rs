@@ -64,6 +64,7 @@ fn flow(is_outer: bool, number: u16) -> Program {
         dscp: 0,
         timeout: None,
         becomes: Vec::new(),
+        branches: Vec::new(),
         up: PayloadTypes::default(),
         digits: PayloadTypes::default(),
         stun: false,
