@@ -157,6 +157,7 @@ impl<'a> Agreement<'_, 'a, '_> {
             formats: outcome.list.clone(),
             direction: within(answered.media.direction(), offered.media.direction()),
             rtcp,
+            says_rtcp: from.rtcp_attribute,
             keys: agreed.map(|agreed| agreed.ours.clone()).into_iter().collect(),
             dtls,
             ice: self.own.ice[side].filter(|_| checks_with(offered, from)).cloned(),

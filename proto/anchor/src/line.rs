@@ -108,6 +108,7 @@ impl Line {
             formats: plan.formats.clone(),
             direction: section.media.direction(),
             rtcp: rtcp(section, policy),
+            says_rtcp: policy.rtcp_attribute,
             keys,
             dtls: fingerprint.map(|fingerprint| (Setup::ActPass, fingerprint)),
             ice: has_ice.then(|| self.credentials(to, means.random).clone()),

@@ -51,6 +51,8 @@ pub(crate) struct Relayed<'a> {
     pub formats: Vec<Format<'a>>,
     pub direction: Direction,
     pub rtcp: RtcpLines,
+    /// Whether the port of RTCP is said (RFC 3605).
+    pub says_rtcp: bool,
     pub keys: Vec<Crypto>,
     pub dtls: Option<(Setup, Fingerprint)>,
     pub ice: Option<Credentials>,
@@ -425,9 +427,11 @@ fn rtcp_lines(out: &mut Vec<u8>, relayed: &Relayed<'_>) {
         RtcpLines::Apart | RtcpLines::Either => relayed.local.port() + 1,
         RtcpLines::Mux | RtcpLines::MuxOnly => relayed.local.port(),
     };
-    out.extend_from_slice(b"a=rtcp:");
-    push_number(out, port.into());
-    out.extend_from_slice(b"\r\n");
+    if relayed.says_rtcp {
+        out.extend_from_slice(b"a=rtcp:");
+        push_number(out, port.into());
+        out.extend_from_slice(b"\r\n");
+    }
     if relayed.rtcp != RtcpLines::Apart {
         property(out, b"rtcp-mux");
     }

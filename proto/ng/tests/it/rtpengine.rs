@@ -263,6 +263,7 @@ fn mux_cases() -> Vec<Case> {
         case("mux is offered", OFFER, &answer).with(&mux(&["offer"])),
         case("mux is demanded", OFFER, &answer).with(&mux(&["require"])),
         case("RTCP goes without saying", OFFER, ANSWER).with(&bare).answered_with(&bare),
+        case("mux goes without saying where", &offer, &answer).with(&bare).answered_with(&bare),
     ]
 }
 
