@@ -1,8 +1,10 @@
-//! Handshakes between two of our own over bad paths, and with OpenSSL.
+//! Handshakes between two of our own over bad paths, and with OpenSSL,
+//! which tshark reads.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod openssl;
 mod pair;
+mod tshark;
 
 use dtls::{Certificate, In, Judge, Settings};
 

@@ -1,5 +1,6 @@
 //! OpenSSL as the other end (Debian: openssl), in both roles: the same keys by its own exporter.
 
+use crate::tshark::{Datagram, messages};
 use crate::{PROFILES, expect, settings};
 use dtls::{Handshake, In, Keys, Out, Role, Settings};
 use machine::{Duration, Machine, Time};
@@ -65,18 +66,23 @@ impl Peer {
 }
 
 /// Runs our end over a socket until there are keys, and a little longer: the last flight may have
-/// to be sent again.
-fn run(handshake: &mut Handshake, socket: &UdpSocket, mut peer: Option<SocketAddr>) -> Keys {
+/// to be sent again. The keys, and all datagrams.
+fn run(
+    handshake: &mut Handshake,
+    socket: &UdpSocket,
+    mut peer: Option<SocketAddr>,
+) -> (Keys, Vec<Datagram>) {
     let began = Instant::now();
     let mut room = [0; 4_096];
     let (mut keys, mut until) = (None, PATIENCE);
-    let mut out = Vec::new();
+    let (mut out, mut datagrams) = (Vec::new(), Vec::new());
     handshake.step(Time::ZERO, In::Started, &mut out);
     while began.elapsed() < until {
         for effect in out.drain(..) {
             match effect {
                 Out::Send(datagram) => {
                     let _ = socket.send_to(&datagram, peer.expect("it has spoken"));
+                    datagrams.push((true, datagram));
                 }
                 Out::Keys(these) => {
                     keys = Some(these);
@@ -94,11 +100,12 @@ fn run(handshake: &mut Handshake, socket: &UdpSocket, mut peer: Option<SocketAdd
         let now = Time::ZERO + began.elapsed();
         if let Ok((length, from)) = heard {
             peer = Some(from);
+            datagrams.push((false, room[..length].to_vec()));
             handshake.step(now, In::Datagram(room[..length].to_vec()), &mut out);
         }
         handshake.tick(now, &mut out);
     }
-    keys.expect("there are keys")
+    (keys.expect("there are keys"), datagrams)
 }
 
 /// What the exporter of OpenSSL gave.
@@ -138,8 +145,11 @@ fn openssl_as_the_server_has_the_same_keys() {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let (_, mut handshake) = prepared(Role::Client, &der);
         // Our first words may come before it listens: they are said again.
-        let keys = run(&mut handshake, &socket, Some(port.parse().unwrap()));
+        let (keys, datagrams) = run(&mut handshake, &socket, Some(port.parse().unwrap()));
         same(&peer.said(), &keys, profile);
+        // ClientHello, Certificate, ClientKeyExchange, CertificateVerify (RFC 5246 §7.4).
+        let types = messages(&datagrams);
+        assert!([1, 11, 16, 15].iter().all(|it| types.contains(it)), "{types:?}");
     }
 }
 
@@ -156,7 +166,10 @@ fn openssl_as_the_client_has_the_same_keys() {
         let connect = ["s_client", "-dtls1_2", "-connect", &port];
         let peer = Peer::start(&[&connect[..], &files, &srtp, &rest].concat());
         let (_, mut handshake) = prepared(Role::Server, &der);
-        let keys = run(&mut handshake, &socket, None);
+        let (keys, datagrams) = run(&mut handshake, &socket, None);
         same(&peer.said(), &keys, profile);
+        // ServerHello, Certificate, ServerKeyExchange, CertificateRequest, ServerHelloDone.
+        let types = messages(&datagrams);
+        assert!([2, 11, 12, 13, 14].iter().all(|it| types.contains(it)), "{types:?}");
     }
 }
