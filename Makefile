@@ -16,10 +16,12 @@ DEMO_PACKAGES := sip-tester
 # What looks at packages and images, and runs them.
 PACKAGE_PACKAGES := crun lintian podman skopeo
 # What tests hold Tandem against, and what they look at it with.
-TEST_PACKAGES := baresip-core bgpdump bird2 ca-certificates chromium clang curl dpdk-dev ethtool exabgp frr \
-	gobgpd iperf3 iproute2 iputils-ping kamailio kamailio-tls-modules libsrtp2-1 libusrsctp-dev libusrsctp-examples \
-	llvm openbgpd openssl pmacct procps prometheus python3-cryptography python3-scapy qemu-system-x86 rtpengine-daemon stayrtr systemd \
-	traceroute tshark
+TEST_PACKAGES := baresip-core bgpdump bird2 ca-certificates chromium clang curl dpdk-dev ethtool \
+	exabgp ffmpeg frr gir1.2-gst-plugins-bad-1.0 gobgpd gstreamer1.0-nice gstreamer1.0-plugins-bad \
+	gstreamer1.0-plugins-good iperf3 iproute2 iputils-ping kamailio kamailio-tls-modules libsrtp2-1 \
+	libusrsctp-dev libusrsctp-examples llvm openbgpd openssl pmacct procps prometheus python3-aiortc \
+	python3-cryptography python3-gst-1.0 python3-scapy qemu-system-x86 rtpengine-daemon stayrtr \
+	systemd traceroute tshark
 CARGO := cargo
 TARGET = $(or $(CARGO_TARGET_DIR),target)
 TANDEM = $(TARGET)/release/tandem

@@ -1,10 +1,12 @@
 //! Provider edges as real processes between hosts of this machine's kernel, each in a namespace
 //! of its own: what they route, bridge and cross-connect, and what outlives their control.
 
+mod bundle;
 mod media;
 mod phones;
 mod services;
 mod shared;
+mod web;
 
 use attack::Namespace;
 use serde_json::Value;

@@ -74,13 +74,20 @@ ports = "30000-33999"
 listen = ["tcp:127.0.0.1:9060"]
 "#;
 
+/// How media of Alice's realm are.
+const ACCESS: &str = r#"media = { anchor = true, srtp = "optional" }"#;
+/// And of Bob's.
+pub(super) const CORE: &str = "media = { anchor = true }";
+/// Alice's realm where checks are answered.
+const WITH_CHECKS: &str = r#"media = { anchor = true, srtp = "optional", ice = "accept" }"#;
+
 /// Alice hears Bob's tone, and Bob hers. Hertz.
 const ALICE: u32 = 440;
 const BOB: u32 = 880;
 
 /// What came in: samples of one channel, and how many of them a second has.
 #[derive(Default)]
-struct Recording {
+pub(super) struct Recording {
     rate: usize,
     samples: Vec<f64>,
 }
@@ -91,6 +98,11 @@ impl Recording {
         let Some((head, sound)) = octets.split_first_chunk::<44>() else { return Self::default() };
         let channels = usize::from(u16::from_le_bytes([head[22], head[23]])).max(1);
         let rate = u32::from_le_bytes([head[24], head[25], head[26], head[27]]) as usize;
+        Self::of(sound, rate, channels)
+    }
+
+    /// Of samples of 16 bits, the lower octet first; of several channels the first one.
+    pub fn of(sound: &[u8], rate: usize, channels: usize) -> Self {
         let frames = sound.chunks_exact(2 * channels);
         let samples = frames.map(|it| f64::from(i16::from_le_bytes([it[0], it[1]]))).collect();
         Self { rate, samples }
@@ -142,6 +154,7 @@ impl<'a> Phone<'a> {
              ausrc_channels 2\naudio_player aubridge,none\nauplay_srate 8000\nauplay_channels 1\n\
              module_path /usr/lib/baresip/modules\nmodule {module}\nmodule ausine.so\n\
              module aubridge.so\nmodule sndfile.so\nsnd_path {place}\nmodule srtp.so\n\
+             module ice.so\n\
              module_tmp uuid.so\nmodule_tmp account.so\nmodule_app menu.so\nmodule_app cons.so\n\
              cons_listen 127.0.0.1:5555\nringback_disabled yes\nmenu_bell no\n"
         );
@@ -178,15 +191,8 @@ impl<'a> Phone<'a> {
         Recording::read(&octets)
     }
 
-    /// Waits until a further half second has come in that is a tone of `hertz` and nothing else.
     fn hears(&self, scene: &Scene, hertz: u32, when: &str) {
-        let mut from = self.heard().samples.len();
-        awaited(scene, &format!("{hertz} Hz are not heard {when}"), || {
-            let Recording { rate, samples } = self.heard();
-            let new = samples.get(from..from + rate / 2).filter(|new| !new.is_empty())?;
-            from += rate / 10;
-            is_tone(new, rate, hertz).then_some(())
-        });
+        hears(scene, || self.heard(), hertz, when);
     }
 }
 
@@ -195,6 +201,17 @@ impl Drop for Phone<'_> {
         let _ = self.program.kill();
         let _ = self.program.wait();
     }
+}
+
+/// Waits until a further half second has come in that is a tone of `hertz` and nothing else.
+pub(super) fn hears(scene: &Scene, heard: impl Fn() -> Recording, hertz: u32, when: &str) {
+    let mut from = heard().samples.len();
+    awaited(scene, &format!("{hertz} Hz are not heard {when}"), || {
+        let Recording { rate, samples } = heard();
+        let new = samples.get(from..from + rate / 2).filter(|new| !new.is_empty())?;
+        from += rate / 10;
+        is_tone(new, rate, hertz).then_some(())
+    });
 }
 
 /// Whether nearly all of the power is at this frequency (Goertzel's sum, at its definition).
@@ -208,7 +225,7 @@ fn is_tone(samples: &[f64], rate: usize, hertz: u32) -> bool {
     power > 0.0 && at_tone > 0.8 * power
 }
 
-fn awaited<T>(scene: &Scene, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+pub(super) fn awaited<T>(scene: &Scene, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let until = Instant::now() + LONG;
     loop {
         if let Some(found) = look() {
@@ -265,8 +282,8 @@ fn hang_up(scene: &Scene, alice: &Phone) {
     awaited(scene, "the stream does not end", || scene.rows(&["streams"]).is_empty().then_some(()));
 }
 
-const AT_ALICE: [&str; 3] = ["alice", "192.0.2.100", "10.1.0.1"];
-const AT_BOB: [&str; 3] = ["bob", "198.51.100.100", "10.2.0.1"];
+pub(super) const AT_ALICE: [&str; 3] = ["alice", "192.0.2.100", "10.1.0.1"];
+pub(super) const AT_BOB: [&str; 3] = ["bob", "198.51.100.100", "10.2.0.1"];
 const DIAL: &str = "/dial sip:bob@10.1.0.1\\n";
 
 /// The streams of the trail of the only call, from A's end and from B's, when both have ended.
@@ -304,14 +321,14 @@ fn assert_measured(stream: &Value) {
 }
 
 /// The session controller's process, ended with its scope.
-struct Sessions(Child);
+pub(super) struct Sessions(Child);
 
 impl Sessions {
-    /// `core` is what its realm `core` says of media.
-    fn start(scene: &Scene, core: &str) -> Self {
+    /// How media are in its realms `access` and `core`.
+    fn start(scene: &Scene, [access, core]: [&str; 2]) -> Self {
         let file = scene.folder.path().join("sessions.toml");
-        let plain = "media = { anchor = true }";
-        fs::write(&file, SESSION_CONTROLLER.replace(plain, core)).unwrap();
+        let text = SESSION_CONTROLLER.replace(CORE, core).replace(ACCESS, access);
+        fs::write(&file, text).unwrap();
         let log = fs::File::create(scene.folder.path().join("sessions.log")).unwrap();
         let file = file.display().to_string();
         let mut command = scene.inside(&["run", &file]);
@@ -332,16 +349,17 @@ impl Drop for Sessions {
 }
 
 fn two_hosts(scene: &mut Scene) -> ([Host; 2], Sessions) {
-    two_hosts_with(scene, "media = { anchor = true }")
+    two_hosts_with(scene, [ACCESS, CORE])
 }
 
-fn two_hosts_with(scene: &mut Scene, core: &str) -> ([Host; 2], Sessions) {
+/// Whose realms `access` and `core` say this of media.
+pub(super) fn two_hosts_with(scene: &mut Scene, media: [&str; 2]) -> ([Host; 2], Sessions) {
     let a = host(scene, "a", AT_ALICE[1], AT_ALICE[2]);
     let b = host(scene, "b", AT_BOB[1], AT_BOB[2]);
     scene.start(MEDIA_CONTROLLER);
     a.reaches("192.0.2.1");
     b.reaches("198.51.100.1");
-    let sessions = Sessions::start(scene, core);
+    let sessions = Sessions::start(scene, media);
     awaited(scene, "the session controller does not lease ports", || {
         let ports = scene.ctl(&["--output", "json", "media"]);
         ports.contains("connected").then_some(())
@@ -363,23 +381,41 @@ fn phones_hear_one_another_plain_held_and_taken_up() {
     assert!(local(0).starts_with("192.0.2.1:2"), "{call}");
     assert!(local(1).starts_with("198.51.100.1:3"), "{call}");
     assert_eq!(call["ends"][0]["codec"], "PCMA/8000", "{call}");
-    alice.keys("x");
-    awaited(&scene, "Bob is not held", || {
-        let said = fs::read(scene.folder.path().join("bob.log")).unwrap();
-        words(&said).contains("a=sendonly").then_some(())
-    });
-    alice.keys("X");
-    // Behind a re-INVITE baresip 1.0 does not record any more: its packets are looked for.
-    for (host, from) in [(&a, "192.0.2.1"), (&b, "198.51.100.1")] {
-        let seen = host.run(&["timeout", "60", "python3", "-c", ARRIVING, from]);
-        assert!(seen.status.success(), "nothing comes from {from}: {}", scene.logs());
-    }
+    hold_and_resume(&scene, &alice, [&a, &b]);
     hang_up(&scene, &alice);
     for stream in trail(&scene) {
         assert_measured(&stream);
         let wanted = ["StreamBegan", "StreamChanged", "StreamChanged", "StreamEnded"];
         assert_eq!(marks(&stream), wanted, "{stream}");
     }
+}
+
+/// Alice holds Bob and takes him up again: packets come to both.
+fn hold_and_resume(scene: &Scene, alice: &Phone, [a, b]: [&Host; 2]) {
+    alice.keys("x");
+    awaited(scene, "Bob is not held", || {
+        let said = fs::read(scene.folder.path().join("bob.log")).unwrap();
+        words(&said).contains("a=sendonly").then_some(())
+    });
+    alice.keys("X");
+    // Behind a re-INVITE baresip 1.0 does not record any more: its packets are looked for.
+    for (host, from) in [(a, "192.0.2.1"), (b, "198.51.100.1")] {
+        let seen = host.run(&["timeout", "60", "python3", "-c", ARRIVING, from]);
+        assert!(seen.status.success(), "nothing comes from {from}: {}", scene.logs());
+    }
+}
+
+#[test]
+fn a_phone_with_ice_and_one_without_hear_one_another() {
+    let mut scene = Scene::new();
+    let ([a, b], _sessions) = two_hosts_with(&mut scene, [WITH_CHECKS, CORE]);
+    let bob = Phone::start(&scene, &b, AT_BOB, BOB);
+    let [name, address, proxy] = AT_ALICE;
+    let alice = Phone::with(&scene, &a, [name, address, proxy, ";medianat=ice"], ALICE);
+    alice.keys(DIAL);
+    talk(&scene, [&alice, &bob], "with ICE at one side");
+    hold_and_resume(&scene, &alice, [&a, &b]);
+    hang_up(&scene, &alice);
 }
 
 #[test]
@@ -440,7 +476,7 @@ const CODECS: [(&str, &str); 3] =
 fn phones_without_a_codec_in_common_hear_one_another_while_the_transcoder_dies() {
     let mut scene = Scene::new();
     let core = "media = { anchor = true, codecs = { transcode = [\"G722\", \"AMR\", \"opus\"] } }";
-    let ([a, b], _sessions) = two_hosts_with(&mut scene, core);
+    let ([a, b], _sessions) = two_hosts_with(&mut scene, [ACCESS, core]);
     awaited(&scene, "nothing transcodes", || {
         let row = scene.rows(&["media"]).pop()?;
         (row["transcoder"] == "connected").then_some(())
