@@ -42,8 +42,19 @@ const RUNS: &[Run] = &[
             "softswitch-shielding",
             "ddos",
             "ssc-failover",
+            "high-availability",
             "service-assurance",
         ],
+    },
+    Run {
+        heading: "Media sessions at the report's rate, for its time",
+        command: "tandem lab run media-capacity --full --json >target/figures/media-full.json",
+        kept: &["media-capacity-full"],
+    },
+    Run {
+        heading: "Media failover under the report's calls",
+        command: "tandem lab run high-availability --full --json >target/figures/failover-full.json",
+        kept: &["high-availability-full"],
     },
     Run {
         heading: "Transcoding",

@@ -1,10 +1,10 @@
 //! The generator as a function on a shard: both ends of all calls, and the sink of captures.
 //!
 //! Asked `trial/start` it places calls at the rate it is told; `trial` tells what happened so
-//! far; `trial/release` with a `rate` ends the hold time of calls that stand; `trial/abandon`
-//! ends it all; `call-ids` names every call of all trials. What is to be sent gathers for
-//! [`Trial::grain`] and leaves grouped by kind, as a network card's interrupt coalescing would
-//! do it.
+//! far; `trial/more` places further calls beside those that stand; `trial/release` with a `rate`
+//! ends the hold time of calls that stand; `trial/abandon` ends it all; `call-ids` names every call
+//! of all trials. What is to be sent gathers for [`Trial::grain`] and leaves grouped by kind, as a
+//! network card's interrupt coalescing would do it.
 
 use crate::arrivals::{Arrivals, Spread};
 use crate::description::Descriptions;
@@ -197,6 +197,13 @@ impl Generator {
         self.arrivals = Some(Arrivals::new(now, trial.rate, trial.length, trial.spread, self.seed));
     }
 
+    /// Places further calls beside those that stand, which are counted with them.
+    pub fn add(&mut self, now: Time, trial: Trial) {
+        self.trial = trial;
+        (self.caller.hold, self.answerer.hold) = (trial.hold, trial.hold);
+        self.arrivals = Some(Arrivals::new(now, trial.rate, trial.length, trial.spread, self.seed));
+    }
+
     /// Releases the calls that stand, at `rate` per second, whatever their hold time.
     pub fn release(&mut self, now: Time, rate: f64) {
         let ever = Duration::from_secs(u64::from(u32::MAX));
@@ -353,6 +360,7 @@ impl Function for Generator {
     ) -> Result<serde_json::Value, AskError> {
         match ask.path.as_str() {
             "trial/start" => self.start(now, Trial::read(&ask.params)?),
+            "trial/more" => self.add(now, Trial::read(&ask.params)?),
             "trial/release" => {
                 let rate = ask.params.get("rate").and_then(|rate| rate.parse().ok());
                 let wrong = || AskError::BadParameter("rate is missing or no number".into());

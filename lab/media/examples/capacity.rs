@@ -3,12 +3,13 @@
 //!
 //! ```text
 //! cargo run --release -p tandem-lab-media --example capacity -- "Plain RTP, wires"
+//! cargo run --release -p tandem-lab-media --example capacity -- availability
 //! cargo run --release -p tandem-lab-media --example capacity -- flood rtp
 //! ```
 
 use anyhow::Context;
 use attack::{Attack, Kind, Place};
-use media_lab::{Access, CAPACITY, FIRST_PORT, Phones, TRANSCODING, TestBed};
+use media_lab::{AVAILABILITY, Access, CAPACITY, FIRST_PORT, Phones, TRANSCODING, TestBed};
 use packets::{Bench, Ground, IN_MAC_TEXT, LEFT, Tester, Who};
 use report::Experiment;
 use report::contract::Options;
@@ -27,6 +28,7 @@ fn main() -> anyhow::Result<()> {
     match words.first().map(String::as_str) {
         Some("forwarder") => forward(&words[1..]),
         Some("transcoding") => run_one(TRANSCODING, words[1..].to_vec()),
+        Some("availability") => run_one(AVAILABILITY, words[1..].to_vec()),
         Some("flood") => flood(words.get(1).context("flood rtp|rtcp|stun|dtls")?),
         _ => run_one(CAPACITY, words),
     }

@@ -33,7 +33,7 @@ pub(crate) const PORT: u16 = 4_000;
 /// The first source of RTP of each side.
 const ACCESS_SSRC: u32 = 0x1000_0000;
 const CORE_SSRC: u32 = 0x2000_0000;
-const SEED: u64 = 21;
+pub(crate) const SEED: u64 = 21;
 /// Expedited forwarding (RFC 3246), as a traffic class.
 const CLASS: u8 = 0xb8;
 
@@ -104,6 +104,10 @@ impl Becomes {
 #[derive(Debug, Clone)]
 pub struct Calls {
     pub(crate) phones: Phones,
+    /// The phones' addresses, of both sides.
+    pub(crate) sources: [Values; 2],
+    /// How far their sources of RTP are from those of the first call.
+    pub(crate) ssrc: u32,
     /// Its address of each call, at the access and at the core.
     pub(crate) addresses: [Values; 2],
     /// Its ports there.
@@ -139,8 +143,14 @@ impl Phones {
         }
     }
 
+    /// The addresses of all phones, of both sides.
+    pub(crate) fn sources(&self) -> [Values; 2] {
+        let first = if self.is_v6 { PHONES_V6 } else { PHONES_V4 };
+        first.map(|first| Values::count(first, self.calls.max(1)))
+    }
+
     /// The description of a phone of one side.
-    fn description(&self, number: u32, side: usize, key: Option<&MasterKey>) -> String {
+    pub(crate) fn description(&self, number: u32, side: usize, key: Option<&MasterKey>) -> String {
         let address = self.phone(number, side);
         let family = if self.is_v6 { "IP6" } else { "IP4" };
         let kind = self.codec.payload_type();
@@ -195,7 +205,8 @@ impl Phones {
             [phones, own]
         });
         let addresses = INTERFACES.map(|(_, address)| Values::count(address.to_bits(), 1));
-        Ok(Calls { phones: self, addresses, ports: [access.into(), core.into()], guards })
+        let ports = [access.into(), core.into()];
+        Ok(Calls { phones: self, sources: self.sources(), ssrc: 0, addresses, ports, guards })
     }
 
     /// Ends them.
@@ -270,14 +281,14 @@ fn crypto(key: &MasterKey) -> String {
 }
 
 /// The port of the only medium of a description.
-fn port(description: &str) -> anyhow::Result<u16> {
+pub(crate) fn port(description: &str) -> anyhow::Result<u16> {
     let line = description.lines().find_map(|line| line.strip_prefix("m=audio "));
     let port = line.and_then(|rest| rest.split(' ').next()?.parse().ok()).filter(|it| *it > 0);
     port.with_context(|| format!("no port in {description}"))
 }
 
 /// The key of the only line of a suite in a description.
-fn own_key(description: &str, suite: Suite) -> anyhow::Result<MasterKey> {
+pub(crate) fn own_key(description: &str, suite: Suite) -> anyhow::Result<MasterKey> {
     let lines = description.lines().filter_map(|line| line.strip_prefix("a=crypto:"));
     let told = srtp::sdes::read_all(lines.map(str::as_bytes));
     let told = told.map_err(|offence| anyhow::anyhow!("{offence:?} in {description}"))?;
@@ -309,6 +320,35 @@ impl Calls {
         Plan { streams, seed: SEED }
     }
 
+    /// Those of these numbers, with sources of RTP from that one on. Of calls that are listed one
+    /// by one.
+    pub(crate) fn some(&self, numbers: &[u32], ssrc: u32) -> Self {
+        let pick = |all: &[u128]| -> Arc<[u128]> {
+            numbers.iter().filter_map(|number| all.get(*number as usize)).copied().collect()
+        };
+        let phones = Phones { calls: u32::try_from(numbers.len()).unwrap_or(0), ..self.phones };
+        let sources = [0, 1].map(|side| {
+            let source = |number: &u32| match self.phones.phone(*number, side) {
+                IpAddr::V4(address) => u128::from(address.to_bits()),
+                IpAddr::V6(address) => address.to_bits(),
+            };
+            Values::Table(numbers.iter().map(source).collect())
+        });
+        let addresses = [0, 1].map(|side| match &self.addresses[side] {
+            Values::Table(all) => Values::Table(pick(all)),
+            other => other.clone(),
+        });
+        let ports = [0, 1].map(|side| pick(&self.ports[side]));
+        let guards = self.guards.as_ref().map(|guards| {
+            [0, 1].map(|of| {
+                let guard = &guards[of];
+                let keys = numbers.iter().filter_map(|number| guard.keys.get(*number as usize));
+                Guard { suite: guard.suite, keys: keys.cloned().collect() }
+            })
+        });
+        Self { phones, sources, ssrc, addresses, ports, guards }
+    }
+
     fn stream(&self, side: &Side, sent: Option<Guard>, received: Option<Guard>) -> Stream {
         let Side { name, number: side, destination, source, ssrc } = *side;
         let Phones { calls, codec, suppression, is_v6, becomes, .. } = self.phones;
@@ -329,12 +369,11 @@ impl Calls {
             Layer::Udp { source: PORT, destination: PORT },
         ];
         let voice = Voice { codec, suppression, sent, received };
-        let mut stream = Stream::speech(name, layers, ssrc, voice);
+        let mut stream = Stream::speech(name, layers, ssrc + self.ssrc, voice);
         stream.flows = calls;
-        let first = if is_v6 { PHONES_V6[side] } else { PHONES_V4[side] };
         let ports = Values::Table(Arc::clone(&self.ports[side]));
         stream.vary.extend([
-            Vary { layer: 1, part: Part::Source, values: Values::count(first, calls) },
+            Vary { layer: 1, part: Part::Source, values: self.sources[side].clone() },
             Vary { layer: 1, part: Part::Destination, values: self.addresses[side].clone() },
             Vary { layer: 2, part: Part::Destination, values: ports },
         ]);
@@ -378,7 +417,8 @@ mod tests {
         let guard = |seed| Guard::by_seed(Suite::AesCm128HmacSha1_80, 2, seed);
         let ports = [[30_000, 30_002], [40_000, 40_002]].map(Arc::from);
         let addresses = INTERFACES.map(|(_, address)| Values::count(address.to_bits(), 1));
-        let calls = Calls { phones, addresses, ports, guards: Some([guard(1), guard(2)]) };
+        let (sources, guards) = (phones.sources(), Some([guard(1), guard(2)]));
+        let calls = Calls { phones, sources, ssrc: 0, addresses, ports, guards };
         assert!((phones.pps() - 200.0).abs() < 1e-9);
         let mut generator = calls.plan().generator().unwrap();
         let mut seen = std::collections::BTreeSet::new();

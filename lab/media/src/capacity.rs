@@ -2,12 +2,13 @@
 //!
 //! | rows | how |
 //! |---|---|
-//! | as printed | calls set up by SIP through SSC and MSC |
+//! | as printed | calls set up by SIP through SSC and MSC, memif; the last one by packet sockets |
 //! | `…, in memory` | on one core a vector is made, forwarded, looked at; the second is timed |
 //! | `…, rings` | the tester on one core, the plane on the other, rings between them |
 //! | `…, wires` | over two veths: rtpengine told by NG, Tandem's forwarder told by the lab |
 //! | `…, wires, calls by NG` | the same, a site with `[[msc]]` told by NG |
 
+use crate::anchored::{self, Carried, Size};
 use crate::calls::{Access, Calls, Phones};
 use crate::test_bed::{LOSS, Limit, TestBed};
 use packets::{Bench, Ground, Memory, Rings, Who};
@@ -37,7 +38,15 @@ const RING_PPS_MAX: f64 = 12e6;
 /// How long packets are forwarded in memory.
 const TIME: Duration = Duration::from_secs(3);
 const QUICK_TIME: Duration = Duration::from_secs(1);
-const ABSENT: &str = "needs calls set up by SIP through SSC and MSC, which are not there yet";
+/// Calls of the report's rows on two cores; of the first where there are more, as in the report.
+const SIP_CALLS: [u32; 4] = [50_000, 24_000, 35_000, 8_000];
+const SIP_QUICK_CALLS: u32 = 2_000;
+/// What is tried where those are not borne.
+const SIP_PARTS: [f64; 4] = [1.0, 0.8, 0.6, 0.4];
+/// Calls set up a second, and how long they speak: as in the report, and shorter.
+const SIP_FULL: (f64, Duration) = (250.0, Duration::from_secs(300));
+const SIP_RUN: (f64, Duration) = (1_000.0, Duration::from_secs(60));
+const SIP_QUICK: (f64, Duration) = (1_000.0, Duration::from_secs(3));
 
 /// Where packets go through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,6 +124,14 @@ fn scenarios() -> Vec<Scenario> {
     all.map(named).collect()
 }
 
+impl Scenario {
+    /// Whether a quick run has room for it: those of the report alone.
+    fn is_quick(&self) -> bool {
+        let is_printed = PRINTED.iter().any(|(speech, _)| speech.name == self.speech.name);
+        is_printed && self.way == Way::Memory
+    }
+}
+
 impl Speech {
     const fn phones(&self, calls: u32) -> Phones {
         let Self { codec, suppression, access, is_v6, .. } = *self;
@@ -132,14 +149,20 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let priority = Priority::claim();
     let bench = Bench { loss: LOSS, ..Bench::new(host::cores(), options.quick) };
     let mut wanted = scenarios();
-    wanted.retain(|one| options.wants(&one.name));
-    let progress = Progress::new(NAME, wanted.len() as u64);
-    let published = table.into_iter().flat_map(|table| {
-        let rows = table.rows.iter().filter(|row| options.wants(&row.scenario));
-        rows.map(|row| table.absent(row, ABSENT))
-    });
-    let mut rows: Vec<Row> = published.collect();
-    let mut broken = Vec::new();
+    wanted.retain(|one| options.wants(&one.name) && (one.is_quick() || !is_short(options)));
+    let printed = table.map(|table| &table.rows[..]).unwrap_or_default();
+    let printed: Vec<_> = printed.iter().filter(|row| options.wants(&row.scenario)).collect();
+    let progress = Progress::new(NAME, (wanted.len() + printed.len()) as u64);
+    let (mut rows, mut broken) = (Vec::new(), Vec::new());
+    for published in printed {
+        progress.say(&published.scenario);
+        let table = table.expect("its row is there");
+        let row = table.absent(published, "it could not run");
+        let mut row = by_sip(row, bench, options, &mut broken);
+        row.detail["priority"] = json!(priority.granted);
+        rows.push(row);
+        progress.step();
+    }
     for scenario in &wanted {
         progress.say(&scenario.name);
         let mut row = row(scenario, bench, options, &mut broken);
@@ -148,6 +171,54 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
         progress.step();
     }
     Ok(Outcome { experiment: NAME, host: host::describe(), rows, broken })
+}
+
+/// Whether not all rows have room: in a quick run of no certain ones.
+fn is_short(options: &Options) -> bool {
+    options.quick && options.scenarios.is_empty()
+}
+
+/// What a printed row is: speech and what carries it; by its place.
+const PRINTED: [(Speech, Carried); 4] = [
+    (SPEECH[0], Carried::Memif),
+    (SPEECH[2], Carried::Memif),
+    (SPEECH[4], Carried::Memif),
+    (Speech { name: "Plain RTP, second virtualisation platform", ..SPEECH[0] }, Carried::Packet),
+];
+
+/// How many calls of a printed row are tried, and for how long they speak.
+fn size(place: usize, options: &Options, cores: usize) -> Size {
+    let calls = match (options.quick, place) {
+        (true, _) => SIP_QUICK_CALLS,
+        (false, 0) if cores > 2 => CALLS,
+        (false, _) => SIP_CALLS[place],
+    };
+    let (rate, time) = match (options.quick, options.plane.full) {
+        (true, _) => SIP_QUICK,
+        (false, true) => SIP_FULL,
+        (false, false) => SIP_RUN,
+    };
+    let level = |part: f64| (f64::from(calls) * part) as u32;
+    Size { levels: SIP_PARTS.map(level).into(), rate, time }
+}
+
+/// A row as it is printed: the most calls that are borne.
+fn by_sip(mut row: Row, bench: Bench, options: &Options, broken: &mut Vec<String>) -> Row {
+    let place = PRINTED.iter().position(|(speech, _)| speech.name == row.scenario);
+    let Some(place) = place else { return row };
+    let (speech, carried) = PRINTED[place];
+    let size = size(place, options, host::cores());
+    match anchored::highest(speech.phones(0), carried, &size, bench, &options.tandem) {
+        Ok(level) => {
+            row.detail = json!({ "tandem": level.detail, "note": level.note });
+            match level.loss <= bench.loss {
+                true => row.tandem = Some(level.calls.into()),
+                false => broken.push(format!("{}: {}", row.scenario, level.note)),
+            }
+        }
+        Err(error) => broken.push(format!("{}: {error:#}", row.scenario)),
+    }
+    row
 }
 
 fn row(scenario: &Scenario, bench: Bench, options: &Options, broken: &mut Vec<String>) -> Row {
@@ -266,6 +337,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_full_run_has_the_rates_and_times_of_the_report() {
+        let mut options = Options::of_this_executable(false).unwrap();
+        options.plane.full = true;
+        let first = size(0, &options, 2);
+        assert_eq!((first.levels[..2].to_vec(), first.rate), (vec![50_000, 40_000], 250.0));
+        assert_eq!(first.time, Duration::from_secs(300));
+        assert_eq!(size(0, &options, 8).levels[0], 78_000);
+        assert_eq!(size(1, &options, 8).levels[0], 24_000);
+        options.quick = true;
+        assert_eq!(size(2, &options, 2).levels, [2_000, 1_600, 1_200, 800]);
+    }
+
+    #[test]
     fn the_rows_in_memory_and_on_wires_are_named_after_the_published_ones() {
         let names: Vec<_> = scenarios().into_iter().map(|one| one.name).collect();
         let report = published::sbc();
@@ -274,6 +358,9 @@ mod tests {
             for way in Way::ALL {
                 assert!(names.contains(&format!("{}, {}", row.scenario, way.word())), "{names:?}");
             }
+        }
+        for (row, (speech, _)) in table.rows.iter().zip(PRINTED) {
+            assert_eq!(row.scenario, speech.name);
         }
         let different: std::collections::BTreeSet<_> = names.iter().collect();
         assert_eq!(different.len(), names.len());

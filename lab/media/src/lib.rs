@@ -1,4 +1,4 @@
-//! Calls with media: set up by NG, spoken through, and what is heard of them.
+//! Calls with media: set up by SIP or NG, spoken through, and what is heard of them.
 //!
 //! ```text
 //!   Ng ── offer, answer ──→ controller          namespace `linux` or `tandem`, core 1
@@ -8,13 +8,21 @@
 //! The same commands and the same packets for rtpengine and for Tandem's media controller.
 #![forbid(unsafe_code)]
 
+mod anchored;
+mod availability;
+mod book;
 mod calls;
 mod capacity;
 mod own;
+mod signalling;
+mod sites;
 mod test_bed;
 mod transcoding;
 
+pub use book::Book;
 pub use calls::{Access, Becomes, Calls, Phones};
+pub use signalling::{Ends, Signalling};
+pub use sites::{MediaSide, MediaSite, SessionSite};
 pub use test_bed::{Limit, Spoken, TestBed};
 
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -30,6 +38,14 @@ pub const CAPACITY: Experiment = Experiment::new(
     capacity::NAME,
     "calls with media anchored: RTP and SRTP, a core, beside rtpengine on the same wires",
     capacity::run,
+)
+.taking(Takes::Plane);
+
+/// What nodes that die cost, as the report shows it.
+pub const AVAILABILITY: Experiment = Experiment::new(
+    availability::NAME,
+    "nodes killed under calls with media: what each stream loses, and how calls are spread",
+    availability::run,
 )
 .taking(Takes::Plane);
 

@@ -47,7 +47,7 @@ impl Calls {
                 Some([0, 1].map(|side| Guard::by_seed(suite, phones.calls, SEED + 2 * seed + side)))
             }
         };
-        Self { phones, addresses, ports, guards }
+        Self { phones, sources: phones.sources(), ssrc: 0, addresses, ports, guards }
     }
 
     /// What the plane is told of these calls: a router between both sides, ranges, flows.

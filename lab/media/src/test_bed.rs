@@ -1,11 +1,11 @@
 //! A controller between two wires, and what it bears.
 
 use crate::calls::{Calls, INTERFACES, Phones};
+use crate::sites::{MediaSide, MediaSite};
 use anyhow::Context;
 use packets::{Bench, Edge, Found, Ground, IN, LEFT_MAC, NEXT_MAC, OUT, Tester};
 use peers::{Ng, Rtpengine, RtpengineSpec, Usage};
 use report::site::Site;
-use report::site_file::SiteFile;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -19,15 +19,15 @@ const NG: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 2_223);
 /// Where its API is, inside its namespace.
 const API: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8_080);
 /// Packets that its forwarder's worker holds.
-const FORWARDER_PACKETS: u32 = 65_536;
+pub(crate) const FORWARDER_PACKETS: u32 = 65_536;
 /// Time to come up.
 const READY_MAX: Duration = Duration::from_secs(15);
 const POLL: Duration = Duration::from_millis(100);
 /// Its ports of media.
-const PORTS: (u16, u16) = (10_000, 60_000);
+pub(crate) const PORTS: (u16, u16) = (10_000, 60_000);
 /// The tester's side of each wire, and the phones behind it.
-const LEFT_V4: &str = "10.199.1.2";
-const RIGHT_V4: &str = "10.199.2.2";
+pub(crate) const LEFT_V4: Ipv4Addr = Ipv4Addr::new(10, 199, 1, 2);
+pub(crate) const RIGHT_V4: Ipv4Addr = Ipv4Addr::new(10, 199, 2, 2);
 const ACCESS: &str = "198.18.0.0/15";
 const CORE: &str = "198.20.0.0/15";
 /// Loss that is borne, as in the report: 0.001 %.
@@ -385,21 +385,21 @@ impl TestBed {
 /// A media controller with the same interfaces as rtpengine, each in a routing table of its own, as
 /// both sides have their phones behind a router; its forwarder has a core.
 fn site_file(directory: &Path, core: usize) -> String {
-    let site = SiteFile::new("media", directory, API)
-        .with(format_args!("\n[[msc]]\nname = \"msc1\"\nng = \"{NG}\""))
-        .with(format_args!("[msc.forwarder]\ncores = [{core}]\npackets = {FORWARDER_PACKETS}"));
-    let ends = [(IN, LEFT_V4), (OUT, RIGHT_V4)];
-    let ports = format!("{}-{}", PORTS.0, PORTS.1 - 1);
-    let sides = ends.iter().zip(INTERFACES);
-    let site = sides.fold(site, |site, ((device, next), (name, own))| {
-        site.with(format_args!("\n[[msc.vrf]]\nname = \"{name}\""))
-            .with(format_args!("[[msc.port]]\nname = \"{device}\"\ndriver = \"af_xdp\""))
-            .with(format_args!("[[msc.interface]]\nname = \"{device}\"\nvrf = \"{name}\""))
-            .with(format_args!("addresses = [\"{own}/24\"]\ngateways = [\"{next}\"]"))
-            .with(format_args!("[[msc.group]]\nname = \"{name}\"\nvrf = \"{name}\""))
-            .with(format_args!("addresses = [\"{own}\"]\nports = \"{ports}\""))
-    });
-    site.text()
+    let side = |number: usize, device, gateway| {
+        let (name, own) = INTERFACES[number];
+        let driver = format!("driver = \"af_xdp\"\ndevice = \"{device}\"");
+        MediaSide { name, driver, own, gateway, group: vec![own] }
+    };
+    let site = MediaSite {
+        name: "msc1".to_owned(),
+        api: API,
+        lines: format!("ng = \"{NG}\""),
+        core,
+        packets: FORWARDER_PACKETS,
+        ports: (PORTS.0, PORTS.1 - 1),
+        sides: [side(0, IN, LEFT_V4), side(1, OUT, RIGHT_V4)],
+    };
+    site.file(directory).text()
 }
 
 /// Who is behind the wires, for a kernel that is to send there.
@@ -411,18 +411,19 @@ fn neighbours(ground: &Ground) -> anyhow::Result<()> {
             write!(text, "{colon}{octet:02x}").expect("a string takes everything");
             text
         });
-        ground.sut.ip(&["neigh", "replace", next, "lladdr", &text, "dev", device])?;
-        let route = ["route", "replace", phones, "via", next, "dev", device];
+        let next = next.to_string();
+        ground.sut.ip(&["neigh", "replace", &next, "lladdr", &text, "dev", device])?;
+        let route = ["route", "replace", phones, "via", &next, "dev", device];
         ground.sut.ip(&route).context("the phones")?;
     }
     Ok(())
 }
 
-fn micros(ns: f64) -> f64 {
+pub(crate) fn micros(ns: f64) -> f64 {
     (ns / 10.0).round() / 100.0
 }
 
-fn delays(delays: &Delays) -> Value {
+pub(crate) fn delays(delays: &Delays) -> Value {
     json!({
         "p50": micros(delays.p50_ns as f64),
         "p99": micros(delays.p99_ns as f64),

@@ -9,9 +9,8 @@ const REQUEST: [u8; 8] = [0, 1, 8, 0, 6, 4, 0, 1];
 /// The networks of both wires.
 const LEFT: [u8; 3] = [10, 199, 1];
 const RIGHT: [u8; 3] = [10, 199, 2];
-/// The address of what is tested in both: it asks for that only to learn who else has it.
-const OWN: u8 = 1;
-/// The tester's own in both.
+/// The tester's own address in both. The others are those of what is tested, which asks for them
+/// only to learn who else has one.
 const ASKER: u8 = 2;
 
 /// Octets of a request.
@@ -51,8 +50,8 @@ pub(crate) fn answer(frame: &mut [u8]) -> Option<usize> {
     let arp = frame.get_mut(12..).filter(|rest| rest.starts_with(&[8, 6]))?.get_mut(2..30)?;
     let wanted = *arp.get(24..)?.first_chunk::<4>()?;
     let (end, mac) = match wanted {
-        [a, b, c, last] if [a, b, c] == LEFT && last != OWN => (0, LEFT_MAC),
-        [a, b, c, last] if [a, b, c] == RIGHT && last != OWN => (1, NEXT_MAC),
+        [a, b, c, ASKER] if [a, b, c] == LEFT => (0, LEFT_MAC),
+        [a, b, c, ASKER] if [a, b, c] == RIGHT => (1, NEXT_MAC),
         _ => return None,
     };
     // Who says that an address is its own asks for that address.

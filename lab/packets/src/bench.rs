@@ -166,9 +166,22 @@ impl Bench {
         plan: &Plan,
         work: impl FnOnce(&mut Tester) -> anyhow::Result<T> + Send,
     ) -> anyhow::Result<T> {
+        self.in_place(ground.side.name(), plan, work)
+    }
+
+    /// The same with ends that are in the namespace of this name.
+    ///
+    /// # Errors
+    /// Those of [`Bench::on_wires`].
+    pub fn in_place<T: Send>(
+        &self,
+        place: &str,
+        plan: &Plan,
+        work: impl FnOnce(&mut Tester) -> anyhow::Result<T> + Send,
+    ) -> anyhow::Result<T> {
         let (own, sut) = self.cores;
         let run = || -> anyhow::Result<T> {
-            attack::enter(ground.side.name())?;
+            attack::enter(place)?;
             peers::pin(own)?;
             let pool = Pool::new(WIRE_CELLS, STRIDE);
             // Where there is no AF_XDP, AF_PACKET does, more slowly.

@@ -29,7 +29,8 @@ pub const OUT_MAC: [u8; 6] = [2, 0, 0, 0, 2, 1];
 pub const NEXT_MAC: [u8; 6] = [2, 0, 0, 0, 2, 0x99];
 /// As ip(8) writes it.
 pub const IN_MAC_TEXT: &str = "02:00:00:00:01:01";
-const OUT_TEXT: &str = "02:00:00:00:02:01";
+/// As ip(8) writes it.
+pub const OUT_MAC_TEXT: &str = "02:00:00:00:02:01";
 const RIGHT_TEXT: &str = "02:00:00:00:02:02";
 /// The next hop's: nobody's, so that the tester's kernel drops at once what the tester has seen.
 const NEXT_TEXT: &str = "02:00:00:00:02:99";
@@ -95,7 +96,7 @@ impl Ground {
         let end =
             |namespace, interface, addresses, mac| Veth { namespace, interface, addresses, mac };
         Veth::pair(end(side, LEFT, &[], LEFT_TEXT), end(sut, IN, inner, IN_MAC_TEXT))?;
-        Veth::pair(end(side, RIGHT, &[], RIGHT_TEXT), end(sut, OUT, outer, OUT_TEXT))?;
+        Veth::pair(end(side, RIGHT, &[], RIGHT_TEXT), end(sut, OUT, outer, OUT_MAC_TEXT))?;
         ground.steer(side, RIGHT, side_core)?;
         ground.steer(side, LEFT, side_core)?;
         ground.steer(sut, IN, sut_core)?;

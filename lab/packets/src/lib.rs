@@ -24,7 +24,8 @@ pub use case::{Case, Version};
 pub use customers::{Customers, MANAGEMENT, PORTS, ROUTER_MAC, echo, echoed};
 pub use edge::Edge;
 pub use ground::{
-    Ground, IN, IN_MAC, IN_MAC_TEXT, LEFT, LEFT_MAC, NEXT_MAC, NEXT_V4, OUT, OUT_MAC, SUT_V4, Who,
+    Ground, IN, IN_MAC, IN_MAC_TEXT, LEFT, LEFT_MAC, NEXT_MAC, NEXT_V4, OUT, OUT_MAC, OUT_MAC_TEXT,
+    RIGHT, SUT_V4, Who,
 };
 pub use memory::{InMemory, Memory, Rings};
 pub use programs::router;

@@ -436,6 +436,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_frame_goes_to_the_link_layer_address_that_its_destination_has_now() {
+        let (one, other) = (Ipv4Addr::new(10, 199, 1, 16), Ipv4Addr::new(10, 199, 1, 17));
+        let mut neighbours = HashMap::from([(one, [2; 6])]);
+        let mut frame = vec![0; 60];
+        frame[30..34].copy_from_slice(&one.octets());
+        readdress(&mut frame, &neighbours);
+        assert_eq!(frame[..6], [2; 6]);
+        neighbours.insert(one, [4; 6]);
+        readdress(&mut frame, &neighbours);
+        assert_eq!(frame[..6], [4; 6]);
+        frame[30..34].copy_from_slice(&other.octets());
+        readdress(&mut frame, &HashMap::from([(one, [6; 6])]));
+        assert_eq!(frame[..6], [4; 6], "nobody's");
+        readdress(&mut [0; 33], &neighbours);
+    }
+
+    #[test]
     fn the_busy_share_of_a_core_is_read() {
         assert!(idle(0) > Duration::ZERO && idle(100_000).is_zero());
         let [part, whole] = [30, 40].map(Duration::from_millis);

@@ -59,6 +59,9 @@ pub enum Duty {
     /// It serves this address; others go through `pike` and a list of those that it banned
     /// (`htable`), as its own configuration does it, and are refused.
     Shield(IpAddr),
+    /// It has media anchored by the rtpengine that takes commands here: a worker waits for each of
+    /// its answers.
+    Anchor(SocketAddr),
 }
 
 /// A running Kamailio.
@@ -178,6 +181,10 @@ fn configuration(spec: &KamailioSpec, modules: &[&str], routes: &str) -> String 
         Duty::Manipulate => ("", "route(MANIPULATE);".into(), MANIPULATION),
         Duty::Limit(per_s) => (LIMIT_MODULES, LIMIT.replace("LIMIT", &per_s.to_string()), ""),
         Duty::Shield(known) => (SHIELD_MODULES, SHIELD.replace("KNOWN", &known.to_string()), ""),
+        Duty::Anchor(ng) => {
+            line(format!("loadmodule \"rtpengine.so\"\n{ANCHOR_SOCKET}{ng}\")"));
+            ("", ANCHOR.to_owned(), ANCHOR_ROUTES)
+        }
     };
     let routes = routes.replace("NEXT_HOP", &next_hop.to_string());
     let _ = write!(text, "{begin}{}{more}", routes.replace("DUTY_HERE", &duty));
@@ -211,6 +218,24 @@ const SHIELD: &str = r#"
         sl_send_reply("403", "Forbidden");
         exit;
     }"#;
+
+const ANCHOR_SOCKET: &str = "modparam(\"rtpengine\", \"rtpengine_sock\", \"udp:";
+
+const ANCHOR: &str = r#"
+    if (is_method("BYE")) { rtpengine_delete(); }
+    if (is_method("INVITE")) {
+        if (has_body("application/sdp") && !rtpengine_offer("replace-origin")) {
+            sl_send_reply("503", "No Media");
+            exit;
+        }
+        t_on_reply("ANCHOR");
+    }"#;
+
+const ANCHOR_ROUTES: &str = r#"
+onreply_route[ANCHOR] {
+    if (has_body("application/sdp")) { rtpengine_answer("replace-origin"); }
+}
+"#;
 
 const PROXY: &[&str] = &["tm", "sl", "rr", "pv", "maxfwd", "siputils", "textops", "dialog"];
 const REGISTRAR: &[&str] = &["sl", "pv", "siputils", "textops", "usrloc", "registrar"];

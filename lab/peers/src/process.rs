@@ -2,7 +2,7 @@
 
 use crate::reaper::Reaper;
 use anyhow::Context;
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
@@ -94,7 +94,59 @@ pub struct Member {
     pub usage: Usage,
 }
 
+impl Member {
+    /// Processes of any program whose command has this text in it.
+    #[must_use]
+    pub fn find(text: &str) -> Vec<Self> {
+        Self::all(|_, _, command| command.contains(text))
+    }
+
+    /// Processes by group, number and command.
+    fn all(is_meant: impl Fn(i64, u32, &str) -> bool) -> Vec<Self> {
+        let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+        let members = entries.flatten().filter_map(|entry| {
+            let id = entry.file_name().to_str()?.parse().ok()?;
+            let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
+            let (group, ticks, pages) = read_stat(&stat)?;
+            let command = command(id);
+            is_meant(group, id, &command).then(|| Self {
+                id,
+                command,
+                usage: Usage::of(ticks, pages),
+            })
+        });
+        members.collect()
+    }
+
+    /// Kills it.
+    ///
+    /// # Errors
+    /// When it has ended, or the kernel does not let it.
+    pub fn kill(&self) -> anyhow::Result<()> {
+        let process = i32::try_from(self.id).ok().and_then(Pid::from_raw);
+        // Another one may have its number by now.
+        let process = process.filter(|_| command(self.id) == self.command);
+        let process = process.with_context(|| format!("{} has ended", self.command))?;
+        Ok(kill_process(process, Signal::KILL)?)
+    }
+}
+
+/// The words of a process's command, apart by spaces; none if it has ended.
+fn command(id: u32) -> String {
+    let words = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&words).replace('\0', " ")
+}
+
 impl Usage {
+    /// With that of others.
+    #[must_use]
+    pub fn of_all<'a>(members: impl IntoIterator<Item = &'a Member>) -> Self {
+        members.into_iter().fold(Self::default(), |all, one| Self {
+            cpu: all.cpu + one.usage.cpu,
+            resident_bytes: all.resident_bytes + one.usage.resident_bytes,
+        })
+    }
+
     /// What this process itself has used so far.
     #[must_use]
     pub fn own() -> Self {
@@ -203,28 +255,14 @@ impl Process {
     /// What it and its children have used so far.
     #[must_use]
     pub fn usage(&self) -> Usage {
-        self.members().iter().fold(Usage::default(), |mut all, one| {
-            all.cpu += one.usage.cpu;
-            all.resident_bytes += one.usage.resident_bytes;
-            all
-        })
+        Usage::of_all(&self.members())
     }
 
     /// It and its children, each with what it has used so far.
     #[must_use]
     pub fn members(&self) -> Vec<Member> {
         let group = i64::from(self.warden.group());
-        let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-        let others = entries.flatten().filter(|entry| *entry.file_name() != *group.to_string());
-        let members = others.filter_map(|entry| {
-            let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
-            let (own_group, ticks, pages) = read_stat(&stat)?;
-            let id = entry.file_name().to_str()?.parse().ok()?;
-            let words = fs::read(entry.path().join("cmdline")).unwrap_or_default();
-            let command = String::from_utf8_lossy(&words).replace('\0', " ");
-            (own_group == group).then(|| Member { id, command, usage: Usage::of(ticks, pages) })
-        });
-        members.collect()
+        Member::all(|own_group, id, _| own_group == group && i64::from(id) != group)
     }
 
     /// Kills it and its children at once.
@@ -309,6 +347,8 @@ mod tests {
         process.crash().unwrap();
         assert!(process.ended().unwrap().is_some());
         assert!(members(group) >= 2, "its child and the warden");
+        let child = process.members().into_iter().find(|it| it.command.starts_with("sleep"));
+        child.unwrap().kill().unwrap();
         drop(process);
         let until = Instant::now() + Duration::from_secs(2);
         while members(group) > 0 && Instant::now() < until {
@@ -351,5 +391,6 @@ mod tests {
         let is_shell = |one: &&Member| one.command.starts_with("sh -c i=0");
         let shell = members.iter().find(is_shell).unwrap_or_else(|| panic!("{members:?}"));
         assert!(shell.id == process.id() && shell.usage.cpu >= usage.cpu, "{members:?}");
+        assert!(Member { command: "another".into(), ..shell.clone() }.kill().is_err());
     }
 }

@@ -42,6 +42,8 @@ impl Rtpengine {
         let mut process = ProcessSpec::new(PROGRAM, PROGRAM, directory);
         process = process.with(["--config-file=none", "--foreground", "--log-stderr"]);
         process = process.with(["--log-level=3", "--table=-1", "--num-threads=1"]);
+        // Ports of calls that ended are there for the next ones.
+        process = process.with(["--delete-delay=0"]);
         // Streams of the lab stand still between two trials.
         process = process.with(["--timeout=3600", "--silent-timeout=3600"]);
         process = process.with([

@@ -6,10 +6,12 @@ use serde_json::Value;
 use std::collections::HashSet;
 use std::fs;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const READY_MAX: Duration = Duration::from_secs(15);
+/// Longest time of an answer.
+const ANSWER_MAX: Duration = Duration::from_secs(60);
 /// Trails of one page of a search.
 const PAGE: usize = 500;
 /// Pages of one search.
@@ -29,6 +31,7 @@ pub fn address(address: IpAddr, preferred: u16) -> anyhow::Result<SocketAddr> {
 #[derive(Debug)]
 pub struct Site {
     process: Process,
+    directory: PathBuf,
     api: SocketAddr,
     token: String,
 }
@@ -51,7 +54,22 @@ impl Site {
         let file = spec.directory.join("var/token");
         let token =
             fs::read_to_string(&file).with_context(|| format!("no token in {}", file.display()))?;
-        Ok(Self { process, api, token: token.trim().to_owned() })
+        let directory = spec.directory.clone();
+        Ok(Self { process, directory, api, token: token.trim().to_owned() })
+    }
+
+    /// The same, but waits for no more than that its API answers, as the functions of a node that
+    /// stands by do not run.
+    ///
+    /// # Errors
+    /// When it does not come up; the end of its log is quoted.
+    pub fn start_node(spec: &ProcessSpec, text: &str, api: SocketAddr) -> anyhow::Result<Self> {
+        fs::write(spec.directory.join("site.toml"), text)?;
+        let mut process = Process::start(spec)?;
+        process.wait_until(READY_MAX, || answers(api, "livez"))?;
+        let token = fs::read_to_string(spec.directory.join("var/token")).context("no token")?;
+        let directory = spec.directory.clone();
+        Ok(Self { process, directory, api, token: token.trim().to_owned() })
     }
 
     /// The console, logged in.
@@ -74,6 +92,16 @@ impl Site {
         self.process.crash()
     }
 
+    /// Kills it and its forwarders, as a machine that fails does.
+    pub fn kill(&mut self) {
+        let forwarders = self.forwarders();
+        self.process.kill();
+        for forwarder in forwarders {
+            // It may have ended with it.
+            let _ = forwarder.kill();
+        }
+    }
+
     /// Its process's number.
     #[must_use]
     pub fn id(&self) -> u32 {
@@ -94,16 +122,24 @@ impl Site {
         self.process.log_end()
     }
 
-    /// What it has used so far.
+    /// What it has used so far, its forwarders left out.
     #[must_use]
-    pub fn usage(&self) -> Usage {
+    pub fn own_usage(&self) -> Usage {
         self.process.usage()
     }
 
-    /// It and what it started, each with what it has used so far.
+    /// What it and its forwarders have used so far.
     #[must_use]
-    pub fn members(&self) -> Vec<Member> {
-        self.process.members()
+    pub fn usage(&self) -> Usage {
+        Usage::of_all(&[self.process.members(), self.forwarders()].concat())
+    }
+
+    /// Its forwarders, which outlive its process.
+    #[must_use]
+    pub fn forwarders(&self) -> Vec<Member> {
+        let mut found = Member::find(&format!("{}/var/", self.directory.display()));
+        found.retain(|member| member.command.split(' ').nth(1) == Some("forwarder"));
+        found
     }
 
     /// Asks the API.
@@ -112,9 +148,23 @@ impl Site {
     /// When it does not answer or refuses.
     pub fn get(&self, path: &str) -> anyhow::Result<Value> {
         let url = format!("http://{}/api/v1/{path}", self.api);
-        let request = ureq::get(&url).header("Authorization", format!("Bearer {}", self.token));
+        let request = ureq::get(&url).config().timeout_global(Some(ANSWER_MAX)).build();
+        let request = request.header("Authorization", format!("Bearer {}", self.token));
         let mut answer = request.call().with_context(|| url.clone())?;
         let text = answer.body_mut().with_config().limit(256 << 20).read_to_string()?;
+        serde_json::from_str(&text).with_context(|| url)
+    }
+
+    /// Has the API do something.
+    ///
+    /// # Errors
+    /// When it does not answer or refuses.
+    pub fn post(&self, path: &str) -> anyhow::Result<Value> {
+        let url = format!("http://{}/api/v1/{path}", self.api);
+        let request = ureq::post(&url).config().timeout_global(Some(ANSWER_MAX)).build();
+        let request = request.header("Authorization", format!("Bearer {}", self.token));
+        let mut answer = request.send_json(serde_json::json!({})).with_context(|| url.clone())?;
+        let text = answer.body_mut().read_to_string()?;
         serde_json::from_str(&text).with_context(|| url)
     }
 
@@ -164,8 +214,17 @@ impl Site {
 
 /// Whether a site's API says that all functions run.
 fn is_ready(api: SocketAddr) -> bool {
+    answers(api, "readyz")
+}
+
+fn answers(api: SocketAddr, path: &str) -> bool {
     TcpStream::connect_timeout(&api, Duration::from_millis(200)).is_ok()
-        && ureq::get(format!("http://{api}/readyz")).call().is_ok()
+        && ureq::get(format!("http://{api}/{path}"))
+            .config()
+            .timeout_global(Some(READY_MAX))
+            .build()
+            .call()
+            .is_ok()
 }
 
 /// Percent-encodes what a query may not hold (RFC 3986 §2.3).

@@ -7,6 +7,7 @@
 //! | search | ramp, bisection, a longer confirmation; a fresh system after each failure |
 //! | Tandem | the B2BUA, one shard, HEP capture on |
 //! | without runs | the same search with `UDP_SEGMENT` and `UDP_GRO` off at both ends (`detail`) |
+//! | media anchored | every description rewritten, by `[[msc]]` and by rtpengine; no packets |
 //! | peer | Kamailio, dialog-stateful record-routing proxy, one worker a socket, no capture |
 
 use super::measure::{Measured, Plan, highest_rate};
@@ -25,6 +26,15 @@ use std::time::Instant;
 const NAME: &str = "call-signalling";
 /// Where the search without runs of datagrams begins, as a share of the one with them.
 const APART_SHARE: f64 = 0.5;
+
+/// The row of calls whose media are anchored, and what part of the first row it is.
+const ANCHORED: &str = "SIP, media anchored";
+const PART: &str = "SIP, media anchored, part of bypass";
+/// Where its searches begin: the peer's, Tandem's.
+const ANCHORED_RATES: (f64, f64) = (1_500.0, 15_000.0);
+/// What a full run holds it to: part of bypass, times the peer's rate.
+const PART_MIN: f64 = 0.75;
+const TIMES_MIN: f64 = 4.0;
 
 struct Scenario {
     name: &'static str,
@@ -64,9 +74,13 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let report = published::sbc();
     let table = report.table(NAME).expect("the published table is part of the program and tested");
     let searches = if options.quick { 2 } else { 3 };
-    let progress = Progress::new(NAME, searches * SCENARIOS.len() as u64);
+    let progress = Progress::new(NAME, searches * SCENARIOS.len() as u64 + 2);
     let begun = Instant::now();
+    let is_anchored = options.wants(ANCHORED) | options.wants(PART);
     let mut searches_left = 2 * SCENARIOS.iter().filter(|s| options.wants(s.name)).count() as u32;
+    searches_left += 2 * u32::from(is_anchored);
+    // Searches of the first row, where media pass by.
+    let mut bypass = None;
     let mut outcome =
         Outcome { experiment: NAME, host: host::describe(), rows: Vec::new(), broken: Vec::new() };
     if host::cores() < 2 {
@@ -78,14 +92,11 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
             outcome.rows.push(table.absent(row, NEEDS_IPSEC));
             continue;
         };
-        let plan = Plan::of(options.quick);
-        let left = plan.budget.map(|budget| budget.saturating_sub(begun.elapsed()));
-        let budget = left.map(|left| left / searches_left.max(1));
+        let plan = planned(options, begun, searches_left);
         searches_left -= 2;
-        let plan = Plan { budget, ..plan };
         let (peer, tandem) = measure(scenario, &plan, options, &progress)?;
         let apart = apart(scenario, &plan, options, &progress)?;
-        outcome.broken.extend(offences(scenario, &tandem.0, &peer.0));
+        outcome.broken.extend(offences(scenario.name, &tandem.0, &peer.0));
         let mut detail = detail(scenario, &plan, &tandem.0, &peer.0, priority.granted)?;
         if let Some((found, _)) = &apart {
             detail["without_udp_runs"] = json!(rate(found));
@@ -99,8 +110,97 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
             tandem: rate(&tandem.0),
             detail,
         });
+        if scenario.name == SCENARIOS[0].name {
+            bypass = Some([rate(&peer.0), rate(&tandem.0)]);
+        }
+    }
+    if is_anchored {
+        let plan = planned(options, begun, searches_left);
+        let bench = Bench { plan, options, progress: &progress, priority: priority.granted };
+        bench.anchored(bypass, &table.unit, &mut outcome)?;
     }
     Ok(outcome)
+}
+
+/// How one of so many searches that are left is done.
+fn planned(options: &Options, begun: Instant, searches_left: u32) -> Plan {
+    let plan = Plan::of(options.quick);
+    let left = plan.budget.map(|budget| budget.saturating_sub(begun.elapsed()));
+    Plan { budget: left.map(|left| left / searches_left.max(1)), ..plan }
+}
+
+/// What searches of calls with anchored media need.
+struct Bench<'a> {
+    plan: Plan,
+    options: &'a Options,
+    progress: &'a Progress,
+    priority: bool,
+}
+
+impl Bench<'_> {
+    /// The rows of anchored media. `bypass` are the rates of peer and Tandem in the first row, if it
+    /// was part of this run; else they are measured here.
+    fn anchored(
+        &self,
+        bypass: Option<[Option<f64>; 2]>,
+        unit: &str,
+        outcome: &mut Outcome,
+    ) -> anyhow::Result<()> {
+        let Self { plan, options, progress, .. } = self;
+        let bypass = match bypass {
+            Some(bypass) => bypass,
+            None => {
+                let (peer, tandem) = measure(&SCENARIOS[0], plan, options, progress)?;
+                [rate(&peer.0), rate(&tandem.0)]
+            }
+        };
+        let ground = Ground::new()?;
+        let ladder = Ladder::built_in(SCENARIOS[0].flow)?;
+        let load = Load::start(&ground, ladder, Transport::Udp)?;
+        progress.say(&format!("{ANCHORED}: the peer with rtpengine"));
+        let peer = highest_rate(plan, &load, ANCHORED_RATES.0, progress, || {
+            Ok(Some(System::kamailio_anchored(&ground)?))
+        })?;
+        progress.say(&format!("{ANCHORED}: Tandem"));
+        let tandem = highest_rate(plan, &load, ANCHORED_RATES.1, progress, || {
+            Ok(Some(System::tandem_anchored(&ground, &options.tandem)?))
+        })?;
+        outcome.broken.extend(offences(ANCHORED, &tandem.0, &peer.0));
+        let rates = [rate(&peer.0), rate(&tandem.0)];
+        let mut detail = detail(&SCENARIOS[0], plan, &tandem.0, &peer.0, self.priority)?;
+        detail["bypass"] = json!({ "peer": bypass[0], "tandem": bypass[1] });
+        let parts: [Option<f64>; 2] = [0, 1].map(|of| Some(rates[of]? / bypass[of]?));
+        let times = rates[1].zip(rates[0]).map(|(tandem, peer)| tandem / peer);
+        if !options.quick {
+            outcome.broken.extend(short(parts[1], times));
+        }
+        let row =
+            |scenario: &str, unit: &str, [peer_value, tandem]: [Option<f64>; 2], detail| Row {
+                scenario: scenario.into(),
+                unit: unit.into(),
+                published: None,
+                peer: peer_value.map(|value| Peer { name: peer.1.clone(), value }),
+                tandem,
+                detail,
+            };
+        let percent = parts.map(|part| part.map(|part| (part * 1e3).round() / 10.0));
+        let note = json!({ "note": format!("x {:.1} of the peer", times.unwrap_or_default()) });
+        let rows = [row(ANCHORED, unit, rates, detail), row(PART, "% of bypass", percent, note)];
+        outcome.rows.extend(rows.into_iter().filter(|row| options.wants(&row.scenario)));
+        Ok(())
+    }
+}
+
+/// What anchored media cost more than they may.
+fn short(part: Option<f64>, times: Option<f64>) -> Vec<String> {
+    let mut short = Vec::new();
+    if part.is_some_and(|part| part < PART_MIN) {
+        short.push(format!("{ANCHORED}: {:.2} of bypass", part.unwrap_or_default()));
+    }
+    if times.is_some_and(|times| times < TIMES_MIN) {
+        short.push(format!("{ANCHORED}: {:.1} times the peer", times.unwrap_or_default()));
+    }
+    short
 }
 
 fn rate(found: &Found<Measured>) -> Option<f64> {
@@ -178,20 +278,31 @@ fn measure(
 }
 
 /// What did not hold in the run itself.
-fn offences(scenario: &Scenario, tandem: &Found<Measured>, peer: &Found<Measured>) -> Vec<String> {
+fn offences(scenario: &str, tandem: &Found<Measured>, peer: &Found<Measured>) -> Vec<String> {
     let mut offences = Vec::new();
     for (name, found) in [("Tandem", tandem), ("the peer", peer)] {
         match &found.best {
-            None => offences.push(format!("{}: {name} held no rate", scenario.name)),
+            None => offences.push(format!("{scenario}: {name} held no rate")),
             Some((_, best)) if !best.held() => {
-                offences.push(format!("{}: {name} failed calls", scenario.name));
+                offences.push(format!("{scenario}: {name} failed calls"));
             }
             Some(_) => {}
         }
     }
     let captured = tandem.best.as_ref().map_or(0, |(_, best)| best.report.captured);
     if tandem.best.is_some() && captured == 0 {
-        offences.push(format!("{}: nothing was captured", scenario.name));
+        offences.push(format!("{scenario}: nothing was captured"));
     }
     offences
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn anchored_media_are_held_to_a_part_of_bypass_and_to_the_peer() {
+        assert!(short(Some(0.8), Some(4.1)).is_empty() && short(None, None).is_empty());
+        assert_eq!(short(Some(0.7), Some(3.0)).len(), 2);
+    }
 }

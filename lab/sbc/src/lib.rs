@@ -39,6 +39,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         registration::run,
     ),
     media_lab::CAPACITY,
+    media_lab::AVAILABILITY,
     media_lab::TRANSCODING,
     Experiment::new(
         "service-assurance",

@@ -7,7 +7,10 @@
 
 use anyhow::Context;
 use load::{Door, Generator, Ladder, LoadConfig, Report, Trial};
-use peers::{Duty, Kamailio, KamailioSpec, TlsFiles, Usage, free_port};
+use media_lab::{MediaSide, MediaSite};
+use peers::{
+    Duty, Kamailio, KamailioSpec, Ng, Rtpengine, RtpengineSpec, TlsFiles, Usage, free_port,
+};
 use report::host::cores;
 use report::scratch::Scratch;
 use report::site::Site;
@@ -36,6 +39,20 @@ const LIMITS: &str = "calls_max = 4000000\nrelays_max = 4000000\n\
 
 /// Taken ahead: a short trial would measure how fast the machine hands out memory.
 pub const MEMORY: &str = "memory_mb = 1024\n";
+
+/// Ports of so many calls as stand at once or stood a second ago: the pairs that a shard has at hand
+/// and at most, and the second that they rest.
+const ANCHORED: &str = "pairs_min = 65536\npairs_max = 1048576\nquarantine_s = 1";
+const LEASED_MIN: u64 = 65_536;
+const STREAMS: &str = "{ streams_max = 1000000, stream_octets_max = 2147483647 }";
+/// Addresses of each side, each with these ports.
+const ADDRESSES: u8 = 16;
+const PORTS_FIRST: u16 = 10_000;
+const PORTS_LAST: u16 = 64_999;
+/// Where the peer's media would be: of the loopback, and nobody else's.
+const PEERS_MEDIA: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
+/// Time for media controllers to come up and give ports.
+const READY_MAX: Duration = Duration::from_secs(10);
 
 /// Addresses and files of one run.
 #[derive(Debug)]
@@ -322,6 +339,8 @@ pub enum System {
     Tandem(Site),
     /// The peer.
     Kamailio(Kamailio),
+    /// The peer, with the rtpengine that anchors its media.
+    Anchored(Kamailio, Rtpengine),
 }
 
 impl System {
@@ -380,12 +399,67 @@ impl System {
         Ok(Self::Kamailio(Kamailio::start(&spec, ground.directory())?))
     }
 
+    /// Starts a site with one SSC of one shard, capture on, that anchors all media at the media
+    /// controller of the same site and core. Nobody sends packets.
+    ///
+    /// # Errors
+    /// When the binary does not come up.
+    pub fn tandem_anchored(ground: &Ground, binary: &Path) -> anyhow::Result<Self> {
+        let capture = format!("capture = \"tcp:{}\"", ground.capture);
+        let shape = Shape { ssc: &capture, limits: LIMITS, ..Shape::default() };
+        let control = free_port(ground.access.ip())?;
+        let file = media(ground, control).add(site(ground, &shape));
+        let mut text = file.text();
+        let controller = format!(
+            "[ssc.media]\n{ANCHORED}\n[[ssc.media.controller]]\nname = \"msc\"\n\
+            address = \"{control}\"\n[ssc.limits]\n"
+        );
+        let anchor = |side: &str| {
+            let side = format!("side = \"{side}\"\n");
+            (side.clone(), format!("{side}media = {{ anchor = true }}\n"))
+        };
+        let memory = ("[site]\n".to_owned(), format!("[site]\n{MEMORY}"));
+        let limits = ("[ssc.limits]\n".to_owned(), controller);
+        for (from, to) in [memory, limits, anchor("access"), anchor("core")] {
+            anyhow::ensure!(text.contains(&from), "the site file does not hold `{from}`");
+            text = text.replacen(&from, &to, 1);
+        }
+        let system = Self::of(ground, binary, &text)?;
+        if let Self::Tandem(site) = &system {
+            until_leased(site)?;
+        }
+        Ok(system)
+    }
+
+    /// Starts Kamailio, one worker a socket, and an rtpengine on the same core.
+    ///
+    /// # Errors
+    /// When one of them is not installed or does not come up.
+    pub fn kamailio_anchored(ground: &Ground) -> anyhow::Result<Self> {
+        let ng = free_port(ground.access.ip())?;
+        let spec = RtpengineSpec {
+            interfaces: vec![("media".into(), PEERS_MEDIA)],
+            ng,
+            ports: (PORTS_FIRST, PORTS_LAST),
+            core: Some(Ground::cores().0),
+            namespace: None,
+        };
+        let rtpengine = Rtpengine::start(&spec, ground.directory())?;
+        anyhow::ensure!(Ng::new(ng)?.is_there(READY_MAX), "rtpengine takes no commands");
+        let spec = KamailioSpec { duty: Duty::Anchor(ng), ..ground.kamailio(false) };
+        let kamailio = Kamailio::start(&spec, ground.directory())?;
+        Ok(Self::Anchored(kamailio, rtpengine))
+    }
+
     /// Name and version.
     #[must_use]
     pub fn name(&self) -> String {
         match self {
             Self::Tandem(_) => format!("tandem {}", env!("CARGO_PKG_VERSION")),
             Self::Kamailio(kamailio) => kamailio.version.clone(),
+            Self::Anchored(kamailio, media) => {
+                format!("{} with {}", kamailio.version, media.version)
+            }
         }
     }
 
@@ -395,6 +469,11 @@ impl System {
         match self {
             Self::Tandem(site) => site.usage(),
             Self::Kamailio(kamailio) => kamailio.usage(),
+            Self::Anchored(kamailio, media) => {
+                let (one, other) = (kamailio.usage(), media.usage());
+                let resident_bytes = one.resident_bytes + other.resident_bytes;
+                Usage { cpu: one.cpu + other.cpu, resident_bytes }
+            }
         }
     }
 
@@ -404,7 +483,7 @@ impl System {
     pub fn captures(&self, ladder: &Ladder) -> u64 {
         match self {
             Self::Tandem(_) => 2 * ladder.messages() as u64 - 1,
-            Self::Kamailio(_) => 0,
+            Self::Kamailio(_) | Self::Anchored(..) => 0,
         }
     }
 
@@ -414,7 +493,44 @@ impl System {
         match self {
             Self::Tandem(site) => site.log_end(),
             Self::Kamailio(kamailio) => kamailio.log_end(),
+            Self::Anchored(kamailio, media) => kamailio.log_end() + &media.log_end(),
         }
+    }
+}
+
+/// A media controller whose ports nobody is at the other end of.
+fn media(ground: &Ground, control: SocketAddr) -> MediaSite {
+    let side = |name: &'static str, net: u8| {
+        let socket = ground.directory().join(name);
+        let own = Ipv4Addr::new(10, 199, net, 1);
+        let group = (1..=ADDRESSES).map(|at| Ipv4Addr::new(10, 199, net, 15 + at)).collect();
+        let driver = format!("driver = \"memif\"\nsocket = {socket:?}\nmaster = true");
+        MediaSide { name, driver, own, gateway: Ipv4Addr::new(10, 199, net, 2), group }
+    };
+    let (core, _) = Ground::cores();
+    MediaSite {
+        name: "msc".to_owned(),
+        api: ground.api,
+        lines: format!("listen = \"{control}\"\ncores = [{core}]\nlimits = {STREAMS}"),
+        core,
+        packets: 1_024,
+        ports: (PORTS_FIRST, PORTS_LAST),
+        sides: [side("access", 1), side("core", 2)],
+    }
+}
+
+/// Waits until a session controller has ports on both sides.
+fn until_leased(site: &Site) -> anyhow::Result<()> {
+    let begun = Instant::now();
+    loop {
+        let media = site.get("functions/msc/media")?;
+        let leases = media[0]["leases"].as_array().into_iter().flatten();
+        let many = |lease: &&serde_json::Value| lease["leased"].as_u64() >= Some(LEASED_MIN);
+        if leases.filter(many).count() >= 2 {
+            return Ok(());
+        }
+        anyhow::ensure!(begun.elapsed() < READY_MAX, "too few ports are leased: {media}");
+        std::thread::sleep(POLL);
     }
 }
 

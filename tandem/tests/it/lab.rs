@@ -21,7 +21,9 @@ fn unprivileged(arguments: &[&str]) -> Output {
 
 #[test]
 fn without_root_rows_are_listed_with_the_reason_and_the_status_is_1() {
-    for (experiment, rows, is_published) in [("ddos", 4, true), ("ssc-failover", 1, false)] {
+    let experiments =
+        [("ddos", 4, true), ("ssc-failover", 1, false), ("high-availability", 3, true)];
+    for (experiment, rows, is_published) in experiments {
         let output = unprivileged(&["lab", "run", experiment, "--quick", "--json"]);
         assert_eq!(output.status.code(), Some(1), "{experiment}");
         let object: Value = serde_json::from_slice(&output.stdout).unwrap();
