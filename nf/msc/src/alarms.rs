@@ -48,7 +48,6 @@ impl MediaController {
             rows.push(alarm("srtp-failures", name, "minor", &text));
         }
         if self.transcoding.away_since().is_some_and(|since| since + AWAY_MAX <= now) {
-            let streams = self.transcoding.len();
             let (streams, why) = (self.transcoding.len(), self.transcoding.why());
             let text = format!("nothing is transcoded, {streams} streams are silent: {why}");
             rows.push(alarm("transcoder-away", name, "major", &text));
