@@ -1,12 +1,10 @@
 //! The command line: what clap parses, prints as help, completes and writes as man pages.
 
-mod emulate;
 mod forwarder;
 mod msu;
 mod range;
 mod transcoder;
 
-pub use emulate::{Link, Reverse};
 pub use forwarder::Forwarder;
 pub use msu::{Msu, MsuTransport};
 pub use transcoder::Transcoder;
@@ -346,7 +344,7 @@ pub enum LabCommand {
     /// Send MSUs as an ASP that comes up at a signalling gateway, and show what comes back.
     Msu(Box<Msu>),
     /// Put emulated links between interfaces, for packets of any program.
-    Link(Box<Link>),
+    Link(Box<link_command::command::Link>),
     /// Run an experiment and compare with the published figures.
     Run(Box<Trial>),
 }

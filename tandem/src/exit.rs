@@ -63,6 +63,17 @@ impl From<std::io::Error> for Exit {
     }
 }
 
+impl From<link_command::Ended> for Exit {
+    fn from(ended: link_command::Ended) -> Self {
+        use link_command::Ended;
+        match ended {
+            Ended::Failed(text) => Self::Failed(text),
+            Ended::Usage(text) => Self::Usage(text),
+            Ended::Invalid(text) => Self::Invalid(text),
+        }
+    }
+}
+
 impl From<sctp_command::Ended> for Exit {
     fn from(ended: sctp_command::Ended) -> Self {
         use sctp_command::Ended;

@@ -1,8 +1,9 @@
 //! `tandem lab`: the published tables, rerun.
 
-use crate::cli::{Attack, AttackKind, Demo, Lab, LabCommand, Msu, MsuTransport};
+use crate::cli::{Attack, AttackKind, Demo, Lab, LabCommand, Msu, MsuTransport, Output};
 use crate::exit::Exit;
-use crate::{emulate, output, trials};
+use crate::{output, trials};
+use serde_json::{Value, json};
 use sgc::config::PointCodeFormat;
 use std::time::Duration;
 
@@ -55,13 +56,23 @@ fn msu(asked: &Msu) -> Result<(), Exit> {
     }
 }
 
+/// Runs emulated links, and prints what passed them.
+fn emulate(asked: &link_command::command::Link) -> Result<(), Exit> {
+    let summary = link_command::run(asked)?;
+    if asked.json {
+        return output::text(&format!("{}\n", json!(summary)));
+    }
+    let rows = link_command::rows(&summary);
+    output::rows(Output::Table, &Value::Null, &rows, &link_command::WAYS)
+}
+
 /// Lists or runs experiments.
 pub fn lab(lab: Lab) -> Result<(), Exit> {
     match lab.command {
         LabCommand::List => trials::list(),
         LabCommand::Attack(asked) => attack(&asked),
         LabCommand::Msu(asked) => msu(&asked),
-        LabCommand::Link(link) => emulate::run(&link),
+        LabCommand::Link(asked) => emulate(&asked),
         LabCommand::Run(trial) => trials::run(*trial),
     }
 }

@@ -10,7 +10,6 @@ mod check;
 mod cli;
 mod complete;
 mod ctl;
-mod emulate;
 mod exit;
 mod exposure;
 mod functions;

@@ -1,6 +1,6 @@
 //! The command line of `tandem lab link`.
 
-use super::range::seconds;
+use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser};
 use link::{GilbertElliott, Place, Probability, Queue, Rate, Shape, Span};
 use std::path::PathBuf;
@@ -37,7 +37,7 @@ pub struct Link {
     #[arg(long)]
     pub seed: Option<u64>,
     /// End by itself after so long; absent: at SIGINT or SIGTERM.
-    #[arg(long, value_parser = seconds(1..=86_400))]
+    #[arg(long, value_parser = RangedU64ValueParser::<u64>::new().range(1..=86_400))]
     pub seconds: Option<u64>,
     /// One JSON object on standard output at the end and nothing else.
     #[arg(long)]
@@ -46,6 +46,7 @@ pub struct Link {
     #[arg(long, num_args = 1.., allow_hyphen_values = true, value_name = "OPTIONS")]
     #[arg(conflicts_with = "file")]
     pub reverse: Vec<String>,
+    /// How the way there behaves.
     // The last: its heading holds for whatever follows.
     #[command(flatten)]
     pub way: WayOptions,
@@ -55,6 +56,7 @@ pub struct Link {
 #[derive(Debug, Parser)]
 #[command(no_binary_name = true, disable_help_flag = true, override_usage = "--reverse OPTIONS")]
 pub struct Reverse {
+    /// How the way back behaves.
     #[command(flatten)]
     pub way: WayOptions,
 }
