@@ -6,7 +6,6 @@
 
 use crate::port::{Flow, PortId};
 use crate::shield::Change;
-use crate::spec::Seed;
 use ::channel::{Connect, PacketRecord, PacketTo, Packets};
 use bytes::Bytes;
 use driver::Why;
@@ -528,9 +527,6 @@ pub type Answered = Result<serde_json::Value, AskError>;
 /// A question whose answer comes later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub u64);
-
-/// What makes the function of a shard, on that shard's thread.
-pub type Make<F> = Arc<dyn Fn(Seed, Arc<<F as Function>::Config>) -> F + Send + Sync>;
 
 /// A network function as one shard runs it.
 pub trait Function: Send + 'static {

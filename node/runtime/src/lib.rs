@@ -51,11 +51,11 @@ pub use error::RuntimeError;
 pub use facts::RuntimeFact;
 pub use function::{
     Answer, Answered, Ask, AskError, ChannelEvent, ChannelOrder, Effects, Frame, Function, In,
-    Make, Mirrored, Query, Ticket,
+    Mirrored, Query, Ticket,
 };
 pub use guard::{GUARDS_MAX, Guard, Secret};
 pub use mirror::{Mirror, MirrorRef, ORDERS_MAX, Order, Orders};
 pub use port::{Address, ConnId, Flow, PortId, Transport};
-pub use running::{Running, start};
+pub use running::{Make, Running, start};
 pub use spec::{Carrier, DnsSpec, PortSpec, SHARDS_MAX, Seed, ShardSpec, StreamLimits, StreamSpec};
 pub use tls::{ClientAuth, TlsSpec};

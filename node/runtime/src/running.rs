@@ -30,6 +30,9 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+
+/// What makes the function of a shard, on that shard's thread.
+pub type Make<F> = Arc<dyn Fn(Seed, Arc<<F as Function>::Config>) -> F + Send + Sync>;
 use std::time::Instant;
 
 /// Time for all shards to answer a question.
