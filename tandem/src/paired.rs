@@ -51,6 +51,8 @@ const CHANGE_MAX: Duration = Duration::from_secs(3);
 /// Longest time in which requests inside calls are left unanswered too: their far ends wait so
 /// long before they send again (RFC 3261 T1).
 const FREEZE_MAX: Duration = Duration::from_millis(400);
+/// Longest time for which packets are forwarded that come here though the other node serves.
+const LATE_MAX: Duration = Duration::from_millis(1_500);
 /// Pause between two looks at those.
 const FREEZE_LOOK: Duration = Duration::from_millis(1);
 
@@ -168,7 +170,11 @@ impl<F: Function> Hands<F> {
         }
         if self.node.standing().role == Role::Active {
             match self.switch_over() {
-                Ok(_) => tracing::info!(target: "replica", "the other node serves"),
+                Ok(_) => {
+                    tracing::info!(target: "replica", "the other node serves");
+                    // A function without packets on their way has none that come late.
+                    let _ = self.settle("late", LATE_MAX, LOOK);
+                }
                 Err(error) => {
                     tracing::warn!(target: "replica", %error, "nobody takes over: draining");
                 }

@@ -67,6 +67,16 @@ impl Agreement {
         }
     }
 
+    /// What is kept of a port.
+    pub fn kept(&self, local: Local) -> Option<&Kept> {
+        self.ends.get(&local)
+    }
+
+    /// The ports of ends whose packets go nowhere.
+    pub fn blocked(&self) -> impl Iterator<Item = Local> + '_ {
+        self.ends.iter().filter(|(_, kept)| kept.is_blocked).map(|(local, _)| *local)
+    }
+
     /// Changes that.
     pub fn change(&mut self, local: Local, change: impl FnOnce(&mut Kept)) {
         let kept = self.ends.entry(local).or_default();

@@ -15,8 +15,8 @@ const UNPROTECTED_MIN: u64 = 100;
 impl MediaController {
     pub(crate) fn alarms(&self, now: Time) -> Vec<Condition> {
         let name = &self.settings.msc.name;
-        let mut rows = self.dataplane.alarms(now, name);
-        for (_, it) in self.controllers.iter().filter(|(_, it)| it.away_since.is_some()) {
+        let (mut rows, serves) = (self.dataplane.alarms(now, name), self.pair.serves());
+        for (_, it) in self.controllers.iter().filter(|(_, it)| serves && it.away_since.is_some()) {
             let text = format!("{} is not connected: its streams go on for a while", it.name);
             rows.push(alarm("session-controller-away", &it.name, "major", &text));
         }

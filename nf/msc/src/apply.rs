@@ -43,6 +43,10 @@ pub(crate) struct Early {
 impl MediaController {
     /// A session controller has connected.
     pub(crate) fn connected(&mut self, now: Time, flow: Flow, out: &mut Effects) {
+        if !self.pair.serves() {
+            // It shall look for the other node.
+            return out.close(flow);
+        }
         let challenge = self.settings.keys.is_some().then(|| {
             let mut nonce = [0; 32];
             self.random.fill_bytes(&mut nonce);
@@ -223,7 +227,7 @@ impl MediaController {
         }
     }
 
-    fn not_taken(&mut self, why: Refusal) {
+    pub(crate) fn not_taken(&mut self, why: Refusal) {
         let fact = match why {
             Refusal::NotLeased => Fact::StreamsNotLeased,
             Refusal::Taken => Fact::StreamsTaken,
@@ -281,6 +285,7 @@ impl MediaController {
         self.dataplane.tell(now, out, &changed.programs);
         for (ids, is_new) in [(changed.added, true), (changed.changed, false)] {
             for id in ids {
+                self.tell_stream(lessee, id, out);
                 self.stands(now, lessee, id, out);
                 self.measured(now, lessee, id, out);
                 self.trail_stands(now, lessee, id, is_new);
@@ -288,6 +293,7 @@ impl MediaController {
         }
         for (id, stream) in changed.removed {
             self.transcoding.remove(Of { lessee, id }, out);
+            self.tell_gone(lessee, id, out);
             for side in Side::BOTH {
                 let local = stream.end(side).local;
                 // Another stream of its call may have the port still.
@@ -390,12 +396,13 @@ impl MediaController {
         self.shown.facts.add(Fact::PacketsPostponed, came.postponed);
         for (local, change) in came.changes {
             let programs = self.streams.agree(local, |kept| change.apply(kept));
+            self.tell_agreed(local, out);
             self.dataplane.tell(now, out, &programs);
         }
     }
 
     /// The places of RTP and RTCP of a port.
-    fn places_of(&self, local: anchor::Local) -> Vec<media::program::Place> {
+    pub(crate) fn places_of(&self, local: anchor::Local) -> Vec<media::program::Place> {
         let ports = [Some(local.port), local.port.checked_add(1)].into_iter().flatten();
         ports.filter_map(|port| self.streams.addresses.place(local.address, port)).collect()
     }
@@ -449,7 +456,9 @@ impl MediaController {
             random: &mut |octets: &mut [u8]| random.fill_bytes(octets),
         };
         let mut done = Ok(());
-        for effect in run(&mut self.driven, uses) {
+        let effects = run(&mut self.driven, uses);
+        self.tell_calls(out);
+        for effect in effects {
             done = done.and(self.effect(now, effect, out));
         }
         done
@@ -491,6 +500,7 @@ impl MediaController {
                 let mut programs: Vec<Program> = Vec::new();
                 for local in self.driven.locals(call, side) {
                     programs.extend(self.streams.agree(local, |it| it.is_blocked = is_blocked));
+                    self.tell_agreed(local, out);
                 }
                 self.dataplane.tell(now, out, &programs);
             }

@@ -3,6 +3,7 @@
 
 use crate::MediaController;
 use crate::lease::Lessee;
+use crate::pair::Role;
 use crate::trails::{codec_of, direction, suite_of};
 use anchor::row::StreamId;
 use anchor::{Side, Stream, Trace};
@@ -25,6 +26,8 @@ rows! {
     pub(crate) struct MediaRow {
         /// `controlled` or `away`.
         forwarder: &'static str,
+        /// Of a pair: `active`, `standby`, or `waiting` for which of the two it is.
+        role: Option<&'static str>,
         streams: usize,
         ng_calls: usize,
         packets_per_s: u64,
@@ -96,7 +99,7 @@ rows! {
     }
 }
 
-type Serve = fn(&MediaController, (Time, &Ask)) -> Answered;
+type Serve = fn(&mut MediaController, (Time, &Ask)) -> Answered;
 
 const CALL: Parameter = Parameter::text("call", "only of this call: its number, or its Call-ID");
 const LIMIT: Parameter =
@@ -116,11 +119,20 @@ questions! {
     ] -> MediaStreamRow, |it, asked| it.stream_row(asked.1);
     /// What the forwarder refused.
     Ask "media/refusals" [] -> Vec<MediaRefusalRow>, |it, _| Ok(it.refusals());
+    /// The other node of the pair is about to serve.
+    Internal "hand-over" [Parameter::text("left", "what is left to it").required()]
+        -> Vec<MediaHandOverRow>, |it, asked| it.hand_over(asked.0, asked.1);
     /// The conditions that stand.
     Ask "alarms" [] -> Vec<Condition>, |it, asked| Ok(it.alarms(asked.0));
 }
 
 rows! {
+    /// What holds up that the other node takes over.
+    pub(crate) struct MediaHandOverRow {
+        /// 1 while the forwarder still forwards what comes late.
+        requests: u64,
+    }
+
     /// What the forwarder refused.
     pub(crate) struct MediaRefusalRow {
         what: String,
@@ -154,7 +166,7 @@ impl MediaController {
     }
 
     /// What this control knows itself.
-    pub(crate) fn own(&self, now: Time, ask: &Ask) -> Answered {
+    pub(crate) fn own(&mut self, now: Time, ask: &Ask) -> Answered {
         let serve = question::find(QUESTIONS, &ask.path);
         serve.ok_or_else(|| AskError::NotFound(ask.path.clone()))?(self, (now, ask))
     }
@@ -177,6 +189,12 @@ impl MediaController {
         let codecs = anchor::Codec::ALL.iter().filter(|it| load.codecs >> it.number() & 1 == 1);
         vec![MediaRow {
             forwarder: if self.dataplane.is_controlled() { "controlled" } else { "away" },
+            role: match self.pair.role {
+                Role::Alone => None,
+                Role::Waiting => Some("waiting"),
+                Role::Standby => Some("standby"),
+                Role::Active => Some("active"),
+            },
             streams: self.streams.total(),
             ng_calls: self.driven.len(),
             packets_per_s: self.shown.packets_per_s,
@@ -197,6 +215,20 @@ impl MediaController {
             (true, true) => "connected",
             (true, false) => "away",
         }
+    }
+
+    /// The other node takes over soon: nobody waits for anything, and what comes late here is
+    /// forwarded.
+    fn hand_over(&mut self, now: Time, ask: &Ask) -> Result<Vec<MediaHandOverRow>, AskError> {
+        let left = ask.params.get("left").map_or("", |text| text);
+        match left {
+            "late" => {}
+            "nothing" => self.pair.is_leaving = false,
+            "beginnings" | "requests" => self.pair.is_leaving = true,
+            _ => return Err(AskError::BadParameter("left".into())),
+        }
+        let waits = left == "late" && self.pair.is_late(now);
+        Ok(vec![MediaHandOverRow { requests: waits.into() }])
     }
 
     fn refusals(&self) -> Vec<MediaRefusalRow> {

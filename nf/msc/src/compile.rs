@@ -6,17 +6,29 @@ use crate::config::{Interface, Msc};
 use crate::flows;
 use dataplane::section::prefix;
 use dataplane::{Desired, Kind, Numbers, Rank};
-use media::program::{FEATURE, Said};
+use media::program::{Duty, FEATURE, Said};
 use nodes::Program;
 use nodes::program::{self, Address, Hop, Mode, Removed, Urpf};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 /// Numbers everything and makes of a section what the forwarder is told.
-pub(crate) fn compile(msc: &Msc, addresses: &mut Addresses, numbers: &mut Numbers) -> Desired {
+pub(crate) fn compile(
+    msc: &Msc,
+    duty: Option<Duty>,
+    addresses: &mut Addresses,
+    numbers: &mut Numbers,
+) -> Desired {
     numbers.begin();
-    let mut it = Compiler { msc, numbers, out: Desired::default() };
+    // Addresses of groups are those of whichever node of a pair serves.
+    let has_groups = matches!(duty, None | Some(Duty::Serves(_)));
+    let mut it = Compiler { msc, numbers, has_groups, out: Desired::default() };
     it.ports();
+    if let Some(duty) = duty {
+        let said = Said::Duty(duty);
+        let name = Removed::Item(FEATURE.to_owned(), said.name().key());
+        it.out.put(Rank::Table, name, flows::said(&said));
+    }
     addresses.number(it.tables());
     for interface in &msc.interface {
         it.interface(interface);
@@ -34,6 +46,7 @@ pub(crate) fn compile(msc: &Msc, addresses: &mut Addresses, numbers: &mut Number
 struct Compiler<'a> {
     msc: &'a Msc,
     numbers: &'a mut Numbers,
+    has_groups: bool,
     out: Desired,
 }
 
@@ -80,7 +93,8 @@ impl Compiler<'_> {
             self.address(index, *address, *length);
         }
         // Addresses of groups that no interface has as its own are ones beside those.
-        for group in &self.msc.group {
+        let groups = if self.has_groups { &self.msc.group[..] } else { &[] };
+        for group in groups {
             for ip in &group.addresses {
                 let is_own = own.iter().any(|(address, _)| address == ip);
                 let here = self.msc.interface_of(group, *ip);

@@ -6,6 +6,7 @@ mod validate;
 pub use dataplane::section::{Driver, ForwarderStart, OnExit, Port};
 
 use dataplane::section::port_range;
+use replica::Replica;
 use runtime::{Carrier, PortId, PortSpec, StreamSpec, Transport};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -61,6 +62,10 @@ pub struct Msc {
     /// The key of that file.
     #[serde(skip)]
     pub capture_key: authentication::Password,
+    /// This node's place in a pair of media controllers that stand in for each other; absent: it
+    /// stands alone. Addresses of groups are those of whichever of the two serves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replica: Option<Replica>,
     /// The process that forwards.
     #[serde(default)]
     pub forwarder: Forwarder,

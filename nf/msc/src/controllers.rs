@@ -69,8 +69,8 @@ pub(crate) struct Controllers {
 impl Controllers {
     /// The one of a name, a new one if there is none; `None`: there are too many, or it is no name.
     pub fn named(&mut self, name: &str, now: Time, controllers_max: usize) -> Option<Lessee> {
-        if let Some((lessee, _)) = self.list.iter().find(|(_, it)| *it.name == *name) {
-            return Some(*lessee);
+        if let Some(lessee) = self.find(name) {
+            return Some(lessee);
         }
         let is_name = !name.is_empty()
             && name.len() <= NAME_OCTETS_MAX
@@ -118,6 +118,26 @@ impl Controllers {
             controller.keys = proved.into();
         }
         !is_another
+    }
+
+    /// None is connected: whoever was is away from now on.
+    pub fn leave_all(&mut self, now: Time) {
+        for controller in self.list.values_mut() {
+            controller.away_since.get_or_insert(now);
+            controller.is_whole = false;
+        }
+    }
+
+    /// All of them are away since now: they have the time to come.
+    pub fn await_all(&mut self, now: Time) {
+        for controller in self.list.values_mut() {
+            (controller.away_since, controller.is_whole) = (Some(now), false);
+        }
+    }
+
+    /// The one of a name.
+    pub fn find(&self, name: &str) -> Option<Lessee> {
+        self.list.iter().find(|(_, it)| *it.name == *name).map(|(lessee, _)| *lessee)
     }
 
     /// Forgets one.

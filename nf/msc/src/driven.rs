@@ -13,7 +13,7 @@ use hashbrown::HashMap;
 use machine::{Duration, Time};
 use ng::{Around, Counters, Effect, Engine, World};
 use srtp::dtls::Fingerprint;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The calls of NG and the ports that it has.
 pub(crate) struct Driven {
@@ -52,6 +52,62 @@ impl Driven {
             let gone = pool.blocks().filter(|block| !leased.contains(block));
             let gone: Vec<Block> = gone.collect();
             gone.into_iter().for_each(|block| pool.end(block));
+        }
+    }
+
+    /// Calls that are others, or gone, since that was asked last.
+    pub fn take_touched(&mut self) -> BTreeSet<u64> {
+        self.engine.take_touched()
+    }
+
+    /// All calls.
+    pub fn numbers(&self) -> Vec<u64> {
+        self.engine.numbers().collect()
+    }
+
+    /// Appends a call as fields; whether there is one of that number.
+    pub fn record(&self, call: u64, out: &mut Vec<u8>) -> bool {
+        self.engine.record(call, out)
+    }
+
+    /// Takes a call as it was recorded.
+    pub fn restore(&mut self, now: Time, fields: &[u8]) {
+        let Some(call) = self.engine.restore(now, fields) else { return };
+        let Some(session) = self.engine.session(call) else { return };
+        let locals = |stream: &Stream| Side::BOTH.map(|side| stream.end(side).local);
+        let lines = session.streams().map(|(line, stream)| (line, locals(stream)));
+        self.locals.insert(call, lines.collect());
+    }
+
+    /// Forgets a call.
+    pub fn take_away(&mut self, call: u64) {
+        self.engine.take_away(call);
+        self.locals.remove(&call);
+    }
+
+    /// The calls that were told are this node's from now on, and so are their ports.
+    pub fn take_over(&mut self, now: Time, msc: &Msc, streams: &Streams) {
+        self.engine.take_over(now);
+        self.pools.clear();
+        let quarantine = Duration::from_secs(msc.limits.quarantine_s.into());
+        let calls = self.engine.numbers().filter_map(|call| self.engine.session(call));
+        let locals: Vec<Local> =
+            calls.flat_map(|it| it.locals().map(|(_, local)| local).collect::<Vec<_>>()).collect();
+        for (group, is_v6) in msc.group.iter().flat_map(|it| [(it, false), (it, true)]) {
+            let numbers = streams.addresses.of_group(&group.name, is_v6).map(|it| it.0);
+            let blocks = streams.book.blocks_of(Lessee::NG, &numbers.collect::<Vec<u16>>());
+            if blocks.is_empty() {
+                continue;
+            }
+            let mut pool = Pool::new(quarantine);
+            for block in blocks {
+                pool.add(block);
+            }
+            // Those of other groups are none of this pool.
+            for local in &locals {
+                pool.claim(*local);
+            }
+            self.pools.insert((group.name.clone(), is_v6), pool);
         }
     }
 

@@ -451,6 +451,12 @@ impl Keying {
         self.shaking.contains_key(&local)
     }
 
+    /// Another node has the ends.
+    pub fn forget_all(&mut self) {
+        self.agents.clear();
+        self.shaking.clear();
+    }
+
     /// A port has no end any more.
     pub fn forget(&mut self, local: Local) {
         self.agents.remove(&local);

@@ -238,6 +238,21 @@ impl Book {
         }
     }
 
+    /// A lessee has these blocks and no others, whoever had them.
+    pub fn assign(&mut self, now: Time, lessee: Lessee, keys: &[(u16, u16)]) {
+        for (key, block) in self.blocks.iter_mut().filter(|(_, it)| it.lessee == Some(lessee)) {
+            if !keys.contains(key) {
+                let rests = (block.in_use > 0).then_some(now);
+                (block.lessee, block.ending) = (rests.map(|_| Lessee::NOBODY), rests);
+            }
+        }
+        for key in keys {
+            if let Some(block) = self.blocks.get_mut(key) {
+                (block.lessee, block.ending) = (Some(lessee), None);
+            }
+        }
+    }
+
     /// All blocks of a lessee, those that end included, by address and first port.
     pub fn held_by(&self, lessee: Lessee) -> impl Iterator<Item = (u16, u16)> {
         let is_its = move |block: &Held| block.lessee == Some(lessee);

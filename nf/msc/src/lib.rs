@@ -34,6 +34,8 @@ mod measures;
 mod memory;
 mod noticed;
 mod over;
+mod pair;
+mod standby;
 mod streams;
 #[cfg(test)]
 mod tests;
@@ -59,11 +61,12 @@ use machine::bucket::Bucket;
 use machine::{Duration, Time};
 use measures::Measures;
 use over::Ended;
+use pair::Pair;
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::{RngCore as _, SeedableRng as _};
 use runtime::{
-    Answered, Ask, Effects, Flow, Frame, Function, In, Make, PortId, Running, RuntimeError, Seed,
-    ShardSpec, Ticket,
+    Answered, Ask, Effects, Flow, Frame, Function, In, Make, Mirrored, PortId, Running,
+    RuntimeError, Seed, ShardSpec, Ticket,
 };
 use std::sync::Arc;
 use streams::Streams;
@@ -149,6 +152,8 @@ pub struct MediaController {
     shown: Shown,
     /// Of this life; `None` before a forwarder has said whether it knows an earlier one.
     epoch: Option<u64>,
+    /// This node of a pair.
+    pair: Pair,
     /// Session controllers that said who they are before that.
     early: Vec<apply::Early>,
     /// No forwarder has had a stream of this life yet.
@@ -200,6 +205,7 @@ impl MediaController {
                 refused: None,
             },
             epoch: None,
+            pair: Pair::default(),
             early: Vec::new(),
             is_first: true,
             ups: Bucket::default(),
@@ -212,10 +218,11 @@ impl MediaController {
 
     /// Tells the forwarder what the section makes of it, and one that has just come all streams.
     fn say(&mut self, now: Time, out: &mut Effects) {
-        let Self { settings, streams, measures, dataplane, .. } = self;
-        let is_first = self.is_first;
+        let Self { settings, streams, measures, dataplane, pair, .. } = self;
+        let Some(duty) = pair.duty() else { return };
+        let is_first = self.is_first && !pair.follows();
         dataplane.say_with(now, out, |numbers, is_whole| {
-            let desired = compile::compile(&settings.msc, &mut streams.addresses, numbers);
+            let desired = compile::compile(&settings.msc, duty, &mut streams.addresses, numbers);
             let mut rest = Vec::new();
             if is_whole {
                 for mut flow in streams.all_flows().flat_map(|flows| flows.into_values()) {
@@ -243,7 +250,11 @@ impl MediaController {
         if port == TRANSCODER {
             return self.transcoder(now, event, out);
         }
-        match self.dataplane.step(now, port, event, out) {
+        let was_controlled = self.dataplane.is_controlled();
+        let told = self.dataplane.step(now, port, event, out);
+        // The other node's forwarder has all flows: that is less silence than a new one here.
+        out.hands_over |= was_controlled && !self.dataplane.is_controlled() && self.pair.tells();
+        match told {
             Some(Told::Welcomed) => self.welcomed(now, out),
             Some(Told::Item(item)) => self.noticed(now, &item, out),
             Some(Told::Refused(of)) => self.refused(now, &of),
@@ -253,6 +264,9 @@ impl MediaController {
     }
 
     fn message(&mut self, now: Time, flow: &Flow, bytes: &[u8], out: &mut Effects) {
+        if !self.pair.serves() {
+            return;
+        }
         match flow.port {
             CONTROL_PORT => self.row(now, flow, bytes, out),
             NG_PORT | NG_STREAM_PORT => self.command(now, flow, bytes, out),
@@ -268,13 +282,28 @@ impl MediaController {
         self.shown.facts.add(Fact::Packets, self.shown.packets_per_s);
         self.shown.facts.add(Fact::PacketsDropped, dropped);
         self.shown.facts.add(Fact::MessagesUnwritten, self.links.take_unwritten());
-        self.forget_those_away(now, out);
         self.streams.book.sweep(now);
-        self.tell_load(now, out);
+        if self.pair.serves() {
+            self.forget_those_away(now, out);
+            self.tell_load(now, out);
+        }
+        let is_lost = !self.dataplane.is_controlled() && self.dataplane.tally().adopted > 0;
+        out.hands_over |= is_lost && self.pair.tells();
         if self.held_until.is_some_and(|until| until <= now) {
             self.release(now, out);
         }
         self.show();
+    }
+
+    /// Takes the addresses, ports and limits of the section: what stands elsewhere goes.
+    fn configure_streams(&mut self, now: Time, out: &mut Effects) {
+        for (lessee, changed) in self.streams.configure(now, &self.settings.msc) {
+            if self.pair.serves() {
+                self.done(now, lessee, changed, out);
+            } else {
+                self.follow(now, lessee, &changed, out);
+            }
+        }
     }
 
     /// Shows what was counted.
@@ -365,8 +394,14 @@ impl Function for MediaController {
         self.transcoding.tick(now, out);
         let came = self.keying.tick(now, out);
         self.agreed(now, came, out);
-        self.end_calls(now, out);
-        self.tell_ended(now, out);
+        if self.pair.serves() {
+            self.end_calls(now, out);
+            self.tell_ended(now, out);
+        }
+        self.snapshot(out);
+        if self.pair.late_ended(now) {
+            self.say(now, out);
+        }
         let late = self.links.tick(now, out);
         self.shown.facts.add(Fact::ConnectionsRefused, late);
         if self.second <= now {
@@ -381,8 +416,9 @@ impl Function for MediaController {
             self.dataplane.deadline(),
             self.keying.deadline(),
             self.transcoding.deadline(),
-            self.driven.deadline(),
-            self.ended.deadline(),
+            self.driven.deadline().filter(|_| self.pair.serves()),
+            self.ended.deadline().filter(|_| self.pair.serves()),
+            self.pair.deadline(),
             self.links.deadline(),
             self.capture.deadline(),
         ];
@@ -394,11 +430,12 @@ impl Function for MediaController {
         self.capture.configure(self.settings.msc.capture_settings());
         self.dataplane.launch(self.settings.launch.clone());
         self.transcoding.launch(now, self.settings.transcoder.clone(), Some(out));
-        let changed = self.streams.configure(now, &self.settings.msc);
+        self.configure_streams(now, out);
         self.driven.configure(&self.streams);
-        self.done(now, lease::Lessee::NG, changed, out);
         self.say(now, out);
-        self.grant_again(now, out);
+        if self.pair.serves() {
+            self.grant_again(now, out);
+        }
         self.note_memory(out);
         self.show();
     }
@@ -435,6 +472,10 @@ impl Function for MediaController {
         out: &mut Effects,
     ) -> Option<Answered> {
         self.answer(now, ask, ticket, out)
+    }
+
+    fn mirror(&mut self, now: Time, input: Mirrored<'_>, out: &mut Effects) {
+        self.mirrored(now, input, out);
     }
 
     fn is_idle(&self) -> bool {

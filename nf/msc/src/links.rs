@@ -170,6 +170,11 @@ impl Links {
         self.down(flow)
     }
 
+    /// Closes all.
+    pub fn close_all(&mut self, out: &mut Effects) {
+        std::mem::take(&mut self.links).values().for_each(|link| out.close(link.flow));
+    }
+
     /// Takes a message.
     pub fn hear(
         &mut self,

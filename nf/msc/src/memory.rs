@@ -11,6 +11,7 @@
 
 use crate::MediaController;
 use crate::controllers::KeyId;
+use crate::pair::Role;
 use machine::identity::{hex, unhex};
 use machine::{Duration, Time};
 use rand_chacha::rand_core::RngCore as _;
@@ -20,8 +21,9 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 const EPOCH: &str = "epoch";
+const TURN: &str = "turn";
 const ADDRESS: &str = "address ";
-const LEASE: &str = "lease ";
+pub(crate) const LEASE: &str = "lease ";
 /// How long session controllers of the life before have to come back and say their streams.
 const HELD: Duration = Duration::from_secs(30);
 
@@ -40,12 +42,24 @@ struct Lease {
 impl MediaController {
     /// A forwarder takes this control: the first one says whether there was a life before.
     pub(crate) fn welcomed(&mut self, now: Time, out: &mut Effects) {
+        match self.pair.role {
+            // What it does goes on until it is known which of the two this is.
+            Role::Waiting => return,
+            Role::Standby => {
+                self.say(now, out);
+                self.is_first = false;
+                self.note_memory(out);
+                return self.release(now, out);
+            }
+            Role::Alone | Role::Active => {}
+        }
         if self.epoch.is_none() {
             let is_known = self.remember(now);
             self.is_first = self.dataplane.numbers().note(EPOCH).is_none();
             if is_known {
                 self.held_until = Some(now + HELD);
             }
+            self.tell_epoch(out);
         }
         self.say(now, out);
         // Another one that comes in this life goes on ahead of this one.
@@ -83,6 +97,8 @@ impl MediaController {
         self.streams.addresses.restore(addresses, &self.settings.msc);
         // Streams and leases there are none yet: only numbers have changed.
         self.streams.configure(now, &self.settings.msc);
+        let turn = notes.get(TURN).and_then(|text| unhex(text.as_bytes()));
+        self.pair.turn = turn.unwrap_or(self.pair.turn);
         let controllers_max = usize::from(self.settings.msc.limits.session_controllers_max);
         let mut is_known = false;
         for (name, text) in &notes {
@@ -104,12 +120,41 @@ impl MediaController {
         is_known
     }
 
+    /// The other node told of an address, or of a session controller and what it has leased.
+    pub(crate) fn noted(&mut self, now: Time, name: &str, text: &str, out: &mut Effects) {
+        if let Some(number) = name.strip_prefix(ADDRESS).and_then(|it| it.parse::<u16>().ok()) {
+            let Ok((vrf, ip)) = serde_json::from_str::<(Option<String>, IpAddr)>(text) else {
+                return;
+            };
+            let addresses = &mut self.streams.addresses;
+            if addresses.at(number).is_none_or(|it| (&it.vrf, it.ip) != (&vrf, ip)) {
+                let known = addresses.iter().filter(|(at, _)| *at != number);
+                let known = known.map(|(at, it)| (at, it.vrf.clone(), it.ip));
+                let known = known.filter(|(_, vrf_of, of)| (vrf_of, of) != (&vrf, &ip));
+                let all: Vec<_> = known.chain([(number, vrf.clone(), ip)]).collect();
+                addresses.restore(all.into_iter(), &self.settings.msc);
+                self.configure_streams(now, out);
+            }
+        }
+        let Some(name) = name.strip_prefix(LEASE) else { return };
+        let Ok(lease) = serde_json::from_str::<Lease>(text) else { return };
+        let controllers_max = usize::from(self.settings.msc.limits.session_controllers_max);
+        let Some(lessee) = self.controllers.named(name, now, controllers_max) else { return };
+        self.pair.told.insert(name.to_owned());
+        if let Some(controller) = self.controllers.at_mut(lessee) {
+            controller.wants = lease.wants.into_iter().collect();
+            controller.keys = lease.keys;
+            if controller.epoch.is_some_and(|known| Some(known) != lease.epoch) {
+                self.streams.renew(lessee);
+            }
+            controller.epoch = lease.epoch;
+        }
+        self.streams.book.assign(now, lessee, &lease.blocks);
+    }
+
     /// Leaves with the forwarder what the controller that comes next has to know, if it changed.
     pub(crate) fn note_memory(&mut self, out: &mut Effects) {
         let mut notes = BTreeMap::new();
-        let epoch = self.epoch.map(hex);
-        let epoch = epoch.and_then(|text| String::from_utf8(text.to_vec()).ok());
-        notes.extend(epoch.map(|text| (EPOCH.to_owned(), text)));
         for (number, address) in self.streams.addresses.iter() {
             let text = serde_json::to_string(&(&address.vrf, address.ip));
             notes.extend(text.map(|text| (format!("{ADDRESS}{number}"), text)));
@@ -123,6 +168,15 @@ impl MediaController {
             };
             let text = serde_json::to_string(&lease);
             notes.extend(text.map(|text| (format!("{LEASE}{}", controller.name), text)));
+        }
+        self.tell_notes(&notes, out);
+        // The life of another node is none that a later control of this forwarder goes on with.
+        let serves = self.pair.serves();
+        let hexed = |number| String::from_utf8(hex(number).to_vec()).ok();
+        let turn = Some(self.pair.turn).filter(|turn| *turn > 0);
+        for (name, number) in [(EPOCH, self.epoch), (TURN, turn)] {
+            let text = number.filter(|_| serves).and_then(hexed);
+            notes.extend(text.map(|text| (name.to_owned(), text)));
         }
         let numbers = self.dataplane.numbers_mut();
         let old: Vec<String> = numbers.notes().map(|(name, _)| name.to_owned()).collect();

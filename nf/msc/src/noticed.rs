@@ -35,7 +35,7 @@ impl MediaController {
         else {
             return;
         };
-        if item.feature != FEATURE {
+        if item.feature != FEATURE || !self.pair.serves() {
             return;
         }
         let Some(address) = self.streams.addresses.number_of(&place) else { return };
@@ -45,6 +45,7 @@ impl MediaController {
         };
         let Some(stream) = self.streams.at(owner.lessee, owner.stream) else { return };
         if let Some(snapshot) = &notice.snapshot {
+            self.tell_resume(local, snapshot, out);
             self.measures.keep(place, snapshot.clone());
         }
         let is_rtcp = stream.end(owner.side).local != local;

@@ -115,7 +115,7 @@ impl Streams {
 
     /// Takes the addresses, ports and limits of a section. What stands at ports that are no longer
     /// there goes.
-    pub fn configure(&mut self, now: Time, section: &Msc) -> Changed {
+    pub fn configure(&mut self, now: Time, section: &Msc) -> Vec<(Lessee, Changed)> {
         let Limits { streams_max, stream_octets_max, block_pairs, quarantine_s, .. } =
             section.limits;
         self.budget = Budget { streams: streams_max as usize, octets: stream_octets_max as usize };
@@ -281,20 +281,15 @@ impl Streams {
     }
 
     /// Takes away what stands at ports that are no longer leased: the section has changed.
-    fn evict(&mut self, now: Time) -> Changed {
+    fn evict(&mut self, now: Time) -> Vec<(Lessee, Changed)> {
         let mut lost = Vec::new();
         for (local, owner) in &self.places {
             if self.book.lessee(*local) != Some(owner.lessee) {
                 lost.push((owner.lessee, owner.stream));
             }
         }
-        let mut all = Changed::default();
-        for (lessee, id) in lost {
-            let changed = self.remove(lessee, id, u32::MAX, now);
-            all.programs.extend(changed.programs);
-            all.removed.extend(changed.removed);
-        }
-        all
+        let mut gone = |(lessee, id)| (lessee, self.remove(lessee, id, u32::MAX, now));
+        lost.into_iter().map(|it| gone(it)).collect()
     }
 
     /// Changes what is agreed of the end at a port beside signalling; what the forwarder is told.
@@ -357,6 +352,17 @@ impl Streams {
     /// Streams of all of them.
     pub fn total(&self) -> usize {
         self.held.values().map(|held| held.standing.len()).sum()
+    }
+
+    /// A stream as it is kept, and its generation.
+    pub fn record(&self, lessee: Lessee, id: StreamId) -> Option<(u32, &[u8])> {
+        let (generation, octets) = self.held.get(&lessee)?.standing.entry(id)?;
+        Some((generation, &octets.0))
+    }
+
+    /// Whoever has streams.
+    pub fn lessees(&self) -> impl Iterator<Item = Lessee> + '_ {
+        self.held.keys().copied()
     }
 
     /// Octets of the streams of a lessee.

@@ -4,6 +4,7 @@ mod calls;
 mod coded;
 mod graph;
 mod keyed;
+mod pair;
 mod seeds;
 mod standing;
 mod trails;
@@ -14,12 +15,12 @@ use anchor::row::{Envelope, Message, StreamId, read, write};
 use anchor::{Action, Block, Codec, Dtmf, End, Flow as Carried, Guard, Kind, Local, Payload, Rtcp};
 use anchor::{Side, Stream, Trace};
 use authentication::Keys;
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 use dataplane::Numbers;
 use forwarder::Launch;
 use forwarder::wire::{self, Reply, Request};
 use machine::{Duration, Time};
-use media::program::{FEATURE, FlowSaid, Name, Notice, Range, Said};
+use media::program::{Duty, FEATURE, FlowSaid, Name, Notice, Range, Said};
 use nodes::Program;
 use nodes::program::{Item, Removed};
 use runtime::{
@@ -80,6 +81,9 @@ struct Plane {
     /// What was said since `Begin`.
     said: Option<BTreeSet<Vec<u8>>>,
     memo: Vec<u8>,
+    /// Addresses of interfaces, and how often a duty was said.
+    addresses: BTreeSet<IpAddr>,
+    duties: Vec<Duty>,
 }
 
 impl Plane {
@@ -97,7 +101,14 @@ impl Plane {
                 if let Some(said) = &mut self.said {
                     said.insert(key.clone());
                 }
+                if let Ok(Said::Duty(duty)) = Said::read(&key, &value) {
+                    self.duties.push(duty);
+                }
                 self.items.insert(key, value);
+            }
+            Program::Address(it) => drop(self.addresses.insert(it.address)),
+            Program::Remove(Removed::Address(_, address, _)) => {
+                assert!(self.addresses.remove(&address), "nobody has it");
             }
             Program::Remove(Removed::Item(_, key)) => {
                 assert!(self.items.remove(&key).is_some(), "nothing is there to be removed");
@@ -132,6 +143,9 @@ struct World {
     sent: Vec<Vec<u8>>,
     /// What the transcoder was told.
     coded: Vec<u8>,
+    /// What the other node of a pair is told, and whether that shall serve.
+    deltas: Vec<Vec<u8>>,
+    hands_over: bool,
 }
 
 impl World {
@@ -141,13 +155,30 @@ impl World {
 
     /// One whose forwarder is that.
     fn with(settings: Arc<Settings>, plane: Plane, now: Time) -> Self {
-        let random = [now.as_millis() as u8; 32];
+        // Two nodes of a pair draw apart.
+        let node = settings.msc.replica.as_ref().and_then(|it| it.listen.bytes().last());
+        let random = [now.as_millis() as u8 ^ node.unwrap_or(0); 32];
         let seed = Seed { shard: 0, shards: 1, random, now };
         let msc = MediaController::new(seed, Arc::clone(&settings));
         let (said, heard, closed) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
         let (out, replies, sent) = (Effects::default(), Vec::new(), Vec::new());
         let coded = Vec::new();
-        Self { msc, settings, now, out, plane, said, heard, replies, closed, sent, coded }
+        let (deltas, hands_over) = (Vec::new(), false);
+        Self {
+            msc,
+            settings,
+            now,
+            out,
+            plane,
+            said,
+            heard,
+            replies,
+            closed,
+            sent,
+            coded,
+            deltas,
+            hands_over,
+        }
     }
 
     fn adopted(text: &str) -> Self {
@@ -231,6 +262,8 @@ impl World {
             assert_eq!(used, octets.len());
             self.heard.entry(flow.conn.0).or_default().push(envelope.message);
         }
+        self.deltas.extend(self.out.deltas().map(<[u8]>::to_vec));
+        self.hands_over |= self.out.hands_over;
         self.closed.extend(self.out.closes.iter().map(|flow| flow.conn.0));
         self.out.clear();
     }

@@ -23,6 +23,7 @@ use plane_control::{FEATURES, Plane};
 use scheduler::Schedulers;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -245,11 +246,25 @@ impl Forwarder {
                 }
                 Out::Mac(notice) => self.tell(&Reply::Mac(notice)),
                 Out::Item(item) => self.tell(&Reply::Item(item)),
+                Out::Claimed { interface, address } => self.claimed(interface, address),
                 Out::Neighbour { .. } => {}
             }
         }
         self.outs = outs;
         self.plane.publish();
+    }
+
+    /// Another system has taken an address of this one. Where a control stands, that decides; else
+    /// its life is over, and what it left for the next one says nothing of what comes.
+    fn claimed(&mut self, interface: u32, address: IpAddr) {
+        if self.control().is_some() {
+            return;
+        }
+        tracing::warn!(target: "forwarder", interface, %address, "another system took an address");
+        self.memo.clear();
+        if let Err(why) = self.plane.give_way(interface, address) {
+            tracing::warn!(target: "forwarder", %why, "an address stays");
+        }
     }
 
     pub(crate) fn now(&self) -> Time {

@@ -452,6 +452,10 @@ impl Mirror for Node {
         self.shared.clock.now_ns() < self.shared.lease.load(Relaxed)
     }
 
+    fn hand_over(&self) {
+        self.switch_over();
+    }
+
     fn crashed(&self, shard: u16) {
         let now = self.shared.now();
         let mut outs = Vec::new();

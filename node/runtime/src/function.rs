@@ -240,6 +240,8 @@ pub struct Effects {
     deltas: Vec<(u32, u32)>,
     /// Number of the snapshot that was told to its end.
     pub snapshot_ended: Option<u64>,
+    /// What this node of a pair serves with is gone: the other one shall serve, if it can.
+    pub hands_over: bool,
 }
 
 impl Effects {
@@ -440,6 +442,7 @@ impl Effects {
             && self.channels.is_empty()
             && self.answers.is_empty()
             && self.hands.is_empty()
+            && !self.hands_over
     }
 
     /// Forgets everything, keeps the allocations.
@@ -458,6 +461,7 @@ impl Effects {
         self.changes.clear();
         self.clear_hands();
         self.clear_deltas();
+        self.hands_over = false;
     }
 
     /// Bytes of all messages of our own; shared ones take no room here.

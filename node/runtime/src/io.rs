@@ -113,8 +113,14 @@ impl Io {
         rings.hand(now, effects, &self.sheet);
         // A node that keeps still may speak with other processes of its machine.
         self.channels.carry_out(&self.poll, effects);
+        if let Some(mirror) = mirror.filter(|_| std::mem::take(&mut effects.hands_over)) {
+            mirror.hand_over();
+        }
         if mirror.is_some_and(|mirror| !effects.is_empty() && !mirror.may_speak()) {
-            return effects.clear();
+            // Whoever is connected here shall look for the other node.
+            let closes = std::mem::take(&mut effects.closes);
+            effects.clear();
+            effects.closes = closes;
         }
         if effects.is_empty() {
             return;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! flush: deltas ──→ Mirror::publish ──→ the other node     then, and only while Mirror::may_speak:
-//!        messages ──→ the network
+//!        messages ──→ the network                             connections it closes at any time
 //! Mirror ──Order──→ shard ──→ Function::mirror
 //! ```
 
@@ -46,6 +46,10 @@ pub trait Mirror: Send + Sync {
 
     /// A shard keeps still after [`Order::Deactivate`].
     fn quiet(&self, shard: u16);
+
+    /// A shard cannot serve any more: the other node shall, if it can
+    /// ([`crate::Effects::hands_over`]).
+    fn hand_over(&self) {}
 
     /// A shard lost what it knew and began anew; it keeps still until it is told to serve.
     fn crashed(&self, shard: u16);

@@ -278,6 +278,11 @@ impl Plane {
 
     fn hear(&mut self, heard: Heard, out: &mut Vec<Out>) {
         match heard {
+            Heard::Neighbour { interface, address, mac, .. }
+                if self.is_claimed(interface, address, mac) =>
+            {
+                out.push(Out::Claimed { interface, address });
+            }
             Heard::Neighbour { interface, address, mac, speech } => {
                 self.neighbour_heard((interface, address), mac, speech, out);
             }

@@ -11,7 +11,9 @@ use crate::cell::{CLEAR, Extras, Known, NONE, Opening, Own};
 use crate::flow::{Flow, PayloadTypes};
 use crate::latch::Latch;
 use crate::node::{MEDIA_SEND, MEDIA4, MEDIA6, MediaIn, MediaSend, Views};
-use crate::program::{Branch, FEATURE, FlowSaid, Guard, Name, Place, Range, Said};
+use crate::program::{
+    Branch, Duty, FEATURE, FlowSaid, Guard, LATE, Name, Place, Range, Said, Snapshot,
+};
 use crate::senders::{Senders, Wanted, unusable};
 use crate::table::{FLOWS_MAX, Ranges, Slots, Table};
 use crate::watch::Watch;
@@ -23,6 +25,7 @@ use nodes::program::{Interface, Mode, PacketClass, Program, Removed};
 use nodes::{Out, Refused};
 use srtp::Receiver;
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::sync::Arc;
 use table::epoch::Publisher;
 
@@ -63,9 +66,32 @@ pub struct Media {
     /// Interfaces whose packets may be media.
     interfaces: BTreeSet<u32>,
     watch: Watch,
+    /// Which of a pair it is; `None`: there is no other one.
+    duty: Option<Duty>,
+    /// When it stands by that leaves.
+    leaves_at: Option<Time>,
 }
 
 impl Media {
+    /// Which of a pair this is, from now on.
+    fn duty(&mut self, duty: Duty, now: Time) {
+        let before = self.duty.replace(duty);
+        if before == Some(duty) {
+            return;
+        }
+        self.leaves_at = (duty == Duty::Leaves).then(|| now + LATE);
+        self.is_changed = true;
+        if matches!(duty, Duty::Serves(_)) {
+            self.senders.take_over(&self.table);
+            self.watch.take_over(&self.table, now);
+        }
+    }
+
+    /// Whether another forwarder has the packets.
+    const fn follows(&self) -> bool {
+        matches!(self.duty, Some(Duty::Leaves | Duty::StandsBy))
+    }
+
     fn range(&mut self, range: Range, change: &mut Change<'_>) -> Result<(), Refused> {
         change.vrf(range.vrf)?;
         let end = |range: &Range| u32::from(range.first) + u32::from(range.ports);
@@ -204,7 +230,7 @@ impl Media {
             }
             Guard::None | Guard::Dtls => None,
         };
-        let table = Arc::clone(&self.table);
+        let (table, follows) = (Arc::clone(&self.table), self.follows());
         let cell = table.make(row.number).ok_or(Refused::Full("flows of media"))?;
         let sender = self.sender(said, row.sender, now)?;
         if let Some(known) = cell.hold().as_mut() {
@@ -212,6 +238,9 @@ impl Media {
             known.flow.agreed(said.settings);
             known.flow.goes_up(said.stun, said.dtls);
             known.flow.latch().signalled(said.expected);
+            if let Some(told) = said.resume.as_ref().filter(|_| follows) {
+                resume(known, told, now);
+            }
             known.own = own(said, row.number, sender);
             known.extras = extras(said, known.extras.take());
         }
@@ -233,7 +262,8 @@ impl Media {
         now: Time,
     ) -> Result<Option<u32>, Refused> {
         let Guard::Keys { send, .. } = &said.guard else { return Ok(None) };
-        let wanted = Wanted { at: said.at, keys: send, before, resume: said.resume.as_ref() };
+        let (resume, follows) = (said.resume.as_ref(), self.follows());
+        let wanted = Wanted { at: said.at, keys: send, before, resume, follows };
         self.senders.take(&self.table, wanted, now).map(Some)
     }
 
@@ -351,6 +381,16 @@ fn extras(said: &FlowSaid, before: Option<Box<Extras>>) -> Option<Box<Extras>> {
     Some(extras)
 }
 
+/// Goes on where another forwarder is now: of what came here since before that, nothing counts.
+fn resume(known: &mut Known, told: &Snapshot, now: Time) {
+    if let Some(source) = told.latched {
+        known.flow.latch().resumed(now, source);
+    }
+    if let Opening::Receiver(own) = &mut known.opening {
+        own.advance(&told.receive);
+    }
+}
+
 /// What opens packets from now on. Keys that stay change nothing. `receiver`: a new one of the
 /// guard's keys, if it has some.
 fn open(known: &mut Known, guard: &Guard, receiver: Option<Receiver>) {
@@ -390,6 +430,8 @@ impl Feature for Media {
             next: 0,
             interfaces: BTreeSet::new(),
             watch: Watch::default(),
+            duty: None,
+            leaves_at: None,
         }
     }
 
@@ -414,6 +456,7 @@ impl Feature for Media {
                     return Err(why);
                 }
             }
+            Said::Duty(duty) => self.duty(duty, change.now()),
         }
         Ok(true)
     }
@@ -423,6 +466,9 @@ impl Feature for Media {
         match Name::read(key).map_err(refused)? {
             Name::Range(start) => self.remove_range(&start, change),
             Name::Flow(at) => self.remove_flow(&at, change.now()),
+            Name::Duty => {
+                (self.duty, self.leaves_at, self.is_changed) = (None, None, true);
+            }
         }
         Ok(true)
     }
@@ -435,7 +481,17 @@ impl Feature for Media {
         let name = |name: Name| Removed::Item(FEATURE.to_owned(), name.key());
         let flows = self.flows.keys().map(|at| name(Name::Flow(*at)));
         let ranges = self.ranges.keys().map(|start| name(Name::Range(*start)));
-        flows.chain(ranges).collect()
+        let duty = self.duty.map(|_| name(Name::Duty));
+        flows.chain(ranges).chain(duty).collect()
+    }
+
+    fn gives_way(&self, vrf: u32, address: IpAddr) -> bool {
+        let is_its = |start: &Place| (start.vrf, start.address) == (vrf, address);
+        self.duty.is_some() && self.ranges.keys().any(is_its)
+    }
+
+    fn gave_way(&mut self, now: Time) {
+        self.duty(Duty::Leaves, now);
     }
 
     fn interface(
@@ -458,12 +514,21 @@ impl Feature for Media {
 
     fn publish(&mut self, _: &BTreeMap<u32, Interface>) {
         if std::mem::take(&mut self.is_changed) {
-            let ranges = self.ranges.values().map(|(range, slots)| (range, slots));
+            let none = Slots::none();
+            let is_silent = self.duty == Some(Duty::StandsBy);
+            let slots = |own| if is_silent { &none } else { own };
+            let ranges = self.ranges.values().map(|(range, own)| (range, slots(own)));
             self.out.publish(Ranges::of(ranges));
         }
     }
 
     fn tick(&mut self, now: Time, out: &mut Vec<Out>) {
+        if self.leaves_at.is_some_and(|at| at <= now) {
+            self.duty(Duty::StandsBy, now);
+        }
+        if self.follows() {
+            return;
+        }
         // The worker that took a source has turned the one flow that most have.
         for at in self.watch.tick(&self.table, now, out) {
             let froms = self.towards.get(&at).into_iter().flatten();

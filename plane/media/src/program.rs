@@ -3,8 +3,8 @@
 //! value of a thing is refused with a reason, and nothing of it is believed.
 //!
 //! ```text
-//!   Item.key    RANGE · vrf · address · first port      or  FLOW · vrf · address · port
-//!   Item.value  fields of a Range                        or  fields of a FlowSaid
+//!   Item.key    RANGE · vrf · address · first port  or  FLOW · vrf · address · port  or  DUTY
+//!   Item.value  fields of a Range                   or  fields of a FlowSaid         or  of a Duty
 //!   back:       FLOW · vrf · address · port, fields of a Notice
 //! ```
 //! A flow is named by its place. Saying it again changes it: what came from, what was counted,
@@ -20,6 +20,7 @@ pub use notice::{Digit, Notice, Snapshot, Statistics, StreamStatistics};
 
 use core::net::IpAddr;
 use fields::offence;
+use machine::Duration;
 use wire::field;
 use wire::field::value::{each, end, number, put, required};
 use wire::{Cursor, Malformed};
@@ -37,6 +38,7 @@ pub const CLASS_FRAMES: &str = "media/frames";
 
 const RANGE: u8 = 1;
 const FLOW: u8 = 2;
+const DUTY: u8 = 3;
 /// Ports of the largest range.
 pub const PORTS_MAX: u32 = 65_535;
 
@@ -88,6 +90,8 @@ pub enum Name {
     Range(Place),
     /// The flow that comes there.
     Flow(Place),
+    /// Which of the two of a pair this one is.
+    Duty,
 }
 
 impl Name {
@@ -97,6 +101,7 @@ impl Name {
         let (kind, place) = match self {
             Self::Range(place) => (RANGE, place),
             Self::Flow(place) => (FLOW, place),
+            Self::Duty => return vec![DUTY],
         };
         let mut key = Vec::with_capacity(23);
         key.push(kind);
@@ -115,6 +120,9 @@ impl Name {
     /// What is no name.
     pub fn read(key: &[u8]) -> Result<Self, Malformed> {
         let what = "a name is kind, routing table, address and port";
+        if *key == [DUTY] {
+            return Ok(Self::Duty);
+        }
         let mut cursor = Cursor::new(key, 0, fields::SPEC);
         let kind = cursor.octet(what)?;
         let place = fields::place_of(&mut cursor, what)?;
@@ -134,6 +142,28 @@ pub enum Said {
     Range(Range),
     /// What comes to a port.
     Flow(Box<FlowSaid>),
+    /// Which of the two of a pair this one is; one that is not told stands alone.
+    Duty(Duty),
+}
+
+/// Which of the two forwarders of a pair this one is. Flows of both stand all the time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Duty {
+    /// It forwards. With another turn than before it goes ahead of all indices that the other one
+    /// may have used.
+    Serves(u64),
+    /// Another one takes its place: what still comes here goes on for [`LATE`], then it stands by.
+    Leaves,
+    /// It follows the other one, tells nothing, and drops what comes.
+    StandsBy,
+}
+
+/// How long one that leaves forwards what still comes: neighbours hear of its heir meanwhile.
+pub const LATE: Duration = Duration::from_secs(1);
+
+mod duty_tag {
+    pub const IS: u8 = 1;
+    pub const TURN: u8 = 2;
 }
 
 mod range_tag {
@@ -147,6 +177,7 @@ impl Said {
         match self {
             Self::Range(range) => Name::Range(range.start()),
             Self::Flow(flow) => Name::Flow(flow.at),
+            Self::Duty(_) => Name::Duty,
         }
     }
 
@@ -157,6 +188,7 @@ impl Said {
         match self {
             Self::Range(range) => put(&mut out, range_tag::PORTS, range.ports.into()),
             Self::Flow(flow) => flow.write(&mut out),
+            Self::Duty(duty) => duty.write(&mut out),
         }
         out
     }
@@ -169,6 +201,37 @@ impl Said {
         match Name::read(key)? {
             Name::Range(start) => read_range(start, value).map(Self::Range),
             Name::Flow(at) => FlowSaid::read(at, value).map(|flow| Self::Flow(Box::new(flow))),
+            Name::Duty => Duty::read(value).map(Self::Duty),
+        }
+    }
+}
+
+impl Duty {
+    fn write(self, out: &mut Vec<u8>) {
+        let (is, turn) = match self {
+            Self::Serves(turn) => (0, turn),
+            Self::Leaves => (1, 0),
+            Self::StandsBy => (2, 0),
+        };
+        put(out, duty_tag::IS, is);
+        put(out, duty_tag::TURN, turn);
+    }
+
+    fn read(value: &[u8]) -> Result<Self, Malformed> {
+        let (mut is, mut turn) = (None, 0);
+        each(value, |tag, value| {
+            match tag {
+                duty_tag::IS => is = Some(number::<u8>(value)?),
+                duty_tag::TURN => turn = number(value)?,
+                _ => {}
+            }
+            Ok(())
+        })?;
+        match required(is)? {
+            0 => Ok(Self::Serves(turn)),
+            1 => Ok(Self::Leaves),
+            2 => Ok(Self::StandsBy),
+            _ => Err(offence("a duty is none")),
         }
     }
 }

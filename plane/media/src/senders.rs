@@ -97,6 +97,8 @@ pub(crate) struct Wanted<'a> {
     pub before: Option<u32>,
     /// What another forwarder told of it; `None`: no other one had these keys.
     pub resume: Option<&'a Snapshot>,
+    /// Whether that one goes on with them: this one goes ahead when it takes its place.
+    pub follows: bool,
 }
 
 /// Keys, and who protects with them.
@@ -147,12 +149,19 @@ fn is_further(told: &[StreamState], sender: &Sender) -> bool {
     })
 }
 
-/// Goes ahead of what another forwarder may have used.
-fn go_ahead(sender: &mut Sender, told: &Snapshot) {
+/// Goes ahead of what another forwarder may have used, or, while that one goes on, no further than
+/// it told.
+fn go_ahead(sender: &mut Sender, told: &Snapshot, follows: bool) {
     if let Some(past) = &told.past {
         sender.remember(past);
     }
-    sender.advance(&told.send, Skip::by(SKIP_MAX).unwrap_or(Skip::NONE));
+    let skip = if follows { Skip::NONE } else { skip() };
+    sender.advance(&told.send, skip);
+}
+
+/// As far as another one may have come since it told.
+fn skip() -> Skip {
+    Skip::by(SKIP_MAX).unwrap_or(Skip::NONE)
 }
 
 impl Senders {
@@ -214,8 +223,10 @@ impl Senders {
             let sender = held.as_mut().ok_or(Refused::Full("senders"))?;
             if is_of(sender, wanted.keys) {
                 // What this one told is no further than it is itself.
-                if let Some(told) = wanted.resume.filter(|it| is_further(&it.send, sender)) {
-                    go_ahead(sender, told);
+                let follows = wanted.follows;
+                let news = |it: &&Snapshot| follows || is_further(&it.send, sender);
+                if let Some(told) = wanted.resume.filter(news) {
+                    go_ahead(sender, told, follows);
                 }
                 return Ok(());
             }
@@ -331,7 +342,7 @@ impl Senders {
         sender.rekey(*parameters, entries, Rollover::Kept).map_err(unusable)?;
         self.pass(sender, &names);
         if let Some(told) = wanted.resume {
-            go_ahead(sender, told);
+            go_ahead(sender, told, wanted.follows);
         }
         drop(held);
         let owner = self.reclaim(&names, owner);
@@ -366,7 +377,7 @@ impl Senders {
         }
         self.pass(&mut sender, &names);
         if let Some(told) = wanted.resume {
-            go_ahead(&mut sender, told);
+            go_ahead(&mut sender, told, wanted.follows);
         }
         let number = self.free.last().copied().unwrap_or(self.next);
         if number >= FLOWS_MAX {
@@ -380,6 +391,17 @@ impl Senders {
         self.known.extend(names.iter().map(|name| (name.clone(), number)));
         self.users.insert(number, User { names, flows: vec![wanted.at], owner });
         Ok(number)
+    }
+
+    /// Takes the place of the one that had these keys until now.
+    pub fn take_over(&self, table: &Table) {
+        for number in self.users.keys() {
+            if let Some(mut held) = table.sender(*number)
+                && let Some(sender) = held.as_mut()
+            {
+                sender.advance(&[], skip());
+            }
+        }
     }
 
     /// An owner has one more sender.

@@ -199,6 +199,11 @@ impl Slots {
         Self((0..ports).map(|_| AtomicU32::new(NONE)).collect())
     }
 
+    /// Ports without a flow, however many.
+    pub fn none() -> Self {
+        Self(Arc::from([]))
+    }
+
     /// The flow of a port of the range.
     #[inline]
     pub fn flow(&self, at: u16) -> u32 {

@@ -128,6 +128,21 @@ impl Watch {
     pub fn change(&mut self, number: u32, said: &FlowSaid) {
         if let Some(Some(told)) = self.told.get_mut(number as usize) {
             told.timeout = said.timeout;
+            if let Some(source) = said.resume.as_ref().and_then(|it| it.latched) {
+                told.latched = Some(source);
+            }
+        }
+    }
+
+    /// Packets come here from now on, that came to another forwarder before.
+    pub fn take_over(&mut self, table: &Table, now: Time) {
+        while let Some(number) = table.noted() {
+            forget(table, number);
+        }
+        self.last.clear();
+        for told in self.told.iter_mut().flatten() {
+            (told.since, told.counted) = (now, now);
+            (told.is_timed_out, told.is_one_way) = (false, false);
         }
     }
 

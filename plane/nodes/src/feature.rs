@@ -18,6 +18,7 @@ use graph::Plan;
 use machine::Time;
 use std::any::Any;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 use table::epoch::Domain;
 
@@ -237,6 +238,19 @@ pub trait Feature: Any + Send {
     /// Hears what its nodes noticed and does what is due, every few milliseconds.
     fn tick(&mut self, now: Time, out: &mut Vec<Out>) {
         let _ = (now, out);
+    }
+
+    /// Whether an own address is one that goes to another system of the network, which stands for
+    /// this one: it is announced repeatedly, and given up when another one announces it while
+    /// nobody controls this one.
+    fn gives_way(&self, vrf: u32, address: IpAddr) -> bool {
+        let _ = (vrf, address);
+        false
+    }
+
+    /// Another system has taken such an address.
+    fn gave_way(&mut self, now: Time) {
+        let _ = now;
     }
 
     /// Gives the nodes of all features a table of its own, in place of an empty one.

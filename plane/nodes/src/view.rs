@@ -102,6 +102,14 @@ pub enum Out {
     /// A feature tells its own part of the control process something, in its own words. The
     /// feature bounds how much it tells.
     Item(Item),
+    /// Another system says that an own address is its own, which this one gives up where nobody
+    /// controls it ([`crate::feature::Feature::gives_way`]).
+    Claimed {
+        /// The interface.
+        interface: u32,
+        /// The address.
+        address: IpAddr,
+    },
     /// A neighbour was found, changed or lost (`mac: None`): the control process is told.
     Neighbour {
         /// Where.

@@ -5,6 +5,7 @@ use crate::call::{Call, Ends};
 use crate::command::{Command, Verb};
 use crate::flags;
 use crate::query;
+use crate::record;
 use crate::replies::Replies;
 use crate::task::{Task, branch, end, note, with};
 use crate::timeouts::{Due, Timeouts};
@@ -13,7 +14,7 @@ use anchor::{Refusal, Session, Side, Stream};
 use core::time::Duration;
 use hashbrown::HashMap;
 use machine::Time;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use xxhash_rust::xxh3::Xxh3Builder;
 
 /// Calls of an engine at most.
@@ -102,6 +103,8 @@ pub struct Engine {
     started: Time,
     ended: u64,
     expired: u64,
+    /// Calls that are others, or gone, since they were last asked for.
+    touched: BTreeSet<u64>,
 }
 
 impl Engine {
@@ -122,7 +125,68 @@ impl Engine {
             started: now,
             ended: 0,
             expired: 0,
+            touched: BTreeSet::new(),
         }
+    }
+
+    /// Calls that are others since they were last asked for, or gone: what a standby is told.
+    pub fn take_touched(&mut self) -> BTreeSet<u64> {
+        core::mem::take(&mut self.touched)
+    }
+
+    /// The numbers of all calls.
+    pub fn numbers(&self) -> impl Iterator<Item = u64> {
+        self.names.keys().copied()
+    }
+
+    /// The session of a call.
+    #[must_use]
+    pub fn session(&self, call: u64) -> Option<&Session> {
+        Some(&self.calls.get(self.names.get(&call)?)?.session)
+    }
+
+    /// Appends a call as fields, for a standby; whether there is one of that number.
+    pub fn record(&self, call: u64, out: &mut Vec<u8>) -> bool {
+        let found = self.names.get(&call).and_then(|name| Some((name, self.calls.get(name)?)));
+        if let Some((name, call)) = found {
+            record::write(name, call, out);
+        }
+        found.is_some()
+    }
+
+    /// Takes a call as it was recorded, in place of one of its number or its name; its number.
+    /// `None`: it cannot be read, or there is no room for it.
+    pub fn restore(&mut self, now: Time, fields: &[u8]) -> Option<u64> {
+        let (name, mut call) = record::read(fields)?;
+        call.heard = now;
+        let number = call.number;
+        self.take_away(number);
+        self.forget(&name);
+        if self.calls.len() >= CALLS_MAX {
+            return None;
+        }
+        self.next = self.next.max(number);
+        self.looks.push_back((now + LOOK, number));
+        self.names.insert(number, name.clone());
+        self.calls.insert(name.clone(), call);
+        self.count(&name);
+        self.touched.clear();
+        Some(number)
+    }
+
+    /// Packets of all calls are counted here from now on: silence counts from here.
+    pub fn take_over(&mut self, now: Time) {
+        for call in self.calls.values_mut() {
+            (call.heard, call.packets) = (now, 0);
+        }
+    }
+
+    /// Forgets a call: nobody is told, and its ports are whose they are.
+    pub fn take_away(&mut self, call: u64) {
+        if let Some(name) = self.names.get(&call).cloned() {
+            self.forget(&name);
+        }
+        self.touched.clear();
     }
 
     /// With other times than the usual ones.
@@ -193,12 +257,14 @@ impl Engine {
             let is_coded = call.session.streams().any(|(_, it)| it.is_transcoded());
             let was_coded = core::mem::replace(&mut call.is_coded, is_coded);
             self.coded = self.coded + usize::from(is_coded) - usize::from(was_coded);
+            self.touched.insert(call.number);
         }
     }
 
     fn forget(&mut self, name: &[u8]) {
         if let Some(call) = self.calls.remove(name) {
             self.names.remove(&call.number);
+            self.touched.insert(call.number);
             self.octets = self.octets.saturating_sub(call.held);
             self.coded -= usize::from(call.is_coded);
         }
@@ -422,6 +488,7 @@ impl Engine {
         if let Ends::Fork(fork) = ends {
             // The call goes on with the other dialogs.
             call.others[usize::from(fork.0)].is_gone = true;
+            self.touched.insert(call.number);
             return Ok(());
         }
         note(task.effects, call.number, &end(call, task.around));

@@ -25,6 +25,7 @@ mod command;
 mod engine;
 mod flags;
 mod query;
+mod record;
 mod replies;
 mod task;
 mod timeouts;

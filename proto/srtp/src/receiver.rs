@@ -77,6 +77,21 @@ impl Receiver {
         Ok(receiver)
     }
 
+    /// Follows another one: what that one told of streams counts where it has come further.
+    pub fn advance(&mut self, streams: &[StreamState]) {
+        for told in streams {
+            let Some(own) = self.streams.find_mut(told.ssrc) else {
+                let _ = self.streams.insert(Stream::restored(told, 0));
+                continue;
+            };
+            let mut state = own.state();
+            state.merge(told);
+            if state != own.state() {
+                own.pass(&state, 0);
+            }
+        }
+    }
+
     /// Changes the keys. With the same keys and parameters nothing changes at all.
     ///
     /// # Errors

@@ -227,6 +227,12 @@ impl Dataplane {
         }
     }
 
+    /// Whether a forwarder takes this control and was told nothing yet.
+    #[must_use]
+    pub fn is_welcomed(&self) -> bool {
+        matches!(self.state, State::Welcomed(_))
+    }
+
     /// Whether a forwarder was told everything.
     #[must_use]
     pub fn is_controlled(&self) -> bool {

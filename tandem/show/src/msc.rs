@@ -9,6 +9,7 @@ pub const MEDIA: Listing = Listing::new(
     &[
         plain("function", "FUNCTION"),
         column("forwarder", "FORWARDER", Form::State),
+        plain("role", "ROLE"),
         plain("streams", "STREAMS"),
         plain("ng_calls", "NG CALLS"),
         plain("packets_per_s", "PACKETS/S"),

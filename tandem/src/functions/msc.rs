@@ -3,17 +3,20 @@
 mod words;
 
 use super::forwarder::{Wanted, foreign, launch, locate_sockets, prepare};
-use super::{Kind, StartContext, Started, first_changed};
+use super::{Kind, StartContext, Started, first_changed, listen};
 use crate::exposure::{capture, is_remote, readable};
+use crate::paired;
 use config::keys::{self, Unusable, quoted};
 use config::need;
 use config::{Doorway, Issue};
 use msc::config::{ForwarderStart, Msc, Tls, TranscoderStart};
 use msc::{Certificate, MediaController, Settings};
 use question::Question;
-use runtime::{PortSpec, ShardSpec, StreamLimits};
+use replica::Replica;
+use runtime::{MirrorRef, PortSpec, ShardSpec, StreamLimits};
 use std::fs;
 use std::io::{self, ErrorKind};
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,6 +29,7 @@ const QUEUE_OCTETS_MAX: usize = 16 << 20;
 impl Kind for Msc {
     type Function = MediaController;
     type Words = words::MscWords;
+    const PAIRED: bool = true;
     const STARTS_FIRST: bool = true;
 
     fn questions() -> Vec<Question> {
@@ -47,7 +51,18 @@ impl Kind for Msc {
             .ng
             .into_iter()
             .flat_map(|address| [door("ng", true, address), door("ng", false, address)]);
-        control.into_iter().chain(ng).collect()
+        let replica = self.replica.iter();
+        let replica =
+            replica.filter_map(|it| listen("replica.listen".into(), &format!("udp:{}", it.listen)));
+        control.into_iter().chain(ng).chain(replica).collect()
+    }
+
+    fn awaits(&self, address: IpAddr) -> bool {
+        self.replica.as_ref().is_some_and(|replica| replica.holds(address))
+    }
+
+    fn replica(&self) -> Option<&Replica> {
+        self.replica.as_ref()
     }
 
     fn starts_programs(&self) -> bool {
@@ -56,10 +71,13 @@ impl Kind for Msc {
     }
 
     fn unusable(&self, directory: &Path) -> Vec<Issue> {
+        let none = None;
+        let pair_key = self.replica.as_ref().map_or(&none, |replica| &replica.key_file);
         let files = [
             ("key_file", &self.key_file),
             ("capture_key_file", &self.capture_key_file),
             ("forwarder.key_file", &self.forwarder.key_file),
+            ("replica.key_file", pair_key),
         ];
         let unread = files.into_iter().filter_map(|(key, name)| {
             let unusable = keys::read(directory, name.as_ref()?).err()?;
@@ -101,7 +119,12 @@ impl Kind for Msc {
     }
 
     fn needs(&self) -> Vec<need::Wanted> {
-        self.needs()
+        let mut needs = self.needs();
+        if self.replica.as_ref().is_some_and(|pair| !pair.addresses.is_empty()) {
+            let reason = "the active node takes the addresses of the pair";
+            needs.push(("replica.addresses", need::Need::Capability(need::NET_ADMIN), reason));
+        }
+        needs
     }
 
     fn load(&self, directory: &Path) -> Result<Settings, Issue> {
@@ -175,10 +198,12 @@ impl Kind for Msc {
             config.certificate = Some(made.map_err(StartError::Prepare)?);
         }
         let prepare = prepare(config.launch.clone(), context);
+        let node = paired::node(self.replica.as_ref(), 1, &context.directory)?;
         let spec = ShardSpec {
             name: self.name.clone(),
             cores: self.cores.clone(),
             ports: config.msc.ports(),
+            mirror: node.clone().map(|node| MirrorRef(node)),
             streams: StreamLimits {
                 connections_max: 2 * msc::LINKS_MAX,
                 queue_bytes_max: QUEUE_OCTETS_MAX,
@@ -189,8 +214,9 @@ impl Kind for Msc {
             ..ShardSpec::default()
         };
         let nature = Nature { prepare, ..Nature::new(key, <Self as Kind>::questions()) };
-        Ok(Supervised::start(nature, spec, Arc::new(config), MediaController::new, msc::start)?
-            .into())
+        let unit =
+            Supervised::start(nature, spec, Arc::new(config), MediaController::new, msc::start)?;
+        Ok(Started::from(unit).paired(node))
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod bundle;
 mod media;
+mod pair;
 mod phones;
 mod services;
 mod shared;

@@ -42,6 +42,33 @@ impl Msc {
         self.validate_interfaces(issues);
         self.validate_groups(issues);
         self.validate_limits(issues);
+        if let Some(replica) = &self.replica {
+            let mut own = Vec::new();
+            replica.validate(&mut own);
+            issues.extend(own.into_iter().map(|issue| issue.under("replica")));
+            self.validate_pair(issues);
+        }
+    }
+
+    /// The addresses of groups go from one node to the other: they are no interface's own.
+    fn validate_pair(&self, issues: Issues<'_>) {
+        let interfaces = self.interface.iter().flat_map(|it| {
+            let own = it.addresses.iter().filter_map(|text| prefix(text));
+            own.map(move |(address, _)| (it, address))
+        });
+        let own: Vec<_> = interfaces.collect();
+        for (at, group) in self.group.iter().enumerate() {
+            for (n, address) in group.addresses.iter().enumerate() {
+                let is_its =
+                    |(it, own): &&(&Interface, IpAddr)| it.vrf == group.vrf && own == address;
+                if let Some((interface, _)) = own.iter().find(is_its) {
+                    let what =
+                        format!("{address} is `{}`'s own at this node of the pair", interface.name);
+                    let hint = "give the interface another address of the subnet, at each node one";
+                    issues.push(Issue::new(format!("group[{at}].addresses[{n}]"), what, hint));
+                }
+            }
+        }
     }
 
     fn validate_doors(&self, issues: Issues<'_>) {

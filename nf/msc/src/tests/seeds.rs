@@ -6,11 +6,11 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore as _, SeedableRng as _};
 
 /// A session controller of a test: its connection, what it leases and what it has said.
-struct Peer {
-    name: &'static str,
-    conn: u32,
-    blocks: Vec<Block>,
-    streams: BTreeMap<u64, (u32, Stream)>,
+pub(super) struct Peer {
+    pub name: &'static str,
+    pub conn: u32,
+    pub blocks: Vec<Block>,
+    pub streams: BTreeMap<u64, (u32, Stream)>,
 }
 
 impl Peer {
@@ -23,11 +23,11 @@ impl Peer {
     }
 }
 
-fn below(random: &mut ChaCha8Rng, end: usize) -> usize {
+pub(super) fn below(random: &mut ChaCha8Rng, end: usize) -> usize {
     random.next_u32() as usize % end
 }
 
-fn reconnects(world: &mut World, peer: &mut Peer, next: &mut u32) {
+pub(super) fn reconnects(world: &mut World, peer: &mut Peer, next: &mut u32) {
     world.disconnect(peer.conn);
     *next += 1;
     peer.conn = *next;
@@ -40,7 +40,7 @@ fn reconnects(world: &mut World, peer: &mut Peer, next: &mut u32) {
     world.says(peer.conn, Message::End);
 }
 
-fn step(world: &mut World, peer: &mut Peer, random: &mut ChaCha8Rng) {
+pub(super) fn step(world: &mut World, peer: &mut Peer, random: &mut ChaCha8Rng) {
     let call = random.next_u64() % 24;
     match below(random, 4) {
         0 => {
@@ -68,7 +68,7 @@ fn step(world: &mut World, peer: &mut Peer, random: &mut ChaCha8Rng) {
     }
 }
 
-fn holds(world: &World, peers: &[Peer]) {
+pub(super) fn holds(world: &World, peers: &[Peer]) {
     let mut wanted: BTreeSet<(u16, u16)> = BTreeSet::new();
     for stream in peers.iter().flat_map(|peer| peer.streams.values()) {
         for end in &stream.1.ends {
@@ -133,7 +133,7 @@ fn no_port_has_two_streams_and_none_is_lost_whatever_comes() {
 }
 
 /// A call of NG begins, or ends if it stands.
-fn ng(world: &mut World, call: &str, round: usize, calls: &mut BTreeSet<String>) {
+pub(super) fn ng(world: &mut World, call: &str, round: usize, calls: &mut BTreeSet<String>) {
     let sdp = "v=0\r\no=- 1 1 IN IP4 198.51.100.1\r\ns=-\r\nc=IN IP4 198.51.100.1\r\nt=0 0\r\n\
         m=audio 4000 RTP/AVP 8\r\n";
     let cookie = |n: usize| format!("{round}_{n}");

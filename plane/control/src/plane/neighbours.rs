@@ -43,13 +43,76 @@ pub const TRIES_MAX: u8 = 3;
 pub const REACHABLE: Duration = Duration::from_secs(60);
 /// After it spoke of itself, until a neighbour is asked (RFC 4861 §10, DELAY_FIRST_PROBE_TIME).
 pub const DELAY: Duration = Duration::from_secs(5);
+/// Between the announcements of an address that goes from one system to another.
+const AGAIN: [Duration; 5] = [
+    Duration::from_millis(20),
+    Duration::from_millis(80),
+    Duration::from_millis(400),
+    Duration::from_millis(500),
+    Duration::from_secs(2),
+];
 /// Between two rounds of questions for a gateway that does not answer.
 pub const GATEWAY_PAUSE: Duration = Duration::from_secs(5);
 
 impl Plane {
     /// Announces an own address with the next tick (RFC 5227 §3, RFC 4861 §7.2.6).
     pub(super) fn announce(&mut self, interface: u32, address: IpAddr) {
-        self.neighbours.announce.push((interface, address));
+        self.neighbours.announce.push((self.now, (interface, address), 0));
+    }
+
+    /// Whether another system says that an own address is its own, which goes from one to the
+    /// other.
+    pub(super) fn is_claimed(&self, interface: u32, address: IpAddr, mac: Mac) -> bool {
+        self.has_address(interface, address)
+            && self.link(interface).is_some_and(|link| link.mac != mac)
+            && self.gives_way(interface, address)
+    }
+
+    fn has_address(&self, interface: u32, address: IpAddr) -> bool {
+        let own = self.addresses.get(&interface);
+        own.is_some_and(|own| own.iter().any(|(own, _)| *own == address))
+    }
+
+    fn gives_way(&self, interface: u32, address: IpAddr) -> bool {
+        let vrf = self.vrf_of(interface).unwrap_or(0);
+        self.features.iter().any(|feature| feature.gives_way(vrf, address))
+    }
+
+    /// Gives up an address that another system has taken ([`Out::Claimed`]).
+    ///
+    /// # Errors
+    /// It is not there.
+    pub fn give_way(&mut self, interface: u32, address: IpAddr) -> Result<(), Refused> {
+        let own = self.addresses.get(&interface).into_iter().flatten();
+        let lengths: Vec<u8> = own.filter(|(own, _)| *own == address).map(|(_, it)| *it).collect();
+        for length in lengths {
+            self.remove_address(interface, address, length)?;
+        }
+        let now = self.now;
+        self.features.iter_mut().for_each(|feature| feature.gave_way(now));
+        Ok(())
+    }
+
+    /// Announces addresses whose time has come. Those that go from one system to another are
+    /// announced again: neighbours may have lost the first one.
+    fn announcements_due(&mut self, out: &mut Vec<Out>) {
+        let now = self.now;
+        let due = self.neighbours.announce.extract_if(.., |(at, ..)| *at <= now);
+        for (_, (interface, address), told) in due.collect::<Vec<_>>() {
+            let Some(link) = self.link(interface) else { continue };
+            if told > 0 && !self.has_address(interface, address) {
+                continue;
+            }
+            let frame = match address {
+                IpAddr::V4(own) => arp::request(&link, own, own, None),
+                IpAddr::V6(own) => nd::announcement(&link, own),
+            };
+            out.push(Out::Send { interface, frame });
+            if let Some(after) = AGAIN.get(told).filter(|_| self.gives_way(interface, address)) {
+                let again = (now + *after, (interface, address), told + 1);
+                self.neighbours.announce.push(again);
+            }
+        }
     }
 
     /// A neighbour that is new is asked for with the next tick. `class` says for whom others give
@@ -284,15 +347,7 @@ impl Plane {
 
     /// Asks whom it is time to ask.
     pub(super) fn neighbours_due(&mut self, out: &mut Vec<Out>) {
-        for (interface, address) in std::mem::take(&mut self.neighbours.announce) {
-            if let Some(link) = self.link(interface) {
-                let frame = match address {
-                    IpAddr::V4(own) => arp::request(&link, own, own, None),
-                    IpAddr::V6(own) => nd::announcement(&link, own),
-                };
-                out.push(Out::Send { interface, frame });
-            }
-        }
+        self.announcements_due(out);
         while let Some((at, number)) = self.neighbours.due.first().copied() {
             if at > self.now {
                 break;

@@ -33,6 +33,21 @@ pub struct Keys {
     pub entries: Vec<KeyEntry>,
 }
 
+impl Keys {
+    /// Appends them as fields.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        write_keys(self, out);
+    }
+
+    /// Reads what [`Self::write`] wrote.
+    ///
+    /// # Errors
+    /// A field that lacks, is cut off or has another length or number than it may.
+    pub fn read(octets: &[u8]) -> Result<Self, Malformed> {
+        read_keys(octets)
+    }
+}
+
 /// What protects packets between a place and whoever is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Guard {

@@ -204,7 +204,8 @@ fn read_digit(value: &[u8]) -> Result<Digit, Malformed> {
 }
 
 impl Snapshot {
-    pub(super) fn write(&self, out: &mut Vec<u8>) {
+    /// Appends it as fields.
+    pub fn write(&self, out: &mut Vec<u8>) {
         if let Some(source) = self.latched {
             put_socket(out, snapshot_tag::LATCHED, source);
         }
@@ -219,7 +220,11 @@ impl Snapshot {
         }
     }
 
-    pub(super) fn read(octets: &[u8]) -> Result<Self, Malformed> {
+    /// Reads what [`Self::write`] wrote.
+    ///
+    /// # Errors
+    /// A field that is cut off or has another length or number than it may.
+    pub fn read(octets: &[u8]) -> Result<Self, Malformed> {
         let mut snapshot = Self::default();
         each(octets, |tag, value| {
             match tag {

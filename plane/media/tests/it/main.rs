@@ -6,6 +6,7 @@ mod graph;
 mod latch;
 mod lives;
 mod program;
+mod takeover;
 mod tshark;
 mod workers;
 #[allow(dead_code, reason = "a part of what the tests of the plane have")]

@@ -118,6 +118,12 @@ impl<T> Standing<T> {
         gone.into_iter().filter_map(|id| Some((id, self.streams.remove(&id)?.value))).collect()
     }
 
+    /// A stream and its generation.
+    #[must_use]
+    pub fn entry(&self, stream: StreamId) -> Option<(u32, &T)> {
+        self.streams.get(&stream).map(|entry| (entry.generation, &entry.value))
+    }
+
     /// A stream.
     #[must_use]
     pub fn at(&self, stream: StreamId) -> Option<&T> {

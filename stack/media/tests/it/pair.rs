@@ -4,6 +4,7 @@ use crate::world::{Call, World, sdp, settings};
 use anchor::Side;
 use machine::Duration;
 use machine::slots::Key;
+use media_stack::Notice;
 use media_stack::{KINDS, MediaFact, Part};
 use runtime::Effects;
 
@@ -94,4 +95,48 @@ fn a_snapshot_brings_a_standby_up_that_knew_nothing() {
         standby.client.apply(delta[0], &delta[1..]);
     }
     assert_eq!(standby.client.len(), 30);
+}
+
+#[test]
+fn a_pair_of_media_controllers_is_one_wherever_it_serves_and_calls_move_when_both_are_gone() {
+    let mut settings = settings(2);
+    settings.media.controller[0].other_address = Some("10.0.1.1:2970".into());
+    let mut world = World::with(2, settings, 7);
+    let nodes = ["10.0.0.1:2970", "10.0.1.1:2970"].map(|it| it.parse().unwrap());
+    world.serves.insert(0, nodes[1]);
+    world.pass(Duration::from_secs(2));
+    assert_eq!(world.fact(MediaFact::ControllersUp), 2, "the one that serves is found");
+    let mut calls = Vec::new();
+    for n in 0..40 {
+        calls.push(world.call(n, ["10.1.0.1", "10.2.0.1"]).expect("there is room"));
+        world.pass(Duration::from_millis(20));
+    }
+    let is_there = |world: &World, call: &&Call| {
+        world.client.controller_of(call.media.unwrap()) == Some("msc1")
+    };
+    let of_pair = calls.iter().filter(|call| is_there(&world, call)).count();
+    assert!(of_pair > 10, "{of_pair}");
+    // The other node takes over, with the same life, leases and streams.
+    for node in [0, 1, 0] {
+        let puts = world.mscs[0].puts;
+        world.serves.insert(0, nodes[node]);
+        world.break_connections(0);
+        world.pass(Duration::from_secs(2));
+        assert_eq!(world.fact(MediaFact::ControllersUp), 2);
+        assert_eq!(world.mscs[0].puts - puts, of_pair as u64, "each is said once");
+        assert_eq!(world.notices, vec![], "no call needs a re-INVITE");
+    }
+    // Both are gone.
+    world.is_cut[0] = true;
+    world.break_connections(0);
+    world.pass(Duration::from_secs(4));
+    assert_eq!(world.notices, vec![], "one of them may come back");
+    world.pass(Duration::from_secs(2));
+    let gone: Vec<Key> = world
+        .notices
+        .iter()
+        .filter_map(|it| if let Notice::Gone { owner } = it { Some(*owner) } else { None })
+        .collect();
+    let mut wanted = calls.iter().filter(|call| is_there(&world, call));
+    assert!(wanted.all(|call| gone.contains(&call.owner)) && gone.len() >= of_pair, "{gone:?}");
 }

@@ -9,7 +9,7 @@ use media_stack::realm::RealmMedia;
 use media_stack::{Client, Crossing, Notice, Part, Refused, Settings, Verdict, frame};
 use runtime::{ConnId, Effects, Flow, Frame, In, PortId};
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 pub const FIRST: PortId = PortId(4_097);
 pub const DELAY: Duration = Duration::from_millis(1);
@@ -29,6 +29,8 @@ pub struct World {
     pub mscs: Vec<Msc>,
     /// Media controllers that nobody reaches.
     pub is_cut: Vec<bool>,
+    /// Of pairs: which node serves. The other one closes what connects to it.
+    pub serves: BTreeMap<usize, SocketAddr>,
     /// Connections that stand: which media controller, and the flow as the client has it.
     conns: BTreeMap<u32, (usize, Flow)>,
     /// Connections that are being opened.
@@ -104,6 +106,7 @@ impl World {
             client: Client::new(settings, [life; 32], (0, 1), now),
             mscs: (0..).zip(&NAMES[..mscs]).map(|(at, name)| Msc::new(name, groups(at))).collect(),
             is_cut: vec![false; mscs],
+            serves: BTreeMap::new(),
             conns: BTreeMap::new(),
             opening: Vec::new(),
             flying: Vec::new(),
@@ -172,7 +175,8 @@ impl World {
         let due: Vec<(Time, Flow)> = self.opening.extract_if(.., |it| it.0 <= self.now).collect();
         for (_, flow) in due {
             let msc = Self::msc_of(&flow);
-            if self.is_cut[msc] {
+            let is_other = self.serves.get(&msc).is_some_and(|at| *at != flow.remote);
+            if self.is_cut[msc] || is_other {
                 let down = In::Down { flow, why: "refused" };
                 self.client.takes(self.now, &down, &mut self.out);
                 continue;

@@ -1,0 +1,339 @@
+//! What the other node of a pair is told: deltas of tagged fields, each whole in itself.
+//!
+//! ```text
+//!   leases ── NOTE, as the forwarder's memory has it        streams ── STREAM, STREAM_GONE
+//!   checks, DTLS, blocks ── AGREED                          how far indices are ── RESUME
+//!   calls of NG ── NG_CALL, NG_GONE, NG_BLOCKS              the life ── EPOCH, when all was told
+//! ```
+//! A snapshot is nothing but each record once more, and may mix with the changes of the meantime.
+//! Its last record is the epoch: a node that does not have it does not know how far keys were used,
+//! and begins another life, for which session controllers agree on other keys.
+
+use crate::MediaController;
+use crate::agreement::Kept;
+use crate::lease::Lessee;
+use anchor::row::StreamId;
+use anchor::{Local, Side};
+use machine::Time;
+use media::program::{Duty, LATE, Snapshot};
+use replica::field;
+use replica::flow::write_address;
+use runtime::Effects;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// Streams and calls of a snapshot that one tick tells.
+const SNAPSHOT_RECORDS: usize = 256;
+
+pub(crate) const NOTE: u8 = 1;
+pub(crate) const NOTE_GONE: u8 = 2;
+pub(crate) const STREAM: u8 = 3;
+pub(crate) const STREAM_GONE: u8 = 4;
+pub(crate) const AGREED: u8 = 5;
+pub(crate) const RESUME: u8 = 6;
+pub(crate) const EPOCH: u8 = 7;
+pub(crate) const NG_CALL: u8 = 8;
+pub(crate) const NG_GONE: u8 = 9;
+pub(crate) const NG_BLOCKS: u8 = 10;
+
+pub(crate) mod tag {
+    /// The name of a note, or of a session controller; of NG there is none.
+    pub const NAME: u8 = 1;
+    pub const TEXT: u8 = 2;
+    pub const CALL: u8 = 3;
+    pub const LINE: u8 = 4;
+    pub const GENERATION: u8 = 5;
+    pub const STREAM: u8 = 6;
+    /// The number of an address, and a port.
+    pub const ADDRESS: u8 = 7;
+    pub const PORT: u8 = 8;
+    pub const NOMINATED: u8 = 9;
+    pub const RECEIVE: u8 = 10;
+    pub const SEND: u8 = 11;
+    pub const IS_BLOCKED: u8 = 12;
+    pub const SNAPSHOT: u8 = 13;
+    pub const EPOCH: u8 = 14;
+}
+
+/// What this node is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Role {
+    /// There is no other one.
+    #[default]
+    Alone,
+    /// It was not told yet which of the two it is: what its forwarder does goes on.
+    Waiting,
+    /// It follows the other one.
+    Standby,
+    /// It serves.
+    Active,
+}
+
+/// Records of a snapshot that were not told yet.
+#[derive(Debug)]
+struct Rest {
+    number: u64,
+    streams: VecDeque<(Lessee, StreamId)>,
+    calls: Vec<u64>,
+}
+
+/// This node of a pair.
+#[derive(Debug, Default)]
+pub(crate) struct Pair {
+    pub role: Role,
+    /// Which of its turns this is, while it serves.
+    pub turn: u64,
+    /// The other node is about to take over.
+    pub is_leaving: bool,
+    /// Until when its forwarder forwards what still comes though the other node serves.
+    late_until: Option<Time>,
+    /// What the other one was told of leases.
+    notes: BTreeMap<String, String>,
+    ng_blocks: Vec<(u16, u16)>,
+    rest: Option<Rest>,
+    /// Session controllers that were told of since all was to be told.
+    pub told: BTreeSet<String>,
+    scratch: Vec<u8>,
+}
+
+impl Pair {
+    /// Whether session controllers and NG are served here.
+    pub const fn serves(&self) -> bool {
+        matches!(self.role, Role::Alone | Role::Active)
+    }
+
+    /// Whether another node has the state that counts.
+    pub const fn follows(&self) -> bool {
+        matches!(self.role, Role::Standby)
+    }
+
+    /// Whether another node is told what changes here.
+    pub const fn tells(&self) -> bool {
+        matches!(self.role, Role::Active)
+    }
+
+    /// What the forwarder is told of it: whether anything, and which duty it has.
+    pub const fn duty(&self) -> Option<Option<Duty>> {
+        match self.role {
+            Role::Alone => Some(None),
+            Role::Waiting => None,
+            Role::Standby if self.late_until.is_some() => Some(Some(Duty::Leaves)),
+            Role::Standby => Some(Some(Duty::StandsBy)),
+            Role::Active => Some(Some(Duty::Serves(self.turn))),
+        }
+    }
+
+    /// This node serves from now on.
+    pub fn serve(&mut self, now: Time) {
+        (self.role, self.turn) = (Role::Active, now.as_nanos());
+        self.rest();
+    }
+
+    /// It serves no more; what still comes is forwarded for a while if the other one was asked to
+    /// take over, for then that does so in this moment.
+    pub fn follow(&mut self, now: Time) {
+        self.role = Role::Standby;
+        self.late_until = self.is_leaving.then(|| now + LATE);
+        let late_until = self.late_until;
+        self.rest();
+        self.late_until = late_until;
+    }
+
+    fn rest(&mut self) {
+        (self.is_leaving, self.late_until, self.rest) = (false, None, None);
+        self.notes.clear();
+        self.ng_blocks.clear();
+    }
+
+    /// Whether what comes late is still forwarded.
+    pub fn is_late(&self, now: Time) -> bool {
+        self.late_until.is_some_and(|until| now < until)
+    }
+
+    /// When there is something to do.
+    pub fn deadline(&self) -> Option<Time> {
+        self.rest.as_ref().map(|_| Time::ZERO).or(self.late_until)
+    }
+
+    /// Whether the time of what comes late has just ended.
+    pub fn late_ended(&mut self, now: Time) -> bool {
+        self.late_until.take_if(|until| *until <= now).is_some()
+    }
+}
+
+/// Appends a delta of a kind.
+fn delta(out: &mut Effects, kind: u8, write: impl FnOnce(&mut Vec<u8>)) {
+    out.delta(|octets| {
+        octets.push(kind);
+        write(octets);
+    });
+}
+
+fn write_local(octets: &mut Vec<u8>, local: Local) {
+    field::number(octets, tag::ADDRESS, local.address.into());
+    field::number(octets, tag::PORT, local.port.into());
+}
+
+impl MediaController {
+    fn name_of(&self, lessee: Lessee) -> &str {
+        if lessee == Lessee::NG { "" } else { self.controllers.name(lessee) }
+    }
+
+    /// A stream stands, or is another one.
+    pub(crate) fn tell_stream(&self, lessee: Lessee, id: StreamId, out: &mut Effects) {
+        if !self.pair.tells() {
+            return;
+        }
+        let Some((generation, stream)) = self.streams.record(lessee, id) else { return };
+        delta(out, STREAM, |octets| {
+            field::bytes(octets, tag::NAME, self.name_of(lessee).as_bytes());
+            field::number(octets, tag::CALL, id.call);
+            field::number(octets, tag::LINE, id.line.into());
+            field::number(octets, tag::GENERATION, generation.into());
+            field::bytes(octets, tag::STREAM, stream);
+        });
+    }
+
+    /// A stream is gone.
+    pub(crate) fn tell_gone(&self, lessee: Lessee, id: StreamId, out: &mut Effects) {
+        if self.pair.tells() {
+            delta(out, STREAM_GONE, |octets| {
+                field::bytes(octets, tag::NAME, self.name_of(lessee).as_bytes());
+                field::number(octets, tag::CALL, id.call);
+                field::number(octets, tag::LINE, id.line.into());
+            });
+        }
+    }
+
+    /// Something else is agreed of the end at a port.
+    pub(crate) fn tell_agreed(&self, local: Local, out: &mut Effects) {
+        if !self.pair.tells() {
+            return;
+        }
+        let none = Kept::default();
+        let kept = self.streams.agreement.kept(local).unwrap_or(&none);
+        delta(out, AGREED, |octets| {
+            write_local(octets, local);
+            if let Some((_, place)) = &kept.nominated {
+                field::nested(octets, tag::NOMINATED, |octets| write_address(octets, *place));
+            }
+            if let Some((_, keys)) = &kept.keys {
+                let [receive, send] = &**keys;
+                field::nested(octets, tag::RECEIVE, |octets| receive.write(octets));
+                field::nested(octets, tag::SEND, |octets| send.write(octets));
+            }
+            field::number(octets, tag::IS_BLOCKED, kept.is_blocked.into());
+        });
+    }
+
+    /// How far a flow has come.
+    pub(crate) fn tell_resume(&self, local: Local, snapshot: &Snapshot, out: &mut Effects) {
+        if self.pair.tells() {
+            delta(out, RESUME, |octets| {
+                write_local(octets, local);
+                field::nested(octets, tag::SNAPSHOT, |octets| snapshot.write(octets));
+            });
+        }
+    }
+
+    /// The life of the streams.
+    pub(crate) fn tell_epoch(&self, out: &mut Effects) {
+        if let Some(epoch) = self.epoch.filter(|_| self.pair.tells()) {
+            delta(out, EPOCH, |octets| field::number(octets, tag::EPOCH, epoch));
+        }
+    }
+
+    /// Calls of NG that are others, or gone.
+    pub(crate) fn tell_calls(&mut self, out: &mut Effects) {
+        let touched = self.driven.take_touched();
+        if touched.is_empty() || !self.pair.tells() {
+            return;
+        }
+        self.tell_ng_blocks(out);
+        touched.into_iter().for_each(|call| self.tell_call(call, out));
+    }
+
+    fn tell_call(&mut self, call: u64, out: &mut Effects) {
+        let scratch = &mut self.pair.scratch;
+        scratch.clear();
+        match self.driven.record(call, scratch) {
+            true => delta(out, NG_CALL, |octets| octets.extend_from_slice(scratch)),
+            false => delta(out, NG_GONE, |octets| field::number(octets, tag::CALL, call)),
+        }
+    }
+
+    /// The blocks of NG, if they are others.
+    fn tell_ng_blocks(&mut self, out: &mut Effects) {
+        let blocks: Vec<(u16, u16)> = self.streams.book.held_by(Lessee::NG).collect();
+        if blocks == self.pair.ng_blocks {
+            return;
+        }
+        let text = serde_json::to_vec(&blocks).unwrap_or_default();
+        delta(out, NG_BLOCKS, |octets| field::bytes(octets, tag::TEXT, &text));
+        self.pair.ng_blocks = blocks;
+    }
+
+    /// Leases and the numbers of addresses, as far as they are others.
+    pub(crate) fn tell_notes(&mut self, notes: &BTreeMap<String, String>, out: &mut Effects) {
+        if !self.pair.tells() {
+            return;
+        }
+        let told = &mut self.pair.notes;
+        // Addresses come first, for their names sort before those of leases.
+        for (name, text) in notes.iter().filter(|(name, text)| told.get(*name) != Some(text)) {
+            delta(out, NOTE, |octets| {
+                field::bytes(octets, tag::NAME, name.as_bytes());
+                field::bytes(octets, tag::TEXT, text.as_bytes());
+            });
+        }
+        for name in told.keys().filter(|name| !notes.contains_key(*name)) {
+            delta(out, NOTE_GONE, |octets| field::bytes(octets, tag::NAME, name.as_bytes()));
+        }
+        told.clone_from(notes);
+    }
+
+    /// A standby came, or has to begin anew: it is told everything.
+    pub(crate) fn begin_snapshot(&mut self, number: u64, out: &mut Effects) {
+        self.pair.notes.clear();
+        self.pair.ng_blocks.clear();
+        self.note_memory(out);
+        self.tell_ng_blocks(out);
+        let streams = self.streams.names().collect();
+        self.pair.rest = Some(Rest { number, streams, calls: self.driven.numbers() });
+    }
+
+    /// A piece of the snapshot, if one is under way.
+    pub(crate) fn snapshot(&mut self, out: &mut Effects) {
+        let Some(mut rest) = self.pair.rest.take() else { return };
+        let streams = rest.streams.len().min(SNAPSHOT_RECORDS);
+        for (lessee, id) in rest.streams.drain(..streams) {
+            self.tell_whole(lessee, id, out);
+        }
+        let left = rest.calls.len() - rest.calls.len().min(SNAPSHOT_RECORDS - streams);
+        for call in rest.calls.split_off(left) {
+            self.tell_call(call, out);
+        }
+        if rest.streams.is_empty() && rest.calls.is_empty() {
+            self.tell_epoch(out);
+            out.snapshot_ended = Some(rest.number);
+        } else {
+            self.pair.rest = Some(rest);
+        }
+    }
+
+    /// A stream with all that is agreed of it, and how far it is.
+    fn tell_whole(&self, lessee: Lessee, id: StreamId, out: &mut Effects) {
+        let Some(stream) = self.streams.at(lessee, id) else { return };
+        self.tell_stream(lessee, id, out);
+        for local in Side::BOTH.map(|side| stream.end(side).local) {
+            if self.streams.agreement.kept(local).is_some() {
+                self.tell_agreed(local, out);
+            }
+            for place in self.places_of(local) {
+                if let Some(snapshot) = self.measures.snapshot(&place) {
+                    let local = Local { port: place.port, ..local };
+                    self.tell_resume(local, snapshot, out);
+                }
+            }
+        }
+    }
+}
