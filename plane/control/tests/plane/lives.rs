@@ -334,7 +334,7 @@ impl Life {
                         nodes::unreachable(meta, interface, vrf);
                     });
                 }
-                Out::Neighbour { .. } | Out::Mac(_) | Out::Item(_) => {}
+                Out::Neighbour { .. } | Out::Mac(_) | Out::Item(_) | Out::Claimed { .. } => {}
             }
         }
         self.run();

@@ -190,7 +190,7 @@ fn notices(out: Vec<Out>) -> Vec<(Place, Notice)> {
     let of = |out| match out {
         Out::Item(item) => match Name::read(&item.key).unwrap() {
             Name::Flow(at) => Some((at, Notice::read(&item.value).unwrap())),
-            Name::Range(_) => None,
+            Name::Range(_) | Name::Duty => None,
         },
         _ => None,
     };
