@@ -43,7 +43,7 @@ impl World {
         resume: Option<&Snapshot>,
     ) -> Result<(), Refused> {
         let before = self.flows.get(&port).copied();
-        let wanted = Wanted { at: at(port), keys: &keys(numbers), before, resume };
+        let wanted = Wanted { at: at(port), keys: &keys(numbers), before, resume, follows: false };
         let number = self.senders.take(&self.table, wanted, self.now)?;
         if let Some(before) = before.filter(|it| *it != number) {
             self.senders.give_back(&self.table, before, &at(port), self.now);
