@@ -134,7 +134,7 @@ struct Asp {
 }
 
 impl User for Asp {
-    fn told(&mut self, _: &mut Doorway, _: Time, id: AssociationId, what: Indication) {
+    fn indicated(&mut self, _: &mut Doorway, _: Time, id: AssociationId, what: Indication) {
         let event = match what {
             Indication::CommunicationUp(streams, _) => {
                 self.id = Some(id);
@@ -178,7 +178,7 @@ impl User for Asp {
             let outgoing = Outgoing::new(stream, m3ua::codec::SCTP_PPID, message.clone());
             doorway.wish(now, sctp::In::Send(id, outgoing));
             while let Some((id, what)) = doorway.next() {
-                self.told(doorway, now, id, what);
+                self.indicated(doorway, now, id, what);
             }
             self.waiting = self.is_full.then_some((stream, message));
         }

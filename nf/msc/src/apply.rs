@@ -373,10 +373,10 @@ impl MediaController {
         let Some((record, datagram)) = self.keying.step(now, crate::DOOR, event) else { return };
         // Session controllers come first: whoever is not heard here asks again.
         let rate = Rate::new(UPS_PER_S, Some(UPS_BURST));
-        if !self.ups.has_room(now, rate) {
+        if !self.keying.ups.has_room(now, rate) {
             return self.shown.facts.add(Fact::PacketsPostponed, 1);
         }
-        self.ups.take(now, rate);
+        self.keying.ups.take(now, rate);
         let (address, port) = (datagram.to.ip(), datagram.to.port());
         let place = media::program::Place { vrf: record.vrf, address, port };
         let Some(address) = self.streams.addresses.number_of(&place) else { return };

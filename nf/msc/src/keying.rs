@@ -120,6 +120,8 @@ pub(crate) struct Keying {
     wheel: Wheel<Local>,
     /// Hellos that were heard of late, of all ends.
     attempts: Bucket,
+    /// Packets that came up by the door.
+    pub ups: Bucket,
 }
 
 /// The profiles of SRTP that DTLS may agree on.
@@ -140,6 +142,7 @@ impl Keying {
             heard: HashMap::new(),
             wheel: Wheel::new(now),
             attempts: Bucket::default(),
+            ups: Bucket::default(),
         }
     }
 

@@ -57,7 +57,6 @@ use event::{Sheet, Table};
 use forwarder::{Launch, ToPackets};
 use keying::Keying;
 use links::Links;
-use machine::bucket::Bucket;
 use machine::{Duration, Time};
 use measures::Measures;
 use over::Ended;
@@ -158,8 +157,6 @@ pub struct MediaController {
     early: Vec<apply::Early>,
     /// No forwarder has had a stream of this life yet.
     is_first: bool,
-    /// Packets that came up by the door.
-    ups: Bucket,
     /// Until when what the forwarder has from a control before stays although nobody said it yet.
     held_until: Option<Time>,
     second: Time,
@@ -208,7 +205,6 @@ impl MediaController {
             pair: Pair::default(),
             early: Vec::new(),
             is_first: true,
-            ups: Bucket::default(),
             held_until: None,
             second: seed.now,
             is_draining: false,
@@ -474,7 +470,7 @@ impl Function for MediaController {
         self.answer(now, ask, ticket, out)
     }
 
-    fn mirror(&mut self, now: Time, input: Mirrored<'_>, out: &mut Effects) {
+    fn replicate(&mut self, now: Time, input: Mirrored<'_>, out: &mut Effects) {
         self.mirrored(now, input, out);
     }
 

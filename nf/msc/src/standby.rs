@@ -28,7 +28,7 @@ impl MediaController {
         match input {
             Mirrored::Deactivate => self.deactivate(now, out),
             Mirrored::Activate => self.activate(now, out),
-            Mirrored::Forget => self.forget_told(now, out),
+            Mirrored::Forget => self.forget_replicated(now, out),
             Mirrored::Delta(delta) => self.apply(now, delta, out),
             Mirrored::Snapshot(number) => self.begin_snapshot(number, out),
         }
@@ -82,7 +82,7 @@ impl MediaController {
     }
 
     /// Everything is told anew: what is not among it goes when that has ended.
-    fn forget_told(&mut self, now: Time, out: &mut Effects) {
+    fn forget_replicated(&mut self, now: Time, out: &mut Effects) {
         let is_first = self.pair.role == Role::Waiting;
         self.pair.role = Role::Standby;
         self.epoch = None;
@@ -102,7 +102,7 @@ impl MediaController {
     }
 
     /// All has been told: the rest is of an earlier time.
-    fn told_all(&mut self, now: Time, epoch: u64, out: &mut Effects) {
+    fn replicated_all(&mut self, now: Time, epoch: u64, out: &mut Effects) {
         self.epoch = Some(epoch);
         for lessee in self.streams.lessees().collect::<Vec<_>>() {
             let changed = self.streams.end(lessee, now);
@@ -175,11 +175,11 @@ impl MediaController {
                     self.forget_controller(now, lessee, out);
                 }
             }
-            pair::STREAM | pair::STREAM_GONE => self.stream_told(now, kind, fields, out),
-            pair::AGREED | pair::RESUME => self.end_told(now, kind, fields, out),
+            pair::STREAM | pair::STREAM_GONE => self.stream_replicated(now, kind, fields, out),
+            pair::AGREED | pair::RESUME => self.end_replicated(now, kind, fields, out),
             pair::EPOCH => {
                 if let Some(epoch) = number(tag::EPOCH) {
-                    self.told_all(now, epoch, out);
+                    self.replicated_all(now, epoch, out);
                 }
             }
             pair::NG_CALL => self.driven.restore(now, fields),
@@ -193,7 +193,7 @@ impl MediaController {
         }
     }
 
-    fn stream_told(&mut self, now: Time, kind: u8, fields: &[u8], out: &mut Effects) {
+    fn stream_replicated(&mut self, now: Time, kind: u8, fields: &[u8], out: &mut Effects) {
         let (mut name, mut id, mut generation, mut stream) =
             (&b""[..], StreamId { call: 0, line: 0 }, 0, None);
         for (tag, value) in Fields::new(fields) {
@@ -223,7 +223,7 @@ impl MediaController {
     }
 
     /// Something is told of the end at a port.
-    fn end_told(&mut self, now: Time, kind: u8, fields: &[u8], out: &mut Effects) {
+    fn end_replicated(&mut self, now: Time, kind: u8, fields: &[u8], out: &mut Effects) {
         let (mut local, mut is_blocked) = (Local { address: 0, port: 0 }, false);
         let (mut nominated, mut snapshot) = (None, None);
         let mut keys: [Option<Keys>; 2] = [None, None];
@@ -240,7 +240,7 @@ impl MediaController {
             }
         }
         if let (pair::RESUME, Some(snapshot)) = (kind, snapshot) {
-            return self.resume_told(now, local, snapshot, out);
+            return self.resume_replicated(now, local, snapshot, out);
         }
         let Some(owner) = self.streams.owner(local) else { return };
         let Some(stream) = self.streams.at(owner.lessee, owner.stream) else { return };
@@ -260,7 +260,13 @@ impl MediaController {
     }
 
     /// How far a flow is: the forwarder here goes on from there when it has to.
-    fn resume_told(&mut self, now: Time, local: Local, snapshot: Snapshot, out: &mut Effects) {
+    fn resume_replicated(
+        &mut self,
+        now: Time,
+        local: Local,
+        snapshot: Snapshot,
+        out: &mut Effects,
+    ) {
         let Some(place) = self.streams.addresses.place(local.address, local.port) else { return };
         let Some(owner) = self.streams.owner(local) else { return };
         if let Some(source) = snapshot.latched

@@ -73,7 +73,7 @@ pub(crate) struct Heard {
 
 /// What is told of one stream.
 #[derive(Debug, Clone, Copy, Default)]
-struct Told {
+struct Coded {
     /// Its number there; `None`: nothing of it passes there.
     number: Option<u32>,
     /// Of the last digit that was played.
@@ -103,7 +103,7 @@ pub(crate) struct Transcoding {
     /// A bit for the number of each codec, as the rows of media count them.
     codecs: u32,
     ledger: Ledger,
-    told: BTreeMap<Of, Told>,
+    told: BTreeMap<Of, Coded>,
     figures: Figures,
     /// Why it could not be started, or ended.
     why: String,
@@ -310,7 +310,7 @@ impl Transcoding {
         }
         let number = ends.map(|_| new);
         if number.is_some() || told.serial > 0 {
-            self.told.insert(of, Told { number, ..told });
+            self.told.insert(of, Coded { number, ..told });
         } else {
             self.told.remove(&of);
         }

@@ -523,7 +523,7 @@ impl Function for Controller {
         answer
     }
 
-    fn mirror(&mut self, now: Time, input: Mirrored<'_>, out: &mut Effects) {
+    fn replicate(&mut self, now: Time, input: Mirrored<'_>, out: &mut Effects) {
         self.mirrored(now, input, out);
     }
 

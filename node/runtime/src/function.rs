@@ -603,7 +603,7 @@ pub trait Function: Send + 'static {
 
     /// Follows the other node of a pair, or becomes the one that serves. Functions without
     /// durable state need nothing of it.
-    fn mirror(&mut self, _now: Time, _input: Mirrored<'_>, _out: &mut Effects) {}
+    fn replicate(&mut self, _now: Time, _input: Mirrored<'_>, _out: &mut Effects) {}
 
     /// Whether nothing runs any more (asked after [`In::Drain`]).
     fn is_idle(&self) -> bool;

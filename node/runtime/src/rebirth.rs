@@ -64,7 +64,7 @@ impl<F: Function> Shard<F> {
         self.publish();
         if let Some(MirrorRef(mirror)) = self.io.mirror.clone() {
             let own = self.engine.rings.own;
-            self.engine.function.mirror(now, Mirrored::Deactivate, &mut self.engine.effects);
+            self.engine.function.replicate(now, Mirrored::Deactivate, &mut self.engine.effects);
             mirror.crashed(own);
         }
     }

@@ -262,7 +262,7 @@ fn raise<F: Function>(
     let waited = Duration::ZERO;
     let mut engine = Engine { function, config, effects: Effects::default(), rings, sheet, waited };
     if io.mirror.is_some() {
-        engine.function.mirror(now, Mirrored::Deactivate, &mut engine.effects);
+        engine.function.replicate(now, Mirrored::Deactivate, &mut engine.effects);
     }
     let mut shard = Shard {
         engine,

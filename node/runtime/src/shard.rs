@@ -478,14 +478,14 @@ impl<F: Function> Shard<F> {
             worked = true;
             let Engine { function, effects, .. } = &mut self.engine;
             match &order {
-                Order::Activate => function.mirror(now, Mirrored::Activate, effects),
-                Order::Forget => function.mirror(now, Mirrored::Forget, effects),
-                Order::Delta(delta) => function.mirror(now, Mirrored::Delta(delta), effects),
+                Order::Activate => function.replicate(now, Mirrored::Activate, effects),
+                Order::Forget => function.replicate(now, Mirrored::Forget, effects),
+                Order::Delta(delta) => function.replicate(now, Mirrored::Delta(delta), effects),
                 Order::Snapshot(number) => {
-                    function.mirror(now, Mirrored::Snapshot(*number), effects);
+                    function.replicate(now, Mirrored::Snapshot(*number), effects);
                 }
                 Order::Deactivate => {
-                    function.mirror(now, Mirrored::Deactivate, effects);
+                    function.replicate(now, Mirrored::Deactivate, effects);
                     self.flush(now); // what it changed before is told first
                     if let Some(MirrorRef(mirror)) = &self.io.mirror {
                         mirror.quiet(self.engine.rings.own);

@@ -24,8 +24,8 @@ impl Inbound {
         }
         let end = waiting.text + payload;
         let (at, end) = match self.is_tunnel {
-            true => (waiting.text, tunnelled(buffer, packet.at, waiting, (end, next))?),
-            false => self.transport(buffer, packet.at, waiting, (end, next))?,
+            true => (waiting.text, tunnelled(buffer, packet.at, waiting, Payload { end, next })?),
+            false => self.transport(buffer, packet.at, waiting, Payload { end, next })?,
         };
         check(&self.selectors, Way::In, &buffer[at..end])?;
         packet.at = at;
@@ -39,7 +39,7 @@ impl Inbound {
         buffer: &mut [u8],
         base: usize,
         waiting: &Waiting,
-        (end, next): (usize, u8),
+        Payload { end, next }: Payload,
     ) -> Result<(usize, usize), Dropped> {
         let head = waiting.head;
         let at = waiting.text - head.header;
@@ -61,6 +61,13 @@ impl Inbound {
     }
 }
 
+/// A payload: where it ends, and what it is.
+#[derive(Clone, Copy)]
+struct Payload {
+    end: usize,
+    next: u8,
+}
+
 /// Octets of the payload, and what it is.
 fn unpadded(text: &[u8]) -> Result<(usize, u8), Dropped> {
     let [rest @ .., pad, next] = text else { return Err(Dropped::Short) };
@@ -75,7 +82,7 @@ fn tunnelled(
     buffer: &mut [u8],
     base: usize,
     waiting: &Waiting,
-    (end, next): (usize, u8),
+    Payload { end, next }: Payload,
 ) -> Result<usize, Dropped> {
     let class = outer_class(&buffer[base..], waiting.head.is_v6);
     let inner = &mut buffer[waiting.text..end];

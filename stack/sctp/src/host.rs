@@ -15,7 +15,7 @@ const FIRST: PortId = PortId(0);
 /// Who sends and takes messages.
 pub trait User: Send + 'static {
     /// Something happened to an association.
-    fn told(&mut self, doorway: &mut Doorway, now: Time, id: AssociationId, what: Indication);
+    fn indicated(&mut self, doorway: &mut Doorway, now: Time, id: AssociationId, what: Indication);
     /// What is to be sent can be sent now.
     fn pump(&mut self, doorway: &mut Doorway, now: Time);
     /// When to pump although nothing happens.
@@ -67,7 +67,7 @@ impl Host {
 
     fn hear(&mut self, now: Time) {
         while let Some((id, what)) = self.doorway.next() {
-            self.user.told(&mut self.doorway, now, id, what);
+            self.user.indicated(&mut self.doorway, now, id, what);
         }
     }
 }

@@ -134,7 +134,8 @@ fn ways(summary: &Summary) -> impl Iterator<Item = Arrow<'_>> {
     summary.links.iter().flat_map(both)
 }
 
-fn row(summary: &Summary, (link, arrow, way): Arrow<'_>) -> Value {
+fn row(summary: &Summary, way: Arrow<'_>) -> Value {
+    let (link, arrow, way) = way;
     let mut row = json!(way.counts);
     row["link"] = json!(link.name);
     row["way"] = json!(arrow);

@@ -94,7 +94,7 @@ struct Source {
 }
 
 impl User for Source {
-    fn told(&mut self, _: &mut Doorway, now: Time, id: AssociationId, what: Indication) {
+    fn indicated(&mut self, _: &mut Doorway, now: Time, id: AssociationId, what: Indication) {
         match what {
             Indication::CommunicationUp(out, _) => {
                 self.streams = self.streams.min(out).max(1);
@@ -152,7 +152,7 @@ impl Source {
         self.left = self.left.map(|left| left - 1);
         doorway.wish(now, In::Send(id, message));
         while let Some((id, what)) = doorway.next() {
-            self.told(doorway, now, id, what);
+            self.indicated(doorway, now, id, what);
         }
     }
 
@@ -169,7 +169,7 @@ struct Sink {
 }
 
 impl User for Sink {
-    fn told(&mut self, _: &mut Doorway, now: Time, id: AssociationId, what: Indication) {
+    fn indicated(&mut self, _: &mut Doorway, now: Time, id: AssociationId, what: Indication) {
         let goes_on = matches!(what, Indication::DataPart(_, Part::First | Part::Middle));
         match what {
             Indication::Data(message) | Indication::DataPart(message, _) => {

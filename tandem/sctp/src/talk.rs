@@ -54,7 +54,7 @@ struct Talk {
 }
 
 impl User for Talk {
-    fn told(&mut self, _: &mut Doorway, _: Time, id: AssociationId, what: Indication) {
+    fn indicated(&mut self, _: &mut Doorway, _: Time, id: AssociationId, what: Indication) {
         let event = match what {
             Indication::Data(message) | Indication::DataPart(message, _) => {
                 Event::Data(message.payload)
@@ -119,7 +119,7 @@ impl Talk {
     fn send(&mut self, doorway: &mut Doorway, now: Time, id: AssociationId, line: Bytes) {
         doorway.wish(now, In::Send(id, Outgoing::new(self.stream, 0, line.clone())));
         while let Some((id, what)) = doorway.next() {
-            self.told(doorway, now, id, what);
+            self.indicated(doorway, now, id, what);
         }
         if self.is_full {
             self.waiting = Some(line);

@@ -26,7 +26,7 @@ struct Nodes {
 }
 
 fn mirror(world: &mut World, input: Mirrored<'_>) {
-    world.msc.mirror(world.now, input, &mut world.out);
+    world.msc.replicate(world.now, input, &mut world.out);
     world.settle();
 }
 

@@ -228,10 +228,7 @@ struct Draft {
     latching: bool,
     latching_anywhere: bool,
     signaller: Option<IpAddr>,
-    receive: Option<Crypto>,
-    send: Option<Crypto>,
-    peer: Option<Description>,
-    role: Option<Role>,
+    guard: GuardDraft,
     checks: [Option<Box<[u8]>>; 4],
     ssrcs: Vec<u32>,
     police_bps: u64,
@@ -244,10 +241,42 @@ struct Draft {
     parameters: Box<[u8]>,
 }
 
+/// What guards an end, as its fields come.
+#[derive(Default)]
+struct GuardDraft {
+    receive: Option<Crypto>,
+    send: Option<Crypto>,
+    peer: Option<Description>,
+    role: Option<Role>,
+}
+
 fn read_end(octets: &[u8]) -> Result<End, Malformed> {
     let mut draft = Draft::default();
     each(octets, |tag, value| draft.take(tag, value))?;
     draft.finish()
+}
+
+impl GuardDraft {
+    fn peer(&mut self) -> &mut Description {
+        self.peer.get_or_insert_with(|| Description {
+            fingerprints: Vec::new(),
+            setup: Setup::Active,
+            tls_id: None,
+        })
+    }
+
+    fn finish(self) -> Result<Guard, Malformed> {
+        match (self.receive, self.send, self.peer) {
+            (None, None, None) => Ok(Guard::None),
+            (Some(receive), Some(send), None) => {
+                Ok(Guard::Keys { receive: Box::new(receive), send: Box::new(send) })
+            }
+            (None, None, Some(peer)) => {
+                Ok(Guard::Dtls { peer: Box::new(peer), role: required(self.role)? })
+            }
+            _ => Err(offence("keys are half, or of two kinds")),
+        }
+    }
 }
 
 impl Draft {
@@ -259,22 +288,22 @@ impl Draft {
             end_tag::RTCP => self.rtcp_place = Some(socket(value)?),
             end_tag::DIRECTION => self.direction = one_of(value, &DIRECTIONS)?,
             end_tag::LATCHING => self.latching = flag(value)?,
-            end_tag::RECEIVE => self.receive = Some(crypto(value)?),
-            end_tag::SEND => self.send = Some(crypto(value)?),
+            end_tag::RECEIVE => self.guard.receive = Some(crypto(value)?),
+            end_tag::SEND => self.guard.send = Some(crypto(value)?),
             end_tag::FINGERPRINT => {
                 let fingerprint = Fingerprint::parse(value)?;
                 let fingerprint = fingerprint.ok_or(offence("a hash is not known"))?;
-                let peer = self.peer();
+                let peer = self.guard.peer();
                 if peer.fingerprints.len() == srtp::dtls::FINGERPRINTS_MAX {
                     return Err(offence("there are too many fingerprints"));
                 }
                 peer.fingerprints.push(fingerprint);
             }
             end_tag::ROLE => {
-                self.role = Some(if flag(value)? { Role::Server } else { Role::Client });
+                self.guard.role = Some(if flag(value)? { Role::Server } else { Role::Client });
             }
-            end_tag::SETUP => self.peer().setup = one_of(value, &SETUPS)?,
-            end_tag::TLS_ID => self.peer().tls_id = Some(value.into()),
+            end_tag::SETUP => self.guard.peer().setup = one_of(value, &SETUPS)?,
+            end_tag::TLS_ID => self.guard.peer().tls_id = Some(value.into()),
             _ => return self.take_rest(tag, value),
         }
         Ok(())
@@ -305,25 +334,8 @@ impl Draft {
         Ok(())
     }
 
-    fn peer(&mut self) -> &mut Description {
-        self.peer.get_or_insert_with(|| Description {
-            fingerprints: Vec::new(),
-            setup: Setup::Active,
-            tls_id: None,
-        })
-    }
-
     fn finish(self) -> Result<End, Malformed> {
-        let guard = match (self.receive, self.send, self.peer) {
-            (None, None, None) => Guard::None,
-            (Some(receive), Some(send), None) => {
-                Guard::Keys { receive: Box::new(receive), send: Box::new(send) }
-            }
-            (None, None, Some(peer)) => {
-                Guard::Dtls { peer: Box::new(peer), role: required(self.role)? }
-            }
-            _ => return Err(offence("keys are half, or of two kinds")),
-        };
+        let guard = self.guard.finish()?;
         let rtcp = match (self.rtcp, self.rtcp_place) {
             (RTCP_NONE, None) => Rtcp::None,
             (RTCP_MUX, None) => Rtcp::Mux,

@@ -16,7 +16,7 @@ pub struct Pair {
 pub fn mirror(world: &mut World, input: Mirrored<'_>) -> Effects {
     let mut out = Effects::default();
     let now = world.now;
-    world.controller.mirror(now, input, &mut out);
+    world.controller.replicate(now, input, &mut out);
     assert_eq!(out.len(), 0, "nothing is said");
     out
 }
