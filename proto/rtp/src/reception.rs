@@ -22,9 +22,33 @@ const WINDOW: u32 = 64;
 /// set (five hours of telephony).
 const CLOCK_SET_TICKS: u32 = 1 << 27;
 
-/// The lower bits of flags.
-const HAS_TRANSIT: u8 = 1;
-const HAS_BAD_SEQUENCE: u8 = 2;
+/// What of the packets before is there to compare with: one octet with room for `None`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Has {
+    Nothing,
+    Transit,
+    BadSequence,
+    Both,
+}
+
+impl Has {
+    const fn of(transit: bool, bad_sequence: bool) -> Self {
+        match (transit, bad_sequence) {
+            (false, false) => Self::Nothing,
+            (true, false) => Self::Transit,
+            (false, true) => Self::BadSequence,
+            (true, true) => Self::Both,
+        }
+    }
+
+    const fn transit(self) -> bool {
+        matches!(self, Self::Transit | Self::Both)
+    }
+
+    const fn bad_sequence(self) -> bool {
+        matches!(self, Self::BadSequence | Self::Both)
+    }
+}
 
 /// How a packet came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +99,7 @@ pub struct Reception {
     bursts: Counting,
     /// Packets that the window is about: fewer at the beginning.
     real: u8,
-    flags: u8,
+    has: Has,
     /// What comes behind the packet that was astray.
     bad_sequence: u16,
 }
@@ -103,7 +127,7 @@ impl Reception {
             round_trip: 0,
             bursts: Counting::NEW,
             real: 1,
-            flags: HAS_TRANSIT,
+            has: Has::Transit,
             bad_sequence: 0,
         }
     }
@@ -147,7 +171,7 @@ impl Reception {
     pub fn clock_changed(&mut self, from: clock::ClockRate, to: clock::ClockRate) {
         let scaled = u64::from(self.jitter) * u64::from(to.hertz()) / u64::from(from.hertz());
         self.jitter = narrow::told(scaled, u32::MAX);
-        self.flags &= !HAS_TRANSIT;
+        self.has = Has::of(false, self.has.bad_sequence());
     }
 
     #[inline]
@@ -219,11 +243,11 @@ impl Reception {
             self.late = self.late.wrapping_add(1);
             return Arrival::Late;
         }
-        if self.flags & HAS_BAD_SEQUENCE != 0 && sequence == self.bad_sequence {
+        if self.has.bad_sequence() && sequence == self.bad_sequence {
             self.restart(sequence);
             return Arrival::Restarted;
         }
-        self.flags |= HAS_BAD_SEQUENCE;
+        self.has = Has::of(self.has.transit(), true);
         self.bad_sequence = sequence.wrapping_add(1);
         Arrival::Astray
     }
@@ -236,7 +260,7 @@ impl Reception {
         self.base = self.highest.wrapping_sub(expected);
         self.received = self.received.wrapping_add(1);
         (self.window, self.real) = (1, 1);
-        self.flags &= !(HAS_BAD_SEQUENCE | HAS_TRANSIT);
+        self.has = Has::Nothing;
     }
 
     /// RFC 3550 A.8.
@@ -244,8 +268,8 @@ impl Reception {
     fn timing(&mut self, transit: u32) {
         let change = (transit.wrapping_sub(self.transit).cast_signed()).unsigned_abs();
         self.transit = transit;
-        if self.flags & HAS_TRANSIT == 0 || change >= CLOCK_SET_TICKS {
-            self.flags |= HAS_TRANSIT;
+        if !self.has.transit() || change >= CLOCK_SET_TICKS {
+            self.has = Has::of(true, self.has.bad_sequence());
             return;
         }
         self.jitter = (self.jitter + change).wrapping_sub((self.jitter + 8) >> 4);
@@ -362,4 +386,4 @@ impl Figures {
     }
 }
 
-const _: () = assert!(size_of::<Reception>() <= 96);
+const _: () = assert!(size_of::<Option<Reception>>() <= 96);

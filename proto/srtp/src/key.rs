@@ -3,6 +3,8 @@
 
 use crate::suite::{KEY_AND_SALT_MAX, Suite};
 use core::fmt;
+use core::num::NonZeroU8;
+use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroize;
 
@@ -12,6 +14,9 @@ pub const RTP_PACKETS_MAX: u64 = 1 << 48;
 pub const RTCP_PACKETS_MAX: u64 = 1 << 31;
 /// Master keys that one direction has at the same time.
 pub const MASTER_KEYS_MAX: usize = 4;
+
+/// Octets of the name of a key.
+pub const DIGEST_OCTETS: usize = 16;
 
 /// A master key with its salt, for one suite.
 #[derive(Clone)]
@@ -49,6 +54,17 @@ impl MasterKey {
     #[must_use]
     pub fn expose(&self) -> &[u8] {
         &self.octets[..Self::octets_of(self.suite)]
+    }
+
+    /// A name of it, of which nobody learns the key: that of all keys that give the same session
+    /// keys.
+    #[must_use]
+    pub fn digest(&self) -> [u8; DIGEST_OCTETS] {
+        let mut hash = Sha256::new();
+        hash.update(b"a key of SRTP that was used");
+        hash.update(self.expose());
+        let whole = hash.finalize();
+        core::array::from_fn(|at| whole[at])
     }
 
     /// Whether both give the same session keys: their octets are the same, whatever the length of
@@ -93,7 +109,7 @@ pub const MKI_OCTETS_MAX: u8 = 128;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Mki {
     value: u64,
-    octets: u8,
+    octets: NonZeroU8,
 }
 
 impl Mki {
@@ -101,10 +117,10 @@ impl Mki {
     #[must_use]
     pub const fn new(value: u64, octets: u8) -> Option<Self> {
         let fits = octets >= 8 || value < 1 << (octets * 8);
-        if octets == 0 || octets > MKI_OCTETS_MAX || !fits {
-            return None;
+        match NonZeroU8::new(octets) {
+            Some(octets) if octets.get() <= MKI_OCTETS_MAX && fits => Some(Self { value, octets }),
+            _ => None,
         }
-        Some(Self { value, octets })
     }
 
     /// The number.
@@ -116,7 +132,7 @@ impl Mki {
     /// How many octets of a packet it takes.
     #[must_use]
     pub const fn octets(self) -> usize {
-        self.octets as usize
+        self.octets.get() as usize
     }
 
     /// Writes it; `out` is as long as it is.
@@ -148,6 +164,14 @@ pub struct Allowance {
 impl Allowance {
     /// What RFC 3711 §9.2 allows.
     pub const FULL: Self = Self { rtp: RTP_PACKETS_MAX, rtcp: RTCP_PACKETS_MAX };
+
+    /// What both leave.
+    #[must_use]
+    pub const fn least(self, other: Self) -> Self {
+        let rtp = if self.rtp < other.rtp { self.rtp } else { other.rtp };
+        let rtcp = if self.rtcp < other.rtcp { self.rtcp } else { other.rtcp };
+        Self { rtp, rtcp }
+    }
 
     /// What a lifetime of SDP leaves of it: it counts packets of RTP and of RTCP, each for itself
     /// (RFC 4568 §6.1).

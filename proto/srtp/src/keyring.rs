@@ -35,16 +35,20 @@ impl fmt::Display for Unusable {
 
 impl core::error::Error for Unusable {}
 
-/// A master key with the session keys of RTP that are derived of it.
+/// A master key with the session keys of RTP that are derived of it. What each packet needs stands
+/// first.
+#[repr(C)]
 struct Keyed {
-    entry: KeyEntry,
     session: Session,
+    entry: KeyEntry,
 }
 
-/// The keys of one direction.
+/// The keys of one direction: most have one, which stands here itself.
+#[repr(C)]
 pub(crate) struct Keyring {
     pub parameters: Parameters,
-    keys: Vec<Keyed>,
+    first: Keyed,
+    more: Option<Box<Vec<Keyed>>>,
 }
 
 fn identifiers_are_sound(entries: &[KeyEntry]) -> bool {
@@ -63,14 +67,45 @@ impl Keyring {
         if !identifiers_are_sound(entries) {
             return Err(Unusable::Identifiers);
         }
-        // Collecting would make room for four where most have one.
-        let mut keys = Vec::with_capacity(entries.len());
-        for entry in entries {
+        let keyed = |entry: &KeyEntry| {
             let session = Session::derive(&entry.key, &parameters, Kind::Rtp, 0);
             let session = session.ok_or(Unusable::Parameters)?;
-            keys.push(Keyed { entry: entry.clone(), session });
+            Ok(Keyed { session, entry: entry.clone() })
+        };
+        let [first, more @ ..] = entries else { return Err(Unusable::Number) };
+        let first = keyed(first)?;
+        let more = more.iter().map(keyed).collect::<Result<Vec<_>, _>>()?;
+        let more = (!more.is_empty()).then(|| Box::new(more));
+        Ok(Self { parameters, first, more })
+    }
+
+    #[inline]
+    fn at(&self, at: usize) -> Option<&Keyed> {
+        if at == 0 { Some(&self.first) } else { self.more().get(at - 1) }
+    }
+
+    #[inline]
+    fn at_mut(&mut self, at: usize) -> Option<&mut Keyed> {
+        if at == 0 { Some(&mut self.first) } else { self.more.as_mut()?.get_mut(at - 1) }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Keyed> {
+        core::iter::once(&self.first).chain(self.more())
+    }
+
+    fn more(&self) -> &[Keyed] {
+        self.more.as_deref().map_or(&[], Vec::as_slice)
+    }
+
+    /// What is left of keys that were here before is left of them here.
+    pub fn with_left_of(mut self, before: &Self) -> Self {
+        let more = self.more.iter_mut().flat_map(|more| more.iter_mut());
+        for keyed in core::iter::once(&mut self.first).chain(more) {
+            for other in before.all().filter(|it| it.entry.key.derives_like(&keyed.entry.key)) {
+                keyed.entry.allowance = keyed.entry.allowance.least(other.entry.allowance);
+            }
         }
-        Ok(Self { parameters, keys })
+        self
     }
 
     /// Whether these are the same keys with the same parameters; what is left of them may differ.
@@ -79,42 +114,42 @@ impl Keyring {
             one.entry.key == other.key && one.entry.mki == other.mki
         };
         self.parameters == *parameters
-            && self.keys.len() == entries.len()
-            && self.keys.iter().zip(entries).all(|(one, other)| same(one, other))
+            && 1 + self.more().len() == entries.len()
+            && self.all().zip(entries).all(|(one, other)| same(one, other))
     }
 
     /// Whether one of these is a key that is here, for whatever suite.
     pub fn shares_a_key(&self, entries: &[KeyEntry]) -> bool {
         let shared = |key: &MasterKey| entries.iter().any(|other| key.derives_like(&other.key));
-        self.keys.iter().any(|one| shared(&one.entry.key))
+        self.all().any(|one| shared(&one.entry.key))
     }
 
     /// Octets of the identifier in each packet.
     pub fn mki_octets(&self) -> usize {
-        self.keys.first().and_then(|keyed| keyed.entry.mki).map_or(0, |mki| mki.octets())
+        self.first.entry.mki.map_or(0, |mki| mki.octets())
     }
 
     /// The key that a packet names by these octets.
     pub fn named(&self, mki: &[u8]) -> Result<usize, Refused> {
         let is = |keyed: &Keyed| keyed.entry.mki.map_or(mki.is_empty(), |own| own.is(mki));
-        self.keys.iter().position(is).ok_or(Refused::UnknownMki)
+        self.all().position(is).ok_or(Refused::UnknownMki)
     }
 
     /// Writes the identifier of a key.
     pub fn write_mki(&self, at: usize, out: &mut [u8]) {
-        if let Some(mki) = self.keys.get(at).and_then(|keyed| keyed.entry.mki) {
+        if let Some(mki) = self.at(at).and_then(|keyed| keyed.entry.mki) {
             mki.write(out);
         }
     }
 
     /// The first key that has packets of this kind left.
     pub fn usable(&self, kind: Kind) -> Option<usize> {
-        (0..self.keys.len()).find(|&at| self.left(at, kind) > 0)
+        (0..=self.more().len()).find(|&at| self.left(at, kind) > 0)
     }
 
     /// How many packets a key has left.
     pub fn left(&self, at: usize, kind: Kind) -> u64 {
-        let allowance = self.keys.get(at).map(|keyed| keyed.entry.allowance);
+        let allowance = self.at(at).map(|keyed| keyed.entry.allowance);
         allowance.map_or(0, |left| match kind {
             Kind::Rtp => left.rtp,
             Kind::Rtcp => left.rtcp,
@@ -123,7 +158,7 @@ impl Keyring {
 
     /// Counts a packet.
     pub fn spend(&mut self, at: usize, kind: Kind) {
-        if let Some(keyed) = self.keys.get_mut(at) {
+        if let Some(keyed) = self.at_mut(at) {
             let left = &mut keyed.entry.allowance;
             let left = match kind {
                 Kind::Rtp => &mut left.rtp,
@@ -135,16 +170,16 @@ impl Keyring {
 
     /// The session keys of RTP for packets without a key derivation rate.
     pub fn session(&self, at: usize) -> Option<&Session> {
-        self.keys.get(at).map(|keyed| &keyed.session)
+        self.at(at).map(|keyed| &keyed.session)
     }
 
     /// The session keys of RTP for an index, derived anew where the rate wants it.
     pub fn session_for(&mut self, at: usize, index: u64) -> Option<&Session> {
         let rate = self.parameters.kdr.divide(index);
-        let keyed = self.keys.get_mut(at)?;
+        let parameters = self.parameters;
+        let keyed = self.at_mut(at)?;
         if keyed.session.rate != rate {
-            let (key, parameters) = (&keyed.entry.key, &self.parameters);
-            keyed.session = Session::derive(key, parameters, Kind::Rtp, rate)?;
+            keyed.session = Session::derive(&keyed.entry.key, &parameters, Kind::Rtp, rate)?;
         }
         Some(&keyed.session)
     }
@@ -152,18 +187,20 @@ impl Keyring {
     /// The session keys of RTCP for an index.
     pub fn rtcp_session(&self, at: usize, index: u64) -> Option<Session> {
         let rate = self.parameters.kdr.divide(index);
-        Session::derive(&self.keys.get(at)?.entry.key, &self.parameters, Kind::Rtcp, rate)
+        Session::derive(&self.at(at)?.entry.key, &self.parameters, Kind::Rtcp, rate)
     }
 
     /// The keys with what is left of them.
     pub fn entries(&self) -> impl Iterator<Item = &KeyEntry> {
-        self.keys.iter().map(|keyed| &keyed.entry)
+        self.all().map(|keyed| &keyed.entry)
     }
 
     /// Octets on the heap.
     pub fn heap(&self) -> usize {
-        let inner = self.keys.iter().map(|it| it.session.key.size() - size_of_val(&it.session.key));
-        self.keys.capacity() * size_of::<Keyed>() + inner.sum::<usize>()
+        let inner = self.all().map(|it| it.session.key.size() - size_of_val(&it.session.key));
+        let more =
+            self.more.as_ref().map_or(0, |more| size_of::<Vec<Keyed>>() + size_of_val(&***more));
+        more + inner.sum::<usize>()
     }
 }
 
@@ -171,7 +208,7 @@ impl fmt::Debug for Keyring {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Keyring")
             .field("parameters", &self.parameters)
-            .field("keys", &self.keys.len())
+            .field("keys", &(1 + self.more().len()))
             .finish()
     }
 }

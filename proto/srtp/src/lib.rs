@@ -46,8 +46,8 @@ mod suite;
 pub use batch::{Directions, Packet, protect, unprotect};
 pub use index::{Index, Seen, WINDOW};
 pub use key::{
-    Allowance, KeyEntry, MASTER_KEYS_MAX, MKI_OCTETS_MAX, MasterKey, Mki, RTCP_PACKETS_MAX,
-    RTP_PACKETS_MAX,
+    Allowance, DIGEST_OCTETS, KeyEntry, MASTER_KEYS_MAX, MKI_OCTETS_MAX, MasterKey, Mki,
+    RTCP_PACKETS_MAX, RTP_PACKETS_MAX,
 };
 pub use keying::{Decision, Demand, Profile, Security, Site, Way, Why};
 pub use keyring::Unusable;

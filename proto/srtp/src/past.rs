@@ -7,7 +7,6 @@
 
 use crate::key::{KeyEntry, MasterKey};
 use crate::sender::Rollover;
-use sha2::{Digest, Sha256};
 
 /// Keys that are remembered. After more of them counters begin again no more: the change is
 /// refused ([`crate::Unusable::Used`]).
@@ -29,11 +28,7 @@ pub struct Past {
 }
 
 fn digest(key: &MasterKey) -> [u8; DIGEST_OCTETS] {
-    let mut hash = Sha256::new();
-    // Keys of all suites that derive the same session keys are one key.
-    hash.update(b"a key of SRTP that was used");
-    hash.update(key.expose());
-    let whole = hash.finalize();
+    let whole = key.digest();
     core::array::from_fn(|at| whole[at])
 }
 

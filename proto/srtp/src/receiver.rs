@@ -24,12 +24,14 @@ const ATTEMPTS_MAX: usize = 3;
 
 /// One direction's receiver.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Receiver {
-    keyring: Keyring,
+    // What a packet needs stands first, and in one piece.
+    streams: Streams,
     previous: Option<Box<Keyring>>,
+    keyring: Keyring,
     /// Packets until `previous` is given up.
     grace: u8,
-    streams: Streams,
 }
 
 /// An index that a packet may have.
@@ -102,7 +104,8 @@ impl Receiver {
         }
         // Under a key that stays, no counter can have begun again: its packets would come twice.
         let settling = !self.keyring.shares_a_key(keys);
-        let before = core::mem::replace(&mut self.keyring, Keyring::new(parameters, keys)?);
+        let keyring = Keyring::new(parameters, keys)?.with_left_of(&self.keyring);
+        let before = core::mem::replace(&mut self.keyring, keyring);
         self.previous = Some(Box::new(before));
         self.grace = GRACE;
         for stream in self.streams.iter_mut() {

@@ -46,9 +46,11 @@ pub enum Rollover {
 
 /// One direction's sender. It cannot be cloned: two of it would use the same indices.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Sender {
-    keyring: Keyring,
+    // What a packet needs stands first, and in one piece.
     streams: Streams,
+    keyring: Keyring,
     /// What streams that nobody told of begin ahead by.
     ahead: u16,
     past: Option<Box<Past>>,
@@ -145,7 +147,8 @@ impl Sender {
         if was_used || begins_again && self.keyring.shares_a_key(keys) {
             return Err(Unusable::Used);
         }
-        let before = core::mem::replace(&mut self.keyring, Keyring::new(parameters, keys)?);
+        let keyring = Keyring::new(parameters, keys)?.with_left_of(&self.keyring);
+        let before = core::mem::replace(&mut self.keyring, keyring);
         self.past.get_or_insert_default().replace(before.entries(), rollover);
         if begins_again {
             self.streams.clear();

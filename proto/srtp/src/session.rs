@@ -11,8 +11,8 @@ use zeroize::Zeroizing;
 const AUTHENTICATION_KEY: usize = 20;
 /// Octets of the longest cipher key.
 const CIPHER_KEY_MAX: usize = 32;
-/// Octets of the longest session salt.
-const SALT_MAX: usize = 14;
+/// Octets of the longest session salt is 14: with zeros behind it is as long as an IV.
+const SALT_MAX: usize = 16;
 
 /// Which of both protocols: their labels differ (RFC 3711 §4.3.1, §4.3.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,10 +57,11 @@ impl Derivation<'_> {
 }
 
 /// Keys of one protocol under one master key.
+#[repr(C)]
 pub(crate) struct Session {
-    pub rate: u64,
-    salt: Zeroizing<[u8; SALT_MAX]>,
     pub key: cipher::Key,
+    salt: Zeroizing<[u8; SALT_MAX]>,
+    pub rate: u64,
 }
 
 /// What the cipher shall do for a suite and these parameters.
@@ -118,18 +119,13 @@ impl Session {
 
     /// The IV of a packet of RTP: with its index of 48 bits, or of RTCP: with that of 31 bits.
     pub fn iv(&self, suite: Suite, ssrc: u32, index: u64) -> [u8; 16] {
-        let mut iv = [0; 16];
-        let (ssrc, index) = (ssrc.to_be_bytes(), index.to_be_bytes());
-        let (ssrc_at, index_at) = match suite.transform() {
-            Transform::AesGcm => (2, 6),
-            Transform::AesCm | Transform::Null => (4, 8),
+        // SSRC and index of 48 bits, one behind the other, from the third or the fifth octet on.
+        let numbers = u128::from(ssrc) << 48 | u128::from(index & 0xffff_ffff_ffff);
+        let octets_behind = match suite.transform() {
+            Transform::AesGcm => 4,
+            Transform::AesCm | Transform::Null => 2,
         };
-        iv[ssrc_at..ssrc_at + 4].copy_from_slice(&ssrc);
-        iv[index_at..index_at + 6].copy_from_slice(&index[2..]);
-        for (octet, salt) in iv.iter_mut().zip(&self.salt[..suite.salt_octets()]) {
-            *octet ^= salt;
-        }
-        iv
+        (u128::from_be_bytes(*self.salt) ^ numbers << (8 * octets_behind)).to_be_bytes()
     }
 }
 

@@ -71,33 +71,36 @@ pub(crate) struct Stream {
     pub rtcp: Window,
 }
 
-/// Which of both protocols did not show yet whether its counter began again: a bit each, for there
-/// are many streams.
+/// Which of both protocols did not show yet whether its counter began again: one octet with room
+/// for `None`, for there are many streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Settling(u8);
+pub(crate) enum Settling {
+    #[default]
+    None,
+    Rtp,
+    Rtcp,
+    Both,
+}
 
 impl Settling {
-    const RTP: u8 = 1;
-    const RTCP: u8 = 2;
-
     pub const fn both(is_settling: bool) -> Self {
-        Self(if is_settling { Self::RTP | Self::RTCP } else { 0 })
+        if is_settling { Self::Both } else { Self::None }
     }
 
     pub const fn rtp(self) -> bool {
-        self.0 & Self::RTP != 0
+        matches!(self, Self::Rtp | Self::Both)
     }
 
     pub const fn rtcp(self) -> bool {
-        self.0 & Self::RTCP != 0
+        matches!(self, Self::Rtcp | Self::Both)
     }
 
     pub const fn end_rtp(&mut self) {
-        self.0 &= !Self::RTP;
+        *self = if self.rtcp() { Self::Rtcp } else { Self::None };
     }
 
     pub const fn end_rtcp(&mut self) {
-        self.0 &= !Self::RTCP;
+        *self = if self.rtp() { Self::Rtp } else { Self::None };
     }
 }
 
@@ -213,26 +216,42 @@ impl Stream {
     }
 }
 
-/// The streams of a direction. There are few: they are looked through.
+/// The streams of a direction. There are few: they are looked through. Most directions have one in
+/// all their life, which stands here itself, so that its packets wait for no more memory.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(crate) struct Streams(Vec<Stream>);
+pub(crate) struct Streams {
+    first: Option<Stream>,
+    more: Option<Box<Vec<Stream>>>,
+}
 
 impl Streams {
+    #[inline]
     pub fn find(&self, ssrc: u32) -> Option<&Stream> {
-        self.0.iter().find(|stream| stream.ssrc == ssrc)
+        match &self.first {
+            Some(first) if first.ssrc == ssrc => Some(first),
+            _ => self.more().iter().find(|stream| stream.ssrc == ssrc),
+        }
     }
 
+    #[inline]
     pub fn find_mut(&mut self, ssrc: u32) -> Option<&mut Stream> {
-        self.0.iter_mut().find(|stream| stream.ssrc == ssrc)
+        match &mut self.first {
+            Some(first) if first.ssrc == ssrc => Some(first),
+            _ => self.more.as_mut()?.iter_mut().find(|stream| stream.ssrc == ssrc),
+        }
+    }
+
+    fn more(&self) -> &[Stream] {
+        self.more.as_deref().map_or(&[], Vec::as_slice)
     }
 
     pub fn has_room(&self) -> bool {
-        self.0.len() < STREAMS_MAX
+        self.iter().count() < STREAMS_MAX
     }
 
     /// Whether one more stream may be taken up of which nothing but RTCP is known.
     pub fn has_room_for_rtcp(&self) -> bool {
-        let alone = self.0.iter().filter(|stream| stream.highest().is_none());
+        let alone = self.iter().filter(|stream| stream.highest().is_none());
         self.has_room() && alone.count() < RTCP_ALONE_MAX
     }
 
@@ -241,28 +260,33 @@ impl Streams {
         if !self.has_room() {
             return Err(Refused::TooManyStreams);
         }
-        // Most directions have one stream in all their life.
-        if self.0.len() == self.0.capacity() {
-            self.0.reserve_exact(self.0.len().max(1));
+        if self.first.is_none() {
+            return Ok(self.first.insert(stream));
         }
-        let at = self.0.len();
-        self.0.push(stream);
-        Ok(&mut self.0[at])
+        let more = self.more.get_or_insert_default();
+        if more.len() == more.capacity() {
+            more.reserve_exact(more.len().max(1));
+        }
+        let at = more.len();
+        more.push(stream);
+        Ok(&mut more[at])
     }
 
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Stream> {
-        self.0.iter_mut()
+        self.first.iter_mut().chain(self.more.iter_mut().flat_map(|more| more.iter_mut()))
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Stream> {
-        self.0.iter()
+        self.first.iter().chain(self.more())
     }
 
     pub fn clear(&mut self) {
-        self.0.clear();
+        *self = Self::default();
     }
 
+    /// Octets on the heap.
     pub fn heap(&self) -> usize {
-        self.0.capacity() * size_of::<Stream>()
+        let octets = |more: &Vec<Stream>| size_of_val(more) + more.capacity() * size_of::<Stream>();
+        self.more.as_deref().map_or(0, octets)
     }
 }

@@ -56,6 +56,24 @@ impl RoundKeys {
         self.count = 1 + CONSTANTS.len();
     }
 
+    /// Those of several keys of 128 bits at once: the steps of one wait for each other, and
+    /// meanwhile the processor takes those of the others.
+    #[target_feature(enable = "avx512f,avx512vl,vaes")]
+    #[inline]
+    pub fn set_128<const N: usize>(all: &mut [Self; N], keys: [&Line; N]) {
+        let mut states = keys.map(|key| block(key));
+        for (of, state) in all.iter_mut().zip(&states) {
+            of.lines[0].write(octets(*state));
+            of.count = 1 + CONSTANTS.len();
+        }
+        for (at, constant) in CONSTANTS.into_iter().enumerate() {
+            for (of, state) in all.iter_mut().zip(&mut states) {
+                *state = step(*state, *state, LAST_TURNED, constant);
+                of.lines[1 + at].write(octets(*state));
+            }
+        }
+    }
+
     #[target_feature(enable = "avx512f,avx512vl,vaes")]
     #[inline]
     fn expand_256(&mut self, key: [Line; 2]) {

@@ -126,13 +126,7 @@ fn batch<const N: usize>(buffer: &mut [u8], jobs: &mut [Job<'_>]) {
         in_lanes += usize::from(in_lane);
         *to = Some(Item { context, suite, places, in_lane });
     }
-    // A loop of its own: the steps of a key wait for each other, and meanwhile the processor begins
-    // with the next keys.
-    for (item, keys) in known.items.iter().zip(&mut known.keys) {
-        if let Some(item) = item {
-            item.context.expand(keys);
-        }
-    }
+    expand_all(&known.items, &mut known.keys);
     for (at, job) in jobs.iter().enumerate() {
         let keys = known.keys[at].lines();
         match (&known.items[at], job.op) {
@@ -178,6 +172,40 @@ fn encrypt_chains<const N: usize>(buffer: &mut [u8], jobs: &[Job<'_>], known: &K
     for Chain { keys, iv, data } in chains {
         aes::cbc_encrypt(keys, block(&iv), &mut buffer[data]);
     }
+}
+
+/// Keys whose round keys are made together.
+const KEYS: usize = 4;
+
+/// Makes the round keys of all items.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2,vaes,vpclmulqdq")]
+#[inline]
+fn expand_all(items: &[Option<Item<'_>>], keys: &mut [RoundKeys]) {
+    let (fours, rest) = items.as_chunks::<KEYS>();
+    let (four_keys, rest_keys) = keys.as_chunks_mut::<KEYS>();
+    for (items, keys) in fours.iter().zip(four_keys) {
+        match [&items[0], &items[1], &items[2], &items[3]].map(short_of) {
+            [Some(a), Some(b), Some(c), Some(d)] => RoundKeys::set_128(keys, [a, b, c, d]),
+            _ => expand_each(items, keys),
+        }
+    }
+    expand_each(rest, rest_keys);
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2,vaes,vpclmulqdq")]
+#[inline]
+fn expand_each(items: &[Option<Item<'_>>], keys: &mut [RoundKeys]) {
+    for (item, keys) in items.iter().zip(keys) {
+        if let Some(item) = item {
+            item.context.expand(keys);
+        }
+    }
+}
+
+/// The key of an item, if it is one of 128 bits.
+#[inline(always)]
+fn short_of<'k>(item: &Option<Item<'k>>) -> Option<&'k Line> {
+    item.as_ref().and_then(|item| item.context.short())
 }
 
 /// How many texts of GCM are hashed together.

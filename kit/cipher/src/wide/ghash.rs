@@ -144,6 +144,57 @@ impl<const N: usize> Hashes<'_, N> {
     }
 }
 
+/// One step of texts under way.
+#[target_feature(enable = "avx512f,avx512bw,vpclmulqdq")]
+#[inline]
+fn steps<const N: usize>(texts: &[Text<'_>; N], sums: &mut [__m512i; N], next: &[__m512i; N]) {
+    for ((sum, next), text) in sums.iter_mut().zip(next).zip(texts) {
+        let blocks = _mm512_xor_si512(*sum, turned(*next));
+        let (low, high) = product(blocks, four(&text.powers[0]));
+        *sum = reduced(low, high);
+    }
+}
+
+/// Texts of one block of AAD and so many of data, as packets of voice are: what is hashed of all
+/// but the last three blocks, and those.
+#[target_feature(enable = "avx512f,avx512bw,bmi2,vpclmulqdq")]
+#[inline]
+fn voice<const N: usize>(texts: &[Text<'_>; N], blocks: usize) -> ([__m512i; N], [__m512i; N]) {
+    let zero = _mm512_setzero_si512();
+    let (mut sums, mut next) = ([zero; N], [zero; N]);
+    // Where the AAD stands, so that the lengths come to stand in the last lane, and how many blocks
+    // of data stand behind it.
+    let lane = (blocks + 2).wrapping_neg() % 4;
+    let beside = (3 - lane).min(blocks);
+    for (next, text) in next.iter_mut().zip(texts) {
+        let [aad, _, data] = text.pieces;
+        *next = load_behind(aad, 16 * lane);
+        if beside > 0 {
+            let data = data.get(..16 * beside).unwrap_or(data);
+            *next = _mm512_or_si512(*next, load_behind(data, 16 * lane + 16));
+        }
+    }
+    // Without the lengths fewer than four blocks are not through: else three are left at the end.
+    let (mut from, mut left) = (16 * beside, blocks - beside);
+    if lane + 1 + beside < 4 {
+        return (sums, next);
+    }
+    loop {
+        steps(texts, &mut sums, &next);
+        for (next, text) in next.iter_mut().zip(texts) {
+            let data = text.pieces[2].get(from..).unwrap_or_default();
+            *next = match data.first_chunk::<64>() {
+                Some(octets) if left > 3 => load_all(octets),
+                _ => load(data),
+            };
+        }
+        if left <= 3 {
+            return (sums, next);
+        }
+        (from, left) = (from + 64, left - 4);
+    }
+}
+
 /// The hashes of up to four texts, all of one shape: a lane each.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,bmi2,vpclmulqdq")]
 pub(super) fn ghash<const N: usize>(texts: &[Text<'_>; N]) -> __m512i {
@@ -151,16 +202,22 @@ pub(super) fn ghash<const N: usize>(texts: &[Text<'_>; N]) -> __m512i {
     let zero = _mm512_setzero_si512();
     let shape = texts[0].shape();
     debug_assert!(texts.iter().all(|it| it.shape() == shape), "they are taken together");
-    // The block of lengths comes to stand in the last lane.
-    let lane = (shape.iter().sum::<usize>() + 1).wrapping_neg() % 4;
-    let mut hashes = Hashes { texts, sums: [zero; N], next: [zero; N], lane };
-    for (piece, blocks) in shape.into_iter().enumerate() {
-        hashes.update(piece, blocks);
-    }
+    let (sums, last) = match shape {
+        [1, 0, blocks] => voice(texts, blocks),
+        _ => {
+            // The block of lengths comes to stand in the last lane.
+            let lane = (shape.iter().sum::<usize>() + 1).wrapping_neg() % 4;
+            let mut hashes = Hashes { texts, sums: [zero; N], next: [zero; N], lane };
+            for (piece, blocks) in shape.into_iter().enumerate() {
+                hashes.update(piece, blocks);
+            }
+            (hashes.sums, hashes.next)
+        }
+    };
     let (mut lows, mut highs) = ([zero; N], [zero; N]);
     for (at, text) in texts.iter().enumerate() {
-        let next = _mm512_inserti32x4::<3>(hashes.next[at], text.lengths());
-        let blocks = _mm512_xor_si512(hashes.sums[at], turned(next));
+        let next = _mm512_inserti32x4::<3>(last[at], text.lengths());
+        let blocks = _mm512_xor_si512(sums[at], turned(next));
         (lows[at], highs[at]) = product(blocks, load(text.powers.as_flattened()));
     }
     turned(reduced(folded(lows), folded(highs)))

@@ -1,4 +1,5 @@
-//! HMAC-SHA1 of many messages: sixteen at once, and a lane whose message is done takes the next.
+//! HMAC-SHA1 of many messages: sixteen at once, twice if there are so many, and a lane whose message
+//! is done takes the next.
 //!
 //! ```text
 //! lane: whole blocks of the text ─→ its rest, extra, padding ─→ inner digest ─┐
@@ -124,17 +125,12 @@ impl<'r> Lanes<'r> {
         self.left[lane] = u32::MAX;
     }
 
-    /// Takes in a block in each lane; a bit for each lane where none is left.
-    ///
-    /// # Safety
-    /// Every lane's `at` leads to as many blocks as are left in it, and to one where it is idle.
+    /// A block in each lane was taken in; a bit for each lane where none is left.
     #[target_feature(enable = "avx512f,avx512bw")]
     #[inline]
-    unsafe fn step(&mut self) -> u16 {
-        // SAFETY: at least one block is left in each lane, as the caller says. The array is as long
-        // as what is loaded and stored.
+    fn step(&mut self) -> u16 {
+        // SAFETY: the array is as long as what is loaded and stored.
         unsafe {
-            compress(&mut self.states, &self.at);
             // A lane that is through leads to the end of what it led to.
             for (at, stride) in self.at.iter_mut().zip(&self.stride) {
                 *at = at.wrapping_add(*stride);
@@ -200,45 +196,86 @@ impl Outers {
     }
 }
 
+/// Lanes, those that wait for a message, and those that have one.
+struct Set<'r> {
+    lanes: Lanes<'r>,
+    free: u16,
+    busy: u16,
+}
+
+impl<'r> Set<'r> {
+    #[inline(always)]
+    fn new(rests: &'r Rests) -> Self {
+        Self { lanes: Lanes::new(rests), free: u16::MAX, busy: 0 }
+    }
+
+    /// Gives each lane that waits the next message.
+    #[target_feature(enable = "avx512f,avx512bw,bmi2")]
+    #[inline]
+    fn fill(&mut self, messages: &mut impl Messages) {
+        while self.free != 0 {
+            let lane = self.free.trailing_zeros() as usize;
+            self.free &= self.free - 1;
+            if let Some(number) = messages.next() {
+                self.lanes.begin(lane, number, messages.message(number));
+                self.busy |= 1 << lane;
+            } else {
+                self.lanes.idle(lane);
+                self.busy &= !(1 << lane);
+            }
+        }
+    }
+
+    /// A block in each lane was taken in: what is through waits for its outer hash.
+    #[target_feature(enable = "avx512f,avx512bw,bmi2")]
+    #[inline]
+    fn step(&mut self, messages: &impl Messages, outers: &mut Outers, codes: &mut [[u8; 20]]) {
+        let mut through = self.lanes.step();
+        while through != 0 {
+            let lane = through.trailing_zeros() as usize;
+            through &= through - 1;
+            if self.lanes.proceed(lane) {
+                continue;
+            }
+            let number = self.lanes.numbers[lane];
+            outers.push(&self.lanes.states, lane, number, messages.outer(number));
+            self.free |= 1 << lane;
+            if outers.waiting == LANES {
+                outers.finish(codes);
+            }
+        }
+    }
+}
+
 /// The codes of all messages, each at its number.
 #[target_feature(enable = "avx512f,avx512bw,bmi2")]
 pub(super) fn hmac(messages: &mut impl Messages, codes: &mut [[u8; 20]]) {
     let none = States([[0; LANES]; 5]);
     let mut outers = Outers { digests: none, states: none, numbers: [0; LANES], waiting: 0 };
-    let rests = [const { UnsafeCell::new(Blocks([0; 128])) }; LANES];
-    let mut lanes = Lanes::new(&rests);
-    let (mut free, mut busy) = (u16::MAX, 0u16);
+    let rests = [const { [const { UnsafeCell::new(Blocks([0; 128])) }; LANES] }; 2];
+    let [mut one, mut other] = rests.each_ref().map(Set::new);
     loop {
-        while free != 0 {
-            let lane = free.trailing_zeros() as usize;
-            free &= free - 1;
-            if let Some(number) = messages.next() {
-                lanes.begin(lane, number, messages.message(number));
-                busy |= 1 << lane;
-            } else {
-                lanes.idle(lane);
-                busy &= !(1 << lane);
-            }
-        }
-        if busy == 0 {
-            break;
-        }
+        one.fill(messages);
+        other.fill(messages);
         // SAFETY: a text stays where it is, says `Messages`, and `left` counts its whole blocks;
         // rests outlive `lanes`, and `rest_blocks` counts their blocks. An idle lane stays at
         // `NOTHING`.
-        let mut through = unsafe { lanes.step() };
-        while through != 0 {
-            let lane = through.trailing_zeros() as usize;
-            through &= through - 1;
-            if lanes.proceed(lane) {
-                continue;
+        unsafe {
+            match (one.busy, other.busy) {
+                (0, 0) => break,
+                (_, 0) => compress([&mut one.lanes.states], [&one.lanes.at]),
+                (0, _) => compress([&mut other.lanes.states], [&other.lanes.at]),
+                _ => compress(
+                    [&mut one.lanes.states, &mut other.lanes.states],
+                    [&one.lanes.at, &other.lanes.at],
+                ),
             }
-            let number = lanes.numbers[lane];
-            outers.push(&lanes.states, lane, number, messages.outer(number));
-            free |= 1 << lane;
-            if outers.waiting == LANES {
-                outers.finish(codes);
-            }
+        }
+        if one.busy != 0 {
+            one.step(messages, &mut outers, codes);
+        }
+        if other.busy != 0 {
+            other.step(messages, &mut outers, codes);
         }
     }
     if outers.waiting > 0 {

@@ -1,4 +1,5 @@
-//! SHA-1 (FIPS 180-4 §6.1.2) of sixteen messages at once: a lane of 32 bits for each.
+//! SHA-1 (FIPS 180-4 §6.1.2) of sixteen messages at once: a lane of 32 bits for each. The steps of a
+//! round wait for each other: with two such sets the processor takes those of the other meanwhile.
 
 use std::arch::x86_64::*;
 
@@ -12,17 +13,24 @@ pub(super) struct States(pub [[u32; LANES]; 5]);
 
 /// The sixteen words of a block of each message, and room for the schedule of the next ones.
 type Words = [__m512i; 16];
+/// The same of each set.
+type Of<const S: usize> = [__m512i; S];
 
-/// Round `t` needs the word `t`; from the sixteenth on it takes the place of one sixteen before.
+/// Round `t` needs the word `t`, and its constant is added; from the sixteenth on a word takes the
+/// place of one sixteen before.
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn word<const T: usize>(words: &mut Words) -> __m512i {
-    if T >= 16 {
-        let before = |back: usize| words[(T - back) % 16];
-        let three = _mm512_ternarylogic_epi32::<XOR>(before(3), before(8), before(14));
-        words[T % 16] = _mm512_rol_epi32::<1>(_mm512_xor_si512(three, before(16)));
+fn word<const T: usize, const S: usize>(words: &mut [Words; S], k: __m512i) -> Of<S> {
+    let mut all = [k; S];
+    for (word, words) in all.iter_mut().zip(words) {
+        if T >= 16 {
+            let before = |back: usize| words[(T - back) % 16];
+            let three = _mm512_ternarylogic_epi32::<XOR>(before(3), before(8), before(14));
+            words[T % 16] = _mm512_rol_epi32::<1>(_mm512_xor_si512(three, before(16)));
+        }
+        *word = _mm512_add_epi32(words[T % 16], *word);
     }
-    words[T % 16]
+    all
 }
 
 /// Tables of three inputs: what Ch, Parity and Maj are (§4.1.1).
@@ -31,18 +39,33 @@ const XOR: i32 = 0x96;
 const MAJORITY: i32 = 0xe8;
 
 /// A round: all but the order of the words, which turns by its names.
+#[allow(clippy::needless_range_loop, reason = "one number for all of them")]
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn round<const F: i32>(sum: __m512i, a: __m512i, b: __m512i, c: __m512i, d: __m512i) -> __m512i {
-    let f = _mm512_ternarylogic_epi32::<F>(b, c, d);
-    _mm512_add_epi32(_mm512_add_epi32(sum, f), _mm512_rol_epi32::<5>(a))
+fn round<const F: i32, const S: usize>(word: Of<S>, state: [&Of<S>; 4], e: &mut Of<S>) {
+    let [a, b, c, d] = state;
+    for set in 0..S {
+        let f = _mm512_ternarylogic_epi32::<F>(b[set], c[set], d[set]);
+        let sum = _mm512_add_epi32(_mm512_add_epi32(e[set], word[set]), f);
+        e[set] = _mm512_add_epi32(sum, _mm512_rol_epi32::<5>(a[set]));
+    }
+}
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn turned<const S: usize>(b: Of<S>) -> Of<S> {
+    let mut b = b;
+    for b in &mut b {
+        *b = _mm512_rol_epi32::<30>(*b);
+    }
+    b
 }
 
 macro_rules! rounds {
     ($f:ident, $k:ident, $w:ident, $t:expr, $a:ident, $b:ident, $c:ident, $d:ident, $e:ident) => {
-        let sum = _mm512_add_epi32($e, _mm512_add_epi32(word::<{ $t }>(&mut $w), $k));
-        $e = round::<$f>(sum, $a, $b, $c, $d);
-        $b = _mm512_rol_epi32::<30>($b);
+        let added = word::<{ $t }, S>(&mut $w, $k);
+        round::<$f, S>(added, [&$a, &$b, &$c, &$d], &mut $e);
+        $b = turned($b);
     };
     (
         $f:ident, $k:ident, $w:ident, five $t:expr,
@@ -66,14 +89,20 @@ macro_rules! rounds {
     };
 }
 
-/// Takes a block into each state.
+/// Takes a block into each state of some sets.
 ///
 /// # Safety
 /// Each pointer leads to 64 octets.
 #[target_feature(enable = "avx512f,avx512bw")]
-pub(super) unsafe fn compress(states: &mut States, blocks: &[*const u8; LANES]) {
-    // SAFETY: as the caller says.
-    let words = unsafe { transposed(blocks) };
+pub(super) unsafe fn compress<const S: usize>(
+    states: [&mut States; S],
+    blocks: [&[*const u8; LANES]; S],
+) {
+    let mut words = [[_mm512_setzero_si512(); 16]; S];
+    for (words, blocks) in words.iter_mut().zip(blocks) {
+        // SAFETY: as the caller says.
+        *words = unsafe { transposed(blocks) };
+    }
     compress_words(states, words);
 }
 
@@ -86,7 +115,7 @@ pub(super) fn compress_digests(states: &mut States, digests: &States) {
     }
     words[5] = _mm512_set1_epi32(i32::MIN);
     words[15] = _mm512_set1_epi32((64 + 20) * 8);
-    compress_words(states, words);
+    compress_words([states], [words]);
 }
 
 #[target_feature(enable = "avx512f")]
@@ -98,19 +127,23 @@ fn load(words: &[u32; LANES]) -> __m512i {
 
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn compress_words(states: &mut States, words: Words) {
+fn compress_words<const S: usize>(states: [&mut States; S], words: [Words; S]) {
     let mut w = words;
-    let [s0, s1, s2, s3, s4] = &mut states.0;
-    let (mut a, mut b, mut c, mut d, mut e) = (load(s0), load(s1), load(s2), load(s3), load(s4));
+    let zero = [_mm512_setzero_si512(); S];
+    let (mut a, mut b, mut c, mut d, mut e) = (zero, zero, zero, zero, zero);
+    for (set, States(of)) in states.iter().enumerate() {
+        (a[set], b[set], c[set]) = (load(&of[0]), load(&of[1]), load(&of[2]));
+        (d[set], e[set]) = (load(&of[3]), load(&of[4]));
+    }
     rounds!(CHOOSE, 0x5a82_7999, w, twenty 0, a, b, c, d, e);
     rounds!(XOR, 0x6ed9_eba1, w, twenty 20, a, b, c, d, e);
     rounds!(MAJORITY, 0x8f1b_bcdc_u32.cast_signed(), w, twenty 40, a, b, c, d, e);
     rounds!(XOR, 0xca62_c1d6_u32.cast_signed(), w, twenty 60, a, b, c, d, e);
-    add(s0, a);
-    add(s1, b);
-    add(s2, c);
-    add(s3, d);
-    add(s4, e);
+    for (set, States(of)) in states.into_iter().enumerate() {
+        for (words, added) in of.iter_mut().zip([a[set], b[set], c[set], d[set], e[set]]) {
+            add(words, added);
+        }
+    }
 }
 
 #[target_feature(enable = "avx512f")]

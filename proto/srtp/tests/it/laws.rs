@@ -264,6 +264,30 @@ fn keys_that_are_remembered_are_bounded_and_more_never_begin_again() {
 }
 
 #[test]
+fn what_is_left_of_a_key_is_left_of_it_however_often_it_is_said_again() {
+    let mut random = Random(34);
+    let of = |key, value| KeyEntry {
+        mki: Mki::new(value, 1),
+        allowance: Allowance::of_lifetime(10),
+        key,
+    };
+    let [a, b, c] = [(); 3].map(|()| random.key(SUITE));
+    let (mut sender, mut receiver) = pair(USUAL, &[of(a.clone(), 1), of(b, 2)]);
+    for sequence in 0..7 {
+        let packet = sent(&mut sender, &random.rtp(7, sequence)).unwrap();
+        opened(&mut receiver, &packet).unwrap();
+    }
+    let keys = [of(a, 1), of(c, 3)];
+    sender.rekey(USUAL, &keys, Rollover::Kept).unwrap();
+    receiver.rekey(USUAL, &keys).unwrap();
+    let left = |keys: Vec<&KeyEntry>| -> Vec<u64> {
+        keys.iter().map(|entry| entry.allowance.rtp).collect()
+    };
+    assert_eq!(left(sender.keys().collect()), [3, 10]);
+    assert_eq!(left(receiver.keys().collect()), [3, 10]);
+}
+
+#[test]
 fn sources_that_only_report_leave_room_for_those_that_send() {
     let mut random = Random(33);
     let (mut sender, mut receiver) = pair(USUAL, &[KeyEntry::alone(random.key(SUITE))]);
