@@ -64,6 +64,8 @@ rows! {
         cells: Option<usize>,
         free_cells: Option<usize>,
         unwanted_punts: Option<u64>,
+        /// How long it had packets since it began, milliseconds.
+        busy_ms: Option<u64>,
     }
 
     /// Why doors were closed.
@@ -337,6 +339,7 @@ fn workers(reports: &[Report], it: &Forwarder) -> Vec<WorkerRow> {
             cells: report.map(|report| report.slots),
             free_cells: report.map(|report| report.free_slots),
             unwanted_punts: report.map(|report| report.unwanted),
+            busy_ms: report.map(|report| machine::narrow::millis(report.busy)),
         }
     });
     rows.collect()

@@ -100,6 +100,7 @@ pub(crate) struct Report {
     pub(crate) free_slots: usize,
     pub(crate) slots: usize,
     pub(crate) unwanted: u64,
+    pub(crate) busy: Duration,
     pub(crate) doors: BTreeMap<u64, Passed>,
 }
 
@@ -135,6 +136,9 @@ pub(crate) struct Worker {
     inject: usize,
     attended: Time,
     worked: Time,
+    /// How long its rounds with packets took, and when the last one began, if that was the last.
+    busy: Duration,
+    began: Option<Time>,
     met_host: Time,
     /// Packets for a host that is not there, and of classes without a door.
     unwanted: u64,
@@ -179,6 +183,8 @@ impl Worker {
             inject,
             attended: Time::ZERO,
             worked: Time::ZERO,
+            busy: Duration::ZERO,
+            began: None,
             met_host: Time::ZERO,
             unwanted: 0,
             doors: Doors::default(),
@@ -219,11 +225,12 @@ impl Worker {
         loop {
             self.parts.pulse.beat();
             let now = self.now();
+            self.busy += self.began.take().map_or(Duration::ZERO, |began| now.since(began));
             if !self.orders() {
                 return;
             }
             if self.round(now) {
-                self.worked = now;
+                (self.worked, self.began) = (now, Some(now));
             } else if now >= self.worked + SPIN {
                 self.sleep();
             }
@@ -475,6 +482,7 @@ impl Worker {
             free_slots: self.parts.pool.free_slots(),
             slots: self.parts.pool.slots(),
             unwanted: self.unwanted,
+            busy: self.busy,
             doors: self.doors.passed(),
         }
     }

@@ -8,8 +8,10 @@ use machine::{Duration, Time};
 use runtime::Effects;
 use serde_json::Value;
 
-/// What is asked, under the numbers that count down from the highest.
-const ASKED: [&str; 3] = ["ports", "interfaces", "graph"];
+/// What is asked, under the numbers that count down from the highest; the last of it for the load.
+const ASKED: [&str; 4] = ["ports", "interfaces", "graph", "workers"];
+/// What is shown as metrics.
+const SHOWN: usize = 3;
 /// An answer is waited for so long at most before it is asked for again.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -67,6 +69,32 @@ pub(crate) struct Metrics {
     node_drops: Table<NodeDropFact, 2>,
     /// Answers that have not come, and until when they are waited for.
     waits: (usize, Time),
+    load: Load,
+}
+
+/// How busy the workers are.
+#[derive(Default)]
+struct Load {
+    /// When they were asked, if the answer has not come.
+    asked: Option<Time>,
+    /// What they said, and when they were asked for that.
+    before: Option<(Time, Vec<u64>)>,
+    /// Of the one that has most to do.
+    permille: u16,
+}
+
+impl Load {
+    fn take(&mut self, rows: &[Value]) {
+        let Some(asked) = self.asked.take() else { return };
+        let busy: Vec<u64> = rows.iter().map(|row| count(row, "busy_ms")).collect();
+        if let Some((since, before)) = &self.before {
+            let passed = machine::narrow::millis(asked.since(*since)).max(1);
+            let more = busy.iter().zip(before).map(|(busy, before)| busy.saturating_sub(*before));
+            let permille = more.max().unwrap_or(0).saturating_mul(1_000) / passed;
+            self.permille = machine::narrow::told(permille.min(1_000), u16::MAX);
+        }
+        self.before = Some((asked, busy));
+    }
 }
 
 impl Default for Metrics {
@@ -77,6 +105,7 @@ impl Default for Metrics {
             interfaces: Table::new(&["interface"]),
             node_drops: Table::new(&["node", "reason"]),
             waits: (0, Time::ZERO),
+            load: Load::default(),
         }
     }
 }
@@ -84,8 +113,11 @@ impl Default for Metrics {
 impl Metrics {
     /// Takes an answer to a question of that number.
     fn take(&mut self, number: u64, answer: &Value) {
-        self.waits.0 = self.waits.0.saturating_sub(1);
         let rows = answer.as_array().map(Vec::as_slice).unwrap_or_default();
+        if path(number) == Some("workers") {
+            return self.load.take(rows);
+        }
+        self.waits.0 = self.waits.0.saturating_sub(1);
         match path(number) {
             Some("ports") => self.take_ports(rows),
             Some("interfaces") => self.interfaces.show(rows.iter().map(|row| {
@@ -165,7 +197,7 @@ impl Dataplane {
     pub fn measure(&mut self, now: Time, out: &mut Effects) {
         if !self.is_controlled() {
             self.metrics.waits = (0, Time::ZERO);
-            for (below, _) in (0..).zip(ASKED) {
+            for (below, _) in (0..).zip(&ASKED[..SHOWN]) {
                 self.metrics.take(u64::MAX - below, &Value::Null);
             }
             return;
@@ -174,16 +206,41 @@ impl Dataplane {
         if waiting > 0 && now < until {
             return;
         }
-        self.metrics.waits = (ASKED.len(), now + PATIENCE);
+        self.metrics.waits = (SHOWN, now + PATIENCE);
         self.open_questions(out);
-        for (below, path) in (0..).zip(ASKED) {
-            let (id, path) = (u64::MAX - below, path.to_owned());
-            let asked = Request::Ask { id, path, params: Vec::new() };
-            // It is far below the longest message.
-            out.write(self.channels.questions, |into| {
-                let _ = wire::write(&asked, into);
-            });
+        (0..SHOWN).for_each(|which| self.ask_for(which, out));
+    }
+
+    fn ask_for(&self, which: usize, out: &mut Effects) {
+        let (id, path) = (u64::MAX - which as u64, ASKED[which].to_owned());
+        let asked = Request::Ask { id, path, params: Vec::new() };
+        // It is far below the longest message.
+        out.write(self.channels.questions, |into| {
+            let _ = wire::write(&asked, into);
+        });
+    }
+
+    /// Asks the forwarder how busy its workers are, for [`Dataplane::load_permille`]; once a second
+    /// or so.
+    pub fn measure_load(&mut self, now: Time, out: &mut Effects) {
+        if !self.is_controlled() {
+            self.metrics.load = Load::default();
+            return;
         }
+        let is_waited_for = |asked: Time| now.since(asked) < PATIENCE;
+        if self.metrics.load.asked.is_some_and(is_waited_for) {
+            return;
+        }
+        self.metrics.load.asked = Some(now);
+        self.open_questions(out);
+        self.ask_for(SHOWN, out);
+    }
+
+    /// How much of its time the worker that has most to do had packets, in thousandths, between the
+    /// last two answers; 0 as long as there are none.
+    #[must_use]
+    pub fn load_permille(&self) -> u16 {
+        self.metrics.load.permille
     }
 
     /// Takes an answer that no ticket waits for, if it is one to [`Dataplane::measure`].

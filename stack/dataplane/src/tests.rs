@@ -293,6 +293,26 @@ fn a_connection_of_which_nothing_is_heard_is_given_up() {
 }
 
 #[test]
+fn the_load_is_that_of_the_worker_that_has_most_to_do() {
+    let mut world = World::welcomed(vec![], &Numbers::default());
+    world.says(&["east"]);
+    for (busy, permille) in [([700, 90], 0), ([900, 590], 500), ([950, 650], 60), ([10, 20], 0)] {
+        world.dataplane.measure_load(world.now, &mut world.out);
+        world.dataplane.measure_load(world.now, &mut world.out);
+        let asked = world.written(CHANNELS.questions);
+        let [Request::Ask { id, path, .. }] = &asked[..] else { panic!("{asked:?}") };
+        assert_eq!(path, "workers");
+        let answer = Ok(json!([{ "busy_ms": busy[0] }, { "busy_ms": busy[1] }]));
+        world.hears(CHANNELS.questions, &Reply::Answer { id: *id, answer });
+        assert_eq!(world.dataplane.load_permille(), permille);
+        world.now += Duration::from_secs(1);
+    }
+    world.event(WIRE, ChannelEvent::Down("it ended"));
+    world.dataplane.measure_load(world.now, &mut world.out);
+    assert_eq!(world.dataplane.load_permille(), 0);
+}
+
+#[test]
 fn what_the_forwarder_has_counted_is_shown_by_port_interface_and_reason() {
     let mut world = World::welcomed(vec![], &Numbers::default());
     world.says(&["east"]);
