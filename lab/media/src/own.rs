@@ -117,7 +117,7 @@ impl Calls {
             },
             expected: Expected::at(phone),
             guard: self.guarded(number, side),
-            dscp: 46,
+            dscp: Some(46),
             timeout: None,
             becomes: Vec::new(),
             branches: Vec::new(),

@@ -523,7 +523,7 @@ impl MediaController {
         Load {
             streams: u32::try_from(self.streams.total()).unwrap_or(u32::MAX),
             packets_per_s: self.shown.packets_per_s,
-            forwarder_permille: 0,
+            forwarder_permille: self.dataplane.load_permille(),
             transcoder_permille: self.transcoding.permille(),
             codecs: self.transcoding.codecs(now),
             is_draining: self.is_draining || !self.dataplane.is_controlled(),

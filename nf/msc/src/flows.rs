@@ -5,6 +5,8 @@
 //!   Stream: end A ⇄ end B   ──→   flow at A's port ─→ leaves from B's port
 //!                                 flow at B's port ─→ leaves from A's port      and RTCP's, + 1
 //! ```
+//! T.38 as UDPTL, and what is no RTP, is a flow of datagrams: nobody looks into them.
+//!
 //! Streams that share a port (RFC 9143) are one flow with the payload types of all of them. What
 //! leaves it from other ports than the rest are branches.
 
@@ -35,12 +37,15 @@ pub(crate) fn flows<'a>(
     agreement: &Agreement,
 ) -> Flows {
     let mut flows = Flows::new();
-    for stream in streams.filter(|stream| stream.flow == Flow::Rtp) {
+    for stream in streams {
         for side in Side::BOTH {
             let Some(flow) = flow(stream, side, addresses, agreement) else { continue };
             let apart = reports(&flow, stream, side, addresses);
             for flow in core::iter::once(flow).chain(apart) {
                 match flows.get_mut(&flow.at) {
+                    // What is no RTP beside RTP on its port is what that lets pass anyhow.
+                    Some(_) if flow.settings.of == Use::Datagrams => {}
+                    Some(lead) if lead.settings.of == Use::Datagrams => *lead = flow,
                     Some(lead) => share(lead, &flow),
                     None => drop(flows.insert(flow.at, flow)),
                 }
@@ -75,10 +80,17 @@ fn flow(
         },
     };
     let of_side = || stream.payloads.iter().filter(move |payload| payload.from == side);
+    let of = match stream.flow {
+        Flow::Rtp if end.rtcp == Rtcp::Mux => Use::Muxed,
+        Flow::Rtp => Use::Rtp,
+        // What protects RTP protects nothing else: no flow rather than one in the clear.
+        Flow::Udptl | Flow::Datagrams if guard != FlowGuard::None => return None,
+        Flow::Udptl | Flow::Datagrams => Use::Datagrams,
+    };
     let is_event = |payload: &&Payload| payload.codec == Some(Codec::TelephoneEvent);
     let is_active = stream.passes(side) && !agreed.is_blocked;
     let settings = Settings {
-        of: if end.rtcp == Rtcp::Mux { Use::Muxed } else { Use::Rtp },
+        of,
         is_active,
         payload_types: types(of_side()),
         untimed: types(of_side().filter(is_event)),
@@ -95,7 +107,7 @@ fn flow(
         settings,
         expected: expected(end, agreed.nominated, at.address),
         guard,
-        dscp: end.dscp.unwrap_or(0),
+        dscp: end.dscp,
         timeout: (stream.timeout_s > 0).then(|| Duration::from_secs(stream.timeout_s.into())),
         becomes: becomes.map(|it| (it.number, it.becomes)).take(PAYLOADS_MAX).collect(),
         branches: apart(stream, side, addresses).into_iter().collect(),
@@ -128,6 +140,9 @@ fn reports(
 ) -> Option<FlowSaid> {
     let (end, other) = (stream.end(side), stream.end(side.other()));
     let Rtcp::Apart(place) = end.rtcp else { return None };
+    if flow.settings.of != Use::Rtp {
+        return None;
+    }
     let next = |local: Local| addresses.place(local.address, local.port.checked_add(1)?);
     let usual = || {
         let rtp = flow.expected.address;

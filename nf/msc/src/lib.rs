@@ -185,7 +185,7 @@ impl MediaController {
             links: Links::default(),
             controllers: Controllers::default(),
             driven: Driven::new(seed.now, random.next_u64()),
-            measures: Measures::default(),
+            measures: Measures::new(seed.now),
             ended: Ended::default(),
             capture: Capture::new(
                 hep::KIND_LOG,
@@ -278,6 +278,7 @@ impl MediaController {
         self.shown.facts.add(Fact::Packets, self.shown.packets_per_s);
         self.shown.facts.add(Fact::PacketsDropped, dropped);
         self.shown.facts.add(Fact::MessagesUnwritten, self.links.take_unwritten());
+        self.dataplane.measure_load(now, out);
         self.streams.book.sweep(now);
         if self.pair.serves() {
             self.forget_those_away(now, out);

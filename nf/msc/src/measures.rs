@@ -115,12 +115,19 @@ pub(crate) struct Measures {
     silent: BTreeMap<Local, Time>,
     /// When an end was reported to be poor.
     poor: BTreeMap<Local, Time>,
+    /// Since when this controller is there.
+    began: Time,
     /// Packets since they were last taken.
     pub passed: u64,
     pub dropped: u64,
 }
 
 impl Measures {
+    /// Of a controller that is there from now on.
+    pub fn new(began: Time) -> Self {
+        Self { began, ..Self::default() }
+    }
+
     /// A stream stands, or is another one, which may be coded in another way.
     pub fn stands(&mut self, now: Time, local: Local, stream: &Stream, side: Side) {
         let (codec, clock) = coded(stream, side);
@@ -137,7 +144,14 @@ impl Measures {
         side: Side,
         counted: Counted,
     ) -> Due {
+        let is_older = Duration::from_millis(counted.age_ms) > now.since(self.began);
         let measured = self.of(now, local, stream, side);
+        if measured.counted == Counted::default() && is_older {
+            // What passed before is none of this controller's time.
+            measured.counted = counted;
+            let since = Since { counted, at: now };
+            (measured.reported, measured.traced) = (since, since);
+        }
         let before = measured.counted;
         measured.counted = counted;
         let more = counted.packets.saturating_sub(before.packets);

@@ -87,7 +87,7 @@ fn flow(port: u16, to: u16, peer: SocketAddr) -> Program {
         settings,
         expected: Expected::at(peer),
         guard: Guard::None,
-        dscp: 46,
+        dscp: Some(46),
         timeout: None,
         becomes: Vec::new(),
         branches: Vec::new(),

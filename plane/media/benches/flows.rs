@@ -138,7 +138,7 @@ fn flow(at: Place, to: Place, peer: SocketAddr, guard: Guard) -> Program {
         settings,
         expected: Expected::at(peer),
         guard,
-        dscp: 46,
+        dscp: Some(46),
         timeout: Some(Duration::from_secs(30)),
         becomes: Vec::new(),
         branches: Vec::new(),

@@ -61,7 +61,7 @@ fn flows(call: u32, side: u8, resume: Option<Resume>) -> [FlowSaid; 2] {
             },
             expected: Expected::at(SocketAddr::new(Ipv4Addr::new(10, side, 200, 2).into(), port)),
             guard: if side == 1 { keys() } else { Guard::None },
-            dscp: 46,
+            dscp: Some(46),
             timeout: Some(Duration::from_secs(30)),
             becomes: Vec::new(),
             branches: Vec::new(),

@@ -3,9 +3,9 @@
 
 use crate::cell::NONE;
 use crate::departure::UDP_OCTETS;
+use crate::peer::Peer;
 use crate::reason;
 use crate::table::Ranges;
-use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use graph::{Meta, Slot, Verdict};
 use nodes::header::{IP4, IP6, UDP, address6, long, word};
 
@@ -22,7 +22,7 @@ pub(crate) struct Arrival {
     /// The number of its flow.
     pub flow: u32,
     /// From where it comes.
-    pub source: SocketAddr,
+    pub source: Peer,
     /// The port that it came to.
     pub port: u16,
     /// Where in its cell the header of UDP stands.
@@ -33,14 +33,8 @@ pub(crate) struct Arrival {
 
 impl Arrival {
     /// Of nothing, to fill a vector with.
-    pub const NONE: Self = Self {
-        slot: Slot(0),
-        flow: NONE,
-        source: SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0),
-        port: 0,
-        udp: 0,
-        octets: 0,
-    };
+    pub const NONE: Self =
+        Self { slot: Slot(0), flow: NONE, source: Peer::NONE, port: 0, udp: 0, octets: 0 };
 
     /// Where in its cell the payload stands.
     pub const fn payload(&self) -> usize {
@@ -93,7 +87,7 @@ pub(crate) fn four(meta: &Meta, cell: &[u8], ranges: &Ranges, by: By) -> Kind {
     if fragment & MORE_OR_LATER != 0 {
         return Kind::Drop(reason::FRAGMENT);
     }
-    let source = SocketAddr::new(Ipv4Addr::from(source).into(), from);
+    let source = Peer::four(source, from);
     let arrival = Arrival { flow, source, port, udp: start + header, ..Arrival::NONE };
     udp(packet, header, arrival)
 }
@@ -117,7 +111,7 @@ pub(crate) fn six(meta: &Meta, cell: &[u8], ranges: &Ranges, by: By) -> Kind {
     if word(head, IP6 + 6) == 0 && by == By::Destination {
         return Kind::Drop(reason::NO_CHECKSUM);
     }
-    let source = SocketAddr::new(Ipv6Addr::from(source).into(), from);
+    let source = Peer::six(source, from);
     udp(packet, IP6, Arrival { flow, source, port, udp: start + IP6, ..Arrival::NONE })
 }
 

@@ -10,10 +10,13 @@
 //! Verdicts stand in the order of the packets, so what goes on does so as it came.
 
 use crate::arrival::Arrival;
-use crate::cell::{CLEAR, Held, Known, NONE, Opening};
-use crate::departure::{Check, Departure, HOPS, Way, check, hops, leave, shorten};
+use crate::cell::{CLEAR, Held, Known, NONE};
+use crate::departure::{Came, Check, Departure, Way, check, leave, shorten};
 use crate::flow::{Arrived, Verdict as Judged};
+use crate::lines::ask_lines;
+use crate::program::Place;
 use crate::reason;
+use crate::reports::Reports;
 use crate::table::{HeldSender, Table};
 use graph::{Context, Pool, VECTOR_MAX, Verdict};
 use machine::Time;
@@ -101,43 +104,18 @@ impl<'t> Gathered<'t> {
         self.senders.push(held);
         place
     }
-
-    /// Asks for what opens and protects packets, so that no cipher waits for its key.
-    fn ask(&self) {
-        for held in &self.cells {
-            if let Some(Opening::Receiver(receiver)) = held.as_ref().map(|known| &known.opening) {
-                receiver.keys().for_each(ask_key);
-                core::hint::black_box(receiver.streams().next().map(|it| it.ssrc));
-            }
-        }
-        for held in &self.senders {
-            if let Some(sender) = held.as_ref() {
-                sender.keys().for_each(ask_key);
-                core::hint::black_box(sender.streams().next().map(|it| it.ssrc));
-            }
-        }
-    }
 }
 
-/// Lines of a key with what is derived of it.
-const KEY_LINES: usize = 5;
-
-/// Asks for a key.
-fn ask_key(key: &srtp::KeyEntry) {
-    ask_lines(core::ptr::from_ref(key).cast(), KEY_LINES);
-}
-
-/// Asks for so many lines.
-pub(crate) fn ask_lines(place: *const u8, lines: usize) {
-    (0..lines).for_each(|line| graph::prefetch(place.wrapping_add(line * 64)));
-}
+/// Packets that are opened and protected together: with what they need they stay near the
+/// processor, and by the time that the last is gathered what was asked for is there.
+const TOGETHER: usize = 64;
 
 /// Numbers of a vector and where they are held: a few lines that stay in the first cache.
 struct Places([(u32, u16); Places::ROWS]);
 
 impl Places {
     /// Twice as many as there are packets.
-    const ROWS: usize = 2 * VECTOR_MAX;
+    const ROWS: usize = 2 * TOGETHER;
 
     const fn new() -> Self {
         Self([(NONE, 0); Self::ROWS])
@@ -167,17 +145,11 @@ struct Receivers<'a, 't>(&'a mut [Held<'t>]);
 
 impl Directions<Receiver> for Receivers<'_, '_> {
     fn direction(&self, number: usize) -> Option<&Receiver> {
-        match &self.0.get(number)?.as_ref()?.opening {
-            Opening::Receiver(receiver) => Some(receiver),
-            _ => None,
-        }
+        self.0.get(number)?.as_ref()?.receiver.as_deref()
     }
 
     fn direction_mut(&mut self, number: usize) -> Option<&mut Receiver> {
-        match &mut self.0.get_mut(number)?.as_mut()?.opening {
-            Opening::Receiver(receiver) => Some(receiver),
-            _ => None,
-        }
+        self.0.get_mut(number)?.as_mut()?.receiver.as_deref_mut()
     }
 }
 
@@ -210,8 +182,8 @@ fn octets_of<'p>(arrival: &Arrival, pool: &'p Pool) -> &'p [u8] {
     &pool.cell(arrival.slot)[arrival.payload()..][..arrival.octets]
 }
 
-/// Lines of a receiver.
-const RECEIVER_LINES: usize = 2;
+/// Lines of a receiver that its packets need.
+const RECEIVER_LINES: usize = 5;
 
 /// A vector at its flows.
 pub(crate) struct Batch<'t, 'v> {
@@ -227,6 +199,9 @@ pub(crate) struct Batch<'t, 'v> {
     /// Flows whose other direction goes elsewhere from now on: the one that leads there, and the
     /// one whose source was taken.
     turned: Vec<(u32, u32)>,
+    /// What reports said that passed, and whether the last one was changed.
+    reports: Reports,
+    is_rewritten: bool,
 }
 
 impl<'t, 'v> Batch<'t, 'v> {
@@ -240,6 +215,8 @@ impl<'t, 'v> Batch<'t, 'v> {
             leaves: false,
             fates: [Fate::Next(reason::NO_FLOW); VECTOR_MAX],
             turned: Vec::new(),
+            reports: Reports::default(),
+            is_rewritten: false,
         }
     }
 
@@ -253,6 +230,9 @@ impl<'t, 'v> Batch<'t, 'v> {
         let mut gathered: Option<Gathered<'t>> = None;
         for at in 0..self.arrivals.len().min(VECTOR_MAX) {
             self.packet(at, &mut gathered, pool);
+            if let Some(all) = gathered.as_mut().filter(|all| all.packets.len() == TOGETHER) {
+                self.settle(all, pool);
+            }
         }
         if let Some(gathered) = &mut gathered {
             self.settle(gathered, pool);
@@ -278,7 +258,7 @@ impl<'t, 'v> Batch<'t, 'v> {
             (None, None) => cell.hold(),
         };
         // The port became another's since it was looked at.
-        let Some(known) = held.as_mut().filter(|it| it.own.at.port == arrival.port) else {
+        let Some(known) = held.as_mut().filter(|it| it.port == arrival.port) else {
             return;
         };
         if known.is_clear() && !self.leaves {
@@ -289,12 +269,12 @@ impl<'t, 'v> Batch<'t, 'v> {
             }
             return;
         }
-        if let Opening::Receiver(receiver) = &known.opening {
+        if let Some(receiver) = &known.receiver {
             ask_lines(core::ptr::from_ref(&**receiver).cast(), RECEIVER_LINES);
         }
         let branch = known.branch(octets_of(arrival, pool));
         self.table.ask_sender(self.sender(known, branch));
-        let all = gathered.get_or_insert_with(|| Gathered::new(self.arrivals.len()));
+        let all = gathered.get_or_insert_with(|| Gathered::new(self.arrivals.len().min(TOGETHER)));
         let place = all.hold(arrival.flow, held);
         self.gather(at, place, all, pool);
     }
@@ -302,7 +282,7 @@ impl<'t, 'v> Batch<'t, 'v> {
     /// Who protects packets of a flow, or that nobody does.
     fn sender(&self, known: &Known, branch: Option<u8>) -> u32 {
         match known.way_of(branch) {
-            _ if self.leaves => known.own.sender,
+            _ if self.leaves => known.sender,
             Some(way) => way.sender,
             None => CLEAR,
         }
@@ -315,20 +295,28 @@ impl<'t, 'v> Batch<'t, 'v> {
         let start = usize::from(meta.offset);
         let changes = known.changes();
         let check = check(octets, start, arrival.udp, changes);
-        let hops = hops(octets, start);
+        let came = Came::read(octets, start);
         let payload = &mut octets[arrival.payload()..][..arrival.octets];
         let branch = known.branch(payload);
         if let Err(fate) = self.judge(known, arrival, payload, branch) {
             return fate;
         }
         let Some(way) = known.way_of(branch) else { return Fate::Next(reason::NO_OTHER) };
-        let departure = self.departure(arrival, arrival.octets, check, hops);
+        // Sources stand anywhere in reports.
+        let check = if std::mem::take(&mut self.is_rewritten) { Check::Anew } else { check };
+        let departure = self.departure(arrival, arrival.octets, check, came);
         Fate::Next(leave(meta, octets, departure, way))
     }
 
-    fn departure(&mut self, arrival: &Arrival, octets: usize, check: Check, hops: u8) -> Departure {
+    fn departure(
+        &mut self,
+        arrival: &Arrival,
+        octets: usize,
+        check: Check,
+        came: Came,
+    ) -> Departure {
         self.identification = self.identification.wrapping_add(1);
-        Departure { udp: arrival.udp, octets, check, identification: self.identification, hops }
+        Departure { udp: arrival.udp, octets, check, identification: self.identification, came }
     }
 
     /// What becomes of a packet that is in the clear: whether it goes its way, or its end.
@@ -349,8 +337,16 @@ impl<'t, 'v> Batch<'t, 'v> {
                     self.turned.push((known.from, arrival.flow));
                     self.table.note(arrival.flow, &mut known.is_noted);
                 }
-                if known.extras.is_some() && !is_rtcp {
-                    self.extra(known, arrival, (payload_type, payload))?;
+                if let Some(extras) = known.extras.as_mut().filter(|_| !is_rtcp) {
+                    extras.branches.hear(payload);
+                }
+                if is_rtcp {
+                    self.report(known, arrival, payload);
+                } else if known.special.as_ref().is_some_and(|it| it.all.has(payload_type)) {
+                    self.special(known, arrival, (payload_type, payload))?;
+                }
+                if known.flow.rewrites() && !is_rtcp {
+                    self.reports.named(self.now, known);
                 }
                 way_on(known.way_of(branch))
             }
@@ -360,25 +356,33 @@ impl<'t, 'v> Batch<'t, 'v> {
         }
     }
 
+    /// A report passes.
+    #[cold]
+    fn report(&mut self, known: &Known, arrival: &Arrival, octets: &mut [u8]) {
+        self.is_rewritten = self.reports.pass(self.now, arrival.flow, known, octets);
+    }
+
     /// What is special to a payload type: digits, types that go up, types that become another.
     #[cold]
-    fn extra(
-        &self,
+    fn special(
+        &mut self,
         known: &mut Known,
         arrival: &Arrival,
         packet: (u8, &mut [u8]),
     ) -> Result<(), Fate> {
         let (payload_type, octets) = packet;
         let clock = known.flow.settings().clock;
-        let Some(extras) = &mut known.extras else { return Ok(()) };
-        extras.branches.hear(octets);
-        if extras.digits.has(payload_type) && extras.hear(self.now, clock, octets) {
-            self.table.note(arrival.flow, &mut known.is_noted);
+        let Some(special) = &known.special else { return Ok(()) };
+        if special.digits.has(payload_type) {
+            let extras = known.extras.get_or_insert_default();
+            if extras.hear(self.now, clock, octets) {
+                self.table.note(arrival.flow, &mut known.is_noted);
+            }
         }
-        if extras.up.has(payload_type) {
+        if special.up.has(payload_type) {
             return Err(Fate::Up(self.classes.frames));
         }
-        let becomes = extras.becomes.iter().find(|(before, _)| *before == payload_type);
+        let becomes = special.becomes.iter().find(|(before, _)| *before == payload_type);
         if let (Some((_, after)), Some(octet)) = (becomes, octets.get_mut(1)) {
             *octet = *octet & 0x80 | after;
         }
@@ -386,10 +390,15 @@ impl<'t, 'v> Batch<'t, 'v> {
     }
 
     /// Sees to what was noted while cells were held; none is any more.
+    #[inline]
     fn turn(&mut self) {
+        if self.turned.is_empty() && self.reports.is_empty() {
+            return;
+        }
         for (from, to) in self.turned.drain(..) {
             self.table.turn(from, to);
         }
+        self.reports.tell(self.table);
     }
 
     /// Takes a packet of a flow that is held into the batch.
@@ -439,7 +448,7 @@ impl<'t, 'v> Batch<'t, 'v> {
         let arrival = &self.arrivals[at];
         let Some(cell) = self.table.cell(arrival.flow) else { return };
         let held = cell.hold();
-        let Some(known) = held.as_ref().filter(|it| it.own.at.port == arrival.port) else {
+        let Some(known) = held.as_ref().filter(|it| it.port == arrival.port) else {
             return;
         };
         let number = self.sender(known, known.branch(octets_of(arrival, pool)));
@@ -455,7 +464,6 @@ impl<'t, 'v> Batch<'t, 'v> {
 
     /// Opens, judges and protects packets whose flows and senders are held.
     fn carry_out(&mut self, all: &mut Gathered<'t>, pool: &mut Pool) {
-        all.ask();
         if !self.leaves {
             self.open(all, pool);
         }
@@ -490,7 +498,7 @@ impl<'t, 'v> Batch<'t, 'v> {
         for (number, waiting) in all.packets.iter_mut().enumerate() {
             let arrival = &self.arrivals[waiting.at];
             let Some(known) = all.cells[waiting.cell].as_mut() else { continue };
-            if matches!(known.opening, Opening::Clear) {
+            if known.comes_clear {
                 continue;
             }
             let payload = &pool.cell(arrival.slot)[arrival.payload()..][..arrival.octets];
@@ -506,7 +514,7 @@ impl<'t, 'v> Batch<'t, 'v> {
                 waiting.fate = Some(Fate::Next(reason::of_flow(other)));
                 continue;
             }
-            if matches!(known.opening, Opening::Waiting) {
+            if known.receiver.is_none() {
                 known.flow.unreadable();
                 waiting.fate = Some(Fate::Next(reason::NO_KEYS));
                 continue;
@@ -527,7 +535,7 @@ impl<'t, 'v> Batch<'t, 'v> {
                 Err(why) => {
                     waiting.fate = Some(Fate::Next(reason::of_srtp(why)));
                     if let Some(known) = all.cells[waiting.cell].as_mut() {
-                        known.unprotected += 1;
+                        known.extras.get_or_insert_default().unprotected += 1;
                         known.flow.unreadable();
                     }
                 }
@@ -539,7 +547,7 @@ impl<'t, 'v> Batch<'t, 'v> {
     fn decide(&mut self, waiting: &Waiting, known: &mut Known, pool: &mut Pool) -> Option<Fate> {
         let arrival = &self.arrivals[waiting.at];
         if self.leaves {
-            let is_ready = known.own.sender != NONE;
+            let is_ready = known.sender != NONE;
             return (!is_ready).then_some(Fate::Next(reason::NO_KEYS));
         }
         let octets = pool.cell_mut(arrival.slot);
@@ -595,11 +603,16 @@ impl<'t, 'v> Batch<'t, 'v> {
         let arrival = &self.arrivals[waiting.at];
         // What is neither opened nor protected here is rare: its flow just changed.
         let (meta, cell) = pool.parts(arrival.slot);
-        let hops = if self.leaves { HOPS } else { hops(cell, usize::from(meta.offset)) };
-        let departure = self.departure(arrival, waiting.octets, Check::Anew, hops);
+        let came = match self.leaves {
+            true => Came::HERE,
+            false => Came::read(cell, usize::from(meta.offset)),
+        };
+        let departure = self.departure(arrival, waiting.octets, Check::Anew, came);
         let verdict = match known.way_of(waiting.branch) {
             _ if self.leaves => {
-                let way = known.leaving(|place| self.table.is_media(place));
+                let (vrf, from) = (meta.vrf, arrival.source);
+                let at = Place { vrf, address: from.ip(), port: from.port() };
+                let way = known.leaving(arrival.flow, at, |place| self.table.is_media(place));
                 leave(meta, cell, departure, &way)
             }
             Some(way) => leave(meta, cell, departure, way),

@@ -80,10 +80,10 @@ impl Branches {
 
     /// RTP came: its source sends that type.
     pub fn hear(&mut self, packet: &[u8]) {
-        let Some(Header { ssrc, payload_type, .. }) = Header::peek(packet) else { return };
         if self.all.is_empty() {
             return;
         }
+        let Some(Header { ssrc, payload_type, .. }) = Header::peek(packet) else { return };
         match self.sources.iter_mut().find(|it| it.0 == ssrc) {
             Some(known) => known.1 = payload_type,
             None => {

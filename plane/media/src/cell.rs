@@ -5,11 +5,12 @@ use crate::branch::Branches;
 use crate::departure::Way;
 use crate::flow::{Flow, PayloadTypes};
 use crate::program::{DIGITS_MAX, Digit, Place};
+use core::net::SocketAddr;
 use machine::{Time, narrow};
 use rtp::event::{Detected, Detector};
 use rtp::{Header, Packet};
 use srtp::Receiver;
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 /// The number of no flow, and of no sender.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -17,17 +18,6 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// In place of the number of a sender: packets leave in the clear. [`NONE`] there: none leaves, for
 /// keys are being agreed.
 pub(crate) const CLEAR: u32 = u32::MAX - 1;
-
-/// What opens packets that come.
-#[derive(Debug)]
-pub(crate) enum Opening {
-    /// They are in the clear.
-    Clear,
-    /// Nothing yet: keys are being agreed.
-    Waiting,
-    /// SRTP.
-    Receiver(Box<Receiver>),
-}
 
 /// How packets leave from a flow's own place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,21 +28,41 @@ pub(crate) struct Own {
     pub at: Place,
     /// Who protects them, or [`CLEAR`], or [`NONE`].
     pub sender: u32,
-    /// How they are marked, 0 to 63.
-    pub dscp: u8,
+    /// How they are marked, 0 to 63; `None`: as they came.
+    pub dscp: Option<u8>,
 }
 
-/// What few flows have.
+/// What is special to payload types, as many flows have it.
 #[derive(Debug, Default)]
-pub(crate) struct Extras {
+pub(crate) struct Special {
     /// Payload types that become another one.
     pub becomes: Vec<(u8, u8)>,
-    /// Packets that leave from other places.
-    pub branches: Branches,
     /// Payload types that go up.
     pub up: PayloadTypes,
     /// Payload types of digits.
     pub digits: PayloadTypes,
+    /// All of them.
+    pub all: PayloadTypes,
+}
+
+/// The names of sources where they change on their way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Names {
+    /// The source that comes here, which leaves under another name.
+    pub own: Option<u32>,
+    /// As whom whoever is here knows the source of the other side, and its own name.
+    pub other: Option<(u32, u32)>,
+}
+
+/// What few flows have come to.
+#[derive(Debug, Default)]
+pub(crate) struct Extras {
+    /// Packets that leave from other places.
+    pub branches: Branches,
+    /// The names of sources, for reports.
+    pub names: Names,
+    /// Packets that could not be opened.
+    pub unprotected: u64,
     detector: Detector,
     /// What was dialled and not told yet.
     pub dialled: Vec<Digit>,
@@ -91,24 +101,30 @@ impl Extras {
     }
 }
 
-/// A flow with all that its packets need.
-///
-/// What each packet needs stands first, so that it is asked for first.
+/// A flow with all that its packets need, and little more: each line of it is waited for, and there
+/// are very many. Where it is knows who has its number.
 #[derive(Debug)]
-#[repr(C)]
 pub(crate) struct Known {
-    /// How packets leave from here, but for their destination: that is `flow`'s to know.
-    pub own: Own,
+    /// Its port: a number may have become another flow's.
+    pub port: u16,
+    /// Who protects what leaves from its place, or [`CLEAR`], or [`NONE`].
+    pub sender: u32,
+    /// How that is marked, 0 to 63; `None`: as it came.
+    pub dscp: Option<u8>,
     /// Its number stands in the ring of what is to be told.
     pub is_noted: bool,
     /// A flow whose other side this is, or [`NONE`].
     pub from: u32,
-    /// What opens it.
-    pub opening: Opening,
-    /// What few have.
+    /// The flow of its RTCP where that has a port of its own, or that of its RTP; or [`NONE`].
+    pub pair: u32,
+    /// What opens packets that come: nobody those in the clear, nobody yet while keys are agreed.
+    pub receiver: Option<Box<Receiver>>,
+    /// Whether they come in the clear.
+    pub comes_clear: bool,
+    /// What is special to payload types; `None`: nothing.
+    pub special: Option<Arc<Special>>,
+    /// What few have, since a packet brought it.
     pub extras: Option<Box<Extras>>,
-    /// Packets that could not be opened.
-    pub unprotected: u64,
     /// Where it goes on; `None` as long as there is no other side.
     pub way: Option<Way>,
     /// What comes to the place.
@@ -117,24 +133,34 @@ pub(crate) struct Known {
 
 impl Known {
     /// How packets leave from its place. `is_media`: whether a place is a port of media's.
-    pub fn leaving(&self, is_media: impl Fn(&Place) -> bool) -> Way {
+    pub fn leaving(&self, number: u32, at: Place, is_media: impl Fn(&Place) -> bool) -> Way {
+        let own = Own { number, at, sender: self.sender, dscp: self.dscp };
+        let (destination, is_back) = self.destination(at.vrf, is_media);
+        Way::of(&own, destination, is_back)
+    }
+
+    /// Where packets go that leave from its place, and whether that is a port of media's.
+    pub fn destination(&self, vrf: u32, is_media: impl Fn(&Place) -> bool) -> (SocketAddr, bool) {
         let destination = self.flow.latched().destination();
         let (address, port) = (destination.ip(), destination.port());
-        let is_back = is_media(&Place { vrf: self.own.at.vrf, address, port });
-        Way::of(&self.own, destination, is_back)
+        (destination, is_media(&Place { vrf, address, port }))
     }
 
     /// Whether the header of RTP may change on its way.
     #[inline]
     pub fn changes(&self) -> bool {
-        self.extras.is_some() || self.flow.settings().rewrite != rtp::Rewrite::default()
+        self.flow.rewrites() || self.special.as_ref().is_some_and(|it| !it.becomes.is_empty())
+    }
+
+    /// Packets that could not be opened.
+    pub fn unprotected(&self) -> u64 {
+        self.extras.as_ref().map_or(0, |extras| extras.unprotected)
     }
 
     /// Whether no packet of it is opened or protected.
     pub fn is_clear(&self) -> bool {
         let branches = self.extras.iter().flat_map(|it| it.branches.ways());
-        matches!(self.opening, Opening::Clear)
-            && self.way.iter().chain(branches).all(|way| way.sender >= CLEAR)
+        self.comes_clear && self.way.iter().chain(branches).all(|way| way.sender >= CLEAR)
     }
 
     /// The branch of a packet as it came; `None`: it has none.
@@ -152,6 +178,9 @@ impl Known {
         }
     }
 }
+
+/// Lines of a cell.
+pub(crate) const CELL_LINES: usize = 6;
 
 /// The cell of a flow: of nobody, or of one. On lines of its own.
 #[derive(Debug, Default)]
@@ -189,8 +218,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_flow_with_all_that_its_packets_need_is_nine_lines() {
-        assert!(size_of::<Cell>() <= 9 * 64, "{}", size_of::<Cell>());
-        assert!(size_of::<Receiver>() <= 128, "{}", size_of::<Receiver>());
+    fn a_flow_with_all_that_its_packets_need_is_six_lines() {
+        assert!(size_of::<Cell>() <= CELL_LINES * 64, "{}", size_of::<Cell>());
+        assert!(size_of::<Receiver>() <= 5 * 64, "{}", size_of::<Receiver>());
     }
 }

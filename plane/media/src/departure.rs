@@ -6,6 +6,7 @@
 //! opened or protected: there a tag has answered for it, or will.
 
 use crate::cell::Own;
+use crate::program::Place;
 use crate::reason;
 use core::net::{IpAddr, SocketAddr};
 use graph::{Edge, Meta, Verdict};
@@ -29,6 +30,8 @@ pub(crate) const HOPS: u8 = 64;
 const HOPS4: usize = 8;
 /// Where that of IPv6 has them.
 const HOPS6: usize = 7;
+/// Where the header of IPv4 has its traffic class: six bits of a mark, two of congestion.
+const CLASS4: usize = 1;
 
 /// The sum of octets as the processor has their pairs: one's complement sums do not mind
 /// (RFC 1071 §2).
@@ -90,6 +93,8 @@ pub(crate) struct Way {
     sum: u32,
     /// The header of IPv4, summed.
     sum_ip4: u32,
+    /// The traffic class; `None`: as the packet has it.
+    class: Option<u8>,
     is_six: bool,
     /// Whether it leads to a port of media's.
     is_back: bool,
@@ -99,26 +104,27 @@ impl Way {
     /// How packets leave a flow's place, to there. `is_back`: that is a port of media's.
     pub fn of(own: &Own, destination: SocketAddr, is_back: bool) -> Self {
         let mut head = [0; HEAD];
-        let is_six = match (own.at.address, destination.ip()) {
-            (IpAddr::V4(from), IpAddr::V4(to)) => {
+        let is_six = own.at.address.is_ipv6();
+        match own.at.address {
+            IpAddr::V4(from) => {
                 let head = &mut head[HEAD4..];
-                (head[0], head[1], head[9]) = (0x45, own.dscp << 2, UDP);
+                (head[0], head[9]) = (0x45, UDP);
                 head[12..16].copy_from_slice(&from.octets());
-                head[16..20].copy_from_slice(&to.octets());
-                false
             }
-            (IpAddr::V6(from), IpAddr::V6(to)) => {
+            IpAddr::V6(from) => {
                 // The label is the flow's as long as it is there (RFC 6437 §3).
-                let first = 6 << 28 | u32::from(own.dscp) << 22 | own.number & 0xf_ffff;
+                let first = 6 << 28 | own.number & 0xf_ffff;
                 head[..4].copy_from_slice(&first.to_be_bytes());
                 head[6] = UDP;
                 head[8..24].copy_from_slice(&from.octets());
-                head[24..40].copy_from_slice(&to.octets());
-                true
             }
+        }
+        match destination.ip() {
+            IpAddr::V4(to) if !is_six => head[36..IP6].copy_from_slice(&to.octets()),
+            IpAddr::V6(to) if is_six => head[24..IP6].copy_from_slice(&to.octets()),
             // A place and its other side are of one family: what is said is checked.
-            _ => true,
-        };
+            _ => {}
+        }
         head[IP6..IP6 + 2].copy_from_slice(&own.at.port.to_be_bytes());
         head[IP6 + 2..IP6 + 4].copy_from_slice(&destination.port().to_be_bytes());
         let addresses = if is_six { &head[8..IP6] } else { &head[HEAD4 + 12..IP6] };
@@ -130,9 +136,32 @@ impl Way {
             to: own.number,
             sender: own.sender,
             vrf: own.at.vrf,
+            class: own.dscp.map(|dscp| dscp << 2),
             is_six,
             is_back,
         }
+    }
+
+    /// The same to another destination.
+    pub fn towards(&self, destination: SocketAddr, is_back: bool) -> Self {
+        Self::of(&self.own(), destination, is_back)
+    }
+
+    /// The place that packets leave from.
+    fn own(&self) -> Own {
+        let octets = |at: usize| self.head[at..].first_chunk::<4>().copied().unwrap_or_default();
+        let address = match self.is_six {
+            false => IpAddr::from(octets(HEAD4 + 12)),
+            true => IpAddr::from(self.head[8..].first_chunk::<16>().copied().unwrap_or_default()),
+        };
+        let at = Place { vrf: self.vrf, address, port: word(&self.head, IP6) };
+        let dscp = self.class.map(|class| class >> 2);
+        Own { number: self.to, at, sender: self.sender, dscp }
+    }
+
+    /// The routing table that its packets are looked up in.
+    pub const fn vrf(&self) -> u32 {
+        self.vrf
     }
 }
 
@@ -177,41 +206,63 @@ pub(crate) struct Departure {
     pub check: Check,
     /// The identification of IPv4: fragments are told apart by it.
     pub identification: u16,
-    /// The hops that it may take yet, as it came.
-    pub hops: u8,
+    /// What of its header of IP counts.
+    pub came: Came,
 }
 
-/// The hops that a packet may take yet, whose IP header begins at `start`.
-#[inline]
-pub(crate) fn hops(cell: &[u8], start: usize) -> u8 {
-    cell[start + if cell[start] >> 4 == 4 { HOPS4 } else { HOPS6 }]
+/// What of the header of a packet that came counts for how it leaves.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Came {
+    /// The hops that it may take yet.
+    pub hops: u8,
+    /// Its traffic class.
+    pub class: u8,
+}
+
+impl Came {
+    /// Of a packet that begins here.
+    pub const HERE: Self = Self { hops: HOPS, class: 0 };
+
+    /// Of one whose header of IP begins at `start`.
+    #[inline]
+    pub fn read(cell: &[u8], start: usize) -> Self {
+        let Some(head) = cell[start..].first_chunk::<IP4>() else { return Self::HERE };
+        match head[0] >> 4 {
+            4 => Self { hops: head[HOPS4], class: head[CLASS4] },
+            _ => Self { hops: head[HOPS6], class: head[0] << 4 | head[1] >> 4 },
+        }
+    }
 }
 
 /// Writes the headers, and says who looks up where it goes.
 #[inline]
 pub(crate) fn leave(meta: &mut Meta, cell: &mut [u8], packet: Departure, way: &Way) -> Verdict {
-    if packet.hops <= 1 {
+    if packet.came.hops <= 1 {
         return reason::NO_HOPS;
     }
     // Who looks up where it goes takes one off; what comes back here is looked up nowhere.
-    let hops = packet.hops - u8::from(way.is_back);
+    let hops = packet.came.hops - u8::from(way.is_back);
+    let class = way.class.unwrap_or(packet.came.class);
     let Ok(length) = u16::try_from(UDP_OCTETS + packet.octets) else { return reason::NO_ROOM };
     let payload = packet.udp + UDP_OCTETS;
     let Some(head) = cell[..payload].last_chunk_mut::<HEAD>() else { return reason::NO_ROOM };
     let (ip, verdict) = if way.is_six {
         *head = way.head;
+        (head[0], head[1]) = (6 << 4 | class >> 4, class << 4 | head[1]);
         head[4..6].copy_from_slice(&length.to_be_bytes());
         head[HOPS6] = hops;
         (IP6, TO_LOOKUP6)
     } else {
         let Some(total) = length.checked_add(20) else { return reason::NO_ROOM };
         head[HEAD4..].copy_from_slice(&way.head[HEAD4..]);
+        head[HEAD4 + CLASS4] = class;
         head[HEAD4 + 2..HEAD4 + 4].copy_from_slice(&total.to_be_bytes());
         head[HEAD4 + 4..HEAD4 + 6].copy_from_slice(&packet.identification.to_be_bytes());
         head[HEAD4 + HOPS4] = hops;
         let words = u32::from(total.to_be())
             + u32::from(packet.identification.to_be())
-            + u32::from(u16::from_ne_bytes([hops, 0]));
+            + u32::from(u16::from_ne_bytes([hops, 0]))
+            + u32::from(u16::from_ne_bytes([0, class]));
         let check = !folded(u64::from(way.sum_ip4 + words));
         head[HEAD4 + 10..HEAD4 + 12].copy_from_slice(&check.to_ne_bytes());
         (IP4, TO_LOOKUP4)
@@ -299,7 +350,7 @@ mod tests {
         let destination: core::net::SocketAddr = to.parse().unwrap();
         let from: core::net::SocketAddr = from.parse().unwrap();
         let at = Place { vrf: 5, address: from.ip(), port: from.port() };
-        Way::of(&Own { number: 7, at, sender: 0, dscp: 46 }, destination, false)
+        Way::of(&Own { number: 7, at, sender: 0, dscp: Some(46) }, destination, false)
     }
 
     #[test]
@@ -318,8 +369,8 @@ mod tests {
             cell[udp..udp + 8 + octets].fill_with(&mut octet);
             let (first, second) = if round % 2 == 0 { (&four, &six) } else { (&six, &four) };
             let mut meta = Meta::default();
-            let (check_anew, hops) = (Check::Anew, 2 + (round % 250) as u8);
-            let anew = Departure { udp, octets, check: check_anew, identification: 1, hops };
+            let came = Came { hops: 2 + (round % 250) as u8, class: 0 };
+            let anew = Departure { udp, octets, check: Check::Anew, identification: 1, came };
             let start = |meta: &Meta| usize::from(meta.offset);
             let whole = |meta: &Meta, cell: &[u8]| {
                 cell[start(meta)..start(meta) + usize::from(meta.length)].to_vec()
@@ -349,8 +400,13 @@ mod tests {
     #[test]
     fn what_came_without_a_checksum_leaves_without_over_ip4_and_with_one_over_ip6() {
         let (mut meta, mut cell) = (Meta::default(), [7_u8; 512]);
-        let absent =
-            Departure { udp: 320, octets: 20, check: Check::Absent, identification: 0, hops: HOPS };
+        let absent = Departure {
+            udp: 320,
+            octets: 20,
+            check: Check::Absent,
+            identification: 0,
+            came: Came::HERE,
+        };
         leave(&mut meta, &mut cell, absent, &way("192.0.2.1:1", "192.0.2.2:2"));
         assert_eq!(word(&cell, 326), 0);
         leave(&mut meta, &mut cell, absent, &way("[2001:db8::1]:1", "[2001:db8::2]:2"));

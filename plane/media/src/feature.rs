@@ -6,14 +6,16 @@
 //!   tick ─→ Watch ─→ Out::Item: notices
 //! ```
 
+use crate::agreed::Agreed;
 use crate::batch::Classes;
-use crate::cell::{CLEAR, Extras, Known, NONE, Opening, Own};
-use crate::flow::{Flow, PayloadTypes};
+use crate::cell::{CLEAR, Extras, Known, NONE};
+use crate::flow::{Flow, Use};
 use crate::latch::Latch;
 use crate::node::{MEDIA_SEND, MEDIA4, MEDIA6, MediaIn, MediaSend, Views};
 use crate::program::{
     Branch, Duty, FEATURE, FlowSaid, Guard, LATE, Name, Place, Range, Said, Snapshot,
 };
+use crate::rows::Rows;
 use crate::senders::{Senders, Wanted, unusable};
 use crate::table::{FLOWS_MAX, Ranges, Slots, Table};
 use crate::watch::Watch;
@@ -40,29 +42,17 @@ const CLASSES: [PacketClass; 3] = [
     PacketClass { name: "frames", down: Some(MEDIA_SEND) },
 ];
 
-/// What is known of a flow beside its cell.
-#[derive(Debug, Clone, Copy)]
-struct Row {
-    number: u32,
-    to: Option<Place>,
-    sender: Option<u32>,
-}
-
 /// The feature.
 pub struct Media {
     table: Arc<Table>,
-    ranges: BTreeMap<Place, (Range, Slots)>,
+    rows: Rows,
     out: Publisher<Ranges>,
     is_changed: bool,
-    flows: BTreeMap<Place, Row>,
-    /// By the other side: the flows that go on there.
-    towards: BTreeMap<Place, BTreeSet<Place>>,
+    agreed: Agreed,
     /// By the place where they leave: the flows that branch off there, and by flow those places.
     branched: BTreeMap<Place, BTreeSet<Place>>,
     branches: BTreeMap<Place, BTreeSet<Place>>,
     senders: Senders,
-    free: Vec<u32>,
-    next: u32,
     /// Interfaces whose packets may be media.
     interfaces: BTreeSet<u32>,
     watch: Watch,
@@ -101,31 +91,26 @@ impl Media {
                 && u32::from(other.first) < end(&range)
                 && u32::from(range.first) < end(other)
         };
-        if self.ranges.values().map(|(range, _)| range).any(|it| overlaps(&it)) {
+        if self.rows.ranges().map(|(range, _)| range).any(|it| overlaps(&it)) {
             return Err(Refused::Conflict("two ranges have one port".to_owned()));
         }
-        let known = self.ranges.get(&range.start()).map(|(known, _)| *known);
+        let known = self.rows.range(&range.start()).copied();
         if known == Some(range) {
             return Ok(());
         }
-        let others = self.ranges.values().map(|(other, _)| usize::from(other.ports));
+        let others = self.rows.ranges().map(|(other, _)| usize::from(other.ports));
         let before = known.map_or(0, |known| usize::from(known.ports));
         let ports = others.sum::<usize>() - before + usize::from(range.ports);
-        if self.ranges.len() >= RANGES_MAX || ports > PORTS_MAX {
+        if self.rows.ranges().count() >= RANGES_MAX || ports > PORTS_MAX {
             return Err(Refused::Full("ports of media"));
         }
-        let slots = Slots::new(range.ports);
-        let first = range.start();
-        for (place, row) in self.flows.range(first..).take_while(|(it, _)| range.has(it)) {
-            slots.set(place.port - range.first, row.number);
-        }
-        self.ranges.insert(range.start(), (range, slots));
+        self.rows.insert_range(range);
         self.ranges_changed(change);
         Ok(())
     }
 
     fn remove_range(&mut self, start: &Place, change: &mut Change<'_>) {
-        if self.ranges.remove(start).is_some() {
+        if self.rows.remove_range(start) {
             self.ranges_changed(change);
         }
     }
@@ -133,11 +118,9 @@ impl Media {
     /// Ports are media's, or no more: of interfaces' packets, and of those that flows send there.
     fn ranges_changed(&mut self, change: &mut Change<'_>) {
         self.is_changed = true;
-        self.table.set_ranges(self.ranges.values().map(|(range, _)| *range));
-        for (to, froms) in &self.towards {
-            let Some(to) = self.flows.get(to) else { continue };
-            let froms = froms.iter().filter_map(|from| self.flows.get(from));
-            froms.for_each(|from| self.table.turn(from.number, to.number));
+        self.table.set_ranges(self.rows.ranges().map(|(range, _)| *range));
+        for (from, to) in self.rows.ways() {
+            self.table.turn(from, to);
         }
         self.branched.keys().for_each(|to| self.lead_there(to));
         self.join_all(change);
@@ -149,44 +132,40 @@ impl Media {
     }
 
     fn join(&self, interface: u32, change: &mut Change<'_>) {
-        let on = !self.ranges.is_empty();
+        let on = self.rows.ranges().next().is_some();
         change.join(NAME_IP4_IN, interface, MEDIA4, on);
         change.join(NAME_IP6_IN, interface, MEDIA6, on);
     }
 
-    /// The range of a place.
-    fn range_of(&self, place: &Place) -> Option<&(Range, Slots)> {
-        let (_, row) = self.ranges.range(..=*place).next_back()?;
-        row.0.has(place).then_some(row)
-    }
-
     fn flow(&mut self, said: &FlowSaid, now: Time) -> Result<(), Refused> {
-        if self.range_of(&said.at).is_none() {
+        if self.rows.range_of(&said.at).is_none() {
             return Err(Refused::Conflict("no range has the flow's port".to_owned()));
         }
         if said.to == Some(said.at) {
             return Err(Refused::Conflict("a flow cannot be its own other side".to_owned()));
         }
-        match self.flows.get(&said.at).copied() {
-            Some(row) => self.change(said, row, now),
+        if said.settings.of == Use::Datagrams && !matches!(said.guard, Guard::None) {
+            return Err(Refused::Conflict("SRTP protects nothing but RTP".to_owned()));
+        }
+        match self.rows.number(&said.at) {
+            Some(number) => self.change(said, number, now),
             None => self.begin(said, now),
         }
     }
 
     /// A flow that is not there yet.
     fn begin(&mut self, said: &FlowSaid, now: Time) -> Result<(), Refused> {
-        let number = self.free.last().copied().unwrap_or(self.next);
+        let number = self.rows.next();
         if number >= FLOWS_MAX {
             return Err(Refused::Full("flows of media"));
         }
         let resume = said.resume.as_ref();
-        let opening = match &said.guard {
-            Guard::None => Opening::Clear,
-            Guard::Dtls => Opening::Waiting,
+        let receiver = match &said.guard {
+            Guard::None | Guard::Dtls => None,
             Guard::Keys { receive, .. } => {
                 let streams = resume.map_or(&[][..], |it| &it.receive);
                 let receiver = Receiver::resume(receive.parameters, &receive.entries, streams);
-                Opening::Receiver(Box::new(receiver.map_err(unusable)?))
+                Some(Box::new(receiver.map_err(unusable)?))
             }
         };
         let sender = self.sender(said, None, now)?;
@@ -194,34 +173,36 @@ impl Media {
         if let Some(source) = resume.and_then(|it| it.latched) {
             latch.resumed(now, source);
         }
-        let mut flow = Flow::new(said.settings, latch);
+        let mut flow = Flow::new(self.agreed.of(&said.settings), latch);
         flow.goes_up(said.stun, said.dtls);
         let known = Known {
-            own: own(said, number, sender),
+            port: said.at.port,
+            sender: leaves_by(&said.guard, sender),
+            dscp: said.dscp,
             flow,
-            opening,
+            receiver,
+            comes_clear: matches!(said.guard, Guard::None),
             way: None,
             from: NONE,
-            extras: extras(said, None),
-            unprotected: 0,
+            pair: NONE,
+            special: self.agreed.special(said),
+            extras: branching(said, None),
             is_noted: false,
         };
         *self.table.make(number).ok_or(Refused::Full("flows of media"))?.hold() = Some(known);
-        self.free.pop();
-        self.next = self.next.max(number + 1);
-        self.flows.insert(said.at, Row { number, to: said.to, sender });
+        self.rows.insert(number, said.at, sender);
         self.watch.begin(number, said, now);
-        if let Some((range, slots)) = self.range_of(&said.at) {
-            slots.set(said.at.port - range.first, number);
-        }
-        self.relate(said.at, None, said.to);
+        self.rows.show(number);
+        self.rows.came(number, said.at);
+        self.relate(number, said.at, said.to);
+        self.pair(number, &said.at, said.settings.of);
         self.branch_off(said.at, &said.branches);
         Ok(())
     }
 
     /// A flow that is there is another one: what came from, what was counted and how far indices
     /// are stays.
-    fn change(&mut self, said: &FlowSaid, row: Row, now: Time) -> Result<(), Refused> {
+    fn change(&mut self, said: &FlowSaid, number: u32, now: Time) -> Result<(), Refused> {
         // What can be refused is before what changes anything.
         let receiver = match &said.guard {
             Guard::Keys { receive, .. } => {
@@ -231,24 +212,29 @@ impl Media {
             Guard::None | Guard::Dtls => None,
         };
         let (table, follows) = (Arc::clone(&self.table), self.follows());
-        let cell = table.make(row.number).ok_or(Refused::Full("flows of media"))?;
-        let sender = self.sender(said, row.sender, now)?;
+        let cell = table.make(number).ok_or(Refused::Full("flows of media"))?;
+        let before = self.rows.row(number).map(|row| row.sender).filter(|it| *it != NONE);
+        let sender = self.sender(said, before, now)?;
+        let (settings, special) = (self.agreed.of(&said.settings), self.agreed.special(said));
         if let Some(known) = cell.hold().as_mut() {
             open(known, &said.guard, receiver);
-            known.flow.agreed(said.settings);
+            known.flow.agreed(settings);
             known.flow.goes_up(said.stun, said.dtls);
             known.flow.latch().signalled(said.expected);
             if let Some(told) = said.resume.as_ref().filter(|_| follows) {
                 resume(known, told, now);
             }
-            known.own = own(said, row.number, sender);
-            known.extras = extras(said, known.extras.take());
+            known.sender = leaves_by(&said.guard, sender);
+            known.dscp = said.dscp;
+            known.special = special;
+            known.extras = branching(said, known.extras.take());
         }
-        self.flows.insert(said.at, Row { to: said.to, sender, ..row });
-        self.watch.change(row.number, said);
-        self.relate(said.at, row.to, said.to);
+        self.rows.set_sender(number, sender);
+        self.watch.change(number, said);
+        self.relate(number, said.at, said.to);
+        self.pair(number, &said.at, said.settings.of);
         self.branch_off(said.at, &said.branches);
-        if let Some(before) = row.sender.filter(|before| Some(*before) != sender) {
+        if let Some(before) = before.filter(|before| Some(*before) != sender) {
             self.senders.give_back(&self.table, before, &said.at, now);
         }
         Ok(())
@@ -269,23 +255,14 @@ impl Media {
 
     /// Joins a flow to its other side, and to it those that go on there: whatever of them changed
     /// is true for the packets from now on.
-    fn relate(&mut self, at: Place, before: Option<Place>, to: Option<Place>) {
-        let Some(row) = self.flows.get(&at).copied() else { return };
-        if let Some(before) = before.filter(|_| before != to) {
-            self.untie(at, before);
-        }
-        if let Some(to) = to {
-            self.towards.entry(to).or_default().insert(at);
-        }
+    fn relate(&mut self, number: u32, at: Place, to: Option<Place>) {
         // From one side to another at once: no packet finds it without.
-        match to.and_then(|to| self.flows.get(&to)) {
-            Some(other) => self.table.join(row.number, other.number),
-            None => self.table.part(row.number),
+        match self.rows.relate(number, to).and_then(|to| Some((to, self.rows.row(to)?))) {
+            Some((to, other)) => self.table.join(number, to, other.at),
+            None => self.table.part(number),
         }
-        for from in self.towards.get(&at).into_iter().flatten() {
-            if let Some(from) = self.flows.get(from) {
-                self.table.join(from.number, row.number);
-            }
+        for from in self.rows.froms(number) {
+            self.table.join(from, number, at);
         }
     }
 
@@ -312,73 +289,67 @@ impl Media {
 
     /// What branches off to a place leaves from there as that is now.
     fn lead_there(&self, to: &Place) {
-        let Some(row) = self.flows.get(to) else { return };
+        let Some(number) = self.rows.number(to) else { return };
         let froms = self.branched.get(to).into_iter().flatten();
-        for from in froms.filter_map(|from| self.flows.get(from)) {
-            self.table.branch(from.number, row.number);
+        for from in froms.filter_map(|from| self.rows.number(from)) {
+            self.table.branch(from, number, *to);
         }
     }
 
-    /// A flow goes on there no more.
-    fn untie(&mut self, at: Place, to: Place) {
-        if let Some(all) = self.towards.get_mut(&to) {
-            all.remove(&at);
-            if all.is_empty() {
-                self.towards.remove(&to);
-            }
-        }
+    /// Of RTP and RTCP on ports of their own each knows the other (RFC 3550 §11).
+    fn pair(&self, number: u32, at: &Place, of: Use) {
+        let port = match of {
+            Use::Rtp => at.port.checked_add(1),
+            Use::Rtcp => at.port.checked_sub(1),
+            Use::Muxed | Use::Datagrams => None,
+        };
+        let pair = port.and_then(|port| self.rows.number(&Place { port, ..*at })).unwrap_or(NONE);
+        self.table.set_pair(number, pair);
+        self.table.set_pair(pair, number);
     }
 
     fn remove_flow(&mut self, at: &Place, now: Time) {
-        let Some(row) = self.flows.remove(at) else { return };
-        if let Some((range, slots)) = self.range_of(at) {
-            slots.set(at.port - range.first, NONE);
-        }
+        let Some(number) = self.rows.number(at) else { return };
         // Nothing leads to its cell and its sender any more before they are another's.
-        for from in self.towards.get(at).into_iter().flatten() {
-            if let Some(from) = self.flows.get(from) {
-                self.table.part(from.number);
-            }
-        }
-        if let Some(to) = row.to {
-            self.untie(*at, to);
+        for from in self.rows.froms(number) {
+            self.table.part(from);
         }
         for from in self.branched.get(at).into_iter().flatten() {
-            if let Some(from) = self.flows.get(from) {
-                self.table.cut(from.number, at);
+            if let Some(from) = self.rows.number(from) {
+                self.table.cut(from, at);
             }
         }
         self.branch_off(*at, &[]);
-        let known = self.table.cell(row.number).and_then(|cell| cell.hold().take());
-        self.watch.end(row.number, known, now);
-        if let Some(sender) = row.sender {
+        self.rows.hide(number);
+        let known = self.table.cell(number).and_then(|cell| cell.hold().take());
+        if let Some(known) = &known {
+            self.table.set_pair(known.pair, NONE);
+        }
+        self.watch.end(number, *at, known, now);
+        if let Some(sender) = self.rows.set_sender(number, None) {
             self.senders.give_back(&self.table, sender, at, now);
         }
-        self.free.push(row.number);
+        self.rows.remove(number);
     }
 }
 
-/// How packets leave from a flow's place.
-fn own(said: &FlowSaid, number: u32, sender: Option<u32>) -> Own {
-    let sender = match said.guard {
-        Guard::None => CLEAR,
-        Guard::Dtls => NONE,
-        Guard::Keys { .. } => sender.unwrap_or(NONE),
-    };
-    Own { number, at: said.at, sender, dscp: said.dscp }
-}
-
-fn extras(said: &FlowSaid, before: Option<Box<Extras>>) -> Option<Box<Extras>> {
-    let none = PayloadTypes::default();
-    let is_usual = said.becomes.is_empty() && said.branches.is_empty();
-    if is_usual && said.up == none && said.digits == none {
+/// What few flows have, with the branches that are said.
+fn branching(said: &FlowSaid, before: Option<Box<Extras>>) -> Option<Box<Extras>> {
+    if said.branches.is_empty() && before.is_none() {
         return None;
     }
     let mut extras = before.unwrap_or_default();
-    extras.becomes.clone_from(&said.becomes);
     extras.branches.agreed(&said.branches);
-    (extras.up, extras.digits) = (said.up, said.digits);
     Some(extras)
+}
+
+/// Who protects what leaves from a flow's place.
+fn leaves_by(guard: &Guard, sender: Option<u32>) -> u32 {
+    match guard {
+        Guard::None => CLEAR,
+        Guard::Dtls => NONE,
+        Guard::Keys { .. } => sender.unwrap_or(NONE),
+    }
 }
 
 /// Goes on where another forwarder is now: of what came here since before that, nothing counts.
@@ -386,7 +357,7 @@ fn resume(known: &mut Known, told: &Snapshot, now: Time) {
     if let Some(source) = told.latched {
         known.flow.latch().resumed(now, source);
     }
-    if let Opening::Receiver(own) = &mut known.opening {
+    if let Some(own) = &mut known.receiver {
         own.advance(&told.receive);
     }
 }
@@ -394,18 +365,15 @@ fn resume(known: &mut Known, told: &Snapshot, now: Time) {
 /// What opens packets from now on. Keys that stay change nothing. `receiver`: a new one of the
 /// guard's keys, if it has some.
 fn open(known: &mut Known, guard: &Guard, receiver: Option<Receiver>) {
-    match (guard, &mut known.opening, receiver) {
-        (Guard::None, opening, _) => *opening = Opening::Clear,
-        (Guard::Keys { receive, .. }, Opening::Receiver(own), Some(receiver)) => {
+    known.comes_clear = matches!(guard, Guard::None);
+    match (guard, &mut known.receiver, receiver) {
+        (Guard::Keys { receive, .. }, Some(own), Some(receiver)) => {
             // It takes whatever a new one takes.
             if own.rekey(receive.parameters, &receive.entries).is_err() {
                 **own = receiver;
             }
         }
-        (Guard::Keys { .. }, opening, Some(receiver)) => {
-            *opening = Opening::Receiver(Box::new(receiver));
-        }
-        (Guard::Dtls | Guard::Keys { .. }, opening, _) => *opening = Opening::Waiting,
+        (_, own, receiver) => *own = receiver.map(Box::new),
     }
 }
 
@@ -418,16 +386,13 @@ impl Feature for Media {
     fn new(start: &Start<'_>) -> Self {
         Self {
             table: Table::new(),
-            ranges: BTreeMap::new(),
+            rows: Rows::default(),
             out: Publisher::new(start.domain, Ranges::default()),
             is_changed: false,
-            flows: BTreeMap::new(),
-            towards: BTreeMap::new(),
+            agreed: Agreed::default(),
             branched: BTreeMap::new(),
             branches: BTreeMap::new(),
             senders: Senders::default(),
-            free: Vec::new(),
-            next: 0,
             interfaces: BTreeSet::new(),
             watch: Watch::default(),
             duty: None,
@@ -479,15 +444,15 @@ impl Feature for Media {
 
     fn said(&self) -> Vec<Removed> {
         let name = |name: Name| Removed::Item(FEATURE.to_owned(), name.key());
-        let flows = self.flows.keys().map(|at| name(Name::Flow(*at)));
-        let ranges = self.ranges.keys().map(|start| name(Name::Range(*start)));
+        let flows = self.rows.all().map(|row| name(Name::Flow(row.at)));
+        let ranges = self.rows.ranges().map(|(range, _)| name(Name::Range(range.start())));
         let duty = self.duty.map(|_| name(Name::Duty));
         flows.chain(ranges).chain(duty).collect()
     }
 
     fn gives_way(&self, vrf: u32, address: IpAddr) -> bool {
-        let is_its = |start: &Place| (start.vrf, start.address) == (vrf, address);
-        self.duty.is_some() && self.ranges.keys().any(is_its)
+        let is_its = |range: &Range| (range.vrf, range.address) == (vrf, address);
+        self.duty.is_some() && self.rows.ranges().any(|(range, _)| is_its(range))
     }
 
     fn gave_way(&mut self, now: Time) {
@@ -517,7 +482,7 @@ impl Feature for Media {
             let none = Slots::none();
             let is_silent = self.duty == Some(Duty::StandsBy);
             let slots = |own| if is_silent { &none } else { own };
-            let ranges = self.ranges.values().map(|(range, own)| (range, slots(own)));
+            let ranges = self.rows.ranges().map(|(range, own)| (range, slots(own)));
             self.out.publish(Ranges::of(ranges));
         }
     }
@@ -530,13 +495,11 @@ impl Feature for Media {
             return;
         }
         // The worker that took a source has turned the one flow that most have.
-        for at in self.watch.tick(&self.table, now, out) {
-            let froms = self.towards.get(&at).into_iter().flatten();
-            if let Some(to) = self.flows.get(&at) {
-                let froms = froms.filter_map(|from| self.flows.get(from));
-                froms.for_each(|from| self.table.turn(from.number, to.number));
+        for to in self.watch.tick(&self.table, &self.rows, now, out) {
+            self.rows.froms(to).for_each(|from| self.table.turn(from, to));
+            if let Some(row) = self.rows.row(to) {
+                self.lead_there(&row.at);
             }
-            self.lead_there(&at);
         }
     }
 

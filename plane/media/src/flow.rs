@@ -1,11 +1,12 @@
 //! What comes to one port.
 
 use crate::latch::{Latch, Seen};
+use crate::peer::Peer;
 use crate::police::{Police, Rate, Upward};
-use core::net::SocketAddr;
 use machine::Time;
 use rtp::rtcp::{Compound, Form};
 use rtp::{ClockRate, Datagram, Header, Packet, Reception, Rewrite};
+use std::sync::Arc;
 
 /// Streams of one flow that are counted apart; of more the one that was silent longest gives way.
 pub const STREAMS_MAX: usize = 2;
@@ -53,6 +54,8 @@ wire::rows! {
         Rtcp = "RTCP", "RFC 3550 §11";
         /// Both.
         Muxed = "RTP and RTCP", "RFC 5761 §4";
+        /// Anything: nobody looks into a packet. T.38 as UDPTL, and what nobody here knows.
+        Datagrams = "datagrams", "T.38 §9";
     }
 }
 
@@ -110,13 +113,36 @@ pub struct Settings {
     pub rewrite: Rewrite,
 }
 
+impl Settings {
+    /// All of it in words, by which what is the same is found; `None` of what names a source.
+    pub(crate) fn name(&self) -> Option<[u64; 9]> {
+        let Rewrite { ssrc: None, payload_type, sequence, timestamp } = self.rewrite else {
+            return None;
+        };
+        let [types_low, types_high] = machine::narrow::halves(self.payload_types.bits());
+        let [untimed_low, untimed_high] = machine::narrow::halves(self.untimed.bits());
+        let becomes = payload_type.map_or(u64::MAX, u64::from);
+        self.ssrc.is_none().then_some([
+            u64::from(self.is_active) << 32 | self.of as u64,
+            types_low,
+            types_high,
+            untimed_low,
+            untimed_high,
+            self.clock.hertz().into(),
+            self.rate.octet_ps(),
+            becomes,
+            u64::from(sequence) << 32 | u64::from(timestamp),
+        ])
+    }
+}
+
 /// A packet that came to a port.
 #[derive(Debug)]
 pub struct Arrived<'a> {
     /// When.
     pub now: Time,
     /// From where.
-    pub source: SocketAddr,
+    pub source: Peer,
     /// The payload of UDP; of SRTP what was deciphered.
     pub payload: &'a mut [u8],
 }
@@ -156,10 +182,16 @@ pub struct Passed {
 /// What comes to one port.
 #[derive(Debug, Clone)]
 pub struct Flow {
-    settings: Settings,
+    /// Most flows have what others have.
+    settings: Arc<Settings>,
     latch: Latch,
     police: Police,
     up: Upward,
+    /// Whether STUN, whether DTLS does.
+    stun_up: bool,
+    dtls_up: bool,
+    /// Whether the header of RTP changes.
+    rewrites: bool,
     /// The stream that spoke last.
     stream: Option<Reception>,
     /// The one before it: few flows have two.
@@ -170,25 +202,36 @@ pub struct Flow {
 impl Flow {
     /// A flow of which nothing came yet.
     #[must_use]
-    pub fn new(settings: Settings, latch: Latch) -> Self {
+    pub fn new(settings: impl Into<Arc<Settings>>, latch: Latch) -> Self {
+        let settings = settings.into();
         let (police, passed) = (Police::default(), Passed::default());
-        let up = Upward::default();
-        Self { settings, latch, police, up, stream: None, other: None, passed }
+        let (up, stun_up, dtls_up) = (Upward::default(), false, false);
+        let (stream, other) = (None, None);
+        let rewrites = settings.rewrite != Rewrite::default();
+        Self { settings, latch, police, up, stun_up, dtls_up, rewrites, stream, other, passed }
     }
 
     /// Something else was agreed. What was counted stays; another clock begins another comparison
     /// of arrival times.
-    pub fn agreed(&mut self, settings: Settings) {
+    pub fn agreed(&mut self, settings: impl Into<Arc<Settings>>) {
+        let settings = settings.into();
         let (before, after) = (self.settings.clock, settings.clock);
         if before != after {
             self.streams().for_each(|it| it.clock_changed(before, after));
         }
+        self.rewrites = settings.rewrite != Rewrite::default();
         self.settings = settings;
+    }
+
+    /// Whether the header of RTP changes.
+    #[inline]
+    pub(crate) const fn rewrites(&self) -> bool {
+        self.rewrites
     }
 
     /// Whether STUN, whether DTLS is for the control; what is not is dropped.
     pub const fn goes_up(&mut self, stun: bool, dtls: bool) {
-        (self.up.stun, self.up.dtls) = (stun, dtls);
+        (self.stun_up, self.dtls_up) = (stun, dtls);
     }
 
     /// Where its packets come from.
@@ -204,7 +247,7 @@ impl Flow {
 
     /// What was agreed.
     #[must_use]
-    pub const fn settings(&self) -> &Settings {
+    pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
@@ -241,12 +284,15 @@ impl Flow {
     #[inline]
     fn judge(&mut self, arrived: Arrived<'_>) -> Verdict {
         let Arrived { now, source, payload } = arrived;
+        if self.settings.of == Use::Datagrams {
+            return self.datagram(now, source, payload.len());
+        }
         let is_rtcp = match (Datagram::of(payload), self.settings.of) {
             (Datagram::Rtp, Use::Rtp | Use::Muxed) => false,
             (Datagram::Rtcp, Use::Rtcp | Use::Muxed) => true,
             (Datagram::Rtp | Datagram::Rtcp, _) => return Verdict::Drop(Reason::OtherUse),
-            (Datagram::Stun, _) if !self.up.stun => return Verdict::Drop(Reason::NoStun),
-            (Datagram::Dtls, _) if !self.up.dtls => return Verdict::Drop(Reason::NoDtls),
+            (Datagram::Stun, _) if !self.stun_up => return Verdict::Drop(Reason::NoStun),
+            (Datagram::Dtls, _) if !self.dtls_up => return Verdict::Drop(Reason::NoDtls),
             (it @ (Datagram::Stun | Datagram::Dtls), _) => {
                 let is_within = self.up.passes(now);
                 return if is_within { Verdict::Up(it) } else { Verdict::Drop(Reason::HandedUp) };
@@ -262,38 +308,65 @@ impl Flow {
         // Reports need nothing to have been agreed of them: beside media they tell nothing of where
         // that comes from, and on hold nothing does.
         let takes = self.settings.is_active && !(is_rtcp && self.settings.of == Use::Muxed);
-        let seen = match takes {
-            true => self.latch.packet(now, source),
-            false => self.latch.beside(now, source),
-        };
-        let relatched = match seen {
-            Seen::Known => false,
-            Seen::Taken => true,
-            Seen::Other => return Verdict::Drop(Reason::OtherSource),
-            Seen::Stranger => return Verdict::Drop(Reason::Stranger),
-        };
         let octets = u16::try_from(payload.len()).unwrap_or(u16::MAX);
-        if !self.police.passes(now, octets.saturating_add(HEADERS), self.settings.rate) {
-            return Verdict::Drop(Reason::Bandwidth);
-        }
-        self.passed.last = now;
+        let relatched = match self.admit(now, source, octets, takes) {
+            Ok(relatched) => relatched,
+            Err(reason) => return Verdict::Drop(reason),
+        };
         if is_rtcp {
             self.passed.reports += 1;
         } else {
             self.passed.packets += 1;
             self.passed.octets += u64::from(octets);
             self.count(now, &header);
-            if self.settings.rewrite != Rewrite::default() {
+            if self.rewrites {
                 self.settings.rewrite.apply(payload);
             }
         }
         Verdict::Forward { is_rtcp, relatched }
     }
 
+    /// Whether its source was taken with a packet that is what was agreed; why it is dropped.
+    /// `takes`: it may take one.
+    #[inline]
+    fn admit(&mut self, now: Time, from: Peer, octets: u16, takes: bool) -> Result<bool, Reason> {
+        let seen = match takes {
+            true => self.latch.packet(now, from),
+            false => self.latch.beside(now, from),
+        };
+        let relatched = match seen {
+            Seen::Known => false,
+            Seen::Taken => true,
+            Seen::Other => return Err(Reason::OtherSource),
+            Seen::Stranger => return Err(Reason::Stranger),
+        };
+        if !self.police.passes(now, octets.saturating_add(HEADERS), self.settings.rate) {
+            return Err(Reason::Bandwidth);
+        }
+        self.passed.last = now;
+        Ok(relatched)
+    }
+
+    /// A packet of which nothing is asked but from where it comes.
+    fn datagram(&mut self, now: Time, source: Peer, octets: usize) -> Verdict {
+        if !self.settings.is_active {
+            return Verdict::Drop(Reason::Inactive);
+        }
+        let octets = u16::try_from(octets).unwrap_or(u16::MAX);
+        match self.admit(now, source, octets, true) {
+            Ok(relatched) => {
+                self.passed.packets += 1;
+                self.passed.octets += u64::from(octets);
+                Verdict::Forward { is_rtcp: false, relatched }
+            }
+            Err(reason) => Verdict::Drop(reason),
+        }
+    }
+
     /// Why a packet is none of what was agreed.
     #[inline]
     fn offence(&self, is_rtcp: bool, header: &Header, payload: &[u8]) -> Option<Reason> {
-        let settings = &self.settings;
+        let settings = &*self.settings;
         // Reports flow in both directions while media does not (RFC 3264 §5.1).
         if is_rtcp {
             let is_one = Compound::read(payload, Form::ReducedSize).is_ok();

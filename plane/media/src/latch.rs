@@ -12,6 +12,7 @@
 //! however good it looks (no RTP bleed). Only signalling opens a latch again. But whoever was taken
 //! without a reason other than that anyone is gives way at any time to one who has a reason.
 
+use crate::peer::{Host, Peer};
 use core::net::{IpAddr, SocketAddr};
 use machine::{Duration, Time};
 
@@ -47,15 +48,39 @@ impl Expected {
     pub const fn at(address: SocketAddr) -> Self {
         Self { address, signaller: None, anywhere: false }
     }
+}
 
+/// The same in fewer octets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Signalled {
+    address: Peer,
+    /// Nobody if it is not known.
+    signaller: Host,
+    has_signaller: bool,
+    anywhere: bool,
+}
+
+impl From<Expected> for Signalled {
+    fn from(expected: Expected) -> Self {
+        let Expected { address, signaller, anywhere } = expected;
+        Self {
+            address: address.into(),
+            signaller: signaller.map_or(Host::NONE, Host::from),
+            has_signaller: signaller.is_some(),
+            anywhere,
+        }
+    }
+}
+
+impl Signalled {
     /// How good a source is; `None`: it is none of the other side.
-    fn rank(&self, source: SocketAddr) -> Option<Rank> {
-        let is_behind = self.signaller.is_some() || self.anywhere;
+    fn rank(&self, source: Peer) -> Option<Rank> {
+        let is_behind = self.has_signaller || self.anywhere;
         if source == self.address {
             Some(Rank::Exact)
-        } else if is_behind && source.ip() == self.address.ip() {
+        } else if is_behind && source.host() == self.address.host() {
             Some(Rank::Host)
-        } else if self.signaller == Some(source.ip()) {
+        } else if self.has_signaller && source.host() == self.signaller {
             Some(Rank::Signaller)
         } else {
             self.anywhere.then_some(Rank::Anyone)
@@ -79,7 +104,7 @@ pub enum Seen {
 /// A source that was taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Source {
-    address: SocketAddr,
+    address: Peer,
     /// How good it is; `None`: by what was signalled since, it is none of the other side.
     rank: Option<Rank>,
     /// When its last packet came.
@@ -89,38 +114,44 @@ struct Source {
 /// Where packets of one flow come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Latch {
-    expected: Expected,
+    expected: Signalled,
     taken: Option<Source>,
-    /// Until when a better one is taken; `None` before the first packet since signalling.
-    until: Option<Time>,
+    /// Until when a better one is taken; [`Time::ZERO`] before the first packet since signalling.
+    until: Time,
 }
 
 impl Latch {
     /// A latch that is open.
     #[must_use]
-    pub const fn new(expected: Expected) -> Self {
-        Self { expected, taken: None, until: None }
+    pub fn new(expected: Expected) -> Self {
+        Self { expected: expected.into(), taken: None, until: Time::ZERO }
+    }
+
+    const fn is_open(&self) -> bool {
+        self.until.as_nanos() == 0
     }
 
     /// Signalling came. If it says something else, the latch is open again; what was taken is used
     /// until a packet comes from elsewhere, if it can still be the other side.
     pub fn signalled(&mut self, expected: Expected) {
+        let expected = Signalled::from(expected);
         if self.expected != expected {
             self.expected = expected;
-            self.until = None;
+            self.until = Time::ZERO;
             self.taken = self.taken.map(|it| Source { rank: expected.rank(it.address), ..it });
         }
     }
 
     /// A packet came from there.
     #[inline]
-    pub fn packet(&mut self, now: Time, source: SocketAddr) -> Seen {
-        match (&mut self.taken, self.until) {
-            (Some(taken), Some(_)) if taken.address == source => {
+    pub fn packet(&mut self, now: Time, source: impl Into<Peer>) -> Seen {
+        let (source, is_open) = (source.into(), self.is_open());
+        match &mut self.taken {
+            Some(taken) if !is_open && taken.address == source => {
                 taken.last = now;
                 Seen::Known
             }
-            (Some(taken), Some(until)) if until <= now && taken.rank != Some(Rank::Anyone) => {
+            Some(taken) if !is_open && self.until <= now && taken.rank != Some(Rank::Anyone) => {
                 Seen::Other
             }
             _ => self.judge(now, source),
@@ -130,7 +161,8 @@ impl Latch {
     /// A packet came from there that takes no source: it passes from where those of the other
     /// direction go, and from nowhere else.
     #[inline]
-    pub fn beside(&mut self, now: Time, source: SocketAddr) -> Seen {
+    pub fn beside(&mut self, now: Time, source: impl Into<Peer>) -> Seen {
+        let source = source.into();
         if let Some(taken) = &mut self.taken
             && taken.rank.is_some()
             && taken.address == source
@@ -139,13 +171,13 @@ impl Latch {
             return Seen::Known;
         }
         match self.expected.rank(source) {
-            _ if source == self.destination() => Seen::Known,
+            _ if source == self.towards() => Seen::Known,
             None => Seen::Stranger,
             Some(_) => Seen::Other,
         }
     }
 
-    fn judge(&mut self, now: Time, source: SocketAddr) -> Seen {
+    fn judge(&mut self, now: Time, source: Peer) -> Seen {
         let rank = self.expected.rank(source);
         if rank.is_none() {
             return Seen::Stranger;
@@ -154,14 +186,14 @@ impl Latch {
             Some(taken) if taken.address == source => Seen::Known,
             // Since signalling, one who is silent gives way to anyone of the other side: it moved.
             Some(taken) => {
-                let has_gone = self.until.is_none() && now.since(taken.last) > SILENCE;
+                let has_gone = self.is_open() && now.since(taken.last) > SILENCE;
                 if taken.rank < rank || has_gone { Seen::Taken } else { Seen::Other }
             }
             None => Seen::Taken,
         };
         if seen != Seen::Other {
             self.taken = Some(Source { address: source, rank, last: now });
-            self.until = Some(self.until.unwrap_or(now + LATCH_WINDOW));
+            self.until = if self.is_open() { now + LATCH_WINDOW } else { self.until };
         }
         seen
     }
@@ -169,23 +201,32 @@ impl Latch {
     /// Where packets of the other direction go: what was taken, else what was signalled.
     #[must_use]
     pub fn destination(&self) -> SocketAddr {
-        let taken = self.taken.filter(|it| it.rank.is_some());
-        taken.map_or(self.expected.address, |it| it.address)
+        self.towards().into()
+    }
+
+    fn towards(&self) -> Peer {
+        self.source().unwrap_or(self.expected.address)
+    }
+
+    /// [`Latch::taken`] as flows keep it.
+    pub(crate) fn source(&self) -> Option<Peer> {
+        self.taken.filter(|it| it.rank.is_some()).map(|it| it.address)
     }
 
     /// The source that was taken, if it can still be the other side.
     #[must_use]
     pub fn taken(&self) -> Option<SocketAddr> {
-        self.taken.filter(|it| it.rank.is_some()).map(|it| it.address)
+        self.source().map(SocketAddr::from)
     }
 
     /// Whether a packet from there is dropped whatever is in it: another source was taken, and the
     /// window is over.
     #[inline]
     #[must_use]
-    pub fn refuses(&self, now: Time, source: SocketAddr) -> bool {
-        match (&self.taken, self.until) {
-            (Some(taken), Some(until)) if until <= now && taken.address != source => {
+    pub fn refuses(&self, now: Time, source: impl Into<Peer>) -> bool {
+        let source = source.into();
+        match &self.taken {
+            Some(taken) if !self.is_open() && self.until <= now && taken.address != source => {
                 // One who was taken for want of anyone better gives way to a better one.
                 taken.rank != Some(Rank::Anyone) || self.expected.rank(source) <= taken.rank
             }
@@ -194,17 +235,12 @@ impl Latch {
     }
 
     /// Another one took this source before: it counts as taken here, if it can be the other side.
-    pub fn resumed(&mut self, now: Time, source: SocketAddr) {
+    pub fn resumed(&mut self, now: Time, source: impl Into<Peer>) {
+        let source = source.into();
         let rank = self.expected.rank(source);
         if rank.is_some() {
             self.taken = Some(Source { address: source, rank, last: now });
-            self.until = Some(now);
+            self.until = now.max(Time::from_millis(1));
         }
-    }
-
-    /// What was signalled.
-    #[must_use]
-    pub const fn expected(&self) -> &Expected {
-        &self.expected
     }
 }

@@ -20,6 +20,7 @@
 #![warn(clippy::cast_possible_truncation)]
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
+mod agreed;
 mod arrival;
 mod batch;
 mod branch;
@@ -28,10 +29,14 @@ mod departure;
 mod feature;
 mod flow;
 mod latch;
+mod lines;
 mod node;
+mod peer;
 mod police;
 pub mod program;
 mod reason;
+mod reports;
+mod rows;
 mod senders;
 mod table;
 mod watch;
@@ -40,6 +45,7 @@ pub use feature::{Media, PORTS_MAX, RANGES_MAX};
 pub use flow::{Arrived, Flow, Passed, PayloadTypes, Reason, STREAMS_MAX, Settings, Use, Verdict};
 pub use latch::{Expected, LATCH_WINDOW, Latch, SILENCE, Seen};
 pub use node::{MEDIA_SEND, MEDIA4, MEDIA6};
+pub use peer::Peer;
 pub use police::{BURST, Police, Rate};
 /// What the settings of a flow are made of.
 pub use rtp::{ClockRate, Rewrite};

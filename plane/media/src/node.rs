@@ -2,8 +2,10 @@
 //! is to leave from a flow's place.
 
 use crate::arrival::{Arrival, By, Kind, four, six};
-use crate::batch::{Batch, Classes, Fate, ask_lines};
+use crate::batch::{Batch, Classes, Fate};
+use crate::cell::CELL_LINES;
 use crate::departure::CAME_BACK;
+use crate::lines::ask_lines;
 use crate::reason::{NO_FLOW, REASONS};
 use crate::table::{Ranges, Table};
 use graph::{Context, Node, Pool, Row, Slot, VECTOR_MAX};
@@ -19,9 +21,6 @@ pub const MEDIA6: &str = "media6";
 pub const MEDIA_SEND: &str = "media-send";
 
 const FOLLOWERS: &[&str] = &["ip4-lookup", "ip6-lookup", MEDIA4, MEDIA6];
-/// Lines of a cell that packets need.
-const LINES: usize = 9;
-
 /// What the nodes of a worker read.
 #[derive(Clone)]
 pub(crate) struct Views {
@@ -70,7 +69,7 @@ impl Sorted {
             match look(cx.packets, *slot) {
                 Kind::Media(arrival) => {
                     if let Some(cell) = table.cell(arrival.flow) {
-                        ask_lines(core::ptr::from_ref(cell).cast(), LINES);
+                        ask_lines(core::ptr::from_ref(cell).cast(), CELL_LINES);
                     }
                     self.arrivals[count % VECTOR_MAX] = Arrival { slot: *slot, ..arrival };
                     count += 1;

@@ -45,10 +45,6 @@ pub const UP_EVERY: Duration = Duration::from_millis(20);
 /// What of STUN and DTLS goes up to the control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Upward {
-    /// Whether STUN does.
-    pub stun: bool,
-    /// Whether DTLS does.
-    pub dtls: bool,
     /// When the next one would come if all came evenly.
     due: Time,
 }

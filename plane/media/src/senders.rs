@@ -19,7 +19,10 @@ use crate::program::{Keys, Place, Snapshot};
 use crate::table::{FLOWS_MAX, Table};
 use machine::{Duration, Time};
 use nodes::Refused;
-use srtp::{MasterKey, Past, Rollover, SKIP_MAX, Sender, Skip, StreamState, Unusable};
+use srtp::{
+    Allowance, DIGEST_OCTETS, KeyEntry, Past, Rollover, SKIP_MAX, Sender, Skip, StreamState,
+    Unusable,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// For how long at least keys are remembered whose owner is gone: no fork of a call is answered
@@ -31,6 +34,12 @@ pub const KEPT: usize = 1 << 16;
 pub const KEYS_MAX: usize = 1 << 20;
 /// Keys that one owner gave up, at most: then it gets no further one.
 pub const OWNER_KEYS_MAX: usize = 256;
+
+impl Owner {
+    const fn of_one() -> Self {
+        Self { senders: 1, retired: Vec::new(), left: None }
+    }
+}
 
 /// How much is remembered.
 #[derive(Debug, Clone, Copy)]
@@ -46,39 +55,70 @@ impl Default for Limits {
     }
 }
 
-/// A master key as a name. It is wiped when it goes.
-#[derive(Clone, PartialEq, Eq)]
-struct Name(MasterKey);
+/// The name of a master key.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Name([u8; DIGEST_OCTETS]);
 
-impl Ord for Name {
-    fn cmp(&self, other: &Self) -> core::cmp::Ordering {
-        self.0.expose().cmp(other.0.expose())
-    }
-}
-
-impl PartialOrd for Name {
-    fn partial_cmp(&self, other: &Self) -> Option<core::cmp::Ordering> {
-        Some(self.cmp(other))
+impl Name {
+    fn of(entry: &KeyEntry) -> Self {
+        Self(entry.key.digest())
     }
 }
 
 /// A sender that is in use.
 struct User {
-    names: Vec<Name>,
-    /// Whose packets leave by it.
-    flows: Vec<Place>,
+    /// Whose packets leave by it: most have one flow.
+    flow: Place,
+    more: Vec<Place>,
     owner: u64,
+}
+
+impl User {
+    fn flows(&self) -> impl Iterator<Item = &Place> {
+        core::iter::once(&self.flow).chain(&self.more)
+    }
+
+    /// A flow has it no more; whether it was the last.
+    fn leave(&mut self, at: &Place) -> bool {
+        if let Some(place) = self.more.iter().position(|it| it == at) {
+            self.more.swap_remove(place);
+            return false;
+        }
+        if self.flow != *at {
+            return false;
+        }
+        match self.more.pop() {
+            Some(next) => self.flow = next,
+            None => return true,
+        }
+        false
+    }
 }
 
 /// A key that was given up: how far it came.
+#[derive(Clone)]
 struct Retired {
     streams: Vec<StreamState>,
     past: Option<Past>,
+    left: Allowance,
     owner: u64,
 }
 
-/// To whom keys belong.
-#[derive(Default)]
+/// How far a sender came: its streams and its past, and what is left of each of its keys.
+struct Far {
+    streams: Vec<StreamState>,
+    past: Option<Past>,
+    left: Vec<(Name, Allowance)>,
+}
+
+impl Far {
+    fn of(sender: &Sender) -> Self {
+        let left = sender.keys().map(|entry| (Name::of(entry), entry.allowance)).collect();
+        Self { streams: sender.streams().collect(), past: sender.past(), left }
+    }
+}
+
+/// To whom keys belong. One that has one sender and gave nothing up is nowhere.
 struct Owner {
     senders: u32,
     retired: Vec<Name>,
@@ -105,9 +145,9 @@ pub(crate) struct Wanted<'a> {
 #[derive(Default)]
 pub(crate) struct Senders {
     known: BTreeMap<Name, u32>,
-    users: BTreeMap<u32, User>,
+    /// By number.
+    users: Vec<Option<User>>,
     free: Vec<u32>,
-    next: u32,
     retired: BTreeMap<Name, Retired>,
     owners: BTreeMap<u64, Owner>,
     next_owner: u64,
@@ -117,7 +157,7 @@ pub(crate) struct Senders {
 }
 
 fn names(keys: &Keys) -> Vec<Name> {
-    keys.entries.iter().map(|entry| Name(entry.key.clone())).collect()
+    keys.entries.iter().map(Name::of).collect()
 }
 
 pub(crate) fn unusable(why: Unusable) -> Refused {
@@ -194,16 +234,17 @@ impl Senders {
             },
         };
         if wanted.before != Some(number)
-            && let Some(user) = self.users.get_mut(&number)
+            && let Some(user) = self.user_mut(number)
+            && !user.flows().any(|flow| *flow == wanted.at)
         {
-            user.flows.push(wanted.at);
+            user.more.push(wanted.at);
         }
         Ok(number)
     }
 
     /// Whether a flow's own sender may go on with other keys.
     fn may_go_on(&self, before: u32, names: &[Name], wanted: Wanted<'_>) -> bool {
-        let is_alone = self.users.get(&before).is_some_and(|user| user.flows.len() == 1);
+        let is_alone = self.user(before).is_some_and(|user| user.more.is_empty());
         is_alone
             && wanted.resume.is_none()
             && !names.iter().any(|name| self.retired.contains_key(name))
@@ -231,8 +272,8 @@ impl Senders {
                 return Ok(());
             }
         }
-        let flows = self.users.get(&number).map_or(&[][..], |user| &user.flows);
-        if !flows.iter().all(|flow| are_a_pair(flow, &wanted.at)) {
+        let flows = self.user(number).into_iter().flat_map(User::flows);
+        if !flows.into_iter().all(|flow| are_a_pair(flow, &wanted.at)) {
             return Err(conflict("another flow protects with one of the keys, not with all"));
         }
         self.rekey(table, number, wanted, names, now)
@@ -271,17 +312,35 @@ impl Senders {
     }
 
     /// Remembers how far keys came that are given up.
-    fn retire(&mut self, names: Vec<Name>, far: (Vec<StreamState>, Option<Past>), owner: u64) {
-        let (streams, past) = far;
+    fn retire(&mut self, names: &[Name], far: &Far, owner: u64) {
+        let Far { streams, past, left } = far;
         if streams.is_empty() && past.is_none() {
             return;
         }
-        for name in names {
-            let (streams, past) = (streams.clone(), past.clone());
-            self.owners.entry(owner).or_default().retired.push(name.clone());
+        for (name, left) in left.iter().filter(|(name, _)| names.contains(name)) {
+            let (streams, past, left) = (streams.clone(), past.clone(), *left);
+            self.owners.entry(owner).or_insert_with(Owner::of_one).retired.push(*name);
             // It was taken out when it came back: there is one entry a key.
-            self.retired.insert(name, Retired { streams, past, owner });
+            self.retired.insert(*name, Retired { streams, past, left, owner });
         }
+    }
+
+    /// Keys of which no more is left than when they were given up.
+    fn limited(&self, keys: &Keys) -> Vec<KeyEntry> {
+        let left = |entry: &KeyEntry| self.retired.get(&Name::of(entry)).map(|it| it.left);
+        let limited = |entry: &KeyEntry| KeyEntry {
+            allowance: left(entry).map_or(entry.allowance, |left| entry.allowance.least(left)),
+            ..entry.clone()
+        };
+        keys.entries.iter().map(limited).collect()
+    }
+
+    fn user(&self, number: u32) -> Option<&User> {
+        self.users.get(number as usize)?.as_ref()
+    }
+
+    fn user_mut(&mut self, number: u32) -> Option<&mut User> {
+        self.users.get_mut(number as usize)?.as_mut()
     }
 
     /// Keys that were given up are in use again, by this owner or their own; whose they are.
@@ -308,7 +367,7 @@ impl Senders {
                         retired.owner = owner;
                     }
                 }
-                self.owners.entry(owner).or_default().retired.extend(names);
+                self.owners.entry(owner).or_insert_with(Owner::of_one).retired.extend(names);
             }
         }
         owner
@@ -333,27 +392,25 @@ impl Senders {
         names: Vec<Name>,
         now: Time,
     ) -> Result<(), Refused> {
-        let owner = self.users.get(&number).map(|user| user.owner);
+        let owner = self.user(number).map(|user| user.owner);
         self.room(&names, owner, now)?;
         let mut held = table.sender(number).ok_or(Refused::Full("senders"))?;
         let sender = held.as_mut().ok_or(Refused::Full("senders"))?;
-        let far = (sender.streams().collect(), sender.past());
-        let Keys { parameters, entries } = wanted.keys;
-        sender.rekey(*parameters, entries, Rollover::Kept).map_err(unusable)?;
+        let (far, entries) = (Far::of(sender), self.limited(wanted.keys));
+        sender.rekey(wanted.keys.parameters, &entries, Rollover::Kept).map_err(unusable)?;
         self.pass(sender, &names);
         if let Some(told) = wanted.resume {
             go_ahead(sender, told, wanted.follows);
         }
         drop(held);
         let owner = self.reclaim(&names, owner);
-        self.known.extend(names.iter().map(|name| (name.clone(), number)));
-        let Some(user) = self.users.get_mut(&number) else { return Ok(()) };
-        let mut gone = std::mem::replace(&mut user.names, names);
-        gone.retain(|name| !user.names.contains(name));
+        self.known.extend(names.iter().map(|name| (*name, number)));
+        let before = far.left.iter().map(|(name, _)| *name);
+        let gone: Vec<Name> = before.filter(|name| !names.contains(name)).collect();
         for name in &gone {
             self.known.remove(name);
         }
-        self.retire(gone, far, owner);
+        self.retire(&gone, &far, owner);
         Ok(())
     }
 
@@ -365,10 +422,10 @@ impl Senders {
         names: Vec<Name>,
         now: Time,
     ) -> Result<u32, Refused> {
-        let owner = wanted.before.and_then(|it| self.users.get(&it)).map(|user| user.owner);
-        self.room(&names, owner, now)?;
-        let mut sender =
-            Sender::new(wanted.keys.parameters, &wanted.keys.entries).map_err(unusable)?;
+        let before = wanted.before.and_then(|it| self.user(it)).map(|user| user.owner);
+        self.room(&names, before, now)?;
+        let entries = self.limited(wanted.keys);
+        let mut sender = Sender::new(wanted.keys.parameters, &entries).map_err(unusable)?;
         // Along a flow counters never go back: so none of its keys is behind what it was used with.
         if let Some(held) = wanted.before.and_then(|number| table.sender(number))
             && let Some(before) = held.as_ref()
@@ -379,24 +436,31 @@ impl Senders {
         if let Some(told) = wanted.resume {
             go_ahead(&mut sender, told, wanted.follows);
         }
-        let number = self.free.last().copied().unwrap_or(self.next);
+        let next = machine::narrow::place(self.users.len());
+        let number = self.free.last().copied().unwrap_or(next);
         if number >= FLOWS_MAX {
             return Err(Refused::Full("senders"));
         }
         *table.sender(number).ok_or(Refused::Full("senders"))? = Some(sender);
         self.free.pop();
-        self.next = self.next.max(number + 1);
-        let owner = self.reclaim(&names, owner);
-        self.came(owner);
-        self.known.extend(names.iter().map(|name| (name.clone(), number)));
-        self.users.insert(number, User { names, flows: vec![wanted.at], owner });
+        let owner = self.reclaim(&names, before);
+        self.came(owner, before.is_some());
+        self.known.extend(names.iter().map(|name| (*name, number)));
+        if number == next {
+            if self.users.len() == self.users.capacity() {
+                // By less than twice as much: there may be very many.
+                self.users.reserve_exact(self.users.len() / 8 + 64);
+            }
+            self.users.push(None);
+        }
+        self.users[number as usize] = Some(User { flow: wanted.at, more: Vec::new(), owner });
         Ok(number)
     }
 
     /// Takes the place of the one that had these keys until now.
     pub fn take_over(&self, table: &Table) {
-        for number in self.users.keys() {
-            if let Some(mut held) = table.sender(*number)
+        for (number, _) in (0..).zip(&self.users).filter(|(_, user)| user.is_some()) {
+            if let Some(mut held) = table.sender(number)
                 && let Some(sender) = held.as_mut()
             {
                 sender.advance(&[], skip());
@@ -404,12 +468,19 @@ impl Senders {
         }
     }
 
-    /// An owner has one more sender.
-    fn came(&mut self, number: u64) {
-        let owner = self.owners.entry(number).or_default();
-        owner.senders += 1;
-        if let Some(left) = owner.left.take() {
-            self.gone.remove(&(left, number));
+    /// An owner has one more sender; `has_one`: beside another one.
+    fn came(&mut self, number: u64, has_one: bool) {
+        match self.owners.get_mut(&number) {
+            Some(owner) => {
+                owner.senders += 1;
+                if let Some(left) = owner.left.take() {
+                    self.gone.remove(&(left, number));
+                }
+            }
+            None if has_one => {
+                self.owners.insert(number, Owner { senders: 2, ..Owner::of_one() });
+            }
+            None => {}
         }
     }
 
@@ -430,22 +501,20 @@ impl Senders {
 
     /// A flow has it no more. Nobody's way leads to it when its last flow gives it back.
     pub fn give_back(&mut self, table: &Table, number: u32, at: &Place, now: Time) {
-        let Some(user) = self.users.get_mut(&number) else { return };
-        if let Some(place) = user.flows.iter().position(|it| it == at) {
-            user.flows.swap_remove(place);
-        }
-        if !user.flows.is_empty() {
+        let Some(user) = self.user_mut(number) else { return };
+        if !user.leave(at) {
             return;
         }
-        let Some(user) = self.users.remove(&number) else { return };
+        let Some(user) = self.users[number as usize].take() else { return };
         let sender = table.sender(number).and_then(|mut held| held.take());
-        for name in &user.names {
-            self.known.remove(name);
-        }
         self.free.push(number);
-        let past = sender.as_ref().and_then(Sender::past);
-        let far = (sender.iter().flat_map(Sender::streams).collect(), past);
-        self.retire(user.names, far, user.owner);
+        if let Some(far) = sender.as_ref().map(Far::of) {
+            let names: Vec<Name> = far.left.iter().map(|(name, _)| *name).collect();
+            for name in &names {
+                self.known.remove(name);
+            }
+            self.retire(&names, &far, user.owner);
+        }
         self.went(user.owner, now);
     }
 }

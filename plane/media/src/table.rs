@@ -12,6 +12,7 @@
 //! before. Two cells at once are waited for by number.
 
 use crate::cell::{Cell, Held, NONE, tried};
+use crate::lines::ask_lines;
 use crate::program::{self, Range};
 use crossbeam_queue::ArrayQueue;
 use srtp::Sender;
@@ -48,6 +49,9 @@ impl<T: Default> Arena<T> {
         self.get(number)
     }
 }
+
+/// Lines of a sender that its packets need.
+const SENDER_LINES: usize = 5;
 
 /// Who protects packets of one key, with that key.
 #[derive(Default)]
@@ -106,9 +110,7 @@ impl Table {
     #[inline]
     pub fn ask_sender(&self, number: u32) {
         if let Some(place) = self.senders.get(number) {
-            let place = core::ptr::from_ref(place).cast::<u8>();
-            graph::prefetch(place);
-            graph::prefetch(place.wrapping_add(64));
+            ask_lines(core::ptr::from_ref(place).cast(), SENDER_LINES);
         }
     }
 
@@ -133,9 +135,10 @@ impl Table {
     pub fn turn(&self, from: u32, to: u32) {
         let Some([mut from, other]) = self.both(from, to) else { return };
         if let (Some(from), Some(other)) = (from.as_mut(), other.as_ref())
-            && from.way.is_some_and(|way| way.to == to)
+            && let Some(way) = from.way.filter(|way| way.to == to)
         {
-            from.way = Some(other.leaving(|place| self.is_media(place)));
+            let (destination, is_back) = other.destination(way.vrf(), |at| self.is_media(at));
+            from.way = Some(way.towards(destination, is_back));
         }
     }
 
@@ -151,23 +154,23 @@ impl Table {
         self.notes.pop()
     }
 
-    /// Joins a flow to its other side: what comes to it leaves from there.
-    pub fn join(&self, from: u32, to: u32) {
+    /// Joins a flow to its other side, which is at that place: what comes to it leaves from there.
+    pub fn join(&self, from: u32, to: u32, at: program::Place) {
         let Some([mut from_held, mut other]) = self.both(from, to) else { return };
         if let (Some(from_known), Some(other)) = (from_held.as_mut(), other.as_mut()) {
-            from_known.way = Some(other.leaving(|place| self.is_media(place)));
+            from_known.way = Some(other.leaving(to, at, |place| self.is_media(place)));
             other.from = from;
         }
     }
 
     /// What branches off a flow to the place of another one leaves from there.
-    pub fn branch(&self, from: u32, to: u32) {
+    pub fn branch(&self, from: u32, to: u32, at: program::Place) {
         let Some([mut from, other]) = self.both(from, to) else { return };
         if let (Some(from), Some(other)) = (from.as_mut(), other.as_ref())
             && let Some(extras) = &mut from.extras
         {
-            let way = other.leaving(|place| self.is_media(place));
-            extras.branches.lead(&other.own.at, Some(way));
+            let way = other.leaving(to, at, |place| self.is_media(place));
+            extras.branches.lead(&at, Some(way));
         }
     }
 
@@ -177,6 +180,15 @@ impl Table {
             && let Some(extras) = cell.hold().as_mut().and_then(|it| it.extras.as_mut())
         {
             extras.branches.lead(to, None);
+        }
+    }
+
+    /// A flow's RTCP, or its RTP, is that flow's, or [`NONE`]'s.
+    pub fn set_pair(&self, number: u32, pair: u32) {
+        if let Some(cell) = self.cell(number)
+            && let Some(known) = cell.hold().as_mut()
+        {
+            known.pair = pair;
         }
     }
 

@@ -2,9 +2,11 @@
 //! noted something. What a flow has to tell is one notice, however much it is; what there is no
 //! budget for waits in the flow, and becomes part of a later notice.
 
-use crate::cell::{Known, Opening};
+use crate::cell::Known;
+use crate::peer::Peer;
 use crate::program::StreamStatistics;
 use crate::program::{FEATURE, FlowSaid, Name, Notice, Place, Snapshot, Statistics};
+use crate::rows::Rows;
 use crate::table::Table;
 use core::net::SocketAddr;
 use machine::{Duration, Time, narrow};
@@ -34,21 +36,28 @@ const LOOKS_MAX: usize = 4_096;
 /// What was told of a flow.
 #[derive(Debug, Clone)]
 struct Reported {
-    at: Place,
-    timeout: Option<Duration>,
+    /// Milliseconds without a packet that are told; 0: never.
+    timeout_ms: u32,
     /// Since when packets are awaited.
     since: Time,
     counted: Time,
     packets: u64,
     unprotected: u64,
-    latched: Option<SocketAddr>,
-    /// The sum of all indices as a standby knows them, and of how many streams.
-    indices: (u64, usize),
-    past: Option<Past>,
+    latched: Option<Peer>,
+    /// What a standby knows of SRTP; `None`: nothing.
+    far: Option<Box<Far>>,
     /// A control that was told nothing is there: it has to know all at once.
     is_forgotten: bool,
     is_timed_out: bool,
     is_one_way: bool,
+}
+
+/// How far SRTP is, as a standby knows it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Far {
+    /// The sum of all indices, and of how many streams.
+    indices: (u64, usize),
+    past: Option<Past>,
 }
 
 /// How many notices may be told in this second.
@@ -86,7 +95,7 @@ pub(crate) struct Watch {
     looked: Time,
     budget: Budget,
     /// Flows whose source is another one.
-    turned: Vec<Place>,
+    turned: Vec<u32>,
     /// What is told of flows that are gone.
     last: Vec<(Place, Notice)>,
 }
@@ -98,19 +107,21 @@ impl Watch {
     pub fn begin(&mut self, number: u32, said: &FlowSaid, now: Time) {
         let number = number as usize;
         if self.told.len() <= number {
+            if self.told.len() == self.told.capacity() {
+                // By less than twice as much: there may be very many.
+                self.told.reserve_exact(self.told.len() / 8 + 64);
+            }
             self.told.resize(number + 1, None);
         }
         self.flows += 1;
         self.told[number] = Some(Reported {
-            at: said.at,
-            timeout: said.timeout,
+            timeout_ms: timeout_ms(said),
             since: now,
             counted: now,
             packets: 0,
             unprotected: 0,
-            latched: said.resume.as_ref().and_then(|it| it.latched),
-            indices: (0, 0),
-            past: None,
+            latched: said.resume.as_ref().and_then(|it| it.latched).map(Peer::from),
+            far: None,
             is_forgotten: false,
             is_timed_out: false,
             is_one_way: false,
@@ -127,9 +138,9 @@ impl Watch {
 
     pub fn change(&mut self, number: u32, said: &FlowSaid) {
         if let Some(Some(told)) = self.told.get_mut(number as usize) {
-            told.timeout = said.timeout;
+            told.timeout_ms = timeout_ms(said);
             if let Some(source) = said.resume.as_ref().and_then(|it| it.latched) {
-                told.latched = Some(source);
+                told.latched = Some(source.into());
             }
         }
     }
@@ -147,24 +158,24 @@ impl Watch {
     }
 
     /// A flow is gone: what passed is told a last time.
-    pub fn end(&mut self, number: u32, known: Option<Known>, now: Time) {
+    pub fn end(&mut self, number: u32, at: Place, known: Option<Known>, now: Time) {
         let told = self.told.get_mut(number as usize).and_then(Option::take);
         let (Some(told), Some(mut known)) = (told, known) else { return };
         self.flows -= 1;
         if self.last.len() < LAST_MAX {
-            let statistics = Some(statistics(&known, now));
+            let statistics = Some(statistics(&known, told.since, now));
             let mut notice = Notice { statistics, ..Notice::default() };
-            notice.unprotected = known.unprotected - told.unprotected;
+            notice.unprotected = known.unprotected() - told.unprotected;
             if let Some(extras) = &mut known.extras {
                 extras.tick(Time::MAX, known.flow.settings().clock);
                 notice.digits = std::mem::take(&mut extras.dialled);
             }
-            self.last.push((told.at, notice));
+            self.last.push((at, notice));
         }
     }
 
-    /// Looks at what is due; the places of flows whose source is another one since.
-    pub fn tick(&mut self, table: &Table, now: Time, out: &mut Vec<Out>) -> Vec<Place> {
+    /// Looks at what is due; the flows whose source is another one since.
+    pub fn tick(&mut self, table: &Table, rows: &Rows, now: Time, out: &mut Vec<Out>) -> Vec<u32> {
         self.budget.renew(now);
         while let Some(number) = table.noted() {
             if !self.budget.is_left() {
@@ -172,7 +183,7 @@ impl Watch {
                 forget(table, number);
                 break;
             }
-            self.look(table, number as usize, now, out);
+            self.look(table, rows, number as usize, now, out);
         }
         while self.budget.is_left_for_others()
             && let Some((at, notice)) = self.last.pop()
@@ -186,7 +197,7 @@ impl Watch {
             }
             let number = self.next;
             self.next = (number + 1) % self.told.len().max(1);
-            self.look(table, number, now, out);
+            self.look(table, rows, number, now, out);
         }
         std::mem::take(&mut self.turned)
     }
@@ -211,9 +222,10 @@ impl Watch {
     }
 
     /// Looks at a flow, and tells what there is.
-    fn look(&mut self, table: &Table, number: usize, now: Time, out: &mut Vec<Out>) {
+    fn look(&mut self, table: &Table, rows: &Rows, number: usize, now: Time, out: &mut Vec<Out>) {
+        let which = narrow::place(number);
         let Some(Some(told)) = self.told.get_mut(number) else { return };
-        let Some(cell) = table.cell(narrow::place(number)) else { return };
+        let (Some(cell), Some(row)) = (table.cell(which), rows.row(which)) else { return };
         let mut held = cell.hold();
         let Some(known) = held.as_mut() else { return };
         known.is_noted = false;
@@ -225,27 +237,33 @@ impl Watch {
             told.rest(known, now, every, &mut notice);
         }
         let passed = *known.flow.passed();
-        let receive: Vec<StreamState> = match &known.opening {
-            Opening::Receiver(receiver) => receiver.streams().collect(),
-            _ => Vec::new(),
-        };
-        let latched = known.flow.latched().taken();
-        let sender = known.own.sender;
+        let receiver = known.receiver.as_deref();
+        let receive: Vec<StreamState> =
+            receiver.into_iter().flat_map(srtp::Receiver::streams).collect();
+        let latched = known.flow.latched().source();
+        let sender = known.sender;
         let other = known.way.map(|way| way.to);
-        notice.latched = latched.filter(|_| latched != told.latched || told.is_forgotten);
+        let is_new = latched != told.latched || told.is_forgotten;
+        notice.latched = latched.filter(|_| is_new).map(SocketAddr::from);
         let is_heard = passed.packets > 0 && now.since(passed.last) < ONE_WAY;
         drop(held);
         let (send, past) = streams(table, sender);
-        told.snapshot(Snapshot { latched, receive, send, past }, &mut notice);
+        let is_taken = latched != told.latched;
+        told.latched = latched;
+        let latched = latched.map(SocketAddr::from);
+        told.snapshot(Snapshot { latched, receive, send, past }, is_taken, &mut notice);
         match (is_whole, is_heard) {
             (true, true) => told.one_way(table, other, now, &mut notice),
             (true, false) => told.is_one_way = false,
             (false, _) => {}
         }
-        let at = told.at;
-        self.turned.extend(notice.latched.map(|_| at));
-        self.tell(at, &notice, out);
+        self.turned.extend(notice.latched.map(|_| which));
+        self.tell(row.at, &notice, out);
     }
+}
+
+fn timeout_ms(said: &FlowSaid) -> u32 {
+    said.timeout.map_or(0, |timeout| narrow::told(narrow::millis(timeout), u32::MAX))
 }
 
 /// How far the streams of a sender are, and its past.
@@ -271,8 +289,8 @@ impl Reported {
     /// What no standby has to know.
     fn rest(&mut self, known: &mut Known, now: Time, every: Duration, notice: &mut Notice) {
         self.silence(known, now, notice);
-        notice.unprotected = known.unprotected - self.unprotected;
-        self.unprotected = known.unprotected;
+        notice.unprotected = known.unprotected() - self.unprotected;
+        self.unprotected = known.unprotected();
         if let Some(extras) = &mut known.extras {
             extras.tick(now, known.flow.settings().clock);
             notice.digits = std::mem::take(&mut extras.dialled);
@@ -287,7 +305,7 @@ impl Reported {
         };
         if self.packets != count && now.since(self.counted) >= every {
             (self.packets, self.counted) = (count, now);
-            notice.statistics = Some(statistics(known, now));
+            notice.statistics = Some(statistics(known, self.since, now));
         }
     }
 
@@ -295,7 +313,8 @@ impl Reported {
     fn silence(&mut self, known: &Known, now: Time, notice: &mut Notice) {
         let passed = known.flow.passed();
         let last = passed.last.max(self.since);
-        let is_silent = self.timeout.is_some_and(|timeout| now.since(last) >= timeout);
+        let timeout = Duration::from_millis(self.timeout_ms.into());
+        let is_silent = self.timeout_ms > 0 && now.since(last) >= timeout;
         notice.timed_out = is_silent && !self.is_timed_out;
         notice.is_back = !is_silent && self.is_timed_out;
         self.is_timed_out = is_silent;
@@ -315,7 +334,7 @@ impl Reported {
     }
 
     /// What a standby has to know, if it changed by enough.
-    fn snapshot(&mut self, snapshot: Snapshot, notice: &mut Notice) {
+    fn snapshot(&mut self, snapshot: Snapshot, is_taken: bool, notice: &mut Notice) {
         let of = |stream: &StreamState| {
             stream
                 .highest
@@ -325,20 +344,21 @@ impl Reported {
         let all = || snapshot.receive.iter().chain(&snapshot.send);
         let sum = all().map(of).fold(0, u64::saturating_add);
         let indices = (sum, all().count());
-        let is_far = sum >= self.indices.0.saturating_add(STEP) || sum < self.indices.0;
-        let is_new = indices.1 != self.indices.1 || snapshot.past != self.past;
+        let (before, past) = self.far.as_ref().map_or(((0, 0), &None), |it| (it.indices, &it.past));
+        let is_far = sum >= before.0.saturating_add(STEP) || sum < before.0;
+        let is_new = indices.1 != before.1 || snapshot.past != *past;
         let is_forgotten =
             std::mem::take(&mut self.is_forgotten) && snapshot != Snapshot::default();
-        if snapshot.latched != self.latched || is_far || is_new || is_forgotten {
-            (self.latched, self.indices) = (snapshot.latched, indices);
-            self.past.clone_from(&snapshot.past);
+        if is_taken || is_far || is_new || is_forgotten {
+            let far = Far { indices, past: snapshot.past.clone() };
+            self.far = (far != Far::default()).then(|| Box::new(far));
             notice.snapshot = Some(snapshot);
         }
     }
 }
 
 /// What passed at a flow.
-fn statistics(known: &Known, now: Time) -> Statistics {
+fn statistics(known: &Known, since: Time, now: Time) -> Statistics {
     let passed = known.flow.passed();
     let has_passed = passed.packets + passed.reports > 0;
     let stream = known.flow.stream().map(|stream| {
@@ -361,8 +381,9 @@ fn statistics(known: &Known, now: Time) -> Statistics {
         octets: passed.octets,
         reports: passed.reports,
         dropped: passed.dropped,
-        unprotected: known.unprotected,
+        unprotected: known.unprotected(),
         idle_ms: has_passed.then(|| narrow::millis(now.since(passed.last))),
+        age_ms: narrow::millis(now.since(since)),
         stream,
     }
 }
@@ -378,10 +399,10 @@ mod tests {
         let mut watch = Watch { told: vec![None; 10], looked: now, ..Watch::default() };
         let table = Table::new();
         watch.budget = budget(NOTICES_PER_S);
-        watch.tick(&table, now + Duration::from_millis(500), &mut Vec::new());
+        watch.tick(&table, &Rows::default(), now + Duration::from_millis(500), &mut Vec::new());
         assert_eq!(watch.next, 0);
         watch.budget = budget(NOTICES_PER_S - 1);
-        watch.tick(&table, now + Duration::from_millis(900), &mut Vec::new());
+        watch.tick(&table, &Rows::default(), now + Duration::from_millis(900), &mut Vec::new());
         assert_eq!(watch.next, 4);
     }
 }

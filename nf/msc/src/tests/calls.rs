@@ -51,7 +51,7 @@ fn a_stream_becomes_a_flow_each_way_and_one_each_for_rtcp() {
     assert_eq!(places, wanted);
     let first = &flows[0];
     assert_eq!(first.expected.address, "198.51.100.1:4000".parse().unwrap());
-    assert_eq!((first.dscp, first.timeout), (46, Some(Duration::from_secs(30))));
+    assert_eq!((first.dscp, first.timeout), (Some(46), Some(Duration::from_secs(30))));
     // No bandwidth was agreed on: nothing is beyond it.
     assert_eq!(first.settings.rate, media::Rate::of_octet_ps(0));
     assert_eq!(first.becomes, [(96, 101)]);
@@ -184,6 +184,38 @@ fn what_the_forwarder_tells_of_a_stream_its_session_controller_hears() {
 const OFFER: &str = "v=0\r\no=- 1 1 IN IP4 198.51.100.1\r\ns=-\r\n\
     c=IN IP4 198.51.100.1\r\nt=0 0\r\n\
     m=audio 4000 RTP/AVP 8 101\r\na=rtpmap:101 telephone-event/8000\r\n";
+
+#[test]
+fn what_passed_before_a_controller_was_there_is_not_of_its_first_second() {
+    let mut world = World::adopted(SITE);
+    world.greets(1, "ssc1", 7);
+    let block = world.leases(1, "access", 32)[0];
+    let (a, b) = (at(block, 0), at(block, 1));
+    world.puts(1, 5, 1, &stream(a, b));
+    let counted = |packets, age_ms| {
+        let statistics = Some(Statistics { packets, age_ms, ..Statistics::default() });
+        Notice { statistics, ..Notice::default() }
+    };
+    world.notices(a, &counted(50, 0));
+    world.notices(b, &counted(1_000_000, 3_600_000));
+    world.passes(1);
+    assert_eq!(world.asks("media", &[])[0]["packets_per_s"], 50);
+    world.notices(b, &counted(1_000_007, 3_601_000));
+    world.passes(1);
+    assert_eq!(world.asks("media", &[])[0]["packets_per_s"], 7);
+}
+
+#[test]
+fn fax_as_udptl_is_a_flow_of_datagrams_without_rtcp() {
+    let mut world = World::adopted(SITE);
+    world.greets(1, "ssc1", 7);
+    let block = world.leases(1, "access", 32)[0];
+    let mut fax = stream(at(block, 0), at(block, 1));
+    fax.flow = Carried::Udptl;
+    world.puts(1, 5, 1, &fax);
+    let uses: Vec<Use> = world.plane.flows().iter().map(|it| it.settings.of).collect();
+    assert_eq!(uses, [Use::Datagrams, Use::Datagrams]);
+}
 
 #[test]
 fn kamailio_drives_it_by_ng_with_groups_as_interfaces() {

@@ -259,7 +259,7 @@ fn a_flow_that_the_forwarder_refuses_is_an_alarm() {
     assert_eq!(world.alarms().last().map(String::as_str), Some("stream-refused"));
     let what = world.msc.refused_of_late(world.now).expect("of late");
     let at = core::net::SocketAddr::new(place.address, place.port);
-    assert_eq!(what, format!("the flow of {at}, line 0 of call 1"));
+    assert_eq!(what, format!("the flow of {at}, line 0 of call 5"));
 }
 
 #[test]

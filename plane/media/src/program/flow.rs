@@ -91,8 +91,8 @@ pub struct FlowSaid {
     pub expected: Expected,
     /// How packets between here and there are protected.
     pub guard: Guard,
-    /// How packets that leave from here are marked (RFC 2474), 0 to 63.
-    pub dscp: u8,
+    /// How packets that leave from here are marked (RFC 2474), 0 to 63; `None`: as they came.
+    pub dscp: Option<u8>,
     /// After how long without a packet it is told; `None`: never.
     pub timeout: Option<Duration>,
     /// Payload types that become another one on their way (RFC 3264 §6.1), before and after, beside
@@ -172,7 +172,7 @@ mod entry_tag {
     pub const RTCP_LEFT: u8 = 4;
 }
 
-const USES: [Use; 3] = [Use::Rtp, Use::Rtcp, Use::Muxed];
+const USES: [Use; 4] = [Use::Rtp, Use::Rtcp, Use::Muxed, Use::Datagrams];
 
 impl FlowSaid {
     /// Appends all but its name.
@@ -194,7 +194,9 @@ impl FlowSaid {
             }
             Guard::Dtls => put(out, tag::DTLS, 1),
         }
-        put(out, tag::DSCP, self.dscp.into());
+        if let Some(dscp) = self.dscp {
+            put(out, tag::DSCP, dscp.into());
+        }
         if let Some(timeout) = self.timeout {
             put(out, tag::TIMEOUT, machine::narrow::millis(timeout));
         }
@@ -317,7 +319,7 @@ struct Draft {
     receive: Option<Keys>,
     send: Option<Keys>,
     dtls: bool,
-    dscp: u8,
+    dscp: Option<u8>,
     timeout: Option<Duration>,
     rest: Rest,
 }
@@ -367,10 +369,11 @@ impl Draft {
         let rest = &mut self.rest;
         match tag {
             tag::DSCP => {
-                self.dscp = number(value)?;
-                if self.dscp > 63 {
+                let dscp = number::<u8>(value)?;
+                if dscp > 63 {
                     return Err(offence("a mark has more than 6 bits"));
                 }
+                self.dscp = Some(dscp);
             }
             tag::TIMEOUT => {
                 let timeout = Duration::from_millis(number::<u32>(value)?.into());

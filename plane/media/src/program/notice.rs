@@ -52,6 +52,8 @@ pub struct Statistics {
     pub unprotected: u64,
     /// Milliseconds since the last one passed; `None`: none did.
     pub idle_ms: Option<u64>,
+    /// Milliseconds since the flow is there.
+    pub age_ms: u64,
     /// The stream that spoke last.
     pub stream: Option<StreamStatistics>,
 }
@@ -126,6 +128,7 @@ mod count_tag {
     pub const UNPROTECTED: u8 = 5;
     pub const IDLE_MS: u8 = 6;
     pub const STREAM: u8 = 7;
+    pub const AGE_MS: u8 = 8;
 }
 
 impl Notice {
@@ -292,6 +295,7 @@ impl Statistics {
         if let Some(idle) = self.idle_ms {
             put(out, count_tag::IDLE_MS, idle);
         }
+        put(out, count_tag::AGE_MS, self.age_ms);
         if let Some(stream) = &self.stream {
             field::nested(out, count_tag::STREAM, |out| {
                 stream.words().iter().for_each(|it| out.extend_from_slice(&it.to_be_bytes()));
@@ -309,6 +313,7 @@ impl Statistics {
                 count_tag::DROPPED => it.dropped = number(value)?,
                 count_tag::UNPROTECTED => it.unprotected = number(value)?,
                 count_tag::IDLE_MS => it.idle_ms = Some(number(value)?),
+                count_tag::AGE_MS => it.age_ms = number(value)?,
                 count_tag::STREAM => it.stream = Some(StreamStatistics::read(value)?),
                 _ => {}
             }

@@ -2,7 +2,7 @@
 
 use super::*;
 use core::net::Ipv4Addr;
-use srtp::{KeyEntry, Mki, Parameters, Suite};
+use srtp::{MasterKey, Mki, Parameters, Suite};
 use std::sync::Arc;
 
 const SUITE: Suite = Suite::AesCm128HmacSha1_80;
@@ -43,7 +43,8 @@ impl World {
         resume: Option<&Snapshot>,
     ) -> Result<(), Refused> {
         let before = self.flows.get(&port).copied();
-        let wanted = Wanted { at: at(port), keys: &keys(numbers), before, resume, follows: false };
+        let keys = &keys(numbers);
+        let wanted = Wanted { at: at(port), keys, before, resume, follows: false };
         let number = self.senders.take(&self.table, wanted, self.now)?;
         if let Some(before) = before.filter(|it| *it != number) {
             self.senders.give_back(&self.table, before, &at(port), self.now);
@@ -93,6 +94,31 @@ fn a_key_that_comes_back_a_second_time_goes_on_where_it_was_last() {
     world.says(2, &[2]).unwrap();
     world.says(2, &[1, 2]).unwrap();
     assert!(!world.sends(2, 40) && world.sends(2, 41));
+}
+
+#[test]
+fn what_is_left_of_a_key_is_no_more_when_it_comes_back() {
+    let mut world = World::new();
+    let left = |world: &World| {
+        let held = world.table.sender(world.flows[&2]).unwrap();
+        let sender = held.as_ref().unwrap();
+        sender.keys().map(|entry| entry.allowance.rtp).collect::<Vec<_>>()
+    };
+    let full = Allowance::FULL.rtp;
+    for used in [2, 4] {
+        world.says(2, &[1]).unwrap();
+        assert!(world.sends(2, used) && world.sends(2, used + 1));
+        assert_eq!(left(&world), [full - u64::from(used)]);
+        world.ends(2);
+    }
+    // In a flow that goes on with another key, and back.
+    world.says(2, &[2]).unwrap();
+    assert!(world.sends(2, 10));
+    world.says(2, &[2, 3]).unwrap();
+    assert_eq!(left(&world), [full - 1, full]);
+    world.says(2, &[3]).unwrap();
+    world.says(2, &[2, 1]).unwrap();
+    assert_eq!(left(&world), [full - 1, full - 4]);
 }
 
 #[test]

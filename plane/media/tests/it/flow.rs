@@ -40,7 +40,7 @@ fn packet(payload_type: u8, n: u16, ssrc: u32) -> Vec<u8> {
 }
 
 fn pass(flow: &mut Flow, now: Time, source: SocketAddr, octets: &mut [u8]) -> Verdict {
-    flow.packet(Arrived { now, source, payload: octets })
+    flow.packet(Arrived { now, source: source.into(), payload: octets })
 }
 
 #[test]

@@ -9,7 +9,8 @@ use media::{Expected, PayloadTypes, Rate, Settings, Use};
 use nodes::header::{checksum, seal_ip4, sum};
 use nodes::program::{Item, Removed};
 use nodes::{Out, Program, Refused};
-use rtp::{ClockRate, Header, Packet, Rewrite};
+use rtp::rtcp::{ReportBlock, SenderInfo, write_report};
+use rtp::{ClockRate, Header, Ntp, Packet, Rewrite};
 use srtp::{KeyEntry, MasterKey, Parameters, Receiver, Sender, Suite};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -48,7 +49,7 @@ fn flow(here: &str, to: Option<&str>, peer: &str) -> FlowSaid {
         settings: settings(),
         expected: Expected::at(peer.parse().unwrap()),
         guard: Guard::None,
-        dscp: 46,
+        dscp: Some(46),
         timeout: None,
         becomes: Vec::new(),
         branches: Vec::new(),
@@ -256,6 +257,125 @@ fn packets_of_a_call_leave_from_the_other_sides_place_marked_and_with_right_chec
     let back = one(&send(&mut world, CORE, INNER, &rtp(9)));
     assert_eq!((back.from, back.to), (ACCESS.parse().unwrap(), PHONE.parse().unwrap()));
     assert_eq!(back.payload, rtp(9));
+}
+
+#[test]
+fn where_no_mark_was_agreed_packets_keep_theirs_in_either_family() {
+    for (inner, core) in [(INNER, CORE), (INNER6, CORE6)] {
+        let mut world = call(inner, core);
+        for (number, class) in [(1, 0), (2, 0xb8), (3, 0x2b), (4, 0xff)] {
+            let of = FlowSaid { dscp: None, ..flow(inner, Some(ACCESS), core) };
+            say(&mut world, &of);
+            let (port, mut frame) = frame(PHONE, ACCESS, &rtp(number));
+            frame[14 + 1] = class;
+            seal_ip4(&mut frame[14..34]);
+            assert_eq!(one(&world.send(port, &frame)).dscp, class >> 2);
+            say(&mut world, &FlowSaid { dscp: Some(8), ..of });
+            assert_eq!(one(&world.send(port, &frame)).dscp, 8);
+        }
+    }
+}
+
+#[test]
+fn datagrams_pass_whatever_is_in_them_from_where_they_may_come() {
+    let mut world = call(INNER, CORE);
+    let udptl = |here: &str, to: &str, peer: &str| {
+        let of = Settings {
+            of: Use::Datagrams,
+            ssrc: Some(1),
+            payload_types: PayloadTypes::default(),
+            ..settings()
+        };
+        FlowSaid { settings: of, ..flow(here, Some(to), peer) }
+    };
+    say(&mut world, &udptl(ACCESS, INNER, PHONE));
+    say(&mut world, &udptl(INNER, ACCESS, CORE));
+    let payloads = [vec![0, 1, 3, 6, 0x80, 0, 0], vec![0x80; 40], vec![22, 254, 253], vec![0; 3]];
+    for payload in payloads {
+        let out = one(&send(&mut world, PHONE, ACCESS, &payload));
+        assert_eq!((out.from, out.to), (INNER.parse().unwrap(), CORE.parse().unwrap()));
+        assert_eq!(out.payload, payload);
+        assert_eq!(one(&send(&mut world, CORE, INNER, &payload)).payload, payload);
+        let stranger = send(&mut world, "10.0.1.2:4001", ACCESS, &payload);
+        assert_eq!(stranger, Left::default());
+    }
+    assert_eq!(drops(&world, "media: source was not signalled") + drops(&world, OTHER), 4);
+    let guard = guard(Suite::AesCm128HmacSha1_80);
+    let keyed = Said::Flow(Box::new(FlowSaid { guard, ..udptl(ACCESS, INNER, PHONE) }));
+    assert!(world.plane.apply(&program(&keyed)).is_err(), "SRTP protects nothing but RTP");
+}
+
+const OTHER: &str = "media: source is not the latched one";
+
+/// A report of a source of its own stream, or of what it receives.
+fn report(ssrc: u32, sent: Option<u64>, received: &[ReportBlock]) -> Vec<u8> {
+    let mut octets = Vec::new();
+    let sender = sent.map(|ntp| SenderInfo { ntp: Ntp(ntp), ..SenderInfo::default() });
+    write_report(ssrc, sender.as_ref(), received, &mut octets);
+    octets
+}
+
+/// Reports name `(who, of whom)`.
+fn named(octets: &[u8]) -> (u32, u32) {
+    let word = |at: usize| u32::from_be_bytes(octets[at..at + 4].try_into().unwrap());
+    (word(4), word(8))
+}
+
+#[test]
+fn the_round_trip_of_a_stream_is_that_of_the_reports_that_pass() {
+    for is_apart in [false, true] {
+        let mut world = call(INNER, CORE);
+        let (phone, access) =
+            if is_apart { ("10.0.1.2:4001", "10.0.1.1:20001") } else { (PHONE, ACCESS) };
+        let (core, inner) =
+            if is_apart { ("10.0.2.2:5001", "10.0.2.1:30001") } else { (CORE, INNER) };
+        if is_apart {
+            let of =
+                |of, said: FlowSaid| FlowSaid { settings: Settings { of, ..settings() }, ..said };
+            say(&mut world, &of(Use::Rtcp, flow(access, Some(inner), phone)));
+            say(&mut world, &of(Use::Rtp, flow(ACCESS, Some(INNER), PHONE)));
+            say(&mut world, &of(Use::Rtp, flow(INNER, Some(ACCESS), CORE)));
+            say(&mut world, &of(Use::Rtcp, flow(inner, Some(access), core)));
+        }
+        one(&send(&mut world, PHONE, ACCESS, &rtp(1)));
+        let sent = report(77, Some(0x0001_2345_6789_0000), &[]);
+        assert_eq!(one(&send(&mut world, phone, access, &sent)).payload, sent);
+        drop(world.pass(Duration::from_millis(80)));
+        // Half of that was the receiver's.
+        let block = ReportBlock {
+            ssrc: 77,
+            last_sr: 0x2345_6789,
+            delay_since_last_sr: 65_536 / 25,
+            ..ReportBlock::default()
+        };
+        let received = report(5, None, &[block]);
+        assert_eq!(one(&send(&mut world, core, inner, &received)).payload, received);
+        let told = notices(world.pass(Duration::from_secs(6)));
+        let mut told = told.iter().filter(|(place, _)| *place == at(ACCESS));
+        let stream = told.find_map(|(_, notice)| notice.statistics?.stream).expect("statistics");
+        assert!(stream.round_trip_us.abs_diff(40_000) < 100, "{is_apart}: {stream:?}");
+    }
+}
+
+#[test]
+fn reports_name_sources_as_the_other_side_knows_them() {
+    let rewrite = Rewrite { ssrc: Some(1_000), ..Rewrite::default() };
+    let mut world = call(INNER, CORE);
+    let of = Settings { rewrite, ..settings() };
+    say(&mut world, &FlowSaid { settings: of, ..flow(ACCESS, Some(INNER), PHONE) });
+    let out = one(&send(&mut world, PHONE, ACCESS, &rtp(1)));
+    assert_eq!(Header::peek(&out.payload).unwrap().ssrc, 1_000);
+    let block = |ssrc| ReportBlock { ssrc, ..ReportBlock::default() };
+    // Whoever is there hears the source's report under its other name, and reports of that.
+    let sent = one(&send(&mut world, PHONE, ACCESS, &report(77, None, &[block(5)])));
+    assert_eq!(named(&sent.payload), (1_000, 5));
+    let received = report(5, None, &[block(1_000), block(6)]);
+    let back = one(&send(&mut world, CORE, INNER, &received));
+    assert_eq!(named(&back.payload), (5, 77));
+    assert_eq!(back.payload[32..36], 6_u32.to_be_bytes(), "of others it says what it said");
+    // And so it is when the flows are said again.
+    say(&mut world, &FlowSaid { timeout: None, ..flow(INNER, Some(ACCESS), CORE) });
+    assert_eq!(named(&one(&send(&mut world, CORE, INNER, &received)).payload), (5, 77));
 }
 
 #[test]

@@ -211,7 +211,7 @@ impl Life {
             settings,
             expected: Expected::at(it.peer),
             guard,
-            dscp: 0,
+            dscp: None,
             timeout: None,
             becomes: Vec::new(),
             branches: Vec::new(),

@@ -63,7 +63,7 @@ fn flow() -> FlowSaid {
             anywhere: true,
         },
         guard: Guard::Keys { receive: keys(1), send: keys(2) },
-        dscp: 46,
+        dscp: Some(46),
         timeout: Some(Duration::from_secs(30)),
         becomes: vec![(96, 97), (101, 100)],
         branches: vec![
@@ -93,7 +93,7 @@ fn what_is_said_is_read_as_it_was_said() {
             guard: Guard::None,
             becomes: Vec::new(),
             branches: Vec::new(),
-            dscp: 0,
+            dscp: None,
             ..flow.clone()
         },
         FlowSaid { stun: false, ..flow.clone() },
@@ -125,6 +125,7 @@ fn a_notice_is_read_as_it_was_written() {
         statistics: Some(Statistics {
             packets: 1,
             idle_ms: Some(20),
+            age_ms: 70_000,
             stream: Some(stream),
             ..Statistics::default()
         }),

@@ -47,7 +47,7 @@ fn flows() -> [FlowSaid; 2] {
         settings,
         expected,
         guard,
-        dscp: 0,
+        dscp: None,
         timeout: Some(Duration::from_secs(5)),
         becomes: Vec::new(),
         branches: Vec::new(),

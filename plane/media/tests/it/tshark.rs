@@ -28,7 +28,7 @@ fn flow(at: SocketAddr, to: SocketAddr, peer: SocketAddr) -> Said {
         settings,
         expected: Expected::at(peer),
         guard: Guard::None,
-        dscp: 46,
+        dscp: Some(46),
         timeout: None,
         becomes: Vec::new(),
         branches: Vec::new(),
