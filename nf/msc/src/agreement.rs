@@ -41,6 +41,20 @@ pub(crate) struct Kept {
     pub is_played: bool,
 }
 
+impl Kept {
+    /// What holds for the time being, a bit each.
+    pub fn marks(&self) -> u64 {
+        let all = [self.is_blocked, self.is_without_digits, self.is_played];
+        (0..).zip(all).map(|(at, is)| u64::from(is) << at).sum()
+    }
+
+    /// Makes that hold.
+    pub fn mark(&mut self, marks: u64) {
+        let has = |at: u32| marks >> at & 1 == 1;
+        (self.is_blocked, self.is_without_digits, self.is_played) = (has(0), has(1), has(2));
+    }
+}
+
 /// Of all ends, by their ports.
 #[derive(Debug, Default)]
 pub(crate) struct Agreement {
@@ -72,9 +86,9 @@ impl Agreement {
         self.ends.get(&local)
     }
 
-    /// The ports of ends whose packets go nowhere.
-    pub fn blocked(&self) -> impl Iterator<Item = Local> + '_ {
-        self.ends.iter().filter(|(_, kept)| kept.is_blocked).map(|(local, _)| *local)
+    /// The ports of ends that were told to be otherwise for the time being.
+    pub fn marked(&self) -> impl Iterator<Item = Local> + '_ {
+        self.ends.iter().filter(|(_, kept)| kept.marks() != 0).map(|(local, _)| *local)
     }
 
     /// Changes that.

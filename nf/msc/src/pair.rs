@@ -49,7 +49,7 @@ pub(crate) mod tag {
     pub const NOMINATED: u8 = 9;
     pub const RECEIVE: u8 = 10;
     pub const SEND: u8 = 11;
-    pub const IS_BLOCKED: u8 = 12;
+    pub const MARKS: u8 = 12;
     pub const SNAPSHOT: u8 = 13;
     pub const EPOCH: u8 = 14;
 }
@@ -221,7 +221,7 @@ impl MediaController {
                 field::nested(octets, tag::RECEIVE, |octets| receive.write(octets));
                 field::nested(octets, tag::SEND, |octets| send.write(octets));
             }
-            field::number(octets, tag::IS_BLOCKED, kept.is_blocked.into());
+            field::number(octets, tag::MARKS, kept.marks());
         });
     }
 

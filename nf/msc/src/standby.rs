@@ -90,8 +90,8 @@ impl MediaController {
             self.streams.renew(lessee);
             self.streams.begin(lessee);
         }
-        for local in self.streams.agreement.blocked().collect::<Vec<_>>() {
-            let programs = self.streams.agree(local, |kept| kept.is_blocked = false);
+        for local in self.streams.agreement.marked().collect::<Vec<_>>() {
+            let programs = self.streams.agree(local, |kept| kept.mark(0));
             self.dataplane.tell(now, out, &programs);
         }
         self.driven.numbers().into_iter().for_each(|call| self.driven.take_away(call));
@@ -224,7 +224,7 @@ impl MediaController {
 
     /// Something is told of the end at a port.
     fn end_replicated(&mut self, now: Time, kind: u8, fields: &[u8], out: &mut Effects) {
-        let (mut local, mut is_blocked) = (Local { address: 0, port: 0 }, false);
+        let (mut local, mut marks) = (Local { address: 0, port: 0 }, 0);
         let (mut nominated, mut snapshot) = (None, None);
         let mut keys: [Option<Keys>; 2] = [None, None];
         for (tag, value) in Fields::new(fields) {
@@ -234,7 +234,7 @@ impl MediaController {
                 tag::NOMINATED => nominated = read_address(value),
                 tag::RECEIVE => keys[0] = Keys::read(value).ok(),
                 tag::SEND => keys[1] = Keys::read(value).ok(),
-                tag::IS_BLOCKED => is_blocked = field::read(value) == 1,
+                tag::MARKS => marks = field::read(value),
                 tag::SNAPSHOT => snapshot = Snapshot::read(value).ok(),
                 _ => {}
             }
@@ -254,7 +254,7 @@ impl MediaController {
                 Guard::Dtls { peer, .. } => keys.map(|keys| (*peer, keys)),
                 Guard::None | Guard::Keys { .. } => None,
             };
-            kept.is_blocked = is_blocked;
+            kept.mark(marks);
         });
         self.dataplane.tell(now, out, &programs);
     }
