@@ -73,7 +73,7 @@ pub(crate) struct Heard {
 
 /// What is told of one stream.
 #[derive(Debug, Clone, Copy, Default)]
-struct Coded {
+struct Entry {
     /// Its number there; `None`: nothing of it passes there.
     number: Option<u32>,
     /// Of the last digit that was played.
@@ -103,7 +103,7 @@ pub(crate) struct Transcoding {
     /// A bit for the number of each codec, as the rows of media count them.
     codecs: u32,
     ledger: Ledger,
-    told: BTreeMap<Of, Coded>,
+    told: BTreeMap<Of, Entry>,
     figures: Figures,
     /// Why it could not be started, or ended.
     why: String,
@@ -310,7 +310,7 @@ impl Transcoding {
         }
         let number = ends.map(|_| new);
         if number.is_some() || told.serial > 0 {
-            self.told.insert(of, Coded { number, ..told });
+            self.told.insert(of, Entry { number, ..told });
         } else {
             self.told.remove(&of);
         }
@@ -449,7 +449,6 @@ impl MediaController {
         let stream = self.streams.at(of.lessee, of.id).filter(|_| is_there);
         if let Some(local) = stream.map(|stream| stream.end(to).local) {
             let programs = self.streams.agree(local, |kept| kept.is_played = true);
-            self.tell_agreed(local, out);
             // Who takes packets hears of the stream before one comes.
             self.code(of, out);
             self.dataplane.tell(now, out, &programs);
@@ -509,7 +508,6 @@ impl MediaController {
     ) {
         for local in self.driven.locals(call, side) {
             let programs = self.streams.agree(local, |kept| kept.is_without_digits = blocks);
-            self.tell_agreed(local, out);
             if let Some(owner) = self.streams.owner(local) {
                 self.code(Of { lessee: owner.lessee, id: owner.stream }, out);
             }
