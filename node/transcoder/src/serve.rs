@@ -318,11 +318,14 @@ impl Service {
     }
 
     /// Tells the numbers that packets have reached.
-    fn tell_reached(&mut self, now: Time) {
+    fn tell_reached(&mut self, now: Time, is_controlled: bool) {
         if now.since(self.reached) < REACHED_EVERY {
             return;
         }
         self.reached = now;
+        if !is_controlled {
+            return;
+        }
         let messages = &mut self.messages;
         self.transcoder.reached(|stream, end, sequence, timestamp| {
             Message::Reached { stream, end, sequence, timestamp }.write(messages);
@@ -332,9 +335,7 @@ impl Service {
     fn tick(&mut self, now: Time, is_controlled: bool) {
         self.transcoder.tick(now, &mut self.out);
         self.take();
-        if is_controlled {
-            self.tell_reached(now);
-        }
+        self.tell_reached(now, is_controlled);
         let passed = now.since(self.told);
         if passed < LOAD_EVERY {
             return;
