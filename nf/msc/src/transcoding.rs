@@ -225,14 +225,14 @@ impl Transcoding {
             ChannelEvent::Message(octets) => self.message(now, octets, is_all, out),
             ChannelEvent::Absent(why) => {
                 let retry = if why.is_some() { RETRY_FAILED } else { RETRY };
-                self.state = State::Away(now + retry);
+                self.again(now + retry);
                 why.into_iter().for_each(|why| why.clone_into(&mut self.why));
                 None
             }
             ChannelEvent::Down(why) => {
                 why.clone_into(&mut self.why);
                 let was_up = self.state == State::Up;
-                self.state = State::Away(now);
+                self.again(now);
                 self.away_since.get_or_insert(now);
                 self.figures.permille = 0;
                 self.figures.lost += u64::from(was_up);
@@ -240,6 +240,11 @@ impl Transcoding {
             }
             ChannelEvent::Up | ChannelEvent::Packet(..) | ChannelEvent::Shed(_) => None,
         }
+    }
+
+    /// It is looked for again, unless nobody is to.
+    fn again(&mut self, at: Time) {
+        self.state = if self.to.is_some() { State::Away(at) } else { State::Unused };
     }
 
     fn message(
@@ -295,9 +300,10 @@ impl Transcoding {
         }
     }
 
-    /// Nobody controls it any more: it ends.
-    pub fn stop(&self, out: &mut Effects) {
+    /// Nobody controls it any more: it ends, and no other one is started.
+    pub fn stop(&mut self, out: &mut Effects) {
         self.tell(&Message::Stop, out);
+        (self.to, self.state) = (None, State::Unused);
     }
 
     /// Something of a stream passes there from now on, or nothing does any more.
