@@ -10,6 +10,7 @@ pub mod aka_digest;
 pub mod anchor_calls;
 pub mod anchor_messages;
 pub mod api_bodies;
+pub mod ber_elements;
 pub mod bgp_message;
 pub mod bgp_session;
 pub mod bmp_message;
@@ -89,6 +90,7 @@ pub const TARGETS: &[Target] = &[
     target("sctp_association", sctp_association::run),
     target("m3ua_message", m3ua_message::run),
     target("m3ua_process", m3ua_process::run),
+    target("ber_elements", ber_elements::run),
     target("bgp_message", bgp_message::run),
     target("policy_attributes", policy_attributes::run),
     target("mrt_records", mrt_records::run),
