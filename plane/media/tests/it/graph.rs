@@ -770,7 +770,7 @@ fn payload_types_become_others_and_digits_are_told() {
 }
 
 /// An empty sender report (RFC 3550 §6.4.1).
-fn report(ssrc: u8) -> Vec<u8> {
+fn empty_report(ssrc: u8) -> Vec<u8> {
     [&[0x80, 200, 0, 6, 0, 0, 0, ssrc][..], &[0; 20]].concat()
 }
 
@@ -811,14 +811,14 @@ fn reports_leave_apart_and_the_streams_of_a_shared_port_each_from_its_own() {
         assert_eq!(plain, payload);
     };
     leaves(&mut world, &rtp(1), INNER, CORE);
-    leaves(&mut world, &report(77), reports, core_reports);
-    leaves(&mut world, &report(78), reports, core_reports);
+    leaves(&mut world, &empty_report(77), reports, core_reports);
+    leaves(&mut world, &empty_report(78), reports, core_reports);
     leaves(&mut world, &rtp_of(97, 78, 1), video, screen);
-    leaves(&mut world, &report(78), video_reports, screen_reports);
-    leaves(&mut world, &report(77), reports, core_reports);
+    leaves(&mut world, &empty_report(78), video_reports, screen_reports);
+    leaves(&mut world, &empty_report(77), reports, core_reports);
     leaves(&mut world, &rtp(2), INNER, CORE);
     // The other way all of it comes to the one place.
-    let out = one(&send(&mut world, core_reports, reports, &report(5)));
+    let out = one(&send(&mut world, core_reports, reports, &empty_report(5)));
     assert_eq!((out.from, out.to), (ACCESS.parse().unwrap(), PHONE.parse().unwrap()));
     // Where a branch leads to nobody nothing of it leaves, least of all by another way.
     let key = Name::Flow(at(video)).key();
