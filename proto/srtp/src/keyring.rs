@@ -48,6 +48,7 @@ struct Keyed {
 pub(crate) struct Keyring {
     pub parameters: Parameters,
     first: Keyed,
+    #[allow(clippy::box_collection, reason = "few have more, and for the others it is one word")]
     more: Option<Box<Vec<Keyed>>>,
 }
 

@@ -221,6 +221,7 @@ impl Stream {
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Streams {
     first: Option<Stream>,
+    #[allow(clippy::box_collection, reason = "few have more, and for the others it is one word")]
     more: Option<Box<Vec<Stream>>>,
 }
 
