@@ -53,7 +53,8 @@ const RUNS: &[Run] = &[
     },
     Run {
         heading: "Media failover under the report's calls",
-        command: "tandem lab run high-availability --full --json >target/figures/failover-full.json",
+        command: "tandem lab run high-availability --full --json \
+            >target/figures/failover-full.json",
         kept: &["high-availability-full"],
     },
     Run {

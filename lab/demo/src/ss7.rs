@@ -47,7 +47,8 @@ const LOST: usize = 0;
 /// MSUs a second, how long at a time, and the last one's time to come back.
 const RATE: f64 = 500.0;
 const SPELL: Duration = Duration::from_secs(2);
-/// How long those are waited for that are still on their way, where none is lost, and where some are.
+/// How long those are waited for that are still on their way, where none is lost, and where some
+/// are.
 const DRAIN_MAX: Duration = Duration::from_secs(30);
 const DRAIN: Duration = Duration::from_millis(500);
 /// What goes on.

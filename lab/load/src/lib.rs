@@ -3,8 +3,8 @@
 //! A [`Ladder`] is the flow as data. Each [`End`] (the caller's and the answerer's) follows it:
 //! it sends its own steps and checks that the others come, in order. Arrivals are open-loop
 //! ([`Arrivals`]); what happened is a [`Report`]. [`Generator`] is the function on a shard;
-//! [`Registrants`] is the one that registers subscribers. Whoever has media to send along with calls
-//! describes them and hears what the other side described ([`Descriptions`]).
+//! [`Registrants`] is the one that registers subscribers. Whoever has media to send along with
+//! calls describes them and hears what the other side described ([`Descriptions`]).
 //!
 //! How it stays fast: messages are templates with fixed-width holes; the identity in tags,
 //! branches and Call-IDs is the slot of the call, so that nothing is looked up; what is sent

@@ -93,7 +93,8 @@ impl Book {
         Ok(Calls { phones, sources, ssrc: 0, addresses, ports, guards })
     }
 
-    /// Of the first so many calls those at each of these addresses of the controllers at the access.
+    /// Of the first so many calls those at each of these addresses of the controllers at the
+    /// access.
     ///
     /// # Errors
     /// Those of [`Book::calls`].

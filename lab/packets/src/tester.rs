@@ -39,7 +39,8 @@ pub(super) const TRIAL_MAX: Duration = Duration::from_millis(450);
 /// time that the kernel would take in one piece, and less than rings hold.
 const NAP: Duration = Duration::from_micros(60);
 const WORK: Duration = Duration::from_millis(1);
-/// Time for the answers of those whose link-layer addresses are asked for, and between two requests.
+/// Time for the answers of those whose link-layer addresses are asked for, and between two
+/// requests.
 const ANSWERED_MAX: Duration = Duration::from_secs(3);
 const ASK_AGAIN: Duration = Duration::from_millis(100);
 /// Time of packets before a trial, and the bounds of their rate.

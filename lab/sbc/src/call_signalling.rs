@@ -138,8 +138,8 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// The rows of anchored media. `bypass` are the rates of peer and Tandem in the first row, if it
-    /// was part of this run; else they are measured here.
+    /// The rows of anchored media. `bypass` are the rates of peer and Tandem in the first row, if
+    /// it was part of this run; else they are measured here.
     fn anchored(
         &self,
         bypass: Option<[Option<f64>; 2]>,

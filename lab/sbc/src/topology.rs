@@ -40,8 +40,8 @@ const LIMITS: &str = "calls_max = 4000000\nrelays_max = 4000000\n\
 /// Taken ahead: a short trial would measure how fast the machine hands out memory.
 pub const MEMORY: &str = "memory_mb = 1024\n";
 
-/// Ports of so many calls as stand at once or stood a second ago: the pairs that a shard has at hand
-/// and at most, and the second that they rest.
+/// Ports of so many calls as stand at once or stood a second ago: the pairs that a shard has at
+/// hand and at most, and the second that they rest.
 const ANCHORED: &str = "pairs_min = 65536\npairs_max = 1048576\nquarantine_s = 1";
 const LEASED_MIN: u64 = 65_536;
 const STREAMS: &str = "{ streams_max = 1000000, stream_octets_max = 2147483647 }";

@@ -131,8 +131,8 @@ impl Book {
         }
         let mut has = self.leased(lessee, numbers);
         let mut changed = false;
-        // Blocks that end come back first: its streams stand there. Those with streams of who it was
-        // before come last. More than a grant can name are of no use.
+        // Blocks that end come back first: its streams stand there. Those with streams of who it
+        // was before come last. More than a grant can name are of no use.
         let room = BLOCKS_MAX.saturating_sub(own.len());
         for key in ending.into_iter().chain(free).chain(former).take(room) {
             let Some(block) = self.blocks.get_mut(&key).filter(|_| has < pairs) else { break };

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   Away ─ tick ─→ Connecting ─ Welcome ─→ Up ─ Down ─→ Away      one is started where none stands
-//!                                          ├ Reached → Ledger: numbers that the next one goes on with
+//!                                          ├ Reached → Ledger: where the next one goes on
 //!                                          ├ Digit → session controllers, trails
 //!                                          └ Load, Refused → figures, alarms
 //! ```

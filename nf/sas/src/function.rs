@@ -175,8 +175,8 @@ impl Function for Sas {
     }
 }
 
-/// Starts it. The loop of a shard is compiled here, with this crate's optimisation, not where a site
-/// is put together.
+/// Starts it. The loop of a shard is compiled here, with this crate's optimisation, not where a
+/// site is put together.
 ///
 /// # Errors
 /// As [`runtime::start`].

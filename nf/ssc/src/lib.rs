@@ -537,8 +537,8 @@ impl Function for Controller {
     }
 }
 
-/// Starts it. The loop of a shard is compiled here, with this crate's optimisation, not where a site
-/// is put together.
+/// Starts it. The loop of a shard is compiled here, with this crate's optimisation, not where a
+/// site is put together.
 ///
 /// # Errors
 /// As [`runtime::start`].

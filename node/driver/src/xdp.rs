@@ -57,7 +57,8 @@ const GENERIC: u32 = 1 << 1;
 /// still be about to.
 const TRIES: usize = 50;
 const PAUSE: Duration = Duration::from_millis(10);
-/// How often the kernel is given the program: a signal that comes while it is checked ends the check.
+/// How often the kernel is given the program: a signal that comes while it is checked ends the
+/// check.
 const LOADS: usize = 20;
 /// Letters of the kernel's reason for a refusal.
 const REASON_MAX: usize = 300;

@@ -11,8 +11,9 @@
 //! them. One process is one core; a control that has more gives each its share of the streams.
 //!
 //! Packets do not pass the control: they come from the forwarder by a door of their own and go back
-//! there, so that they flow while the control is another one. The socket is open to the user of the process alone. What a control says is believed as far as
-//! its form is right: a control is of the same user.
+//! there, so that they flow while the control is another one. The socket is open to the user of the
+//! process alone. What a control says is believed as far as its form is right: a control is of the
+//! same user.
 #![forbid(unsafe_code)]
 #![warn(clippy::cast_possible_truncation)]
 

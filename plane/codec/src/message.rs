@@ -10,7 +10,8 @@
 //!           ←─────────────────────────────── Packet, Digit, Reached, Refused, Load
 //! ```
 //! Packets of ends that have a place at a forwarder come from there and go there; only those of
-//! others are messages. Every message may be said twice. A kind or a field that is not known is passed over.
+//! others are messages. Every message may be said twice. A kind or a field that is not known is
+//! passed over.
 
 mod ends;
 

@@ -266,7 +266,8 @@ impl Media {
         }
     }
 
-    /// Packets of a flow leave from other places, too; and from its own those that branch off there.
+    /// Packets of a flow leave from other places, too; and from its own those that branch off
+    /// there.
     fn branch_off(&mut self, at: Place, branches: &[Branch]) {
         let after: BTreeSet<Place> = branches.iter().map(|branch| branch.to).collect();
         for gone in self.branches.remove(&at).unwrap_or_default().difference(&after) {
@@ -310,7 +311,9 @@ impl Media {
 
     fn remove_flow(&mut self, at: &Place, now: Time) {
         let Some(number) = self.rows.number(at) else { return };
-        // Nothing leads to its cell and its sender any more before they are another's.
+        // Nothing leads to its cell and its sender any more before they are another's. The change
+        // of branches comes first: it leads whoever branches off to this place once more.
+        self.branch_off(*at, &[]);
         for from in self.rows.froms(number) {
             self.table.part(from);
         }
@@ -319,7 +322,6 @@ impl Media {
                 self.table.cut(from, at);
             }
         }
-        self.branch_off(*at, &[]);
         self.rows.hide(number);
         let known = self.table.cell(number).and_then(|cell| cell.hold().take());
         if let Some(known) = &known {

@@ -126,9 +126,9 @@ impl Default for Srtp {
     }
 }
 
-/// A codec as a list of the configuration names it: `PCMA`, `AMR-WB/16000`, `opus/48000/2`, and with
-/// parameters `AMR;octet-align=1` or, as rtpengine writes it behind channels, bit rate and packet
-/// time, `AMR/8000/1///octet-align=1`. Of parameters that one counts.
+/// A codec as a list of the configuration names it: `PCMA`, `AMR-WB/16000`, `opus/48000/2`, and
+/// with parameters `AMR;octet-align=1` or, as rtpengine writes it behind channels, bit rate and
+/// packet time, `AMR/8000/1///octet-align=1`. Of parameters that one counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodecName {
     name: Box<[u8]>,

@@ -189,8 +189,8 @@ pub struct End {
     pub event: Option<Event>,
     /// The group that it shares a port with, if it does (RFC 9143).
     pub bundle: Option<Box<Bundle>>,
-    /// The parameters of its codec, as it said them (`fmtp`), where that is one that the media plane
-    /// codes and has some; of [`PARAMETERS_MAX`] octets at most.
+    /// The parameters of its codec, as it said them (`fmtp`), where that is one that the media
+    /// plane codes and has some; of [`PARAMETERS_MAX`] octets at most.
     pub parameters: Box<[u8]>,
 }
 

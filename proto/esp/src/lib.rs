@@ -21,8 +21,8 @@
 //! - **Keys show nowhere** and are wiped.
 //!
 //! Nanoseconds a packet of 500 octets, of 10,000 associations in rotation, medians of one run on a
-//! core of a Zen 4 that other work shared (`cargo bench -p tandem-esp`). Beside all that ESP does to
-//! a packet stands what others take for its ciphers alone:
+//! core of a Zen 4 that other work shared (`cargo bench -p tandem-esp`). Beside all that ESP does
+//! to a packet stands what others take for its ciphers alone:
 //!
 //! | | protect | protect and unprotect | AWS-LC, ciphers | libipsec-mb 1.3, ciphers |
 //! |---|---|---|---|---|

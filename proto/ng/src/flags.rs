@@ -151,8 +151,8 @@ fn mux(command: &Command<'_>, speaker: &mut Policy, other: &mut Policy) {
 }
 
 /// The lists of `codec`, and flags like `codec-strip-PCMU`; `transcode-PCMU` is the older form of
-/// `codec-transcode-PCMU`. Whatever was offered is taken for transcoding (`accept`), with the options
-/// that it has (`set` changes none here).
+/// `codec-transcode-PCMU`. Whatever was offered is taken for transcoding (`accept`), with the
+/// options that it has (`set` changes none here).
 fn codecs(command: &Command<'_>, policy: &mut Policy) {
     let lists = command.what.at("codec");
     let codecs = &mut policy.codecs;

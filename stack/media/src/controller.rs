@@ -96,8 +96,8 @@ impl Controller {
             && !self.is_removed
     }
 
-    /// What a call goes by that may need these codecs, the least first: whether it lacks one, whether
-    /// it is busy, how many streams it has.
+    /// What a call goes by that may need these codecs, the least first: whether it lacks one,
+    /// whether it is busy, how many streams it has.
     pub(crate) const fn rank(&self, codecs: u32) -> (bool, bool, u32) {
         let lacks = codecs & !self.leases.codecs != 0;
         let is_busy = self.load.forwarder_permille >= BUSY_PERMILLE

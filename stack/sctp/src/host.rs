@@ -1,4 +1,5 @@
-//! An endpoint of SCTP that nothing else shares a shard with: a doorway and its user, as the lab and
+//! An endpoint of SCTP that nothing else shares a shard with: a doorway and its user, as the lab
+//! and
 //! `tandem sctp` run them.
 
 use crate::{AssociationId, Config, Doorway};

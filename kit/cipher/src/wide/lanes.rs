@@ -1,5 +1,5 @@
-//! HMAC-SHA1 of many messages: sixteen at once, twice if there are so many, and a lane whose message
-//! is done takes the next.
+//! HMAC-SHA1 of many messages: sixteen at once, twice if there are so many, and a lane whose
+//! message is done takes the next.
 //!
 //! ```text
 //! lane: whole blocks of the text ─→ its rest, extra, padding ─→ inner digest ─┐

@@ -1,5 +1,6 @@
-//! SHA-1 (FIPS 180-4 §6.1.2) of sixteen messages at once: a lane of 32 bits for each. The steps of a
-//! round wait for each other: with two such sets the processor takes those of the other meanwhile.
+//! SHA-1 (FIPS 180-4 §6.1.2) of sixteen messages at once: a lane of 32 bits for each. The steps of
+//! a round wait for each other: with two such sets the processor takes those of the other
+//! meanwhile.
 
 use std::arch::x86_64::*;
 

@@ -2,7 +2,7 @@
 //!
 //! | what happens | what may be lost |
 //! |---|---|
-//! | one of three media controllers is killed, machine and all; the other node of its pair serves | 5 packets of 20 ms in a row, of its calls alone |
+//! | one of three media controllers is killed, both processes | 5 packets in a row, of its calls |
 //! | it is cut off from all others | the same |
 //! | its forwarder alone is killed | 2 |
 //! | its control alone is killed; the active SSC is killed; a pair changes places as planned | 0 |

@@ -78,7 +78,8 @@ impl Nodes {
         self.standby().now = now;
     }
 
-    /// The active one dies after what it told: the other one takes over, and a new one follows that.
+    /// The active one dies after what it told: the other one takes over, and a new one follows
+    /// that.
     fn dies(&mut self) {
         self.told();
         let now = self.active().now;

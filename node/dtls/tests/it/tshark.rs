@@ -1,5 +1,5 @@
-//! tshark reads handshakes that are written: every message by its type, no complaint. tshark must be
-//! there (Debian: tshark).
+//! tshark reads handshakes that are written: every message by its type, no complaint. tshark must
+//! be there (Debian: tshark).
 
 use std::process::Command;
 

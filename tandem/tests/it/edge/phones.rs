@@ -475,7 +475,8 @@ const CODECS: [(&str, &str); 3] =
 #[test]
 fn phones_without_a_codec_in_common_hear_one_another_while_the_transcoder_dies() {
     let mut scene = Scene::new();
-    let core = "media = { anchor = true, codecs = { transcode = [\"G722\", \"AMR;octet-align=1\", \"opus\"] } }";
+    let codecs = r#"["G722", "AMR;octet-align=1", "opus"]"#;
+    let core = &format!("media = {{ anchor = true, codecs = {{ transcode = {codecs} }} }}");
     let ([a, b], _sessions) = two_hosts_with(&mut scene, [ACCESS, core]);
     awaited(&scene, "nothing transcodes", || {
         let row = scene.rows(&["media"]).pop()?;
