@@ -59,8 +59,9 @@ pub(crate) fn write(name: &[u8], call: &Call, out: &mut Vec<u8>) {
     field::number(out, tag::CREATED, call.created.as_nanos());
     field::number(out, tag::SIGNALLED, call.signalled.as_nanos());
     for (tag, policy) in [tag::LATCHING_A, tag::LATCHING_B].iter().zip(&call.policies) {
+        let latching = if policy.latching { LATCHING } else { 0 };
         let anywhere = if policy.latching_anywhere { ANYWHERE } else { 0 };
-        field::number(out, *tag, u64::from(policy.latching) * LATCHING | anywhere);
+        field::number(out, *tag, latching | anywhere);
     }
     field::nested(out, tag::SESSION, |out| call.session.record(out));
 }
