@@ -62,6 +62,8 @@ impl MediaController {
             // Not everything was told: nothing of it counts.
             self.forget_all(now, out);
             self.epoch = Some(self.random.next_u64());
+        } else {
+            self.streams.is_taken_over = before == Role::Standby;
         }
         if self.epoch.is_none() {
             if self.dataplane.is_welcomed() {

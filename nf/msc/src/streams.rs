@@ -15,6 +15,7 @@ use anchor::row::{Done, Standing, StreamId, read_stream, read_trace, write_strea
 use anchor::{Local, Side, Stream, Trace};
 use hashbrown::HashMap;
 use machine::{Duration, Time};
+use media::program::Snapshot;
 use nodes::Program;
 use std::collections::BTreeMap;
 
@@ -98,6 +99,8 @@ pub(crate) struct Streams {
     /// What is agreed of their ends beside signalling.
     pub agreement: Agreement,
     budget: Budget,
+    /// Another node served in this life before.
+    pub is_taken_over: bool,
 }
 
 impl Streams {
@@ -110,6 +113,7 @@ impl Streams {
             book: Book::new(),
             agreement: Agreement::default(),
             budget: Budget { streams: 0, octets: 0 },
+            is_taken_over: false,
         }
     }
 
@@ -304,7 +308,13 @@ impl Streams {
     pub fn flows(&self, lessee: Lessee, call: u64) -> Flows {
         let streams: Vec<(StreamId, Stream)> = self.of_call(lessee, call).collect();
         let streams = streams.iter().map(|(_, it)| it);
-        flows::flows(streams, &self.addresses, &self.agreement)
+        let mut flows = flows::flows(streams, &self.addresses, &self.agreement);
+        if self.is_taken_over {
+            // The other node may have had its keys and not have told of it: a flow that is new
+            // begins ahead. For one that stands this is no news.
+            flows.values_mut().for_each(|flow| flow.resume = Some(Snapshot::default()));
+        }
+        flows
     }
 
     /// The flows of all calls.

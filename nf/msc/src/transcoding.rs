@@ -455,6 +455,7 @@ impl MediaController {
         let stream = self.streams.at(of.lessee, of.id).filter(|_| is_there);
         if let Some(local) = stream.map(|stream| stream.end(to).local) {
             let programs = self.streams.agree(local, |kept| kept.is_played = true);
+            self.tell_agreed(local, out);
             // Who takes packets hears of the stream before one comes.
             self.code(of, out);
             self.dataplane.tell(now, out, &programs);
@@ -514,6 +515,7 @@ impl MediaController {
     ) {
         for local in self.driven.locals(call, side) {
             let programs = self.streams.agree(local, |kept| kept.is_without_digits = blocks);
+            self.tell_agreed(local, out);
             if let Some(owner) = self.streams.owner(local) {
                 self.code(Of { lessee: owner.lessee, id: owner.stream }, out);
             }

@@ -142,24 +142,28 @@ impl Io {
             self.send_groups(now, effects, rings);
             from = to;
         }
-        for flow in effects.closes.drain(..) {
-            match flow.conn.shard() {
-                Some(shard) if rings.is_other(shard) => {
-                    let errand = (ShardMessage::Close, flow, &[][..]);
-                    if self.is_paced(flow.port) {
-                        rings.push_paced(shard, errand, &self.sheet);
-                    } else {
-                        rings.push(shard, errand, &self.sheet);
-                    }
-                }
-                _ => self.close(now, flow),
-            }
-        }
+        self.close_all(now, effects, rings);
         for (number, query) in effects.queries.drain(..) {
             self.resolve(rings.own, number, query);
         }
         effects.clear();
         rings.post(&self.sheet);
+    }
+
+    fn close_all(&mut self, now: Time, effects: &mut Effects, rings: &mut Rings) {
+        for flow in effects.closes.drain(..) {
+            match flow.conn.shard() {
+                Some(shard) if rings.is_other(shard) => {
+                    let closing = (ShardMessage::Close, flow, &[][..]);
+                    if self.is_paced(flow.port) {
+                        rings.push_paced(shard, closing, &self.sheet);
+                    } else {
+                        rings.push(shard, closing, &self.sheet);
+                    }
+                }
+                _ => self.close(now, flow),
+            }
+        }
     }
 
     /// Answers to questions of a life that is over are nobody's, and nobody answers others'; its

@@ -1,5 +1,6 @@
 //! What a call takes of memory, counted by the allocator: octets that are asked for, whatever they
-//! are for. A program of its own, for all of its memory is counted.
+//! are for.
+//! A program of its own, for all of its memory is counted.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(unsafe_code, reason = "it counts what the allocator is asked for")]
 
