@@ -34,6 +34,8 @@ pub mod rpki_pdu;
 pub mod rtcp_packet;
 pub mod rtp_packet;
 mod script;
+pub mod sccp_message;
+pub mod sccp_node;
 pub mod sctp_association;
 pub mod sctp_greeting;
 pub mod sctp_packet;
@@ -90,6 +92,8 @@ pub const TARGETS: &[Target] = &[
     target("sctp_association", sctp_association::run),
     target("m3ua_message", m3ua_message::run),
     target("m3ua_process", m3ua_process::run),
+    target("sccp_message", sccp_message::run),
+    target("sccp_node", sccp_node::run),
     target("ber_elements", ber_elements::run),
     target("bgp_message", bgp_message::run),
     target("policy_attributes", policy_attributes::run),

@@ -1,0 +1,25 @@
+//! Any octets as an SCCP message: nothing panics, and a connectionless one that is written again is
+//! read as the same.
+
+use sccp::codec::{Management, Message, Unit};
+
+/// Runs one input.
+pub fn run(bytes: &[u8]) {
+    let message = match Message::read(bytes) {
+        Ok(message) => message,
+        Err(offence) => return assert!(offence.at <= bytes.len()),
+    };
+    let unit = match Unit::of(&message) {
+        Ok(Some(unit)) => unit,
+        Ok(None) => return,
+        Err(offence) => return assert!(offence.at <= bytes.len()),
+    };
+    let _ = Management::read(unit.data);
+    let mut again = Vec::new();
+    if unit.write(&mut again).is_some() {
+        let back = Message::read(&again).expect("what is written can be read");
+        let back = Unit::of(&back).expect("its addresses too").expect("it is connectionless");
+        assert_eq!((back.data, back.word), (unit.data, unit.word));
+        assert_eq!((back.called, back.calling), (unit.called, unit.calling));
+    }
+}

@@ -1,0 +1,76 @@
+//! What a node is told, and what it wants: the primitives of Q.711.
+
+use crate::codec::{Address, Class};
+use bytes::Bytes;
+use m3ua::codec::{Affected, PointCode};
+
+/// N-UNITDATA (Q.711 §6.3.2.1).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unitdata {
+    /// Where to.
+    pub called: Address,
+    /// Where from.
+    pub calling: Address,
+    /// Sequence control and return option.
+    pub class: Class,
+    /// In class 1: messages with the same one keep their order.
+    pub sls: u8,
+    /// Importance, 0 to 7.
+    pub importance: Option<u8>,
+    /// The user's data.
+    pub data: Bytes,
+}
+
+/// What happened, or what a user wants.
+#[derive(Debug, Clone)]
+pub enum In {
+    /// MTP-TRANSFER: an MSU with Service Indicator 3 for this point code.
+    Transfer(m3ua::Transfer),
+    /// MTP-PAUSE.
+    Pause(Affected),
+    /// MTP-RESUME.
+    Resume(Affected),
+    /// MTP-STATUS.
+    Status(Affected, m3ua::Cause),
+    /// N-UNITDATA request.
+    Unitdata(Unitdata),
+    /// N-STATE request: a subsystem here is in service or out of service.
+    State(u8, bool),
+}
+
+/// What shall be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Out {
+    /// MTP-TRANSFER request.
+    Transfer(m3ua::Transfer),
+    /// A primitive for the users.
+    Indicate(Indication),
+}
+
+/// What the users are told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Indication {
+    /// N-UNITDATA, and the point code that the MSU came from; none: from here.
+    Unitdata(Option<PointCode>, Unitdata),
+    /// N-NOTICE: data that could not be delivered (Q.711 §6.3.2.2).
+    Notice {
+        /// Where they were sent to.
+        called: Address,
+        /// Where they were sent from: who is told.
+        calling: Address,
+        /// The number of the return cause.
+        cause: u8,
+        /// The data, or their first segment.
+        data: Bytes,
+    },
+    /// N-STATE: a subsystem elsewhere is in service or out of service.
+    State(PointCode, u8, bool),
+    /// N-PCSTATE: a point code is accessible or not (Q.711 §6.3.3.3).
+    PointCode(PointCode, bool),
+    /// N-PCSTATE: the SCCP there is available or not.
+    Sccp(PointCode, bool),
+    /// N-PCSTATE: a point code is congested to that level; zero: no more.
+    Congested(PointCode, u8),
+    /// N-COORD: a replicated subsystem elsewhere asks whether it may go out of service.
+    Coordinate(PointCode, u8),
+}

@@ -1,0 +1,184 @@
+//! SCCP management (Q.714 §5): status of subsystems here and elsewhere, of nodes and their SCCP.
+
+use super::remotes::Test;
+use super::{Node, Origin};
+use crate::codec::{
+    Address, Class, Form, MANAGEMENT_SSN, Management, ManagementType, SERVICE_INDICATOR, Unit, Word,
+};
+use crate::effects::Indication;
+use crate::facts::Fact;
+use m3ua::codec::{Affected, PointCode, UserCause};
+use machine::Time;
+
+/// MTP-STATUS: the user part is not equipped (Q.704 §15.17.5).
+const UNEQUIPPED: u16 = 1;
+
+impl Node {
+    /// N-STATE request: those concerned are told when it is news (§5.3.2.1, §5.3.3.1).
+    pub(super) fn set_state(&mut self, subsystem: u8, is_in_service: bool) {
+        let before = self.subsystems.insert(subsystem, is_in_service);
+        if before == Some(is_in_service) || (before.is_none() && !is_in_service) {
+            return;
+        }
+        let kind = match is_in_service {
+            true => ManagementType::Allowed,
+            false => ManagementType::Prohibited,
+        };
+        for index in 0..self.settings.concerned.len() {
+            let dpc = self.settings.concerned[index];
+            self.tell(dpc, kind, subsystem, self.settings.point_code);
+        }
+    }
+
+    /// Sends a message of management, when there is a way.
+    fn tell(&mut self, dpc: PointCode, kind: ManagementType, subsystem: u8, of: PointCode) {
+        if self.remotes.can_reach(dpc, None) == Err(crate::codec::ReturnCause::MtpFailure) {
+            return;
+        }
+        let management =
+            Management { kind, subsystem, point_code: of, multiplicity: 0, congestion: 0 };
+        let (mut data, mut payload) = (Vec::new(), Vec::new());
+        management.write(&mut data);
+        let unit = Unit {
+            form: Form::Basic,
+            word: Word::Data(Class { is_sequenced: false, returns: false }),
+            hops: 0,
+            called: Address::subsystem(Some(dpc), MANAGEMENT_SSN),
+            calling: Address::subsystem(Some(self.settings.point_code), MANAGEMENT_SSN),
+            segmentation: None,
+            importance: None,
+            data: &data,
+        };
+        if unit.write(&mut payload).is_some() {
+            self.count(Fact::ManagementOut);
+            self.transfer(dpc, 0, payload);
+        }
+    }
+
+    /// A message came for a subsystem that is out of service: its source is told (§5.3.2.1).
+    pub(super) fn respond_prohibited(&mut self, opc: PointCode, subsystem: u8) {
+        self.tell(opc, ManagementType::Prohibited, subsystem, self.settings.point_code);
+    }
+
+    /// A message of management came. What it says of a node, that node alone says.
+    pub(super) fn manage(&mut self, now: Time, from: Origin, unit: &Unit<'_>) {
+        let Origin::Network(opc) = from else { return self.count(Fact::Discarded) };
+        let Ok(management) = Management::read(unit.data) else {
+            return self.count(Fact::Malformed);
+        };
+        self.count(Fact::ManagementIn);
+        let Management { kind, subsystem, point_code, congestion, .. } = management;
+        let is_here = point_code == self.settings.point_code;
+        let is_own = point_code == opc;
+        match kind {
+            ManagementType::StatusTest if is_here => {
+                if subsystem == MANAGEMENT_SSN || self.unavailable(subsystem).is_none() {
+                    self.tell(opc, ManagementType::Allowed, subsystem, point_code);
+                }
+            }
+            ManagementType::Allowed if is_own => self.allowed(point_code, subsystem),
+            ManagementType::Prohibited if is_own && subsystem != MANAGEMENT_SSN => {
+                self.prohibited(now, point_code, subsystem, true);
+            }
+            ManagementType::OutOfServiceRequest if is_own => {
+                self.indicate(Indication::Coordinate(opc, subsystem));
+            }
+            ManagementType::Congested if is_own => {
+                self.indicate(Indication::Congested(opc, congestion));
+            }
+            _ => self.count(Fact::Discarded),
+        }
+    }
+
+    /// The answer to an N-COORD indication: the subsystem there may go out of service (§5.3.5.3).
+    pub fn grant(&mut self, to: PointCode, subsystem: u8, out: &mut Vec<crate::Out>) {
+        self.tell(to, ManagementType::OutOfServiceGrant, subsystem, to);
+        out.append(&mut self.out);
+    }
+
+    fn allowed(&mut self, point_code: PointCode, subsystem: u8) {
+        if !self.remotes.allow(point_code, subsystem) {
+            return;
+        }
+        self.indicate(match subsystem {
+            MANAGEMENT_SSN => Indication::Sccp(point_code, true),
+            _ => Indication::State(point_code, subsystem, true),
+        });
+    }
+
+    fn prohibited(&mut self, now: Time, point_code: PointCode, subsystem: u8, is_tested: bool) {
+        let interval = self.settings.parameters.status_first;
+        let test = is_tested.then_some(Test { due: now + interval, interval });
+        let most = self.settings.parameters.remotes_max;
+        match self.remotes.prohibit(point_code, subsystem, test, most) {
+            Some(true) => self.indicate(match subsystem {
+                MANAGEMENT_SSN => Indication::Sccp(point_code, false),
+                _ => Indication::State(point_code, subsystem, false),
+            }),
+            Some(false) => {}
+            None => self.count(Fact::RemotesShed),
+        }
+    }
+
+    /// Sends the tests that are due.
+    pub(super) fn test_due(&mut self, now: Time) {
+        for (point_code, subsystem) in self.remotes.due(now, self.settings.parameters.status_most) {
+            self.tell(point_code, ManagementType::StatusTest, subsystem, point_code);
+        }
+    }
+
+    /// MTP-PAUSE (§5.2.2). Of a range that names a whole cluster only those known are noted.
+    pub(super) fn pause(&mut self, affected: Affected) {
+        let most = self.settings.parameters.remotes_max;
+        for point_code in self.named(affected) {
+            match self.remotes.pause(point_code, most) {
+                Some(true) => self.indicate(Indication::PointCode(point_code, false)),
+                Some(false) => {}
+                None => self.count(Fact::RemotesShed),
+            }
+        }
+    }
+
+    /// MTP-RESUME (§5.2.3).
+    pub(super) fn resume(&mut self, affected: Affected) {
+        for (point_code, prohibited) in self.remotes.resume(affected) {
+            self.indicate(Indication::PointCode(point_code, true));
+            for subsystem in prohibited {
+                self.indicate(match subsystem {
+                    MANAGEMENT_SSN => Indication::Sccp(point_code, true),
+                    _ => Indication::State(point_code, subsystem, true),
+                });
+            }
+        }
+    }
+
+    /// MTP-STATUS (§5.2.4): congestion, or SCCP there does not answer.
+    pub(super) fn status(&mut self, now: Time, affected: Affected, cause: m3ua::Cause) {
+        for point_code in self.named(affected) {
+            match cause {
+                m3ua::Cause::Congestion(level) => {
+                    self.indicate(Indication::Congested(point_code, level.unwrap_or(1)));
+                }
+                m3ua::Cause::UserPartUnavailable(UserCause { cause, user })
+                    if user == u16::from(SERVICE_INDICATOR) =>
+                {
+                    // What is not equipped is not asked whether it is back.
+                    self.prohibited(now, point_code, MANAGEMENT_SSN, cause != UNEQUIPPED);
+                }
+                m3ua::Cause::UserPartUnavailable(_) => {}
+            }
+        }
+    }
+
+    /// The point codes of a range that matter here: itself, and those of rules and of the concerned.
+    fn named(&self, affected: Affected) -> Vec<PointCode> {
+        if affected.mask == 0 {
+            return vec![affected.point_code];
+        }
+        let targets = self.rules.point_codes().chain(self.settings.concerned.iter().copied());
+        let mut named: Vec<PointCode> = targets.filter(|it| affected.contains(*it)).collect();
+        named.sort_unstable();
+        named.dedup();
+        named
+    }
+}

@@ -1,0 +1,121 @@
+//! What is known of other nodes: those that are not named are thought well of.
+
+use crate::codec::ReturnCause;
+use m3ua::codec::{Affected, PointCode};
+use machine::{Duration, Time};
+use std::collections::BTreeMap;
+
+/// Subsystems of a node of which something is known, at most.
+const SUBSYSTEMS_MAX: usize = 32;
+
+/// A test of a subsystem's status (Q.714 §5.3.4).
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Test {
+    pub(super) due: Time,
+    pub(super) interval: Duration,
+}
+
+/// A node of which something is known that is not as it should be.
+#[derive(Debug, Default)]
+struct Remote {
+    is_paused: bool,
+    /// Subsystems that are prohibited; SSN 1 is SCCP itself.
+    prohibited: BTreeMap<u8, Option<Test>>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Remotes {
+    nodes: BTreeMap<PointCode, Remote>,
+}
+
+impl Remotes {
+    /// Whether a message can go to a node, and to a subsystem of it.
+    pub(super) fn can_reach(
+        &self,
+        point_code: PointCode,
+        subsystem: Option<u8>,
+    ) -> Result<(), ReturnCause> {
+        let Some(remote) = self.nodes.get(&point_code) else { return Ok(()) };
+        let is_prohibited = |it: u8| remote.prohibited.contains_key(&it);
+        match () {
+            () if remote.is_paused => Err(ReturnCause::MtpFailure),
+            () if is_prohibited(crate::codec::MANAGEMENT_SSN) => Err(ReturnCause::SccpFailure),
+            () if subsystem.is_some_and(is_prohibited) => Err(ReturnCause::SubsystemFailure),
+            () => Ok(()),
+        }
+    }
+
+    /// Notes that a node cannot be reached; tests end. `None` without room, and whether it is news.
+    pub(super) fn pause(&mut self, point_code: PointCode, most: usize) -> Option<bool> {
+        let remote = self.entry(point_code, most)?;
+        remote.prohibited.values_mut().for_each(|test| *test = None);
+        Some(!core::mem::replace(&mut remote.is_paused, true))
+    }
+
+    /// Nodes among `affected` that could not be reached can be again, and all is well with them
+    /// (§5.2.3): returns them with the subsystems that were prohibited.
+    pub(super) fn resume(&mut self, affected: Affected) -> Vec<(PointCode, Vec<u8>)> {
+        let is_back = |it: &(&PointCode, &Remote)| affected.contains(*it.0) && it.1.is_paused;
+        let back: Vec<PointCode> = self.nodes.iter().filter(is_back).map(|it| *it.0).collect();
+        let take = |point_code: PointCode| {
+            let remote = self.nodes.remove(&point_code)?;
+            Some((point_code, remote.prohibited.into_keys().collect()))
+        };
+        back.into_iter().filter_map(take).collect()
+    }
+
+    /// Notes that a subsystem is prohibited; whether it is news, `None` without room.
+    pub(super) fn prohibit(
+        &mut self,
+        point_code: PointCode,
+        subsystem: u8,
+        test: Option<Test>,
+        most: usize,
+    ) -> Option<bool> {
+        let remote = self.entry(point_code, most)?;
+        if remote.prohibited.contains_key(&subsystem) {
+            return Some(false);
+        }
+        if remote.prohibited.len() >= SUBSYSTEMS_MAX {
+            return None;
+        }
+        remote.prohibited.insert(subsystem, test);
+        Some(true)
+    }
+
+    /// Notes that a subsystem is allowed; whether it is news.
+    pub(super) fn allow(&mut self, point_code: PointCode, subsystem: u8) -> bool {
+        let Some(remote) = self.nodes.get_mut(&point_code) else { return false };
+        let is_news = remote.prohibited.remove(&subsystem).is_some();
+        if !remote.is_paused && remote.prohibited.is_empty() {
+            self.nodes.remove(&point_code);
+        }
+        is_news
+    }
+
+    fn entry(&mut self, point_code: PointCode, most: usize) -> Option<&mut Remote> {
+        if self.nodes.len() >= most && !self.nodes.contains_key(&point_code) {
+            return None;
+        }
+        Some(self.nodes.entry(point_code).or_default())
+    }
+
+    pub(super) fn deadline(&self) -> Option<Time> {
+        let tests = self.nodes.values().flat_map(|it| it.prohibited.values().flatten());
+        tests.map(|test| test.due).min()
+    }
+
+    /// Tests that are due; each is due again after twice the interval, `most` at most.
+    pub(super) fn due(&mut self, now: Time, most: Duration) -> Vec<(PointCode, u8)> {
+        let mut due = Vec::new();
+        for (point_code, remote) in &mut self.nodes {
+            for (subsystem, test) in &mut remote.prohibited {
+                let Some(test) = test.as_mut().filter(|test| test.due <= now) else { continue };
+                test.interval = (test.interval * 2).min(most);
+                test.due = now + test.interval;
+                due.push((*point_code, *subsystem));
+            }
+        }
+        due
+    }
+}

@@ -1,0 +1,208 @@
+//! SCCP routing control (Q.714 §2): to a user here, to another node, or back.
+
+use super::{Node, Origin};
+use crate::codec::{Address, Form, MANAGEMENT_SSN, ReturnCause, Routing, Unit, Word};
+use crate::effects::Indication;
+use crate::facts::Fact;
+use crate::translation::Untranslated;
+use bytes::Bytes;
+use m3ua::codec::PointCode;
+use machine::Time;
+
+/// Where a message goes.
+enum Course {
+    Here(Address),
+    There(PointCode, Address),
+}
+
+impl Node {
+    /// Routes a message; `payload` is what its data are a part of.
+    pub(super) fn route(
+        &mut self,
+        now: Time,
+        from: Origin,
+        unit: Unit<'_>,
+        payload: &Bytes,
+        sls: u8,
+    ) {
+        match self.course(from, &unit, sls) {
+            Ok(Course::Here(called)) => {
+                self.deliver(now, from, Unit { called, ..unit }, payload, sls);
+            }
+            Ok(Course::There(dpc, called)) => {
+                let sent = self.send(from, Unit { called, ..unit }, dpc, sls);
+                if let Err(cause) = sent {
+                    self.undelivered(now, from, &unit, payload, cause);
+                }
+            }
+            Err(cause) => self.undelivered(now, from, &unit, payload, cause),
+        }
+    }
+
+    fn course(&self, from: Origin, unit: &Unit<'_>, sls: u8) -> Result<Course, ReturnCause> {
+        let called = match unit.called.routing {
+            Routing::Subsystem => unit.called,
+            Routing::Title => {
+                self.check_hops(from, unit)?;
+                let called = self.translate(&unit.called, sls)?;
+                self.count(Fact::Translated);
+                called
+            }
+        };
+        let is_here = match (called.point_code, from) {
+            (None, _) => true,
+            (Some(point_code), _) if point_code == self.settings.point_code => true,
+            // MTP3 brought it to its destination: the point code in it says no more (§2.3.1).
+            (Some(_), Origin::Network(_)) => unit.called.routing == Routing::Subsystem,
+            (Some(_), Origin::Here) => false,
+        };
+        match called.point_code {
+            Some(dpc) if !is_here => {
+                let is_final = called.routing == Routing::Subsystem;
+                self.remotes.can_reach(dpc, called.subsystem.filter(|_| is_final))?;
+                Ok(Course::There(dpc, called))
+            }
+            // A rule that leads here and to another translation here would lead in a circle.
+            _ if called.routing == Routing::Title => Err(ReturnCause::NoTranslationAddress),
+            _ => Ok(Course::Here(called)),
+        }
+    }
+
+    /// The hop counter is lessened at each translation and must not come to zero (§2.3.1 (2)).
+    fn check_hops(&self, from: Origin, unit: &Unit<'_>) -> Result<(), ReturnCause> {
+        if from != Origin::Here && unit.form != Form::Basic && unit.hops <= 1 {
+            self.count(Fact::HopsExceeded);
+            return Err(ReturnCause::HopCounterViolation);
+        }
+        Ok(())
+    }
+
+    fn translate(&self, address: &Address, sls: u8) -> Result<Address, ReturnCause> {
+        let here = self.settings.point_code;
+        let translated = self.rules.translate(address, sls, |target, subsystem| {
+            let subsystem = subsystem.filter(|_| target.routing == Routing::Subsystem);
+            match target.point_code.filter(|it| *it != here) {
+                Some(point_code) => self.remotes.can_reach(point_code, subsystem).is_ok(),
+                None => subsystem.is_none_or(|it| self.subsystems.get(&it) == Some(&true)),
+            }
+        });
+        translated.map_err(|why| match why {
+            Untranslated::Nature => {
+                self.count(Fact::Untranslated);
+                ReturnCause::NoTranslationNature
+            }
+            Untranslated::Digits => {
+                self.count(Fact::Untranslated);
+                ReturnCause::NoTranslationAddress
+            }
+            Untranslated::Unreachable => self.why_unreachable(address),
+        })
+    }
+
+    /// The cause of the first target of a rule none of whose targets can be reached.
+    fn why_unreachable(&self, address: &Address) -> ReturnCause {
+        let title = address.title.as_ref();
+        let rule = title.and_then(|title| self.rules.find(title).ok());
+        let Some(target) = rule.and_then(|rule| rule.targets.first()) else {
+            return ReturnCause::Unqualified;
+        };
+        let subsystem = target.subsystem.or(address.subsystem);
+        match target.point_code.filter(|it| *it != self.settings.point_code) {
+            Some(dpc) => self.remotes.can_reach(dpc, subsystem).err(),
+            None => subsystem.and_then(|it| self.unavailable(it)),
+        }
+        .unwrap_or(ReturnCause::Unqualified)
+    }
+
+    /// Why a subsystem here takes nothing.
+    pub(super) fn unavailable(&self, subsystem: u8) -> Option<ReturnCause> {
+        match self.subsystems.get(&subsystem) {
+            Some(true) => None,
+            Some(false) => Some(ReturnCause::SubsystemFailure),
+            None => Some(ReturnCause::UnequippedUser),
+        }
+    }
+
+    /// Sends a message to another node.
+    fn send(
+        &mut self,
+        from: Origin,
+        mut unit: Unit<'_>,
+        dpc: PointCode,
+        sls: u8,
+    ) -> Result<(), ReturnCause> {
+        if let Origin::Network(opc) = from {
+            self.count(Fact::Relayed);
+            unit.hops = unit.hops.saturating_sub(1);
+            // The next node sees another OPC: the answer has to find its way (§2.7.2.1).
+            if unit.calling.routing == Routing::Subsystem && unit.calling.point_code.is_none() {
+                unit.calling.point_code = Some(opc);
+            }
+        }
+        let mut payload = Vec::with_capacity(unit.data.len() + 64);
+        unit.write(&mut payload).ok_or(ReturnCause::ErrorInProcessing)?;
+        self.transfer(dpc, sls, payload);
+        Ok(())
+    }
+
+    fn deliver(&mut self, now: Time, from: Origin, unit: Unit<'_>, payload: &Bytes, sls: u8) {
+        let subsystem = unit.called.subsystem.unwrap_or_default();
+        if subsystem == MANAGEMENT_SSN {
+            return self.manage(now, from, &unit);
+        }
+        if let Some(cause) = self.unavailable(subsystem) {
+            if let (ReturnCause::SubsystemFailure, Origin::Network(opc)) = (cause, from) {
+                self.respond_prohibited(opc, subsystem);
+            }
+            return self.undelivered(now, from, &unit, payload, cause);
+        }
+        match unit.word {
+            Word::Data(class) => self.accept(now, from, unit, class, (payload, sls)),
+            Word::Service(cause) => {
+                self.count(Fact::Notices);
+                // Who is called by a service is who has sent the data.
+                let (called, calling) = (unit.calling, unit.called);
+                let data = payload.slice_ref(unit.data);
+                self.indicate(Indication::Notice { called, calling, cause, data });
+            }
+        }
+    }
+
+    /// A message that cannot be delivered comes back when it asks for it (Q.714 §4.2).
+    pub(super) fn undelivered(
+        &mut self,
+        now: Time,
+        from: Origin,
+        unit: &Unit<'_>,
+        payload: &Bytes,
+        cause: ReturnCause,
+    ) {
+        let Word::Data(class) = unit.word else {
+            return self.count(Fact::Discarded);
+        };
+        if !class.returns {
+            return self.count(Fact::Discarded);
+        }
+        self.count(Fact::Returned);
+        match from {
+            Origin::Here => {
+                self.count(Fact::Notices);
+                let (called, calling) = (unit.called, unit.calling);
+                let (cause, data) = (cause.number(), payload.slice_ref(unit.data));
+                self.indicate(Indication::Notice { called, calling, cause, data });
+            }
+            Origin::Network(opc) => {
+                let mut service = unit.returned(cause, self.settings.parameters.hops);
+                if service.form == Form::Basic {
+                    service.hops = 0;
+                }
+                if service.called.routing == Routing::Subsystem
+                    && service.called.point_code.is_none_or(|it| it == self.settings.point_code)
+                {
+                    service.called.point_code = Some(opc);
+                }
+                self.route(now, Origin::Here, service, payload, 0);
+            }
+        }
+    }
+}

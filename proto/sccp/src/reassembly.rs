@@ -1,0 +1,148 @@
+//! Reassembly of segments (Q.714 §4.1.1.2.3), bounded in octets and by source.
+
+use crate::codec::{Address, Class, ReturnCause, Segmentation};
+use m3ua::codec::PointCode;
+use machine::shares::Shares;
+use machine::{Duration, Time};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a message that waits costs beside its octets.
+const OVERHEAD: usize = 256;
+
+/// Names a message: where its MSUs come from, its local reference, and who sent it (§4.1.1.2.3).
+type Key = (PointCode, u32, Address);
+
+/// A segment that came.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Segment<'a> {
+    pub(crate) opc: PointCode,
+    pub(crate) called: Address,
+    pub(crate) calling: Address,
+    pub(crate) class: Class,
+    pub(crate) segmentation: Segmentation,
+    pub(crate) data: &'a [u8],
+}
+
+/// A message of which segments came.
+#[derive(Debug)]
+pub(crate) struct Partial {
+    pub(crate) opc: PointCode,
+    pub(crate) called: Address,
+    pub(crate) calling: Address,
+    /// What the user asked for: class 0 goes as class 1 while it is in segments.
+    pub(crate) class: Class,
+    pub(crate) data: Vec<u8>,
+    /// Octets of the first segment: what is returned.
+    pub(crate) first: usize,
+    remaining: u8,
+    due: Time,
+}
+
+/// What a segment led to.
+#[derive(Debug)]
+pub(crate) enum Came {
+    /// Others are to come.
+    More,
+    /// The message is whole.
+    Whole(Partial),
+    /// It will never be; with what there was of it.
+    Failed(ReturnCause, Option<Partial>),
+}
+
+/// Messages that wait for segments.
+#[derive(Debug, Default)]
+pub(crate) struct Reassembly {
+    partials: BTreeMap<Key, Partial>,
+    due: BTreeSet<(Time, Key)>,
+    shares: Shares<PointCode>,
+}
+
+impl Reassembly {
+    /// Octets of all, with what each costs.
+    pub(crate) const fn octets(&self) -> usize {
+        self.shares.sum()
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        self.due.first().map(|(at, _)| *at)
+    }
+
+    fn remove(&mut self, key: &Key) -> Option<Partial> {
+        let partial = self.partials.remove(key)?;
+        self.due.remove(&(partial.due, *key));
+        self.shares.give_back(&key.0, OVERHEAD + partial.data.len());
+        Some(partial)
+    }
+
+    /// The next message whose time is over.
+    pub(crate) fn expire(&mut self, now: Time) -> Option<Partial> {
+        let (at, key) = *self.due.first()?;
+        if at > now { None } else { self.remove(&key) }
+    }
+
+    /// A segment came; `most` octets may wait, for `time`.
+    pub(crate) fn take(
+        &mut self,
+        now: Time,
+        segment: Segment<'_>,
+        (most, time): (usize, Duration),
+    ) -> Came {
+        let key = (segment.opc, segment.segmentation.reference, segment.calling);
+        if segment.segmentation.is_first {
+            // The source began anew: what was there will never be whole.
+            let before = self.remove(&key);
+            return match (self.begin(now, key, segment, most, time), before) {
+                (Came::More, Some(before)) => {
+                    Came::Failed(ReturnCause::ErrorInTransport, Some(before))
+                }
+                (came, _) => came,
+            };
+        }
+        let Some(partial) = self.partials.get_mut(&key) else {
+            return Came::Failed(ReturnCause::ErrorInTransport, None);
+        };
+        if partial.remaining != segment.segmentation.remaining + 1 {
+            return Came::Failed(ReturnCause::ErrorInTransport, self.remove(&key));
+        }
+        if !self.shares.take(key.0, segment.data.len(), most) {
+            return Came::Failed(ReturnCause::NoReassembly, self.remove(&key));
+        }
+        partial.data.extend_from_slice(segment.data);
+        partial.remaining -= 1;
+        match partial.remaining {
+            0 => self.remove(&key).map_or(Came::More, Came::Whole),
+            _ => Came::More,
+        }
+    }
+
+    fn begin(
+        &mut self,
+        now: Time,
+        key: Key,
+        segment: Segment<'_>,
+        most: usize,
+        time: Duration,
+    ) -> Came {
+        let due = now + time;
+        let class = Class { is_sequenced: segment.segmentation.is_sequenced, ..segment.class };
+        let partial = Partial {
+            opc: segment.opc,
+            called: segment.called,
+            calling: segment.calling,
+            class,
+            data: segment.data.to_vec(),
+            first: segment.data.len(),
+            remaining: segment.segmentation.remaining,
+            due,
+        };
+        if partial.remaining == 0 {
+            return Came::Whole(partial);
+        }
+        if !self.shares.take(key.0, OVERHEAD + partial.data.len(), most) {
+            return Came::Failed(ReturnCause::NoReassembly, Some(partial));
+        }
+        self.due.insert((due, key));
+        self.partials.insert(key, partial);
+        Came::More
+    }
+}

@@ -1,0 +1,11 @@
+//! SCCP: its words and procedures.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod codec;
+mod every;
+mod flows;
+mod management;
+mod segments;
+mod translation;
+mod tshark;
+mod world;

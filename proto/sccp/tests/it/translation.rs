@@ -1,0 +1,109 @@
+//! Global title translation.
+
+use crate::every::point_code;
+use crate::world::*;
+use m3ua::codec::Affected;
+use proptest::prelude::*;
+use sccp::codec::{Digits, Indicator, Routing, Title};
+use sccp::{Change, Choice, Fact, In, Indication, Parameters, Rule, Rules, Selector};
+
+fn point_code_of(rules: &Rules, digits: &str, sls: u8) -> Option<u32> {
+    let found = rules.translate(&title(digits), sls, |_, _| true).ok()?;
+    found.point_code.map(|it| it.number())
+}
+
+#[test]
+fn the_longest_prefix_wins_then_the_rule_that_says_more() {
+    let any = rule("", &[(Some(1), Routing::Title)], Choice::Backup);
+    let country = rule("44", &[(Some(2), Routing::Title)], Choice::Backup);
+    let network = rule("4467", &[(Some(3), Routing::Title)], Choice::Backup);
+    let selector = Selector { nature: Some(4), ..Selector::default() };
+    let of_nature = Rule { selector, ..rule("44", &[(Some(4), Routing::Title)], Choice::Backup) };
+    let other = Selector { translation_type: Some(9), ..Selector::default() };
+    let of_type =
+        Rule { selector: other, ..rule("4467", &[(Some(5), Routing::Title)], Choice::Backup) };
+    let rules = Rules::new(vec![any, country, network, of_nature, of_type]).unwrap();
+    assert_eq!(point_code_of(&rules, "4467123", 0), Some(3));
+    assert_eq!(point_code_of(&rules, "4468", 0), Some(4));
+    assert_eq!(point_code_of(&rules, "49", 0), Some(1));
+    let typed = Title { translation_type: 9, ..Title::e164(Digits::parse("4467").unwrap()) };
+    assert_eq!(rules.find(&typed).unwrap().targets[0].point_code, Some(point_code(5)));
+    assert!(Rules::new(vec![rule("1", &[], Choice::Backup)]).is_err());
+}
+
+#[test]
+fn digits_and_fields_are_changed() {
+    let change = Change {
+        strip: 2,
+        prepend: Digits::parse("353").unwrap(),
+        translation_type: Some(7),
+        plan: Some(7),
+        nature: Some(3),
+    };
+    let rules = Rules::new(vec![Rule {
+        change,
+        ..rule("44", &[(Some(2), Routing::Title)], Choice::Backup)
+    }]);
+    let address = rules.unwrap().translate(&title("446712"), 0, |_, _| true).unwrap();
+    let title = address.title.unwrap();
+    assert_eq!(title.digits.to_string(), "3536712");
+    assert_eq!((title.translation_type, title.plan, title.nature), (7, 7, 3));
+    assert_eq!((title.encoding, title.indicator), (1, Indicator::TypePlanNature));
+}
+
+#[test]
+fn load_is_shared_by_weight_and_a_flow_stays() {
+    let mut shared =
+        rule("4", &[(Some(1), Routing::Title), (Some(2), Routing::Title)], Choice::Share);
+    shared.targets[0].weight = 3;
+    let rules = Rules::new(vec![shared]).unwrap();
+    let ones = (0..16u8).filter(|sls| point_code_of(&rules, "4", *sls) == Some(1)).count();
+    assert_eq!(ones, 12);
+    let all = (0..=255u8).filter(|sls| point_code_of(&rules, "4", *sls) == Some(1)).count();
+    assert_eq!(all, 192);
+}
+
+#[test]
+fn what_cannot_be_reached_is_passed_over_until_it_can() {
+    let targets = [(Some(2), Routing::Subsystem), (Some(3), Routing::Subsystem)];
+    for choice in [Choice::Backup, Choice::Share] {
+        let mut world = World::new(vec![
+            node(1, Parameters::q714(), vec![rule("4", &targets, choice)]),
+            node(2, Parameters::q714(), Vec::new()),
+            node(3, Parameters::q714(), Vec::new()),
+        ]);
+        let ask = |world: &mut World| {
+            (0..16).for_each(|_| world.run(1, In::Unitdata(to(title("4"), 1, b"x"))));
+            let counts = (world.data(2).len(), world.data(3).len());
+            world.heard.clear();
+            counts
+        };
+        let both = if choice == Choice::Backup { (16, 0) } else { (8, 8) };
+        assert_eq!(ask(&mut world), both);
+        world.run(1, In::Pause(Affected::one(point_code(2))));
+        assert_eq!(world.heard, [(1, Indication::PointCode(point_code(2), false))]);
+        assert_eq!(ask(&mut world), (0, 16));
+        world.run(1, In::Resume(Affected::one(point_code(2))));
+        assert_eq!(ask(&mut world), both);
+        world.run(2, In::State(6, false));
+        ask(&mut world); // the first that comes is answered by SSP
+        assert_eq!(ask(&mut world), (0, 16));
+        assert_eq!(world.count(1, Fact::Untranslated), 0);
+    }
+}
+
+proptest! {
+    #[test]
+    fn the_tree_finds_what_a_search_of_all_rules_finds(
+        prefixes in prop::collection::btree_set("[0-3]{0,6}", 1..30), digits in "[0-3]{0,9}",
+    ) {
+        let prefixes: Vec<String> = prefixes.into_iter().collect();
+        let to_rule = |(at, prefix): (usize, &String)| {
+            rule(prefix, &[(Some(at as u32), Routing::Title)], Choice::Backup)
+        };
+        let rules = Rules::new(prefixes.iter().enumerate().map(to_rule).collect()).unwrap();
+        let longest = prefixes.iter().enumerate().filter(|it| digits.starts_with(it.1.as_str()));
+        let expected = longest.max_by_key(|it| it.1.len()).map(|it| it.0 as u32);
+        prop_assert_eq!(point_code_of(&rules, &digits, 0), expected);
+    }
+}

@@ -1,0 +1,104 @@
+//! tshark decodes what the codec writes: every message by its name, no complaint. tshark must be
+//! there (Debian: tshark).
+
+use crate::every;
+use sccp::codec::{Address, Message, MessageType, Parameter, Unit};
+use std::process::Command;
+
+/// tshark 4.0 names an SSC, reads its fields, and says this as of any message that it does not know.
+const SSC_REMARK: &str = "Unknown message";
+
+/// A classic pcap file of SCCP messages (link type 142).
+fn pcap<'a>(messages: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
+    let mut file = Vec::new();
+    for word in [0xa1b2_c3d4u32, 0x0002_0004, 0, 0, 65_535, 142] {
+        file.extend_from_slice(&word.to_be_bytes());
+    }
+    for (number, octets) in messages.enumerate() {
+        for word in [number as u32, 0, octets.len() as u32, octets.len() as u32] {
+            file.extend_from_slice(&word.to_be_bytes());
+        }
+        file.extend_from_slice(octets);
+    }
+    file
+}
+
+/// A line of fields a message.
+fn fields(messages: &[&[u8]], names: &[&str]) -> Vec<Vec<String>> {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), pcap(messages.iter().copied())).unwrap();
+    let mut command = Command::new("tshark");
+    command.args(["-o", "mtp3.standard:ITU"]);
+    command.args(["-T", "fields", "-E", "separator=|", "-E", "occurrence=a"]);
+    for name in names.iter().chain(&["_ws.expert.message", "_ws.malformed"]) {
+        command.args(["-e", name]);
+    }
+    let output = command.arg("-r").arg(file.path()).output();
+    let output = output.expect("tshark is installed (make setup)");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let lines: Vec<Vec<String>> =
+        text.lines().map(|line| line.split('|').map(str::to_owned).collect()).collect();
+    assert_eq!(lines.len(), messages.len(), "{text}{errors}");
+    for line in &lines {
+        let complaints = line[names.len()..].iter().filter(|it| *it != SSC_REMARK);
+        assert!(complaints.into_iter().all(String::is_empty), "{line:?}");
+    }
+    lines
+}
+
+fn number(text: &str) -> u32 {
+    match text.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16).unwrap(),
+        None => text.parse().unwrap(),
+    }
+}
+
+#[test]
+fn tshark_names_every_message_and_finds_no_fault() {
+    let mut all = every::units();
+    all.extend(every::connection_messages());
+    let octets: Vec<&[u8]> = all.iter().map(|(_, octets)| &octets[..]).collect();
+    let lines = fields(&octets, &["sccp.message_type"]);
+    for (line, (kind, _)) in lines.iter().zip(&all) {
+        assert_eq!(number(&line[0]), u32::from(kind.number()), "{}: {line:?}", kind.name());
+    }
+    let seen = |kind: &&MessageType| all.iter().any(|(it, _)| it == *kind);
+    assert_eq!(MessageType::ALL.iter().filter(seen).count(), MessageType::ALL.len());
+}
+
+#[test]
+fn tshark_reads_addresses_and_data_as_they_were_written() {
+    let all = every::units();
+    let octets: Vec<&[u8]> = all.iter().map(|(_, octets)| &octets[..]).collect();
+    let names = [
+        "sccp.called.digits",
+        "sccp.calling.digits",
+        "sccp.called.ssn",
+        "sccp.called.pc",
+        "sccp.return_cause",
+    ];
+    for (line, (_, octets)) in fields(&octets, &names).iter().zip(&all) {
+        let message = Message::read(octets).unwrap();
+        let unit = Unit::of(&message).unwrap().unwrap();
+        let digits = |of: &Address| of.title.map(|it| it.digits.to_string()).unwrap_or_default();
+        assert_eq!((&line[0], &line[1]), (&digits(&unit.called), &digits(&unit.calling)));
+        assert_eq!(number(&line[2]), u32::from(unit.called.subsystem.unwrap()), "{line:?}");
+        let point_code = unit.called.point_code.map(|it| it.number());
+        assert_eq!((!line[3].is_empty()).then(|| number(&line[3])), point_code, "{line:?}");
+        let cause = message.octet(Parameter::ReturnCause).map(u32::from);
+        assert_eq!((!line[4].is_empty()).then(|| number(&line[4])), cause, "{line:?}");
+    }
+}
+
+#[test]
+fn tshark_reads_management_as_it_was_written() {
+    let all = every::management();
+    let octets: Vec<&[u8]> = all.iter().map(|(_, octets)| &octets[..]).collect();
+    let names = ["sccpmg.message_type", "sccpmg.ssn", "sccpmg.pc"];
+    for (line, (management, _)) in fields(&octets, &names).iter().zip(&all) {
+        assert_eq!(number(&line[0]), u32::from(management.kind.number()));
+        assert_eq!(number(&line[1]), u32::from(management.subsystem));
+        assert_eq!(number(&line[2]), management.point_code.number(), "{line:?}");
+    }
+}
