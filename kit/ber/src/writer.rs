@@ -61,6 +61,20 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// The same, unless `write` writes nothing: then there is no element.
+    pub fn constructed_if_any(&mut self, tag: Tag, write: impl FnOnce(&mut Writer<'_>)) {
+        let start = self.out.len();
+        let mut is_empty = false;
+        self.constructed(tag, |out| {
+            let before = out.out.len();
+            write(out);
+            is_empty = out.out.len() == before;
+        });
+        if is_empty {
+            self.out.truncate(start);
+        }
+    }
+
     /// A BOOLEAN.
     pub fn boolean(&mut self, tag: Tag, value: bool) {
         self.primitive(tag, &[if value { 0xff } else { 0 }]);

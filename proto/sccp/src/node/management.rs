@@ -170,7 +170,7 @@ impl Node {
         }
     }
 
-    /// The point codes of a range that matter here: itself, and those of rules and of the concerned.
+    /// The point codes of a range that matter here: those of rules and of the concerned.
     fn named(&self, affected: Affected) -> Vec<PointCode> {
         if affected.mask == 0 {
             return vec![affected.point_code];

@@ -28,7 +28,8 @@ enum Origin {
     Network(PointCode),
 }
 
-/// A node of SCCP. It is infallible: what cannot be delivered is returned or discarded, and counted.
+/// A node of SCCP. It is infallible: what cannot be delivered is returned or discarded, and
+/// counted.
 #[derive(Debug)]
 pub struct Node {
     settings: Settings,

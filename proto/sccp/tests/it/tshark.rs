@@ -5,7 +5,7 @@ use crate::every;
 use sccp::codec::{Address, Message, MessageType, Parameter, Unit};
 use std::process::Command;
 
-/// tshark 4.0 names an SSC, reads its fields, and says this as of any message that it does not know.
+/// tshark 4.0 names an SSC and reads its fields, and then says this.
 const SSC_REMARK: &str = "Unknown message";
 
 /// A classic pcap file of SCCP messages (link type 142).
