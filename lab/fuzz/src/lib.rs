@@ -49,6 +49,7 @@ pub mod srtp_packet;
 pub mod ssc_dialogs;
 pub mod store_blocks;
 pub mod stun_message;
+pub mod tcap_dialogues;
 pub mod tcap_message;
 pub mod tls_greeting;
 pub mod traffic_analyser;
@@ -96,6 +97,7 @@ pub const TARGETS: &[Target] = &[
     target("sccp_message", sccp_message::run),
     target("sccp_node", sccp_node::run),
     target("tcap_message", tcap_message::run),
+    target("tcap_dialogues", tcap_dialogues::run),
     target("ber_elements", ber_elements::run),
     target("bgp_message", bgp_message::run),
     target("policy_attributes", policy_attributes::run),

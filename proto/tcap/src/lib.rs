@@ -1,5 +1,6 @@
-//! TCAP (Q.771 to Q.775, 1997): the words of Q.773. Messages, dialogue portion and components
-//! borrow from the octets they were read from, and reading allocates nothing.
+//! TCAP (Q.771 to Q.775, 1997): the words of Q.773, and dialogues as a machine
+//! ([`Transactions`]). Messages, dialogue portion and components borrow from the octets they were
+//! read from, and reading allocates nothing.
 //!
 //! ```text
 //!   Message::read ──→ kind, transaction identifiers, P-Abort cause
@@ -30,3 +31,14 @@
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 pub mod codec;
+mod effects;
+mod facts;
+mod invocation;
+mod record;
+mod transactions;
+
+pub use effects::{
+    Begin, Close, DialogueId, In, Indication, OperationClass, Out, PAbort, Refused, Say, UAbort,
+};
+pub use facts::Fact;
+pub use transactions::{Settings, Transactions};

@@ -62,6 +62,12 @@ pub struct Rejected {
     pub is_reject: bool,
 }
 
+impl Rejected {
+    /// What is no element.
+    pub(crate) const UNREADABLE: Self =
+        Self { invoke_id: None, problem: Problem::General(STRUCTURE), is_reject: false };
+}
+
 impl<'a> Component<'a> {
     /// Reads a component.
     ///
@@ -183,8 +189,7 @@ impl<'a> Iterator for Components<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         let element = self.parts.as_mut()?.next()?;
         let Ok(element) = element else {
-            let problem = Problem::General(STRUCTURE);
-            return Some(Err(Rejected { invoke_id: None, problem, is_reject: false }));
+            return Some(Err(Rejected::UNREADABLE));
         };
         Some(Component::read(&element))
     }

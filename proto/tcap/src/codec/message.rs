@@ -1,6 +1,6 @@
 //! Messages: the transaction portion (Q.773 §3.1 to §3.3).
 
-use super::{Components, PAbortCause, TransactionId};
+use super::{Component, Components, PAbortCause, Rejected, TransactionId};
 use ber::{Class, Element, Reader, Tag};
 use wire::Malformed;
 
@@ -97,6 +97,18 @@ impl<'a> Message<'a> {
         }
         let Parts { otid, dtid, p_abort, dialogue, components, .. } = parts;
         Ok(Self { kind, otid, dtid, p_abort, dialogue, components })
+    }
+
+    /// The components, each with its element when it is one.
+    pub(crate) fn components_with_elements(
+        &self,
+    ) -> impl Iterator<Item = (Option<Element<'a>>, Result<Component<'a>, Rejected>)> + use<'a>
+    {
+        let elements = self.components.and_then(|portion| portion.children().ok());
+        elements.into_iter().flatten().map(|element| match element {
+            Ok(element) => (Some(element), Component::read(&element)),
+            Err(_) => (None, Err(Rejected::UNREADABLE)),
+        })
     }
 
     /// The components, in their order.

@@ -78,6 +78,14 @@ impl<'a> Writer<'a> {
         Self { portion: Some(portion), ..self }
     }
 
+    /// The same, of octets that live shorter than those of this writer.
+    pub(crate) const fn with_answer<'b>(self, context: &'b [u8], user: &'b [u8]) -> Writer<'b>
+    where
+        'a: 'b,
+    {
+        self.accept(context, user)
+    }
+
     /// With an AARE that refuses, and the context that might be used instead.
     pub const fn refuse(self, context: &'a [u8], diagnostic: Diagnostic, user: &'a [u8]) -> Self {
         let portion = Portion::Answer { context, refused: true, diagnostic, user };

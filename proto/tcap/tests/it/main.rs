@@ -1,6 +1,7 @@
-//! TCAP: its words.
+//! TCAP: its words and dialogues.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod codec;
+mod dialogues;
 mod every;
 mod tshark;

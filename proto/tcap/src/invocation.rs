@@ -1,0 +1,81 @@
+//! Operations asked for from here (Q.774 §3.2.1): which answers they may have, and until when.
+
+use crate::codec::{Problem, ReturnErrorProblem, ReturnResultProblem};
+use crate::effects::OperationClass;
+use machine::Time;
+
+/// An operation that may be answered.
+#[derive(Debug, Clone, Copy)]
+struct Invocation {
+    id: i8,
+    class: OperationClass,
+    due: Time,
+}
+
+/// The operations of a dialogue.
+#[derive(Debug, Default)]
+pub(crate) struct Invocations {
+    list: Vec<Invocation>,
+}
+
+impl Invocations {
+    pub(crate) fn clear(&mut self) {
+        self.list.clear();
+    }
+
+    pub(crate) fn has(&self, id: i8) -> bool {
+        self.list.iter().any(|it| it.id == id)
+    }
+
+    pub(crate) fn add(&mut self, id: i8, class: OperationClass, due: Time) {
+        self.list.push(Invocation { id, class, due });
+    }
+
+    pub(crate) fn end(&mut self, id: i8) {
+        self.list.retain(|it| it.id != id);
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        self.list.iter().map(|it| it.due).min()
+    }
+
+    /// The next operation whose time is over.
+    pub(crate) fn expire(&mut self, now: Time) -> Option<i8> {
+        let at = self.list.iter().position(|it| it.due <= now)?;
+        Some(self.list.remove(at).id)
+    }
+
+    fn class(&self, id: i8) -> Option<OperationClass> {
+        self.list.iter().find(|it| it.id == id).map(|it| it.class)
+    }
+
+    /// A result came: whether the operation has one. The last part ends it.
+    pub(crate) fn result(&mut self, id: i8, is_last: bool) -> Result<(), Problem> {
+        use OperationClass as C;
+        let problem = match self.class(id) {
+            None => ReturnResultProblem::UnrecognizedInvokeId,
+            Some(C::Two | C::Four) => ReturnResultProblem::Unexpected,
+            Some(C::One | C::Three) => {
+                if is_last {
+                    self.end(id);
+                }
+                return Ok(());
+            }
+        };
+        Err(Problem::ReturnResult(problem))
+    }
+
+    /// An error came: whether the operation has one.
+    pub(crate) fn error(&mut self, id: i8) -> Result<(), Problem> {
+        use OperationClass as C;
+        let problem = match self.class(id) {
+            None => ReturnErrorProblem::UnrecognizedInvokeId,
+            Some(C::Three | C::Four) => ReturnErrorProblem::Unexpected,
+            Some(C::One | C::Two) => {
+                self.end(id);
+                return Ok(());
+            }
+        };
+        Err(Problem::ReturnError(problem))
+    }
+}

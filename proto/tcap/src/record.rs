@@ -1,0 +1,60 @@
+//! What is kept of a dialogue.
+
+use crate::codec::{Problem, TransactionId};
+use crate::invocation::Invocations;
+use machine::Time;
+use machine::slots::Reuse;
+use sccp::codec::Address;
+
+/// Rejects that wait for the next message, at most.
+const REJECTS_MAX: usize = 16;
+
+/// States of a transaction (Q.774 §3.3.3.1, figure 3); an idle one has no record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum State {
+    #[default]
+    InitiationSent,
+    InitiationReceived,
+    Active,
+}
+
+/// A dialogue.
+#[derive(Debug, Default)]
+pub(crate) struct Record {
+    pub(crate) state: State,
+    /// The transaction at the peer.
+    pub(crate) remote: Option<TransactionId>,
+    /// Addresses of this side and of the peer.
+    pub(crate) ends: Option<(Address, Address)>,
+    /// Contents octets of the application context; none: without dialogue portions.
+    pub(crate) context: Vec<u8>,
+    pub(crate) invocations: Invocations,
+    /// What goes with the next message.
+    pub(crate) rejects: Vec<(Option<i8>, Problem)>,
+    /// When nothing was heard or said for too long.
+    pub(crate) idle_due: Time,
+    /// Messages of a dialogue keep their order.
+    pub(crate) sls: u8,
+}
+
+impl Reuse for Record {
+    fn reuse(&mut self) {
+        self.state = State::InitiationSent;
+        (self.remote, self.ends) = (None, None);
+        self.context.clear();
+        self.invocations.clear();
+        self.rejects.clear();
+    }
+}
+
+impl Record {
+    pub(crate) fn due(&self) -> Time {
+        self.invocations.deadline().unwrap_or(Time::MAX).min(self.idle_due)
+    }
+
+    pub(crate) fn reject(&mut self, id: Option<i8>, problem: Problem) {
+        if self.rejects.len() < REJECTS_MAX {
+            self.rejects.push((id, problem));
+        }
+    }
+}

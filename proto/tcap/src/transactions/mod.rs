@@ -1,0 +1,371 @@
+//! The transactions of a shard: requests of users, and time. What comes is in `receive`.
+
+mod receive;
+
+use crate::codec::{ComponentWriter, Message, PAbortCause, TransactionId, Writer};
+use crate::effects::{Begin, Close, DialogueId, In, Indication, Out, PAbort, Refused, Say};
+use crate::facts::Fact;
+use crate::record::{Record, State};
+use bytes::Bytes;
+use event::Sheet;
+use machine::identity::Layout;
+use machine::slots::{Key, Slots};
+use machine::{Duration, Machine, Time};
+use sccp::codec::{Address, Class};
+
+/// A transaction identifier: seven shards, two million slots, four bits of generation and of check.
+const LAYOUT: Layout = Layout::of_32(3, 21, 4);
+
+/// What the transactions of a shard are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// The shard, 0 to 6.
+    pub shard: u16,
+    /// What identifiers are made with; the same at all shards.
+    pub secret: u64,
+    /// Dialogues at most, two million at most.
+    pub dialogues_max: u32,
+    /// A dialogue of which nothing was heard or said for so long is broken off.
+    pub idle: Duration,
+}
+
+/// The dialogues of a shard: transactions (Q.774 §3.3), dialogues (§3.2.2), invocations (§3.2.1).
+#[derive(Debug)]
+pub struct Transactions {
+    settings: Settings,
+    slots: Slots<Record>,
+    due: Vec<Key>,
+    facts: Sheet<Fact>,
+    out: Vec<Out>,
+}
+
+impl Transactions {
+    /// No dialogues yet.
+    #[must_use]
+    pub fn new(settings: Settings, now: Time) -> Self {
+        let most = u64::from(settings.dialogues_max).min(LAYOUT.slots_max());
+        let most = machine::narrow::told(most, u32::MAX);
+        let slots = Slots::new(most, now);
+        Self { settings, slots, due: Vec::new(), facts: Sheet::new(), out: Vec::new() }
+    }
+
+    /// What was counted.
+    #[must_use]
+    pub const fn facts(&self) -> &Sheet<Fact> {
+        &self.facts
+    }
+
+    /// Dialogues that stand.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Whether none stands.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// The shard that a message for a transaction here belongs to; none: any may take it.
+    #[must_use]
+    pub fn shard_of(message: &Message<'_>) -> Option<u16> {
+        LAYOUT.shard_of(message.dtid?.number()?.into())
+    }
+
+    fn count(&self, fact: Fact) {
+        self.facts.add(fact, 1);
+    }
+
+    fn indicate(&mut self, key: Key, indication: Indication) {
+        self.out.push(Out::Indicate(DialogueId(key), indication));
+    }
+
+    fn local(&self, key: Key) -> Option<TransactionId> {
+        let number = LAYOUT.write(self.settings.secret, self.settings.shard, key)?;
+        u32::try_from(number).ok().map(TransactionId::of)
+    }
+
+    fn send(&mut self, (from, to): (Address, Address), sls: u8, message: Vec<u8>) {
+        self.count(Fact::MessagesOut);
+        self.out.push(Out::Unitdata(sccp::Unitdata {
+            called: to,
+            calling: from,
+            class: Class { is_sequenced: true, returns: true },
+            sls,
+            importance: None,
+            data: Bytes::from(message),
+        }));
+    }
+
+    /// Takes a free record; its deadline is armed.
+    fn take(&mut self, now: Time, ends: (Address, Address), context: &[u8]) -> Option<Key> {
+        let idle_due = now + self.settings.idle;
+        let (key, record) = self.slots.take()?;
+        record.ends = Some(ends);
+        record.context.extend_from_slice(context);
+        record.idle_due = idle_due;
+        record.sls = u8::try_from(key.index & 0x0f).unwrap_or_default();
+        self.slots.arm(key, idle_due);
+        Some(key)
+    }
+
+    /// Something was heard or said: the dialogue is not idle.
+    fn touch(&mut self, now: Time, key: Key) {
+        let idle = self.settings.idle;
+        let Some(record) = self.slots.at_mut(key) else { return };
+        record.idle_due = now + idle;
+        let due = record.due();
+        self.slots.arm(key, due);
+    }
+
+    /// TC-UNI request.
+    pub fn unidirectional(&mut self, begin: &Begin<'_>, says: &[Say<'_>], out: &mut Vec<Out>) {
+        let mut writer = Writer::unidirectional();
+        if let Some(context) = begin.context {
+            writer = writer.request(context, begin.user_information);
+        }
+        let mut message = Vec::with_capacity(128);
+        writer.write(&mut message, |out| says.iter().for_each(|say| write(out, say)));
+        self.send((begin.calling, begin.called), 0, message);
+        out.append(&mut self.out);
+    }
+
+    /// TC-BEGIN request.
+    ///
+    /// # Errors
+    /// Without room, and for identifiers that are given twice.
+    pub fn begin(
+        &mut self,
+        now: Time,
+        begin: &Begin<'_>,
+        says: &[Say<'_>],
+        out: &mut Vec<Out>,
+    ) -> Result<DialogueId, Refused> {
+        let ends = (begin.calling, begin.called);
+        let key = self.take(now, ends, begin.context.unwrap_or_default()).ok_or(Refused::Full)?;
+        let otid = self.local(key);
+        let noted = self.note(now, key, says);
+        let (Some(otid), Ok(())) = (otid, noted) else {
+            self.slots.give_back(key);
+            return Err(noted.err().unwrap_or(Refused::Full));
+        };
+        let mut writer = Writer::begin(otid);
+        if let Some(context) = begin.context {
+            writer = writer.request(context, begin.user_information);
+        }
+        let mut message = Vec::with_capacity(128);
+        writer.write(&mut message, |out| says.iter().for_each(|say| write(out, say)));
+        let sls = self.slots.at(key).map_or(0, |record| record.sls);
+        self.send(ends, sls, message);
+        self.count(Fact::BegunHere);
+        self.touch(now, key);
+        out.append(&mut self.out);
+        Ok(DialogueId(key))
+    }
+
+    /// Notes the invokes among what is said.
+    fn note(&mut self, now: Time, key: Key, says: &[Say<'_>]) -> Result<(), Refused> {
+        let record = self.slots.at_mut(key).ok_or(Refused::Unknown)?;
+        let ids = || {
+            says.iter().filter_map(|say| match say {
+                Say::Invoke { id, .. } => Some(*id),
+                _ => None,
+            })
+        };
+        let is_twice = |(at, id): (usize, i8)| ids().skip(at + 1).any(|other| other == id);
+        if ids().any(|id| record.invocations.has(id)) || ids().enumerate().any(is_twice) {
+            return Err(Refused::InvokeId);
+        }
+        for say in says {
+            if let Say::Invoke { id, class, time, .. } = say {
+                record.invocations.add(*id, *class, now + *time);
+            }
+        }
+        Ok(())
+    }
+
+    /// TC-CONTINUE request. The first one of the side that did not begin accepts the dialogue.
+    ///
+    /// # Errors
+    /// Before the peer has answered; an invoke identifier in use.
+    pub fn go_on(
+        &mut self,
+        now: Time,
+        DialogueId(key): DialogueId,
+        user_information: &[u8],
+        says: &[Say<'_>],
+        out: &mut Vec<Out>,
+    ) -> Result<(), Refused> {
+        let local = self.local(key).ok_or(Refused::Unknown)?;
+        self.answer(now, key, user_information, says, |remote| Writer::go_on(local, remote))?;
+        if let Some(record) = self.slots.at_mut(key) {
+            record.state = State::Active;
+        }
+        self.touch(now, key);
+        out.append(&mut self.out);
+        Ok(())
+    }
+
+    /// TC-END request, basic.
+    ///
+    /// # Errors
+    /// Before the peer has answered.
+    pub fn end(
+        &mut self,
+        now: Time,
+        DialogueId(key): DialogueId,
+        user_information: &[u8],
+        says: &[Say<'_>],
+        out: &mut Vec<Out>,
+    ) -> Result<(), Refused> {
+        self.answer(now, key, user_information, says, Writer::end)?;
+        self.slots.give_back(key);
+        out.append(&mut self.out);
+        Ok(())
+    }
+
+    /// TC-END request, prearranged: nothing is sent.
+    ///
+    /// # Errors
+    /// No such dialogue.
+    pub fn end_prearranged(&mut self, DialogueId(key): DialogueId) -> Result<(), Refused> {
+        self.slots.at(key).ok_or(Refused::Unknown)?;
+        self.slots.give_back(key);
+        Ok(())
+    }
+
+    /// Writes and sends a message to the peer's transaction, with the rejects that wait.
+    fn answer<'w>(
+        &mut self,
+        now: Time,
+        key: Key,
+        user_information: &'w [u8],
+        says: &[Say<'_>],
+        writer: impl FnOnce(TransactionId) -> Writer<'w>,
+    ) -> Result<(), Refused> {
+        let record = self.slots.at(key).ok_or(Refused::Unknown)?;
+        let (Some(remote), Some(ends)) = (record.remote, record.ends) else {
+            return Err(Refused::State);
+        };
+        self.note(now, key, says)?;
+        let record = self.slots.at_mut(key).ok_or(Refused::Unknown)?;
+        let accepts = record.state == State::InitiationReceived && !record.context.is_empty();
+        let context = core::mem::take(&mut record.context);
+        let mut rejects = core::mem::take(&mut record.rejects);
+        let sls = record.sls;
+        let mut message = Vec::with_capacity(128);
+        let write_all = |out: &mut ComponentWriter<'_, '_>| {
+            rejects.drain(..).for_each(|(id, problem)| out.reject(id, problem));
+            says.iter().for_each(|say| write(out, say));
+        };
+        let plain = writer(remote);
+        match accepts {
+            true => plain.with_answer(&context, user_information).write(&mut message, write_all),
+            false => plain.write(&mut message, write_all),
+        }
+        record.context = context;
+        record.rejects = rejects;
+        self.send(ends, sls, message);
+        Ok(())
+    }
+
+    /// TC-U-ABORT request. A peer that has not answered yet is told nothing.
+    ///
+    /// # Errors
+    /// No such dialogue; a refusal of one that was accepted.
+    pub fn abort(
+        &mut self,
+        DialogueId(key): DialogueId,
+        close: Close<'_>,
+        out: &mut Vec<Out>,
+    ) -> Result<(), Refused> {
+        let record = self.slots.at(key).ok_or(Refused::Unknown)?;
+        let (state, sls, has_context) = (record.state, record.sls, !record.context.is_empty());
+        if let (Some(remote), Some(ends)) = (record.remote, record.ends) {
+            let mut message = Vec::with_capacity(64);
+            let plain = Writer::abort(remote);
+            let writer = match close {
+                Close::User(user) if has_context => plain.abrt(false, user),
+                Close::User(_) => plain,
+                Close::Refuse(context, diagnostic) => match state {
+                    State::InitiationReceived => plain.refuse(context, diagnostic, &[]),
+                    _ => return Err(Refused::State),
+                },
+            };
+            writer.write(&mut message, |_| ());
+            self.send(ends, sls, message);
+        }
+        self.slots.give_back(key);
+        out.append(&mut self.out);
+        Ok(())
+    }
+
+    /// Breaks a dialogue off, and tells both sides why.
+    fn break_off(&mut self, key: Key, why: PAbort) {
+        let Some(record) = self.slots.at(key) else { return };
+        let (has_context, sls) = (!record.context.is_empty(), record.sls);
+        if let (Some(remote), Some(ends)) = (record.remote, record.ends) {
+            let mut message = Vec::with_capacity(64);
+            let writer = match has_context {
+                true => Writer::abort(remote).abrt(true, &[]),
+                false => Writer::p_abort(remote, PAbortCause::ResourceLimitation),
+            };
+            writer.write(&mut message, |_| ());
+            self.count(Fact::AbortsOut);
+            self.send(ends, sls, message);
+        }
+        self.indicate(key, Indication::PAbort(why));
+        self.slots.give_back(key);
+    }
+
+    fn expire(&mut self, now: Time, key: Key) {
+        while let Some(id) = self.slots.at_mut(key).and_then(|it| it.invocations.expire(now)) {
+            self.count(Fact::Cancelled);
+            self.indicate(key, Indication::Cancel(id));
+        }
+        let Some(record) = self.slots.at(key) else { return };
+        if record.idle_due <= now {
+            self.count(Fact::Idle);
+            return self.break_off(key, PAbort::Idle);
+        }
+        let due = record.due();
+        self.slots.arm(key, due);
+    }
+}
+
+fn write(out: &mut ComponentWriter<'_, '_>, say: &Say<'_>) {
+    match *say {
+        Say::Invoke { id, linked_id, code, parameter, .. } => {
+            out.invoke(id, linked_id, code, parameter);
+        }
+        Say::Result { id, is_last, result } => out.result(id, is_last, result),
+        Say::Error { id, code, parameter } => out.error(id, code, parameter),
+        Say::Reject { id, problem } => out.reject(id, problem),
+    }
+}
+
+impl Machine for Transactions {
+    type In = In;
+    type Out = Out;
+
+    fn step(&mut self, now: Time, input: In, out: &mut Vec<Out>) {
+        match input {
+            In::Unitdata(unitdata) => self.receive(now, &unitdata),
+            In::Notice(cause, data) => self.notice(cause, &data),
+        }
+        out.append(&mut self.out);
+    }
+
+    fn tick(&mut self, now: Time, out: &mut Vec<Out>) {
+        let mut due = core::mem::take(&mut self.due);
+        self.slots.expire(now, &mut due);
+        due.drain(..).for_each(|key| self.expire(now, key));
+        self.due = due;
+        out.append(&mut self.out);
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        self.slots.deadline()
+    }
+}

@@ -1,0 +1,238 @@
+//! Messages that come (Q.774 §3.2.2, §3.3.3).
+
+use super::{LAYOUT, Transactions};
+use crate::codec::{
+    Component, Diagnostic, Dialogue, InvokeProblem, Message, MessageType, Offence, PAbortCause,
+    Payload, Problem, Rejected, TransactionId, Writer,
+};
+use crate::effects::{Indication, Out, PAbort, UAbort};
+use crate::facts::Fact;
+use crate::record::State;
+use bytes::Bytes;
+use machine::Time;
+use machine::slots::Key;
+use sccp::Unitdata;
+
+impl Transactions {
+    pub(super) fn receive(&mut self, now: Time, unitdata: &Unitdata) {
+        self.count(Fact::MessagesIn);
+        let message = match Message::read(&unitdata.data) {
+            Ok(message) => message,
+            Err(offence) => return self.offended(unitdata, offence),
+        };
+        match message.kind {
+            MessageType::Unidirectional => {
+                let (called, calling) = (unitdata.called, unitdata.calling);
+                let message = unitdata.data.clone();
+                self.out.push(Out::Unidirectional { called, calling, message });
+            }
+            MessageType::Begin => self.begun(now, unitdata, &message),
+            MessageType::Continue => self.continued(now, unitdata, &message),
+            MessageType::End => self.ended(unitdata, &message),
+            MessageType::Abort => self.aborted(unitdata, &message),
+        }
+    }
+
+    /// A transaction portion that is wrong: the peer's transaction is ended, and the one here.
+    fn offended(&mut self, unitdata: &Unitdata, offence: Offence) {
+        self.count(Fact::Malformed);
+        if let Some(otid) = offence.otid {
+            self.p_abort(unitdata, otid, offence.cause);
+        }
+        if let Some(key) = offence.dtid.and_then(|dtid| self.find(dtid)) {
+            let cause = offence.cause.number().into();
+            self.indicate(key, Indication::PAbort(PAbort::Cause(cause)));
+            self.slots.give_back(key);
+        }
+    }
+
+    fn p_abort(&mut self, unitdata: &Unitdata, to: TransactionId, cause: PAbortCause) {
+        self.count(Fact::AbortsOut);
+        let mut message = Vec::with_capacity(32);
+        Writer::p_abort(to, cause).write(&mut message, |_| ());
+        self.send((unitdata.called, unitdata.calling), unitdata.sls, message);
+    }
+
+    fn find(&self, dtid: TransactionId) -> Option<Key> {
+        let number = LAYOUT.read(self.settings.secret, dtid.number()?.into())?;
+        let key = self.slots.user_of(number.index)?;
+        (number.shard == self.settings.shard && LAYOUT.is_of(number, key)).then_some(key)
+    }
+
+    fn begun(&mut self, now: Time, unitdata: &Unitdata, message: &Message<'_>) {
+        let Some(otid) = message.otid else { return };
+        let abort = |of: &mut Self, writer: Writer<'_>| {
+            of.count(Fact::AbortsOut);
+            let mut message = Vec::with_capacity(64);
+            writer.write(&mut message, |_| ());
+            of.send((unitdata.called, unitdata.calling), unitdata.sls, message);
+        };
+        let context = match message.dialogue.map(|it| Dialogue::read(&it)) {
+            None => &[][..],
+            Some(Ok(Dialogue::Request { is_version_1: true, context, .. })) => context.contents(),
+            Some(Ok(Dialogue::Request { context, .. })) => {
+                let writer = Writer::abort(otid);
+                let diagnostic = Diagnostic::Provider(2);
+                return abort(self, writer.refuse(context.contents(), diagnostic, &[]));
+            }
+            Some(_) => {
+                self.count(Fact::Malformed);
+                return abort(self, Writer::abort(otid).abrt(true, &[]));
+            }
+        };
+        let ends = (unitdata.called, unitdata.calling);
+        let Some(key) = self.take(now, ends, context) else {
+            self.count(Fact::Shed);
+            return self.p_abort(unitdata, otid, PAbortCause::ResourceLimitation);
+        };
+        if let Some(record) = self.slots.at_mut(key) {
+            (record.state, record.remote) = (State::InitiationReceived, Some(otid));
+        }
+        self.count(Fact::BegunThere);
+        let (called, calling) = (unitdata.called, unitdata.calling);
+        let octets = unitdata.data.clone();
+        self.indicate(key, Indication::Begin { called, calling, message: octets });
+        self.components(key, message, &unitdata.data);
+        self.touch(now, key);
+    }
+
+    /// Whether the dialogue portion of an answer is what this state expects: an AARE in the first
+    /// one to an AARQ, none otherwise (§3.2.2.1).
+    fn is_expected(&self, key: Key, message: &Message<'_>) -> bool {
+        let Some(record) = self.slots.at(key) else { return false };
+        let is_asked = record.state == State::InitiationSent && !record.context.is_empty();
+        match (is_asked, message.dialogue.map(|it| Dialogue::read(&it))) {
+            (false, None) => true,
+            (true, Some(Ok(Dialogue::Response { is_refused, .. }))) => !is_refused,
+            _ => false,
+        }
+    }
+
+    fn continued(&mut self, now: Time, unitdata: &Unitdata, message: &Message<'_>) {
+        let (Some(otid), Some(dtid)) = (message.otid, message.dtid) else { return };
+        let Some(key) = self.find(dtid) else {
+            self.count(Fact::Unrecognized);
+            return self.p_abort(unitdata, otid, PAbortCause::UnrecognizedTransactionId);
+        };
+        let is_expected = self.is_expected(key, message);
+        let Some(record) = self.slots.at_mut(key) else { return };
+        match record.state {
+            State::InitiationSent => {
+                record.remote = Some(otid);
+                // The peer answers from where it stands: there goes what follows (§3.3.2.2).
+                record.ends = record.ends.map(|(own, _)| (own, unitdata.calling));
+            }
+            // Nobody may go on before this side has answered, nor from another transaction.
+            State::InitiationReceived => return self.count(Fact::Unrecognized),
+            State::Active if record.remote != Some(otid) => {
+                return self.count(Fact::Unrecognized);
+            }
+            State::Active => {}
+        }
+        if !is_expected {
+            return self.break_off(key, PAbort::AbnormalDialogue);
+        }
+        record.state = State::Active;
+        self.indicate(key, Indication::Continue(unitdata.data.clone()));
+        self.components(key, message, &unitdata.data);
+        self.touch(now, key);
+    }
+
+    fn ended(&mut self, unitdata: &Unitdata, message: &Message<'_>) {
+        let Some(key) = message.dtid.and_then(|dtid| self.find(dtid)) else {
+            return self.count(Fact::Unrecognized);
+        };
+        if self.slots.at(key).is_some_and(|it| it.state == State::InitiationReceived) {
+            return self.count(Fact::Unrecognized);
+        }
+        if self.is_expected(key, message) {
+            self.indicate(key, Indication::End(unitdata.data.clone()));
+            self.components(key, message, &unitdata.data);
+        } else {
+            self.indicate(key, Indication::PAbort(PAbort::AbnormalDialogue));
+        }
+        self.slots.give_back(key);
+    }
+
+    fn aborted(&mut self, unitdata: &Unitdata, message: &Message<'_>) {
+        let Some(key) = message.dtid.and_then(|dtid| self.find(dtid)) else {
+            return self.count(Fact::Unrecognized);
+        };
+        self.count(Fact::AbortsIn);
+        let dialogue = message.dialogue.map(|it| Dialogue::read(&it));
+        let octets = unitdata.data.clone();
+        let indication = match (message.p_abort, dialogue) {
+            (Some(cause), _) => Indication::PAbort(PAbort::Cause(cause)),
+            (None, None) => Indication::UAbort(UAbort::User, octets),
+            (None, Some(Ok(Dialogue::Response { is_refused: true, diagnostic, .. }))) => {
+                match diagnostic {
+                    Diagnostic::Provider(_) => Indication::PAbort(PAbort::NoCommonDialoguePortion),
+                    Diagnostic::User(_) => Indication::UAbort(UAbort::Refused(diagnostic), octets),
+                }
+            }
+            (None, Some(Ok(Dialogue::Abort { by_provider: false, .. } | Dialogue::Other(..)))) => {
+                Indication::UAbort(UAbort::User, octets)
+            }
+            (None, Some(_)) => Indication::PAbort(PAbort::AbnormalDialogue),
+        };
+        self.indicate(key, indication);
+        self.slots.give_back(key);
+    }
+
+    /// The components of a message; those behind one that is rejected are not looked at
+    /// (§3.2.2.2).
+    fn components(&mut self, key: Key, message: &Message<'_>, octets: &Bytes) {
+        for (element, component) in message.components_with_elements() {
+            let checked = component.and_then(|component| self.check(key, &component));
+            match checked {
+                Ok(()) => {
+                    let whole = element.map(|it| it.whole()).unwrap_or_default();
+                    self.indicate(key, Indication::Component(octets.slice_ref(whole)));
+                }
+                Err(Rejected { invoke_id, problem, is_reject }) => {
+                    self.count(Fact::Rejected);
+                    if let Some(record) = self.slots.at_mut(key)
+                        && !is_reject
+                    {
+                        record.reject(invoke_id, problem);
+                    }
+                    self.indicate(key, Indication::LocalReject(invoke_id, problem));
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Whether a component belongs to what was asked here.
+    fn check(&mut self, key: Key, component: &Component<'_>) -> Result<(), Rejected> {
+        let Some(record) = self.slots.at_mut(key) else { return Ok(()) };
+        let invoke_id = component.invoke_id;
+        let id = invoke_id.unwrap_or_default();
+        let checked = match component.payload {
+            Payload::Invoke { linked_id: Some(linked), .. } if !record.invocations.has(linked) => {
+                Err(Problem::Invoke(InvokeProblem::UnrecognizedLinkedId))
+            }
+            Payload::Invoke { .. } => Ok(()),
+            Payload::ReturnResult { is_last, .. } => record.invocations.result(id, is_last),
+            Payload::ReturnError { .. } => record.invocations.error(id),
+            Payload::Reject(problem) => {
+                // A reject of an answer of this side says nothing of its own operations.
+                let is_of_invoke = matches!(problem, Problem::Invoke(_) | Problem::General(_));
+                if invoke_id.is_some() && is_of_invoke {
+                    record.invocations.end(id);
+                }
+                Ok(())
+            }
+        };
+        checked.map_err(|problem| Rejected { invoke_id, problem, is_reject: false })
+    }
+
+    /// A message came back: its transaction is the one that it came from.
+    pub(super) fn notice(&mut self, cause: u8, data: &Bytes) {
+        self.count(Fact::Notices);
+        let Ok(message) = Message::read(data) else { return };
+        if let Some(key) = message.otid.and_then(|otid| self.find(otid)) {
+            self.indicate(key, Indication::Notice(cause));
+        }
+    }
+}

@@ -1,0 +1,418 @@
+//! Dialogues between two sides.
+
+use crate::every::{CONTEXT, USER};
+use machine::{Duration, Machine, Time};
+use proptest::prelude::*;
+use sccp::codec::Address;
+use tcap::codec::{
+    Code, Component, Diagnostic, Message, MessageType, PAbortCause, Payload, Problem,
+    ReturnErrorProblem, ReturnResultProblem,
+};
+use tcap::{
+    Begin, Close, DialogueId, Fact, In, Indication, OperationClass, Out, PAbort, Refused, Say,
+    Settings, Transactions, UAbort,
+};
+
+const PARAMETER: &[u8] = &[0x30, 0];
+const OTHER_CONTEXT: &[u8] = &[4, 0, 0, 1, 0, 20, 2];
+
+/// Two sides; `heard` is what their users were told.
+struct World {
+    sides: [Transactions; 2],
+    now: Time,
+    heard: [Vec<(DialogueId, Indication)>; 2],
+    /// The messages, in their order.
+    sent: Vec<sccp::Unitdata>,
+}
+
+fn address(side: usize) -> Address {
+    let point_code = m3ua::codec::PointCode::new(side as u32 + 1);
+    Address::subsystem(point_code, 6)
+}
+
+fn begin(context: Option<&[u8]>) -> Begin<'_> {
+    Begin { called: address(1), calling: address(0), context, user_information: &[] }
+}
+
+fn invoke(id: i8, class: OperationClass) -> Say<'static> {
+    let (time, code) = (Duration::from_secs(10), Code::Local(45));
+    Say::Invoke { id, linked_id: None, class, time, code, parameter: Some(PARAMETER) }
+}
+
+fn result(id: i8) -> Say<'static> {
+    Say::Result { id, is_last: true, result: Some((Code::Local(45), Some(PARAMETER))) }
+}
+
+fn error(id: i8) -> Say<'static> {
+    Say::Error { id, code: Code::Local(27), parameter: None }
+}
+
+impl World {
+    fn new(dialogues_max: u32) -> Self {
+        let idle = Duration::from_secs(60);
+        let of = |shard| Settings { shard, secret: 7, dialogues_max, idle };
+        Self {
+            sides: [0, 1].map(|shard| Transactions::new(of(shard), Time::ZERO)),
+            now: Time::ZERO,
+            heard: [Vec::new(), Vec::new()],
+            sent: Vec::new(),
+        }
+    }
+
+    /// Notes indications, carries messages until there are none.
+    fn carry(&mut self, side: usize, out: Vec<Out>) {
+        let mut all: Vec<(usize, Out)> = out.into_iter().map(|it| (side, it)).collect();
+        for _ in 0..1_000 {
+            if all.is_empty() {
+                return;
+            }
+            let (from, effect) = all.remove(0);
+            match effect {
+                Out::Indicate(id, indication) => self.heard[from].push((id, indication)),
+                Out::Unidirectional { .. } => {}
+                Out::Unitdata(unitdata) => {
+                    self.sent.push(unitdata.clone());
+                    let mut out = Vec::new();
+                    self.sides[1 - from].step(self.now, In::Unitdata(unitdata), &mut out);
+                    all.extend(out.into_iter().map(|it| (1 - from, it)));
+                }
+            }
+        }
+        panic!("messages go back and forth for ever");
+    }
+
+    fn begin(&mut self, context: Option<&[u8]>, says: &[Say<'_>]) -> DialogueId {
+        let mut out = Vec::new();
+        let id = self.sides[0].begin(self.now, &begin(context), says, &mut out).unwrap();
+        self.carry(0, out);
+        id
+    }
+
+    /// The dialogue that the other side was told of last.
+    fn other(&self) -> DialogueId {
+        self.heard[1].last().unwrap().0
+    }
+
+    fn go_on(&mut self, side: usize, id: DialogueId, says: &[Say<'_>]) {
+        let mut out = Vec::new();
+        self.sides[side].go_on(self.now, id, &[], says, &mut out).unwrap();
+        self.carry(side, out);
+    }
+
+    fn end(&mut self, side: usize, id: DialogueId, says: &[Say<'_>]) {
+        let mut out = Vec::new();
+        self.sides[side].end(self.now, id, &[], says, &mut out).unwrap();
+        self.carry(side, out);
+    }
+
+    fn abort(&mut self, side: usize, id: DialogueId, close: Close<'_>) {
+        let mut out = Vec::new();
+        self.sides[side].abort(id, close, &mut out).unwrap();
+        self.carry(side, out);
+    }
+
+    fn pass(&mut self, until: u64) {
+        let until = Time::from_millis(until);
+        for _ in 0..100_000 {
+            let due = self.sides.iter().filter_map(Machine::deadline).min();
+            self.now = due.unwrap_or(until).clamp(self.now, until);
+            for side in 0..2 {
+                let mut out = Vec::new();
+                self.sides[side].tick(self.now, &mut out);
+                assert!(self.sides[side].deadline().is_none_or(|it| it > self.now));
+                self.carry(side, out);
+            }
+            if self.now == until {
+                return;
+            }
+        }
+        panic!("deadlines do not advance");
+    }
+
+    fn last(&self, side: usize) -> &Indication {
+        &self.heard[side].last().unwrap().1
+    }
+
+    fn kinds(&self) -> Vec<MessageType> {
+        self.sent.iter().map(|it| Message::read(&it.data).unwrap().kind).collect()
+    }
+}
+
+#[test]
+fn a_dialogue_is_begun_goes_on_and_ends() {
+    for context in [None, Some(CONTEXT)] {
+        let mut world = World::new(8);
+        let id = world.begin(context, &[invoke(1, OperationClass::One)]);
+        assert!(matches!(world.heard[1][0].1, Indication::Begin { .. }));
+        let Indication::Component(octets) = world.last(1) else { panic!("its component") };
+        let component = Component::read(&ber::Element::only(octets).unwrap()).unwrap();
+        assert!(matches!(component.payload, Payload::Invoke { code: Code::Local(45), .. }));
+        let other = world.other();
+        let partly = Say::Result { id: 1, is_last: false, result: None };
+        world.go_on(1, other, &[partly, invoke(1, OperationClass::Two)]);
+        world.go_on(0, id, &[]);
+        world.end(1, other, &[result(1)]);
+        use MessageType as M;
+        assert_eq!(world.kinds(), [M::Begin, M::Continue, M::Continue, M::End]);
+        let heard: Vec<_> = world.heard[0].iter().map(|it| &it.1).collect();
+        assert!(matches!(
+            heard[..],
+            [
+                Indication::Continue(_),
+                Indication::Component(_),
+                Indication::Component(_),
+                Indication::End(_),
+                Indication::Component(_)
+            ]
+        ));
+        assert!(world.sides.iter().all(Transactions::is_empty));
+        let with_dialogue =
+            |it: &sccp::Unitdata| Message::read(&it.data).unwrap().dialogue.is_some();
+        let portions: Vec<bool> = world.sent.iter().map(with_dialogue).collect();
+        let has = context.is_some();
+        assert_eq!(portions, [has, has, false, false], "AARQ and AARE, once each");
+        assert_eq!(world.sides[0].end_prearranged(id), Err(Refused::Unknown));
+    }
+}
+
+#[test]
+fn a_context_is_refused_with_another() {
+    let mut world = World::new(8);
+    world.begin(Some(CONTEXT), &[invoke(1, OperationClass::One)]);
+    let other = world.other();
+    let diagnostic = Diagnostic::User(2);
+    world.abort(1, other, Close::Refuse(OTHER_CONTEXT, diagnostic));
+    let Indication::UAbort(UAbort::Refused(told), octets) = world.last(0) else { panic!() };
+    assert_eq!(*told, diagnostic);
+    let message = Message::read(octets).unwrap();
+    let dialogue = tcap::codec::Dialogue::read(&message.dialogue.unwrap()).unwrap();
+    let tcap::codec::Dialogue::Response { context, .. } = dialogue else { panic!() };
+    assert_eq!(context.contents(), OTHER_CONTEXT);
+    assert!(world.sides.iter().all(Transactions::is_empty));
+}
+
+#[test]
+fn a_user_breaks_a_dialogue_off_with_its_reason_and_tells_nobody_who_has_not_answered() {
+    let mut world = World::new(8);
+    let id = world.begin(Some(CONTEXT), &[]);
+    let other = world.other();
+    world.go_on(1, other, &[]);
+    world.abort(0, id, Close::User(USER));
+    assert!(matches!(world.last(1), Indication::UAbort(UAbort::User, _)));
+    let id = world.begin(Some(CONTEXT), &[]);
+    let before = world.sent.len();
+    world.abort(0, id, Close::User(&[]));
+    assert_eq!((world.sent.len(), world.sides[0].len()), (before, 0));
+}
+
+#[test]
+fn each_class_has_its_answers_and_others_are_rejected_with_the_next_message() {
+    use OperationClass as C;
+    let no_result = Problem::ReturnResult(ReturnResultProblem::Unexpected);
+    let no_error = Problem::ReturnError(ReturnErrorProblem::Unexpected);
+    let table = [
+        (C::One, result(1), None),
+        (C::One, error(1), None),
+        (C::Two, result(1), Some(no_result)),
+        (C::Two, error(1), None),
+        (C::Three, result(1), None),
+        (C::Three, error(1), Some(no_error)),
+        (C::Four, result(1), Some(no_result)),
+        (C::Four, error(1), Some(no_error)),
+        (C::One, result(2), Some(Problem::ReturnResult(ReturnResultProblem::UnrecognizedInvokeId))),
+        (C::One, error(2), Some(Problem::ReturnError(ReturnErrorProblem::UnrecognizedInvokeId))),
+    ];
+    for (class, answer, expected) in table {
+        let mut world = World::new(8);
+        let id = world.begin(None, &[invoke(1, class)]);
+        let other = world.other();
+        world.go_on(1, other, &[answer]);
+        match (world.last(0), expected) {
+            (Indication::Component(_), None) => {}
+            (Indication::LocalReject(_, problem), Some(expected)) => assert_eq!(*problem, expected),
+            other => panic!("{class:?} {answer:?}: {other:?}"),
+        }
+        world.go_on(0, id, &[]);
+        let message = Message::read(&world.sent.last().unwrap().data).unwrap();
+        let rejects: Vec<_> = message.components().map(|it| it.unwrap().payload).collect();
+        match (&rejects[..], expected) {
+            ([], None) => {}
+            ([Payload::Reject(problem)], Some(expected)) => assert_eq!(*problem, expected),
+            other => panic!("{class:?} {answer:?}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_linked_operation_belongs_to_one_that_stands() {
+    for (linked, is_known) in [(1, true), (9, false)] {
+        let mut world = World::new(8);
+        world.begin(None, &[invoke(1, OperationClass::One)]);
+        let other = world.other();
+        let Say::Invoke { id, class, time, code, parameter, .. } = invoke(5, OperationClass::One)
+        else {
+            panic!()
+        };
+        let linked_id = Some(linked);
+        world.go_on(1, other, &[Say::Invoke { id, linked_id, class, time, code, parameter }]);
+        assert_eq!(matches!(world.last(0), Indication::Component(_)), is_known, "{linked}");
+    }
+}
+
+#[test]
+fn an_operation_without_an_answer_is_cancelled_and_an_answer_behind_it_rejected() {
+    let mut world = World::new(8);
+    let id = world.begin(None, &[invoke(1, OperationClass::One), invoke(2, OperationClass::Four)]);
+    let other = world.other();
+    world.pass(9_999);
+    assert!(world.heard[0].is_empty());
+    world.pass(10_001);
+    let cancelled: Vec<_> = world.heard[0].iter().map(|it| it.1.clone()).collect();
+    assert_eq!(cancelled, [Indication::Cancel(1), Indication::Cancel(2)]);
+    world.go_on(1, other, &[result(1)]);
+    assert!(matches!(world.last(0), Indication::LocalReject(Some(1), _)));
+    world.go_on(0, id, &[invoke(1, OperationClass::One)]);
+}
+
+#[test]
+fn an_idle_dialogue_is_broken_off_at_both_ends() {
+    for context in [None, Some(CONTEXT)] {
+        let mut world = World::new(8);
+        world.begin(context, &[]);
+        let other = world.other();
+        world.go_on(1, other, &[]);
+        world.pass(60_001);
+        assert_eq!(world.last(0), &Indication::PAbort(PAbort::Idle));
+        assert!(matches!(world.last(1), Indication::PAbort(_)));
+        assert!(world.sides.iter().all(Transactions::is_empty));
+    }
+}
+
+#[test]
+fn what_is_of_no_transaction_is_aborted_or_discarded() {
+    let mut world = World::new(8);
+    let id = world.begin(None, &[]);
+    world.sides[0].end_prearranged(id).unwrap();
+    let other = world.other();
+    world.go_on(1, other, &[]);
+    let cause = PAbortCause::UnrecognizedTransactionId.number().into();
+    assert_eq!(world.last(1), &Indication::PAbort(PAbort::Cause(cause)));
+    assert!(world.sides.iter().all(Transactions::is_empty));
+    let before = world.sent.len();
+    for unitdata in world.sent.clone() {
+        let kind = Message::read(&unitdata.data).unwrap().kind;
+        if matches!(kind, MessageType::End | MessageType::Abort) {
+            let mut out = Vec::new();
+            world.sides[0].step(world.now, In::Unitdata(unitdata), &mut out);
+            assert!(out.is_empty(), "an abort of nothing is not answered");
+        }
+    }
+    assert_eq!(world.sent.len(), before);
+}
+
+#[test]
+fn a_begin_without_room_and_one_that_is_wrong_are_aborted() {
+    let mut world = World::new(1);
+    world.begin(None, &[]);
+    let mut out = Vec::new();
+    let full = world.sides[0].begin(world.now, &begin(None), &[], &mut out);
+    assert_eq!(full, Err(Refused::Full));
+    // A second peer, whose own table has room.
+    let mut second = World::new(8);
+    let mut out = Vec::new();
+    second.sides[0].begin(second.now, &begin(None), &[], &mut out).unwrap();
+    let Some(Out::Unitdata(unitdata)) = out.pop() else { panic!() };
+    world.sides[1].step(world.now, In::Unitdata(unitdata.clone()), &mut out);
+    let Some(Out::Unitdata(answer)) = out.pop() else { panic!("it is aborted") };
+    let message = Message::read(&answer.data).unwrap();
+    assert_eq!(message.p_abort, Some(PAbortCause::ResourceLimitation.number().into()));
+    assert_eq!(world.sides[1].facts().read(Fact::Shed), 1);
+    let mut octets = unitdata.data.to_vec();
+    octets.extend([0x5f, 0x20, 0]);
+    octets[1] += 3;
+    let data = bytes::Bytes::from(octets);
+    world.sides[1].step(world.now, In::Unitdata(sccp::Unitdata { data, ..unitdata }), &mut out);
+    let Some(Out::Unitdata(answer)) = out.pop() else { panic!("it is aborted") };
+    let message = Message::read(&answer.data).unwrap();
+    assert_eq!(message.p_abort, Some(PAbortCause::BadlyFormatted.number().into()));
+}
+
+#[test]
+fn an_answer_without_an_aare_to_an_aarq_is_abnormal() {
+    let mut world = World::new(8);
+    let mut out = Vec::new();
+    world.sides[0].begin(world.now, &begin(Some(CONTEXT)), &[], &mut out).unwrap();
+    let Some(Out::Unitdata(asked)) = out.pop() else { panic!() };
+    let otid = Message::read(&asked.data).unwrap().otid.unwrap();
+    let mut octets = Vec::new();
+    let own = tcap::codec::TransactionId::of(9);
+    tcap::codec::Writer::go_on(own, otid).write(&mut octets, |_| ());
+    let (called, calling) = (asked.calling, asked.called);
+    let answer = sccp::Unitdata { called, calling, data: octets.into(), ..asked };
+    world.sides[0].step(world.now, In::Unitdata(answer), &mut out);
+    let [Out::Unitdata(abort), Out::Indicate(_, indication)] = &out[..] else { panic!("{out:?}") };
+    assert_eq!(*indication, Indication::PAbort(PAbort::AbnormalDialogue));
+    assert_eq!(Message::read(&abort.data).unwrap().dtid, Some(own));
+}
+
+#[test]
+fn an_invoke_identifier_is_used_once_at_a_time_and_nothing_is_sent_before_an_answer() {
+    let mut world = World::new(8);
+    let (one, mut out) = (OperationClass::One, Vec::new());
+    let twice = [invoke(1, one), invoke(1, one)];
+    let refused = world.sides[0].begin(world.now, &begin(None), &twice, &mut out);
+    assert_eq!((refused, world.sides[0].len()), (Err(Refused::InvokeId), 0));
+    let id = world.begin(None, &[invoke(1, one)]);
+    let early = world.sides[0].go_on(world.now, id, &[], &[invoke(2, one)], &mut out);
+    assert_eq!(early, Err(Refused::State));
+    let other = world.other();
+    world.go_on(1, other, &[]);
+    let in_use = world.sides[0].go_on(world.now, id, &[], &[invoke(1, one)], &mut out);
+    assert_eq!(in_use, Err(Refused::InvokeId));
+    world.go_on(0, id, &[invoke(2, one)]);
+}
+
+#[test]
+fn a_message_that_came_back_is_told_to_its_dialogue() {
+    let mut world = World::new(8);
+    let id = world.begin(None, &[]);
+    let mut out = Vec::new();
+    let data = world.sent[0].data.clone();
+    world.sides[0].step(world.now, In::Notice(4, data), &mut out);
+    assert_eq!(out, [Out::Indicate(id, Indication::Notice(4))]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Messages of dialogues that go on, changed and doubled: nothing panics, the table keeps its
+    /// limit, and when time has passed nothing is left.
+    #[test]
+    fn messages_of_strangers_take_bounded_room_and_leave_nothing(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0u8..4), 60),
+    ) {
+        let mut world = World::new(16);
+        let id = world.begin(Some(CONTEXT), &[invoke(1, OperationClass::One)]);
+        let other = world.other();
+        world.go_on(1, other, &[invoke(3, OperationClass::One)]);
+        world.go_on(0, id, &[result(3)]);
+        let sent = world.sent.clone();
+        for (at, to, which) in changes {
+            let unitdata = &sent[usize::from(which) % sent.len()];
+            let mut octets = unitdata.data.to_vec();
+            let at = at.index(octets.len());
+            octets[at] = to;
+            let data = bytes::Bytes::from(octets);
+            for side in 0..2 {
+                let mut out = Vec::new();
+                let unitdata = sccp::Unitdata { data: data.clone(), ..unitdata.clone() };
+                world.sides[side].step(world.now, In::Unitdata(unitdata), &mut out);
+                prop_assert!(world.sides[side].len() <= 16);
+                let answers = out.iter().filter(|it| matches!(it, Out::Unitdata(_))).count();
+                prop_assert!(answers <= 1, "one message is answered by one at most");
+            }
+        }
+        world.pass(200_000);
+        prop_assert!(world.sides.iter().all(Transactions::is_empty));
+    }
+}
