@@ -25,13 +25,16 @@ const INVOKE: Say<'static> = Say::Invoke {
 
 /// Runs one input.
 pub fn run(bytes: &[u8]) {
-    let settings =
-        Settings { shard: 0, secret: 7, dialogues_max: DIALOGUES_MAX, idle: Duration::from_secs(60) };
+    let settings = Settings {
+        shard: 0,
+        secret: 7,
+        dialogues_max: DIALOGUES_MAX,
+        idle: Duration::from_secs(60),
+    };
     let (mut now, mut out, mut known) = (Time::ZERO, Vec::new(), Vec::<DialogueId>::new());
     let mut transactions = Transactions::new(settings, now);
     let end = Address::subsystem(None, 6);
-    let begin =
-        Begin { called: end, calling: end, context: Some(CONTEXT), user_information: &[] };
+    let begin = Begin { called: end, calling: end, context: Some(CONTEXT), user_information: &[] };
     let mut rest = bytes;
     while let [what, length, tail @ ..] = rest {
         let (octets, tail) = tail.split_at(usize::from(*length).min(tail.len()));
