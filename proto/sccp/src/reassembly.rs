@@ -12,6 +12,13 @@ const OVERHEAD: usize = 256;
 /// Names a message: where its MSUs come from, its local reference, and who sent it (§4.1.1.2.3).
 type Key = (PointCode, u32, Address);
 
+/// How much may wait, and for how long.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    pub(crate) octets: usize,
+    pub(crate) time: Duration,
+}
+
 /// A segment that came.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Segment<'a> {
@@ -80,18 +87,13 @@ impl Reassembly {
         if at > now { None } else { self.remove(&key) }
     }
 
-    /// A segment came; `most` octets may wait, for `time`.
-    pub(crate) fn take(
-        &mut self,
-        now: Time,
-        segment: Segment<'_>,
-        (most, time): (usize, Duration),
-    ) -> Came {
+    /// A segment came.
+    pub(crate) fn take(&mut self, now: Time, segment: Segment<'_>, limits: Limits) -> Came {
         let key = (segment.opc, segment.segmentation.reference, segment.calling);
         if segment.segmentation.is_first {
             // The source began anew: what was there will never be whole.
             let before = self.remove(&key);
-            return match (self.begin(now, key, segment, most, time), before) {
+            return match (self.begin(now, key, segment, limits), before) {
                 (Came::More, Some(before)) => {
                     Came::Failed(ReturnCause::ErrorInTransport, Some(before))
                 }
@@ -104,7 +106,7 @@ impl Reassembly {
         if partial.remaining != segment.segmentation.remaining + 1 {
             return Came::Failed(ReturnCause::ErrorInTransport, self.remove(&key));
         }
-        if !self.shares.take(key.0, segment.data.len(), most) {
+        if !self.shares.take(key.0, segment.data.len(), limits.octets) {
             return Came::Failed(ReturnCause::NoReassembly, self.remove(&key));
         }
         partial.data.extend_from_slice(segment.data);
@@ -115,15 +117,8 @@ impl Reassembly {
         }
     }
 
-    fn begin(
-        &mut self,
-        now: Time,
-        key: Key,
-        segment: Segment<'_>,
-        most: usize,
-        time: Duration,
-    ) -> Came {
-        let due = now + time;
+    fn begin(&mut self, now: Time, key: Key, segment: Segment<'_>, limits: Limits) -> Came {
+        let due = now + limits.time;
         let class = Class { is_sequenced: segment.segmentation.is_sequenced, ..segment.class };
         let partial = Partial {
             opc: segment.opc,
@@ -138,7 +133,7 @@ impl Reassembly {
         if partial.remaining == 0 {
             return Came::Whole(partial);
         }
-        if !self.shares.take(key.0, OVERHEAD + partial.data.len(), most) {
+        if !self.shares.take(key.0, OVERHEAD + partial.data.len(), limits.octets) {
             return Came::Failed(ReturnCause::NoReassembly, Some(partial));
         }
         self.due.insert((due, key));

@@ -18,14 +18,20 @@ pub(crate) enum State {
     Active,
 }
 
+/// Addresses of this side and of the peer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ends {
+    pub(crate) own: Address,
+    pub(crate) peer: Address,
+}
+
 /// A dialogue.
 #[derive(Debug, Default)]
 pub(crate) struct Record {
     pub(crate) state: State,
     /// The transaction at the peer.
     pub(crate) remote: Option<TransactionId>,
-    /// Addresses of this side and of the peer.
-    pub(crate) ends: Option<(Address, Address)>,
+    pub(crate) ends: Option<Ends>,
     /// Contents octets of the application context; none: without dialogue portions.
     pub(crate) context: Vec<u8>,
     pub(crate) invocations: Invocations,

@@ -6,7 +6,7 @@ use crate::codec::{
 };
 use crate::effects::{Indication, Unitdata};
 use crate::facts::Fact;
-use crate::reassembly::{Came, Partial, Segment};
+use crate::reassembly::{Came, Limits, Partial, Segment};
 use bytes::Bytes;
 use machine::Time;
 
@@ -91,27 +91,29 @@ impl Node {
         now: Time,
         from: Origin,
         unit: Unit<'_>,
-        class: Class,
-        (payload, sls): (&Bytes, u8),
+        payload: &Bytes,
+        sls: u8,
     ) {
+        let Word::Data(class) = unit.word else { return };
         let opc = match from {
             Origin::Network(opc) => opc,
             Origin::Here => self.settings.point_code,
         };
         let Some(segmentation) = unit.segmentation else {
             let data = payload.slice_ref(unit.data);
-            return self.hand_over(from, &unit, class, (sls, data));
+            return self.hand_over(from, &unit, class, sls, data);
         };
         let (called, calling, data) = (unit.called, unit.calling, unit.data);
         let segment = Segment { opc, called, calling, class, segmentation, data };
         let parameters = &self.settings.parameters;
-        let limits = (parameters.reassembly_octets_max, parameters.reassembly);
+        let limits =
+            Limits { octets: parameters.reassembly_octets_max, time: parameters.reassembly };
         match self.reassembly.take(now, segment, limits) {
             Came::More => {}
             Came::Whole(partial) => {
                 self.count(Fact::Reassembled);
                 let unit = Unit { called: partial.called, calling: partial.calling, ..unit };
-                self.hand_over(from, &unit, partial.class, (sls, Bytes::from(partial.data)));
+                self.hand_over(from, &unit, partial.class, sls, Bytes::from(partial.data));
             }
             Came::Failed(cause, partial) => {
                 let fact = match cause {
@@ -127,10 +129,9 @@ impl Node {
         }
     }
 
-    fn hand_over(&mut self, from: Origin, unit: &Unit<'_>, class: Class, what: (u8, Bytes)) {
+    fn hand_over(&mut self, from: Origin, unit: &Unit<'_>, class: Class, sls: u8, data: Bytes) {
         self.count(Fact::Delivered);
         let (called, calling, importance) = (unit.called, unit.calling, unit.importance);
-        let (sls, data) = what;
         let unitdata = Unitdata { called, calling, class, sls, importance, data };
         let opc = match from {
             Origin::Network(opc) => Some(opc),

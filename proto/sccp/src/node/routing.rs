@@ -157,7 +157,7 @@ impl Node {
             return self.undelivered(now, from, &unit, payload, cause);
         }
         match unit.word {
-            Word::Data(class) => self.accept(now, from, unit, class, (payload, sls)),
+            Word::Data(_) => self.accept(now, from, unit, payload, sls),
             Word::Service(cause) => {
                 self.count(Fact::Notices);
                 // Who is called by a service is who has sent the data.

@@ -5,13 +5,13 @@ mod receive;
 use crate::codec::{ComponentWriter, Message, PAbortCause, TransactionId, Writer};
 use crate::effects::{Begin, Close, DialogueId, In, Indication, Out, PAbort, Refused, Say};
 use crate::facts::Fact;
-use crate::record::{Record, State};
+use crate::record::{Ends, Record, State};
 use bytes::Bytes;
 use event::Sheet;
 use machine::identity::Layout;
 use machine::slots::{Key, Slots};
 use machine::{Duration, Machine, Time};
-use sccp::codec::{Address, Class};
+use sccp::codec::Class;
 
 /// A transaction identifier: seven shards, two million slots, four bits of generation and of check.
 const LAYOUT: Layout = Layout::of_32(3, 21, 4);
@@ -86,11 +86,11 @@ impl Transactions {
         u32::try_from(number).ok().map(TransactionId::of)
     }
 
-    fn send(&mut self, (from, to): (Address, Address), sls: u8, message: Vec<u8>) {
+    fn send(&mut self, ends: Ends, sls: u8, message: Vec<u8>) {
         self.count(Fact::MessagesOut);
         self.out.push(Out::Unitdata(sccp::Unitdata {
-            called: to,
-            calling: from,
+            called: ends.peer,
+            calling: ends.own,
             class: Class { is_sequenced: true, returns: true },
             sls,
             importance: None,
@@ -99,7 +99,7 @@ impl Transactions {
     }
 
     /// Takes a free record; its deadline is armed.
-    fn take(&mut self, now: Time, ends: (Address, Address), context: &[u8]) -> Option<Key> {
+    fn take(&mut self, now: Time, ends: Ends, context: &[u8]) -> Option<Key> {
         let idle_due = now + self.settings.idle;
         let (key, record) = self.slots.take()?;
         record.ends = Some(ends);
@@ -127,7 +127,7 @@ impl Transactions {
         }
         let mut message = Vec::with_capacity(128);
         writer.write(&mut message, |out| says.iter().for_each(|say| write(out, say)));
-        self.send((begin.calling, begin.called), 0, message);
+        self.send(Ends { own: begin.calling, peer: begin.called }, 0, message);
         out.append(&mut self.out);
     }
 
@@ -142,7 +142,7 @@ impl Transactions {
         says: &[Say<'_>],
         out: &mut Vec<Out>,
     ) -> Result<DialogueId, Refused> {
-        let ends = (begin.calling, begin.called);
+        let ends = Ends { own: begin.calling, peer: begin.called };
         let key = self.take(now, ends, begin.context.unwrap_or_default()).ok_or(Refused::Full)?;
         let otid = self.local(key);
         let noted = self.note(now, key, says);

@@ -7,11 +7,16 @@ use crate::codec::{
 };
 use crate::effects::{Indication, Out, PAbort, UAbort};
 use crate::facts::Fact;
-use crate::record::State;
+use crate::record::{Ends, State};
 use bytes::Bytes;
 use machine::Time;
 use machine::slots::Key;
 use sccp::Unitdata;
+
+/// The ends of a message that answers this one.
+const fn back(unitdata: &Unitdata) -> Ends {
+    Ends { own: unitdata.called, peer: unitdata.calling }
+}
 
 impl Transactions {
     pub(super) fn receive(&mut self, now: Time, unitdata: &Unitdata) {
@@ -50,7 +55,7 @@ impl Transactions {
         self.count(Fact::AbortsOut);
         let mut message = Vec::with_capacity(32);
         Writer::p_abort(to, cause).write(&mut message, |_| ());
-        self.send((unitdata.called, unitdata.calling), unitdata.sls, message);
+        self.send(back(unitdata), unitdata.sls, message);
     }
 
     fn find(&self, dtid: TransactionId) -> Option<Key> {
@@ -65,7 +70,7 @@ impl Transactions {
             of.count(Fact::AbortsOut);
             let mut message = Vec::with_capacity(64);
             writer.write(&mut message, |_| ());
-            of.send((unitdata.called, unitdata.calling), unitdata.sls, message);
+            of.send(back(unitdata), unitdata.sls, message);
         };
         let context = match message.dialogue.map(|it| Dialogue::read(&it)) {
             None => &[][..],
@@ -80,8 +85,7 @@ impl Transactions {
                 return abort(self, Writer::abort(otid).abrt(true, &[]));
             }
         };
-        let ends = (unitdata.called, unitdata.calling);
-        let Some(key) = self.take(now, ends, context) else {
+        let Some(key) = self.take(now, back(unitdata), context) else {
             self.count(Fact::Shed);
             return self.p_abort(unitdata, otid, PAbortCause::ResourceLimitation);
         };
@@ -120,7 +124,7 @@ impl Transactions {
             State::InitiationSent => {
                 record.remote = Some(otid);
                 // The peer answers from where it stands: there goes what follows (§3.3.2.2).
-                record.ends = record.ends.map(|(own, _)| (own, unitdata.calling));
+                record.ends = record.ends.map(|it| Ends { peer: unitdata.calling, ..it });
             }
             // Nobody may go on before this side has answered, nor from another transaction.
             State::InitiationReceived => return self.count(Fact::Unrecognized),
