@@ -311,6 +311,37 @@ fn what_is_of_no_transaction_is_aborted_or_discarded() {
 }
 
 #[test]
+fn an_answer_to_a_dialogue_that_is_over_does_not_reach_the_next_one_in_its_slot() {
+    let mut world = World::new(1);
+    let id = world.begin(None, &[]);
+    let old = world.other();
+    world.sides[0].end_prearranged(id).unwrap();
+    let mut out = Vec::new();
+    world.sides[0].begin(world.now, &begin(None), &[], &mut out).unwrap();
+    world.go_on(1, old, &[]);
+    assert!(world.heard[0].is_empty());
+    assert_eq!((world.sides[0].len(), world.sides[1].len()), (1, 0));
+}
+
+#[test]
+fn a_continue_from_another_transaction_is_discarded() {
+    let mut world = World::new(8);
+    world.begin(None, &[]);
+    let other = world.other();
+    world.go_on(1, other, &[]);
+    let answer = world.sent.last().unwrap().clone();
+    let dtid = Message::read(&answer.data).unwrap().dtid.unwrap();
+    let mut octets = Vec::new();
+    let stranger = tcap::codec::TransactionId::of(9);
+    tcap::codec::Writer::go_on(stranger, dtid).write(&mut octets, |_| ());
+    let (data, mut out) = (bytes::Bytes::from(octets), Vec::new());
+    let unitdata = sccp::Unitdata { data, ..answer };
+    world.sides[0].step(world.now, In::Unitdata(unitdata), &mut out);
+    assert!(out.is_empty());
+    assert_eq!(world.sides[0].facts().read(Fact::Unrecognized), 1);
+}
+
+#[test]
 fn a_begin_without_room_and_one_that_is_wrong_are_aborted() {
     let mut world = World::new(1);
     world.begin(None, &[]);
