@@ -112,7 +112,9 @@ mod tests {
         let live = Options { live: true, ..plain.clone() };
         objects.push(json(&outcome("sctp-failover", rows("sctp-failover"), &[]), &live));
         let full = Options { plane: Plane { full: true, ..Plane::default() }, ..plain };
-        objects.push(json(&outcome("services", rows("services"), &[]), &full));
+        for name in ["services", "media-capacity", "high-availability"] {
+            objects.push(json(&outcome(name, rows(name), &[]), &full));
+        }
         objects
     }
 

@@ -122,10 +122,18 @@ impl Pair {
         }
     }
 
-    /// This node serves from now on.
+    /// This node serves from now on. A snapshot that is wanted already stays wanted: the order for
+    /// it may come first.
     pub fn serve(&mut self, now: Time) {
         (self.role, self.turn) = (Role::Active, now.as_nanos());
+        let wanted = self.rest.take();
         self.rest();
+        self.rest = wanted;
+    }
+
+    /// The number of the snapshot that is wanted, or under way.
+    pub fn wanted(&self) -> Option<u64> {
+        self.rest.as_ref().map(|rest| rest.number)
     }
 
     /// It serves no more; what still comes is forwarded for a while if the other one was asked to
@@ -237,7 +245,8 @@ impl MediaController {
 
     /// The life of the streams.
     pub(crate) fn tell_epoch(&self, out: &mut Effects) {
-        if let Some(epoch) = self.epoch.filter(|_| self.pair.tells()) {
+        // It comes last: whoever has heard it has everything.
+        if let Some(epoch) = self.epoch.filter(|_| self.pair.tells() && self.pair.rest.is_none()) {
             delta(out, EPOCH, |octets| field::number(octets, tag::EPOCH, epoch));
         }
     }

@@ -57,6 +57,13 @@ impl MediaController {
             return;
         }
         self.pair.serve(now);
+        self.take_over(now, before, out);
+        if let Some(number) = self.pair.wanted() {
+            self.begin_snapshot(number, out);
+        }
+    }
+
+    fn take_over(&mut self, now: Time, before: Role, out: &mut Effects) {
         self.controllers.await_all(now);
         if before == Role::Standby && self.epoch.is_none() {
             // Not everything was told: nothing of it counts.

@@ -322,3 +322,30 @@ fn no_port_has_two_streams_and_none_leaks_whenever_a_node_dies() {
         assert_eq!(nodes.active().plane.flows(), vec![], "seed {seed}");
     }
 }
+
+#[test]
+fn a_snapshot_that_is_wanted_before_the_node_serves_is_told_once_it_does() {
+    let mut nodes = Nodes::new();
+    nodes.active().greets(1, "ssc1", 7);
+    let block = nodes.active().leases(1, "access", 32)[0];
+    nodes.active().puts(1, 5, 1, &stream(at(block, 0), at(block, 1)));
+    nodes.told();
+    // A planned change: the other node hears in one datagram that it serves, and who follows it.
+    mirror(nodes.active(), Mirrored::Deactivate);
+    nodes.active = 1;
+    nodes.active().deltas.clear();
+    mirror(nodes.active(), Mirrored::Snapshot(9));
+    mirror(nodes.active(), Mirrored::Activate);
+    mirror(nodes.standby(), Mirrored::Forget);
+    nodes.told();
+    assert_eq!(nodes.standby().msc.epoch, None, "what is not told whole is no life to go on with");
+    let active = nodes.active();
+    while active.msc.pair.deadline() == Some(Time::ZERO) {
+        active.msc.tick(active.now, &mut active.out);
+        active.settle();
+    }
+    nodes.told();
+    let epoch = nodes.active().msc.epoch;
+    assert!(epoch.is_some() && nodes.standby().msc.epoch == epoch);
+    assert_eq!(nodes.standby().msc.streams.total(), 1);
+}
