@@ -59,7 +59,7 @@ const TRIES: usize = 50;
 const PAUSE: Duration = Duration::from_millis(10);
 /// How often the kernel is given the program: a signal that comes while it is checked ends the
 /// check.
-const LOADS: usize = 20;
+const LOADS: usize = 1_000;
 /// Letters of the kernel's reason for a refusal.
 const REASON_MAX: usize = 300;
 
