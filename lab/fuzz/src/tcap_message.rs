@@ -1,7 +1,7 @@
 //! Any octets as a TCAP message: nothing panics, and components that are understood are read as the
 //! same when they are written again.
 
-use tcap::codec::{Code, Dialogue, Message, Payload, TransactionId, Writer};
+use tcap::codec::{Dialogue, Message, Payload, TransactionId, Writer};
 
 /// Runs one input.
 pub fn run(bytes: &[u8]) {
@@ -21,7 +21,7 @@ pub fn run(bytes: &[u8]) {
         }
         _ => None,
     });
-    let invokes: Vec<(i8, Option<i8>, Code<'_>, Option<&[u8]>)> = invokes.collect();
+    let invokes: Vec<_> = invokes.collect();
     let mut again = Vec::new();
     Writer::begin(TransactionId::of(1)).write(&mut again, |out| {
         for (id, linked_id, code, parameter) in &invokes {

@@ -292,8 +292,8 @@ impl Streams {
                 lost.push((owner.lessee, owner.stream));
             }
         }
-        let mut gone = |(lessee, id)| (lessee, self.remove(lessee, id, u32::MAX, now));
-        lost.into_iter().map(|it| gone(it)).collect()
+        let gone = |(lessee, id)| (lessee, self.remove(lessee, id, u32::MAX, now));
+        lost.into_iter().map(gone).collect()
     }
 
     /// Changes what is agreed of the end at a port beside signalling; what the forwarder is told.

@@ -35,11 +35,14 @@ impl<K: Ord, T> Shared<K, T> {
     }
 }
 
+/// Payload types that are rewritten, that go up, and that are digits.
+type Kinds = (Vec<(u8, u8)>, u128, u128);
+
 /// What flows have in common.
 #[derive(Default)]
 pub(crate) struct Agreed {
     settings: Shared<[u64; 9], Settings>,
-    special: Shared<(Vec<(u8, u8)>, u128, u128), Special>,
+    special: Shared<Kinds, Special>,
 }
 
 impl Agreed {

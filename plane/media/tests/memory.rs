@@ -123,7 +123,6 @@ fn a_call_takes_as_much_memory_as_was_agreed() {
     let suite = Suite::AesCm128HmacSha1_80;
     let all = [(true, None), (true, Some(suite)), (false, None), (false, Some(suite))];
     let found = all.map(|(is_muxed, suite)| octets(is_muxed, suite));
-    println!("muxed {} and {}, apart {} and {}", found[0], found[1], found[2], found[3]);
     let most = [1_024, 2_450, 2_048, 4_300];
     for (found, most) in found.into_iter().zip(most) {
         assert!(found <= most, "{found} octets a call, wanted {most}");

@@ -100,11 +100,11 @@ fn greeted(site: &str) -> (World, Block, Block) {
 
 fn codecs(world: &mut World) -> Option<u32> {
     let told = world.heard.remove(&1).unwrap_or_default();
-    let loads = told.into_iter().filter_map(|it| match it {
+    let mut loads = told.into_iter().filter_map(|it| match it {
         Message::Load(Load { codecs, .. }) => Some(codecs),
         _ => None,
     });
-    loads.last()
+    loads.next_back()
 }
 
 #[test]
