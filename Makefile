@@ -107,7 +107,7 @@ test: setup console lint
 	@echo "== test: the console against its mock"
 	@cd console && npm test --silent
 	@echo "== test: the workspace"
-	@$(CARGO) test --quiet --workspace --no-fail-fast
+	@$(CARGO) xtask test
 	@echo "== test: release mode (the compiler trap)"
 	@$(CARGO) test --quiet --release --package tandem-machine
 	@echo "== test: end to end, with SIPp, Chromium and the program that the tests built"

@@ -2,7 +2,7 @@
 //! that nobody here wrote: SIPp places calls, Chromium reads them in the console. `live-change` is
 //! one step of it by itself. `fuzz` runs the targets of `lab/fuzz` under libFuzzer. `bpf` compiles
 //! the eBPF program that the repository has as an object. `figures` writes docs/figures.md.
-//! `package` makes what is installed, and `installed` tries it.
+//! `package` makes what is installed, and `installed` tries it. `test` runs the tests.
 #![allow(clippy::print_stdout, reason = "a command line program speaks on standard output")]
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test says no by panicking"))]
 
@@ -14,6 +14,7 @@ mod installed;
 mod live_change;
 mod package;
 mod site;
+mod test;
 
 use std::path::Path;
 
@@ -25,10 +26,11 @@ fn main() -> anyhow::Result<()> {
         ["fuzz", ref words @ ..] => fuzz::run(words),
         ["figures", ref files @ ..] => figures::run(files),
         ["bpf"] => bpf::run(),
+        ["test"] => test::run(),
         ["package", ref words @ ..] => package::run(words),
         ["installed", folder] => installed::run(Path::new(folder)),
         _ => anyhow::bail!(
-            "usage: cargo xtask end-to-end|live-change PATH-OF-TANDEM, \
+            "usage: cargo xtask test, end-to-end|live-change PATH-OF-TANDEM, \
              bpf, figures FILE…, or fuzz|package|installed …"
         ),
     }

@@ -225,7 +225,8 @@ fn every_change_of_a_session_is_one_line_of_the_log_with_its_reason() {
         log.0.lock().unwrap().clear();
         happens();
         lines = log.0.lock().unwrap().clone();
-        if lines.iter().filter(|line| line.contains("message=the session stands")).count() == 2 {
+        let count = |words: &str| lines.iter().filter(|line| line.contains(words)).count();
+        if count("message=the session stands") == 2 && count("message=the session ended") == 2 {
             break;
         }
     }
