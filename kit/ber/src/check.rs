@@ -48,7 +48,7 @@ impl Type {
     /// # Errors
     /// As [`Type::check`]; another tag.
     pub fn check_tagged(&self, element: &Element<'_>) -> Result<(), Malformed> {
-        if let Some(tag) = self.shape.tag()
+        if let Some(tag) = self.tag()
             && tag != element.tag()
         {
             return self.refuse(element, "an element of another type");
@@ -117,7 +117,7 @@ impl Type {
             let child = child?;
             let ahead = fields[next..].iter().position(|it| it.begins_with(child.tag()));
             let Some(ahead) = ahead else {
-                let tag_of = |it: &Field| it.tag.or(it.kind.shape.tag());
+                let tag_of = |it: &Field| it.tag.or(it.kind.tag());
                 let is_behind = fields[..next].iter().any(|it| tag_of(it) == Some(child.tag()));
                 match () {
                     () if is_behind => return self.refuse(&child, "twice or out of order"),

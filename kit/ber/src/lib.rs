@@ -12,6 +12,8 @@
 //!   pieces (X.690 §8.7.3) is read piece by piece, see [`Octets`].
 //! - [`sequence!`], [`set!`], [`choice!`], [`enumerated!`] and [`named!`] declare types, one row a
 //!   component; check, names, values by seed for tests, and the table of the documentation follow.
+//! - [`Writer::record`] writes a type by its rows; [`Type::to_json`] and [`Type::from_json`] speak
+//!   its names.
 //! - A component that is there and is not well-formed is an offence, optional or not. Components
 //!   that an extensible type does not know are passed over and kept ([`Record::unknown`]).
 //!
@@ -46,8 +48,10 @@
 
 mod check;
 mod element;
+mod fill;
 mod header;
 mod integer;
+mod json;
 mod oid;
 mod record;
 mod rows;
@@ -59,6 +63,7 @@ mod types;
 mod writer;
 
 pub use element::{Element, Reader};
+pub use fill::Fill;
 pub use oid::Oid;
 pub use record::{Record, Rows};
 pub use string::{Bits, Leaves, Octets};

@@ -2,6 +2,8 @@
 
 /// Declares a SEQUENCE.
 ///
+/// The document may be followed by the tag that values have in place of `[UNIVERSAL 16]`.
+///
 /// A row is: name in Rust, name in ASN.1, type, tag in brackets where it has another than its
 /// type's (`[3]`, `[3 explicit]`), `, optional` where it may lack. A last row `...` makes the type
 /// extensible.
@@ -51,19 +53,21 @@
 /// ```
 #[macro_export]
 macro_rules! sequence {
-    ($(#[$meta:meta])* $vis:vis enum $table:ident = $name:literal, $spec:literal {
+    ($(#[$meta:meta])* $vis:vis enum $table:ident = $name:literal, $spec:literal
+     $(, [$($own:tt)+])? {
         $($row:ident = $asn:literal, $kind:ty $([$($tag:tt)+])? $(, $presence:ident)?;)* ...
     }) => {
-        $crate::components! { $(#[$meta])* $vis $table = $name, $spec, Sequence, true {
-            $($row = $asn, $kind $([$($tag)+])? $(, $presence)?;)*
-        } }
+        $crate::components! { $(#[$meta])* $vis $table = $name, $spec, [$($($own)+)?],
+            Sequence, true { $($row = $asn, $kind $([$($tag)+])? $(, $presence)?;)* }
+        }
     };
-    ($(#[$meta:meta])* $vis:vis enum $table:ident = $name:literal, $spec:literal {
+    ($(#[$meta:meta])* $vis:vis enum $table:ident = $name:literal, $spec:literal
+     $(, [$($own:tt)+])? {
         $($row:ident = $asn:literal, $kind:ty $([$($tag:tt)+])? $(, $presence:ident)?;)*
     }) => {
-        $crate::components! { $(#[$meta])* $vis $table = $name, $spec, Sequence, false {
-            $($row = $asn, $kind $([$($tag)+])? $(, $presence)?;)*
-        } }
+        $crate::components! { $(#[$meta])* $vis $table = $name, $spec, [$($($own)+)?],
+            Sequence, false { $($row = $asn, $kind $([$($tag)+])? $(, $presence)?;)* }
+        }
     };
 }
 
@@ -73,14 +77,14 @@ macro_rules! set {
     ($(#[$meta:meta])* $vis:vis enum $table:ident = $name:literal, $spec:literal {
         $($row:ident = $asn:literal, $kind:ty $([$($tag:tt)+])? $(, $presence:ident)?;)* ...
     }) => {
-        $crate::components! { $(#[$meta])* $vis $table = $name, $spec, Set, true {
+        $crate::components! { $(#[$meta])* $vis $table = $name, $spec, [], Set, true {
             $($row = $asn, $kind $([$($tag)+])? $(, $presence)?;)*
         } }
     };
     ($(#[$meta:meta])* $vis:vis enum $table:ident = $name:literal, $spec:literal {
         $($row:ident = $asn:literal, $kind:ty $([$($tag:tt)+])? $(, $presence:ident)?;)*
     }) => {
-        $crate::components! { $(#[$meta])* $vis $table = $name, $spec, Set, false {
+        $crate::components! { $(#[$meta])* $vis $table = $name, $spec, [], Set, false {
             $($row = $asn, $kind $([$($tag)+])? $(, $presence)?;)*
         } }
     };
@@ -129,6 +133,8 @@ macro_rules! enumerated {
 macro_rules! named {
     ($($(#[$meta:meta])* $vis:vis $table:ident = $name:literal, $spec:literal, $kind:ty;)+) => {
         $($(#[$meta])*
+        #[doc = ""]
+        #[doc = concat!("`", $name, "` (", $spec, ").")]
         #[derive(Debug, Clone, Copy)]
         $vis struct $table;
 
@@ -136,6 +142,7 @@ macro_rules! named {
             const TYPE: &'static $crate::Type = &$crate::Type {
                 name: $name,
                 spec: $spec,
+                tag: <$kind as $crate::Described>::TYPE.tag,
                 shape: <$kind as $crate::Described>::TYPE.shape,
             };
         })+
@@ -145,11 +152,11 @@ macro_rules! named {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! components {
-    ($(#[$meta:meta])* $vis:vis $table:ident = $name:literal, $spec:literal,
+    ($(#[$meta:meta])* $vis:vis $table:ident = $name:literal, $spec:literal, [$($own:tt)*],
      $shape:ident, $ext:literal {
         $($row:ident = $asn:literal, $kind:ty $([$($tag:tt)+])? $(, $presence:ident)?;)*
     }) => {
-        $crate::table! { $(#[$meta])* $vis $table = $name, $spec, $shape, $ext {
+        $crate::table! { $(#[$meta])* $vis $table = $name, $spec, [$($own)*], $shape, $ext {
             $($row = $asn, $kind $([$($tag)+])? $(, $presence)?;)*
         } }
 
@@ -176,7 +183,7 @@ macro_rules! alternatives {
     ($(#[$meta:meta])* $vis:vis $table:ident = $name:literal, $spec:literal, $ext:literal {
         $($row:ident = $asn:literal, $kind:ty $([$($tag:tt)+])?;)+
     }) => {
-        $crate::table! { $(#[$meta])* $vis $table = $name, $spec, Choice, $ext {
+        $crate::table! { $(#[$meta])* $vis $table = $name, $spec, [], Choice, $ext {
             $($row = $asn, $kind $([$($tag)+])?;)+
         } }
 
@@ -200,11 +207,13 @@ macro_rules! alternatives {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! table {
-    ($(#[$meta:meta])* $vis:vis $table:ident = $name:literal, $spec:literal,
+    ($(#[$meta:meta])* $vis:vis $table:ident = $name:literal, $spec:literal, [$($own:tt)*],
      $shape:ident, $ext:literal {
         $($row:ident = $asn:literal, $kind:ty $([$($tag:tt)+])? $(, $presence:ident)?;)*
     }) => {
         $(#[$meta])*
+        #[doc = ""]
+        #[doc = concat!("`", $name, "` (", $spec, ").")]
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[repr(usize)]
         $vis enum $table { $(#[doc = $asn] $row),* }
@@ -213,6 +222,7 @@ macro_rules! table {
             const TYPE: &'static $crate::Type = &$crate::Type {
                 name: $name,
                 spec: $spec,
+                tag: $crate::tag!($($own)*),
                 shape: $crate::Shape::$shape {
                     fields: &[$($crate::Field {
                         name: $asn,
@@ -246,8 +256,10 @@ macro_rules! numbers {
         $($(#[$doc:meta])* $row:ident = $number:literal, $asn:literal;)+
     }) => {
         $(#[$meta])*
+        #[doc = ""]
+        #[doc = concat!("`", $name, "` (", $spec, ").")]
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        $vis enum $table { $($(#[$doc])* $row),+ }
+        $vis enum $table { $($(#[$doc])* #[doc = $asn] $row),+ }
 
         impl $table {
             /// The number on the wire.
@@ -273,6 +285,7 @@ macro_rules! numbers {
             const TYPE: &'static $crate::Type = &$crate::Type {
                 name: $name,
                 spec: $spec,
+                tag: None,
                 shape: $crate::Shape::Enumerated {
                     names: &[$(($number, $asn)),+],
                     is_extensible: $ext,

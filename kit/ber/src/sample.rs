@@ -11,7 +11,7 @@ impl Type {
     /// Writes a value of this type with its own tag, or `tag` in its place. `random` gives numbers;
     /// the same ones make the same value.
     pub fn sample(&self, tag: Option<Tag>, random: &mut dyn FnMut() -> u64, out: &mut Writer<'_>) {
-        let Some(tag) = tag.or(self.shape.tag()) else {
+        let Some(tag) = tag.or(self.tag()) else {
             return self.sample_untagged(random, out);
         };
         match self.shape {

@@ -16,7 +16,7 @@ pub fn table(of: &Type) -> String {
     let mut text =
         format!("{} ({})\n\n| component | tag | type | |\n|---|---|---|---|\n", of.name, of.spec);
     for field in fields {
-        let tag = field.tag.or(field.kind.shape.tag());
+        let tag = field.tag.or(field.kind.tag());
         let tag = tag.map_or_else(String::new, |tag| tag.to_string());
         let presence = if field.presence == Presence::Optional { "optional" } else { "" };
         let _ = writeln!(text, "| {} | {tag} | {} | {presence} |", field.name, field.kind.name);

@@ -51,8 +51,31 @@ pub struct Type {
     pub name: &'static str,
     /// Document and section.
     pub spec: &'static str,
+    /// The tag its values have instead of that of their shape.
+    pub tag: Option<Tag>,
     /// What its values look like.
     pub shape: Shape,
+}
+
+impl Type {
+    /// The tag of values that have no other; none for a choice and for any.
+    #[must_use]
+    pub const fn tag(&self) -> Option<Tag> {
+        match self.tag {
+            Some(tag) => Some(tag),
+            None => self.shape.tag(),
+        }
+    }
+
+    /// Whether a value of this type may begin with that tag.
+    #[inline]
+    #[must_use]
+    pub fn begins_with(&self, tag: Tag) -> bool {
+        match self.tag {
+            Some(own) => own == tag,
+            None => self.shape.begins_with(tag),
+        }
+    }
 }
 
 /// What the values of a type look like.
@@ -144,7 +167,7 @@ impl Field {
     pub fn begins_with(&self, tag: Tag) -> bool {
         match self.tag {
             Some(own) => own == tag,
-            None => self.kind.shape.begins_with(tag),
+            None => self.kind.begins_with(tag),
         }
     }
 
@@ -171,7 +194,8 @@ macro_rules! builtin {
         pub struct $name $(<$(const $limit: $kind),+>)?;
 
         impl $(<$(const $limit: $kind),+>)? Described for $name $(<$($limit),+>)? {
-            const TYPE: &'static Type = &Type { name: $asn, spec: "X.680", shape: $shape };
+            const TYPE: &'static Type =
+                &Type { name: $asn, spec: "X.680", tag: None, shape: $shape };
         })+
     };
 }
@@ -218,6 +242,7 @@ impl<T: Described, const MIN: usize, const MAX: usize> Described for SequenceOf<
     const TYPE: &'static Type = &Type {
         name: "SEQUENCE OF",
         spec: "X.680",
+        tag: None,
         shape: Shape::List(Tag::SEQUENCE, T::TYPE, Size { min: MIN, max: MAX }),
     };
 }
@@ -226,6 +251,7 @@ impl<T: Described, const MIN: usize, const MAX: usize> Described for SetOf<T, MI
     const TYPE: &'static Type = &Type {
         name: "SET OF",
         spec: "X.680",
+        tag: None,
         shape: Shape::List(Tag::SET, T::TYPE, Size { min: MIN, max: MAX }),
     };
 }

@@ -17,6 +17,16 @@ impl<'a> Writer<'a> {
         Self { out }
     }
 
+    /// Octets that are there.
+    pub(crate) fn len(&self) -> usize {
+        self.out.len()
+    }
+
+    /// The octets behind the first `from`.
+    pub(crate) fn since(&self, from: usize) -> &[u8] {
+        &self.out[from..]
+    }
+
     fn identifier(&mut self, tag: Tag, is_constructed: bool) {
         let class = match tag.class() {
             Class::Universal => 0,

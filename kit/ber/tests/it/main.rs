@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod allocation;
+mod json;
 mod other_forms;
 mod properties;
 mod reading;
