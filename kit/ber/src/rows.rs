@@ -162,7 +162,10 @@ macro_rules! components {
 
         impl $table {
             /// How many rows there are.
-            pub const COUNT: usize = [$($asn),*].len();
+            pub const COUNT: usize = {
+                const NAMES: &[&str] = &[$($asn),*];
+                NAMES.len()
+            };
 
             /// Reads the contents of an element, whatever its tag.
             ///
@@ -215,7 +218,6 @@ macro_rules! table {
         #[doc = ""]
         #[doc = concat!("`", $name, "` (", $spec, ").")]
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        #[repr(usize)]
         $vis enum $table { $(#[doc = $asn] $row),* }
 
         impl $crate::Described for $table {
@@ -239,7 +241,7 @@ macro_rules! table {
         impl $crate::Rows for $table {
             #[inline]
             fn index(self) -> usize {
-                self as usize
+                match self { $(Self::$row => Self::$row as usize),* }
             }
 
             fn at(index: usize) -> ::core::option::Option<Self> {

@@ -34,9 +34,12 @@ pub mod codec;
 mod effects;
 mod facts;
 mod invocation;
+pub mod operation;
 mod record;
 mod transactions;
 
+#[doc(hidden)]
+pub use ber;
 pub use effects::{
     Begin, Close, DialogueId, In, Indication, OperationClass, Out, PAbort, Refused, Say, UAbort,
 };
