@@ -139,6 +139,22 @@ pub enum ChannelOrder {
     HangUp,
 }
 
+/// What becomes of a message that was to be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Diverted {
+    /// It is sent as it is.
+    Stays,
+    /// What was written is sent in its place.
+    Instead {
+        /// Where to.
+        to: Flow,
+        /// IP may fragment it where its port keeps datagrams whole.
+        in_parts: bool,
+    },
+    /// Nothing is sent.
+    Dropped,
+}
+
 /// A question to the DNS.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Query {
@@ -238,6 +254,8 @@ pub struct Effects {
     hands: Vec<(u16, u32, u32)>,
     told: Vec<u8>,
     deltas: Vec<(u32, u32)>,
+    /// Messages that [`Effects::divert`] has seen.
+    diverted: usize,
     /// Number of the snapshot that was told to its end.
     pub snapshot_ended: Option<u64>,
     /// What this node of a pair serves with is gone: the other one shall serve, if it can.
@@ -415,6 +433,41 @@ impl Effects {
         (0..self.sends.len()).map(|at| self.message(at))
     }
 
+    /// Shows each message that was sent since this was called last, and has something else leave in
+    /// its place where `with` writes it: what stands between a function and its wire does so.
+    pub fn divert(&mut self, mut with: impl FnMut(Flow, &[u8], &mut Vec<u8>) -> Diverted) {
+        let mut text = Vec::new();
+        let mut kept = self.diverted;
+        for at in self.diverted..self.sends.len() {
+            text.clear();
+            let (flow, bytes) = self.message(at);
+            let mut sending = self.sends[at];
+            match with(flow, bytes, &mut text) {
+                Diverted::Stays => {}
+                Diverted::Dropped => continue,
+                Diverted::Instead { to, in_parts } => {
+                    let about = sending.about;
+                    // Neighbours of a stream leave in one piece of the arena, which this one would
+                    // not stand in.
+                    let shared = to.transport.is_stream();
+                    let start = if shared { self.shares.len() } else { self.arena.len() };
+                    let end = if shared { text.len() } else { start + text.len() };
+                    let (start, end) = (place(start), place(end));
+                    sending = Sending { to, start, end, about, in_parts, shared };
+                    if shared {
+                        self.shares.push(Bytes::copy_from_slice(&text));
+                    } else {
+                        self.arena.extend_from_slice(&text);
+                    }
+                }
+            }
+            self.sends[kept] = sending;
+            kept += 1;
+        }
+        self.sends.truncate(kept);
+        self.diverted = kept;
+    }
+
     /// The message of the last [`Effects::send`]; `None` when that appended nothing: what goes on
     /// with the message must not take another for it.
     #[must_use]
@@ -447,6 +500,7 @@ impl Effects {
 
     /// Forgets everything, keeps the allocations.
     pub fn clear(&mut self) {
+        self.diverted = 0;
         self.arena.clear();
         self.shares.clear();
         self.sends.clear();
@@ -634,5 +688,36 @@ mod tests {
         assert!(out.shared(1).is_some() && out.shared(2).is_none() && !piece.is_unique());
         out.clear();
         assert!(out.is_empty() && piece.is_unique());
+    }
+
+    #[test]
+    fn what_is_diverted_leaves_in_its_place_and_is_shown_once() {
+        let address: SocketAddr = "127.0.0.1:5060".parse().unwrap();
+        let [one, two] = [0, 1].map(|id| Flow::to(PortId(id), Transport::Udp, address, address));
+        let mut out = Effects::default();
+        for (flow, octet) in [(one, 1), (two, 2), (one, 3), (two, 4)] {
+            out.send(flow, |b| b.push(octet));
+        }
+        let mut shown = Vec::new();
+        out.divert(|flow, bytes, text| {
+            shown.push(bytes[0]);
+            match bytes[0] {
+                2 => Diverted::Dropped,
+                _ if flow == two => {
+                    text.extend_from_slice(b"other");
+                    Diverted::Instead { to: one, in_parts: true }
+                }
+                _ => Diverted::Stays,
+            }
+        });
+        out.send(two, |b| b.push(5));
+        out.divert(|_, bytes, _| {
+            shown.push(bytes[0]);
+            Diverted::Stays
+        });
+        assert_eq!(shown, [1, 2, 3, 4, 5]);
+        let sends: Vec<_> = out.sends().collect();
+        assert_eq!(sends, [(one, &[1][..]), (one, &[3]), (one, b"other"), (two, &[5])]);
+        assert_eq!([0, 1, 2].map(|at| out.in_parts(at)), [false, false, true]);
     }
 }

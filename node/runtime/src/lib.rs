@@ -50,8 +50,8 @@ pub use driver::guard::{knows_authentication_option, knows_md5};
 pub use error::RuntimeError;
 pub use facts::RuntimeFact;
 pub use function::{
-    Answer, Answered, Ask, AskError, ChannelEvent, ChannelOrder, Effects, Frame, Function, In,
-    Mirrored, Query, Ticket,
+    Answer, Answered, Ask, AskError, ChannelEvent, ChannelOrder, Diverted, Effects, Frame,
+    Function, In, Mirrored, Query, Ticket,
 };
 pub use guard::{GUARDS_MAX, Guard, Secret};
 pub use mirror::{Mirror, MirrorRef, ORDERS_MAX, Order, Orders};

@@ -29,6 +29,12 @@ impl Preference {
         }
     }
 
+    /// Whether ESP has any of its pairs.
+    #[must_use]
+    pub fn has_any(&self) -> bool {
+        self.pairs().next().is_some()
+    }
+
     /// Those of its pairs that ESP has.
     fn pairs(&self) -> impl Iterator<Item = (Alg, Ealg)> {
         self.pairs.iter().copied().filter(|(alg, ealg)| algorithm(*alg, *ealg).is_ok())

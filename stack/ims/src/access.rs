@@ -1,0 +1,295 @@
+//! The machine: what comes, what leaves, what time ends.
+
+use crate::explain::Failures;
+use crate::facts::Fact;
+use crate::keys::{self, Keys};
+use crate::rewrite;
+use crate::set::{Set, Stage};
+use crate::settings::{Door, Row, Settings};
+use crate::table::Table;
+use event::{Cells, Sheet};
+use ipsec::{Arrived, Doorway};
+use machine::slots::Key;
+use machine::{Duration, Time};
+use rand_chacha::ChaCha12Rng;
+use rand_chacha::rand_core::{RngCore, SeedableRng};
+use runtime::{Flow, PortId, Transport};
+use sip::Message;
+use std::net::SocketAddr;
+
+/// What is left to a set whose successor is used, or whose last answer has left: as long as copies
+/// of messages may come (64 x T1, TS 24.229 §5.2.2).
+pub(crate) const LINGERING: Duration = Duration::from_secs(32);
+/// A set outlives its registration by this (TS 24.229 §5.2.2).
+pub(crate) const BEYOND_S: u64 = 30;
+
+/// What became of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Packet {
+    /// It came to a port that is none of ours.
+    Foreign,
+    /// It was dropped, and counted.
+    Dropped,
+    /// A message of SIP was in it, which stands in [`Access::text`]: it came by this flow.
+    Message(Flow),
+}
+
+/// IMS access of one shard.
+#[derive(Debug)]
+pub struct Access {
+    pub(crate) rows: Vec<Row>,
+    pub(crate) doorway: Doorway,
+    pub(crate) table: Table,
+    pub(crate) keys: Keys,
+    pub(crate) failures: Failures,
+    pub(crate) facts: Sheet<Fact>,
+    pub(crate) random: ChaCha12Rng,
+    pub(crate) secret: u64,
+    /// The set by which the message came that is dealt with in this step.
+    pub(crate) came: Option<Key>,
+    text: Vec<u8>,
+    due: Vec<Key>,
+}
+
+impl Access {
+    /// Without agreements; `seed` is secret.
+    #[must_use]
+    pub fn new(settings: &Settings, shard: u16, seed: [u8; 32], now: Time) -> Self {
+        let mut random = ChaCha12Rng::from_seed(seed);
+        let [indices, secret, nonces] = [random.next_u64(), random.next_u64(), random.next_u64()];
+        Self {
+            rows: settings.realms.iter().map(Row::of).collect(),
+            doorway: Doorway::new(settings.doorway(), shard, indices, now),
+            table: Table::new(settings.agreements_max(), now),
+            keys: Keys::new(nonces),
+            failures: Failures::default(),
+            facts: Sheet::new(),
+            random,
+            secret,
+            came: None,
+            text: Vec::new(),
+            due: Vec::new(),
+        }
+    }
+
+    /// Takes other settings. Agreements of a realm or a doorway that is gone end.
+    pub fn configure(&mut self, settings: &Settings) {
+        let rows: Vec<Row> = settings.realms.iter().map(Row::of).collect();
+        let keys: Vec<Key> = self.table.iter().map(|(key, _)| key).collect();
+        for key in keys {
+            let Some(set) = self.table.at_mut(key) else { continue };
+            let name = self.rows.get(set.realm).map(|row| row.realm.name.as_str());
+            let place = rows.iter().position(|row| Some(row.realm.name.as_str()) == name);
+            let stands = |at: usize| {
+                let has_door = set.associations.is_none() || rows[at].door(set.door).is_some();
+                let has_address = rows[at].protected(set.local).is_some();
+                has_door && has_address
+            };
+            match place.filter(|at| stands(*at)) {
+                Some(at) => set.realm = at,
+                None => self.table.remove(key, &mut self.doorway),
+            }
+        }
+        self.rows = rows;
+        self.table.set_max(settings.agreements_max());
+        self.doorway.configure(settings.doorway());
+    }
+
+    /// Whether no realm has IPsec: then there is nothing to ask here.
+    #[must_use]
+    pub const fn is_off(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Whether messages of that port are looked at by [`Access::request`] and
+    /// [`Access::leaving`].
+    #[must_use]
+    pub fn owns(&self, port: PortId) -> bool {
+        self.row(port).is_some()
+    }
+
+    /// Takes a packet that came from the network to any port of the function.
+    pub fn packet(&mut self, now: Time, flow: &Flow, bytes: &[u8]) -> Packet {
+        self.came = None;
+        if !self.doorway.owns(flow.port) {
+            return match self.row(flow.port) {
+                Some((_, door)) if door.is_protected => {
+                    self.doorway.refuse_clear();
+                    Packet::Dropped
+                }
+                _ => Packet::Foreign,
+            };
+        }
+        let arrived = self.doorway.unprotect(now, flow, bytes);
+        let message = arrived.and_then(|arrived| self.message(now, &arrived));
+        message.map_or(Packet::Dropped, Packet::Message)
+    }
+
+    /// The message that [`Access::packet`] found; whoever takes it may give its room back by
+    /// [`Access::reuse`].
+    #[must_use]
+    pub fn text(&mut self) -> Vec<u8> {
+        core::mem::take(&mut self.text)
+    }
+
+    /// Room for the next message.
+    pub fn reuse(&mut self, text: Vec<u8>) {
+        self.text = text;
+        self.came = None;
+    }
+
+    fn message(&mut self, now: Time, arrived: &Arrived) -> Option<Flow> {
+        let key = self.table.user_of(arrived.owner)?;
+        let set = self.table.at(key).filter(|set| set.associations == Some(arrived.set))?;
+        if arrived.protocol != ipsec::UDP {
+            return None; // TCP inside is not carried
+        }
+        let (stage, expires, is_used) = (set.stage, set.expires, set.is_used);
+        let local = SocketAddr::new(set.local, set.own?.port_s);
+        let flow = Flow::to(set.door, Transport::Udp, local, set.identity);
+        self.text.clear();
+        self.text.extend_from_slice(&self.doorway.octets()[arrived.payload.clone()]);
+        match stage {
+            Stage::Challenged => self.table.advance(key, Stage::Proven, expires),
+            Stage::Current if !is_used && !self.text.starts_with(b"REGISTER ") => {
+                self.used(now, key);
+            }
+            _ => {}
+        }
+        self.came = Some(key);
+        Some(flow)
+    }
+
+    /// The phone has taken a set into use: its others are left to what is under way
+    /// (TS 33.203 §7.4).
+    fn used(&mut self, now: Time, key: Key) {
+        let Some(set) = self.table.at_mut(key) else { return };
+        set.is_used = true;
+        let impi = set.impi.clone();
+        let others: Vec<Key> = self.table.by_impi(&impi).to_vec();
+        for other in others.into_iter().filter(|other| *other != key) {
+            let Some(set) = self.table.at(other) else { continue };
+            if set.stage == Stage::Current {
+                let expires = set.expires.min(now + LINGERING);
+                self.table.advance(other, Stage::Old, expires);
+                self.facts.add(Fact::Replaced, 1);
+            }
+        }
+    }
+
+    /// Takes the keys out of an answer of the core: `true`, and `out` has the answer without
+    /// them (TS 24.229 §5.2.2). `believes`: they are kept for the phone.
+    pub fn unkeyed(
+        &mut self,
+        now: Time,
+        bytes: &[u8],
+        believes: bool,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        if self.is_off() || !bytes.starts_with(b"SIP/2.0 401") {
+            return false;
+        }
+        let Ok(message) = Message::parse(bytes) else { return false };
+        let taken = rewrite::without_keys(&message, out);
+        let Some((nonce, keys)) = taken else { return !out.is_empty() };
+        if believes {
+            self.facts.add(Fact::KeysTaken, 1);
+            let lost = self.keys.put(now, &nonce, keys);
+            self.facts.add(Fact::KeysLost, lost);
+        }
+        true
+    }
+
+    /// Ends what is over.
+    pub fn tick(&mut self, now: Time) {
+        let lost = self.keys.tick(now);
+        self.facts.add(Fact::KeysLost, lost);
+        let mut due = core::mem::take(&mut self.due);
+        self.table.expire(now, &mut due);
+        for key in due.drain(..) {
+            let Some(set) = self.table.at(key) else { continue };
+            if set.expires > now {
+                continue;
+            }
+            if set.stage.is_under_way() && set.stage != Stage::Offered {
+                let why = "the challenge was not answered in time";
+                self.failures.note(now, &set.impi, set.identity, why);
+            }
+            if matches!(set.stage, Stage::Challenged | Stage::Proven | Stage::Current) {
+                self.facts.add(Fact::Expired, 1);
+            }
+            self.table.remove(key, &mut self.doorway);
+        }
+        self.due = due;
+        self.gauges();
+    }
+
+    /// When [`Access::tick`] wants to be called.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Time> {
+        self.table.deadline().into_iter().chain(self.keys.deadline()).min()
+    }
+
+    /// The facts: of the agreements, and of ESP.
+    #[must_use]
+    pub fn cells(&self) -> [Cells; 2] {
+        [self.facts.cells(), self.doorway.cells()]
+    }
+
+    /// The count of one fact.
+    #[must_use]
+    pub fn count(&self, fact: Fact) -> u64 {
+        self.facts.read(fact)
+    }
+
+    /// The count of one fact of ESP.
+    #[must_use]
+    pub fn esp_count(&self, fact: ipsec::Fact) -> u64 {
+        self.doorway.count(fact)
+    }
+
+    pub(crate) fn gauges(&self) {
+        let (under_way, current) = self.table.counts();
+        self.facts.set(Fact::UnderWay, under_way as u64);
+        self.facts.set(Fact::Standing, current as u64);
+    }
+
+    /// The realm and the doorway behind a port.
+    pub(crate) fn row(&self, port: PortId) -> Option<(usize, Door)> {
+        self.rows.iter().enumerate().find_map(|(at, row)| Some((at, *row.door(port)?)))
+    }
+
+    /// The number of a REGISTER.
+    pub(crate) fn register(&self, message: &Message<'_>, source: SocketAddr) -> (u64, u32) {
+        let mut octets = message.call_id().to_vec();
+        match source.ip() {
+            std::net::IpAddr::V4(address) => octets.extend_from_slice(&address.octets()),
+            std::net::IpAddr::V6(address) => octets.extend_from_slice(&address.octets()),
+        }
+        (keys::hash(self.secret, &octets), message.cseq().number)
+    }
+
+    /// The set by which a phone got or gets the answer to that REGISTER.
+    pub(crate) fn carrying(&self, flow: &Flow, register: (u64, u32)) -> Option<Key> {
+        let keys = self.table.by_identity((flow.port, flow.remote));
+        let is_it = |key: &&Key| {
+            self.table.at(**key).is_some_and(|set| set.register == Some(register))
+        };
+        keys.iter().rev().find(is_it).copied()
+    }
+
+    /// The set by which everything else goes to a phone: the newest that it uses, else the newest
+    /// whose registration stands, else the newest.
+    pub(crate) fn reaching(&self, flow: &Flow) -> Option<Key> {
+        let keys = self.table.by_identity((flow.port, flow.remote));
+        let rank = |set: &Set| match set.stage {
+            Stage::Current if set.is_used => 4,
+            Stage::Current => 3,
+            Stage::Old => 2,
+            Stage::Proven | Stage::Challenged => 1,
+            Stage::Ending | Stage::Offered => 0,
+        };
+        let ranked = keys.iter().filter_map(|key| Some((rank(self.table.at(*key)?), *key)));
+        ranked.max_by_key(|(rank, _)| *rank).map(|(_, key)| key)
+    }
+}

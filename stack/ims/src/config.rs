@@ -1,0 +1,137 @@
+//! The section of a realm that describes its IPsec.
+
+use config::Issue;
+use schemars::JsonSchema;
+use secagree::{Alg, Ealg, Preference};
+use serde::{Deserialize, Serialize};
+
+/// Seconds that a challenged phone has at most.
+const CHALLENGE_S_MAX: u32 = 3_600;
+
+/// IPsec between phones and this realm (TS 33.203).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Ipsec {
+    /// Protected server port, on each UDP address of the realm: requests of phones come here.
+    pub server_port: u16,
+    /// Protected client ports: requests to phones leave by these. The second is that of a new
+    /// security agreement beside an old one with the first, and the other way round.
+    pub client_ports: [u16; 2],
+    /// UDP port of ESP in UDP (RFC 3948), for phones behind a NAT; 0: none.
+    pub encapsulation_port: u16,
+    /// Pairs of integrity and encryption algorithm, the best first: `null/aes-gcm`,
+    /// `hmac-sha-1-96/aes-cbc`, `aes-gmac/null`, `hmac-sha-1-96/null`; of older releases
+    /// `hmac-md5-96/des-ede3-cbc` and their mixtures.
+    pub algorithms: Vec<String>,
+    /// Refuse phones that ask for no security agreement, and requests in the clear other than
+    /// REGISTER and emergency calls; without it both pass.
+    pub required: bool,
+    /// Time for a challenged phone to answer, seconds (TS 24.229: reg-await-auth, 4 minutes).
+    pub challenge_s: u32,
+    /// Registrations under way from one source (an IPv4 address, an IPv6 /64) at most.
+    pub under_way_of_source_max: u32,
+    /// The same from all sources, of each shard; the oldest makes way.
+    pub under_way_max: u32,
+    /// Sets of security associations of each shard at most.
+    pub sets_max: u32,
+}
+
+impl Default for Ipsec {
+    fn default() -> Self {
+        let pairs = Preference::usual().pairs;
+        Self {
+            server_port: 5_062,
+            client_ports: [5_064, 5_066],
+            encapsulation_port: esp::Udp::PORT,
+            algorithms: pairs.iter().map(|(alg, ealg)| words(*alg, *ealg)).collect(),
+            required: true,
+            challenge_s: 240,
+            under_way_of_source_max: 64,
+            under_way_max: 50_000,
+            sets_max: 300_000,
+        }
+    }
+}
+
+fn words(alg: Alg, ealg: Ealg) -> String {
+    format!("{}/{}", alg.name(), ealg.name())
+}
+
+/// The pair that two words are.
+fn pair(text: &str) -> Option<(Alg, Ealg)> {
+    let all = Alg::ALL.iter().flat_map(|alg| Ealg::ALL.iter().map(move |ealg| (*alg, *ealg)));
+    let is_it = |(alg, ealg): &(Alg, Ealg)| words(*alg, *ealg).eq_ignore_ascii_case(text);
+    let found = all.into_iter().find(is_it)?;
+    let usable = secagree::Preference { pairs: vec![found], modes: vec![] };
+    usable.has_any().then_some(found)
+}
+
+impl Ipsec {
+    /// What the realm prefers; pairs that [`Ipsec::validate`] refuses are left out.
+    #[must_use]
+    pub fn preference(&self) -> Preference {
+        let pairs = self.algorithms.iter().filter_map(|text| pair(text)).collect();
+        Preference { pairs, ..Preference::usual() }
+    }
+
+    /// Pushes what the types alone cannot refuse; paths are relative to the section.
+    pub fn validate(&self, issues: &mut Vec<Issue>) {
+        let [first, second] = self.client_ports;
+        let ports = [self.server_port, first, second, self.encapsulation_port];
+        let is_twice = (1..4).any(|at| ports[..at].contains(&ports[at]));
+        if ports[..3].contains(&0) {
+            let hint = "use 1 to 65535";
+            issues.push(Issue::new("server_port", "0 is no protected port", hint));
+        } else if is_twice {
+            let what = "a port stands twice";
+            issues.push(Issue::new("client_ports", what, "give four different ports"));
+        }
+        if self.algorithms.is_empty() {
+            let hint = "leave the key out for those of TS 33.203";
+            issues.push(Issue::new("algorithms", "there is no algorithm", hint));
+        }
+        for (at, text) in self.algorithms.iter().enumerate() {
+            if pair(text).is_none() {
+                let what = format!("`{text}` is no pair of algorithms that go together");
+                let hint = "write integrity/encryption: hmac-sha-1-96/aes-cbc";
+                issues.push(Issue::new(format!("algorithms[{at}]"), what, hint));
+            }
+        }
+        let checks = [
+            ("challenge_s", self.challenge_s, 4, CHALLENGE_S_MAX),
+            ("under_way_of_source_max", self.under_way_of_source_max, 1, 1 << 20),
+            ("under_way_max", self.under_way_max, 1, 1 << 20),
+            ("sets_max", self.sets_max, 4, ipsec::SETS_MAX),
+        ];
+        for (path, value, least, most) in checks {
+            if !(least..=most).contains(&value) {
+                let what = format!("{value} is out of range");
+                issues.push(Issue::new(path, what, format!("use {least} to {most}")));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_is_valid_and_every_offence_is_named() {
+        let mut issues = Vec::new();
+        Ipsec::default().validate(&mut issues);
+        assert_eq!(issues, []);
+        assert_eq!(Ipsec::default().preference(), Preference::usual());
+        let wrong = Ipsec {
+            client_ports: [5_064, 5_062],
+            algorithms: vec!["HMAC-SHA-1-96/AES-CBC".into(), "null/null".into(), "rot13".into()],
+            challenge_s: 1,
+            ..Ipsec::default()
+        };
+        wrong.validate(&mut issues);
+        let paths: Vec<_> = issues.iter().map(|issue| issue.path.as_str()).collect();
+        assert_eq!(paths, ["client_ports", "algorithms[1]", "algorithms[2]", "challenge_s"]);
+        let pairs = wrong.preference().pairs;
+        assert_eq!(pairs, [(Alg::HmacSha1_96, Ealg::AesCbc)]);
+    }
+}

@@ -1,0 +1,44 @@
+//! What IMS access counts.
+
+event::facts! {
+    /// The facts of the security agreements of one shard.
+    pub enum Fact {
+        /// Registrations under way: offered or challenged.
+        UnderWay = Gauge, "ims_registrations_under_way";
+        /// Security agreements that stand: their registration was accepted.
+        Standing = Gauge, "ims_agreements";
+        /// Challenges that left with a security agreement.
+        Challenged = Counter, "ims_challenges_total";
+        /// Agreements whose registration was accepted.
+        Established = Counter, "ims_agreements_established_total";
+        /// Agreements whose registration was accepted again over the same associations.
+        Refreshed = Counter, "ims_agreements_refreshed_total";
+        /// Agreements that ended by a de-registration.
+        Deregistered = Counter, "ims_agreements_deregistered_total";
+        /// Agreements that ended because their registration or their challenge was over.
+        Expired = Counter, "ims_agreements_expired_total";
+        /// Agreements that ended because a newer one of the same phone is used.
+        Replaced = Counter, "ims_agreements_replaced_total";
+        /// Registrations that the core refused after its challenge.
+        Failed = Counter, "ims_authentications_failed_total";
+        /// Keys that were taken out of challenges.
+        KeysTaken = Counter, "ims_keys_taken_total";
+        /// Challenges whose keys nobody used in time, or that came without keys.
+        KeysLost = Counter, "ims_keys_lost_total";
+        /// Requests refused because they ask for no security agreement (421).
+        NotAsked = Counter, "ims_refused_no_agreement_total";
+        /// Requests refused because of what their security headers say (494, 502).
+        Disagreed = Counter, "ims_refused_disagreement_total";
+        /// Requests refused because Security-Verify or Security-Client is not what was agreed.
+        Downgraded = Counter, "ims_refused_changed_offer_total";
+        /// Requests refused because they came in the clear, or before their registration was
+        /// accepted (403).
+        Unprotected = Counter, "ims_refused_unprotected_total";
+        /// Registrations refused because their source has as many under way as it may.
+        OfSource = Counter, "ims_refused_source_total";
+        /// Registrations under way that made way for newer ones.
+        MadeWay = Counter, "ims_registrations_made_way_total";
+        /// Messages to a phone that has no associations any more.
+        NoAssociations = Counter, "ims_unsent_no_associations_total";
+    }
+}

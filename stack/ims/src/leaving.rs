@@ -1,0 +1,413 @@
+//! What leaves towards phones: the 401 becomes an agreement, the 200 makes it stand or ends it, and
+//! everything is protected (TS 24.229 §5.2.2, TS 33.203 §7.4).
+
+use crate::access::{Access, BEYOND_S, LINGERING};
+use crate::facts::Fact;
+use crate::request::of_mode;
+use crate::rewrite;
+use crate::set::{Set, Stage};
+use crate::table::Identity;
+use aka::digest::SessionKeys;
+use esp::{Inbound, Outbound, Parameters, Udp};
+use ipsec::{Associations, Path};
+use machine::slots::Key;
+use machine::{Duration, Time};
+use rand_chacha::rand_core::RngCore;
+use runtime::Flow;
+use secagree::{Agreement, Choice, End, Ipsec, Peer, Protocol, Transport};
+use sip::view::Contact;
+use sip::{Header, Message};
+use std::net::{IpAddr, SocketAddr};
+
+/// How often other indices are tried when one is a phone's own.
+const TRIES: usize = 4;
+/// How many other ports are tried to know phones apart that stand behind one NAT.
+const IDENTITIES: u16 = 64;
+
+/// What becomes of a message that leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leaving {
+    /// It leaves as it is.
+    Stays,
+    /// What was written leaves by this flow in its place.
+    Instead(Flow),
+    /// Nothing leaves: there is no association to its phone.
+    Dropped,
+}
+
+/// An answer to a REGISTER.
+struct Answer<'a> {
+    now: Time,
+    flow: &'a Flow,
+    register: (u64, u32),
+    message: &'a Message<'a>,
+}
+
+impl Access {
+    /// Takes a message that is about to leave. `out` gets what leaves in its place.
+    pub fn leaving(
+        &mut self,
+        now: Time,
+        flow: &Flow,
+        bytes: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Leaving {
+        let Some((_, door)) = self.row(flow.port) else { return Leaving::Stays };
+        let answer = answer_to_register(bytes);
+        let message = if answer { Message::parse(bytes).ok() } else { None };
+        let Some(message) = message else {
+            return match door.is_protected {
+                true => self.protect(self.reaching(flow), bytes, out),
+                false => Leaving::Stays,
+            };
+        };
+        let register = self.register(&message, flow.remote);
+        let answer = Answer { now, flow, register, message: &message };
+        let carrying = self.carrying(flow, register);
+        let mut draft = Vec::new();
+        let status = message.status().unwrap_or_default();
+        if status == 401 {
+            self.challenge(&answer, carrying, &mut draft);
+        }
+        let bytes = if draft.is_empty() { bytes } else { &draft };
+        let left = match (door.is_protected, draft.is_empty()) {
+            (true, _) => self.protect(carrying.or(self.reaching(flow)), bytes, out),
+            (false, false) => {
+                out.extend_from_slice(bytes);
+                Leaving::Instead(*flow)
+            }
+            (false, true) => Leaving::Stays,
+        };
+        match status {
+            200..=299 => self.accepted(&answer, carrying),
+            300..=400 | 402..=699 => self.failed(&answer, carrying, status),
+            _ => {}
+        }
+        self.gauges();
+        left
+    }
+
+    fn protect(&mut self, set: Option<Key>, bytes: &[u8], out: &mut Vec<u8>) -> Leaving {
+        let way = set.and_then(|key| {
+            let set = self.table.at(key)?;
+            Some((set.associations?, set.ends()?))
+        });
+        let flow = way.and_then(|(associations, (lane, ends))| {
+            self.doorway.protect(associations, lane, ends, bytes, out)
+        });
+        flow.map_or_else(
+            || {
+                self.facts.add(Fact::NoAssociations, 1);
+                Leaving::Dropped
+            },
+            Leaving::Instead,
+        )
+    }
+
+    /// A challenge leaves: the agreement that its REGISTER has offered gets its associations.
+    fn challenge(&mut self, at: &Answer<'_>, carrying: Option<Key>, draft: &mut Vec<u8>) {
+        if let Some(carrying) = carrying {
+            self.refused_again(at, carrying);
+        }
+        let Some(key) = self.table.by_register(at.register) else { return };
+        let Some(set) = self.table.at(key) else { return };
+        if set.stage == Stage::Offered {
+            let keys = rewrite::nonce(at.message).and_then(|nonce| self.keys.take(&nonce));
+            let Some(keys) = keys else {
+                self.facts.add(Fact::KeysLost, 1);
+                let why = "the challenge came without ck and ik (TS 24.229 §5.4.1.2)";
+                self.failures.note(at.now, &set.impi, at.flow.remote, why);
+                return;
+            };
+            if self.associate(at.now, key, &keys).is_none() {
+                let Some(set) = self.table.at(key) else { return };
+                let why = "no associations could be made: there are as many as may be";
+                self.failures.note(at.now, &set.impi, at.flow.remote, why);
+                self.table.remove(key, &mut self.doorway);
+                return;
+            }
+            self.facts.add(Fact::Challenged, 1);
+        }
+        if let Some(set) = self.table.at(key).filter(|set| set.stage == Stage::Challenged) {
+            rewrite::with_server(at.message, &set.server, draft);
+        }
+    }
+
+    /// The core does not take an answer to its challenge and asks anew: the same offer serves for
+    /// another agreement.
+    fn refused_again(&mut self, at: &Answer<'_>, carrying: Key) {
+        let Some(set) = self.table.at(carrying) else { return };
+        if set.stage != Stage::Proven || self.table.by_register(at.register).is_some() {
+            return;
+        }
+        self.facts.add(Fact::Failed, 1);
+        let next = Set {
+            realm: set.realm,
+            impi: set.impi.clone(),
+            source: set.source,
+            register: Some(at.register),
+            client: set.client.clone(),
+            choice: set.choice,
+            local: set.local,
+            inside: set.inside,
+            is_behind_nat: set.is_behind_nat,
+            door: set.door,
+            identity: set.identity,
+            ..Set::default()
+        };
+        self.table.advance(carrying, Stage::Ending, at.now + LINGERING);
+        let _ = self.table.offer(next, at.now + LINGERING);
+    }
+
+    /// Makes the four associations of an offer.
+    fn associate(&mut self, now: Time, key: Key, keys: &SessionKeys) -> Option<()> {
+        let set = self.table.at(key)?;
+        let row = self.rows.get(set.realm)?;
+        let section = &row.realm.section;
+        let challenge = Duration::from_secs(section.challenge_s.into());
+        let (choice, local) = (set.choice?, set.local);
+        let door = row.protected(local)?.port;
+        let address = *self.doorway.address(local)?;
+        if set.is_behind_nat && address.in_udp.is_none() {
+            return None;
+        }
+        let used = self.table.by_impi(&set.impi).iter().rev().find_map(|other| {
+            self.table.at(*other).and_then(|other| other.own).map(|own| own.port_c)
+        });
+        let [first, second] = section.client_ports;
+        let port_c = if used == Some(first) { second } else { first };
+        let ports = (port_c, section.server_port);
+        let preference = of_mode(&row.preference, set.is_behind_nat);
+        let (reserved, own) = self.indices(choice, ports)?;
+        let set = self.table.at(key)?;
+        let (source, impi) = (set.identity.ip(), set.impi.clone());
+        let in_udp = address.in_udp.filter(|_| set.is_behind_nat);
+        let outside = self.seen_at(&impi, source);
+        let agreement = Agreement {
+            ue: Peer {
+                address: set.inside,
+                outside: in_udp.map(|_| (outside.ip(), outside.port())),
+                ipsec: choice.of,
+            },
+            pcscf: Peer {
+                address: local,
+                outside: in_udp.map(|(_, number)| (local, number)),
+                ipsec: own,
+            },
+            transport: Transport::Any,
+        };
+        let path = match in_udp {
+            Some((port, number)) => Path {
+                port,
+                local: SocketAddr::new(local, number),
+                remote: outside,
+                in_udp: true,
+            },
+            None => Path {
+                port: address.raw,
+                local: SocketAddr::new(local, 0),
+                remote: SocketAddr::new(source, 0),
+                in_udp: false,
+            },
+        };
+        let made = self.made(&agreement, keys, path, key.index);
+        let installed = made.is_some_and(|made| self.doorway.install(reserved, made));
+        if !installed {
+            self.doorway.remove(reserved);
+            return None;
+        }
+        let server = preference.list(&own, own.mode);
+        let identity = self.identity(key, (door, SocketAddr::new(source, choice.of.port_s)));
+        if let Some(set) = self.table.at_mut(key) {
+            (set.own, set.server, set.associations) = (Some(own), server, Some(reserved));
+        }
+        self.table.identify(key, identity);
+        self.table.advance(key, Stage::Challenged, now + challenge);
+        Some(())
+    }
+
+    /// Where the NAT of a phone is seen: where its associations of now come from, or the port that
+    /// it has before anything came.
+    fn seen_at(&self, impi: &[u8], source: IpAddr) -> SocketAddr {
+        let paths = self.table.by_impi(impi).iter().rev().filter_map(|key| {
+            let associations = self.table.at(*key)?.associations?;
+            self.doorway.path(associations).filter(|path| path.in_udp).map(|path| path.remote)
+        });
+        let known = paths.into_iter().find(|remote| remote.ip() == source);
+        known.unwrap_or(SocketAddr::new(source, Udp::PORT))
+    }
+
+    /// A slot for a set, whose indices are none of the phone's.
+    fn indices(&mut self, choice: Choice, ports: (u16, u16)) -> Option<(Key, Ipsec)> {
+        let ((alg, ealg), ue) = (choice.pair, choice.of);
+        let mut refused = Vec::new();
+        let mut found = None;
+        for _ in 0..TRIES {
+            let Some((key, [spi_s, spi_c])) = self.doorway.reserve() else { break };
+            if [spi_s, spi_c].iter().any(|spi| *spi == ue.spi_c || *spi == ue.spi_s) {
+                refused.push(key);
+                continue;
+            }
+            let (port_c, port_s) = ports;
+            let (protocol, mode) = (Protocol::Esp, ue.mode);
+            found = Some((key, Ipsec { alg, ealg, protocol, mode, spi_c, spi_s, port_c, port_s }));
+            break;
+        }
+        refused.into_iter().for_each(|key| self.doorway.remove(key));
+        found
+    }
+
+    fn made(
+        &mut self,
+        agreement: &Agreement,
+        keys: &SessionKeys,
+        path: Path,
+        owner: u32,
+    ) -> Option<Associations> {
+        let [to_server, to_phone_client, to_phone_server, to_client] = agreement.associations()?;
+        let keys = agreement.pcscf.ipsec.keys(keys)?;
+        let parameters = |association| -> Option<Parameters> {
+            agreement.parameters(&association, End::Pcscf)
+        };
+        let inbound = |association| Inbound::new(parameters(association)?, keys.material()).ok();
+        let mut outbound = |association| {
+            let mut seed = [0; 16];
+            self.random.fill_bytes(&mut seed);
+            Outbound::new(parameters(association)?, keys.material(), seed).ok()
+        };
+        Some(Associations {
+            inbound: [Some(inbound(to_server)?), Some(inbound(to_client)?)],
+            outbound: [Some(outbound(to_phone_client)?), Some(outbound(to_phone_server)?)],
+            path,
+            owner,
+        })
+    }
+
+    /// By what the function knows the phone: its address and server port, which stay through all
+    /// of its registrations; behind one NAT two phones may have the same, and then another port
+    /// tells them apart.
+    fn identity(&self, key: Key, wanted: Identity) -> Identity {
+        let Some(set) = self.table.at(key) else { return wanted };
+        let is_free = |identity: &Identity| {
+            self.table.by_identity(*identity).iter().all(|other| {
+                self.table.at(*other).is_none_or(|other| other.impi == set.impi)
+            })
+        };
+        let known = self.table.by_impi(&set.impi).iter().rev().find_map(|other| {
+            let other = self.table.at(*other)?;
+            let is_same = other.identity.ip() == wanted.1.ip() && other.door == wanted.0;
+            (set.is_behind_nat && is_same).then_some((other.door, other.identity))
+        });
+        if let Some(known) = known {
+            return known;
+        }
+        if !set.is_behind_nat {
+            return wanted;
+        }
+        let at = |step: u16| {
+            let port = wanted.1.port().wrapping_add(step).max(1);
+            (wanted.0, SocketAddr::new(wanted.1.ip(), port))
+        };
+        (0..IDENTITIES).map(at).find(is_free).unwrap_or(wanted)
+    }
+
+    /// The core has accepted a REGISTER, and the phone knows.
+    fn accepted(&mut self, at: &Answer<'_>, carrying: Option<Key>) {
+        let offered = self.table.by_register(at.register).filter(|key| Some(*key) != carrying);
+        if let Some(offered) = offered
+            && self.table.at(offered).is_some_and(|set| set.stage == Stage::Offered)
+        {
+            self.table.remove(offered, &mut self.doorway); // it was not asked for
+        }
+        let Some(key) = carrying else { return };
+        let Some(set) = self.table.at(key) else { return };
+        let (stage, impi) = (set.stage, set.impi.clone());
+        if set.deregisters {
+            return self.deregistered(at.now, key, &impi);
+        }
+        let granted = Duration::from_secs(u64::from(granted_s(at.message)) + BEYOND_S);
+        let older = self.table.by_impi(&impi).iter().filter_map(|other| self.table.at(*other));
+        let expires = older
+            .filter(|other| other.stage == Stage::Current)
+            .map(|other| other.expires)
+            .fold(at.now + granted, Time::max);
+        match stage {
+            Stage::Challenged | Stage::Proven => {
+                self.facts.add(Fact::Established, 1);
+                self.displace(key);
+            }
+            Stage::Current => self.facts.add(Fact::Refreshed, 1),
+            Stage::Offered | Stage::Old | Stage::Ending => return,
+        }
+        self.table.advance(key, Stage::Current, expires);
+    }
+
+    /// Whoever was known by the same address and port before is not there any more.
+    fn displace(&mut self, key: Key) {
+        let Some(set) = self.table.at(key) else { return };
+        let (identity, impi) = ((set.door, set.identity), set.impi.clone());
+        let others: Vec<Key> = self.table.by_identity(identity).to_vec();
+        for other in others.into_iter().filter(|other| *other != key) {
+            if self.table.at(other).is_some_and(|other| other.impi != impi) {
+                self.facts.add(Fact::Replaced, 1);
+                self.table.remove(other, &mut self.doorway);
+            }
+        }
+    }
+
+    /// The 200 of a de-registration has left: the associations answer copies of it for a while.
+    fn deregistered(&mut self, now: Time, key: Key, impi: &[u8]) {
+        self.facts.add(Fact::Deregistered, 1);
+        let mut keys: Vec<Key> = self.table.by_impi(impi).to_vec();
+        keys.push(key);
+        for key in keys {
+            let Some(set) = self.table.at(key) else { continue };
+            let expires = set.expires.min(now + LINGERING);
+            self.table.advance(key, Stage::Ending, expires);
+        }
+    }
+
+    /// The core refuses a REGISTER for good.
+    fn failed(&mut self, at: &Answer<'_>, carrying: Option<Key>, status: u16) {
+        if let Some(offered) = self.table.by_register(at.register)
+            && self.table.at(offered).is_some_and(|set| set.stage == Stage::Offered)
+        {
+            let impi = self.table.at(offered).map(|set| set.impi.clone()).unwrap_or_default();
+            let why = format!("the core answered {status} instead of a challenge");
+            self.failures.note(at.now, &impi, at.flow.remote, why);
+            self.table.remove(offered, &mut self.doorway);
+        }
+        let Some(key) = carrying else { return };
+        let Some(set) = self.table.at(key).filter(|set| set.stage.is_under_way()) else { return };
+        self.facts.add(Fact::Failed, 1);
+        let why = format!("the core answered {status} to the response to its challenge");
+        self.failures.note(at.now, &set.impi, set.identity, why);
+        self.table.advance(key, Stage::Ending, at.now + LINGERING);
+    }
+}
+
+/// Whether octets begin like a final answer to a REGISTER: most messages are none, and are not
+/// read again.
+fn answer_to_register(bytes: &[u8]) -> bool {
+    const PLACE: usize = 8;
+    if !bytes.starts_with(b"SIP/2.0 ") || !bytes.get(PLACE).is_some_and(|it| *it > b'1') {
+        return false;
+    }
+    let head = memchr::memmem::find(bytes, b"\r\n\r\n").unwrap_or(bytes.len());
+    memchr::memmem::find(&bytes[..head], b" REGISTER\r\n").is_some()
+}
+
+/// The longest time that the phone's contacts were given, seconds.
+fn granted_s(message: &Message<'_>) -> u32 {
+    let header = message
+        .header(Header::Expires)
+        .and_then(|value| core::str::from_utf8(value).ok()?.trim().parse::<u32>().ok());
+    let contacts = message.values(Header::Contact).filter_map(|value| {
+        match Contact::parse(value).ok()? {
+            Contact::Address(contact) => contact.expires_s().or(header),
+            Contact::All => None,
+        }
+    });
+    contacts.max().or(header).unwrap_or(0)
+}
+

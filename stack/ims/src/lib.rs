@@ -1,0 +1,45 @@
+//! IMS access: what a P-CSCF does between the wire and the function that carries its calls
+//! (TS 24.229 §5.2.2, TS 33.203 §7): security agreement, keys of AKA, ESP.
+//!
+//! ```text
+//! UE                          Access                          function          S-CSCF
+//!  │ REGISTER (clear)  → request: 421, 494, offer kept ──────→ relays ───────────→│
+//!  │                                         unkeyed ←──────── 401 with ck, ik ───┤
+//!  │ 401, Security-Server ← leaving: four associations stand ← relays             │
+//!  ╞═ REGISTER, Security-Verify ═→ packet, request ──────────→ relays ───────────→│
+//!  ╞═ 200 ←═══════════════ leaving: lifetime, old sets end ←── relays ←───────────┤
+//! ```
+//! The function sees one flow for each phone, from the protected server port to the phone's
+//! server port, whatever associations carry it; it neither sees keys nor agreements. It shows
+//! [`Access`] what comes ([`Access::packet`], [`Access::unkeyed`], [`Access::request`]) and what
+//! leaves ([`Access::leaving`]).
+//!
+//! - **Keys never pass on.** `ck` and `ik` leave the 401 before anything keeps or shows it, and wait
+//!   under its nonce for the set of that challenge ([`keys`]).
+//! - **A set ends** when its challenge is not answered, its registration is over, its successor is
+//!   used, or the 200 of a de-registration has left ([`set`]).
+//! - **What a stranger can begin is bounded** by source and in all ([`Ipsec`]).
+#![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
+
+mod access;
+mod config;
+mod explain;
+mod facts;
+mod keys;
+mod leaving;
+mod request;
+mod rewrite;
+mod set;
+mod settings;
+mod show;
+mod table;
+
+pub use access::{Access, Packet};
+pub use config::Ipsec;
+pub use facts::Fact;
+pub use leaving::Leaving;
+pub use request::Verdict;
+pub use settings::{Door, Realm, Settings};
+pub use show::{ExplainRow, IpsecRow, IpsecShardRow};

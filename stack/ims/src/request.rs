@@ -1,0 +1,345 @@
+//! What phones send: who must agree first, what must be said again under protection, and what of
+//! it goes on (RFC 3329 §2.3, TS 24.229 §5.2.2, §5.2.6).
+
+use crate::access::Access;
+use crate::facts::Fact;
+use crate::rewrite::{self, Integrity};
+use crate::set::{IMPI_OCTETS_MAX, Set, Stage};
+use machine::slots::Key;
+use machine::{Duration, Time};
+use runtime::Flow;
+use secagree::rules::{self, Asked, Refused};
+use secagree::{Choice, List, Mode, Preference};
+use sip::view::Contact;
+use sip::{Header, Message, Method};
+use std::net::{IpAddr, SocketAddr};
+
+/// How long an offer waits for the core's answer: a transaction, and something.
+const OFFERED: Duration = Duration::from_secs(40);
+/// Seconds after which a source with too many registrations under way may try again.
+const RETRY_AFTER_S: u64 = 30;
+
+/// What shall become of a message of a phone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It goes on as it is.
+    Passes,
+    /// It goes on as it was written.
+    Changed,
+    /// It was refused: the answer was written.
+    Refused,
+    /// It is not answered.
+    Dropped,
+}
+
+/// Why a message is refused.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub status: u16,
+    pub fact: Fact,
+    pub why: String,
+    /// The answer asks for an agreement, or says what the network can.
+    pub requires: bool,
+    pub server: Option<List>,
+    pub retry_after_s: Option<u64>,
+}
+
+impl Refusal {
+    fn new(status: u16, fact: Fact, why: &str) -> Self {
+        let (requires, server, retry_after_s) = (false, None, None);
+        Self { status, fact, why: why.to_owned(), requires, server, retry_after_s }
+    }
+}
+
+/// A message of a phone.
+struct At<'a> {
+    now: Time,
+    flow: &'a Flow,
+    realm: usize,
+    message: &'a Message<'a>,
+}
+
+impl Access {
+    /// Looks at a message that came by a port of a realm with IPsec, in the clear or by
+    /// [`Access::packet`]. `out` gets what goes on, or the answer.
+    pub fn request(
+        &mut self,
+        now: Time,
+        flow: &Flow,
+        message: &Message<'_>,
+        out: &mut Vec<u8>,
+    ) -> Verdict {
+        let Some((realm, door)) = self.row(flow.port) else { return Verdict::Passes };
+        let at = At { now, flow, realm, message };
+        let judged = match door.is_protected {
+            true => self.protected(&at, out),
+            false => self.clear(&at, out),
+        };
+        judged.unwrap_or_else(|refusal| self.refuse(&at, refusal, out))
+    }
+
+    fn refuse(&mut self, at: &At<'_>, refusal: Refusal, out: &mut Vec<u8>) -> Verdict {
+        self.facts.add(refusal.fact, 1);
+        let impi = rewrite::impi(at.message);
+        self.failures.note(at.now, &impi, at.flow.remote, refusal.why.as_str());
+        if at.message.method() == Method::Ack || !at.message.is_request() {
+            return Verdict::Dropped;
+        }
+        let tag = crate::keys::hash(self.secret, at.message.via().branch.unwrap_or_default());
+        rewrite::refusal(at.message, at.flow.remote, tag, &refusal, out);
+        Verdict::Refused
+    }
+
+    /// What came outside of any association.
+    fn clear(&mut self, at: &At<'_>, out: &mut Vec<u8>) -> Result<Verdict, Refusal> {
+        let row = &self.rows[at.realm];
+        let (required, preference) = (row.realm.section.required, row.preference.clone());
+        if at.message.method() != Method::Register || !at.message.is_request() {
+            let is_emergency = at.message.request_uri().is_some_and(is_emergency);
+            if !required || is_emergency {
+                return Ok(Verdict::Passes);
+            }
+            if !at.message.is_request() {
+                return Ok(Verdict::Dropped);
+            }
+            let why = "a request came in the clear (TS 24.229 §5.2.6)";
+            return Err(Refusal::new(403, Fact::Unprotected, why));
+        }
+        let asked = asked(at.message);
+        if !required && !asked.require && !asked.proxy_require {
+            rewrite::request(at.message, Integrity::No, false, out);
+            return Ok(Verdict::Changed);
+        }
+        let register = self.register(at.message, at.flow.remote);
+        let known = self.table.by_register(register).and_then(|key| self.table.at(key));
+        if known.is_none() {
+            let (inside, is_behind_nat) = inside(at.message, at.flow.remote);
+            let own = of_mode(&preference, is_behind_nat);
+            let client = client(at.message)?;
+            let choice = rules::unprotected(asked, &client, &own)
+                .map_err(|why| refusal(why, row_server(&own, &self.rows[at.realm])))?;
+            let local = at.flow.local.ip();
+            let source = at.flow.remote.ip();
+            let set = Set {
+                realm: at.realm,
+                impi: rewrite::impi(at.message),
+                source,
+                register: Some(register),
+                deregisters: deregisters(at.message),
+                client,
+                choice: Some(choice),
+                local,
+                inside,
+                is_behind_nat,
+                identity: at.flow.remote,
+                ..Set::default()
+            };
+            self.offer(at.now, set)?;
+        }
+        rewrite::request(at.message, Integrity::No, false, out);
+        Ok(Verdict::Changed)
+    }
+
+    /// A registration begins to be under way.
+    fn offer(&mut self, now: Time, set: Set) -> Result<Key, Refusal> {
+        let section = &self.rows[set.realm].realm.section;
+        let (of_source, most) = (section.under_way_of_source_max, section.under_way_max as usize);
+        if self.table.of_source(set.source) >= of_source {
+            let why = "its source has as many registrations under way as it may";
+            let refusal = Refusal::new(503, Fact::OfSource, why);
+            return Err(Refusal { retry_after_s: Some(RETRY_AFTER_S), ..refusal });
+        }
+        if self.table.counts().0 >= most
+            && let Some(oldest) = self.table.oldest()
+        {
+            self.facts.add(Fact::MadeWay, 1);
+            self.table.remove(oldest, &mut self.doorway);
+        }
+        self.table.offer(set, now + OFFERED).ok_or_else(|| {
+            let refusal =
+                Refusal::new(503, Fact::OfSource, "there are as many agreements as may be");
+            Refusal { retry_after_s: Some(RETRY_AFTER_S), ..refusal }
+        })
+    }
+
+    /// What came by associations.
+    fn protected(&mut self, at: &At<'_>, out: &mut Vec<u8>) -> Result<Verdict, Refusal> {
+        if !at.message.is_request() {
+            return Ok(Verdict::Passes);
+        }
+        let method = at.message.method();
+        if matches!(method, Method::Ack | Method::Cancel) {
+            // They name no option tags (RFC 3261 §20.29, §20.32), and belong to what was judged.
+            return Ok(Verdict::Passes);
+        }
+        let verify = List::read(at.message.values(Header::SecurityVerify))
+            .map_err(|_| malformed("Security-Verify cannot be read"))?;
+        let key = self.agreed(at, &verify)?;
+        let Some(set) = self.table.at(key) else { return Ok(Verdict::Dropped) };
+        let is_register = method == Method::Register;
+        if !is_register && (set.stage.is_under_way() || set.stage == Stage::Ending) {
+            let why = "a request came before its registration was accepted, or after it ended";
+            return Err(Refusal::new(403, Fact::Unprotected, why));
+        }
+        let client = client(at.message)?;
+        let is_first = is_register && set.stage.is_under_way();
+        rules::protected(asked(at.message), (&client, &verify), (&set.client, &set.server), is_first)
+            .map_err(|why| refusal(why, Some(set.server.clone())))?;
+        let is_behind_nat = set.is_behind_nat;
+        if is_register {
+            self.registers(at, key, client)?;
+        }
+        rewrite::request(at.message, Integrity::Yes, is_behind_nat, out);
+        Ok(Verdict::Changed)
+    }
+
+    /// The set that a request came by. One that waited for its turn says so itself: the list that
+    /// it repeats has our indices.
+    fn agreed(&self, at: &At<'_>, verify: &List) -> Result<Key, Refusal> {
+        if let Some(key) = self.came {
+            return Ok(key);
+        }
+        let keys = self.table.by_identity((at.flow.port, at.flow.remote));
+        let is_it =
+            |key: &&Key| self.table.at(**key).is_some_and(|set| set.server.is_same(verify));
+        let found = keys.iter().rev().find(is_it).copied();
+        found.ok_or_else(|| {
+            let why = if verify.is_empty() { Refused::NoVerify } else { Refused::OtherVerify };
+            refusal(why, None)
+        })
+    }
+
+    /// A REGISTER under protection: the first answers the challenge, later ones offer another
+    /// agreement in case that the core challenges again.
+    fn registers(&mut self, at: &At<'_>, key: Key, client: List) -> Result<(), Refusal> {
+        let register = self.register(at.message, at.flow.remote);
+        let Some(set) = self.table.at(key) else { return Ok(()) };
+        let impi = rewrite::impi(at.message);
+        if impi != set.impi {
+            let why = "the private identity is not that of the agreement (TS 33.203 §6.1)";
+            return Err(Refusal::new(403, Fact::Unprotected, why));
+        }
+        let offers = set.stage == Stage::Current && set.register != Some(register);
+        let choice = offers
+            .then(|| {
+                let own = of_mode(&self.rows[set.realm].preference, set.is_behind_nat);
+                secagree::choose(&client, &own)
+            })
+            .flatten();
+        let next = choice.map(|choice| again(set, choice, client, register));
+        self.table.registers(key, register, deregisters(at.message));
+        if let Some(next) = next {
+            // Refused by its source's limit, it is refused by nothing else: it may not be needed.
+            let _ = self.offer(at.now, next);
+        }
+        Ok(())
+    }
+}
+
+/// The offer of a phone that has an agreement.
+fn again(set: &Set, choice: Choice, client: List, register: (u64, u32)) -> Set {
+    Set {
+        realm: set.realm,
+        impi: set.impi.clone(),
+        source: set.source,
+        register: Some(register),
+        client,
+        choice: Some(choice),
+        local: set.local,
+        inside: set.inside,
+        is_behind_nat: set.is_behind_nat,
+        door: set.door,
+        identity: set.identity,
+        ..Set::default()
+    }
+}
+
+fn asked(message: &Message<'_>) -> Asked {
+    let tag = rules::OPTION_TAG.as_bytes();
+    Asked {
+        require: message.lists(Header::Require, tag),
+        proxy_require: message.lists(Header::ProxyRequire, tag),
+        supported: message.lists(Header::Supported, tag),
+        vias: message.values(Header::Via).count(),
+    }
+}
+
+fn client(message: &Message<'_>) -> Result<List, Refusal> {
+    List::read(message.values(Header::SecurityClient))
+        .map_err(|_| malformed("Security-Client cannot be read"))
+}
+
+fn malformed(why: &str) -> Refusal {
+    Refusal::new(400, Fact::Disagreed, why)
+}
+
+fn refusal(why: Refused, server: Option<List>) -> Refusal {
+    let fact = match why {
+        Refused::NotAsked => Fact::NotAsked,
+        Refused::OtherVerify | Refused::OtherClient | Refused::NoVerify => Fact::Downgraded,
+        _ => Fact::Disagreed,
+    };
+    Refusal {
+        requires: why.has_require(),
+        server: server.filter(|_| why.has_server()),
+        ..Refusal::new(why.status(), fact, &why.to_string())
+    }
+}
+
+/// What a realm says in the 494 to a phone that has no agreement: its algorithms and ports; the
+/// indices are those that come with a challenge.
+fn row_server(own: &Preference, row: &crate::settings::Row) -> Option<List> {
+    let section = &row.realm.section;
+    let (alg, ealg) = *own.pairs.first()?;
+    let (mode, protocol) = (*own.modes.first()?, secagree::Protocol::Esp);
+    let [spi_c, spi_s] = [esp::Spi(256), esp::Spi(257)];
+    let (port_c, port_s) = (section.client_ports[0], section.server_port);
+    let ipsec = secagree::Ipsec { alg, ealg, protocol, mode, spi_c, spi_s, port_c, port_s };
+    Some(own.list(&ipsec, mode))
+}
+
+/// Of a phone behind a NAT a tunnel in UDP, of any other transport mode (TS 33.203 §M.6).
+pub(crate) fn of_mode(preference: &Preference, is_behind_nat: bool) -> Preference {
+    let mode = if is_behind_nat { Mode::UdpTunnel } else { Mode::Transport };
+    Preference { modes: vec![mode], ..preference.clone() }
+}
+
+/// The phone's address as it knows it, and whether a NAT has changed it on the way.
+fn inside(message: &Message<'_>, remote: SocketAddr) -> (IpAddr, bool) {
+    let host = message.via().host;
+    let text = core::str::from_utf8(host).unwrap_or_default();
+    let text = text.trim_start_matches('[').trim_end_matches(']');
+    let seen = remote.ip().to_canonical();
+    match text.parse::<IpAddr>() {
+        Ok(said) if said.to_canonical() != seen => (said, true),
+        _ => (seen, false),
+    }
+}
+
+/// An emergency call (RFC 5031 §4.2), which no agreement stands before.
+fn is_emergency(uri: &[u8]) -> bool {
+    const SOS: &[u8] = b"urn:service:sos";
+    uri.get(..SOS.len()).is_some_and(|head| head.eq_ignore_ascii_case(SOS))
+        && matches!(uri.get(SOS.len()), None | Some(b'.'))
+}
+
+/// Whether a REGISTER takes all of its contacts back.
+fn deregisters(message: &Message<'_>) -> bool {
+    let header = message
+        .header(Header::Expires)
+        .and_then(|value| core::str::from_utf8(value).ok()?.trim().parse::<u32>().ok());
+    let mut contacts = message.values(Header::Contact).peekable();
+    if contacts.peek().is_none() {
+        return false;
+    }
+    contacts.all(|value| match Contact::parse(value) {
+        Ok(Contact::All) => true,
+        Ok(Contact::Address(contact)) => contact.expires_s().or(header) == Some(0),
+        Err(_) => false,
+    })
+}
+
+/// Octets of a private identity that are kept.
+pub(crate) fn cut(impi: &[u8]) -> Box<[u8]> {
+    impi[..impi.len().min(IMPI_OCTETS_MAX)].into()
+}

@@ -1,0 +1,192 @@
+//! Messages as they go on: without what was between the phone and us, with what the core is told.
+
+use crate::request::{Refusal, cut};
+use aka::digest::{SessionKeys, take_keys};
+use secagree::List;
+use secagree::rules::without_tag;
+use sip::write::{self, decimal, line};
+use sip::{Header, HeaderSet, Message};
+use std::net::SocketAddr;
+
+/// What the core is told of how a REGISTER came (TS 24.229 §7.2A.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Integrity {
+    /// By associations.
+    Yes,
+    /// In the clear.
+    No,
+}
+
+/// What does not go on as it is.
+const AGREED: HeaderSet = HeaderSet::of(&[
+    Header::SecurityClient,
+    Header::SecurityVerify,
+    Header::SecurityServer,
+    Header::Require,
+    Header::ProxyRequire,
+]);
+const CREDENTIALS: HeaderSet = HeaderSet::of(&[Header::Authorization]);
+
+/// Appends a request without its agreement; a REGISTER's credentials say how it came. With
+/// `asks_rport` the topmost Via wants its answer where it came from.
+pub(crate) fn request(
+    message: &Message<'_>,
+    integrity: Integrity,
+    asks_rport: bool,
+    out: &mut Vec<u8>,
+) {
+    let is_register = message.method() == sip::Method::Register;
+    let mut dropped = AGREED;
+    if is_register {
+        dropped = dropped.and(CREDENTIALS);
+    }
+    let via = message.via();
+    let adds_rport = asks_rport && via.rport.is_none();
+    out.extend_from_slice(message.start_line());
+    out.extend_from_slice(b"\r\n");
+    if adds_rport {
+        let value = message.header(Header::Via).unwrap_or_default();
+        let (own, rest) = value.split_at(via.raw.len().min(value.len()));
+        line(out, "Via", &[own, b";rport", rest].concat());
+        let others = HeaderSet::of(&[Header::Via]);
+        for via in message.lines_of(Header::Via).skip(1) {
+            out.extend_from_slice(via.raw);
+        }
+        dropped = dropped.and(others);
+    }
+    write::lines(out, message, dropped);
+    for (header, name) in
+        [(Header::Require, "Require"), (Header::ProxyRequire, "Proxy-Require")]
+    {
+        for value in message.lines_of(header) {
+            let mut tags = Vec::new();
+            if without_tag(value.value, &mut tags) {
+                line(out, name, &tags);
+            }
+        }
+    }
+    if is_register {
+        for credentials in message.lines_of(Header::Authorization) {
+            authorization(credentials.value, integrity, out);
+        }
+    }
+    write::body(out, message);
+}
+
+/// What a phone says itself was taken out before, with all that only the network says.
+fn authorization(value: &[u8], integrity: Integrity, out: &mut Vec<u8>) {
+    const DIGEST: &[u8] = b"Digest ";
+    let is_digest = value.get(..DIGEST.len()).is_some_and(|it| it.eq_ignore_ascii_case(DIGEST));
+    let said: &[u8] = match integrity {
+        _ if !is_digest => b"",
+        Integrity::Yes => b", integrity-protected=\"yes\"",
+        Integrity::No => b", integrity-protected=\"no\"",
+    };
+    line(out, "Authorization", &[value, said].concat());
+}
+
+/// The private identity: the user name of its credentials, or what the public identity makes of it
+/// (TS 23.003 §13.3).
+pub(crate) fn impi(message: &Message<'_>) -> Box<[u8]> {
+    let of = |value: &[u8]| {
+        aka::digest::Credentials::read(value).ok().map(|it| cut(&it.username))
+    };
+    let said = message.lines_of(Header::Authorization).find_map(|line| of(line.value));
+    said.unwrap_or_else(|| {
+        let uri = message.to().uri;
+        let rest = memchr::memchr(b':', uri).map_or(uri, |colon| &uri[colon + 1..]);
+        cut(rest.split(|octet| *octet == b';').next().unwrap_or_default())
+    })
+}
+
+/// The nonce of a challenge.
+pub(crate) fn nonce(message: &Message<'_>) -> Option<Vec<u8>> {
+    message.lines_of(Header::WwwAuthenticate).find_map(|line| {
+        aka::digest::Challenge::read(line.value).ok().map(|it| it.nonce.into_owned())
+    })
+}
+
+/// Appends a challenge without keys, where it has any; the keys of the first, and its nonce. What
+/// names keys and cannot be read loses its line: better no challenge than keys on the air.
+pub(crate) fn without_keys(
+    message: &Message<'_>,
+    out: &mut Vec<u8>,
+) -> Option<(Vec<u8>, SessionKeys)> {
+    let names_keys = |value: &[u8]| {
+        [b"ck".as_slice(), b"ik"].iter().any(|name| {
+            value.windows(2).any(|pair| pair.eq_ignore_ascii_case(name))
+        })
+    };
+    if !message.lines_of(Header::WwwAuthenticate).any(|line| names_keys(line.value)) {
+        return None;
+    }
+    let mut found = None;
+    out.extend_from_slice(message.start_line());
+    out.extend_from_slice(b"\r\n");
+    write::lines(out, message, HeaderSet::of(&[Header::WwwAuthenticate]));
+    for challenge in message.lines_of(Header::WwwAuthenticate) {
+        let mut value = Vec::new();
+        match take_keys(challenge.value, &mut value) {
+            Ok(Some(keys)) => {
+                let nonce = aka::digest::Challenge::read(&value).ok().map(|it| it.nonce.into_owned());
+                if found.is_none() {
+                    found = nonce.map(|nonce| (nonce, keys));
+                }
+                line(out, "WWW-Authenticate", &value);
+            }
+            Ok(None) => line(out, "WWW-Authenticate", &value),
+            Err(_) => {}
+        }
+    }
+    write::body(out, message);
+    found
+}
+
+/// Appends an answer with Security-Server.
+pub(crate) fn with_server(message: &Message<'_>, server: &List, out: &mut Vec<u8>) {
+    out.extend_from_slice(message.start_line());
+    out.extend_from_slice(b"\r\n");
+    write::lines(out, message, HeaderSet::of(&[Header::SecurityServer]));
+    security_server(server, out);
+    write::body(out, message);
+}
+
+fn security_server(server: &List, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"Security-Server: ");
+    server.write(out);
+    out.extend_from_slice(b"\r\n");
+}
+
+/// Appends the answer to a request that is refused, for who sent it from there.
+pub(crate) fn refusal(
+    message: &Message<'_>,
+    from: SocketAddr,
+    tag: u64,
+    refusal: &Refusal,
+    out: &mut Vec<u8>,
+) {
+    out.extend_from_slice(b"SIP/2.0 ");
+    decimal(out, refusal.status.into());
+    let reason: &[u8] = match refusal.status {
+        400 => b" Bad Request\r\n",
+        403 => b" Forbidden\r\n",
+        421 => b" Extension Required\r\n",
+        494 => b" Security Agreement Required\r\n",
+        502 => b" Bad Gateway\r\n",
+        _ => b" Service Unavailable\r\n",
+    };
+    out.extend_from_slice(reason);
+    write::response_head(out, message, from, Some(&machine::identity::hex(tag)), b"");
+    if refusal.requires {
+        line(out, "Require", secagree::rules::OPTION_TAG.as_bytes());
+    }
+    if let Some(server) = &refusal.server {
+        security_server(server, out);
+    }
+    if let Some(seconds) = refusal.retry_after_s {
+        out.extend_from_slice(b"Retry-After: ");
+        decimal(out, seconds);
+        out.extend_from_slice(b"\r\n");
+    }
+    write::no_body(out);
+}

@@ -1,0 +1,134 @@
+//! One security agreement from its offer to its end (TS 33.203 §7.4).
+//!
+//! ```text
+//!          401 leaves        protected REGISTER     200          used by the phone
+//! Offered ───────────→ Challenged ─────────→ Proven ───→ Current ·······→ others of the phone: Old
+//!    │ another answer      │ in time            │ refused    │ de-registered, over
+//!    └─────────────────────┴────────────────────┴────────────┴──────────→ Ending, gone
+//! ```
+
+use ipsec::Lane;
+use machine::Time;
+use machine::slots::{Key, Reuse};
+use runtime::PortId;
+use secagree::{Choice, Ipsec, List};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+/// Octets of a private identity that are kept.
+pub(crate) const IMPI_OCTETS_MAX: usize = 256;
+
+/// How far an agreement is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) enum Stage {
+    /// A REGISTER has offered it; there are no associations.
+    #[default]
+    Offered,
+    /// Its associations stand, the phone has not answered.
+    Challenged,
+    /// The phone has sent something by them.
+    Proven,
+    /// The core has accepted the registration.
+    Current,
+    /// A newer one of the same phone is used.
+    Old,
+    /// Its last answer has left; copies are answered.
+    Ending,
+}
+
+impl Stage {
+    /// In a word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Offered => "offered",
+            Self::Challenged => "challenged",
+            Self::Proven => "answered",
+            Self::Current => "current",
+            Self::Old => "old",
+            Self::Ending => "ending",
+        }
+    }
+
+    /// Whether its registration is under way.
+    pub const fn is_under_way(self) -> bool {
+        matches!(self, Self::Offered | Self::Challenged | Self::Proven)
+    }
+}
+
+/// A REGISTER: the hash of its Call-ID and source, and its number.
+pub(crate) type Register = (u64, u32);
+
+/// An agreement.
+#[derive(Debug)]
+pub(crate) struct Set {
+    pub stage: Stage,
+    /// The index of its realm.
+    pub realm: usize,
+    /// The private identity, as the phone says; proven when the core accepts.
+    pub impi: Box<[u8]>,
+    /// Whose registration under way it is.
+    pub source: IpAddr,
+    /// The last REGISTER that came by it, or that offered it, and whether that de-registers.
+    pub register: Option<Register>,
+    pub deregisters: bool,
+    /// Security-Client and Security-Server.
+    pub client: List,
+    pub server: List,
+    pub choice: Option<Choice>,
+    /// What we said, with the algorithms that were chosen.
+    pub own: Option<Ipsec>,
+    /// Our address.
+    pub local: IpAddr,
+    /// The phone's address inside; its own view, where a NAT stands between.
+    pub inside: IpAddr,
+    pub is_behind_nat: bool,
+    /// The doorway and the far end by which the function knows the phone.
+    pub door: PortId,
+    pub identity: SocketAddr,
+    /// Its associations.
+    pub associations: Option<Key>,
+    /// Whether the phone has sent anything but a REGISTER by it.
+    pub is_used: bool,
+    pub expires: Time,
+}
+
+impl Default for Set {
+    fn default() -> Self {
+        let nowhere = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+        Self {
+            stage: Stage::Offered,
+            realm: 0,
+            impi: Box::default(),
+            source: nowhere,
+            register: None,
+            deregisters: false,
+            client: List::default(),
+            server: List::default(),
+            choice: None,
+            own: None,
+            local: nowhere,
+            inside: nowhere,
+            is_behind_nat: false,
+            door: PortId(u16::MAX),
+            identity: SocketAddr::new(nowhere, 0),
+            associations: None,
+            is_used: false,
+            expires: Time::MAX,
+        }
+    }
+}
+
+impl Reuse for Set {
+    fn reuse(&mut self) {
+        *self = Self::default();
+    }
+}
+
+impl Set {
+    /// Where a datagram to the phone goes inside: by the lane of its server port, from our client
+    /// port (TS 33.203 §7.1).
+    pub fn ends(&self) -> Option<(Lane, (SocketAddr, SocketAddr))> {
+        let (own, ue) = (self.own?, self.choice?.of);
+        let from = SocketAddr::new(self.local, own.port_c);
+        Some((Lane::Second, (from, SocketAddr::new(self.inside, ue.port_s))))
+    }
+}

@@ -1,0 +1,131 @@
+//! What the management side may see: no keys.
+
+use crate::access::Access;
+use machine::Time;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A security agreement.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct IpsecRow {
+    /// The private identity.
+    pub impi: String,
+    /// The realm.
+    pub realm: String,
+    /// `offered`, `challenged`, `answered`, `current`, `old` or `ending`.
+    pub state: &'static str,
+    /// The phone as its messages show it: its address and protected server port.
+    pub ue: String,
+    /// Where its packets come from, if a NAT stands between.
+    pub outside: Option<String>,
+    /// Integrity and encryption algorithm.
+    pub algorithms: Option<String>,
+    /// Protected ports of the phone: client, server.
+    pub ue_ports: Option<[u16; 2]>,
+    /// Ours: client, server.
+    pub own_ports: Option<[u16; 2]>,
+    /// Indices by which packets come.
+    pub spi_in: Vec<u32>,
+    /// Indices by which packets leave.
+    pub spi_out: Vec<u32>,
+    /// Packets that came and that left.
+    pub packets_in: u64,
+    /// Packets that left.
+    pub packets_out: u64,
+    /// Packets that came before or too late.
+    pub replayed: u64,
+    /// Packets with a wrong ICV.
+    pub forged: u64,
+    /// Microseconds of the function's clock at which it ends.
+    pub expires_at_us: u64,
+    /// Octets of its associations.
+    pub octets: u64,
+}
+
+/// What a shard counts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct IpsecShardRow {
+    /// Registrations under way.
+    pub under_way: u64,
+    /// Agreements that stand.
+    pub standing: u64,
+}
+
+/// Why an attach failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ExplainRow {
+    /// The private identity, as the phone said.
+    pub impi: String,
+    /// Where it came from.
+    pub source: String,
+    /// Seconds ago.
+    pub ago_s: u64,
+    /// In words, with the section.
+    pub why: String,
+}
+
+fn text(octets: &[u8]) -> String {
+    String::from_utf8_lossy(octets).into_owned()
+}
+
+impl Access {
+    /// A row for each agreement, at most `limit`; of one private identity where one is named.
+    #[must_use]
+    pub fn show(&self, impi: Option<&str>, limit: usize) -> Vec<IpsecRow> {
+        let wanted = self
+            .table
+            .iter()
+            .filter(|(_, set)| impi.is_none_or(|impi| *set.impi == *impi.as_bytes()));
+        let row = |set: &crate::set::Set| {
+            let associations = set.associations.and_then(|key| self.doorway.show(key));
+            let counted = associations.as_ref();
+            let indices = |of: fn(&ipsec::SetRow) -> [Option<u32>; 2]| {
+                counted.map(|it| of(it).into_iter().flatten().collect()).unwrap_or_default()
+            };
+            let choice = set.choice;
+            IpsecRow {
+                impi: text(&set.impi),
+                realm: self.rows.get(set.realm).map(|it| it.realm.name.clone()).unwrap_or_default(),
+                state: set.stage.word(),
+                ue: set.identity.to_string(),
+                outside: counted
+                    .filter(|_| set.is_behind_nat)
+                    .map(|it| it.path.remote.to_string()),
+                algorithms: choice
+                    .map(|it| format!("{}/{}", it.pair.0.name(), it.pair.1.name())),
+                ue_ports: choice.map(|it| [it.of.port_c, it.of.port_s]),
+                own_ports: set.own.map(|own| [own.port_c, own.port_s]),
+                spi_in: indices(|it| it.spi_in),
+                spi_out: indices(|it| it.spi_out),
+                packets_in: counted.map_or(0, |it| it.came.0),
+                packets_out: counted.map_or(0, |it| it.left.0),
+                replayed: counted.map_or(0, |it| it.failed.replayed),
+                forged: counted.map_or(0, |it| it.failed.forged),
+                expires_at_us: set.expires.as_micros(),
+                octets: counted.map_or(0, |it| it.octets as u64),
+            }
+        };
+        wanted.take(limit).map(|(_, set)| row(set)).collect()
+    }
+
+    /// Why attaches failed of late, the newest first; of one private identity where one is named.
+    #[must_use]
+    pub fn explain(&self, now: Time, impi: Option<&str>, limit: usize) -> Vec<ExplainRow> {
+        let wanted =
+            self.failures.iter().filter(|it| impi.is_none_or(|impi| *it.impi == *impi.as_bytes()));
+        let row = |it: &crate::explain::Failure| ExplainRow {
+            impi: text(&it.impi),
+            source: it.source.to_string(),
+            ago_s: now.since(it.at).as_secs(),
+            why: it.why.clone(),
+        };
+        wanted.take(limit).map(row).collect()
+    }
+
+    /// What is counted.
+    #[must_use]
+    pub fn show_shard(&self) -> IpsecShardRow {
+        let (under_way, standing) = self.table.counts();
+        IpsecShardRow { under_way: under_way as u64, standing: standing as u64 }
+    }
+}

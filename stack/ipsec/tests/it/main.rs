@@ -1,0 +1,5 @@
+//! The doorway of ESP: two ends with a bad network between them, and who is no end at all.
+#![allow(missing_docs, reason = "a test program")]
+
+mod hostile;
+mod world;
