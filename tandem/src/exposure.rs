@@ -225,6 +225,23 @@ mod tests {
     }
 
     #[test]
+    fn a_network_device_that_is_not_there_is_named_unless_another_one_starts_the_forwarder() {
+        let pe = |keys: &str| {
+            format!("{QUIET}[[pe]]\nname = \"pe1\"\n{keys}[[pe.port]]\nname = \"no-such-0\"\n")
+        };
+        let packet = "driver = \"af_packet\"\n";
+        assert_eq!(paths(&format!("{}{packet}", pe(""))), ["pe[0].port[0].name"]);
+        let there = format!("{}{packet}device = \"lo\"\n", pe(""));
+        assert_eq!(paths(&there), Vec::<String>::new());
+        let absent = format!("{}{packet}device = \"no-such-1\"\n", pe(""));
+        assert_eq!(paths(&absent), ["pe[0].port[0].device"]);
+        let others = format!("{}{packet}", pe("forwarder = \"external\"\n"));
+        assert_eq!(paths(&others), Vec::<String>::new());
+        let made = format!("{}driver = \"tap\"\n", pe(""));
+        assert_eq!(paths(&made), Vec::<String>::new());
+    }
+
+    #[test]
     fn a_media_controller_off_the_loopback_proves_who_is_there_and_ng_stays_on_it() {
         let controller = |keys: &str| {
             format!(

@@ -4,6 +4,7 @@
 //! 6 timed out.
 #![forbid(unsafe_code)]
 
+mod anchored;
 mod arbiter;
 mod changes;
 mod check;

@@ -1,5 +1,6 @@
 //! The site file: which sections it has, and what must hold across them.
 
+use crate::anchored;
 use crate::functions::{Section, Sections, functions};
 use crate::rights::{self, Capabilities};
 use config::keys;
@@ -152,6 +153,7 @@ impl config::Site for Site {
                 issues.push(Issue::new(format!("{path}.name"), what, "choose another name"));
             }
         }
+        anchored::validate(self, issues);
     }
 
     fn doorways(&self) -> Vec<Doorway> {

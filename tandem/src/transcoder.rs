@@ -1,6 +1,7 @@
 //! `tandem transcoder`: transcodes streams until no control has come for a minute; and what hinders
 //! a site from transcoding what its realms want.
 
+use crate::anchored;
 use crate::cli::Transcoder;
 use crate::exit::Exit;
 use crate::site::Site;
@@ -33,18 +34,10 @@ pub fn hindrances(site: &Site) -> Vec<Issue> {
     let (library, absent) = codec::Library::load();
     let mut issues = Vec::new();
     for (at, ssc) in site.ssc.iter().enumerate() {
-        let own = ssc.media.controller.iter().map(|controller| {
-            let is_it = |msc: &&msc::Msc| {
-                msc.listen.is_some_and(|address| address.to_string() == controller.address)
-            };
-            site.msc.iter().find(is_it)
-        });
         // One that is elsewhere may do it.
-        let Some(own) = own.collect::<Option<Vec<_>>>().filter(|own| !own.is_empty()) else {
-            continue;
-        };
-        let transcodes = |msc: &&msc::Msc| msc.transcoder.start == TranscoderStart::Own;
-        let is_any = own.iter().any(transcodes);
+        let Some(own) = anchored::all_own(site, ssc) else { continue };
+        let transcodes = |msc: &msc::Msc| msc.transcoder.start == TranscoderStart::Own;
+        let is_any = own.iter().copied().any(transcodes);
         for (n, realm) in ssc.realm.iter().enumerate() {
             let names = realm.media.iter().flat_map(|media| &media.codecs.transcode);
             for (place, name) in names.enumerate() {

@@ -1,6 +1,7 @@
 //! What somebody should look at: the forwarder, session controllers, ports, and how calls sound.
 
 use crate::MediaController;
+use crate::lease;
 use crate::transcoding::AWAY_MAX;
 use dataplane::alarm;
 use machine::Time;
@@ -22,10 +23,11 @@ impl MediaController {
         }
         let percent_max = u64::from(self.settings.msc.limits.leased_percent);
         for (group, family, it) in self.group_figures() {
-            if u64::from(it.leased) * 100 >= u64::from(it.pairs) * percent_max && it.pairs > 0 {
+            if it.is_scarce(percent_max) || it.lacks && it.is_leased(percent_max) {
                 let subject = format!("{group} {family}");
-                let (leased, pairs) = (it.leased, it.pairs);
-                let text = format!("{leased} of {pairs} pairs of ports are leased");
+                let lease::Figures { leased, pairs, in_use, .. } = it;
+                let text =
+                    format!("{leased} of {pairs} pairs of ports are leased, {in_use} are in use");
                 rows.push(alarm("media-ports-scarce", &subject, "major", &text));
             }
         }
@@ -53,7 +55,7 @@ impl MediaController {
             rows.push(alarm("transcoder-away", name, "major", &text));
         }
         if let Some(what) = self.refused_of_late(now) {
-            let text = format!("the forwarder refused {what}: ask `media/refusals`");
+            let text = format!("the forwarder refused {what}: tandem ctl media refusals");
             rows.push(alarm("stream-refused", name, "major", &text));
         }
         rows

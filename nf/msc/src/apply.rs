@@ -3,8 +3,9 @@
 use crate::MediaController;
 use crate::config::NG_PORT;
 use crate::controllers::{Controller, KeyId};
-use crate::driven::{Driven, Uses};
+use crate::driven::{Driven, Turn, Uses};
 use crate::facts::Fact;
+use crate::flows::{self, Flows};
 use crate::keying::Received;
 use crate::lease::Lessee;
 use crate::links::Heard;
@@ -301,6 +302,7 @@ impl MediaController {
                     continue;
                 }
                 self.keying.forget(local);
+                self.measures.unprotected.forget(local);
                 let owner = Owner { lessee, stream: id, side };
                 let over = Over { owner, stream: stream.clone(), at: now };
                 if let Some((local, over)) = self.ended.add(local, over) {
@@ -393,6 +395,7 @@ impl MediaController {
     /// What checks and handshakes agreed on changes flows.
     pub(crate) fn agreed(&mut self, now: Time, came: crate::keying::Came, out: &mut Effects) {
         self.shown.facts.add(Fact::DtlsFailed, came.failures);
+        self.shown.facts.add(Fact::DtlsUnsuited, came.unsuited);
         self.shown.facts.add(Fact::PacketsPostponed, came.postponed);
         for (local, change) in came.changes {
             let programs = self.streams.agree(local, |kept| change.apply(kept));
@@ -414,6 +417,28 @@ impl MediaController {
             return;
         }
         self.shown.facts.add(Fact::NgCommands, 1);
+        match self.driven.turn(now, flow, bytes) {
+            Turn::Waits => {}
+            Turn::Later(call) => {
+                let flows = self.streams.flows(Lessee::NG, call);
+                let again = flows::difference(&Flows::new(), &flows);
+                self.dataplane.tell(now, out, &again);
+            }
+            Turn::Now => {
+                self.waited(now, Some(bytes), out);
+                self.run(now, flow, bytes, out);
+            }
+        }
+    }
+
+    /// Runs the commands of NG that have waited.
+    pub(crate) fn waited(&mut self, now: Time, behind: Option<&[u8]>, out: &mut Effects) {
+        while let Some(it) = self.driven.waited(now, behind) {
+            self.run(now, &it.flow, &it.message, out);
+        }
+    }
+
+    fn run(&mut self, now: Time, flow: &Flow, bytes: &[u8], out: &mut Effects) {
         let mut reply = Vec::new();
         let done = self.driven(now, out, |driven, uses| driven.take(now, bytes, uses, &mut reply));
         if let Err(why) = done {
@@ -430,6 +455,7 @@ impl MediaController {
 
     /// Ends calls of NG that nobody ends.
     pub(crate) fn end_calls(&mut self, now: Time, out: &mut Effects) {
+        self.waited(now, None, out);
         if self.driven.deadline().is_some_and(|at| at <= now) {
             // Nobody waits for an answer.
             let _ = self.driven(now, out, |driven, uses| driven.tick(now, uses));
@@ -522,7 +548,7 @@ impl MediaController {
     pub(crate) fn load(&self, now: Time) -> Load {
         Load {
             streams: u32::try_from(self.streams.total()).unwrap_or(u32::MAX),
-            packets_per_s: self.shown.packets_per_s,
+            packets_per_s: self.shown.packets.per_s(),
             forwarder_permille: self.dataplane.load_permille(),
             transcoder_permille: self.transcoding.permille(),
             codecs: self.transcoding.codecs(now),

@@ -30,6 +30,7 @@ rows! {
         role: Option<&'static str>,
         streams: usize,
         ng_calls: usize,
+        /// Over the last ten seconds.
         packets_per_s: u64,
         forwarder_permille: u16,
         /// `connected`, `away`, or `none` where there is to be none.
@@ -57,7 +58,7 @@ rows! {
     /// A session controller.
     pub(crate) struct MediaSessionControllerRow {
         session_controller: String,
-        /// `connected` or `away`.
+        /// `connected`, `away`, or `standby` where the other node of the pair serves it.
         state: &'static str,
         /// Where it is connected from.
         address: Option<String>,
@@ -181,7 +182,11 @@ impl MediaController {
         });
         let controllers = self.controllers.iter().map(|(lessee, it)| MediaSessionControllerRow {
             session_controller: it.name.to_string(),
-            state: if it.away_since.is_none() { "connected" } else { "away" },
+            state: match it.away_since {
+                None => "connected",
+                Some(_) if self.pair.serves() => "away",
+                Some(_) => "standby",
+            },
             address: self.links.flow_of(lessee).map(|flow| flow.remote.to_string()),
             streams: self.streams.count(lessee),
         });
@@ -197,7 +202,7 @@ impl MediaController {
             },
             streams: self.streams.total(),
             ng_calls: self.driven.len(),
-            packets_per_s: self.shown.packets_per_s,
+            packets_per_s: self.shown.packets.per_s(),
             forwarder_permille: load.forwarder_permille,
             transcoder: self.transcoder_state(),
             transcoder_permille: load.transcoder_permille,

@@ -10,10 +10,19 @@ use anchor::row::Statistics;
 use anchor::{Block, Local, Pool, Side, Stream, Trace};
 use core::net::IpAddr;
 use hashbrown::HashMap;
+use machine::bucket::{Bucket, Rate};
 use machine::{Duration, Time};
 use ng::{Around, Counters, Effect, Engine, World};
+use runtime::Flow;
 use srtp::dtls::Fingerprint;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// How long a command waits for figures of now: far less than it is until a proxy asks again.
+const COUNTED: Duration = Duration::from_millis(200);
+/// Commands a second whose reply has figures of now, and at once; of more it has those that the
+/// forwarder told last.
+const COUNTED_PER_S: f64 = 200.0;
+const COUNTED_BURST: u32 = 64;
 
 /// The calls of NG and the ports that it has.
 pub(crate) struct Driven {
@@ -22,6 +31,29 @@ pub(crate) struct Driven {
     pools: Pools,
     /// The ports of the streams that stand, of A and of B, by call and line.
     locals: Locals,
+    /// Commands that wait for figures of now.
+    waiting: Vec<Waiting>,
+    counted: Bucket,
+}
+
+/// A command that waits for what passed at these ports.
+pub(crate) struct Waiting {
+    pub flow: Flow,
+    pub message: Box<[u8]>,
+    call: u64,
+    awaits: BTreeSet<Local>,
+    until: Time,
+}
+
+/// What is done with a command.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// It is run.
+    Now,
+    /// It waits, and the forwarder has to say what passed at the flows of that call.
+    Later(u64),
+    /// It waits already.
+    Waits,
 }
 
 type Locals = HashMap<u64, BTreeMap<u8, [Local; 2]>>;
@@ -41,7 +73,49 @@ pub(crate) struct Uses<'a> {
 impl Driven {
     /// No calls.
     pub fn new(now: Time, seed: u64) -> Self {
-        Self { engine: Engine::new(now, seed), pools: BTreeMap::new(), locals: HashMap::new() }
+        Self {
+            engine: Engine::new(now, seed),
+            pools: BTreeMap::new(),
+            locals: HashMap::new(),
+            waiting: Vec::new(),
+            counted: Bucket::default(),
+        }
+    }
+
+    /// Whether a command is run now, or waits for figures of now.
+    pub fn turn(&mut self, now: Time, flow: &Flow, message: &[u8]) -> Turn {
+        let Some((call, is_told)) = self.engine.about(message) else { return Turn::Now };
+        let is_it = |it: &Waiting| it.flow == *flow && *it.message == *message;
+        if self.waiting.iter().any(is_it) {
+            return Turn::Waits;
+        }
+        let rate = Rate::new(COUNTED_PER_S, Some(COUNTED_BURST));
+        let locals = self.locals.get(&call).into_iter().flatten().flat_map(|(_, both)| *both);
+        let awaits: BTreeSet<Local> = locals.collect();
+        if !is_told || awaits.is_empty() || !self.counted.has_room(now, rate) {
+            return Turn::Now;
+        }
+        self.counted.take(now, rate);
+        let (flow, message, until) = (*flow, message.into(), now + COUNTED);
+        self.waiting.push(Waiting { flow, message, call, awaits, until });
+        Turn::Later(call)
+    }
+
+    /// The forwarder has said what passed at a port.
+    pub fn counted(&mut self, local: Local) {
+        self.waiting.iter_mut().for_each(|it| {
+            it.awaits.remove(&local);
+        });
+    }
+
+    /// The next command that waits no longer: it was told all, or has waited for long enough, or
+    /// one of the same call comes behind it.
+    pub fn waited(&mut self, now: Time, behind: Option<&[u8]>) -> Option<Waiting> {
+        let call = behind.and_then(|message| self.engine.about(message)).map(|it| it.0);
+        let is_due =
+            |it: &Waiting| it.awaits.is_empty() || it.until <= now || Some(it.call) == call;
+        let at = self.waiting.iter().position(is_due)?;
+        Some(self.waiting.remove(at))
     }
 
     /// The section has changed: blocks that are not leased any more give no more pairs.
@@ -171,7 +245,8 @@ impl Driven {
 
     /// When [`Driven::tick`] wants to be called next.
     pub fn deadline(&self) -> Option<Time> {
-        self.engine.deadline()
+        let waits = self.waiting.iter().map(|it| it.until);
+        waits.chain(self.engine.deadline()).min()
     }
 
     fn run(

@@ -51,6 +51,9 @@ event::facts! {
         PacketsPostponed = Counter, "msc_packets_postponed_total";
         /// Handshakes of DTLS that left no keys.
         DtlsFailed = Counter, "msc_dtls_failed_total";
+        /// Times that an end of DTLS said to have no certificate or suite that this one takes: most
+        /// often it has a certificate of RSA alone.
+        DtlsUnsuited = Counter, "msc_dtls_unsuited_total";
         /// Times that an end turned out to be elsewhere than it said.
         Latched = Counter, "msc_latched_total";
         /// Times that no packet came from an end for as long as its stream says.

@@ -69,6 +69,8 @@ pub(crate) struct Came {
     pub changes: Vec<(Local, Change)>,
     /// Handshakes that will have no keys.
     pub failures: u64,
+    /// Times that an end said to have nothing that suits.
+    pub unsuited: u64,
     /// Hellos that were not heard since too many came.
     pub postponed: u64,
 }
@@ -412,6 +414,7 @@ impl Keying {
                     None => came.failures += 1,
                 },
                 Out::Refused(_) | Out::Failed(_) => came.failures += 1,
+                Out::Unsuited => came.unsuited += 1,
                 Out::Closed => {}
             }
         }

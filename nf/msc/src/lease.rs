@@ -45,6 +45,21 @@ pub(crate) struct Figures {
     pub leased: u32,
     /// Those that have a stream.
     pub in_use: u32,
+    /// A session controller has fewer than it wants, since others have them.
+    pub lacks: bool,
+}
+
+impl Figures {
+    /// Whether that part of all pairs is leased. A lease is of a whole block, and session
+    /// controllers lease ahead of what they need: of a small range the first one has all.
+    pub fn is_leased(&self, percent: u64) -> bool {
+        self.pairs > 0 && u64::from(self.leased) * 100 >= u64::from(self.pairs) * percent
+    }
+
+    /// Whether that part is leased, and that part of it has streams.
+    pub fn is_scarce(&self, percent: u64) -> bool {
+        self.is_leased(percent) && u64::from(self.in_use) * 100 >= u64::from(self.leased) * percent
+    }
 }
 
 /// All blocks.

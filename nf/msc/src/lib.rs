@@ -35,12 +35,14 @@ mod memory;
 mod noticed;
 mod over;
 mod pair;
+mod rate;
 mod standby;
 mod streams;
 #[cfg(test)]
 mod tests;
 mod trails;
 mod transcoding;
+mod unprotected;
 
 pub use ask::questions;
 pub use config::Msc;
@@ -63,6 +65,7 @@ use over::Ended;
 use pair::Pair;
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::{RngCore as _, SeedableRng as _};
+use rate::PacketRate;
 use runtime::{
     Answered, Ask, Effects, Flow, Frame, Function, In, Make, Mirrored, PortId, Running,
     RuntimeError, Seed, ShardSpec, Ticket,
@@ -117,9 +120,9 @@ struct Shown {
     facts: Sheet<Fact>,
     groups: Table<GroupFact, 2>,
     controllers: Table<ControllerFact, 1>,
-    /// Packets in the last second.
-    packets_per_s: u64,
-    /// When packets lately did not hold what protects them.
+    /// Packets of late.
+    packets: PacketRate,
+    /// When failures of protection were told lately, and how many packets they were.
     unprotected: Option<(Time, u64)>,
     /// When the forwarder refused something of media last, and of what.
     refused: Option<(Time, String)>,
@@ -197,7 +200,7 @@ impl MediaController {
                 facts: Sheet::new(),
                 groups: Table::new(&["group", "family"]),
                 controllers: Table::new(&["session_controller"]),
-                packets_per_s: 0,
+                packets: PacketRate::default(),
                 unprotected: None,
                 refused: None,
             },
@@ -273,9 +276,10 @@ impl MediaController {
     /// What is due once a second.
     fn each_second(&mut self, now: Time, out: &mut Effects) {
         self.second = now + SECOND;
-        self.shown.packets_per_s = std::mem::take(&mut self.measures.passed);
+        let passed = std::mem::take(&mut self.measures.passed);
+        self.shown.packets.add(passed);
         let dropped = std::mem::take(&mut self.measures.dropped);
-        self.shown.facts.add(Fact::Packets, self.shown.packets_per_s);
+        self.shown.facts.add(Fact::Packets, passed);
         self.shown.facts.add(Fact::PacketsDropped, dropped);
         self.shown.facts.add(Fact::MessagesUnwritten, self.links.take_unwritten());
         self.dataplane.measure_load(now, out);
@@ -308,6 +312,8 @@ impl MediaController {
         let tally = self.dataplane.tally();
         let coded = self.transcoding.figures();
         let (there, away) = self.controllers.count();
+        // They are connected to the other node of the pair where that serves.
+        let away = if self.pair.serves() { away } else { 0 };
         let values = [
             (Fact::ForwarderConnected, self.dataplane.is_controlled().into()),
             (Fact::ForwarderLost, tally.lost),
@@ -353,10 +359,20 @@ impl MediaController {
             families.into_iter().filter_map(move |(is_v6, family)| {
                 let numbers: Vec<u16> =
                     addresses.of_group(&group.name, is_v6).map(|it| it.0).collect();
-                let figures = book.figures(&numbers);
+                let mut figures = book.figures(&numbers);
+                figures.lacks = self.lacks(&group.name, &numbers, figures.pairs);
                 (!numbers.is_empty()).then_some((&*group.name, family, figures))
             })
         })
+    }
+
+    /// Whether a session controller that is there has fewer of these pairs than it wants and may
+    /// have.
+    fn lacks(&self, group: &str, numbers: &[u16], pairs: u32) -> bool {
+        let most = self.settings.msc.limits.pairs_max.unwrap_or(u32::MAX).min(pairs);
+        let there = self.controllers.iter().filter(|(_, it)| it.away_since.is_none());
+        let mut wanted = there.filter_map(|(lessee, it)| Some((lessee, *it.wants.get(group)?)));
+        wanted.any(|(lessee, wants)| self.streams.book.leased(lessee, numbers) < wants.min(most))
     }
 }
 

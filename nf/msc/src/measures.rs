@@ -5,6 +5,7 @@
 //!          └→ snapshot: what a forwarder that comes next goes on with
 //! ```
 
+use crate::unprotected::Unprotected;
 use anchor::row::{Quality, Statistics};
 use anchor::{Codec, Local, Side, Stream};
 use core::net::SocketAddr;
@@ -117,6 +118,8 @@ pub(crate) struct Measures {
     poor: BTreeMap<Local, Time>,
     /// Since when this controller is there.
     began: Time,
+    /// What came without its protection.
+    pub unprotected: Unprotected,
     /// Packets since they were last taken.
     pub passed: u64,
     pub dropped: u64,

@@ -55,6 +55,7 @@ impl MediaController {
         }
         if !is_rtcp {
             self.happened(now, &told, &notice, out);
+            self.waited(now, None, out);
         }
     }
 
@@ -94,6 +95,7 @@ impl MediaController {
         if let Some(counted) = notice.statistics {
             let Due { traced, told: due } =
                 self.measures.count(now, told.local, stream, side, counted);
+            self.driven.counted(told.local);
             if notice.is_back || counted.idle_ms.is_some_and(|idle| idle < 1_000) {
                 self.speaks(now, told);
             }
@@ -127,6 +129,10 @@ impl MediaController {
 
     fn unprotected(&mut self, now: Time, told: &Noticed, count: u64, out: &mut Effects) {
         self.shown.facts.add(Fact::PacketsUnprotected, count);
+        let count = self.measures.unprotected.count(now, told.local, count);
+        if count == 0 {
+            return;
+        }
         let before = self.shown.unprotected.filter(|(since, _)| now < *since + UNPROTECTED);
         let (since, sum) = before.unwrap_or((now, 0));
         self.shown.unprotected = Some((since, sum.saturating_add(count)));

@@ -327,6 +327,19 @@ impl World {
 
     /// A command of NG; the reply without its cookie.
     fn commands(&mut self, cookie: &str, entries: &[(&str, &str)]) -> String {
+        self.sends_command(cookie, entries);
+        if self.replies.is_empty() {
+            // It waits for figures of now.
+            self.now += Duration::from_millis(200);
+            self.msc.tick(self.now, &mut self.out);
+            self.settle();
+        }
+        let reply = String::from_utf8(self.replies.pop().expect("a reply")).expect("text");
+        reply.strip_prefix(&format!("{cookie} ")).expect("its cookie").to_owned()
+    }
+
+    /// Sends one.
+    fn sends_command(&mut self, cookie: &str, entries: &[(&str, &str)]) {
         let mut entries = entries.to_vec();
         entries.sort_unstable();
         let mut text = format!("{cookie} d");
@@ -344,8 +357,6 @@ impl World {
         let bytes = text.as_bytes();
         self.msc.step(self.now, In::Message { flow, bytes }, &mut self.out);
         self.settle();
-        let reply = String::from_utf8(self.replies.pop().expect("a reply")).expect("text");
-        reply.strip_prefix(&format!("{cookie} ")).expect("its cookie").to_owned()
     }
 
     fn asks(&mut self, path: &str, params: &[(&str, &str)]) -> serde_json::Value {
@@ -450,4 +461,10 @@ fn mistakes_are_named_with_their_place_and_their_mend() {
             "limits.block_pairs: 3 is out of range",
         ]
     );
+    assert_eq!(issues[2].hint, "write `20000-59999`");
+    let turned = text.replace("30001-30001", "30255-30000");
+    let msc: Msc = toml::from_str(&turned).expect("a section");
+    let mut issues = Vec::new();
+    msc.validate(&mut issues);
+    assert_eq!(issues[2].hint, "write `30000-30255`");
 }

@@ -58,6 +58,8 @@ pub(crate) struct Attempt {
     pub is_closed: bool,
     pub certificate: Option<Vec<u8>>,
     pub keys: Option<Keys>,
+    /// The other end may have nothing that this one takes: most often a certificate of RSA alone.
+    pub is_unsuited: bool,
 }
 
 impl Attempt {
@@ -128,6 +130,7 @@ impl Attempt {
             is_closed: false,
             certificate: None,
             keys: None,
+            is_unsuited: false,
         }
     }
 
@@ -142,10 +145,14 @@ impl Attempt {
         self.unanswered = self.unanswered.saturating_add(datagram.len());
         let heard = self.engine.handle_timeout(self.clock.instant(now));
         let heard = heard.and_then(|()| match without_plain_alerts(datagram) {
-            Some(rest) if rest.is_empty() => Ok(()),
-            Some(rest) => self.engine.handle_packet(&rest),
+            Some((rest, is_unsuited)) => {
+                self.is_unsuited |= is_unsuited && !self.is_connected;
+                if rest.is_empty() { Ok(()) } else { self.engine.handle_packet(&rest) }
+            }
             None => self.engine.handle_packet(datagram),
         });
+        // A client that has no certificate of ECDSA shows none.
+        self.is_unsuited |= matches!(heard, Err(Error::CertificateError(_)));
         // What it wanted to say before a mistake, an alert, is still said.
         self.drain(now, out);
         heard
@@ -217,12 +224,18 @@ pub(crate) struct Asked<'d> {
 /// Octets of a record's head.
 const RECORD_OCTETS: usize = 13;
 const ALERT: u8 = 21;
+/// The level of an alert that ends, and `handshake_failure` and `unsupported_certificate`
+/// (RFC 5246 §7.2).
+const FATAL: u8 = 2;
+const HANDSHAKE_FAILURE: u8 = 40;
+const UNSUPPORTED: u8 = 43;
 
 /// A datagram without its alerts that nothing protects, if it has some: anybody may have sent them,
 /// and they end nothing (RFC 6347 §4.1.2.7). A handshake that a peer does not want ends by its
-/// time.
-fn without_plain_alerts(datagram: &[u8]) -> Option<Vec<u8>> {
+/// time. And whether one says that the other end has nothing which suits.
+fn without_plain_alerts(datagram: &[u8]) -> Option<(Vec<u8>, bool)> {
     let (mut rest, mut kept, mut has_some) = (datagram, Vec::new(), false);
+    let mut is_unsuited = false;
     // Records of DTLS 1.3 that are protected have another head: what follows one stays.
     while let Some(head) = rest.first_chunk::<RECORD_OCTETS>()
         && matches!(head[0], 20..=25)
@@ -231,13 +244,15 @@ fn without_plain_alerts(datagram: &[u8]) -> Option<Vec<u8>> {
         let Some((record, behind)) = rest.split_at_checked(RECORD_OCTETS + length) else { break };
         if head[0] == ALERT && head[3..5] == [0, 0] {
             has_some = true;
+            is_unsuited |=
+                matches!(record[RECORD_OCTETS..], [FATAL, HANDSHAKE_FAILURE | UNSUPPORTED]);
         } else {
             kept.extend_from_slice(record);
         }
         rest = behind;
     }
     kept.extend_from_slice(rest);
-    has_some.then_some(kept)
+    has_some.then_some((kept, is_unsuited))
 }
 
 /// The random number of the client in a datagram that begins a ClientHello (RFC 6347 §4.2.1).

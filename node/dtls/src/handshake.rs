@@ -124,6 +124,9 @@ pub enum Out {
     Refused(Failure),
     /// There will be no keys.
     Failed(Failure),
+    /// The peer may have nothing that suits this end: most often its certificate is one of RSA
+    /// alone. Nobody has proved that it was the peer who said so: the handshake goes on.
+    Unsuited,
     /// The peer ended the association.
     Closed,
 }
@@ -384,6 +387,9 @@ impl Handshake {
         let Some(at) = self.attempt_of(&came, out) else { return };
         let attempt = &mut self.attempts[at].attempt;
         let heard = attempt.hear(now, datagram, out);
+        if std::mem::take(&mut attempt.is_unsuited) {
+            out.push(Out::Unsuited);
+        }
         if attempt.is_closed && self.lingers_until.is_some() {
             self.over();
             out.push(Out::Closed);

@@ -1,6 +1,7 @@
 //! What is told of flows, and when: each is looked at once in [`ROUND`], and at once when a worker
 //! noted something. What a flow has to tell is one notice, however much it is; what there is no
-//! budget for waits in the flow, and becomes part of a later notice.
+//! budget for waits in the flow, and becomes part of a later notice. A flow that is said again tells
+//! what passed there: so a control asks for figures of now.
 
 use crate::cell::Known;
 use crate::peer::Peer;
@@ -50,6 +51,8 @@ struct Reported {
     is_forgotten: bool,
     is_timed_out: bool,
     is_one_way: bool,
+    /// It was said again: what passed is told at once.
+    is_asked: bool,
 }
 
 /// How far SRTP is, as a standby knows it.
@@ -96,12 +99,16 @@ pub(crate) struct Watch {
     budget: Budget,
     /// Flows whose source is another one.
     turned: Vec<u32>,
+    /// Flows that were said again.
+    asked: Vec<u32>,
     /// What is told of flows that are gone.
     last: Vec<(Place, Notice)>,
 }
 
 /// Notices of flows that are gone that may wait.
 const LAST_MAX: usize = 1 << 16;
+/// Flows that were said again and are looked at before the others; more wait for their round.
+const ASKED_MAX: usize = 1 << 10;
 
 impl Watch {
     pub fn begin(&mut self, number: u32, said: &FlowSaid, now: Time) {
@@ -125,6 +132,7 @@ impl Watch {
             is_forgotten: false,
             is_timed_out: false,
             is_one_way: false,
+            is_asked: false,
         });
     }
 
@@ -141,6 +149,10 @@ impl Watch {
             told.timeout_ms = timeout_ms(said);
             if let Some(source) = said.resume.as_ref().and_then(|it| it.latched) {
                 told.latched = Some(source.into());
+            }
+            if !told.is_asked && self.asked.len() < ASKED_MAX {
+                told.is_asked = true;
+                self.asked.push(number);
             }
         }
     }
@@ -189,6 +201,11 @@ impl Watch {
             && let Some((at, notice)) = self.last.pop()
         {
             self.tell(at, &notice, out);
+        }
+        while self.budget.is_left_for_others()
+            && let Some(number) = self.asked.pop()
+        {
+            self.look(table, rows, number as usize, now, out);
         }
         for _ in 0..self.due(now) {
             if !self.budget.is_left() {
@@ -303,8 +320,11 @@ impl Reported {
             () if now.since(self.since) < STATISTICS => every.max(ROUND),
             () => every.max(STATISTICS),
         };
-        if self.packets != count && now.since(self.counted) >= every {
+        let is_due = self.packets != count && now.since(self.counted) >= every;
+        if is_due {
             (self.packets, self.counted) = (count, now);
+        }
+        if std::mem::take(&mut self.is_asked) || is_due {
             notice.statistics = Some(statistics(known, self.since, now));
         }
     }

@@ -86,32 +86,32 @@ impl<'a> Command<'a> {
     /// The texts of a key that may be a list; a key may be written with spaces or hyphens.
     pub fn texts(&self, key: &'static str) -> impl Iterator<Item = &'a [u8]> + '_ {
         let Value::Dictionary(entries) = &self.what else { unreachable!("it was read as one") };
-        let is_it = move |name: &[u8]| {
-            let same = |(one, other): (&u8, u8)| {
-                *one == other || (matches!(*one, b' ' | b'_') && matches!(other, b'-'))
-            };
-            name.len() == key.len() && name.iter().zip(key.bytes()).all(same)
-        };
-        entries.iter().filter(move |(name, _)| is_it(name)).flat_map(|(_, value)| value.texts())
+        entries
+            .iter()
+            .filter(move |(name, _)| is_word(name, key))
+            .flat_map(|(_, value)| value.texts())
     }
 
     /// Whether a list has a word.
     #[must_use]
     pub fn has(&self, key: &'static str, word: &str) -> bool {
-        self.texts(key).any(|it| {
-            it.iter()
-                .zip(word.bytes())
-                .all(|(one, other)| *one == other || (matches!(*one, b' ' | b'_') && other == b'-'))
-                && it.len() == word.len()
-        })
+        self.texts(key).any(|it| is_word(it, word))
     }
+}
+
+/// Whether a text is that word, which may be written with spaces or underscores for its hyphens.
+pub(crate) fn is_word(text: &[u8], word: &str) -> bool {
+    let same = |(one, other): (&u8, u8)| {
+        *one == other || (matches!(*one, b' ' | b'_') && matches!(other, b'-'))
+    };
+    text.len() == word.len() && text.iter().zip(word.bytes()).all(same)
 }
 
 /// A cookie and what follows it.
 type Split<'a> = (&'a [u8], &'a [u8]);
 
 /// The cookie and what follows it; `None`: it is not whole.
-fn split(message: &[u8]) -> Result<Option<Split<'_>>, Malformed> {
+pub(crate) fn split(message: &[u8]) -> Result<Option<Split<'_>>, Malformed> {
     let window = &message[..message.len().min(COOKIE_OCTETS_MAX + 1)];
     match window.iter().position(|octet| *octet == b' ') {
         Some(0) => Err(Malformed::new(0, "a cookie is empty", SPEC)),

@@ -2,13 +2,14 @@
 
 use crate::bencode::{Value, Writer};
 use crate::call::{Call, Ends};
-use crate::command::{Command, Verb};
+use crate::command::{Command, Verb, split};
 use crate::flags;
 use crate::query;
 use crate::record;
 use crate::replies::Replies;
 use crate::task::{Task, branch, end, note, with};
 use crate::timeouts::{Due, Timeouts};
+use crate::words;
 use crate::world::{Around, Counters};
 use anchor::{Refusal, Session, Side, Stream};
 use core::time::Duration;
@@ -74,6 +75,9 @@ const NO_TO_TAG: Failure = Failure("No to-tag in message");
 const NO_SDP: Failure = Failure("No SDP body in message");
 const UNKNOWN_CALL: Failure = Failure("Unknown call-id");
 pub(crate) const UNKNOWN_TAG: Failure = Failure("Unknown tag");
+/// What rtpengine says of a call or a dialog that it does not know.
+const UNKNOWN_DIALOG: &[u8] = b"Call-ID not found or tags didn't match";
+const UNDECODABLE: Failure = Failure("Could not decode bencode dictionary");
 const UNKNOWN_COMMAND: Failure = Failure("Unrecognized command");
 pub(crate) const NO_INTERFACE: Failure = Failure("Unknown interface");
 const TOO_MANY: Failure = Failure("Too many calls");
@@ -294,6 +298,15 @@ impl Engine {
         self.calls.is_empty()
     }
 
+    /// The call that a message is about, and whether its reply tells what was counted of it.
+    #[must_use]
+    pub fn about(&self, message: &[u8]) -> Option<(u64, bool)> {
+        let command = Command::read(message).ok()?;
+        let call = self.calls.get(command.text("call-id")?)?;
+        let verb = command.text("command").and_then(Verb::named)?;
+        Some((call.number, matches!(verb, Verb::Query | Verb::Delete)))
+    }
+
     /// Takes a message and appends the reply to `out`; what has no cookie gets none.
     pub fn take(
         &mut self,
@@ -303,28 +316,28 @@ impl Engine {
         out: &mut Vec<u8>,
     ) -> Vec<Effect> {
         let mut effects = Vec::new();
-        let Ok(command) = Command::read(message) else { return effects };
+        let Ok(command) = Command::read(message) else {
+            if let Ok(Some((cookie, _))) = split(message.trim_ascii_start()) {
+                refusal(cookie, UNDECODABLE, out);
+            }
+            return effects;
+        };
         if let Some(reply) = self.replies.to(now, message) {
             out.extend_from_slice(reply);
             return effects;
         }
         let at = out.len();
-        out.extend_from_slice(command.cookie);
-        out.push(b' ');
         let counters = around.counters;
         let mut task = Task { now, command: &command, around, effects: &mut effects };
         let mut body = Vec::new();
         match self.run(&mut task, counters, &mut Writer::new(&mut body)) {
             Ok(()) => {
-                out.push(b'd');
+                out.extend_from_slice(command.cookie);
+                out.extend_from_slice(b" d");
                 out.extend_from_slice(&body);
                 out.push(b'e');
             }
-            Err(Failure(why)) => {
-                Writer::new(out).dictionary(|it| {
-                    it.pair("error-reason", why.as_bytes()).pair("result", b"error");
-                });
-            }
+            Err(why) => refusal(command.cookie, why, out),
         }
         self.replies.keep(now, message, &out[at..]);
         effects
@@ -356,7 +369,11 @@ impl Engine {
                 let sdp = self.answer(task)?;
                 out.pair("sdp", &sdp);
             }
-            Verb::Delete => self.delete(task, counters, out)?,
+            Verb::Delete if !self.delete(task, counters, out)? => {
+                out.pair("warning", UNKNOWN_DIALOG).pair("result", b"ok");
+                return Ok(());
+            }
+            Verb::Delete => {}
             Verb::Query => query::call(self.call(task)?, counters, out),
             Verb::List => self.list(task, out),
             Verb::Statistics => self.statistics(task, out),
@@ -375,6 +392,9 @@ impl Engine {
             Verb::PlayDtmf => self.play(task)?,
         }
         out.pair("result", b"ok");
+        if let Some(undone) = words::undone(task.command, task.around.world.codecs()) {
+            out.pair("warning", &undone);
+        }
         Ok(())
     }
 
@@ -469,32 +489,32 @@ impl Engine {
         Ok(out)
     }
 
+    /// Ends a call, or a dialog of it; whether there was one.
     fn delete(
         &mut self,
         task: &mut Task<'_, '_, '_>,
         counters: &dyn Counters,
         out: &mut Writer<'_>,
-    ) -> Result<(), Failure> {
+    ) -> Result<bool, Failure> {
         let name = task.command.text("call-id").ok_or(NO_CALL_ID)?;
         let [from, to] = ["from-tag", "to-tag"].map(|key| task.command.text(key));
         let branch = branch(task.command)?;
         let call = self.calls.get_mut(name);
         let ends = call.as_ref().map_or(Ends::Nothing, |call| call.ends(from, to, branch));
         let Some(call) = call.filter(|_| ends != Ends::Nothing) else {
-            out.pair("warning", b"Call-ID not found or tags didn't match");
-            return Ok(());
+            return Ok(false);
         };
         query::call(call, counters, out);
         if let Ends::Fork(fork) = ends {
             // The call goes on with the other dialogs.
             call.others[usize::from(fork.0)].is_gone = true;
             self.touched.insert(call.number);
-            return Ok(());
+            return Ok(true);
         }
         note(task.effects, call.number, &end(call, task.around));
         self.forget(name);
         self.ended += 1;
-        Ok(())
+        Ok(true)
     }
 
     fn list(&self, task: &Task<'_, '_, '_>, out: &mut Writer<'_>) {
@@ -558,6 +578,15 @@ impl Engine {
         task.effects.push(Effect::Play { call: call.number, from, digits, ms, pause_ms });
         Ok(())
     }
+}
+
+/// A reply that says why nothing was done.
+fn refusal(cookie: &[u8], Failure(why): Failure, out: &mut Vec<u8>) {
+    out.extend_from_slice(cookie);
+    out.push(b' ');
+    Writer::new(out).dictionary(|it| {
+        it.pair("error-reason", why.as_bytes()).pair("result", b"error");
+    });
 }
 
 /// Digits by their characters, or one by its number.

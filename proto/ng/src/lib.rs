@@ -29,6 +29,7 @@ mod record;
 mod replies;
 mod task;
 mod timeouts;
+mod words;
 mod world;
 
 pub use command::{COOKIE_OCTETS_MAX, Command, MESSAGE_OCTETS_MAX, Verb, frame};

@@ -61,7 +61,7 @@ pub(crate) fn shown(look: &Look, value: &Value, form: Form) -> String {
         (Form::Milliseconds, Some(ms)) => thousandths(ms),
         (Form::Microseconds, Some(us)) => format!("{}.{}ms", us / 1_000, us % 1_000 / 100),
         (Form::Hundredths, Some(value)) => format!("{}.{:02}", value / 100, value % 100),
-        (Form::Permille, Some(value)) => format!("{}.{}%", value / 10, value % 10),
+        (Form::Permille, Some(value)) => permille(value),
         (Form::Octets, Some(octets)) => self::octets(octets),
         (Form::Flag, _) => match value {
             Value::Bool(true) => "yes".into(),
@@ -77,6 +77,11 @@ pub(crate) fn shown(look: &Look, value: &Value, form: Form) -> String {
 /// Whether it stands at the right side of its column.
 pub(crate) fn is_right(value: &Value, form: Form) -> bool {
     value.is_number() && !matches!(form, Form::Time | Form::Since | Form::Until)
+}
+
+/// Thousandths, as `1.2%`.
+pub(crate) fn permille(value: u64) -> String {
+    format!("{}.{}%", value / 10, value % 10)
 }
 
 fn thousandths(ms: u64) -> String {
@@ -132,7 +137,7 @@ fn counts(value: &Value) -> String {
 
 /// The colour of a state (ECMA-48 SGR), if it has one.
 pub(crate) fn colour(state: &str) -> Option<&'static str> {
-    const GOOD: [&str; 14] = [
+    const GOOD: [&str; 17] = [
         "established",
         "active",
         "up",
@@ -147,6 +152,9 @@ pub(crate) fn colour(state: &str) -> Option<&'static str> {
         "ok",
         "true",
         "standing",
+        "standby",
+        "connected",
+        "speaks",
     ];
     const POOR: [&str; 12] = [
         "connect",
@@ -162,7 +170,7 @@ pub(crate) fn colour(state: &str) -> Option<&'static str> {
         "minor",
         "warning",
     ];
-    const BAD: [&str; 15] = [
+    const BAD: [&str; 17] = [
         "idle",
         "down",
         "failed",
@@ -178,6 +186,8 @@ pub(crate) fn colour(state: &str) -> Option<&'static str> {
         "no",
         "false",
         "dead",
+        "silent",
+        "timed-out",
     ];
     let state = state.to_lowercase();
     let is = |words: &[&str]| words.contains(&&*state);

@@ -94,6 +94,7 @@ mod tests {
     #[test]
     fn every_table_has_an_answer_as_its_test() {
         let files = [
+            include_str!("msc.rs"),
             include_str!("pe.rs"),
             include_str!("rr.rs"),
             include_str!("sas.rs"),

@@ -3,9 +3,9 @@
 use super::StartContext;
 use crate::cli::Forwarder;
 use crate::exit::Exit;
-use config::Issue;
 use config::keys::{self, Unusable};
-use dataplane::section::{ForwarderStart, Port};
+use config::{Issue, meant};
+use dataplane::section::{Driver, ForwarderStart, Port};
 use forwarder::Launch;
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -14,6 +14,8 @@ use supervise::Prepare;
 
 /// Cells of packets of at most 1,850 octets; longer ones need larger cells.
 const SHORT_FRAME_OCTETS: u16 = 1_850;
+/// What the kernel says of a device that it does not have (errno(3), ENODEV).
+const NO_DEVICE: i32 = 19;
 
 /// What a section says of its forwarder.
 pub struct Wanted<'a> {
@@ -53,6 +55,37 @@ pub fn launch(wanted: &Wanted<'_>, directory: &Path) -> Result<Launch, Unusable>
     let log = directory.join(format!("{}.forwarder.log", wanted.name));
     let is_external = wanted.start == ForwarderStart::External;
     Ok(Launch { socket, command, log, keys: proved, is_external })
+}
+
+/// Network devices that ports are opened on and that this machine does not have: such a port stays
+/// down. Of a forwarder that somebody else starts nothing is known: its devices may be elsewhere.
+pub fn absent(ports: &[Port], start: ForwarderStart) -> Vec<Issue> {
+    let opens = |port: &&Port| matches!(port.driver, Driver::AfXdp | Driver::AfPacket);
+    let ports = ports.iter().enumerate().filter(|(_, port)| opens(port));
+    let ports = ports.filter(|_| start == ForwarderStart::Own);
+    ports
+        .filter_map(|(at, port)| {
+            let (key, name) = match &port.device {
+                Some(device) => ("device", device),
+                None => ("name", &port.name),
+            };
+            let is_absent = driver::link::interface(name)
+                .is_err_and(|error| error.raw_os_error() == Some(NO_DEVICE));
+            let hint = || {
+                let devices = devices();
+                meant(name, devices.iter().map(String::as_str), "make it, or name another driver")
+            };
+            let what = format!("this machine has no network device `{name}`: the port stays down");
+            is_absent.then(|| Issue::new(format!("port[{at}].{key}"), what, hint()))
+        })
+        .collect()
+}
+
+/// The network devices of this network namespace but the loopback (proc(5), `net/dev`).
+fn devices() -> Vec<String> {
+    let text = fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
+    let names = text.lines().filter_map(|line| Some(line.split_once(':')?.0.trim().to_owned()));
+    names.filter(|name| name != "lo").collect()
 }
 
 /// Makes the paths of memif sockets those of the site's directory.

@@ -2,7 +2,7 @@
 
 mod words;
 
-use super::forwarder::{Wanted, foreign, launch, locate_sockets, prepare};
+use super::forwarder::{Wanted, absent, foreign, launch, locate_sockets, prepare};
 use super::{Kind, StartContext, Started, first_changed, listen};
 use crate::exposure::{capture, is_remote, readable};
 use crate::paired;
@@ -94,6 +94,7 @@ impl Kind for Msc {
     fn exposures(&self, directory: &Path) -> Vec<Issue> {
         let has_key = self.forwarder.key_file.is_some();
         let mut found = foreign(&self.name, has_key, "name", "forwarder.key_file", directory);
+        found.extend(absent(&self.port, self.forwarder.start));
         let is_open = |address: &std::net::SocketAddr| is_remote(&address.to_string());
         if self.listen.as_ref().is_some_and(is_open) && self.tls.is_none() {
             let what = "keys of SRTP travel in clear between machines";

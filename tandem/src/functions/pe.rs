@@ -4,7 +4,7 @@ mod words;
 
 pub use words::{awaited, forwarder_questions};
 
-use super::forwarder::{Wanted, foreign, launch, locate_sockets, prepare};
+use super::forwarder::{Wanted, absent, foreign, launch, locate_sockets, prepare};
 use super::{Kind, StartContext, Started, first_changed};
 use config::keys::{self, Unusable};
 use config::need;
@@ -61,7 +61,9 @@ impl Kind for Pe {
     }
 
     fn exposures(&self, directory: &Path) -> Vec<Issue> {
-        foreign(&self.name, self.key_file.is_some(), "name", "key_file", directory)
+        let mut found = foreign(&self.name, self.key_file.is_some(), "name", "key_file", directory);
+        found.extend(absent(&self.port, self.forwarder));
+        found
     }
 
     fn needs(&self) -> Vec<need::Wanted> {

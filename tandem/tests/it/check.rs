@@ -83,6 +83,28 @@ fn codecs_that_nobody_of_the_site_transcodes_are_said() {
     assert!(!said.contains("transcode"), "nothing is known of it: {said}");
 }
 
+#[test]
+fn a_realm_whose_group_no_media_controller_of_the_site_has_is_refused_with_the_nearest_name() {
+    let site = transcodes("", "");
+    let (status, said) = Place::new(&site).check();
+    assert_eq!(status, 0, "{said}");
+    let named = |group: &str| site.replace("anchor = true", &format!("anchor = true, {group}"));
+    let (status, said) = Place::new(&named("group = \"acces\"")).check();
+    assert_eq!(status, 3, "{said}");
+    for part in ["site.toml:14:", "realm[0].media.group", "`acces`", "503", "mean `access`"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    // The realm that a route joins to an anchored one needs ports as well.
+    let renamed = site.replace("[[msc.group]]\nname = \"core\"", "[[msc.group]]\nname = \"cors\"");
+    let (status, said) = Place::new(&renamed).check();
+    assert!(status == 3 && said.contains("ssc[0].realm[1].name"), "{said}");
+    assert!(said.contains("mean `cors`"), "{said}");
+    // Nothing is known of one that is elsewhere.
+    let elsewhere = renamed.replace("= \"127.0.0.1:2970\"\n[[ssc", "= \"127.0.0.9:2970\"\n[[ssc");
+    let (status, said) = Place::new(&elsewhere).check();
+    assert_eq!(status, 0, "{said}");
+}
+
 fn reflector(keys: &str) -> String {
     format!(
         "{SITE}[[rr]]\nname = \"rr1\"\nasn = 65000\nidentifier = \"192.0.2.1\"\n[[rr.peer]]\n\

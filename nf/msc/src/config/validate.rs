@@ -3,7 +3,7 @@
 use super::{Group, Interface, Msc};
 use config::Issue;
 use dataplane::GLOBAL;
-use dataplane::section::{self, contains, is_name, known, prefix, unique};
+use dataplane::section::{self, contains, is_name, known, port_range, prefix, unique};
 use forwarder::WORKERS_MAX;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -174,7 +174,7 @@ impl Msc {
             self.is_table(&format!("{path}.vrf"), group.vrf.as_ref(), issues);
             if group.pairs().is_none() {
                 let what = format!("`{}` has no pair of ports", group.ports);
-                issues.push(Issue::new(format!("{path}.ports"), what, "write `20000-59999`"));
+                issues.push(Issue::new(format!("{path}.ports"), what, ports_meant(&group.ports)));
             }
             if group.addresses.is_empty() {
                 let hint = "write `addresses = [\"192.0.2.1\"]`";
@@ -225,6 +225,14 @@ impl Msc {
         within("quarantine_s", it.quarantine_s, (1, 3_600));
         within("leased_percent", it.leased_percent.into(), (1, 100));
     }
+}
+
+/// A range that is meant by one without a pair: the other way round, if that has some.
+fn ports_meant(text: &str) -> String {
+    let turned = text.split_once('-').map(|(low, high)| format!("{}-{}", high.trim(), low.trim()));
+    let has_pair = |text: &String| port_range(text).is_some_and(|(low, high)| low < high);
+    let meant = turned.filter(has_pair).unwrap_or_else(|| "20000-59999".to_owned());
+    format!("write `{meant}`")
 }
 
 fn validate_gateways(path: &str, interface: &Interface, issues: Issues<'_>) {

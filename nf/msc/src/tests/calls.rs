@@ -198,11 +198,119 @@ fn what_passed_before_a_controller_was_there_is_not_of_its_first_second() {
     };
     world.notices(a, &counted(50, 0));
     world.notices(b, &counted(1_000_000, 3_600_000));
-    world.passes(1);
-    assert_eq!(world.asks("media", &[])[0]["packets_per_s"], 50);
-    world.notices(b, &counted(1_000_007, 3_601_000));
+    world.passes(10);
+    assert_eq!(world.asks("media", &[])[0]["packets_per_s"], 5, "fifty in ten seconds");
+    world.notices(b, &counted(1_000_070, 3_601_000));
     world.passes(1);
     assert_eq!(world.asks("media", &[])[0]["packets_per_s"], 7);
+}
+
+fn counted(packets: u64) -> Notice {
+    let statistics = Some(Statistics { packets, ..Statistics::default() });
+    Notice { statistics, ..Notice::default() }
+}
+
+#[test]
+fn a_reply_that_tells_what_was_counted_waits_for_figures_of_now() {
+    let mut world = World::adopted(SITE);
+    ng_call(&mut world, "call-1");
+    let ends: Vec<Local> = world.msc.driven.locals(1, Side::A);
+    let ends = [ends, world.msc.driven.locals(1, Side::B)].concat();
+    let flows = world.plane.flows();
+    let query = [("command", "query"), ("call-id", "call-1")];
+    world.plane.items.clear();
+    world.sends_command("2_1", &query);
+    assert_eq!(world.plane.flows(), flows, "the forwarder is asked");
+    assert_eq!(world.replies, Vec::<Vec<u8>>::new());
+    world.sends_command("2_1", &query);
+    world.notices(ends[0], &counted(50));
+    assert_eq!(world.replies, Vec::<Vec<u8>>::new(), "the other end is awaited");
+    world.notices(ends[1], &counted(49));
+    let reply = String::from_utf8(world.replies.remove(0)).expect("text");
+    assert!(reply.contains("7:packetsi50e") && reply.contains("7:packetsi49e"), "{reply}");
+    assert!(reply.contains("7:packetsi99e"), "both of them: {reply}");
+    assert_eq!(world.replies.len(), 0, "asked twice while it waits is asked once");
+    // Of one that hears nothing more the forwarder is not waited for.
+    world.sends_command("2_2", &[("command", "delete"), ("call-id", "call-1")]);
+    let later = [("command", "query"), ("call-id", "call-1"), ("from-tag", "a")];
+    world.sends_command("2_3", &later);
+    world.passes(1);
+    let replies = world.replies.iter().map(|it| String::from_utf8_lossy(it).into_owned());
+    let replies: Vec<String> = replies.collect();
+    assert!(replies[0].starts_with("2_2 ") && replies[0].contains("packetsi99e"), "{replies:?}");
+    assert!(replies[1].starts_with("2_3 ") && replies[1].contains("Unknown call-id"));
+    assert_eq!(world.plane.flows(), []);
+}
+
+#[test]
+fn what_comes_behind_a_command_that_waits_is_run_behind_it() {
+    let mut world = World::adopted(SITE);
+    ng_call(&mut world, "call-1");
+    world.sends_command("2_1", &[("command", "delete"), ("call-id", "call-1")]);
+    let again = [("command", "offer"), ("call-id", "call-1"), ("from-tag", "z"), ("sdp", OFFER)];
+    world.sends_command("2_2", &again);
+    let replies = world.replies.iter().map(|it| String::from_utf8_lossy(it).into_owned());
+    let replies: Vec<String> = replies.collect();
+    assert!(replies[0].starts_with("2_1 ") && replies[1].starts_with("2_2 "), "{replies:?}");
+    assert!(replies.iter().all(|it| it.contains("6:result2:ok")), "another call begins");
+}
+
+/// A call of NG, answered.
+fn ng_call(world: &mut World, call: &str) {
+    let offer = [("command", "offer"), ("call-id", call), ("from-tag", "a"), ("sdp", OFFER)];
+    world.commands(&format!("{call}_1"), &offer);
+    let mut answer = offer.to_vec();
+    answer[0].1 = "answer";
+    answer.push(("to-tag", "b"));
+    world.commands(&format!("{call}_2"), &answer);
+}
+
+#[test]
+fn ports_are_scarce_when_they_are_used_or_somebody_lacks_some_and_not_when_a_block_is_all() {
+    // One block has all 128 pairs.
+    let text = SITE.replace("block_pairs = 32", "block_pairs = 512");
+    let mut world = World::adopted(&text);
+    ng_call(&mut world, "call-0");
+    let access = &world.asks("media", &[])[0]["leases"][0];
+    assert_eq!((&access["leased"], &access["pairs"]), (&128.into(), &128.into()));
+    assert_eq!(world.alarms(), Vec::<String>::new());
+    for at in 1..58 {
+        ng_call(&mut world, &format!("call-{at}"));
+    }
+    assert_eq!(world.alarms(), ["media-ports-scarce"], "116 are in use");
+    // Of session controllers the first one leases ahead, and the second one finds nothing.
+    let mut world = World::adopted(&text);
+    world.greets(1, "ssc1", 7);
+    world.leases(1, "core", 1_024);
+    assert_eq!(world.alarms(), Vec::<String>::new());
+    world.greets(2, "ssc2", 8);
+    world.leases(2, "core", 1_024);
+    assert_eq!(world.alarms(), ["media-ports-scarce"]);
+    world.disconnect(2);
+    assert_eq!(world.alarms(), ["session-controller-away"]);
+}
+
+#[test]
+fn packets_before_their_keys_are_no_failure_of_protection() {
+    let mut world = World::adopted(SITE);
+    world.greets(1, "ssc1", 7);
+    let block = world.leases(1, "access", 32)[0];
+    let (a, b) = (at(block, 0), at(block, 1));
+    world.puts(1, 5, 1, &stream(a, b));
+    world.told(1);
+    let unprotected = |count| Notice { unprotected: count, ..Notice::default() };
+    world.notices(a, &unprotected(1));
+    assert_eq!(world.told(1), []);
+    world.passes(1);
+    world.notices(a, &unprotected(50));
+    let event = Message::Event { stream: id(5), end: Side::A, event: Event::Unprotected(51) };
+    assert_eq!(world.told(1), [event], "with the one before");
+    for call in 6..16 {
+        let (a, b) = (at(block, 2 * call as u16 - 8), at(block, 2 * call as u16 - 7));
+        world.puts(1, call, 1, &stream(a, b));
+        (0..9).for_each(|_| world.notices(a, &unprotected(1)));
+    }
+    assert_eq!(world.alarms(), Vec::<String>::new(), "a few of each of many calls");
 }
 
 #[test]

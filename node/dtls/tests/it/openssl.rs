@@ -29,11 +29,15 @@ fn openssl(arguments: &[&str]) -> Vec<u8> {
 
 /// Key and certificate of the other end, and the certificate in DER.
 fn certificate(folder: &Path) -> (String, String, Vec<u8>) {
+    made(folder, &["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"])
+}
+
+/// The same of a new key as OpenSSL's arguments have it.
+fn made(folder: &Path, new_key: &[&str]) -> (String, String, Vec<u8>) {
     let path = |name: &str| folder.join(name).to_str().unwrap().to_owned();
     let (key, certificate) = (path("key"), path("certificate"));
-    let curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];
     let names = ["-keyout", &key, "-out", &certificate, "-subj", "/CN=peer", "-days", "30"];
-    openssl(&[&["req", "-x509"][..], &curve, &names].concat());
+    openssl(&[&["req", "-x509", "-nodes"][..], new_key, &names].concat());
     let der = openssl(&["x509", "-in", &certificate, "-outform", "DER"]);
     (key, certificate, der)
 }
@@ -67,11 +71,14 @@ impl Peer {
 
 /// Runs our end over a socket until there are keys, and a little longer: the last flight may have
 /// to be sent again. The keys, and all datagrams.
+///
+/// # Errors
+/// The other end has nothing that suits.
 fn run(
     handshake: &mut Handshake,
     socket: &UdpSocket,
     mut peer: Option<SocketAddr>,
-) -> (Keys, Vec<Datagram>) {
+) -> Result<(Keys, Vec<Datagram>), Vec<Datagram>> {
     let began = Instant::now();
     let mut room = [0; 4_096];
     let (mut keys, mut until) = (None, PATIENCE);
@@ -89,6 +96,7 @@ fn run(
                     until = began.elapsed() + Duration::from_millis(700);
                 }
                 Out::Failed(why) | Out::Refused(why) => panic!("{why}"),
+                Out::Unsuited => return Err(datagrams),
                 Out::Closed => {}
             }
         }
@@ -105,7 +113,7 @@ fn run(
         }
         handshake.tick(now, &mut out);
     }
-    (keys.expect("there are keys"), datagrams)
+    Ok((keys.expect("there are keys"), datagrams))
 }
 
 /// What the exporter of OpenSSL gave.
@@ -145,7 +153,8 @@ fn openssl_as_the_server_has_the_same_keys() {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let (_, mut handshake) = prepared(Role::Client, &der);
         // Our first words may come before it listens: they are said again.
-        let (keys, datagrams) = run(&mut handshake, &socket, Some(port.parse().unwrap()));
+        let ran = run(&mut handshake, &socket, Some(port.parse().unwrap()));
+        let (keys, datagrams) = ran.expect("they suit");
         same(&peer.said(), &keys, profile);
         // ClientHello, Certificate, ClientKeyExchange, CertificateVerify (RFC 5246 §7.4).
         let types = messages(&datagrams);
@@ -166,10 +175,32 @@ fn openssl_as_the_client_has_the_same_keys() {
         let connect = ["s_client", "-dtls1_2", "-connect", &port];
         let peer = Peer::start(&[&connect[..], &files, &srtp, &rest].concat());
         let (_, mut handshake) = prepared(Role::Server, &der);
-        let (keys, datagrams) = run(&mut handshake, &socket, None);
+        let (keys, datagrams) = run(&mut handshake, &socket, None).expect("they suit");
         same(&peer.said(), &keys, profile);
         // ServerHello, Certificate, ServerKeyExchange, CertificateRequest, ServerHelloDone.
         let types = messages(&datagrams);
         assert!([2, 11, 12, 13, 14].iter().all(|it| types.contains(it)), "{types:?}");
     }
+}
+
+#[test]
+fn an_end_that_has_a_certificate_of_rsa_alone_is_told_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let (key, certificate, der) = made(folder.path(), &["-newkey", "rsa:2048"]);
+    let files = ["-cert", &certificate, "-key", &key, "-use_srtp", NAMES[0].1];
+    // As the client it has none to show.
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let port = socket.local_addr().unwrap().to_string();
+    let _peer = Peer::start(&[&["s_client", "-dtls1_2", "-connect", &port][..], &files].concat());
+    let (_, mut handshake) = prepared(Role::Server, &der);
+    run(&mut handshake, &socket, None).expect_err("it does not suit");
+    // As the server it has no suite.
+    let free = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let port = free.local_addr().unwrap();
+    drop(free);
+    let accept = port.to_string();
+    let _peer = Peer::start(&[&["s_server", "-dtls1_2", "-accept", &accept][..], &files].concat());
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let (_, mut handshake) = prepared(Role::Client, &der);
+    run(&mut handshake, &socket, Some(port)).expect_err("it does not suit");
 }

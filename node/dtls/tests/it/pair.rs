@@ -73,6 +73,8 @@ impl World {
                 Out::Failed(why) => self.ends[at].failure = Some(why),
                 Out::Refused(why) => self.ends[at].refused.push(why),
                 Out::Closed => self.ends[at].closed = true,
+                // Alerts that nothing protects say so as well.
+                Out::Unsuited => {}
             }
         }
     }

@@ -358,6 +358,23 @@ fn the_round_trip_of_a_stream_is_that_of_the_reports_that_pass() {
 }
 
 #[test]
+fn a_flow_that_is_said_again_tells_what_passed_there_at_once() {
+    let mut world = call(INNER, CORE);
+    drop(world.pass(Duration::from_secs(10)));
+    one(&send(&mut world, PHONE, ACCESS, &rtp(1)));
+    drop(world.pass(Duration::from_secs(2)));
+    one(&send(&mut world, PHONE, ACCESS, &rtp(2)));
+    let packets = |out: Vec<Out>| -> Vec<u64> {
+        let told = notices(out).into_iter().filter(|(place, _)| *place == at(ACCESS));
+        told.filter_map(|(_, notice)| Some(notice.statistics?.packets)).collect()
+    };
+    assert!(packets(world.pass(Duration::from_millis(1))).is_empty());
+    say(&mut world, &flow(ACCESS, Some(INNER), PHONE));
+    assert_eq!(packets(world.pass(Duration::from_millis(1))), [2]);
+    assert!(packets(world.pass(Duration::from_millis(1))).is_empty(), "once");
+}
+
+#[test]
 fn reports_name_sources_as_the_other_side_knows_them() {
     let rewrite = Rewrite { ssrc: Some(1_000), ..Rewrite::default() };
     let mut world = call(INNER, CORE);

@@ -66,6 +66,14 @@ fn a_command_that_comes_again_is_done_once_and_answered_twice() {
 }
 
 #[test]
+fn what_is_no_bencode_is_answered_so_if_it_has_a_cookie() {
+    let mut controller = Controller::new();
+    let told = String::from_utf8(controller.take(b"7_9 {\"command\":\"ping\"}")).unwrap();
+    assert!(told.starts_with("7_9 d12:error-reason35:Could not decode"), "{told}");
+    assert!(controller.take(b"ping").is_empty(), "nobody could tell whose reply it is");
+}
+
+#[test]
 fn media_and_digits_are_blocked_and_played() {
     let mut controller = Controller::new();
     call(&mut controller);

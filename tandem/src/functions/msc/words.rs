@@ -2,19 +2,33 @@
 
 use crate::cli::{Of, Output};
 use crate::complete::functions;
-use crate::ctl::{Client, Words, asked_and, query};
+use crate::ctl::{Client, Words, asked, asked_and, query};
 use crate::exit::Exit;
 use clap::{Args, Subcommand};
-use serde_json::{Value, json};
 use show::msc as listings;
 
 /// The words of media controllers.
 #[derive(Debug, Subcommand)]
 pub enum MscWords {
-    /// How the media controllers stand: load, leases of ports, session controllers.
-    Media(Of),
+    /// How the media controllers stand: load, leases of ports, session controllers, transcoder.
+    #[command(args_conflicts_with_subcommands = true)]
+    Media {
+        /// What of it.
+        #[command(subcommand)]
+        command: Option<MediaCommand>,
+        /// Which of them.
+        #[command(flatten)]
+        of: Of,
+    },
     /// Streams of media: their ends, codecs, loss and quality.
     Streams(Streams),
+}
+
+/// What `tandem ctl media` shows.
+#[derive(Debug, Subcommand)]
+pub enum MediaCommand {
+    /// What the forwarder refused, and why: the streams that have no media.
+    Refusals(Of),
 }
 
 /// Which streams.
@@ -34,50 +48,26 @@ pub struct Streams {
 impl Words for MscWords {
     fn run(self, client: &Client, form: Output) -> Result<(), Exit> {
         match self {
-            Self::Media(Of { function }) => media(client, form, function),
+            Self::Media { command: None, of: Of { function } } => {
+                let shown = &listings::MEDIA;
+                asked_and(client, form, function, "media", shown, |_, rows| {
+                    rows.iter_mut().for_each(listings::say_media);
+                    Ok(())
+                })
+            }
+            Self::Media { command: Some(MediaCommand::Refusals(Of { function })), .. } => {
+                asked(client, form, function, "media/refusals", &listings::REFUSALS)
+            }
             Self::Streams(wanted) => streams(client, form, wanted),
         }
     }
-}
-
-fn media(client: &Client, form: Output, function: Option<String>) -> Result<(), Exit> {
-    asked_and(client, form, function, "media", &listings::MEDIA, |_, rows| {
-        for row in rows {
-            let leases = listed(&row["leases"], |it| {
-                let [group, family] = ["group", "family"].map(|key| it[key].as_str().unwrap_or(""));
-                format!("{group} {family} {}/{}/{}", it["in_use"], it["leased"], it["pairs"])
-            });
-            let controllers = listed(&row["session_controllers"], |it| {
-                let texts = ["session_controller", "state"].map(|key| it[key].as_str());
-                texts.map(|text| text.unwrap_or("")).join(" ")
-            });
-            row["ports"] = json!(leases);
-            row["session_controllers_told"] = json!(controllers);
-        }
-        Ok(())
-    })
-}
-
-fn listed(rows: &Value, told: impl Fn(&Value) -> String) -> String {
-    let rows = rows.as_array().map(Vec::as_slice).unwrap_or_default();
-    rows.iter().map(told).collect::<Vec<_>>().join(", ")
 }
 
 fn streams(client: &Client, form: Output, wanted: Streams) -> Result<(), Exit> {
     let Streams { function, call, limit } = wanted;
     let about = format!("streams{}", query(&[("call", call), ("limit", Some(limit.to_string()))]));
     asked_and(client, form, function, &about, &listings::STREAMS, |_, rows| {
-        for row in rows {
-            let ends = row["ends"].as_array().cloned().unwrap_or_default();
-            for end in ends {
-                let leg = end["leg"].as_str().unwrap_or("a").to_owned();
-                for key in ["codec", "suite", "packets", "lost", "mos", "state"] {
-                    row[format!("{leg}_{key}")] = end[key].clone();
-                }
-                let there = [&end["latched"], &end["remote"]].into_iter().find(|it| !it.is_null());
-                row[format!("{leg}_at")] = there.cloned().unwrap_or_default();
-            }
-        }
+        rows.iter_mut().for_each(listings::say_ends);
         Ok(())
     })
 }
