@@ -16,6 +16,7 @@ mod number;
 
 pub use number::{Layout, Number};
 
+use crate::narrow::halves;
 use crate::slots::Key;
 
 /// Length of a Call-ID made here.
@@ -115,6 +116,24 @@ pub const fn mix(word: u64) -> u64 {
     let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     word ^ (word >> 31)
+}
+
+/// Sixteen octets at a time; the length is part of it. What `hash` begins as is secret wherever
+/// somebody could gain by making two texts alike.
+#[must_use]
+pub fn hash_combine(hash: u64, text: &[u8]) -> u64 {
+    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+    let fold = |hash: u64, [low, high]: [u64; 2]| {
+        let product = u128::from(hash ^ low) * u128::from(hash.rotate_left(32) ^ high ^ ODD);
+        let [low, high] = halves(product);
+        low ^ high
+    };
+    let pair = |octets: &[u8; 16]| halves(u128::from_le_bytes(*octets));
+    let (words, rest) = text.as_chunks::<16>();
+    let hash = words.iter().fold(hash, |hash, word| fold(hash, pair(word)));
+    let mut last = [0; 16];
+    last[..rest.len()].copy_from_slice(rest);
+    mix(fold(hash, pair(&last)) ^ text.len() as u64)
 }
 
 /// Sixteen hexadecimal digits.

@@ -4,22 +4,23 @@ pub(crate) mod rows;
 
 use crate::Controller;
 use crate::call::{Call, State};
-use crate::facts::Fact;
-use crate::next_hop::Health;
+use crate::facts::{Fact, show_next_hops};
 use crate::replica::Left;
-use crate::token::{hex, unhex};
+use admission::{LimitRow, PoolRow, ReportRow, UnitsRow};
 use machine::Time;
+use machine::identity::{hex, unhex};
 use machine::slots::Key;
 use media_stack::ControllerRow;
 use overload::ALL;
 use question::{Condition, Either, Parameter, Question, questions};
 use rows::{
-    BlacklistRow, CallRow, CaptureRow, ClearedRow, HandOverRow, LimitRow, NextHopRow, PoolRow,
-    RealmRow, RegistrationRow, ReportRow, RuleRow, ShieldRow, TerminatedRow, UnitsRow,
+    BlacklistRow, CallRow, CaptureRow, ClearedRow, HandOverRow, NextHopRow, RealmRow,
+    RegistrationRow, RuleRow, ShieldRow, TerminatedRow,
 };
 use runtime::gate::GateRow;
 use runtime::{Ask, AskError, Effects};
 use serde_json::Value;
+use sip_stack::next_hop::Health;
 
 /// Rows of one answer at most, unless `limit` asks for fewer.
 const ROWS_MAX: usize = 1000;
@@ -55,12 +56,13 @@ questions! {
     Ask "pool" [] -> Vec<PoolRow>, |it, asked| {
         let refused = it.wire.facts.read(Fact::PoolRefused);
         let is_standby = it.pair.mirror.is_standby();
-        Ok(it.overload.show_pool(asked.now, it.shard, is_standby, refused))
+        let live = it.overload.limits.sessions();
+        Ok(it.overload.share.show(asked.now, it.shard, live, is_standby, refused))
     };
     /// Tells the keeper of the pool what is held, and takes what it grants.
     Internal "pool/exchange" [] -> Vec<ReportRow>, |it, asked| {
-        let is_standby = it.pair.mirror.is_standby();
-        it.overload.exchange(asked.now, asked.ask, it.shard, is_standby)
+        let live = (!it.pair.mirror.is_standby()).then(|| it.overload.limits.sessions());
+        it.overload.share.exchange(asked.now, asked.ask, it.shard, live)
     };
     /// The rules of header manipulation.
     Ask "rules" [] -> Vec<RuleRow>, |it, _| Ok(it.show_rules());
@@ -70,7 +72,7 @@ questions! {
     Ask "realms" [] -> Vec<RealmRow>, |it, _| Ok(it.show_realms());
     /// The conditions that stand.
     Ask "alarms" [] -> Vec<Condition>, |it, asked| {
-        it.border.hops.show(&it.wire.next_hops, asked.now);
+        show_next_hops(&it.border.hops, &it.wire.next_hops, asked.now);
         Ok(it.show_alarms(asked.now))
     };
     /// The media controllers as each shard knows them, and what it leases of each.
@@ -102,7 +104,7 @@ impl Controller {
     ) -> Result<Value, AskError> {
         self.gauges();
         self.shield_gauges(now);
-        self.overload.pool_gauges(now, &self.wire.facts);
+        self.pool_gauges(now);
         self.media.gauges();
         let serve = question::find(QUESTIONS, &ask.path);
         let serve = serve.ok_or_else(|| AskError::NotFound(ask.path.clone()))?;
@@ -124,6 +126,12 @@ impl Controller {
         facts.set(Fact::Overloaded, self.overload.admission.overloaded_since().is_some().into());
         facts.set(Fact::CallsWaiting, self.overload.waiting.len() as u64);
         facts.set(Fact::TargetsDown, self.border.hops.down() as u64);
+    }
+
+    fn pool_gauges(&self, now: Time) {
+        let (facts, share) = (&self.wire.facts, &self.overload.share);
+        facts.set(Fact::PoolHeld, share.held().into());
+        facts.set(Fact::PoolKeeperAway, share.is_away(now).into());
     }
 
     fn show_registrations(&self, now: Time, ask: &Ask) -> Result<Vec<RegistrationRow>, AskError> {
@@ -259,7 +267,7 @@ impl Controller {
         const UNREACHED: &str = "communications-subsystem-failure";
         let mut rows = Vec::new();
         rows.extend(self.flood_alarm(now));
-        rows.extend(self.overload.pool_alarm(now, self.pair.mirror.is_standby()));
+        rows.extend(self.overload.share.alarm(now, self.pair.mirror.is_standby()));
         rows.extend(self.media.alarms(now));
         for hop in self.border.hops.rows() {
             let all = hop.endpoints.iter().all(|e| e.health == Health::Down);

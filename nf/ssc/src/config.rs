@@ -1,24 +1,26 @@
 //! The `[[ssc]]` section of a site file: its shape, its help (the doc comments) and its checks.
 
-mod limits;
-
-pub use limits::{CallLimit, Overload, Resources};
-
-use crate::realm::{
-    Address, CAPTURE_PORT, InDialogSource, MEDIA_PORT, PORTS_MAX, REALMS_MAX, RealmId, Side,
-};
 pub use crate::shield::config::{Kernel, Shield};
+use admission::{CallLimit, Overload, RealmLimits, Resources};
 use config::{Issue, meant};
-use machine::{Duration, narrow};
+use machine::Duration;
 use manipulation::{RuleConfig, Rules};
 pub use media_stack::config::Media;
 pub use media_stack::realm::RealmMedia;
-use runtime::{Carrier, ClientAuth, Flow, PortId, PortSpec, StreamSpec, TlsSpec, Transport};
+use runtime::{Carrier, Flow, PortId, PortSpec, StreamSpec, Transport};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sip::{Header, HeaderSet, trust};
+use sip::{Header, trust};
+use sip_stack::config::{Route, Target, Tls, headers};
+use sip_stack::realm::{self, Address, InDialogSource, PORTS_MAX, REALMS_MAX, RealmId, Side};
+use sip_stack::{HopSettings, RealmSettings, Settings};
 use std::net::IpAddr;
 use std::sync::Arc;
+
+/// The port that captured messages leave by, beyond those of all doors.
+pub const CAPTURE_PORT: PortId = PortId(PORTS_MAX);
+/// The port of the first media controller; those of the others follow.
+pub const MEDIA_PORT: PortId = PortId(CAPTURE_PORT.0 + 1);
 
 /// A signalling session controller: a back-to-back user agent between realms.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -151,25 +153,6 @@ pub struct Realm {
     pub media: Option<RealmMedia>,
 }
 
-/// Files for TLS, PEM, relative to the site's directory.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Tls {
-    /// Certificate chain of this side.
-    pub certificate: String,
-    /// Private key of this side.
-    pub key: String,
-    /// Certificates that sign the far ends' certificates; absent: those of the system.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub roots: Option<String>,
-    /// Ask every client for a certificate signed by `roots`.
-    #[serde(default)]
-    pub verify_clients: bool,
-    /// Check the certificate of the servers that this side connects to.
-    #[serde(default = "yes")]
-    pub verify_servers: bool,
-}
-
 /// A next hop: one peer at one or more targets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -202,29 +185,6 @@ pub struct NextHop {
     /// Limits of the calls that go to this next hop.
     #[serde(default)]
     pub limit: CallLimit,
-}
-
-/// A route: which requests go to which next hops.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Route {
-    /// Realm the request comes from.
-    pub from: String,
-    /// Only these methods; empty: all.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub method: Vec<String>,
-    /// Regular expression that the user part of the Request-URI must match.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub user: Option<String>,
-    /// Host of the Request-URI.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub host: Option<String>,
-    /// Next hops in the order to try; empty: refuse with `reject`.
-    #[serde(default)]
-    pub to: Vec<String>,
-    /// Status for requests that match and have no next hop.
-    #[serde(default = "reject")]
-    pub reject: u16,
 }
 
 /// Timers (RFC 3261 Table 4, RFC 4028).
@@ -339,55 +299,41 @@ const fn probe_interval_s() -> u32 {
 const fn probe_failures() -> u32 {
     2
 }
-const fn reject() -> u16 {
-    404
-}
 fn failover_status() -> Vec<u16> {
     vec![503]
 }
 
-/// A target of a next hop as written in the site file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Target {
-    /// A transport and an address.
-    Address(Address),
-    /// A `sip:` or `sips:` URI whose host is looked up (RFC 3263).
-    Domain(String),
-}
-
-impl Target {
-    /// Reads a target.
-    ///
-    /// # Errors
-    /// A sentence that says what a target looks like.
-    pub fn parse(text: &str) -> Result<Self, &'static str> {
-        let Some(host) = text.strip_prefix("sip:").or_else(|| text.strip_prefix("sips:")) else {
-            return text.parse().map(Self::Address);
-        };
-        if host.is_empty() || host.contains(|c: char| c.is_whitespace() || c == '@' || c == '<') {
-            return Err("after sip: stands a domain");
-        }
-        Ok(Self::Domain(text.to_owned()))
-    }
-}
-
 impl Ssc {
-    /// Every door: its realm, its port, its address. A door's port is a hash of its address, so
-    /// that it stays the same when other doors come and go.
+    /// Every door: its realm, its port, its address.
     #[must_use]
     pub fn doors(&self) -> Vec<(RealmId, PortId, Address)> {
-        let mut taken = vec![false; PORTS_MAX.into()];
-        let mut doors = Vec::new();
-        for (index, realm) in self.realm.iter().enumerate().take(REALMS_MAX) {
-            for listen in &realm.listen {
-                let Ok(address) = listen.parse::<Address>() else { continue };
-                let is_taken = |port: PortId| taken[usize::from(port.0)];
-                let Some(port) = PortId::stable(listen, PORTS_MAX, is_taken) else { continue };
-                taken[usize::from(port.0)] = true;
-                doors.push((RealmId(narrow::index(index)), port, address));
-            }
+        realm::doors(self.realm.iter().map(|realm| &realm.listen[..]))
+    }
+
+    /// What the border takes of the section.
+    #[must_use]
+    pub fn border(&self) -> Settings<'_> {
+        Settings {
+            realms: self.realm.iter().map(Realm::settings).collect(),
+            hops: self.next_hop.iter().map(NextHop::settings).collect(),
+            routes: &self.route,
         }
-        doors
+    }
+
+    /// What admission takes of the section.
+    #[must_use]
+    pub fn admission(&self) -> admission::Settings<'_> {
+        let realms = self.realm.iter().map(|realm| RealmLimits {
+            name: &realm.name,
+            calls: &realm.limit,
+            subscriber: &realm.subscriber_limit,
+        });
+        admission::Settings {
+            resources: &self.resources,
+            realms: realms.collect(),
+            hops: self.next_hop.iter().map(|hop| (&*hop.name, &hop.limit)).collect(),
+            delay_target: Duration::from_millis(self.overload.delay_target_ms.into()),
+        }
     }
 
     /// Whether `ip` is an address that the active node of the pair holds.
@@ -463,7 +409,7 @@ impl Ssc {
         self.validate_next_hops(issues);
         self.validate_routes(issues);
         self.validate_numbers(issues);
-        limits::validate(self, issues);
+        self.validate_limits(issues);
         self.shield.validate(issues);
         self.validate_media(issues);
         let realms: Vec<&str> = self.realm.iter().map(|realm| realm.name.as_str()).collect();
@@ -621,16 +567,53 @@ impl Ssc {
         }
     }
 
+    fn validate_limits(&self, issues: &mut Vec<Issue>) {
+        self.overload.validate(issues);
+        self.resources.validate(issues);
+        for (index, realm) in self.realm.iter().enumerate() {
+            realm.limit.validate(&format!("realm[{index}].limit"), issues);
+            realm.subscriber_limit.validate(&format!("realm[{index}].subscriber_limit"), issues);
+        }
+        for (index, hop) in self.next_hop.iter().enumerate() {
+            hop.limit.validate(&format!("next_hop[{index}].limit"), issues);
+        }
+    }
+
     fn realm_meant(&self, name: &str) -> String {
         meant(name, self.realm.iter().map(|realm| &*realm.name), "add [[ssc.realm]]")
     }
 }
 
+impl NextHop {
+    fn settings(&self) -> HopSettings<'_> {
+        HopSettings {
+            name: &self.name,
+            realm: &self.realm,
+            targets: &self.targets,
+            tls_name: self.tls_name.as_deref(),
+            probe_interval: Duration::from_secs(self.probe_interval_s.into()),
+            probe_failures: self.probe_failures,
+            failover_status: &self.failover_status,
+            overload_control: self.overload_control,
+        }
+    }
+}
+
 impl Realm {
-    /// The headers that cross although the realm is not trusted.
-    pub(crate) fn passes(&self) -> HeaderSet {
-        let headers = self.pass_headers.iter().map(|name| Header::parse(name.as_bytes()));
-        headers.fold(HeaderSet::default(), |set, header| set.and(HeaderSet::of(&[header])))
+    fn settings(&self) -> RealmSettings<'_> {
+        RealmSettings {
+            name: &self.name,
+            side: self.side,
+            listen: &self.listen,
+            advertise: self.advertise.as_deref(),
+            trusted: self.trusted,
+            trusted_peers: &self.trusted_peers,
+            passes: headers(&self.pass_headers),
+            hide_hosts: self.hide_hosts,
+            in_dialog_source: self.in_dialog_source(),
+            register_required: self.register_required,
+            is_mutual: self.tls.as_ref().is_some_and(|tls| tls.verify_clients),
+        }
     }
 
     fn validate_passes(&self, at: &str, issues: &mut Vec<Issue>) {
@@ -652,21 +635,6 @@ impl Realm {
             (Some(source), _, _) => source,
             (None, Side::Core, true) => InDialogSource::Realm,
             (None, _, _) => InDialogSource::Address,
-        }
-    }
-}
-
-impl Tls {
-    /// What a port of the realm takes; paths as they stand here.
-    #[must_use]
-    pub fn spec(&self) -> TlsSpec {
-        TlsSpec {
-            certificate: Some(self.certificate.clone().into()),
-            key: Some(self.key.clone().into()),
-            roots: self.roots.clone().map(Into::into),
-            client_auth: if self.verify_clients { ClientAuth::Required } else { ClientAuth::Off },
-            verify: self.verify_servers,
-            ..TlsSpec::default()
         }
     }
 }
@@ -730,10 +698,4 @@ fn check_target(target: &str, realm: Option<&Realm>, at: String, issues: &mut Ve
         let what = format!("realm `{}` has no address that speaks to {target}", realm.name);
         issues.push(Issue::new(at, what, "add one to its listen"));
     }
-}
-
-/// The port that captured messages leave by.
-#[must_use]
-pub const fn capture_port() -> PortId {
-    CAPTURE_PORT
 }

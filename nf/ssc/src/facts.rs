@@ -1,5 +1,8 @@
 //! What the controller counts.
 
+use machine::Time;
+use sip_stack::next_hop::{Health, NextHops};
+
 event::facts! {
     /// The facts of the signalling controller.
     pub enum Fact {
@@ -165,4 +168,19 @@ pub type NextHopTable = event::Table<NextHopFact, 3>;
 #[must_use]
 pub fn next_hop_table() -> NextHopTable {
     NextHopTable::new(&["next_hop", "target", "transport"])
+}
+
+/// Shows every target of the next hops in `table`.
+pub(crate) fn show_next_hops(hops: &NextHops, table: &NextHopTable, now: Time) {
+    let rows = hops.rows().iter().flat_map(|hop| hop.endpoints.iter().map(move |it| (hop, it)));
+    table.show(rows.map(|(hop, it)| {
+        let facts = [
+            (NextHopFact::Up, (it.health == Health::Up).into()),
+            (NextHopFact::Calls, it.calls),
+            (NextHopFact::Failed, it.failed),
+            (NextHopFact::Unwanted, it.loss(now).into()),
+        ];
+        let target = it.flow.remote.to_string();
+        ([hop.name.clone(), target, it.flow.transport.word().to_owned()], facts)
+    }));
 }

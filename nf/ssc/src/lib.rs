@@ -8,62 +8,41 @@
 //! ```
 //! This page routes: what comes in goes to the transactions, what they pass on goes to the block
 //! of the standard that deals with it; everything leaves through [`wire`]. State has owners, each
-//! with verbs of its own: [`border`] (realms, routes, next hops, who proved what), [`call::calls`]
-//! (calls and requests under way), [`overload_control`] (admission, the queue of new calls,
+//! with verbs of its own: [`Border`] (realms, routes, next hops, who proved what), [`call::calls`]
+//! (calls and requests under way), [`OverloadControl`] (admission, the queue of new calls,
 //! limits), [`replica`] (the pair), and the registrar.
 #![forbid(unsafe_code)]
 #![warn(clippy::cast_possible_truncation)]
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
-mod address;
 mod ask;
-mod border;
 mod call;
 pub mod config;
 mod facts;
 mod limit;
-mod lookup;
 mod media;
-mod next_hop;
-mod overload_control;
 mod probe;
-mod proof;
-pub mod realm;
-mod realm_map;
 mod refusal;
 mod register;
 mod replica;
-mod route;
-mod session_pool;
 mod shed;
 mod shield;
-mod size;
-mod steer;
-mod tally;
-mod topology_hiding;
-mod trust;
 mod wire;
-mod write;
 
 pub use ask::questions;
 pub use facts::{Fact, NextHopFact, next_hop_table};
 
-use border::Border;
+use admission::{Emergencies, OverloadControl, Refused};
 use call::calls::Calls;
-use call::merged::hash_combine;
-use limit::Emergencies;
+use config::{CAPTURE_PORT, MEDIA_PORT};
 use machine::Duration;
 use machine::Time;
-use machine::identity as token;
+use machine::identity::{Side, hash_combine};
 use machine::narrow::halves;
 use machine::slots::Key;
 use manipulation::Applied;
-use next_hop::Probed;
-use overload_control::OverloadControl;
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
-use realm::{CAPTURE_PORT, MEDIA_PORT, RealmId, Realms};
-use realm_map::RealmMap;
 use refusal::Refusal;
 use registrar::Registrar;
 use replica::Pair;
@@ -72,12 +51,15 @@ use runtime::{
     Ask, AskError, Effects, Flow, Frame, Function, In, Make, Mirrored, PortId, Running,
     RuntimeError, Seed, ShardSpec,
 };
-use shed::Shed;
 use shield::challenge::Challenges;
 use sip::transaction::{Arrival, ClientId, Out, ServerId, Timers, Transactions};
 use sip::{Message, Method};
+use sip_stack::border::Border;
+use sip_stack::next_hop::Probed;
+use sip_stack::realm::{RealmId, Realms};
+use sip_stack::realm_map::RealmMap;
+use sip_stack::{size, steer};
 use std::sync::Arc;
-use token::Side;
 use trail::Capture;
 use wire::Wire;
 
@@ -142,7 +124,7 @@ impl Controller {
     #[must_use]
     pub fn new(seed: Seed, config: Arc<config::Ssc>) -> Self {
         let now = seed.now;
-        let border = Border::new(&config, now);
+        let border = Border::new(&config.border(), now);
         let half = config.limits.transactions_max;
         let limits = sip::transaction::Limits { clients_max: half, servers_max: half };
         let (key, rest) = seed.random.split_at(16);
@@ -159,14 +141,14 @@ impl Controller {
         let [shed_proof, shield_secret, nonces, codes] = [wide(), wide(), wide(), wide()];
         let [relays, merged, shed] = [random.next_u64(), random.next_u64(), random.next_u64()];
         let emergencies = Emergencies::new(random.next_u64());
-        let shed = Shed::new(shed, shed_proof);
+        let refused = Refused::new(shed, shed_proof);
         let [low, high] = halves(shield_secret);
         Self {
             transactions: Transactions::new(timers(&config), limits, seed.random, seed.shard, now),
             outs: Vec::new(),
             calls: Calls::new(&config, &seed, [relays, merged]),
             registrar: register::registrar(&config, seed.shard, &registrar_seed, now),
-            overload: OverloadControl::new(&config, &seed, shed, emergencies),
+            overload: OverloadControl::new(&config.admission(), &seed, refused, emergencies),
             shield: shield::shield(&config, &border.hops, [high, low], now),
             challenges: Challenges::new([nonces, codes]),
             media,
@@ -444,7 +426,7 @@ impl Function for Controller {
         self.lost(now, out);
         self.media.tick(now, out);
         self.media_said(now, out);
-        self.overload.tell_tally(now, &mut self.random, &mut self.wire);
+        self.tell_tally(now);
         self.transacted(now, out);
         self.finish_step(now, out);
     }
@@ -472,14 +454,14 @@ impl Function for Controller {
             self.begin_waiting(now, out); // they came before the change
         }
         self.wire.capture.flush_all(out);
-        let realms = Realms::new(&config);
+        let realms = Realms::new(&config.border().realms);
         let moved = RealmMap::between(&self.border.realms, &realms);
         self.change_realms(now, realms, &moved, out);
         self.calls.forget_plans(&self.config, &config);
-        self.border.configure(&config, &moved, now);
+        self.border.configure(&config.border(), &moved, now);
         self.transactions.set_timers(timers(&config));
         self.calls.configure(&config);
-        self.overload.configure(&config);
+        self.overload.configure(&config.admission());
         self.wire.capture.configure(config.capture_settings());
         self.wire.rule(&config, &self.border.realms);
         self.registrar.configure(config.registrar.clone(), config.limits.bindings_max);

@@ -1,260 +1,152 @@
-//! Limits of calls: how many a second and how many at once, for a realm, a next hop and a
-//! subscriber, and the units that calls take from a shard's stock.
-//!
-//! ```text
-//!  INVITE ─→ pool ─→ units ─→ realm it came from ─→ next hop it goes to ─→ subscriber ─→ Grant
-//!              503          486, or what the configuration says         └─ released with the call
-//! ```
-//! The counters are those of [`overload`]; here is what they stand for. A limit divides among the
-//! shards. A new configuration finds its counters by name, so that calls in progress stay counted.
+//! Limits where calls begin and end.
 
-mod emergency;
-mod enforce;
-mod restore;
-
-pub(crate) use emergency::Emergencies;
-
-use crate::config::{CallLimit, Resources, Ssc};
-use crate::realm::RealmId;
+use crate::facts::Fact;
+use crate::refusal::Refusal;
+use crate::{Arrived, Controller};
+use admission::{Asking, Excess, Grant, Kind, Known};
 use machine::Time;
-use overload::{Counters, Limit, NOBODY, Offence, Share, Stock, UNCOUNTED, Users};
+use machine::slots::Key;
+use runtime::Flow;
+use sip::{Method, RequestHead};
+use sip_stack::realm::RealmId;
+use sip_stack::route::Way;
+use std::borrow::Cow;
+use std::net::{IpAddr, Ipv6Addr};
 
-/// The answer to what exceeds a limit, unless the configuration says otherwise: the called side
-/// looks busy, so that the caller does not try another way at once.
-const EXCESS_STATUS: u16 = 486;
-
-/// What a call holds until it ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Grant {
-    realm: u16,
-    hop: u16,
-    units: u16,
-    subscriber: u32,
-}
-
-impl Default for Grant {
-    fn default() -> Self {
-        Self { realm: UNCOUNTED, hop: UNCOUNTED, units: 0, subscriber: NOBODY }
+/// What counts the calls that exceed a limit of this kind.
+const fn fact(kind: Kind) -> Fact {
+    match kind {
+        Kind::Pool => Fact::PoolRefused,
+        Kind::Units => Fact::UnitsRefused,
+        Kind::Realm => Fact::RealmRefused,
+        Kind::NextHop => Fact::NextHopRefused,
+        Kind::Subscriber => Fact::SubscriberRefused,
     }
 }
 
-impl Grant {
-    /// The resource units.
-    pub const fn units(self) -> u16 {
-        self.units
+fn refusal(excess: Excess) -> Refusal {
+    Refusal {
+        excess: Some(excess),
+        retry_after_s: excess.answer.retry_after_s,
+        ..Refusal::new(excess.answer.status, excess.why())
     }
 }
 
-/// What is limited.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// The site's pool of sessions.
-    Pool,
-    /// The stock of units.
-    Units,
-    /// A realm that calls come from.
-    Realm,
-    /// A next hop that calls go to.
-    NextHop,
-    /// A subscriber who calls.
-    Subscriber,
-}
-
-/// The answer to a call beyond a limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Answer {
-    /// Its status.
-    pub status: u16,
-    /// Its Retry-After when that is 503, seconds.
-    pub retry_after_s: Option<u32>,
-}
-
-/// Which limit a call exceeds, and the answer to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Excess {
-    /// What is limited.
-    pub kind: Kind,
-    /// Its number, see [`Limits::name`].
-    counter: u16,
-    /// Whether it is the rate, or the number at once.
-    pub is_rate: bool,
-    /// What the call is told.
-    pub answer: Answer,
-}
-
-impl Excess {
-    /// Of a limit without a name, exceeded by the number at once.
-    pub(crate) const fn of(kind: Kind, status: u16) -> Self {
-        let answer = Answer { status, retry_after_s: None };
-        Self { kind, counter: UNCOUNTED, is_rate: false, answer }
-    }
-}
-
-fn limit(config: &CallLimit, share: Share) -> Limit<Answer> {
-    Limit {
-        rate: config.calls_per_s.map(|rate| share.rate(rate, config.burst)),
-        number_max: config.calls_max.map(|max| share.number(max)),
-        answer: Answer {
-            status: config.excess_status.unwrap_or(EXCESS_STATUS),
-            retry_after_s: config.retry_after_s,
-        },
-    }
-}
-
-/// All limits of a shard.
-#[derive(Debug)]
-pub struct Limits {
-    share: Share,
-    counters: Counters<Kind, Answer>,
-    /// By realm and by next hop: the number of its counter.
-    realms: Vec<u16>,
-    hops: Vec<u16>,
-    /// By realm: what each of its subscribers may do.
-    subscriber_limits: Vec<Limit<Answer>>,
-    subscribers: Users,
-    resources: Resources,
-    stock: Stock,
-}
-
-/// The call that asks to be let in.
-#[derive(Debug, Clone, Copy)]
-pub struct Asking {
-    /// The realm it came from.
-    pub realm: RealmId,
-    /// The next hop it goes to, by its number in the configuration.
-    pub hop: Option<u16>,
-    /// Who calls, hashed.
-    pub subscriber: u64,
-    /// What it costs.
-    pub units: u16,
-}
-
-impl Limits {
-    /// The limits of a validated configuration, for one shard of several.
-    #[must_use]
-    pub fn new(config: &Ssc, shard: u16, shards: u16) -> Self {
-        let mut limits = Self {
-            share: Share { shard, shards },
-            counters: Counters::default(),
-            realms: Vec::new(),
-            hops: Vec::new(),
-            subscriber_limits: Vec::new(),
-            subscribers: Users::default(),
-            resources: config.resources.clone(),
-            stock: Stock::default(),
+impl Controller {
+    /// What an INVITE that goes this way takes of the limits; nothing for other requests. An
+    /// emergency call beyond a limit goes uncounted and is not refused.
+    pub(crate) fn granted(
+        &mut self,
+        at: &Arrived<'_>,
+        way: &Way,
+        subscriber: Option<Key>,
+        is_emergency: bool,
+    ) -> Result<Grant, Refusal> {
+        if at.message.method() != Method::Invite {
+            return Ok(Grant::default());
+        }
+        let live = self.overload.limits.sessions();
+        let pooled = self.overload.share.admits(at.now, live, is_emergency);
+        let pooled = pooled.map(|is_beyond| {
+            self.wire.facts.add(Fact::PoolOverdraft, is_beyond.into());
+        });
+        let is_own = self.overload.limits.has_subscribers(at.realm);
+        let caller = if is_own {
+            self.caller((at.realm, &at.flow), subscriber, at.message.from().uri).into_owned()
+        } else {
+            Vec::new()
         };
-        limits.configure(config);
-        limits
-    }
-
-    /// Takes another configuration; what is counted stays counted.
-    pub fn configure(&mut self, config: &Ssc) {
-        self.resources = config.resources.clone();
-        self.stock.set_max(config.resources.units_max);
-        let (counters, share) = (&mut self.counters, self.share);
-        counters.unlimit();
-        let realms = config.realm.iter();
-        self.realms = realms
-            .clone()
-            .map(|realm| counters.set(Kind::Realm, &realm.name, limit(&realm.limit, share)))
-            .collect();
-        let hops = config.next_hop.iter();
-        self.hops = hops
-            .map(|hop| counters.set(Kind::NextHop, &hop.name, limit(&hop.limit, share)))
-            .collect();
-        // A subscriber's calls are all on one shard, which keeps the whole limit.
-        self.subscriber_limits =
-            realms.map(|realm| limit(&realm.subscriber_limit, Share::WHOLE)).collect();
-    }
-
-    /// The numbers of a call's realm and next hop.
-    fn counters_of(&self, asking: &Asking) -> [u16; 2] {
-        let realm = self.realms.get(usize::from(asking.realm.0)).copied();
-        [realm.unwrap_or(UNCOUNTED), self.counter_of(asking.hop)]
-    }
-
-    fn counter_of(&self, hop: Option<u16>) -> u16 {
-        let counter = hop.and_then(|hop| self.hops.get(usize::from(hop)).copied());
-        counter.unwrap_or(UNCOUNTED)
-    }
-
-    /// Lets a call in, or says which limit it exceeds. Nothing is taken from any limit unless all
-    /// of them have room.
-    ///
-    /// # Errors
-    /// The first limit that has no room.
-    pub fn admit(&mut self, now: Time, asking: &Asking) -> Result<Grant, Excess> {
-        if !self.stock.has(asking.units) {
-            return Err(Excess::of(Kind::Units, 503));
+        let mut asking = Asking {
+            realm: at.realm,
+            hop: way.hop,
+            subscriber: if is_own { self.calls.merged.name(at.realm, &caller) } else { 0 },
+            units: self.overload.limits.cost(at.flow.transport, at.message),
+        };
+        let realms = [at.realm.0, way.realm.0];
+        if self.media.anchors(realms) {
+            let demand = self.media.demand(realms, at.message.body());
+            let media = self.overload.limits.media_cost(demand.protected, demand.is_transcoded);
+            asking.units = asking.units.saturating_add(media);
         }
-        let counters = self.counters_of(asking);
-        for counter in counters {
-            self.counters.check(now, counter).map_err(|(kind, offence, answer)| Excess {
-                kind,
-                counter,
-                is_rate: offence == Offence::Rate,
-                answer,
-            })?;
-        }
-        // The last one, so that nothing has to be given back.
-        let subscriber = self.subscriber(now, asking)?;
-        for counter in counters {
-            self.counters.take(now, counter);
-        }
-        self.stock.take(asking.units);
-        let [realm, hop] = counters;
-        Ok(Grant { realm, hop, units: asking.units, subscriber })
-    }
-
-    /// Checks and takes the subscriber's own limit.
-    fn subscriber(&mut self, now: Time, asking: &Asking) -> Result<u32, Excess> {
-        let limit = self.subscriber_limits.get(usize::from(asking.realm.0)).copied();
-        let Some(limit) = limit.filter(Limit::is_on) else { return Ok(NOBODY) };
-        self.subscribers.admit(now, asking.subscriber, &limit).map_err(|offence| Excess {
-            kind: Kind::Subscriber,
-            counter: UNCOUNTED,
-            is_rate: offence == Offence::Rate,
-            answer: limit.answer,
+        // Rates are those of arrivals: a pause of the machine takes nothing from anybody.
+        let waited_ns = self.overload.admission.delay().as_nanos();
+        let waited_ns = u64::try_from(waited_ns).unwrap_or(u64::MAX);
+        let arrived = Time::from_nanos(at.now.as_nanos().saturating_sub(waited_ns));
+        pooled.and_then(|()| self.overload.limits.admit(arrived, &asking)).or_else(|excess| {
+            if is_emergency {
+                return Ok(Grant::default());
+            }
+            self.wire.facts.add(fact(excess.kind), 1);
+            if excess.kind == Kind::Subscriber {
+                self.overload.limits.note_refused(&asking, &caller);
+            }
+            Err(refusal(excess))
         })
     }
 
-    /// A call ended.
-    pub fn release(&mut self, grant: Grant) {
-        self.counters.release(grant.realm);
-        self.counters.release(grant.hop);
-        self.subscribers.release(grant.subscriber);
-        self.stock.give_back(grant.units);
-    }
-
-    /// A call went on to another next hop, which has to take it.
-    pub fn moved(&mut self, grant: &mut Grant, hop: Option<u16>) {
-        let to = self.counter_of(hop);
-        if to == grant.hop {
-            return;
+    /// The name that a subscriber's limit goes by: his address of record, else the URI in From
+    /// where that is believed, else where he sends from (of IPv6: /64), for a stranger may write
+    /// another From into each call.
+    pub(crate) fn caller<'a>(
+        &'a self,
+        (realm, flow): (RealmId, &Flow),
+        subscriber: Option<Key>,
+        from: &'a [u8],
+    ) -> Cow<'a, [u8]> {
+        let binding = subscriber.and_then(|key| self.registrar.binding(key));
+        match (binding, flow.remote.ip()) {
+            (Some(binding), _) => binding.aor().into(),
+            (None, _) if self.border.is_authenticated(realm, flow) => from.into(),
+            (None, IpAddr::V4(ip)) => ip.to_string().into_bytes().into(),
+            (None, IpAddr::V6(ip)) => {
+                let network = ip.to_bits() >> 64 << 64;
+                format!("{}/64", Ipv6Addr::from_bits(network)).into_bytes().into()
+            }
         }
-        self.counters.release(grant.hop);
-        self.counters.count(to);
-        grant.hop = to;
     }
 
-    /// Units taken at this moment.
-    #[must_use]
-    pub const fn units(&self) -> u32 {
-        self.stock.units()
+    /// A call is over: its record and what it holds are given back.
+    pub(crate) fn give_back(&mut self, now: Time, key: Key) {
+        if let Some(call) = self.calls.table.at_mut(key) {
+            self.overload.limits.release(core::mem::take(&mut call.grant));
+            if let Some(media) = call.media.key {
+                self.media.end(now, media);
+            }
+        }
+        self.calls.table.give_back(key);
     }
 
-    /// Calls that are counted at this moment.
-    #[must_use]
-    pub const fn sessions(&self) -> u32 {
-        self.stock.holders()
+    /// Whether a call for help from this source would be taken as such; costs the source nothing.
+    pub(crate) fn has_room_for_help(&self, now: Time, flow: &Flow) -> bool {
+        self.overload.emergencies.has_room(now, flow, self.known(flow))
     }
 
-    /// The name of what is limited; empty where it has none.
-    #[must_use]
-    pub fn name(&self, excess: &Excess) -> &str {
-        self.counters.at(excess.counter).map_or("", |counter| &counter.name)
+    /// Whether one more call for help is taken as such, and is counted; what is beyond is a call as
+    /// others are.
+    pub(crate) fn takes_call_for_help(&mut self, now: Time, flow: &Flow) -> bool {
+        let known = self.known(flow);
+        let has_room = self.overload.emergencies.has_room(now, flow, known);
+        if has_room {
+            self.overload.emergencies.take(now, flow, known);
+        }
+        has_room
+    }
+
+    /// Counts what looked like a call for help and could not be read.
+    pub(crate) fn misread_call_for_help(&mut self, now: Time, flow: &Flow, bytes: &[u8]) {
+        if RequestHead::read(bytes).is_some_and(|head| head.is_emergency(false)) {
+            self.takes_call_for_help(now, flow);
+        }
+    }
+
+    fn known(&self, flow: &Flow) -> Known {
+        let subscriber = self.subscriber(flow).and_then(|key| self.registrar.binding(key));
+        if let Some(binding) = subscriber {
+            Known::Registered(self.calls.merged.name(binding.realm, binding.aor()))
+        } else if flow.transport.is_stream() {
+            Known::Connection
+        } else {
+            Known::Nothing
+        }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -3,16 +3,16 @@
 
 use crate::Arrived;
 use crate::call::calls::Calls;
-use crate::config::Ssc;
+use crate::config::{MEDIA_PORT, Ssc};
 use crate::facts::Fact;
-use crate::realm::{MEDIA_PORT, RealmId};
 use crate::refusal::Refusal;
-use crate::token::Side;
-use crate::write::{self, Set};
 use event::Sheet;
+use machine::identity::Side;
 use machine::slots::Key;
 use media_stack::{Client, Crossing, Part, Refused, Settings, Verdict};
 use sip::{Header, Message, Method};
+use sip_stack::realm::RealmId;
+use sip_stack::write::{self, Set};
 
 /// The call and the leg that a message came on.
 #[derive(Debug, Clone, Copy)]

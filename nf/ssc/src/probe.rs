@@ -1,14 +1,12 @@
 //! OPTIONS to the targets of next hops (RFC 3261 §11): whoever answers is alive.
 
 use crate::facts::Fact;
-use crate::next_hop::{Health, Probed};
-use crate::realm::Door;
-use crate::token::hex;
 use crate::wire::Event;
-use crate::write;
 use crate::{Controller, User};
 use machine::Time;
 use runtime::{Effects, Flow};
+use sip_stack::next_hop::{Health, Probed};
+use sip_stack::probe;
 
 /// Probes sent in one go at most; the others follow with the next tick.
 const PROBES_PER_TICK: usize = 64;
@@ -30,7 +28,7 @@ impl Controller {
         let Some(door) = self.border.realms.door(flow.port) else { return };
         let Some((client, branch)) = self.transactions.reserve() else { return };
         self.wire.send(now, flow, Some(call), out, |buffer| {
-            options(buffer, door, &flow, &branch, call);
+            probe::write(buffer, door, &flow, &branch, call);
         });
         let Some((_, bytes)) = out.last() else {
             return self.transactions.release(client);
@@ -59,24 +57,4 @@ impl Controller {
         let trail = self.random();
         self.wire.event(now, &flow, trail, event, &[]);
     }
-}
-
-fn options(out: &mut Vec<u8>, door: &Door, flow: &Flow, branch: &[u8], call: u64) {
-    let remote = flow.remote.to_string();
-    let (uri, name) = (remote.as_bytes(), hex(call));
-    out.extend_from_slice(b"OPTIONS sip:");
-    out.extend_from_slice(uri);
-    out.extend_from_slice(b" SIP/2.0\r\n");
-    out.extend_from_slice(&door.via);
-    out.extend_from_slice(branch);
-    out.extend_from_slice(b"\r\nMax-Forwards: 1\r\nFrom: <sip:probe@");
-    out.extend_from_slice(door.sent_by.as_bytes());
-    out.extend_from_slice(b">;tag=");
-    out.extend_from_slice(&name[..8]);
-    out.extend_from_slice(b"\r\nTo: <sip:");
-    out.extend_from_slice(uri);
-    out.extend_from_slice(b">\r\nCall-ID: ");
-    out.extend_from_slice(&name);
-    out.extend_from_slice(b"\r\nCSeq: 1 OPTIONS\r\n");
-    write::no_body(out);
 }

@@ -1,16 +1,16 @@
 //! Requests that the controller itself refuses, and messages that it cannot read.
 
 use crate::facts::Fact;
-use crate::limit::Excess;
-use crate::token::hex;
 use crate::wire::{Event, Field};
-use crate::write;
 use crate::{Arrived, Controller};
+use admission::Excess;
 use machine::Time;
-use runtime::{Effects, Flow, Transport};
+use machine::identity::hex;
+use runtime::{Effects, Flow};
 use sip::transaction::{Kept, ServerId};
-use sip::{Header, Malformed, Message, Method, Via};
-use std::net::SocketAddr;
+use sip::{Header, Malformed, Message, Method};
+use sip_stack::upstream::upstream;
+use sip_stack::write;
 
 /// Why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -243,19 +243,4 @@ fn unsupported(out: &mut Vec<u8>, message: &Message<'_>) {
     if let Some(value) = value.filter(|value| value.len() <= UNSUPPORTED_BYTES_MAX) {
         write::line(out, "Unsupported", value);
     }
-}
-
-/// Where the responses to a request go (RFC 3261 §18.2.2, RFC 3581 §4): its connection, the
-/// port it was sent from if it asks for that, else the port in its Via.
-pub(crate) fn upstream(flow: &Flow, message: &Message<'_>) -> Flow {
-    answered_at(flow, &message.via())
-}
-
-/// The same, of the request with this Via on top.
-pub(crate) fn answered_at(flow: &Flow, via: &Via<'_>) -> Flow {
-    if flow.transport != Transport::Udp || via.rport.is_some() {
-        return *flow;
-    }
-    let port = via.port.unwrap_or(5060);
-    Flow { remote: SocketAddr::new(flow.remote.ip(), port), ..*flow }
 }

@@ -3,11 +3,8 @@
 use crate::call::relay::Relay;
 use crate::config::Ssc;
 use crate::facts::Fact;
-use crate::realm::{RealmId, Side};
 use crate::refusal::{Refusal, status_line};
-use crate::route::Way;
 use crate::wire::{Event, Field};
-use crate::write;
 use crate::{Arrived, Controller};
 use machine::Time;
 use machine::slots::Key;
@@ -15,6 +12,9 @@ use registrar::{Aor, Change, CoreVerdict, Gone, Registrar, Reject, Verdict};
 use runtime::{Effects, Flow};
 use sip::transaction::ServerId;
 use sip::{Header, Message, Method, NameAddr};
+use sip_stack::realm::{RealmId, Side};
+use sip_stack::route::Way;
+use sip_stack::write;
 
 /// What the registrar says about a request outside of any dialog.
 pub(crate) enum Registered {
@@ -69,8 +69,8 @@ impl Controller {
         self.wire.received(at.now, &at.flow, trail, at.raw);
         let fact = if refreshed.is_repeated { Fact::Retransmissions } else { Fact::RegistersLocal };
         self.wire.facts.add(fact, 1);
-        let tag = crate::token::hex(crate::token::mix(refreshed.mark));
-        let to = crate::refusal::upstream(&at.flow, at.message);
+        let tag = machine::identity::hex(machine::identity::mix(refreshed.mark));
+        let to = sip_stack::upstream::upstream(&at.flow, at.message);
         let oc = self.overload.feedback.answer(at.now, &at.message.via());
         self.wire.send(at.now, to, trail, out, |buffer| {
             buffer.extend_from_slice(b"SIP/2.0 200 OK\r\n");

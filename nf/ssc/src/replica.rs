@@ -14,8 +14,8 @@
 use crate::Controller;
 use crate::call::underway::Underway;
 use crate::call::{Call, Kind, State};
-use crate::limit::{Asking, Limits};
 use crate::shield::gate::befriend_all;
+use admission::{Asking, Limits};
 use machine::Time;
 use machine::narrow::{half, halves, told};
 use machine::slots::{Key, Told};

@@ -11,12 +11,12 @@ use crate::Controller;
 use crate::ask::rows::{BlacklistRow, ClearedRow, FloodRow, ShieldRow};
 use crate::config::Ssc;
 use crate::facts::Fact;
-use crate::next_hop::NextHops;
-use crate::realm::RealmId;
 use machine::Time;
 use question::Condition;
 use runtime::shield::{Rules, Shield, Source, Verdict};
 use runtime::{Ask, AskError, Effects, Flow};
+use sip_stack::next_hop::NextHops;
+use sip_stack::realm::RealmId;
 use std::net::IpAddr;
 
 /// Kinds of messages, by what they begin with.

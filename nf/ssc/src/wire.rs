@@ -2,12 +2,12 @@
 
 use crate::config::Ssc;
 use crate::facts::{Fact, NextHopTable, next_hop_table};
-use crate::realm::{RealmId, Realms};
 use event::Sheet;
 use machine::Time;
 use manipulation::{Applied, Direction, Rules, Scratch};
 use runtime::{Effects, Flow, PortId};
 use sip::{MESSAGE_BYTES_MAX, Malformed, Message, TOO_LARGE_SPEC};
+use sip_stack::realm::{RealmId, Realms};
 use trail::{Capture, Seen, protocol_of};
 pub use trail::{Event, Field};
 

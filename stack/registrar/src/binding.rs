@@ -3,12 +3,12 @@
 //! Its texts share one allocation; with the usual lengths a binding costs some 500 octets, its
 //! places in the indices included.
 
-use crate::realm::RealmId;
 use machine::Time;
 use machine::narrow::index;
 use machine::slots::Reuse;
 use runtime::Flow;
 use sip::{NameAddr, Params};
+use sip_stack::RealmId;
 
 /// Octets of a User-Agent that are kept.
 pub const AGENT_BYTES_MAX: usize = 48;

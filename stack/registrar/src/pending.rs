@@ -2,13 +2,13 @@
 
 use crate::aor::Aor;
 use crate::binding::{AGENT_BYTES_MAX, write_contact};
-use crate::realm::RealmId;
 use crate::registrar::Registrar;
 use machine::slots::{Key, Reuse};
 use machine::{Duration, Time};
 use runtime::Flow;
 use sip::view::Contact;
 use sip::{Header, Message, NameAddr, Uri};
+use sip_stack::RealmId;
 
 /// REGISTERs that wait for the core's answer at once.
 pub const PENDING_MAX: u32 = 65_536;

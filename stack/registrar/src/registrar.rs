@@ -5,7 +5,6 @@ use crate::binding::{Binding, same_contact};
 use crate::config::Config;
 use crate::index::Index;
 use crate::pending::{PENDING_MAX, Pending};
-use crate::realm::RealmId;
 use crate::source::Sources;
 use machine::identity::{Side, TOKEN_BYTES, Token};
 use machine::narrow::half;
@@ -15,6 +14,7 @@ use runtime::{Flow, Transport};
 use sip::transaction::KeyedHash;
 use sip::view::Contact;
 use sip::{Header, Message, NameAddr};
+use sip_stack::RealmId;
 use std::collections::VecDeque;
 
 /// Aliases of one binding that can be found; further ones are only told to the client.

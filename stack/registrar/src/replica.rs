@@ -2,7 +2,6 @@
 //! the core knows a binding by are made with it.
 
 use crate::binding::{Binding, Text};
-use crate::realm::RealmId;
 use crate::registrar::Registrar;
 use machine::Time;
 use machine::narrow::told;
@@ -12,6 +11,7 @@ use replica::flow;
 use replica::record::{self, read_key, write_key};
 use runtime::Effects;
 use sip::transaction::KeyedHash;
+use sip_stack::RealmId;
 
 /// Kinds of the registrar's deltas stand from here on; those of its function below.
 pub const KINDS_FROM: u8 = 16;

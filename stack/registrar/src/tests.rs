@@ -7,6 +7,7 @@ use machine::slots::Key;
 use machine::{Duration, Time};
 use runtime::{ConnId, Flow, PortId, Transport};
 use sip::Message;
+use sip_stack::RealmId;
 
 const START: Time = Time::from_millis(1_000_000);
 const ACCESS: &[u8] = b"10.0.0.1:5060";

@@ -71,7 +71,7 @@ rows! {
     /// A realm and its doorways.
     pub(crate) struct RealmRow {
         name: String,
-        side: crate::realm::Side,
+        side: sip_stack::realm::Side,
         trusted: bool,
         register_required: bool,
         listen: Vec<String>,
@@ -86,27 +86,6 @@ rows! {
         thinned: u64,
         whole_percent: u16,
         trouble: Option<&'static str>,
-    }
-
-    /// A limit and what counts against it.
-    pub(crate) struct LimitRow {
-        /// `pool`, `realm`, `next-hop` or `subscriber`.
-        kind: &'static str,
-        name: String,
-        calls: u32,
-        calls_max: Option<u32>,
-        calls_per_s: Option<f64>,
-        refused: u64,
-    }
-
-    /// The units that calls hold.
-    pub(crate) struct UnitsRow {
-        /// `resource-units`.
-        kind: &'static str,
-        name: &'static str,
-        units: u32,
-        units_max: u32,
-        calls: u32,
     }
 
     /// A flood that the shield refuses.
@@ -143,24 +122,5 @@ rows! {
     pub(crate) struct ClearedRow {
         shard: u16,
         cleared: usize,
-    }
-
-    /// What a shard tells the keeper of the pool.
-    pub(crate) struct ReportRow {
-        shard: u16,
-        report: Vec<u64>,
-        low: bool,
-    }
-
-    /// What a shard holds of the pool of sessions.
-    pub(crate) struct PoolRow {
-        drawer: String,
-        /// `present`, `away`, `learns`, or `standby` on the standby of a pair.
-        keeper: &'static str,
-        held: u32,
-        live: u32,
-        room: Option<u32>,
-        refused: u64,
-        grace_left_s: Option<u64>,
     }
 }

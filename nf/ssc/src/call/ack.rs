@@ -3,22 +3,23 @@
 
 use super::State;
 use super::calls::Calls;
-use super::leg::{Leg, Part};
 use super::relay::Phase;
 use super::released;
+use super::source::objection;
 use crate::facts::Fact;
 use crate::media::{self, Place};
-use crate::realm::Door;
-use crate::token::{Side, TAG_BYTES, Token, hex, mix};
-use crate::topology_hiding;
-use crate::write;
 use crate::{Arrived, Controller, User};
+use machine::identity::{Side, TAG_BYTES, Token, hex, mix};
 use machine::slots::Key;
 use machine::{Duration, Time};
 use media_stack::Verdict;
 use runtime::{Effects, Flow};
 use sip::transaction::ClientId;
 use sip::{Header, Message, Method};
+use sip_stack::leg::{Leg, Part};
+use sip_stack::realm::Door;
+use sip_stack::topology_hiding;
+use sip_stack::write;
 
 /// A longer ACK is not kept to be sent again; a bare one goes in its place.
 const ACK_BYTES_MAX: usize = 8 << 10;
@@ -30,7 +31,7 @@ impl Controller {
             return self.seen(at, None);
         };
         let Some(call) = self.calls.table.at(key) else { return };
-        if let Some(refusal) = self.border.objects(at, call.leg(side), &self.registrar) {
+        if let Some(refusal) = objection(&self.border, at, call.leg(side), &self.registrar) {
             self.wire.facts.add(refusal.fact(), 1);
             return self.seen(at, None);
         }
@@ -77,7 +78,7 @@ impl Controller {
         let believed = self.border.is_authenticated(at.realm, &at.flow);
         let Some(call) = self.calls.table.at_mut(key) else { return };
         let leg = call.leg(side);
-        let drop = self.border.realms.distrusted((at.realm, believed), leg.realm, at.message);
+        let drop = self.border.realms.distrusted(at.message, at.realm, believed, leg.realm);
         let (flow, trail) = (leg.flow, call.trail());
         let Some(door) = self.border.realms.door(flow.port) else { return };
         let branch = ack_branch(call.check(side), leg.invite_cseq);
@@ -177,7 +178,7 @@ impl Controller {
         let Some(door) = self.border.realms.door(asked.port) else { return };
         let mut leg = Leg::new(door.realm, message.cseq().number);
         leg.flow = asked;
-        let is_theirs = self.border.objects(at, &leg, &self.registrar).is_none();
+        let is_theirs = objection(&self.border, at, &leg, &self.registrar).is_none();
         leg.establish(message, Part::Client, &ours);
         leg.flow = at.flow;
         leg.local_cseq += 1;

@@ -1,6 +1,5 @@
 //! Responses: back over the relay they belong to, under the names of the asking leg.
 
-use super::leg::{Leg, Part};
 use super::open::tag;
 use super::relay::{Phase, Relay};
 use super::session::{Asked, number};
@@ -8,12 +7,10 @@ use super::{Kind, State};
 use crate::config;
 use crate::facts::Fact;
 use crate::media::{self, Place};
-use crate::refusal::{status_line, upstream};
-use crate::token::{FORKS_MAX, Side};
-use crate::topology_hiding;
+use crate::refusal::status_line;
 use crate::wire::{Event, Field};
-use crate::write::{self, Set};
 use crate::{Arrived, Controller, User};
+use machine::identity::{FORKS_MAX, Side};
 use machine::narrow::micros;
 use machine::slots::Key;
 use machine::{Duration, Time};
@@ -22,6 +19,10 @@ use runtime::Effects;
 use sip::overload::Feedback;
 use sip::transaction::{ClientId, ServerId};
 use sip::{Header, Message, Method};
+use sip_stack::leg::{Leg, Part};
+use sip_stack::topology_hiding;
+use sip_stack::upstream::upstream;
+use sip_stack::write::{self, Set};
 
 /// A subscription without a NOTIFY ends this long after its Expires.
 const SUBSCRIPTION_GRACE: Duration = Duration::from_secs(32);
@@ -256,7 +257,7 @@ impl Controller {
         let door = self.border.realms.door(relay.upstream.port);
         let believed = self.border.is_authenticated(relay.realm_down, &at.flow);
         let drop =
-            self.border.realms.distrusted((relay.realm_down, believed), relay.realm_up, message);
+            self.border.realms.distrusted(message, relay.realm_down, believed, relay.realm_up);
         let owed_s = relay.session.owed(message, relay.method, status);
         let host =
             door.and_then(|door| self.border.realms.host_for(relay.realm_down, door, message));

@@ -7,7 +7,7 @@ use super::relays::Relays;
 use super::session::{Asked, is_refresh};
 use crate::Arrived;
 use crate::config::{Ssc, Timers};
-use crate::token::{Side, Token};
+use machine::identity::{Side, Token};
 use machine::slots::{Key, Slots};
 use machine::{Duration, Time};
 use runtime::Seed;

@@ -1,9 +1,8 @@
 //! CANCEL (RFC 3261 §9): answered at once, passed on hop by hop; the INVITE ends with what the
 //! far end says, a 487 as a rule.
 
-use super::in_dialog::Found;
 use super::relay::{Phase, Relay};
-use super::source::leg_of;
+use super::source::{Found, leg_of, objection};
 use crate::facts::Fact;
 use crate::refusal::Refusal;
 use crate::wire::Event;
@@ -67,6 +66,8 @@ impl Controller {
         let found = Found { key, side: relay.from, fork: relay.fork, again: None };
         let leg = self.calls.table.at(key).and_then(|call| leg_of(call, found));
         // Whose leg is not there cannot be held against it.
-        leg.map_or(Some(Refusal::NO_DIALOG), |leg| self.border.objects(at, leg, &self.registrar))
+        leg.map_or(Some(Refusal::NO_DIALOG), |leg| {
+            objection(&self.border, at, leg, &self.registrar)
+        })
     }
 }

@@ -1,10 +1,10 @@
 //! Which calls a connection carries, and which connections ended.
 
 use super::Call;
-use crate::address::{Connection, connection};
 use machine::slots::{Key, Slots};
 use machine::{Duration, Time};
 use runtime::{ConnId, Flow};
+use sip_stack::source::{Connection, connection};
 use std::collections::HashMap;
 use std::ops::Range;
 

@@ -1,45 +1,34 @@
 //! Requests inside a dialog: found by our tag, checked against the leg, sent on over the other.
 
 use super::ack::{begin, hops_left};
-use super::leg::{Leg, Part};
 use super::open::tag;
 use super::relay::Phase;
 use super::session::Asked;
-use super::source::leg_of;
+use super::source::{Found, leg_of, objection};
 use super::{Kind, State, lost, released};
 use crate::facts::Fact;
 use crate::media::{self, Place};
-use crate::realm::Side as RealmSide;
-use crate::refusal::{Refusal, upstream};
-use crate::token::{Side, Token, fork_of};
-use crate::topology_hiding;
+use crate::refusal::Refusal;
 use crate::wire::{Event, Field};
-use crate::write::{self, Set};
 use crate::{Arrived, Controller, User};
+use machine::identity::{Side, Token, fork_of};
 use machine::slots::Key;
 use machine::{Duration, Time};
 use media_stack::Verdict;
 use runtime::Effects;
-use sip::transaction::{Branch, ServerId};
+use sip::transaction::ServerId;
 use sip::{Header, Message, Method, Start};
+use sip_stack::leg::{Leg, Part};
+use sip_stack::realm::Side as RealmSide;
+use sip_stack::topology_hiding;
+use sip_stack::upstream::upstream;
+use sip_stack::write::{self, Set};
 
 const RACK: Set = Set::of(&[Header::RAck]);
 /// A subscription whose last NOTIFY came, or that REFER made, is remembered this long.
 const REFER_GRACE: Duration = Duration::from_secs(180);
 /// Why one leg gets a BYE of ours when the other one sent the BYE.
 const HUNG_UP: &str = "the other end hung up";
-
-/// A dialog, as a message names it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Found {
-    pub key: Key,
-    /// The leg the message came on.
-    pub side: Side,
-    /// The fork it belongs to.
-    pub fork: u8,
-    /// The branch with which it left before, from the other node of a pair.
-    pub again: Option<Branch>,
-}
 
 impl Controller {
     /// A request with a To tag.
@@ -49,8 +38,9 @@ impl Controller {
             Err(refusal) => return self.refuse(at, Some(server), refusal, out),
         };
         let Some(call) = self.calls.table.at(found.key) else { return };
-        let refusal = leg_of(call, found)
-            .map_or(Some(Refusal::NO_DIALOG), |leg| self.border.objects(at, leg, &self.registrar));
+        let refusal = leg_of(call, found).map_or(Some(Refusal::NO_DIALOG), |leg| {
+            objection(&self.border, at, leg, &self.registrar)
+        });
         if let Some(refusal) = refusal.or_else(|| self.objects_to_named(at)) {
             return self.refuse(at, Some(server), refusal, out);
         }
@@ -324,7 +314,7 @@ impl Controller {
             return self.relay_failed(at.now, key, 503, out);
         };
         relay.client = Some(client);
-        let drop = self.border.realms.distrusted((at.realm, believed), y.realm, message);
+        let drop = self.border.realms.distrusted(message, at.realm, believed, y.realm);
         let host = self.border.realms.host_for(at.realm, door, message);
         self.wire.send(at.now, flow, Some(relay.trail()), out, |buffer| {
             begin(buffer, name, y, door, &branch, hops_left(message));

@@ -1,12 +1,12 @@
 //! Far ends that went away: connections that ended, addresses that cannot be reached.
 
 use super::Call;
-use super::leg::Leg;
-use crate::realm::{Realms, Side as RealmSide};
-use crate::token::Side;
+use machine::identity::Side;
 use registrar::{Aor, Registrar};
 use runtime::{ConnId, Flow};
 use sip::NameAddr;
+use sip_stack::leg::Leg;
+use sip_stack::realm::{Realms, Side as RealmSide};
 
 /// The side of a call whose leg is at a far end that `is_lost` means.
 pub(super) fn side_at(call: &Call, is_lost: impl Fn(&Flow) -> bool) -> Option<Side> {

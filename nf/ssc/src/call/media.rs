@@ -9,22 +9,22 @@
 //! ```
 
 use super::ack::{ack_branch, begin};
-use super::in_dialog::Found;
+use super::source::Found;
 use super::{Call, State, lost};
 use crate::facts::Fact;
 use crate::media::{self, Place};
-use crate::route::Way;
-use crate::token::Side;
 use crate::wire::{Event, Field};
-use crate::write;
 use crate::{Arrived, Controller, User};
 use anchor::row;
 use machine::Time;
+use machine::identity::Side;
 use machine::slots::Key;
 use media_stack::{Notice, Refused, Verdict, digits};
 use runtime::Effects;
 use sip::transaction::ServerId;
 use sip::{Header, Message};
+use sip_stack::route::Way;
+use sip_stack::write;
 
 /// How far a call is on its way to another media controller.
 #[derive(Debug)]

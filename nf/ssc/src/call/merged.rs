@@ -7,11 +7,11 @@
 
 use super::calls::Calls;
 use super::relay::Relay;
-use crate::realm::RealmId;
-use crate::token::mix;
-use machine::narrow::{halves, slot};
+use machine::identity::{hash_combine, mix};
+use machine::narrow::slot;
 use machine::slots::Key;
 use sip::Message;
+use sip_stack::realm::RealmId;
 
 /// Requests remembered per shard.
 const REMEMBERED: usize = 1 << 14;
@@ -54,23 +54,6 @@ impl Merged {
         let hash = hash_combine(start, message.call_id());
         hash_combine(hash, message.from_tag().unwrap_or_default())
     }
-}
-
-/// Sixteen octets at a time; the length is part of it. What `hash` begins as is secret wherever
-/// somebody could gain by making two texts alike.
-pub(crate) fn hash_combine(hash: u64, text: &[u8]) -> u64 {
-    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
-    let fold = |hash: u64, [low, high]: [u64; 2]| {
-        let product = u128::from(hash ^ low) * u128::from(hash.rotate_left(32) ^ high ^ ODD);
-        let [low, high] = halves(product);
-        low ^ high
-    };
-    let pair = |octets: &[u8; 16]| halves(u128::from_le_bytes(*octets));
-    let (words, rest) = text.as_chunks::<16>();
-    let hash = words.iter().fold(hash, |hash, word| fold(hash, pair(word)));
-    let mut last = [0; 16];
-    last[..rest.len()].copy_from_slice(rest);
-    mix(fold(hash, pair(&last)) ^ text.len() as u64)
 }
 
 impl Calls {

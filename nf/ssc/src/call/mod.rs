@@ -14,7 +14,6 @@ pub(crate) mod calls;
 mod cancel;
 mod connections;
 mod in_dialog;
-pub(crate) mod leg;
 mod lost;
 mod media;
 pub(crate) mod merged;
@@ -29,13 +28,13 @@ mod teardown;
 mod transfer;
 pub(crate) mod underway;
 
-use crate::limit::Grant;
-use crate::token::{Side, mix};
-use leg::Leg;
+use admission::Grant;
 use machine::Time;
+use machine::identity::{Side, mix};
 use machine::slots::{Key, Reuse};
 use media::Moving;
 use sip::transaction::KeyedHash;
+use sip_stack::leg::Leg;
 use transfer::Handed;
 
 /// What a call record stands for.
@@ -224,11 +223,14 @@ mod tests {
         // from a counter: one tag of ours told all of them.
         let secret = 0x0123_4567_89ab_cdef_u128;
         let seen = check(secret, Side::A);
-        assert_eq!(unmix(crate::token::mix(seen)), seen, "the inverse is one");
+        assert_eq!(unmix(machine::identity::mix(seen)), seen, "the inverse is one");
         let guess = unmix(seen) ^ 0x6c65_675f_615f_6c65;
         for guess in [guess, unmix(seen), seen] {
             assert_ne!(check(guess.into(), Side::B), check(secret, Side::B));
-            assert_ne!(crate::token::mix(guess ^ 0x6c65_675f_625f_6c65), check(secret, Side::B));
+            assert_ne!(
+                machine::identity::mix(guess ^ 0x6c65_675f_625f_6c65),
+                check(secret, Side::B)
+            );
         }
         assert_ne!(check(secret, Side::A), check(secret, Side::B));
         assert_ne!(check(secret + 1, Side::A), check(secret, Side::A));

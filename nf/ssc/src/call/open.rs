@@ -1,30 +1,31 @@
 //! A request outside of any dialog: looked at, routed, sent on with names of our own.
 
-use super::leg::{self, Part};
 use super::relay::{Phase, Relay};
 use super::session::Asked;
 use super::transfer::Transfer;
 use super::{Call, Kind, check, released, trail};
 use crate::facts::Fact;
-use crate::limit::Grant;
 use crate::media::{self, Place};
-use crate::next_hop::Draw;
-use crate::realm::Door;
-use crate::refusal::{Refusal, status_line, upstream};
+use crate::refusal::{Refusal, status_line};
 use crate::register::Registered;
-use crate::route::{NoWay, Way};
-use crate::token::{Side, TAG_BYTES, TOKEN_BYTES, Token, fork_digit};
-use crate::topology_hiding;
-use crate::trust;
 use crate::wire::{Event, Field};
-use crate::write::{self, Set};
 use crate::{Arrived, Controller, User, begins_dialog};
+use admission::Grant;
+use machine::identity::{Side, TAG_BYTES, TOKEN_BYTES, Token, fork_digit};
 use machine::slots::Key;
 use machine::{Duration, Time};
 use media_stack::Verdict;
 use runtime::{Effects, Transport};
 use sip::transaction::ServerId;
 use sip::{Header, Message, Method, NameAddr, Scheme, Start, is_emergency, is_service, overload};
+use sip_stack::leg::{self, Part};
+use sip_stack::next_hop::Draw;
+use sip_stack::realm::Door;
+use sip_stack::route::{NoWay, Way};
+use sip_stack::topology_hiding;
+use sip_stack::trust;
+use sip_stack::upstream::upstream;
+use sip_stack::write::{self, Set};
 
 /// Hops given to a request that does not say (RFC 3261 §16.6).
 const MAX_FORWARDS: u8 = 70;
@@ -93,7 +94,7 @@ const CHECKS: &[Check] = &[
 impl Controller {
     /// A request without a To tag: held against every check in turn, then routed.
     pub(crate) fn open(&mut self, at: &Arrived<'_>, server: ServerId, out: &mut Effects) {
-        self.border.reuse(at, out);
+        self.border.reuse(&at.flow, at.message, out);
         let mut opening = Opening::of(server);
         opening.is_emergency = self.is_taken_as_emergency(at);
         for check in CHECKS {
@@ -456,7 +457,7 @@ impl Controller {
             Some(to) => &to.route,
             None => subscriber.map_or(&b""[..], |binding| binding.service_route()),
         };
-        let drop = self.border.realms.distrusted((relay.realm_up, believed), way.realm, message);
+        let drop = self.border.realms.distrusted(message, relay.realm_up, believed, way.realm);
         let host = self.border.realms.host_for(relay.realm_up, door, message);
         self.wire.send(now, way.flow, Some(relay.trail()), out, |buffer| {
             let (uri, transfer) = (&relay.uri, &transfer);

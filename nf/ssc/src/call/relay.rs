@@ -2,14 +2,14 @@
 
 use super::relays::Held;
 use super::session::Asked;
-use crate::realm::RealmId;
-use crate::route::Plan;
-use crate::token::{Side, TAG_BYTES, fork_digit};
+use machine::identity::{Side, TAG_BYTES, fork_digit};
 use machine::slots::{Key, Reuse};
 use machine::{Duration, Time};
 use runtime::Flow;
 use sip::Method;
 use sip::transaction::{ClientId, Kept, ServerId};
+use sip_stack::realm::RealmId;
+use sip_stack::route::Plan;
 
 /// Buffers larger than this are given back to the allocator with the record.
 const BUFFER_KEPT_MAX: usize = 4096;

@@ -1,12 +1,12 @@
 //! The table of relays, and what their requests take of the memory, by source.
 
 use super::relay::Relay;
-use crate::address::source_number;
 use core::ops::{Deref, DerefMut};
 use machine::Time;
 use machine::narrow::slot;
 use machine::slots::{Key, Slots};
 use runtime::Flow;
+use sip_stack::source::source_number;
 use std::net::IpAddr;
 
 /// What a relay takes beside its request, which stands in up to three places: the relay, the

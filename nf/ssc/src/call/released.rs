@@ -1,13 +1,12 @@
 //! Which further 2xx of an INVITE are answered by ACK and BYE: those with the names that it was
 //! sent with, and of one INVITE so many: whoever sends very many draws no more.
 
-use super::leg::Leg;
-use super::merged::hash_combine;
 use crate::User;
-use crate::token::{FORKS_MAX, Side, Token, mix};
+use machine::identity::{FORKS_MAX, Side, Token, hash_combine, mix};
 use machine::narrow::half;
 use machine::slots::Key;
 use sip::Method;
+use sip_stack::leg::Leg;
 
 /// Further 2xx of one INVITE are released so often, repetitions of one among them.
 pub(super) const RELEASES_MAX: u8 = 2 * FORKS_MAX;

@@ -6,10 +6,10 @@
 
 use super::calls::Calls;
 use crate::config::Ssc;
-use crate::realm::RealmId;
-use crate::realm_map::RealmMap;
 use machine::Time;
 use machine::slots::Key;
+use sip_stack::realm::RealmId;
+use sip_stack::realm_map::RealmMap;
 
 impl Calls {
     /// The calls with a leg in a realm that the new configuration does not have.

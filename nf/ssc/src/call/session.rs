@@ -9,10 +9,10 @@
 //! ```
 
 use crate::config::Timers;
-use crate::write;
 use machine::narrow::told;
 use sip::view::SessionExpires;
 use sip::{Header, Message, Method};
+use sip_stack::write;
 
 /// What a request says about its session, as it leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

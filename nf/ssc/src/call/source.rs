@@ -13,18 +13,30 @@
 //! more than an address that anybody may write into a datagram (RFC 3261 §17.1.3).
 
 use super::Call;
-use super::in_dialog::Found;
-use super::leg::Leg;
 use crate::Arrived;
-use crate::border::Border;
-use crate::realm::{InDialogSource, Side as RealmSide};
 use crate::refusal::Refusal;
-use crate::token::Side;
+use machine::identity::Side;
 use machine::slots::Key;
 use registrar::{Aor, Registrar};
 use runtime::{Flow, Transport};
 use sip::NameAddr;
+use sip::transaction::Branch;
+use sip_stack::border::Border;
+use sip_stack::leg::Leg;
+use sip_stack::realm::{InDialogSource, Side as RealmSide};
 use std::net::{IpAddr, SocketAddr};
+
+/// A dialog, as a message names it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Found {
+    pub key: Key,
+    /// The leg the message came on.
+    pub side: Side,
+    /// The fork it belongs to.
+    pub fork: u8,
+    /// The branch with which it left before, from the other node of a pair.
+    pub again: Option<Branch>,
+}
 
 /// How closely a request is held against the places that its far end is known at.
 #[derive(Debug, Clone, Copy)]
@@ -48,55 +60,52 @@ fn is_same_host(one: IpAddr, two: IpAddr) -> bool {
     }
 }
 
-impl Border {
-    /// Why a message that names a leg's dialog is not from its far end.
-    pub(super) fn objects(
-        &self,
-        at: &Arrived<'_>,
-        leg: &Leg,
-        registrar: &Registrar,
-    ) -> Option<Refusal> {
-        if at.realm != leg.realm {
-            return Some(Refusal::OTHER_REALM);
-        }
-        let is_there = leg.flow.remote == at.flow.remote && leg.flow.transport == at.flow.transport;
-        if is_there || self.may_come_from(&at.flow, leg, registrar) {
-            return None;
-        }
-        Some(Refusal::ELSEWHERE)
+/// Why a message that names a leg's dialog is not from its far end.
+pub(super) fn objection(
+    border: &Border,
+    at: &Arrived<'_>,
+    leg: &Leg,
+    registrar: &Registrar,
+) -> Option<Refusal> {
+    if at.realm != leg.realm {
+        return Some(Refusal::OTHER_REALM);
     }
+    let is_there = leg.flow.remote == at.flow.remote && leg.flow.transport == at.flow.transport;
+    if is_there || may_come_from(border, &at.flow, leg, registrar) {
+        return None;
+    }
+    Some(Refusal::ELSEWHERE)
+}
 
-    fn may_come_from(&self, flow: &Flow, leg: &Leg, registrar: &Registrar) -> bool {
-        let row = self.realms.row(leg.realm);
-        if row.in_dialog_source == InDialogSource::Realm {
-            return true;
-        }
-        // Who reads along in the clear must not take a dialog over TLS to where he is.
-        if leg.flow.transport == Transport::Tls && flow.transport != Transport::Tls {
-            return false;
-        }
-        let is_port_free =
-            row.in_dialog_source == InDialogSource::Address || flow.transport.is_stream();
-        let measure = Measure { from: flow.remote, is_port_free };
-        measure.fits(leg.flow.remote)
-            || measure.fits(leg.seen())
-            || self.is_of_next_hop(measure, leg)
-            || match row.side {
-                RealmSide::Access => is_registered_at(measure, leg, registrar),
-                RealmSide::Core => leg.addresses().any(|known| measure.fits(known)),
-            }
+fn may_come_from(border: &Border, flow: &Flow, leg: &Leg, registrar: &Registrar) -> bool {
+    let row = border.realms.row(leg.realm);
+    if row.in_dialog_source == InDialogSource::Realm {
+        return true;
     }
+    // Who reads along in the clear must not take a dialog over TLS to where he is.
+    if leg.flow.transport == Transport::Tls && flow.transport != Transport::Tls {
+        return false;
+    }
+    let is_port_free =
+        row.in_dialog_source == InDialogSource::Address || flow.transport.is_stream();
+    let measure = Measure { from: flow.remote, is_port_free };
+    measure.fits(leg.flow.remote)
+        || measure.fits(leg.seen())
+        || is_of_next_hop(border, measure, leg)
+        || match row.side {
+            RealmSide::Access => is_registered_at(measure, leg, registrar),
+            RealmSide::Core => leg.addresses().any(|known| measure.fits(known)),
+        }
+}
 
-    /// Whether a next hop has both the leg's far end and the request's sender among its targets.
-    fn is_of_next_hop(&self, measure: Measure, leg: &Leg) -> bool {
-        let far = Measure { from: leg.flow.remote, is_port_free: true };
-        let seen = Measure { from: leg.seen(), is_port_free: true };
-        self.hops.rows().iter().filter(|hop| hop.realm == leg.realm).any(|hop| {
-            let targets = || hop.endpoints.iter().map(|endpoint| endpoint.flow.remote);
-            targets().any(|it| far.fits(it) || seen.fits(it))
-                && targets().any(|it| measure.fits(it))
-        })
-    }
+/// Whether a next hop has both the leg's far end and the request's sender among its targets.
+fn is_of_next_hop(border: &Border, measure: Measure, leg: &Leg) -> bool {
+    let far = Measure { from: leg.flow.remote, is_port_free: true };
+    let seen = Measure { from: leg.seen(), is_port_free: true };
+    border.hops.rows().iter().filter(|hop| hop.realm == leg.realm).any(|hop| {
+        let targets = || hop.endpoints.iter().map(|endpoint| endpoint.flow.remote);
+        targets().any(|it| far.fits(it) || seen.fits(it)) && targets().any(|it| measure.fits(it))
+    })
 }
 
 /// Whether the subscriber of a leg is registered where the request comes from, by whichever

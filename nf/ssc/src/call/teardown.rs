@@ -4,15 +4,15 @@ use super::ack::Farewell;
 use super::relay::Phase;
 use super::{KeptAck, Kind, State, lost};
 use crate::facts::Fact;
-use crate::realm::Side as RealmSide;
-use crate::token::Side;
 use crate::wire::{Event, Field};
 use crate::{Controller, User};
+use machine::identity::Side;
 use machine::narrow::millis;
 use machine::slots::Key;
 use machine::{Duration, Time};
 use runtime::{ConnId, Effects, Flow};
 use sip::Method;
+use sip_stack::realm::Side as RealmSide;
 
 impl Controller {
     /// A request got no answer, or could not be sent: `status` stands for that.

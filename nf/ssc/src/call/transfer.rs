@@ -15,18 +15,19 @@
 
 use super::Call;
 use super::calls::Calls;
-use super::leg::Leg;
-use crate::realm::{Door, RealmId, Realms};
+use super::source::objection;
 use crate::refusal::Refusal;
-use crate::route::Way;
-use crate::token::{Side, Token, fork_of};
-use crate::write::Set;
 use crate::{Arrived, Controller};
+use machine::identity::{Side, Token, fork_of};
 use machine::slots::Key;
 use machine::{Duration, Time};
 use runtime::{Flow, PortId};
 use sip::view::Replaces;
 use sip::{Header, Message, NameAddr, Uri, escaped, unescaped};
+use sip_stack::leg::Leg;
+use sip_stack::realm::{Door, RealmId, Realms};
+use sip_stack::route::Way;
+use sip_stack::write::Set;
 
 const REFER_TO: Set = Set::of(&[Header::ReferTo]);
 const REPLACES: Set = Set::of(&[Header::Replaces]);
@@ -201,7 +202,7 @@ impl Controller {
         let values = message.values(Header::ReferTo);
         values.filter_map(replaces_of).find_map(|value| {
             let (_, call, side) = self.calls.call_by(Replaces::parse(&value).ok()?.to_tag)?;
-            self.border.objects(at, call.leg(side), &self.registrar)
+            objection(&self.border, at, call.leg(side), &self.registrar)
         })
     }
 
@@ -213,7 +214,7 @@ impl Controller {
             return Some(BAD_NAMES); // tags are tokens; a lenient receiver would unquote them
         }
         if let Some((_, call, side)) = self.calls.call_by(named.to_tag) {
-            return self.border.objects(at, call.leg(side), &self.registrar);
+            return objection(&self.border, at, call.leg(side), &self.registrar);
         }
         // Steering follows our tags: what names another shard's call has come to the wrong one.
         let names = Token::read(named.to_tag).or_else(|| Token::read(named.from_tag));

@@ -12,10 +12,10 @@
 
 use super::State;
 use super::answer::sent;
-use super::in_dialog::Found;
 use super::relay::{Phase, Relay};
-use crate::token::Side;
+use super::source::Found;
 use crate::{Arrived, Controller, User};
+use machine::identity::Side;
 use machine::narrow::told;
 use machine::slots::Key;
 use machine::{Duration, Time};

@@ -10,13 +10,13 @@
 
 use super::{REGISTER, kind};
 use crate::facts::Fact;
-use crate::realm::{RealmId, Side};
 use crate::{Arrived, Controller};
 use machine::Time;
 use machine::slots::Key;
 use media_stack::Verdict;
 use runtime::{Effects, Flow, Transport};
 use sip::{Message, RequestHead, Via, write_stale};
+use sip_stack::realm::{RealmId, Side};
 
 /// What the challenges of a flood leave behind.
 #[derive(Debug)]
@@ -66,14 +66,14 @@ impl Controller {
     fn challenge(&mut self, now: Time, flow: &Flow, bytes: &[u8], out: &mut Effects) -> Option<()> {
         let peek = RequestHead::read(bytes).filter(|peek| !peek.is_tagged())?;
         let via = Via::parse(peek.via).ok()?;
-        let tag = self.overload.shed.tag(self.overload.shed.name(&peek));
+        let tag = self.overload.refused.tag(self.overload.refused.name(&peek));
         let realm = self.config.shield.challenge_realm.as_deref();
         let (challenges, about) = (&mut self.challenges, (flow.remote, &tag[..]));
         challenges.text.clear();
         let is_written =
             challenges.challenger.write(now, (&peek, &via), about, realm, &mut challenges.text);
         is_written.then(|| {
-            let to = crate::refusal::answered_at(flow, &via);
+            let to = sip_stack::upstream::answered_at(flow, &via);
             out.send(to, |answer| answer.extend_from_slice(&challenges.text));
             self.wire.facts.add(Fact::MessagesSent, 1);
         })

@@ -11,7 +11,7 @@ use anchor::row::{self, Message};
 use machine::{Duration, Time};
 use msc::{Group, Msc};
 use runtime::{ConnId, Flow, In, Mirrored};
-use ssc::realm::MEDIA_PORT;
+use ssc::config::MEDIA_PORT;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 

@@ -4,8 +4,9 @@ use crate::exposure::{capture, is_remote, readable, remote};
 use config::Issue;
 use config::keys::{self, quoted};
 use runtime::gate::Wish;
-use ssc::config::{Realm, Shield, Ssc, Tls};
-use ssc::realm::{InDialogSource, Side};
+use sip_stack::config::Tls;
+use sip_stack::realm::{InDialogSource, Side};
+use ssc::config::{Realm, Shield, Ssc};
 use std::net::IpAddr;
 use std::path::Path;
 

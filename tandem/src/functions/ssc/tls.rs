@@ -3,7 +3,7 @@
 use config::Issue;
 use config::keys::{self, Unusable};
 use media_stack::config::Tls as MediaTls;
-use ssc::config::Tls;
+use sip_stack::config::Tls;
 use std::fs::File;
 use std::path::Path;
 use tls::{Context, TlsFileError};

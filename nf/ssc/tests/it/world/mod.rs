@@ -203,11 +203,11 @@ impl World {
 
     fn collect(&mut self) {
         for (flow, bytes) in self.out.sends() {
-            if flow.port == ssc::realm::CAPTURE_PORT {
+            if flow.port == ssc::config::CAPTURE_PORT {
                 self.raw.push((flow.remote, bytes.to_vec()));
                 continue;
             }
-            if flow.port >= ssc::realm::MEDIA_PORT {
+            if flow.port >= ssc::config::MEDIA_PORT {
                 self.rows.push((flow, bytes.to_vec()));
                 continue;
             }

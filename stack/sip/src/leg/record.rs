@@ -24,8 +24,8 @@ mod tag {
     pub const BINDING: u8 = 14;
 }
 
-fn span((start, end): Span) -> u64 {
-    u64::from(start) << 16 | u64::from(end)
+fn number(span: Span) -> u64 {
+    u64::from(span.0) << 16 | u64::from(span.1)
 }
 
 /// A binding: it has the same key at both nodes.
@@ -54,8 +54,8 @@ impl Leg {
             (tag::TARGET_END, self.target_end.into()),
             (tag::ROUTES_END, self.routes_end.into()),
             (tag::FORK_AT, self.fork_at.into()),
-            (tag::TAG, span(self.tag)),
-            (tag::CALL_ID, span(self.call_id)),
+            (tag::TAG, number(self.tag)),
+            (tag::CALL_ID, number(self.call_id)),
         ];
         for (tag, number) in numbers {
             field::number(out, tag, number);

@@ -1,67 +1,83 @@
-//! The controller as a drawer of the site's pool of sessions (`[pool]`).
+//! A shard's lease of the site's pool of sessions (`[pool]`).
 //!
 //! The driver asks `pool/exchange` several times a second: it brings the keeper's grants and takes
 //! the report along. A call that begins looks at the block that is here, never at the keeper.
 
-use crate::ask::rows::{PoolRow, ReportRow};
-use crate::facts::Fact;
-use crate::limit::{Excess, Kind};
-use crate::overload_control::OverloadControl;
-use event::Sheet;
+use crate::limits::{Excess, Kind};
 use machine::{Duration, Time};
 use pool::{Grant, LeaseClient, Report, Standing, Terms};
-use question::Condition;
+use question::{Condition, rows};
 use runtime::{Ask, AskError};
+
+rows! {
+    /// What a shard tells the keeper of the pool.
+    pub struct ReportRow {
+        shard: u16,
+        report: Vec<u64>,
+        low: bool,
+    }
+
+    /// What a shard holds of the pool of sessions.
+    pub struct PoolRow {
+        drawer: String,
+        /// `present`, `away`, `learns`, or `standby` on the standby of a pair.
+        keeper: &'static str,
+        held: u32,
+        live: u32,
+        room: Option<u32>,
+        refused: u64,
+        grace_left_s: Option<u64>,
+    }
+}
 
 /// What the shard has of the pool, and the answer to a call that exceeds it.
 #[derive(Debug)]
-pub(crate) struct LicenceShare {
+pub struct LicenceShare {
     drawer: LeaseClient,
     status: u16,
 }
 
 impl LicenceShare {
     /// Without a pool.
-    pub(crate) const fn new(now: Time) -> Self {
+    #[must_use]
+    pub const fn new(now: Time) -> Self {
         Self { drawer: LeaseClient::new(now), status: 503 }
     }
 
     /// Begins a new life: that of the node that takes over.
-    pub(crate) fn take_over(&mut self, now: Time) {
+    pub fn take_over(&mut self, now: Time) {
         self.drawer.take_over(now);
     }
-}
 
-impl OverloadControl {
-    /// Whether the pool has room for one more call.
-    pub(crate) fn pool_admits(
-        &mut self,
-        now: Time,
-        is_emergency: bool,
-        facts: &Sheet<Fact>,
-    ) -> Result<(), Excess> {
-        let live = self.limits.sessions();
-        if is_emergency || self.share.drawer.admits(now, live) {
-            let beyond = live >= self.share.drawer.held() && !self.is_free(now);
-            facts.add(Fact::PoolOverdraft, beyond.into());
-            return Ok(());
+    /// Whether the pool has room for one more call than the `live` ones; says whether that is
+    /// beyond what is held of it.
+    ///
+    /// # Errors
+    /// It has none.
+    pub fn admits(&mut self, now: Time, live: u32, is_emergency: bool) -> Result<bool, Excess> {
+        if is_emergency || self.drawer.admits(now, live) {
+            return Ok(live >= self.drawer.held() && !self.is_free(now));
         }
-        Err(Excess::of(Kind::Pool, self.share.status))
+        Err(Excess::of(Kind::Pool, self.status))
     }
 
     fn is_free(&self, now: Time) -> bool {
-        self.share.drawer.standing(now) == Standing::Free
+        self.drawer.standing(now) == Standing::Free
     }
 
     /// The driver's round: takes the grant for this shard and answers with its report, `[]`
     /// where there is none. Parameters: `grace_s`, `overdraft` and `status`, or none of them when
-    /// there is no pool; SHARD = the numbers of a grant.
-    pub(crate) fn exchange(
+    /// there is no pool; SHARD = the numbers of a grant. `live` is how many calls there are, `None`
+    /// on a standby.
+    ///
+    /// # Errors
+    /// A parameter that is wrong.
+    pub fn exchange(
         &mut self,
         now: Time,
         ask: &Ask,
         shard: u16,
-        is_standby: bool,
+        live: Option<u32>,
     ) -> Result<Vec<ReportRow>, AskError> {
         let wrong = |what: &str| AskError::BadParameter(format!("{what} is wrong"));
         let number = |key: &str| match ask.params.get(key).map(|text| text.parse::<u32>()) {
@@ -71,19 +87,17 @@ impl OverloadControl {
         };
         let grace = number("grace_s")?.map(|seconds| Duration::from_secs(seconds.into()));
         let overdraft = number("overdraft")?.unwrap_or_default();
-        self.share.status = match number("status")?.map(u16::try_from) {
-            None => self.share.status,
+        self.status = match number("status")?.map(u16::try_from) {
+            None => self.status,
             Some(status) => status.map_err(|_| wrong("status"))?,
         };
-        let drawer = &mut self.share.drawer;
+        let drawer = &mut self.drawer;
         drawer.join(now, grace.map(|grace| Terms { grace, overdraft }));
-        if is_standby {
-            return Ok(Vec::new()); // the active node holds the lease of both
-        }
+        // The active node holds the lease of both.
+        let Some(live) = live else { return Ok(Vec::new()) };
         if let Some(grant) = ask.params.get(&shard.to_string()) {
             drawer.take(now, read_grant(grant).ok_or_else(|| wrong("a grant"))?);
         }
-        let live = self.limits.sessions();
         let is_low = drawer.is_low(live);
         let Some(report) = drawer.report(now, live) else { return Ok(Vec::new()) };
         let Report { keeper, life, stamp, serial, held, live, short } = report;
@@ -95,21 +109,29 @@ impl OverloadControl {
         }])
     }
 
-    /// Brings the pool's gauges up to date.
-    pub(crate) fn pool_gauges(&self, now: Time, facts: &Sheet<Fact>) {
-        facts.set(Fact::PoolHeld, self.share.drawer.held().into());
-        facts.set(Fact::PoolKeeperAway, self.share.drawer.is_away(now).into());
+    /// Sessions that the shard holds of the pool.
+    #[must_use]
+    pub const fn held(&self) -> u32 {
+        self.drawer.held()
+    }
+
+    /// Whether the keeper of the pool does not answer.
+    #[must_use]
+    pub fn is_away(&self, now: Time) -> bool {
+        self.drawer.is_away(now)
     }
 
     /// What this shard has of the pool; `refused` is how many calls it refused for want of it.
-    pub(crate) fn show_pool(
+    #[must_use]
+    pub fn show(
         &self,
         now: Time,
         shard: u16,
+        live: u32,
         is_standby: bool,
         refused: u64,
     ) -> Vec<PoolRow> {
-        let drawer = &self.share.drawer;
+        let drawer = &self.drawer;
         let (is_granted, grace_s) = match drawer.standing(now) {
             Standing::Free => return Vec::new(),
             Standing::Within => (true, None),
@@ -126,7 +148,7 @@ impl OverloadControl {
             drawer: shard.to_string(),
             keeper,
             held: drawer.held(),
-            live: self.limits.sessions(),
+            live,
             room: drawer.room(now),
             refused,
             grace_left_s: grace_s,
@@ -134,8 +156,9 @@ impl OverloadControl {
     }
 
     /// The alarm about a keeper that is away.
-    pub(crate) fn pool_alarm(&self, now: Time, is_standby: bool) -> Option<Condition> {
-        let is_away = self.share.drawer.is_away(now) && !is_standby;
+    #[must_use]
+    pub fn alarm(&self, now: Time, is_standby: bool) -> Option<Condition> {
+        let is_away = self.drawer.is_away(now) && !is_standby;
         is_away.then(|| {
             let text = "the keeper of the site's pool of sessions does not answer".to_owned();
             let row = Condition::new("pool-keeper-away", "pool", "major", text);

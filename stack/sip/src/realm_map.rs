@@ -4,22 +4,22 @@ use crate::realm::{RealmId, Realms};
 use machine::narrow::index;
 
 /// Where each realm of the old configuration is in the new one.
-pub(crate) struct RealmMap(Vec<Option<RealmId>>);
+pub struct RealmMap(Vec<Option<RealmId>>);
 
 impl RealmMap {
     /// By name.
-    pub(crate) fn between(old: &Realms, new: &Realms) -> Self {
+    pub fn between(old: &Realms, new: &Realms) -> Self {
         Self(old.rows().iter().map(|realm| new.named(&realm.name)).collect())
     }
 
     /// Whether every realm kept its index.
-    pub(crate) fn are_none(&self) -> bool {
+    pub fn are_none(&self) -> bool {
         let stays = |(n, to): (usize, &Option<RealmId>)| *to == Some(RealmId(index(n)));
         self.0.iter().enumerate().all(stays)
     }
 
     /// The new index; `None` when the realm is gone.
-    pub(crate) fn of(&self, realm: RealmId) -> Option<RealmId> {
+    pub fn of(&self, realm: RealmId) -> Option<RealmId> {
         self.0.get(usize::from(realm.0)).copied().flatten()
     }
 }

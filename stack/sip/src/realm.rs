@@ -3,13 +3,11 @@
 //! A message names its realm by the port it came in on; a message that leaves is written with
 //! the words its door has prepared (Via, Contact), so that nothing is formatted on the way.
 
-use crate::config;
-use crate::write::Set;
+use crate::settings::RealmSettings;
 use machine::narrow::index;
-/// Index of a realm in the configuration; the registrar knows networks by it as well.
-pub use registrar::RealmId;
 pub use runtime::Address;
 use runtime::{Flow, PortId, Transport};
+use sip::HeaderSet;
 use std::net::SocketAddr;
 
 /// Realms in one controller at most.
@@ -17,10 +15,10 @@ pub const REALMS_MAX: usize = 256;
 /// Ports are numbered below this; a door's number is a hash of its address.
 pub const PORTS_MAX: u16 = 1 << PORT_BITS;
 const PORT_BITS: u16 = 12;
-/// The port that captured messages leave by.
-pub const CAPTURE_PORT: PortId = PortId(1 << PORT_BITS);
-/// The port of the first media controller; those of the others follow.
-pub const MEDIA_PORT: PortId = PortId(CAPTURE_PORT.0 + 1);
+
+/// Index of a realm in the configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct RealmId(pub u16);
 
 /// Which way a realm looks.
 #[derive(
@@ -115,7 +113,7 @@ pub struct Realm {
     /// Whether identities asserted by or towards it are believed (RFC 3325's trust domain).
     pub trusted: bool,
     /// Headers that cross although it is not trusted.
-    pub passes: Set,
+    pub passes: HeaderSet,
     /// Whether IP addresses of its far ends are hidden from other realms.
     pub hide_hosts: bool,
     /// Where requests inside its calls may come from.
@@ -135,35 +133,36 @@ pub struct Realms {
 }
 
 impl Realms {
-    /// The realms of a validated configuration.
+    /// The realms of checked settings.
     #[must_use]
-    pub fn new(config: &config::Ssc) -> Self {
-        let mut rows: Vec<Realm> = config
-            .realm
+    pub fn new(settings: &[RealmSettings<'_>]) -> Self {
+        let mut rows: Vec<Realm> = settings
             .iter()
             .enumerate()
             .map(|(n, realm)| Realm {
                 id: RealmId(index(n)),
-                name: realm.name.clone(),
+                name: realm.name.to_owned(),
                 side: realm.side,
                 trusted: realm.trusted,
-                passes: realm.passes(),
+                passes: realm.passes,
                 hide_hosts: realm.hide_hosts,
-                in_dialog_source: realm.in_dialog_source(),
+                in_dialog_source: realm.in_dialog_source,
                 register_required: realm.register_required,
                 doors: Vec::new(),
             })
             .collect();
         let mut by_port = vec![(u16::MAX, u16::MAX); PORTS_MAX.into()];
-        for (realm, port, address) in config.doors() {
+        for (realm, port, address) in doors(settings.iter().map(|realm| realm.listen)) {
             let row = &mut rows[usize::from(realm.0)];
             by_port[usize::from(port.0)] = (realm.0, index(row.doors.len()));
-            let section = &config.realm[usize::from(realm.0)];
+            let section = &settings[usize::from(realm.0)];
             // RFC 5923 §5: only where both sides show a certificate.
-            let is_mutual = section.tls.as_ref().is_some_and(|tls| tls.verify_clients);
-            let alias =
-                if is_mutual && address.transport == Transport::Tls { ";alias" } else { "" };
-            let advertised = section.advertise.as_deref();
+            let alias = if section.is_mutual && address.transport == Transport::Tls {
+                ";alias"
+            } else {
+                ""
+            };
+            let advertised = section.advertise;
             let mut made = door(realm, port, address, advertised);
             made.via = via(address.transport, &made.sent_by, alias);
             row.doors.push(made);
@@ -215,6 +214,24 @@ impl Realms {
     pub fn is_ours(&self, host: &[u8], port: Option<u16>) -> bool {
         self.rows.iter().flat_map(|realm| &realm.doors).any(|door| door.is_at(host, port))
     }
+}
+
+/// The doors of realms that listen there. A door's port is a hash of its address, so that it stays
+/// the same when other doors come and go.
+#[must_use]
+pub fn doors<'a>(realms: impl Iterator<Item = &'a [String]>) -> Vec<(RealmId, PortId, Address)> {
+    let mut taken = vec![false; PORTS_MAX.into()];
+    let mut doors = Vec::new();
+    for (realm, listens) in realms.enumerate().take(REALMS_MAX) {
+        for listen in listens {
+            let Ok(address) = listen.parse::<Address>() else { continue };
+            let is_taken = |port: PortId| taken[usize::from(port.0)];
+            let Some(port) = PortId::stable(listen, PORTS_MAX, is_taken) else { continue };
+            taken[usize::from(port.0)] = true;
+            doors.push((RealmId(index(realm)), port, address));
+        }
+    }
+    doors
 }
 
 impl Door {

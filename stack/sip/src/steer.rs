@@ -4,13 +4,13 @@
 //! new goes by its subscriber: REGISTER by To, everything else by From, so that a subscriber's
 //! calls meet his binding. A request to a binding names the shard in its Request-URI.
 
-use crate::token::Token;
+use machine::identity::Token;
 use machine::narrow::{index, slot};
 use memchr::memmem;
 use sip::transaction::shard_of;
 
 /// The shard, or `None` where the message does not say.
-pub(crate) fn steer(bytes: &[u8], shards: u16) -> Option<u16> {
+pub fn steer(bytes: &[u8], shards: u16) -> Option<u16> {
     let head = &bytes[..memmem::find(bytes, b"\r\n\r\n").unwrap_or(bytes.len())];
     let owned = |shard: u16| (shard < shards).then_some(shard);
     if head.starts_with(b"SIP/2.0 ") {
@@ -99,7 +99,7 @@ fn hash(uri: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::token::Side;
+    use machine::identity::Side;
     use machine::slots::Key;
 
     #[test]

@@ -5,25 +5,27 @@ use overload::{NOBODY, Users};
 
 impl Limits {
     /// The name of the next hop that a call counts at; empty: none.
-    pub(crate) fn hop_name(&self, grant: Grant) -> &str {
+    #[must_use]
+    pub fn hop_name(&self, grant: Grant) -> &str {
         self.counters.at(grant.hop).map_or("", |counter| &counter.name)
     }
 
     /// What a call of another node takes: it is counted by [`Limits::count`].
-    pub(crate) fn read_grant(&self, units: u16, hop: &[u8]) -> Grant {
+    #[must_use]
+    pub fn read_grant(&self, units: u16, hop: &[u8]) -> Grant {
         let hop = self.counters.find(Kind::NextHop, hop);
         Grant { hop, units, ..Grant::default() }
     }
 
     /// Nothing is counted any more.
-    pub(crate) fn forget(&mut self) {
+    pub fn forget(&mut self) {
         self.counters.forget();
         self.subscribers = Users::default();
         self.stock.forget();
     }
 
     /// Counts a call that stands; no limit refuses it. `asking` has no next hop: `was` has it.
-    pub(crate) fn count(&mut self, was: Grant, asking: &Asking) -> Grant {
+    pub fn count(&mut self, was: Grant, asking: &Asking) -> Grant {
         let [realm, _] = self.counters_of(asking);
         self.counters.count(realm);
         self.counters.count(was.hop);

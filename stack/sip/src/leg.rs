@@ -10,8 +10,8 @@ mod record;
 
 use crate::realm::{RealmId, Realms};
 use crate::size;
-use crate::token::{TAG_BYTES, fork_digit};
 use crate::write;
+use machine::identity::{TAG_BYTES, fork_digit};
 use machine::slots::Key;
 use runtime::{Flow, Transport};
 use sip::{Header, Message, NameAddr, Uri};
@@ -152,8 +152,8 @@ impl Leg {
         (from, to)
     }
 
-    fn span(&self, (start, end): Span) -> &[u8] {
-        self.text.get(usize::from(start)..usize::from(end)).unwrap_or_default()
+    fn span(&self, span: Span) -> &[u8] {
+        self.text.get(usize::from(span.0)..usize::from(span.1)).unwrap_or_default()
     }
 
     /// Whether `message` belongs to this dialog, seen from us.
@@ -185,7 +185,7 @@ impl Leg {
         write::retagged(&mut self.text, value, old, ours);
         let place = self.text[at..].windows(ours.len()).rposition(|text| text == ours);
         self.fork_at = offset(at + place.unwrap_or(0) + TAG_BYTES - 1);
-        self.fork = crate::token::fork_of(ours).unwrap_or(0);
+        self.fork = machine::identity::fork_of(ours).unwrap_or(0);
         self.text.extend_from_slice(b"\r\nTo: ");
         self.write_theirs(message, part);
         self.text.extend_from_slice(b"\r\nCall-ID: ");

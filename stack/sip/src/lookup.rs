@@ -2,9 +2,9 @@
 //! the DNS, it goes to the addresses found last.
 
 use crate::border::Border;
-use crate::config::Ssc;
 use crate::next_hop::NextHops;
 use crate::realm::{RealmId, Realms};
+use crate::settings::HopSettings;
 use machine::narrow::index;
 use machine::{Duration, Time};
 use rand_chacha::ChaCha12Rng;
@@ -35,16 +35,16 @@ struct Lookup {
 
 /// All domains.
 #[derive(Debug, Default)]
-pub(crate) struct Lookups {
+pub struct Lookups {
     rows: Vec<Lookup>,
     asked: u64,
 }
 
 impl Lookups {
     /// The domains of the next hops; all are due at once.
-    pub(crate) fn new(hops: &NextHops, config: &Ssc, now: Time) -> Self {
+    pub fn new(hops: &NextHops, settings: &[HopSettings<'_>], now: Time) -> Self {
         let rows = hops.rows().iter().enumerate().flat_map(|(n, hop)| {
-            let name = config.next_hop.get(n).and_then(|hop| hop.tls_name.clone());
+            let name = settings.get(n).and_then(|hop| hop.tls_name.map(str::to_owned));
             hop.domains.iter().map(move |(target, uri)| Lookup {
                 hop: index(n),
                 target: *target,
@@ -60,19 +60,19 @@ impl Lookups {
     }
 
     /// When the next domain is due.
-    pub(crate) fn deadline(&self) -> Option<Time> {
+    pub fn deadline(&self) -> Option<Time> {
         self.rows.iter().filter(|row| row.open.is_none()).map(|row| row.at).min()
     }
 
     /// The domains that lead nowhere: next hop, URI, reason.
-    pub(crate) fn lost(&self) -> impl Iterator<Item = (u16, &str, &'static str)> {
+    pub fn lost(&self) -> impl Iterator<Item = (u16, &str, &'static str)> {
         self.rows.iter().filter_map(|row| Some((row.hop, row.uri.as_str(), row.why?)))
     }
 }
 
 impl Border {
     /// Begins the searches that are due.
-    pub(crate) fn look_up(&mut self, now: Time, random: &mut ChaCha12Rng, out: &mut Effects) {
+    pub fn look_up(&mut self, now: Time, random: &mut ChaCha12Rng, out: &mut Effects) {
         for n in 0..self.lookups.rows.len() {
             let seed = random.next_u64();
             let row = &mut self.lookups.rows[n];
@@ -91,7 +91,7 @@ impl Border {
     }
 
     /// The DNS answered.
-    pub(crate) fn resolved(&mut self, now: Time, number: u64, answer: Answer, out: &mut Effects) {
+    pub fn resolved(&mut self, now: Time, number: u64, answer: Answer, out: &mut Effects) {
         let is_open = |row: &Lookup| row.open.as_ref().is_some_and(|(asked, _)| *asked == number);
         let Some(n) = self.lookups.rows.iter().position(is_open) else { return };
         let Some((_, mut locator)) = self.lookups.rows[n].open.take() else { return };

@@ -36,12 +36,7 @@ fn place(uri: &[u8]) -> Option<(usize, usize)> {
 
 /// Writes a header value up to its host, which becomes `host` if it was an IP address, and
 /// returns the rest of the value, still to be written. `uri` stands in `value`.
-pub(crate) fn begin<'a>(
-    out: &mut Vec<u8>,
-    value: &'a [u8],
-    uri: &[u8],
-    host: Option<&[u8]>,
-) -> &'a [u8] {
+pub fn begin<'a>(out: &mut Vec<u8>, value: &'a [u8], uri: &[u8], host: Option<&[u8]>) -> &'a [u8] {
     let Some((host, (start, end))) = host.zip(place(uri)) else { return value };
     let at = (uri.as_ptr() as usize).saturating_sub(value.as_ptr() as usize);
     out.extend_from_slice(&value[..at + start]);
@@ -52,7 +47,7 @@ pub(crate) fn begin<'a>(
 impl Realms {
     /// The host that takes the place of IP addresses in what goes from a realm out by `door`;
     /// `None` when they are shown. REGISTER names its account by To and is left alone.
-    pub(crate) fn host_for<'a>(
+    pub fn host_for<'a>(
         &self,
         from: RealmId,
         door: &'a Door,
@@ -65,12 +60,7 @@ impl Realms {
 
 /// Writes the identity headers that name an IP address with `host` in its place, and returns
 /// which headers that were; the others may be copied. What is in `drop` is not written.
-pub(crate) fn parties(
-    out: &mut Vec<u8>,
-    message: &Message<'_>,
-    host: Option<&[u8]>,
-    drop: Set,
-) -> Set {
+pub fn parties(out: &mut Vec<u8>, message: &Message<'_>, host: Option<&[u8]>, drop: Set) -> Set {
     let mut written = Set::default();
     if host.is_none() {
         return written;

@@ -7,9 +7,9 @@
 //! that has no answer when the next one is due has failed, though its transaction goes on (Timer F
 //! is 32 s): a late answer still counts.
 
-use crate::config::{self, Target};
-use crate::facts::{NextHopFact, NextHopTable};
+use crate::config::Target;
 use crate::realm::{RealmId, Realms};
+use crate::settings::HopSettings;
 use machine::narrow::index;
 use machine::{Duration, Time};
 use runtime::Flow;
@@ -111,18 +111,18 @@ pub struct NextHops {
 }
 
 impl NextHops {
-    /// The next hops of a validated configuration; the first probes go out at once.
-    pub fn new(config: &config::Ssc, realms: &Realms, now: Time) -> Self {
-        let hops = config.next_hop.iter().filter_map(|hop| {
-            let realm = realms.named(&hop.realm)?;
+    /// The next hops of checked settings; the first probes go out at once.
+    pub fn new(settings: &[HopSettings<'_>], realms: &Realms, now: Time) -> Self {
+        let hops = settings.iter().filter_map(|hop| {
+            let realm = realms.named(hop.realm)?;
             let mut row = Hop {
-                name: hop.name.clone(),
+                name: hop.name.to_owned(),
                 realm,
                 domains: Vec::new(),
                 endpoints: Vec::new(),
                 overload_control: hop.overload_control,
-                failover_status: hop.failover_status.clone(),
-                interval: Duration::from_secs(hop.probe_interval_s.into()),
+                failover_status: hop.failover_status.to_vec(),
+                interval: hop.probe_interval,
                 failures_max: hop.probe_failures.max(1),
             };
             for (n, target) in hop.targets.iter().enumerate() {
@@ -139,7 +139,7 @@ impl NextHops {
             }
             Some(row)
         });
-        let obey_any = config.next_hop.iter().any(|hop| hop.overload_control);
+        let obey_any = settings.iter().any(|hop| hop.overload_control);
         Self { hops: hops.collect(), changes: 0, obey_any }
     }
 
@@ -227,21 +227,6 @@ impl NextHops {
     pub fn failed(&mut self, there: &Flow) {
         let mut endpoints = self.hops.iter_mut().flat_map(|hop| &mut hop.endpoints);
         endpoints.find(|it| it.is_at(there)).into_iter().for_each(|it| it.failed += 1);
-    }
-
-    /// Shows every target in `table`.
-    pub fn show(&self, table: &NextHopTable, now: Time) {
-        let rows = self.hops.iter().flat_map(|hop| hop.endpoints.iter().map(move |it| (hop, it)));
-        table.show(rows.map(|(hop, it)| {
-            let facts = [
-                (NextHopFact::Up, (it.health == Health::Up).into()),
-                (NextHopFact::Calls, it.calls),
-                (NextHopFact::Failed, it.failed),
-                (NextHopFact::Unwanted, it.loss(now).into()),
-            ];
-            let target = it.flow.remote.to_string();
-            ([hop.name.clone(), target, it.flow.transport.word().to_owned()], facts)
-        }));
     }
 
     /// Targets that do not take requests.

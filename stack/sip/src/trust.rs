@@ -10,11 +10,12 @@ use sip::{Items, Message, NameAddr, Params, Scheme, Uri, trust};
 impl Realms {
     /// The headers that a message loses on its way from one realm to another.
     /// `believed`: whether what the sender asserts is.
-    pub(crate) fn distrusted(
+    pub fn distrusted(
         &self,
-        (from, believed): (RealmId, bool),
-        to: RealmId,
         message: &Message<'_>,
+        from: RealmId,
+        believed: bool,
+        to: RealmId,
     ) -> Set {
         let mut drop = Set::default();
         if !believed {
@@ -30,7 +31,7 @@ impl Realms {
     /// The Request-URI on the far side: as it came, unless its host is one of our doors; then
     /// the next hop's address takes its place. `transport` says how the next hop is reached, or
     /// nothing does.
-    pub(crate) fn write_uri(&self, out: &mut Vec<u8>, message: &Message<'_>, way: &Way) {
+    pub fn write_uri(&self, out: &mut Vec<u8>, message: &Message<'_>, way: &Way) {
         let Some(uri) = message.uri() else { return };
         if !matches!(uri.scheme, Scheme::Sip | Scheme::Sips) || !self.is_ours(uri.host, uri.port) {
             return write_over(out, uri, way.flow.transport);
@@ -70,7 +71,7 @@ fn is_over(scheme: Scheme, said: &[u8], transport: Transport) -> bool {
 
 /// A Route on its way over `transport`: its first URI is the next hop's, the others are those of
 /// hops behind it.
-pub(crate) fn write_route(out: &mut Vec<u8>, route: &[u8], transport: Transport) {
+pub fn write_route(out: &mut Vec<u8>, route: &[u8], transport: Transport) {
     let first = Items::new(route).next().and_then(|first| NameAddr::parse(first).ok());
     let Some(uri) = first.and_then(|first| Uri::parse(first.uri).ok()) else {
         return write::line(out, "Route", route);

@@ -1,26 +1,46 @@
 //! Limits by themselves, in virtual time.
 
 use super::*;
-use machine::Duration;
 
-const SITE: &str = r#"
-name = "ssc"
-[[realm]]
-name = "access"
-listen = ["udp:127.0.0.1:5060"]
-[[realm]]
-name = "core"
-listen = ["udp:127.0.0.1:5070"]
-[[next_hop]]
-name = "switch"
-realm = "core"
-targets = ["udp:127.0.0.1:5080"]
-"#;
+/// What the tests write as a section.
+#[derive(Default, serde::Deserialize)]
+#[serde(default)]
+struct Section {
+    none: CallLimit,
+    limit: CallLimit,
+    subscriber_limit: CallLimit,
+    resources: Resources,
+    next_hop: Vec<Hop>,
+}
 
-fn config(more: &str) -> Ssc {
-    let realm = "name = \"access\"";
-    let whole = SITE.replacen(realm, &format!("{realm}\n{more}"), 1);
-    toml::from_str(&whole).expect("the site is well-formed")
+#[derive(serde::Deserialize)]
+struct Hop {
+    name: String,
+    #[serde(default)]
+    limit: CallLimit,
+}
+
+impl Section {
+    fn settings(&self) -> Settings<'_> {
+        let none = &self.none;
+        let access =
+            RealmLimits { name: "access", calls: &self.limit, subscriber: &self.subscriber_limit };
+        let hops = self.next_hop.iter().map(|hop| (&*hop.name, &hop.limit));
+        Settings {
+            resources: &self.resources,
+            realms: vec![access, RealmLimits { name: "core", calls: none, subscriber: none }],
+            hops: [("switch", none)].into_iter().chain(hops).collect(),
+            delay_target: Duration::ZERO,
+        }
+    }
+}
+
+fn config(text: &str) -> Section {
+    toml::from_str(text).expect("the section is well-formed")
+}
+
+fn limits(text: &str) -> Limits {
+    Limits::new(&config(text).settings(), 0, 1)
 }
 
 fn asking(subscriber: u64) -> Asking {
@@ -50,7 +70,7 @@ fn passed(limits: &mut Limits, offered_per_s: u64, seconds: u64, grain_us: u64) 
 fn exactly_the_rate_passes_however_the_calls_are_bunched() {
     let config = config("limit = { calls_per_s = 400.0 }");
     for (offered, grain_us) in [(700, 200), (700, 20_000), (40_000, 200), (401, 1_000)] {
-        let mut limits = Limits::new(&config, 0, 1);
+        let mut limits = Limits::new(&config.settings(), 0, 1);
         let passed = passed(&mut limits, offered, 10, grain_us) as f64;
         assert!((passed / 4_000.0 - 1.0).abs() < 0.01, "{passed} of {offered} calls/s");
     }
@@ -61,12 +81,13 @@ fn the_shares_of_all_shards_add_up() {
     let config = config("limit = { calls_per_s = 400.0, calls_max = 10 }");
     let mut whole = 0;
     for shard in 0..3 {
-        let mut limits = Limits::new(&config, shard, 3);
+        let mut limits = Limits::new(&config.settings(), shard, 3);
         whole += (0..20).filter(|n| limits.admit(at_second(*n), &asking(1)).is_ok()).count();
     }
     assert_eq!(whole, 10, "calls at once");
     let only_rate = self::config("limit = { calls_per_s = 400.0 }");
-    let rate: u64 = (0..3).map(|n| passed(&mut Limits::new(&only_rate, n, 3), 700, 10, 200)).sum();
+    let rate: u64 =
+        (0..3).map(|n| passed(&mut Limits::new(&only_rate.settings(), n, 3), 700, 10, 200)).sum();
     assert!((rate as f64 / 4_000.0 - 1.0).abs() < 0.01, "{rate}");
 }
 
@@ -76,13 +97,15 @@ fn at_second(second: u64) -> Time {
 
 #[test]
 fn calls_at_once_are_counted_until_they_end_and_over_a_new_configuration() {
-    let mut limits = Limits::new(&config("limit = { calls_max = 2 }"), 0, 1);
+    let mut limits = limits("limit = { calls_max = 2 }");
     let first = limits.admit(start(), &asking(1)).unwrap();
     limits.admit(start(), &asking(1)).unwrap();
     let excess = limits.admit(start(), &asking(1)).unwrap_err();
     assert_eq!((excess.kind, excess.is_rate, excess.answer.status), (Kind::Realm, false, 486));
     assert_eq!(limits.name(&excess), "access");
-    limits.configure(&config("limit = { calls_max = 3, excess_status = 503, retry_after_s = 9 }"));
+    limits.configure(
+        &config("limit = { calls_max = 3, excess_status = 503, retry_after_s = 9 }").settings(),
+    );
     limits.admit(start(), &asking(1)).unwrap();
     let excess = limits.admit(start(), &asking(1)).unwrap_err();
     assert_eq!((excess.answer.status, excess.answer.retry_after_s), (503, Some(9)));
@@ -93,7 +116,7 @@ fn calls_at_once_are_counted_until_they_end_and_over_a_new_configuration() {
 #[test]
 fn a_subscriber_has_his_own_limit_and_his_row_ages_out() {
     let more = "subscriber_limit = { calls_per_s = 1.0, calls_max = 1 }";
-    let mut limits = Limits::new(&config(more), 0, 1);
+    let mut limits = limits(more);
     let grant = limits.admit(start(), &asking(1)).unwrap();
     limits.admit(start(), &asking(2)).unwrap();
     let excess = limits.admit(at_second(5), &asking(1)).unwrap_err();
@@ -112,7 +135,7 @@ fn a_subscriber_has_his_own_limit_and_his_row_ages_out() {
 #[test]
 fn what_one_limit_refuses_takes_nothing_from_the_others() {
     let more = "limit = { calls_per_s = 10.0, burst = 3 }\nsubscriber_limit = { calls_max = 1 }";
-    let mut limits = Limits::new(&config(more), 0, 1);
+    let mut limits = limits(more);
     for _ in 0..10 {
         let _ = limits.admit(start(), &asking(1));
     }
@@ -124,10 +147,8 @@ fn what_one_limit_refuses_takes_nothing_from_the_others() {
 
 #[test]
 fn a_call_that_moves_to_another_next_hop_is_counted_there() {
-    let hops = "[[next_hop]]\nname = \"spare\"\nrealm = \"core\"\n\
-        targets = [\"udp:127.0.0.1:5090\"]\nlimit = { calls_max = 1 }\n";
-    let config: Ssc = toml::from_str(&format!("{SITE}{hops}")).unwrap();
-    let mut limits = Limits::new(&config, 0, 1);
+    let hops = "[[next_hop]]\nname = \"spare\"\nlimit = { calls_max = 1 }\n";
+    let mut limits = limits(hops);
     let mut grant = limits.admit(start(), &asking(1)).unwrap();
     limits.moved(&mut grant, Some(1));
     let spare = Asking { hop: Some(1), ..asking(2) };
@@ -138,7 +159,7 @@ fn a_call_that_moves_to_another_next_hop_is_counted_there() {
 
 #[test]
 fn without_units_no_call_is_let_in() {
-    let mut limits = Limits::new(&config(""), 0, 1);
+    let mut limits = limits("");
     limits.stock.set_max(25);
     let first = limits.admit(start(), &asking(1)).unwrap();
     limits.admit(start(), &asking(1)).unwrap();

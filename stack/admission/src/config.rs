@@ -1,7 +1,6 @@
 //! `[ssc.overload]`, `[ssc.resources]` and the limits of realms, next hops and subscribers: their
 //! shape, help and checks.
 
-use super::Ssc;
 use config::Issue;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -92,8 +91,29 @@ pub struct CallLimit {
     pub retry_after_s: Option<u32>,
 }
 
+impl Overload {
+    /// Finds what is wrong.
+    pub fn validate(&self, issues: &mut Vec<Issue>) {
+        if self.delay_target_ms > 1_000 {
+            let hint = "use 0 to 1000";
+            issues.push(Issue::new("overload.delay_target_ms", "out of range", hint));
+        }
+    }
+}
+
+impl Resources {
+    /// Finds what is wrong.
+    pub fn validate(&self, issues: &mut Vec<Issue>) {
+        if self.call == 0 {
+            let hint = "use 1 or more";
+            issues.push(Issue::new("resources.call", "a call takes a unit at least", hint));
+        }
+    }
+}
+
 impl CallLimit {
-    fn validate(&self, at: &str, issues: &mut Vec<Issue>) {
+    /// Finds what is wrong; paths begin with `at`.
+    pub fn validate(&self, at: &str, issues: &mut Vec<Issue>) {
         if self.calls_per_s.is_some_and(|rate| !(0.0..=CALLS_PER_S_MAX).contains(&rate)) {
             let path = format!("{at}.calls_per_s");
             issues.push(Issue::new(path, "out of range", "use 0 to 1000000"));
@@ -106,23 +126,5 @@ impl CallLimit {
             let path = format!("{at}.excess_status");
             issues.push(Issue::new(path, "not a final failure", "use 300 to 699"));
         }
-    }
-}
-
-/// Checks what stands in these sections.
-pub(super) fn validate(config: &Ssc, issues: &mut Vec<Issue>) {
-    if config.overload.delay_target_ms > 1_000 {
-        let hint = "use 0 to 1000";
-        issues.push(Issue::new("overload.delay_target_ms", "out of range", hint));
-    }
-    if config.resources.call == 0 {
-        issues.push(Issue::new("resources.call", "a call takes a unit at least", "use 1 or more"));
-    }
-    for (index, realm) in config.realm.iter().enumerate() {
-        realm.limit.validate(&format!("realm[{index}].limit"), issues);
-        realm.subscriber_limit.validate(&format!("realm[{index}].subscriber_limit"), issues);
-    }
-    for (index, hop) in config.next_hop.iter().enumerate() {
-        hop.limit.validate(&format!("next_hop[{index}].limit"), issues);
     }
 }

@@ -1,8 +1,8 @@
 //! Where a request goes: the first route that matches it, then the next hops of that route.
 
-use crate::config;
 use crate::next_hop::{Draw, NextHops};
 use crate::realm::{RealmId, Realms};
+use crate::settings::Settings;
 use machine::Time;
 use machine::narrow::index;
 use machine::slots::Key;
@@ -70,10 +70,10 @@ pub struct Routes {
 }
 
 impl Routes {
-    /// The routes of a validated configuration.
-    pub fn new(config: &config::Ssc, realms: &Realms) -> Self {
-        let hop = |name: &String| config.next_hop.iter().position(|hop| hop.name == *name);
-        let rows = config.route.iter().filter_map(|route| {
+    /// The routes of checked settings.
+    pub fn new(settings: &Settings<'_>, realms: &Realms) -> Self {
+        let hop = |name: &String| settings.hops.iter().position(|hop| hop.name == *name);
+        let rows = settings.routes.iter().filter_map(|route| {
             Some(Route {
                 from: realms.named(&route.from)?,
                 method: route.method.iter().map(|m| m.clone().into_bytes()).collect(),

@@ -4,11 +4,11 @@
 //! Whoever forges an address uses up what those have who are known by that address alone. A contact
 //! that registered, and whoever has a connection, has a bucket where forged datagrams do not count.
 
-use crate::address::source_number;
 use machine::Time;
 use machine::bucket::{Bucket, Rate};
 use machine::narrow::slot;
 use runtime::Flow;
+use sip_stack::source::source_number;
 
 /// Calls of one source a second, and at once after a pause.
 const PER_S: f64 = 10.0;
@@ -21,7 +21,7 @@ const SOURCES: usize = 1 << 12;
 
 /// What is known of a source; each kind has buckets of its own.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Known {
+pub enum Known {
     /// Its address, as datagrams say.
     Nothing,
     /// A connection stands: the address is its own.
@@ -35,7 +35,7 @@ const KINDS: usize = 4;
 
 /// How many emergency calls sources have made lately.
 #[derive(Debug)]
-pub(crate) struct Emergencies {
+pub struct Emergencies {
     buckets: Box<[Bucket]>,
     rate: Rate,
     shared: Rate,
@@ -44,7 +44,7 @@ pub(crate) struct Emergencies {
 
 impl Emergencies {
     /// With a secret that no outsider foresees.
-    pub(crate) fn new(secret: u64) -> Self {
+    pub fn new(secret: u64) -> Self {
         Self {
             buckets: vec![Bucket::default(); SOURCES * KINDS].into(),
             rate: Rate::new(PER_S, Some(BURST)),
@@ -71,13 +71,13 @@ impl Emergencies {
     }
 
     /// Whether a source may make one more.
-    pub(crate) fn has_room(&self, now: Time, flow: &Flow, known: Known) -> bool {
+    pub fn has_room(&self, now: Time, flow: &Flow, known: Known) -> bool {
         let buckets = self.buckets(flow, known);
         buckets.iter().all(|&(at, rate)| self.buckets[at].has_room(now, rate))
     }
 
     /// A source makes one.
-    pub(crate) fn take(&mut self, now: Time, flow: &Flow, known: Known) {
+    pub fn take(&mut self, now: Time, flow: &Flow, known: Known) {
         let [one, other] = self.buckets(flow, known);
         self.buckets[one.0].take(now, one.1);
         if other.0 != one.0 {

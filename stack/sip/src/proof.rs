@@ -7,13 +7,13 @@
 //!                                        is reached over this connection (RFC 5923)
 //! ```
 
-use crate::Arrived;
-use crate::address::{Connection, connection};
 use crate::border::Border;
-use crate::config::{self, Target};
+use crate::config::Target;
 use crate::realm::{RealmId, Realms};
+use crate::settings::{RealmSettings, Settings};
+use crate::source::{Connection, connection};
 use runtime::{Effects, Flow, Transport};
-use sip::Params;
+use sip::{Message, Params};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
@@ -45,7 +45,7 @@ struct Named {
 
 /// All of them.
 #[derive(Debug, Default)]
-pub(crate) struct Proofs {
+pub struct Proofs {
     by_connection: BTreeMap<Connection, Proof>,
     named: Vec<Named>,
     /// By realm: names that are trusted.
@@ -61,16 +61,17 @@ fn plain(name: &str) -> String {
 }
 
 impl Proofs {
-    /// Takes a validated configuration.
-    pub(crate) fn configure(&mut self, config: &config::Ssc, realms: &Realms) {
-        let names = |realm: &config::Realm| realm.trusted_peers.iter().map(|n| plain(n)).collect();
-        self.trusted = config.realm.iter().map(names).collect();
+    /// Takes checked settings.
+    pub fn configure(&mut self, settings: &Settings<'_>, realms: &Realms) {
+        let names =
+            |realm: &RealmSettings<'_>| realm.trusted_peers.iter().map(|n| plain(n)).collect();
+        self.trusted = settings.realms.iter().map(names).collect();
         self.named.clear();
-        for hop in &config.next_hop {
-            let (Some(realm), Some(name)) = (realms.named(&hop.realm), &hop.tls_name) else {
+        for hop in &settings.hops {
+            let (Some(realm), Some(name)) = (realms.named(hop.realm), hop.tls_name) else {
                 continue;
             };
-            for target in &hop.targets {
+            for target in hop.targets {
                 if let Ok(Target::Address(address)) = Target::parse(target)
                     && address.transport == Transport::Tls
                 {
@@ -91,7 +92,7 @@ impl Proofs {
     }
 
     /// A search of the DNS found these targets, which must prove `name`, in place of those before.
-    pub(crate) fn found(
+    pub fn found(
         &mut self,
         search: usize,
         realm: RealmId,
@@ -109,7 +110,7 @@ impl Proofs {
     }
 
     /// Realms moved to other indices.
-    pub(crate) fn remap(&mut self, to: impl Fn(RealmId) -> Option<RealmId>) {
+    pub fn remap(&mut self, to: impl Fn(RealmId) -> Option<RealmId>) {
         self.by_connection.retain(|_, proof| match to(proof.realm) {
             Some(realm) => {
                 proof.realm = realm;
@@ -120,13 +121,13 @@ impl Proofs {
     }
 
     /// Whether the far end of a connection proved a name that its realm trusts.
-    pub(crate) fn trusts(&self, flow: &Flow) -> bool {
+    pub fn trusts(&self, flow: &Flow) -> bool {
         flow.transport == Transport::Tls
             && self.by_connection.get(&connection(flow)).is_some_and(|proof| proof.is_trusted)
     }
 
     /// A connection ended.
-    pub(crate) fn forget(&mut self, flow: &Flow) {
+    pub fn forget(&mut self, flow: &Flow) {
         if flow.transport == Transport::Tls {
             self.by_connection.remove(&connection(flow));
         }
@@ -166,7 +167,7 @@ fn is_trusted(trusted: &[Vec<String>], realm: RealmId, names: &[String]) -> bool
 
 impl Border {
     /// A far end has proved its names.
-    pub(crate) fn proved(&mut self, flow: &Flow, names: &[String]) {
+    pub fn proved(&mut self, flow: &Flow, names: &[String]) {
         if let Some(door) = self.realms.door(flow.port) {
             self.proofs.prove(door.realm, flow, names);
         }
@@ -174,13 +175,13 @@ impl Border {
 
     /// Whether what a far end asserts is believed: its realm is trusted, or it proved a name that
     /// the realm trusts.
-    pub(crate) fn is_authenticated(&self, realm: RealmId, flow: &Flow) -> bool {
+    pub fn is_authenticated(&self, realm: RealmId, flow: &Flow) -> bool {
         self.realms.row(realm).trusted || self.proofs.trusts(flow)
     }
 
     /// Tells the runtime which names the certificates of next hops must carry, once after each
     /// configuration.
-    pub(crate) fn announce_names(&mut self, out: &mut Effects) {
+    pub fn announce_names(&mut self, out: &mut Effects) {
         if self.proofs.is_told {
             return;
         }
@@ -192,17 +193,17 @@ impl Border {
 
     /// The far end offers its connection for requests of ours (RFC 5923 §5.1): `alias` in its Via,
     /// over TLS, with a certificate.
-    pub(crate) fn reuse(&mut self, at: &Arrived<'_>, out: &mut Effects) {
-        if at.flow.transport != Transport::Tls || !at.message.is_request() {
+    pub fn reuse(&mut self, flow: &Flow, message: &Message<'_>, out: &mut Effects) {
+        if flow.transport != Transport::Tls || !message.is_request() {
             return;
         }
-        let via = at.message.via();
+        let via = message.via();
         if !Params::new(via.params).any(|param| param.name.eq_ignore_ascii_case(b"alias")) {
             return;
         }
-        let remote = SocketAddr::new(at.flow.remote.ip(), via.port.unwrap_or(PORT));
-        if self.proofs.may_alias(&at.flow, remote) {
-            out.alias(at.flow, remote);
+        let remote = SocketAddr::new(flow.remote.ip(), via.port.unwrap_or(PORT));
+        if self.proofs.may_alias(flow, remote) {
+            out.alias(*flow, remote);
         }
     }
 }
