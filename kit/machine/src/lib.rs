@@ -8,6 +8,7 @@
 pub mod bucket;
 pub mod fair;
 pub mod identity;
+mod keyed_hash;
 pub mod narrow;
 mod patience;
 pub mod shares;
@@ -16,6 +17,7 @@ mod time;
 mod wheel;
 
 pub use core::time::Duration;
+pub use keyed_hash::KeyedHash;
 pub use patience::Patience;
 pub use time::Time;
 pub use wheel::Wheel;

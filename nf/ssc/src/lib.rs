@@ -52,7 +52,6 @@ use runtime::{
     RuntimeError, Seed, ShardSpec,
 };
 use shield::challenge::Challenges;
-use sip::transaction::{Arrival, ClientId, Out, ServerId, Timers, Transactions};
 use sip::{Message, Method};
 use sip_stack::border::Border;
 use sip_stack::next_hop::Probed;
@@ -61,6 +60,7 @@ use sip_stack::realm_map::RealmMap;
 use sip_stack::{size, steer};
 use std::sync::Arc;
 use trail::Capture;
+use transaction::{Arrival, ClientId, Out, ServerId, Timers, Transactions};
 use wire::Wire;
 
 /// Octets of a ping: two line ends.
@@ -126,7 +126,7 @@ impl Controller {
         let now = seed.now;
         let border = Border::new(&config.border(), now);
         let half = config.limits.transactions_max;
-        let limits = sip::transaction::Limits { clients_max: half, servers_max: half };
+        let limits = transaction::Limits { clients_max: half, servers_max: half };
         let (key, rest) = seed.random.split_at(16);
         let registrar_seed: [u8; 16] =
             core::array::from_fn(|n| rest[n].rotate_left(3) ^ key[n].wrapping_mul(31));

@@ -7,10 +7,10 @@ use admission::Excess;
 use machine::Time;
 use machine::identity::hex;
 use runtime::{Effects, Flow};
-use sip::transaction::{Kept, ServerId};
 use sip::{Header, Malformed, Message, Method};
 use sip_stack::upstream::upstream;
 use sip_stack::write;
+use transaction::{Kept, ServerId};
 
 /// Why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,11 +10,11 @@ use machine::Time;
 use machine::slots::Key;
 use registrar::{Aor, Change, CoreVerdict, Gone, Registrar, Reject, Verdict};
 use runtime::{Effects, Flow};
-use sip::transaction::ServerId;
 use sip::{Header, Message, Method, NameAddr};
 use sip_stack::realm::{RealmId, Side};
 use sip_stack::route::Way;
 use sip_stack::write;
+use transaction::ServerId;
 
 /// What the registrar says about a request outside of any dialog.
 pub(crate) enum Registered {

@@ -10,11 +10,11 @@
 //! sender and we know.
 
 use crate::refuse::RawLines;
-use crate::transaction::KeyedHash;
 use crate::write::{first_via, no_body};
 use crate::{Header, Items, LineEnds, Message, RequestHead, Uri, Via, unquoted};
 use core::net::{IpAddr, SocketAddr};
 use core::ops::Range;
+use machine::KeyedHash;
 use machine::Time;
 
 /// A nonce holds for the rest of its span of time and for the next one, microseconds.

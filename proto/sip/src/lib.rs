@@ -1,4 +1,5 @@
-//! SIP: messages, transactions, dialogs (RFC 3261 and its extensions).
+//! SIP: messages and their words (RFC 3261 and its extensions). Transactions and dialogs are
+//! crates of their own.
 //!
 //! The message layer borrows: [`Message::parse`] allocates nothing, copies nothing and keeps every
 //! octet where it found it, so that what nobody touched leaves as it came. Words of the protocol
@@ -29,7 +30,6 @@ mod address;
 mod challenge;
 mod check;
 mod cseq;
-pub mod dialog;
 mod escape;
 mod frame;
 mod header;
@@ -49,7 +49,6 @@ mod service;
 mod set;
 mod status;
 mod text;
-pub mod transaction;
 pub mod trust;
 mod uri;
 mod via;

@@ -5,10 +5,10 @@
 //! without a record of the request. A small table remembers whom we refused: a retransmission that
 //! comes when there is time again must not begin the call that its client has given up.
 
+use machine::KeyedHash;
 use machine::identity::{hash_combine, hex};
 use machine::narrow::{half, slot};
 use machine::{Duration, Time};
-use sip::transaction::KeyedHash;
 use sip::{RequestHead, to_value};
 
 /// Sets of refused requests that are remembered; in each the youngest takes the place of the

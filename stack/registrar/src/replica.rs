@@ -3,6 +3,7 @@
 
 use crate::binding::{Binding, Text};
 use crate::registrar::Registrar;
+use machine::KeyedHash;
 use machine::Time;
 use machine::narrow::told;
 use machine::slots::Told;
@@ -10,7 +11,6 @@ use replica::field::{self, Fields};
 use replica::flow;
 use replica::record::{self, read_key, write_key};
 use runtime::Effects;
-use sip::transaction::KeyedHash;
 use sip_stack::RealmId;
 
 /// Kinds of the registrar's deltas stand from here on; those of its function below.

@@ -7,7 +7,7 @@
 use machine::identity::Token;
 use machine::narrow::{index, slot};
 use memchr::memmem;
-use sip::transaction::shard_of;
+use transaction::shard_of;
 
 /// The shard, or `None` where the message does not say.
 pub fn steer(bytes: &[u8], shards: u16) -> Option<u16> {

@@ -14,12 +14,12 @@ use machine::slots::Key;
 use machine::{Duration, Time};
 use media_stack::Verdict;
 use runtime::{Effects, Flow};
-use sip::transaction::ClientId;
 use sip::{Header, Message, Method};
 use sip_stack::leg::{Leg, Part};
 use sip_stack::realm::Door;
 use sip_stack::topology_hiding;
 use sip_stack::write;
+use transaction::ClientId;
 
 /// A longer ACK is not kept to be sent again; a bare one goes in its place.
 const ACK_BYTES_MAX: usize = 8 << 10;

@@ -17,12 +17,12 @@ use machine::{Duration, Time};
 use media_stack::Verdict;
 use runtime::Effects;
 use sip::overload::Feedback;
-use sip::transaction::{ClientId, ServerId};
 use sip::{Header, Message, Method};
 use sip_stack::leg::{Leg, Part};
 use sip_stack::topology_hiding;
 use sip_stack::upstream::upstream;
 use sip_stack::write::{self, Set};
+use transaction::{ClientId, ServerId};
 
 /// A subscription without a NOTIFY ends this long after its Expires.
 const SUBSCRIPTION_GRACE: Duration = Duration::from_secs(32);

@@ -11,7 +11,7 @@ use machine::Time;
 use machine::slots::Key;
 use runtime::Effects;
 use sip::Header;
-use sip::transaction::ServerId;
+use transaction::ServerId;
 
 impl Controller {
     /// A CANCEL came; `invite` is the INVITE it means.

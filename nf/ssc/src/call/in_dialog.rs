@@ -16,13 +16,13 @@ use machine::slots::Key;
 use machine::{Duration, Time};
 use media_stack::Verdict;
 use runtime::Effects;
-use sip::transaction::ServerId;
 use sip::{Header, Message, Method, Start};
 use sip_stack::leg::{Leg, Part};
 use sip_stack::realm::Side as RealmSide;
 use sip_stack::topology_hiding;
 use sip_stack::upstream::upstream;
 use sip_stack::write::{self, Set};
+use transaction::ServerId;
 
 const RACK: Set = Set::of(&[Header::RAck]);
 /// A subscription whose last NOTIFY came, or that REFER made, is remembered this long.

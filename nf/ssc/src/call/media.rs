@@ -21,10 +21,10 @@ use machine::identity::Side;
 use machine::slots::Key;
 use media_stack::{Notice, Refused, Verdict, digits};
 use runtime::Effects;
-use sip::transaction::ServerId;
 use sip::{Header, Message};
 use sip_stack::route::Way;
 use sip_stack::write;
+use transaction::ServerId;
 
 /// How far a call is on its way to another media controller.
 #[derive(Debug)]

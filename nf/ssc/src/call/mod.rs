@@ -29,11 +29,11 @@ mod transfer;
 pub(crate) mod underway;
 
 use admission::Grant;
+use machine::KeyedHash;
 use machine::Time;
 use machine::identity::{Side, mix};
 use machine::slots::{Key, Reuse};
 use media::Moving;
-use sip::transaction::KeyedHash;
 use sip_stack::leg::Leg;
 use transfer::Handed;
 

@@ -16,7 +16,6 @@ use machine::slots::Key;
 use machine::{Duration, Time};
 use media_stack::Verdict;
 use runtime::{Effects, Transport};
-use sip::transaction::ServerId;
 use sip::{Header, Message, Method, NameAddr, Scheme, Start, is_emergency, is_service, overload};
 use sip_stack::leg::{self, Part};
 use sip_stack::next_hop::Draw;
@@ -26,6 +25,7 @@ use sip_stack::topology_hiding;
 use sip_stack::trust;
 use sip_stack::upstream::upstream;
 use sip_stack::write::{self, Set};
+use transaction::ServerId;
 
 /// Hops given to a request that does not say (RFC 3261 §16.6).
 const MAX_FORWARDS: u8 = 70;

@@ -7,9 +7,9 @@ use machine::slots::{Key, Reuse};
 use machine::{Duration, Time};
 use runtime::Flow;
 use sip::Method;
-use sip::transaction::{ClientId, Kept, ServerId};
 use sip_stack::realm::RealmId;
 use sip_stack::route::Plan;
+use transaction::{ClientId, Kept, ServerId};
 
 /// Buffers larger than this are given back to the allocator with the record.
 const BUFFER_KEPT_MAX: usize = 4096;

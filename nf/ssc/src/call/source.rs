@@ -20,11 +20,11 @@ use machine::slots::Key;
 use registrar::{Aor, Registrar};
 use runtime::{Flow, Transport};
 use sip::NameAddr;
-use sip::transaction::Branch;
 use sip_stack::border::Border;
 use sip_stack::leg::Leg;
 use sip_stack::realm::{InDialogSource, Side as RealmSide};
 use std::net::{IpAddr, SocketAddr};
+use transaction::Branch;
 
 /// A dialog, as a message names it.
 #[derive(Debug, Clone, Copy)]

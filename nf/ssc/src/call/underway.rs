@@ -22,8 +22,8 @@ use machine::{Duration, Time};
 use replica::field::{self, Fields};
 use replica::flow;
 use runtime::{Effects, Flow};
-use sip::transaction::{Arrival, Branch, Transactions};
 use sip::{Message, Method};
+use transaction::{Arrival, Branch, Transactions};
 
 /// The addresses are taken within this, usually much sooner.
 const ADDRESSES_MAX: Duration = Duration::from_millis(100);

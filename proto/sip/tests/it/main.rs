@@ -1,10 +1,7 @@
-//! SIP: its words, dialogs, transactions.
+//! SIP: its words and messages.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod dialogs;
 mod laws;
 mod locate;
 mod smoke;
 mod torture;
-mod transaction_tables;
-mod transactions;

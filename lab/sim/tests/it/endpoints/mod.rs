@@ -1,13 +1,13 @@
 //! Two transaction users as scripted endpoints: a caller that places calls of three kinds, and a
 //! callee that answers, refuses or lets ring until it is cancelled.
 
+use dialog::Dialog;
 use machine::{Duration, Time};
 use sim::{Node, Outbox, Random};
-use sip::dialog::Dialog;
-use sip::transaction::{Arrival, Limits, Out, ServerId, Timers, Transactions};
 use sip::{Header, Message, Method, Writer};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use transaction::{Arrival, Limits, Out, ServerId, Timers, Transactions};
 
 /// Effects of the table, as both endpoints keep them.
 type Effects = Vec<Out<SocketAddr, usize>>;
@@ -90,7 +90,7 @@ enum Todo {
 /// One call as the caller sees it.
 #[derive(Debug, Default)]
 struct Placed {
-    invite: Option<sip::transaction::ClientId>,
+    invite: Option<transaction::ClientId>,
     request: Vec<u8>,
     dialog: Option<Dialog>,
     /// The BYE is on its way, or was.

@@ -1,8 +1,8 @@
 //! Session timers (RFC 4028): what is agreed on, when to refresh, when to hang up.
 
-use crate::view::{OPTION_TIMER, Refresher, SessionExpires, min_se};
-use crate::{Header, Message};
 use machine::{Duration, Time};
+use sip::view::{OPTION_TIMER, Refresher, SessionExpires, min_se};
+use sip::{Header, Message};
 
 /// No Min-SE and no interval is ever smaller (§5).
 pub const MIN_SE_S: u32 = 90;

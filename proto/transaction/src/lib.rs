@@ -1,4 +1,4 @@
-//! Transactions (RFC 3261 §17 with the corrections of RFC 6026): the four machines, and the
+//! SIP transactions (RFC 3261 §17 with the corrections of RFC 6026): the four machines, and the
 //! table that owns them with their keys, stored bytes and timers.
 //!
 //! How to use [`Transactions`]:
@@ -23,6 +23,9 @@
 //! each transaction, however often its timers move; the only allocation is that of the stored
 //! bytes, which are given back at the first 2xx (INVITE) or final response (others, client), and
 //! at the ACK (server).
+#![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 pub mod act;
 mod branch;
@@ -33,7 +36,6 @@ mod follow_up;
 pub mod invite_client;
 pub mod invite_server;
 mod key;
-mod keyed_hash;
 pub mod non_invite_client;
 pub mod non_invite_server;
 mod places;
@@ -43,18 +45,17 @@ mod slab;
 pub mod timers;
 
 pub use branch::{BRANCH_BYTES, Branch, ClientId, ServerId, has_cookie, shard_of};
-pub use keyed_hash::KeyedHash;
 pub use servers::Kept;
 pub use timers::Timers;
 
-use crate::Message;
 use branch::Mint;
 use client::{ClientSlot, NONE};
 use core::hash::Hash;
 use key::Probe;
-use machine::{Time, Wheel};
+use machine::{KeyedHash, Time, Wheel};
 use places::Places;
 use server::Server;
+use sip::Message;
 use slab::Slab;
 use std::collections::HashMap;
 use std::sync::Arc;

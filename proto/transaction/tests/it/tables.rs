@@ -3,9 +3,7 @@
 use core::time::Duration;
 use machine::Time;
 use sip::Message;
-use sip::transaction::{
-    Arrival, ClientId, Kept, Limits, Out, ServerId, Timers, Transactions, shard_of,
-};
+use transaction::{Arrival, ClientId, Kept, Limits, Out, ServerId, Timers, Transactions, shard_of};
 
 type Flow = u8;
 type User = u32;

@@ -1,7 +1,7 @@
 //! SipHash-1-3 with a secret key: what strangers send cannot be made to collide on purpose.
 //! (Aumasson and Bernstein 2012; the variant that Rust's own maps use.)
 
-use machine::narrow::halves;
+use crate::narrow::halves;
 
 /// A keyed hash function; two machines with the same key agree.
 #[derive(Debug, Clone, Copy)]

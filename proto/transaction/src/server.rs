@@ -5,7 +5,7 @@ use super::clock::Clock;
 use super::key::Key;
 use super::timers::Arming;
 use super::{invite_server, non_invite_server};
-use crate::Method;
+use sip::Method;
 use std::sync::Arc;
 
 /// What happens to a server transaction; the machines' own events name the timers.

@@ -1,10 +1,10 @@
 //! Reliable provisional responses (RFC 3262), one machine for each role.
 
-use crate::transaction::Timers;
-use crate::view::RAck;
-use crate::{Message, Method};
 use machine::Time;
+use sip::view::RAck;
+use sip::{Message, Method};
 use std::sync::Arc;
+use transaction::Timers;
 
 /// The side that sends them (§3): each is sent again, doubling from T1, until its PRACK comes.
 #[derive(Debug, Clone)]
@@ -143,9 +143,9 @@ impl ReliableReceiver {
     /// Appends the RAck value of the PRACK for `response`.
     pub fn write_rack(out: &mut Vec<u8>, rseq: u32, response: &Message<'_>) {
         let cseq = response.cseq();
-        crate::decimal(out, rseq.into());
+        sip::decimal(out, rseq.into());
         out.push(b' ');
-        crate::decimal(out, cseq.number.into());
+        sip::decimal(out, cseq.number.into());
         out.push(b' ');
         out.extend_from_slice(cseq.name);
     }

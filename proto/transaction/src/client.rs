@@ -4,7 +4,7 @@ use super::act::Act;
 use super::clock::Clock;
 use super::timers::Arming;
 use super::{ClientId, invite_client, non_invite_client};
-use crate::Method;
+use sip::Method;
 use std::sync::Arc;
 
 /// No entry.

@@ -3,10 +3,10 @@
 //! A row is a state, a column an event; a cell is the next state (`.` for the same) and what is
 //! done on the way. Compare RFC 3261 Figures 6 and 8, RFC 6026 Figures 5 and 7.
 
-use sip::transaction::act::Act;
-use sip::transaction::{invite_client, invite_server, non_invite_client, non_invite_server};
 use std::fmt::Debug;
 use std::fmt::Write as _;
+use transaction::act::Act;
+use transaction::{invite_client, invite_server, non_invite_client, non_invite_server};
 
 fn table<S: Copy + Debug + PartialEq, E: Copy + Debug>(
     states: &[S],

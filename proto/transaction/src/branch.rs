@@ -2,10 +2,10 @@
 //! check value as 32 hexadecimal digits. The check is a keyed hash of the rest, so that nobody
 //! who has not seen the request can answer it (RFC 3261 §8.1.1.7, §26.1).
 
-use super::KeyedHash;
 use core::array::TryFromSliceError;
 use core::fmt;
 use core::ops::Deref;
+use machine::KeyedHash;
 use machine::narrow::{half, halves};
 
 /// The magic cookie of RFC 3261 §8.1.1.7.

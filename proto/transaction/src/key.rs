@@ -4,10 +4,10 @@
 //! Without it (RFC 2543): Request-URI, To tag, From tag, Call-ID, CSeq and the whole top Via; the
 //! To tag of an ACK is that of the response, so it stands last and outside the hash.
 
-use super::KeyedHash;
 use super::branch::has_cookie;
-use crate::{Header, Message, Method, Via};
+use machine::KeyedHash;
 use machine::narrow::half;
+use sip::{Header, Message, Method, Via};
 
 /// Marks the keys of RFC 2543, so that they never equal one of RFC 3261.
 const LEGACY: u8 = 0x80;

@@ -1,4 +1,5 @@
-//! Dialogs (RFC 3261 §12) and what lives inside them, as small pieces that do not know each other.
+//! SIP dialogs (RFC 3261 §12) and what lives inside them, as small pieces that do not know each
+//! other.
 //!
 //! | piece | what it decides | source |
 //! |---|---|---|
@@ -13,6 +14,9 @@
 //!
 //! Each is a plain value with time as an argument; a call keeps those that it needs. Timers
 //! are read with `deadline()` and fired by the owner, which has one wheel for all.
+#![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod forks;
 mod invite_usage;

@@ -6,10 +6,10 @@ use super::clock::{Clock, Fired};
 use super::{
     Arrival, Branch, ClientId, FLOW_BUCKETS, Out, Transactions, WheelKey, follow_up, invite_client,
 };
-use crate::{Message, Method};
 use core::hash::{Hash, Hasher};
 use machine::Time;
 use machine::narrow::{halves, slot};
+use sip::{Message, Method};
 use std::sync::Arc;
 
 /// The state in which an INVITE may be cancelled (§9.1).

@@ -3,7 +3,7 @@
 //! Its texts share one allocation; a dialog of the usual size costs some 500 bytes.
 
 use super::RouteSet;
-use crate::{CSEQ_MAX, Header, Message, Method, NameAddr, Writer};
+use sip::{CSEQ_MAX, Header, Message, Method, NameAddr, Writer};
 
 /// On which side of the dialog we stand; it decides who chose the Call-ID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,7 +127,8 @@ impl Dialog {
         &self.text[start..usize::from(self.ends[which])]
     }
 
-    fn slice(&self, (start, length): (u16, u16)) -> &[u8] {
+    fn slice(&self, place: (u16, u16)) -> &[u8] {
+        let (start, length) = place;
         &self.text[usize::from(start)..usize::from(start) + usize::from(length)]
     }
 
@@ -281,7 +282,7 @@ impl Dialog {
         writer.header(Header::To, self.remote());
         writer.header(Header::CallId, self.call_id());
         writer.header_with(Header::CSeq, |out| {
-            crate::decimal(out, cseq.into());
+            sip::decimal(out, cseq.into());
             out.push(b' ');
             out.extend_from_slice(method);
         });

@@ -1,8 +1,8 @@
 //! A subscription usage (RFC 6665 §4.1.2 Figure 1, §4.2.1.4): does it live, and until when.
 
-use crate::transaction::Timers;
-use crate::view::{SubscriptionState, Substate};
 use machine::{Duration, Time};
+use sip::view::{SubscriptionState, Substate};
+use transaction::Timers;
 
 /// Where a subscription stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Dialogs: made, matched, ordered, refreshed, confirmed; and the requests they write.
 
-use sip::dialog::{Dialog, Side, Verdict};
+use dialog::{Dialog, Side, Verdict};
 use sip::{Header, Message};
 
 const INVITE: &str = "INVITE sip:bob@biloxi.example.com SIP/2.0\r\n\

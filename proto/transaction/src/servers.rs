@@ -4,10 +4,10 @@ use super::act::Act;
 use super::clock::{Clock, Fired};
 use super::server::{Server, ServerMachine, Signal};
 use super::{Arrival, Out, ServerId, Transactions, WheelKey};
-use crate::{Message, Method, Via};
 use core::hash::Hash;
 use core::ops::Range;
 use machine::Time;
+use sip::{Message, Method, Via};
 
 /// What a response has of its request, beyond which it is kept without that whatever it answers,
 /// and sent again only when its request comes again.

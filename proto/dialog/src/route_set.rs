@@ -1,7 +1,7 @@
 //! The route set of a dialog (RFC 3261 §12.1.1, §12.1.2) and how a request follows it (§12.2.1.1).
 
-use crate::param::Items;
-use crate::{Header, Message, NameAddr, Uri, Writer};
+use sip::Items;
+use sip::{Header, Message, NameAddr, Uri, Writer};
 
 /// Hops of a route set; a message with more makes no dialog.
 pub const ROUTES_MAX: usize = 64;

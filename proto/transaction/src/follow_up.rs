@@ -2,7 +2,7 @@
 //! for a final response other than 2xx (RFC 3261 §17.1.1.3) and the CANCEL (§9.1). Both carry the
 //! INVITE's Request-URI, top Via, From, Call-ID, CSeq number and Route.
 
-use crate::{Header, Line, Message, Method, Writer};
+use sip::{Header, Line, Message, Method, Writer};
 
 /// The ACK that ends `invite`; its To is that of the response.
 pub(super) fn ack(invite: &Message<'_>, response: &Message<'_>) -> Vec<u8> {
