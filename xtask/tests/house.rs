@@ -167,6 +167,7 @@ impl<'ast> Visit<'ast> for Reading {
 fn may_be_unsafe(path: &str) -> bool {
     let plays_a_peer = path == "lab/fuzz/src/memif_peer.rs";
     path.starts_with("node/driver/")
+        || path.starts_with("node/ports/")
         || path.starts_with("plane/")
         || path.starts_with("kit/cipher/")
         || plays_a_peer

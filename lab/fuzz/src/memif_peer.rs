@@ -2,9 +2,9 @@
 //! buffers. Nothing panics, no cell is lost, and nothing outside of the shared memory is touched.
 #![allow(unsafe_code, reason = "it plays a peer that shares memory and passes descriptors")]
 
-use driver::ports::memif::{Role, Spec};
-use driver::ports::{MemifPort, Port};
 use graph::{Pool, STRIDE};
+use ports::memif::{Role, Spec};
+use ports::{MemifPort, Port};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::path::PathBuf;
 

@@ -4,8 +4,8 @@ use crate::ground::{Ground, LEFT, LEFT_MAC, RIGHT};
 use crate::memory::RING;
 use crate::tester::{CELLS, Found, TRIAL_MAX, Tester, WIRE_CELLS};
 use anyhow::Context;
-use driver::ports::{MemifPort, PacketPort, Port, XdpPort, memif, packet, xdp};
 use graph::{Pool, STRIDE};
+use ports::{MemifPort, PacketPort, Port, XdpPort, memif, packet, xdp};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -81,7 +81,7 @@ pub struct Reached {
 fn by_xdp(pool: &Pool) -> anyhow::Result<(Port, Port)> {
     let mut umem = xdp::Umem::new(pool, true)?;
     let mut open = |name: &str| -> anyhow::Result<Port> {
-        let before = xdp::Redirect::attach(name).with_context(|| name.to_owned())?;
+        let before = driver::Redirect::attach(name).with_context(|| name.to_owned())?;
         Ok(Port::Xdp(XdpPort::open(&before, 0, ENTRIES, &mut umem)?))
     };
     Ok((open(LEFT)?, open(RIGHT)?))

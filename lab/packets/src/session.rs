@@ -7,7 +7,7 @@
 
 use crate::ground::{Ground, IN, IN_MAC_TEXT, LEFT_TEXT, SUT_V4, Who};
 use anyhow::Context;
-use driver::ports::{Device, Port, TapPort, tap};
+use ports::{Device, Port, TapPort, tap};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;

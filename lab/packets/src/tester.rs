@@ -3,9 +3,9 @@
 use crate::ground::OUT_MAC;
 use anyhow::Context;
 use driver::Clock;
-use driver::ports::{Port, VECTOR};
 use graph::{Pool, STRIDE, Slot};
 use machine::Time;
+use ports::{Port, VECTOR};
 use std::collections::HashMap;
 use std::fs;
 use std::net::Ipv4Addr;

@@ -1,6 +1,6 @@
 //! Socket addresses between Rust's types and the kernel's.
 
-use crate::socket::{octets_of, short};
+use crate::call::{octets_of, short};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
 /// A `sockaddr` of either family, 28 bytes instead of `sockaddr_storage`'s 128.

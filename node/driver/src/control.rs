@@ -1,6 +1,6 @@
 //! Control messages: what stands beside the bytes of a datagram.
 
-use crate::socket::octets_of;
+use crate::call::octets_of;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Room for the control messages of one datagram: segment size, packet information of either

@@ -1,6 +1,7 @@
 //! A socket for datagrams as a carrier wants it: UDP, or the packets of one IP protocol.
 
 use crate::address::{NAME_BYTES, RawAddress};
+use crate::call;
 use crate::control::{self, CONTROL_BYTES, Control};
 use crate::socket::{self, SocketOptions};
 use std::io;
@@ -84,11 +85,11 @@ impl DatagramSocket {
             (libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO, libc::IPV6_RECVERR)
         };
         if address.ip().is_unspecified() && !has_header {
-            socket::set(raw, level, info, 1)?;
+            call::set(raw, level, info, 1)?;
         }
-        socket::set(raw, level, errors, 1)?;
-        socket::set(raw, libc::SOL_SOCKET, libc::SO_RXQ_OVFL, 1)?;
-        socket::set(raw, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
+        call::set(raw, level, errors, 1)?;
+        call::set(raw, libc::SOL_SOCKET, libc::SO_RXQ_OVFL, 1)?;
+        call::set(raw, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
         socket::bind(&fd, address)?;
         let mut local = socket::local(&fd)?;
         if has_header {
@@ -105,7 +106,7 @@ impl DatagramSocket {
     pub fn join_runs(&self, on: bool) {
         // Kernels before 5.0 do not know it; then every datagram comes alone.
         let _: io::Result<()> =
-            socket::set(self.fd.as_raw_fd(), libc::SOL_UDP, libc::UDP_GRO, libc::c_int::from(on));
+            call::set(self.fd.as_raw_fd(), libc::SOL_UDP, libc::UDP_GRO, libc::c_int::from(on));
     }
 
     /// Whether datagrams travel whole (DF) or not at all, whatever the kernel believes of the
@@ -117,11 +118,11 @@ impl DatagramSocket {
         let raw = self.fd.as_raw_fd();
         if self.local.is_ipv4() {
             let mode = if on { libc::IP_PMTUDISC_PROBE } else { libc::IP_PMTUDISC_DONT };
-            return socket::set(raw, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, mode);
+            return call::set(raw, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, mode);
         }
         let mode = if on { libc::IPV6_PMTUDISC_PROBE } else { libc::IPV6_PMTUDISC_DONT };
-        socket::set(raw, libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, mode)?;
-        socket::set(raw, libc::IPPROTO_IPV6, libc::IPV6_DONTFRAG, libc::c_int::from(on))
+        call::set(raw, libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, mode)?;
+        call::set(raw, libc::IPPROTO_IPV6, libc::IPV6_DONTFRAG, libc::c_int::from(on))
     }
 
     /// The address that it is bound to.
@@ -141,7 +142,7 @@ impl DatagramSocket {
     /// # Errors
     /// The kernel's.
     pub fn receive_buffer_bytes(&self) -> io::Result<usize> {
-        let bytes = socket::get(self.fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_RCVBUF)?;
+        let bytes = call::get(self.fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_RCVBUF)?;
         Ok(usize::try_from(bytes).unwrap_or(0))
     }
 

@@ -1,7 +1,7 @@
 //! Unix sockets by which processes of one machine reach each other: open to whom they are meant
 //! for from their first moment, and told by the kernel who is at the other end.
 
-use crate::socket::{check, short};
+use crate::call::{check, short};
 use std::fs::{OpenOptions, Permissions};
 use std::io;
 use std::mem;
@@ -118,7 +118,10 @@ pub fn send_beside(to: &UnixStream, octets: &[u8], beside: &[BorrowedFd<'_>]) ->
 }
 
 /// The same by the descriptors' numbers.
-pub(crate) fn send_raw(to: &impl AsRawFd, octets: &[u8], raw: &[RawFd]) -> io::Result<usize> {
+///
+/// # Errors
+/// As those of [`send_beside`].
+pub fn send_raw(to: &impl AsRawFd, octets: &[u8], raw: &[RawFd]) -> io::Result<usize> {
     if raw.len() > BESIDE_MAX || octets.is_empty() {
         return Err(io::ErrorKind::InvalidInput.into());
     }

@@ -1,6 +1,6 @@
 //! Whole link-layer frames out of one interface: `AF_PACKET` and `sendmmsg`.
 
-use crate::socket::{check, octets_of, set, short};
+use crate::call::{check, octets_of, set, short};
 use machine::narrow::place;
 use std::ffi::CString;
 use std::io;

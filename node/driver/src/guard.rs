@@ -2,7 +2,8 @@
 //! a least TTL or hop limit (the Generalized TTL Security Mechanism, RFC 5082).
 
 use crate::address::RawAddress;
-use crate::socket::{self, check, octets_of};
+use crate::call::{self, check, octets_of};
+use crate::socket;
 use machine::narrow::{index, place};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -110,7 +111,7 @@ pub fn set_ttl(socket: &impl AsFd, is_ipv4: bool, ttl: Option<u8>) -> io::Result
     } else {
         (libc::IPPROTO_IPV6, libc::IPV6_UNICAST_HOPS)
     };
-    socket::set(socket.as_fd().as_raw_fd(), level, name, ttl.map_or(-1, i32::from))
+    call::set(socket.as_fd().as_raw_fd(), level, name, ttl.map_or(-1, i32::from))
 }
 
 /// Segments that arrive with a lesser TTL or hop limit are dropped.
@@ -123,7 +124,7 @@ pub fn set_ttl_min(socket: &impl AsFd, is_ipv4: bool, ttl: u8) -> io::Result<()>
     } else {
         (libc::IPPROTO_IPV6, libc::IPV6_MINHOPCOUNT)
     };
-    socket::set(socket.as_fd().as_raw_fd(), level, name, ttl.into())
+    call::set(socket.as_fd().as_raw_fd(), level, name, ttl.into())
 }
 
 /// The connections that a listening socket accepts know the SYN that opened them ([`syn_ttl`]).
@@ -131,7 +132,7 @@ pub fn set_ttl_min(socket: &impl AsFd, is_ipv4: bool, ttl: u8) -> io::Result<()>
 /// # Errors
 /// The kernel's.
 pub fn keep_syn(listener: &impl AsFd) -> io::Result<()> {
-    socket::set(listener.as_fd().as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_SAVE_SYN, 1)
+    call::set(listener.as_fd().as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_SAVE_SYN, 1)
 }
 
 /// TTL or hop limit with which the SYN of an accepted connection arrived, if it was kept. It can

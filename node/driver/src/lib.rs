@@ -1,7 +1,8 @@
 //! The system calls: UDP by the batch, TCP, epoll, XDP, pinning.
 //!
-//! The only crate of the house with `unsafe`: everything above calls safe wrappers and never sees
-//! a pointer. Nothing here blocks, except [`Poll::wait`] when it is asked to.
+//! Everything above calls safe wrappers and never sees a pointer, but for packet ports
+//! (`node/ports`), whose memory is shared with the kernel. Nothing here blocks, except
+//! [`Poll::wait`] when it is asked to.
 //!
 //! ```text
 //!   recvmmsg + UDP_GRO ──→ ReceiveBatch::datagrams()          epoll_pwait2 ──→ Poll::wait()
@@ -10,15 +11,14 @@
 //!   TCP_MD5SIG_EXT, IP_MINTTL ──→ guard
 //!   AF_PACKET          ──→ packet::{PacketSocket, PacketBatch}
 //!   SOCK_RAW           ──→ DatagramSocket::raw, by the same batches
-//!   AF_XDP beside it   ──→ Bypass                              XDP, bpf     ──→ fence::Fence
-//!   packets of the plane, by the vector ──→ ports::Port
+//!   XDP, bpf           ──→ fence::Fence, Redirect
 //! ```
-#![allow(unsafe_code, reason = "the one crate that talks to the kernel directly")]
+#![allow(unsafe_code, reason = "it talks to the kernel directly")]
 #![warn(clippy::cast_possible_truncation)]
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod address;
-mod bypass;
+pub mod call;
 mod clock;
 mod control;
 mod datagram;
@@ -31,7 +31,6 @@ pub mod link;
 pub mod memory;
 pub mod packet;
 mod poll;
-pub mod ports;
 pub mod privilege;
 mod process;
 mod receive;
@@ -42,7 +41,6 @@ mod socket;
 pub mod tcp;
 mod xdp;
 
-pub use bypass::{Bypass, Lost};
 pub use clock::{Clock, Timed};
 pub use datagram::{DatagramSocket, Returned, Why};
 pub use frame::{FRAMES_MAX, FrameSocket};
@@ -53,3 +51,4 @@ pub use receive::{Datagram, RECEIVE_SLOTS, ReceiveBatch};
 pub use route::source_for;
 pub use send::{Filling, SEND_MESSAGES_MAX, SEND_PARTS_MAX, SendBatch};
 pub use socket::{SocketOptions, make_room};
+pub use xdp::{QUEUES_MAX, Redirect};

@@ -1,7 +1,7 @@
 //! Addresses of interfaces (rtnetlink) and their announcement to the neighbours: a gratuitous ARP
 //! (RFC 5227 §3) or an unsolicited neighbour advertisement (RFC 4861 §7.2.6) by AF_PACKET.
 
-use crate::socket::{check, octets_of, short};
+use crate::call::{check, octets_of, short};
 use machine::narrow::{index, place};
 use std::io;
 use std::net::IpAddr;
@@ -47,14 +47,17 @@ pub fn remove_address(interface: u32, ip: IpAddr, prefix: u8) -> io::Result<()> 
     }
 }
 
-pub(crate) fn octets(ip: IpAddr) -> Vec<u8> {
+/// An address as the kernel takes it.
+#[must_use]
+pub fn octets(ip: IpAddr) -> Vec<u8> {
     match ip {
         IpAddr::V4(ip) => ip.octets().to_vec(),
         IpAddr::V6(ip) => ip.octets().to_vec(),
     }
 }
 
-pub(crate) fn attribute(out: &mut Vec<u8>, kind: u16, value: &[u8]) {
+/// Appends an attribute of a message to the kernel (rtnetlink(7)).
+pub fn attribute(out: &mut Vec<u8>, kind: u16, value: &[u8]) {
     out.extend_from_slice(&index(value.len() + 4).to_ne_bytes());
     out.extend_from_slice(&kind.to_ne_bytes());
     out.extend_from_slice(value);
@@ -194,7 +197,8 @@ fn advertisement(own: [u8; 6], ip: [u8; 16]) -> Vec<u8> {
 }
 
 /// The Internet checksum (RFC 1071) of an even number of octets.
-pub(crate) fn checksum(octets: &[u8]) -> u16 {
+#[must_use]
+pub fn checksum(octets: &[u8]) -> u16 {
     let words = octets.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1]));
     let mut sum: u32 = words.sum();
     while sum > 0xffff {

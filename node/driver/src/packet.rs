@@ -5,8 +5,8 @@
 //! frame (`PACKET_VNET_HDR`, virtio 1.2 §5.1.6) says which; whoever sends the frame on hands it
 //! back, or does that work and says so.
 
+use crate::call::{check, octets_of, set, short};
 use crate::control::{self, CONTROL_BYTES, Control};
-use crate::socket::{check, octets_of, set, short};
 use machine::narrow::{index, place};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};

@@ -1,6 +1,6 @@
 //! Waiting: epoll with nanosecond deadlines, and a waker for other threads.
 
-use crate::socket::check;
+use crate::call::check;
 use machine::narrow::told;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};

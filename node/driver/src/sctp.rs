@@ -1,8 +1,9 @@
 //! The kernel's own SCTP, where it has it: a one-to-many socket (RFC 6458 §3) whose options and
 //! notifications are octets, as linux/sctp.h lays them out.
 
+use crate::call::{check, octets_of, short};
 use crate::control::{CONTROL_BYTES, Control};
-use crate::socket::{self, SocketOptions, check, octets_of, short};
+use crate::socket::{self, SocketOptions};
 use machine::narrow::{place, told};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

@@ -1,7 +1,8 @@
 //! Non-blocking TCP: listening, accepting, connecting.
 
+use crate::call::{self, check};
 use crate::control::{self, CONTROL_BYTES, Control};
-use crate::socket::{self, SocketOptions, check};
+use crate::socket::{self, SocketOptions};
 use std::io::{self, IoSlice, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -20,7 +21,7 @@ pub fn listen(
     guard: impl FnOnce(&OwnedFd) -> io::Result<()>,
 ) -> io::Result<TcpListener> {
     let fd = socket::open(&address, libc::SOCK_STREAM, 0)?;
-    socket::set(fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
+    call::set(fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
     socket::apply(&fd, options)?;
     socket::bind(&fd, &address)?;
     guard(&fd)?;
@@ -39,7 +40,7 @@ pub fn accept(listener: &TcpListener) -> io::Result<Option<(TcpStream, SocketAdd
             stream.set_nonblocking(true)?;
             // A connection that was reset meanwhile refuses the option; reading will tell.
             let _: io::Result<()> = stream.set_nodelay(true);
-            let _ = socket::set(stream.as_raw_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1);
+            let _ = call::set(stream.as_raw_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1);
             Ok(Some((stream, remote)))
         }
         Err(error) => match error.kind() {
@@ -58,7 +59,7 @@ pub fn accept(listener: &TcpListener) -> io::Result<Option<(TcpStream, SocketAdd
 /// The kernel's.
 pub fn limit_unsent(stream: &TcpStream, octets: u32) -> io::Result<()> {
     let octets = i32::try_from(octets).unwrap_or(i32::MAX);
-    socket::set(stream.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, octets)
+    call::set(stream.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, octets)
 }
 
 /// Starts to connect from `source` (its address; the port too when it is not 0) to `remote`.
@@ -75,11 +76,11 @@ pub fn connect(
 ) -> io::Result<TcpStream> {
     let fd = socket::open(&remote, libc::SOCK_STREAM, 0)?;
     socket::apply(&fd, options)?;
-    socket::set(fd.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
-    socket::set(fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
+    call::set(fd.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
+    call::set(fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
     if let Some(source) = source {
         // The port is chosen when the remote is known, so that one can serve many remotes.
-        socket::set(fd.as_raw_fd(), libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)?;
+        call::set(fd.as_raw_fd(), libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)?;
         socket::bind(&fd, &source)?;
     }
     guard(&fd)?;

@@ -11,12 +11,15 @@
 //! anew.
 
 pub(crate) mod bpf;
+mod redirect;
 mod share;
 
-use crate::socket::check;
+use crate::call::check;
 use aya::maps::Map as Loaded;
 use aya::programs::{ProgramError, Xdp};
 use aya::{EbpfLoader, VerifierLogLevel};
+pub use redirect::Redirect;
+
 use bpf::{ANY, Map, NEW};
 use std::collections::BTreeMap;
 use std::error::Error;

@@ -6,9 +6,9 @@ use crate::serve::Forwarder;
 use crate::tables::{self, HitRow, MacRow};
 use crate::wire::Driver;
 use crate::worker::Report;
-use driver::ports::{ReceiveDrop, SendDrop};
 use graph::Choice;
 use nodes::Program;
+use ports::{ReceiveDrop, SendDrop};
 use question::{Either, Named, Page, Parameter, Question, questions, rows};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -266,7 +266,7 @@ fn note(driver: &Driver, counted: &BTreeMap<String, u64>) -> Option<String> {
     }
 }
 
-fn count(counted: &mut BTreeMap<String, u64>, counters: &driver::ports::Counters) {
+fn count(counted: &mut BTreeMap<String, u64>, counters: &ports::Counters) {
     let mut add = |key: String, more: u64| *counted.entry(key).or_default() += more;
     add("received".into(), counters.received.packets);
     add("received_octets".into(), counters.received.octets);

@@ -8,8 +8,8 @@
 use crate::wire::WorkerState;
 use crate::worker::Order;
 use crossbeam_channel::Receiver;
-use driver::ports::Port;
 use machine::{Duration, Time};
+use ports::Port;
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

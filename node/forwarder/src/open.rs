@@ -1,10 +1,11 @@
 //! From what a control says of a port to an open one.
 
 use crate::wire::{Driver, PortSpec};
-use driver::ports::packet::{PacketPort, Spec};
-use driver::ports::xdp::{ENTRIES, Redirect, Umem, XdpPort};
-use driver::ports::{MemifPort, Port, TapPort, memif, tap};
+use driver::Redirect;
 use graph::Pool;
+use ports::packet::{PacketPort, Spec};
+use ports::xdp::{ENTRIES, Umem, XdpPort};
+use ports::{MemifPort, Port, TapPort, memif, tap};
 use std::io;
 use std::sync::Arc;
 

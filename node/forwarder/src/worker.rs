@@ -11,11 +11,11 @@ use crate::packets::doors::{Doors, Part, Passed};
 use crate::packets::rings::Corrupt;
 use crate::wire::PortSpec;
 use crossbeam_channel::{Receiver, Sender, TryRecvError};
-use driver::ports::xdp::Umem;
-use driver::ports::{Port, VECTOR};
 use driver::{Clock, Interest, Poll, Waker};
 use graph::{Choice, Counters, Graph, Outbox, PORTS_MAX, Pool, Slot, Step};
 use machine::{Duration, Time};
+use ports::xdp::Umem;
+use ports::{Port, VECTOR};
 use scheduler::Schedulers;
 use std::collections::BTreeMap;
 use std::io;
@@ -95,7 +95,7 @@ pub(crate) struct Facts {
 pub(crate) struct Report {
     pub(crate) worker: u16,
     pub(crate) nodes: Vec<Counters>,
-    pub(crate) ports: BTreeMap<u16, driver::ports::Counters>,
+    pub(crate) ports: BTreeMap<u16, ports::Counters>,
     pub(crate) traced: Vec<Vec<Step>>,
     pub(crate) free_slots: usize,
     pub(crate) slots: usize,

@@ -3,10 +3,11 @@
 use crate::facts::RuntimeFact;
 use crate::function::Effects;
 use crate::port::Flow;
-use driver::{Bypass, DatagramSocket, SendBatch};
+use driver::{DatagramSocket, SendBatch};
 use event::Sheet;
 use machine::Time;
 use machine::narrow::index;
+use ports::Bypass;
 use std::collections::VecDeque;
 use std::io;
 use std::net::IpAddr;

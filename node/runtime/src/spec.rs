@@ -52,7 +52,7 @@ pub enum Carrier {
         /// The number of the protocol: 132 for SCTP.
         protocol: u8,
         /// The packets pass by the kernel's IP where they can (`AF_XDP`): see
-        /// [`driver::Bypass`]. Needs `CAP_NET_ADMIN` and `CAP_BPF` too.
+        /// [`ports::Bypass`]. Needs `CAP_NET_ADMIN` and `CAP_BPF` too.
         bypass: bool,
     },
     /// Connections of TCP, inside TLS where it has keys.

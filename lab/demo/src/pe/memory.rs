@@ -2,8 +2,8 @@
 
 use super::INTERVAL;
 use super::echo::{self, Echoes, End};
-use driver::ports::{MemifPort, Port, memif};
 use graph::{Pool, STRIDE, Slot};
+use ports::{MemifPort, Port, memif};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,6 +1,6 @@
 //! bpf(2): maps and links by their descriptors.
 
-use crate::socket::check;
+use crate::call::check;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 

@@ -14,9 +14,9 @@
 //! the ring: a class that is not taken in time sheds its own packets and no other's.
 
 use channel::{PacketRecord, PacketTo};
-use driver::ports::bell::{Bell, Interrupt};
-use driver::ports::shared::{Descriptor, Ring, Segment, eventfd};
 use machine::narrow::place;
+use ports::bell::{Bell, Interrupt};
+use ports::shared::{Descriptor, Ring, Segment, eventfd};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};

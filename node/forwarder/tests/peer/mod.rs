@@ -2,12 +2,12 @@
 #![allow(dead_code, reason = "each test uses its own part")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
-use driver::ports::memif::{Hub, Role, Spec as Memif};
-use driver::ports::{MemifPort, Port};
 use graph::{Pool, STRIDE};
 use nodes::Program;
 use nodes::header::seal_ip4;
 use nodes::program::{Address, Hop, Interface, Mode, Neighbour};
+use ports::memif::{Hub, Role, Spec as Memif};
+use ports::{MemifPort, Port};
 use serde_json::json;
 use std::path::Path;
 use std::time::{Duration, Instant};
