@@ -39,7 +39,7 @@ pub fn parts() -> Vec<(&'static str, Vec<Cells>)> {
         ("Service assurance", sas),
         (
             "Shards, ports and queues of every function",
-            vec![of::<runtime::RuntimeFact>(), of::<runtime::gate::GateFact>()],
+            vec![of::<runtime::RuntimeFact>(), of::<policing::kernel::KernelFact>()],
         ),
         ("Pairs and their arbiter", pairs),
         ("Pool of sessions", vec![of::<PoolFact>()]),

@@ -12,12 +12,12 @@ use machine::identity::{hex, unhex};
 use machine::slots::Key;
 use media_stack::ControllerRow;
 use overload::ALL;
+use policing::kernel::KernelRow;
 use question::{Condition, Either, Parameter, Question, questions};
 use rows::{
     BlacklistRow, CallRow, CaptureRow, ClearedRow, HandOverRow, NextHopRow, RealmRow,
     RegistrationRow, RuleRow, ShieldRow, TerminatedRow,
 };
-use runtime::gate::GateRow;
 use runtime::{Ask, AskError, Effects};
 use serde_json::Value;
 use sip_stack::next_hop::Health;
@@ -78,7 +78,7 @@ questions! {
     /// The media controllers as each shard knows them, and what it leases of each.
     Ask "media-controllers" [] -> Vec<ControllerRow>, |it, _| Ok(it.media.show());
     /// What the shield does: a row for each shard, and one for the kernel where it helps.
-    Ask "shield" [] -> Vec<Either<ShieldRow, GateRow>>,
+    Ask "shield" [] -> Vec<Either<ShieldRow, KernelRow>>,
         |it, asked| Ok(vec![Either::A(it.show_shield(asked.now))]);
     /// The sources on the blacklist.
     Ask "blacklist" [] -> Vec<BlacklistRow>, |it, asked| Ok(it.show_blacklist(asked.now));

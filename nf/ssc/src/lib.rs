@@ -41,12 +41,12 @@ use machine::identity::{Side, hash_combine};
 use machine::narrow::halves;
 use machine::slots::Key;
 use manipulation::Applied;
+use policing::Policer;
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 use refusal::Refusal;
 use registrar::Registrar;
 use replica::Pair;
-use runtime::shield::Shield;
 use runtime::{
     Ask, AskError, Effects, Flow, Frame, Function, In, Make, Mirrored, PortId, Running,
     RuntimeError, Seed, ShardSpec,
@@ -106,7 +106,7 @@ pub struct Controller {
     /// What keeps the shard from doing more than it can.
     overload: OverloadControl,
     /// Who may speak at all, and what is asked of those in a flood.
-    shield: Shield,
+    policer: Policer,
     challenges: Challenges,
     /// The media controllers, and the media of calls that are anchored there.
     media: media_stack::Client,
@@ -149,7 +149,7 @@ impl Controller {
             calls: Calls::new(&config, &seed, [relays, merged]),
             registrar: register::registrar(&config, seed.shard, &registrar_seed, now),
             overload: OverloadControl::new(&config.admission(), &seed, refused, emergencies),
-            shield: shield::shield(&config, &border.hops, [high, low], now),
+            policer: shield::policer(&config, &border.hops, [high, low], now),
             challenges: Challenges::new([nonces, codes]),
             media,
             wire,
@@ -394,7 +394,7 @@ impl Function for Controller {
             }
             In::Resolved { query, answer } => {
                 self.border.resolved(now, query, answer, out);
-                shield::know(&mut self.shield, &self.border.hops);
+                shield::know(&mut self.policer, &self.border.hops);
             }
             In::Drain => self.is_draining = true,
             // Of ports that a controller has none of.

@@ -139,7 +139,7 @@ impl Controller {
             _ => self.keep_answer(at.now, key, 200, out),
         }
         if matches!(change, Change::Registered | Change::Refreshed) {
-            self.shield.allow_source(at.now, upstream.remote.ip());
+            self.policer.allow_source(at.now, upstream.remote.ip());
         }
         let event = match change {
             Change::Registered => Event::Registered,

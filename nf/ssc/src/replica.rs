@@ -14,7 +14,7 @@
 use crate::Controller;
 use crate::call::underway::Underway;
 use crate::call::{Call, Kind, State};
-use crate::shield::gate::befriend_all;
+use crate::shield::kernel::allow_registered;
 use admission::{Asking, Limits};
 use machine::Time;
 use machine::narrow::{half, halves, told};
@@ -179,7 +179,7 @@ impl Controller {
                 self.pair.mirror.left = Left::Nothing;
                 self.calls.table.settle();
                 self.registrar.settle();
-                befriend_all(&mut self.shield, &self.registrar, now);
+                allow_registered(&mut self.policer, &self.registrar, now);
                 self.recount();
                 self.overload.share.take_over(now);
                 self.watch(true);
@@ -226,8 +226,8 @@ impl Controller {
 
     /// Tells the standby what this step changed.
     pub(crate) fn tell(&mut self, out: &mut Effects) {
-        if self.shield.has_changes() {
-            self.shield.report(out);
+        if self.policer.has_changes() {
+            self.policer.report(&mut out.changes);
         }
         if !self.pair.mirror.is_on {
             return;

@@ -1,19 +1,19 @@
 //! The shield: who may speak to us at all, decided before a message is parsed.
 //!
-//! [`runtime::shield`] does the policing; here stands who is known: far ends of trusted realms,
+//! [`policing`] does the policing; here stands who is known: far ends of trusted realms,
 //! next hops, registered contacts (by the flow they registered from), and the site's own list.
 
 pub(crate) mod challenge;
 pub mod config;
-pub(crate) mod gate;
+pub(crate) mod kernel;
 
 use crate::Controller;
 use crate::ask::rows::{BlacklistRow, ClearedRow, FloodRow, ShieldRow};
 use crate::config::Ssc;
 use crate::facts::Fact;
 use machine::Time;
+use policing::{Policer, Rules, Source, Verdict};
 use question::Condition;
-use runtime::shield::{Rules, Shield, Source, Verdict};
 use runtime::{Ask, AskError, Effects, Flow};
 use sip_stack::next_hop::NextHops;
 use sip_stack::realm::RealmId;
@@ -39,10 +39,10 @@ const fn source(flow: &Flow) -> Source {
 }
 
 /// A shield as the configuration wants it.
-pub(crate) fn shield(config: &Ssc, hops: &NextHops, secret: [u64; 2], now: Time) -> Shield {
-    let mut shield = Shield::new(rules(config), secret, now);
-    know(&mut shield, hops);
-    shield
+pub(crate) fn policer(config: &Ssc, hops: &NextHops, secret: [u64; 2], now: Time) -> Policer {
+    let mut policer = Policer::new(rules(config), secret, now);
+    know(&mut policer, hops);
+    policer
 }
 
 fn rules(config: &Ssc) -> Rules {
@@ -52,9 +52,9 @@ fn rules(config: &Ssc) -> Rules {
 }
 
 /// The addresses of all next hops pass.
-pub(crate) fn know(shield: &mut Shield, hops: &NextHops) {
+pub(crate) fn know(policer: &mut Policer, hops: &NextHops) {
     let endpoints = hops.rows().iter().flat_map(|hop| &hop.endpoints);
-    shield.know(endpoints.map(|endpoint| endpoint.flow.remote.ip()));
+    policer.know(endpoints.map(|endpoint| endpoint.flow.remote.ip()));
 }
 
 impl Controller {
@@ -73,7 +73,7 @@ impl Controller {
         let registrar = &self.registrar;
         let is_known = || !registrar.is_empty() && registrar.by_source(flow).next().is_some();
         let kind = kind(bytes);
-        let fact = match (self.shield.admit(now, source(flow), kind, is_known), kind) {
+        let fact = match (self.policer.admit(now, source(flow), kind, is_known), kind) {
             (Verdict::Pass, _) => return true,
             (Verdict::Unproven, _) => return self.proves(now, flow, realm, bytes, out),
             (Verdict::Blacklisted, _) => Fact::ShieldBlacklisted,
@@ -97,20 +97,20 @@ impl Controller {
         }
         let registrar = &self.registrar;
         let is_known = || registrar.by_source(flow).next().is_some();
-        self.shield.malformed(now, source(flow), is_known);
+        self.policer.malformed(now, source(flow), is_known);
     }
 
     /// Next hops changed, or the configuration did.
     pub(crate) fn reshield(&mut self, now: Time) {
         let secret = [self.random(), self.random()];
         let rules = rules(&self.config);
-        self.shield.configure(rules, secret, now);
-        know(&mut self.shield, &self.border.hops);
+        self.policer.configure(rules, secret, now);
+        know(&mut self.policer, &self.border.hops);
     }
 
     /// `shield`: what it does now, a row a shard.
     pub(crate) fn show_shield(&mut self, now: Time) -> ShieldRow {
-        let flood = self.shield.flood(now).map(|flood| FloodRow {
+        let flood = self.policer.flood(now).map(|flood| FloodRow {
             kind: KINDS[flood.kind.min(KINDS.len() - 1)],
             recognised_at_us: flood.since.as_micros(),
             refused: flood.count,
@@ -119,16 +119,16 @@ impl Controller {
         ShieldRow {
             shard: self.shard,
             flood,
-            floods: self.shield.floods(),
-            sources: self.shield.remembered(),
-            table_bytes: self.shield.table_bytes(),
-            blacklisted: self.shield.blacklisted(now).count(),
+            floods: self.policer.floods(),
+            sources: self.policer.remembered(),
+            table_bytes: self.policer.table_bytes(),
+            blacklisted: self.policer.blacklisted(now).count(),
         }
     }
 
     /// `blacklist`: who is on it and why.
     pub(crate) fn show_blacklist(&self, now: Time) -> Vec<BlacklistRow> {
-        let rows = self.shield.blacklisted(now).take(ROWS_MAX).map(|row| BlacklistRow {
+        let rows = self.policer.blacklisted(now).take(ROWS_MAX).map(|row| BlacklistRow {
             shard: self.shard,
             address: row.address.to_string(),
             reason: row.offence.words(),
@@ -148,13 +148,13 @@ impl Controller {
             Some(Ok(address)) => Some(address),
             Some(Err(_)) => return Err(AskError::BadParameter("address is an IP address".into())),
         };
-        let cleared = self.shield.pardon(address);
+        let cleared = self.policer.pardon(address);
         Ok(vec![ClearedRow { shard: self.shard, cleared }])
     }
 
     /// The alarm of a flood that goes on.
     pub(crate) fn flood_alarm(&mut self, now: Time) -> Option<Condition> {
-        let flood = self.shield.flood(now)?;
+        let flood = self.policer.flood(now)?;
         let kind = KINDS[flood.kind.min(KINDS.len() - 1)];
         let peak = flood.peak_per_s;
         let text =
@@ -166,8 +166,8 @@ impl Controller {
     /// Brings the shield's gauges up to date.
     pub(crate) fn shield_gauges(&self, now: Time) {
         let facts = &self.wire.facts;
-        facts.set(Fact::ShieldBlacklist, self.shield.blacklisted(now).count() as u64);
-        facts.set(Fact::ShieldSources, self.shield.remembered() as u64);
-        facts.set(Fact::ShieldFloods, self.shield.floods());
+        facts.set(Fact::ShieldBlacklist, self.policer.blacklisted(now).count() as u64);
+        facts.set(Fact::ShieldSources, self.policer.remembered() as u64);
+        facts.set(Fact::ShieldFloods, self.policer.floods());
     }
 }

@@ -5,12 +5,12 @@
 //! drives a function the same way.
 
 use crate::port::{Flow, PortId};
-use crate::shield::Change;
 use ::channel::{Connect, PacketRecord, PacketTo, Packets};
 use bytes::Bytes;
 use driver::Why;
 use machine::narrow::place;
 use machine::{Duration, Time};
+use policing::Change;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
@@ -248,7 +248,7 @@ pub struct Effects {
     pub channels: Vec<(PortId, ChannelOrder)>,
     /// Answers to questions that were deferred.
     pub answers: Vec<(Ticket, Answered)>,
-    /// What the kernel's part of the shield shall know.
+    /// What the kernel's part of the policing shall know.
     pub changes: Vec<Change>,
     work: Vec<u8>,
     hands: Vec<(u16, u32, u32)>,

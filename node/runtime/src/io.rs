@@ -7,7 +7,6 @@ use crate::deferred::Deferred;
 use crate::dns::nothing;
 use crate::facts::RuntimeFact;
 use crate::function::{Effects, Query};
-use crate::gate::GateRef;
 use crate::group::{FLUSH_MESSAGES_MAX, Groups};
 use crate::mirror::MirrorRef;
 use crate::news::{News, Token, tell};
@@ -18,6 +17,7 @@ use crate::stream::{StreamPort, Streams};
 use driver::{Interest, Poll, Returned, Why};
 use event::Sheet;
 use machine::Time;
+use policing::kernel::FilterRef;
 use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
@@ -52,8 +52,8 @@ pub(crate) struct Io {
     pub(crate) sheet: Rc<Sheet<RuntimeFact>>,
     /// The other node of the pair.
     pub(crate) mirror: Option<MirrorRef>,
-    /// The shield's part in the kernel.
-    pub(crate) gate: Option<GateRef>,
+    /// The kernel's part of the policing.
+    pub(crate) kernel_filter: Option<FilterRef>,
     /// How often the function was made anew.
     pub(crate) life: u32,
     groups: Groups,
@@ -76,7 +76,7 @@ impl Io {
             deferred,
             sheet,
             mirror: None,
-            gate: None,
+            kernel_filter: None,
             life: 0,
             groups: Groups::new(seed),
             sender: Sender::new(),
@@ -91,8 +91,8 @@ impl Io {
 
     /// Carries out what the function wants, in order, and forgets it.
     pub(crate) fn flush(&mut self, now: Time, effects: &mut Effects, rings: &mut Rings) {
-        if let Some(GateRef(gate)) = &self.gate {
-            effects.changes.drain(..).for_each(|change| gate.tell(change));
+        if let Some(FilterRef(kernel_filter)) = &self.kernel_filter {
+            effects.changes.drain(..).for_each(|change| kernel_filter.tell(change));
         }
         for (port, descriptor) in effects.watches.drain(..) {
             let token = Token::Watched(port).bits();

@@ -256,7 +256,7 @@ fn raise<F: Function>(
     let streams = Streams::new(shard, spec.streams, birth.helper_threads, now);
     let mut io = Io::new(Rc::clone(&sheet), hash_seed, streams, Deferred::new(shard))?;
     io.mirror = spec.mirror.clone();
-    io.gate = spec.gate.clone();
+    io.kernel_filter = spec.kernel_filter.clone();
     let rings = Rings::new(shard, doors);
     io.poll.add(&rings.mailbox().waker, Token::Waker.bits(), Interest::Read)?;
     let waited = Duration::ZERO;

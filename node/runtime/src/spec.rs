@@ -1,10 +1,10 @@
 //! What a function is started with: its ports, its shards, its limits.
 
-use crate::gate::GateRef;
 use crate::guard::Guard;
 use crate::mirror::MirrorRef;
 use crate::port::{PortId, Transport};
 use machine::{Duration, Time};
+use policing::kernel::FilterRef;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -280,8 +280,8 @@ pub struct ShardSpec {
     pub spin: Duration,
     /// The other node of a pair, if there is one.
     pub mirror: Option<MirrorRef>,
-    /// The shield's part in the kernel, if there is one.
-    pub gate: Option<GateRef>,
+    /// The kernel's part of the policing, if there is one.
+    pub kernel_filter: Option<FilterRef>,
 }
 
 impl Default for ShardSpec {
@@ -296,7 +296,7 @@ impl Default for ShardSpec {
             dns: DnsSpec::default(),
             spin: Duration::from_micros(20),
             mirror: None,
-            gate: None,
+            kernel_filter: None,
         }
     }
 }

@@ -4,8 +4,8 @@
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 use oam::{Managed, PortRow, State};
+use policing::kernel::FilterRef;
 use question::{Condition, Question};
-use runtime::gate::GateRef;
 use runtime::{
     Ask, AskError, Crashes, Function, Make, PortSpec, Running, RuntimeError, Seed, ShardSpec,
     ShardState, Transport,
@@ -191,8 +191,8 @@ impl<F: Function> Supervised<F> {
         self.life().running.clone()
     }
 
-    fn gate(&self) -> Option<GateRef> {
-        self.life().spec.gate.clone()
+    fn kernel_filter(&self) -> Option<FilterRef> {
+        self.life().spec.kernel_filter.clone()
     }
 
     /// What it runs with now.
@@ -326,14 +326,14 @@ impl<F: Function> Unit for Supervised<F> {
     }
 
     fn end(&self) {
-        let (running, gate) = {
+        let (running, filter) = {
             let mut life = self.life();
             life.draining = true;
-            (life.running.take(), life.spec.gate.take())
+            (life.running.take(), life.spec.kernel_filter.take())
         };
         drop(running);
-        if let Some(GateRef(gate)) = gate {
-            gate.close();
+        if let Some(FilterRef(filter)) = filter {
+            filter.close();
         }
     }
 }
@@ -401,7 +401,7 @@ impl<F: Function> Managed for Supervised<F> {
         let Some(running) = self.running() else { return Vec::new() };
         let mut cells = running.cells();
         cells.extend(running.port_cells());
-        cells.extend(self.gate().map(|GateRef(gate)| (0, vec![gate.cells()])));
+        cells.extend(self.kernel_filter().map(|FilterRef(filter)| (0, vec![filter.cells()])));
         cells
     }
 
@@ -409,14 +409,14 @@ impl<F: Function> Managed for Supervised<F> {
         if ask.path == RELOADS.path {
             return self.reload();
         }
-        let gate = self.gate().filter(|_| ask.path == SHIELD);
+        let filter = self.kernel_filter().filter(|_| ask.path == SHIELD);
         let running = self.running().ok_or(AskError::Unreachable)?;
         if ask.path == ALARMS {
             return alarms(&self.name(), &running, ask);
         }
         let mut answer = running.ask(ask)?;
-        if let (Some(GateRef(gate)), Some(rows)) = (gate, answer.as_array_mut()) {
-            rows.extend(gate.row().map(question::value));
+        if let (Some(FilterRef(filter)), Some(rows)) = (filter, answer.as_array_mut()) {
+            rows.extend(filter.row().map(question::value));
         }
         Ok(answer)
     }

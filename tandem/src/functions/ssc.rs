@@ -10,9 +10,9 @@ use config::keys;
 use config::need::{BPF, NET_ADMIN, NET_RAW, Need, Wanted};
 use config::{Doorway, Issue};
 use media_stack::config::Tls as MediaTls;
+use policing::kernel::{FilterRef, KernelFilter};
 use question::Question;
 use replica::Replica;
-use runtime::gate::{Gate, GateRef};
 use runtime::{MirrorRef, PortSpec, ShardSpec, StreamLimits};
 use ssc::config::{Kernel, Ssc};
 use std::net::IpAddr;
@@ -176,7 +176,7 @@ impl Kind for Ssc {
         config: Self,
         context: &StartContext,
     ) -> Result<Started<Self>, StartError> {
-        let gate = Gate::start(self.gate()).map_err(refused)?;
+        let filter = KernelFilter::start(self.kernel_filter()).map_err(refused)?;
         let node = paired::node(self.replica.as_ref(), self.shards, &context.directory)?;
         let spec = ShardSpec {
             name: self.name.clone(),
@@ -184,7 +184,7 @@ impl Kind for Ssc {
             cores: self.cores.clone(),
             ports: config.ports(),
             mirror: node.clone().map(|node| MirrorRef(node)),
-            gate: Some(GateRef(Arc::new(gate))),
+            kernel_filter: Some(FilterRef(Arc::new(filter))),
             streams: connections(self),
             ..ShardSpec::default()
         };
@@ -195,9 +195,9 @@ impl Kind for Ssc {
     }
 
     fn reconfigured(&self, old: &Self, spec: &ShardSpec) -> Result<(), StartError> {
-        match &spec.gate {
-            Some(GateRef(standing)) if old.gate() != self.gate() => {
-                standing.configure(self.gate()).map_err(refused)
+        match &spec.kernel_filter {
+            Some(FilterRef(standing)) if old.kernel_filter() != self.kernel_filter() => {
+                standing.configure(self.kernel_filter()).map_err(refused)
             }
             _ => Ok(()),
         }

@@ -2,4 +2,4 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod flood;
-mod gate;
+mod kernel_filter;

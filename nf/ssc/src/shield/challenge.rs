@@ -49,12 +49,12 @@ impl Controller {
     ) -> bool {
         let challenger = &self.challenges.challenger;
         if challenger.proof(now, flow.remote, bytes).is_some() {
-            self.shield.prove(now, flow.remote.ip());
+            self.policer.prove(now, flow.remote.ip());
             self.wire.facts.add(Fact::ShieldProven, 1);
             return true;
         }
         let is_access = self.border.realms.row(realm).side == Side::Access;
-        let is_asked = is_access && self.shield.may_challenge(now);
+        let is_asked = is_access && self.policer.may_challenge(now);
         let fact = match is_asked.then(|| self.challenge(now, flow, bytes, out)).flatten() {
             Some(()) => Fact::ShieldChallenged,
             None => Fact::ShieldRegisters,

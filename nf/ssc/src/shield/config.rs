@@ -2,7 +2,7 @@
 
 use config::Issue;
 use machine::Duration;
-use runtime::shield::{Prefix, Rules, TRUSTED_MAX};
+use policing::{Prefix, Rules, TRUSTED_MAX};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -3,7 +3,7 @@
 use crate::exposure::{capture, is_remote, readable, remote};
 use config::Issue;
 use config::keys::{self, quoted};
-use runtime::gate::Wish;
+use policing::kernel::Wish;
 use sip_stack::config::Tls;
 use sip_stack::realm::{InDialogSource, Side};
 use ssc::config::{Realm, Shield, Ssc};
@@ -148,7 +148,7 @@ fn shield(shield: &Shield, found: &mut Vec<Issue>) {
 
 /// The kernel drops before interfaces that are there.
 fn fence(section: &Ssc, found: &mut Vec<Issue>) {
-    let spec = section.gate();
+    let spec = section.kernel_filter();
     if spec.wish == Wish::Off {
         return;
     }

@@ -1,4 +1,4 @@
-//! Addresses as the shield sees them: an IPv4 address, or the /64 of an IPv6 address, within
+//! Addresses as the policer sees them: an IPv4 address, or the /64 of an IPv6 address, within
 //! which a sender may choose freely (RFC 6177).
 
 use machine::narrow::halves;

@@ -1,4 +1,4 @@
-//! What a shield has the kernel know, so that it can drop and spare sources itself.
+//! What a policer has the kernel know, so that it can drop and spare sources itself.
 
 use super::prefix::{place, spread};
 use machine::narrow::slot;
@@ -12,7 +12,7 @@ const TOLD_MAX: usize = 4_096;
 /// A source that keeps coming is told again after this long.
 const TELL_AGAIN: Duration = Duration::from_secs(60);
 
-/// A change for the kernel's part of the shield.
+/// A change for the kernel's part of the policing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
     /// A source passes for so long; without a time until it is forgotten.

@@ -4,9 +4,9 @@
 
 use attack::{Attack, Kind, Namespace, Place, Veth};
 use event::Reading;
-use runtime::Transport;
-use runtime::gate::{Gate, GateDoor, GateSpec, Rate, Rates, Wish};
-use runtime::shield::Change;
+use policing::Change;
+use policing::kernel::Protocol;
+use policing::kernel::{FilterDoor, FilterSpec, KernelFilter, Rate, Rates, Wish};
 use serde_json::Value;
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 use std::time::{Duration, Instant};
@@ -29,16 +29,16 @@ fn allowed<T, E: std::fmt::Display>(made: Result<T, E>) -> Option<T> {
     }
 }
 
-fn spec(wish: Wish) -> GateSpec {
+fn spec(wish: Wish) -> FilterSpec {
     let rate = Rate { per_s: RATE, burst: 100 };
-    GateSpec {
+    FilterSpec {
         name: "test".into(),
         wish,
         interfaces: Vec::new(),
         awaited: Vec::new(),
-        doors: vec![GateDoor {
+        doors: vec![FilterDoor {
             listen: (OURS, 5060).into(),
-            transport: Transport::Udp,
+            protocol: Protocol::Udp,
             trusts: false,
         }],
         trusted: Vec::new(),
@@ -71,8 +71,8 @@ fn flood(from: &Namespace, kind: Kind) -> u64 {
     })
 }
 
-fn row(gate: &Gate) -> Value {
-    serde_json::to_value(gate.row()).unwrap()
+fn row(filter: &KernelFilter) -> Value {
+    serde_json::to_value(filter.row()).unwrap()
 }
 
 fn number(row: &Value, key: &str) -> u64 {
@@ -116,45 +116,45 @@ fn guarded(one: &Namespace, two: &Namespace) {
     attack::enter(one.name()).unwrap();
     let receiver = UdpSocket::bind((OURS, 5060)).unwrap();
     receiver.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
-    let Some(gate) = allowed(Gate::start(spec(Wish::Require))) else { return };
-    assert_eq!(row(&gate)["interfaces"][0], "wire: native");
+    let Some(filter) = allowed(KernelFilter::start(spec(Wish::Require))) else { return };
+    assert_eq!(row(&filter)["interfaces"][0], "wire: native");
     for (kind, key) in [
         (Kind::Register, "dropped_crowded"),
         (Kind::Icmp, "dropped_echoes"),
         (Kind::Syn, "dropped_syns"),
     ] {
-        let before = number(&row(&gate), key);
+        let before = number(&row(&filter), key);
         let sent = flood(two, kind);
-        let dropped = number(&row(&gate), key) - before;
+        let dropped = number(&row(&filter), key) - before;
         assert!(dropped > sent / 2 && dropped < sent, "{key}: {dropped} of {sent}");
     }
     while receiver.recv_from(&mut [0; 2_048]).is_ok() {}
     // And what a busy machine takes of seconds.
     assert!(arrived(two, &receiver, 50) < 25, "an unknown source has its burst");
-    told(&gate, Change::Know(THEIRS.into(), None));
+    told(&filter, Change::Know(THEIRS.into(), None));
     assert_eq!(arrived(two, &receiver, 50), 50, "a known source passes");
-    told(&gate, Change::Forget(THEIRS.into()));
-    told(&gate, Change::Block(THEIRS.into(), Duration::from_secs(60)));
+    told(&filter, Change::Forget(THEIRS.into()));
+    told(&filter, Change::Block(THEIRS.into(), Duration::from_secs(60)));
     assert_eq!(arrived(two, &receiver, 50), 0, "a blacklisted one does not");
-    told(&gate, Change::Pardon(None));
+    told(&filter, Change::Pardon(None));
     let until = Instant::now() + Duration::from_secs(60);
     while arrived(two, &receiver, 1) == 0 {
         assert!(Instant::now() < until, "its bucket fills");
     }
-    every_fact_moved(&gate);
-    gate.configure(spec(Wish::Off)).unwrap();
+    every_fact_moved(&filter);
+    filter.configure(spec(Wish::Off)).unwrap();
     assert!(!stands(one), "switched off, it is gone");
-    gate.configure(spec(Wish::Auto)).unwrap();
+    filter.configure(spec(Wish::Auto)).unwrap();
     assert!(stands(one));
-    drop(gate);
+    drop(filter);
     assert!(!stands(one), "nothing stays behind");
 }
 
 /// Every counter but the one for what must not happen.
-fn every_fact_moved(gate: &Gate) {
+fn every_fact_moved(filter: &KernelFilter) {
     let until = Instant::now() + Duration::from_secs(60);
     let still = || -> Vec<&str> {
-        let cells = gate.cells();
+        let cells = filter.cells();
         let at_zero = cells.readings().filter(|(_, reading)| *reading == Reading::Value(0));
         at_zero.map(|(row, _)| row.name).collect()
     };
@@ -164,10 +164,10 @@ fn every_fact_moved(gate: &Gate) {
     }
 }
 
-/// Tells the gate and waits until its thread has heard it.
-fn told(gate: &Gate, change: Change) {
-    gate.tell(change);
-    assert!(gate.row().is_some());
+/// Tells the filter and waits until its thread has heard it.
+fn told(filter: &KernelFilter, change: Change) {
+    filter.tell(change);
+    assert!(filter.row().is_some());
 }
 
 /// Whether an XDP program stands before the wire.

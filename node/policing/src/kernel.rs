@@ -1,8 +1,8 @@
-//! The shield's part in the kernel: a thread that keeps the fence (XDP) before the interfaces of
+//! The kernel's part of the policing: a thread that keeps a filter (XDP) before the interfaces of
 //! a function's doors and tells it what the shards learn.
 //!
 //! ```text
-//! shard: Effects::changes ─→ Gate::tell ─┐                       ┌─ interfaces, once a second
+//! shard: Effects::changes ─→ tell ───────┐                       ┌─ interfaces, once a second
 //! configuration ──────────→ configure ───┼─→ its thread: Keeper ─┼─ driver::fence
 //! console, ctl ───────────→ row ─────────┘                       └─ counters ─→ cells
 //! ```
@@ -10,10 +10,9 @@
 
 mod keeper;
 
-pub use driver::fence::{Rate, Rates};
+pub use driver::fence::{Protocol, Rate, Rates};
 
-use crate::port::Transport;
-use crate::shield::{Change, Prefix};
+use crate::{Change, Prefix};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use keeper::Keeper;
 use machine::Duration;
@@ -24,18 +23,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-/// Changes that wait for the gate's thread; more are shed and counted.
+/// Changes that wait for the filter's thread; more are shed and counted.
 const QUEUE_MAX: usize = 1 << 16;
 /// How often interfaces and counters are looked at.
 const LOOK: Duration = Duration::from_secs(1);
-/// Time for an answer of the gate's thread.
+/// Time for an answer of the filter's thread.
 const ANSWER_MAX: Duration = Duration::from_secs(2);
 /// Time for it to take a specification: some drivers restart their link.
 const CONFIGURE_MAX: Duration = Duration::from_secs(20);
 
 event::facts! {
     /// What the kernel did with frames towards a function's doors.
-    pub enum GateFact {
+    pub enum KernelFact {
         /// Frames of unknown sources that the kernel let pass.
         Passed = Counter, "runtime_fence_passed_unknown_total";
         /// Frames of known and trusted sources that the kernel let pass.
@@ -70,18 +69,18 @@ pub enum Wish {
 
 /// Something that a function listens at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GateDoor {
+pub struct FilterDoor {
     /// Where; a wildcard stands for every address of this machine.
     pub listen: SocketAddr,
     /// What carries its bytes.
-    pub transport: Transport,
+    pub protocol: Protocol,
     /// Whether everybody passes.
     pub trusts: bool,
 }
 
-/// What a gate goes by.
+/// What a filter goes by.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GateSpec {
+pub struct FilterSpec {
     /// The function's instance; the thread is named after it.
     pub name: String,
     /// Whether it shall stand at all.
@@ -92,7 +91,7 @@ pub struct GateSpec {
     /// that it stands before from the start where none is named.
     pub awaited: Vec<String>,
     /// The doors.
-    pub doors: Vec<GateDoor>,
+    pub doors: Vec<FilterDoor>,
     /// Prefixes that pass.
     pub trusted: Vec<Prefix>,
     /// What unknown sources may send.
@@ -101,7 +100,8 @@ pub struct GateSpec {
 
 /// What the kernel does for a shield.
 #[derive(Debug, serde::Serialize, schemars::JsonSchema)]
-pub struct GateRow {
+#[schemars(rename = "GateRow")]
+pub struct KernelRow {
     /// `kernel`, beside the rows of the shards.
     pub shard: &'static str,
     /// Interfaces, and how it stands there.
@@ -131,44 +131,44 @@ pub struct GateRow {
 /// What its thread is told.
 enum Command {
     Change(Change),
-    Configure(Box<GateSpec>, Sender<Result<(), String>>),
-    Row(Sender<GateRow>),
+    Configure(Box<FilterSpec>, Sender<Result<(), String>>),
+    Row(Sender<KernelRow>),
     Stop,
 }
 
-/// The gate of one function. Any thread may use it; dropping it takes the fence away.
-pub struct Gate {
+/// The filter of one function. Any thread may use it; dropping it takes the filter away.
+pub struct KernelFilter {
     commands: Sender<Command>,
     shed: Arc<AtomicU64>,
     cells: event::Cells,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// A gate in a [`crate::ShardSpec`]; two are equal when they are the same one.
+/// A filter that shards hand changes to; two are equal when they are the same one.
 #[derive(Clone)]
-pub struct GateRef(pub Arc<Gate>);
+pub struct FilterRef(pub Arc<KernelFilter>);
 
-impl fmt::Debug for GateRef {
+impl fmt::Debug for FilterRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("GateRef")
+        f.write_str("FilterRef")
     }
 }
 
-impl PartialEq for GateRef {
+impl PartialEq for FilterRef {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-impl Eq for GateRef {}
+impl Eq for FilterRef {}
 
-impl Gate {
-    /// Starts the gate's thread in the calling thread's network namespace.
+impl KernelFilter {
+    /// Starts the filter's thread in the calling thread's network namespace.
     ///
     /// # Errors
     /// In words, and only with [`Wish::Require`], why the kernel does not drop; or that there is
     /// no room for a thread.
-    pub fn start(spec: GateSpec) -> Result<Self, String> {
+    pub fn start(spec: FilterSpec) -> Result<Self, String> {
         let (commands, told) = bounded(QUEUE_MAX);
         let shed = Arc::new(AtomicU64::new(0));
         let keeper = Keeper::new(Arc::clone(&shed));
@@ -177,16 +177,16 @@ impl Gate {
             .name(format!("{}/gate", spec.name))
             .spawn(move || live(keeper, &told))
             .map_err(|error| error.to_string())?;
-        let gate = Self { commands, shed, cells, thread: Mutex::new(Some(thread)) };
-        gate.configure(spec)?;
-        Ok(gate)
+        let filter = Self { commands, shed, cells, thread: Mutex::new(Some(thread)) };
+        filter.configure(spec)?;
+        Ok(filter)
     }
 
     /// Takes another specification.
     ///
     /// # Errors
-    /// As those of [`Gate::start`].
-    pub fn configure(&self, spec: GateSpec) -> Result<(), String> {
+    /// As those of [`KernelFilter::start`].
+    pub fn configure(&self, spec: FilterSpec) -> Result<(), String> {
         let (reply, answer) = bounded(1);
         let command = Command::Configure(Box::new(spec), reply);
         self.commands.send(command).map_err(|_| "the gate has ended".to_owned())?;
@@ -203,7 +203,7 @@ impl Gate {
 
     /// What it does now, if its thread answers.
     #[must_use]
-    pub fn row(&self) -> Option<GateRow> {
+    pub fn row(&self) -> Option<KernelRow> {
         let (reply, answer) = bounded(1);
         let asked = self.commands.try_send(Command::Row(reply)).is_ok();
         asked.then(|| answer.recv_timeout(ANSWER_MAX).ok()).flatten()
@@ -215,7 +215,7 @@ impl Gate {
         self.cells.clone()
     }
 
-    /// Takes the fence away and ends the thread.
+    /// Takes the filter away and ends the thread.
     pub fn close(&self) {
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
@@ -226,13 +226,13 @@ impl Gate {
     }
 }
 
-impl Drop for Gate {
+impl Drop for KernelFilter {
     fn drop(&mut self) {
         self.close();
     }
 }
 
-/// The life of the gate's thread.
+/// The life of the filter's thread.
 fn live(mut keeper: Keeper, told: &Receiver<Command>) {
     let mut next = Instant::now() + LOOK;
     loop {

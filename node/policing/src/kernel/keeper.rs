@@ -1,10 +1,9 @@
-//! What the gate's thread keeps: the fence, where it stands and where it was refused.
+//! What the filter's thread keeps: the XDP program, where it stands and where it was refused.
 
-use super::{GateFact, GateRow, GateSpec, Wish};
-use crate::port::Transport;
-use crate::shield::Change;
+use super::{FilterSpec, KernelFact, KernelRow, Wish};
+use crate::Change;
 use driver::Interface;
-use driver::fence::{COUNTS, Count, Door, Fence, Mode, Protocol};
+use driver::fence::{COUNTS, Count, Door, Fence, Mode};
 use event::{Cells, Sheet};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -12,14 +11,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Which fact counts which fate.
-const FACTS: [(Count, GateFact); COUNTS] = [
-    (Count::Passed, GateFact::Passed),
-    (Count::Known, GateFact::Known),
-    (Count::Blacklisted, GateFact::Blacklisted),
-    (Count::Excess, GateFact::Excess),
-    (Count::Crowded, GateFact::Crowded),
-    (Count::Syns, GateFact::Syns),
-    (Count::Echoes, GateFact::Echoes),
+const FACTS: [(Count, KernelFact); COUNTS] = [
+    (Count::Passed, KernelFact::Passed),
+    (Count::Known, KernelFact::Known),
+    (Count::Blacklisted, KernelFact::Blacklisted),
+    (Count::Excess, KernelFact::Excess),
+    (Count::Crowded, KernelFact::Crowded),
+    (Count::Syns, KernelFact::Syns),
+    (Count::Echoes, KernelFact::Echoes),
 ];
 
 /// An interface that it shall stand before, or does.
@@ -31,14 +30,14 @@ struct Place {
 }
 
 pub(super) struct Keeper {
-    spec: Option<GateSpec>,
+    spec: Option<FilterSpec>,
     fence: Option<Fence>,
     places: BTreeMap<u32, Place>,
     /// Why nothing is loaded.
     why: Option<String>,
     /// Sources that are known until they are forgotten, for a fence that is loaded later.
     named: BTreeSet<IpAddr>,
-    sheet: Sheet<GateFact>,
+    sheet: Sheet<KernelFact>,
     counted: [u64; COUNTS],
     shed: Arc<AtomicU64>,
 }
@@ -62,7 +61,7 @@ impl Keeper {
     }
 
     /// Takes a specification; says, where the fence is required, why it does not stand.
-    pub(super) fn configure(&mut self, spec: GateSpec) -> Result<(), String> {
+    pub(super) fn configure(&mut self, spec: FilterSpec) -> Result<(), String> {
         let wish = spec.wish;
         if let Some(fence) = &mut self.fence {
             let done =
@@ -101,11 +100,11 @@ impl Keeper {
         }
         self.spec = Some(spec);
         let standing = self.places.values().filter(|place| place.outcome.is_ok()).count();
-        self.sheet.set(GateFact::Interfaces, standing as u64);
+        self.sheet.set(KernelFact::Interfaces, standing as u64);
     }
 
     /// Stands where it shall; says why it stands nowhere.
-    fn stand(&mut self, spec: &GateSpec) -> Result<(), String> {
+    fn stand(&mut self, spec: &FilterSpec) -> Result<(), String> {
         if spec.wish == Wish::Off {
             self.leave();
             return Err("it is switched off".into());
@@ -146,7 +145,7 @@ impl Keeper {
         Ok(())
     }
 
-    fn load(&self, spec: &GateSpec) -> Result<Fence, driver::fence::FenceError> {
+    fn load(&self, spec: &FilterSpec) -> Result<Fence, driver::fence::FenceError> {
         let mut fence = Fence::load(spec.rates)?;
         fence.set_trusted(&prefixes(spec))?;
         for &address in &self.named {
@@ -188,7 +187,7 @@ impl Keeper {
 
     /// Reads the kernel's counters.
     fn count(&mut self) {
-        self.sheet.set(GateFact::Shed, self.shed.load(Relaxed));
+        self.sheet.set(KernelFact::Shed, self.shed.load(Relaxed));
         let Some(Ok(counts)) = self.fence.as_ref().map(Fence::counts) else { return };
         for (count, fact) in FACTS {
             let at = count as usize;
@@ -197,7 +196,7 @@ impl Keeper {
         self.counted = counts;
     }
 
-    pub(super) fn row(&mut self) -> GateRow {
+    pub(super) fn row(&mut self) -> KernelRow {
         self.count();
         let place = |place: &Place| match &place.outcome {
             Ok(mode) => format!("{}: {}", place.name, word(*mode)),
@@ -205,19 +204,19 @@ impl Keeper {
         };
         let read = |fact| self.sheet.read(fact);
         let dropped = FACTS[2..].iter().map(|&(_, fact)| read(fact));
-        GateRow {
+        KernelRow {
             shard: "kernel",
             interfaces: self.places.values().map(place).collect::<Vec<_>>(),
             why: self.why.clone(),
-            passed_unknown: read(GateFact::Passed),
-            passed_known: read(GateFact::Known),
+            passed_unknown: read(KernelFact::Passed),
+            passed_known: read(KernelFact::Known),
             dropped: dropped.sum::<u64>(),
-            dropped_blacklisted: read(GateFact::Blacklisted),
-            dropped_excess: read(GateFact::Excess),
-            dropped_crowded: read(GateFact::Crowded),
-            dropped_syns: read(GateFact::Syns),
-            dropped_echoes: read(GateFact::Echoes),
-            changes_shed: read(GateFact::Shed),
+            dropped_blacklisted: read(KernelFact::Blacklisted),
+            dropped_excess: read(KernelFact::Excess),
+            dropped_crowded: read(KernelFact::Crowded),
+            dropped_syns: read(KernelFact::Syns),
+            dropped_echoes: read(KernelFact::Echoes),
+            changes_shed: read(KernelFact::Shed),
         }
     }
 }
@@ -241,12 +240,12 @@ fn tell(function: &str, interface: &str, outcome: &Result<Mode, String>) {
     }
 }
 
-fn prefixes(spec: &GateSpec) -> Vec<(IpAddr, u8)> {
-    spec.trusted.iter().map(crate::shield::Prefix::parts).collect()
+fn prefixes(spec: &FilterSpec) -> Vec<(IpAddr, u8)> {
+    spec.trusted.iter().map(crate::Prefix::parts).collect()
 }
 
 /// Whether all doors are on loopback.
-fn are_local(spec: &GateSpec) -> bool {
+fn are_local(spec: &FilterSpec) -> bool {
     spec.doors.iter().all(|door| door.listen.ip().to_canonical().is_loopback())
 }
 
@@ -257,7 +256,7 @@ fn is_at(listen: IpAddr, address: IpAddr) -> bool {
 
 /// The interfaces that it shall stand before: the named ones, or those that carry an address of
 /// a door or will; never loopback, whose frames come from this machine.
-fn wanted(spec: &GateSpec, interfaces: &[Interface]) -> BTreeMap<u32, String> {
+fn wanted(spec: &FilterSpec, interfaces: &[Interface]) -> BTreeMap<u32, String> {
     let carries = |interface: &&Interface| {
         let has = |listen| interface.addresses.iter().any(|&address| is_at(listen, address));
         let is_named = spec.interfaces.contains(&interface.name);
@@ -272,16 +271,12 @@ fn wanted(spec: &GateSpec, interfaces: &[Interface]) -> BTreeMap<u32, String> {
 }
 
 /// The doors, wildcards spread over the addresses of this machine.
-fn doors(spec: &GateSpec, interfaces: &[Interface]) -> Vec<Door> {
+fn doors(spec: &FilterSpec, interfaces: &[Interface]) -> Vec<Door> {
     let own = || interfaces.iter().filter(|one| !one.is_loopback).flat_map(|one| &one.addresses);
     let mut doors = Vec::new();
     for door in &spec.doors {
         let listen = door.listen.ip();
-        let protocol = match door.transport {
-            Transport::Udp => Protocol::Udp,
-            Transport::Tcp | Transport::Tls => Protocol::Tcp,
-        };
-        let (port, trusts) = (door.listen.port(), door.trusts);
+        let (port, protocol, trusts) = (door.listen.port(), door.protocol, door.trusts);
         let made = |address| Door { address, port, protocol, trusts };
         if listen.is_unspecified() {
             doors.extend(own().filter(|&&address| is_at(listen, address)).copied().map(made));
@@ -295,21 +290,21 @@ fn doors(spec: &GateSpec, interfaces: &[Interface]) -> Vec<Door> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use driver::fence::{Rate, Rates};
+    use driver::fence::{Protocol, Rate, Rates};
 
     fn interface(index: u32, name: &str, addresses: &[&str]) -> Interface {
         let addresses = addresses.iter().map(|text| text.parse().unwrap()).collect();
         Interface { index, name: name.into(), is_loopback: name == "lo", addresses }
     }
 
-    fn spec(listen: &[&str], interfaces: &[&str]) -> GateSpec {
+    fn spec(listen: &[&str], interfaces: &[&str]) -> FilterSpec {
         let rate = Rate { per_s: 1, burst: 1 };
-        let door = |text: &&str| super::super::GateDoor {
+        let door = |text: &&str| super::super::FilterDoor {
             listen: text.parse().unwrap(),
-            transport: Transport::Udp,
+            protocol: Protocol::Udp,
             trusts: false,
         };
-        GateSpec {
+        FilterSpec {
             name: "ssc".into(),
             wish: Wish::Auto,
             interfaces: interfaces.iter().map(|&name| name.to_owned()).collect(),
@@ -328,7 +323,7 @@ mod tests {
         ]
     }
 
-    fn numbers(spec: &GateSpec) -> Vec<u32> {
+    fn numbers(spec: &FilterSpec) -> Vec<u32> {
         wanted(spec, &machine()).into_keys().collect()
     }
 
@@ -340,7 +335,7 @@ mod tests {
         assert!(numbers(&spec(&["127.0.0.1:5060"], &["lo"])).is_empty());
         assert_eq!(numbers(&spec(&["192.0.2.1:5060"], &["eth1", "eth9"])), [3]);
         let awaited = vec!["eth1".to_owned(), "lo".to_owned()];
-        let waits = GateSpec { awaited, ..spec(&["203.0.113.9:5060", "192.0.2.1:5060"], &[]) };
+        let waits = FilterSpec { awaited, ..spec(&["203.0.113.9:5060", "192.0.2.1:5060"], &[]) };
         assert_eq!(numbers(&waits), [2, 3], "where an address of a pair will be");
     }
 
@@ -360,9 +355,9 @@ mod tests {
         let mut keeper = Keeper::new(Arc::default());
         keeper.configure(spec(&["127.0.0.1:5060"], &[])).unwrap();
         assert_eq!((keeper.row().why, keeper.fence.is_none()), (None, true));
-        let required = GateSpec { wish: Wish::Require, ..spec(&["127.0.0.1:5060"], &[]) };
+        let required = FilterSpec { wish: Wish::Require, ..spec(&["127.0.0.1:5060"], &[]) };
         assert!(keeper.configure(required).unwrap_err().contains("no interface"));
-        let off = GateSpec { wish: Wish::Off, ..spec(&["0.0.0.0:5060"], &[]) };
+        let off = FilterSpec { wish: Wish::Off, ..spec(&["0.0.0.0:5060"], &[]) };
         keeper.configure(off).unwrap();
         assert!(keeper.row().why.is_some() && keeper.places.is_empty());
     }

@@ -26,7 +26,6 @@ pub use prefix::Prefix;
 pub use proven::PROVEN_FOR;
 pub use sources::WINDOW;
 
-use crate::function::Effects;
 use blacklist::Blacklist;
 use bucket::Bucket;
 use change::Changes;
@@ -102,13 +101,13 @@ pub enum Verdict {
     /// All unknown sources together send more than they may.
     Crowded,
     /// The same; its sender can be asked for a proof of its return path, see
-    /// [`Shield::may_challenge`] and [`Shield::prove`].
+    /// [`Policer::may_challenge`] and [`Policer::prove`].
     Unproven,
 }
 
 /// The policer of one shard.
 #[derive(Debug)]
-pub struct Shield {
+pub struct Policer {
     rules: Rules,
     known: Vec<u64>,
     named: Vec<IpAddr>,
@@ -122,7 +121,7 @@ pub struct Shield {
     crowd: Recognition,
 }
 
-impl Shield {
+impl Policer {
     /// A policer that has seen nothing; `secret` chooses places in its tables.
     #[must_use]
     pub fn new(rules: Rules, secret: [u64; 2], now: Time) -> Self {
@@ -206,8 +205,8 @@ impl Shield {
     }
 
     /// Has the kernel told what changed.
-    pub fn report(&mut self, out: &mut Effects) {
-        out.changes.extend(self.changes.take());
+    pub fn report(&mut self, out: &mut Vec<Change>) {
+        out.extend(self.changes.take());
     }
 
     /// Whether a message may be looked at. `kind` is below [`KINDS_MAX`] and only counted;

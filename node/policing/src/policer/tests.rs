@@ -28,8 +28,8 @@ fn rules() -> Rules {
     }
 }
 
-fn shield() -> Shield {
-    Shield::new(rules(), SECRET, START)
+fn policer() -> Policer {
+    Policer::new(rules(), SECRET, START)
 }
 
 /// A sender of datagrams.
@@ -58,12 +58,12 @@ impl Random {
 }
 
 /// `per_s` messages a second of random sources, from `at` on for `time`; how many passed.
-fn flood(shield: &mut Shield, seed: u64, at: Time, time: Duration, per_s: u64) -> usize {
+fn flood(policer: &mut Policer, seed: u64, at: Time, time: Duration, per_s: u64) -> usize {
     let mut random = Random(seed);
     let count = time.as_millis() as u64 * per_s / 1_000;
     let passes = |n: &u64| {
         let now = at + Duration::from_nanos(n * 1_000_000_000 / per_s);
-        shield.admit(now, from(random.address()), REGISTER, || false) == Verdict::Pass
+        policer.admit(now, from(random.address()), REGISTER, || false) == Verdict::Pass
     };
     (0..count).filter(passes).count()
 }
@@ -71,34 +71,34 @@ fn flood(shield: &mut Shield, seed: u64, at: Time, time: Duration, per_s: u64) -
 #[test]
 fn millions_of_sources_cost_no_more_room_than_a_few() {
     for seed in 0..3 {
-        let mut shield = shield();
-        let bytes = shield.table_bytes();
-        flood(&mut shield, seed, START, Duration::from_secs(10), 200_000);
-        assert_eq!(shield.table_bytes(), bytes);
-        assert!(shield.remembered() <= 4_096 && shield.remembered() > 4_000);
-        assert!(shield.blacklisted(START).count() <= 100);
+        let mut policer = policer();
+        let bytes = policer.table_bytes();
+        flood(&mut policer, seed, START, Duration::from_secs(10), 200_000);
+        assert_eq!(policer.table_bytes(), bytes);
+        assert!(policer.remembered() <= 4_096 && policer.remembered() > 4_000);
+        assert!(policer.blacklisted(START).count() <= 100);
     }
 }
 
 #[test]
 fn a_flood_of_forged_sources_gets_its_share_and_no_more() {
-    let mut shield = shield();
-    let passed = flood(&mut shield, 1, START, Duration::from_secs(10), 100_000);
+    let mut policer = policer();
+    let passed = flood(&mut policer, 1, START, Duration::from_secs(10), 100_000);
     assert!(passed <= 1_000 + 200 + 10 * 200, "the burst, a window, the flood's rate: {passed}");
 }
 
 #[test]
 fn whoever_is_known_passes_while_a_million_forged_sources_flood() {
-    let mut shield = shield();
+    let mut policer = policer();
     let (peer, phone) = ([198, 51, 100, 7], [203, 0, 113, 9]);
-    shield.know([IpAddr::from(peer)].into_iter());
+    policer.know([IpAddr::from(peer)].into_iter());
     for step in 0..1_000u64 {
         let at = START + Duration::from_millis(step);
-        flood(&mut shield, step, at, Duration::from_millis(5), 200_000);
+        flood(&mut policer, step, at, Duration::from_millis(5), 200_000);
         for (source, registered) in
             [(from(peer), false), (from(phone), true), (from([192, 0, 2, 5]), false)]
         {
-            let verdict = shield.admit(at, source, INVITE, || registered);
+            let verdict = policer.admit(at, source, INVITE, || registered);
             assert_eq!(verdict, Verdict::Pass, "{source:?} in step {step}");
         }
     }
@@ -107,138 +107,138 @@ fn whoever_is_known_passes_while_a_million_forged_sources_flood() {
 #[test]
 fn a_flood_is_recognised_within_a_second_and_named() {
     for per_s in [3_000, 20_000, 500_000] {
-        let mut shield = shield();
-        assert_eq!(shield.flood(START), None);
-        flood(&mut shield, 7, START, Duration::from_secs(1), per_s);
-        let found = shield.flood(START + Duration::from_secs(1)).expect("a flood goes on");
+        let mut policer = policer();
+        assert_eq!(policer.flood(START), None);
+        flood(&mut policer, 7, START, Duration::from_secs(1), per_s);
+        let found = policer.flood(START + Duration::from_secs(1)).expect("a flood goes on");
         assert_eq!(found.kind, REGISTER);
         assert!(found.since.since(START) < Duration::from_secs(1), "{per_s}: {found:?}");
         let calm = START + Duration::from_secs(7);
-        assert_eq!(shield.flood(calm), None, "it is over");
-        assert_eq!(shield.floods(), 1);
+        assert_eq!(policer.flood(calm), None, "it is over");
+        assert_eq!(policer.floods(), 1);
     }
 }
 
 #[test]
 fn after_a_flood_unknown_sources_have_their_rate_again() {
-    let mut shield = shield();
-    flood(&mut shield, 7, START, Duration::from_secs(2), 50_000);
+    let mut policer = policer();
+    flood(&mut policer, 7, START, Duration::from_secs(2), 50_000);
     let during = START + Duration::from_secs(2);
-    let passed = flood(&mut shield, 8, during, Duration::from_secs(7), 900);
+    let passed = flood(&mut policer, 8, during, Duration::from_secs(7), 900);
     assert!(passed > 7 * 200, "{passed}");
     let after = START + Duration::from_secs(9);
-    assert_eq!(flood(&mut shield, 9, after, Duration::from_secs(2), 900), 1_800);
+    assert_eq!(flood(&mut policer, 9, after, Duration::from_secs(2), 900), 1_800);
 }
 
 #[test]
 fn a_source_that_sends_too_much_is_blacklisted_until_its_time_is_over() {
-    let mut shield = shield();
+    let mut policer = policer();
     let loud = proven([203, 0, 113, 1]);
-    let sends = |shield: &mut Shield, n: u64| {
-        shield.admit(START + Duration::from_micros(n * 10), loud, INVITE, || false)
+    let sends = |policer: &mut Policer, n: u64| {
+        policer.admit(START + Duration::from_micros(n * 10), loud, INVITE, || false)
     };
-    let verdicts: Vec<_> = (0..2_000).map(|n| sends(&mut shield, n)).collect();
+    let verdicts: Vec<_> = (0..2_000).map(|n| sends(&mut policer, n)).collect();
     assert_eq!(verdicts[0], Verdict::Pass);
     assert_eq!(verdicts[400], Verdict::Excess);
     assert_eq!(verdicts[1_999], Verdict::Blacklisted);
-    let rows: Vec<Sentence> = shield.blacklisted(START).cloned().collect();
+    let rows: Vec<Sentence> = policer.blacklisted(START).cloned().collect();
     let [row] = &rows[..] else { panic!("one source is blacklisted: {rows:?}") };
     assert_eq!((row.address, row.offence, row.count), (loud.address, Offence::Excess, 500));
     assert!(row.refused > 1_000 && row.last > row.since);
-    let quiet = shield.admit(START, from([203, 0, 113, 2]), INVITE, || false);
+    let quiet = policer.admit(START, from([203, 0, 113, 2]), INVITE, || false);
     assert_eq!(quiet, Verdict::Pass, "its neighbour is not meant");
     let over = row.until + Duration::from_millis(1);
-    assert_eq!(shield.blacklisted(over).count(), 0);
-    assert_eq!(shield.admit(over, loud, INVITE, || false), Verdict::Pass);
+    assert_eq!(policer.blacklisted(over).count(), 0);
+    assert_eq!(policer.admit(over, loud, INVITE, || false), Verdict::Pass);
 }
 
 #[test]
 fn what_cannot_be_read_counts_against_its_source() {
-    let mut shield = shield();
+    let mut policer = policer();
     let source = proven(Ipv6Addr::new(0x2001, 0xdb8, 0, 1, 0, 0, 0, 1));
-    let judged: Vec<_> = (0..10).map(|_| shield.malformed(START, source, || false)).collect();
+    let judged: Vec<_> = (0..10).map(|_| policer.malformed(START, source, || false)).collect();
     assert_eq!(judged.iter().position(|&black| black), Some(9));
     let beside = from(Ipv6Addr::new(0x2001, 0xdb8, 0, 1, 0, 0, 0, 2));
-    assert_eq!(shield.admit(START, beside, INVITE, || false), Verdict::Blacklisted);
-    assert_eq!(shield.pardon(Some(source.address)), 1);
-    assert_eq!(shield.admit(START, beside, INVITE, || false), Verdict::Pass);
+    assert_eq!(policer.admit(START, beside, INVITE, || false), Verdict::Blacklisted);
+    assert_eq!(policer.pardon(Some(source.address)), 1);
+    assert_eq!(policer.admit(START, beside, INVITE, || false), Verdict::Pass);
 }
 
 #[test]
 fn datagrams_that_anybody_may_have_forged_put_nobody_on_the_blacklist() {
-    let mut shield = shield();
+    let mut policer = policer();
     let innocent = from([203, 0, 113, 1]);
     for n in 0..5_000 {
         let now = START + Duration::from_micros(n * 10);
-        let verdict = shield.admit(now, innocent, INVITE, || false);
+        let verdict = policer.admit(now, innocent, INVITE, || false);
         assert_ne!(verdict, Verdict::Blacklisted, "its budget is all that it loses");
         assert!(n != 150 || verdict == Verdict::Excess, "of which this takes twice as much");
-        assert!(!shield.malformed(now, innocent, || false));
+        assert!(!policer.malformed(now, innocent, || false));
     }
-    assert_eq!(shield.blacklisted(START).count(), 0);
+    assert_eq!(policer.blacklisted(START).count(), 0);
     let connected = proven([203, 0, 113, 1]);
     let later = START + Duration::from_secs(2);
-    assert_eq!(shield.admit(later, connected, INVITE, || false), Verdict::Pass);
+    assert_eq!(policer.admit(later, connected, INVITE, || false), Verdict::Pass);
     // Who has answered a challenge has the address.
-    shield.prove(later, innocent.address);
-    assert!((0..20).any(|_| shield.malformed(later, innocent, || false)));
+    policer.prove(later, innocent.address);
+    assert!((0..20).any(|_| policer.malformed(later, innocent, || false)));
 }
 
 #[test]
 fn now_and_then_a_malformed_message_is_no_offence() {
-    let mut shield = shield();
+    let mut policer = policer();
     let source = from([203, 0, 113, 3]);
     for n in 0..100 {
         let now = START + Duration::from_secs(2 * n);
-        assert!(!shield.malformed(now, source, || false), "message {n}");
+        assert!(!policer.malformed(now, source, || false), "message {n}");
     }
 }
 
 #[test]
 fn a_loaded_nat_of_registered_or_trusted_far_ends_is_never_blacklisted() {
-    let mut shield = shield();
+    let mut policer = policer();
     for n in 0..50_000u64 {
         let now = START + Duration::from_micros(n * 20);
         for (source, registered) in [(from([203, 0, 113, 4]), true), (from([192, 0, 2, 9]), false)]
         {
-            assert_eq!(shield.admit(now, source, INVITE, || registered), Verdict::Pass);
-            assert!(!shield.malformed(now, source, || registered));
+            assert_eq!(policer.admit(now, source, INVITE, || registered), Verdict::Pass);
+            assert!(!policer.malformed(now, source, || registered));
         }
     }
-    assert_eq!((shield.blacklisted(START).count(), shield.floods()), (0, 0));
+    assert_eq!((policer.blacklisted(START).count(), policer.floods()), (0, 0));
 }
 
 #[test]
 fn the_blacklist_has_an_end() {
-    let mut shield = shield();
+    let mut policer = policer();
     let mut random = Random(5);
     for _ in 0..1_000 {
         let source = proven(random.address());
         for _ in 0..10 {
-            shield.malformed(START, source, || false);
+            policer.malformed(START, source, || false);
         }
     }
-    assert_eq!(shield.blacklisted(START).count(), 100);
+    assert_eq!(policer.blacklisted(START).count(), 100);
     let later = START + Duration::from_secs(61);
     let source = proven(random.address());
-    assert!((0..10).any(|_| shield.malformed(later, source, || false)), "places are free again");
-    assert_eq!(shield.pardon(None), 1);
+    assert!((0..10).any(|_| policer.malformed(later, source, || false)), "places are free again");
+    assert_eq!(policer.pardon(None), 1);
 }
 
 #[test]
 fn a_connection_is_not_forged_and_needs_no_share_of_the_others() {
-    let mut shield = shield();
-    flood(&mut shield, 3, START, Duration::from_secs(1), 100_000);
+    let mut policer = policer();
+    flood(&mut policer, 3, START, Duration::from_secs(1), 100_000);
     let connected = proven([203, 0, 113, 5]);
     let now = START + Duration::from_secs(1);
-    assert_eq!(shield.admit(now, connected, INVITE, || false), Verdict::Pass);
+    assert_eq!(policer.admit(now, connected, INVITE, || false), Verdict::Pass);
 }
 
 #[test]
-fn a_shield_that_is_off_and_loopback_let_everything_pass() {
-    let mut off = Shield::new(Rules { enabled: false, ..rules() }, SECRET, START);
+fn a_policer_that_is_off_and_loopback_let_everything_pass() {
+    let mut off = Policer::new(Rules { enabled: false, ..rules() }, SECRET, START);
     assert_eq!(flood(&mut off, 1, START, Duration::from_secs(1), 10_000), 10_000);
-    let mut on = shield();
+    let mut on = policer();
     let local = from([127, 0, 0, 1]);
     let passed = (0..10_000).all(|_| on.admit(START, local, INVITE, || false) == Verdict::Pass);
     assert!(passed);
@@ -246,54 +246,54 @@ fn a_shield_that_is_off_and_loopback_let_everything_pass() {
 
 #[test]
 fn the_kernel_is_told_who_is_known_and_who_is_not_wanted() {
-    let (mut shield, mut out) = (shield(), Effects::default());
+    let (mut policer, mut out) = (policer(), Vec::new());
     let (hop, other) = (IpAddr::from([203, 0, 113, 1]), IpAddr::from([203, 0, 113, 2]));
-    let mut told = |shield: &mut Shield| {
-        shield.report(&mut out);
-        std::mem::take(&mut out.changes)
+    let mut told = |policer: &mut Policer| {
+        policer.report(&mut out);
+        std::mem::take(&mut out)
     };
-    shield.know([hop, hop].into_iter());
-    assert_eq!(told(&mut shield), [Change::Know(hop, None)]);
-    shield.know([other].into_iter());
-    assert_eq!(told(&mut shield), [Change::Forget(hop), Change::Know(other, None)]);
+    policer.know([hop, hop].into_iter());
+    assert_eq!(told(&mut policer), [Change::Know(hop, None)]);
+    policer.know([other].into_iter());
+    assert_eq!(told(&mut policer), [Change::Forget(hop), Change::Know(other, None)]);
     let friend = from([203, 0, 113, 3]);
     for ms in [0, 10, 59_000, 60_000] {
-        shield.admit(START + Duration::from_millis(ms), friend, INVITE, || true);
+        policer.admit(START + Duration::from_millis(ms), friend, INVITE, || true);
     }
     let known = Change::Know(friend.address, Some(Duration::from_secs(600)));
-    assert_eq!(told(&mut shield), [known, known], "at first, and after a minute");
+    assert_eq!(told(&mut policer), [known, known], "at first, and after a minute");
     let foe = proven([203, 0, 113, 4]);
     for _ in 0..20 {
-        shield.malformed(START, foe, || false);
+        policer.malformed(START, foe, || false);
     }
     let blocked = Change::Block(foe.address, Duration::from_secs(60));
-    assert!(told(&mut shield).contains(&blocked));
-    shield.pardon(None);
-    assert_eq!(told(&mut shield), [Change::Pardon(None)]);
-    assert!(!shield.has_changes());
+    assert!(told(&mut policer).contains(&blocked));
+    policer.pardon(None);
+    assert_eq!(told(&mut policer), [Change::Pardon(None)]);
+    assert!(!policer.has_changes());
 }
 
 #[test]
 fn in_a_flood_whoever_proves_its_return_path_has_its_own_budget_and_no_other() {
     let rules = Rules { challenge: Some((REGISTER, 1_000)), ..rules() };
-    let mut shield = Shield::new(rules, SECRET, START);
+    let mut policer = Policer::new(rules, SECRET, START);
     let phone = from([203, 0, 113, 9]);
-    let sends = |shield: &mut Shield, at: Time, kind| shield.admit(at, phone, kind, || false);
-    assert_eq!(sends(&mut shield, START, REGISTER), Verdict::Pass, "no flood yet");
-    flood(&mut shield, 1, START, Duration::from_secs(1), 50_000);
+    let sends = |policer: &mut Policer, at: Time, kind| policer.admit(at, phone, kind, || false);
+    assert_eq!(sends(&mut policer, START, REGISTER), Verdict::Pass, "no flood yet");
+    flood(&mut policer, 1, START, Duration::from_secs(1), 50_000);
     let during = START + Duration::from_secs(1);
-    assert_eq!(sends(&mut shield, during, REGISTER), Verdict::Unproven);
+    assert_eq!(sends(&mut policer, during, REGISTER), Verdict::Unproven);
     let challenges = (0..50_000u64).filter(|n| {
-        shield.may_challenge(during + Duration::from_micros(n * 20)) // a second of the flood
+        policer.may_challenge(during + Duration::from_micros(n * 20)) // a second of the flood
     });
     assert!((1_000..=1_101).contains(&challenges.count()), "the rate, and a tenth at once");
-    shield.prove(during, phone.address);
-    assert!(shield.has_changes(), "the kernel lets it pass too");
+    policer.prove(during, phone.address);
+    assert!(policer.has_changes(), "the kernel lets it pass too");
     let later = during + Duration::from_secs(10);
-    flood(&mut shield, 2, during, Duration::from_secs(10), 50_000);
-    let passed = (0..1_000).filter(|_| sends(&mut shield, later, REGISTER) == Verdict::Pass);
+    flood(&mut policer, 2, during, Duration::from_secs(10), 50_000);
+    let passed = (0..1_000).filter(|_| sends(&mut policer, later, REGISTER) == Verdict::Pass);
     assert_eq!(passed.count(), 200, "its own burst");
-    flood(&mut shield, 3, later, PROVEN_FOR, 3_000);
+    flood(&mut policer, 3, later, PROVEN_FOR, 3_000);
     let over = during + PROVEN_FOR;
-    assert_eq!(sends(&mut shield, over, REGISTER), Verdict::Unproven, "a proof holds for a while");
+    assert_eq!(sends(&mut policer, over, REGISTER), Verdict::Unproven, "a proof holds for a while");
 }

@@ -3,9 +3,10 @@
 use super::config::Kernel;
 use crate::config::Ssc;
 use machine::{Duration, Time};
+use policing::kernel::{FilterDoor, FilterSpec, Protocol, Rate, Rates, Wish};
+use policing::{Policer, Prefix};
 use registrar::Registrar;
-use runtime::gate::{GateDoor, GateSpec, Rate, Rates, Wish};
-use runtime::shield::{Prefix, Shield};
+use runtime::Transport;
 use std::net::SocketAddr;
 
 /// The kernel lets pass so many times what the shards do: these still see a flood, and name it;
@@ -39,7 +40,7 @@ impl Ssc {
 
     /// What the kernel's part of the shield goes by.
     #[must_use]
-    pub fn gate(&self) -> GateSpec {
+    pub fn kernel_filter(&self) -> FilterSpec {
         let shield = &self.shield;
         let times = HEADROOM * u32::from(self.shards);
         let rate = |per_s: u32, burst: u32| Rate {
@@ -49,15 +50,18 @@ impl Ssc {
         let unknown = rate(shield.unknown_rate, shield.unknown_burst);
         let challenges = self.challenge_rate().saturating_mul(self.shards.into());
         let all = |per_s| Rate { per_s, burst: per_s };
-        let doors = self.doors().into_iter().map(|(realm, _, address)| GateDoor {
+        let doors = self.doors().into_iter().map(|(realm, _, address)| FilterDoor {
             listen: address.socket,
-            transport: address.transport,
+            protocol: match address.transport {
+                Transport::Udp => Protocol::Udp,
+                Transport::Tcp | Transport::Tls => Protocol::Tcp,
+            },
             trusts: self.realm[usize::from(realm.0)].trusted,
         });
         let mut trusted: Vec<Prefix> =
             shield.trusted.iter().filter_map(|text| text.parse().ok()).collect();
         trusted.extend(self.neighbours());
-        GateSpec {
+        FilterSpec {
             name: self.name.clone(),
             wish: self.wish(),
             interfaces: shield.kernel_interfaces.clone(),
@@ -93,9 +97,9 @@ impl Ssc {
 }
 
 /// This node serves from now on: the kernel shall let everybody pass who is registered.
-pub(crate) fn befriend_all(shield: &mut Shield, registrar: &Registrar, now: Time) {
+pub(crate) fn allow_registered(policer: &mut Policer, registrar: &Registrar, now: Time) {
     for (_, binding) in registrar.iter() {
-        shield.allow_source(now, binding.flow.remote.ip());
+        policer.allow_source(now, binding.flow.remote.ip());
     }
 }
 
@@ -117,23 +121,23 @@ mod tests {
     #[test]
     fn the_kernel_gets_every_door_and_twice_what_all_shards_take() {
         let site: Ssc = toml::from_str(SITE).unwrap();
-        let gate = site.gate();
+        let filter = site.kernel_filter();
         let doors: Vec<_> =
-            gate.doors.iter().map(|door| (door.listen.port(), door.trusts)).collect();
+            filter.doors.iter().map(|door| (door.listen.port(), door.trusts)).collect();
         assert_eq!(doors, [(5060, false), (5061, false), (5060, true)]);
-        assert_eq!((gate.wish, gate.trusted.len()), (Wish::Auto, 1));
+        assert_eq!((filter.wish, filter.trusted.len()), (Wish::Auto, 1));
         let passes = Rate { per_s: 60_000 + 150_000, burst: 12_000 + 15_000 };
-        assert_eq!(gate.rates.datagrams, passes, "and what they may challenge");
+        assert_eq!(filter.rates.datagrams, passes, "and what they may challenge");
         assert_eq!(site.known_for(), Duration::from_secs(1_920));
-        assert!(gate.awaited.is_empty());
+        assert!(filter.awaited.is_empty());
         let pair = r#"[replica]
             node = "b"
             listen = "127.0.0.1:5999"
             peer = "127.0.0.2:5999"
             addresses = ["192.0.2.1/24@eth7", "192.0.2.99/24@eth8"]"#;
         let pair: Ssc = toml::from_str(&format!("{SITE}{pair}")).unwrap();
-        assert_eq!(pair.gate().awaited, ["eth7"], "before it has the address of a door");
+        assert_eq!(pair.kernel_filter().awaited, ["eth7"], "before it has the address of a door");
         let off: Ssc = toml::from_str(&format!("{SITE}enabled = false")).unwrap();
-        assert_eq!((off.gate().wish, off.known_for()), (Wish::Off, Duration::ZERO));
+        assert_eq!((off.kernel_filter().wish, off.known_for()), (Wish::Off, Duration::ZERO));
     }
 }
