@@ -130,7 +130,7 @@ impl Controller {
         let (upstream, trail) = (relay.upstream, relay.trail());
         self.wire.send(at.now, upstream, Some(trail), out, |buffer| {
             status_line(buffer, 200);
-            buffer.extend_from_slice(&relay.head);
+            buffer.extend_from_slice(&relay.texts.head);
             self.registrar.write_answer(buffer, at.now, &aor, &door.uri_host);
             write::no_body(buffer);
         });
@@ -223,8 +223,11 @@ impl Controller {
 
     /// A relay will not be answered: a REGISTER in it is forgotten.
     pub(crate) fn forget_register(&mut self, key: Key) {
-        let pending =
-            self.calls.relays.at_mut(key).and_then(|relay: &mut Relay| relay.register.take());
+        let pending = self
+            .calls
+            .relays
+            .at_mut(key)
+            .and_then(|relay: &mut Relay| relay.registration.pending.take());
         if let Some(pending) = pending {
             self.registrar.abandon(pending);
         }

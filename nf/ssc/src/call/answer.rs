@@ -97,7 +97,7 @@ impl Controller {
     fn only_answer(&mut self, at: &Arrived<'_>, key: Key, status: u16, out: &mut Effects) {
         let register = self.calls.relays.at_mut(key).and_then(|relay| match status {
             0..200 => None,
-            _ => relay.register.take(),
+            _ => relay.registration.pending.take(),
         });
         let is_answered = register.is_some_and(|pending| self.registered(at, key, pending, out));
         if !is_answered {
@@ -114,8 +114,8 @@ impl Controller {
         if relay.phase == Phase::Calling {
             relay.phase = Phase::Proceeding;
         }
-        if relay.again_at < Time::MAX {
-            relay.again_at = Time::MAX;
+        if relay.timing.again_at < Time::MAX {
+            relay.timing.again_at = Time::MAX;
             let due = relay.due();
             self.calls.relays.arm(key, due);
         }
@@ -185,7 +185,7 @@ impl Controller {
         }
         if !relay.ringing && relay.method == Method::Invite {
             relay.ringing = true;
-            let delay = micros(at.now.since(relay.started));
+            let delay = micros(at.now.since(relay.timing.started));
             self.wire.facts.observe(Fact::PostDialDelay, delay);
         }
     }
@@ -255,16 +255,16 @@ impl Controller {
         let Some(server) = relay.server else { return false };
         let message = at.message;
         let door = self.border.realms.door(relay.upstream.port);
-        let believed = self.border.is_authenticated(relay.realm_down, &at.flow);
+        let believed = self.border.is_authenticated(relay.realms.down, &at.flow);
         let drop =
-            self.border.realms.distrusted(message, relay.realm_down, believed, relay.realm_up);
+            self.border.realms.distrusted(message, relay.realms.down, believed, relay.realms.up);
         let owed_s = relay.session.owed(message, relay.method, status);
         let host =
-            door.and_then(|door| self.border.realms.host_for(relay.realm_down, door, message));
+            door.and_then(|door| self.border.realms.host_for(relay.realms.down, door, message));
         let is_redirect = (300..400).contains(&status);
         self.wire.send(at.now, relay.upstream, Some(relay.trail()), out, |buffer| {
             buffer.extend_from_slice(message.start_line());
-            buffer.extend_from_slice(&relay.head);
+            buffer.extend_from_slice(&relay.texts.head);
             match door {
                 Some(door) if !is_redirect => write::contact(buffer, message, door),
                 _ => {
@@ -347,11 +347,11 @@ impl Controller {
         let t1 = Duration::from_millis(self.config.timers.t1_ms.into());
         let Some(relay) = self.calls.relays.at_mut(key) else { return };
         relay.phase = Phase::Answered;
-        relay.reply.clear();
-        relay.reply.extend_from_slice(reply);
-        relay.interval = t1;
-        relay.again_at = now + t1;
-        relay.end_at = now + t1 * 64;
+        relay.texts.reply.clear();
+        relay.texts.reply.extend_from_slice(reply);
+        relay.timing.interval = t1;
+        relay.timing.again_at = now + t1;
+        relay.timing.end_at = now + t1 * 64;
         let due = relay.due();
         self.calls.relays.arm(key, due);
     }
@@ -475,7 +475,7 @@ impl Controller {
 /// A response of our own to the request of a relay.
 fn plain(out: &mut Vec<u8>, relay: &Relay, status: u16) {
     status_line(out, status);
-    out.extend_from_slice(&relay.head);
+    out.extend_from_slice(&relay.texts.head);
     write::no_body(out);
 }
 

@@ -49,8 +49,8 @@ impl Controller {
     pub(crate) fn cancel(&mut self, now: Time, key: Key, reason: Option<&[u8]>, out: &mut Effects) {
         let Some(relay) = self.calls.relays.at_mut(key) else { return };
         relay.phase = Phase::Cancelled;
-        relay.again_at = Time::MAX;
-        relay.end_at = Time::MAX;
+        relay.timing.again_at = Time::MAX;
+        relay.timing.end_at = Time::MAX;
         let client = relay.client;
         self.calls.relays.arm(key, Time::MAX);
         let is_sent = client

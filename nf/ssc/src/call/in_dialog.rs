@@ -257,22 +257,22 @@ impl Controller {
         relay.method = message.method();
         relay.secret = call.secret;
         relay.upstream = upstream(&at.flow, message);
-        relay.realm_up = at.realm;
+        relay.realms.up = at.realm;
         relay.cseq_up = message.cseq().number;
-        relay.started = at.now;
+        relay.timing.started = at.now;
         relay.ends_subscription = relay.method == Method::Notify && is_terminated(message);
         let oc = self.overload.feedback.answer(at.now, &message.via());
-        write::response_head(&mut relay.head, message, &at.flow, None, oc);
+        write::response_head(&mut relay.texts.head, message, &at.flow, None, oc);
         if relay.method == Method::Invite {
             call.invite = Some(key);
             if self.pair.mirror.is_on() {
-                relay.request.extend_from_slice(message.raw());
+                relay.texts.request.extend_from_slice(message.raw());
             }
         }
         let a_invite = call.a.invite_cseq;
         let y = opposite(call, found)?;
         y.local_cseq += u32::from(found.again.is_none());
-        relay.realm_down = y.realm;
+        relay.realms.down = y.realm;
         Some(if found.side == Side::A { y.invite_cseq } else { a_invite })
     }
 

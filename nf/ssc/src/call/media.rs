@@ -64,7 +64,7 @@ impl Controller {
     ) -> Result<Verdict, Refused> {
         let Some(relay) = self.calls.relays.at(key) else { return Ok(Verdict::Same) };
         let Some(call) = relay.call else { return Ok(Verdict::Same) };
-        let (flow, realm) = (relay.upstream, relay.realm_up);
+        let (flow, realm) = (relay.upstream, relay.realms.up);
         let at = Arrived { now, flow, realm, message, raw: &[] };
         self.media_of(&at, Place { call, from: Side::A, fork: 0, to: Some(way.realm) })
     }

@@ -306,7 +306,7 @@ impl Controller {
         let Some((key, Side::B)) = self.calls.call_of(&token) else { return false };
         let sent = self.calls.table.at(key).and_then(|call| call.invite);
         let relay = sent.and_then(|relay| self.calls.relays.at(relay));
-        relay.is_some_and(|relay| relay.initial && message.request_uri() == Some(&relay.uri))
+        relay.is_some_and(|relay| relay.initial && message.request_uri() == Some(&relay.texts.uri))
     }
 
     fn is_for_us(&self, message: &Message<'_>) -> bool {
@@ -342,8 +342,8 @@ impl Controller {
         };
         fill(relay, at, server, secret);
         relay.session = extra.session;
-        relay.register = extra.register;
-        relay.subscriber = extra.subscriber;
+        relay.registration.pending = extra.register;
+        relay.registration.sender = extra.subscriber;
         if extra.register.is_some() {
             self.wire.facts.add(Fact::RegistersForwarded, 1);
         }
@@ -377,9 +377,10 @@ impl Controller {
         let Some(relay) = self.calls.relays.at_mut(key) else { return };
         let tag = tag(secret, self.shard, names, Side::A, 0);
         let oc = self.overload.feedback.answer(at.now, &at.message.via());
-        relay.fork_at = write::response_head(&mut relay.head, at.message, &at.flow, Some(&tag), oc);
+        relay.texts.fork_at =
+            write::response_head(&mut relay.texts.head, at.message, &at.flow, Some(&tag), oc);
         if way.plan.is_some() {
-            relay.request.extend_from_slice(at.message.raw());
+            relay.texts.request.extend_from_slice(at.message.raw());
         }
         self.transactions.set_user(server, User::Relay(key));
         self.calls.remember(at.message, key);
@@ -404,7 +405,7 @@ impl Controller {
         let Some(relay) = self.calls.relays.at(key) else { return };
         self.wire.send(at.now, relay.upstream, Some(relay.trail()), out, |buffer| {
             status_line(buffer, 100);
-            buffer.extend_from_slice(&relay.head);
+            buffer.extend_from_slice(&relay.texts.head);
             if let Some(stamp) = at.message.header(Header::Timestamp) {
                 write::line(buffer, "Timestamp", stamp);
             }
@@ -430,7 +431,7 @@ impl Controller {
             self.calls.hand_names(now, message, way.realm);
         }
         let Some(relay) = self.calls.relays.at(key) else { return };
-        let believed = self.border.is_authenticated(relay.realm_up, &relay.upstream);
+        let believed = self.border.is_authenticated(relay.realms.up, &relay.upstream);
         let Some(relay) = self.calls.relays.at_mut(key) else { return };
         let Some((client, branch)) = self.transactions.reserve() else {
             return self.relay_failed(now, key, 503, out);
@@ -440,33 +441,34 @@ impl Controller {
             return self.relay_failed(now, key, 503, out);
         };
         relay.client = Some(client);
-        relay.realm_down = way.realm;
+        relay.realms.down = way.realm;
         relay.plan = way.plan;
         let names = relay.call.unwrap_or(key);
         let token = Token::new(check(relay.secret, Side::B), self.shard, names, Side::B);
         let (user, token) = (released::user(relay.method, key, &token), token.write());
-        relay.uri.clear();
+        relay.texts.uri.clear();
         let binding = way.binding.and_then(|binding| self.registrar.binding(binding));
         match (&transfer.to, binding) {
-            (Some(to), _) => relay.uri.extend_from_slice(&to.target),
-            (None, Some(binding)) => relay.uri.extend_from_slice(binding.contact_uri()),
-            (None, None) => self.border.realms.write_uri(&mut relay.uri, message, way),
+            (Some(to), _) => relay.texts.uri.extend_from_slice(&to.target),
+            (None, Some(binding)) => relay.texts.uri.extend_from_slice(binding.contact_uri()),
+            (None, None) => self.border.realms.write_uri(&mut relay.texts.uri, message, way),
         }
-        let subscriber = relay.subscriber.and_then(|binding| self.registrar.binding(binding));
+        let subscriber =
+            relay.registration.sender.and_then(|binding| self.registrar.binding(binding));
         let route = match &transfer.to {
             Some(to) => &to.route,
             None => subscriber.map_or(&b""[..], |binding| binding.service_route()),
         };
-        let drop = self.border.realms.distrusted(message, relay.realm_up, believed, way.realm);
-        let host = self.border.realms.host_for(relay.realm_up, door, message);
+        let drop = self.border.realms.distrusted(message, relay.realms.up, believed, way.realm);
+        let host = self.border.realms.host_for(relay.realms.up, door, message);
         self.wire.send(now, way.flow, Some(relay.trail()), out, |buffer| {
-            let (uri, transfer) = (&relay.uri, &transfer);
+            let (uri, transfer) = (&relay.texts.uri, &transfer);
             let branch = &branch;
             let oc = if self.border.hops.offers_feedback(way.hop) { overload::OFFER } else { b"" };
             let drop = drop.and(media::lost(body));
             let request = Initial { message, door, branch, oc, uri, route, drop, host, transfer };
             request.write(buffer, &token, relay.session, |buffer| {
-                if let Some(pending) = relay.register {
+                if let Some(pending) = relay.registration.pending {
                     self.registrar.write_core(buffer, pending, &door.uri_host);
                 }
             });
@@ -503,12 +505,13 @@ impl Controller {
     pub(super) fn patience(&mut self, now: Time, key: Key) {
         let timers = &self.config.timers;
         let Some(relay) = self.calls.relays.at_mut(key) else { return };
-        relay.again_at = match relay.plan {
+        relay.timing.again_at = match relay.plan {
             Some(_) => now + Duration::from_millis(timers.failover_ms.into()),
             None => Time::MAX,
         };
         if relay.method == Method::Invite && timers.no_answer_s > 0 {
-            relay.end_at = relay.started + Duration::from_secs(timers.no_answer_s.into());
+            relay.timing.end_at =
+                relay.timing.started + Duration::from_secs(timers.no_answer_s.into());
         }
         let due = relay.due();
         self.calls.relays.arm(key, due);
@@ -542,7 +545,7 @@ impl Controller {
         if let Some(call) = relay.call.and_then(|call| self.calls.table.at_mut(call)) {
             self.overload.limits.moved(&mut call.grant, way.hop);
         }
-        let request = core::mem::take(&mut relay.request);
+        let request = core::mem::take(&mut relay.texts.request);
         let target = way.flow.remote.to_string();
         let fields =
             [("status", Field::Number(status.into())), ("host", Field::Text(target.as_bytes()))];
@@ -556,7 +559,7 @@ impl Controller {
             is_sent = true;
         }
         if let Some(relay) = self.calls.relays.at_mut(key) {
-            relay.request = request;
+            relay.texts.request = request;
         }
         is_sent
     }
@@ -590,9 +593,9 @@ fn fill(relay: &mut Relay, at: &Arrived<'_>, server: ServerId, secret: u128) {
     relay.method = at.message.method();
     relay.secret = secret;
     relay.upstream = upstream(&at.flow, at.message);
-    relay.realm_up = at.realm;
+    relay.realms.up = at.realm;
     relay.cseq_up = at.message.cseq().number;
-    relay.started = at.now;
+    relay.timing.started = at.now;
 }
 
 /// The record of the call that a request begins.

@@ -28,6 +28,59 @@ pub enum Phase {
     Answered,
 }
 
+/// The realms that a request crosses.
+#[derive(Debug, Default)]
+pub struct Crossed {
+    /// The one it came from.
+    pub up: RealmId,
+    /// The one it went to.
+    pub down: RealmId,
+}
+
+/// What is kept of a request, and of its responses.
+#[derive(Debug, Default)]
+pub struct Texts {
+    /// The lines that its responses begin with.
+    pub head: Vec<u8>,
+    /// Where the fork digit of our tag stands in `head`; 0 is nowhere.
+    pub fork_at: usize,
+    /// The request as it came, kept while another target could be tried.
+    pub request: Vec<u8>,
+    /// The 2xx that went back, kept until its ACK.
+    pub reply: Vec<u8>,
+    /// The Request-URI it left with.
+    pub uri: Vec<u8>,
+}
+
+/// When a request came, and when it wants to be looked at.
+#[derive(Debug)]
+pub struct Timing {
+    /// When it came.
+    pub started: Time,
+    /// When the next target is tried, or the 2xx is sent again.
+    pub again_at: Time,
+    /// The present interval of that.
+    pub interval: Duration,
+    /// When it is given up.
+    pub end_at: Time,
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        let (started, interval) = (Time::ZERO, Duration::ZERO);
+        Self { started, again_at: Time::MAX, interval, end_at: Time::MAX }
+    }
+}
+
+/// What the registrar knows of a request.
+#[derive(Debug, Default)]
+pub struct Registration {
+    /// Its record, when it is a REGISTER on its way to the core.
+    pub pending: Option<Key>,
+    /// The binding it was sent by.
+    pub sender: Option<Key>,
+}
+
 /// One request between two legs.
 #[derive(Debug)]
 pub struct Relay {
@@ -49,44 +102,26 @@ pub struct Relay {
     pub secret: u128,
     /// Where responses go.
     pub upstream: Flow,
-    /// The realm it came from.
-    pub realm_up: RealmId,
-    /// The realm it went to.
-    pub realm_down: RealmId,
+    /// The realms it came from and went to.
+    pub realms: Crossed,
     /// The number in its CSeq as it came.
     pub cseq_up: u32,
-    /// The lines that its responses begin with.
-    pub head: Vec<u8>,
-    /// Where the fork digit of our tag stands in `head`; 0 is nowhere.
-    pub fork_at: usize,
+    /// What is kept of it, and of its responses.
+    pub texts: Texts,
     /// The fork it went to, inside a dialog.
     pub fork: u8,
-    /// The request as it came, kept while another target could be tried.
-    pub request: Vec<u8>,
-    /// The 2xx that went back, kept until its ACK.
-    pub reply: Vec<u8>,
-    /// The Request-URI it left with.
-    pub uri: Vec<u8>,
     /// Where it went and what could be tried next.
     pub plan: Option<Plan>,
-    /// When it came.
-    pub started: Time,
-    /// The registrar's record, when it is a REGISTER on its way to the core.
-    pub register: Option<Key>,
-    /// The binding it was sent by.
-    pub subscriber: Option<Key>,
+    /// When it came, and when it wants to be looked at.
+    pub timing: Timing,
+    /// What the registrar knows of it.
+    pub registration: Registration,
     /// Its session interval, as it left.
     pub session: Asked,
     /// Whether it is the NOTIFY that ends its subscription.
     pub ends_subscription: bool,
     /// Whether ringing was reported.
     pub ringing: bool,
-    /// When the next target is tried, or the 2xx is sent again.
-    pub again_at: Time,
-    /// The present interval of that.
-    pub interval: Duration,
-    /// When it is given up.
-    pub end_at: Time,
     /// What it takes of the memory.
     pub held: Held,
 }
@@ -103,25 +138,16 @@ impl Default for Relay {
             phase: Phase::Calling,
             secret: 0,
             upstream: Flow::NOWHERE,
-            realm_up: RealmId(0),
-            realm_down: RealmId(0),
+            realms: Crossed::default(),
             cseq_up: 0,
-            head: Vec::new(),
-            fork_at: 0,
+            texts: Texts::default(),
             fork: 0,
-            request: Vec::new(),
-            reply: Vec::new(),
-            uri: Vec::new(),
             plan: None,
-            started: Time::ZERO,
-            register: None,
-            subscriber: None,
+            timing: Timing::default(),
+            registration: Registration::default(),
             session: Asked::default(),
             ends_subscription: false,
             ringing: false,
-            again_at: Time::MAX,
-            interval: Duration::ZERO,
-            end_at: Time::MAX,
             held: Held::default(),
         }
     }
@@ -129,11 +155,15 @@ impl Default for Relay {
 
 impl Reuse for Relay {
     fn reuse(&mut self) {
-        let head = emptied(&mut self.head);
-        let request = emptied(&mut self.request);
-        let reply = emptied(&mut self.reply);
-        let uri = emptied(&mut self.uri);
-        *self = Self { head, request, reply, uri, ..Self::default() };
+        let texts = &mut self.texts;
+        let texts = Texts {
+            head: emptied(&mut texts.head),
+            fork_at: 0,
+            request: emptied(&mut texts.request),
+            reply: emptied(&mut texts.reply),
+            uri: emptied(&mut texts.uri),
+        };
+        *self = Self { texts, ..Self::default() };
     }
 }
 
@@ -149,25 +179,25 @@ fn emptied(buffer: &mut Vec<u8>) -> Vec<u8> {
 impl Relay {
     /// When the relay wants to be looked at.
     pub fn due(&self) -> Time {
-        self.again_at.min(self.end_at)
+        self.timing.again_at.min(self.timing.end_at)
     }
 
     /// Turns our tag in the responses to come into that of a fork.
     pub fn set_fork(&mut self, fork: u8) {
-        if self.fork_at != 0 {
-            self.head[self.fork_at] = fork_digit(fork);
+        if self.texts.fork_at != 0 {
+            self.texts.head[self.texts.fork_at] = fork_digit(fork);
         }
     }
 
     /// The response `bytes` as it is kept: without our head at `at`, which can be made again from
     /// the request, where it is still there.
     pub fn kept<'a>(&'a self, at: usize, bytes: &'a [u8]) -> Kept<'a> {
-        let is_there = bytes.get(at..).is_some_and(|rest| rest.starts_with(&self.head));
-        let head = if is_there { at..at + self.head.len() } else { 0..0 };
-        let end = self.fork_at + 1;
-        let tag = match self.fork_at {
+        let is_there = bytes.get(at..).is_some_and(|rest| rest.starts_with(&self.texts.head));
+        let head = if is_there { at..at + self.texts.head.len() } else { 0..0 };
+        let end = self.texts.fork_at + 1;
+        let tag = match self.texts.fork_at {
             0 => None,
-            _ => self.head.get(end.saturating_sub(TAG_BYTES)..end),
+            _ => self.texts.head.get(end.saturating_sub(TAG_BYTES)..end),
         };
         Kept { bytes, head, tag: tag.unwrap_or_default() }
     }

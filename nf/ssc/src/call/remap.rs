@@ -34,8 +34,8 @@ impl Calls {
         let relays: Vec<Key> = self.relays.iter().map(|(key, _)| key).collect();
         for key in relays {
             let Some(relay) = self.relays.at_mut(key) else { continue };
-            relay.realm_up = to(relay.realm_up);
-            relay.realm_down = to(relay.realm_down);
+            relay.realms.up = to(relay.realms.up);
+            relay.realms.down = to(relay.realms.down);
         }
     }
 
@@ -49,7 +49,7 @@ impl Calls {
         for key in relays {
             let Some(relay) = self.relays.at_mut(key) else { continue };
             relay.plan = None;
-            relay.again_at = Time::MAX;
+            relay.timing.again_at = Time::MAX;
             let due = relay.due();
             self.relays.arm(key, due);
         }

@@ -62,10 +62,10 @@ impl Controller {
     fn relay_due(&mut self, now: Time, key: Key, out: &mut Effects) {
         let Some(relay) = self.calls.relays.at(key) else { return };
         match relay.phase {
-            Phase::Answered if relay.end_at <= now => self.ack_missing(now, key, out),
+            Phase::Answered if relay.timing.end_at <= now => self.ack_missing(now, key, out),
             Phase::Answered => self.answer_again(now, key, out),
             Phase::Cancelled => {}
-            _ if relay.end_at <= now => self.no_answer(now, key, out),
+            _ if relay.timing.end_at <= now => self.no_answer(now, key, out),
             _ => self.silent(now, key, out),
         }
     }
@@ -74,13 +74,13 @@ impl Controller {
     fn answer_again(&mut self, now: Time, key: Key, out: &mut Effects) {
         let t2 = Duration::from_millis(self.config.timers.t2_ms.into());
         let Some(relay) = self.calls.relays.at_mut(key) else { return };
-        if relay.again_at <= now {
+        if relay.timing.again_at <= now {
             self.wire.facts.add(Fact::Resent, 1);
             self.wire.send(now, relay.upstream, Some(relay.trail()), out, |buffer| {
-                buffer.extend_from_slice(&relay.reply);
+                buffer.extend_from_slice(&relay.texts.reply);
             });
-            relay.interval = (relay.interval * 2).min(t2);
-            relay.again_at = now + relay.interval;
+            relay.timing.interval = (relay.timing.interval * 2).min(t2);
+            relay.timing.again_at = now + relay.timing.interval;
         }
         let due = relay.due();
         self.calls.relays.arm(key, due);
@@ -120,11 +120,11 @@ impl Controller {
     /// A target said nothing: the next one is tried, this one is cancelled.
     fn silent(&mut self, now: Time, key: Key, out: &mut Effects) {
         let Some(relay) = self.calls.relays.at_mut(key) else { return };
-        if relay.again_at > now {
+        if relay.timing.again_at > now {
             let due = relay.due();
             return self.calls.relays.arm(key, due);
         }
-        relay.again_at = Time::MAX;
+        relay.timing.again_at = Time::MAX;
         let (client, method, call) = (relay.client, relay.method, relay.call);
         let due = relay.due();
         self.calls.relays.arm(key, due);

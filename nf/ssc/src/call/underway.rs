@@ -64,11 +64,11 @@ impl<'a> Underway<'a> {
     pub fn of(relay: &'a Relay, transactions: &Transactions<Flow, User>) -> Option<Self> {
         let &Relay { upstream, from, .. } = relay;
         let stage = if relay.phase == Phase::Answered {
-            Stage::Answered { reply: &relay.reply, cseq: relay.cseq_up }
+            Stage::Answered { reply: &relay.texts.reply, cseq: relay.cseq_up }
         } else {
             let sent = transactions.stored(relay.client?)?;
             let branch = Message::parse(&sent).ok()?.via().branch?.try_into().ok()?;
-            Stage::Asked { request: &relay.request, branch }
+            Stage::Asked { request: &relay.texts.request, branch }
         };
         Some(Self { upstream, from, stage })
     }
@@ -222,7 +222,7 @@ impl Controller {
             return;
         }
         let until = now + Duration::from_millis(self.config.timers.t1_ms.into()) * 64;
-        let stage = Stage::Refused { request: &relay.request, reply, until };
+        let stage = Stage::Refused { request: &relay.texts.request, reply, until };
         let mut fields = Vec::new();
         Underway { upstream: relay.upstream, from: relay.from, stage }.record(&mut fields);
         self.calls.refused.push((call, fields));
