@@ -37,6 +37,7 @@ fn parameters(choice: [u8; 2]) -> [Parameters; 2] {
             _ => Mode::Tunnel(Tunnel::between(a, b)),
         },
         extended: choice[1] & 4 != 0,
+        sole_key: true,
         udp: (choice[1] & 8 != 0).then_some(Udp { local: 4500, remote: 4500 }),
         window: if choice[1] & 16 == 0 { 64 } else { 512 },
         ..Parameters::new(Spi(0x0405_0607), algorithm(choice[0]))

@@ -101,6 +101,8 @@ pub enum Unfit {
     TunnelEnds,
     /// Extended numbers without a window: the upper half could not be known (RFC 4303 §2.2.1).
     NoWindow,
+    /// Extended numbers with GCM or GMAC and a key that others may have: nonces would meet.
+    SharedKey,
 }
 
 impl fmt::Display for Unfit {
@@ -116,6 +118,7 @@ impl fmt::Display for Unfit {
             Self::Selectors => "there are too many selectors",
             Self::TunnelEnds => "the ends of the tunnel are of two versions of IP",
             Self::NoWindow => "extended sequence numbers need a replay window",
+            Self::SharedKey => "extended sequence numbers and GCM need a key of their own",
         })
     }
 }
@@ -198,6 +201,16 @@ impl Algorithm {
 
     pub(crate) const fn is_gcm(self) -> bool {
         matches!(self.encryption, Encryption::AesGcm16(_))
+    }
+
+    /// Whether its nonce is a counter, which no other packet under its key may have.
+    pub(crate) const fn is_counter(self) -> bool {
+        self.is_gcm() || self.is_gmac()
+    }
+
+    /// Whether its blocks have 64 bits only.
+    pub(crate) const fn has_blocks_of_64(self) -> bool {
+        matches!(self.encryption, Encryption::TripleDesCbc)
     }
 
     pub(crate) const fn is_cbc(self) -> bool {

@@ -112,7 +112,7 @@ impl Inbound {
             window: (window > 0).then(|| Window::new(window, edge)),
             told: edge,
             peer,
-            meter: Meter::new(parameters.lifetime, usage),
+            meter: Meter::new(parameters.bounded(), usage),
             failures: Failures::default(),
             selectors: parameters.selectors.into(),
         })
@@ -247,7 +247,9 @@ impl Inbound {
         association: usize,
         notices: &mut Vec<Notice>,
     ) {
-        let mut is_newest = true;
+        // Without a window nobody knows whether it came before: it tells nothing of where its sender
+        // is now.
+        let mut is_newest = false;
         if let Some(window) = &mut self.window {
             is_newest = window.take(waiting.number);
             let edge = window.edge();

@@ -60,7 +60,7 @@ pub use encapsulation::{Arrival, Datagram, KEEPALIVE, NON_ESP_MARKER, arrival, d
 pub use inbound::{Failures, Inbound, Repair};
 pub use lifetime::{Lifetime, Limit, Usage};
 pub use outbound::Outbound;
-pub use parameters::{Mode, Parameters, SELECTORS_MAX, Spi, Udp};
+pub use parameters::{BLOCKS_OF_64_MAX, Mode, Parameters, SELECTORS_MAX, Spi, Udp};
 pub use plan::{HEADROOM, TAILROOM};
 pub use selector::{Selector, Side};
 pub use tunnel::{Df, Dscp, Tunnel};

@@ -77,7 +77,7 @@ impl Outbound {
     ) -> Result<Self, Unfit> {
         parameters.check()?;
         let transform = Transform::new(parameters.algorithm, material, parameters.allows_legacy)?;
-        let last = parameters.last();
+        let (last, lifetime) = (parameters.last(), parameters.bounded());
         let tunnel = match parameters.mode {
             Mode::Transport => None,
             Mode::Tunnel(tunnel) => Some(Box::new(tunnel)),
@@ -94,7 +94,7 @@ impl Outbound {
             seed: Seed(seed),
             tunnel,
             udp: parameters.udp,
-            meter: Meter::new(parameters.lifetime, Usage::default()),
+            meter: Meter::new(lifetime, Usage::default()),
             selectors: parameters.selectors.into(),
         })
     }
@@ -111,7 +111,7 @@ impl Outbound {
         granted: u64,
         usage: Usage,
     ) -> Result<Self, Unfit> {
-        let lifetime = parameters.lifetime;
+        let lifetime = parameters.bounded();
         let mut outbound = Self::new(parameters, material, seed)?;
         outbound.used = granted.min(outbound.last);
         outbound.granted = outbound.granted.max(outbound.used);
@@ -362,7 +362,8 @@ impl Outbound {
 
     /// What stands in the field of the IV before the cipher has run, and what it takes as its own.
     ///
-    /// Counters have the number in it and the SPI: associations that share a key have other SPIs.
+    /// Counters have the number in it and the SPI: associations that share a key have other SPIs, and
+    /// numbers of 32 bits ([`crate::Unfit::SharedKey`]).
     /// The IV of CBC must not be foreseen: it is the number, SPI and a secret seed, encrypted as a
     /// first block under an IV of zeros (SP 800-38A appendix C).
     fn iv(&self, number: u64) -> ([u8; 16], [u8; 16]) {

@@ -1,9 +1,14 @@
 //! What an association is, without its keys.
 
+use crate::lifetime::Limit;
 use crate::{Algorithm, Lifetime, Selector, Tunnel, Unfit, WINDOW_MIN};
 
 /// Most selectors of an association.
 pub const SELECTORS_MAX: usize = 32;
+
+/// Octets that a key of a cipher with blocks of 64 bits encrypts at most: of 2^29 blocks no two are
+/// expected to be the same (Bhargavan and Leurent, "Sweet32"; RFC 8221 §5).
+pub const BLOCKS_OF_64_MAX: u64 = 1 << 32;
 
 /// A security parameters index. Those below 256 are reserved (RFC 4303 §2.1).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -45,12 +50,15 @@ pub struct Parameters {
     pub mode: Mode,
     /// Whether numbers have 64 bits (RFC 4304).
     pub extended: bool,
+    /// Whether no other association has its keys, ever: GCM and GMAC take extended numbers with no
+    /// others. Their nonces have the SPI in the upper half, which such numbers reach.
+    pub sole_key: bool,
     /// How wide the replay window of a receiver is, from [`WINDOW_MIN`] to
     /// [`WINDOW_MAX`](crate::WINDOW_MAX) numbers; zero: there is none.
     pub window: u16,
     /// Ports, if it is in UDP.
     pub udp: Option<Udp>,
-    /// When it ends.
+    /// When it ends. 3DES ends at [`BLOCKS_OF_64_MAX`] octets in any case.
     pub lifetime: Lifetime,
     /// What it carries; none: everything.
     pub selectors: Vec<Selector>,
@@ -70,6 +78,7 @@ impl Parameters {
             allows_legacy: false,
             mode: Mode::Transport,
             extended: false,
+            sole_key: false,
             window: WINDOW_MIN,
             udp: None,
             lifetime: Lifetime::NONE,
@@ -88,10 +97,24 @@ impl Parameters {
         if self.extended && self.window == 0 {
             return Err(Unfit::NoWindow);
         }
+        if self.extended && !self.sole_key && self.algorithm.is_counter() {
+            return Err(Unfit::SharedKey);
+        }
         match &self.mode {
             Mode::Tunnel(it) if it.local.is_ipv4() != it.remote.is_ipv4() => Err(Unfit::TunnelEnds),
             _ => Ok(()),
         }
+    }
+
+    /// Its lifetime, no longer than its algorithm lets it be.
+    pub(crate) fn bounded(&self) -> Lifetime {
+        let mut lifetime = self.lifetime;
+        if self.algorithm.has_blocks_of_64() {
+            let bound = |limit: &mut Limit, most: u64| limit.octets = limit.octets.min(most);
+            bound(&mut lifetime.hard, BLOCKS_OF_64_MAX);
+            bound(&mut lifetime.soft, BLOCKS_OF_64_MAX / 8 * 7);
+        }
+        lifetime
     }
 
     /// The last number.

@@ -24,11 +24,12 @@ fn what_one_end_protects_the_other_opens() {
     for (seed, algorithm) in (0..).zip(algorithms()) {
         for extended in [false, true] {
             let mut random = Random(seed);
-            let transport = Parameters { extended, ..parameters(algorithm) };
+            let transport = Parameters { extended, sole_key: true, ..parameters(algorithm) };
             let v4 = tunnel(algorithm, ["198.51.100.1", "198.51.100.2"]);
             let v6 = tunnel(algorithm, ["2001:db8:1::1", "2001:db8:1::2"]);
             let all = [[transport.clone(), transport], v4, v6];
-            for both in all.map(|both| both.map(|it| Parameters { extended, ..it })) {
+            for both in all.map(|both| both.map(|it| Parameters { extended, sole_key: true, ..it }))
+            {
                 let mut ends = Ends::of(both, seed);
                 for count in 0..40 {
                     let packet = random.packet(count % 2 == 1);
@@ -53,7 +54,7 @@ fn a_batch_of_many_associations_does_what_each_packet_alone_does() {
     let mut random = Random(3);
     let of = |number: usize| {
         let algorithm = algorithms().nth(number % ALGORITHMS.len()).expect("it is less");
-        Parameters { extended: number.is_multiple_of(3), ..parameters(algorithm) }
+        Parameters { extended: number.is_multiple_of(3), sole_key: true, ..parameters(algorithm) }
     };
     let keys: Vec<_> = (0..60).map(|at| Keys::new(of(at).algorithm, &mut random)).collect();
     let out = || -> Vec<_> {
@@ -373,6 +374,16 @@ fn what_cannot_be_is_refused_with_its_reason() {
     assert_eq!(refused(Parameters { spi: Spi(255), ..usual.clone() }, &keys), Unfit::Spi);
     let no_window = Parameters { window: 0, extended: true, ..usual.clone() };
     assert_eq!(refused(no_window, &keys), Unfit::NoWindow);
+    for algorithm in algorithms() {
+        let keys = Keys::new(algorithm, &mut random);
+        let shared = Parameters { extended: true, ..parameters(algorithm) };
+        let is_counter = algorithm.iv() == 8 && !algorithm.is_legacy();
+        let made = Inbound::new(shared.clone(), keys.material()).map(|_| ());
+        let wanted = if is_counter { Err(Unfit::SharedKey) } else { Ok(()) };
+        assert_eq!(made, wanted, "{algorithm:?}: numbers of 64 bits reach the SPI's half");
+        let sole = Parameters { sole_key: true, ..shared };
+        assert!(Inbound::new(sole, keys.material()).is_ok(), "{algorithm:?}");
+    }
     let ends = Tunnel::between(address("192.0.2.1"), address("2001:db8::1"));
     let mixed = Parameters { mode: Mode::Tunnel(ends), ..usual.clone() };
     assert_eq!(refused(mixed, &keys), Unfit::TunnelEnds);

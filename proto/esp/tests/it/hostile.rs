@@ -7,7 +7,8 @@ use esp::{Dropped, Mode, Packet, Parameters, Passed, Report, Tunnel, Udp, arriva
 fn every_bit_that_is_changed_is_seen_and_changes_nothing() {
     for algorithm in algorithms() {
         for extended in [false, true] {
-            let mut ends = Ends::new(&Parameters { extended, ..parameters(algorithm) }, 1);
+            let mut ends =
+                Ends::new(&Parameters { extended, sole_key: true, ..parameters(algorithm) }, 1);
             let packet = Random(1).packet_of(false, 30);
             let sent = ends.send(&packet).expect("it passes");
             for bit in 20 * 8..sent.len() * 8 {
@@ -38,7 +39,12 @@ fn nothing_that_comes_panics() {
         for parameters in [
             parameters(algorithm),
             Parameters { udp, ..parameters(algorithm) },
-            Parameters { mode: tunnel.clone(), extended: true, ..parameters(algorithm) },
+            Parameters {
+                mode: tunnel.clone(),
+                extended: true,
+                sole_key: true,
+                ..parameters(algorithm)
+            },
             Parameters { mode: tunnel, udp, window: 0, ..parameters(algorithm) },
         ] {
             let mut ends = Ends::new(&parameters, seed);

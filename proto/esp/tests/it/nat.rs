@@ -81,6 +81,19 @@ fn a_phone_behind_a_nat_is_heard_and_is_followed_when_its_nat_moves() {
 }
 
 #[test]
+fn without_a_window_nothing_tells_where_a_sender_is_for_it_may_have_come_before() {
+    let algorithm = algorithms().nth(8).expect("it is there");
+    let [sender, receiver] = tunnel(algorithm).map(|it| Parameters { window: 0, ..it });
+    let mut ends = Ends::of([sender, receiver], 1);
+    let packet = Random(1).packet(false);
+    let sent = ends.send(&packet).expect("it passes");
+    assert_eq!(ends.open(&translated(&sent, NAT, Some(61_000))), Ok(Some(packet.clone())));
+    // The same octets from who recorded them.
+    assert_eq!(ends.open(&translated(&sent, "203.0.113.66", Some(1))), Ok(Some(packet)));
+    assert_eq!(ends.notices(), []);
+}
+
+#[test]
 fn the_way_back_goes_where_the_nat_is() {
     let algorithm = algorithms().nth(2).expect("it is there");
     let [phone, server] = tunnel(algorithm);

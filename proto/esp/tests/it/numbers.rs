@@ -95,7 +95,7 @@ fn numbers_end_and_never_begin_again() {
         let mut random = Random(2);
         let keys = Keys::new(algorithm, &mut random);
         for (extended, last) in [(false, u64::from(u32::MAX)), (true, u64::MAX - 1)] {
-            let parameters = Parameters { extended, ..parameters(algorithm) };
+            let parameters = Parameters { extended, sole_key: true, ..parameters(algorithm) };
             let usage = Usage::default();
             let from = last - 3;
             let out = Outbound::resume(parameters.clone(), keys.material(), [1; 16], from, usage);
@@ -118,7 +118,8 @@ fn the_upper_half_is_not_sent_and_counts_in_the_code() {
     for algorithm in algorithms() {
         let mut random = Random(3);
         let keys = Keys::new(algorithm, &mut random);
-        let parameters = Parameters { extended: true, window: 256, ..parameters(algorithm) };
+        let parameters =
+            Parameters { extended: true, sole_key: true, window: 256, ..parameters(algorithm) };
         let from = (7 << 32) - 20;
         let usage = Usage::default();
         let out = Outbound::resume(parameters.clone(), keys.material(), [1; 16], from, usage);
@@ -198,5 +199,26 @@ fn associations_with_one_key_never_share_an_iv() {
                 assert!(ivs.insert(iv), "{algorithm:?}");
             }
         }
+    }
+}
+
+#[test]
+fn a_cipher_with_blocks_of_64_bits_ends_before_two_of_them_are_the_same() {
+    for algorithm in algorithms() {
+        let mut random = Random(2);
+        let keys = Keys::new(algorithm, &mut random);
+        let is_short = matches!(algorithm.encryption(), esp::Encryption::TripleDesCbc);
+        let usage = Usage { packets: 1, octets: esp::BLOCKS_OF_64_MAX - 1 };
+        let parameters = parameters(algorithm);
+        let out = Outbound::resume(parameters.clone(), keys.material(), [1; 16], 9, usage);
+        let into = Inbound::resume(parameters.clone(), keys.material(), 9, usage);
+        let mut ends = Ends::new(&parameters, 1);
+        (ends.out, ends.into) = ([out.expect("it fits")], [into.expect("it fits")]);
+        let sent = ends.send(&random.packet(false)).expect("one more");
+        assert!(ends.open(&sent).is_ok());
+        let hard = esp::Notice::Hard { association: 0 };
+        assert_eq!(ends.notices().contains(&hard), is_short, "{algorithm:?}");
+        let next = ends.send(&random.packet(false));
+        assert_eq!(next.err(), is_short.then_some(Dropped::Expired), "{algorithm:?}");
     }
 }

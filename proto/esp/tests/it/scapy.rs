@@ -79,6 +79,7 @@ fn association(algorithm: Algorithm, kind: Kind) -> [Parameters; 2] {
         mode: if kind.is_tunnel { Mode::Tunnel(Tunnel::between(a, b)) } else { Mode::Transport },
         udp: kind.udp.then_some(Udp { local: 4500, remote: 4500 }),
         extended: kind.upper.is_some(),
+        sole_key: true,
         ..parameters(algorithm)
     })
 }

@@ -113,8 +113,11 @@ fn printed_packets_of_gcm_are_opened() {
         let length = KeyLength::of(key.len()).expect("a length of AES");
         let algorithm = Algorithm::new(Encryption::AesGcm16(length), Integrity::Combined);
         let spi = Spi(u32::from_be_bytes(spi.try_into().expect("four")));
-        let parameters =
-            Parameters { extended, ..Parameters::new(spi, algorithm.expect("it is one")) };
+        let parameters = Parameters {
+            extended,
+            sole_key: true,
+            ..Parameters::new(spi, algorithm.expect("it is one"))
+        };
         let key = [&key[..], salt].concat();
         let material = Material { encryption: &key, integrity: &[] };
         let mut ends = Ends::new(&crate::parameters(parameters.algorithm), 1);
