@@ -44,8 +44,8 @@ fn credentials(value: &[u8]) {
     let generator = Generator::new(Scheme::Counter, 5, GeneratorState::default());
     let mut home = Home::new(milenage(), Amf::default(), generator);
     let vector = home.vector(Rand([3; 16]), 0).expect("a number is left");
-    let mut server = Server::new(Algorithm::AKA_V1_MD5, b"home", Qops::AUTH, vector, b"");
-    assert!(server.check(&read, Request::REGISTER).is_err());
+    let mut server = Server::new(Algorithm::AKA_V1_MD5, b"user", b"home", Qops::AUTH, vector, b"");
+    assert!(server.check(&read, b"sip:home", Request::REGISTER).is_err());
 }
 
 fn tokens(octets: &[u8]) {

@@ -28,4 +28,4 @@ pub use credentials::{Credentials, Qop};
 pub use nonce::Nonce;
 pub use parameters::{PARAMETERS_MAX, VALUE_OCTETS_MAX};
 pub use response::Request;
-pub use server::{Refused, SERVER_DATA_MAX, Server};
+pub use server::{Refused, SERVER_DATA_MAX, Server, WRONG_MAX};

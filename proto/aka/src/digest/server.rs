@@ -10,11 +10,21 @@ use subtle::ConstantTimeEq;
 /// Most octets that a server may add to a nonce.
 pub const SERVER_DATA_MAX: usize = 64;
 
+/// Responses that may be wrong before a challenge is over: RES may have 32 bits (TS 33.102 §6.3.7),
+/// and whoever guesses is given no more of it.
+pub const WRONG_MAX: u8 = 3;
+
 /// Why credentials are not right.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Refused {
     /// They are of another realm.
     Realm,
+    /// They are another subscriber's: the vector is not.
+    Username,
+    /// They are for another request: its URI is not the one that was digested.
+    Uri,
+    /// So many responses were wrong that none is right any more.
+    Over,
     /// They answer another challenge, or none.
     Nonce,
     /// They are of another algorithm.
@@ -35,6 +45,9 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Realm => "the realm is another one (RFC 7616 §3.4)",
+            Self::Username => "the private identity is another one's (TS 24.229 §5.4.1.2)",
+            Self::Uri => "the URI is not that of the request (RFC 7616 §3.4.6)",
+            Self::Over => "too many responses were wrong",
             Self::Nonce => "the nonce is not that of the challenge (RFC 7616 §3.4)",
             Self::Algorithm => "the algorithm is not that of the challenge (RFC 3310 §3.1)",
             Self::Qop => "the quality of protection was not offered (RFC 7616 §3.4)",
@@ -52,20 +65,25 @@ impl core::error::Error for Refused {}
 #[derive(Debug)]
 pub struct Server {
     algorithm: Algorithm,
+    /// The private identity whose vector it is.
+    username: Vec<u8>,
     realm: Vec<u8>,
     nonce: String,
     qops: Qops,
     vector: Vector,
     /// The nonce count of the last answer that was right.
     count: u32,
+    /// Responses that were wrong.
+    wrong: u8,
 }
 
 impl Server {
-    /// A challenge by a vector, with data of the server's own in the nonce, of which
+    /// A challenge of a private identity by a vector of its own, with data of the server's own in the nonce, of which
     /// [`SERVER_DATA_MAX`] octets are taken.
     #[must_use]
     pub fn new(
         algorithm: Algorithm,
+        username: &[u8],
         realm: &[u8],
         qops: Qops,
         vector: Vector,
@@ -73,7 +91,8 @@ impl Server {
     ) -> Self {
         let server_data = server_data[..server_data.len().min(SERVER_DATA_MAX)].to_vec();
         let nonce = Nonce { rand: vector.rand, autn: vector.autn.clone(), server_data }.text();
-        Self { algorithm, realm: realm.to_vec(), nonce, qops, vector, count: 0 }
+        let (username, realm) = (username.to_vec(), realm.to_vec());
+        Self { algorithm, username, realm, nonce, qops, vector, count: 0, wrong: 0 }
     }
 
     /// The challenge; with the keys only to a proxy of the same network.
@@ -106,13 +125,15 @@ impl Server {
         SessionKeys { ck: self.vector.ck.clone(), ik: self.vector.ik.clone() }
     }
 
-    /// Checks credentials. What is right once is not right again with the same nonce count.
+    /// Checks credentials that a request to this URI has. What is right once is not right again with
+    /// the same nonce count, and nothing is after [`WRONG_MAX`] responses that were wrong.
     ///
     /// # Errors
     /// Why they are not right.
     pub fn check(
         &mut self,
         credentials: &Credentials<'_>,
+        uri: &[u8],
         request: Request<'_>,
     ) -> Result<SessionKeys, Refused> {
         if *credentials.realm != *self.realm {
@@ -120,6 +141,16 @@ impl Server {
         }
         if *credentials.nonce != *self.nonce.as_bytes() {
             return Err(Refused::Nonce);
+        }
+        if self.wrong >= WRONG_MAX {
+            return Err(Refused::Over);
+        }
+        // The digest holds for whatever name is in it: that it is this one's is looked at here.
+        if *credentials.username != *self.username {
+            return Err(Refused::Username);
+        }
+        if *credentials.uri != *uri {
+            return Err(Refused::Uri);
         }
         if credentials.algorithm.is_some_and(|it| it != self.algorithm) {
             return Err(Refused::Algorithm);
@@ -135,6 +166,7 @@ impl Server {
         let password = self.algorithm.password(&self.vector.xres, &self.aka_keys());
         let expected = response(self.algorithm, credentials, &password, request);
         if !bool::from(expected.ct_eq(&credentials.response)) {
+            self.wrong += 1;
             return Err(Refused::Response);
         }
         self.count = count;

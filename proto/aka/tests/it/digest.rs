@@ -40,7 +40,7 @@ impl Ends {
 
     fn server(&mut self, algorithm: Algorithm, qops: Qops) -> Server {
         let vector = self.home.vector(Rand([9; 16]), 0).expect("a number is left");
-        Server::new(algorithm, REALM, qops, vector, b"for us")
+        Server::new(algorithm, USER, REALM, qops, vector, b"for us")
     }
 }
 
@@ -78,13 +78,13 @@ fn a_phone_registers_and_a_proxy_takes_the_keys() {
             let Outcome::Answered(of_phone) = answered.outcome else { panic!("{name}") };
             assert_eq!(keys.as_ref(), Some(&of_phone));
             let (mut credentials, mut value) = (answered.credentials.expect("some"), Vec::new());
-            let of_server = server.check(&sent(&credentials, &mut value), request);
+            let of_server = server.check(&sent(&credentials, &mut value), URI, request);
             assert_eq!(of_server.as_ref(), Ok(&of_phone), "{name} {qops:?}");
             // Once more, and of another request.
-            let again = server.check(&credentials, request);
+            let again = server.check(&credentials, URI, request);
             assert_eq!(again, Err(Refused::Replayed), "{name} {qops:?}");
             credentials.nonce_count = credentials.qop.map(|_| 2);
-            let other = server.check(&credentials, request);
+            let other = server.check(&credentials, URI, request);
             assert!(matches!(other, Err(Refused::Replayed | Refused::Response)), "{other:?}");
         }
     }
@@ -101,7 +101,7 @@ fn what_is_not_the_answer_is_refused_with_its_reason() {
     let mut check = |change: &dyn Fn(&mut Credentials<'_>)| {
         let mut credentials = right.clone();
         change(&mut credentials);
-        server.check(&credentials, Request::REGISTER).map(|_| ())
+        server.check(&credentials, URI, Request::REGISTER).map(|_| ())
     };
     assert_eq!(check(&|it| it.realm = b"x"[..].into()), Err(Refused::Realm));
     assert_eq!(check(&|it| it.nonce = b""[..].into()), Err(Refused::Nonce));
@@ -111,10 +111,45 @@ fn what_is_not_the_answer_is_refused_with_its_reason() {
     assert_eq!(check(&|it| it.response.clear()), Err(Refused::NoResponse));
     assert_eq!(check(&|it| it.response[3] ^= 1), Err(Refused::Response));
     assert_eq!(check(&|it| it.response = vec![0; 32]), Err(Refused::Response));
-    assert_eq!(check(&|it| it.username = b"x"[..].into()), Err(Refused::Response));
-    assert_eq!(check(&|it| it.uri = b"x"[..].into()), Err(Refused::Response));
+    assert_eq!(check(&|it| it.username = b"x"[..].into()), Err(Refused::Username));
+    assert_eq!(check(&|it| it.uri = b"x"[..].into()), Err(Refused::Uri));
     assert_eq!(check(&|_| {}), Ok(()));
     assert_eq!(check(&|_| {}), Err(Refused::Replayed));
+}
+
+#[test]
+fn a_vector_answers_for_no_other_subscriber_and_no_other_request() {
+    let mut ends = Ends::new(1, 1);
+    let mut server = ends.server(Algorithm::AKA_V1_MD5, Qops::AUTH);
+    let value = written(&server.challenge(false));
+    let challenge = Challenge::read(&value).expect("a challenge");
+    // Whoever has the card digests what it likes: both answers are right but for what they name.
+    let mut other = Ends::new(1, 1);
+    let request = Request::REGISTER;
+    let named = answer(&mut other.card, &challenge, b"another@home", URI, b"cn", request);
+    let named = named.credentials.expect("some");
+    assert_eq!(server.check(&named, URI, request), Err(Refused::Username));
+    let elsewhere = b"sip:elsewhere";
+    let answered = answer(&mut ends.card, &challenge, USER, elsewhere, b"cn", request);
+    let answered = answered.credentials.expect("some");
+    assert_eq!(server.check(&answered, URI, request), Err(Refused::Uri));
+    assert!(server.check(&answered, elsewhere, request).is_ok());
+}
+
+#[test]
+fn a_challenge_is_over_after_a_few_wrong_responses() {
+    let mut ends = Ends::new(1, 1);
+    let mut server = ends.server(Algorithm::AKA_V1_MD5, Qops::AUTH);
+    let value = written(&server.challenge(false));
+    let challenge = Challenge::read(&value).expect("a challenge");
+    let register = Request::REGISTER;
+    let right = answer(&mut ends.card, &challenge, USER, URI, b"cn", register);
+    let right = right.credentials.expect("some");
+    for guess in 0..3 {
+        let wrong = Credentials { response: vec![guess; 16], ..right.clone() };
+        assert_eq!(server.check(&wrong, URI, register), Err(Refused::Response));
+    }
+    assert_eq!(server.check(&right, URI, register), Err(Refused::Over));
 }
 
 #[test]
@@ -130,7 +165,8 @@ fn a_stale_number_is_resynchronised_and_another_network_is_not_answered() {
     assert_eq!(answered.outcome, Outcome::Resynchronising);
     let (credentials, mut value) = (answered.credentials.expect("some"), Vec::new());
     let credentials = sent(&credentials, &mut value);
-    let Err(Refused::Resynchronise(auts)) = server.check(&credentials, Request::REGISTER) else {
+    let Err(Refused::Resynchronise(auts)) = server.check(&credentials, URI, Request::REGISTER)
+    else {
         panic!("it has AUTS");
     };
     forgot.home.resynchronise(server.rand(), &auts, 0).expect("it is the card's");
@@ -138,7 +174,8 @@ fn a_stale_number_is_resynchronised_and_another_network_is_not_answered() {
     let value = written(&server.challenge(false));
     let challenge = Challenge::read(&value).expect("a challenge");
     let answered = answer(&mut ends.card, &challenge, USER, URI, b"cn", Request::REGISTER);
-    server.check(&answered.credentials.expect("some"), Request::REGISTER).expect("it is right");
+    let credentials = answered.credentials.expect("some");
+    server.check(&credentials, URI, Request::REGISTER).expect("it is right");
 
     let mut others = Ends::new(5, 1 << 21);
     let mut server = others.server(Algorithm::AKA_V1_MD5, Qops::AUTH);
@@ -147,7 +184,7 @@ fn a_stale_number_is_resynchronised_and_another_network_is_not_answered() {
     let answered = answer(&mut ends.card, &challenge, USER, URI, b"cn", Request::REGISTER);
     assert_eq!(answered.outcome, Outcome::WrongNetwork);
     let credentials = answered.credentials.expect("some");
-    assert_eq!(server.check(&credentials, Request::REGISTER), Err(Refused::NoResponse));
+    assert_eq!(server.check(&credentials, URI, Request::REGISTER), Err(Refused::NoResponse));
 }
 
 #[test]
@@ -212,10 +249,10 @@ fn passwords_and_keys_are_those_of_another_implementation() {
     assert_eq!(said.lines().count(), 2);
     for (line, algorithm) in said.lines().zip([Algorithm::AKA_V1_MD5, Algorithm::AKA_V2_MD5]) {
         let [nonce, value, ck, ik] = line.split('|').collect::<Vec<_>>()[..] else { panic!() };
-        let mut server = Server::new(algorithm, REALM, Qops::AUTH, vector.clone(), b"");
+        let mut server = Server::new(algorithm, USER, REALM, Qops::AUTH, vector.clone(), b"");
         assert_eq!(server.challenge(false).nonce, nonce.as_bytes());
         let credentials = Credentials::read(value.as_bytes()).expect("credentials");
-        let session = server.check(&credentials, Request::REGISTER).expect("it is right");
+        let session = server.check(&credentials, URI, Request::REGISTER).expect("it is right");
         assert_eq!((session.ck, session.ik), (keys(ck), keys(ik)));
     }
     let milenage = Milenage::new(
