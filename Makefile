@@ -20,8 +20,11 @@ TEST_PACKAGES := baresip-core bgpdump bird2 ca-certificates chromium clang curl 
 	exabgp ffmpeg frr gir1.2-gst-plugins-bad-1.0 gobgpd gstreamer1.0-nice gstreamer1.0-plugins-bad \
 	gstreamer1.0-plugins-good iperf3 iproute2 iputils-ping kamailio kamailio-tls-modules libsrtp2-1 \
 	libusrsctp-dev libusrsctp-examples llvm openbgpd openssl pmacct procps prometheus python3-aiortc \
-	python3-cryptography python3-gst-1.0 python3-scapy qemu-system-x86 rtpengine-daemon stayrtr \
+	python3-cryptography python3-gst-1.0 python3-pip python3-scapy qemu-system-x86 rtpengine-daemon stayrtr \
 	systemd traceroute tshark
+# What PyPI has and Debian has not, where tests look for it.
+PYTHON_PEERS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tandem/python
+PYCRATE := 0.8.1
 CARGO := cargo
 TARGET = $(or $(CARGO_TARGET_DIR),target)
 TANDEM = $(TARGET)/release/tandem
@@ -30,7 +33,14 @@ SCENE := sbc
 SECONDS := 60
 TARGETS :=
 
-.PHONY: demo package test test-long lint deny fuzz setup setup-build setup-demo setup-package console build clean
+# The peers that are packages of Python; nothing of the system's own is touched.
+setup-python: setup
+	@if [ -e $(PYTHON_PEERS)/pycrate-$(PYCRATE).dist-info ]; then echo "== setup: pycrate is there"; \
+	else echo "== setup: pycrate $(PYCRATE)"; /usr/bin/python3 -m pip install --quiet \
+	--disable-pip-version-check --root-user-action=ignore --no-deps --upgrade \
+	--target $(PYTHON_PEERS) pycrate==$(PYCRATE); fi
+
+.PHONY: demo package test test-long lint deny fuzz setup setup-python setup-build setup-demo setup-package console build clean
 .DEFAULT_GOAL := build
 
 setup: PACKAGES = $(BUILD_PACKAGES) $(DEMO_PACKAGES) $(PACKAGE_PACKAGES) $(TEST_PACKAGES)
@@ -103,7 +113,7 @@ deny: $(if $(shell command -v cargo-deny),,target/tools/bin/cargo-deny)
 fuzz: setup
 	@$(CARGO) xtask fuzz --seconds $(SECONDS) $(TARGETS)
 
-test: setup console lint
+test: setup setup-python console lint
 	@echo "== test: the console against its mock"
 	@cd console && npm test --silent
 	@echo "== test: the workspace"

@@ -26,6 +26,7 @@ pub mod media_words;
 pub mod memif_peer;
 pub mod mrt_records;
 pub mod ng_commands;
+pub mod operation_values;
 pub mod plane;
 pub mod policy_attributes;
 pub mod recorded_routes;
@@ -98,6 +99,7 @@ pub const TARGETS: &[Target] = &[
     target("sccp_node", sccp_node::run),
     target("tcap_message", tcap_message::run),
     target("tcap_dialogues", tcap_dialogues::run),
+    target("operation_values", operation_values::run),
     target("ber_elements", ber_elements::run),
     target("bgp_message", bgp_message::run),
     target("policy_attributes", policy_attributes::run),

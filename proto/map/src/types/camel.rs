@@ -1,11 +1,8 @@
 //! CAMEL subscription (TS 29.002 §17.7.1, §17.7.3).
 
-use super::common::{
-    ExtBasicServiceCode, ExtSsStatus, ExtensionContainer, GsnAddress, IsdnAddressString,
-    LcsClientExternalId, LcsClientInternalId, LcsServiceTypeId, SsCode,
-};
-use super::location_service::Apn;
 use ber::{BitString, Integer, Null, OctetString, SequenceOf};
+use super::common::{ExtBasicServiceCode, ExtSsStatus, ExtensionContainer, GsnAddress, IsdnAddressString, LcsClientExternalId, LcsClientInternalId, LcsServiceTypeId, SsCode};
+use super::location_service::Apn;
 
 ber::named! {
     pub SupportedCamelPhases = "SupportedCamelPhases", "TS 29.002 §17.7.1", BitString<1, 16>;
@@ -220,14 +217,14 @@ ber::named! {
     pub Nsapi = "NSAPI", "TS 29.002 §17.7.1", Integer<0, 15>;
     pub TransactionId = "TransactionId", "TS 29.002 §17.7.1", OctetString<1, 2>;
     pub Teid = "TEID", "TS 29.002 §17.7.1", OctetString<4, 4>;
-    pub ExtQoSSubscribed = "Ext-QoS-Subscribed", "TS 29.002 §17.7.1", OctetString<1, 9>;
+    pub ExtQosSubscribed = "Ext-QoS-Subscribed", "TS 29.002 §17.7.1", OctetString<1, 9>;
     pub GprsChargingId = "GPRSChargingID", "TS 29.002 §17.7.1", OctetString<4, 4>;
     pub ChargingCharacteristics =
         "ChargingCharacteristics", "TS 29.002 §17.7.1",
         OctetString<2, 2>;
-    pub Ext2QoSSubscribed = "Ext2-QoS-Subscribed", "TS 29.002 §17.7.1", OctetString<1, 3>;
-    pub Ext3QoSSubscribed = "Ext3-QoS-Subscribed", "TS 29.002 §17.7.1", OctetString<1, 2>;
-    pub Ext4QoSSubscribed = "Ext4-QoS-Subscribed", "TS 29.002 §17.7.1", OctetString<1, 1>;
+    pub Ext2QosSubscribed = "Ext2-QoS-Subscribed", "TS 29.002 §17.7.1", OctetString<1, 3>;
+    pub Ext3QosSubscribed = "Ext3-QoS-Subscribed", "TS 29.002 §17.7.1", OctetString<1, 2>;
+    pub Ext4QosSubscribed = "Ext4-QoS-Subscribed", "TS 29.002 §17.7.1", OctetString<1, 1>;
     pub ExtPdpType = "Ext-PDP-Type", "TS 29.002 §17.7.1", OctetString<2, 2>;
 }
 
@@ -244,23 +241,23 @@ ber::sequence! {
         TeidForGnAndGp = "teid-ForGnAndGp", Teid [8], optional;
         TeidForIu = "teid-ForIu", Teid [9], optional;
         GgsnAddress = "ggsn-Address", GsnAddress [10], optional;
-        QosSubscribed = "qos-Subscribed", ExtQoSSubscribed [11], optional;
-        QosRequested = "qos-Requested", ExtQoSSubscribed [12], optional;
-        QosNegotiated = "qos-Negotiated", ExtQoSSubscribed [13], optional;
+        QosSubscribed = "qos-Subscribed", ExtQosSubscribed [11], optional;
+        QosRequested = "qos-Requested", ExtQosSubscribed [12], optional;
+        QosNegotiated = "qos-Negotiated", ExtQosSubscribed [13], optional;
         ChargingId = "chargingId", GprsChargingId [14], optional;
         ChargingCharacteristics =
             "chargingCharacteristics", ChargingCharacteristics [15], optional;
         RncAddress = "rnc-Address", GsnAddress [16], optional;
         ExtensionContainer = "extensionContainer", ExtensionContainer [17], optional;
-        Qos2Subscribed = "qos2-Subscribed", Ext2QoSSubscribed [18], optional;
-        Qos2Requested = "qos2-Requested", Ext2QoSSubscribed [19], optional;
-        Qos2Negotiated = "qos2-Negotiated", Ext2QoSSubscribed [20], optional;
-        Qos3Subscribed = "qos3-Subscribed", Ext3QoSSubscribed [21], optional;
-        Qos3Requested = "qos3-Requested", Ext3QoSSubscribed [22], optional;
-        Qos3Negotiated = "qos3-Negotiated", Ext3QoSSubscribed [23], optional;
-        Qos4Subscribed = "qos4-Subscribed", Ext4QoSSubscribed [25], optional;
-        Qos4Requested = "qos4-Requested", Ext4QoSSubscribed [26], optional;
-        Qos4Negotiated = "qos4-Negotiated", Ext4QoSSubscribed [27], optional;
+        Qos2Subscribed = "qos2-Subscribed", Ext2QosSubscribed [18], optional;
+        Qos2Requested = "qos2-Requested", Ext2QosSubscribed [19], optional;
+        Qos2Negotiated = "qos2-Negotiated", Ext2QosSubscribed [20], optional;
+        Qos3Subscribed = "qos3-Subscribed", Ext3QosSubscribed [21], optional;
+        Qos3Requested = "qos3-Requested", Ext3QosSubscribed [22], optional;
+        Qos3Negotiated = "qos3-Negotiated", Ext3QosSubscribed [23], optional;
+        Qos4Subscribed = "qos4-Subscribed", Ext4QosSubscribed [25], optional;
+        Qos4Requested = "qos4-Requested", Ext4QosSubscribed [26], optional;
+        Qos4Negotiated = "qos4-Negotiated", Ext4QosSubscribed [27], optional;
         ExtPdpType = "ext-pdp-Type", ExtPdpType [28], optional;
         ExtPdpAddress = "ext-pdp-Address", PdpAddress [29], optional;
         ...
@@ -557,7 +554,7 @@ ber::sequence! {
 }
 
 ber::named! {
-    pub QoSSubscribed = "QoS-Subscribed", "TS 29.002 §17.7.1", OctetString<3, 3>;
+    pub QosSubscribed = "QoS-Subscribed", "TS 29.002 §17.7.1", OctetString<3, 3>;
     pub ApnOiReplacement = "APN-OI-Replacement", "TS 29.002 §17.7.1", OctetString<9, 100>;
     pub Bandwidth = "Bandwidth", "TS 29.002 §17.7.1", Integer<{ i64::MIN }, { i64::MAX }>;
     pub BandwidthExt = "BandwidthExt", "TS 29.002 §17.7.1", Integer<{ i64::MIN }, { i64::MAX }>;
@@ -614,16 +611,16 @@ ber::sequence! {
         PdpContextId = "pdp-ContextId", ContextId;
         PdpType = "pdp-Type", PdpType [16];
         PdpAddress = "pdp-Address", PdpAddress [17], optional;
-        QosSubscribed = "qos-Subscribed", QoSSubscribed [18];
+        QosSubscribed = "qos-Subscribed", QosSubscribed [18];
         VplmnAddressAllowed = "vplmnAddressAllowed", Null [19], optional;
         Apn = "apn", Apn [20];
         ExtensionContainer = "extensionContainer", ExtensionContainer [21], optional;
-        ExtQoSSubscribed = "ext-QoS-Subscribed", ExtQoSSubscribed [0], optional;
+        ExtQosSubscribed = "ext-QoS-Subscribed", ExtQosSubscribed [0], optional;
         PdpChargingCharacteristics =
             "pdp-ChargingCharacteristics", ChargingCharacteristics [1], optional;
-        Ext2QoSSubscribed = "ext2-QoS-Subscribed", Ext2QoSSubscribed [2], optional;
-        Ext3QoSSubscribed = "ext3-QoS-Subscribed", Ext3QoSSubscribed [3], optional;
-        Ext4QoSSubscribed = "ext4-QoS-Subscribed", Ext4QoSSubscribed [4], optional;
+        Ext2QosSubscribed = "ext2-QoS-Subscribed", Ext2QosSubscribed [2], optional;
+        Ext3QosSubscribed = "ext3-QoS-Subscribed", Ext3QosSubscribed [3], optional;
+        Ext4QosSubscribed = "ext4-QoS-Subscribed", Ext4QosSubscribed [4], optional;
         ApnOiReplacement = "apn-oi-Replacement", ApnOiReplacement [5], optional;
         ExtPdpType = "ext-pdp-Type", ExtPdpType [6], optional;
         ExtPdpAddress = "ext-pdp-Address", PdpAddress [7], optional;

@@ -1,30 +1,12 @@
 //! What a subscriber is asked after, and what is changed (TS 29.002 §17.7.1).
 
-use super::camel::{
-    AdditionalRequestedCamelSubscriptionInfo, CamelSubscriptionInfo, Fqdn, ModificationInstruction,
-    ModificationRequestForCsi, OfferedCamel4CsIs, PdpContextInfoList,
-    RequestedCamelSubscriptionInfo, SupportedCamelPhases,
-};
-use super::common::{
-    AddressString, AgeOfLocationInformation, CellGlobalIdOrServiceAreaIdOrLai, EUtranCgi,
-    EmlppPriority, ExtBasicServiceCode, ExtSsStatus, ExtensionContainer, GsnAddress, Identity,
-    Imei, Imsi, IsdnAddressString, IsdnSubaddressString, LaiFixedLength, Lmsi,
-    NetworkNodeDiameterAddress, NrCgi, NrTaId, PlmnId, SsCode, SubscriberIdentity, TaId, Time,
-};
-use super::location_service::SupportedLcsCapabilitySets;
-use super::packet::{
-    AddInfo, CsgSubscriptionDataList, EplmnList, GeodeticInformation, GeographicalInformation,
-    GprsmsClass, LocationInformationEps, LocationInformationGprs, LsaIdentity,
-    ModificationRequestForCsg, SuperChargerInfo, SupportedRatTypes, UsedRatType,
-    UserCsgInformation,
-};
-use super::subscription::{
-    BasicServiceList, ExtCallBarFeatureList, ExtCallBarringInfoForCse, ExtCwFeatureList,
-    ExtForwFeatureList, ExtForwardingInfoForCse, ExtNoRepCondTime, ExtSsInfoForCse, OdbData,
-    ServingNode, WrongPasswordAttemptsCounter,
-};
-use super::supplementary::{CliRestrictionOption, OverrideCategory, Password, SsForBsCode};
 use ber::{BitString, Null, OctetString, SequenceOf};
+use super::camel::{AdditionalRequestedCamelSubscriptionInfo, CamelSubscriptionInfo, Fqdn, ModificationInstruction, ModificationRequestForCsi, OfferedCamel4CsIs, PdpContextInfoList, RequestedCamelSubscriptionInfo, SupportedCamelPhases};
+use super::common::{AddressString, AgeOfLocationInformation, CellGlobalIdOrServiceAreaIdOrLai, EUtranCgi, EmlppPriority, ExtBasicServiceCode, ExtSsStatus, ExtensionContainer, GsnAddress, Identity, Imei, Imsi, IsdnAddressString, IsdnSubaddressString, LaiFixedLength, Lmsi, NetworkNodeDiameterAddress, NrCgi, NrTaId, PlmnId, SsCode, SubscriberIdentity, TaId, Time};
+use super::location_service::SupportedLcsCapabilitySets;
+use super::packet::{AddInfo, CsgSubscriptionDataList, EplmnList, GeodeticInformation, GeographicalInformation, GprsMsClass, LocationInformationEps, LocationInformationGprs, LsaIdentity, ModificationRequestForCsg, SuperChargerInfo, SupportedRatTypes, UsedRatType, UserCsgInformation};
+use super::subscription::{BasicServiceList, ExtCallBarFeatureList, ExtCallBarringInfoForCse, ExtCwFeatureList, ExtForwFeatureList, ExtForwardingInfoForCse, ExtNoRepCondTime, ExtSsInfoForCse, OdbData, ServingNode, WrongPasswordAttemptsCounter};
+use super::supplementary::{CliRestrictionOption, OverrideCategory, Password, SsForBsCode};
 
 ber::enumerated! {
     pub enum IstSupportIndicator: "IST-SupportIndicator", "TS 29.002 §17.7.1" {
@@ -169,7 +151,7 @@ ber::sequence! {
         PsSubscriberState = "ps-SubscriberState", PsSubscriberState [4], optional;
         Imei = "imei", Imei [5], optional;
         MsClassmark2 = "ms-Classmark2", MsClassmark2 [6], optional;
-        GprsMsClass = "gprs-MS-Class", GprsmsClass [7], optional;
+        GprsMsClass = "gprs-MS-Class", GprsMsClass [7], optional;
         MnpInfoRes = "mnpInfoRes", MnpInfoRes [8], optional;
         ImsVoiceOverPsSessionsIndication =
             "imsVoiceOverPS-SessionsIndication", ImsVoiceOverPsSessionsInd [9], optional;

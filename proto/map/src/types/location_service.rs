@@ -1,13 +1,8 @@
 //! Location services (TS 29.002 §17.7.13).
 
-use super::common::{
-    AddressString, AgeOfLocationInformation, CellGlobalIdOrServiceAreaIdOrLai, DiameterIdentity,
-    ExtensionContainer, GsnAddress, Imei, Imsi, IsdnAddressString, LcsClientExternalId,
-    LcsClientInternalId, LcsServiceTypeId, Lmsi, PlmnId, SlrArgExtensionContainer,
-    SubscriberIdentity,
-};
-use super::supplementary::UssdDataCodingScheme;
 use ber::{BitString, Integer, Null, OctetString, SequenceOf};
+use super::common::{AddressString, AgeOfLocationInformation, CellGlobalIdOrServiceAreaIdOrLai, DiameterIdentity, ExtensionContainer, GsnAddress, Imei, Imsi, IsdnAddressString, LcsClientExternalId, LcsClientInternalId, LcsServiceTypeId, Lmsi, PlmnId, SlrArgExtensionContainer, SubscriberIdentity};
+use super::supplementary::UssdDataCodingScheme;
 
 ber::named! {
     pub Apn = "APN", "TS 29.002 §17.7.1", OctetString<2, 63>;
@@ -176,7 +171,7 @@ ber::sequence! {
 }
 
 ber::sequence! {
-    pub enum LcsQoS = "LCS-QoS", "TS 29.002 §17.7.13" {
+    pub enum LcsQos = "LCS-QoS", "TS 29.002 §17.7.13" {
         HorizontalAccuracy = "horizontal-accuracy", HorizontalAccuracy [0], optional;
         VerticalCoordinateRequest = "verticalCoordinateRequest", Null [1], optional;
         VerticalAccuracy = "vertical-accuracy", VerticalAccuracy [2], optional;
@@ -330,7 +325,7 @@ ber::sequence! {
         Lmsi = "lmsi", Lmsi [4], optional;
         Imei = "imei", Imei [5], optional;
         LcsPriority = "lcs-Priority", LcsPriority [6], optional;
-        LcsQoS = "lcs-QoS", LcsQoS [7], optional;
+        LcsQos = "lcs-QoS", LcsQos [7], optional;
         ExtensionContainer = "extensionContainer", ExtensionContainer [8], optional;
         SupportedGadShapes = "supportedGADShapes", SupportedGadShapes [9], optional;
         LcsReferenceNumber = "lcs-ReferenceNumber", LcsReferenceNumber [10], optional;

@@ -1,17 +1,10 @@
 //! Subscription to GPRS, EPS and closed subscriber groups (TS 29.002 §17.7.1).
 
-use super::camel::{
-    Ambr, ApnOiReplacement, ChargingCharacteristics, ContextId, Fqdn, LipaPermission,
-    ModificationInstruction, NiddMechanism, OfferedCamel4CsIs, PdpAddress, PdpContext,
-    RestorationPriority, SiptoLocalNetworkPermission, SiptoPermission, SupportedCamelPhases,
-};
-use super::common::{
-    AgeOfLocationInformation, CellGlobalIdOrServiceAreaIdOrLai, DiameterIdentity, EUtranCgi,
-    ExtensionContainer, GsnAddress, Imei, Imsi, IsdnAddressString, PlmnId, RaIdentity, TaId, Time,
-};
+use ber::{BitString, Boolean, Integer, Null, OctetString, SequenceOf};
+use super::camel::{Ambr, ApnOiReplacement, ChargingCharacteristics, ContextId, Fqdn, LipaPermission, ModificationInstruction, NiddMechanism, OfferedCamel4CsIs, PdpAddress, PdpContext, RestorationPriority, SiptoLocalNetworkPermission, SiptoPermission, SupportedCamelPhases};
+use super::common::{AgeOfLocationInformation, CellGlobalIdOrServiceAreaIdOrLai, DiameterIdentity, EUtranCgi, ExtensionContainer, GsnAddress, Imei, Imsi, IsdnAddressString, PlmnId, RaIdentity, TaId, Time};
 use super::location_service::{Apn, SupportedLcsCapabilitySets};
 use super::short_message::AbsentSubscriberDiagnosticSm;
-use ber::{BitString, Boolean, Integer, Null, OctetString, SequenceOf};
 
 ber::named! {
     pub GeographicalInformation =
@@ -79,7 +72,7 @@ ber::named! {
 }
 
 ber::sequence! {
-    pub enum GprsmsClass = "GPRSMSClass", "TS 29.002 §17.7.1" {
+    pub enum GprsMsClass = "GPRSMSClass", "TS 29.002 §17.7.1" {
         MSNetworkCapability = "mSNetworkCapability", MsNetworkCapability [0];
         MSRadioAccessCapability =
             "mSRadioAccessCapability", MsRadioAccessCapability [1], optional;
@@ -335,7 +328,7 @@ ber::named! {
     pub AccessRestrictionData = "AccessRestrictionData", "TS 29.002 §17.7.1", BitString<2, 8>;
     pub RfspId = "RFSP-ID", "TS 29.002 §17.7.1", Integer<1, 256>;
     pub PdnType = "PDN-Type", "TS 29.002 §17.7.1", OctetString<1, 1>;
-    pub QoSClassIdentifier = "QoS-Class-Identifier", "TS 29.002 §17.7.1", Integer<1, 9>;
+    pub QosClassIdentifier = "QoS-Class-Identifier", "TS 29.002 §17.7.1", Integer<1, 9>;
 }
 
 ber::sequence! {
@@ -349,8 +342,8 @@ ber::sequence! {
 }
 
 ber::sequence! {
-    pub enum EpsQoSSubscribed = "EPS-QoS-Subscribed", "TS 29.002 §17.7.1" {
-        QosClassIdentifier = "qos-Class-Identifier", QoSClassIdentifier [0];
+    pub enum EpsQosSubscribed = "EPS-QoS-Subscribed", "TS 29.002 §17.7.1" {
+        QosClassIdentifier = "qos-Class-Identifier", QosClassIdentifier [0];
         AllocationRetentionPriority =
             "allocation-Retention-Priority", AllocationRetentionPriority [1];
         ExtensionContainer = "extensionContainer", ExtensionContainer [2], optional;
@@ -412,7 +405,7 @@ ber::sequence! {
         PdnType = "pdn-Type", PdnType [1];
         ServedPartyIpIPv4Address = "servedPartyIP-IPv4-Address", PdpAddress [2], optional;
         Apn = "apn", Apn [3];
-        EpsQosSubscribed = "eps-qos-Subscribed", EpsQoSSubscribed [4];
+        EpsQosSubscribed = "eps-qos-Subscribed", EpsQosSubscribed [4];
         PdnGwIdentity = "pdn-gw-Identity", PdnGwIdentity [5], optional;
         PdnGwAllocationType = "pdn-gw-AllocationType", PdnGwAllocationType [6], optional;
         VplmnAddressAllowed = "vplmnAddressAllowed", Null [7], optional;

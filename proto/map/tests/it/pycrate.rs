@@ -1,4 +1,4 @@
-//! pycrate 0.8.1 beside the rows (`make setup` installs it): values by seed, ours read by it and
+//! pycrate 0.8.1 beside the rows (`make setup-python` installs it): values by seed, ours read by it and
 //! written again by way of BER and of JSON, its own read by us, equal.
 
 use crate::values::{back, json, types, value};
@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 
 const SCRIPT: &str = include_str!("pycrate.py");
-const LACKS: &str = "pycrate does not run (make setup)";
+const LACKS: &str = "pycrate does not run (make setup-python)";
 /// Values a type.
 const SEEDS: u64 = 5;
 
