@@ -609,10 +609,15 @@ export const media = (mock, query, name) => {
   return [
     {
       forwarder: away ? 'away' : 'controlled',
-      streams: isSecond ? 3_118 : 8_240,
-      ng_calls: isSecond ? 0 : 412,
-      packets_per_s: isSecond ? 311_400 : 824_310,
-      forwarder_permille: isSecond ? 278 : 731,
+      role: isSecond ? 'standby' : 'active',
+      streams: 8_240,
+      ng_calls: 412,
+      packets_per_s: isSecond ? 0 : 824_310,
+      forwarder_permille: isSecond ? 4 : 731,
+      transcoder: 'connected',
+      transcoder_permille: isSecond ? 0 : 412,
+      transcoded: 128,
+      codecs: ['PCMU', 'PCMA', 'G722', 'opus', 'AMR', 'AMR-WB'],
       leases: [
         { group: 'access', family: 'IPv4', pairs: 40_000, leased: 24_576, in_use: 16_122 },
         { group: 'access', family: 'IPv6', pairs: 40_000, leased: 4_096, in_use: 358 },
@@ -621,15 +626,15 @@ export const media = (mock, query, name) => {
       session_controllers: [
         {
           session_controller: 'ssc1',
-          state: 'connected',
-          address: '127.0.0.1:41522',
-          streams: isSecond ? 3_118 : 7_416,
+          state: isSecond ? 'standby' : 'connected',
+          address: isSecond ? null : '127.0.0.1:41522',
+          streams: 7_416,
         },
         {
           session_controller: 'ssc2',
-          state: isSecond ? 'connected' : 'away',
-          address: isSecond ? '10.20.0.8:50112' : null,
-          streams: isSecond ? 0 : 412,
+          state: isSecond ? 'standby' : 'away',
+          address: null,
+          streams: 412,
         },
       ],
       refusals: 0,

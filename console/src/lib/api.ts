@@ -554,14 +554,20 @@ export interface MediaLease {
 /** How a media controller stands. */
 export interface MediaController {
   forwarder: 'controlled' | 'away';
+  /** Of a pair; null: it stands alone. */
+  role: 'active' | 'standby' | 'waiting' | null;
   streams: number;
   ng_calls: number;
   packets_per_s: number;
   forwarder_permille: number;
+  transcoder: 'connected' | 'away' | 'none';
+  transcoder_permille: number;
+  transcoded: number;
+  codecs: string[];
   leases: MediaLease[];
   session_controllers: {
     session_controller: string;
-    state: 'connected' | 'away';
+    state: 'connected' | 'away' | 'standby';
     address: string | null;
     streams: number;
   }[];

@@ -81,6 +81,11 @@ export function wayOf(stream: TrailStream, detail: TrailDetail): { from: string;
   };
 }
 
+/** The title of a lane: whose packets a media controller counted, or `R` for a report by RTCP. */
+export function laneTitle(stream: TrailStream): string {
+  return stream.heard_by === null ? (stream.leg ?? '?').toUpperCase() : 'R';
+}
+
 /** The worst figures first: what is wrong with a stream, in a few words. */
 export function troubles(stream: TrailStream): string[] {
   const found: string[] = [];

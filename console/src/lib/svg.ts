@@ -10,7 +10,7 @@ import {
   type Lane,
   type Scene,
 } from './ladder';
-import { codecName, digitText, type Grade } from './media';
+import { codecName, laneTitle, digitText, type Grade } from './media';
 
 export interface Palette {
   paper: string;
@@ -134,6 +134,8 @@ function lanePart(lane: Lane, left: number, palette: Palette): string {
     `fill="${fill}"${more}/>`;
   const name = codecName(lane.stream.terms.codec);
   return [
+    `<text x="${x + 4}" y="-12" text-anchor="middle" font-size="10.5" font-weight="600" ` +
+      `fill="${palette.faint}">${laneTitle(lane.stream)}</text>`,
     bar(lane.y1, lane.y2, palette.grades[lane.grade], ' rx="4" fill-opacity=".3"'),
     ...lane.parts.map((part) => bar(part.y1, part.y2, palette.grades[part.grade])),
     ...lane.marks

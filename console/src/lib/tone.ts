@@ -58,6 +58,8 @@ const STATES: Record<string, string> = {
   silent: 'failure',
   'timed-out': 'failure',
   quiet: 'provisional',
+  standby: 'accent',
+  waiting: 'redirect',
   // Neighbours (RFC 4861 §7.3.2)
   reachable: 'success',
   known: 'success',

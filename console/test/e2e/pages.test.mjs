@@ -353,6 +353,17 @@ test('the media of a call are shown from the ladder, the worst call first', asyn
   assert.deepEqual(faults, []);
 });
 
+test('a standby of a pair is no ill media controller, and the transcoder is shown', async () => {
+  const { page, go, faults } = await opened(DESKTOP, { kinds: ['msc'] });
+  await go('/media', '16\u202f122');
+  const standby = page.getByRole('region', { name: 'Media controller msc2' });
+  await standby.getByText('standby', { exact: true }).waitFor(WAIT);
+  assert.equal(await standby.getByText('At the other node').count(), 2);
+  assert.equal(await standby.getByText('Away').count(), 0);
+  await page.getByRole('meter', { name: 'Load of the transcoder of msc1' }).waitFor(WAIT);
+  assert.deepEqual(faults, []);
+});
+
 test('of several media controllers one may be away', async () => {
   const { page, mock, go, faults } = await opened(DESKTOP, { kinds: ['msc'] });
   mock.failing = ['/functions/msc2'];

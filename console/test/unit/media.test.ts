@@ -5,6 +5,7 @@ import { layout } from '../../src/lib/ladder';
 import {
   digitText,
   grade,
+  laneTitle,
   lossText,
   markText,
   mosText,
@@ -163,6 +164,7 @@ describe('what a stream was like', () => {
     expect(wayOf(heard, call([]))).toEqual({ from: 'bob', to: 'alice' });
     const unknown = stream({ leg: null, heard_by: '203.0.113.9:4001', ssrc: 'aa' });
     expect(wayOf(unknown, call([]))).toEqual({ from: 'source aa', to: '203.0.113.9:4001' });
+    expect([stream(), stream({ leg: 'b' }), heard].map(laneTitle)).toEqual(['A', 'B', 'R']);
   });
 });
 

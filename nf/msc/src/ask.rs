@@ -118,7 +118,7 @@ questions! {
         Parameter::text("call", "the number of its call, or its Call-ID").required(),
         Parameter::number("line", "its place in the call, 0 if it is left out"),
     ] -> MediaStreamRow, |it, asked| it.stream_row(asked.1);
-    /// What the forwarder refused.
+    /// What the forwarder refused, and what commands of NG said that is not done.
     Ask "media/refusals" [] -> Vec<MediaRefusalRow>, |it, _| Ok(it.refusals());
     /// The other node of the pair is about to serve.
     Internal "hand-over" [Parameter::text("left", "what is left to it").required()]
@@ -134,7 +134,7 @@ rows! {
         requests: u64,
     }
 
-    /// What the forwarder refused.
+    /// What the forwarder refused, or what of a command is not done.
     pub(crate) struct MediaRefusalRow {
         what: String,
         why: String,
@@ -238,7 +238,10 @@ impl MediaController {
 
     fn refusals(&self) -> Vec<MediaRefusalRow> {
         let rows = self.dataplane.refusals().iter();
-        rows.map(|(what, why)| MediaRefusalRow { what: what.clone(), why: why.clone() }).collect()
+        let rows = rows.map(|(what, why)| MediaRefusalRow { what: what.clone(), why: why.clone() });
+        let undone = self.driven.undone().0;
+        let undone = undone.map(|why| MediaRefusalRow { what: "a command of NG".to_owned(), why });
+        rows.chain(undone).collect()
     }
 
     fn stream_rows(&self, ask: &Ask) -> Result<Vec<MediaStreamRow>, AskError> {

@@ -82,6 +82,12 @@ impl Driven {
         }
     }
 
+    /// What commands said and was not done, in words, and how many commands.
+    pub fn undone(&self) -> (impl Iterator<Item = String>, u64) {
+        let words = self.engine.undone().map(|it| String::from_utf8_lossy(it).into_owned());
+        (words, self.engine.commands_undone())
+    }
+
     /// Whether a command is run now, or waits for figures of now.
     pub fn turn(&mut self, now: Time, flow: &Flow, message: &[u8]) -> Turn {
         let Some((call, is_told)) = self.engine.about(message) else { return Turn::Now };

@@ -33,6 +33,8 @@ event::facts! {
         NgCommands = Counter, "msc_ng_commands_total";
         /// Replies of NG that were too long for a datagram.
         NgRepliesLong = Counter, "msc_ng_replies_long_total";
+        /// Commands of NG that said something which is not done here: their replies name it.
+        NgCommandsUndone = Counter, "msc_ng_commands_undone_total";
         /// Flows of streams that the forwarder refused.
         StreamsRefused = Counter, "msc_streams_refused_total";
         /// Streams that were refused since a port was not leased to who named it.

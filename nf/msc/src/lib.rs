@@ -323,6 +323,7 @@ impl MediaController {
             (Fact::SessionControllersAway, away as u64),
             (Fact::Streams, self.streams.total() as u64),
             (Fact::NgCalls, self.driven.len() as u64),
+            (Fact::NgCommandsUndone, self.driven.undone().1),
             (Fact::TranscoderConnected, self.transcoding.is_there().into()),
             (Fact::TranscoderLost, coded.lost),
             (Fact::StreamsTranscoded, self.transcoding.len() as u64),

@@ -33,16 +33,8 @@ pub fn draw(detail: &Detail) -> String {
         out.push('\n');
     }
     let start = detail.messages.first().map_or(0, |message| message.at_us);
-    for message in &detail.messages {
-        out.push_str(&arrow(message, start, detail.hosts.len()));
-    }
-    for event in &detail.events {
-        let seconds = event.at_us.saturating_sub(start) as f64 / 1e6;
-        let _ = writeln!(out, "{seconds:>10.3}  * {} {}", event.name, event.text);
-    }
-    for stream in &detail.streams {
-        out.push_str(&media(stream, start));
-    }
+    lines(detail, start).iter().for_each(|line| out.push_str(line));
+    out.push_str(&media(&detail.streams, start));
     for message in &detail.messages {
         let seconds = message.at_us.saturating_sub(start) as f64 / 1e6;
         let (from, to) = (&detail.hosts[message.from], &detail.hosts[message.to]);
@@ -56,34 +48,82 @@ pub fn draw(detail: &Detail) -> String {
     out
 }
 
-/// A stream: what it is, what it was like, what happened to it.
-fn media(stream: &StreamView, start: u64) -> String {
+/// Messages, events and what happened to media, in the order of time.
+fn lines(detail: &Detail, start: u64) -> Vec<String> {
     let seconds = |at_us: u64| at_us.saturating_sub(start) as f64 / 1e6;
-    let mut parts = vec![match (stream.leg, &stream.heard_by) {
-        (Some(leg), None) => format!("from {leg}"),
-        (Some(leg), Some(host)) => format!("from {leg}, heard by {host}"),
-        (None, Some(host)) => format!("heard by {host}"),
-        (None, None) => "of an end".to_owned(),
-    }];
-    let terms = &stream.terms;
-    parts.extend([&terms.kind, &terms.codec, &terms.suite].into_iter().flatten().cloned());
-    let figures = &stream.figures;
-    parts.extend(figures.packets.map(|count| format!("{count} packets")));
-    let loss = figures.loss_permille;
-    parts.extend(loss.map(|loss| format!("loss {}.{} %", loss / 10, loss % 10)));
-    let jitter = figures.jitter_us.map(|us| f64::from(us) / 1e3);
-    parts.extend(jitter.map(|ms| format!("jitter {ms:.1} ms")));
-    let mos = figures.mos_hundredths.map(|mos| f64::from(mos) / 1e2);
-    parts.extend(mos.map(|mos| format!("MOS {mos:.2}")));
-    let began = seconds(stream.began_at_us);
-    let mut out = format!("{began:>10.3}  = media {}: {}\n", stream.line, parts.join(", "));
-    for mark in &stream.marks {
-        let digit = mark.digit.as_ref().map_or(String::new(), |digit| format!("{digit}, "));
-        let at = seconds(mark.at_us);
-        // Writing to a string cannot fail.
-        let _ = writeln!(out, "{at:>10.3}    {} {digit}{}", mark.name, mark.text);
+    let messages = detail.messages.iter();
+    let messages = messages.map(|it| (it.at_us, arrow(it, start, detail.hosts.len())));
+    let events = detail.events.iter().map(|event| {
+        (event.at_us, format!("{:>10.3}  * {} {}\n", seconds(event.at_us), event.name, event.text))
+    });
+    let marks = detail.streams.iter().flat_map(|stream| {
+        stream.marks.iter().map(move |mark| {
+            let digit = mark.digit.as_ref().map_or(String::new(), |digit| format!("{digit}, "));
+            let (at, name, text) = (seconds(mark.at_us), &mark.name, &mark.text);
+            let whose = format!("media {} {}", stream.line, stream.leg.unwrap_or("of an end"));
+            (mark.at_us, format!("{at:>10.3}  = {whose}: {name} {digit}{text}\n"))
+        })
+    });
+    let mut all: Vec<(u64, String)> = messages.chain(events).chain(marks).collect();
+    // Of one time a message comes before what is said of it.
+    all.sort_by_key(|(at_us, _)| *at_us);
+    all.into_iter().map(|(_, line)| line).collect()
+}
+
+/// What streams are and what they were like: a table with the titles of its columns, those left
+/// out that nothing stands in.
+fn media(streams: &[StreamView], start: u64) -> String {
+    const TITLES: [&str; 11] = [
+        "BEGAN", "MEDIA", "FROM", "HEARD BY", "KIND", "CODEC", "SUITE", "PACKETS", "LOSS",
+        "JITTER", "MOS",
+    ];
+    let rows: Vec<[String; 11]> = streams.iter().map(|stream| cells(stream, start)).collect();
+    let mut out = String::new();
+    if rows.is_empty() {
+        return out;
+    }
+    let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
+    let columns = TITLES.iter().enumerate().map(|(at, title)| (at, width(at), *title));
+    let columns: Vec<_> = columns.filter(|(_, width, _)| *width > 0).collect();
+    out.push('\n');
+    let titles = TITLES.map(str::to_owned);
+    for row in core::iter::once(&titles).chain(&rows) {
+        let mut line = String::new();
+        for (at, width, title) in &columns {
+            let width = title.len().max(*width);
+            // Writing to a string cannot fail.
+            let _ = match at {
+                0 => write!(line, "{:>10}  ", row[*at]),
+                7.. => write!(line, "{:>width$}  ", row[*at]),
+                _ => write!(line, "{:<width$}  ", row[*at]),
+            };
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
     }
     out
+}
+
+fn cells(stream: &StreamView, start: u64) -> [String; 11] {
+    let StreamView { terms, figures, .. } = stream;
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let seconds = stream.began_at_us.saturating_sub(start) as f64 / 1e6;
+    let tenths = |it: u32| format!("{}.{} %", it / 10, it % 10);
+    let ms = |us: u32| format!("{:.1} ms", f64::from(us) / 1e3);
+    let mos = |it: u16| format!("{:.2}", f64::from(it) / 1e2);
+    [
+        format!("{seconds:.3}"),
+        stream.line.to_string(),
+        stream.leg.unwrap_or("?").to_owned(),
+        text(&stream.heard_by),
+        text(&terms.kind),
+        text(&terms.codec),
+        text(&terms.suite),
+        figures.packets.map(|it| it.to_string()).unwrap_or_default(),
+        figures.loss_permille.map(tenths).unwrap_or_default(),
+        figures.jitter_us.map(ms).unwrap_or_default(),
+        figures.mos_hundredths.map(mos).unwrap_or_default(),
+    ]
 }
 
 /// One line of the ladder.

@@ -35,6 +35,8 @@ const LIST_MAX: usize = 32;
 const LISTED_MAX: usize = 256;
 /// Digits of one command.
 const DIGITS_MAX: usize = 64;
+/// Warnings that are kept.
+const UNDONE_MAX: usize = 16;
 /// How long a digit sounds, and how long it is silent after, ms.
 const DIGIT_MS: u16 = 250;
 const PAUSE_MS: u16 = 100;
@@ -109,6 +111,9 @@ pub struct Engine {
     expired: u64,
     /// Calls that are others, or gone, since they were last asked for.
     touched: BTreeSet<u64>,
+    /// What commands said and was not done: the first warnings, and how many commands had one.
+    undone: BTreeSet<Box<[u8]>>,
+    commands_undone: u64,
 }
 
 impl Engine {
@@ -130,12 +135,25 @@ impl Engine {
             ended: 0,
             expired: 0,
             touched: BTreeSet::new(),
+            undone: BTreeSet::new(),
+            commands_undone: 0,
         }
     }
 
     /// Calls that are others since they were last asked for, or gone: what a standby is told.
     pub fn take_touched(&mut self) -> BTreeSet<u64> {
         core::mem::take(&mut self.touched)
+    }
+
+    /// The first warnings of what commands said and was not done.
+    pub fn undone(&self) -> impl Iterator<Item = &[u8]> {
+        self.undone.iter().map(|warning| &**warning)
+    }
+
+    /// Commands whose reply had such a warning.
+    #[must_use]
+    pub const fn commands_undone(&self) -> u64 {
+        self.commands_undone
     }
 
     /// The numbers of all calls.
@@ -394,6 +412,10 @@ impl Engine {
         out.pair("result", b"ok");
         if let Some(undone) = words::undone(task.command, task.around.world.codecs()) {
             out.pair("warning", &undone);
+            self.commands_undone += 1;
+            if self.undone.len() < UNDONE_MAX {
+                self.undone.insert(undone.into());
+            }
         }
         Ok(())
     }

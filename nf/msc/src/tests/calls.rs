@@ -243,6 +243,19 @@ fn a_reply_that_tells_what_was_counted_waits_for_figures_of_now() {
 }
 
 #[test]
+fn what_a_command_says_and_is_not_done_is_told_to_people_too() {
+    let mut world = World::adopted(SITE);
+    let odd = [("command", "list"), ("record call", "yes")];
+    assert!(world.commands("1_1", &odd).contains("7:warning21:not done: record call"));
+    world.commands("1_2", &odd);
+    let told = world.asks("media/refusals", &[]);
+    assert_eq!(
+        (&told[0]["why"], told.as_array().map(Vec::len)),
+        (&"not done: record call".into(), Some(1))
+    );
+}
+
+#[test]
 fn what_comes_behind_a_command_that_waits_is_run_behind_it() {
     let mut world = World::adopted(SITE);
     ng_call(&mut world, "call-1");

@@ -270,3 +270,20 @@ fn one_session_controller_leases_its_share_and_no_more() {
     let pairs: u16 = world.leases(1, "access", u32::MAX).iter().map(|it| it.pairs).sum();
     assert_eq!(pairs, 64);
 }
+
+#[test]
+fn the_documentation_has_every_alarm() {
+    let page = include_str!("../../../../docs/media.md");
+    let table = page.split("| alarm | when |").nth(1).expect("the table of alarms");
+    let sources = [
+        include_str!("../alarms.rs"),
+        include_str!("../../../../stack/dataplane/src/alarms.rs"),
+        include_str!("../../../../node/replica/src/node.rs"),
+    ];
+    for source in sources {
+        for said in source.split("alarm(\"").skip(1) {
+            let name = said.split('"').next().expect("its name");
+            assert!(table.contains(&format!("`{name}`")), "{name}");
+        }
+    }
+}

@@ -27,7 +27,7 @@ pub enum MscWords {
 /// What `tandem ctl media` shows.
 #[derive(Debug, Subcommand)]
 pub enum MediaCommand {
-    /// What the forwarder refused, and why: the streams that have no media.
+    /// What the forwarder refused, and why; and what commands of NG said that is not done.
     Refusals(Of),
 }
 

@@ -56,7 +56,7 @@ request_route {
     }
     if (is_method("INVITE")) {
         record_route();
-        if (!rtpengine_offer("replace-origin direction=access direction=core")) {
+        if (!rtpengine_offer("FLAGS replace-origin direction=access direction=core")) {
             sl_send_reply("500", "No media");
             exit;
         }
@@ -139,30 +139,92 @@ fn talked(host: &Host, locals: [&str; 2]) -> String {
     super::words(&output.stdout)
 }
 
-#[test]
-fn kamailio_has_a_call_of_sipps_forwarded_as_by_rtpengine() {
-    let mut scene = Scene::new();
-    let host = scene.host("a", &["192.0.2.100/24"], &[]);
+/// Speech of one codec from one port of the host, and of another from the other one, as two ends
+/// speak; prints what came where, and from where.
+const CODED: &str = r"
+import collections, select, socket, struct, sys, time
+host, a, b, to_a, to_b = sys.argv[1:]
+def at(text):
+    address, port = text.rsplit(':', 1)
+    return address, int(port)
+def end(port):
+    it = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    it.bind((host, int(port)))
+    return it
+ends = {end(a): (to_a, 0, 7), end(b): (to_b, 9, 9)}
+came = collections.Counter()
+for number in range(100):
+    for out, (to, kind, ssrc) in ends.items():
+        head = struct.pack('!BBHII', 0x80, kind, number, number * 160, ssrc)
+        out.sendto(head + bytes(160), at(to))
+    until = time.monotonic() + 0.02
+    while (left := until - time.monotonic()) > 0:
+        for into in select.select(list(ends), [], [], left)[0]:
+            text, source = into.recvfrom(2048)
+            came[(into.getsockname()[1], text[1] & 0x7f, len(text), '%s:%d' % source)] += 1
+for (port, kind, octets, source), count in came.items():
+    print(port, kind, octets, source, count > 50)
+";
+
+/// A site with a media controller, Kamailio before it, and SIPp on both sides of that: programs
+/// that run as long as this does.
+fn call_by_kamailio(scene: &mut Scene, host: &Host, flags: &str, answers: &str) -> [Running; 3] {
     host.sends_whole_packets();
     // SIPp opens sockets at the address that it says, though the call's ends are the host's.
     scene.router.ip(&["address", "add", "192.0.2.100/32", "dev", "lo"]).unwrap();
     scene.start(CONTROLLER);
     host.reaches("192.0.2.2");
-    fs::write(scene.folder.path().join("kamailio.cfg"), PROXY).unwrap();
+    let folder = scene.folder.path();
+    fs::write(folder.join("kamailio.cfg"), PROXY.replace("FLAGS ", flags)).unwrap();
+    let described = Command::new("sipp").args(["-sd", "uas"]).output().expect("sipp is installed");
+    let described = super::words(&described.stdout).replace("RTP/AVP 0", answers);
+    let called = described.replace("rtpmap:0 PCMU/8000", "rtpmap:9 G722/8000");
+    let called = if answers == "RTP/AVP 9" { called } else { described };
+    fs::write(folder.join("called.xml"), called).unwrap();
     let options = "-DD -E -x fm -m 256 -M 64 -f kamailio.cfg -Y .";
     let proxy: Vec<&str> = options.split(' ').collect();
     let proxy = [&["kamailio", "/usr/sbin/kamailio"], &proxy[..]].concat();
-    let _proxy = Running::start(&scene, &proxy);
+    let proxy = Running::start(scene, &proxy);
     let sipp = |more: &[&'static str]| {
         let usual = ["-i", "127.0.0.1", "-mi", "192.0.2.100", "-nostdin", "-m", "1"];
         [more, &usual].concat()
     };
-    let called = sipp(&["called", "sipp", "-sn", "uas", "-p", "5080", "-mp", "5000"]);
-    let _called = Running::start(&scene, &called);
+    let called = ["called", "sipp", "-sf", "called.xml", "-p", "5080", "-mp", "5000"];
+    let called = Running::start(scene, &sipp(&called));
     // Kamailio asks its media controller before it takes calls: SIPp tries again until it does.
     let calls = ["calls", "sipp", "-sn", "uac", "127.0.0.1:5060", "-p", "5070", "-mp", "4000"];
     let calls = sipp(&[&calls[..], &["-d", "8000"]].concat());
-    let _calls = Running::start(&scene, &calls);
+    [proxy, called, Running::start(scene, &calls)]
+}
+
+#[test]
+fn kamailio_has_a_call_transcoded_by_its_flags() {
+    let mut scene = Scene::new();
+    let host = scene.host("a", &["192.0.2.100/24"], &[]);
+    let flags = "codec-mask-PCMU codec-transcode-G722 codec-transcode-G729 ";
+    let _programs = call_by_kamailio(&mut scene, &host, flags, "RTP/AVP 9");
+    let call = awaited(&scene, "no stream", || streams(&scene).pop());
+    let local = |end: usize| call["ends"][end]["local"].as_str().unwrap();
+    let codec = |end: usize| &call["ends"][end]["codec"];
+    assert_eq!([codec(0), codec(1)], [&Value::from("PCMU/8000"), &"G722/8000".into()], "{call}");
+    assert_eq!(scene.rows(&["media"])[0]["transcoded"], 1);
+    let ends = ["192.0.2.100", "4000", "5000", local(0), local(1)];
+    let output = host.run(&[&["python3", "-c", CODED][..], &ends].concat());
+    assert!(output.status.success(), "{}", super::words(&output.stderr));
+    let came = super::words(&output.stdout);
+    for (port, kind, from) in [(5_000, 9, local(1)), (4_000, 0, local(0))] {
+        assert!(came.contains(&format!("{port} {kind} 172 {from} True")), "{came}");
+    }
+    // What its flags ask for and nobody does is told, for Kamailio says nothing of it.
+    let refusals = scene.rows(&["media", "refusals"]);
+    assert_eq!(refusals[0]["why"], "not done: codec-transcode-G729", "{refusals:?}");
+}
+
+#[test]
+fn kamailio_has_a_call_of_sipps_forwarded_as_by_rtpengine() {
+    let mut scene = Scene::new();
+    let host = scene.host("a", &["192.0.2.100/24"], &[]);
+    let _programs = call_by_kamailio(&mut scene, &host, "", "RTP/AVP 0");
     let call = awaited(&scene, "no stream", || streams(&scene).pop());
     let local = |end: usize| call["ends"][end]["local"].as_str().unwrap();
     assert!(local(0).starts_with("192.0.2.1:20") && local(1).starts_with("192.0.2.2:30"), "{call}");

@@ -221,6 +221,7 @@ pages! {
     security "docs/security.md";
     session_controller "docs/sbc.md";
     signalling_gateway "docs/ss7.md";
+    transcoding "docs/media-transcoding.md";
 }
 
 #[test]
