@@ -221,6 +221,14 @@ struct Sending {
     shared: bool,
 }
 
+/// Changes for the standby.
+#[derive(Debug, Default)]
+struct Deltas {
+    octets: Vec<u8>,
+    /// Where each begins and ends.
+    places: Vec<(u32, u32)>,
+}
+
 /// What a function on a shard wants done, in order.
 ///
 /// Sends are written straight into one arena, so that a step allocates nothing.
@@ -252,8 +260,7 @@ pub struct Effects {
     pub changes: Vec<Change>,
     work: Vec<u8>,
     hands: Vec<(u16, u32, u32)>,
-    told: Vec<u8>,
-    deltas: Vec<(u32, u32)>,
+    deltas: Deltas,
     /// Messages that [`Effects::divert`] has seen.
     diverted: usize,
     /// Number of the snapshot that was told to its end.
@@ -326,28 +333,29 @@ impl Effects {
     /// Tells the standby what `write` appends: a change of durable state. Deltas leave before the
     /// messages of the same flush.
     pub fn delta(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
-        let start = self.told.len();
-        write(&mut self.told);
-        let end = self.told.len();
+        let start = self.deltas.octets.len();
+        write(&mut self.deltas.octets);
+        let end = self.deltas.octets.len();
         if end > start {
-            self.deltas.push((place(start), place(end)));
+            self.deltas.places.push((place(start), place(end)));
         }
     }
 
     /// The changes for the standby, in order.
     pub fn deltas(&self) -> impl ExactSizeIterator<Item = &[u8]> + '_ {
-        self.deltas.iter().map(|&(start, end)| &self.told[start as usize..end as usize])
+        let Deltas { octets, places } = &self.deltas;
+        places.iter().map(|&(start, end)| &octets[start as usize..end as usize])
     }
 
     /// Whether the standby has something to be told.
     pub(crate) fn has_deltas(&self) -> bool {
-        !self.deltas.is_empty() || self.snapshot_ended.is_some()
+        !self.deltas.places.is_empty() || self.snapshot_ended.is_some()
     }
 
     /// Forgets the changes, once they were told.
     pub fn clear_deltas(&mut self) {
-        self.told.clear();
-        self.deltas.clear();
+        self.deltas.octets.clear();
+        self.deltas.places.clear();
         self.snapshot_ended = None;
     }
 
@@ -520,7 +528,7 @@ impl Effects {
 
     /// Bytes of all messages of our own; shared ones take no room here.
     pub(crate) fn bytes(&self) -> usize {
-        self.arena.len() + self.told.len() + self.work.len()
+        self.arena.len() + self.deltas.octets.len() + self.work.len()
     }
 
     /// The bytes of messages `first..=last`, which stand next to each other and are not shared.
