@@ -175,17 +175,7 @@ impl Controller {
         self.wire.capture.whole = if self.config.overload.thin_captures { whole } else { ALL };
         self.wire.facts.observe(Fact::QueueDelay, micros(delay));
     }
-}
 
-const fn fact(class: Class) -> Fact {
-    match class {
-        Class::Refresh => Fact::RefreshesShed,
-        Class::Registration => Fact::RegistrationsShed,
-        Class::Call | Class::Held => Fact::CallsShed,
-    }
-}
-
-impl Controller {
     /// Tells the service assurance of the refusals of the second that is over.
     pub(crate) fn tell_tally(&mut self, now: Time) {
         for row in self.overload.tally.take(now) {
@@ -200,5 +190,13 @@ impl Controller {
             ];
             self.wire.event(now, &row.flow, trail, Event::RequestsRejected, &fields);
         }
+    }
+}
+
+const fn fact(class: Class) -> Fact {
+    match class {
+        Class::Refresh => Fact::RefreshesShed,
+        Class::Registration => Fact::RegistrationsShed,
+        Class::Call | Class::Held => Fact::CallsShed,
     }
 }
