@@ -1,7 +1,6 @@
 //! Whether media controllers of this site serve the groups of addresses that its realms anchor
 //! media at: without them every call of such a realm is refused.
 
-use crate::site::Site;
 use config::{Issue, meant};
 use media_stack::config::ControllerConfig;
 use msc::config::Msc;
@@ -9,9 +8,9 @@ use ssc::config::{Realm, Ssc};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
-/// The section of this site that a session controller connects to; of one that is elsewhere nothing
-/// is known here.
-pub fn own<'s>(site: &'s Site, controller: &ControllerConfig) -> Option<&'s Msc> {
+/// Which of these media controllers a session controller connects to; of one that is elsewhere
+/// nothing is known here.
+pub fn own<'s>(all: &'s [Msc], controller: &ControllerConfig) -> Option<&'s Msc> {
     let is_there = |listen: SocketAddr, address: SocketAddr| {
         let is_any = listen.ip().is_unspecified() && address.ip().is_loopback();
         listen == address || is_any && listen.port() == address.port()
@@ -19,19 +18,19 @@ pub fn own<'s>(site: &'s Site, controller: &ControllerConfig) -> Option<&'s Msc>
     let is_its = |msc: &&Msc| {
         msc.listen.is_some_and(|listen| controller.addresses().any(|it| is_there(listen, it)))
     };
-    site.msc.iter().find(is_its)
+    all.iter().find(is_its)
 }
 
 /// The media controllers of a session controller, if all of them are of this site.
-pub fn all_own<'s>(site: &'s Site, ssc: &Ssc) -> Option<Vec<&'s Msc>> {
-    let own = ssc.media.controller.iter().map(|controller| own(site, controller));
+pub fn all_own<'s>(all: &'s [Msc], ssc: &Ssc) -> Option<Vec<&'s Msc>> {
+    let own = ssc.media.controller.iter().map(|controller| own(all, controller));
     own.collect::<Option<Vec<_>>>().filter(|own| !own.is_empty())
 }
 
 /// Pushes the realms whose calls need ports of a group that no media controller has.
-pub fn validate(site: &Site, issues: &mut Vec<Issue>) {
-    for (at, ssc) in site.ssc.iter().enumerate() {
-        let Some(own) = all_own(site, ssc) else { continue };
+pub fn validate(sscs: &[Ssc], mscs: &[Msc], issues: &mut Vec<Issue>) {
+    for (at, ssc) in sscs.iter().enumerate() {
+        let Some(own) = all_own(mscs, ssc) else { continue };
         let groups = own.iter().flat_map(|msc| &msc.group).map(|group| group.name.as_str());
         let groups: BTreeSet<&str> = groups.collect();
         for (n, realm) in ssc.realm.iter().enumerate() {

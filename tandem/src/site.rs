@@ -153,7 +153,7 @@ impl config::Site for Site {
                 issues.push(Issue::new(format!("{path}.name"), what, "choose another name"));
             }
         }
-        anchored::validate(self, issues);
+        anchored::validate(&self.ssc, &self.msc, issues);
     }
 
     fn doorways(&self) -> Vec<Doorway> {

@@ -35,7 +35,7 @@ pub fn hindrances(site: &Site) -> Vec<Issue> {
     let mut issues = Vec::new();
     for (at, ssc) in site.ssc.iter().enumerate() {
         // One that is elsewhere may do it.
-        let Some(own) = anchored::all_own(site, ssc) else { continue };
+        let Some(own) = anchored::all_own(&site.msc, ssc) else { continue };
         let transcodes = |msc: &msc::Msc| msc.transcoder.start == TranscoderStart::Own;
         let is_any = own.iter().copied().any(transcodes);
         for (n, realm) in ssc.realm.iter().enumerate() {

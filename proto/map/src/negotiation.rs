@@ -73,10 +73,11 @@ pub enum Refusal<'a> {
 /// What an initiator offers after that refusal; none: the peer is not to be spoken with.
 #[must_use]
 pub fn next(
-    (context, version): (Context, u8),
+    offered: (Context, u8),
     refusal: Refusal<'_>,
     speaks: impl Fn(Context, u8) -> bool,
 ) -> Option<(Context, u8)> {
+    let (context, version) = offered;
     let first = context.in_version_1().map(|it| (it, 1));
     let proposed = match refusal {
         Refusal::Context(contents) => {
