@@ -55,13 +55,13 @@ questions! {
     /// What each shard holds of the site's pool of sessions.
     Ask "pool" [] -> Vec<PoolRow>, |it, asked| {
         let refused = it.wire.facts.read(Fact::PoolRefused);
-        let is_standby = it.pair.mirror.is_standby();
+        let is_standby = it.pair.state.is_standby();
         let live = it.overload.limits.sessions();
         Ok(it.overload.share.show(asked.now, it.shard, live, is_standby, refused))
     };
     /// Tells the keeper of the pool what is held, and takes what it grants.
     Internal "pool/exchange" [] -> Vec<ReportRow>, |it, asked| {
-        let live = (!it.pair.mirror.is_standby()).then(|| it.overload.limits.sessions());
+        let live = (!it.pair.state.is_standby()).then(|| it.overload.limits.sessions());
         it.overload.share.exchange(asked.now, asked.ask, it.shard, live)
     };
     /// The rules of header manipulation.
@@ -79,7 +79,7 @@ questions! {
     Ask "media-controllers" [] -> Vec<ControllerRow>, |it, _| Ok(it.media.show());
     /// What the shield does: a row for each shard, and one for the kernel where it helps.
     Ask "shield" [] -> Vec<Either<ShieldRow, KernelRow>>,
-        |it, asked| Ok(vec![Either::A(it.show_shield(asked.now))]);
+        |it, asked| Ok(vec![Either::A(it.show_policing(asked.now))]);
     /// The sources on the blacklist.
     Ask "blacklist" [] -> Vec<BlacklistRow>, |it, asked| Ok(it.show_blacklist(asked.now));
     /// Takes sources off the blacklist.
@@ -103,7 +103,7 @@ impl Controller {
         out: &mut Effects,
     ) -> Result<Value, AskError> {
         self.gauges();
-        self.shield_gauges(now);
+        self.policing_gauges(now);
         self.pool_gauges(now);
         self.media.gauges();
         let serve = question::find(QUESTIONS, &ask.path);
@@ -220,7 +220,7 @@ impl Controller {
             Some("requests") => Left::Requests,
             _ => return Err(AskError::BadParameter("left is what is left unanswered".into())),
         };
-        self.pair.mirror.hand_over(left);
+        self.pair.state.hand_over(left);
         let counts = |initial: bool| initial || left != Left::Beginnings;
         let requests = self.calls.relays.iter().filter(|(_, relay)| counts(relay.initial)).count();
         Ok(vec![HandOverRow { shard: self.shard, requests }])
@@ -267,7 +267,7 @@ impl Controller {
         const UNREACHED: &str = "communications-subsystem-failure";
         let mut rows = Vec::new();
         rows.extend(self.flood_alarm(now));
-        rows.extend(self.overload.share.alarm(now, self.pair.mirror.is_standby()));
+        rows.extend(self.overload.share.alarm(now, self.pair.state.is_standby()));
         rows.extend(self.media.alarms(now));
         for hop in self.border.hops.rows() {
             let all = hop.endpoints.iter().all(|e| e.health == Health::Down);

@@ -1,6 +1,6 @@
 //! The `[[ssc]]` section of a site file: its shape, its help (the doc comments) and its checks.
 
-pub use crate::shield::config::{Kernel, Shield};
+pub use crate::source_policing::config::{Kernel, SourcePolicing};
 use admission::{CallLimit, Overload, RealmLimits, Resources};
 use config::{Issue, meant};
 use machine::Duration;
@@ -83,7 +83,7 @@ pub struct Ssc {
     pub resources: Resources,
     /// Policing of sources.
     #[serde(default)]
-    pub shield: Shield,
+    pub shield: SourcePolicing,
     /// Media controllers, which anchor the media of calls.
     #[serde(default)]
     pub media: Media,

@@ -26,7 +26,7 @@ mod refusal;
 mod register;
 mod replica;
 mod shed;
-mod shield;
+mod source_policing;
 mod wire;
 
 pub use ask::questions;
@@ -51,13 +51,13 @@ use runtime::{
     Ask, AskError, Effects, Flow, Frame, Function, In, Make, Mirrored, PortId, Running,
     RuntimeError, Seed, ShardSpec,
 };
-use shield::challenge::Challenges;
 use sip::{Message, Method};
 use sip_stack::border::Border;
 use sip_stack::next_hop::Probed;
 use sip_stack::realm::{RealmId, Realms};
 use sip_stack::realm_map::RealmMap;
 use sip_stack::{size, steer};
+use source_policing::challenge::Challenges;
 use std::sync::Arc;
 use trail::Capture;
 use transaction::{Arrival, ClientId, Out, ServerId, Timers, Transactions};
@@ -149,7 +149,7 @@ impl Controller {
             calls: Calls::new(&config, &seed, [relays, merged]),
             registrar: register::registrar(&config, seed.shard, &registrar_seed, now),
             overload: OverloadControl::new(&config.admission(), &seed, refused, emergencies),
-            policer: shield::policer(&config, &border.hops, [high, low], now),
+            policer: source_policing::policer(&config, &border.hops, [high, low], now),
             challenges: Challenges::new([nonces, codes]),
             media,
             wire,
@@ -246,7 +246,7 @@ impl Controller {
 
     /// The router: who deals with a message.
     fn arrived(&mut self, at: &Arrived<'_>, out: &mut Effects) {
-        if self.pair.mirror.leaves(at.message) {
+        if self.pair.state.leaves(at.message) {
             return;
         }
         if self.refresh_register(at, out) {
@@ -371,7 +371,7 @@ impl Function for Controller {
     type Config = config::Ssc;
 
     fn step(&mut self, now: Time, input: In<'_>, out: &mut Effects) {
-        if self.pair.mirror.is_standby() {
+        if self.pair.state.is_standby() {
             self.is_draining |= matches!(input, In::Drain);
             return; // the other node answers
         }
@@ -394,7 +394,7 @@ impl Function for Controller {
             }
             In::Resolved { query, answer } => {
                 self.border.resolved(now, query, answer, out);
-                shield::know(&mut self.policer, &self.border.hops);
+                source_policing::know(&mut self.policer, &self.border.hops);
             }
             In::Drain => self.is_draining = true,
             // Of ports that a controller has none of.
@@ -409,7 +409,7 @@ impl Function for Controller {
     }
 
     fn tick(&mut self, now: Time, out: &mut Effects) {
-        if self.pair.mirror.is_standby() {
+        if self.pair.state.is_standby() {
             return;
         }
         self.snapshot(out);
@@ -432,11 +432,11 @@ impl Function for Controller {
     }
 
     fn deadline(&self) -> Option<Time> {
-        if self.pair.mirror.is_standby() {
+        if self.pair.state.is_standby() {
             return None;
         }
         let deadlines = [
-            self.pair.mirror.deadline(),
+            self.pair.state.deadline(),
             self.transactions.deadline(),
             self.calls.deadline(),
             self.border.hops.deadline(),

@@ -14,7 +14,7 @@
 use crate::Controller;
 use crate::call::underway::Underway;
 use crate::call::{Call, Kind, State};
-use crate::shield::kernel::allow_registered;
+use crate::source_policing::kernel::allow_registered;
 use admission::{Asking, Limits};
 use machine::Time;
 use machine::narrow::{half, halves, told};
@@ -57,7 +57,7 @@ mod tag {
 
 /// What the controller is in its pair.
 #[derive(Debug, Default)]
-pub(crate) struct Mirror {
+pub(crate) struct ReplicaState {
     /// Whether there is another node.
     is_on: bool,
     is_standby: bool,
@@ -87,7 +87,7 @@ struct Snapshot {
     bindings: Option<u32>,
 }
 
-impl Mirror {
+impl ReplicaState {
     /// Whether there is another node.
     pub(crate) const fn is_on(&self) -> bool {
         self.is_on
@@ -123,7 +123,7 @@ impl Mirror {
 /// The pair that the controller is a part of.
 #[derive(Debug, Default)]
 pub(crate) struct Pair {
-    pub(crate) mirror: Mirror,
+    pub(crate) state: ReplicaState,
     /// Room for a record.
     told: Vec<u8>,
 }
@@ -165,18 +165,18 @@ impl Controller {
     pub(crate) fn mirrored(&mut self, now: Time, input: Mirrored<'_>, out: &mut Effects) {
         match input {
             Mirrored::Deactivate => {
-                self.pair.mirror.is_on = true;
-                self.pair.mirror.is_standby = true;
-                self.pair.mirror.left = Left::Nothing;
-                self.pair.mirror.snapshot = None;
+                self.pair.state.is_on = true;
+                self.pair.state.is_standby = true;
+                self.pair.state.left = Left::Nothing;
+                self.pair.state.snapshot = None;
                 self.overload.waiting = Queue::default();
                 self.tell(out);
                 self.watch(false);
                 self.media.activate(now, false, &|_| true, out);
             }
             Mirrored::Activate => {
-                self.pair.mirror.is_standby = false;
-                self.pair.mirror.left = Left::Nothing;
+                self.pair.state.is_standby = false;
+                self.pair.state.left = Left::Nothing;
                 self.calls.table.settle();
                 self.registrar.settle();
                 allow_registered(&mut self.policer, &self.registrar, now);
@@ -197,7 +197,7 @@ impl Controller {
             Mirrored::Snapshot(number) => {
                 let from = Some(0);
                 let snapshot = Snapshot { number, calls: from, media: from, bindings: from };
-                self.pair.mirror.snapshot = Some(snapshot);
+                self.pair.state.snapshot = Some(snapshot);
                 self.registrar.tell_secret(out);
                 self.media.begin_snapshot(out);
             }
@@ -211,7 +211,7 @@ impl Controller {
 
     /// A piece of the snapshot, if one is under way.
     pub(crate) fn snapshot(&mut self, out: &mut Effects) {
-        let Some(snapshot) = &mut self.pair.mirror.snapshot else { return };
+        let Some(snapshot) = &mut self.pair.state.snapshot else { return };
         if let Some(from) = snapshot.calls {
             snapshot.calls = self.calls.table.touch(from, SNAPSHOT_RECORDS);
         } else if let Some(from) = snapshot.media {
@@ -220,7 +220,7 @@ impl Controller {
             snapshot.bindings = self.registrar.touch(from, SNAPSHOT_RECORDS);
         } else {
             out.snapshot_ended = Some(snapshot.number);
-            self.pair.mirror.snapshot = None;
+            self.pair.state.snapshot = None;
         }
     }
 
@@ -229,7 +229,7 @@ impl Controller {
         if self.policer.has_changes() {
             self.policer.report(&mut out.changes);
         }
-        if !self.pair.mirror.is_on {
+        if !self.pair.state.is_on {
             return;
         }
         let (scratch, limits) = (&mut self.pair.told, &self.overload.limits);

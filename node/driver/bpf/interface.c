@@ -14,7 +14,7 @@
 // is closed, however its process ends. Doors of an owner that is gone are none, and its routes too.
 // A route whose owner has no socket for the queue leads to the kernel.
 //
-// Everything that it goes by is written by src/xdp.rs, fence.rs and xdp/redirect.rs here; names
+// Everything that it goes by is written by src/xdp.rs, filter.rs and xdp/redirect.rs here; names
 // and layouts of the maps are those that they expect. A bucket is one number, the time at which it
 // will be full again (GCRA, ITU-T I.371 annex A). interface.o is made of this by
 // `cargo xtask bpf`.

@@ -11,7 +11,7 @@
 //!   TCP_MD5SIG_EXT, IP_MINTTL ──→ guard
 //!   AF_PACKET          ──→ packet::{PacketSocket, PacketBatch}
 //!   SOCK_RAW           ──→ DatagramSocket::raw, by the same batches
-//!   XDP, bpf           ──→ fence::Fence, Redirect
+//!   XDP, bpf           ──→ filter::Filter, Redirect
 //! ```
 #![allow(unsafe_code, reason = "it talks to the kernel directly")]
 #![warn(clippy::cast_possible_truncation)]
@@ -23,7 +23,7 @@ mod clock;
 mod control;
 mod datagram;
 pub mod doorway;
-pub mod fence;
+pub mod filter;
 mod frame;
 pub mod guard;
 mod interfaces;

@@ -2,7 +2,7 @@
 //! namespace, whichever process they are in.
 //!
 //! ```text
-//!   Fence ─────────┐             ┌─ doors, rules, sources        the program, its maps and its
+//!   Filter ─────────┐             ┌─ doors, rules, sources        the program, its maps and its
 //!   Redirect ──────┼─ Owner ─────┼─ routes, sockets by queue     links live as long as anybody's
 //!   … of another ──┘  (a number) └─ a socket that says: alive    descriptors of them
 //!     process: share
@@ -34,7 +34,7 @@ use std::time::Duration;
 
 /// Queues of an interface at most (`QUEUES`).
 pub const QUEUES_MAX: u32 = 64;
-/// Fences and ports of a network namespace (`OWNERS_MAX`).
+/// Filters and ports of a network namespace (`OWNERS_MAX`).
 const OWNERS_MAX: u32 = 64;
 const OBJECT: &[u8] = aya::include_bytes_aligned!("../bpf/interface.o");
 const NAME: &str = "interface";
@@ -348,7 +348,7 @@ pub(crate) fn purge<const K: usize, const V: usize>(
     entries.iter().filter(|it| is_meant(&it.0, &it.1)).for_each(|it| drop(map.remove(&it.0)));
 }
 
-/// A fence or a port in the program: a number of its own, and what stands under it. The kernel lets
+/// A filter or a port in the program: a number of its own, and what stands under it. The kernel lets
 /// go of its token when the process ends, however that happens; then nothing of it counts.
 #[derive(Debug)]
 pub(crate) struct Owner {

@@ -3,14 +3,14 @@
 //!
 //! ```text
 //! shard: Effects::changes ─→ tell ───────┐                       ┌─ interfaces, once a second
-//! configuration ──────────→ configure ───┼─→ its thread: Keeper ─┼─ driver::fence
+//! configuration ──────────→ configure ───┼─→ its thread: Keeper ─┼─ driver::filter
 //! console, ctl ───────────→ row ─────────┘                       └─ counters ─→ cells
 //! ```
 //! Where the kernel refuses, the shards police all by themselves, and the log says why, once.
 
 mod keeper;
 
-pub use driver::fence::{Protocol, Rate, Rates};
+pub use driver::filter::{Protocol, Rate, Rates};
 
 use crate::{Change, Prefix};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};

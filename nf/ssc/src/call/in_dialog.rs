@@ -265,7 +265,7 @@ impl Controller {
         write::response_head(&mut relay.texts.head, message, &at.flow, None, oc);
         if relay.method == Method::Invite {
             call.invite = Some(key);
-            if self.pair.mirror.is_on() {
+            if self.pair.state.is_on() {
                 relay.texts.request.extend_from_slice(message.raw());
             }
         }

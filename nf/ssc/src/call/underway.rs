@@ -215,7 +215,7 @@ impl Controller {
     /// A re-INVITE has just been refused: the standby is told, for the answer may not get there.
     pub(super) fn note_refusal(&mut self, now: Time, key: Key, call: Key, out: &Effects) {
         let reply = sent(out);
-        let Some(relay) = self.calls.relays.at(key).filter(|_| self.pair.mirror.is_on()) else {
+        let Some(relay) = self.calls.relays.at(key).filter(|_| self.pair.state.is_on()) else {
             return;
         };
         if !reply.starts_with(b"SIP/2.0 ") {

@@ -1,6 +1,6 @@
 //! The frames of an interface that come to the sockets of its queues: all, or those to one target.
 
-use crate::fence::octets;
+use crate::filter::octets;
 use crate::xdp::{Link, Mode, Owner};
 use std::io;
 use std::net::IpAddr;
@@ -18,7 +18,7 @@ pub struct Redirect {
 }
 
 impl Redirect {
-    /// All frames of an interface, but for those that a fence drops and those to the targets of
+    /// All frames of an interface, but for those that a filter drops and those to the targets of
     /// others. Frames of queues without a port go on to the kernel.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use super::{FilterSpec, KernelFact, KernelRow, Wish};
 use crate::Change;
 use driver::Interface;
-use driver::fence::{COUNTS, Count, Door, Fence, Mode};
+use driver::filter::{COUNTS, Count, Door, Filter, Mode};
 use event::{Cells, Sheet};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -31,11 +31,11 @@ struct Place {
 
 pub(super) struct Keeper {
     spec: Option<FilterSpec>,
-    fence: Option<Fence>,
+    filter: Option<Filter>,
     places: BTreeMap<u32, Place>,
     /// Why nothing is loaded.
     why: Option<String>,
-    /// Sources that are known until they are forgotten, for a fence that is loaded later.
+    /// Sources that are known until they are forgotten, for a filter that is loaded later.
     named: BTreeSet<IpAddr>,
     sheet: Sheet<KernelFact>,
     counted: [u64; COUNTS],
@@ -46,7 +46,7 @@ impl Keeper {
     pub(super) fn new(shed: Arc<AtomicU64>) -> Self {
         Self {
             spec: None,
-            fence: None,
+            filter: None,
             places: BTreeMap::new(),
             why: None,
             named: BTreeSet::new(),
@@ -60,12 +60,12 @@ impl Keeper {
         self.sheet.cells()
     }
 
-    /// Takes a specification; says, where the fence is required, why it does not stand.
+    /// Takes a specification; says, where the filter is required, why it does not stand.
     pub(super) fn configure(&mut self, spec: FilterSpec) -> Result<(), String> {
         let wish = spec.wish;
-        if let Some(fence) = &mut self.fence {
+        if let Some(filter) = &mut self.filter {
             let done =
-                fence.set_rates(spec.rates).and_then(|()| fence.set_trusted(&prefixes(&spec)));
+                filter.set_rates(spec.rates).and_then(|()| filter.set_trusted(&prefixes(&spec)));
             done.map_err(|error| error.to_string())?;
         }
         self.spec = Some(spec);
@@ -119,44 +119,44 @@ impl Keeper {
                 Err("no interface carries an address of a door".into())
             };
         }
-        if self.fence.is_none() {
+        if self.filter.is_none() {
             // What is refused is not tried again before the next configuration.
             if let Some(why) = &self.why {
                 return Err(why.clone());
             }
-            self.fence = Some(self.load(spec).map_err(|error| error.to_string())?);
+            self.filter = Some(self.load(spec).map_err(|error| error.to_string())?);
         }
-        let Some(fence) = &mut self.fence else { return Ok(()) };
-        fence.set_doors(&doors(spec, &interfaces)).map_err(|error| error.to_string())?;
+        let Some(filter) = &mut self.filter else { return Ok(()) };
+        filter.set_doors(&doors(spec, &interfaces)).map_err(|error| error.to_string())?;
         let gone: Vec<u32> =
             self.places.keys().filter(|index| !wanted.contains_key(*index)).copied().collect();
         for index in gone {
-            fence.detach(index);
+            filter.detach(index);
             self.places.remove(&index);
         }
         for (index, name) in wanted {
             if self.places.contains_key(&index) {
                 continue;
             }
-            let outcome = fence.attach(index).map_err(|error| error.to_string());
+            let outcome = filter.attach(index).map_err(|error| error.to_string());
             tell(&spec.name, &name, &outcome);
             self.places.insert(index, Place { name, outcome });
         }
         Ok(())
     }
 
-    fn load(&self, spec: &FilterSpec) -> Result<Fence, driver::fence::FenceError> {
-        let mut fence = Fence::load(spec.rates)?;
-        fence.set_trusted(&prefixes(spec))?;
+    fn load(&self, spec: &FilterSpec) -> Result<Filter, driver::filter::FilterError> {
+        let mut filter = Filter::load(spec.rates)?;
+        filter.set_trusted(&prefixes(spec))?;
         for &address in &self.named {
-            fence.know(address, None)?;
+            filter.know(address, None)?;
         }
-        Ok(fence)
+        Ok(filter)
     }
 
     /// Stands nowhere.
     fn leave(&mut self) {
-        self.fence = None;
+        self.filter = None;
         self.places.clear();
         self.counted = [0; COUNTS];
     }
@@ -167,16 +167,16 @@ impl Keeper {
             Change::Forget(address) => drop(self.named.remove(&address)),
             _ => {}
         }
-        let Some(fence) = &mut self.fence else { return };
+        let Some(filter) = &mut self.filter else { return };
         let done = match change {
-            Change::Know(address, time) => fence.know(address, time),
-            Change::Block(address, time) => fence.block(address, time),
+            Change::Know(address, time) => filter.know(address, time),
+            Change::Block(address, time) => filter.block(address, time),
             Change::Forget(address) => {
-                fence.forget(address);
+                filter.forget(address);
                 Ok(())
             }
             Change::Pardon(address) => {
-                fence.pardon(address);
+                filter.pardon(address);
                 Ok(())
             }
         };
@@ -188,7 +188,7 @@ impl Keeper {
     /// Reads the kernel's counters.
     fn count(&mut self) {
         self.sheet.set(KernelFact::Shed, self.shed.load(Relaxed));
-        let Some(Ok(counts)) = self.fence.as_ref().map(Fence::counts) else { return };
+        let Some(Ok(counts)) = self.filter.as_ref().map(Filter::counts) else { return };
         for (count, fact) in FACTS {
             let at = count as usize;
             self.sheet.add(fact, counts[at].saturating_sub(self.counted[at]));
@@ -290,7 +290,7 @@ fn doors(spec: &FilterSpec, interfaces: &[Interface]) -> Vec<Door> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use driver::fence::{Protocol, Rate, Rates};
+    use driver::filter::{Protocol, Rate, Rates};
 
     fn interface(index: u32, name: &str, addresses: &[&str]) -> Interface {
         let addresses = addresses.iter().map(|text| text.parse().unwrap()).collect();
@@ -354,7 +354,7 @@ mod tests {
     fn doors_on_loopback_need_no_kernel_unless_it_is_required() {
         let mut keeper = Keeper::new(Arc::default());
         keeper.configure(spec(&["127.0.0.1:5060"], &[])).unwrap();
-        assert_eq!((keeper.row().why, keeper.fence.is_none()), (None, true));
+        assert_eq!((keeper.row().why, keeper.filter.is_none()), (None, true));
         let required = FilterSpec { wish: Wish::Require, ..spec(&["127.0.0.1:5060"], &[]) };
         assert!(keeper.configure(required).unwrap_err().contains("no interface"));
         let off = FilterSpec { wish: Wish::Off, ..spec(&["0.0.0.0:5060"], &[]) };

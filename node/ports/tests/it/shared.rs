@@ -3,7 +3,7 @@
 
 use crate::field::{FAR_MAC, Field, NEAR_MAC};
 use driver::Redirect;
-use driver::fence::{Count, Door, Fence, Protocol, Rate, Rates};
+use driver::filter::{Count, Door, Filter, Protocol, Rate, Rates};
 use driver::link::interface;
 use graph::{Pool, STRIDE};
 use ports::xdp::{ENTRIES, Umem, XdpPort};
@@ -78,11 +78,11 @@ impl Host {
     }
 }
 
-fn fence() -> Fence {
+fn fence() -> Filter {
     let rate = |burst| Rate { per_s: 1, burst };
     let many = rate(1_000);
     let rates = Rates { source: rate(BURST), datagrams: many, syns: many, echoes: many };
-    let mut fence = Fence::load(rates).unwrap();
+    let mut fence = Filter::load(rates).unwrap();
     let (address, protocol) = (IpAddr::from(OURS), Protocol::Udp);
     fence.set_doors(&[Door { address, port: FENCED, protocol, trusts: false }]).unwrap();
     fence.attach(interface("near0").unwrap()).unwrap();
@@ -220,7 +220,7 @@ impl World {
 /// Who shares the interface.
 #[derive(Default)]
 struct Owners {
-    fence: Option<Fence>,
+    fence: Option<Filter>,
     whole: Option<Host>,
     routed: Option<Host>,
 }

@@ -6,7 +6,7 @@ use config::keys::{self, quoted};
 use policing::kernel::Wish;
 use sip_stack::config::Tls;
 use sip_stack::realm::{InDialogSource, Side};
-use ssc::config::{Realm, Shield, Ssc};
+use ssc::config::{Realm, SourcePolicing, Ssc};
 use std::net::IpAddr;
 use std::path::Path;
 
@@ -129,7 +129,7 @@ fn is_private(ip: IpAddr) -> bool {
     }
 }
 
-fn shield(shield: &Shield, found: &mut Vec<Issue>) {
+fn shield(shield: &SourcePolicing, found: &mut Vec<Issue>) {
     if !shield.enabled {
         let what = "no source is policed: one sender takes the controller from all others";
         found.push(Issue::new("shield.enabled", what, "leave it out"));

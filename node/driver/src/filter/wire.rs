@@ -1,4 +1,4 @@
-//! What the program `bpf/interface.c` and a fence write into the maps between them.
+//! What the program `bpf/interface.c` and a filter write into the maps between them.
 
 use crate::xdp::Target;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ pub const COUNTS: usize = 7;
 /// `struct target` but for the interface: address, port in network order, protocol, zero.
 pub(super) type DoorKey = [u8; 20];
 
-/// What became of a frame towards a door: index into [`crate::fence::Fence::counts`]. Frames of
+/// What became of a frame towards a door: index into [`crate::filter::Filter::counts`]. Frames of
 /// connections that stand, and to doors that trust everybody, are not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(usize)]

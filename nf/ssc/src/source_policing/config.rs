@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 /// Policing of sources before anything is parsed; each limit is per shard. Trusted realms, next
 /// hops, registered contacts, loopback and `trusted` always pass.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Shield {
+#[serde(rename = "Shield", deny_unknown_fields, default)]
+pub struct SourcePolicing {
     /// Off: everything passes.
     pub enabled: bool,
     /// Addresses and prefixes that pass: `192.0.2.0/24`, `2001:db8::/32`.
@@ -72,7 +72,7 @@ pub enum Kernel {
     Require,
 }
 
-impl Default for Shield {
+impl Default for SourcePolicing {
     fn default() -> Self {
         Self {
             enabled: true,
@@ -98,8 +98,8 @@ impl Default for Shield {
     }
 }
 
-impl Shield {
-    /// What the policer goes by; what is no prefix was refused by [`Shield::validate`].
+impl SourcePolicing {
+    /// What the policer goes by; what is no prefix was refused by [`SourcePolicing::validate`].
     pub(crate) fn rules(&self, known_for: Duration) -> Rules {
         Rules {
             enabled: self.enabled,

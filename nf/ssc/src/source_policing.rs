@@ -109,7 +109,7 @@ impl Controller {
     }
 
     /// `shield`: what it does now, a row a shard.
-    pub(crate) fn show_shield(&mut self, now: Time) -> ShieldRow {
+    pub(crate) fn show_policing(&mut self, now: Time) -> ShieldRow {
         let flood = self.policer.flood(now).map(|flood| FloodRow {
             kind: KINDS[flood.kind.min(KINDS.len() - 1)],
             recognised_at_us: flood.since.as_micros(),
@@ -164,7 +164,7 @@ impl Controller {
     }
 
     /// Brings the shield's gauges up to date.
-    pub(crate) fn shield_gauges(&self, now: Time) {
+    pub(crate) fn policing_gauges(&self, now: Time) {
         let facts = &self.wire.facts;
         facts.set(Fact::ShieldBlacklist, self.policer.blacklisted(now).count() as u64);
         facts.set(Fact::ShieldSources, self.policer.remembered() as u64);

@@ -1,8 +1,8 @@
-//! The fence: floods dropped by the kernel, before it makes anything of a frame (XDP).
+//! The filter: floods dropped by the kernel, before it makes anything of a frame (XDP).
 //!
-//! It is a part of the one program before an interface ([`crate::xdp`]), which several fences share
+//! It is a part of the one program before an interface ([`crate::xdp`]), which several filters share
 //! with ports; here one of them is told what to go by. Nothing of it counts any more when its
-//! [`Fence`] is dropped or the process ends, however that happens.
+//! [`Filter`] is dropped or the process ends, however that happens.
 
 mod wire;
 
@@ -25,17 +25,17 @@ const PURGE: Duration = Duration::from_secs(30);
 /// Why the kernel does not take it, in words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct FenceError(String);
+pub struct FilterError(String);
 
-impl From<io::Error> for FenceError {
+impl From<io::Error> for FilterError {
     fn from(error: io::Error) -> Self {
         Self(error.to_string())
     }
 }
 
-/// One fence in the program.
+/// One filter in the program.
 #[derive(Debug)]
-pub struct Fence {
+pub struct Filter {
     owner: Owner,
     links: BTreeMap<u32, Arc<Link>>,
     doors: BTreeMap<wire::DoorKey, u32>,
@@ -56,15 +56,15 @@ enum Sources {
     Blacklist,
 }
 
-impl Fence {
+impl Filter {
     /// Makes one; it stands nowhere yet and knows no door.
     ///
     /// # Errors
     /// Not permitted, or what the kernel does not like about the program.
-    pub fn load(rates: Rates) -> Result<Self, FenceError> {
+    pub fn load(rates: Rates) -> Result<Self, FilterError> {
         let random = crate::random()?;
         let word = |at: usize| random[at..at + 8].iter().fold(0, |w, &b| w << 8 | u64::from(b));
-        let mut fence = Self {
+        let mut filter = Self {
             owner: Owner::new()?,
             links: BTreeMap::new(),
             doors: BTreeMap::new(),
@@ -75,12 +75,12 @@ impl Fence {
             rates,
             secret: [word(0), word(8)],
         };
-        fence.before = fence.counts()?;
-        fence.set_rates(rates)?;
-        Ok(fence)
+        filter.before = filter.counts()?;
+        filter.set_rates(rates)?;
+        Ok(filter)
     }
 
-    fn write_rules(&self) -> Result<(), FenceError> {
+    fn write_rules(&self) -> Result<(), FilterError> {
         let rules = wire::rules(&self.rates, self.secret, self.prefixes.len());
         Ok(self.owner.maps().rules.insert(&self.owner.number().to_ne_bytes(), &rules, ANY)?)
     }
@@ -89,7 +89,7 @@ impl Fence {
     ///
     /// # Errors
     /// The kernel's.
-    pub fn set_rates(&mut self, rates: Rates) -> Result<(), FenceError> {
+    pub fn set_rates(&mut self, rates: Rates) -> Result<(), FilterError> {
         self.rates = rates;
         let first = self.owner.number() * 4;
         for (number, bucket) in (first..).zip(wire::shared_buckets(&rates)) {
@@ -99,17 +99,17 @@ impl Fence {
     }
 
     /// Sets the doors that it stands before, in place of those before; all else passes. A door that
-    /// another fence has on the same interface is taken with the first call after that is gone.
+    /// another filter has on the same interface is taken with the first call after that is gone.
     ///
     /// # Errors
     /// No room, or the kernel's.
-    pub fn set_doors(&mut self, doors: &[Door]) -> Result<(), FenceError> {
+    pub fn set_doors(&mut self, doors: &[Door]) -> Result<(), FilterError> {
         self.doors = wire::doors(doors);
         self.place_doors()
     }
 
     /// Puts the doors where it stands.
-    fn place_doors(&mut self) -> Result<(), FenceError> {
+    fn place_doors(&mut self) -> Result<(), FilterError> {
         let mut wanted = BTreeMap::new();
         for interface in self.links.keys() {
             let doors = self.doors.iter();
@@ -133,7 +133,7 @@ impl Fence {
     ///
     /// # Errors
     /// No room, or the kernel's.
-    pub fn set_trusted(&mut self, prefixes: &[(IpAddr, u8)]) -> Result<(), FenceError> {
+    pub fn set_trusted(&mut self, prefixes: &[(IpAddr, u8)]) -> Result<(), FilterError> {
         let trusted = &self.owner.maps().trusted;
         for &prefix in &self.prefixes {
             // Two ways of writing one prefix are one entry.
@@ -147,11 +147,11 @@ impl Fence {
         self.write_rules()
     }
 
-    /// A source passes for so long; `None`: until [`Fence::forget`].
+    /// A source passes for so long; `None`: until [`Filter::forget`].
     ///
     /// # Errors
     /// No room, or the kernel's.
-    pub fn know(&mut self, address: IpAddr, time: Option<Duration>) -> Result<(), FenceError> {
+    pub fn know(&mut self, address: IpAddr, time: Option<Duration>) -> Result<(), FilterError> {
         self.set_source(Sources::Known, address, time)
     }
 
@@ -164,7 +164,7 @@ impl Fence {
     ///
     /// # Errors
     /// No room, or the kernel's.
-    pub fn block(&mut self, address: IpAddr, time: Duration) -> Result<(), FenceError> {
+    pub fn block(&mut self, address: IpAddr, time: Duration) -> Result<(), FilterError> {
         self.set_source(Sources::Blacklist, address, Some(time))
     }
 
@@ -191,7 +191,7 @@ impl Fence {
         which: Sources,
         address: IpAddr,
         time: Option<Duration>,
-    ) -> Result<(), FenceError> {
+    ) -> Result<(), FilterError> {
         let now = kernel_ns();
         let end = time.map_or(u64::MAX, |time| now.saturating_add(nanos(time)));
         let (key, value) = (wire::source(address, self.owner.number()), end.to_ne_bytes());
@@ -209,7 +209,7 @@ impl Fence {
     ///
     /// # Errors
     /// The kernel's for both ways: not permitted, another program stands there.
-    pub fn attach(&mut self, interface: u32) -> Result<Mode, FenceError> {
+    pub fn attach(&mut self, interface: u32) -> Result<Mode, FilterError> {
         if let Some(link) = self.links.get(&interface) {
             return Ok(link.mode);
         }
@@ -232,7 +232,7 @@ impl Fence {
     ///
     /// # Errors
     /// The kernel's.
-    pub fn counts(&self) -> Result<[u64; COUNTS], FenceError> {
+    pub fn counts(&self) -> Result<[u64; COUNTS], FilterError> {
         let cores = aya::util::nr_cpus().map_err(|it| it.1)?;
         let mut counts = self.before;
         for (at, count) in counts.iter_mut().enumerate() {
