@@ -342,6 +342,9 @@ impl<'a> Asp<'a> {
             Indication::Resume(_, affected) => {
                 return tell(&format!("DAVA: a way to {}", range(affected)));
             }
+            Indication::Restrict(_, affected) => {
+                return tell(&format!("DRST: a worse way to {}", range(affected)));
+            }
             Indication::Status(_, affected, cause, _) => format!("{}: {cause:?}", range(affected)),
             Indication::Error(_, number) => format!("ERR {number}"),
             Indication::Unroutable(..) => "no way: it was not sent".into(),

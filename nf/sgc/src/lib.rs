@@ -31,7 +31,7 @@ pub use facts::Fact;
 use config::{CAPTURE_PORT, Sgc};
 use event::Sheet;
 use m3ua::codec::{PointCode, ServerState};
-use m3ua::{In as Input, Indication, Out, Process, ServerId};
+use m3ua::{Availability, In as Input, Indication, Out, Process, ServerId};
 use m3ua_stack::Links;
 use machine::{Duration, Machine, Time};
 use runtime::{
@@ -163,8 +163,15 @@ impl Gateway {
     fn route(&mut self, now: Time, indication: Indication) {
         match indication {
             Indication::Transfer(peer, _, _, transfer) => self.relay(now, peer, transfer),
-            Indication::Pause(network, affected) => self.reaches(now, network, affected, false),
-            Indication::Resume(network, affected) => self.reaches(now, network, affected, true),
+            Indication::Pause(network, affected) => {
+                self.reaches(now, network, affected, Availability::Unavailable);
+            }
+            Indication::Restrict(network, affected) => {
+                self.reaches(now, network, affected, Availability::Restricted);
+            }
+            Indication::Resume(network, affected) => {
+                self.reaches(now, network, affected, Availability::Available);
+            }
             Indication::Status(network, affected, cause, _) => {
                 self.status(now, network, affected, cause);
             }

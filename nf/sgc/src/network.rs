@@ -4,35 +4,43 @@
 use crate::Gateway;
 use crate::config::ServedBy;
 use m3ua::codec::{Affected, NetworkAppearance, PointCode};
-use m3ua::{Cause, In, Key, PeerId};
+use m3ua::{Availability, Cause, In, Key, PeerId};
 use machine::{Machine, Time};
 use std::sync::Arc;
 
 type Network = Option<NetworkAppearance>;
 
 impl Gateway {
-    /// MTP-PAUSE or MTP-RESUME: an Application Server began or ended to be served, or a gateway or
-    /// an IPSP has told so.
-    pub(crate) fn reaches(&mut self, now: Time, network: Network, affected: Affected, is_up: bool) {
+    /// MTP-PAUSE, MTP-RESUME, or that another way is better: an Application Server began or ended
+    /// to be served, or a gateway or an IPSP has told so.
+    pub(crate) fn reaches(
+        &mut self,
+        now: Time,
+        network: Network,
+        affected: Affected,
+        status: Availability,
+    ) {
+        let is_up = status != Availability::Unavailable;
         let keyed = self.process.served(network, affected);
         if affected.mask == 0 {
             let dpc = affected.point_code;
             let of_key = keyed.first().map(|(_, served, _)| *served);
             match of_key {
                 _ if self.is_own(network, dpc) => {}
-                Some(0) => self.announce(now, network, affected, false),
+                Some(0) => self.announce(now, network, affected, Availability::Unavailable),
                 // An Application Server still takes its traffic, or a part of it, whoever says that
                 // there is no way to it.
                 Some(_) if !is_up => {}
-                _ => self.announce(now, network, affected, is_up),
+                Some(_) => self.announce(now, network, affected, Availability::Available),
+                None => self.announce(now, network, affected, status),
             }
             return self.follow(now);
         }
-        self.announce(now, network, affected, is_up);
+        self.announce(now, network, affected, status);
         // What is served here does not depend on gateways.
         for (dpc, served, _) in keyed {
             if (served > 0) != is_up {
-                self.announce(now, network, Affected::one(dpc), served > 0);
+                self.announce(now, network, Affected::one(dpc), available(served > 0));
             }
         }
         if !is_up {
@@ -71,13 +79,15 @@ impl Gateway {
         })
     }
 
-    fn announce(&mut self, now: Time, network: Network, affected: Affected, is_up: bool) {
-        let input = match is_up {
-            true => In::Resume(network, affected),
-            false => In::Pause(network, affected),
+    fn announce(&mut self, now: Time, network: Network, affected: Affected, is: Availability) {
+        let input = match is {
+            Availability::Available => In::Resume(network, affected),
+            Availability::Restricted => In::Restrict(network, affected),
+            Availability::Unavailable => In::Pause(network, affected),
         };
         self.process.step(now, input, &mut self.outs);
         let dpc = affected.point_code;
+        let is_up = is != Availability::Unavailable;
         if is_up && affected.mask == 0 && self.process.congestion(network, dpc) > 0 {
             // Who had told of it is gone, or has begun anew.
             let over = Cause::Congestion(Some(0));
@@ -93,7 +103,7 @@ impl Gateway {
         let own: Vec<PointCode> =
             self.own.iter().copied().filter(|it| range.contains(*it)).collect();
         for dpc in own {
-            self.announce(now, network, Affected::one(dpc), true);
+            self.announce(now, network, Affected::one(dpc), Availability::Available);
         }
     }
 
@@ -107,7 +117,7 @@ impl Gateway {
                 Some((_, served, _)) => *served > 0,
                 None => self.process.has_gateways(network),
             };
-            self.announce(now, network, affected, is_up);
+            self.announce(now, network, affected, available(is_up));
         }
     }
 
@@ -115,4 +125,8 @@ impl Gateway {
     pub(crate) fn status(&mut self, now: Time, network: Network, affected: Affected, cause: Cause) {
         self.process.step(now, In::Status(network, affected, cause), &mut self.outs);
     }
+}
+
+const fn available(is_up: bool) -> Availability {
+    if is_up { Availability::Available } else { Availability::Unavailable }
 }

@@ -115,6 +115,7 @@ impl Gateway {
     pub(crate) fn lets_say(&mut self, from: PeerId, what: &Indication) -> bool {
         let (network, affected) = match what {
             Indication::Pause(network, affected)
+            | Indication::Restrict(network, affected)
             | Indication::Resume(network, affected)
             | Indication::Status(network, affected, ..) => (*network, *affected),
             _ => return false,

@@ -254,6 +254,8 @@ impl Reader {
             }
         }
         if let Some(why) = broken {
+            // What is due to the messages before goes first.
+            io.flush(now, &mut engine.effects, &mut engine.rings);
             engine.sheet.add(RuntimeFact::Broken, 1);
             io.lose(flow.conn, why);
         } else if let Some(connection) = io.streams.table.find(flow.conn) {

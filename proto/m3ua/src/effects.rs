@@ -113,9 +113,11 @@ pub enum Indication {
     Pause(Option<NetworkAppearance>, Affected),
     /// MTP-RESUME: there is a way again.
     Resume(Option<NetworkAppearance>, Affected),
+    /// There is a way again or still, but another one, if there is any, is better (DRST).
+    Restrict(Option<NetworkAppearance>, Affected),
     /// MTP-STATUS; the last is the Concerned Destination of an ASP's SCON.
     Status(Option<NetworkAppearance>, Affected, Cause, Option<PointCode>),
-    /// One of the last three, as an ASP or an IPSP says it of destinations behind it. Nothing
+    /// One of the last four, as an ASP or an IPSP says it of destinations behind it. Nothing
     /// proves that they are: who knows what may come from the peer has to ask.
     Said(PeerId, Box<Indication>),
     /// M-ASP_STATUS: the ASP at the other end of that association, or this process there, is up

@@ -25,6 +25,8 @@ event::facts! {
         Shed = Counter, "m3ua_shed_total";
         /// T(r) ran out for an MSU that waited.
         Expired = Counter, "m3ua_expired_total";
+        /// A parameter that a message has not was passed over.
+        ParametersIgnored = Counter, "m3ua_parameters_ignored_total";
         /// An ERR was sent.
         ErrorsOut = Counter, "m3ua_errors_out_total";
         /// An ERR came.

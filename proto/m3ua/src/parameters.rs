@@ -55,6 +55,8 @@ pub struct Parameters {
     pub takes_unknown_as_available: bool,
     /// Audits are refused by ERR "Destination Status Unknown" (RFC 4666 §3.8.1).
     pub refuses_audits: bool,
+    /// Bits of a point code, 1 to 24: a Routing Key with a longer one is refused.
+    pub point_code_bits: u8,
     /// DRST is sent; else restricted destinations are told as available (RFC 4666 §3.4.6).
     pub sends_restricted: bool,
 }
@@ -83,6 +85,7 @@ impl Parameters {
             registration: Registration::Provisioned,
             takes_unknown_as_available: false,
             refuses_audits: false,
+            point_code_bits: 24,
             sends_restricted: true,
         }
     }
@@ -103,6 +106,9 @@ impl Parameters {
             if timer.is_some_and(|timer| !(TIMER_MIN..=TIMER_MAX).contains(&timer)) {
                 return Err(name);
             }
+        }
+        if !(1..=24).contains(&self.point_code_bits) {
+            return Err("point_code_bits");
         }
         if self.pending_messages_max > PENDING_MESSAGES_MAX {
             return Err("pending_messages_max");

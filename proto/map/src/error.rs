@@ -1,7 +1,23 @@
 //! The errors of MAP: number, name, and for each range of versions what is said about it
 //! (TS 29.002 §17.6.6, GSM 09.02 §14.6.6).
 
-use crate::types::{AbsentSubscriberParam, AbsentSubscriberSmParam, AtiNotAllowedParam, AtmNotAllowedParam, AtsiNotAllowedParam, BearerServNotProvParam, BusySubscriberParam, CallBarredParam, CallBarringCause, CugRejectCause, CugRejectParam, DataMissingParam, FacilityNotSupParam, ForwardingFailedParam, ForwardingViolationParam, IllegalEquipmentParam, IllegalSsOperationParam, IllegalSubscriberParam, IncompatibleTerminalParam, InformationNotAvailableParam, LongTermDenialParam, MessageWaitListFullParam, MmEventNotSupportedParam, NetworkResource, NoGroupCallNbParam, NoRoamingNbParam, NoSubscriberReplyParam, NumberChangedParam, OngoingGroupCallParam, OrNotAllowedParam, PositionMethodFailureParam, PwRegistrationFailureCause, ResourceLimitationParam, RoamingNotAllowedCause, RoamingNotAllowedParam, ShortTermDenialParam, SmDeliveryFailureCause, SsIncompatibilityCause, SsNotAvailableParam, SsStatus, SsSubscriptionOption, SsSubscriptionViolationParam, SubBusyForMtSmsParam, SystemFailureParam, TargetCellOutsideGcaParam, TeleservNotProvParam, TracingBufferFullParam, UnauthorizedLcsClientParam, UnauthorizedRequestingNetworkParam, UnexpectedDataParam, UnidentifiedSubParam, UnknownOrUnreachableLcsClientParam, UnknownSubscriberParam};
+use crate::types::{
+    AbsentSubscriberParam, AbsentSubscriberSmParam, AtiNotAllowedParam, AtmNotAllowedParam,
+    AtsiNotAllowedParam, BearerServNotProvParam, BusySubscriberParam, CallBarredParam,
+    CallBarringCause, CugRejectCause, CugRejectParam, DataMissingParam, FacilityNotSupParam,
+    ForwardingFailedParam, ForwardingViolationParam, IllegalEquipmentParam,
+    IllegalSsOperationParam, IllegalSubscriberParam, IncompatibleTerminalParam,
+    InformationNotAvailableParam, LongTermDenialParam, MessageWaitListFullParam,
+    MmEventNotSupportedParam, NetworkResource, NoGroupCallNbParam, NoRoamingNbParam,
+    NoSubscriberReplyParam, NumberChangedParam, OngoingGroupCallParam, OrNotAllowedParam,
+    PositionMethodFailureParam, PwRegistrationFailureCause, ResourceLimitationParam,
+    RoamingNotAllowedCause, RoamingNotAllowedParam, ShortTermDenialParam, SmDeliveryFailureCause,
+    SsIncompatibilityCause, SsNotAvailableParam, SsStatus, SsSubscriptionOption,
+    SsSubscriptionViolationParam, SubBusyForMtSmsParam, SystemFailureParam,
+    TargetCellOutsideGcaParam, TeleservNotProvParam, TracingBufferFullParam,
+    UnauthorizedLcsClientParam, UnauthorizedRequestingNetworkParam, UnexpectedDataParam,
+    UnidentifiedSubParam, UnknownOrUnreachableLcsClientParam, UnknownSubscriberParam,
+};
 use crate::v2;
 
 tcap::errors! {

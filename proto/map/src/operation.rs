@@ -2,7 +2,39 @@
 //! contexts class, argument, result and errors (TS 29.002 §17.6, GSM 09.02 §14.6).
 
 use crate::error::Error;
-use crate::types::{ActivateTraceModeArg, ActivateTraceModeRes, AlertServiceCentreArg, AnyTimeInterrogationArg, AnyTimeInterrogationRes, AnyTimeModificationArg, AnyTimeModificationRes, AnyTimeSubscriptionInterrogationArg, AnyTimeSubscriptionInterrogationRes, AuthenticationFailureReportArg, AuthenticationFailureReportRes, CancelLocationArg, CancelLocationRes, CancelVcsgLocationArg, CancelVcsgLocationRes, CheckImeiArg, CheckImeiRes, DeactivateTraceModeArg, DeactivateTraceModeRes, DeleteSubscriberDataArg, DeleteSubscriberDataRes, EquipmentStatus, EraseCcEntryArg, EraseCcEntryRes, FailureReportArg, FailureReportRes, ForwardAccessSignallingArg, ForwardGroupCallSignallingArg, GuidanceInfo, Imei, Imsi, InformServiceCentreArg, InsertSubscriberDataArg, InsertSubscriberDataRes, InterrogateSsRes, IsdnAddressString, IstAlertArg, IstAlertRes, IstCommandArg, IstCommandRes, MoForwardSmArg, MoForwardSmRes, MtForwardSmArg, MtForwardSmRes, MtForwardSmVgcsArg, MtForwardSmVgcsRes, NoteMmEventArg, NoteMmEventRes, NoteMsPresentForGprsArg, NoteMsPresentForGprsRes, NoteSubscriberDataModifiedArg, NoteSubscriberDataModifiedRes, Password, PrepareGroupCallArg, PrepareGroupCallRes, PrepareHoArg, PrepareHoRes, PrepareSubsequentHoArg, PrepareSubsequentHoRes, ProcessAccessSignallingArg, ProcessGroupCallSignallingArg, ProvideRoamingNumberArg, ProvideRoamingNumberRes, ProvideSubscriberInfoArg, ProvideSubscriberInfoRes, ProvideSubscriberLocationArg, ProvideSubscriberLocationRes, PurgeMsArg, PurgeMsRes, ReadyForSmArg, ReadyForSmRes, RegisterCcEntryArg, RegisterCcEntryRes, RegisterSsArg, ReleaseResourcesArg, ReleaseResourcesRes, RemoteUserFreeArg, RemoteUserFreeRes, ReportSmDeliveryStatusArg, ReportSmDeliveryStatusRes, ResetArg, RestoreDataArg, RestoreDataRes, ResumeCallHandlingArg, ResumeCallHandlingRes, RoutingInfoForLcsArg, RoutingInfoForLcsRes, RoutingInfoForSmArg, RoutingInfoForSmRes, SendAuthenticationInfoArg, SendAuthenticationInfoRes, SendEndSignalArg, SendEndSignalRes, SendGroupCallEndSignalArg, SendGroupCallEndSignalRes, SendGroupCallInfoArg, SendGroupCallInfoRes, SendIdentificationArg, SendIdentificationRes, SendRoutingInfoArg, SendRoutingInfoForGprsArg, SendRoutingInfoForGprsRes, SendRoutingInfoRes, SetReportingStateArg, SetReportingStateRes, SsCode, SsForBsCode, SsInfo, SsInvocationNotificationArg, SsInvocationNotificationRes, StatusReportArg, StatusReportRes, SubscriberLocationReportArg, SubscriberLocationReportRes, Tmsi, UpdateGprsLocationArg, UpdateGprsLocationRes, UpdateLocationArg, UpdateLocationRes, UpdateVcsgLocationArg, UpdateVcsgLocationRes, UssdArg, UssdRes};
+use crate::types::{
+    ActivateTraceModeArg, ActivateTraceModeRes, AlertServiceCentreArg, AnyTimeInterrogationArg,
+    AnyTimeInterrogationRes, AnyTimeModificationArg, AnyTimeModificationRes,
+    AnyTimeSubscriptionInterrogationArg, AnyTimeSubscriptionInterrogationRes,
+    AuthenticationFailureReportArg, AuthenticationFailureReportRes, CancelLocationArg,
+    CancelLocationRes, CancelVcsgLocationArg, CancelVcsgLocationRes, CheckImeiArg, CheckImeiRes,
+    DeactivateTraceModeArg, DeactivateTraceModeRes, DeleteSubscriberDataArg,
+    DeleteSubscriberDataRes, EquipmentStatus, EraseCcEntryArg, EraseCcEntryRes, FailureReportArg,
+    FailureReportRes, ForwardAccessSignallingArg, ForwardGroupCallSignallingArg, GuidanceInfo,
+    Imei, Imsi, InformServiceCentreArg, InsertSubscriberDataArg, InsertSubscriberDataRes,
+    InterrogateSsRes, IsdnAddressString, IstAlertArg, IstAlertRes, IstCommandArg, IstCommandRes,
+    MoForwardSmArg, MoForwardSmRes, MtForwardSmArg, MtForwardSmRes, MtForwardSmVgcsArg,
+    MtForwardSmVgcsRes, NoteMmEventArg, NoteMmEventRes, NoteMsPresentForGprsArg,
+    NoteMsPresentForGprsRes, NoteSubscriberDataModifiedArg, NoteSubscriberDataModifiedRes,
+    Password, PrepareGroupCallArg, PrepareGroupCallRes, PrepareHoArg, PrepareHoRes,
+    PrepareSubsequentHoArg, PrepareSubsequentHoRes, ProcessAccessSignallingArg,
+    ProcessGroupCallSignallingArg, ProvideRoamingNumberArg, ProvideRoamingNumberRes,
+    ProvideSubscriberInfoArg, ProvideSubscriberInfoRes, ProvideSubscriberLocationArg,
+    ProvideSubscriberLocationRes, PurgeMsArg, PurgeMsRes, ReadyForSmArg, ReadyForSmRes,
+    RegisterCcEntryArg, RegisterCcEntryRes, RegisterSsArg, ReleaseResourcesArg,
+    ReleaseResourcesRes, RemoteUserFreeArg, RemoteUserFreeRes, ReportSmDeliveryStatusArg,
+    ReportSmDeliveryStatusRes, ResetArg, RestoreDataArg, RestoreDataRes, ResumeCallHandlingArg,
+    ResumeCallHandlingRes, RoutingInfoForLcsArg, RoutingInfoForLcsRes, RoutingInfoForSmArg,
+    RoutingInfoForSmRes, SendAuthenticationInfoArg, SendAuthenticationInfoRes, SendEndSignalArg,
+    SendEndSignalRes, SendGroupCallEndSignalArg, SendGroupCallEndSignalRes, SendGroupCallInfoArg,
+    SendGroupCallInfoRes, SendIdentificationArg, SendIdentificationRes, SendRoutingInfoArg,
+    SendRoutingInfoForGprsArg, SendRoutingInfoForGprsRes, SendRoutingInfoRes, SetReportingStateArg,
+    SetReportingStateRes, SsCode, SsForBsCode, SsInfo, SsInvocationNotificationArg,
+    SsInvocationNotificationRes, StatusReportArg, StatusReportRes, SubscriberLocationReportArg,
+    SubscriberLocationReportRes, Tmsi, UpdateGprsLocationArg, UpdateGprsLocationRes,
+    UpdateLocationArg, UpdateLocationRes, UpdateVcsgLocationArg, UpdateVcsgLocationRes, UssdArg,
+    UssdRes,
+};
 use crate::v2;
 use machine::Duration;
 use tcap::operation::Timer;

@@ -32,6 +32,16 @@ impl PointCodeFormat {
         }
     }
 
+    /// Bits of a point code.
+    #[must_use]
+    pub const fn bits(self) -> u8 {
+        match self {
+            Self::Itu => 14,
+            Self::Japan => 16,
+            Self::Ansi | Self::Decimal => 24,
+        }
+    }
+
     /// What one looks like, for the hint of a mistake.
     #[must_use]
     pub const fn example(self) -> &'static str {

@@ -37,6 +37,7 @@ impl Sgc {
             },
             takes_unknown_as_available: policy.unknown_is_available,
             refuses_audits: policy.refuses_audits,
+            point_code_bits: self.point_code_format.bits(),
             sends_restricted: !policy.hides_restricted,
         }
     }

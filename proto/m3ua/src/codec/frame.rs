@@ -19,7 +19,8 @@ pub enum Framing {
     Broken(Offence),
 }
 
-/// Finds the end of the message that `bytes` begin with.
+/// Finds the end of the message that `bytes` begin with. One of another version has its length in
+/// the same place, so that it can be answered (RFC 4666 §3.8.1: Invalid Version).
 #[must_use]
 pub fn frame(bytes: &[u8]) -> Framing {
     let Some(&first) = bytes.first() else { return Framing::Partial };
@@ -30,15 +31,15 @@ pub fn frame(bytes: &[u8]) -> Framing {
         }
     }
     let broken = |code, at, what, spec| Framing::Broken(Offence::new(code, at, what, spec));
-    if first != VERSION {
-        let spec = "RFC 4666 §3.1.1";
-        return broken(ErrorCode::InvalidVersion, 0, "the version is not 1", spec);
-    }
     if bytes.len() < HEADER_BYTES {
         return Framing::Partial;
     }
     let length = be32(bytes, 4) as usize;
     if !(HEADER_BYTES..=MESSAGE_BYTES_MAX).contains(&length) {
+        if first != VERSION {
+            let spec = "RFC 4666 §3.1.1";
+            return broken(ErrorCode::InvalidVersion, 0, "the version is not 1", spec);
+        }
         let spec = "RFC 4666 §3.1.4";
         return broken(ErrorCode::ProtocolError, 4, "no message has that length", spec);
     }

@@ -46,9 +46,14 @@ impl<'a> RoutingKey<'a> {
     /// [`Offence`] when a parameter inside lacks, does not belong there or has a wrong length.
     pub fn read(at: usize, value: &'a [u8]) -> Result<Self, Offence> {
         let tag = Tag::RoutingKey;
-        let found = read_all(tag.rules(), tag.spec(), at + TLV_BYTES, value)?;
+        let (found, _) = read_all(tag.rules(), tag.spec(), at + TLV_BYTES, value)?;
         let mut inner = Parameters::new(at + TLV_BYTES, value).flatten();
-        if let Some(unknown) = inner.find(|parameter| Tag::of(parameter.tag).is_none()) {
+        // What would narrow the key must not be passed over: it has a status of its own (§3.6.2).
+        let belongs = |it: u16| {
+            let rules = tag.rules().iter().any(|rule| rule.tag.number() == it);
+            rules || it == Tag::InfoString.number()
+        };
+        if let Some(unknown) = inner.find(|parameter| !belongs(parameter.tag)) {
             let (code, what) = (ErrorCode::UnexpectedParameter, "no parameter of a Routing Key");
             return Err(Offence::new(code, unknown.at, what, tag.spec()));
         }
@@ -124,7 +129,7 @@ impl RegistrationResult {
     /// [`Offence`] when a parameter inside lacks, does not belong there or has a wrong length.
     pub fn read(at: usize, value: &[u8]) -> Result<Self, Offence> {
         let tag = Tag::RegistrationResult;
-        let found = read_all(tag.rules(), tag.spec(), at + TLV_BYTES, value)?;
+        let (found, _) = read_all(tag.rules(), tag.spec(), at + TLV_BYTES, value)?;
         let word = |index: usize| found[index].map_or(0, |value| be32(value, 0));
         Ok(Self { identifier: word(0), status: word(1), routing_context: RoutingContext(word(2)) })
     }
@@ -146,7 +151,7 @@ impl DeregistrationResult {
     /// [`Offence`] when a parameter inside lacks, does not belong there or has a wrong length.
     pub fn read(at: usize, value: &[u8]) -> Result<Self, Offence> {
         let tag = Tag::DeregistrationResult;
-        let found = read_all(tag.rules(), tag.spec(), at + TLV_BYTES, value)?;
+        let (found, _) = read_all(tag.rules(), tag.spec(), at + TLV_BYTES, value)?;
         let word = |index: usize| found[index].map_or(0, |value| be32(value, 0));
         Ok(Self { routing_context: RoutingContext(word(0)), status: word(1) })
     }

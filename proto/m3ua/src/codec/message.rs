@@ -10,7 +10,8 @@ const HEADER: &str = "RFC 4666 §3.1";
 const RULES_MAX: usize = 7;
 
 /// A message whose parameters are those that its type may have, none missing, each of a proper
-/// length. Parameters that the RFC does not know are passed over.
+/// length. Parameters that the RFC does not know, and harmless ones that the type has not
+/// ([`Tag::is_harmless`]), are passed over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message<'a> {
     /// Its type.
@@ -19,6 +20,8 @@ pub struct Message<'a> {
     body: &'a [u8],
     /// The first value found for each rule.
     values: [Option<&'a [u8]>; RULES_MAX],
+    /// Parameters that were passed over; those inside of groups are not counted.
+    pub passed_over: u16,
 }
 
 impl<'a> Message<'a> {
@@ -39,8 +42,8 @@ impl<'a> Message<'a> {
             return Err(Offence::new(code, at, what, "RFC 4666 §3.1.2"));
         };
         let body = &bytes[HEADER_BYTES..length];
-        let values = read_all(kind.rules(), kind.spec(), HEADER_BYTES, body)?;
-        Ok(Self { kind, body, values })
+        let (values, passed_over) = read_all(kind.rules(), kind.spec(), HEADER_BYTES, body)?;
+        Ok(Self { kind, body, values, passed_over })
     }
 
     /// The value of a parameter of that tag, the first one if there are more.
@@ -106,23 +109,25 @@ fn check_header(bytes: &[u8]) -> Result<usize, Offence> {
     Ok(length)
 }
 
-/// Reads the parameters in `bytes`, which begin `at` octets into the message.
+/// Reads the parameters in `bytes`, which begin `at` octets into the message: the first value of
+/// each rule, and how many parameters were passed over.
 #[inline]
 pub(super) fn read_all<'a>(
     rules: &[Rule],
     spec: &'static str,
     at: usize,
     bytes: &'a [u8],
-) -> Result<[Option<&'a [u8]>; RULES_MAX], Offence> {
-    let mut values = [None; RULES_MAX];
+) -> Result<([Option<&'a [u8]>; RULES_MAX], u16), Offence> {
+    let (mut values, mut passed_over) = ([None; RULES_MAX], 0);
     for parameter in Parameters::new(at, bytes) {
         let parameter = parameter?;
         let Some(index) = rules.iter().position(|rule| rule.tag.number() == parameter.tag) else {
-            if Tag::of(parameter.tag).is_some() {
+            if Tag::of(parameter.tag).is_some_and(|tag| !tag.is_harmless()) {
                 let what = "the parameter does not belong to this message";
                 let code = ErrorCode::UnexpectedParameter;
                 return Err(Offence::new(code, parameter.at, what, spec));
             }
+            passed_over += 1;
             continue;
         };
         let rule = &rules[index];
@@ -139,5 +144,5 @@ pub(super) fn read_all<'a>(
         let (at, what) = (at + bytes.len(), "a mandatory parameter is missing");
         return Err(Offence::new(ErrorCode::MissingParameter, at, what, spec));
     }
-    Ok(values)
+    Ok((values, passed_over))
 }

@@ -96,6 +96,23 @@ impl Tag {
         }
     }
 
+    /// Whether it changes nothing of what a message says: in one that does not list it, it is passed
+    /// over as parameters to come are.
+    #[must_use]
+    pub const fn is_harmless(self) -> bool {
+        matches!(
+            self,
+            Self::InfoString
+                | Self::RoutingContext
+                | Self::DiagnosticInformation
+                | Self::HeartbeatData
+                | Self::TrafficModeType
+                | Self::AspIdentifier
+                | Self::CorrelationId
+                | Self::NetworkAppearance
+        )
+    }
+
     /// Checks the length of a value that stands in a parameter `at` octets into the message.
     pub(super) const fn check(self, at: usize, value: &[u8]) -> Result<(), Offence> {
         let length = value.len();

@@ -44,7 +44,7 @@ impl Process {
         }
         match (found.wants_up, found.is_up_there) {
             (true, false) => self.ask_peer(peer, MessageType::AspUp, 0),
-            (false, true) => self.ask_peer(peer, MessageType::AspDown, 0),
+            (false, true) => self.leave_peer(peer),
             (false, false) => self.timers.cancel(Timer::Ack(peer)),
             (true, true) => {
                 for server in self.servers_of(peer, true) {
@@ -52,6 +52,24 @@ impl Process {
                 }
             }
         }
+    }
+
+    /// What was registered is given back before this process goes down (RFC 4666 §4.4.2).
+    fn leave_peer(&mut self, peer: PeerId) {
+        let holds = |it: &Self, server| it.is_registered_at(server, peer);
+        let mut held = self.servers_of(peer, true);
+        held.retain(|server| holds(self, *server));
+        for server in &held {
+            self.drive_member(*server, peer);
+        }
+        if !held.iter().any(|server| holds(self, *server)) {
+            self.ask_peer(peer, MessageType::AspDown, 0);
+        }
+    }
+
+    fn is_registered_at(&self, server: ServerId, peer: PeerId) -> bool {
+        let member = self.servers.find(server).and_then(|server| server.member(peer));
+        member.is_some_and(|it| it.is_registered && it.state != MemberState::Down)
     }
 
     fn ask_peer(&mut self, peer: PeerId, kind: MessageType, tries: u16) {
@@ -67,16 +85,22 @@ impl Process {
         let (Some(server), Some(found)) = (self.servers.find(id), self.peers.find(peer)) else {
             return;
         };
-        let is_ready = found.is_up_there && found.wants_up && found.asked.is_none();
+        let is_leaving = !found.wants_up;
+        let is_ready = found.is_up_there && found.asked.is_none();
         let is_asked = found.asks_for(server.settings.side) == Some(true);
         let member = server.member(peer).filter(|_| is_ready && is_asked);
         let Some(member) = member.filter(|member| member.asked.is_none()) else { return };
+        if is_leaving && !member.is_registered {
+            return;
+        }
         let needs_registration = server.settings.registers && !member.is_registered;
-        let kind = match (member.wants_active, member.state) {
+        let kind = match (member.wants_active && !is_leaving, member.state) {
             (true, MemberState::Inactive) if needs_registration => MessageType::RegReq,
             (true, MemberState::Inactive) => MessageType::AspActive,
             (false, MemberState::Active) => MessageType::AspInactive,
-            (false, MemberState::Inactive) if member.gives_back => MessageType::DeregReq,
+            (false, MemberState::Inactive) if member.gives_back || is_leaving => {
+                MessageType::DeregReq
+            }
             _ => return self.timers.cancel(Timer::MemberAck(id, peer)),
         };
         self.ask_member(id, peer, kind, 0);
@@ -130,8 +154,13 @@ impl Process {
     pub(super) fn member_unanswered(&mut self, id: ServerId, peer: PeerId) {
         let member = self.servers.find(id).and_then(|server| server.member(peer));
         let Some((kind, tries)) = member.and_then(|member| member.asked) else { return };
+        let is_leaving = self.peers.find(peer).is_some_and(|peer| !peer.wants_up);
+        if is_leaving && tries > 0 {
+            return self.end_leaving(id, peer);
+        }
         let asks_for_traffic = matches!(kind, MessageType::AspActive | MessageType::RegReq);
-        if member.is_some_and(|member| member.wants_active != asks_for_traffic) {
+        let wants = member.is_some_and(|member| member.wants_active && !is_leaving);
+        if member.is_some() && wants != asks_for_traffic {
             if let Some(member) = self.member_mut(id, peer) {
                 member.asked = None;
             }
@@ -151,6 +180,17 @@ impl Process {
             self.set_member(id, peer, MemberState::Inactive);
             self.settle(id, None);
         }
+    }
+
+    /// A peer that does not take a registration back is left all the same.
+    fn end_leaving(&mut self, id: ServerId, peer: PeerId) {
+        self.count(Fact::Unanswered);
+        self.timers.cancel(Timer::MemberAck(id, peer));
+        if let Some(member) = self.member_mut(id, peer) {
+            member.asked = None;
+        }
+        self.forget_registration(id, peer);
+        self.drive_peer(peer);
     }
 
     /// ASP Up Ack. One that was not asked for says that the ASP is inactive; if it was not, that is

@@ -263,7 +263,8 @@ impl Process {
     pub(super) fn arm_audit(&mut self) {
         let is_amiss = |gateway: &Gateway| {
             let is_odd = gateway.availability.odd().next().is_some();
-            gateway.is_usable && (is_odd || gateway.congestion.odd().next().is_some())
+            let is_odd = is_odd || gateway.congestion.odd().next().is_some();
+            gateway.is_usable && (is_odd || !gateway.parts.is_empty())
         };
         match self.settings.parameters.t_audit {
             None => self.timers.cancel(Timer::Audit),
@@ -277,11 +278,12 @@ impl Process {
 
     /// The time to ask again has come.
     pub(super) fn audit_again(&mut self) {
-        let usable = self.gateways.iter().filter(|(_, gateway)| gateway.is_usable);
+        let usable = self.gateways.iter_mut().filter(|(_, gateway)| gateway.is_usable);
         let doubtful = usable.map(|((network, number), gateway)| {
             let ranges = gateway.availability.odd().map(|it| it.0);
             let ranges = ranges.chain(gateway.congestion.odd().map(|it| it.0)).take(ANSWERS_MAX);
             let mut ranges: Vec<Affected> = ranges.collect();
+            ranges.extend(core::mem::take(&mut gateway.parts).into_iter().map(Affected::one));
             ranges.sort_unstable();
             ranges.dedup();
             (*network, *number, ranges)

@@ -14,9 +14,13 @@ use crate::facts::Fact;
 use crate::id::{PeerId, ServerId};
 use crate::ranges::Ranges;
 use crate::settings::{Role, Side};
+use std::collections::BTreeSet;
 
 /// Highest congestion level (RFC 4666 §3.4.4).
 pub(super) const CONGESTION_LEVEL_MAX: u8 = 3;
+
+/// Destinations of [`Gateway::parts`] at most.
+const PARTS_MAX: usize = 256;
 
 /// Whether a destination can be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,11 +73,18 @@ pub(super) struct Gateway {
     /// `None`: nothing was told, so it is available.
     pub(super) availability: Ranges<Option<Availability>>,
     pub(super) congestion: Ranges<u8>,
+    /// Where a user part was told to be unavailable since the last audit.
+    pub(super) parts: BTreeSet<PointCode>,
 }
 
 impl Gateway {
     const fn new() -> Self {
-        Self { is_usable: false, availability: Ranges::new(), congestion: Ranges::new() }
+        Self {
+            is_usable: false,
+            availability: Ranges::new(),
+            congestion: Ranges::new(),
+            parts: BTreeSet::new(),
+        }
     }
 
     fn status(&self, point_code: PointCode) -> Availability {
@@ -177,11 +188,13 @@ impl Process {
             let others = others.map(|(_, gateway)| gateway.status(first)).min();
             let was = self.gateways.get(&(network, number)).map(|gateway| gateway.status(first));
             let best = |one: Option<Availability>| one.into_iter().chain(others).min();
-            let reaches = |status| status != Some(Availability::Unavailable);
-            match (reaches(best(was)), reaches(best(Some(next)))) {
-                (true, false) => self.indicate(Indication::Pause(network, piece)),
-                (false, true) => self.indicate(Indication::Resume(network, piece)),
-                _ => {}
+            let (was, is) = (best(was), best(Some(next)));
+            if was != is {
+                self.indicate(match is {
+                    Some(Availability::Unavailable) => Indication::Pause(network, piece),
+                    Some(Availability::Restricted) => Indication::Restrict(network, piece),
+                    Some(Availability::Available) | None => Indication::Resume(network, piece),
+                });
             }
         }
     }
@@ -265,7 +278,8 @@ impl Process {
                 // Between IPSPs there is no gateway that another one could stand in for.
                 let said = match next {
                     Availability::Unavailable => Indication::Pause(network, affected),
-                    _ => Indication::Resume(network, affected),
+                    Availability::Restricted => Indication::Restrict(network, affected),
+                    Availability::Available => Indication::Resume(network, affected),
                 };
                 self.indicate_said(peer, said);
                 continue;
@@ -335,6 +349,14 @@ impl Process {
         let user = UserCause::of(message.word(Tag::UserCause).unwrap_or_default());
         let cause = Cause::UserPartUnavailable(user);
         self.indicate_said(peer, Indication::Status(network, one, cause, None));
+        // Whether the destination itself can be reached is asked with the next audit.
+        let settings = self.peers.find(peer).map(|peer| &peer.settings);
+        let sgp = settings.filter(|it| it.role == Role::Asp).map(|it| it.gateway);
+        let gateway = sgp.and_then(|number| self.gateways.get_mut(&(network, number)));
+        if let Some(gateway) = gateway.filter(|it| it.parts.len() < PARTS_MAX) {
+            gateway.parts.insert(one.point_code);
+            self.arm_audit();
+        }
         Ok(())
     }
 

@@ -2,7 +2,9 @@
 
 use super::complaint::Complaint;
 use super::{MemberState, Process};
-use crate::codec::{Data, ErrorCode, Message, MessageClass, MessageType, RoutingContext, Tag};
+use crate::codec::{
+    Data, ErrorCode, Message, MessageClass, MessageType, RoutingContext, Tag, VERSION,
+};
 use crate::effects::{Indication, Out};
 use crate::facts::Fact;
 use crate::id::{PeerId, ServerId};
@@ -27,13 +29,20 @@ impl Process {
         let message = match Message::read(bytes) {
             Ok(message) => message,
             Err(offence) => {
+                let complaint = match self.is_class_refused(peer, bytes) {
+                    true => Complaint::new(ErrorCode::UnsupportedMessageClass),
+                    false => offence.into(),
+                };
                 // An ERR is never answered by an ERR, not even a malformed one (§3.8.1).
                 if bytes.get(2..4) != Some(&MessageType::Err.number().to_be_bytes()[..]) {
-                    self.complain(peer, &offence.into(), bytes);
+                    self.complain(peer, &complaint, bytes);
                 }
                 return;
             }
         };
+        if message.passed_over > 0 {
+            self.facts.add(Fact::ParametersIgnored, message.passed_over.into());
+        }
         let handled = if has_streams && is_misplaced(message.kind, stream) {
             Err(Complaint::new(ErrorCode::InvalidStreamIdentifier))
         } else if message.kind == MessageType::Data {
@@ -48,6 +57,18 @@ impl Process {
         {
             self.complain(peer, &complaint, bytes);
         }
+    }
+
+    /// Whether a malformed message is of a class that is not spoken here: what is in it does not
+    /// matter then.
+    fn is_class_refused(&self, peer: PeerId, bytes: &[u8]) -> bool {
+        let is_ours = bytes.first() == Some(&VERSION);
+        let is_rkm = bytes.get(2) == Some(&MessageClass::Rkm.number());
+        let is_refused = self.settings.parameters.registration == Registration::Unsupported
+            && self.peers.find(peer).is_some_and(super::peer::Peer::asks);
+        let length = bytes.get(4..8).and_then(|it| <[u8; 4]>::try_from(it).ok());
+        let is_whole = length.is_some_and(|it| u32::from_be_bytes(it) as usize <= bytes.len());
+        is_ours && is_rkm && is_refused && is_whole
     }
 
     fn handle(&mut self, peer: PeerId, message: &Message<'_>) -> Handled {

@@ -82,6 +82,16 @@ impl Process {
         Ok(())
     }
 
+    /// The name that a registration gave is gone with it.
+    pub(super) fn forget_registration(&mut self, id: ServerId, peer: PeerId) {
+        let Some(member) = self.member_mut(id, peer) else { return };
+        member.is_registered = false;
+        let given = member.routing_context.take();
+        if let (Some(context), Some(found)) = (given, self.peers.find_mut(peer)) {
+            found.contexts.remove(&(true, context));
+        }
+    }
+
     pub(super) fn on_dereg_rsp(
         &mut self,
         peer: PeerId,
@@ -99,20 +109,22 @@ impl Process {
             }
             member.asked = None;
             member.gives_back = false;
+            let is_leaving = self.peers.find(peer).is_some_and(|peer| !peer.wants_up);
             let gone = [
                 DeregistrationStatus::Deregistered,
                 DeregistrationStatus::InvalidRoutingContext,
                 DeregistrationStatus::NotRegistered,
             ];
-            if gone.iter().any(|status| status.number() == result.status) {
-                member.is_registered = false;
-                member.routing_context = None;
-                if let Some(found) = self.peers.find_mut(peer) {
-                    found.contexts.remove(&(true, result.routing_context));
-                }
+            let is_gone = gone.iter().any(|status| status.number() == result.status);
+            // Whoever leaves does not ask twice.
+            if is_gone || is_leaving {
+                self.forget_registration(id, peer);
             }
             self.timers.cancel(Timer::MemberAck(id, peer));
-            self.drive_member(id, peer);
+            match is_leaving {
+                true => self.drive_peer(peer),
+                false => self.drive_member(id, peer),
+            }
         }
         Ok(())
     }

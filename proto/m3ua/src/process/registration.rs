@@ -72,6 +72,7 @@ impl Process {
             return Err(RegistrationStatus::PermissionDenied);
         }
         let mut key = key_of(asked)?;
+        self.fits_point_codes(&key)?;
         key.normalise();
         if !key.fits() {
             return Err(RegistrationStatus::InsufficientResources);
@@ -82,7 +83,7 @@ impl Process {
         let mode = asked.mode.map(TrafficMode::of);
         let mode = mode.map(|mode| mode.ok_or(RegistrationStatus::UnsupportedTrafficMode));
         let mode = mode.transpose()?;
-        if let Some(id) = self.server_of_key(&key) {
+        if let Some(id) = self.find_key(&mut key)? {
             return self.register_at(id, peer, asked.routing_context, mode);
         }
         let named = asked
@@ -92,6 +93,54 @@ impl Process {
             return self.change_key(id, peer, key);
         }
         self.register_new(peer, key, asked.routing_context, mode)
+    }
+
+    fn fits_point_codes(&self, key: &Key) -> Result<(), RegistrationStatus> {
+        let bits = self.settings.parameters.point_code_bits;
+        let fits = |it: &PointCode| it.number() >> bits == 0;
+        if !key.destinations.iter().all(|it| fits(&it.dpc)) {
+            return Err(RegistrationStatus::InvalidDpc);
+        }
+        match key.destinations.iter().flat_map(|it| &it.originating).all(fits) {
+            true => Ok(()),
+            false => Err(RegistrationStatus::InvalidRoutingKey),
+        }
+    }
+
+    /// The Application Server of a key. One without a Network Appearance is for any (§3.6.1): that
+    /// in which it is found, else the only one there is.
+    fn find_key(&self, key: &mut Key) -> Result<Option<ServerId>, RegistrationStatus> {
+        if let Some(id) = self.server_of_key(key) {
+            return Ok(Some(id));
+        }
+        let networks = self.networks();
+        if key.network.is_some() || networks.is_empty() {
+            return Ok(None);
+        }
+        for network in &networks {
+            let found = Key { network: *network, ..key.clone() };
+            if let Some(id) = self.server_of_key(&found) {
+                *key = found;
+                return Ok(Some(id));
+            }
+        }
+        match networks[..] {
+            [network] => {
+                key.network = network;
+                Ok(None)
+            }
+            _ => Err(RegistrationStatus::CannotSupportUniqueRouting),
+        }
+    }
+
+    /// The networks that are configured: of Application Servers, and of what is told of SS7.
+    fn networks(&self) -> Vec<Option<NetworkAppearance>> {
+        let fixed = self.servers.iter().filter(|(_, it)| it.registrant.is_none());
+        let mut networks: Vec<_> = fixed.map(|(_, it)| it.settings.key.network).collect();
+        networks.extend(self.ss7.keys());
+        networks.sort_unstable();
+        networks.dedup();
+        networks
     }
 
     /// Any network will do as long as none is configured.

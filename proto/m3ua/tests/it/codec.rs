@@ -116,7 +116,7 @@ fn every_offence_has_its_code_its_place_and_its_section() {
         (message(0x0302, &long), ErrorCode::ParameterFieldError, 10),
         (message(0x0101, &label), ErrorCode::ParameterFieldError, 10),
         (message(0x0302, &info_twice), ErrorCode::UnexpectedParameter, 16),
-        (message(0x0302, &[0, 17, 0, 8, 0, 0, 0, 1]), ErrorCode::UnexpectedParameter, 8),
+        (message(0x0302, &[0, 13, 0, 8, 0, 1, 0, 2]), ErrorCode::UnexpectedParameter, 8),
         (message(0x0201, &info), ErrorCode::MissingParameter, 16),
     ] {
         let offence = offence(&bytes);
@@ -160,8 +160,7 @@ fn a_stream_is_cut_into_messages_or_broken() {
         assert_eq!(frame(&whole[..end]), Framing::Partial, "{end}");
     }
     assert_eq!(frame(&[whole.clone(), whole.clone()].concat()), Framing::Message(whole.len()));
-    for broken in
-        [b"GET / HTTP", &[0; 4][..], &[2], &[1, 0, 3, 1, 0, 0, 0, 7], &[1, 0, 3, 1, 9, 0, 0, 0]]
+    for broken in [b"GET / HTTP", &[0; 8][..], &[1, 0, 3, 1, 0, 0, 0, 7], &[1, 0, 3, 1, 9, 0, 0, 0]]
     {
         assert!(matches!(frame(broken), Framing::Broken(_)), "{broken:?}");
     }

@@ -135,7 +135,7 @@ fn a_malformed_message_is_answered_by_its_code_and_shown() {
         (&[1, 0, 3, 9, 0, 0, 0, 8], ErrorCode::UnsupportedMessageType),
         (&[1, 0, 3, 1, 0, 0, 0, 99], ErrorCode::ProtocolError),
         (&[1, 0, 3, 1, 0, 0, 0, 12, 0, 17, 0, 4], ErrorCode::ParameterFieldError),
-        (&[1, 0, 3, 3, 0, 0, 0, 12, 0, 4, 0, 4], ErrorCode::UnexpectedParameter),
+        (&[1, 0, 3, 3, 0, 0, 0, 16, 0, 13, 0, 8, 0, 1, 0, 2], ErrorCode::UnexpectedParameter),
         (&[1, 0, 2, 3, 0, 0, 0, 8], ErrorCode::MissingParameter),
     ] {
         let mut sgp = sgp(Parameters::rfc4666());

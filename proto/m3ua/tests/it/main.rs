@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod codec;
+mod conformance;
 mod errors;
 mod every;
 mod flows;

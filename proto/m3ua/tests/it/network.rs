@@ -484,6 +484,9 @@ fn every_fact_moves() {
     world.run_ms(3_000);
     world.step(sgp, In::Message(to_asp, 1, data.into()));
     world.run_ms(100);
+    let (mut beat, info) = (Vec::new(), b"passed over");
+    Writer::begin(&mut beat, MessageType::Beat).octets(Tag::InfoString, info).end();
+    world.step(sgp, In::Message(to_asp, 0, beat.into()));
     // Nothing arrives any more, and nobody says so.
     world.links[link].is_up = false;
     world.step(asp, In::AspActive(to_sgp, here));

@@ -1,7 +1,7 @@
 //! Authentication sets (TS 29.002 §17.7.1).
 
-use ber::{Boolean, Integer, Null, OctetString, SequenceOf};
 use super::common::{ExtensionContainer, Imsi, IsdnAddressString, PlmnId};
+use ber::{Boolean, Integer, Null, OctetString, SequenceOf};
 
 ber::named! {
     pub Kc = "Kc", "TS 29.002 §17.7.1", OctetString<8, 8>;

@@ -1,11 +1,20 @@
 //! Call handling (TS 29.002 §17.7.3).
 
-use ber::{BitString, Integer, Null, OctetString};
-use super::camel::{DCsi, OBcsmCamelTdpCriteriaList, OCsi, OfferedCamel4CsIs, SupportedCamelPhases, TBcsmCamelTdpCriteriaList, TCsi};
-use super::common::{AlertingPattern, EmlppPriority, ExtBasicServiceCode, ExtExternalSignalInfo, ExtensionContainer, ExternalSignalInfo, FtnAddressString, Imsi, IsdnAddressString, IsdnSubaddressString, Lmsi, NaeaPreferredCi, PlmnId};
-use super::information::{IstSupportIndicator, NumberPortabilityStatus, PagingArea, SubscriberInfo};
+use super::camel::{
+    DCsi, OBcsmCamelTdpCriteriaList, OCsi, OfferedCamel4CsIs, SupportedCamelPhases,
+    TBcsmCamelTdpCriteriaList, TCsi,
+};
+use super::common::{
+    AlertingPattern, EmlppPriority, ExtBasicServiceCode, ExtExternalSignalInfo, ExtensionContainer,
+    ExternalSignalInfo, FtnAddressString, Imsi, IsdnAddressString, IsdnSubaddressString, Lmsi,
+    NaeaPreferredCi, PlmnId,
+};
+use super::information::{
+    IstSupportIndicator, NumberPortabilityStatus, PagingArea, SubscriberInfo,
+};
 use super::subscription::{CugInterlock, IstAlertTimerValue};
 use super::supplementary::{CcbsFeature, ForwardingOptions, SsList};
+use ber::{BitString, Integer, Null, OctetString};
 
 ber::sequence! {
     pub enum CugCheckInfo = "CUG-CheckInfo", "TS 29.002 §17.7.3" {

@@ -1,8 +1,11 @@
 //! CAMEL subscription (TS 29.002 §17.7.1, §17.7.3).
 
-use ber::{BitString, Integer, Null, OctetString, SequenceOf};
-use super::common::{ExtBasicServiceCode, ExtSsStatus, ExtensionContainer, GsnAddress, IsdnAddressString, LcsClientExternalId, LcsClientInternalId, LcsServiceTypeId, SsCode};
+use super::common::{
+    ExtBasicServiceCode, ExtSsStatus, ExtensionContainer, GsnAddress, IsdnAddressString,
+    LcsClientExternalId, LcsClientInternalId, LcsServiceTypeId, SsCode,
+};
 use super::location_service::Apn;
+use ber::{BitString, Integer, Null, OctetString, SequenceOf};
 
 ber::named! {
     pub SupportedCamelPhases = "SupportedCamelPhases", "TS 29.002 §17.7.1", BitString<1, 16>;

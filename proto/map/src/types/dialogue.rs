@@ -1,7 +1,7 @@
 //! The dialogue PDUs of MAP, user information of TCAP (TS 29.002 §17.4).
 
-use ber::{Null, ObjectIdentifier};
 use super::common::{AddressString, ExtensionContainer};
+use ber::{Null, ObjectIdentifier};
 
 ber::sequence! {
     pub enum MapOpenInfo = "MAP-OpenInfo", "TS 29.002 §17.4" {

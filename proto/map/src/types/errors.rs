@@ -1,9 +1,12 @@
 //! What is said about errors (TS 29.002 §17.7.7).
 
-use ber::Null;
-use super::common::{AdditionalNetworkResource, BasicServiceCode, ExtensionContainer, Imsi, NetworkResource, SignalInfo, SsCode, Time};
+use super::common::{
+    AdditionalNetworkResource, BasicServiceCode, ExtensionContainer, Imsi, NetworkResource,
+    SignalInfo, SsCode, Time,
+};
 use super::short_message::AbsentSubscriberDiagnosticSm;
 use super::supplementary::SsStatus;
+use ber::Null;
 
 ber::enumerated! {
     pub enum FailureCauseParam: "FailureCauseParam", "TS 29.002 §17.7.7" {

@@ -1,9 +1,12 @@
 //! Group calls (TS 29.002 §17.7.12).
 
-use ber::{Integer, Null, OctetString};
 use super::authentication::{Cksn, Kc};
-use super::common::{AccessNetworkSignalInfo, AsciCallReference, EmlppPriority, ExtTeleserviceCode, ExtensionContainer, GlobalCellId, Imsi, IsdnAddressString, SignalInfo, Tmsi};
+use super::common::{
+    AccessNetworkSignalInfo, AsciCallReference, EmlppPriority, ExtTeleserviceCode,
+    ExtensionContainer, GlobalCellId, Imsi, IsdnAddressString, SignalInfo, Tmsi,
+};
 use super::subscription::{AdditionalInfo, AdditionalSubscriptions, LongGroupId};
+use ber::{Integer, Null, OctetString};
 
 ber::named! {
     pub CodecInfo = "CODEC-Info", "TS 29.002 §17.7.12", OctetString<5, 10>;

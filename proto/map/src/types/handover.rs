@@ -1,11 +1,14 @@
 //! Handover (TS 29.002 §17.7.1).
 
-use ber::{BitString, Integer, Null, OctetString, SequenceOf};
-use super::common::{AccessNetworkSignalInfo, AsciCallReference, ExtensionContainer, GlobalCellId, Imei, Imsi, IsdnAddressString};
+use super::common::{
+    AccessNetworkSignalInfo, AsciCallReference, ExtensionContainer, GlobalCellId, Imei, Imsi,
+    IsdnAddressString,
+};
 use super::location::UesbiIu;
 use super::packet::CsgSubscriptionDataList;
 use super::subscription::{GeranClassmark, RabId, RelocationNumberList, ZoneCodeList};
 use super::tracing::TracePropagationList;
+use ber::{BitString, Integer, Null, OctetString, SequenceOf};
 
 ber::named! {
     pub RncId = "RNCId", "TS 29.002 §17.7.1", OctetString<7, 7>;

@@ -1,12 +1,30 @@
 //! What a subscriber is asked after, and what is changed (TS 29.002 §17.7.1).
 
-use ber::{BitString, Null, OctetString, SequenceOf};
-use super::camel::{AdditionalRequestedCamelSubscriptionInfo, CamelSubscriptionInfo, Fqdn, ModificationInstruction, ModificationRequestForCsi, OfferedCamel4CsIs, PdpContextInfoList, RequestedCamelSubscriptionInfo, SupportedCamelPhases};
-use super::common::{AddressString, AgeOfLocationInformation, CellGlobalIdOrServiceAreaIdOrLai, EUtranCgi, EmlppPriority, ExtBasicServiceCode, ExtSsStatus, ExtensionContainer, GsnAddress, Identity, Imei, Imsi, IsdnAddressString, IsdnSubaddressString, LaiFixedLength, Lmsi, NetworkNodeDiameterAddress, NrCgi, NrTaId, PlmnId, SsCode, SubscriberIdentity, TaId, Time};
+use super::camel::{
+    AdditionalRequestedCamelSubscriptionInfo, CamelSubscriptionInfo, Fqdn, ModificationInstruction,
+    ModificationRequestForCsi, OfferedCamel4CsIs, PdpContextInfoList,
+    RequestedCamelSubscriptionInfo, SupportedCamelPhases,
+};
+use super::common::{
+    AddressString, AgeOfLocationInformation, CellGlobalIdOrServiceAreaIdOrLai, EUtranCgi,
+    EmlppPriority, ExtBasicServiceCode, ExtSsStatus, ExtensionContainer, GsnAddress, Identity,
+    Imei, Imsi, IsdnAddressString, IsdnSubaddressString, LaiFixedLength, Lmsi,
+    NetworkNodeDiameterAddress, NrCgi, NrTaId, PlmnId, SsCode, SubscriberIdentity, TaId, Time,
+};
 use super::location_service::SupportedLcsCapabilitySets;
-use super::packet::{AddInfo, CsgSubscriptionDataList, EplmnList, GeodeticInformation, GeographicalInformation, GprsMsClass, LocationInformationEps, LocationInformationGprs, LsaIdentity, ModificationRequestForCsg, SuperChargerInfo, SupportedRatTypes, UsedRatType, UserCsgInformation};
-use super::subscription::{BasicServiceList, ExtCallBarFeatureList, ExtCallBarringInfoForCse, ExtCwFeatureList, ExtForwFeatureList, ExtForwardingInfoForCse, ExtNoRepCondTime, ExtSsInfoForCse, OdbData, ServingNode, WrongPasswordAttemptsCounter};
+use super::packet::{
+    AddInfo, CsgSubscriptionDataList, EplmnList, GeodeticInformation, GeographicalInformation,
+    GprsMsClass, LocationInformationEps, LocationInformationGprs, LsaIdentity,
+    ModificationRequestForCsg, SuperChargerInfo, SupportedRatTypes, UsedRatType,
+    UserCsgInformation,
+};
+use super::subscription::{
+    BasicServiceList, ExtCallBarFeatureList, ExtCallBarringInfoForCse, ExtCwFeatureList,
+    ExtForwFeatureList, ExtForwardingInfoForCse, ExtNoRepCondTime, ExtSsInfoForCse, OdbData,
+    ServingNode, WrongPasswordAttemptsCounter,
+};
 use super::supplementary::{CliRestrictionOption, OverrideCategory, Password, SsForBsCode};
+use ber::{BitString, Null, OctetString, SequenceOf};
 
 ber::enumerated! {
     pub enum IstSupportIndicator: "IST-SupportIndicator", "TS 29.002 §17.7.1" {

@@ -1,12 +1,18 @@
 //! Location registration, restoration, equipment (TS 29.002 §17.7.1).
 
-use ber::{BitString, Integer, Null};
-use super::authentication::{AuthenticationSetList, CurrentSecurityContext, NumberOfRequestedVectors};
+use super::authentication::{
+    AuthenticationSetList, CurrentSecurityContext, NumberOfRequestedVectors,
+};
 use super::camel::{MmCode, OfferedCamel4Functionalities, ServiceKey, SupportedCamelPhases};
-use super::common::{ExtensionContainer, HlrList, Imei, Imsi, IsdnAddressString, LaiFixedLength, Lmsi, PlmnId, Tmsi};
+use super::common::{
+    ExtensionContainer, HlrList, Imei, Imsi, IsdnAddressString, LaiFixedLength, Lmsi, PlmnId, Tmsi,
+};
 use super::information::{LocationInformation, RequestedEquipmentInfo, VlrCapability};
 use super::packet::{LocationInformationEps, LocationInformationGprs};
-use super::subscription::{DeleteSubscriberDataArg, InsertSubscriberDataArg, ResetIdList, SendingNodeNumber};
+use super::subscription::{
+    DeleteSubscriberDataArg, InsertSubscriberDataArg, ResetIdList, SendingNodeNumber,
+};
+use ber::{BitString, Integer, Null};
 
 ber::sequence! {
     pub enum PurgeMsArg = "PurgeMS-Arg", "TS 29.002 §17.7.1", [3] {

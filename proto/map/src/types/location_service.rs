@@ -1,8 +1,13 @@
 //! Location services (TS 29.002 §17.7.13).
 
-use ber::{BitString, Integer, Null, OctetString, SequenceOf};
-use super::common::{AddressString, AgeOfLocationInformation, CellGlobalIdOrServiceAreaIdOrLai, DiameterIdentity, ExtensionContainer, GsnAddress, Imei, Imsi, IsdnAddressString, LcsClientExternalId, LcsClientInternalId, LcsServiceTypeId, Lmsi, PlmnId, SlrArgExtensionContainer, SubscriberIdentity};
+use super::common::{
+    AddressString, AgeOfLocationInformation, CellGlobalIdOrServiceAreaIdOrLai, DiameterIdentity,
+    ExtensionContainer, GsnAddress, Imei, Imsi, IsdnAddressString, LcsClientExternalId,
+    LcsClientInternalId, LcsServiceTypeId, Lmsi, PlmnId, SlrArgExtensionContainer,
+    SubscriberIdentity,
+};
 use super::supplementary::UssdDataCodingScheme;
+use ber::{BitString, Integer, Null, OctetString, SequenceOf};
 
 ber::named! {
     pub Apn = "APN", "TS 29.002 §17.7.1", OctetString<2, 63>;

@@ -1,10 +1,17 @@
 //! Subscription to GPRS, EPS and closed subscriber groups (TS 29.002 §17.7.1).
 
-use ber::{BitString, Boolean, Integer, Null, OctetString, SequenceOf};
-use super::camel::{Ambr, ApnOiReplacement, ChargingCharacteristics, ContextId, Fqdn, LipaPermission, ModificationInstruction, NiddMechanism, OfferedCamel4CsIs, PdpAddress, PdpContext, RestorationPriority, SiptoLocalNetworkPermission, SiptoPermission, SupportedCamelPhases};
-use super::common::{AgeOfLocationInformation, CellGlobalIdOrServiceAreaIdOrLai, DiameterIdentity, EUtranCgi, ExtensionContainer, GsnAddress, Imei, Imsi, IsdnAddressString, PlmnId, RaIdentity, TaId, Time};
+use super::camel::{
+    Ambr, ApnOiReplacement, ChargingCharacteristics, ContextId, Fqdn, LipaPermission,
+    ModificationInstruction, NiddMechanism, OfferedCamel4CsIs, PdpAddress, PdpContext,
+    RestorationPriority, SiptoLocalNetworkPermission, SiptoPermission, SupportedCamelPhases,
+};
+use super::common::{
+    AgeOfLocationInformation, CellGlobalIdOrServiceAreaIdOrLai, DiameterIdentity, EUtranCgi,
+    ExtensionContainer, GsnAddress, Imei, Imsi, IsdnAddressString, PlmnId, RaIdentity, TaId, Time,
+};
 use super::location_service::{Apn, SupportedLcsCapabilitySets};
 use super::short_message::AbsentSubscriberDiagnosticSm;
+use ber::{BitString, Boolean, Integer, Null, OctetString, SequenceOf};
 
 ber::named! {
     pub GeographicalInformation =

@@ -1,8 +1,11 @@
 //! Short messages (TS 29.002 §17.7.6).
 
-use ber::{BitString, Boolean, Integer, Null, OctetString, SequenceOf};
-use super::common::{AddressString, AsciCallReference, ExtensionContainer, HlrId, Imsi, IsdnAddressString, Lmsi, NetworkNodeDiameterAddress, SignalInfo, Time};
+use super::common::{
+    AddressString, AsciCallReference, ExtensionContainer, HlrId, Imsi, IsdnAddressString, Lmsi,
+    NetworkNodeDiameterAddress, SignalInfo, Time,
+};
 use super::location_service::AdditionalNumber;
+use ber::{BitString, Boolean, Integer, Null, OctetString, SequenceOf};
 
 ber::named! {
     pub AbsentSubscriberDiagnosticSm =

@@ -1,11 +1,24 @@
 //! Subscriber data, inserted and deleted (TS 29.002 §17.7.1).
 
-use ber::{BitString, Boolean, Integer, Null, OctetString, SequenceOf};
 use super::authentication::UeUsageType;
-use super::camel::{ChargingCharacteristics, LcsInformation, OfferedCamel4CsIs, SgsnCamelSubscriptionInfo, SpecificCsiWithdraw, SupportedCamelPhases, VlrCamelSubscriptionInfo};
-use super::common::{DiameterIdentity, EmlppInfo, ExtBasicServiceCode, ExtBearerServiceCode, ExtSsStatus, ExtTeleserviceCode, ExtensionContainer, FtnAddressString, Imsi, IsdnAddressString, IsdnSubaddressString, McSsInfo, NaeaPreferredCi, PlmnId, SsCode};
-use super::packet::{AccessRestrictionData, AdjacentAccessRestrictionDataList, AgeIndicator, CsgSubscriptionDataList, EdrxCycleLengthList, EpsSubscriptionData, EpsSubscriptionDataWithdraw, ExtAccessRestrictionData, ExtSupportedFeatures, GprsSubscriptionData, GprsSubscriptionDataWithdraw, LsaInformation, LsaInformationWithdraw, SupportedFeatures, VplmnCsgSubscriptionDataList};
+use super::camel::{
+    ChargingCharacteristics, LcsInformation, OfferedCamel4CsIs, SgsnCamelSubscriptionInfo,
+    SpecificCsiWithdraw, SupportedCamelPhases, VlrCamelSubscriptionInfo,
+};
+use super::common::{
+    DiameterIdentity, EmlppInfo, ExtBasicServiceCode, ExtBearerServiceCode, ExtSsStatus,
+    ExtTeleserviceCode, ExtensionContainer, FtnAddressString, Imsi, IsdnAddressString,
+    IsdnSubaddressString, McSsInfo, NaeaPreferredCi, PlmnId, SsCode,
+};
+use super::packet::{
+    AccessRestrictionData, AdjacentAccessRestrictionDataList, AgeIndicator,
+    CsgSubscriptionDataList, EdrxCycleLengthList, EpsSubscriptionData, EpsSubscriptionDataWithdraw,
+    ExtAccessRestrictionData, ExtSupportedFeatures, GprsSubscriptionData,
+    GprsSubscriptionDataWithdraw, LsaInformation, LsaInformationWithdraw, SupportedFeatures,
+    VplmnCsgSubscriptionDataList,
+};
 use super::supplementary::{Password, SsList, SsSubscriptionOption};
+use ber::{BitString, Boolean, Integer, Null, OctetString, SequenceOf};
 
 ber::named! {
     pub CugInterlock = "CUG-Interlock", "TS 29.002 §17.7.1", OctetString<4, 4>;

@@ -1,7 +1,11 @@
 //! Supplementary services and USSD (TS 29.002 §17.7.4).
 
+use super::common::{
+    AddressString, AlertingPattern, BasicServiceCode, EmlppPriority, ExtensionContainer,
+    ExternalSignalInfo, FtnAddressString, Imsi, IsdnAddressString, IsdnSubaddressString,
+    MaxMcBearers, McBearers, SsCode,
+};
 use ber::{BitString, Integer, Null, NumericString, OctetString, SequenceOf};
-use super::common::{AddressString, AlertingPattern, BasicServiceCode, EmlppPriority, ExtensionContainer, ExternalSignalInfo, FtnAddressString, Imsi, IsdnAddressString, IsdnSubaddressString, MaxMcBearers, McBearers, SsCode};
 
 ber::named! {
     pub ForwardingOptions = "ForwardingOptions", "TS 29.002 §17.7.4", OctetString<1, 1>;

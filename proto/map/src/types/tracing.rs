@@ -1,7 +1,10 @@
 //! Operation and maintenance: tracing (TS 29.002 §17.7.2).
 
+use super::common::{
+    AddressString, EUtranCgi, ExtensionContainer, GlobalCellId, GsnAddress, Imsi, LaiFixedLength,
+    PlmnId, RaIdentity, TaId,
+};
 use ber::{BitString, Integer, Null, OctetString, SequenceOf};
-use super::common::{AddressString, EUtranCgi, ExtensionContainer, GlobalCellId, GsnAddress, Imsi, LaiFixedLength, PlmnId, RaIdentity, TaId};
 
 ber::named! {
     pub TraceReference = "TraceReference", "TS 29.002 §17.7.2", OctetString<1, 2>;

@@ -1,8 +1,14 @@
 //! Mobility services (GSM 09.02 §14.7).
 
+use super::services::{
+    BasicServiceList, BearerServiceList, ExternalSignalInfo, LocationInfo, SsInfoList,
+    SubscriberId, TeleserviceList,
+};
+use crate::types::{
+    Category, GlobalCellId, HlrList, Imsi, ImsiWithLmsi, IsdnAddressString, Kc, Lmsi,
+    NetworkResource, Rand, Sres, SsList, SubscriberStatus, ZoneCode, ZoneCodeList,
+};
 use ber::{BitString, Null, OctetString, SequenceOf};
-use crate::types::{Category, GlobalCellId, HlrList, Imsi, ImsiWithLmsi, IsdnAddressString, Kc, Lmsi, NetworkResource, Rand, Sres, SsList, SubscriberStatus, ZoneCode, ZoneCodeList};
-use super::services::{BasicServiceList, BearerServiceList, ExternalSignalInfo, LocationInfo, SsInfoList, SubscriberId, TeleserviceList};
 
 ber::sequence! {
     pub enum UpdateLocationArg = "UpdateLocationArg", "GSM 09.02 §14.7.1" {

@@ -1,7 +1,14 @@
 //! Numbers, calls, supplementary services, short messages, tracing (GSM 09.02 §14.7).
 
+use crate::types::{
+    AddressString, AlertReason, BasicServiceCode, BasicServiceGroupList, BearerServiceCode,
+    CallBarringInfo, CliRestrictionOption, CugIndex, CugInterlock, ForwardingOptions, GlobalCellId,
+    Imsi, InterCugRestrictions, IntraCugOptions, IsdnAddressString, IsdnSubaddressString, Lmsi,
+    NoReplyConditionTime, NumberOfForwarding, ProtocolId, SignalInfo, SmDeliveryOutcome,
+    SmEnumeratedDeliveryFailureCause, SmRpOa, SsCode, SsStatus, SsSubscriptionOption,
+    TeleserviceCode, Tmsi, TraceReference, TraceType, UssdDataCodingScheme, UssdString,
+};
 use ber::{BitString, Boolean, Ia5String, Null, OctetString, SequenceOf};
-use crate::types::{AddressString, AlertReason, BasicServiceCode, BasicServiceGroupList, BearerServiceCode, CallBarringInfo, CliRestrictionOption, CugIndex, CugInterlock, ForwardingOptions, GlobalCellId, Imsi, InterCugRestrictions, IntraCugOptions, IsdnAddressString, IsdnSubaddressString, Lmsi, NoReplyConditionTime, NumberOfForwarding, ProtocolId, SignalInfo, SmDeliveryOutcome, SmEnumeratedDeliveryFailureCause, SmRpOa, SsCode, SsStatus, SsSubscriptionOption, TeleserviceCode, Tmsi, TraceReference, TraceType, UssdDataCodingScheme, UssdString};
 
 ber::sequence! {
     pub enum CugCheckInfo = "CUG-CheckInfo", "GSM 09.02 §14.7.3" {
