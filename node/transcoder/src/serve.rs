@@ -348,7 +348,8 @@ impl Service {
         let packets = [counts.received, counts.sent, counts.lost, self.feed.shed()];
         if is_controlled {
             let is_fed = self.feed.is_open();
-            Message::Load { streams, permille, packets, is_fed }.write(&mut self.messages);
+            let over = counts.over;
+            Message::Load { streams, permille, packets, is_fed, over }.write(&mut self.messages);
         }
     }
 

@@ -78,6 +78,21 @@ impl Decoder {
         self.rate
     }
 
+    /// How long a payload says that it is, in ticks of the codec's clock; nothing is decoded.
+    ///
+    /// # Errors
+    /// A payload that is none.
+    pub fn ticks(&self, payload: &[u8]) -> Result<u32, Malformed> {
+        match &self.coding {
+            Coding::G711(..) | Coding::G722(..) => ticks(payload),
+            Coding::Opus(_) => opus::ticks(payload),
+            Coding::Amr { band, packing, .. } => {
+                let frames = Frames::read(*band, *packing, payload)?.frames();
+                Ok(u32::try_from(frames * band.frame_samples()).unwrap_or(u32::MAX))
+            }
+        }
+    }
+
     /// Appends the samples of a payload.
     ///
     /// # Errors

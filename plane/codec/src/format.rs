@@ -2,6 +2,7 @@
 
 use crate::amr::{Band, Packing};
 use crate::resample::Rate;
+use machine::Duration;
 
 wire::rows! {
     /// Codecs that are coded and decoded here, by the name of their media subtype.
@@ -36,6 +37,12 @@ impl Codec {
             Self::G722 | Self::AmrWb => Some(Rate::Wide),
             Self::Opus => None,
         }
+    }
+
+    /// How long so many ticks of its clock last.
+    #[must_use]
+    pub fn lasts(self, ticks: u32) -> Duration {
+        Duration::from_nanos(u64::from(ticks) * 1_000_000 / u64::from(self.clock() / 1_000))
     }
 
     /// The rate of its samples where the other side has that codec.

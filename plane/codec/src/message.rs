@@ -121,6 +121,9 @@ pub enum Message<'a> {
         packets: [u64; 4],
         /// Whether a forwarder gives it packets.
         is_fed: bool,
+        /// Packets that were dropped before they were decoded, since it began: they hold more sound
+        /// than time passed.
+        over: u64,
     },
 }
 
@@ -196,7 +199,9 @@ impl<'a> Message<'a> {
                 let [came, left] = [cursor.be64(cut)?, cursor.be64(cut)?];
                 let packets = [came, left, cursor.be64(cut)?, cursor.be64(cut)?];
                 let is_fed = cursor.octet(cut)? == 1;
-                Self::Load { streams, permille, packets, is_fed }
+                // One that stands since an earlier version ends here.
+                let over = if cursor.rest().is_empty() { 0 } else { cursor.be64(cut)? };
+                Self::Load { streams, permille, packets, is_fed, over }
             }
             _ => return Ok(None),
         }))
@@ -243,12 +248,13 @@ impl<'a> Message<'a> {
                 out.extend_from_slice(&sequence.to_be_bytes());
                 out.extend_from_slice(&timestamp.to_be_bytes());
             }
-            Self::Load { streams, permille, packets, is_fed } => {
+            Self::Load { streams, permille, packets, is_fed, over } => {
                 head(out, kind::LOAD, 0);
                 out.extend_from_slice(&streams.to_be_bytes());
                 out.extend_from_slice(&permille.to_be_bytes());
                 packets.iter().for_each(|it| out.extend_from_slice(&it.to_be_bytes()));
                 out.push((*is_fed).into());
+                out.extend_from_slice(&over.to_be_bytes());
             }
         }
         // None is longer than MESSAGE_OCTETS_MAX.
@@ -309,7 +315,13 @@ mod tests {
             Message::Refused { stream: 3, why: Refused::Lacks(Codec::AmrWb) },
             Message::Reached { stream: 4, end: Side::B, sequence: 65_535, timestamp: 9 },
             Message::Stop,
-            Message::Load { streams: 4, permille: 999, packets: [1, 2, 3, u64::MAX], is_fed: true },
+            Message::Load {
+                streams: 4,
+                permille: 999,
+                packets: [1, 2, 3, u64::MAX],
+                is_fed: true,
+                over: 5,
+            },
         ]
     }
 
@@ -334,10 +346,13 @@ mod tests {
             let mut out = Vec::new();
             message.write(&mut out);
             for cut in 0..out.len() {
-                // What is cut off is none, or, of a packet, a shorter one.
+                // What is cut off is none, or, of a packet, a shorter one, or one of before.
                 let read = Message::read(&out[..cut]);
-                let is_packet = matches!(read, Ok(Some(Message::Packet { .. })));
-                assert!(read.is_err() || is_packet, "{message:?} {cut} {read:?}");
+                let is_other = matches!(
+                    read,
+                    Ok(Some(Message::Packet { .. } | Message::Load { over: 0, .. }))
+                );
+                assert!(read.is_err() || is_other, "{message:?} {cut} {read:?}");
             }
         }
         assert!(whole(&[0, 0, 0x10, 1]).is_err() && whole(&[0, 0, 1]) == Ok(None));

@@ -99,17 +99,27 @@ impl Resampler {
         if self.direction != Direction::Same {
             self.line.extend_from_slice(samples);
         }
+        let start = out.len();
         match self.direction {
             Direction::Same => return out.extend_from_slice(samples),
-            Direction::Up(_) => {
-                for window in self.line.windows(TAPS) {
-                    let phases = self.taps.chunks_exact(TAPS);
-                    out.extend(phases.map(|taps| dot(window, taps)));
+            Direction::Up(factor) => {
+                out.resize(start + factor * samples.len(), 0);
+                let (taps, _) = self.taps.as_chunks::<TAPS>();
+                let windows = self.line.windows(TAPS).filter_map(<[i16]>::first_chunk);
+                for (window, out) in windows.zip(out[start..].chunks_exact_mut(factor)) {
+                    for (taps, out) in taps.iter().zip(out) {
+                        *out = rounded(dot(window, taps));
+                    }
                 }
             }
             Direction::Down(factor) => {
+                out.resize(start + samples.len() / factor, 0);
+                let (taps, _) = self.taps.as_chunks::<TAPS>();
                 let windows = self.line.windows(TAPS * factor).skip(factor - 1).step_by(factor);
-                out.extend(windows.map(|window| dot(window, &self.taps)));
+                for (window, out) in windows.zip(&mut out[start..]) {
+                    let parts = window.as_chunks::<TAPS>().0.iter().zip(taps);
+                    *out = rounded(parts.map(|(window, taps)| dot(window, taps)).sum());
+                }
             }
         }
         let used = self.line.len() - past;
@@ -118,10 +128,15 @@ impl Resampler {
     }
 }
 
+/// A sum of products; the number of taps is known, so that it takes no loop.
 #[inline]
-fn dot(samples: &[i16], taps: &[i16]) -> i16 {
-    let products = samples.iter().zip(taps).map(|(&it, &tap)| i32::from(it) * i32::from(tap));
-    saturated((products.sum::<i32>() + (1 << (POINT - 1))) >> POINT)
+fn dot(samples: &[i16; TAPS], taps: &[i16; TAPS]) -> i32 {
+    samples.iter().zip(taps).map(|(&it, &tap)| i32::from(it) * i32::from(tap)).sum()
+}
+
+#[inline]
+fn rounded(sum: i32) -> i16 {
+    saturated((sum + (1 << (POINT - 1))) >> POINT)
 }
 
 /// The filter at the higher rate, which is `factor` times the lower.

@@ -202,6 +202,8 @@ pub struct Counts {
     pub malformed: u64,
     /// Packets of a payload type that was not said.
     pub foreign: u64,
+    /// Packets that were dropped before they were decoded: they hold more sound than time passed.
+    pub over: u64,
     /// Packets of streams that are not known.
     pub unknown: u64,
     /// Digits that were noticed.

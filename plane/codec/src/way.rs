@@ -5,9 +5,12 @@
 //!              │ lost: concealed            ↑
 //!              └ silence: filled by time ───┘
 //! ```
+//! No more is coded than time passes ([`budget`]), whatever a sender says that its packets hold.
+//!
 //! Two time lines run beside each other: `expected` is the timestamp that follows on what came, and
 //! [`Outgoing`] has that of what is sent. What lacks in the first lacks as long in the second.
 
+mod budget;
 mod digits;
 mod fill;
 
@@ -19,6 +22,7 @@ use crate::noise;
 use crate::outgoing::Outgoing;
 use crate::resample::Resampler;
 use crate::stream::{Counts, End, Output, Refused, Side};
+use budget::Budget;
 use digits::DigitsOf;
 use fill::Fill;
 use machine::{Duration, Time};
@@ -62,6 +66,7 @@ pub(crate) struct Path {
     /// Samples that do not make a packet yet.
     samples: Vec<i16>,
     outgoing: Outgoing,
+    budget: Budget,
     fill: Option<Fill>,
     digits: DigitsOf,
     quiet: Quiet,
@@ -106,6 +111,7 @@ impl Way {
                 came: Time::ZERO,
                 samples: Vec::new(),
                 outgoing: Outgoing::new(stream, side, &to),
+                budget: Budget::default(),
                 fill: None,
                 quiet: Quiet::default(),
                 counts: Counts::default(),
@@ -117,6 +123,7 @@ impl Way {
     /// Goes on with the numbers of the one that it takes the place of.
     pub(crate) const fn go_on(&mut self, before: &Self) {
         self.path.outgoing.go_on(&before.path.outgoing);
+        self.path.budget = before.path.budget;
     }
 
     /// A packet came.
@@ -211,6 +218,13 @@ impl Path {
 
     fn sound(&mut self, now: Time, played: &Played<'_>, scratch: &mut Scratch, out: &mut Output) {
         let &Played { header: Header { timestamp, .. }, payload, lost } = played;
+        // A payload that is none costs nothing but to be found out.
+        if let Ok(ticks) = self.decoder.ticks(payload)
+            && !self.budget.takes(now, self.from.format.codec.lasts(ticks))
+        {
+            self.counts.over += 1;
+            return;
+        }
         if !self.align(now, timestamp, Some((lost, payload)), scratch, out) {
             return;
         }
@@ -253,13 +267,13 @@ impl Path {
             let samples = ahead / ticks_per_ms * u32::from(self.decoder.rate().per_ms());
             let samples = usize::try_from(samples).unwrap_or(0);
             scratch.samples.clear();
-            match (&mut self.fill, is_short) {
+            let lacks = self.from.format.codec.lasts(ahead);
+            let is_short = is_short && (self.fill.is_some() || lost > 0);
+            match (&mut self.fill, is_short && self.budget.takes(now, lacks)) {
                 (Some(fill), true) => fill.make(&mut self.decoder, samples, &mut scratch.samples),
-                (None, true) if lost > 0 => {
-                    self.decoder.conceal(samples, next, &mut scratch.samples);
-                }
-                _ => {
-                    self.pause(ahead, out);
+                (None, true) => self.decoder.conceal(samples, next, &mut scratch.samples),
+                (_, false) => {
+                    self.pause(now, ahead, out);
                     return true;
                 }
             }
@@ -280,7 +294,7 @@ impl Path {
     }
 
     /// So many ticks of the sender's clock nothing is sent.
-    fn pause(&mut self, ticks: u32, out: &mut Output) {
+    fn pause(&mut self, now: Time, ticks: u32, out: &mut Output) {
         let from_per_ms = self.from.format.codec.clock() / 1_000;
         let to_per_ms = self.outgoing.ticks_per_ms();
         let ticks = u64::from(ticks) * u64::from(to_per_ms) / u64::from(from_per_ms);
@@ -289,10 +303,14 @@ impl Path {
         if !self.samples.is_empty() {
             // What has begun ends in silence.
             let lacks = (frame - self.samples.len()) / usize::from(self.encoder.rate().per_ms());
-            self.samples.resize(frame, 0);
-            self.flush(out);
-            let lacks = u32::try_from(lacks).unwrap_or(0) * to_per_ms;
-            ticks = ticks.saturating_sub(lacks);
+            let lacks = u32::try_from(lacks).unwrap_or(0);
+            if self.budget.takes(now, Duration::from_millis(lacks.into())) {
+                self.samples.resize(frame, 0);
+                self.flush(out);
+                ticks = ticks.saturating_sub(lacks * to_per_ms);
+            } else {
+                self.samples.clear();
+            }
         }
         self.outgoing.pause(ticks);
     }

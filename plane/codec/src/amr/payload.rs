@@ -77,6 +77,12 @@ impl<'a> Frames<'a> {
         }
     }
 
+    /// How many there are.
+    #[must_use]
+    pub const fn frames(&self) -> usize {
+        self.count
+    }
+
     /// Where an entry of the table of contents is, in bits.
     const fn entry_at(&self, entry: usize) -> usize {
         match self.packing {

@@ -174,7 +174,8 @@ impl Path {
         match self.digits.way {
             Way::Events(events) => self.pass_event(header.timestamp, event, events, out),
             Way::Tones => {
-                self.tone(header.timestamp, event, u32::from(event.duration) / clock, out)
+                let lasted_ms = u32::from(event.duration) / clock;
+                self.tone(now, header.timestamp, event, lasted_ms, out);
             }
             Way::Notices => {}
         }
@@ -214,7 +215,7 @@ impl Path {
     }
 
     /// An event that has lasted so long is heard as tones.
-    fn tone(&mut self, timestamp: u32, event: Event, lasted_ms: u32, out: &mut Output) {
+    fn tone(&mut self, now: Time, timestamp: u32, event: Event, lasted_ms: u32, out: &mut Output) {
         let rate = self.encoder.rate();
         let is_same = self.digits.toned.as_ref().is_some_and(|it| it.timestamp == timestamp);
         if !is_same {
@@ -222,13 +223,17 @@ impl Path {
             let Some(tones) = Tones::new(event.code, volume, rate) else { return };
             let ahead = timestamp.wrapping_sub(self.expected.unwrap_or(timestamp));
             if ahead > 0 && ahead <= u32::MAX / 2 {
-                self.pause(ahead, out);
+                self.pause(now, ahead, out);
             }
             self.digits.toned = Some(Toned { timestamp, tones, made_ms: 0, is_over: false });
         }
         let Some(toned) = self.digits.toned.as_mut().filter(|it| !it.is_over) else { return };
         let least = if event.is_end { u32::from(*PLAYED_MS.start()) } else { 0 };
         let step = lasted_ms.max(least).saturating_sub(toned.made_ms).min(STEP_MS_MAX);
+        if !self.budget.takes(now, Duration::from_millis(step.into())) {
+            self.counts.over += 1;
+            return;
+        }
         let samples = usize::try_from(step).unwrap_or(0) * usize::from(rate.per_ms());
         toned.tones.generate(samples, event.is_end, &mut self.samples);
         toned.made_ms += step;

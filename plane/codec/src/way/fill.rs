@@ -56,7 +56,7 @@ impl Path {
         let ahead = header.timestamp.wrapping_sub(self.expected.unwrap_or(header.timestamp));
         if ahead <= u32::MAX / 2 && self.fill.is_none() {
             if ahead > 0 {
-                self.pause(ahead, out);
+                self.pause(now, ahead, out);
             }
             self.expected = Some(header.timestamp);
         }
@@ -96,6 +96,10 @@ impl Path {
                 return;
             }
             fill.next += packet;
+            if !self.budget.takes(now, packet) {
+                // The sender has sent more than that meanwhile.
+                continue;
+            }
             scratch.samples.clear();
             let rate = self.decoder.rate();
             fill.make(&mut self.decoder, rate.samples(self.to.packet_ms), &mut scratch.samples);

@@ -104,3 +104,58 @@ fn packets_that_are_none_are_counted_and_nothing_comes_of_them() {
     assert_eq!((counts.malformed, counts.foreign, counts.sent), (7, 1, 0));
     assert!(bed.take(Side::B).is_empty());
 }
+
+/// Sends 800 packets a second for five seconds, each with a timestamp that `step` ticks lie before;
+/// how many packets leave, and how many were beyond the budget.
+fn flooded(ends: [codec::End; 2], step: u32, payload: &[u8]) -> Option<(usize, u64)> {
+    let mut bed = Bed::new(ends)?;
+    let mut left = 0;
+    for number in 0..4_000_u32 {
+        let header = Header {
+            payload_type: ends[0].receive,
+            sequence: (number & 0xFFFF) as u16,
+            timestamp: number.wrapping_mul(step),
+            ssrc: 1,
+            marker: false,
+        };
+        bed.packet(Side::A, header, payload);
+        bed.pass(u64::from(number % 4 != 0) + u64::from(number % 2));
+        left += bed.take(Side::B).len();
+    }
+    Some((left, bed.transcoder.counts().over))
+}
+
+#[test]
+fn no_more_is_coded_than_time_passes_however_much_a_payload_says_that_it_holds() {
+    // A table of contents of twelve frames without data: 240 ms in 13 octets.
+    let mut nothing = [0xFC; 13];
+    (nothing[0], nothing[12]) = (0xF0, 0x7C);
+    // Six frames of 20 ms that have no octet (code 3, RFC 6716 §3.2.5): 120 ms in 2 octets.
+    let empty = [0xFB, 6];
+    let aligned = "octet-align=1";
+    let cases: [(Codec, &str, &[u8]); 4] = [
+        (Codec::Amr, aligned, &nothing),
+        (Codec::AmrWb, aligned, &nothing),
+        (Codec::Opus, "", &empty),
+        (Codec::Pcma, "", &[0xD5; 960]),
+    ];
+    for (codec, parameters, payload) in cases {
+        let ends = [end(codec, parameters), end(Codec::Pcmu, "")];
+        // On time, standing still, behind by little, and in steps that look like pauses.
+        for step in [codec.clock() / 800, 0, codec.clock() / 50, codec.clock() / 4] {
+            let Some((left, over)) = flooded(ends, step, payload) else { continue };
+            // Five seconds, half a second at once, and what a fast clock is let.
+            assert!(left <= 290, "{codec:?} {step}: {left}");
+            assert!(over >= 3_900 - 290, "{codec:?} {step}: {over}");
+        }
+    }
+}
+
+#[test]
+fn what_stands_in_the_place_of_little_sound_is_within_the_same_budget() {
+    let mut ends = [end(Codec::Pcma, ""), end(Codec::Pcmu, "")];
+    ends[1].packet_ms = 60;
+    // An octet and a pause, again and again: each ends a packet of 60 ms in silence.
+    let (left, _) = flooded(ends, 8_000, &[0xD5]).expect("nothing is needed");
+    assert!(left <= 290 / 3, "{left}");
+}

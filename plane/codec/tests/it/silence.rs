@@ -74,6 +74,7 @@ fn silence_is_described_to_who_takes_that_and_sound_begins_with_a_marker() {
     let send = |bed: &mut Bed, at: u16, payload: &[u8]| {
         let header = Header { sequence: at, timestamp: u32::from(at) * 160, ..packets[0].0 };
         bed.packet(Side::A, header, payload);
+        bed.pass(20);
     };
     for at in 0..10 {
         send(&mut bed, at, &packets[usize::from(at)].1);

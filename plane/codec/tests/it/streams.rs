@@ -14,7 +14,7 @@ fn what_overtook_is_played_in_its_place() {
     }
     for (header, payload) in &packets {
         bed.packet(Side::A, *header, payload);
-        bed.pass(2);
+        bed.pass(7);
     }
     bed.pass(200);
     let left = bed.take(Side::B);
@@ -59,6 +59,7 @@ fn a_pause_lasts_as_long_on_the_other_side_and_ends_with_a_marker() {
         let pause = if at < 10 { 0 } else { 8_000 };
         let header = Header { timestamp: header.timestamp + pause, marker: at == 10, ..*header };
         bed.packet(Side::A, header, payload);
+        bed.pass(20);
     }
     let left = bed.take(Side::B);
     assert_eq!(left.len(), packets.len());
