@@ -5,10 +5,12 @@ use channel::{PacketRecord, PacketTo};
 use graph::{Graph, Pool, Slot};
 use machine::Time;
 use machine::narrow::told;
+use nodes::datagram::Datagram;
 use nodes::program::{CLASSES_FROM, INTERFACES_MAX};
 use plane_control::Handed;
 use question::rows;
 use std::collections::BTreeMap;
+use std::hash::{BuildHasher as _, RandomState};
 use table::vrf::VRFS_MAX;
 
 /// Packets that one round of a worker takes from a ring down.
@@ -49,6 +51,8 @@ struct Open {
 #[derive(Default)]
 pub(crate) struct Doors {
     open: Vec<Open>,
+    /// Numbers flows; its key is this worker's.
+    numbers: RandomState,
     /// Doors whose other side wrote what cannot be.
     pub(crate) broken: BTreeMap<u64, Corrupt>,
 }
@@ -85,7 +89,8 @@ impl Doors {
                 None if number < CLASSES_FROM => return true,
                 None => *unwanted += 1,
                 Some((open, class)) => {
-                    if let Err(corrupt) = open.hand_up(now, class, *slot, pool) {
+                    let flow = flow_of(&self.numbers, number, pool, *slot);
+                    if let Err(corrupt) = open.hand_up(now, class, flow, *slot, pool) {
                         self.broken.insert(open.part.number, corrupt);
                     }
                 }
@@ -149,6 +154,7 @@ impl Open {
         &mut self,
         now: Time,
         class: u8,
+        flow: Option<u64>,
         slot: Slot,
         pool: &mut Pool,
     ) -> Result<(), Corrupt> {
@@ -161,13 +167,22 @@ impl Open {
             return Ok(());
         }
         let record = PacketRecord { time_ns: now.as_nanos(), interface, vrf, class };
-        match self.part.up.push(record, pool.bytes(slot)) {
+        match self.part.up.push(record, flow, pool.bytes(slot)) {
             Ok(()) => self.passed.up += 1,
             Err(Shed::Corrupt(corrupt)) => return Err(corrupt),
             Err(why) => *self.passed.shed.entry((class, why.name())).or_default() += 1,
         }
         Ok(())
     }
+}
+
+/// A number of the flow of a feature's packet: where it came to, for a sender may choose all else.
+fn flow_of(numbers: &RandomState, class: u32, pool: &Pool, slot: Slot) -> Option<u64> {
+    if class < CLASSES_FROM {
+        return None;
+    }
+    let to = Datagram::read(pool.bytes(slot))?.to;
+    Some(numbers.hash_one((pool.meta(slot).vrf, to.ip(), to.port())))
 }
 
 /// How a packet that came down goes into the graph.

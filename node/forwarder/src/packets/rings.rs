@@ -11,10 +11,12 @@
 //! side's own counting, and a ring that cannot be so closes the door ([`Corrupt`]).
 //!
 //! Each class of packets up has its share of every ring, and the shares together are no more than
-//! the ring: a class that is not taken in time sheds its own packets and no other's.
+//! the ring: a class that is not taken in time sheds its own packets and no other's. Within a share
+//! that flows have in common each may have as much as is still free: one that sends more than is
+//! taken sheds its own, and leaves room for those that do not.
 
 use channel::{PacketRecord, PacketTo};
-use machine::narrow::place;
+use machine::narrow::{index, place, slot};
 use ports::bell::{Bell, Interrupt};
 use ports::shared::{Descriptor, Ring, Segment, eventfd};
 use std::io;
@@ -33,6 +35,8 @@ const CELL_MIN: u32 = 64;
 const CELL_MAX: u32 = 16 << 10;
 /// 2 to this many records of a ring at most.
 const LOG2_MAX: u8 = 12;
+/// Sets of flows that are told apart: few of those that wait at once fall into one.
+const FLOWS: usize = 1 << 10;
 /// The packet goes to an interface, as it is.
 const TO_INTERFACE: u8 = 0;
 /// The packet is routed.
@@ -58,6 +62,8 @@ pub enum Shed {
     NoClass,
     /// The share of its class is used up.
     ClassFull,
+    /// Its flow has as much of the share of its class as is left for others.
+    FlowFull,
     /// The ring is full.
     RingFull,
     /// It is longer than a cell.
@@ -73,6 +79,7 @@ impl Shed {
         match self {
             Self::NoClass => "no_class",
             Self::ClassFull => "class_full",
+            Self::FlowFull => "flow_full",
             Self::RingFull => "ring_full",
             Self::TooLong => "too_long",
             Self::Corrupt(_) => "corrupt",
@@ -206,19 +213,27 @@ pub struct Up {
     shares: Box<[u16]>,
     /// What of it each class fills.
     filled: Box<[u16]>,
-    /// The class of each record that was written.
-    classes: Box<[u8]>,
+    /// What of it each set of flows fills.
+    flows: Box<[u16]>,
+    /// The class of each record that was written, and its flows, if they share.
+    of: Box<[(u8, Option<u16>)]>,
     /// The reader had taken the records before this one when it was asked last.
     taken: u16,
     has_written: bool,
 }
 
 impl Up {
-    /// Puts a packet into the ring; the reader sees it after [`Up::publish`].
+    /// Puts a packet into the ring; the reader sees it after [`Up::publish`]. `flow`: a number of
+    /// its flow, which no sender can choose, where flows share what their class has.
     ///
     /// # Errors
     /// Why it was shed.
-    pub fn push(&mut self, record: PacketRecord, packet: &[u8]) -> Result<(), Shed> {
+    pub fn push(
+        &mut self,
+        record: PacketRecord,
+        flow: Option<u64>,
+        packet: &[u8],
+    ) -> Result<(), Shed> {
         let class = usize::from(record.class);
         let share = self.shares.get(class).copied().filter(|share| *share > 0);
         let share = share.ok_or(Shed::NoClass)?;
@@ -229,12 +244,19 @@ impl Up {
         if self.filled[class] >= share {
             return Err(Shed::ClassFull);
         }
+        let flow = flow.map(|flow| index(slot(flow, FLOWS)));
+        if flow.is_some_and(|flow| self.flows[usize::from(flow)] >= share - self.filled[class]) {
+            return Err(Shed::FlowFull);
+        }
         if self.lane.at.wrapping_sub(self.taken) >= self.lane.ring.size() {
             return Err(Shed::RingFull);
         }
-        let at = usize::from(self.lane.at) & (self.classes.len() - 1);
-        self.classes[at] = record.class;
+        let at = usize::from(self.lane.at) & (self.of.len() - 1);
+        self.of[at] = (record.class, flow);
         self.filled[class] += 1;
+        if let Some(flow) = flow {
+            self.flows[usize::from(flow)] += 1;
+        }
         self.lane.write(header_of(record, TO_INTERFACE), packet);
         self.has_written = true;
         Ok(())
@@ -244,9 +266,13 @@ impl Up {
     fn account(&mut self) -> Result<(), Corrupt> {
         let tail = self.lane.taken(self.taken)?;
         while self.taken != tail {
-            let at = usize::from(self.taken) & (self.classes.len() - 1);
-            let class = usize::from(self.classes[at]);
-            self.filled[class] = self.filled[class].saturating_sub(1);
+            let (class, flow) = self.of[usize::from(self.taken) & (self.of.len() - 1)];
+            let filled = &mut self.filled[usize::from(class)];
+            *filled = filled.saturating_sub(1);
+            if let Some(flow) = flow {
+                let filled = &mut self.flows[usize::from(flow)];
+                *filled = filled.saturating_sub(1);
+            }
             self.taken = self.taken.wrapping_add(1);
         }
         Ok(())
@@ -460,7 +486,8 @@ impl Rings {
                 lane: lane(number, &up_rung)?,
                 shares: shares.into(),
                 filled: vec![0; shares.len()].into(),
-                classes: vec![0; geometry.size() as usize].into(),
+                flows: vec![0; FLOWS].into(),
+                of: vec![(0, None); geometry.size() as usize].into(),
                 taken: 0,
                 has_written: false,
             })

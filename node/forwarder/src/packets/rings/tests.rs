@@ -30,8 +30,8 @@ fn packets_go_up_with_what_is_known_of_them_and_down_to_where_they_shall() {
     let (mut door, mut far) = pair(&[(16, 8), (3, 8)]);
     for round in 0..100_u32 {
         let packet = vec![round as u8; 1 + round as usize];
-        door.ups[0].push(record(16, round), &packet).unwrap();
-        door.ups[1].push(record(3, round), b"other").unwrap();
+        door.ups[0].push(record(16, round), None, &packet).unwrap();
+        door.ups[1].push(record(3, round), None, b"other").unwrap();
         assert_eq!(received(&mut far).unwrap(), [], "nothing before it is published");
         door.ups.iter_mut().for_each(|up| up.publish().unwrap());
         let came = received(&mut far).unwrap();
@@ -52,21 +52,46 @@ fn packets_go_up_with_what_is_known_of_them_and_down_to_where_they_shall() {
 fn a_class_that_is_not_taken_sheds_its_own_packets_and_no_others() {
     let (mut door, mut far) = pair(&[(16, 12), (17, 4)]);
     let up = &mut door.ups[0];
-    let flood = (0..1_000).map(|n| up.push(record(16, n), b"flood"));
+    let flood = (0..1_000).map(|n| up.push(record(16, n), None, b"flood"));
     let (passed, shed): (Vec<_>, Vec<_>) = flood.partition(Result::is_ok);
     assert_eq!(passed.len(), 12);
     assert!(shed.into_iter().all(|it| it == Err(Shed::ClassFull)));
     for number in 0..4 {
-        up.push(record(17, number), b"other").unwrap();
+        up.push(record(17, number), None, b"other").unwrap();
     }
-    assert_eq!(up.push(record(17, 4), b"other"), Err(Shed::ClassFull));
-    assert_eq!(up.push(record(18, 0), b"nobody's"), Err(Shed::NoClass));
-    assert_eq!(up.push(record(200, 0), b"nobody's"), Err(Shed::NoClass));
-    assert_eq!(up.push(record(17, 0), &[0; 256]), Err(Shed::TooLong));
+    assert_eq!(up.push(record(17, 4), None, b"other"), Err(Shed::ClassFull));
+    assert_eq!(up.push(record(18, 0), None, b"nobody's"), Err(Shed::NoClass));
+    assert_eq!(up.push(record(200, 0), None, b"nobody's"), Err(Shed::NoClass));
+    assert_eq!(up.push(record(17, 0), None, &[0; 256]), Err(Shed::TooLong));
     up.publish().unwrap();
     assert_eq!(received(&mut far).unwrap().len(), 16);
-    up.push(record(16, 0), b"flood").unwrap();
+    up.push(record(16, 0), None, b"flood").unwrap();
     assert!(Rings::new(GEOMETRY, &shares(&[(16, 12), (17, 5)])).is_err(), "more than a ring");
+}
+
+/// A number of a flow that falls into a set of its own.
+fn hash(flow: u64) -> u64 {
+    flow << 54 | flow
+}
+
+#[test]
+fn a_flow_that_sends_more_than_is_taken_leaves_room_for_those_that_do_not() {
+    let (mut door, mut far) = pair(&[(16, 12), (17, 4)]);
+    let up = &mut door.ups[0];
+    let mut push = |flow, number| up.push(record(16, number), Some(hash(flow)), b"frame");
+    let floods = (0..1_000).filter(|number| push(7, *number).is_ok()).count();
+    assert_eq!((floods, push(7, 0)), (6, Err(Shed::FlowFull)), "half of what there is");
+    let again = (0..1_000).filter(|number| push(8, *number).is_ok()).count();
+    assert_eq!(again, 3, "half of what is left");
+    for number in 0..3 {
+        assert_eq!(push(9 + u64::from(number), number), Ok(()), "whoever sends little has room");
+    }
+    assert_eq!(push(12, 0), Err(Shed::ClassFull));
+    up.publish().unwrap();
+    assert_eq!(received(&mut far).unwrap().len(), 12);
+    let up = &mut door.ups[0];
+    let mut push = |flow| up.push(record(16, 0), Some(hash(flow)), b"frame");
+    assert!((0..6).all(|_| push(7).is_ok()), "what was taken is free again");
 }
 
 #[test]
@@ -100,7 +125,7 @@ fn a_door_whose_other_side_takes_long_to_be_woken_or_to_wake_is_closed() {
     let (mut door, mut far) = pair(&[(16, 8)]);
     let slow = crowd(&door.given[1]);
     let closed = (0..200).find_map(|number| {
-        door.ups[0].push(record(16, number), b"packet").unwrap();
+        door.ups[0].push(record(16, number), None, b"packet").unwrap();
         let over = door.ups[0].publish().err();
         let _ = received(&mut far);
         over
@@ -134,7 +159,7 @@ fn a_forwarder_whose_control_writes_garbage_closes_the_door_and_reads_nothing_el
     let mut closed = 0;
     for _ in 0..2_000 {
         let (mut door, mut far) = pair(&[(16, 8)]);
-        door.ups[0].push(record(16, 1), b"packet").unwrap();
+        door.ups[0].push(record(16, 1), None, b"packet").unwrap();
         far.send(PacketTo::Vrf(0), b"packet").unwrap();
         far.publish();
         let memory = memory(&door);
@@ -146,7 +171,7 @@ fn a_forwarder_whose_control_writes_garbage_closes_the_door_and_reads_nothing_el
         let ring = (next(&mut state) % 3) as u32 * GEOMETRY.ring_octets() as u32;
         let at = [6, 64, 132][next(&mut state) as usize % 3];
         memory.write(ring + at, &(next(&mut state) as u32).to_ne_bytes());
-        let pushed = door.ups[0].push(record(16, 2), b"packet");
+        let pushed = door.ups[0].push(record(16, 2), None, b"packet");
         let mut octets = 0;
         let taken = door.down.receive(64, |_, packet| octets += packet.len());
         assert!(octets <= 16 * 256);
