@@ -2,7 +2,7 @@
 
 use crate::calls::{ACCESS_PHONES_V6, Access, CORE_PHONES_V4, CORE_PHONES_V6, Calls, PORT, Phones};
 use media::program::{FEATURE, FlowSaid, Guard as Guarded, Keys, Name, Place, Range, Said};
-use media::{Expected, PayloadTypes, Rate, Settings, Use};
+use media::{Expected, PayloadTypes, Rate, Settings, Sources, Use};
 use nodes::Program;
 use nodes::program::{Hop, Item, Neighbour, Removed};
 use packets::{LEFT_MAC, router};
@@ -110,7 +110,7 @@ impl Calls {
                 is_active: true,
                 payload_types: PayloadTypes::ALL,
                 untimed: PayloadTypes::default(),
-                ssrc: None,
+                ssrcs: Sources::ANY,
                 clock: ClockRate::TELEPHONY,
                 rate: Rate::bits(RATE),
                 rewrite: Rewrite::default(),
@@ -122,6 +122,7 @@ impl Calls {
             becomes: Vec::new(),
             branches: Vec::new(),
             up: PayloadTypes::default(),
+            up_per_s: 0,
             digits: PayloadTypes::default(),
             stun: false,
             dtls: false,

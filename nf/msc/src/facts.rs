@@ -72,6 +72,9 @@ event::facts! {
         StreamsNotTranscoded = Counter, "msc_streams_not_transcoded_total";
         /// Packets that left the transcoder, since it began.
         PacketsTranscoded = Counter, "msc_packets_transcoded_total";
+        /// Packets that the transcoder dropped before it decoded them, since it began: they hold
+        /// more sound than time passed.
+        PacketsOver = Counter, "msc_packets_over_budget_total";
         /// Thousandths of the transcoder's time in which it works.
         TranscoderBusy = Gauge, "msc_transcoder_busy_permille";
         /// Digits that were heard: events (RFC 4733), and tones where an end sends those.

@@ -20,12 +20,16 @@ use media::program::{
     BRANCHES_MAX, Branch, FEATURE, FlowSaid, Guard as FlowGuard, Keys, Name, PAYLOADS_MAX, Place,
     Range, Said,
 };
-use media::{Expected, PayloadTypes, Rate, Settings, Use};
+use media::{Expected, PayloadTypes, Rate, Settings, Sources, Use};
 use nodes::Program;
 use nodes::program::{Item, Removed};
 use rtp::{ClockRate, Rewrite};
 use srtp::sdes::Crypto;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Milliseconds of a packet, unless it is said, and at least.
+const PACKET_MS: u16 = 20;
+const PACKET_MS_LEAST: u16 = 5;
 
 /// The flows of a call, by their places.
 pub(crate) type Flows = BTreeMap<Place, FlowSaid>;
@@ -94,7 +98,7 @@ fn flow(
         is_active,
         payload_types: types(of_side()),
         untimed: types(of_side().filter(is_event)),
-        ssrc: if let [only] = end.ssrcs[..] { Some(only) } else { None },
+        ssrcs: Sources::of(end.ssrcs.iter().copied()),
         clock: clock(of_side()),
         rate: rate(end.police_bps),
         rewrite: Rewrite::default(),
@@ -112,6 +116,7 @@ fn flow(
         becomes: becomes.map(|it| (it.number, it.becomes)).take(PAYLOADS_MAX).collect(),
         branches: apart(stream, side, addresses).into_iter().collect(),
         up: coding::up(stream, side, agreement),
+        up_per_s: up_per_s(end, other),
         digits: if end.dtmf == Dtmf::Tones {
             PayloadTypes::default()
         } else {
@@ -164,6 +169,7 @@ fn reports(
         becomes: Vec::new(),
         branches: Vec::new(),
         up: PayloadTypes::default(),
+        up_per_s: 0,
         digits: PayloadTypes::default(),
         ..flow.clone()
     })
@@ -179,10 +185,11 @@ fn share(lead: &mut FlowSaid, flow: &FlowSaid) {
     settings.payload_types = all(settings.payload_types, flow.settings.payload_types);
     settings.untimed = all(settings.untimed, flow.settings.untimed);
     settings.is_active |= flow.settings.is_active;
-    // Several sources come there, and their bandwidths add up to one that is not known.
-    settings.ssrc = None;
-    settings.rate = rate(0);
+    // Of one that has no bandwidth, or names no source, nobody knows what comes there beside.
+    settings.ssrcs = settings.ssrcs.and(&flow.settings.ssrcs);
+    settings.rate = settings.rate.and(flow.settings.rate);
     lead.up = all(lead.up, flow.up);
+    lead.up_per_s = lead.up_per_s.saturating_add(flow.up_per_s);
     lead.digits = all(lead.digits, flow.digits);
     lead.stun |= flow.stun;
     lead.dtls |= flow.dtls;
@@ -220,6 +227,13 @@ fn types<'a>(payloads: impl Iterator<Item = &'a Payload>) -> PayloadTypes {
 /// Bits a second that an end may send; 0: as many as it likes.
 const fn rate(bits: u64) -> Rate {
     if bits == 0 { Rate::of_octet_ps(0) } else { Rate::bits(bits) }
+}
+
+/// Twice the packets of sound that an end sends a second, by what either end has of packet times.
+/// Those are wishes (RFC 8866 §6.4): of longer ones than 20 ms nobody is held to it.
+fn up_per_s(end: &End, other: &End) -> u16 {
+    let said = [end.packet_ms, other.packet_ms].into_iter().filter(|ms| *ms > 0).min();
+    2_000 / said.unwrap_or(PACKET_MS).clamp(PACKET_MS_LEAST, PACKET_MS)
 }
 
 /// The clock of the first codec that is not beside another one.

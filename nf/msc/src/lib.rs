@@ -328,6 +328,7 @@ impl MediaController {
             (Fact::TranscoderLost, coded.lost),
             (Fact::StreamsTranscoded, self.transcoding.len() as u64),
             (Fact::PacketsTranscoded, coded.packets),
+            (Fact::PacketsOver, coded.over),
             (Fact::TranscoderBusy, coded.permille.into()),
         ];
         values.into_iter().for_each(|(fact, value)| self.shown.facts.set(fact, value));

@@ -86,6 +86,8 @@ pub(crate) struct Figures {
     pub permille: u16,
     /// Packets that left it.
     pub packets: u64,
+    /// Packets that it dropped before it decoded them.
+    pub over: u64,
     /// Streams that it takes at most.
     pub streams_max: u32,
     pub lost: u64,
@@ -276,9 +278,9 @@ impl Transcoding {
                 self.figures.refused += 1;
                 None
             }
-            Message::Load { permille, packets: [_, left, ..], is_fed, .. } => {
+            Message::Load { permille, packets: [_, left, ..], is_fed, over, .. } => {
                 self.figures.permille = permille;
-                self.figures.packets = left;
+                (self.figures.packets, self.figures.over) = (left, over);
                 let was_away = self.away_since.is_some();
                 self.away_since = if is_fed { None } else { Some(self.away_since.unwrap_or(now)) };
                 (was_away && is_fed).then_some(Happened::Came)

@@ -6,7 +6,7 @@ mod peer;
 use forwarder::wire::{Driver, PortSpec, Reply};
 use forwarder::{Control, STRIDE, Spec, serve};
 use media::program::{FEATURE, FlowSaid, Guard, Name, Notice, Place, Range, Said};
-use media::{Expected, PayloadTypes, Rate, Settings, Use};
+use media::{Expected, PayloadTypes, Rate, Settings, Sources, Use};
 use nodes::Program;
 use nodes::program::Item;
 use peer::{PACKETS, Peer, ROUTER, awaited, numbers, programs};
@@ -76,7 +76,7 @@ fn flow(port: u16, to: u16, peer: SocketAddr) -> Program {
         is_active: true,
         payload_types: PayloadTypes::ALL,
         untimed: PayloadTypes::default(),
-        ssrc: None,
+        ssrcs: Sources::ANY,
         clock: media::ClockRate::TELEPHONY,
         rate: Rate::bits(10_000_000),
         rewrite: media::Rewrite::default(),
@@ -92,6 +92,7 @@ fn flow(port: u16, to: u16, peer: SocketAddr) -> Program {
         becomes: Vec::new(),
         branches: Vec::new(),
         up: PayloadTypes::default(),
+        up_per_s: 0,
         digits: PayloadTypes::default(),
         stun: false,
         dtls: false,

@@ -11,7 +11,7 @@
 use graph::{Counters, Graph, Outbox, Pool, STRIDE, Slot};
 use machine::Time;
 use media::program::{FEATURE, FlowSaid, Guard, Keys, Place, Range, Said};
-use media::{Expected, PayloadTypes, Rate, Settings, Use};
+use media::{Expected, PayloadTypes, Rate, Settings, Sources, Use};
 use nodes::Program;
 use nodes::program::{Address, Hop, Interface, Item, Mode, Neighbour, Port, Urpf};
 use plane_control::Plane;
@@ -127,7 +127,7 @@ fn flow(at: Place, to: Place, peer: SocketAddr, guard: Guard) -> Program {
         is_active: true,
         payload_types: PayloadTypes::default().with(8).with(101),
         untimed: PayloadTypes::default().with(101),
-        ssrc: None,
+        ssrcs: Sources::ANY,
         clock: ClockRate::TELEPHONY,
         rate: Rate::bits(1_000_000),
         rewrite: Rewrite::default(),
@@ -143,6 +143,7 @@ fn flow(at: Place, to: Place, peer: SocketAddr, guard: Guard) -> Program {
         becomes: Vec::new(),
         branches: Vec::new(),
         up: PayloadTypes::default(),
+        up_per_s: 0,
         digits: PayloadTypes::default(),
         stun: false,
         dtls: false,
@@ -256,7 +257,7 @@ fn clocks() -> u64 {
     unsafe { std::arch::x86_64::_rdtsc() }
 }
 
-fn measure(row: &Row, count: usize, seconds: f64) {
+fn measure(row: &Row, count: usize, seconds: f64, passes: usize) {
     let (mut plane, mut sources) = calls(row, count);
     plane.publish();
     let mut graph = plane.graph().expect("a graph");
@@ -271,7 +272,10 @@ fn measure(row: &Row, count: usize, seconds: f64) {
     let mut now = Time::from_millis(1_000);
     let step = Duration::from_millis(20) * BURST as u32 / sources.len() as u32;
     let (mut started, mut began) = (Instant::now(), clocks());
-    'all: for pass in 0.. {
+    'all: for pass in 0_usize.. {
+        if passes > 0 && pass == passes {
+            break;
+        }
         if pass == 2 {
             before = graph.counters();
             (spent, packets, left) = (0, 0, 0);
@@ -297,7 +301,7 @@ fn measure(row: &Row, count: usize, seconds: f64) {
                 }
             }
             now += step;
-            if pass > 2 && started.elapsed().as_secs_f64() > seconds {
+            if pass > 2 && passes == 0 && started.elapsed().as_secs_f64() > seconds {
                 break 'all;
             }
         }
@@ -332,7 +336,7 @@ fn by_node(graph: &Graph, before: &[Counters]) {
 }
 
 fn main() {
-    let (mut rows, mut count, mut seconds) = (Vec::new(), 78_000, 2.0);
+    let (mut rows, mut count, mut seconds, mut passes) = (Vec::new(), 78_000, 2.0, 0);
     let mut arguments = std::env::args().skip(1);
     let number = |text: Option<String>| -> f64 {
         text.and_then(|text| text.parse().ok()).expect("a number")
@@ -341,13 +345,14 @@ fn main() {
         match argument.as_str() {
             "--bench" => {}
             "--calls" => count = number(arguments.next()) as usize,
+            "--passes" => passes = number(arguments.next()) as usize,
             "--seconds" => seconds = number(arguments.next()),
             row => rows.push(row.to_owned()),
         }
     }
     for row in &ROWS {
         if rows.is_empty() || rows.iter().any(|it| it == row.name) {
-            measure(row, count, seconds);
+            measure(row, count, seconds, passes);
         }
     }
 }

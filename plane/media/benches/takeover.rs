@@ -10,7 +10,7 @@ use machine::Time;
 use media::program::{
     Duty, FEATURE, FlowSaid, Guard, Keys, Place, Range, Said, Snapshot as Resume,
 };
-use media::{Expected, PayloadTypes, Rate, Settings, Use};
+use media::{Expected, PayloadTypes, Rate, Settings, Sources, Use};
 use nodes::Program;
 use nodes::program::{Address, Interface, Item, Mode, Port, Urpf};
 use plane_control::Plane;
@@ -54,7 +54,7 @@ fn flows(call: u32, side: u8, resume: Option<Resume>) -> [FlowSaid; 2] {
                 is_active: true,
                 payload_types: PayloadTypes::ALL,
                 untimed: PayloadTypes::default(),
-                ssrc: None,
+                ssrcs: Sources::ANY,
                 clock: ClockRate::TELEPHONY,
                 rate: Rate::of_octet_ps(0),
                 rewrite: Rewrite::default(),
@@ -66,6 +66,7 @@ fn flows(call: u32, side: u8, resume: Option<Resume>) -> [FlowSaid; 2] {
             becomes: Vec::new(),
             branches: Vec::new(),
             up: PayloadTypes::default(),
+            up_per_s: 0,
             digits: PayloadTypes::default(),
             stun: false,
             dtls: false,

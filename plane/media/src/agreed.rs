@@ -3,7 +3,8 @@
 
 use crate::cell::Special;
 use crate::flow::{PayloadTypes, Settings};
-use crate::program::FlowSaid;
+use crate::police::Upward;
+use crate::program::{FlowSaid, UP_PER_S};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -35,8 +36,8 @@ impl<K: Ord, T> Shared<K, T> {
     }
 }
 
-/// Payload types that are rewritten, that go up, and that are digits.
-type Kinds = (Vec<(u8, u8)>, u128, u128);
+/// Payload types that are rewritten, that go up, and that are digits; how often those go up.
+type Kinds = (Vec<(u8, u8)>, u128, u128, u16);
 
 /// What flows have in common.
 #[derive(Default)]
@@ -58,13 +59,20 @@ impl Agreed {
     /// What is special to payload types of a flow.
     pub fn special(&mut self, said: &FlowSaid) -> Option<Arc<Special>> {
         let FlowSaid { becomes, up, digits, .. } = said;
+        let up_per_s = if said.up_per_s == 0 { UP_PER_S } else { said.up_per_s };
         let all = becomes.iter().fold(0, |bits, (before, _)| bits | 1_u128 << (before & 127));
         let all = PayloadTypes::of_bits(all | up.bits() | digits.bits());
         if all == PayloadTypes::default() {
             return None;
         }
-        let name = (becomes.clone(), up.bits(), digits.bits());
-        let make = || Special { becomes: becomes.clone(), up: *up, digits: *digits, all };
+        let name = (becomes.clone(), up.bits(), digits.bits(), up_per_s);
+        let make = || Special {
+            becomes: becomes.clone(),
+            up: *up,
+            up_rate: Upward::per_s(up_per_s),
+            digits: *digits,
+            all,
+        };
         Some(self.special.of(name, make))
     }
 }

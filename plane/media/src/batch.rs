@@ -18,6 +18,7 @@ use crate::program::Place;
 use crate::reason;
 use crate::reports::Reports;
 use crate::table::{HeldSender, Table};
+use crate::watch::STEP;
 use graph::{Context, Pool, VECTOR_MAX, Verdict};
 use machine::Time;
 use rtp::Datagram;
@@ -199,9 +200,8 @@ pub(crate) struct Batch<'t, 'v> {
     /// Flows whose other direction goes elsewhere from now on: the one that leads there, and the
     /// one whose source was taken.
     turned: Vec<(u32, u32)>,
-    /// What reports said that passed, and whether the last one was changed.
+    /// What reports said that passed.
     reports: Reports,
-    is_rewritten: bool,
 }
 
 impl<'t, 'v> Batch<'t, 'v> {
@@ -216,7 +216,6 @@ impl<'t, 'v> Batch<'t, 'v> {
             fates: [Fate::Next(reason::NO_FLOW); VECTOR_MAX],
             turned: Vec::new(),
             reports: Reports::default(),
-            is_rewritten: false,
         }
     }
 
@@ -298,12 +297,13 @@ impl<'t, 'v> Batch<'t, 'v> {
         let came = Came::read(octets, start);
         let payload = &mut octets[arrival.payload()..][..arrival.octets];
         let branch = known.branch(payload);
-        if let Err(fate) = self.judge(known, arrival, payload, branch) {
-            return fate;
-        }
+        let is_rewritten = match self.judge(known, arrival, payload, branch) {
+            Ok(is_rewritten) => is_rewritten,
+            Err(fate) => return fate,
+        };
         let Some(way) = known.way_of(branch) else { return Fate::Next(reason::NO_OTHER) };
         // Sources stand anywhere in reports.
-        let check = if std::mem::take(&mut self.is_rewritten) { Check::Anew } else { check };
+        let check = if is_rewritten { Check::Anew } else { check };
         let departure = self.departure(arrival, arrival.octets, check, came);
         Fate::Next(leave(meta, octets, departure, way))
     }
@@ -319,7 +319,8 @@ impl<'t, 'v> Batch<'t, 'v> {
         Departure { udp: arrival.udp, octets, check, identification: self.identification, came }
     }
 
-    /// What becomes of a packet that is in the clear: whether it goes its way, or its end.
+    /// What becomes of a packet that is in the clear: that it goes its way, and whether it is a
+    /// report that was changed; or its end.
     #[inline]
     fn judge(
         &mut self,
@@ -327,8 +328,9 @@ impl<'t, 'v> Batch<'t, 'v> {
         arrival: &Arrival,
         payload: &mut [u8],
         branch: Option<u8>,
-    ) -> Result<(), Fate> {
+    ) -> Result<bool, Fate> {
         let (now, source) = (self.now, arrival.source);
+        let mut is_rewritten = false;
         let payload_type = payload.get(1).map_or(0, |octet| octet & 0x7f);
         let judged = known.flow.packet(Arrived { now, source, payload: &mut *payload });
         match judged {
@@ -341,14 +343,14 @@ impl<'t, 'v> Batch<'t, 'v> {
                     extras.branches.hear(payload);
                 }
                 if is_rtcp {
-                    self.report(known, arrival, payload);
+                    is_rewritten = self.report(known, arrival, payload);
                 } else if known.special.as_ref().is_some_and(|it| it.all.has(payload_type)) {
                     self.special(known, arrival, (payload_type, payload))?;
                 }
                 if known.flow.rewrites() && !is_rtcp {
                     self.reports.named(self.now, known);
                 }
-                way_on(known.way_of(branch))
+                way_on(known.way_of(branch)).map(|()| is_rewritten)
             }
             Judged::Up(Datagram::Stun) => Err(Fate::Up(self.classes.stun)),
             Judged::Up(_) => Err(Fate::Up(self.classes.dtls)),
@@ -356,10 +358,10 @@ impl<'t, 'v> Batch<'t, 'v> {
         }
     }
 
-    /// A report passes.
+    /// A report passes; whether it was changed.
     #[cold]
-    fn report(&mut self, known: &Known, arrival: &Arrival, octets: &mut [u8]) {
-        self.is_rewritten = self.reports.pass(self.now, arrival.flow, known, octets);
+    fn report(&mut self, known: &Known, arrival: &Arrival, octets: &mut [u8]) -> bool {
+        self.reports.pass(self.now, arrival.flow, known, octets)
     }
 
     /// What is special to a payload type: digits, types that go up, types that become another.
@@ -380,6 +382,11 @@ impl<'t, 'v> Batch<'t, 'v> {
             }
         }
         if special.up.has(payload_type) {
+            let extras = known.extras.get_or_insert_default();
+            if !extras.up.passes(self.now, special.up_rate) {
+                known.flow.unreadable();
+                return Err(Fate::Next(reason::FRAMES));
+            }
             return Err(Fate::Up(self.classes.frames));
         }
         let becomes = special.becomes.iter().find(|(before, _)| *before == payload_type);
@@ -595,6 +602,28 @@ impl<'t, 'v> Batch<'t, 'v> {
                 Ok(()) => (waiting.octets, waiting.is_opened) = (packet.length, true),
                 Err(why) => waiting.fate = Some(Fate::Next(reason::of_srtp(why))),
             }
+            if let Some(sender) = all.senders[packet.direction].as_mut()
+                && sender.is_to_tell(STEP)
+            {
+                let waiting = all.packets[number];
+                self.far(&waiting, all);
+            }
+        }
+    }
+
+    /// Who protects a packet has come so far that a standby is to be told at once.
+    #[cold]
+    fn far(&self, waiting: &Waiting, all: &mut Gathered<'t>) {
+        let known = all.cells[waiting.cell].as_ref();
+        let flow = match known.and_then(|known| known.way_of(waiting.branch)) {
+            _ if self.leaves => self.arrivals[waiting.at].flow,
+            Some(way) => way.to,
+            None => return,
+        };
+        if !self.table.note_sender(flow)
+            && let Some(sender) = waiting.sender.and_then(|at| all.senders[at].as_mut())
+        {
+            sender.unnoted();
         }
     }
 

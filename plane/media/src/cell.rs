@@ -4,6 +4,7 @@
 use crate::branch::Branches;
 use crate::departure::Way;
 use crate::flow::{Flow, PayloadTypes};
+use crate::police::{Upward, Used};
 use crate::program::{DIGITS_MAX, Digit, Place};
 use core::net::SocketAddr;
 use machine::{Time, narrow};
@@ -33,12 +34,14 @@ pub(crate) struct Own {
 }
 
 /// What is special to payload types, as many flows have it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Special {
     /// Payload types that become another one.
     pub becomes: Vec<(u8, u8)>,
     /// Payload types that go up.
     pub up: PayloadTypes,
+    /// How many of those, at most.
+    pub up_rate: Upward,
     /// Payload types of digits.
     pub digits: PayloadTypes,
     /// All of them.
@@ -63,6 +66,8 @@ pub(crate) struct Extras {
     pub names: Names,
     /// Packets that could not be opened.
     pub unprotected: u64,
+    /// How many of its packets went up.
+    pub up: Used,
     detector: Detector,
     /// What was dialled and not told yet.
     pub dialled: Vec<Digit>,

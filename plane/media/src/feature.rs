@@ -71,6 +71,7 @@ impl Media {
         }
         self.leaves_at = (duty == Duty::Leaves).then(|| now + LATE);
         self.is_changed = true;
+        self.senders.bound(&self.table, true);
         if matches!(duty, Duty::Serves(_)) {
             self.senders.take_over(&self.table);
             self.watch.take_over(&self.table, now);
@@ -435,6 +436,7 @@ impl Feature for Media {
             Name::Flow(at) => self.remove_flow(&at, change.now()),
             Name::Duty => {
                 (self.duty, self.leaves_at, self.is_changed) = (None, None, true);
+                self.senders.bound(&self.table, false);
             }
         }
         Ok(true)

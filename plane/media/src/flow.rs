@@ -2,7 +2,7 @@
 
 use crate::latch::{Latch, Seen};
 use crate::peer::Peer;
-use crate::police::{Police, Rate, Upward};
+use crate::police::{Police, Rate, Upward, Used};
 use machine::Time;
 use rtp::rtcp::{Compound, Form};
 use rtp::{ClockRate, Datagram, Header, Packet, Reception, Rewrite};
@@ -10,6 +10,8 @@ use std::sync::Arc;
 
 /// Streams of one flow that are counted apart; of more the one that was silent longest gives way.
 pub const STREAMS_MAX: usize = 2;
+/// Sources that a flow may be held to, at most; of more it takes any.
+pub const SOURCES_MAX: usize = 32;
 /// The first octet of RTP without contributing sources, extension and padding.
 const PLAIN: u8 = 0x80;
 /// Octets of the headers of IPv6 and UDP, with which a session description counts.
@@ -92,6 +94,61 @@ impl PayloadTypes {
     }
 }
 
+/// Sources that were agreed: any, or these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sources {
+    of: [u32; SOURCES_MAX],
+    /// How many of them; zero: any.
+    count: u8,
+}
+
+impl Default for Sources {
+    fn default() -> Self {
+        Self::ANY
+    }
+}
+
+impl Sources {
+    /// Any.
+    pub const ANY: Self = Self { of: [0; SOURCES_MAX], count: 0 };
+
+    /// These; any, if there are none or more than [`SOURCES_MAX`].
+    #[must_use]
+    pub fn of(sources: impl IntoIterator<Item = u32>) -> Self {
+        let mut all: Vec<u32> = sources.into_iter().take(2 * SOURCES_MAX).collect();
+        all.sort_unstable();
+        all.dedup();
+        let mut own = Self::ANY;
+        if all.len() <= SOURCES_MAX {
+            own.of[..all.len()].copy_from_slice(&all);
+            own.count = u8::try_from(all.len()).unwrap_or(0);
+        }
+        own
+    }
+
+    /// Both; any, if one of them is any.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        if self.all().is_empty() || other.all().is_empty() {
+            return Self::ANY;
+        }
+        Self::of(self.all().iter().chain(other.all()).copied())
+    }
+
+    /// All of them; none: any.
+    #[must_use]
+    pub fn all(&self) -> &[u32] {
+        &self.of[..usize::from(self.count).min(SOURCES_MAX)]
+    }
+
+    /// Whether it is one of them.
+    #[inline]
+    #[must_use]
+    pub fn has(&self, source: u32) -> bool {
+        self.count == 0 || self.all().contains(&source)
+    }
+}
+
 /// What was agreed of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
@@ -103,8 +160,8 @@ pub struct Settings {
     pub payload_types: PayloadTypes,
     /// Those of them whose timestamps say nothing of jitter: telephone events (RFC 4733 §2.2.1).
     pub untimed: PayloadTypes,
-    /// The source that was agreed; `None` for any.
-    pub ssrc: Option<u32>,
+    /// The sources that were agreed.
+    pub ssrcs: Sources,
     /// The clock of the payload.
     pub clock: ClockRate,
     /// How much may come.
@@ -122,7 +179,7 @@ impl Settings {
         let [types_low, types_high] = machine::narrow::halves(self.payload_types.bits());
         let [untimed_low, untimed_high] = machine::narrow::halves(self.untimed.bits());
         let becomes = payload_type.map_or(u64::MAX, u64::from);
-        self.ssrc.is_none().then_some([
+        (self.ssrcs == Sources::ANY).then_some([
             u64::from(self.is_active) << 32 | self.of as u64,
             types_low,
             types_high,
@@ -186,7 +243,7 @@ pub struct Flow {
     settings: Arc<Settings>,
     latch: Latch,
     police: Police,
-    up: Upward,
+    up: Used,
     /// Whether STUN, whether DTLS does.
     stun_up: bool,
     dtls_up: bool,
@@ -205,7 +262,7 @@ impl Flow {
     pub fn new(settings: impl Into<Arc<Settings>>, latch: Latch) -> Self {
         let settings = settings.into();
         let (police, passed) = (Police::default(), Passed::default());
-        let (up, stun_up, dtls_up) = (Upward::default(), false, false);
+        let (up, stun_up, dtls_up) = (Used::default(), false, false);
         let (stream, other) = (None, None);
         let rewrites = settings.rewrite != Rewrite::default();
         Self { settings, latch, police, up, stun_up, dtls_up, rewrites, stream, other, passed }
@@ -294,7 +351,7 @@ impl Flow {
             (Datagram::Stun, _) if !self.stun_up => return Verdict::Drop(Reason::NoStun),
             (Datagram::Dtls, _) if !self.dtls_up => return Verdict::Drop(Reason::NoDtls),
             (it @ (Datagram::Stun | Datagram::Dtls), _) => {
-                let is_within = self.up.passes(now);
+                let is_within = self.up.passes(now, Upward::CONTROL);
                 return if is_within { Verdict::Up(it) } else { Verdict::Drop(Reason::HandedUp) };
             }
             _ => return Verdict::Drop(Reason::NoMedia),
@@ -375,7 +432,7 @@ impl Flow {
         match () {
             () if !settings.is_active => Some(Reason::Inactive),
             () if !settings.payload_types.has(header.payload_type) => Some(Reason::PayloadType),
-            () if settings.ssrc.is_some_and(|it| it != header.ssrc) => Some(Reason::Ssrc),
+            () if !settings.ssrcs.has(header.ssrc) => Some(Reason::Ssrc),
             // Of most packets all behind the fixed header is payload.
             () if payload.first() == Some(&PLAIN) => None,
             () if Packet::read(payload).is_err() => Some(Reason::Malformed),

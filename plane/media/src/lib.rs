@@ -42,7 +42,10 @@ mod table;
 mod watch;
 
 pub use feature::{Media, PORTS_MAX, RANGES_MAX};
-pub use flow::{Arrived, Flow, Passed, PayloadTypes, Reason, STREAMS_MAX, Settings, Use, Verdict};
+pub use flow::{
+    Arrived, Flow, Passed, PayloadTypes, Reason, SOURCES_MAX, STREAMS_MAX, Settings, Sources, Use,
+    Verdict,
+};
 pub use latch::{Expected, LATCH_WINDOW, Latch, SILENCE, Seen};
 pub use node::{MEDIA_SEND, MEDIA4, MEDIA6};
 pub use peer::Peer;

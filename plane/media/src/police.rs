@@ -24,6 +24,20 @@ impl Rate {
         Self { octet_ps }
     }
 
+    /// As much as both together.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::NONE, it) | (it, Self::NONE) => it,
+            (one, other) => {
+                let (one, other) = (u128::from(one.octet_ps), u128::from(other.octet_ps));
+                // Without an end with whatever has none; else the sum of both inverses' inverse.
+                let both = (one * other).checked_div(one + other).unwrap_or(0);
+                Self { octet_ps: u64::try_from(both).unwrap_or(u64::MAX) }
+            }
+        }
+    }
+
     /// Picoseconds from one octet to the next; `u64::MAX` is none at all.
     #[must_use]
     pub const fn of_octet_ps(octet_ps: u64) -> Self {
@@ -42,19 +56,43 @@ pub const UP_BURST: u32 = 20;
 /// Time between two of them, in the long run: 50 a second.
 pub const UP_EVERY: Duration = Duration::from_millis(20);
 
-/// What of STUN and DTLS goes up to the control.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// How many packets go up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Upward {
+    /// Time between two of them, in the long run.
+    every: Duration,
+    /// How far ahead of that they may be.
+    ahead: Duration,
+}
+
+impl Upward {
+    /// STUN and DTLS, for the control.
+    pub const CONTROL: Self = Self::new(UP_EVERY, UP_BURST);
+
+    const fn new(every: Duration, burst: u32) -> Self {
+        Self { every, ahead: every.saturating_mul(burst.saturating_sub(1)) }
+    }
+
+    /// So many a second, and half of them at once.
+    pub const fn per_s(packets: u16) -> Self {
+        let packets = if packets == 0 { 1 } else { packets as u32 };
+        Self::new(Duration::from_nanos(1_000_000_000 / packets as u64), packets.div_ceil(2))
+    }
+}
+
+/// How much of [`Upward`] is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Used {
     /// When the next one would come if all came evenly.
     due: Time,
 }
 
-impl Upward {
+impl Used {
     /// Whether one more is within the rate; if it is, it is counted.
-    pub fn passes(&mut self, now: Time) -> bool {
-        let is_within = self.due <= now + UP_EVERY * (UP_BURST - 1);
+    pub fn passes(&mut self, now: Time, rate: Upward) -> bool {
+        let is_within = self.due <= now + rate.ahead;
         if is_within {
-            self.due = self.due.max(now) + UP_EVERY;
+            self.due = self.due.max(now) + rate.every;
         }
         is_within
     }
@@ -97,6 +135,15 @@ mod tests {
         assert_eq!(passed(&mut Police::default(), 20), 500, "all of what was agreed");
         let ten_times = passed(&mut police, 2);
         assert!((500..=512).contains(&ten_times), "{ten_times}");
+    }
+
+    #[test]
+    fn two_rates_are_as_much_as_both_and_no_end_stays_none() {
+        let (one, other, none) = (Rate::bits(64_000), Rate::bits(500_000), Rate::bits(0));
+        assert_eq!(one.and(other).octet_ps().abs_diff(Rate::bits(564_000).octet_ps()), 0);
+        assert_eq!((one.and(none), none.and(one), none.and(none)), (one, one, none));
+        let endless = Rate::of_octet_ps(0);
+        assert_eq!((one.and(endless), endless.and(endless)), (endless, endless));
     }
 
     #[test]

@@ -14,7 +14,7 @@ mod fields;
 mod flow;
 mod notice;
 
-pub use flow::{BRANCHES_MAX, Branch, FlowSaid, Guard, Keys, PAYLOADS_MAX, TIMEOUT_MAX};
+pub use flow::{BRANCHES_MAX, Branch, FlowSaid, Guard, Keys, PAYLOADS_MAX, TIMEOUT_MAX, UP_PER_S};
 pub(crate) use notice::DIGITS_MAX;
 pub use notice::{Digit, Notice, Snapshot, Statistics, StreamStatistics};
 

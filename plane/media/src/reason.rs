@@ -21,8 +21,10 @@ pub(crate) const FRAGMENT: Verdict = drop(5);
 pub(crate) const NO_ROOM: Verdict = drop(6);
 /// It has passed as many routers as it may.
 pub(crate) const NO_HOPS: Verdict = drop(7);
+/// More frames to be transcoded than such an end sends.
+pub(crate) const FRAMES: Verdict = drop(8);
 
-const OWN: usize = 8;
+const OWN: usize = 9;
 /// Where the reasons of SRTP begin.
 const SRTP: usize = OWN + FLOW;
 /// Reasons of a flow.
@@ -39,6 +41,7 @@ pub(crate) const REASONS: &[&str] = &[
     "media: fragment",
     "media: no room",
     "media: time to live",
+    "media: beyond the rate of frames",
     "media: no media packet",
     "media: not what the port is for",
     "media: source is not the latched one",
@@ -61,6 +64,7 @@ pub(crate) const REASONS: &[&str] = &[
     "srtp: encrypted otherwise than agreed",
     "srtp: key used up",
     "srtp: too many SSRCs",
+    "srtp: ahead of what a standby was told",
 ];
 const _: () = assert!(REASONS.len() == SRTP + Refused::ALL.len());
 

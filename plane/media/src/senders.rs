@@ -154,6 +154,8 @@ pub(crate) struct Senders {
     /// Owners without a sender, the one that is gone longest first.
     gone: BTreeSet<(Time, u64)>,
     limits: Limits,
+    /// Whether another forwarder may take the place of this one.
+    is_bounded: bool,
 }
 
 fn names(keys: &Keys) -> Vec<Name> {
@@ -436,6 +438,7 @@ impl Senders {
         if let Some(told) = wanted.resume {
             go_ahead(&mut sender, told, wanted.follows);
         }
+        sender.bound(self.is_bounded);
         let next = machine::narrow::place(self.users.len());
         let number = self.free.last().copied().unwrap_or(next);
         if number >= FLOWS_MAX {
@@ -459,11 +462,22 @@ impl Senders {
 
     /// Takes the place of the one that had these keys until now.
     pub fn take_over(&self, table: &Table) {
+        self.each(table, |sender| sender.advance(&[], skip()));
+    }
+
+    /// Whether another one may take over with what this one tells: then none goes far without
+    /// telling.
+    pub fn bound(&mut self, table: &Table, is_bounded: bool) {
+        if self.is_bounded != is_bounded {
+            self.is_bounded = is_bounded;
+            self.each(table, |sender| sender.bound(is_bounded));
+        }
+    }
+
+    fn each(&self, table: &Table, mut with: impl FnMut(&mut Sender)) {
         for (number, _) in (0..).zip(&self.users).filter(|(_, user)| user.is_some()) {
-            if let Some(mut held) = table.sender(number)
-                && let Some(sender) = held.as_mut()
-            {
-                sender.advance(&[], skip());
+            if let Some(sender) = table.sender(number).as_mut().and_then(|held| held.as_mut()) {
+                with(sender);
             }
         }
     }

@@ -149,6 +149,12 @@ impl Table {
         }
     }
 
+    /// Who protects what leaves a flow's place has come far since that was told; whether the flow
+    /// is heard of.
+    pub fn note_sender(&self, number: u32) -> bool {
+        self.notes.push(number).is_ok()
+    }
+
     /// The next flow that has something to tell.
     pub fn noted(&self) -> Option<u32> {
         self.notes.pop()

@@ -23,12 +23,12 @@ pub const STATISTICS: Duration = Duration::from_secs(5);
 /// Notices that are told in a second at most.
 pub const NOTICES_PER_S: u32 = 4_000;
 /// Of them, those that have nothing for a standby: the others come before them.
-const OTHERS_PER_S: u32 = NOTICES_PER_S / 4 * 3;
+const OTHERS_PER_S: u32 = NOTICES_PER_S / 2;
 /// Flows whose statistics are told in a second: with more flows they are told less often.
 const STATISTICS_PER_S: u64 = 1_000;
-/// Indices after which a standby is told how far a stream is. With what passes until it is told,
-/// far less than `srtp::SKIP_MAX`, by which it goes ahead.
-pub const STEP: u64 = 2_048;
+/// Indices after which a standby is told at once how far a sender is. Further than
+/// `srtp::UNTOLD_MAX` without telling, which is twice as many, one of a pair does not go.
+pub const STEP: u32 = srtp::UNTOLD_MAX / 2;
 /// Packets that come one way only, for so long.
 pub const ONE_WAY: Duration = Duration::from_secs(5);
 /// Flows that are looked at in one tick at most.
@@ -264,11 +264,16 @@ impl Watch {
         notice.latched = latched.filter(|_| is_new).map(SocketAddr::from);
         let is_heard = passed.packets > 0 && now.since(passed.last) < ONE_WAY;
         drop(held);
-        let (send, past) = streams(table, sender);
+        let (send, past, untold) = streams(table, sender);
         let is_taken = latched != told.latched;
         told.latched = latched;
         let latched = latched.map(SocketAddr::from);
-        told.snapshot(Snapshot { latched, receive, send, past }, is_taken, &mut notice);
+        let is_due = is_taken || untold >= STEP;
+        told.snapshot(Snapshot { latched, receive, send, past }, is_due, &mut notice);
+        if notice.snapshot.is_some() {
+            let with = |sender: &mut Sender| sender.told(untold);
+            with_sender(table, sender, with);
+        }
         match (is_whole, is_heard) {
             (true, true) => told.one_way(table, other, now, &mut notice),
             (true, false) => told.is_one_way = false,
@@ -283,23 +288,29 @@ fn timeout_ms(said: &FlowSaid) -> u32 {
     said.timeout.map_or(0, |timeout| narrow::told(narrow::millis(timeout), u32::MAX))
 }
 
-/// How far the streams of a sender are, and its past.
-fn streams(table: &Table, sender: u32) -> (Vec<StreamState>, Option<Past>) {
+/// How far the streams of a sender are, its past, and how much of it was not told.
+fn streams(table: &Table, sender: u32) -> (Vec<StreamState>, Option<Past>, u32) {
+    let all = |it: &mut Sender| (it.streams().collect(), it.past(), it.untold());
+    with_sender(table, sender, all).unwrap_or_default()
+}
+
+/// Does something with a sender, if there is one of that number.
+fn with_sender<T>(table: &Table, sender: u32, with: impl FnOnce(&mut Sender) -> T) -> Option<T> {
     if sender >= crate::cell::CLEAR {
-        return (Vec::new(), None);
+        return None;
     }
-    let held = table.sender(sender);
-    let sender = held.as_ref().and_then(|it| it.as_ref());
-    (sender.iter().flat_map(|it| it.streams()).collect(), sender.and_then(Sender::past))
+    table.sender(sender)?.as_mut().map(with)
 }
 
 /// A flow is noted no more though it was not told.
 fn forget(table: &Table, number: u32) {
-    if let Some(cell) = table.cell(number)
-        && let Some(known) = cell.hold().as_mut()
-    {
-        known.is_noted = false;
-    }
+    let Some(cell) = table.cell(number) else { return };
+    let mut held = cell.hold();
+    let Some(known) = held.as_mut() else { return };
+    known.is_noted = false;
+    let sender = known.sender;
+    drop(held);
+    with_sender(table, sender, Sender::unnoted);
 }
 
 impl Reported {
@@ -354,7 +365,7 @@ impl Reported {
     }
 
     /// What a standby has to know, if it changed by enough.
-    fn snapshot(&mut self, snapshot: Snapshot, is_taken: bool, notice: &mut Notice) {
+    fn snapshot(&mut self, snapshot: Snapshot, is_due: bool, notice: &mut Notice) {
         let of = |stream: &StreamState| {
             stream
                 .highest
@@ -365,11 +376,11 @@ impl Reported {
         let sum = all().map(of).fold(0, u64::saturating_add);
         let indices = (sum, all().count());
         let (before, past) = self.far.as_ref().map_or(((0, 0), &None), |it| (it.indices, &it.past));
-        let is_far = sum >= before.0.saturating_add(STEP) || sum < before.0;
+        let is_far = sum >= before.0.saturating_add(STEP.into()) || sum < before.0;
         let is_new = indices.1 != before.1 || snapshot.past != *past;
         let is_forgotten =
             std::mem::take(&mut self.is_forgotten) && snapshot != Snapshot::default();
-        if is_taken || is_far || is_new || is_forgotten {
+        if is_due || is_far || is_new || is_forgotten {
             let far = Far { indices, past: snapshot.past.clone() };
             self.far = (far != Far::default()).then(|| Box::new(far));
             notice.snapshot = Some(snapshot);

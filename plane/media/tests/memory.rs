@@ -6,7 +6,7 @@
 
 use core::net::{IpAddr, SocketAddr};
 use media::program::{FEATURE, FlowSaid, Guard, Keys, Place, Range, Said};
-use media::{Expected, PayloadTypes, Rate, Settings, Use};
+use media::{Expected, PayloadTypes, Rate, Settings, Sources, Use};
 use nodes::Program;
 use nodes::program::Item;
 use plane_control::Plane;
@@ -62,7 +62,7 @@ fn flow(side: u8, port: u16, of: Use, suite: Option<Suite>) -> Program {
         is_active: true,
         payload_types: PayloadTypes::default().with(8).with(101),
         untimed: PayloadTypes::default().with(101),
-        ssrc: None,
+        ssrcs: Sources::ANY,
         clock: ClockRate::TELEPHONY,
         rate: Rate::bits(100_000),
         rewrite: Rewrite::default(),
@@ -83,6 +83,7 @@ fn flow(side: u8, port: u16, of: Use, suite: Option<Suite>) -> Program {
         becomes: Vec::new(),
         branches: Vec::new(),
         up: PayloadTypes::default(),
+        up_per_s: 0,
         digits: PayloadTypes::default().with(101),
         stun: false,
         dtls: false,

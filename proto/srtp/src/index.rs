@@ -96,6 +96,17 @@ impl Window {
         self.end.checked_sub(1)
     }
 
+    /// The highest number and one; zero before the first.
+    pub const fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// By how many numbers it has moved since that was its end; what has just begun moved by one.
+    #[inline]
+    pub fn moved_since(&self, end: u64) -> u32 {
+        if end == 0 { 1 } else { u32::try_from(self.end - end).unwrap_or(u32::MAX) }
+    }
+
     pub fn look(&self, number: u64) -> Seen {
         let Some(highest) = self.highest() else { return Seen::New };
         if number > highest {

@@ -35,11 +35,13 @@ pub enum Refused {
     Exhausted,
     /// One more SSRC would be more than a direction follows.
     TooManyStreams,
+    /// It would be further ahead of what was told than whoever takes over goes.
+    Untold,
 }
 
 impl Refused {
     /// Every reason, for counters.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Malformed,
         Self::NoRoom,
         Self::NoStream,
@@ -50,6 +52,7 @@ impl Refused {
         Self::WrongEncryption,
         Self::Exhausted,
         Self::TooManyStreams,
+        Self::Untold,
     ];
 }
 
@@ -66,6 +69,7 @@ impl fmt::Display for Refused {
             Self::WrongEncryption => "it is encrypted or not as was not agreed",
             Self::Exhausted => "its master key is used up",
             Self::TooManyStreams => "the direction follows no more SSRCs",
+            Self::Untold => "it is too far ahead of what a standby was told",
         })
     }
 }

@@ -35,6 +35,10 @@ impl Skip {
     }
 }
 
+/// How far a sender of a pair comes at most behind what it told: half of what one that takes over
+/// goes ahead by, for what was told may still be on its way.
+pub const UNTOLD_MAX: u32 = SKIP_MAX as u32 / 2;
+
 /// What becomes of rollover counters when the keys change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rollover {
@@ -50,9 +54,15 @@ pub enum Rollover {
 pub struct Sender {
     // What a packet needs stands first, and in one piece.
     streams: Streams,
-    keyring: Keyring,
+    /// By how many indices its streams have moved since that was told, all together.
+    untold: u32,
     /// What streams that nobody told of begin ahead by.
     ahead: u16,
+    /// Whether it goes no further than [`UNTOLD_MAX`] without telling.
+    is_bounded: bool,
+    /// Whether somebody knows that it has something to tell.
+    is_noted: bool,
+    keyring: Keyring,
     past: Option<Box<Past>>,
 }
 
@@ -63,7 +73,15 @@ impl Sender {
     /// Why the keys cannot be used.
     pub fn new(parameters: Parameters, keys: &[KeyEntry]) -> Result<Self, Unusable> {
         let keyring = Keyring::new(parameters, keys)?;
-        Ok(Self { keyring, streams: Streams::default(), ahead: 0, past: None })
+        Ok(Self {
+            streams: Streams::default(),
+            untold: 0,
+            ahead: 0,
+            is_bounded: false,
+            is_noted: false,
+            keyring,
+            past: None,
+        })
     }
 
     /// A sender that goes on where another one stopped.
@@ -106,6 +124,44 @@ impl Sender {
     pub fn remember(&mut self, past: &Past) {
         self.ahead = self.ahead.max(past.ahead());
         self.past.get_or_insert_default().merge(past);
+    }
+
+    /// Whether another one may take over with what this one tells: then it goes no further than
+    /// [`UNTOLD_MAX`] without telling.
+    pub const fn bound(&mut self, is_bounded: bool) {
+        self.is_bounded = is_bounded;
+    }
+
+    /// By how many indices it has moved since it told.
+    #[must_use]
+    pub const fn untold(&self) -> u32 {
+        self.untold
+    }
+
+    /// Whether it has moved by so many indices since it told; once, until [`Self::told`] or
+    /// [`Self::unnoted`].
+    #[inline]
+    pub const fn is_to_tell(&mut self, indices: u32) -> bool {
+        self.untold >= indices && !core::mem::replace(&mut self.is_noted, true)
+    }
+
+    /// Where it was when [`Self::untold`] said so much was told to whoever may take over.
+    pub const fn told(&mut self, untold: u32) {
+        self.untold = self.untold.saturating_sub(untold);
+        self.is_noted = false;
+    }
+
+    /// Nobody knows that it has something to tell.
+    pub const fn unnoted(&mut self) {
+        self.is_noted = false;
+    }
+
+    /// An index that is `by` behind the highest so far was spent; whether a packet may leave with
+    /// it. If not, nothing leaves before that it was spent is told.
+    #[inline]
+    fn moved(&mut self, by: u32) -> Result<(), Refused> {
+        self.untold = self.untold.saturating_add(by);
+        if self.untold > UNTOLD_MAX && self.is_bounded { Err(Refused::Untold) } else { Ok(()) }
     }
 
     /// Goes on behind what another one that had one of these keys has used: no index of its streams
@@ -241,7 +297,10 @@ impl Sender {
         }
         let at = self.keyring.usable(Kind::Rtp).ok_or(Refused::Exhausted)?;
         let stream = self.stream_of(head.ssrc)?;
+        let before = stream.rtp.end();
         let unused = stream.spend(head.sequence)?;
+        let by = stream.rtp.moved_since(before);
+        self.moved(by)?;
         self.keyring.spend(at, Kind::Rtp);
         Ok(self.rtp_plan(buffer, &head, length, Spent { at, unused }))
     }
@@ -284,6 +343,7 @@ impl Sender {
             return Err(Refused::TooManyStreams);
         }
         let index = self.stream_of(ssrc)?.spend_rtcp()?.into_number();
+        self.moved(1)?;
         self.keyring.spend(at, Kind::Rtcp);
         let parameters = self.keyring.parameters;
         let layout = parameters.rtcp_layout(length, self.keyring.mki_octets());

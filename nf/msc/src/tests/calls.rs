@@ -408,6 +408,9 @@ fn streams_that_share_a_port_are_one_flow_and_it_stays_with_the_last_of_them() {
         .iter_mut()
         .for_each(|it| (it.number, it.becomes) = (it.number + 1, it.becomes + 1));
     video.ends[0].bundle = Some(Box::new(anchor::Bundle { lead: 0, mid: b"1"[..].into() }));
+    for (what, bits, ssrcs) in [(&mut audio, 64_000, vec![9]), (&mut video, 500_000, vec![7, 8])] {
+        (what.ends[0].police_bps, what.ends[0].ssrcs) = (bits, ssrcs);
+    }
     let put = |line, what: &Stream| Message::Put {
         stream: StreamId { call: 5, line },
         generation: 1,
@@ -417,6 +420,9 @@ fn streams_that_share_a_port_are_one_flow_and_it_stays_with_the_last_of_them() {
     world.says(1, put(1, &video));
     let lead = world.plane.flows().remove(0);
     assert!(lead.settings.payload_types.has(8) && lead.settings.payload_types.has(9));
+    let rate = media::Rate::bits(564_000).octet_ps();
+    assert!(lead.settings.rate.octet_ps().abs_diff(rate) <= 1, "as much as both may have");
+    assert_eq!(lead.settings.ssrcs.all(), [7, 8, 9]);
     let branches = lead.branches[1..].iter().map(|it| {
         let (port, reports) = (it.to.port - video.ends[1].local.port, it.reports);
         (port, reports, it.payload_types.has(9), it.payload_types.has(8))
@@ -428,6 +434,12 @@ fn streams_that_share_a_port_are_one_flow_and_it_stays_with_the_last_of_them() {
     world.removes(1, 5, 1);
     let lead = world.plane.flows().remove(0);
     assert!(!lead.settings.payload_types.has(8) && lead.settings.payload_types.has(9));
+    assert_eq!(lead.settings.rate, media::Rate::bits(500_000));
+    // One of which nothing is known may send as it likes, and all with it.
+    let any = Stream { ends: audio.ends.clone().map(|it| End { police_bps: 0, ..it }), ..audio };
+    world.says(1, put(0, &any));
+    assert_eq!(world.plane.flows()[0].settings.rate, media::Rate::of_octet_ps(0));
+    world.removes(1, 5, 1);
     world.says(1, Message::Remove { stream: StreamId { call: 5, line: 1 }, generation: 1 });
     assert_eq!(world.plane.flows(), []);
     assert_eq!(world.msc.streams.book.figures(&[0, 1, 2]).in_use, 0);

@@ -76,7 +76,7 @@ impl World {
 }
 
 fn load(is_fed: bool) -> Said<'static> {
-    Said::Load { streams: 0, permille: 7, packets: [0, 5, 0, 0], is_fed }
+    Said::Load { streams: 0, permille: 7, packets: [0, 5, 0, 0], is_fed, over: 3 }
 }
 
 /// PCMA at one side, G.722 at the other, events at both.
@@ -136,8 +136,18 @@ fn a_stream_that_is_coded_anew_goes_up_and_the_transcoder_knows_where_it_comes_a
     coder.hear(&mut world);
     let (_, [_, again]) = coder.only();
     assert_eq!((again.ssrc, again.packet_ms), (b.ssrc, 40));
+    // Twice the packets of 20 ms go up, for 40 are a wish; of shorter ones twice of those.
+    let rates = |world: &World| {
+        let flows = world.plane.flows();
+        flows.iter().filter(|it| it.up.bits() > 0).map(|it| it.up_per_s).collect::<Vec<_>>()
+    };
+    assert_eq!(rates(&world), [100, 100]);
+    other.ends[1].packet_ms = 10;
+    world.puts(1, 5, 3, &other);
+    coder.hear(&mut world);
+    assert_eq!(rates(&world), [200, 200]);
     assert_eq!(world.asks("media", &[])[0]["transcoded"], 1);
-    world.removes(1, 5, 2);
+    world.removes(1, 5, 3);
     coder.hear(&mut world);
     assert_eq!((coder.streams.len(), &coder.removed[..]), (0, &[number][..]));
 }

@@ -119,10 +119,19 @@ impl World {
     }
 
     pub fn send(&mut self, port: u16, frame: &[u8]) -> Left {
-        let slot = self.pool.put(frame).expect("it fits");
-        self.pool.meta_mut(slot).port = port;
+        self.send_all(&[(port, frame.to_vec())])
+    }
+
+    /// Frames that come at once, in one vector.
+    pub fn send_all(&mut self, frames: &[(u16, Vec<u8>)]) -> Left {
+        let put = |(port, frame): &(u16, Vec<u8>)| {
+            let slot = self.pool.put(frame).expect("it fits");
+            self.pool.meta_mut(slot).port = *port;
+            slot
+        };
+        let slots: Vec<_> = frames.iter().map(put).collect();
         let entry = self.graph.entry("ethernet-input").unwrap();
-        self.graph.push(entry, &[slot], &mut self.pool);
+        self.graph.push(entry, &slots, &mut self.pool);
         self.run()
     }
 

@@ -2,7 +2,7 @@
 
 use super::fields::{SPEC, offence, place};
 use super::{Place, Snapshot, put_place};
-use crate::flow::{PayloadTypes, Settings, Use};
+use crate::flow::{PayloadTypes, SOURCES_MAX, Settings, Sources, Use};
 use crate::latch::Expected;
 use crate::police::Rate;
 use core::net::{IpAddr, SocketAddr};
@@ -21,6 +21,8 @@ use wire::{Cursor, Malformed};
 pub const PAYLOADS_MAX: usize = 32;
 /// Branches of a flow, at most.
 pub const BRANCHES_MAX: usize = 64;
+/// Packets of types that go up a second, unless it is said: twice those of 20 ms.
+pub const UP_PER_S: u16 = 100;
 /// The longest time without a packet that is waited for.
 pub const TIMEOUT_MAX: Duration = Duration::from_secs(86_400);
 
@@ -103,6 +105,8 @@ pub struct FlowSaid {
     /// Payload types that go up ([`super::CLASS_FRAMES`]) instead of on: they are transcoded, or
     /// are digits that become another thing.
     pub up: PayloadTypes,
+    /// Packets of these types a second, at most, and half of a second's at once; 0: [`UP_PER_S`].
+    pub up_per_s: u16,
     /// Whether STUN goes up ([`super::CLASS_STUN`]), at most 50 packets a second with DTLS: checks
     /// of connectivity were agreed. Else it is dropped.
     pub stun: bool,
@@ -141,6 +145,8 @@ mod tag {
     pub const STUN_UP: u8 = 22;
     pub const DTLS_UP: u8 = 23;
     pub const BRANCH: u8 = 24;
+    pub const UP_PER_S: u8 = 25;
+    pub const SSRCS: u8 = 26;
 }
 
 mod rewrite_tag {
@@ -207,6 +213,7 @@ impl FlowSaid {
             field::nested(out, tag::BRANCH, |out| write_branch(branch, out));
         }
         put_types(out, tag::UP, self.up);
+        put(out, tag::UP_PER_S, self.up_per_s.into());
         put_types(out, tag::DIGITS, self.digits);
         for (tag, _) in
             [(tag::STUN_UP, self.stun), (tag::DTLS_UP, self.dtls)].iter().filter(|it| it.1)
@@ -259,8 +266,13 @@ fn write_settings(settings: &Settings, out: &mut Vec<u8>) {
     put(out, tag::ACTIVE, settings.is_active.into());
     put_types(out, tag::PAYLOAD_TYPES, settings.payload_types);
     put_types(out, tag::UNTIMED, settings.untimed);
-    if let Some(ssrc) = settings.ssrc {
-        put(out, tag::SSRC, ssrc.into());
+    match settings.ssrcs.all() {
+        [] => {}
+        [only] => put(out, tag::SSRC, (*only).into()),
+        several => {
+            let octets: Vec<u8> = several.iter().flat_map(|it| it.to_be_bytes()).collect();
+            field::bytes(out, tag::SSRCS, &octets);
+        }
     }
     put(out, tag::CLOCK, settings.clock.hertz().into());
     put(out, tag::RATE, settings.rate.octet_ps());
@@ -309,7 +321,7 @@ struct Draft {
     is_active: bool,
     payload_types: PayloadTypes,
     untimed: PayloadTypes,
-    ssrc: Option<u32>,
+    ssrcs: Sources,
     clock: Option<ClockRate>,
     rate: Option<Rate>,
     rewrite: Rewrite,
@@ -330,6 +342,7 @@ struct Rest {
     becomes: Vec<(u8, u8)>,
     branches: Vec<Branch>,
     up: PayloadTypes,
+    up_per_s: u16,
     digits: PayloadTypes,
     stun: bool,
     dtls: bool,
@@ -347,7 +360,8 @@ impl Draft {
             tag::ACTIVE => self.is_active = flag(value)?,
             tag::PAYLOAD_TYPES => self.payload_types = types(value)?,
             tag::UNTIMED => self.untimed = types(value)?,
-            tag::SSRC => self.ssrc = Some(number(value)?),
+            tag::SSRC => self.ssrcs = Sources::of([number(value)?]),
+            tag::SSRCS => self.ssrcs = sources(value)?,
             tag::CLOCK => {
                 let clock = ClockRate::new(number(value)?);
                 self.clock = Some(clock.ok_or(offence("a clock stands still"))?);
@@ -393,6 +407,7 @@ impl Draft {
             }
             tag::BRANCH => return Err(offence("there are too many branches")),
             tag::UP => rest.up = types(value)?,
+            tag::UP_PER_S => rest.up_per_s = number(value)?,
             tag::DIGITS => rest.digits = types(value)?,
             tag::STUN_UP => rest.stun = flag(value)?,
             tag::DTLS_UP => rest.dtls = flag(value)?,
@@ -414,7 +429,7 @@ impl Draft {
             is_active: self.is_active,
             payload_types: self.payload_types,
             untimed: self.untimed,
-            ssrc: self.ssrc,
+            ssrcs: self.ssrcs,
             clock: required(self.clock)?,
             rate: required(self.rate)?,
             rewrite: self.rewrite,
@@ -438,12 +453,21 @@ impl Draft {
             becomes: self.rest.becomes,
             branches: self.rest.branches,
             up: self.rest.up,
+            up_per_s: self.rest.up_per_s,
             digits: self.rest.digits,
             stun: self.rest.stun,
             dtls: self.rest.dtls,
             resume: self.rest.resume,
         })
     }
+}
+
+fn sources(value: &[u8]) -> Result<Sources, Malformed> {
+    let (all, rest) = value.as_chunks::<4>();
+    if !rest.is_empty() || !(2..=SOURCES_MAX).contains(&all.len()) {
+        return Err(offence("sources are not four octets each, or there are too many"));
+    }
+    Ok(Sources::of(all.iter().map(|it| u32::from_be_bytes(*it))))
 }
 
 fn types(value: &[u8]) -> Result<PayloadTypes, Malformed> {

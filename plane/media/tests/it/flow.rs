@@ -2,7 +2,8 @@
 
 use machine::{Duration, Time};
 use media::{
-    Arrived, Expected, Flow, Latch, PayloadTypes, Rate, Reason, STREAMS_MAX, Settings, Use, Verdict,
+    Arrived, Expected, Flow, Latch, PayloadTypes, Rate, Reason, STREAMS_MAX, Settings, Sources,
+    Use, Verdict,
 };
 use proptest::prelude::*;
 use rtp::{ClockRate, Datagram, Header, Rewrite};
@@ -22,7 +23,7 @@ fn settings() -> Settings {
         is_active: true,
         payload_types: PayloadTypes::default().with(8).with(101),
         untimed: PayloadTypes::default().with(101),
-        ssrc: None,
+        ssrcs: Sources::ANY,
         clock: ClockRate::TELEPHONY,
         rate: Rate::bits(100_000),
         rewrite: Rewrite { ssrc: Some(99), payload_type: None, sequence: 5, timestamp: 160 },
@@ -79,7 +80,7 @@ fn each_thing_that_was_not_agreed_has_its_reason_and_takes_no_source() {
         (|it| it.of = Use::Rtcp, packet(8, 1, 7), Reason::OtherUse),
         (|it| it.is_active = false, packet(8, 1, 7), Reason::Inactive),
         (|_| {}, packet(0, 1, 7), Reason::PayloadType),
-        (|it| it.ssrc = Some(8), packet(8, 1, 7), Reason::Ssrc),
+        (|it| it.ssrcs = Sources::of([8, 9]), packet(8, 1, 7), Reason::Ssrc),
         (|_| {}, malformed, Reason::Malformed),
     ];
     for (change, octets, reason) in cases {

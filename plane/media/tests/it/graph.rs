@@ -5,7 +5,7 @@ use super::world::{Left, World, ethernet, neighbour_mac, packet6};
 use media::program::{
     Branch, FEATURE, FlowSaid, Guard, Keys, Name, Notice, Place, Range, Said, Snapshot,
 };
-use media::{Expected, PayloadTypes, Rate, Settings, Use};
+use media::{Expected, PayloadTypes, Rate, Settings, Sources, Use};
 use nodes::header::{checksum, seal_ip4, sum};
 use nodes::program::{Item, Removed};
 use nodes::{Out, Program, Refused};
@@ -35,7 +35,7 @@ fn settings() -> Settings {
         is_active: true,
         payload_types: PayloadTypes::ALL,
         untimed: PayloadTypes::default(),
-        ssrc: None,
+        ssrcs: Sources::ANY,
         clock: ClockRate::TELEPHONY,
         rate: Rate::bits(10_000_000),
         rewrite: Rewrite::default(),
@@ -54,6 +54,7 @@ fn flow(here: &str, to: Option<&str>, peer: &str) -> FlowSaid {
         becomes: Vec::new(),
         branches: Vec::new(),
         up: PayloadTypes::default(),
+        up_per_s: 0,
         digits: PayloadTypes::default(),
         stun: false,
         dtls: false,
@@ -230,6 +231,14 @@ impl Phone {
         buffer
     }
 
+    fn protect_rtcp(&mut self, packet: &[u8]) -> Vec<u8> {
+        let mut buffer = packet.to_vec();
+        buffer.resize(packet.len() + 64, 0);
+        let length = self.sender.protect_rtcp(&mut buffer, packet.len()).unwrap();
+        buffer.truncate(length);
+        buffer
+    }
+
     fn open(&mut self, packet: &[u8]) -> Vec<u8> {
         let mut packet = packet.to_vec();
         let length = self.receiver.unprotect(&mut packet).unwrap();
@@ -282,7 +291,7 @@ fn datagrams_pass_whatever_is_in_them_from_where_they_may_come() {
     let udptl = |here: &str, to: &str, peer: &str| {
         let of = Settings {
             of: Use::Datagrams,
-            ssrc: Some(1),
+            ssrcs: Sources::of([1]),
             payload_types: PayloadTypes::default(),
             ..settings()
         };
@@ -393,6 +402,45 @@ fn reports_name_sources_as_the_other_side_knows_them() {
     // And so it is when the flows are said again.
     say(&mut world, &FlowSaid { timeout: None, ..flow(INNER, Some(ACCESS), CORE) });
     assert_eq!(named(&one(&send(&mut world, CORE, INNER, &received)).payload), (5, 77));
+}
+
+#[test]
+fn a_report_that_is_changed_changes_no_checksum_but_its_own() {
+    let (secure, clear) = ("10.0.1.1:20002", "10.0.1.1:20004");
+    let (inner, other) = ("10.0.2.1:30002", "10.0.2.1:30004");
+    let (suite, mut phone) = (Suite::AeadAes128Gcm, Phone::new(Suite::AeadAes128Gcm));
+    let mut world = call(INNER, CORE);
+    let of = Settings { rewrite: Rewrite { ssrc: Some(9), ..Rewrite::default() }, ..settings() };
+    let said = FlowSaid { settings: of, guard: guard(suite), ..flow(secure, Some(inner), PHONE) };
+    say(&mut world, &said);
+    say(&mut world, &flow(inner, Some(secure), CORE));
+    // Nothing of it goes on.
+    say(&mut world, &FlowSaid { settings: of, to: None, ..flow(clear, Some(other), PHONE) });
+    // Their sources are named.
+    send(&mut world, PHONE, secure, &phone.protect(&rtp(1)));
+    send(&mut world, PHONE, clear, &rtp(1));
+    let reported = report(77, None, &[]);
+    for is_secure in [true, false] {
+        // As many as are opened at once, the report last; and a report that ends there.
+        let before: Vec<_> = match is_secure {
+            true => {
+                let packets = (2..65).map(|number| phone.protect(&rtp(number)));
+                let mut all: Vec<_> = packets.map(|it| frame(PHONE, secure, &it)).collect();
+                all.push(frame(PHONE, secure, &phone.protect_rtcp(&reported)));
+                all
+            }
+            false => vec![frame(PHONE, clear, &reported)],
+        };
+        let mut broken = frame(PHONE, ACCESS, &rtp(1));
+        let last = broken.1.len() - 1;
+        broken.1[last] ^= 1;
+        let left = world.send_all(&[before, vec![broken]].concat());
+        let of_call = left.sent.iter().map(|(_, frame)| &frame[14..]);
+        let mut of_call = of_call.filter(|it| it[20..22] == 30_000_u16.to_be_bytes());
+        let packet = of_call.next().expect("the packet that was broken on its way");
+        let pseudo = sum(&packet[12..20], packet.len() as u32 - 20 + 17);
+        assert_ne!(checksum(sum(&packet[20..], pseudo)), 0, "whoever takes it sees that");
+    }
 }
 
 #[test]
@@ -662,7 +710,7 @@ fn what_a_standby_has_to_know_is_told_before_all_else() {
         say(&mut world, &FlowSaid { at: place(number), timeout, ..flow(ACCESS, None, PHONE) });
     }
     let told = notices(world.pass(Duration::from_secs(1)));
-    assert!(told.len() > 2_000 && told.iter().all(|(_, notice)| notice.timed_out));
+    assert!(told.len() >= 2_000 && told.iter().all(|(_, notice)| notice.timed_out));
     let last = format!("10.0.1.1:{}", place(4_999).port);
     send(&mut world, PHONE, &last, &rtp(1));
     let told = notices(world.pass(Duration::from_millis(5)));
@@ -762,6 +810,25 @@ fn what_is_transcoded_goes_up_in_the_clear_and_comes_down_to_leave_as_the_flow_d
     let out = one(&world.send(0, &[]));
     assert_eq!((out.from, out.to), (ACCESS.parse().unwrap(), PHONE.parse().unwrap()));
     assert_eq!((phone.open(&out.payload), out.dscp), (rtp(5), 46));
+}
+
+#[test]
+fn no_more_is_handed_up_to_be_transcoded_than_twice_what_such_an_end_sends() {
+    let mut world = call(INNER, CORE);
+    let up = PayloadTypes::default().with(8);
+    let said = FlowSaid { up, up_per_s: 100, ..flow(ACCESS, Some(INNER), PHONE) };
+    say(&mut world, &said);
+    let mut went_up = 0;
+    for number in 0..2_000 {
+        went_up += send(&mut world, PHONE, ACCESS, &rtp(number)).punted.len();
+        world.pass(Duration::from_millis(1));
+    }
+    // Two seconds of it, and half a second's at once.
+    assert!((245..=251).contains(&went_up), "{went_up}");
+    assert_eq!(drops(&world, "media: beyond the rate of frames"), 2_000 - went_up as u64);
+    // Another flow has a rate of its own.
+    say(&mut world, &FlowSaid { up, ..flow(INNER, Some(ACCESS), CORE) });
+    assert_eq!(send(&mut world, CORE, INNER, &rtp(1)).punted.len(), 1);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 use graph::Outbox;
 use media::program::{FEATURE, FlowSaid, Guard, Keys, Name, Place, Range, Said};
-use media::{Expected, PayloadTypes, Rate, Settings, Use};
+use media::{Expected, PayloadTypes, Rate, Settings, Sources, Use};
 use nodes::Program;
 use nodes::header::{checksum, seal_ip4, sum};
 use nodes::program::{Item, Removed};
@@ -200,7 +200,7 @@ impl Life {
             is_active: !it.is_held,
             payload_types: PayloadTypes::ALL,
             untimed: PayloadTypes::default(),
-            ssrc: None,
+            ssrcs: Sources::ANY,
             clock: ClockRate::TELEPHONY,
             rate: Rate::bits(100_000_000),
             rewrite: Rewrite::default(),
@@ -216,6 +216,7 @@ impl Life {
             becomes: Vec::new(),
             branches: Vec::new(),
             up: PayloadTypes::default(),
+            up_per_s: 0,
             digits: PayloadTypes::default(),
             stun: false,
             dtls: false,

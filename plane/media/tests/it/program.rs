@@ -7,7 +7,7 @@ use media::program::{
     Branch, Digit, FlowSaid, Guard, Keys, Name, Notice, Place, Range, Said, Snapshot, Statistics,
     StreamStatistics,
 };
-use media::{Expected, PayloadTypes, Rate, Settings, Use};
+use media::{Expected, PayloadTypes, Rate, Settings, Sources, Use};
 use proptest::prelude::*;
 use rtp::{ClockRate, Rewrite};
 use srtp::{Allowance, Index, KeyEntry, MasterKey, Mki, Parameters, Past, StreamState, Suite};
@@ -47,7 +47,7 @@ fn flow() -> FlowSaid {
             is_active: true,
             payload_types: PayloadTypes::default().with(0).with(101).with(127),
             untimed: PayloadTypes::default().with(101),
-            ssrc: Some(0xffff_ffff),
+            ssrcs: Sources::of([7, 0xffff_ffff]),
             clock: ClockRate::TELEPHONY,
             rate: Rate::bits(80_000),
             rewrite: Rewrite {
@@ -71,6 +71,7 @@ fn flow() -> FlowSaid {
             Branch { to: place(20_007), payload_types: PayloadTypes::default(), reports: true },
         ],
         up: PayloadTypes::default().with(9),
+        up_per_s: 200,
         digits: PayloadTypes::default().with(101),
         stun: true,
         dtls: true,

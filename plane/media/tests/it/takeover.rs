@@ -6,7 +6,7 @@ use super::world::{HOST, World, programs};
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 use media::program::{Duty, FlowSaid, Guard, Keys, LATE, Name, Notice, Range, Said, Snapshot};
-use media::{Expected, PayloadTypes, Rate, Settings, Use};
+use media::{Expected, PayloadTypes, Rate, Settings, Sources, Use};
 use nodes::program::Address;
 use nodes::{Out, Program};
 use rtp::{ClockRate, Header, Packet, Rewrite};
@@ -36,7 +36,7 @@ fn flows() -> [FlowSaid; 2] {
         is_active: true,
         payload_types: PayloadTypes::ALL,
         untimed: PayloadTypes::default(),
-        ssrc: None,
+        ssrcs: Sources::ANY,
         clock: ClockRate::TELEPHONY,
         rate: Rate::bits(100_000_000),
         rewrite: Rewrite::default(),
@@ -52,6 +52,7 @@ fn flows() -> [FlowSaid; 2] {
         becomes: Vec::new(),
         branches: Vec::new(),
         up: PayloadTypes::default(),
+        up_per_s: 0,
         digits: PayloadTypes::default(),
         stun: false,
         dtls: false,
@@ -186,6 +187,68 @@ fn no_index_leaves_twice_whichever_node_dies_and_when() {
             nodes[1 - active] = heir;
             assert_eq!(talk.alice(&mut nodes[active]), 1, "it is where it was");
         }
+    }
+}
+
+#[test]
+fn a_source_that_runs_ahead_of_what_a_standby_was_told_waits_until_it_is() {
+    for is_pair in [false, true] {
+        let (mut world, mut talk) = (node(), Talk::new(1));
+        if is_pair {
+            says(&mut world, Duty::Serves(1));
+        }
+        flows().into_iter().for_each(|flow| says_flow(&mut world, flow));
+        assert_eq!(talk.bob(&mut world), 1);
+        let first = told(&mut world);
+        assert!(first.iter().any(|it| it.1.snapshot.is_some()));
+        // Nobody is told meanwhile: a tick comes later than so many packets.
+        let left: usize = (0..6_000).map(|_| talk.bob(&mut world)).sum();
+        assert_eq!(left, if is_pair { 4_096 } else { 6_000 });
+        let reason = "srtp: ahead of what a standby was told";
+        let dropped = world.dropped().get(reason).copied().unwrap_or(0);
+        assert_eq!(dropped, 6_000 - left as u64);
+        // It is told at the next tick, not at the end of a round.
+        let out = world.pass(Duration::from_millis(5));
+        assert!(out.iter().any(|it| matches!(it, Out::Item(_))), "{is_pair}");
+        assert_eq!(talk.bob(&mut world), 1, "it goes on");
+        // A leap is a step like any other, and nobody sees it before it is told.
+        talk.sequence[1] = talk.sequence[1].wrapping_add(20_000);
+        assert_eq!(talk.bob(&mut world), usize::from(!is_pair));
+        world.pass(Duration::from_millis(5));
+        assert_eq!(talk.bob(&mut world), 1);
+    }
+}
+
+#[test]
+fn no_index_comes_twice_however_far_a_source_leaps_before_a_takeover() {
+    for leap in [1, 3_000, 4_095, 5_000, 20_000, 30_000] {
+        let mut nodes = [node(), node()];
+        says(&mut nodes[0], Duty::Serves(1));
+        says(&mut nodes[1], Duty::StandsBy);
+        for world in &mut nodes {
+            flows().into_iter().for_each(|flow| says_flow(world, flow));
+        }
+        let mut talk = Talk::new(1);
+        talk.bob(&mut nodes[0]);
+        let told = told(&mut nodes[0]).into_iter();
+        let told: Vec<_> = told.filter_map(|(name, it)| Some((name, it.snapshot?))).collect();
+        follows(&mut nodes[1], &told);
+        // What is told of it from here on is lost with the node.
+        talk.sequence[1] += leap;
+        for _ in 0..100 {
+            talk.bob(&mut nodes[0]);
+        }
+        // It goes back to where it was, and as far as it was once more.
+        talk.sequence[1] -= leap;
+        says(&mut nodes[1], Duty::Serves(2));
+        let mut left = 0;
+        for _ in 0..40_000 {
+            left += talk.bob(&mut nodes[1]);
+            if left % 1_000 == 0 {
+                nodes[1].pass(Duration::from_millis(5));
+            }
+        }
+        assert!(left > 30_000, "{leap}: {left}");
     }
 }
 

@@ -5,7 +5,7 @@ use super::lives::{frame, item, place};
 use super::world::{World, programs};
 use core::net::SocketAddr;
 use media::program::{FlowSaid, Guard, Range, Said};
-use media::{Expected, PayloadTypes, Rate, Settings, Use};
+use media::{Expected, PayloadTypes, Rate, Settings, Sources, Use};
 use rtp::{ClockRate, Header, Packet, Rewrite};
 use std::process::Command;
 
@@ -17,7 +17,7 @@ fn flow(at: SocketAddr, to: SocketAddr, peer: SocketAddr) -> Said {
         is_active: true,
         payload_types: PayloadTypes::ALL,
         untimed: PayloadTypes::default(),
-        ssrc: None,
+        ssrcs: Sources::ANY,
         clock: ClockRate::TELEPHONY,
         rate: Rate::bits(1_000_000),
         rewrite,
@@ -33,6 +33,7 @@ fn flow(at: SocketAddr, to: SocketAddr, peer: SocketAddr) -> Said {
         becomes: Vec::new(),
         branches: Vec::new(),
         up: PayloadTypes::default(),
+        up_per_s: 0,
         digits: PayloadTypes::default(),
         stun: false,
         dtls: false,

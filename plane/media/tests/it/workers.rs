@@ -6,7 +6,7 @@ use core::net::SocketAddr;
 use graph::{Outbox, Pool, STRIDE};
 use machine::Time;
 use media::program::{FEATURE, FlowSaid, Guard, Keys, Place, Range, Said};
-use media::{Expected, PayloadTypes, Rate, Settings, Use};
+use media::{Expected, PayloadTypes, Rate, Settings, Sources, Use};
 use nodes::Program;
 use nodes::program::Item;
 use plane_control::Plane;
@@ -61,7 +61,7 @@ fn flow_of(is_outer: bool, number: u16, suite: Option<(Suite, u8)>) -> Program {
         is_active: true,
         payload_types: PayloadTypes::ALL,
         untimed: PayloadTypes::default(),
-        ssrc: None,
+        ssrcs: Sources::ANY,
         clock: ClockRate::TELEPHONY,
         rate: Rate::bits(u64::MAX),
         rewrite: Rewrite::default(),
@@ -77,6 +77,7 @@ fn flow_of(is_outer: bool, number: u16, suite: Option<(Suite, u8)>) -> Program {
         becomes: Vec::new(),
         branches: Vec::new(),
         up: PayloadTypes::default(),
+        up_per_s: 0,
         digits: PayloadTypes::default(),
         stun: false,
         dtls: false,
