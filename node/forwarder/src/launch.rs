@@ -11,14 +11,19 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Looks for the socket of a forwarder that was just started …
 const LOOKS_MAX: u32 = 250;
 /// … and the pause between two.
 const LOOK: Duration = Duration::from_millis(20);
+
+/// Between two that are started, where the first has ended …
+const START_EVERY: Duration = Duration::from_millis(250);
+/// … and where it runs and does not answer.
+const START_MAX: Duration = Duration::from_secs(5);
 
 /// How a forwarder is started where none stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,42 +81,77 @@ impl Launch {
 }
 
 /// The way of a control to its forwarder: where none stands, one is started, on a thread of its
-/// own, and is there for a later attempt. A second one ends by itself when it finds the first.
+/// own, and is there for a later attempt, of which there may be many until then. A second one ends
+/// by itself when it finds the first.
 #[derive(Debug)]
 pub struct ToControl {
     launch: Launch,
-    /// Why the last one could not be started.
-    failed: Arc<Mutex<Option<String>>>,
+    started: Arc<Mutex<Started>>,
+}
+
+/// The forwarder that was started last.
+#[derive(Debug, Default)]
+struct Started {
+    at: Option<Instant>,
+    runs: bool,
+    /// Why it could not be.
+    failed: Option<String>,
+}
+
+impl Started {
+    /// Whether another one may be started.
+    fn is_over(&self) -> bool {
+        let pause = if self.runs { START_MAX } else { START_EVERY };
+        self.at.is_none_or(|at| at.elapsed() >= pause)
+    }
 }
 
 impl ToControl {
     /// The way to this one.
     #[must_use]
     pub fn new(launch: Launch) -> Self {
-        Self { launch, failed: Arc::default() }
+        Self { launch, started: Arc::default() }
     }
 
     fn start(&self) -> Absent {
         if self.launch.is_external {
             return Absent::Starting;
         }
-        let (launch, failed) = (self.launch.clone(), Arc::clone(&self.failed));
-        let thread = thread::Builder::new().name("launch".to_owned());
-        let started = thread.spawn(move || match launch.spawn() {
-            // Waits for its end, whenever that is: nothing of it is left then.
-            Ok(mut child) => drop(child.wait()),
-            Err(why) => *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(why),
-        });
-        match started {
-            Ok(_) => Absent::Starting,
-            Err(error) => Absent::Failed(error.to_string()),
+        let at = Instant::now();
+        {
+            let mut last = self.last();
+            if !last.is_over() {
+                return Absent::Starting;
+            }
+            *last = Started { at: Some(at), runs: true, failed: None };
         }
+        let (launch, started) = (self.launch.clone(), Arc::clone(&self.started));
+        let thread = thread::Builder::new().name("launch".to_owned());
+        let is_started = thread.spawn(move || {
+            // Waits for its end, whenever that is: nothing of it is left then.
+            let ended = launch.spawn().map(|mut child| drop(child.wait()));
+            let mut last = started.lock().unwrap_or_else(PoisonError::into_inner);
+            if last.at == Some(at) {
+                (last.runs, last.failed) = (false, ended.err());
+            }
+        });
+        match is_started {
+            Ok(_) => Absent::Starting,
+            Err(error) => {
+                self.last().runs = false;
+                Absent::Failed(error.to_string())
+            }
+        }
+    }
+
+    fn last(&self) -> MutexGuard<'_, Started> {
+        self.started.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Connect for ToControl {
     fn connect(&self) -> Result<Box<dyn Channel>, Absent> {
-        if let Some(why) = self.failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        if let Some(why) = self.last().failed.take() {
             return Err(Absent::Failed(why));
         }
         match Line::control(&self.launch.socket, self.launch.keys.clone()) {
@@ -147,6 +187,37 @@ impl Connect for ToAsk {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn however_often_it_is_looked_for_one_that_is_being_started_has_no_second_beside_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (marks, log) = (folder.path().join("marks"), folder.path().join("log"));
+        let script = |rest: &str| {
+            let script = format!("echo started >> {}; {rest}", marks.display());
+            ["sh", "-c", &script].map(str::to_owned).to_vec()
+        };
+        let socket = folder.path().join("socket");
+        let launch =
+            Launch { socket, command: script("sleep 3"), log, keys: None, is_external: false };
+        let count = || std::fs::read_to_string(&marks).unwrap_or_default().lines().count();
+        let to = ToControl::new(launch.clone());
+        for _ in 0..100 {
+            assert!(matches!(to.connect(), Err(Absent::Starting)));
+        }
+        while count() == 0 {
+            thread::sleep(LOOK);
+        }
+        assert!(matches!(to.connect(), Err(Absent::Starting)));
+        assert_eq!(count(), 1);
+        // One that ends is followed by another, though not at once.
+        let to = ToControl::new(Launch { command: script("true"), ..launch });
+        let began = Instant::now();
+        while count() < 4 {
+            let _ = to.connect();
+            thread::sleep(Duration::from_millis(1));
+        }
+        assert!(began.elapsed() >= 2 * START_EVERY, "the second and the third each after a pause");
+    }
 
     #[test]
     fn one_that_somebody_else_starts_is_waited_for_and_never_started() {

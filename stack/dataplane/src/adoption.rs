@@ -2,7 +2,9 @@
 
 use crate::desired::Desired;
 use crate::numbers::Numbers;
-use crate::{Dataplane, REFUSALS_MAX, RETRY, State, Told, WELCOME};
+use crate::{
+    Dataplane, REFUSALS_MAX, RETRY, RETRY_STARTING, STABLE, STARTING_MAX, State, Told, WELCOME,
+};
 use forwarder::wire::{self, Broken, MEMO_OCTETS_MAX, Reply, Request, WorkerState};
 use machine::Time;
 use nodes::Program;
@@ -19,10 +21,13 @@ impl Dataplane {
         match event {
             ChannelEvent::Up => {
                 self.turned_away = None;
+                self.starting = None;
                 self.state = State::Greeted(now + WELCOME);
             }
             ChannelEvent::Absent(why) => {
-                self.state = State::Away(now + RETRY);
+                let since = *self.starting.get_or_insert(now);
+                let is_starting = why.is_none() && now.since(since) < STARTING_MAX;
+                self.state = State::Away(now + if is_starting { RETRY_STARTING } else { RETRY });
                 if let Some(why) = why {
                     self.refuse("the forwarder", why);
                 }
@@ -53,7 +58,9 @@ impl Dataplane {
         if !self.is_draining && self.turned_away.is_none() {
             self.refuse("the connection to the forwarder", why);
         }
-        self.state = State::Away(now + RETRY);
+        let stood = self.controlled.take().is_some_and(|since| now.since(since) >= STABLE);
+        self.state = State::Away(if stood { now } else { now + RETRY });
+        self.starting = None;
         self.links.clear();
         self.unended = None;
     }
@@ -134,6 +141,7 @@ impl Dataplane {
         let (before, desired, programs) = match state {
             State::Welcomed(standing) => {
                 self.tally.adopted += 1;
+                self.controlled = Some(now);
                 // What went wrong before there was one.
                 self.refusals.clear();
                 let (desired, rest) = compile(&mut self.numbers, true);

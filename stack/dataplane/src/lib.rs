@@ -49,6 +49,11 @@ use std::sync::Arc;
 
 /// Time between two attempts to find the forwarder.
 const RETRY: Duration = Duration::from_millis(250);
+/// The same while one is being started: its flows wait for it. For so long after it was asked for.
+const RETRY_STARTING: Duration = Duration::from_millis(5);
+const STARTING_MAX: Duration = Duration::from_secs(2);
+/// One that stood for so long and is gone is looked for at once; one that comes and goes is not.
+const STABLE: Duration = Duration::from_secs(5);
 /// Time for a forwarder to welcome its control.
 const WELCOME: Duration = Duration::from_secs(10);
 /// Refusals that are remembered; the oldest goes.
@@ -117,6 +122,9 @@ pub struct Dataplane {
     to_control: Arc<ToControl>,
     to_ask: Arc<ToAsk>,
     state: State,
+    /// Since when one is being started, since when one is controlled.
+    starting: Option<Time>,
+    controlled: Option<Time>,
     numbers: Numbers,
     links: BTreeMap<u16, bool>,
     refusals: VecDeque<(String, String)>,
@@ -144,6 +152,8 @@ impl Dataplane {
             to_ask: Arc::new(ToAsk { socket: launch.socket.clone() }),
             launch,
             state: State::Away(now),
+            starting: None,
+            controlled: None,
             numbers: Numbers::default(),
             links: BTreeMap::new(),
             refusals: VecDeque::new(),

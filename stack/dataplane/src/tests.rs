@@ -104,6 +104,12 @@ fn a_forwarder_is_looked_for_until_it_stands_and_is_told_everything() {
     assert_eq!(world.dataplane.deadline(), Some(world.now + Duration::from_secs(10)));
     world.event(WIRE, ChannelEvent::Absent(None));
     assert_eq!(world.dataplane.tally().refused, 0, "it is being started");
+    let soon = world.now + Duration::from_millis(5);
+    assert_eq!(world.dataplane.deadline(), Some(soon), "and looked for as soon as it may stand");
+    world.now += Duration::from_secs(2);
+    world.event(WIRE, ChannelEvent::Absent(None));
+    let later = world.now + Duration::from_millis(250);
+    assert_eq!(world.dataplane.deadline(), Some(later), "but not for ever");
     world.event(WIRE, ChannelEvent::Absent(Some("no such program")));
     assert_eq!(world.dataplane.refusals()[0].1, "no such program");
     let again = world.dataplane.deadline().expect("another attempt");
