@@ -142,7 +142,7 @@ fn a_destination_that_is_restricted_is_told_so() {
     world.up(link);
     world.run_ms(500);
     let range = Affected::one(pc(9));
-    let mut expect = |world: &mut World, input: In, told: Option<Indication>| {
+    let expect = |world: &mut World, input: In, told: Option<Indication>| {
         world.forget();
         world.step(sgp, input);
         world.run_ms(500);
