@@ -1,7 +1,7 @@
 //! The filter: floods dropped by the kernel, before it makes anything of a frame (XDP).
 //!
-//! It is a part of the one program before an interface ([`crate::xdp`]), which several filters share
-//! with ports; here one of them is told what to go by. Nothing of it counts any more when its
+//! It is a part of the one program before an interface ([`crate::xdp`]), which several filters
+//! share with ports; here one of them is told what to go by. Nothing of it counts any more when its
 //! [`Filter`] is dropped or the process ends, however that happens.
 
 mod wire;

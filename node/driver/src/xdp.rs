@@ -348,8 +348,8 @@ pub(crate) fn purge<const K: usize, const V: usize>(
     entries.iter().filter(|it| is_meant(&it.0, &it.1)).for_each(|it| drop(map.remove(&it.0)));
 }
 
-/// A filter or a port in the program: a number of its own, and what stands under it. The kernel lets
-/// go of its token when the process ends, however that happens; then nothing of it counts.
+/// A filter or a port in the program: a number of its own, and what stands under it. The kernel
+/// lets go of its token when the process ends, however that happens; then nothing of it counts.
 #[derive(Debug)]
 pub(crate) struct Owner {
     program: Arc<Program>,
