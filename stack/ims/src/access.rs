@@ -8,7 +8,7 @@ use crate::set::{Set, Stage};
 use crate::settings::{Door, Row, Settings};
 use crate::table::Table;
 use event::{Cells, Sheet};
-use ipsec::{Arrived, Doorway};
+use ipsec::{Arrived, Endpoint};
 use machine::slots::Key;
 use machine::{Duration, Time};
 use rand_chacha::ChaCha12Rng;
@@ -38,7 +38,7 @@ pub enum Packet {
 #[derive(Debug)]
 pub struct Access {
     pub(crate) rows: Vec<Row>,
-    pub(crate) doorway: Doorway,
+    pub(crate) esp: Endpoint,
     pub(crate) table: Table,
     pub(crate) keys: Keys,
     pub(crate) failures: Failures,
@@ -47,6 +47,8 @@ pub struct Access {
     pub(crate) secret: u64,
     /// The set by which the message came that is dealt with in this step.
     pub(crate) came: Option<Key>,
+    /// When the core last sent a challenge without keys.
+    pub(crate) keyless: Option<Time>,
     text: Vec<u8>,
     due: Vec<Key>,
 }
@@ -59,7 +61,7 @@ impl Access {
         let [indices, secret, nonces] = [random.next_u64(), random.next_u64(), random.next_u64()];
         Self {
             rows: settings.realms.iter().map(Row::of).collect(),
-            doorway: Doorway::new(settings.doorway(), shard, indices, now),
+            esp: Endpoint::new(settings.esp(), shard, indices, now),
             table: Table::new(settings.agreements_max(), now),
             keys: Keys::new(nonces),
             failures: Failures::default(),
@@ -67,6 +69,7 @@ impl Access {
             random,
             secret,
             came: None,
+            keyless: None,
             text: Vec::new(),
             due: Vec::new(),
         }
@@ -87,12 +90,12 @@ impl Access {
             };
             match place.filter(|at| stands(*at)) {
                 Some(at) => set.realm = at,
-                None => self.table.remove(key, &mut self.doorway),
+                None => self.table.remove(key, &mut self.esp),
             }
         }
         self.rows = rows;
         self.table.set_max(settings.agreements_max());
-        self.doorway.configure(settings.doorway());
+        self.esp.configure(settings.esp());
     }
 
     /// Whether no realm has IPsec: then there is nothing to ask here.
@@ -108,19 +111,26 @@ impl Access {
         self.row(port).is_some()
     }
 
+    /// Whether a port is one of raw sockets, which the first shard has.
+    #[must_use]
+    pub fn is_raw(&self, port: PortId) -> bool {
+        let mut addresses = self.rows.iter().flat_map(|row| &row.realm.addresses);
+        addresses.any(|address| address.raw == port)
+    }
+
     /// Takes a packet that came from the network to any port of the function.
     pub fn packet(&mut self, now: Time, flow: &Flow, bytes: &[u8]) -> Packet {
         self.came = None;
-        if !self.doorway.owns(flow.port) {
+        if !self.esp.owns(flow.port) {
             return match self.row(flow.port) {
                 Some((_, door)) if door.is_protected => {
-                    self.doorway.refuse_clear();
+                    self.esp.refuse_clear();
                     Packet::Dropped
                 }
                 _ => Packet::Foreign,
             };
         }
-        let arrived = self.doorway.unprotect(now, flow, bytes);
+        let arrived = self.esp.unprotect(now, flow, bytes);
         let message = arrived.and_then(|arrived| self.message(now, &arrived));
         message.map_or(Packet::Dropped, Packet::Message)
     }
@@ -148,7 +158,7 @@ impl Access {
         let local = SocketAddr::new(set.local, set.own?.port_s);
         let flow = Flow::to(set.door, Transport::Udp, local, set.identity);
         self.text.clear();
-        self.text.extend_from_slice(&self.doorway.octets()[arrived.payload.clone()]);
+        self.text.extend_from_slice(&self.esp.octets()[arrived.payload.clone()]);
         match stage {
             Stage::Challenged => self.table.advance(key, Stage::Proven, expires),
             Stage::Current if !is_used && !self.text.starts_with(b"REGISTER ") => {
@@ -179,13 +189,7 @@ impl Access {
 
     /// Takes the keys out of an answer of the core: `true`, and `out` has the answer without
     /// them (TS 24.229 §5.2.2). `believes`: they are kept for the phone.
-    pub fn unkeyed(
-        &mut self,
-        now: Time,
-        bytes: &[u8],
-        believes: bool,
-        out: &mut Vec<u8>,
-    ) -> bool {
+    pub fn unkeyed(&mut self, now: Time, bytes: &[u8], believes: bool, out: &mut Vec<u8>) -> bool {
         if self.is_off() || !bytes.starts_with(b"SIP/2.0 401") {
             return false;
         }
@@ -218,7 +222,7 @@ impl Access {
             if matches!(set.stage, Stage::Challenged | Stage::Proven | Stage::Current) {
                 self.facts.add(Fact::Expired, 1);
             }
-            self.table.remove(key, &mut self.doorway);
+            self.table.remove(key, &mut self.esp);
         }
         self.due = due;
         self.gauges();
@@ -233,7 +237,7 @@ impl Access {
     /// The facts: of the agreements, and of ESP.
     #[must_use]
     pub fn cells(&self) -> [Cells; 2] {
-        [self.facts.cells(), self.doorway.cells()]
+        [self.facts.cells(), self.esp.cells()]
     }
 
     /// The count of one fact.
@@ -245,7 +249,7 @@ impl Access {
     /// The count of one fact of ESP.
     #[must_use]
     pub fn esp_count(&self, fact: ipsec::Fact) -> u64 {
-        self.doorway.count(fact)
+        self.esp.count(fact)
     }
 
     pub(crate) fn gauges(&self) {
@@ -272,9 +276,8 @@ impl Access {
     /// The set by which a phone got or gets the answer to that REGISTER.
     pub(crate) fn carrying(&self, flow: &Flow, register: (u64, u32)) -> Option<Key> {
         let keys = self.table.by_identity((flow.port, flow.remote));
-        let is_it = |key: &&Key| {
-            self.table.at(**key).is_some_and(|set| set.register == Some(register))
-        };
+        let is_it =
+            |key: &&Key| self.table.at(**key).is_some_and(|set| set.register == Some(register));
         keys.iter().rev().find(is_it).copied()
     }
 

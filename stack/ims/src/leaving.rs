@@ -3,6 +3,7 @@
 
 use crate::access::{Access, BEYOND_S, LINGERING};
 use crate::facts::Fact;
+use crate::keys;
 use crate::request::of_mode;
 use crate::rewrite;
 use crate::set::{Set, Stage};
@@ -45,13 +46,7 @@ struct Answer<'a> {
 
 impl Access {
     /// Takes a message that is about to leave. `out` gets what leaves in its place.
-    pub fn leaving(
-        &mut self,
-        now: Time,
-        flow: &Flow,
-        bytes: &[u8],
-        out: &mut Vec<u8>,
-    ) -> Leaving {
+    pub fn leaving(&mut self, now: Time, flow: &Flow, bytes: &[u8], out: &mut Vec<u8>) -> Leaving {
         let Some((_, door)) = self.row(flow.port) else { return Leaving::Stays };
         let answer = answer_to_register(bytes);
         let message = if answer { Message::parse(bytes).ok() } else { None };
@@ -67,6 +62,11 @@ impl Access {
         let mut draft = Vec::new();
         let status = message.status().unwrap_or_default();
         if status == 401 {
+            let mut unkeyed = Vec::new();
+            rewrite::without_keys(&message, &mut unkeyed);
+            if !unkeyed.is_empty() {
+                return self.leaving_unkeyed(now, flow, &unkeyed, out);
+            }
             self.challenge(&answer, carrying, &mut draft);
         }
         let bytes = if draft.is_empty() { bytes } else { &draft };
@@ -87,13 +87,30 @@ impl Access {
         left
     }
 
+    /// Keys that came all this way go no farther.
+    fn leaving_unkeyed(
+        &mut self,
+        now: Time,
+        flow: &Flow,
+        bytes: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Leaving {
+        match self.leaving(now, flow, bytes, out) {
+            Leaving::Stays => {
+                out.extend_from_slice(bytes);
+                Leaving::Instead(*flow)
+            }
+            other => other,
+        }
+    }
+
     fn protect(&mut self, set: Option<Key>, bytes: &[u8], out: &mut Vec<u8>) -> Leaving {
         let way = set.and_then(|key| {
             let set = self.table.at(key)?;
             Some((set.associations?, set.ends()?))
         });
         let flow = way.and_then(|(associations, (lane, ends))| {
-            self.doorway.protect(associations, lane, ends, bytes, out)
+            self.esp.protect(associations, lane, ends, bytes, out)
         });
         flow.map_or_else(
             || {
@@ -112,18 +129,19 @@ impl Access {
         let Some(key) = self.table.by_register(at.register) else { return };
         let Some(set) = self.table.at(key) else { return };
         if set.stage == Stage::Offered {
-            let keys = rewrite::nonce(at.message).and_then(|nonce| self.keys.take(&nonce));
-            let Some(keys) = keys else {
+            let taken = rewrite::nonce(at.message).and_then(|nonce| self.keys.take(&nonce));
+            let Some(session) = taken else {
                 self.facts.add(Fact::KeysLost, 1);
+                self.keyless = Some(at.now);
                 let why = "the challenge came without ck and ik (TS 24.229 §5.4.1.2)";
                 self.failures.note(at.now, &set.impi, at.flow.remote, why);
                 return;
             };
-            if self.associate(at.now, key, &keys).is_none() {
+            if self.associate(at.now, key, &session).is_none() {
                 let Some(set) = self.table.at(key) else { return };
                 let why = "no associations could be made: there are as many as may be";
                 self.failures.note(at.now, &set.impi, at.flow.remote, why);
-                self.table.remove(key, &mut self.doorway);
+                self.table.remove(key, &mut self.esp);
                 return;
             }
             self.facts.add(Fact::Challenged, 1);
@@ -167,7 +185,7 @@ impl Access {
         let challenge = Duration::from_secs(section.challenge_s.into());
         let (choice, local) = (set.choice?, set.local);
         let door = row.protected(local)?.port;
-        let address = *self.doorway.address(local)?;
+        let address = *self.esp.address(local)?;
         if set.is_behind_nat && address.in_udp.is_none() {
             return None;
         }
@@ -197,12 +215,9 @@ impl Access {
             transport: Transport::Any,
         };
         let path = match in_udp {
-            Some((port, number)) => Path {
-                port,
-                local: SocketAddr::new(local, number),
-                remote: outside,
-                in_udp: true,
-            },
+            Some((port, number)) => {
+                Path { port, local: SocketAddr::new(local, number), remote: outside, in_udp: true }
+            }
             None => Path {
                 port: address.raw,
                 local: SocketAddr::new(local, 0),
@@ -211,9 +226,9 @@ impl Access {
             },
         };
         let made = self.made(&agreement, keys, path, key.index);
-        let installed = made.is_some_and(|made| self.doorway.install(reserved, made));
+        let installed = made.is_some_and(|made| self.esp.install(reserved, made));
         if !installed {
-            self.doorway.remove(reserved);
+            self.esp.remove(reserved);
             return None;
         }
         let server = preference.list(&own, own.mode);
@@ -231,7 +246,7 @@ impl Access {
     fn seen_at(&self, impi: &[u8], source: IpAddr) -> SocketAddr {
         let paths = self.table.by_impi(impi).iter().rev().filter_map(|key| {
             let associations = self.table.at(*key)?.associations?;
-            self.doorway.path(associations).filter(|path| path.in_udp).map(|path| path.remote)
+            self.esp.path(associations).filter(|path| path.in_udp).map(|path| path.remote)
         });
         let known = paths.into_iter().find(|remote| remote.ip() == source);
         known.unwrap_or(SocketAddr::new(source, Udp::PORT))
@@ -243,7 +258,7 @@ impl Access {
         let mut refused = Vec::new();
         let mut found = None;
         for _ in 0..TRIES {
-            let Some((key, [spi_s, spi_c])) = self.doorway.reserve() else { break };
+            let Some((key, [spi_s, spi_c])) = self.esp.reserve() else { break };
             if [spi_s, spi_c].iter().any(|spi| *spi == ue.spi_c || *spi == ue.spi_s) {
                 refused.push(key);
                 continue;
@@ -253,7 +268,7 @@ impl Access {
             found = Some((key, Ipsec { alg, ealg, protocol, mode, spi_c, spi_s, port_c, port_s }));
             break;
         }
-        refused.into_iter().for_each(|key| self.doorway.remove(key));
+        refused.into_iter().for_each(|key| self.esp.remove(key));
         found
     }
 
@@ -266,9 +281,8 @@ impl Access {
     ) -> Option<Associations> {
         let [to_server, to_phone_client, to_phone_server, to_client] = agreement.associations()?;
         let keys = agreement.pcscf.ipsec.keys(keys)?;
-        let parameters = |association| -> Option<Parameters> {
-            agreement.parameters(&association, End::Pcscf)
-        };
+        let parameters =
+            |association| -> Option<Parameters> { agreement.parameters(&association, End::Pcscf) };
         let inbound = |association| Inbound::new(parameters(association)?, keys.material()).ok();
         let mut outbound = |association| {
             let mut seed = [0; 16];
@@ -289,9 +303,10 @@ impl Access {
     fn identity(&self, key: Key, wanted: Identity) -> Identity {
         let Some(set) = self.table.at(key) else { return wanted };
         let is_free = |identity: &Identity| {
-            self.table.by_identity(*identity).iter().all(|other| {
-                self.table.at(*other).is_none_or(|other| other.impi == set.impi)
-            })
+            self.table
+                .by_identity(*identity)
+                .iter()
+                .all(|other| self.table.at(*other).is_none_or(|other| other.impi == set.impi))
         };
         let known = self.table.by_impi(&set.impi).iter().rev().find_map(|other| {
             let other = self.table.at(*other)?;
@@ -317,15 +332,18 @@ impl Access {
         if let Some(offered) = offered
             && self.table.at(offered).is_some_and(|set| set.stage == Stage::Offered)
         {
-            self.table.remove(offered, &mut self.doorway); // it was not asked for
+            self.table.remove(offered, &mut self.esp); // it was not asked for
         }
         let Some(key) = carrying else { return };
         let Some(set) = self.table.at(key) else { return };
         let (stage, impi) = (set.stage, set.impi.clone());
-        if set.deregisters {
+        let public = keys::hash(self.secret, at.message.to().uri);
+        let stands = !set.deregisters;
+        if !stands && !self.table.registered(&impi, public, false) {
             return self.deregistered(at.now, key, &impi);
         }
-        let granted = Duration::from_secs(u64::from(granted_s(at.message)) + BEYOND_S);
+        let granted_s = if stands { u64::from(granted_s(at.message)) + BEYOND_S } else { 0 };
+        let granted = Duration::from_secs(granted_s);
         let older = self.table.by_impi(&impi).iter().filter_map(|other| self.table.at(*other));
         let expires = older
             .filter(|other| other.stage == Stage::Current)
@@ -340,6 +358,9 @@ impl Access {
             Stage::Offered | Stage::Old | Stage::Ending => return,
         }
         self.table.advance(key, Stage::Current, expires);
+        if stands {
+            self.table.registered(&impi, public, true);
+        }
     }
 
     /// Whoever was known by the same address and port before is not there any more.
@@ -350,7 +371,7 @@ impl Access {
         for other in others.into_iter().filter(|other| *other != key) {
             if self.table.at(other).is_some_and(|other| other.impi != impi) {
                 self.facts.add(Fact::Replaced, 1);
-                self.table.remove(other, &mut self.doorway);
+                self.table.remove(other, &mut self.esp);
             }
         }
     }
@@ -375,7 +396,7 @@ impl Access {
             let impi = self.table.at(offered).map(|set| set.impi.clone()).unwrap_or_default();
             let why = format!("the core answered {status} instead of a challenge");
             self.failures.note(at.now, &impi, at.flow.remote, why);
-            self.table.remove(offered, &mut self.doorway);
+            self.table.remove(offered, &mut self.esp);
         }
         let Some(key) = carrying else { return };
         let Some(set) = self.table.at(key).filter(|set| set.stage.is_under_way()) else { return };
@@ -402,12 +423,10 @@ fn granted_s(message: &Message<'_>) -> u32 {
     let header = message
         .header(Header::Expires)
         .and_then(|value| core::str::from_utf8(value).ok()?.trim().parse::<u32>().ok());
-    let contacts = message.values(Header::Contact).filter_map(|value| {
-        match Contact::parse(value).ok()? {
+    let contacts =
+        message.values(Header::Contact).filter_map(|value| match Contact::parse(value).ok()? {
             Contact::Address(contact) => contact.expires_s().or(header),
             Contact::All => None,
-        }
-    });
+        });
     contacts.max().or(header).unwrap_or(0)
 }
-

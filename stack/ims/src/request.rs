@@ -111,9 +111,9 @@ impl Access {
             return Ok(Verdict::Changed);
         }
         let register = self.register(at.message, at.flow.remote);
+        let (inside, is_behind_nat) = inside(at.message, at.flow.remote);
         let known = self.table.by_register(register).and_then(|key| self.table.at(key));
         if known.is_none() {
-            let (inside, is_behind_nat) = inside(at.message, at.flow.remote);
             let own = of_mode(&preference, is_behind_nat);
             let client = client(at.message)?;
             let choice = rules::unprotected(asked, &client, &own)
@@ -136,7 +136,7 @@ impl Access {
             };
             self.offer(at.now, set)?;
         }
-        rewrite::request(at.message, Integrity::No, false, out);
+        rewrite::request(at.message, Integrity::No, is_behind_nat, out);
         Ok(Verdict::Changed)
     }
 
@@ -153,7 +153,7 @@ impl Access {
             && let Some(oldest) = self.table.oldest()
         {
             self.facts.add(Fact::MadeWay, 1);
-            self.table.remove(oldest, &mut self.doorway);
+            self.table.remove(oldest, &mut self.esp);
         }
         self.table.offer(set, now + OFFERED).ok_or_else(|| {
             let refusal =
@@ -183,8 +183,13 @@ impl Access {
         }
         let client = client(at.message)?;
         let is_first = is_register && set.stage.is_under_way();
-        rules::protected(asked(at.message), (&client, &verify), (&set.client, &set.server), is_first)
-            .map_err(|why| refusal(why, Some(set.server.clone())))?;
+        rules::protected(
+            asked(at.message),
+            (&client, &verify),
+            (&set.client, &set.server),
+            is_first,
+        )
+        .map_err(|why| refusal(why, Some(set.server.clone())))?;
         let is_behind_nat = set.is_behind_nat;
         if is_register {
             self.registers(at, key, client)?;
@@ -200,8 +205,7 @@ impl Access {
             return Ok(key);
         }
         let keys = self.table.by_identity((at.flow.port, at.flow.remote));
-        let is_it =
-            |key: &&Key| self.table.at(**key).is_some_and(|set| set.server.is_same(verify));
+        let is_it = |key: &&Key| self.table.at(**key).is_some_and(|set| set.server.is_same(verify));
         let found = keys.iter().rev().find(is_it).copied();
         found.ok_or_else(|| {
             let why = if verify.is_empty() { Refused::NoVerify } else { Refused::OtherVerify };

@@ -43,7 +43,6 @@ pub(crate) fn request(
     let via = message.via();
     let adds_rport = asks_rport && via.rport.is_none();
     out.extend_from_slice(message.start_line());
-    out.extend_from_slice(b"\r\n");
     if adds_rport {
         let value = message.header(Header::Via).unwrap_or_default();
         let (own, rest) = value.split_at(via.raw.len().min(value.len()));
@@ -55,9 +54,7 @@ pub(crate) fn request(
         dropped = dropped.and(others);
     }
     write::lines(out, message, dropped);
-    for (header, name) in
-        [(Header::Require, "Require"), (Header::ProxyRequire, "Proxy-Require")]
-    {
+    for (header, name) in [(Header::Require, "Require"), (Header::ProxyRequire, "Proxy-Require")] {
         for value in message.lines_of(header) {
             let mut tags = Vec::new();
             if without_tag(value.value, &mut tags) {
@@ -88,9 +85,7 @@ fn authorization(value: &[u8], integrity: Integrity, out: &mut Vec<u8>) {
 /// The private identity: the user name of its credentials, or what the public identity makes of it
 /// (TS 23.003 §13.3).
 pub(crate) fn impi(message: &Message<'_>) -> Box<[u8]> {
-    let of = |value: &[u8]| {
-        aka::digest::Credentials::read(value).ok().map(|it| cut(&it.username))
-    };
+    let of = |value: &[u8]| aka::digest::Credentials::read(value).ok().map(|it| cut(&it.username));
     let said = message.lines_of(Header::Authorization).find_map(|line| of(line.value));
     said.unwrap_or_else(|| {
         let uri = message.to().uri;
@@ -106,36 +101,41 @@ pub(crate) fn nonce(message: &Message<'_>) -> Option<Vec<u8>> {
     })
 }
 
+/// Whether a challenge has a parameter that is a key.
+fn names_keys(value: &[u8]) -> bool {
+    let scheme = value.iter().position(u8::is_ascii_whitespace).unwrap_or(0);
+    sip::Items::new(&value[scheme..]).any(|item| {
+        let name = item[..memchr::memchr(b'=', item).unwrap_or(item.len())].trim_ascii();
+        name.eq_ignore_ascii_case(b"ck") || name.eq_ignore_ascii_case(b"ik")
+    })
+}
+
 /// Appends a challenge without keys, where it has any; the keys of the first, and its nonce. What
 /// names keys and cannot be read loses its line: better no challenge than keys on the air.
 pub(crate) fn without_keys(
     message: &Message<'_>,
     out: &mut Vec<u8>,
 ) -> Option<(Vec<u8>, SessionKeys)> {
-    let names_keys = |value: &[u8]| {
-        [b"ck".as_slice(), b"ik"].iter().any(|name| {
-            value.windows(2).any(|pair| pair.eq_ignore_ascii_case(name))
-        })
-    };
     if !message.lines_of(Header::WwwAuthenticate).any(|line| names_keys(line.value)) {
         return None;
     }
     let mut found = None;
     out.extend_from_slice(message.start_line());
-    out.extend_from_slice(b"\r\n");
     write::lines(out, message, HeaderSet::of(&[Header::WwwAuthenticate]));
     for challenge in message.lines_of(Header::WwwAuthenticate) {
         let mut value = Vec::new();
         match take_keys(challenge.value, &mut value) {
             Ok(Some(keys)) => {
-                let nonce = aka::digest::Challenge::read(&value).ok().map(|it| it.nonce.into_owned());
+                let nonce =
+                    aka::digest::Challenge::read(&value).ok().map(|it| it.nonce.into_owned());
                 if found.is_none() {
                     found = nonce.map(|nonce| (nonce, keys));
                 }
                 line(out, "WWW-Authenticate", &value);
             }
             Ok(None) => line(out, "WWW-Authenticate", &value),
-            Err(_) => {}
+            Err(_) if names_keys(challenge.value) => {}
+            Err(_) => out.extend_from_slice(challenge.raw),
         }
     }
     write::body(out, message);
@@ -145,7 +145,6 @@ pub(crate) fn without_keys(
 /// Appends an answer with Security-Server.
 pub(crate) fn with_server(message: &Message<'_>, server: &List, out: &mut Vec<u8>) {
     out.extend_from_slice(message.start_line());
-    out.extend_from_slice(b"\r\n");
     write::lines(out, message, HeaderSet::of(&[Header::SecurityServer]));
     security_server(server, out);
     write::body(out, message);
@@ -189,4 +188,38 @@ pub(crate) fn refusal(
         out.extend_from_slice(b"\r\n");
     }
     write::no_body(out);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn challenged(value: &str) -> (Option<(Vec<u8>, SessionKeys)>, String) {
+        let text = format!(
+            "SIP/2.0 401 Unauthorized\r\nVia: SIP/2.0/UDP a;branch=z9hG4bK1\r\nFrom: <sip:a@x>;tag=1\r\n\
+             To: <sip:a@x>;tag=2\r\nCall-ID: c\r\nCSeq: 1 REGISTER\r\nWWW-Authenticate: {value}\r\n\
+             Content-Length: 0\r\n\r\n"
+        );
+        let mut out = Vec::new();
+        let taken = without_keys(&Message::parse(text.as_bytes()).unwrap(), &mut out);
+        (taken, String::from_utf8(out).unwrap())
+    }
+
+    #[test]
+    fn keys_leave_a_challenge_and_nothing_else_does() {
+        let keys = "ik=\"000102030405060708090a0b0c0d0e0f\"";
+        let value = "Digest realm=\"x\", nonce=\"bmNr\", algorithm=AKAv1-MD5";
+        let (taken, text) =
+            challenged(&format!("{value}, {keys}, CK=\"000102030405060708090a0b0c0d0e0f\""));
+        let (nonce, _) = taken.expect("there are keys");
+        assert_eq!(nonce, b"bmNr");
+        assert!(text.contains(value) && !text.to_lowercase().contains("ck="), "{text}");
+        assert!(text.contains("Content-Length: 0\r\n") && text.ends_with("\r\n\r\n"));
+        let (taken, text) = challenged(value);
+        assert!(taken.is_none() && text.is_empty(), "what has no keys is as it was");
+        let (taken, text) = challenged(&format!("{value}, {keys}"));
+        assert!(taken.is_none() && !text.is_empty() && !text.contains("ik="), "half of them too");
+        let (taken, text) = challenged("Digest ck=\"none\"");
+        assert!(taken.is_none() && !text.contains("none"), "{text}");
+    }
 }

@@ -43,7 +43,7 @@ pub struct Settings {
 
 impl Settings {
     /// What the doorway of ESP is made of.
-    pub(crate) fn doorway(&self) -> ipsec::Settings {
+    pub(crate) fn esp(&self) -> ipsec::Settings {
         let addresses = self.realms.iter().flat_map(|realm| realm.addresses.iter().copied());
         let sets = self.realms.iter().map(|realm| realm.section.sets_max);
         ipsec::Settings { addresses: addresses.collect(), sets_max: sets.max().unwrap_or(0) }
@@ -51,9 +51,8 @@ impl Settings {
 
     /// Agreements at most, those under way with them.
     pub(crate) fn agreements_max(&self) -> u32 {
-        let most = |realm: &Realm| {
-            realm.section.sets_max.saturating_add(realm.section.under_way_max)
-        };
+        let most =
+            |realm: &Realm| realm.section.sets_max.saturating_add(realm.section.under_way_max);
         self.realms.iter().map(most).max().unwrap_or(0)
     }
 }

@@ -1,9 +1,15 @@
 //! What the management side may see: no keys.
 
 use crate::access::Access;
-use machine::Time;
+use machine::{Duration, Time};
+use question::Condition;
 use schemars::JsonSchema;
 use serde::Serialize;
+
+/// How long a challenge without keys is an alarm.
+const KEYLESS: Duration = Duration::from_secs(300);
+/// Of ten agreements or registrations under way that may be so many are an alarm.
+const SCARCE_TENTHS: u64 = 9;
 
 /// A security agreement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -77,7 +83,7 @@ impl Access {
             .iter()
             .filter(|(_, set)| impi.is_none_or(|impi| *set.impi == *impi.as_bytes()));
         let row = |set: &crate::set::Set| {
-            let associations = set.associations.and_then(|key| self.doorway.show(key));
+            let associations = set.associations.and_then(|key| self.esp.show(key));
             let counted = associations.as_ref();
             let indices = |of: fn(&ipsec::SetRow) -> [Option<u32>; 2]| {
                 counted.map(|it| of(it).into_iter().flatten().collect()).unwrap_or_default()
@@ -88,11 +94,8 @@ impl Access {
                 realm: self.rows.get(set.realm).map(|it| it.realm.name.clone()).unwrap_or_default(),
                 state: set.stage.word(),
                 ue: set.identity.to_string(),
-                outside: counted
-                    .filter(|_| set.is_behind_nat)
-                    .map(|it| it.path.remote.to_string()),
-                algorithms: choice
-                    .map(|it| format!("{}/{}", it.pair.0.name(), it.pair.1.name())),
+                outside: counted.filter(|_| set.is_behind_nat).map(|it| it.path.remote.to_string()),
+                algorithms: choice.map(|it| format!("{}/{}", it.pair.0.name(), it.pair.1.name())),
                 ue_ports: choice.map(|it| [it.of.port_c, it.of.port_s]),
                 own_ports: set.own.map(|own| [own.port_c, own.port_s]),
                 spi_in: indices(|it| it.spi_in),
@@ -120,6 +123,35 @@ impl Access {
             why: it.why.clone(),
         };
         wanted.take(limit).map(row).collect()
+    }
+
+    /// The conditions that stand.
+    #[must_use]
+    pub fn alarms(&self, now: Time) -> Vec<Condition> {
+        let mut alarms = Vec::new();
+        if self.keyless.is_some_and(|at| now.since(at) < KEYLESS) {
+            let text = "the core challenges phones without ck and ik: none of them can attach";
+            let row = Condition::new("ims-challenge-without-keys", "core", "major", text.into());
+            alarms.push(row.caused_by("configuration-or-customization-error"));
+        }
+        let sections = self.rows.iter().map(|row| &row.realm.section);
+        let (sets, under_way) = sections.fold((0_u64, 0_u64), |most, it| {
+            (most.0.max(it.sets_max.into()), most.1.max(it.under_way_max.into()))
+        });
+        let is_scarce =
+            |used: usize, most: u64| most > 0 && used as u64 * 10 >= most * SCARCE_TENTHS;
+        if is_scarce(self.esp.len(), sets) {
+            let text = format!("{} of {sets} sets of associations are in use", self.esp.len());
+            let row = Condition::new("ims-agreements-scarce", "sets_max", "major", text);
+            alarms.push(row.caused_by("resource-at-or-nearing-capacity"));
+        }
+        let count = self.table.counts().0;
+        if is_scarce(count, under_way) {
+            let text = format!("{count} registrations of {under_way} are under way");
+            let row = Condition::new("ims-registrations-scarce", "under_way_max", "minor", text);
+            alarms.push(row.caused_by("resource-at-or-nearing-capacity"));
+        }
+        alarms
     }
 
     /// What is counted.

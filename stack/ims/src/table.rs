@@ -1,7 +1,7 @@
 //! All agreements of a shard, found by REGISTER, by the phone's flow, by private identity.
 
 use crate::set::{Register, Set, Stage};
-use ipsec::Doorway;
+use ipsec::Endpoint;
 use machine::Time;
 use machine::slots::{Key, Slots};
 use runtime::PortId;
@@ -11,12 +11,25 @@ use std::net::{IpAddr, SocketAddr};
 /// A phone as the function knows it.
 pub(crate) type Identity = (PortId, SocketAddr);
 
+/// Public identities of one phone that are told apart; beyond these its associations end with their
+/// time alone.
+const REGISTERED_MAX: usize = 32;
+
+/// A private identity whose registration the core has accepted.
+#[derive(Debug, Default)]
+struct Phone {
+    /// Its agreements, the newest last.
+    keys: Vec<Key>,
+    /// The public identities that it has registered, each by a hash.
+    registered: Vec<u64>,
+}
+
 #[derive(Debug)]
 pub(crate) struct Table {
     sets: Slots<Set>,
     by_register: BTreeMap<Register, Key>,
     by_identity: BTreeMap<Identity, Vec<Key>>,
-    by_impi: BTreeMap<Box<[u8]>, Vec<Key>>,
+    by_impi: BTreeMap<Box<[u8]>, Phone>,
     /// Registrations under way by source, and in the order in which they began.
     under_way: BTreeMap<u64, u32>,
     begun: VecDeque<Key>,
@@ -89,7 +102,18 @@ impl Table {
     /// The agreements whose registration the core has accepted for a private identity, the newest
     /// last.
     pub fn by_impi(&self, impi: &[u8]) -> &[Key] {
-        self.by_impi.get(impi).map_or(&[], Vec::as_slice)
+        self.by_impi.get(impi).map_or(&[], |phone| phone.keys.as_slice())
+    }
+
+    /// A phone has registered a public identity, or taken it back; says whether one is left
+    /// (TS 24.229 §5.2.5: associations end with the last).
+    pub fn registered(&mut self, impi: &[u8], public: u64, stands: bool) -> bool {
+        let Some(phone) = self.by_impi.get_mut(impi) else { return false };
+        phone.registered.retain(|other| *other != public);
+        if stands && phone.registered.len() < REGISTERED_MAX {
+            phone.registered.push(public);
+        }
+        !phone.registered.is_empty()
     }
 
     /// A new agreement under way, begun by that REGISTER.
@@ -147,7 +171,7 @@ impl Table {
         let source = set.source;
         // The core has proven the identity only now: before, anybody could name it.
         if stage == Stage::Current && before != Stage::Current {
-            self.by_impi.entry(set.impi.clone()).or_default().push(key);
+            self.by_impi.entry(set.impi.clone()).or_default().keys.push(key);
         }
         self.sets.arm(key, expires);
         self.count(before, stage, source);
@@ -165,9 +189,8 @@ impl Table {
             }
             if self.begun.len() > 2 * self.under_way_count + 1_024 {
                 let sets = &self.sets;
-                let is_under_way = |key: &Key| {
-                    sets.at(*key).is_some_and(|set| set.stage.is_under_way())
-                };
+                let is_under_way =
+                    |key: &Key| sets.at(*key).is_some_and(|set| set.stage.is_under_way());
                 self.begun.retain(is_under_way);
             }
         }
@@ -176,13 +199,13 @@ impl Table {
     }
 
     /// Ends an agreement and its associations.
-    pub fn remove(&mut self, key: Key, doorway: &mut Doorway) {
+    pub fn remove(&mut self, key: Key, esp: &mut Endpoint) {
         self.advance(key, Stage::Ending, Time::MAX);
         let Some(set) = self.sets.at_mut(key) else { return };
         let (register, identity) = (set.register, (set.door, set.identity));
         let (impi, associations) = (core::mem::take(&mut set.impi), set.associations);
         if let Some(associations) = associations {
-            doorway.remove(associations);
+            esp.remove(associations);
         }
         if let Some(register) = register
             && self.by_register.get(&register) == Some(&key)
@@ -190,7 +213,12 @@ impl Table {
             self.by_register.remove(&register);
         }
         unlist(&mut self.by_identity, &identity, key);
-        unlist(&mut self.by_impi, &impi, key);
+        if let Some(phone) = self.by_impi.get_mut(&impi) {
+            phone.keys.retain(|other| *other != key);
+            if phone.keys.is_empty() {
+                self.by_impi.remove(&impi);
+            }
+        }
         self.sets.give_back(key);
     }
 

@@ -22,7 +22,7 @@
 #![warn(clippy::cast_possible_truncation)]
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
-mod doorway;
+mod endpoint;
 mod facts;
 mod handed;
 mod packet;
@@ -30,7 +30,7 @@ mod set;
 mod spi;
 mod strangers;
 
-pub use doorway::{Address, Arrived, Doorway, PROTOCOL, Settings};
+pub use endpoint::{Address, Arrived, Endpoint, PROTOCOL, Settings};
 pub use facts::Fact;
 pub use handed::{read_handed, write_handed};
 pub use packet::{TCP, UDP};

@@ -59,11 +59,7 @@ pub(crate) fn write_ip(
 
 /// Appends a header of UDP and what it carries, with a checksum (RFC 768, RFC 8200 §8.1); `false`,
 /// and nothing is appended: it is too long.
-pub(crate) fn write_udp(
-    out: &mut Vec<u8>,
-    ends: (SocketAddr, SocketAddr),
-    payload: &[u8],
-) -> bool {
+pub(crate) fn write_udp(out: &mut Vec<u8>, ends: (SocketAddr, SocketAddr), payload: &[u8]) -> bool {
     let Ok(length) = u16::try_from(UDP_HEADER + payload.len()) else { return false };
     let begin = out.len();
     out.extend_from_slice(&ends.0.port().to_be_bytes());
@@ -153,8 +149,7 @@ pub(crate) fn read(packet: &[u8]) -> Option<Inner> {
         TCP => header..length,
         _ => return None,
     };
-    let (source, destination) =
-        (SocketAddr::new(source, from?), SocketAddr::new(destination, to?));
+    let (source, destination) = (SocketAddr::new(source, from?), SocketAddr::new(destination, to?));
     Some(Inner { protocol, source, destination, payload })
 }
 

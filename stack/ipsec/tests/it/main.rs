@@ -1,4 +1,4 @@
-//! The doorway of ESP: two ends with a bad network between them, and who is no end at all.
+//! The endpoint of ESP: two ends with a bad network between them, and who is no end at all.
 #![allow(missing_docs, reason = "a test program")]
 
 mod hostile;

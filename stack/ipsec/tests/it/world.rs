@@ -4,7 +4,7 @@ use esp::{
     Algorithm, Encryption, Inbound, Integrity, KeyLength, Material, Mode, Outbound, Parameters,
     Spi, Tunnel, Udp,
 };
-use ipsec::{Address, Arrived, Associations, Doorway, Fact, Lane, Path, Settings};
+use ipsec::{Address, Arrived, Associations, Endpoint, Fact, Lane, Path, Settings};
 use machine::Time;
 use machine::identity::mix;
 use machine::slots::Key;
@@ -26,9 +26,9 @@ impl Random {
     }
 }
 
-/// An end: a doorway with one set, and where the other end is.
+/// An end: a endpoint with one set, and where the other end is.
 pub struct End {
-    pub doorway: Doorway,
+    pub endpoint: Endpoint,
     pub set: Key,
     pub spis: [Spi; 2],
     pub ip: IpAddr,
@@ -41,9 +41,9 @@ impl End {
         let ip = ip.parse().unwrap();
         let address = Address { ip, raw: RAW, in_udp: Some((IN_UDP, Udp::PORT)) };
         let settings = Settings { addresses: vec![address], sets_max: 8 };
-        let mut doorway = Doorway::new(settings, 0, secret, Time::ZERO);
-        let (set, spis) = doorway.reserve().unwrap();
-        Self { doorway, set, spis, ip, outside: outside.parse().unwrap() }
+        let mut endpoint = Endpoint::new(settings, 0, secret, Time::ZERO);
+        let (set, spis) = endpoint.reserve().unwrap();
+        Self { endpoint, set, spis, ip, outside: outside.parse().unwrap() }
     }
 
     fn inner(&self, port: u16) -> SocketAddr {
@@ -54,7 +54,7 @@ impl End {
     pub fn send(&mut self, to: &End, lane: Lane, payload: &[u8]) -> Option<(Flow, Vec<u8>)> {
         let mut out = Vec::new();
         let ends = (self.inner(5062), to.inner(6100));
-        let flow = self.doorway.protect(self.set, lane, ends, payload, &mut out)?;
+        let flow = self.endpoint.protect(self.set, lane, ends, payload, &mut out)?;
         Some((flow, out))
     }
 
@@ -64,8 +64,8 @@ impl End {
         let from = if in_udp { from } else { SocketAddr::new(from.ip(), 0) };
         let local = SocketAddr::new(self.ip, 0);
         let flow = Flow::to(port, Transport::Udp, local, from);
-        let arrived = self.doorway.unprotect(now, &flow, bytes)?;
-        let payload = self.doorway.octets()[arrived.payload.clone()].to_vec();
+        let arrived = self.endpoint.unprotect(now, &flow, bytes)?;
+        let payload = self.endpoint.octets()[arrived.payload.clone()].to_vec();
         Some((arrived, payload))
     }
 }
@@ -75,11 +75,8 @@ pub type Came = Option<(Arrived, Vec<u8>)>;
 /// Two ends that agree, over raw packets or in UDP.
 pub fn agreed(one: &mut End, two: &mut End, in_udp: bool) {
     let keys = [7; 16];
-    let algorithm = Algorithm::new(
-        Encryption::AesCbc(KeyLength::Bits128),
-        Integrity::HmacSha1_96,
-    )
-    .unwrap();
+    let algorithm =
+        Algorithm::new(Encryption::AesCbc(KeyLength::Bits128), Integrity::HmacSha1_96).unwrap();
     let material = Material { encryption: &keys, integrity: &[9; 20] };
     let (spis, outsides) = ([one.spis, two.spis], [one.outside, two.outside]);
     for (at, end) in [one, two].into_iter().enumerate() {
@@ -108,7 +105,7 @@ pub fn agreed(one: &mut End, two: &mut End, in_udp: bool) {
             in_udp,
         };
         let associations = Associations { inbound, outbound, path, owner: 3 };
-        assert!(end.doorway.install(end.set, associations));
+        assert!(end.endpoint.install(end.set, associations));
     }
 }
 
@@ -146,13 +143,13 @@ fn both_lanes_carry_datagrams_of_both_families_and_a_row_says_how_many() {
             assert_eq!(arrived.destination, SocketAddr::new(two.ip, 6100));
             assert_eq!(arrived.protocol, ipsec::UDP);
         }
-        let row = two.doorway.show(two.set).unwrap();
+        let row = two.endpoint.show(two.set).unwrap();
         assert_eq!((row.came.0, row.left.0), (2, 0));
         assert!(row.octets < 2_048, "{} octets a set", row.octets);
-        two.doorway.remove(two.set);
+        two.endpoint.remove(two.set);
         let (_, octets) = one.send(&two, Lane::First, b"late").unwrap();
         assert_eq!(two.take(Time::ZERO, one.outside, false, &octets), None);
-        assert_eq!(two.doorway.count(Fact::UnknownSpi), 1);
+        assert_eq!(two.endpoint.count(Fact::UnknownSpi), 1);
     }
 }
 
@@ -168,8 +165,8 @@ fn what_arrives_arrives_once_whatever_the_network_does() {
             let lane = LANES[random.below(2) as usize];
             let (_, octets) = one.send(&two, lane, &number.to_be_bytes()).unwrap();
             match random.below(10) {
-                0 => {}                                       // lost
-                1 => air.extend([octets.clone(), octets]),    // twice
+                0 => {}                                    // lost
+                1 => air.extend([octets.clone(), octets]), // twice
                 _ => air.push(octets),
             }
             sent.insert(number);
@@ -185,8 +182,8 @@ fn what_arrives_arrives_once_whatever_the_network_does() {
         }
         assert!(came.is_subset(&sent));
         assert!(came.len() > 300, "{} of 400 came, seed {seed}", came.len());
-        let dropped = two.doorway.count(Fact::Replayed);
-        assert!(dropped > 0 && two.doorway.count(Fact::Forged) == 0);
+        let dropped = two.endpoint.count(Fact::Replayed);
+        assert!(dropped > 0 && two.endpoint.count(Fact::Forged) == 0);
     }
 }
 
@@ -206,6 +203,6 @@ fn a_peer_whose_nat_moves_is_followed_by_what_it_sends_and_not_by_what_is_sent_a
     }
     let elsewhere = "203.0.113.66:9".parse().unwrap();
     assert_eq!(proxy.take(Time::ZERO, elsewhere, true, &second), None);
-    assert_eq!(proxy.doorway.path(proxy.set).unwrap().remote, phone.outside);
-    assert_eq!(proxy.doorway.count(Fact::Moved), 1);
+    assert_eq!(proxy.endpoint.path(proxy.set).unwrap().remote, phone.outside);
+    assert_eq!(proxy.endpoint.count(Fact::Moved), 1);
 }

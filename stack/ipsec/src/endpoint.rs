@@ -69,7 +69,7 @@ pub struct Arrived {
     pub source: SocketAddr,
     /// To whom, inside.
     pub destination: SocketAddr,
-    /// The whole packet in [`Doorway::octets`].
+    /// The whole packet in [`Endpoint::octets`].
     pub packet: Range<usize>,
     /// What UDP carries, or the segment of TCP, there.
     pub payload: Range<usize>,
@@ -79,7 +79,7 @@ pub struct Arrived {
 
 /// All sets of one shard.
 #[derive(Debug)]
-pub struct Doorway {
+pub struct Endpoint {
     settings: Settings,
     shard: u16,
     /// What indices are made of.
@@ -91,7 +91,7 @@ pub struct Doorway {
     sheet: Sheet<Fact>,
 }
 
-impl Doorway {
+impl Endpoint {
     /// A doorway without sets; `secret` was drawn at random.
     #[must_use]
     pub fn new(settings: Settings, shard: u16, secret: u64, now: Time) -> Self {
@@ -195,7 +195,7 @@ impl Doorway {
     }
 
     /// Opens a packet that came to one of the ports; `None`: it was dropped, or there is nothing in
-    /// it. What was in it stands in [`Doorway::octets`] until the next one.
+    /// it. What was in it stands in [`Endpoint::octets`] until the next one.
     pub fn unprotect(&mut self, now: Time, flow: &Flow, bytes: &[u8]) -> Option<Arrived> {
         match self.open(now, flow, bytes) {
             Ok(arrived) => {
@@ -297,8 +297,7 @@ impl Doorway {
         let octets = UDP_HEADER + payload.len();
         let is_whole = packet::write_ip(&mut buffer, (ends.0.ip(), ends.1.ip()), UDP, octets)
             && packet::write_udp(&mut buffer, ends, payload);
-        let flow =
-            if is_whole { self.leave(set, lane, &mut buffer, out) } else { None };
+        let flow = if is_whole { self.leave(set, lane, &mut buffer, out) } else { None };
         self.buffer = buffer;
         self.sheet.add(if flow.is_some() { Fact::PacketsOut } else { Fact::Unsent }, 1);
         flow
@@ -375,9 +374,8 @@ impl Doorway {
 
 impl Settings {
     fn address(&self, port: PortId) -> Option<&Address> {
-        let has = |it: &&Address| {
-            it.raw == port || it.in_udp.is_some_and(|(in_udp, _)| in_udp == port)
-        };
+        let has =
+            |it: &&Address| it.raw == port || it.in_udp.is_some_and(|(in_udp, _)| in_udp == port);
         self.addresses.iter().find(has)
     }
 }

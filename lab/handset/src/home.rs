@@ -1,0 +1,223 @@
+//! A home network as a P-CSCF sees it: S-CSCF and HSS in one, for registrations.
+
+use crate::text::{Draw, Subscriber, line};
+use aka::digest::{Algorithm, Credentials, Qops, Refused, Request, Server};
+use aka::{Amf, Generator, GeneratorState, Rand, Scheme};
+use machine::Time;
+use sip::{Header, Message, Method};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+/// Answers that are kept for copies of their requests.
+const KEPT_MAX: usize = 4_096;
+
+/// What a home network has seen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct HomeCounts {
+    /// Challenges.
+    pub challenges: u64,
+    /// Registrations that were accepted.
+    pub accepted: u64,
+    /// De-registrations that were.
+    pub removed: u64,
+    /// Responses that were wrong.
+    pub refused: u64,
+    /// Resynchronisations.
+    pub resynchronised: u64,
+    /// Responses that did not come under protection.
+    pub unprotected: u64,
+}
+
+struct Card {
+    subscriber: Subscriber,
+    home: aka::Home,
+    server: Option<Server>,
+    /// The contact that is registered.
+    contact: Option<Vec<u8>>,
+}
+
+/// A home network.
+pub struct Home {
+    cards: BTreeMap<String, Card>,
+    draw: Draw,
+    kept: BTreeMap<Vec<u8>, Vec<u8>>,
+    counts: HomeCounts,
+    /// Whether a registration that came under protection is challenged again.
+    challenges_again: bool,
+    algorithm: Algorithm,
+}
+
+impl core::fmt::Debug for Home {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "a home network of {} cards", self.cards.len())
+    }
+}
+
+impl Home {
+    /// A home network of these subscribers.
+    #[must_use]
+    pub fn new(subscribers: impl IntoIterator<Item = Subscriber>, seed: u64) -> Self {
+        let card = |subscriber: Subscriber| {
+            let generator = Generator::new(Scheme::Counter, 5, GeneratorState::default());
+            let home = aka::Home::new(subscriber.algorithm(), Amf([0x80, 0]), generator);
+            let impi = subscriber.impi.clone();
+            (impi, Card { subscriber, home, server: None, contact: None })
+        };
+        Self {
+            cards: subscribers.into_iter().map(card).collect(),
+            draw: Draw::new(seed),
+            kept: BTreeMap::new(),
+            counts: HomeCounts::default(),
+            challenges_again: true,
+            algorithm: Algorithm::named(b"AKAv1-MD5").expect("it is one"),
+        }
+    }
+
+    /// Whether registrations are challenged although they come under protection.
+    pub const fn challenge_again(&mut self, on: bool) {
+        self.challenges_again = on;
+    }
+
+    /// What it has seen.
+    #[must_use]
+    pub const fn counts(&self) -> HomeCounts {
+        self.counts
+    }
+
+    /// The contact of a private identity.
+    #[must_use]
+    pub fn contact(&self, impi: &str) -> Option<&[u8]> {
+        self.cards.get(impi)?.contact.as_deref()
+    }
+
+    /// Forgets the sequence numbers of a subscriber: its card wants to be resynchronised.
+    pub fn forget_numbers(&mut self, impi: &str) {
+        if let Some(card) = self.cards.get_mut(impi) {
+            let generator = Generator::new(Scheme::Counter, 5, GeneratorState::default());
+            card.home = aka::Home::new(card.subscriber.algorithm(), Amf([0x80, 0]), generator);
+        }
+    }
+
+    /// Answers a request that came from there; `None`: it is none, or wants no answer.
+    pub fn receive(&mut self, _now: Time, from: SocketAddr, bytes: &[u8]) -> Option<Vec<u8>> {
+        let message = Message::parse(bytes).ok().filter(Message::is_request)?;
+        if message.method() == Method::Ack {
+            return None;
+        }
+        let mut name = message.via().branch.unwrap_or_default().to_vec();
+        name.extend_from_slice(message.call_id());
+        name.extend_from_slice(&message.cseq().number.to_be_bytes());
+        if let Some(kept) = self.kept.get(&name) {
+            return Some(kept.clone());
+        }
+        let answer = match message.method() {
+            Method::Register => self.register(&message, from),
+            _ => head(&message, from, "200 OK", &self.draw.word(), &[]),
+        };
+        if self.kept.len() >= KEPT_MAX {
+            self.kept.clear();
+        }
+        self.kept.insert(name, answer.clone());
+        Some(answer)
+    }
+
+    fn register(&mut self, message: &Message<'_>, from: SocketAddr) -> Vec<u8> {
+        let tag = self.draw.word();
+        let line = message.lines_of(Header::Authorization).next().map(|line| line.value);
+        let credentials = line.and_then(|value| Credentials::read(value).ok());
+        let impi =
+            credentials.as_ref().map(|it| String::from_utf8_lossy(&it.username).into_owned());
+        let card = impi.and_then(|impi| self.cards.get_mut(&impi));
+        let (Some(credentials), Some(card)) = (credentials, card) else {
+            return head(message, from, "403 Forbidden", &tag, &[]);
+        };
+        let protection = credentials.integrity_protected.as_deref();
+        let is_protected = protection.is_some_and(|said| said == b"yes");
+        if let Some(server) = &mut card.server
+            && (!credentials.response.is_empty() || credentials.auts.is_some())
+        {
+            match server.check(&credentials, Request::REGISTER) {
+                Ok(_) if is_protected => {
+                    card.server = None;
+                    return accept(&mut self.counts, card, message, from, &tag);
+                }
+                Ok(_) => self.counts.unprotected += 1,
+                Err(Refused::Resynchronise(auts)) => {
+                    let rand = *server.rand();
+                    if card.home.resynchronise(&rand, &auts, 0).is_ok() {
+                        self.counts.resynchronised += 1;
+                    }
+                }
+                Err(Refused::Nonce) => {}
+                Err(_) => {
+                    self.counts.refused += 1;
+                    card.server = None;
+                    return head(message, from, "403 Forbidden", &tag, &[]);
+                }
+            }
+        } else if is_protected && !self.challenges_again && card.contact.is_some() {
+            return accept(&mut self.counts, card, message, from, &tag);
+        }
+        let mut rand = [0; 16];
+        rand[..8].copy_from_slice(&self.draw.number().to_be_bytes());
+        rand[8..].copy_from_slice(&self.draw.number().to_be_bytes());
+        let Ok(vector) = card.home.vector(Rand(rand), 0) else {
+            return head(message, from, "500 Server Internal Error", &tag, &[]);
+        };
+        self.counts.challenges += 1;
+        let realm = card.subscriber.realm.as_bytes();
+        let server = Server::new(self.algorithm, realm, Qops::AUTH, vector, &[]);
+        let mut value = Vec::new();
+        server.challenge(true).write(&mut value);
+        card.server = Some(server);
+        let lines = [("WWW-Authenticate", value)];
+        head(message, from, "401 Unauthorized", &tag, &lines)
+    }
+}
+
+fn accept(
+    counts: &mut HomeCounts,
+    card: &mut Card,
+    message: &Message<'_>,
+    from: SocketAddr,
+    tag: &str,
+) -> Vec<u8> {
+    let contact = message.header(Header::Contact).unwrap_or_default().to_vec();
+    let text = String::from_utf8_lossy(&contact).into_owned();
+    let is_zero = |value: &str| value.trim() == "0";
+    let header = message.header(Header::Expires).map(|it| String::from_utf8_lossy(it).into_owned());
+    let param = text.split(';').find_map(|it| it.trim().strip_prefix("expires="));
+    let removes = param.map_or(header.as_deref().is_some_and(is_zero), is_zero);
+    if removes {
+        counts.removed += 1;
+        card.contact = None;
+        return head(message, from, "200 OK", tag, &[]);
+    }
+    counts.accepted += 1;
+    card.contact = Some(contact.clone());
+    let expires = header.unwrap_or_else(|| "600".to_owned()).into_bytes();
+    let mut lines = vec![
+        ("Contact", contact),
+        ("P-Associated-URI", format!("<{}>", card.subscriber.impu).into_bytes()),
+    ];
+    if param.is_none() {
+        lines.push(("Expires", expires));
+    }
+    head(message, from, "200 OK", tag, &lines)
+}
+
+fn head(
+    message: &Message<'_>,
+    from: SocketAddr,
+    status: &str,
+    tag: &str,
+    lines: &[(&str, Vec<u8>)],
+) -> Vec<u8> {
+    let mut out = format!("SIP/2.0 {status}\r\n").into_bytes();
+    sip::write::response_head(&mut out, message, from, Some(tag.as_bytes()), b"");
+    for (name, value) in lines {
+        line(&mut out, name, value);
+    }
+    sip::write::no_body(&mut out);
+    out
+}

@@ -1,0 +1,236 @@
+//! Who does not keep to the agreement, and who is no phone.
+
+use crate::world::{CLEAR, PCSCF, PROTECTED, Phone, World, section};
+use handset::{Carrier, Handset, Packet, State};
+use ims::{Fact, Ipsec};
+use machine::Duration;
+use runtime::{Flow, Transport};
+use secagree::Preference;
+use sim::LinkSpec;
+use std::net::SocketAddr;
+
+fn registered(seed: u64) -> World {
+    let phones = vec![Phone::new(1, None, Preference::usual())];
+    let spec = LinkSpec::perfect(Duration::from_millis(10));
+    let mut world = World::new(seed, phones, section(), spec);
+    world.act(0, Handset::register);
+    world.run(Duration::from_secs(5));
+    assert_eq!(world.phones[0].handset.state(), State::Registered);
+    world
+}
+
+fn request(method: &str, lines: &str) -> Vec<u8> {
+    format!(
+        "{method} sip:b@ims.example.org SIP/2.0\r\n\
+         Via: SIP/2.0/UDP 10.0.0.11:6100;branch=z9hG4bKx\r\nFrom: <sip:a@x>;tag=1\r\n\
+         To: <sip:a@x>\r\nCall-ID: c\r\nCSeq: 9 {method}\r\n{lines}Content-Length: 0\r\n\r\n"
+    )
+    .into_bytes()
+}
+
+/// A datagram in the clear, from a phone's address or another one.
+fn clear(world: &mut World, from: &str, to_port: u16, bytes: Vec<u8>) {
+    let packet = Packet {
+        carrier: Carrier::Clear,
+        from: from.parse().unwrap(),
+        to: SocketAddr::from((PCSCF, to_port)),
+        bytes,
+    };
+    world.fly(packet);
+    world.run(Duration::from_secs(1));
+}
+
+fn refused(world: &mut World) -> String {
+    String::from_utf8(world.pcscf.refused.pop().unwrap_or_default()).unwrap()
+}
+
+#[test]
+fn what_comes_in_the_clear_to_a_protected_port_is_dropped_and_counted() {
+    let mut world = registered(1);
+    let before = world.air.len();
+    for port in [5_062, 5_064] {
+        clear(&mut world, "10.0.0.11:6200", port, request("INVITE", ""));
+    }
+    assert_eq!(world.pcscf.access.esp_count(ipsec::Fact::Clear), 2);
+    assert_eq!(world.air.len(), before + 2, "nothing was answered");
+    assert_eq!(world.pcscf.passed, []);
+}
+
+#[test]
+fn a_registration_without_an_agreement_is_refused_by_its_section() {
+    let mut world = registered(2);
+    clear(&mut world, "10.0.0.99:5060", 5_060, request("REGISTER", ""));
+    let answer = refused(&mut world);
+    assert!(answer.starts_with("SIP/2.0 421 ") && answer.contains("Require: sec-agree\r\n"));
+    clear(&mut world, "10.0.0.99:5060", 5_060, request("REGISTER", "Supported: sec-agree\r\n"));
+    let answer = refused(&mut world);
+    assert!(answer.starts_with("SIP/2.0 494 ") && answer.contains("Security-Server: ipsec-3gpp;"));
+    let asks = "Require: sec-agree\r\nProxy-Require: sec-agree\r\n";
+    clear(&mut world, "10.0.0.99:5060", 5_060, request("REGISTER", asks));
+    assert!(refused(&mut world).starts_with("SIP/2.0 494 "));
+    let weak = "Security-Client: ipsec-3gpp;alg=hmac-md5-96;ealg=des-ede3-cbc;spi-c=1000;\
+                spi-s=1001;port-c=2000;port-s=2001\r\n";
+    clear(&mut world, "10.0.0.99:5060", 5_060, request("REGISTER", &format!("{asks}{weak}")));
+    assert!(refused(&mut world).starts_with("SIP/2.0 494 "));
+    clear(&mut world, "10.0.0.99:5060", 5_060, request("INVITE", ""));
+    assert!(refused(&mut world).starts_with("SIP/2.0 403 "));
+    let access = &world.pcscf.access;
+    assert_eq!(access.count(Fact::NotAsked), 1);
+    assert_eq!(access.count(Fact::Disagreed), 3);
+    assert_eq!(access.count(Fact::Unprotected), 1);
+    let why: Vec<_> = access.explain(world.now, None, 9).into_iter().map(|it| it.why).collect();
+    assert_eq!(why.len(), 5);
+    assert!(why[4].contains("RFC 3329"), "{why:?}");
+}
+
+#[test]
+fn an_emergency_call_passes_without_an_agreement() {
+    let mut world = registered(3);
+    let invite = String::from_utf8(request("INVITE", "")).unwrap();
+    let sos = invite.replace("INVITE sip:b@ims.example.org", "INVITE urn:service:sos.police");
+    clear(&mut world, "10.0.0.99:5060", 5_060, sos.into_bytes());
+    assert_eq!(world.pcscf.passed.len(), 1);
+    let other = invite.replace("INVITE sip:b@ims.example.org", "INVITE urn:service:sosx");
+    clear(&mut world, "10.0.0.99:5060", 5_060, other.into_bytes());
+    assert!(refused(&mut world).starts_with("SIP/2.0 403 "));
+}
+
+#[test]
+fn what_was_offered_must_come_again_under_protection() {
+    let mut world = registered(4);
+    let row = world.current(0).remove(0);
+    let flow = Flow::to(
+        PROTECTED,
+        Transport::Udp,
+        SocketAddr::from((PCSCF, 5_062)),
+        row.ue.parse().unwrap(),
+    );
+    // As if it came by the associations: it waited for its turn.
+    let judge = |world: &mut World, lines: &str| {
+        let bytes = request("INVITE", lines);
+        let message = sip::Message::parse(&bytes).unwrap();
+        let mut text = Vec::new();
+        let now = world.now;
+        let verdict = world.pcscf.access.request(now, &flow, &message, &mut text);
+        (verdict, String::from_utf8(text).unwrap())
+    };
+    let asks = "Require: sec-agree\r\nProxy-Require: sec-agree\r\n";
+    let (verdict, text) = judge(&mut world, asks);
+    assert_eq!(verdict, ims::Verdict::Refused);
+    assert!(text.starts_with("SIP/2.0 494 "), "{text}");
+    let weaker = format!(
+        "{asks}Security-Verify: ipsec-3gpp;q=0.9;alg=hmac-sha-1-96;ealg=null;spi-c={};spi-s={};\
+         port-c=5064;port-s=5062\r\n",
+        row.spi_in[1], row.spi_in[0]
+    );
+    assert!(judge(&mut world, &weaker).1.starts_with("SIP/2.0 494 "));
+    assert_eq!(world.pcscf.access.count(Fact::Downgraded), 2);
+}
+
+#[test]
+fn registrations_under_way_are_bounded_by_source_and_the_oldest_makes_way() {
+    let section = Ipsec { under_way_of_source_max: 5, under_way_max: 20, ..section() };
+    let phones = vec![Phone::new(1, None, Preference::usual())];
+    let spec = LinkSpec::perfect(Duration::from_millis(1));
+    let mut world = World::new(5, phones, section, spec);
+    let offer = "Require: sec-agree\r\nProxy-Require: sec-agree\r\n\
+                 Security-Client: ipsec-3gpp;alg=hmac-sha-1-96;ealg=aes-cbc;spi-c=1000;spi-s=1001;\
+                 port-c=2000;port-s=2001\r\n";
+    let register = |number: u32, from: u8| {
+        let text = String::from_utf8(request("REGISTER", offer)).unwrap();
+        let via = format!("10.0.0.{from}:6100");
+        text.replace("Call-ID: c", &format!("Call-ID: c{number}"))
+            .replace("10.0.0.11:6100", &via)
+            .into_bytes()
+    };
+    for number in 0..10 {
+        clear(&mut world, "10.0.0.99:5060", 5_060, register(number, 99));
+    }
+    // The home network knows nobody of that name: what was offered ends with its 403.
+    assert_eq!(world.pcscf.access.show_shard().under_way, 0);
+    let flow = |host: u8| {
+        Flow::to(
+            CLEAR,
+            Transport::Udp,
+            SocketAddr::from((PCSCF, 5_060)),
+            SocketAddr::from(([10, 0, 0, host], 5_060)),
+        )
+    };
+    let mut text = Vec::new();
+    for host in 100..110 {
+        for number in 0..6 {
+            let bytes = register(number, host);
+            let message = sip::Message::parse(&bytes).unwrap();
+            let now = world.now;
+            let verdict = world.pcscf.access.request(now, &flow(host), &message, &mut text);
+            let expected = if number < 5 { ims::Verdict::Changed } else { ims::Verdict::Refused };
+            // Of the oldest sources some have made way.
+            assert!(verdict == expected || host == 0, "{host} {number}");
+        }
+    }
+    assert_eq!(world.pcscf.access.show_shard().under_way, 20);
+    assert_eq!(world.pcscf.access.count(Fact::MadeWay), 30);
+    assert_eq!(world.pcscf.access.count(Fact::OfSource), 10);
+    world.run(Duration::from_secs(60));
+    assert_eq!(world.pcscf.access.show_shard().under_way, 0);
+    world.act(0, Handset::register);
+    world.run(Duration::from_secs(5));
+    assert_eq!(world.phones[0].handset.state(), State::Registered);
+}
+
+#[test]
+fn another_private_identity_by_a_phones_associations_is_refused() {
+    let mut world = registered(6);
+    let row = world.current(0).remove(0);
+    let impi = world.phones[0].handset.config().subscriber.impi.clone();
+    let server = {
+        let set = world.pcscf.access.show(Some(&impi), 1);
+        assert_eq!(set.len(), 1);
+        row.ue
+    };
+    let register = String::from_utf8(request(
+        "REGISTER",
+        "Authorization: Digest username=\"other@x\", realm=\"x\", nonce=\"\", uri=\"sip:x\", \
+         response=\"\"\r\n",
+    ))
+    .unwrap();
+    world.act(0, |handset, _, out| handset.send(register.as_bytes(), out));
+    world.run(Duration::from_secs(1));
+    let answer = refused(&mut world);
+    assert!(answer.starts_with("SIP/2.0 403 "), "{server}: {answer}");
+}
+
+#[test]
+fn packets_that_were_recorded_do_nothing_when_they_come_again() {
+    let mut world = registered(7);
+    let recorded = world.air.clone();
+    let counts = world.pcscf.home.counts();
+    for packet in recorded.into_iter().filter(|it| it.carrier == Carrier::Esp) {
+        world.fly(packet);
+    }
+    world.run(Duration::from_secs(5));
+    assert_eq!(world.pcscf.home.counts(), counts);
+    assert_eq!(world.pcscf.access.esp_count(ipsec::Fact::Replayed), 1);
+    assert_eq!(world.phones[0].handset.state(), State::Registered);
+}
+
+#[test]
+fn a_wrong_response_ends_its_associations_and_no_others() {
+    let mut world = registered(8);
+    let first = world.current(0);
+    // Somebody with another card says that he is this subscriber.
+    let mut other = Phone::new(1, None, Preference::usual());
+    let mut config = other.handset.config().clone();
+    config.address = [10, 0, 0, 77].into();
+    config.subscriber.k = [9; 16];
+    other.handset = Handset::new(config);
+    world.phones.push(other);
+    world.act(1, Handset::register);
+    world.run(Duration::from_secs(5));
+    assert!(matches!(world.phones[1].handset.state(), State::Failed(_)));
+    assert_eq!(world.current(0), first);
+    world.run(Duration::from_secs(300));
+    assert_eq!(world.pcscf.access.show(None, 10).len(), 1);
+    let why = world.pcscf.access.explain(world.now, None, 1).remove(0).why;
+    assert_eq!(why, "the challenge was not answered in time");
+}
