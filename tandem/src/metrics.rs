@@ -30,8 +30,10 @@ pub fn parts() -> Vec<(&'static str, Vec<Cells>)> {
     let pairs = vec![of::<replica::ReplicaFact>(), of::<replica::ArbiterFact>()];
     let ssc =
         vec![of::<ssc::Fact>(), ssc::next_hop_table().cells(), of::<media_stack::MediaFact>()];
+    let access = vec![of::<ims::Fact>(), of::<ipsec::Fact>()];
     vec![
         ("Signalling session controller", ssc),
+        ("IMS access of a signalling session controller", access),
         ("Signalling gateway", sgc),
         ("Route reflector", vec![of::<rr::Fact>(), bgp_stack::peer_table().cells()]),
         ("Provider edge", pe),

@@ -7,6 +7,7 @@ use crate::call::{Call, State};
 use crate::facts::{Fact, show_next_hops};
 use crate::replica::Left;
 use admission::{LimitRow, PoolRow, ReportRow, UnitsRow};
+use ims::{ExplainRow, IpsecRow};
 use machine::Time;
 use machine::identity::{hex, unhex};
 use machine::slots::Key;
@@ -35,6 +36,7 @@ pub(crate) struct Asked<'a> {
 type Serve = fn(&mut Controller, &mut Asked<'_>) -> Result<Value, AskError>;
 
 const LIMIT: Parameter = Parameter::number("limit", "rows at most, of each shard");
+const IMPI: Parameter = Parameter::text("impi", "only of this private identity");
 
 questions! {
     /// What may be asked, and who answers it.
@@ -85,6 +87,14 @@ questions! {
     /// Takes sources off the blacklist.
     Act "blacklist/clear" [Parameter::text("address", "only this one")] -> Vec<ClearedRow>,
         |it, asked| it.clear_blacklist(asked.ask);
+    /// The security agreements with phones of IMS and their associations, without keys.
+    Ask "ipsec" [LIMIT, IMPI] -> Vec<IpsecRow>, |it, asked| {
+        Ok(it.ims.show(named(asked.ask, "impi"), limit(asked.ask)?))
+    };
+    /// Why registrations of IMS failed of late, the newest first.
+    Ask "ims/explain" [LIMIT, IMPI] -> Vec<ExplainRow>, |it, asked| {
+        Ok(it.ims.explain(asked.now, named(asked.ask, "impi"), limit(asked.ask)?))
+    };
     /// What each shard captures for the service assurance.
     Ask "capture" [] -> Vec<CaptureRow>, |it, asked| Ok(it.show_capture(asked.now));
 }
@@ -269,6 +279,7 @@ impl Controller {
         rows.extend(self.flood_alarm(now));
         rows.extend(self.overload.share.alarm(now, self.pair.state.is_standby()));
         rows.extend(self.media.alarms(now));
+        rows.extend(self.ims.alarms(now));
         for hop in self.border.hops.rows() {
             let all = hop.endpoints.iter().all(|e| e.health == Health::Down);
             for endpoint in hop.endpoints.iter().filter(|e| e.health == Health::Down) {
@@ -326,6 +337,10 @@ impl Controller {
 }
 
 /// Rows asked for.
+fn named<'a>(ask: &'a Ask, parameter: &str) -> Option<&'a str> {
+    ask.params.get(parameter).map(String::as_str)
+}
+
 fn limit(ask: &Ask) -> Result<usize, AskError> {
     match ask.params.get("limit").map(|text| text.parse::<usize>()) {
         None => Ok(ROWS_MAX),

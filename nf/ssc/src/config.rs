@@ -1,8 +1,11 @@
 //! The `[[ssc]]` section of a site file: its shape, its help (the doc comments) and its checks.
 
+mod ipsec;
+
 pub use crate::source_policing::config::{Kernel, SourcePolicing};
 use admission::{CallLimit, Overload, RealmLimits, Resources};
 use config::{Issue, meant};
+pub use ims::Ipsec;
 use machine::Duration;
 use manipulation::{RuleConfig, Rules};
 pub use media_stack::config::Media;
@@ -21,6 +24,10 @@ use std::sync::Arc;
 pub const CAPTURE_PORT: PortId = PortId(PORTS_MAX);
 /// The port of the first media controller; those of the others follow.
 pub const MEDIA_PORT: PortId = PortId(CAPTURE_PORT.0 + 1);
+/// The first port of IPsec, and how many there are: numbers by a hash, as those of doors.
+pub const IPSEC_PORT: PortId = PortId(PORTS_MAX + PORTS_MAX / 2);
+/// See [`IPSEC_PORT`].
+pub const IPSEC_PORTS: u16 = 1 << 10;
 
 /// A signalling session controller: a back-to-back user agent between realms.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -151,6 +158,9 @@ pub struct Realm {
     /// How media pass; absent: as they are, unless the other realm of a call has them anchored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media: Option<RealmMedia>,
+    /// IPsec between phones of IMS and this realm (TS 33.203); absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ipsec: Option<Ipsec>,
 }
 
 /// A next hop: one peer at one or more targets.
@@ -307,7 +317,8 @@ impl Ssc {
     /// Every door: its realm, its port, its address.
     #[must_use]
     pub fn doors(&self) -> Vec<(RealmId, PortId, Address)> {
-        realm::doors(self.realm.iter().map(|realm| &realm.listen[..]))
+        let listens: Vec<_> = self.realm.iter().map(Realm::listens).collect();
+        realm::doors(listens.iter().map(|listens| &listens[..]))
     }
 
     /// What the border takes of the section.
@@ -362,7 +373,8 @@ impl Ssc {
             }
         });
         let capture = self.capture_flow().map(|flow| trail::port_of(&flow));
-        doors.chain(capture).chain(self.media.ports(MEDIA_PORT)).collect()
+        let media = self.media.ports(MEDIA_PORT);
+        doors.chain(capture).chain(media).chain(self.ipsec_ports()).collect()
     }
 
     /// The collector's address.
@@ -412,6 +424,7 @@ impl Ssc {
         self.validate_limits(issues);
         self.shield.validate(issues);
         self.validate_media(issues);
+        self.validate_ipsec(issues);
         let realms: Vec<&str> = self.realm.iter().map(|realm| realm.name.as_str()).collect();
         if let Err(found) = Rules::compile(&self.rule, &realms) {
             issues.extend(found.into_iter().map(|fault| {
@@ -604,7 +617,7 @@ impl Realm {
         RealmSettings {
             name: &self.name,
             side: self.side,
-            listen: &self.listen,
+            listen: self.listens(),
             advertise: self.advertise.as_deref(),
             trusted: self.trusted,
             trusted_peers: &self.trusted_peers,

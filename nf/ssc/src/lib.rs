@@ -15,6 +15,7 @@
 #![warn(clippy::cast_possible_truncation)]
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
+mod access;
 mod ask;
 mod call;
 pub mod config;
@@ -110,6 +111,8 @@ pub struct Controller {
     challenges: Challenges,
     /// The media controllers, and the media of calls that are anchored there.
     media: media_stack::Client,
+    /// Security agreements with phones of IMS, and their associations.
+    ims: ims::Access,
     /// What every message passes on its way in and out.
     wire: Wire,
     /// The other node of the pair.
@@ -137,6 +140,9 @@ impl Controller {
         random.fill_bytes(&mut media);
         let shard = (seed.shard, seed.shards);
         let media = media_stack::Client::new(media::settings(&config), media, shard, now);
+        let mut access = [0; 32];
+        random.fill_bytes(&mut access);
+        let ims = ims::Access::new(&config.ims(), seed.shard, access, now);
         let mut wide = || u128::from(random.next_u64()) << 64 | u128::from(random.next_u64());
         let [shed_proof, shield_secret, nonces, codes] = [wide(), wide(), wide(), wide()];
         let [relays, merged, shed] = [random.next_u64(), random.next_u64(), random.next_u64()];
@@ -152,6 +158,7 @@ impl Controller {
             policer: source_policing::policer(&config, &border.hops, [high, low], now),
             challenges: Challenges::new([nonces, codes]),
             media,
+            ims,
             wire,
             pair: Pair::default(),
             shard: seed.shard,
@@ -221,8 +228,16 @@ impl Controller {
         }
     }
 
-    /// Deals with a message as the rules for what comes in change it.
+    /// Deals with a message whose claims were looked at.
     fn ruled(&mut self, at: &Arrived<'_>, out: &mut Effects) {
+        if self.ims.owns(at.flow.port) {
+            return access::agreed(self, at, out);
+        }
+        self.changed_by_rules(at, out);
+    }
+
+    /// Deals with a message as the rules for what comes in change it.
+    fn changed_by_rules(&mut self, at: &Arrived<'_>, out: &mut Effects) {
         let mut inbox = core::mem::take(&mut self.wire.inbox);
         inbox.clear();
         let mut room = None;
@@ -284,6 +299,7 @@ impl Controller {
     fn finish_step(&mut self, now: Time, out: &mut Effects) {
         self.wire.capture.flush(now, out);
         self.media.flush(out);
+        access::protect(self, now, out);
         self.tell(out);
     }
 
@@ -381,6 +397,7 @@ impl Function for Controller {
             return self.finish_step(now, out);
         }
         match input {
+            In::Message { flow, bytes } if access::unwrapped(self, now, &flow, bytes, out) => {}
             In::Message { flow, bytes } => self.message(now, flow, bytes, out),
             In::Up { flow } => {
                 if self.wire.capture.owns(&flow) {
@@ -399,7 +416,8 @@ impl Function for Controller {
             In::Drain => self.is_draining = true,
             // Of ports that a controller has none of.
             In::Returned { .. } | In::Ready { .. } | In::Channel { .. } | In::Written { .. } => {}
-            In::Work { .. } | In::HandedBack { .. } => {} // nothing is handed over
+            In::Work { work, .. } => access::handed(work, out),
+            In::HandedBack { .. } => {} // a packet of ESP is lost, as on any wire
         }
         self.finish_step(now, out);
     }
@@ -421,6 +439,7 @@ impl Function for Controller {
         self.relays_due(now, out);
         self.calls_due(now, out);
         self.registrar_tick(now);
+        self.ims.tick(now);
         self.border.look_up(now, &mut self.random, out);
         self.probe(now, out);
         self.lost(now, out);
@@ -445,6 +464,7 @@ impl Function for Controller {
             self.overload.deadline(),
             self.wire.capture.deadline(),
             self.media.deadline(),
+            self.ims.deadline(),
         ];
         deadlines.into_iter().flatten().min()
     }
@@ -467,6 +487,7 @@ impl Function for Controller {
         self.registrar.configure(config.registrar.clone(), config.limits.bindings_max);
         self.media.configure(now, media::settings(&config), out);
         self.media.flush(out);
+        self.ims.configure(&config.ims());
         self.config = config;
         self.reshield(now);
     }
@@ -490,7 +511,12 @@ impl Function for Controller {
     }
 
     fn steer(_config: &Self::Config, flow: &Flow, bytes: &[u8], shards: u16) -> Option<u16> {
-        if shards > 1 && flow.port < MEDIA_PORT { steer::steer(bytes, shards) } else { None }
+        match flow.port {
+            _ if shards <= 1 => None,
+            port if port < MEDIA_PORT => steer::steer(bytes, shards),
+            port if config::Ssc::steers_esp(port) => ipsec::steer(bytes, shards),
+            _ => None,
+        }
     }
 
     fn ask(
@@ -501,6 +527,7 @@ impl Function for Controller {
     ) -> Result<serde_json::Value, AskError> {
         let answer = self.answer(now, ask, out);
         self.media.flush(out);
+        access::protect(self, now, out);
         self.tell(out);
         answer
     }
@@ -515,7 +542,8 @@ impl Function for Controller {
 
     fn cells(&self) -> Vec<event::Cells> {
         let media = self.media.facts.cells();
-        vec![self.wire.facts.cells(), self.wire.next_hops.cells(), media]
+        let [agreements, esp] = self.ims.cells();
+        vec![self.wire.facts.cells(), self.wire.next_hops.cells(), media, agreements, esp]
     }
 }
 

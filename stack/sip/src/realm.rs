@@ -152,7 +152,7 @@ impl Realms {
             })
             .collect();
         let mut by_port = vec![(u16::MAX, u16::MAX); PORTS_MAX.into()];
-        for (realm, port, address) in doors(settings.iter().map(|realm| realm.listen)) {
+        for (realm, port, address) in doors(settings.iter().map(|realm| &realm.listen[..])) {
             let row = &mut rows[usize::from(realm.0)];
             by_port[usize::from(port.0)] = (realm.0, index(row.doors.len()));
             let section = &settings[usize::from(realm.0)];

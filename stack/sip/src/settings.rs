@@ -5,6 +5,7 @@ use crate::config::Route;
 use crate::realm::{InDialogSource, Side};
 use machine::Duration;
 use sip::HeaderSet;
+use std::borrow::Cow;
 
 /// What a section says of the border. All of it has been checked.
 #[derive(Debug, Clone)]
@@ -25,7 +26,7 @@ pub struct RealmSettings<'a> {
     /// Access or core.
     pub side: Side,
     /// Where it listens.
-    pub listen: &'a [String],
+    pub listen: Cow<'a, [String]>,
     /// Host to write into Via and Contact in place of the listening address.
     pub advertise: Option<&'a str>,
     /// Whether identities asserted by or towards it are believed (RFC 3325's trust domain).

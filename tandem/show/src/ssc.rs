@@ -60,6 +60,36 @@ pub const REALMS: Listing = Listing::new(
     ],
 );
 
+/// Security agreements with phones of IMS.
+pub const IPSEC: Listing = Listing::new(
+    "no phone has a security agreement",
+    &[
+        plain("function", "FUNCTION"),
+        plain("impi", "PRIVATE IDENTITY"),
+        column("state", "STATE", Form::State),
+        plain("ue", "UE"),
+        plain("outside", "BEHIND"),
+        plain("algorithms", "ALGORITHMS"),
+        plain("packets_in", "IN"),
+        plain("packets_out", "OUT"),
+        plain("replayed", "REPLAYED"),
+        plain("forged", "FORGED"),
+        column("expires_at_us", "EXPIRES", Form::Until),
+    ],
+);
+
+/// Why registrations of IMS failed.
+pub const EXPLAIN: Listing = Listing::new(
+    "no registration of IMS has failed of late",
+    &[
+        plain("function", "FUNCTION"),
+        plain("ago_s", "SECONDS AGO"),
+        plain("impi", "PRIVATE IDENTITY"),
+        plain("source", "SOURCE"),
+        plain("why", "WHY"),
+    ],
+);
+
 /// Limits of calls.
 pub const LIMITS: Listing = Listing::new(
     "no limit is configured",

@@ -45,7 +45,12 @@ impl Kind for Ssc {
             let listens = realm.listen.iter().enumerate();
             listens.filter_map(move |(n, text)| listen(format!("realm[{r}].listen[{n}]"), text))
         });
-        replica.chain(realms).collect()
+        let ipsec = self.ipsec_listens().into_iter().map(|(r, address)| Doorway {
+            path: format!("realm[{r}].ipsec"),
+            datagram: true,
+            address,
+        });
+        replica.chain(realms).chain(ipsec).collect()
     }
 
     fn awaits(&self, address: IpAddr) -> bool {
@@ -87,6 +92,10 @@ impl Kind for Ssc {
         if self.replica.as_ref().is_some_and(|pair| !pair.addresses.is_empty()) {
             let reason = "the active node takes the addresses of the pair";
             needs.push(("replica.addresses", Need::Capability(NET_ADMIN), reason));
+        }
+        if self.realm.iter().any(|realm| realm.ipsec.is_some()) {
+            let reason = "ESP of phones comes and leaves by raw sockets";
+            needs.push(("realm.ipsec", Need::Capability(NET_RAW), reason));
         }
         if self.shield.kernel == Kernel::Require {
             let reason = "the kernel drops for the shield (XDP)";

@@ -25,6 +25,16 @@ pub enum SscWords {
     },
     /// Registered contacts.
     Registrations(Of),
+    /// Security agreements with phones of IMS and their associations; no keys.
+    Ipsec(Of),
+    /// Why registrations of IMS failed of late.
+    ImsExplain {
+        /// Name of the function.
+        #[arg(add = functions())]
+        function: String,
+        /// Only of this private identity.
+        impi: Option<String>,
+    },
     /// Next hops and their state.
     NextHops(Of),
     /// Realms and their addresses.
@@ -52,6 +62,7 @@ impl Words for SscWords {
         let (of, about, listing) = match self {
             Self::Calls(of) => (of, "calls", &listings::CALLS),
             Self::Registrations(of) => (of, "registrations", &listings::REGISTRATIONS),
+            Self::Ipsec(of) => (of, "ipsec", &listings::IPSEC),
             Self::NextHops(of) => (of, "next-hops", &listings::NEXT_HOPS),
             Self::Realms(of) => (of, "realms", &listings::REALMS),
             Self::Limits(of) => (of, "limits", &listings::LIMITS),
@@ -66,6 +77,13 @@ impl Words for SscWords {
                     Ok(())
                 };
                 return asked_and(client, form, function, "rules", &listings::RULES, more);
+            }
+            Self::ImsExplain { function, impi } => {
+                let about = impi.map_or_else(
+                    || "ims/explain".to_owned(),
+                    |impi| format!("ims/explain?impi={}", segment(&impi)),
+                );
+                return asked(client, form, Some(function), &about, &listings::EXPLAIN);
             }
             Self::Terminate { function, call } => {
                 let path = format!("/api/v1/functions/{}/calls/terminate", segment(&function));

@@ -1,0 +1,101 @@
+//! IMS access between the wire and the controller: what comes by associations, what phones must
+//! say first, and what leaves to them.
+
+use crate::facts::Fact;
+use crate::{Arrived, Controller};
+use ims::{Leaving, Packet, Verdict};
+use machine::Time;
+use runtime::{Diverted, Effects, Flow};
+use sip::Message;
+use sip_stack::realm::Side;
+use sip_stack::upstream::upstream;
+
+/// Takes a message that IMS access must see before anything else does; `false`: it is none.
+pub(crate) fn unwrapped(
+    controller: &mut Controller,
+    now: Time,
+    flow: &Flow,
+    bytes: &[u8],
+    out: &mut Effects,
+) -> bool {
+    if controller.ims.is_off() {
+        return false;
+    }
+    match controller.ims.packet(now, flow, bytes) {
+        Packet::Dropped => true,
+        Packet::Message(flow) => {
+            let text = controller.ims.text();
+            controller.message(now, flow, &text, out);
+            controller.ims.reuse(text);
+            true
+        }
+        Packet::Foreign => unkeyed(controller, now, flow, bytes, out),
+    }
+}
+
+/// A challenge of the core with keys that are not for the phone, nor for the trail.
+fn unkeyed(
+    controller: &mut Controller,
+    now: Time,
+    flow: &Flow,
+    bytes: &[u8],
+    out: &mut Effects,
+) -> bool {
+    let Some(door) = controller.border.realms.door(flow.port) else { return false };
+    let realm = controller.border.realms.row(door.realm);
+    let believes = realm.side == Side::Core && realm.trusted;
+    let mut text = Vec::new();
+    let has_keys = controller.ims.unkeyed(now, bytes, believes, &mut text);
+    if has_keys {
+        controller.message(now, *flow, &text, out);
+    }
+    has_keys
+}
+
+/// A message of a realm with IPsec: goes on without its agreement, or is refused.
+pub(crate) fn agreed(controller: &mut Controller, at: &Arrived<'_>, out: &mut Effects) {
+    let (mut text, mut room) = (Vec::new(), None);
+    match controller.ims.request(at.now, &at.flow, at.message, &mut text) {
+        Verdict::Passes => controller.changed_by_rules(at, out),
+        Verdict::Changed => match Message::parse_in(&mut room, &text) {
+            Ok(message) => controller.changed_by_rules(&Arrived { message, ..*at }, out),
+            Err(offence) => controller.malformed(at.now, at.flow, at.raw, &offence, out),
+        },
+        Verdict::Refused => {
+            controller.seen(at, None);
+            controller.wire.facts.add(Fact::Refused, 1);
+            let to = upstream(&at.flow, at.message);
+            controller.wire.send(at.now, to, None, out, |buffer| buffer.extend_from_slice(&text));
+        }
+        Verdict::Dropped => controller.seen(at, None),
+    }
+}
+
+/// Protects what leaves to phones.
+pub(crate) fn protect(controller: &mut Controller, now: Time, out: &mut Effects) {
+    if controller.ims.is_off() {
+        return;
+    }
+    let (ims, shard) = (&mut controller.ims, controller.shard);
+    let mut handed: Vec<(Flow, Vec<u8>)> = Vec::new();
+    out.divert(|flow, bytes, text| match ims.leaving(now, &flow, bytes, text) {
+        Leaving::Stays => Diverted::Stays,
+        Leaving::Dropped => Diverted::Dropped,
+        // The first shard alone has the raw sockets.
+        Leaving::Instead(to) if shard != 0 && ims.is_raw(to.port) => {
+            handed.push((to, text.clone()));
+            Diverted::Dropped
+        }
+        Leaving::Instead(to) => Diverted::Instead { to, in_parts: true },
+    });
+    for (flow, packet) in handed {
+        out.hand(0, |work| ipsec::write_handed(&flow, &packet, work));
+    }
+}
+
+/// Sends what another shard has protected.
+pub(crate) fn handed(work: &[u8], out: &mut Effects) {
+    if let Some((flow, packet)) = ipsec::read_handed(work) {
+        out.send_in_parts(flow, |buffer| buffer.extend_from_slice(packet));
+    }
+}
