@@ -18,6 +18,7 @@ pub mod codec_payloads;
 pub mod esp_packet;
 pub mod forwarder_messages;
 pub mod hep_packet;
+pub mod ims_registrations;
 pub mod m3ua_message;
 pub mod m3ua_process;
 pub mod manipulation_rules;
@@ -89,6 +90,7 @@ pub const TARGETS: &[Target] = &[
     target("sdes_line", sdes_line::run),
     target("esp_packet", esp_packet::run),
     target("aka_digest", aka_digest::run),
+    target("ims_registrations", ims_registrations::run),
     target("security_list", security_list::run),
     target("manipulation_rules", manipulation_rules::run),
     target("sctp_packet", sctp_packet::run),
