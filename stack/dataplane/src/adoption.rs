@@ -21,7 +21,6 @@ impl Dataplane {
         match event {
             ChannelEvent::Up => {
                 self.turned_away = None;
-                self.starting = None;
                 self.state = State::Greeted(now + WELCOME);
             }
             ChannelEvent::Absent(why) => {
@@ -58,9 +57,14 @@ impl Dataplane {
         if !self.is_draining && self.turned_away.is_none() {
             self.refuse("the connection to the forwarder", why);
         }
-        let stood = self.controlled.take().is_some_and(|since| now.since(since) >= STABLE);
-        self.state = State::Away(if stood { now } else { now + RETRY });
-        self.starting = None;
+        if self.controlled.take().is_some_and(|since| now.since(since) >= STABLE) {
+            self.starting = Some(now);
+            self.state = State::Away(now);
+        } else {
+            // One that dies closes its socket last: who looks for it at once may still be let in.
+            let is_starting = self.starting.is_some_and(|since| now.since(since) < STARTING_MAX);
+            self.state = State::Away(now + if is_starting { RETRY_STARTING } else { RETRY });
+        }
         self.links.clear();
         self.unended = None;
     }
@@ -141,7 +145,7 @@ impl Dataplane {
         let (before, desired, programs) = match state {
             State::Welcomed(standing) => {
                 self.tally.adopted += 1;
-                self.controlled = Some(now);
+                (self.controlled, self.starting) = (Some(now), None);
                 // What went wrong before there was one.
                 self.refusals.clear();
                 let (desired, rest) = compile(&mut self.numbers, true);

@@ -122,7 +122,7 @@ pub struct Dataplane {
     to_control: Arc<ToControl>,
     to_ask: Arc<ToAsk>,
     state: State,
-    /// Since when one is being started, since when one is controlled.
+    /// Since when one is gone or being started, since when one is controlled.
     starting: Option<Time>,
     controlled: Option<Time>,
     numbers: Numbers,

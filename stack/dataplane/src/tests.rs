@@ -288,6 +288,34 @@ fn who_is_turned_away_is_told_why_and_what_is_over_is_no_alarm() {
 }
 
 #[test]
+fn one_that_stood_and_died_is_looked_for_at_once_and_one_that_comes_and_goes_is_not() {
+    let mut world = World::welcomed(vec![], &Numbers::default());
+    world.says(&["east"]);
+    let gone = ChannelEvent::Down("the other side closed the connection");
+    world.now += Duration::from_secs(60);
+    world.event(WIRE, gone);
+    assert_eq!(world.dataplane.deadline(), Some(world.now));
+    let soon = Duration::from_millis(5);
+    // Its socket is closed last: it lets its control in, and is gone.
+    world.dataplane.tick(world.now, &mut world.out);
+    world.event(WIRE, ChannelEvent::Up);
+    world.event(WIRE, gone);
+    assert_eq!(world.dataplane.deadline(), Some(world.now + soon));
+    world.now += soon;
+    world.dataplane.tick(world.now, &mut world.out);
+    world.event(WIRE, ChannelEvent::Absent(None));
+    assert_eq!(world.dataplane.deadline(), Some(world.now + soon));
+    // The next one is told everything, and dies of it: nobody is in a hurry to see that again.
+    world.now += soon;
+    world.dataplane.tick(world.now, &mut world.out);
+    world.event(WIRE, ChannelEvent::Up);
+    world.hears(WIRE, &Reply::Welcome { ports: vec![], memo: vec![] });
+    world.says(&["east"]);
+    world.event(WIRE, gone);
+    assert_eq!(world.dataplane.deadline(), Some(world.now + Duration::from_millis(250)));
+}
+
+#[test]
 fn a_connection_of_which_nothing_is_heard_is_given_up() {
     let mut world = World::new();
     world.dataplane.tick(world.now, &mut world.out);
