@@ -2,11 +2,16 @@
 //!
 //! The filter is a sinc under a Kaiser window: flat up to 0.86 of the lower rate's half, 60 dB down
 //! from 1.14 of it. It delays by [`DELAY`] samples of the lower rate, 2 ms at 8 kHz.
+//!
+//! Between 8 and 16 kHz it is a half-band filter: of its taps every second one but the middle is
+//! zero, so that half of the samples of the higher rate are those of the lower one.
 
 use crate::sample::saturated;
 
 /// Taps of each phase, in samples of the lower rate.
 const TAPS: usize = 32;
+/// Of a window the sample behind which the middle of a half-band filter stands.
+const MIDDLE: usize = TAPS / 2 - 1;
 /// Samples of the lower rate by which the filter delays.
 pub const DELAY: usize = TAPS / 2;
 /// Shape of the window: 60 dB.
@@ -54,8 +59,10 @@ impl Rate {
 #[derive(Debug, Clone)]
 pub struct Resampler {
     direction: Direction,
-    /// Samples of before, then those that are turned.
+    /// Samples of before, then those that are turned; of a half only each first of two.
     line: Vec<i16>,
+    /// Each second of two, where only half of them are left.
+    second: Vec<i16>,
     /// Taps: of each phase one behind the other, newest sample last.
     taps: Box<[i16]>,
 }
@@ -63,6 +70,10 @@ pub struct Resampler {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Direction {
     Same,
+    /// Twice as many, half as many.
+    Double,
+    Half,
+    /// So many times as many, a so much smaller part.
     Up(usize),
     Down(usize),
 }
@@ -74,6 +85,12 @@ impl Resampler {
         let (from, to) = (usize::from(from.per_ms()), usize::from(to.per_ms()));
         let (direction, taps, past) = match from.cmp(&to) {
             core::cmp::Ordering::Equal => (Direction::Same, Vec::new(), 0),
+            core::cmp::Ordering::Less if to == 2 * from => {
+                (Direction::Double, half_band(1.0), TAPS - 1)
+            }
+            core::cmp::Ordering::Greater if from == 2 * to => {
+                (Direction::Half, half_band(0.5), TAPS - 1)
+            }
             core::cmp::Ordering::Less => {
                 let factor = to / from;
                 (Direction::Up(factor), phases(factor), TAPS - 1)
@@ -83,7 +100,8 @@ impl Resampler {
                 (Direction::Down(factor), prototype(factor, 1.0), TAPS * factor - 1)
             }
         };
-        Self { direction, line: vec![0; past], taps: taps.into() }
+        let second = if direction == Direction::Half { vec![0; past] } else { Vec::new() };
+        Self { direction, line: vec![0; past], second, taps: taps.into() }
     }
 
     /// Whether it passes samples as they are.
@@ -96,17 +114,39 @@ impl Resampler {
     /// left of the last factor is passed over.
     pub fn resample(&mut self, samples: &[i16], out: &mut Vec<i16>) {
         let past = self.line.len();
-        if self.direction != Direction::Same {
-            self.line.extend_from_slice(samples);
+        match self.direction {
+            Direction::Same => return out.extend_from_slice(samples),
+            Direction::Half => {
+                let (pairs, _) = samples.as_chunks::<2>();
+                self.line.extend(pairs.iter().map(|pair| pair[0]));
+                self.second.extend(pairs.iter().map(|pair| pair[1]));
+            }
+            Direction::Double | Direction::Up(_) | Direction::Down(_) => {
+                self.line.extend_from_slice(samples);
+            }
         }
         let start = out.len();
         match self.direction {
-            Direction::Same => return out.extend_from_slice(samples),
+            Direction::Same => {}
+            Direction::Double => {
+                out.resize(start + 2 * samples.len(), 0);
+                let (pairs, _) = out[start..].as_chunks_mut::<2>();
+                for (window, pair) in self.windows().zip(pairs) {
+                    *pair = [window[MIDDLE], rounded(dot(window, self.half_band()))];
+                }
+            }
+            Direction::Half => {
+                out.resize(start + samples.len() / 2, 0);
+                let between = self.second[MIDDLE..].iter();
+                for ((window, &middle), out) in self.windows().zip(between).zip(&mut out[start..]) {
+                    let middle = i32::from(middle) << (POINT - 1);
+                    *out = rounded(dot(window, self.half_band()) + middle);
+                }
+            }
             Direction::Up(factor) => {
                 out.resize(start + factor * samples.len(), 0);
                 let (taps, _) = self.taps.as_chunks::<TAPS>();
-                let windows = self.line.windows(TAPS).filter_map(<[i16]>::first_chunk);
-                for (window, out) in windows.zip(out[start..].chunks_exact_mut(factor)) {
+                for (window, out) in self.windows().zip(out[start..].chunks_exact_mut(factor)) {
                     for (taps, out) in taps.iter().zip(out) {
                         *out = rounded(dot(window, taps));
                     }
@@ -123,8 +163,21 @@ impl Resampler {
             }
         }
         let used = self.line.len() - past;
-        self.line.copy_within(used.., 0);
-        self.line.truncate(past);
+        for line in [&mut self.line, &mut self.second] {
+            if !line.is_empty() {
+                line.copy_within(used.., 0);
+                line.truncate(past);
+            }
+        }
+    }
+
+    /// The samples that each turned one stands for, the newest last.
+    fn windows(&self) -> impl Iterator<Item = &[i16; TAPS]> {
+        self.line.windows(TAPS).filter_map(<[i16]>::first_chunk)
+    }
+
+    fn half_band(&self) -> &[i16; TAPS] {
+        self.taps.first_chunk().unwrap_or(&[0; TAPS])
     }
 }
 
@@ -156,6 +209,23 @@ fn prototype(factor: usize, gain: f64) -> Vec<i16> {
     let sum: f64 = taps.iter().sum();
     taps.iter_mut().for_each(|tap| *tap *= gain / sum);
     taps.into_iter().map(|tap| (tap * f64::from(1 << POINT)).round() as i16).collect()
+}
+
+/// The taps of a half-band filter that are not zero, but for the one in the middle. They are the same
+/// backwards.
+#[allow(clippy::cast_possible_truncation, reason = "no tap is larger than one")]
+fn half_band(gain: f64) -> Vec<i16> {
+    let taps = (0..TAPS).map(|at| {
+        // In samples of the higher rate.
+        let offset = 2.0 * at as f64 - (TAPS - 1) as f64;
+        let angle = core::f64::consts::PI * offset / 2.0;
+        let place = offset / TAPS as f64;
+        angle.sin() / angle * bessel(BETA * (1.0 - place * place).sqrt())
+    });
+    let taps: Vec<f64> = taps.collect();
+    let sum: f64 = taps.iter().sum();
+    let scale = gain / sum * f64::from(1 << POINT);
+    taps.into_iter().map(|tap| (tap * scale).round() as i16).collect()
 }
 
 /// The filter as its phases, each backwards.
