@@ -126,6 +126,7 @@ impl Calls {
             digits: PayloadTypes::default(),
             stun: false,
             dtls: false,
+            association: None,
             resume: None,
         }
     }

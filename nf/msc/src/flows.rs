@@ -104,12 +104,17 @@ fn flow(
         rewrite: Rewrite::default(),
     };
     let dtls = matches!(end.guard, Guard::Dtls { .. });
+    let mut expected = expected(end, agreed.nominated, at.address);
+    if guard == FlowGuard::Dtls && agreed.nominated.is_none() && end.checks.is_some() {
+        // A forwarder that has the keys knows the pair that checks have chosen.
+        expected = Expected::at(nowhere(at.address));
+    }
     let becomes = of_side().filter(|it| it.number != it.becomes && it.action == Action::Pass);
     Some(FlowSaid {
         at,
         to,
         settings,
-        expected: expected(end, agreed.nominated, at.address),
+        expected,
         guard,
         dscp: end.dscp,
         timeout: (stream.timeout_s > 0).then(|| Duration::from_secs(stream.timeout_s.into())),
@@ -124,6 +129,7 @@ fn flow(
         },
         stun: end.checks.is_some(),
         dtls,
+        association: association(stream, &end.guard),
         resume: None,
     })
 }
@@ -248,16 +254,35 @@ fn expected(end: &End, nominated: Option<SocketAddr>, own: IpAddr) -> Expected {
     if let Some(address) = nominated {
         return Expected::at(address);
     }
-    let nowhere = match own {
-        IpAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
-        IpAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
-    };
     // Of an end with checks nothing is taken before those have chosen.
     let latches = end.latching && end.checks.is_none();
     // One whose signaller is not known may have another port all the same.
     let signaller = end.signaller.or(end.remote.map(|it| it.ip())).filter(|_| latches);
     let anywhere = latches && end.latching_anywhere;
-    Expected { address: end.remote.unwrap_or(nowhere), signaller, anywhere }
+    Expected { address: end.remote.unwrap_or_else(|| nowhere(own)), signaller, anywhere }
+}
+
+/// No place, of the family of an address.
+fn nowhere(own: IpAddr) -> SocketAddr {
+    match own {
+        IpAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
+        IpAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
+    }
+}
+
+/// What keys of DTLS are known by to a control that begins anew: the call's trail, which is not
+/// guessed, and the certificates that its end may show, with what names the association (RFC 8842).
+fn association(stream: &Stream, guard: &Guard) -> Option<u64> {
+    let Guard::Dtls { peer, .. } = guard else { return None };
+    let trail = stream.trace.trail?;
+    let mut prints: Vec<String> = peer.fingerprints.iter().map(ToString::to_string).collect();
+    prints.sort_unstable();
+    let id = peer.tls_id.as_deref().unwrap_or_default();
+    let octets = prints.iter().flat_map(|it| it.bytes().chain([0])).chain(id.iter().copied());
+    // FNV-1a: it is the same in each life.
+    Some(octets.fold(trail ^ 0xcbf2_9ce4_8422_2325, |sum, octet| {
+        (sum ^ u64::from(octet)).wrapping_mul(0x0100_0000_01b3)
+    }))
 }
 
 fn keys(crypto: &Crypto) -> Keys {

@@ -96,6 +96,7 @@ fn flow(port: u16, to: u16, peer: SocketAddr) -> Program {
         digits: PayloadTypes::default(),
         stun: false,
         dtls: false,
+        association: None,
         resume: None,
     })))
 }

@@ -147,6 +147,7 @@ fn flow(at: Place, to: Place, peer: SocketAddr, guard: Guard) -> Program {
         digits: PayloadTypes::default(),
         stun: false,
         dtls: false,
+        association: None,
         resume: None,
     })))
 }

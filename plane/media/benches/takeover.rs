@@ -70,6 +70,7 @@ fn flows(call: u32, side: u8, resume: Option<Resume>) -> [FlowSaid; 2] {
             digits: PayloadTypes::default(),
             stun: false,
             dtls: false,
+            association: None,
             resume: resume.clone(),
         }
     })

@@ -53,6 +53,8 @@ pub struct Media {
     branched: BTreeMap<Place, BTreeSet<Place>>,
     branches: BTreeMap<Place, BTreeSet<Place>>,
     senders: Senders,
+    /// By the number of a flow: what keys of DTLS are known by to whoever does not have them.
+    associations: BTreeMap<u32, u64>,
     /// Interfaces whose packets may be media.
     interfaces: BTreeSet<u32>,
     watch: Watch,
@@ -194,6 +196,7 @@ impl Media {
         self.rows.insert(number, said.at, sender);
         self.watch.begin(number, said, now);
         self.rows.show(number);
+        self.associate(number, said.association);
         self.rows.came(number, said.at);
         self.relate(number, said.at, said.to);
         self.pair(number, &said.at, said.settings.of);
@@ -215,13 +218,20 @@ impl Media {
         let (table, follows) = (Arc::clone(&self.table), self.follows());
         let cell = table.make(number).ok_or(Refused::Full("flows of media"))?;
         let before = self.rows.row(number).map(|row| row.sender).filter(|it| *it != NONE);
-        let sender = self.sender(said, before, now)?;
+        let is_known = said.association.is_some()
+            && said.association.as_ref() == self.associations.get(&number);
+        let is_kept = said.guard == Guard::Dtls && is_known && before.is_some();
+        let sender = if is_kept { before } else { self.sender(said, before, now)? };
         let (settings, special) = (self.agreed.of(&said.settings), self.agreed.special(said));
         if let Some(known) = cell.hold().as_mut() {
-            open(known, &said.guard, receiver);
+            if !is_kept {
+                open(known, &said.guard, receiver);
+            }
             known.flow.agreed(settings);
             known.flow.goes_up(said.stun, said.dtls);
-            known.flow.latch().signalled(said.expected);
+            if !is_kept || said.expected.address.port() > 0 {
+                known.flow.latch().signalled(said.expected);
+            }
             if let Some(told) = said.resume.as_ref().filter(|_| follows) {
                 resume(known, told, now);
             }
@@ -233,6 +243,7 @@ impl Media {
         self.rows.set_sender(number, sender);
         self.watch.change(number, said);
         self.relate(number, said.at, said.to);
+        self.associate(number, said.association);
         self.pair(number, &said.at, said.settings.of);
         self.branch_off(said.at, &said.branches);
         if let Some(before) = before.filter(|before| Some(*before) != sender) {
@@ -334,8 +345,16 @@ impl Media {
         }
         self.rows.remove(number);
     }
+        self.associate(number, None);
 }
 
+
+    fn associate(&mut self, number: u32, association: Option<u64>) {
+        match association {
+            Some(association) => drop(self.associations.insert(number, association)),
+            None => drop(self.associations.remove(&number)),
+        }
+    }
 /// What few flows have, with the branches that are said.
 fn branching(said: &FlowSaid, before: Option<Box<Extras>>) -> Option<Box<Extras>> {
     if said.branches.is_empty() && before.is_none() {
@@ -350,8 +369,7 @@ fn branching(said: &FlowSaid, before: Option<Box<Extras>>) -> Option<Box<Extras>
 fn leaves_by(guard: &Guard, sender: Option<u32>) -> u32 {
     match guard {
         Guard::None => CLEAR,
-        Guard::Dtls => NONE,
-        Guard::Keys { .. } => sender.unwrap_or(NONE),
+        Guard::Dtls | Guard::Keys { .. } => sender.unwrap_or(NONE),
     }
 }
 
@@ -398,6 +416,7 @@ impl Feature for Media {
             senders: Senders::default(),
             interfaces: BTreeSet::new(),
             watch: Watch::default(),
+            associations: BTreeMap::new(),
             duty: None,
             leaves_at: None,
         }

@@ -87,6 +87,7 @@ fn flow(side: u8, port: u16, of: Use, suite: Option<Suite>) -> Program {
         digits: PayloadTypes::default().with(101),
         stun: false,
         dtls: false,
+        association: None,
         resume: None,
     })))
 }

@@ -276,3 +276,38 @@ fn once_who_is_signalled_has_begun_or_keys_are_agreed_nobody_else_is_heard() {
     peer.step(world.now, Told::Expect(Box::new(|_| true)), &mut Vec::new());
     talk(&mut world, &mut peer, BROWSER, a).expect("keys");
 }
+
+#[test]
+fn keys_of_a_handshake_are_of_an_association_that_a_later_control_knows_again() {
+    let (settings, description) = browser();
+    let (mut world, mut what) = with_dtls(&description, None);
+    let a = what.ends[0].local;
+    what.trace = Trace::of(7, b"");
+    world.puts(1, 5, 2, &what);
+    let mut peer = Handshake::new(&settings, Role::Client, world.now);
+    peer.step(world.now, Told::Expect(Box::new(|_| true)), &mut Vec::new());
+    talk(&mut world, &mut peer, BROWSER, a).expect("keys");
+    let of = |world: &World| {
+        let flow = world.plane.flows().into_iter().find(|it| it.at.port == a.port).expect("it");
+        (flow.association, matches!(flow.guard, FlowGuard::Keys { .. }))
+    };
+    let (association, has_keys) = of(&world);
+    assert!(association.is_some() && has_keys);
+    // It dies; the forwarder goes on, and its session controller says the stream again.
+    let now = world.now + Duration::from_secs(2);
+    let mut world = World::with(world.settings, world.plane, now);
+    world.adopt();
+    world.greets(1, "ssc1", 7);
+    world.says(1, Message::Begin);
+    world.puts(1, 5, 2, &what);
+    world.says(1, Message::End);
+    assert_eq!(of(&world), (association, false), "the forwarder keeps them");
+    // Of another call, or with another certificate, they are others.
+    for (n, trail, peer) in [(3, 8, &description), (4, 7, &browser().1)] {
+        what.trace = Trace::of(trail, b"");
+        what.ends[0].guard =
+            Guard::Dtls { peer: Box::new(Description::clone(peer)), role: SrtpRole::Server };
+        world.puts(1, 5, n, &what);
+        assert_ne!(of(&world).0, association);
+    }
+}

@@ -62,7 +62,9 @@ pub enum Guard {
         /// What leaves is protected with these.
         send: Keys,
     },
-    /// SRTP whose keys DTLS has not agreed yet: nothing but STUN and DTLS passes.
+    /// SRTP whose keys DTLS has not agreed yet: nothing but STUN and DTLS passes. A flow that has
+    /// keys of the same [`FlowSaid::association`] keeps them: a control that was here before has
+    /// agreed on them.
     Dtls,
 }
 
@@ -114,6 +116,10 @@ pub struct FlowSaid {
     pub dtls: bool,
     /// Payload types whose digits are told (RFC 4733), whether they go on or up.
     pub digits: PayloadTypes,
+    /// The association of DTLS that its keys are of; `None`: none that anybody would know again. As
+    /// long as [`Guard::Dtls`] keeps keys, [`FlowSaid::expected`] without a port keeps who is
+    /// expected, too: checks have chosen that one.
+    pub association: Option<u64>,
     /// What another forwarder knew of the flow: it goes on from there, indices ahead of it, also
     /// where that is nothing. What is known here and has come as far counts more. `None`: no other
     /// forwarder had these keys.
@@ -147,6 +153,7 @@ mod tag {
     pub const BRANCH: u8 = 24;
     pub const UP_PER_S: u8 = 25;
     pub const SSRCS: u8 = 26;
+    pub const ASSOCIATION: u8 = 27;
 }
 
 mod rewrite_tag {
@@ -219,6 +226,9 @@ impl FlowSaid {
             [(tag::STUN_UP, self.stun), (tag::DTLS_UP, self.dtls)].iter().filter(|it| it.1)
         {
             put(out, *tag, 1);
+        }
+        if let Some(association) = self.association {
+            put(out, tag::ASSOCIATION, association);
         }
         if let Some(resume) = &self.resume {
             field::nested(out, tag::RESUME, |out| resume.write(out));
@@ -346,6 +356,7 @@ struct Rest {
     digits: PayloadTypes,
     stun: bool,
     dtls: bool,
+    association: Option<u64>,
     resume: Option<Snapshot>,
 }
 
@@ -411,6 +422,7 @@ impl Draft {
             tag::DIGITS => rest.digits = types(value)?,
             tag::STUN_UP => rest.stun = flag(value)?,
             tag::DTLS_UP => rest.dtls = flag(value)?,
+            tag::ASSOCIATION => rest.association = Some(number(value)?),
             tag::RESUME => rest.resume = Some(Snapshot::read(value)?),
             _ => {}
         }
@@ -457,6 +469,7 @@ impl Draft {
             digits: self.rest.digits,
             stun: self.rest.stun,
             dtls: self.rest.dtls,
+            association: self.rest.association,
             resume: self.rest.resume,
         })
     }

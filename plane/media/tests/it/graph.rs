@@ -58,6 +58,7 @@ fn flow(here: &str, to: Option<&str>, peer: &str) -> FlowSaid {
         digits: PayloadTypes::default(),
         stun: false,
         dtls: false,
+        association: None,
         resume: None,
     }
 }
@@ -582,9 +583,27 @@ fn nothing_is_in_the_clear_while_keys_are_being_agreed() {
     let left = send(&mut world, PHONE, ACCESS, &hello);
     assert_eq!(left.classes, [class(&world, "media/dtls")]);
     let suite = Suite::AeadAes128Gcm;
-    say(&mut world, &FlowSaid { guard: guard(suite), ..waiting });
+    let agreed = FlowSaid { guard: guard(suite), association: Some(7), ..waiting.clone() };
+    say(&mut world, &agreed);
     let mut phone = Phone::new(suite);
     assert_eq!(one(&send(&mut world, PHONE, ACCESS, &phone.protect(&rtp(2)))).payload, rtp(2));
+    // A control that comes next knows neither the keys nor the place that checks have chosen.
+    let expected = Expected::at("0.0.0.0:0".parse().unwrap());
+    let kept = FlowSaid { association: Some(7), expected, ..waiting.clone() };
+    say(&mut world, &kept);
+    assert_eq!(one(&send(&mut world, PHONE, ACCESS, &phone.protect(&rtp(3)))).payload, rtp(3));
+    let back = one(&send(&mut world, CORE, INNER, &rtp(3)));
+    assert_eq!((phone.open(&back.payload), back.to), (rtp(3), PHONE.parse().unwrap()));
+    // Keys of another association are none, and what was in the clear waits for some.
+    for (n, before) in (4..).zip([agreed, FlowSaid { guard: Guard::None, ..kept.clone() }]) {
+        say(&mut world, &before);
+        let association = if before.guard == Guard::None { 7 } else { 8 };
+        say(&mut world, &FlowSaid { association: Some(association), ..waiting.clone() });
+        for packet in [rtp(n), phone.protect(&rtp(n))] {
+            assert_eq!(send(&mut world, PHONE, ACCESS, &packet), Left::default());
+        }
+        assert_eq!(send(&mut world, CORE, INNER, &rtp(n)), Left::default());
+    }
 }
 
 #[test]

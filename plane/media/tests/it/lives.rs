@@ -220,6 +220,7 @@ impl Life {
             digits: PayloadTypes::default(),
             stun: false,
             dtls: false,
+            association: None,
             resume: None,
         };
         self.said.insert(it.place);

@@ -75,6 +75,7 @@ fn flow() -> FlowSaid {
         digits: PayloadTypes::default().with(101),
         stun: true,
         dtls: true,
+        association: Some(u64::MAX),
         resume: Some(snapshot()),
     }
 }

@@ -9,6 +9,7 @@ use media::program::{Duty, FlowSaid, Guard, Keys, LATE, Name, Notice, Range, Sai
 use media::{Expected, PayloadTypes, Rate, Settings, Sources, Use};
 use nodes::program::Address;
 use nodes::{Out, Program};
+use nodes::interfaces::Row as Link;
 use rtp::{ClockRate, Header, Packet, Rewrite};
 use srtp::{KeyEntry, MasterKey, Parameters, Receiver, Sender, Suite};
 use std::collections::{BTreeMap, BTreeSet};
@@ -58,6 +59,7 @@ fn flows() -> [FlowSaid; 2] {
         dtls: false,
         resume: None,
     };
+        association: None,
     let alice = Expected { signaller: Some(at(ALICE).ip()), ..Expected::at(at(ALICE)) };
     let guard = Guard::Keys { receive: keys(1), send: keys(2) };
     [flow(OURS, THEIRS, alice, guard), flow(THEIRS, OURS, Expected::at(at(BOB)), Guard::None)]

@@ -37,6 +37,7 @@ fn flow(at: SocketAddr, to: SocketAddr, peer: SocketAddr) -> Said {
         digits: PayloadTypes::default(),
         stun: false,
         dtls: false,
+        association: None,
         resume: None,
     }))
 }

@@ -81,6 +81,7 @@ fn flow_of(is_outer: bool, number: u16, suite: Option<(Suite, u8)>) -> Program {
         digits: PayloadTypes::default(),
         stun: false,
         dtls: false,
+        association: None,
         resume: None,
     })))
 }
