@@ -118,7 +118,7 @@ impl MediaController {
             self.shown.facts.add(Fact::NamesRefused, 1);
             return self.refuse(now, &flow, out);
         }
-        self.links.open(&flow, lessee, out);
+        self.links.open(now, &flow, lessee, out);
         let Some(controller) = self.controllers.at_mut(lessee) else { return };
         (controller.away_since, controller.is_whole) = (None, false);
         if controller.epoch.replace(epoch).is_some_and(|before| before != epoch) {

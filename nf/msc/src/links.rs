@@ -4,11 +4,14 @@
 //!   Up ─ with a key: Challenge ─→ challenged ─ Prove ─→ greeting ─ Hello ─→ open ─ Down, 10 s
 //!      └ without ────────────────────────────────────────↑   └──────── PATIENCE ──────→ closed
 //! ```
-//! One that says what none may say, or nothing in time, is closed: it connects again.
+//! One that says what none may say, or nothing in time, is closed: it connects again. An open one is
+//! spoken to every [`BEAT`]: who hears nothing for longer takes this node for gone.
 
 use crate::controllers::KeyId;
 use crate::lease::Lessee;
-use anchor::row::{Envelope, MEDIA_CONTROLLER, Message, Nonce, SESSION_CONTROLLER, proved, write};
+use anchor::row::{
+    BEAT, Envelope, MEDIA_CONTROLLER, Message, Nonce, SESSION_CONTROLLER, proved, write,
+};
 use authentication::Keys;
 use core::net::IpAddr;
 use machine::{Duration, Time};
@@ -77,8 +80,8 @@ impl Link {
         }
     }
 
-    fn ack(&mut self, out: &mut Effects) {
-        (self.ack_at, self.acked) = (None, self.heard);
+    fn ack(&mut self, now: Time, out: &mut Effects) {
+        (self.ack_at, self.acked) = (Some(now + BEAT), self.heard);
         self.send(out, Message::Ack { number: self.heard });
     }
 }
@@ -215,7 +218,8 @@ impl Links {
             (State::Greeting { .. }, _) => Heard::Broken("it does not say who it is"),
             (State::Open(lessee), message) => {
                 let lessee = *lessee;
-                link.ack_at = Some(link.ack_at.unwrap_or(now + ACK_DELAY));
+                let at = now + ACK_DELAY;
+                link.ack_at = Some(link.ack_at.map_or(at, |beat| beat.min(at)));
                 if link.heard - link.acked >= ACK_EVERY {
                     link.ack_at = Some(now);
                 }
@@ -225,13 +229,14 @@ impl Links {
     }
 
     /// A connection is that session controller's from now on; one that was before is closed.
-    pub fn open(&mut self, flow: &Flow, lessee: Lessee, out: &mut Effects) {
+    pub fn open(&mut self, now: Time, flow: &Flow, lessee: Lessee, out: &mut Effects) {
         let before = self.of(lessee).map(|link| link.flow).filter(|it| it.conn != flow.conn);
         if let Some(before) = before {
             self.close(&before, out);
         }
         if let Some(link) = self.links.get_mut(&flow.conn) {
             link.state = State::Open(lessee);
+            link.ack_at = Some(now + BEAT);
         }
     }
 
@@ -255,7 +260,7 @@ impl Links {
     pub fn tick(&mut self, now: Time, out: &mut Effects) -> u64 {
         for link in self.links.values_mut() {
             if link.ack_at.is_some_and(|at| at <= now) {
-                link.ack(out);
+                link.ack(now, out);
             }
         }
         let is_late = |link: &Link| match link.state {

@@ -49,6 +49,8 @@ mod message;
 mod standing;
 mod stream;
 
+use machine::Duration;
+
 pub use event::{Event, Load, Quality, Statistics};
 pub use message::{
     Envelope, HEAD_OCTETS, MEDIA_CONTROLLER, MESSAGE_OCTETS_MAX, Message, Nonce, Row,
@@ -57,8 +59,11 @@ pub use message::{
 pub use standing::{Done, Standing};
 pub use stream::{read_stream, read_trace, write_stream};
 
-/// The version of this language.
-pub const VERSION: u16 = 1;
+/// The version of this language. From 2 on a media controller says something every
+/// [`BEAT`](crate::row::BEAT), if it is nothing but an `Ack` of what is acknowledged already.
+pub const VERSION: u16 = 2;
+/// How often a media controller of version 2 is heard at least.
+pub const BEAT: Duration = Duration::from_millis(250);
 
 /// The name of a stream: the number that the session controller gave its call, and its place there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

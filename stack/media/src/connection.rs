@@ -18,8 +18,11 @@ use std::net::SocketAddr;
 const RETRY: Duration = Duration::from_millis(200);
 /// Time for each step until the greeting is answered.
 const STEP: Duration = Duration::from_secs(3);
-/// A media controller that says nothing for so long is not there; it is spoken to every second.
-const SILENCE: Duration = Duration::from_secs(3);
+/// A media controller that says nothing for so long is not there. One of version 2 speaks four
+/// times a second …
+const SILENCE: Duration = Duration::from_secs(1);
+/// … one before that once a second.
+const SILENCE_1: Duration = Duration::from_secs(3);
 /// Octets that wait for a media controller with which no new call goes there.
 const SLOW_OCTETS: u64 = 4 << 20;
 /// Octets that wait for it while everything is being said again.
@@ -78,6 +81,8 @@ pub(crate) struct Connection {
     number: u64,
     acknowledged: u64,
     heard: Time,
+    /// For how long it may say nothing.
+    silence: Duration,
     /// Ours for this connection, and theirs once it is known.
     nonces: [Nonce; 2],
     /// Octets that the kernel has not taken.
@@ -95,6 +100,7 @@ impl Connection {
             number: 0,
             acknowledged: 0,
             heard: now,
+            silence: SILENCE_1,
             nonces: [[0; 32]; 2],
             waiting: 0,
             buffer: Vec::new(),
@@ -137,7 +143,7 @@ impl Connection {
     pub(crate) fn deadline(&self) -> Option<Time> {
         let at = match self.state {
             State::Idle(at) | State::Opening(at) | State::Proving(at) | State::Greeting(at) => at,
-            State::Up => self.heard + SILENCE,
+            State::Up => self.heard + self.silence,
         };
         (at < Time::MAX).then_some(at)
     }
@@ -185,7 +191,7 @@ impl Connection {
                 self.turn();
                 false
             }
-            State::Up if self.heard + SILENCE <= now => {
+            State::Up if self.heard + self.silence <= now => {
                 self.hang_up(now, out);
                 self.turn();
                 true
@@ -274,6 +280,7 @@ impl Connection {
                     return Heard::Offence("the media controller has no version");
                 }
                 self.state = State::Up;
+                self.silence = if version >= 2 { SILENCE } else { SILENCE_1 };
                 Heard::Message(message)
             }
             (State::Greeting(_), Message::Challenge { .. }) => {

@@ -287,3 +287,19 @@ fn the_documentation_has_every_alarm() {
         }
     }
 }
+
+#[test]
+fn a_session_controller_hears_something_four_times_a_second_whatever_it_says() {
+    let (mut world, _) = with_a_call();
+    world.heard.clear();
+    for _ in 0..100 {
+        world.now += Duration::from_millis(10);
+        if world.msc.deadline().is_some_and(|at| at <= world.now) {
+            world.msc.tick(world.now, &mut world.out);
+            world.settle();
+        }
+    }
+    let beats = world.heard.remove(&1).unwrap_or_default();
+    let acks = beats.iter().filter(|it| matches!(it, Message::Ack { .. })).count();
+    assert!((4..=6).contains(&acks), "{beats:?}");
+}

@@ -41,6 +41,8 @@ pub struct Msc {
     pub keys: Option<Keys>,
     /// Whether one that began anew leases a block to whom a stream in it is of.
     pub claims: bool,
+    /// Whether nothing that it says arrives, and nothing says that its connections are over.
+    pub is_cut_off: bool,
     /// Whose a block is, by its address and first port.
     leased: BTreeMap<(u16, u16), Box<str>>,
     /// Blocks that were taken back and may still have streams.
@@ -61,6 +63,7 @@ impl Msc {
             groups,
             keys: None,
             claims: true,
+            is_cut_off: false,
             leased: BTreeMap::new(),
             ending: Vec::new(),
             standing: BTreeMap::new(),
@@ -95,6 +98,9 @@ impl Msc {
     }
 
     fn say(&mut self, conn: u32, message: Message) {
+        if self.is_cut_off {
+            return;
+        }
         let Some(link) = self.links.get_mut(&conn) else { return };
         link.said += 1;
         write(&Envelope { number: link.said, message }, &mut link.out).expect("short enough");

@@ -140,3 +140,18 @@ fn a_pair_of_media_controllers_is_one_wherever_it_serves_and_calls_move_when_bot
     let mut wanted = calls.iter().filter(|call| is_there(&world, call));
     assert!(wanted.all(|call| gone.contains(&call.owner)) && gone.len() >= of_pair, "{gone:?}");
 }
+
+#[test]
+fn a_media_controller_that_is_cut_off_is_missed_within_a_second() {
+    let mut world = World::new(2);
+    world.pass(Duration::from_secs(2));
+    assert_eq!(world.fact(MediaFact::ControllersUp), 2);
+    world.mscs[0].is_cut_off = true;
+    world.pass(Duration::from_millis(400));
+    assert_eq!(world.fact(MediaFact::ControllersUp), 2, "it may be late");
+    world.pass(Duration::from_millis(700));
+    assert_eq!(world.fact(MediaFact::ControllersUp), 1);
+    world.mscs[0].is_cut_off = false;
+    world.pass(Duration::from_secs(4));
+    assert_eq!(world.fact(MediaFact::ControllersUp), 2, "and found again");
+}
