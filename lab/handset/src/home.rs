@@ -123,6 +123,7 @@ impl Home {
 
     fn register(&mut self, message: &Message<'_>, from: SocketAddr) -> Vec<u8> {
         let tag = self.draw.word();
+        let uri = message.request_uri().unwrap_or_default();
         let line = message.lines_of(Header::Authorization).next().map(|line| line.value);
         let credentials = line.and_then(|value| Credentials::read(value).ok());
         let impi =
@@ -136,7 +137,7 @@ impl Home {
         if let Some(server) = &mut card.server
             && (!credentials.response.is_empty() || credentials.auts.is_some())
         {
-            match server.check(&credentials, Request::REGISTER) {
+            match server.check(&credentials, uri, Request::REGISTER) {
                 Ok(_) if is_protected => {
                     card.server = None;
                     return accept(&mut self.counts, card, message, from, &tag);
@@ -165,8 +166,8 @@ impl Home {
             return head(message, from, "500 Server Internal Error", &tag, &[]);
         };
         self.counts.challenges += 1;
-        let realm = card.subscriber.realm.as_bytes();
-        let server = Server::new(self.algorithm, realm, Qops::AUTH, vector, &[]);
+        let (impi, realm) = (card.subscriber.impi.as_bytes(), card.subscriber.realm.as_bytes());
+        let server = Server::new(self.algorithm, impi, realm, Qops::AUTH, vector, &[]);
         let mut value = Vec::new();
         server.challenge(true).write(&mut value);
         card.server = Some(server);

@@ -343,11 +343,9 @@ impl Media {
         if let Some(sender) = self.rows.set_sender(number, None) {
             self.senders.give_back(&self.table, sender, at, now);
         }
+        self.associate(number, None);
         self.rows.remove(number);
     }
-        self.associate(number, None);
-}
-
 
     fn associate(&mut self, number: u32, association: Option<u64>) {
         match association {
@@ -355,6 +353,8 @@ impl Media {
             None => drop(self.associations.remove(&number)),
         }
     }
+}
+
 /// What few flows have, with the branches that are said.
 fn branching(said: &FlowSaid, before: Option<Box<Extras>>) -> Option<Box<Extras>> {
     if said.branches.is_empty() && before.is_none() {
