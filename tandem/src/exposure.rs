@@ -262,6 +262,16 @@ mod tests {
             verify_clients = true";
         let proved = format!("listen = \"10.0.0.1:2970\"\n{tls}");
         assert_eq!(paths(&controller(&proved)), Vec::<String>::new());
+        // Both nodes of a pair without an arbiter serve while their link is cut.
+        let pair = |arbiter: &str| {
+            format!(
+                "{near}\n[msc.replica]\nnode = \"a\"\nlisten = \"127.0.0.1:5997\"\n\
+                 peer = \"127.0.0.1:5998\"\n{arbiter}"
+            )
+        };
+        assert_eq!(paths(&controller(&pair(""))), ["msc[0].replica"]);
+        let arbiter = "arbiter = \"127.0.0.1:5999\"";
+        assert_eq!(paths(&controller(&pair(arbiter))), Vec::<String>::new());
     }
 
     #[test]

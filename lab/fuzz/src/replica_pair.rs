@@ -100,7 +100,7 @@ impl World {
             match out {
                 Out::ToPeer(bytes) => self.send(at, 1 - at, &bytes),
                 Out::ToArbiter(bytes) => self.send(at, ARBITER, &bytes),
-                Out::Activate(_) => self.nodes[at].speaks = true,
+                Out::Activate { .. } => self.nodes[at].speaks = true,
                 Out::Deactivate => {
                     self.nodes[at].speaks = false;
                     (0..LANES).for_each(|_| self.step(at, In::Quiet));

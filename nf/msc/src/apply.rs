@@ -136,7 +136,7 @@ impl MediaController {
             link.send(out, Message::Load(load));
         }
         // Whose the name is, the control that comes next has to know.
-        self.note_memory(out);
+        self.note_memory(now, out);
     }
 
     /// A session controller began anew: what it said before fades as if it stayed away.
@@ -169,7 +169,7 @@ impl MediaController {
                 }
                 self.shown.facts.add(Fact::GroupsUnknown, u64::from(!is_known));
                 self.lease(now, lessee, &group, out);
-                self.note_memory(out);
+                self.note_memory(now, out);
             }
             Message::Put { stream, generation, what } => {
                 let put = self.streams.put(lessee, stream, generation, &what, now);
@@ -281,12 +281,15 @@ impl MediaController {
     pub(crate) fn done(&mut self, now: Time, lessee: Lessee, changed: Changed, out: &mut Effects) {
         // Who transcodes hears of a stream before its packets come.
         for id in changed.added.iter().chain(&changed.changed) {
-            self.code(Of { lessee, id: *id }, out);
+            self.code(now, Of { lessee, id: *id }, out);
         }
         self.dataplane.tell(now, out, &changed.programs);
         for (ids, is_new) in [(changed.added, true), (changed.changed, false)] {
             for id in ids {
                 self.tell_stream(lessee, id, out);
+                if is_new {
+                    self.tell_coded(Of { lessee, id }, out);
+                }
                 self.stands(now, lessee, id, out);
                 self.measured(now, lessee, id, out);
                 self.trail_stands(now, lessee, id, is_new);
@@ -297,8 +300,9 @@ impl MediaController {
             self.tell_gone(lessee, id, out);
             for side in Side::BOTH {
                 let local = stream.end(side).local;
-                // Another stream of its call may have the port still.
-                if self.streams.owner(local).is_some() {
+                // Another stream of its call may have the port still, and is the first one now.
+                if let Some(heir) = self.streams.owner(local) {
+                    self.code(now, Of { lessee, id: heir.stream }, out);
                     continue;
                 }
                 self.keying.forget(local);
@@ -596,7 +600,7 @@ impl MediaController {
             self.controllers.forget(*lessee);
         }
         if !gone.is_empty() {
-            self.note_memory(out);
+            self.note_memory(now, out);
         }
     }
 }

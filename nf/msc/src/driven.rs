@@ -165,8 +165,9 @@ impl Driven {
         self.locals.remove(&call);
     }
 
-    /// The calls that were told are this node's from now on, and so are their ports.
-    pub fn take_over(&mut self, now: Time, msc: &Msc, streams: &Streams) {
+    /// The calls that were told are this node's from now on, and so are their ports. Those that
+    /// are `left` rest first.
+    pub fn take_over(&mut self, now: Time, msc: &Msc, streams: &Streams, left: &[Local]) {
         self.engine.take_over(now);
         self.pools.clear();
         let quarantine = Duration::from_secs(msc.limits.quarantine_s.into());
@@ -187,8 +188,18 @@ impl Driven {
             for local in &locals {
                 pool.claim(*local);
             }
+            for local in left {
+                if pool.claim(*local) {
+                    pool.give_back(*local, now);
+                }
+            }
             self.pools.insert((group.name.clone(), is_v6), pool);
         }
+    }
+
+    /// Whether a call has a stream on that line.
+    pub fn has(&self, call: u64, line: u8) -> bool {
+        self.engine.stream(call, line).is_some()
     }
 
     /// How many calls there are.

@@ -19,6 +19,8 @@ event::facts! {
         Streams = Gauge, "msc_streams";
         /// Calls of NG.
         NgCalls = Gauge, "msc_ng_calls";
+        /// Times that a call of NG was too long to be told to the other node of a pair.
+        CallsNotTold = Counter, "msc_ng_calls_not_told_total";
         /// Messages of session controllers.
         Messages = Counter, "msc_messages_total";
         /// Connections that did not prove what they had to, or said what none may say.

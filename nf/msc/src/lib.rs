@@ -182,7 +182,12 @@ impl MediaController {
         let certificate = certificate.map(|it| dtls::Certificate::of(it.der, it.key));
         Self {
             keying: Keying::new(seed.now, door, certificate),
-            transcoding: Transcoding::new(seed.now, TRANSCODER, settings.transcoder.clone()),
+            transcoding: Transcoding::new(
+                seed.now,
+                TRANSCODER,
+                settings.transcoder.clone(),
+                random.next_u32(),
+            ),
             dataplane,
             streams,
             links: Links::default(),
@@ -221,7 +226,9 @@ impl MediaController {
         let Some(duty) = pair.duty() else { return };
         let is_first = self.is_first && !pair.follows();
         dataplane.say_with(now, out, |numbers, is_whole| {
-            let desired = compile::compile(&settings.msc, duty, &mut streams.addresses, numbers);
+            let tokens = pair.tokens();
+            let addresses = &mut streams.addresses;
+            let desired = compile::compile(&settings.msc, duty, tokens, addresses, numbers);
             let mut rest = Vec::new();
             if is_whole {
                 for mut flow in streams.all_flows().flat_map(|flows| flows.into_values()) {
@@ -451,7 +458,7 @@ impl Function for MediaController {
         if self.pair.serves() {
             self.grant_again(now, out);
         }
-        self.note_memory(out);
+        self.note_memory(now, out);
         self.show();
     }
 

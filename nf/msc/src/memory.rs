@@ -37,6 +37,10 @@ struct Lease {
     /// Of the session controller's life, if it was heard.
     #[serde(default)]
     epoch: Option<u64>,
+    /// For how long streams still stand that an earlier start of it said and this one has not, in
+    /// tens of seconds: it is not told anew each second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    former_10s: Option<u64>,
 }
 
 impl MediaController {
@@ -48,7 +52,7 @@ impl MediaController {
             Role::Standby => {
                 self.say(now, out);
                 self.is_first = false;
-                self.note_memory(out);
+                self.note_memory(now, out);
                 return self.release(now, out);
             }
             Role::Alone | Role::Active => {}
@@ -56,7 +60,8 @@ impl MediaController {
         if self.epoch.is_none() {
             let is_known = self.remember(now);
             self.is_first = self.dataplane.numbers().note(EPOCH).is_none();
-            if is_known {
+            // What goes on with keys of a life that the other node went on with, goes at once.
+            if is_known && self.remembers_last() {
                 self.held_until = Some(now + HELD);
             }
             self.tell_epoch(out);
@@ -64,7 +69,7 @@ impl MediaController {
         self.say(now, out);
         // Another one that comes in this life goes on ahead of this one.
         self.is_first = false;
-        self.note_memory(out);
+        self.note_memory(now, out);
         if self.held_until.is_none() {
             self.release(now, out);
         }
@@ -80,6 +85,11 @@ impl MediaController {
         self.transcoding.say(now, true, out);
     }
 
+    /// Whether what the forwarder remembers is of the last term.
+    const fn remembers_last(&self) -> bool {
+        !self.pair.is_outdated && !self.dataplane.is_taken()
+    }
+
     /// Takes up the life that the forwarder remembers, or begins one; whether somebody of the life
     /// before has something.
     fn remember(&mut self, now: Time) -> bool {
@@ -87,7 +97,10 @@ impl MediaController {
             let notes = self.dataplane.numbers().notes();
             notes.map(|(name, text)| (name.to_owned(), text.to_owned())).collect()
         };
-        let epoch = notes.get(EPOCH).and_then(|text| unhex(text.as_bytes()));
+        // A life that the other node may have gone on with since is none to take up.
+        let is_last = self.remembers_last();
+        let epoch = notes.get(EPOCH).filter(|_| is_last);
+        let epoch = epoch.and_then(|text| unhex(text.as_bytes()));
         self.epoch = Some(epoch.unwrap_or_else(|| self.random.next_u64()));
         let addresses = notes.iter().filter_map(|(name, text)| {
             let number: u16 = name.strip_prefix(ADDRESS)?.parse().ok()?;
@@ -97,7 +110,8 @@ impl MediaController {
         self.streams.addresses.restore(addresses, &self.settings.msc);
         // Streams and leases there are none yet: only numbers have changed.
         self.streams.configure(now, &self.settings.msc);
-        let turn = notes.get(TURN).and_then(|text| unhex(text.as_bytes()));
+        let turn = notes.get(TURN).filter(|_| is_last);
+        let turn = turn.and_then(|text| unhex(text.as_bytes()));
         self.pair.turn = turn.unwrap_or(self.pair.turn);
         let controllers_max = usize::from(self.settings.msc.limits.session_controllers_max);
         let mut is_known = false;
@@ -111,6 +125,7 @@ impl MediaController {
                 controller.wants = lease.wants.into_iter().filter(is_known).collect();
                 controller.keys = lease.keys;
                 controller.epoch = lease.epoch;
+                controller.former_until = former_until(now, lease.former_10s);
             }
             for key in lease.blocks {
                 self.streams.book.restore(key, lessee);
@@ -148,12 +163,13 @@ impl MediaController {
                 self.streams.renew(lessee);
             }
             controller.epoch = lease.epoch;
+            controller.former_until = former_until(now, lease.former_10s);
         }
         self.streams.book.assign(now, lessee, &lease.blocks);
     }
 
     /// Leaves with the forwarder what the controller that comes next has to know, if it changed.
-    pub(crate) fn note_memory(&mut self, out: &mut Effects) {
+    pub(crate) fn note_memory(&mut self, now: Time, out: &mut Effects) {
         let mut notes = BTreeMap::new();
         for (number, address) in self.streams.addresses.iter() {
             let text = serde_json::to_string(&(&address.vrf, address.ip));
@@ -165,6 +181,7 @@ impl MediaController {
                 blocks: self.streams.book.held_by(lessee).collect(),
                 keys: controller.keys.clone(),
                 epoch: controller.epoch,
+                former_10s: controller.former_until.map(|until| former_10s(now, until)),
             };
             let text = serde_json::to_string(&lease);
             notes.extend(text.map(|text| (format!("{LEASE}{}", controller.name), text)));
@@ -191,4 +208,12 @@ impl MediaController {
             self.dataplane.keep(out);
         }
     }
+}
+
+fn former_10s(now: Time, until: Time) -> u64 {
+    until.since(now).as_secs().div_ceil(10)
+}
+
+fn former_until(now: Time, former_10s: Option<u64>) -> Option<Time> {
+    former_10s.map(|tens| now + Duration::from_secs(tens.saturating_mul(10).min(86_400)))
 }

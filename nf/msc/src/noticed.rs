@@ -175,7 +175,7 @@ impl MediaController {
         }
         let what = match Name::read(key) {
             Ok(Name::Flow(place)) => format!("the flow of {}", self.whose(&place)),
-            Ok(Name::Duty) => "which of a pair it is".to_owned(),
+            Ok(Name::Duty | Name::Tokens) => "which of a pair it is".to_owned(),
             Ok(Name::Range(start)) => format!("ports of {} from {} on", start.address, start.port),
             Err(_) => "what it cannot read".to_owned(),
         };

@@ -3,7 +3,9 @@
 //! ```text
 //!   leases ── NOTE, as the forwarder's memory has it        streams ── STREAM, STREAM_GONE
 //!   checks, DTLS, blocks ── AGREED                          how far indices are ── RESUME
-//!   calls of NG ── NG_CALL, NG_GONE, NG_BLOCKS              the life ── EPOCH, when all was told
+//!   what the transcoder counts by ── CODED
+//!   calls of NG ── NG_CALL, NG_GONE, NG_BLOCKS              who takes its place shows ── TOKEN
+//!   the life ── EPOCH, when all was told
 //! ```
 //! A snapshot is nothing but each record once more, and may mix with the changes of the meantime.
 //! Its last record is the epoch: a node that does not have it does not know how far keys were used,
@@ -11,16 +13,23 @@
 
 use crate::MediaController;
 use crate::agreement::Kept;
+use crate::facts::Fact;
 use crate::lease::Lessee;
+use crate::transcoding::Of;
 use anchor::row::StreamId;
 use anchor::{Local, Side};
+use codec::Numbers;
 use machine::Time;
-use media::program::{Duty, LATE, Snapshot};
+use media::program::{Duty, LATE, Snapshot, Tokens};
+use nodes::Token;
+use replica::DELTA_BYTES_MAX;
 use replica::field;
 use replica::flow::write_address;
 use runtime::Effects;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+/// Octets of a text that one delta has.
+const TEXT_OCTETS_MAX: usize = 32_768;
 /// Streams and calls of a snapshot that one tick tells.
 const SNAPSHOT_RECORDS: usize = 256;
 
@@ -34,6 +43,8 @@ pub(crate) const EPOCH: u8 = 7;
 pub(crate) const NG_CALL: u8 = 8;
 pub(crate) const NG_GONE: u8 = 9;
 pub(crate) const NG_BLOCKS: u8 = 10;
+pub(crate) const TOKEN: u8 = 11;
+pub(crate) const CODED: u8 = 12;
 
 pub(crate) mod tag {
     /// The name of a note, or of a session controller; of NG there is none.
@@ -52,6 +63,13 @@ pub(crate) mod tag {
     pub const MARKS: u8 = 12;
     pub const SNAPSHOT: u8 = 13;
     pub const EPOCH: u8 = 14;
+    /// 1: the rest of the text follows in the next delta.
+    pub const MORE: u8 = 15;
+    pub const TOKEN: u8 = 16;
+    /// Of packets to an end that leave the transcoder; A's first.
+    pub const NUMBERS: u8 = 17;
+    /// 1: an earlier start of its session controller said it, and this one has not.
+    pub const FORMER: u8 = 18;
 }
 
 /// What this node is.
@@ -82,6 +100,13 @@ pub(crate) struct Pair {
     pub role: Role,
     /// Which of its turns this is, while it serves.
     pub turn: u64,
+    /// What it knew when it began to serve was not of the last term.
+    pub is_outdated: bool,
+    /// What its forwarder shows when it announces addresses, and what that of the other node
+    /// shows which takes them next.
+    tokens: Tokens,
+    /// What the other node has given to this one to show.
+    pub given: Option<Token>,
     /// The other node is about to take over.
     pub is_leaving: bool,
     /// Until when its forwarder forwards what still comes though the other node serves.
@@ -92,6 +117,10 @@ pub(crate) struct Pair {
     rest: Option<Rest>,
     /// Session controllers that were told of since all was to be told.
     pub told: BTreeSet<String>,
+    /// Former streams among what is being told anew.
+    pub formers: Vec<(Lessee, StreamId)>,
+    /// The begin of a text that came in pieces.
+    pub piece: Vec<u8>,
     scratch: Vec<u8>,
 }
 
@@ -122,10 +151,17 @@ impl Pair {
         }
     }
 
+    /// What announcements show.
+    pub fn tokens(&self) -> Tokens {
+        if self.tells() { self.tokens } else { Tokens::default() }
+    }
+
     /// This node serves from now on. A snapshot that is wanted already stays wanted: the order for
     /// it may come first.
-    pub fn serve(&mut self, now: Time) {
+    pub fn serve(&mut self, now: Time, is_current: bool, heir: Token) {
+        self.tokens = Tokens { own: self.given.take(), heir: Some(heir) };
         (self.role, self.turn) = (Role::Active, now.as_nanos());
+        self.is_outdated = !is_current;
         let wanted = self.rest.take();
         self.rest();
         self.rest = wanted;
@@ -157,6 +193,13 @@ impl Pair {
         self.late_until.is_some_and(|until| now < until)
     }
 
+    /// A text that may have come in pieces, with its last one.
+    pub fn whole(&mut self, last: &[u8]) -> Vec<u8> {
+        let mut whole = std::mem::take(&mut self.piece);
+        whole.extend_from_slice(last);
+        whole
+    }
+
     /// When there is something to do.
     pub fn deadline(&self) -> Option<Time> {
         self.rest.as_ref().map(|_| Time::ZERO).or(self.late_until)
@@ -174,6 +217,20 @@ fn delta(out: &mut Effects, kind: u8, write: impl FnOnce(&mut Vec<u8>)) {
         octets.push(kind);
         write(octets);
     });
+}
+
+/// Appends a text in as many deltas as it takes.
+fn text(out: &mut Effects, kind: u8, name: &str, text: &[u8]) {
+    let mut pieces = text.chunks(TEXT_OCTETS_MAX).peekable();
+    while let Some(piece) = pieces.next() {
+        delta(out, kind, |octets| {
+            field::bytes(octets, tag::NAME, name.as_bytes());
+            field::bytes(octets, tag::TEXT, piece);
+            if pieces.peek().is_some() {
+                field::number(octets, tag::MORE, 1);
+            }
+        });
+    }
 }
 
 fn write_local(octets: &mut Vec<u8>, local: Local) {
@@ -198,6 +255,9 @@ impl MediaController {
             field::number(octets, tag::LINE, id.line.into());
             field::number(octets, tag::GENERATION, generation.into());
             field::bytes(octets, tag::STREAM, stream);
+            if self.streams.is_former(lessee, id) {
+                field::number(octets, tag::FORMER, 1);
+            }
         });
     }
 
@@ -243,10 +303,30 @@ impl MediaController {
         }
     }
 
+    /// What packets of a stream are counted by that leave the transcoder.
+    pub(crate) fn tell_coded(&self, of: Of, out: &mut Effects) {
+        let Some(ends) = self.transcoding.counted(of).filter(|_| self.pair.tells()) else { return };
+        delta(out, CODED, |octets| {
+            field::bytes(octets, tag::NAME, self.name_of(of.lessee).as_bytes());
+            field::number(octets, tag::CALL, of.id.call);
+            field::number(octets, tag::LINE, of.id.line.into());
+            for Numbers { ssrc, sequence, timestamp, .. } in ends {
+                field::nested(octets, tag::NUMBERS, |octets| {
+                    octets.extend(ssrc.to_be_bytes());
+                    octets.extend(sequence.to_be_bytes());
+                    octets.extend(timestamp.to_be_bytes());
+                });
+            }
+        });
+    }
+
     /// The life of the streams.
     pub(crate) fn tell_epoch(&self, out: &mut Effects) {
         // It comes last: whoever has heard it has everything.
         if let Some(epoch) = self.epoch.filter(|_| self.pair.tells() && self.pair.rest.is_none()) {
+            if let Some(token) = self.pair.tokens.heir {
+                delta(out, TOKEN, |octets| field::bytes(octets, tag::TOKEN, &token));
+            }
             delta(out, EPOCH, |octets| field::number(octets, tag::EPOCH, epoch));
         }
     }
@@ -264,7 +344,11 @@ impl MediaController {
     fn tell_call(&mut self, call: u64, out: &mut Effects) {
         let scratch = &mut self.pair.scratch;
         scratch.clear();
-        match self.driven.record(call, scratch) {
+        // One that is too long is not told: after a takeover its ports serve nobody.
+        let is_told = self.driven.record(call, scratch) && scratch.len() < DELTA_BYTES_MAX;
+        let is_long = scratch.len() >= DELTA_BYTES_MAX;
+        self.shown.facts.add(Fact::CallsNotTold, is_long.into());
+        match is_told {
             true => delta(out, NG_CALL, |octets| octets.extend_from_slice(scratch)),
             false => delta(out, NG_GONE, |octets| field::number(octets, tag::CALL, call)),
         }
@@ -277,7 +361,7 @@ impl MediaController {
             return;
         }
         let text = serde_json::to_vec(&blocks).unwrap_or_default();
-        delta(out, NG_BLOCKS, |octets| field::bytes(octets, tag::TEXT, &text));
+        self::text(out, NG_BLOCKS, "", &text);
         self.pair.ng_blocks = blocks;
     }
 
@@ -289,10 +373,7 @@ impl MediaController {
         let told = &mut self.pair.notes;
         // Addresses come first, for their names sort before those of leases.
         for (name, text) in notes.iter().filter(|(name, text)| told.get(*name) != Some(text)) {
-            delta(out, NOTE, |octets| {
-                field::bytes(octets, tag::NAME, name.as_bytes());
-                field::bytes(octets, tag::TEXT, text.as_bytes());
-            });
+            self::text(out, NOTE, name, text.as_bytes());
         }
         for name in told.keys().filter(|name| !notes.contains_key(*name)) {
             delta(out, NOTE_GONE, |octets| field::bytes(octets, tag::NAME, name.as_bytes()));
@@ -301,10 +382,10 @@ impl MediaController {
     }
 
     /// A standby came, or has to begin anew: it is told everything.
-    pub(crate) fn begin_snapshot(&mut self, number: u64, out: &mut Effects) {
+    pub(crate) fn begin_snapshot(&mut self, now: Time, number: u64, out: &mut Effects) {
         self.pair.notes.clear();
         self.pair.ng_blocks.clear();
-        self.note_memory(out);
+        self.note_memory(now, out);
         self.tell_ng_blocks(out);
         let streams = self.streams.names().collect();
         self.pair.rest = Some(Rest { number, streams, calls: self.driven.numbers() });
@@ -333,6 +414,7 @@ impl MediaController {
     fn tell_whole(&self, lessee: Lessee, id: StreamId, out: &mut Effects) {
         let Some(stream) = self.streams.at(lessee, id) else { return };
         self.tell_stream(lessee, id, out);
+        self.tell_coded(Of { lessee, id }, out);
         for local in Side::BOTH.map(|side| stream.end(side).local) {
             if self.streams.agreement.kept(local).is_some() {
                 self.tell_agreed(local, out);

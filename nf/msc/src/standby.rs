@@ -14,9 +14,11 @@ use crate::streams::Changed;
 use crate::transcoding::Of;
 use anchor::row::{StreamId, read_stream};
 use anchor::{Guard, Local, Side};
+use codec::Numbers;
 use machine::Time;
 use machine::narrow::told;
 use media::program::{Keys, Said, Snapshot};
+use nodes::Token;
 use rand_chacha::rand_core::RngCore as _;
 use replica::field::{self, Fields};
 use replica::flow::read_address;
@@ -27,10 +29,10 @@ impl MediaController {
     pub(crate) fn mirrored(&mut self, now: Time, input: Mirrored<'_>, out: &mut Effects) {
         match input {
             Mirrored::Deactivate => self.deactivate(now, out),
-            Mirrored::Activate => self.activate(now, out),
+            Mirrored::Activate { is_current } => self.activate(now, is_current, out),
             Mirrored::Forget => self.forget_replicated(now, out),
             Mirrored::Delta(delta) => self.apply(now, delta, out),
-            Mirrored::Snapshot(number) => self.begin_snapshot(number, out),
+            Mirrored::Snapshot(number) => self.begin_snapshot(now, number, out),
         }
     }
 
@@ -48,18 +50,20 @@ impl MediaController {
         self.held_until = None;
         self.say(now, out);
         // What the forwarder remembers is no life that a later control may go on with.
-        self.note_memory(out);
+        self.note_memory(now, out);
     }
 
-    fn activate(&mut self, now: Time, out: &mut Effects) {
+    fn activate(&mut self, now: Time, is_current: bool, out: &mut Effects) {
         let before = self.pair.role;
         if before == Role::Active {
             return;
         }
-        self.pair.serve(now);
+        let mut heir = Token::default();
+        self.random.fill_bytes(&mut heir);
+        self.pair.serve(now, is_current, heir);
         self.take_over(now, before, out);
         if let Some(number) = self.pair.wanted() {
-            self.begin_snapshot(number, out);
+            self.begin_snapshot(now, number, out);
         }
     }
 
@@ -71,7 +75,13 @@ impl MediaController {
             self.epoch = Some(self.random.next_u64());
         } else {
             self.streams.is_taken_over = before == Role::Standby;
+            if before == Role::Standby && self.pair.is_outdated {
+                // How far keys were used since is not known: no stream that has some goes on.
+                self.forget_keyed(now, out);
+                self.epoch = Some(self.random.next_u64());
+            }
         }
+        let unowned = self.forget_unowned(now, out);
         if self.epoch.is_none() {
             if self.dataplane.is_welcomed() {
                 self.welcomed(now, out);
@@ -81,12 +91,12 @@ impl MediaController {
         self.is_first = false;
         // Who transcodes hears of streams before their packets come.
         for (lessee, id) in self.streams.names().collect::<Vec<_>>() {
-            self.code(Of { lessee, id }, out);
+            self.code(now, Of { lessee, id }, out);
         }
         let (msc, streams) = (&self.settings.msc, &self.streams);
-        self.driven.take_over(now, msc, streams);
+        self.driven.take_over(now, msc, streams, &unowned);
         self.say(now, out);
-        self.note_memory(out);
+        self.note_memory(now, out);
         self.tell_epoch(out);
     }
 
@@ -105,6 +115,9 @@ impl MediaController {
         }
         self.driven.numbers().into_iter().for_each(|call| self.driven.take_away(call));
         self.pair.told.clear();
+        self.pair.piece.clear();
+        self.pair.formers.clear();
+        self.pair.given = None;
         if is_first && self.dataplane.is_welcomed() {
             self.welcomed(now, out);
         }
@@ -118,6 +131,9 @@ impl MediaController {
             self.follow(now, lessee, &changed, out);
             let changed = self.streams.end_former(lessee, now);
             self.follow(now, lessee, &changed, out);
+        }
+        for (lessee, id) in std::mem::take(&mut self.pair.formers) {
+            self.streams.renew_one(lessee, id);
         }
         let known = |name: &str| self.pair.told.contains(name);
         let gone = self.controllers.iter().filter(|(_, it)| !known(&it.name));
@@ -134,6 +150,39 @@ impl MediaController {
         let all: Vec<Lessee> = self.controllers.iter().map(|(lessee, _)| lessee).collect();
         all.into_iter().for_each(|lessee| self.controllers.forget(lessee));
         self.driven.numbers().into_iter().for_each(|call| self.driven.take_away(call));
+    }
+
+    /// What SRTP protects is gone, and calls of NG that have such a stream: those streams are
+    /// nobody's then.
+    fn forget_keyed(&mut self, now: Time, out: &mut Effects) {
+        for (lessee, id) in self.streams.names().collect::<Vec<_>>() {
+            let Some(stream) = self.streams.at(lessee, id) else { continue };
+            if Side::BOTH.iter().any(|side| stream.end(*side).guard != Guard::None) {
+                if lessee == Lessee::NG {
+                    self.driven.take_away(id.call);
+                    continue;
+                }
+                let changed = self.streams.remove(lessee, id, u32::MAX, now);
+                self.follow(now, lessee, &changed, out);
+            }
+        }
+    }
+
+    /// Streams of NG are gone whose calls were not told, or not with them: no command finds them.
+    /// Their ports.
+    fn forget_unowned(&mut self, now: Time, out: &mut Effects) -> Vec<Local> {
+        let mut ports = Vec::new();
+        for (lessee, id) in self.streams.names().collect::<Vec<_>>() {
+            if lessee != Lessee::NG || self.driven.has(id.call, id.line) {
+                continue;
+            }
+            let changed = self.streams.remove(lessee, id, u32::MAX, now);
+            for (_, stream) in &changed.removed {
+                ports.extend(Side::BOTH.map(|side| stream.end(side).local));
+            }
+            self.follow(now, lessee, &changed, out);
+        }
+        ports
     }
 
     fn forget_controller(&mut self, now: Time, lessee: Lessee, out: &mut Effects) {
@@ -173,8 +222,13 @@ impl MediaController {
         let text = |tag| find(tag).and_then(|value| core::str::from_utf8(value).ok());
         let number = |tag| find(tag).map(field::read);
         match kind {
+            // A piece of a text, whose end follows.
+            pair::NOTE | pair::NG_BLOCKS if number(tag::MORE) == Some(1) => {
+                self.pair.piece.extend_from_slice(find(tag::TEXT).unwrap_or_default());
+            }
             pair::NOTE => {
-                if let (Some(name), Some(text)) = (text(tag::NAME), text(tag::TEXT)) {
+                let whole = self.pair.whole(find(tag::TEXT).unwrap_or_default());
+                if let (Some(name), Ok(text)) = (text(tag::NAME), core::str::from_utf8(&whole)) {
                     self.noted(now, name, text, out);
                 }
             }
@@ -185,17 +239,21 @@ impl MediaController {
                 }
             }
             pair::STREAM | pair::STREAM_GONE => self.stream_replicated(now, kind, fields, out),
+            pair::CODED => self.coded_replicated(now, fields, out),
             pair::AGREED | pair::RESUME => self.end_replicated(now, kind, fields, out),
             pair::EPOCH => {
                 if let Some(epoch) = number(tag::EPOCH) {
                     self.replicated_all(now, epoch, out);
                 }
             }
+            pair::TOKEN => {
+                self.pair.given = find(tag::TOKEN).and_then(|token| Token::try_from(token).ok());
+            }
             pair::NG_CALL => self.driven.restore(now, fields),
             pair::NG_GONE => number(tag::CALL).into_iter().for_each(|it| self.driven.take_away(it)),
             pair::NG_BLOCKS => {
-                let blocks = find(tag::TEXT).and_then(|text| serde_json::from_slice(text).ok());
-                let blocks: Vec<(u16, u16)> = blocks.unwrap_or_default();
+                let whole = self.pair.whole(find(tag::TEXT).unwrap_or_default());
+                let blocks: Vec<(u16, u16)> = serde_json::from_slice(&whole).unwrap_or_default();
                 self.streams.book.assign(now, Lessee::NG, &blocks);
             }
             _ => {}
@@ -205,6 +263,7 @@ impl MediaController {
     fn stream_replicated(&mut self, now: Time, kind: u8, fields: &[u8], out: &mut Effects) {
         let (mut name, mut id, mut generation, mut stream) =
             (&b""[..], StreamId { call: 0, line: 0 }, 0, None);
+        let mut is_former = false;
         for (tag, value) in Fields::new(fields) {
             match tag {
                 tag::NAME => name = value,
@@ -212,6 +271,7 @@ impl MediaController {
                 tag::LINE => id.line = told(field::read(value), u8::MAX),
                 tag::GENERATION => generation = told(field::read(value), u32::MAX),
                 tag::STREAM => stream = read_stream(value).ok(),
+                tag::FORMER => is_former = field::read(value) == 1,
                 _ => {}
             }
         }
@@ -228,7 +288,35 @@ impl MediaController {
             (pair::STREAM_GONE, _) => self.streams.remove(lessee, id, u32::MAX, now),
             _ => return,
         };
+        match (is_former, self.epoch) {
+            (true, Some(_)) => self.streams.renew_one(lessee, id),
+            // Before all has been told, what is not told yet counts as former.
+            (true, None) => self.pair.formers.push((lessee, id)),
+            (false, _) => {}
+        }
         self.follow(now, lessee, &changed, out);
+    }
+
+    /// What packets of a stream are counted by that leave the transcoder.
+    fn coded_replicated(&mut self, now: Time, fields: &[u8], out: &mut Effects) {
+        let (mut name, mut id) = (&b""[..], StreamId { call: 0, line: 0 });
+        let mut ends = Vec::new();
+        for (tag, value) in Fields::new(fields) {
+            match tag {
+                tag::NAME => name = value,
+                tag::CALL => id.call = field::read(value),
+                tag::LINE => id.line = told(field::read(value), u8::MAX),
+                tag::NUMBERS => ends.extend(read_numbers(value, now)),
+                _ => {}
+            }
+        }
+        let found = || self.controllers.find(core::str::from_utf8(name).ok()?);
+        let lessee = if name.is_empty() { Some(Lessee::NG) } else { found() };
+        if let (Some(lessee), Ok(ends)) = (lessee, <[Numbers; 2]>::try_from(ends))
+            && self.streams.at(lessee, id).is_some()
+        {
+            self.transcoding.keep(Of { lessee, id }, ends, out);
+        }
     }
 
     /// Something is told of the end at a port.
@@ -292,4 +380,17 @@ impl MediaController {
         }
         self.measures.keep(place, snapshot);
     }
+}
+
+/// Source, sequence number and timestamp of the last packet to an end, which leaves about now.
+fn read_numbers(value: &[u8], now: Time) -> Option<Numbers> {
+    let (ssrc, rest) = value.split_first_chunk()?;
+    let (sequence, rest) = rest.split_first_chunk()?;
+    let timestamp = rest.first_chunk()?;
+    Some(Numbers {
+        ssrc: u32::from_be_bytes(*ssrc),
+        sequence: u16::from_be_bytes(*sequence),
+        timestamp: u32::from_be_bytes(*timestamp),
+        reached: Some(now),
+    })
 }

@@ -19,6 +19,9 @@ use media::program::Snapshot;
 use nodes::Program;
 use std::collections::BTreeMap;
 
+/// Octets of one stream at most: what is longer no delta of a pair carries.
+const STREAM_OCTETS_MAX: usize = 48 << 10;
+
 /// A stream as octets, keys of SRTP among them.
 struct Octets(Box<[u8]>);
 
@@ -189,6 +192,9 @@ impl Streams {
         self.judge(lessee, id, stream)?;
         let mut octets = Vec::new();
         write_stream(stream, &mut octets);
+        if octets.len() > STREAM_OCTETS_MAX {
+            return Err(Refusal::TooMany);
+        }
         let held = self.held.entry(lessee).or_default();
         let (length, known) = (octets.len(), held.standing.at(id).map_or(0, |it| it.0.len()));
         let is_new = known == 0;
@@ -254,6 +260,13 @@ impl Streams {
     pub fn renew(&mut self, lessee: Lessee) {
         if let Some(held) = self.held.get_mut(&lessee) {
             held.standing.renew();
+        }
+    }
+
+    /// An earlier start of its session controller said a stream, and this one has not.
+    pub fn renew_one(&mut self, lessee: Lessee, id: StreamId) {
+        if let Some(held) = self.held.get_mut(&lessee) {
+            held.standing.renew_one(id);
         }
     }
 

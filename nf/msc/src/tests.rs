@@ -20,7 +20,7 @@ use dataplane::Numbers;
 use forwarder::Launch;
 use forwarder::wire::{self, Reply, Request};
 use machine::{Duration, Time};
-use media::program::{Duty, FEATURE, FlowSaid, Name, Notice, Range, Said};
+use media::program::{Duty, FEATURE, FlowSaid, Name, Notice, Range, Said, Tokens};
 use nodes::Program;
 use nodes::program::{Item, Removed};
 use runtime::{
@@ -81,6 +81,9 @@ struct Plane {
     /// What was said since `Begin`.
     said: Option<BTreeSet<Vec<u8>>>,
     memo: Vec<u8>,
+    /// Whether another system took an address of it while nobody controlled it.
+    is_taken: bool,
+    tokens: Tokens,
     /// Addresses of interfaces, and how often a duty was said.
     addresses: BTreeSet<IpAddr>,
     duties: Vec<Duty>,
@@ -104,6 +107,9 @@ impl Plane {
                 if let Ok(Said::Duty(duty)) = Said::read(&key, &value) {
                     self.duties.push(duty);
                 }
+                if let Ok(Said::Tokens(tokens)) = Said::read(&key, &value) {
+                    self.tokens = tokens;
+                }
                 self.items.insert(key, value);
             }
             Program::Address(it) => drop(self.addresses.insert(it.address)),
@@ -115,6 +121,13 @@ impl Plane {
             }
             _ => {}
         }
+    }
+
+    /// What is said of ports and streams, and which of a pair it is.
+    fn of_media(&self) -> BTreeMap<Vec<u8>, Vec<u8>> {
+        let mut items = self.items.clone();
+        items.remove(&Name::Tokens.key());
+        items
     }
 
     fn flows(&self) -> Vec<FlowSaid> {
@@ -192,7 +205,7 @@ impl World {
         self.msc.tick(self.now, &mut self.out);
         self.channel(ChannelEvent::Up);
         let memo = self.plane.memo.clone();
-        self.hears(&Reply::Welcome { ports: vec![], memo });
+        self.hears(&Reply::Welcome { ports: vec![], memo, is_taken: self.plane.is_taken });
         self.coder_comes();
     }
 

@@ -3,7 +3,8 @@
 //!
 //! ```text
 //!   Away ─ tick ─→ Connecting ─ Welcome ─→ Up ─ Down ─→ Away      one is started where none stands
-//!                                          ├ Reached → Ledger: where the next one goes on
+//!                                          ├ Reached → Ledger: where the next one goes on,
+//!                                          │           and the other node of a pair
 //!                                          ├ Digit → session controllers, trails
 //!                                          └ Load, Refused → figures, alarms
 //! ```
@@ -15,9 +16,9 @@ use crate::lease::Lessee;
 use crate::noticed::Noticed;
 use crate::streams::Owner;
 use anchor::row::{Event, StreamId};
-use anchor::{Dtmf, Kind, Local, Side, Stream};
+use anchor::{Dtmf, Kind, Side};
 use codec::message::Message;
-use codec::{End, Ledger, Place};
+use codec::{End, Ledger, Numbers, Place};
 use machine::{Duration, Time};
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::RngCore as _;
@@ -31,6 +32,8 @@ const RETRY: Duration = Duration::from_millis(100);
 const RETRY_FAILED: Duration = Duration::from_secs(1);
 /// Within this time one that has come says so.
 const WELCOME: Duration = Duration::from_secs(2);
+/// Between two times that the other node of a pair is told how far a stream is.
+const TOLD_EVERY: Duration = Duration::from_secs(2);
 /// What codes nothing for so long is told: session controllers offer no such codecs then.
 pub(crate) const AWAY_MAX: Duration = Duration::from_secs(3);
 
@@ -64,8 +67,7 @@ pub(crate) struct Digit {
 /// A digit that an end sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Heard {
-    /// The port of end A.
-    at: Local,
+    of: Of,
     from: Side,
     code: u8,
     lasted_ms: u16,
@@ -76,6 +78,13 @@ pub(crate) struct Heard {
 struct Entry {
     /// Its number there; `None`: nothing of it passes there.
     number: Option<u32>,
+    /// Since when something does.
+    since: Time,
+    /// What packets to its ends were counted by when something passed there last: it is the same
+    /// source when something does again.
+    kept: Option<[Numbers; 2]>,
+    /// When the other node of a pair was told of it last.
+    told_at: Time,
     /// Of the last digit that was played.
     serial: u32,
 }
@@ -106,6 +115,10 @@ pub(crate) struct Transcoding {
     codecs: u32,
     ledger: Ledger,
     told: BTreeMap<Of, Entry>,
+    numbers: BTreeMap<u32, Of>,
+    /// The number of the next stream. It begins anywhere: those that a control before this one
+    /// has said stand until all has been said anew.
+    next: u32,
     figures: Figures,
     /// Why it could not be started, or ended.
     why: String,
@@ -120,16 +133,8 @@ pub(crate) enum Happened {
     Went,
     /// An end sent a digit.
     Digit(Heard),
-}
-
-/// The port whose number a stream has there: that of its end A.
-const fn number(local: Local) -> u32 {
-    (local.address as u32) << 16 | local.port as u32
-}
-
-#[allow(clippy::cast_possible_truncation, reason = "the halves of a word")]
-const fn local(number: u32) -> Local {
-    Local { address: (number >> 16) as u16, port: number as u16 }
+    /// Packets of a stream have left.
+    Reached(Of),
 }
 
 /// Codecs as rows of media count them.
@@ -141,7 +146,7 @@ fn codecs_of(bits: u32) -> u32 {
 
 impl Transcoding {
     /// One that is looked for with the first tick; `None`: there is none.
-    pub fn new(now: Time, port: PortId, launch: Option<Launch>) -> Self {
+    pub fn new(now: Time, port: PortId, launch: Option<Launch>, next: u32) -> Self {
         let mut new = Self {
             port,
             to: None,
@@ -150,6 +155,8 @@ impl Transcoding {
             codecs: 0,
             ledger: Ledger::default(),
             told: BTreeMap::new(),
+            numbers: BTreeMap::new(),
+            next,
             figures: Figures::default(),
             why: String::new(),
         };
@@ -192,6 +199,12 @@ impl Transcoding {
     pub fn codecs(&self, now: Time) -> u32 {
         let is_gone = self.away_since.is_some_and(|since| since + AWAY_MAX <= now);
         if is_gone { 0 } else { self.codecs }
+    }
+
+    #[cfg(test)]
+    pub fn number_of(&self, id: StreamId) -> u32 {
+        let mut all = self.numbers.iter().filter(|(_, of)| of.id == id);
+        *all.next().expect("it passes there").0
     }
 
     /// The streams of which something passes there.
@@ -266,14 +279,13 @@ impl Transcoding {
             }
             Message::Reached { stream, end, sequence, timestamp } => {
                 self.ledger.reached(now, stream, end, sequence, timestamp);
-                None
+                self.numbers.get(&stream).map(|of| Happened::Reached(*of))
             }
-            Message::Digit { stream, end, code, lasts_ms } => Some(Happened::Digit(Heard {
-                at: local(stream),
-                from: if end == codec::Side::A { Side::A } else { Side::B },
-                code,
-                lasted_ms: lasts_ms,
-            })),
+            Message::Digit { stream, end, code, lasts_ms } => {
+                let of = *self.numbers.get(&stream)?;
+                let from = if end == codec::Side::A { Side::A } else { Side::B };
+                Some(Happened::Digit(Heard { of, from, code, lasted_ms: lasts_ms }))
+            }
             Message::Refused { .. } => {
                 self.figures.refused += 1;
                 None
@@ -308,35 +320,76 @@ impl Transcoding {
         (self.to, self.state) = (None, State::Unused);
     }
 
-    /// Something of a stream passes there from now on, or nothing does any more.
-    pub fn put(&mut self, of: Of, stream: &Stream, ends: Option<[End; 2]>, out: &mut Effects) {
-        let new = number(stream.end(Side::A).local);
+    /// Something of a stream passes there from now on, or nothing does any more; whether that is
+    /// news.
+    fn put(&mut self, now: Time, of: Of, ends: Option<[End; 2]>, out: &mut Effects) -> bool {
         let told = self.told.get(&of).copied().unwrap_or_default();
-        if let Some(old) = told.number.filter(|old| ends.is_none() || *old != new) {
-            self.ledger.remove(old);
-            self.tell(&Message::Remove { stream: old }, out);
+        let Some(ends) = ends else { return self.leave(of, told, out) };
+        let number = told.number.unwrap_or_else(|| self.free());
+        self.numbers.insert(number, of);
+        let since = if told.number.is_some() { told.since } else { now };
+        self.told.insert(of, Entry { number: Some(number), since, ..told });
+        let is_news = self.ledger.at(number) != Some(&ends);
+        if is_news {
+            self.ledger.put(number, ends);
+            self.tell(&Message::Put { stream: number, ends }, out);
         }
-        let number = ends.map(|_| new);
-        if number.is_some() || told.serial > 0 {
-            self.told.insert(of, Entry { number, ..told });
-        } else {
-            self.told.remove(&of);
+        is_news
+    }
+
+    fn free(&mut self) -> u32 {
+        loop {
+            let number = self.next;
+            self.next = number.wrapping_add(1);
+            if !self.numbers.contains_key(&number) {
+                return number;
+            }
         }
-        if let Some(ends) = ends
-            && self.ledger.at(new) != Some(&ends)
-        {
-            self.ledger.put(new, ends);
-            self.tell(&Message::Put { stream: new, ends }, out);
+    }
+
+    /// Nothing of a stream passes there any more.
+    fn leave(&mut self, of: Of, mut told: Entry, out: &mut Effects) -> bool {
+        let number = told.number.take();
+        if let Some(stream) = number {
+            // Before it says so packets may have left.
+            let counted = |it: Numbers| Numbers { reached: it.reached.or(Some(told.since)), ..it };
+            let last = self.ledger.numbers(stream);
+            told.kept = last.map(|ends| ends.map(counted)).or(told.kept);
+            self.ledger.remove(stream);
+            self.numbers.remove(&stream);
+            self.tell(&Message::Remove { stream }, out);
         }
+        if told.serial > 0 || told.kept.is_some() {
+            self.told.insert(of, told);
+        }
+        number.is_some()
     }
 
     /// A stream is over.
     pub fn remove(&mut self, of: Of, out: &mut Effects) {
-        let told = self.told.remove(&of);
-        if let Some(stream) = told.and_then(|it| it.number) {
-            self.ledger.remove(stream);
-            self.tell(&Message::Remove { stream }, out);
+        if let Some(told) = self.told.remove(&of) {
+            self.leave(of, told, out);
+            self.told.remove(&of);
         }
+    }
+
+    /// What packets to the ends of a stream are counted by, if some have left or will.
+    pub fn counted(&self, of: Of) -> Option<[Numbers; 2]> {
+        let told = self.told.get(&of)?;
+        told.number.and_then(|number| self.ledger.numbers(number)).or(told.kept)
+    }
+
+    /// The other node says what they are counted by: what passes here is of an earlier turn.
+    pub fn keep(&mut self, of: Of, numbers: [Numbers; 2], out: &mut Effects) {
+        let told = self.told.get(&of).copied().unwrap_or_default();
+        self.leave(of, told, out);
+        self.told.entry(of).or_default().kept = Some(numbers);
+    }
+
+    /// Whether it is time to tell the other node how far a stream is.
+    fn is_due(&mut self, of: Of, now: Time) -> bool {
+        let told = self.told.get_mut(&of).filter(|told| told.told_at + TOLD_EVERY <= now);
+        told.map(|told| told.told_at = now).is_some()
     }
 
     /// Whether a digit of that number was not played yet: each is once.
@@ -370,18 +423,21 @@ impl Transcoding {
         }
     }
 
-    /// Sources, first numbers and places of the ends of a stream: those that it has, or new ones.
-    fn numbered(&self, stream: u32, ends: [End; 2], random: &mut ChaCha12Rng) -> [End; 2] {
-        let known = self.ledger.at(stream);
+    /// Sources and first numbers of the ends of a stream: those that it has or had, or new ones.
+    fn numbered(&self, now: Time, of: Of, ends: [End; 2], random: &mut ChaCha12Rng) -> [End; 2] {
+        let told = self.told.get(&of);
+        let stands = told.and_then(|told| self.ledger.at(told.number?));
+        let kept = told.and_then(|told| told.kept);
         let mut at = 0;
         ends.map(|end| {
-            let before = known.map(|ends| ends[at]);
+            let before = (stands.map(|ends| ends[at]), kept.map(|kept| kept[at]));
             at += 1;
             match before {
-                Some(End { ssrc, sequence, timestamp, .. }) => {
+                (Some(End { ssrc, sequence, timestamp, .. }), _) => {
                     End { ssrc, sequence, timestamp, ..end }
                 }
-                None => {
+                (None, Some(numbers)) => numbers.go_on(now, end),
+                (None, None) => {
                     let numbers = random.next_u64().to_be_bytes();
                     let [high, low, a, b, c, d, ..] = numbers;
                     End {
@@ -403,20 +459,21 @@ impl MediaController {
         match self.transcoding.step(now, event, is_all, out) {
             Some(Happened::Came | Happened::Went) => self.tell_load(now, out),
             Some(Happened::Digit(heard)) => self.heard_digit(now, heard, out),
+            Some(Happened::Reached(of)) => self.reached(now, of, out),
             None => {}
         }
     }
 
     /// A digit that came as tones: those of events the forwarder tells.
     fn heard_digit(&mut self, now: Time, heard: Heard, out: &mut Effects) {
-        let Heard { at, from, code, lasted_ms } = heard;
-        let Some(owner) = self.streams.owner(at) else { return };
-        let Some(stream) = self.streams.at(owner.lessee, owner.stream) else { return };
+        let Heard { of, from, code, lasted_ms } = heard;
+        let Some(stream) = self.streams.at(of.lessee, of.id) else { return };
         let end = stream.end(from);
         if end.dtmf != Dtmf::Tones || self.streams.agreement.of(end).is_without_digits {
             return;
         }
-        let (local, owner) = (end.local, Owner { side: from, ..owner });
+        let owner = Owner { lessee: of.lessee, stream: of.id, side: from };
+        let local = end.local;
         let told = Noticed { local, owner, stream };
         self.shown.facts.add(Fact::Digits, 1);
         self.event(&told.owner, from, Event::Digit(code, lasted_ms), out);
@@ -424,21 +481,26 @@ impl MediaController {
     }
 
     /// Tells the transcoder what passes it of a stream.
-    pub(crate) fn code(&mut self, of: Of, out: &mut Effects) {
+    pub(crate) fn code(&mut self, now: Time, of: Of, out: &mut Effects) {
         if !self.transcoding.is_wanted() {
             return;
         }
         let Some(stream) = self.streams.at(of.lessee, of.id) else { return };
-        let ends = match coding::ends(&stream, &self.streams.agreement) {
-            Ok(ends) => ends,
-            Err(_) => {
-                self.shown.facts.add(Fact::StreamsNotTranscoded, 1);
-                None
-            }
+        let mut ends = coding::ends(&stream, &self.streams.agreement);
+        // Packets of a port are those of its first stream there: of another one there is no way to
+        // tell which it is for.
+        let is_first = |side: &Side| {
+            let owner = self.streams.owner(stream.end(*side).local);
+            owner.is_none_or(|owner| owner.stream == of.id)
         };
-        let ends = ends.map(|ends| {
-            let stands = number(stream.end(Side::A).local);
-            let [mut a, mut b] = self.transcoding.numbered(stands, ends, &mut self.random);
+        if matches!(ends, Ok(Some(_))) && !Side::BOTH.iter().all(is_first) {
+            ends = Err("its port is another stream's");
+        }
+        if ends.is_err() {
+            self.shown.facts.add(Fact::StreamsNotTranscoded, 1);
+        }
+        let ends = ends.ok().flatten().map(|ends| {
+            let [mut a, mut b] = self.transcoding.numbered(now, of, ends, &mut self.random);
             for (end, side) in [(&mut a, Side::A), (&mut b, Side::B)] {
                 let local = stream.end(side).local;
                 let place = self.streams.addresses.place(local.address, local.port);
@@ -447,7 +509,16 @@ impl MediaController {
             }
             [a, b]
         });
-        self.transcoding.put(of, &stream, ends, out);
+        if self.transcoding.put(now, of, ends, out) {
+            self.tell_coded(of, out);
+        }
+    }
+
+    /// Packets of a stream have left the transcoder: the other node goes on behind them.
+    fn reached(&mut self, now: Time, of: Of, out: &mut Effects) {
+        if self.pair.tells() && self.transcoding.is_due(of, now) {
+            self.tell_coded(of, out);
+        }
     }
 
     /// Sends a digit to an end; whether something can. What the end is sent passes the transcoder
@@ -459,7 +530,7 @@ impl MediaController {
             let programs = self.streams.agree(local, |kept| kept.is_played = true);
             self.tell_agreed(local, out);
             // Who takes packets hears of the stream before one comes.
-            self.code(of, out);
+            self.code(now, of, out);
             self.dataplane.tell(now, out, &programs);
         }
         let told = self.transcoding.told.get(&of).and_then(|it| it.number);
@@ -519,7 +590,7 @@ impl MediaController {
             let programs = self.streams.agree(local, |kept| kept.is_without_digits = blocks);
             self.tell_agreed(local, out);
             if let Some(owner) = self.streams.owner(local) {
-                self.code(Of { lessee: owner.lessee, id: owner.stream }, out);
+                self.code(now, Of { lessee: owner.lessee, id: owner.stream }, out);
             }
             self.dataplane.tell(now, out, &programs);
         }

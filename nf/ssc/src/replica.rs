@@ -174,7 +174,7 @@ impl Controller {
                 self.watch(false);
                 self.media.activate(now, false, &|_| true, out);
             }
-            Mirrored::Activate => {
+            Mirrored::Activate { .. } => {
                 self.pair.state.is_standby = false;
                 self.pair.state.left = Left::Nothing;
                 self.calls.table.settle();

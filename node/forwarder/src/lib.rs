@@ -16,6 +16,7 @@
 
 pub mod answer;
 mod asked;
+mod claims;
 mod connection;
 mod control;
 mod door;

@@ -2,6 +2,7 @@
 
 use crate::answer;
 use crate::asked::{Asked, Warning};
+use crate::claims::Kept;
 use crate::connection::{self, Connection};
 use crate::door::{Challenge, Door, Guest, Knock};
 use crate::guard::{self, Watched};
@@ -17,7 +18,7 @@ use driver::{Clock, Interest, Poll, Waker};
 use graph::Pool;
 use machine::Time;
 use nodes::feature::Row;
-use nodes::program::{Port as PortProgram, Removed};
+use nodes::program::{Mac, Port as PortProgram, Removed};
 use nodes::{Out, Program};
 use plane_control::{FEATURES, Plane};
 use scheduler::Schedulers;
@@ -135,7 +136,7 @@ pub(crate) struct Forwarder {
     pub(crate) connections: BTreeMap<u64, Connection>,
     next: u64,
     pub(crate) ports: BTreeMap<u16, Standing>,
-    memo: Vec<u8>,
+    kept: Kept,
     clock: Clock,
     outs: Vec<Out>,
     is_over: bool,
@@ -178,7 +179,7 @@ impl Forwarder {
             connections: BTreeMap::new(),
             next: 0,
             ports: BTreeMap::new(),
-            memo: Vec::new(),
+            kept: Kept::default(),
             clock: Clock::start(),
             outs: Vec::new(),
             is_over: false,
@@ -246,7 +247,9 @@ impl Forwarder {
                 }
                 Out::Mac(notice) => self.tell(&Reply::Mac(notice)),
                 Out::Item(item) => self.tell(&Reply::Item(item)),
-                Out::Claimed { interface, address } => self.claimed(interface, address),
+                Out::Claimed { interface, address, mac, is_proved } => {
+                    self.claimed(interface, address, mac, is_proved);
+                }
                 Out::Neighbour { .. } => {}
             }
         }
@@ -254,14 +257,19 @@ impl Forwarder {
         self.plane.publish();
     }
 
-    /// Another system has taken an address of this one. Where a control stands, that decides; else
-    /// its life is over, and what it left for the next one says nothing of what comes.
-    fn claimed(&mut self, interface: u32, address: IpAddr) {
+    /// Another system says that an address of this one is its own. Where a control stands, that
+    /// decides; else whoever shows what this one's heir shows is believed, and who goes on saying
+    /// it. The control that comes next is told.
+    fn claimed(&mut self, interface: u32, address: IpAddr, mac: Mac, is_proved: bool) {
         if self.control().is_some() {
+            return self.kept.claims.forget();
+        }
+        let now = self.now();
+        if !is_proved && !self.kept.claims.persists((interface, address), mac, now) {
             return;
         }
         tracing::warn!(target: "forwarder", interface, %address, "another system took an address");
-        self.memo.clear();
+        self.kept.is_taken = true;
         if let Err(why) = self.plane.give_way(interface, address) {
             tracing::warn!(target: "forwarder", %why, "an address stays");
         }
@@ -478,7 +486,7 @@ impl Forwarder {
             Request::Open(spec) => self.taking_time(|it| it.open(spec)),
             Request::Close { port } => self.taking_time(|it| it.close(port)),
             Request::Apply(programs) => self.taking_time(|it| it.apply(&programs)),
-            Request::Keep(memo) if memo.len() <= MEMO_OCTETS_MAX => self.memo = memo,
+            Request::Keep(memo) if memo.len() <= MEMO_OCTETS_MAX => self.kept.keep(memo),
             Request::Keep(_) => self.refuse("what is to be kept", "it is too long"),
             Request::Stop => self.is_over = true,
         }
@@ -530,8 +538,9 @@ impl Forwarder {
             connection.is_control = *other == number;
         }
         let ports = self.ports.values().map(|port| port.spec.clone()).collect();
-        let memo = self.memo.clone();
-        self.say(number, &Reply::Welcome { ports, memo });
+        let (memo, is_taken) = (self.kept.memo.clone(), self.kept.is_taken);
+        self.kept.claims.forget();
+        self.say(number, &Reply::Welcome { ports, memo, is_taken });
         let links: Vec<_> = self.ports.iter().map(|(port, it)| (*port, it.is_up())).collect();
         for (port, up) in links {
             self.say(number, &Reply::Link { port, up });

@@ -49,6 +49,15 @@ pub enum Declined {
 /// The two links of a pair that is known.
 type Doors = BTreeMap<(u64, Name), (Seal, Door)>;
 
+/// Who has the vote of a pair.
+#[derive(Debug, Clone, Copy)]
+struct Vote {
+    node: Name,
+    until: Time,
+    /// When another one had it, or nobody is known to have had it.
+    since: Time,
+}
+
 /// Votes for at most one node of each pair at a time. It keeps nothing over a restart, so that
 /// it votes for nobody until every promise of its last life has run out.
 pub struct Arbiter {
@@ -56,7 +65,7 @@ pub struct Arbiter {
     promise_max: Duration,
     /// Empty: everybody is served.
     doors: Doors,
-    votes: BTreeMap<u64, (Name, Time)>,
+    votes: BTreeMap<u64, Vote>,
     plain: Vec<u8>,
 }
 
@@ -97,8 +106,8 @@ impl Arbiter {
                 return Ok(Served::Known);
             }
             let (pair, node, stamp, promise) = request(bytes)?;
-            self.vote(now, pair, node, promise)?;
-            *answer = message::grant(pair, stamp);
+            let held = self.vote(now, pair, node, promise)?;
+            *answer = message::grant(pair, stamp, held);
             return Ok(Served::Vote);
         }
         let (pair, node, sealed) = message::enveloped(bytes).ok_or(Declined::Unreadable)?;
@@ -118,18 +127,19 @@ impl Arbiter {
         if (named, by) != (pair, node) {
             return Err(Declined::Unreadable);
         }
-        self.vote(now, pair, node, promise)?;
-        *answer = seal.seal(&message::grant(pair, stamp)).into_owned();
+        let held = self.vote(now, pair, node, promise)?;
+        *answer = seal.seal(&message::grant(pair, stamp, held)).into_owned();
         Ok(Served::Vote)
     }
 
+    /// Gives the vote; for how long nobody else has had it.
     fn vote(
         &mut self,
         now: Time,
         pair: u64,
         node: Name,
         promise: Duration,
-    ) -> Result<(), Declined> {
+    ) -> Result<Duration, Declined> {
         if promise > self.promise_max {
             return Err(Declined::LongPromise);
         }
@@ -137,14 +147,15 @@ impl Arbiter {
             return Err(Declined::Given);
         }
         if self.votes.len() >= PAIRS_MAX {
-            self.votes.retain(|_, (_, until)| *until > now);
+            self.votes.retain(|_, vote| vote.until > now);
         }
         match self.votes.get(&pair) {
             None if self.votes.len() >= PAIRS_MAX => Err(Declined::Full),
-            Some(&(holder, until)) if holder != node && until > now => Err(Declined::Given),
-            _ => {
-                self.votes.insert(pair, (node, now + promise));
-                Ok(())
+            Some(vote) if vote.node != node && vote.until > now => Err(Declined::Given),
+            vote => {
+                let since = vote.filter(|vote| vote.node == node).map_or(now, |vote| vote.since);
+                self.votes.insert(pair, Vote { node, until: now + promise, since });
+                Ok(now.since(since))
             }
         }
     }
@@ -237,7 +248,7 @@ mod tests {
         let grant = voter.2.open(Time::from_millis(2_006), &plain, &mut back).unwrap();
         assert!(matches!(
             message::read(grant),
-            Some((7, Datagram::Grant { stamp })) if stamp == Time::from_millis(2_006)
+            Some((7, Datagram::Grant { stamp, .. })) if stamp == Time::from_millis(2_006)
         ));
         // Played again it renews nothing; too long a promise is not given.
         for bytes in [&early, &first] {

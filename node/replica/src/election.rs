@@ -6,6 +6,7 @@
 //!         ←──── a higher epoch is heard · the lease ran out (arbiter) · resigned
 //! ```
 
+use crate::freshness::{Elected, Freshness};
 use crate::message::Beat;
 use machine::{Duration, Time};
 
@@ -121,6 +122,9 @@ pub(crate) struct Election {
     lease: Time,
     /// The next vote goes to the peer whatever it has to offer.
     pub(crate) yields: bool,
+    pub(crate) freshness: Freshness,
+    /// Whether what the node held when it was elected was of the last term.
+    pub(crate) is_current: bool,
 }
 
 impl Election {
@@ -140,12 +144,15 @@ impl Election {
             asking_since: None,
             lease: Time::ZERO,
             yields: false,
+            freshness: Freshness::new(now, params.has_arbiter, params.heartbeat),
+            is_current: true,
         }
     }
 
     /// There is an arbiter from now on, or none any more.
     pub(crate) const fn set_arbiter(&mut self, has_arbiter: bool) {
         self.params.has_arbiter = has_arbiter;
+        self.freshness.set_arbiter(has_arbiter);
     }
 
     /// Until when the node may speak.
@@ -189,12 +196,14 @@ impl Election {
         match (self.role, beat.role) {
             (Role::Active, Role::Active) => {
                 if (beat.epoch, self.params.node) > (self.epoch, beat.node) {
-                    self.step_down(beat.epoch);
+                    self.step_down(now, beat.epoch);
+                    self.freshness.heard(now, beat);
                     self.promised_until = now + self.params.detect;
                 }
             }
             (Role::Active, Role::Standby) => self.acknowledged(beat),
             (Role::Standby, Role::Active) => {
+                self.freshness.heard(now, beat);
                 self.epoch = self.epoch.max(beat.epoch);
                 self.promised_until = self.promised_until.max(now + self.params.detect);
                 self.vote = (0, Time::ZERO);
@@ -229,7 +238,7 @@ impl Election {
         // vote of our own that crossed this one.
         let is_released = self.vote.0 == 0 && now >= self.asking_until;
         if beat.vote > self.epoch && now < lease && (is_free || is_released) {
-            return self.activate(now, beat.vote, lease);
+            return self.activate(now, beat.vote, lease, Elected::ByPeer(beat));
         }
         let theirs = (beat.merit, self.params.node);
         let ours = (self.merit, beat.node);
@@ -240,13 +249,13 @@ impl Election {
         }
     }
 
-    /// The arbiter answered our request of `stamp`.
-    pub(crate) fn granted(&mut self, now: Time, stamp: Time) {
+    /// The arbiter answered our request of `stamp`: nobody else has had its vote for `held`.
+    pub(crate) fn granted(&mut self, now: Time, stamp: Time, held: Duration) {
         let lease = stamp + self.params.lease;
         match self.role {
             Role::Active => self.lease = self.lease.max(lease),
             Role::Standby if now < lease && now >= self.promised_until => {
-                self.activate(now, self.epoch + 1, lease);
+                self.activate(now, self.epoch + 1, lease, Elected::ByArbiter(held));
             }
             Role::Standby => {}
         }
@@ -257,7 +266,7 @@ impl Election {
         let has_arbiter = self.params.has_arbiter;
         if self.role == Role::Active {
             if has_arbiter && now >= self.lease {
-                self.step_down(self.epoch);
+                self.step_down(now, self.epoch);
             }
             if !has_arbiter {
                 self.lease = now + self.params.lease;
@@ -277,7 +286,9 @@ impl Election {
             self.asking_since.get_or_insert(now);
             return true;
         }
-        self.activate(now, self.epoch + 1, now + self.params.lease);
+        let peer = self.peer.map(|peer| peer.beat);
+        let by = Elected::Alone(peer.as_ref());
+        self.activate(now, self.epoch + 1, now + self.params.lease, by);
         false
     }
 
@@ -294,7 +305,8 @@ impl Election {
         self.asking_since.filter(|_| self.role == Role::Standby)
     }
 
-    fn activate(&mut self, now: Time, epoch: u64, lease: Time) {
+    fn activate(&mut self, now: Time, epoch: u64, lease: Time, by: Elected<'_>) {
+        self.is_current = self.freshness.is_current(now, by);
         self.asking_since = None;
         self.role = Role::Active;
         self.epoch = epoch;
@@ -307,7 +319,11 @@ impl Election {
     }
 
     /// Becomes the standby at once.
-    pub(crate) fn step_down(&mut self, epoch: u64) {
+    pub(crate) fn step_down(&mut self, now: Time, epoch: u64) {
+        if self.role == Role::Active {
+            let life = self.peer.map(|peer| peer.beat.incarnation);
+            self.freshness.ended(now.min(self.lease), life, self.epoch);
+        }
         self.role = Role::Standby;
         self.epoch = self.epoch.max(epoch);
         self.active_since = Time::MAX;
@@ -316,7 +332,7 @@ impl Election {
 
     /// Gives the activity to the peer.
     pub(crate) fn resign(&mut self, now: Time) {
-        self.step_down(self.epoch);
+        self.step_down(now, self.epoch);
         self.yields = true;
         if let Some(Peer { beat, .. }) = self.peer {
             self.vote = (self.epoch + 1, beat.stamp);

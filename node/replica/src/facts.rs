@@ -34,6 +34,8 @@ event::facts! {
         Unproved = Counter, "replica_unproved_total";
         /// Times that the log was full and the standby fell out of date.
         Overflows = Gauge, "replica_overflows_total";
+        /// Changes that are too long to be told (60,000 octets): the standby does not have them.
+        TooLong = Gauge, "replica_deltas_too_long_total";
     }
 }
 

@@ -40,6 +40,10 @@ mod tag {
     pub const PROMISE: u8 = 18;
     pub const STREAM_EPOCH: u8 = 19;
     pub const VERSION: u8 = 20;
+    pub const TELLS_EPOCH: u8 = 21;
+    pub const TELLS: u8 = 22;
+    pub const TOLD: u8 = 23;
+    pub const HELD: u8 = 24;
 }
 
 /// A heartbeat, and at the same time the acknowledgement of the stream.
@@ -67,6 +71,8 @@ pub struct Beat {
     pub stream: (u64, u64),
     /// The last delta of it that was applied.
     pub applied: u64,
+    /// The stream that the sender tells while it is active, and the number of its last entry.
+    pub tells: Option<((u64, u64), u64)>,
     /// Version of what the sender says; zero: one before there was a number.
     pub version: u32,
 }
@@ -107,6 +113,8 @@ pub enum Datagram<'a> {
     Grant {
         /// The stamp of the request.
         stamp: Time,
+        /// For how long nobody else has had its vote, as far as it knows.
+        held: Duration,
     },
     /// The arbiter is there, and votes for nobody by that.
     Present,
@@ -120,7 +128,7 @@ fn head(out: &mut Vec<u8>, pair: u64, kind: u8) {
 
 /// A heartbeat as a datagram.
 pub fn beat(pair: u64, beat: &Beat) -> Vec<u8> {
-    let mut out = Vec::with_capacity(220);
+    let mut out = Vec::with_capacity(256);
     head(&mut out, pair, KIND_BEAT);
     let fields = [
         (tag::NODE, beat.node.number()),
@@ -141,6 +149,11 @@ pub fn beat(pair: u64, beat: &Beat) -> Vec<u8> {
     ];
     for (tag, value) in fields {
         field::number(&mut out, tag, value);
+    }
+    if let Some(((epoch, stream), told)) = beat.tells {
+        field::number(&mut out, tag::TELLS_EPOCH, epoch);
+        field::number(&mut out, tag::TELLS, stream);
+        field::number(&mut out, tag::TOLD, told);
     }
     out
 }
@@ -173,14 +186,17 @@ pub fn snapshot_end(out: &mut Vec<u8>) {
     field::bytes(out, tag::SNAPSHOT_END, &[]);
 }
 
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
 /// A request to the arbiter.
 pub fn request(pair: u64, node: Name, stamp: Time, promise: Duration) -> Vec<u8> {
     let mut out = Vec::with_capacity(64);
     head(&mut out, pair, KIND_REQUEST);
     field::number(&mut out, tag::NODE, node.number());
     field::number(&mut out, tag::STAMP, stamp.as_nanos());
-    let promise_ns = u64::try_from(promise.as_nanos()).unwrap_or(u64::MAX);
-    field::number(&mut out, tag::PROMISE, promise_ns);
+    field::number(&mut out, tag::PROMISE, nanos(promise));
     out
 }
 
@@ -202,11 +218,12 @@ pub fn enveloped(bytes: &[u8]) -> Option<(u64, Name, &[u8])> {
     Some((u64::from_be_bytes(*pair), Name::of(node.into())?, sealed))
 }
 
-/// The arbiter's vote.
-pub fn grant(pair: u64, stamp: Time) -> Vec<u8> {
-    let mut out = Vec::with_capacity(40);
+/// The arbiter's vote, which nobody else has had for so long.
+pub fn grant(pair: u64, stamp: Time, held: Duration) -> Vec<u8> {
+    let mut out = Vec::with_capacity(56);
     head(&mut out, pair, KIND_GRANT);
     field::number(&mut out, tag::STAMP, stamp.as_nanos());
+    field::number(&mut out, tag::HELD, nanos(held));
     out
 }
 
@@ -262,6 +279,9 @@ pub fn read(bytes: &[u8]) -> Option<(u64, Datagram<'_>)> {
             vote_echo: time(tag::VOTE_ECHO),
             stream,
             applied: found(tag::APPLIED),
+            tells: Some((found(tag::TELLS_EPOCH), found(tag::TELLS)))
+                .filter(|(epoch, _)| *epoch > 0)
+                .map(|stream| (stream, found(tag::TOLD))),
             version: u32::try_from(found(tag::VERSION)).unwrap_or(u32::MAX),
         }),
         KIND_DELTAS => {
@@ -272,7 +292,10 @@ pub fn read(bytes: &[u8]) -> Option<(u64, Datagram<'_>)> {
             stamp: time(tag::STAMP),
             promise: Duration::from_nanos(found(tag::PROMISE)),
         },
-        KIND_GRANT => Datagram::Grant { stamp: time(tag::STAMP) },
+        KIND_GRANT => Datagram::Grant {
+            stamp: time(tag::STAMP),
+            held: Duration::from_nanos(found(tag::HELD)),
+        },
         KIND_PRESENT => Datagram::Present,
         _ => return None,
     };
@@ -297,6 +320,7 @@ mod tests {
             vote_echo: Time::from_millis(2),
             stream: (3, 1),
             applied: 1_000,
+            tells: Some(((3, 2), 7)),
             version: 1,
         };
         let mut bytes = beat(77, &written);

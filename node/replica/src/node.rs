@@ -399,6 +399,7 @@ impl Node {
         sheet.set(ReplicaFact::WaitsForVote, standing.waits_for_vote.is_some().into());
         sheet.set(ReplicaFact::Lag, standing.lag);
         sheet.set(ReplicaFact::Overflows, standing.overflows);
+        sheet.set(ReplicaFact::TooLong, standing.too_long);
         sheet.cells()
     }
 }
@@ -694,14 +695,14 @@ impl Shared {
                     votes.send(&votes.seal.seal(&bytes));
                 }
             }
-            Out::Activate(epoch) => {
-                self.all(&Order::Activate);
+            Out::Activate { epoch, is_current } => {
+                self.all(&Order::Activate { is_current });
                 // Who holds the addresses lives as long as this thread.
                 let _ = changes.send(Addressing::Take);
                 lock(&self.sheet).add(ReplicaFact::Activations, 1);
-                tracing::warn!(target: "replica", epoch, "this node is active");
+                tracing::warn!(target: "replica", epoch, is_current, "this node is active");
             }
-            Out::ActivateLane(lane) => self.order(lane, Order::Activate),
+            Out::ActivateLane(lane) => self.order(lane, Order::Activate { is_current: true }),
             Out::Deactivate => {
                 self.all(&Order::Deactivate);
                 let _ = changes.send(Addressing::Release);

@@ -50,8 +50,14 @@ pub enum Out {
     ToPeer(Vec<u8>),
     /// Send to the arbiter.
     ToArbiter(Vec<u8>),
-    /// Serve, in this epoch: take the addresses, announce them, speak.
-    Activate(u64),
+    /// Serve: take the addresses, announce them, speak.
+    Activate {
+        /// In this epoch.
+        epoch: u64,
+        /// Whether what the node holds, or remembers of its last life, is of the last term: nobody
+        /// has served since, or what that one told is applied up to two seconds ago.
+        is_current: bool,
+    },
     /// One lane, which began anew, serves again.
     ActivateLane(u16),
     /// Be silent: give the addresses away; every lane answers [`In::Quiet`].
@@ -91,6 +97,8 @@ pub struct Standing {
     pub is_handing_over: bool,
     /// Times that the log overflowed.
     pub overflows: u64,
+    /// Deltas that are too long to be told.
+    pub too_long: u64,
 }
 
 /// A node of the pair.
@@ -170,6 +178,7 @@ impl Pair {
             applied: self.sink.applied,
             is_handing_over: self.handover.is_some(),
             overflows: self.source.overflows,
+            too_long: self.source.too_long,
         }
     }
 
@@ -229,6 +238,7 @@ impl Pair {
                 }
                 self.election.noticed(now);
                 self.sink.take(stream, first, fields, &mut self.changes);
+                self.election.freshness.applied(self.sink.stream, self.sink.applied);
                 self.apply(out);
                 self.unacknowledged += 1;
                 if self.unacknowledged >= ACKNOWLEDGE_EVERY {
@@ -244,9 +254,9 @@ impl Pair {
         match message::read(bytes) {
             Some((pair, _)) if pair != self.params.pair => {}
             Some((_, Datagram::Present)) => self.arbiter_heard = now,
-            Some((_, Datagram::Grant { stamp })) if stamp <= now => {
+            Some((_, Datagram::Grant { stamp, held })) if stamp <= now => {
                 self.arbiter_heard = now;
-                self.election.granted(now, stamp);
+                self.election.granted(now, stamp, held);
             }
             _ => {}
         }
@@ -275,6 +285,7 @@ impl Pair {
         if !self.election.hear(now, beat) {
             return;
         }
+        self.election.freshness.applied(self.sink.stream, self.sink.applied);
         if self.election.role == Role::Active && beat.role == Role::Standby {
             self.source.acknowledged(now, beat.stream, beat.applied);
             let is_current = self.source.stream.0 == self.election.epoch;
@@ -310,7 +321,8 @@ impl Pair {
             Role::Active if is_safe => self.election.resign(now),
             Role::Active => {
                 self.election.merit = Merit { epoch: self.election.epoch, synced: true, priority };
-                out.push(Out::Activate(self.election.epoch));
+                // Nobody else has served meanwhile.
+                out.push(Out::Activate { epoch: self.election.epoch, is_current: true });
             }
             Role::Standby => {}
         }
@@ -361,7 +373,9 @@ impl Pair {
             Role::Active => {
                 self.sink.rest(&mut self.changes);
                 self.apply(out);
-                out.push(Out::Activate(self.election.epoch));
+                // A switchover that is given up ends no term.
+                let is_current = core::mem::replace(&mut self.election.is_current, true);
+                out.push(Out::Activate { epoch: self.election.epoch, is_current });
             }
             Role::Standby => {
                 self.source.end();
@@ -374,6 +388,9 @@ impl Pair {
     fn beat(&mut self, now: Time, out: &mut Vec<Out>) {
         let mut beat =
             Beat { stream: self.sink.stream, applied: self.sink.applied, ..Beat::default() };
+        if self.election.role == Role::Active {
+            beat.tells = self.source.position();
+        }
         self.election.write(now, &mut beat);
         self.unacknowledged = 0;
         out.push(Out::ToPeer(message::beat(self.params.pair, &beat)));

@@ -46,6 +46,8 @@ pub(crate) struct Source {
     began: Time,
     /// Times that the log overflowed.
     pub(crate) overflows: u64,
+    /// Deltas that no datagram carries.
+    pub(crate) too_long: u64,
 }
 
 fn size(entry: &Logged) -> usize {
@@ -69,6 +71,7 @@ impl Source {
             is_running: false,
             began: Time::ZERO,
             overflows: 0,
+            too_long: 0,
         }
     }
 
@@ -80,6 +83,11 @@ impl Source {
     /// Deltas that are not acknowledged.
     pub(crate) fn lag(&self) -> u64 {
         self.log.len() as u64
+    }
+
+    /// The stream that runs and the number of its last entry.
+    pub(crate) fn position(&self) -> Option<((u64, u64), u64)> {
+        self.is_running.then(|| (self.stream, self.base + self.log.len() as u64 - 1))
     }
 
     /// Forgets the stream.
@@ -108,10 +116,12 @@ impl Source {
         !self.is_running || stream != self.stream && self.base > 1
     }
 
-    /// Keeps a delta. A full log ends the stream.
+    /// Keeps a delta. A full log ends the stream. One that is too long is counted and left out: a
+    /// stream that ended by it would end with each snapshot anew, and nothing be told at all.
     pub(crate) fn push(&mut self, lane: u16, delta: &[u8]) {
-        if delta.len() <= DELTA_BYTES_MAX {
-            self.keep(Some((lane, delta.into())));
+        match delta.len() {
+            ..=DELTA_BYTES_MAX => self.keep(Some((lane, delta.into()))),
+            _ => self.too_long += u64::from(self.is_running),
         }
     }
 

@@ -181,7 +181,11 @@ pub enum Answer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mirrored<'a> {
     /// This node serves from now on: timers run, messages are answered.
-    Activate,
+    Activate {
+        /// Whether what was replicated, or what this node remembers of its own last term, is what
+        /// stood last: nobody has served since, or it was told all until lately.
+        is_current: bool,
+    },
     /// The other node serves: keep still until told otherwise. A function with a mirror starts so.
     Deactivate,
     /// Forget what was replicated; a snapshot follows.

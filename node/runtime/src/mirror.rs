@@ -20,7 +20,10 @@ pub const ORDERS_MAX: usize = 1 << 16;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Order {
     /// Serve.
-    Activate,
+    Activate {
+        /// Whether what was replicated, or is remembered, is of the last term.
+        is_current: bool,
+    },
     /// Keep still, then tell [`Mirror::quiet`].
     Deactivate,
     /// Forget what was replicated.

@@ -478,7 +478,10 @@ impl<F: Function> Shard<F> {
             worked = true;
             let Engine { function, effects, .. } = &mut self.engine;
             match &order {
-                Order::Activate => function.replicate(now, Mirrored::Activate, effects),
+                Order::Activate { is_current } => {
+                    let is_current = *is_current;
+                    function.replicate(now, Mirrored::Activate { is_current }, effects);
+                }
                 Order::Forget => function.replicate(now, Mirrored::Forget, effects),
                 Order::Delta(delta) => function.replicate(now, Mirrored::Delta(delta), effects),
                 Order::Snapshot(number) => {

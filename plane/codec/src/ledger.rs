@@ -13,6 +13,42 @@ const BESIDE: u32 = 16;
 /// Milliseconds of a packet unless it is said.
 const PACKET_MS: u16 = 20;
 
+/// What packets to an end are counted by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Numbers {
+    /// Their source.
+    pub ssrc: u32,
+    /// Of the last packet, or of the first one.
+    pub sequence: u16,
+    /// The same.
+    pub timestamp: u32,
+    /// When the last one had left, if one has.
+    pub reached: Option<Time>,
+}
+
+impl Numbers {
+    /// The end goes on with them, ahead of what may have left since they were told: none is used
+    /// twice.
+    #[must_use]
+    pub fn go_on(&self, now: Time, end: End) -> End {
+        let Self { ssrc, sequence, timestamp, reached } = *self;
+        let Some(at) = reached else { return End { ssrc, sequence, timestamp, ..end } };
+        let passed = now.since(at).min(STILL_MAX);
+        let ms = u32::try_from(passed.as_millis()).unwrap_or(0);
+        let packet_ms = u32::from(if end.packet_ms == 0 { PACKET_MS } else { end.packet_ms });
+        // A distance of less than half of all numbers is one ahead (RFC 3550 A.1).
+        let ahead = (ms / packet_ms + BESIDE).min(u32::from(u16::MAX / 4));
+        let ahead = u16::try_from(ahead).unwrap_or(u16::MAX / 4);
+        let ticks = (ms + packet_ms).saturating_mul(end.format.codec.clock() / 1_000);
+        End {
+            ssrc,
+            sequence: sequence.wrapping_add(ahead),
+            timestamp: timestamp.wrapping_add(ticks),
+            ..end
+        }
+    }
+}
+
 /// The streams.
 #[derive(Debug, Default)]
 pub struct Ledger {
@@ -26,6 +62,20 @@ struct Entry {
     last: [Option<(Time, u16, u32)>; 2],
 }
 
+impl Entry {
+    fn numbers(&self) -> [Numbers; 2] {
+        [0, 1].map(|at| {
+            let End { ssrc, sequence, timestamp, .. } = self.ends[at];
+            match self.last[at] {
+                Some((at, sequence, timestamp)) => {
+                    Numbers { ssrc, sequence, timestamp, reached: Some(at) }
+                }
+                None => Numbers { ssrc, sequence, timestamp, reached: None },
+            }
+        })
+    }
+}
+
 impl Ledger {
     /// A stream was said.
     pub fn put(&mut self, stream: u32, ends: [End; 2]) {
@@ -37,6 +87,12 @@ impl Ledger {
     #[must_use]
     pub fn at(&self, stream: u32) -> Option<&[End; 2]> {
         self.streams.get(&stream).map(|it| &it.ends)
+    }
+
+    /// What packets to the ends of a stream are counted by.
+    #[must_use]
+    pub fn numbers(&self, stream: u32) -> Option<[Numbers; 2]> {
+        self.streams.get(&stream).map(Entry::numbers)
     }
 
     /// A stream is over; whether there was one.
@@ -68,28 +124,16 @@ impl Ledger {
         }
     }
 
-    /// Appends everything, for a process that knows nothing or not all of it. Numbers go on ahead
-    /// of what may have left since they were told: none is used twice. `is_all`: other streams than
+    /// Appends everything, for a process that knows nothing or not all of it. Numbers go on
+    /// ([`Numbers::go_on`]). `is_all`: other streams than
     /// these are forgotten.
     pub fn write(&self, now: Time, is_all: bool, out: &mut Vec<u8>) {
         if is_all {
             Message::Begin.write(out);
         }
         for (&stream, it) in &self.streams {
-            let mut ends = it.ends;
-            for (end, last) in ends.iter_mut().zip(it.last) {
-                let Some((at, sequence, timestamp)) = last else { continue };
-                let passed = now.since(at).min(STILL_MAX);
-                let ms = u32::try_from(passed.as_millis()).unwrap_or(0);
-                let packet_ms =
-                    u32::from(if end.packet_ms == 0 { PACKET_MS } else { end.packet_ms });
-                // A distance of less than half of all numbers is one ahead (RFC 3550 A.1).
-                let ahead = (ms / packet_ms + BESIDE).min(u32::from(u16::MAX / 4));
-                let ahead = u16::try_from(ahead).unwrap_or(u16::MAX / 4);
-                let ticks = (ms + packet_ms).saturating_mul(end.format.codec.clock() / 1_000);
-                end.sequence = sequence.wrapping_add(ahead);
-                end.timestamp = timestamp.wrapping_add(ticks);
-            }
+            let [a, b] = it.numbers();
+            let ends = [a.go_on(now, it.ends[0]), b.go_on(now, it.ends[1])];
             Message::Put { stream, ends }.write(out);
         }
         if is_all {

@@ -36,7 +36,7 @@ mod way;
 pub use decoder::{Decoded, Decoder, PAYLOAD_OCTETS_MAX};
 pub use encoder::{Coded, Encoder};
 pub use format::{Codec, Format};
-pub use ledger::Ledger;
+pub use ledger::{Ledger, Numbers};
 pub use library::{Absent, Library};
 pub use resample::{Rate, Resampler};
 pub use stream::{Counts, Digits, End, Events, Notice, Output, Place, Refused, Side};

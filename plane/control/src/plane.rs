@@ -278,12 +278,13 @@ impl Plane {
 
     fn hear(&mut self, heard: Heard, out: &mut Vec<Out>) {
         match heard {
-            Heard::Neighbour { interface, address, mac, .. }
+            Heard::Neighbour { interface, address, mac, token, .. }
                 if self.is_claimed(interface, address, mac) =>
             {
-                out.push(Out::Claimed { interface, address });
+                let is_proved = self.is_heir(token);
+                out.push(Out::Claimed { interface, address, mac, is_proved });
             }
-            Heard::Neighbour { interface, address, mac, speech } => {
+            Heard::Neighbour { interface, address, mac, speech, .. } => {
                 self.neighbour_heard((interface, address), mac, speech, out);
             }
             Heard::RouterSolicited { interface, source } => {

@@ -13,7 +13,7 @@ use crate::flow::{Flow, Use};
 use crate::latch::Latch;
 use crate::node::{MEDIA_SEND, MEDIA4, MEDIA6, MediaIn, MediaSend, Views};
 use crate::program::{
-    Branch, Duty, FEATURE, FlowSaid, Guard, LATE, Name, Place, Range, Said, Snapshot,
+    Branch, Duty, FEATURE, FlowSaid, Guard, LATE, Name, Place, Range, Said, Snapshot, Tokens,
 };
 use crate::rows::Rows;
 use crate::senders::{Senders, Wanted, unusable};
@@ -24,7 +24,7 @@ use machine::Time;
 use nodes::arcs::{NAME_IP4_IN, NAME_IP6_IN, rank};
 use nodes::feature::{Change, Feature, Join, Start, Worker};
 use nodes::program::{Interface, Mode, PacketClass, Program, Removed};
-use nodes::{Out, Refused};
+use nodes::{Out, Refused, Token};
 use srtp::Receiver;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -60,6 +60,8 @@ pub struct Media {
     watch: Watch,
     /// Which of a pair it is; `None`: there is no other one.
     duty: Option<Duty>,
+    /// What who takes an address shows.
+    tokens: Tokens,
     /// When it stands by that leaves.
     leaves_at: Option<Time>,
 }
@@ -194,9 +196,9 @@ impl Media {
         };
         *self.table.make(number).ok_or(Refused::Full("flows of media"))?.hold() = Some(known);
         self.rows.insert(number, said.at, sender);
+        self.associate(number, said.association);
         self.watch.begin(number, said, now);
         self.rows.show(number);
-        self.associate(number, said.association);
         self.rows.came(number, said.at);
         self.relate(number, said.at, said.to);
         self.pair(number, &said.at, said.settings.of);
@@ -241,9 +243,9 @@ impl Media {
             known.extras = branching(said, known.extras.take());
         }
         self.rows.set_sender(number, sender);
+        self.associate(number, said.association);
         self.watch.change(number, said);
         self.relate(number, said.at, said.to);
-        self.associate(number, said.association);
         self.pair(number, &said.at, said.settings.of);
         self.branch_off(said.at, &said.branches);
         if let Some(before) = before.filter(|before| Some(*before) != sender) {
@@ -414,11 +416,12 @@ impl Feature for Media {
             branched: BTreeMap::new(),
             branches: BTreeMap::new(),
             senders: Senders::default(),
+            associations: BTreeMap::new(),
             interfaces: BTreeSet::new(),
             watch: Watch::default(),
-            associations: BTreeMap::new(),
             duty: None,
             leaves_at: None,
+            tokens: Tokens::default(),
         }
     }
 
@@ -444,6 +447,7 @@ impl Feature for Media {
                 }
             }
             Said::Duty(duty) => self.duty(duty, change.now()),
+            Said::Tokens(tokens) => self.tokens = tokens,
         }
         Ok(true)
     }
@@ -453,6 +457,7 @@ impl Feature for Media {
         match Name::read(key).map_err(refused)? {
             Name::Range(start) => self.remove_range(&start, change),
             Name::Flow(at) => self.remove_flow(&at, change.now()),
+            Name::Tokens => self.tokens = Tokens::default(),
             Name::Duty => {
                 (self.duty, self.leaves_at, self.is_changed) = (None, None, true);
                 self.senders.bound(&self.table, false);
@@ -470,12 +475,22 @@ impl Feature for Media {
         let flows = self.rows.all().map(|row| name(Name::Flow(row.at)));
         let ranges = self.rows.ranges().map(|(range, _)| name(Name::Range(range.start())));
         let duty = self.duty.map(|_| name(Name::Duty));
-        flows.chain(ranges).chain(duty).collect()
+        let has_tokens = self.tokens != Tokens::default();
+        let tokens = has_tokens.then(|| name(Name::Tokens));
+        flows.chain(ranges).chain(duty).chain(tokens).collect()
     }
 
     fn gives_way(&self, vrf: u32, address: IpAddr) -> bool {
         let is_its = |range: &Range| (range.vrf, range.address) == (vrf, address);
         self.duty.is_some() && self.rows.ranges().any(|(range, _)| is_its(range))
+    }
+
+    fn token(&self) -> Option<Token> {
+        self.tokens.own
+    }
+
+    fn heir(&self) -> Option<Token> {
+        self.tokens.heir
     }
 
     fn gave_way(&mut self, now: Time) {

@@ -3,8 +3,8 @@
 //! value of a thing is refused with a reason, and nothing of it is believed.
 //!
 //! ```text
-//!   Item.key    RANGE · vrf · address · first port  or  FLOW · vrf · address · port  or  DUTY
-//!   Item.value  fields of a Range                   or  fields of a FlowSaid         or  of a Duty
+//!   Item.key    RANGE · vrf · address · first port  or  FLOW · vrf · address · port  or  DUTY, TOKENS
+//!   Item.value  fields of a Range                   or  fields of a FlowSaid         or  of those
 //!   back:       FLOW · vrf · address · port, fields of a Notice
 //! ```
 //! A flow is named by its place. Saying it again changes it: what came from, what was counted,
@@ -21,6 +21,7 @@ pub use notice::{Digit, Notice, Snapshot, Statistics, StreamStatistics};
 use core::net::IpAddr;
 use fields::offence;
 use machine::Duration;
+use nodes::Token;
 use wire::field;
 use wire::field::value::{each, end, number, put, required};
 use wire::{Cursor, Malformed};
@@ -39,6 +40,7 @@ pub const CLASS_FRAMES: &str = "media/frames";
 const RANGE: u8 = 1;
 const FLOW: u8 = 2;
 const DUTY: u8 = 3;
+const TOKENS: u8 = 4;
 /// Ports of the largest range.
 pub const PORTS_MAX: u32 = 65_535;
 
@@ -92,6 +94,8 @@ pub enum Name {
     Flow(Place),
     /// Which of the two of a pair this one is.
     Duty,
+    /// What those show who take the place of others.
+    Tokens,
 }
 
 impl Name {
@@ -102,6 +106,7 @@ impl Name {
             Self::Range(place) => (RANGE, place),
             Self::Flow(place) => (FLOW, place),
             Self::Duty => return vec![DUTY],
+            Self::Tokens => return vec![TOKENS],
         };
         let mut key = Vec::with_capacity(23);
         key.push(kind);
@@ -120,8 +125,10 @@ impl Name {
     /// What is no name.
     pub fn read(key: &[u8]) -> Result<Self, Malformed> {
         let what = "a name is kind, routing table, address and port";
-        if *key == [DUTY] {
-            return Ok(Self::Duty);
+        match *key {
+            [DUTY] => return Ok(Self::Duty),
+            [TOKENS] => return Ok(Self::Tokens),
+            _ => {}
         }
         let mut cursor = Cursor::new(key, 0, fields::SPEC);
         let kind = cursor.octet(what)?;
@@ -144,6 +151,8 @@ pub enum Said {
     Flow(Box<FlowSaid>),
     /// Which of the two of a pair this one is; one that is not told stands alone.
     Duty(Duty),
+    /// What it shows who takes an address of a pair.
+    Tokens(Tokens),
 }
 
 /// Which of the two forwarders of a pair this one is. Flows of both stand all the time.
@@ -160,6 +169,27 @@ pub enum Duty {
 
 /// How long one that leaves forwards what still comes: neighbours hear of its heir meanwhile.
 pub const LATE: Duration = Duration::from_secs(1);
+
+/// What announcements of a pair's addresses show. Each is of one term and told before by the pair's
+/// own link: who has not heard it there cannot say that it has taken the place of who served.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tokens {
+    /// What this one shows.
+    pub own: Option<Token>,
+    /// What the one shows that takes its place.
+    pub heir: Option<Token>,
+}
+
+impl core::fmt::Debug for Tokens {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Tokens({}, {})", self.own.is_some(), self.heir.is_some())
+    }
+}
+
+mod tokens_tag {
+    pub const OWN: u8 = 1;
+    pub const HEIR: u8 = 2;
+}
 
 mod duty_tag {
     pub const IS: u8 = 1;
@@ -178,6 +208,7 @@ impl Said {
             Self::Range(range) => Name::Range(range.start()),
             Self::Flow(flow) => Name::Flow(flow.at),
             Self::Duty(_) => Name::Duty,
+            Self::Tokens(_) => Name::Tokens,
         }
     }
 
@@ -189,6 +220,7 @@ impl Said {
             Self::Range(range) => put(&mut out, range_tag::PORTS, range.ports.into()),
             Self::Flow(flow) => flow.write(&mut out),
             Self::Duty(duty) => duty.write(&mut out),
+            Self::Tokens(tokens) => tokens.write(&mut out),
         }
         out
     }
@@ -202,7 +234,32 @@ impl Said {
             Name::Range(start) => read_range(start, value).map(Self::Range),
             Name::Flow(at) => FlowSaid::read(at, value).map(|flow| Self::Flow(Box::new(flow))),
             Name::Duty => Duty::read(value).map(Self::Duty),
+            Name::Tokens => Tokens::read(value).map(Self::Tokens),
         }
+    }
+}
+
+impl Tokens {
+    fn write(&self, out: &mut Vec<u8>) {
+        for (tag, token) in [(tokens_tag::OWN, self.own), (tokens_tag::HEIR, self.heir)] {
+            if let Some(token) = token {
+                field::bytes(out, tag, &token);
+            }
+        }
+    }
+
+    fn read(value: &[u8]) -> Result<Self, Malformed> {
+        let mut tokens = Self::default();
+        each(value, |tag, value| {
+            let token = || Token::try_from(value).map_err(|_| offence("a token has 16 octets"));
+            match tag {
+                tokens_tag::OWN => tokens.own = Some(token()?),
+                tokens_tag::HEIR => tokens.heir = Some(token()?),
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(tokens)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::frame;
 use crate::header::{TYPE_ARP, long, word};
 use crate::interfaces::Row as Link;
 use crate::program::Mac;
-use crate::view::{Heard, Shared, Speech};
+use crate::view::{Heard, Shared, Speech, Token};
 use graph::meta::GROUP_ADDRESSED;
 use graph::{Context, Node, Pool, Reason, Row, Slot};
 use std::net::Ipv4Addr;
@@ -16,6 +16,8 @@ use table::lpm::Lookups;
 
 /// Octets of an ARP packet for Ethernet and IPv4.
 pub const ARP_BYTES: usize = 28;
+/// What stands before a token behind an announcement, where a short frame has room anyway.
+const MARK: [u8; 2] = *b"TD";
 /// ARP packets that a worker looks at, in all.
 pub const TAKEN: Rate = Rate { per_second: 10_000, burst: 1_000 };
 /// … and of one interface.
@@ -65,6 +67,7 @@ struct Said {
     mac: Mac,
     source: Ipv4Addr,
     target: Ipv4Addr,
+    token: Option<Token>,
 }
 
 impl ArpInput {
@@ -125,7 +128,8 @@ impl ArpInput {
         if !said.source.is_unspecified() && (own || announced) {
             let (address, mac) = (said.source.into(), said.mac);
             // A full ring: the neighbour will be heard again.
-            self.shared.tell(Heard::Neighbour { interface, address, mac, speech });
+            let token = said.token.filter(|_| announced);
+            self.shared.tell(Heard::Neighbour { interface, address, mac, speech, token });
         }
         if said.operation == REPLY {
             return Some(HEARD);
@@ -133,8 +137,13 @@ impl ArpInput {
         if !self.answers(&said, &link, own, cx) {
             return Some(if announced { HEARD } else { NOT_FOR_US });
         }
-        let reply =
-            Said { operation: REPLY, mac: link.mac, source: said.target, target: said.source };
+        let reply = Said {
+            operation: REPLY,
+            mac: link.mac,
+            source: said.target,
+            target: said.source,
+            token: None,
+        };
         let frame = frame::ethernet(&link, said.mac, TYPE_ARP, &written(&reply, said.mac));
         answer(slot, interface, &frame, &link, cx.packets)
     }
@@ -173,6 +182,8 @@ impl Node for ArpInput {
 }
 
 fn read(packet: &[u8]) -> Result<Said, Reason> {
+    let behind = packet.get(ARP_BYTES..).and_then(|rest| rest.strip_prefix(&MARK));
+    let token = behind.and_then(|rest| rest.first_chunk()).copied();
     let packet = packet.first_chunk::<ARP_BYTES>().ok_or(SHORT)?;
     let operation = word(packet, 6);
     if packet[..6] != [0, 1, 8, 0, 6, 4] || !matches!(operation, REQUEST | REPLY) {
@@ -184,7 +195,7 @@ fn read(packet: &[u8]) -> Result<Said, Reason> {
     if martian || mac[0] & 1 == 1 || mac == [0; 6] {
         return Err(SOURCE);
     }
-    Ok(Said { operation, mac, source, target })
+    Ok(Said { operation, mac, source, target, token })
 }
 
 fn written(said: &Said, to: Mac) -> Vec<u8> {
@@ -194,12 +205,24 @@ fn written(said: &Said, to: Mac) -> Vec<u8> {
     packet.extend(said.source.octets());
     packet.extend(to);
     packet.extend(said.target.octets());
+    if let Some(token) = said.token {
+        packet.extend(MARK);
+        packet.extend(token);
+    }
     packet
+}
+
+/// A frame that tells everyone where an own address is (RFC 5227 §3).
+#[must_use]
+pub fn announcement(link: &Link, own: Ipv4Addr, token: Option<Token>) -> Vec<u8> {
+    let said = Said { operation: REQUEST, mac: link.mac, source: own, target: own, token };
+    frame::ethernet(link, [0xff; 6], TYPE_ARP, &written(&said, [0; 6]))
 }
 
 /// A frame that asks for a neighbour: everyone, or it alone if it was known.
 #[must_use]
 pub fn request(link: &Link, own: Ipv4Addr, neighbour: Ipv4Addr, known: Option<Mac>) -> Vec<u8> {
-    let said = Said { operation: REQUEST, mac: link.mac, source: own, target: neighbour };
+    let said =
+        Said { operation: REQUEST, mac: link.mac, source: own, target: neighbour, token: None };
     frame::ethernet(link, known.unwrap_or([0xff; 6]), TYPE_ARP, &written(&said, [0; 6]))
 }

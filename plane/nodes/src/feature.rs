@@ -13,7 +13,7 @@
 
 use crate::program::{Interface, PacketClass, Program, Removed};
 use crate::refused::Refused;
-use crate::view::{Out, Shared};
+use crate::view::{Out, Shared, Token};
 use graph::Plan;
 use machine::Time;
 use std::any::Any;
@@ -246,6 +246,16 @@ pub trait Feature: Any + Send {
     fn gives_way(&self, vrf: u32, address: IpAddr) -> bool {
         let _ = (vrf, address);
         false
+    }
+
+    /// What is shown with announcements of such addresses.
+    fn token(&self) -> Option<Token> {
+        None
+    }
+
+    /// What the system shows that takes this one's place.
+    fn heir(&self) -> Option<Token> {
+        None
     }
 
     /// Another system has taken such an address.

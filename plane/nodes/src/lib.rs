@@ -58,4 +58,4 @@ pub use icmp::{error_entry, unreachable};
 pub use interfaces::{Counted, InterfaceCounters, Interfaces};
 pub use program::Program;
 pub use refused::Refused;
-pub use view::{Heard, Out, Speech};
+pub use view::{Heard, Out, Speech, Token};

@@ -8,7 +8,7 @@ use crate::frame;
 use crate::header::{ICMP6, IP6, TYPE_IP6, address6, checksum, pseudo6, sum};
 use crate::interfaces::Row as Link;
 use crate::program::Mac;
-use crate::view::{Heard, Shared, Speech};
+use crate::view::{Heard, Shared, Speech, Token};
 use graph::{Context, Node, Pool, Reason, Row, Slot};
 use machine::narrow::index;
 use std::net::Ipv6Addr;
@@ -24,6 +24,9 @@ const ADVERTISEMENT: u8 = 136;
 /// Options: the sender's, and the target's link-layer address.
 pub(crate) const SOURCE_MAC: u8 = 1;
 const TARGET_MAC: u8 = 2;
+/// An experimental option (RFC 4727 §4): a token, behind six octets of zero.
+const TOKEN: u8 = 253;
+const TOKEN_OCTETS: usize = 24;
 /// Flags of an advertisement: from a router, asked for, replaces what is known.
 const ROUTER: u8 = 0x80;
 const SOLICITED: u8 = 0x40;
@@ -64,6 +67,7 @@ struct Said {
     source: Ipv6Addr,
     target: Ipv6Addr,
     mac: Option<Mac>,
+    token: Option<Token>,
 }
 
 impl Node for NdInput {
@@ -103,9 +107,9 @@ impl NdInput {
         }
         let said = read(packets.bytes(slot))?;
         let tell = |address: Ipv6Addr, mac: Mac, speech: Speech| {
-            let address = address.into();
+            let (address, token) = (address.into(), said.token);
             // A full ring: the neighbour will be heard again.
-            self.shared.tell(Heard::Neighbour { interface, address, mac, speech });
+            self.shared.tell(Heard::Neighbour { interface, address, mac, speech, token });
         };
         if said.kind == ADVERTISEMENT {
             if let Some(mac) = said.mac {
@@ -185,6 +189,7 @@ fn read(packet: &[u8]) -> Result<Said, Reason> {
     let target = Ipv6Addr::from(address6(body, 8));
     let wanted = if body[0] == SOLICITATION { SOURCE_MAC } else { TARGET_MAC };
     let mac = option(&body[ND_BYTES..], wanted)?;
+    let token = token(&body[ND_BYTES..]);
     let is_probe = body[0] == SOLICITATION && source.is_unspecified();
     // An answer to everybody answers nobody (RFC 4861 §7.1.2).
     let is_false_answer = body[0] == ADVERTISEMENT && to.is_multicast() && body[4] & SOLICITED != 0;
@@ -194,7 +199,7 @@ fn read(packet: &[u8]) -> Result<Said, Reason> {
     {
         return Err(FORM);
     }
-    Ok(Said { kind: body[0], flags: body[4], source, target, mac })
+    Ok(Said { kind: body[0], flags: body[4], source, target, mac, token })
 }
 
 pub(crate) fn option(mut options: &[u8], wanted: u8) -> Result<Option<Mac>, Reason> {
@@ -211,6 +216,19 @@ pub(crate) fn option(mut options: &[u8], wanted: u8) -> Result<Option<Mac>, Reas
         options = &options[octets..];
     }
     Ok(found)
+}
+
+/// The token of options that were read before.
+fn token(mut options: &[u8]) -> Option<Token> {
+    for _ in 0..OPTIONS_MAX {
+        let [kind, units, ..] = options else { break };
+        let octets = usize::from(*units) * 8;
+        if *kind == TOKEN && octets == TOKEN_OCTETS {
+            return options.get(8..)?.first_chunk().copied();
+        }
+        options = options.get(octets..)?;
+    }
+    None
 }
 
 fn message(kind: u8, flags: u8, target: Ipv6Addr, option: u8, mac: Mac) -> Vec<u8> {
@@ -249,8 +267,12 @@ pub fn solicitation(
 
 /// A frame that tells everyone where an own address is.
 #[must_use]
-pub fn announcement(link: &Link, own: Ipv6Addr) -> Vec<u8> {
-    let body = message(ADVERTISEMENT, ROUTER | OVERRIDE, own, TARGET_MAC, link.mac);
+pub fn announcement(link: &Link, own: Ipv6Addr, token: Option<Token>) -> Vec<u8> {
+    let mut body = message(ADVERTISEMENT, ROUTER | OVERRIDE, own, TARGET_MAC, link.mac);
+    if let Some(token) = token {
+        body.extend([TOKEN, 3, 0, 0, 0, 0, 0, 0]);
+        body.extend(token);
+    }
     frame::ethernet(link, group_mac(ALL_NODES), TYPE_IP6, &packet(own, ALL_NODES, &body))
 }
 

@@ -34,6 +34,10 @@ pub enum Speech {
     },
 }
 
+/// What a system shows when it announces an address that it takes from another one: a number that
+/// only the two of them know until then.
+pub type Token = [u8; 16];
+
 /// What a worker noticed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Heard {
@@ -47,6 +51,8 @@ pub enum Heard {
         mac: Mac,
         /// How it came to speak.
         speech: Speech,
+        /// What it showed with an announcement.
+        token: Option<Token>,
     },
     /// A host asked for routers.
     RouterSolicited {
@@ -109,6 +115,11 @@ pub enum Out {
         interface: u32,
         /// The address.
         address: IpAddr,
+        /// That system's MAC address.
+        mac: Mac,
+        /// Whether it has shown what the one that takes this one's place shows
+        /// ([`crate::feature::Feature::heir`]).
+        is_proved: bool,
     },
     /// A neighbour was found, changed or lost (`mac: None`): the control process is told.
     Neighbour {

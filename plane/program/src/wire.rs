@@ -116,6 +116,11 @@ pub enum Request {
     Stop,
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives it so")]
+const fn is_false(it: &bool) -> bool {
+    !*it
+}
+
 /// What the forwarder says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -133,6 +138,9 @@ pub enum Reply {
         /// What the control before this one had kept.
         #[serde(with = "octets")]
         memo: Vec<u8>,
+        /// Whether another system has taken addresses since that was kept.
+        #[serde(default, skip_serializing_if = "is_false")]
+        is_taken: bool,
     },
     /// Something was not done.
     Refused {
@@ -356,7 +364,8 @@ mod tests {
 
     #[test]
     fn what_was_written_is_read_again_message_after_message() {
-        let welcome = Reply::Welcome { ports: vec![spec()], memo: vec![0, 255, 1] };
+        let welcome =
+            Reply::Welcome { ports: vec![spec()], memo: vec![0, 255, 1], is_taken: false };
         let answer = Reply::Answer { id: 9, answer: Ok(serde_json::json!([{ "a": [1, null] }])) };
         let mut octets = Vec::new();
         write(&welcome, &mut octets).unwrap();

@@ -71,7 +71,8 @@ impl Dataplane {
 
     fn take(&mut self, now: Time, reply: Reply) -> Option<Told> {
         match reply {
-            Reply::Welcome { ports, memo } => {
+            Reply::Welcome { ports, memo, is_taken } => {
+                self.is_taken = is_taken;
                 let numbers = serde_json::from_slice::<Numbers>(&memo);
                 if let Some(numbers) = numbers.ok().filter(Numbers::is_sound) {
                     self.numbers = numbers;

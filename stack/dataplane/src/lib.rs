@@ -139,6 +139,8 @@ pub struct Dataplane {
     /// Whether what is not said to a forwarder that comes stays all the same, and the generation
     /// that is not ended yet.
     holds: bool,
+    /// Whether another system has taken addresses of the forwarder while nobody controlled it.
+    is_taken: bool,
     unended: Option<u64>,
 }
 
@@ -164,8 +166,16 @@ impl Dataplane {
             tally: Tally::default(),
             is_draining: false,
             holds: false,
+            is_taken: false,
             unended: None,
         }
+    }
+
+    /// Whether another system had taken addresses of the forwarder when that was taken: what it
+    /// remembers of them may be over.
+    #[must_use]
+    pub const fn is_taken(&self) -> bool {
+        self.is_taken
     }
 
     /// Takes what happened on a channel; that of another number is passed over.

@@ -33,7 +33,10 @@ impl World {
         it.dataplane.tick(it.now, &mut it.out);
         assert_eq!(it.event(WIRE, ChannelEvent::Up), None);
         let memo = serde_json::to_vec(memo).expect("it can be written");
-        assert_eq!(it.hears(WIRE, &Reply::Welcome { ports, memo }), Some(Told::Welcomed));
+        assert_eq!(
+            it.hears(WIRE, &Reply::Welcome { ports, memo, is_taken: false }),
+            Some(Told::Welcomed)
+        );
         it.out.clear();
         it
     }
@@ -119,7 +122,7 @@ fn a_forwarder_is_looked_for_until_it_stands_and_is_told_everything() {
     world.event(WIRE, ChannelEvent::Up);
     assert_eq!(world.dataplane.deadline(), Some(world.now + Duration::from_secs(10)));
     assert!(!world.dataplane.is_controlled());
-    let welcome = Reply::Welcome { ports: vec![], memo: vec![] };
+    let welcome = Reply::Welcome { ports: vec![], memo: vec![], is_taken: false };
     assert_eq!(world.hears(WIRE, &welcome), Some(Told::Welcomed));
     world.says(&["a"]);
     let told = world.written(WIRE);
@@ -170,7 +173,7 @@ fn a_forwarder_that_does_not_welcome_its_control_is_given_up() {
     world.dataplane.tick(until, &mut world.out);
     assert!(matches!(&world.out.channels[..], [(WIRE, ChannelOrder::HangUp)]));
     assert_eq!((world.dataplane.tally().lost, world.dataplane.tally().refused), (1, 1));
-    let welcome = Reply::Welcome { ports: vec![], memo: vec![] };
+    let welcome = Reply::Welcome { ports: vec![], memo: vec![], is_taken: false };
     assert_eq!(world.hears(WIRE, &welcome), None, "what was on its way is nobody's");
     assert!(world.event(WIRE, ChannelEvent::Message(&[0, 0, 0, 1, 0xC1])).is_none());
     world.dataplane.drain(false, &mut world.out);
@@ -279,7 +282,7 @@ fn who_is_turned_away_is_told_why_and_what_is_over_is_no_alarm() {
         world.now = world.now.max(at);
         world.dataplane.tick(world.now, &mut world.out);
         world.event(WIRE, ChannelEvent::Up);
-        world.hears(WIRE, &Reply::Welcome { ports: vec![], memo: vec![] });
+        world.hears(WIRE, &Reply::Welcome { ports: vec![], memo: vec![], is_taken: false });
         world.says(&[]);
         assert_eq!(texts(&world), Vec::<String>::new(), "{why}");
         world.event(WIRE, ChannelEvent::Down("the other side closed the connection"));

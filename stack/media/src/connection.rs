@@ -194,6 +194,7 @@ impl Connection {
             State::Up if self.heard + self.silence <= now => {
                 self.hang_up(now, out);
                 self.turn();
+                self.tick(now, out);
                 true
             }
             _ => false,

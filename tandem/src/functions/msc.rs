@@ -105,6 +105,12 @@ impl Kind for Msc {
             let hint = "listen on 127.0.0.1, or keep the network to the proxies private";
             found.push(Issue::new("ng", what, hint));
         }
+        if self.replica.as_ref().is_some_and(|pair| pair.arbiter.is_none()) {
+            let what = "without `arbiter` both nodes serve while the link between them is cut, and SRTP \
+                        of both leaves under the same keys and numbers: whoever has both can read it";
+            let hint = "run an `[arbiter]` on a third machine and name it at both nodes";
+            found.push(Issue::new("replica", what, hint));
+        }
         found.extend(self.capture.as_deref().and_then(capture));
         if let Some(section) = &self.tls {
             let key = keys::located(directory, &section.key);

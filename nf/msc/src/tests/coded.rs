@@ -55,7 +55,7 @@ impl Coder {
 }
 
 impl World {
-    fn coder_says(&mut self, message: &Said<'_>) {
+    pub(super) fn coder_says(&mut self, message: &Said<'_>) {
         let mut octets = Vec::new();
         message.write(&mut octets);
         self.coder(ChannelEvent::Message(&octets));
@@ -80,7 +80,7 @@ fn load(is_fed: bool) -> Said<'static> {
 }
 
 /// PCMA at one side, G.722 at the other, events at both.
-fn coded_stream(a: Local, b: Local) -> Stream {
+pub(super) fn coded_stream(a: Local, b: Local) -> Stream {
     let mut what = stream(a, b);
     let to = |codec| Action::Transcode(Coding { codec, clock: 8_000, channels: 1 });
     what.payloads[0] = Payload { becomes: 9, action: to(Codec::G722), ..what.payloads[0] };
@@ -121,7 +121,6 @@ fn a_stream_that_is_coded_anew_goes_up_and_the_transcoder_knows_where_it_comes_a
     let up: Vec<u128> = flows.iter().map(|flow| flow.up.bits()).collect();
     assert_eq!(up, [1 << 8 | 1 << 96, 0, 1 << 9 | 1 << 101, 0], "sound and events, no RTCP");
     let (number, [a, b]) = coder.only();
-    assert_eq!(number, u32::from(access.address) << 16 | 20_000);
     assert_eq!((a.receive, a.send, b.receive, b.send), (8, 8, 9, 9));
     assert_eq!(a.events.map(|it| (it.receive, it.send)), Some((96, 96)));
     let place = a.place.expect("a place");
@@ -351,4 +350,57 @@ fn sound_goes_up_is_coded_and_leaves_from_the_other_place_under_one_source() {
     }
     assert_eq!(sources.into_iter().collect::<Vec<_>>(), [ends[1].ssrc]);
     assert_eq!(last.map(|it| it.wrapping_sub(ends[1].sequence)), Some(9), "ten packets");
+}
+
+#[test]
+fn a_stream_that_comes_back_to_the_transcoder_has_the_same_source_and_goes_on_with_its_numbers() {
+    let (mut world, access, core) = greeted(SITE);
+    let mut coder = Coder::new(world.now);
+    let (a, b) = (at(access, 0), at(core, 0));
+    world.puts(1, 5, 1, &coded_stream(a, b));
+    coder.hear(&mut world);
+    let (number, [first, second]) = coder.only();
+    let (sequence, timestamp) = (second.sequence.wrapping_add(100), second.timestamp);
+    world.coder_says(&Said::Reached { stream: number, end: codec::Side::B, sequence, timestamp });
+    for generation in 2..6 {
+        let what = if generation % 2 == 0 { stream(a, b) } else { coded_stream(a, b) };
+        world.puts(1, 5, generation, &what);
+        world.passes(1);
+        coder.hear(&mut world);
+    }
+    let (_, [again, other]) = coder.only();
+    assert_eq!((again.ssrc, other.ssrc), (first.ssrc, second.ssrc));
+    let ahead = other.sequence.wrapping_sub(sequence);
+    assert!((16..1_000).contains(&ahead), "ahead of what had left: {ahead}");
+    world.removes(1, 5, 6);
+    world.puts(1, 5, 7, &coded_stream(a, b));
+    coder.hear(&mut world);
+    assert_ne!(coder.only().1[0].ssrc, first.ssrc, "another call is another source");
+}
+
+#[test]
+fn of_two_streams_of_one_port_the_first_one_is_coded_and_the_other_one_after_it() {
+    let (mut world, access, core) = greeted(SITE);
+    let mut coder = Coder::new(world.now);
+    let (a, b) = (at(access, 0), at(core, 0));
+    let put = |world: &mut World, line: u8, what: &Stream| {
+        let (stream, what) = (StreamId { call: 5, line }, Box::new(what.clone()));
+        world.says(1, Message::Put { stream, generation: 1, what });
+    };
+    put(&mut world, 0, &coded_stream(a, b));
+    coder.hear(&mut world);
+    let (number, ends) = coder.only();
+    let mut second = coded_stream(a, at(core, 1));
+    for payload in &mut second.payloads {
+        (payload.number, payload.becomes) = (payload.number ^ 64, payload.becomes ^ 64);
+    }
+    put(&mut world, 1, &second);
+    coder.hear(&mut world);
+    assert_eq!(coder.only(), (number, ends), "the first one goes on as it is");
+    let stream = StreamId { call: 5, line: 0 };
+    world.says(1, Message::Remove { stream, generation: 1 });
+    coder.hear(&mut world);
+    assert_eq!(coder.removed, [number]);
+    let (_, [_, other]) = coder.only();
+    assert_eq!(other.place.map(|it| it.port), Some(at(core, 1).port), "now it is the first one");
 }

@@ -15,11 +15,11 @@ use stun::{
 };
 
 const STUN: u8 = 0;
-const DTLS: u8 = 1;
+pub(super) const DTLS: u8 = 1;
 
 impl World {
     /// The door is open.
-    fn opens(&mut self) {
+    pub(super) fn opens(&mut self) {
         self.up(ChannelEvent::Up);
         self.up(ChannelEvent::Message(&[]));
     }
@@ -30,7 +30,13 @@ impl World {
     }
 
     /// A packet comes up from that source to a port; what was sent back to it.
-    fn comes(&mut self, class: u8, from: &str, to: Local, payload: &[u8]) -> Vec<Vec<u8>> {
+    pub(super) fn comes(
+        &mut self,
+        class: u8,
+        from: &str,
+        to: Local,
+        payload: &[u8],
+    ) -> Vec<Vec<u8>> {
         let place = self.msc.streams.addresses.place(to.address, to.port).expect("it stands");
         let from: SocketAddr = from.parse().expect("a place");
         let to = SocketAddr::new(place.address, place.port);
@@ -54,7 +60,7 @@ impl World {
 }
 
 /// A browser: its certificate, and what its description says of it.
-fn browser() -> (dtls::Settings, Description) {
+pub(super) fn browser() -> (dtls::Settings, Description) {
     let certificate = dtls::Certificate::generate().expect("a certificate");
     let fingerprints = vec![Fingerprint::of(Hash::Sha256, certificate.der())];
     let suites = [Suite::AeadAes128Gcm, Suite::AeadAes256Gcm, Suite::AesCm128HmacSha1_80];
@@ -79,7 +85,12 @@ fn with_dtls(peer: &Description, checks: Option<Checks>) -> (World, Stream) {
 }
 
 /// Lets both ends talk until nothing is left to say; the peer's keys.
-fn talk(world: &mut World, peer: &mut Handshake, from: &str, to: Local) -> Option<dtls::Keys> {
+pub(super) fn talk(
+    world: &mut World,
+    peer: &mut Handshake,
+    from: &str,
+    to: Local,
+) -> Option<dtls::Keys> {
     let (mut told, mut keys) = (Vec::new(), None);
     peer.step(world.now, Told::Started, &mut told);
     for _ in 0..50 {
@@ -111,7 +122,7 @@ fn talk(world: &mut World, peer: &mut Handshake, from: &str, to: Local) -> Optio
     keys
 }
 
-const BROWSER: &str = "198.51.100.1:4000";
+pub(super) const BROWSER: &str = "198.51.100.1:4000";
 
 #[test]
 fn keys_of_a_handshake_guard_the_flow_and_outlive_a_hold() {

@@ -1,9 +1,11 @@
 //! Two nodes of a pair, each with its forwarder: what the one is told the other knows, and whoever
 //! takes over goes on with the same leases, streams and life.
 
+use super::keyed::{BROWSER, DTLS, browser, talk};
 use super::seeds::{Peer, below, holds, ng, reconnects, step};
 use super::*;
 use crate::pair::Role;
+use machine::Machine as _;
 use media::program::{LATE, Snapshot};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng as _;
@@ -43,7 +45,7 @@ impl Nodes {
         let now = Time::from_millis(1_000);
         let nodes = [11, 12].map(|own| started(own, Plane::default(), now));
         let mut nodes = Self { nodes, active: 0 };
-        mirror(nodes.active(), Mirrored::Activate);
+        mirror(nodes.active(), Mirrored::Activate { is_current: true });
         nodes.syncs();
         nodes
     }
@@ -86,7 +88,7 @@ impl Nodes {
         let own = if self.active == 0 { 11 } else { 12 };
         *self.active() = started(own, Plane::default(), now);
         self.active = 1 - self.active;
-        mirror(self.active(), Mirrored::Activate);
+        mirror(self.active(), Mirrored::Activate { is_current: true });
         self.syncs();
     }
 
@@ -125,11 +127,11 @@ fn whoever_takes_over_has_the_life_the_leases_and_the_streams_and_tells_nothing_
     assert_eq!(row(nodes.standby()), source.to_string());
     let epoch = nodes.active().msc.epoch;
     // It dies; the other one takes over.
-    let before = nodes.nodes[1].plane.items.len();
+    let before = nodes.nodes[1].plane.of_media().len();
     nodes.active = 1;
-    mirror(nodes.active(), Mirrored::Activate);
+    mirror(nodes.active(), Mirrored::Activate { is_current: true });
     assert!(matches!(nodes.duty(1), Some(Duty::Serves(_))) && has_groups(&nodes.nodes[1]));
-    assert_eq!((nodes.active().msc.epoch, before), (epoch, nodes.nodes[1].plane.items.len()));
+    assert_eq!((nodes.active().msc.epoch, before), (epoch, nodes.nodes[1].plane.of_media().len()));
     assert_eq!(nodes.active().alarms(), ["session-controller-away"]);
     nodes.active().greets(2, "ssc1", 7);
     let told = nodes.active().told(2);
@@ -166,20 +168,20 @@ fn before_it_is_known_which_of_the_two_it_is_the_forwarder_goes_on_as_it_is() {
     let epoch = nodes.active().msc.epoch;
     // Its control dies, and there is no other node.
     let plane = std::mem::take(&mut nodes.active().plane);
-    let (items, turn) = (plane.items.clone(), plane.duties.last().copied());
+    let (items, turn) = (plane.of_media(), plane.duties.last().copied());
     let mut again = started(11, plane, now);
     again.passes(3);
     assert_eq!((again.msc.pair.role, again.plane.said.is_none()), (Role::Waiting, true));
-    mirror(&mut again, Mirrored::Activate);
+    mirror(&mut again, Mirrored::Activate { is_current: true });
     assert_eq!((again.msc.epoch, again.plane.duties.last().copied()), (epoch, turn));
-    assert!(again.plane.items == items, "the same life, and no index is passed over");
+    assert!(again.plane.of_media() == items, "the same life, and no index is passed over");
     again.greets(2, "ssc1", 7);
     assert_eq!(again.leases(2, "access", 32), [block]);
     // What a standby leaves with its forwarder is no life to go on with.
     nodes.standby().adopt();
     let plane = std::mem::take(&mut nodes.standby().plane);
     let mut other = started(12, plane, now);
-    mirror(&mut other, Mirrored::Activate);
+    mirror(&mut other, Mirrored::Activate { is_current: true });
     assert_ne!(other.msc.epoch, epoch);
 }
 
@@ -193,7 +195,7 @@ fn a_node_that_was_not_told_all_begins_another_life() {
     let epoch = nodes.active().msc.epoch;
     let standby = nodes.standby();
     mirror(standby, Mirrored::Forget);
-    mirror(standby, Mirrored::Activate);
+    mirror(standby, Mirrored::Activate { is_current: true });
     assert_ne!(standby.msc.epoch, epoch);
     assert_eq!((standby.plane.flows(), standby.msc.streams.total()), (vec![], 0));
 }
@@ -219,7 +221,7 @@ fn in_a_planned_change_what_comes_late_is_forwarded_and_then_no_more() {
     mirror(nodes.active(), Mirrored::Deactivate);
     assert_eq!(nodes.duty(0), Some(Duty::StandsBy));
     // Nobody took over: it serves on.
-    mirror(nodes.active(), Mirrored::Activate);
+    mirror(nodes.active(), Mirrored::Activate { is_current: true });
     assert!(matches!(nodes.duty(0), Some(Duty::Serves(_))) && has_groups(&nodes.nodes[0]));
 }
 
@@ -269,7 +271,8 @@ fn are_alike(nodes: &mut Nodes, peers: &[Peer]) {
         holds(world, peers);
     }
     let [one, other] = &nodes.nodes;
-    let keys = |world: &World| -> BTreeSet<Vec<u8>> { world.plane.items.keys().cloned().collect() };
+    let keys =
+        |world: &World| -> BTreeSet<Vec<u8>> { world.plane.of_media().into_keys().collect() };
     assert!(keys(one) == keys(other), "the forwarders have the same flows");
     assert_eq!(one.msc.epoch, other.msc.epoch);
     for (lessee, controller) in one.msc.controllers.iter() {
@@ -335,7 +338,7 @@ fn a_snapshot_that_is_wanted_before_the_node_serves_is_told_once_it_does() {
     nodes.active = 1;
     nodes.active().deltas.clear();
     mirror(nodes.active(), Mirrored::Snapshot(9));
-    mirror(nodes.active(), Mirrored::Activate);
+    mirror(nodes.active(), Mirrored::Activate { is_current: true });
     mirror(nodes.standby(), Mirrored::Forget);
     nodes.told();
     assert_eq!(nodes.standby().msc.epoch, None, "what is not told whole is no life to go on with");
@@ -348,4 +351,354 @@ fn a_snapshot_that_is_wanted_before_the_node_serves_is_told_once_it_does() {
     let epoch = nodes.active().msc.epoch;
     assert!(epoch.is_some() && nodes.standby().msc.epoch == epoch);
     assert_eq!(nodes.standby().msc.streams.total(), 1);
+}
+
+/// A stream whose end A has keys.
+fn protected(a: Local, b: Local) -> Stream {
+    let mut what = stream(a, b);
+    let line = "1 AES_CM_128_HMAC_SHA1_80 inline:WVNfX19zZW1jdGwgKCkgewkyMjA7fQp9CnVubGVz";
+    let offer = srtp::sdes::read_all(core::iter::once(line.as_bytes())).expect("a key");
+    let crypto = offer.lines()[0].clone();
+    what.ends[0].guard = Guard::Keys { receive: Box::new(crypto.clone()), send: Box::new(crypto) };
+    what
+}
+
+#[test]
+fn a_standby_that_is_behind_begins_another_life_for_what_has_keys_and_the_rest_goes_on() {
+    let mut nodes = Nodes::new();
+    nodes.active().greets(1, "ssc1", 7);
+    let block = nodes.active().leases(1, "access", 32)[0];
+    let plain = stream(at(block, 0), at(block, 1));
+    nodes.active().puts(1, 5, 1, &plain);
+    nodes.active().puts(1, 6, 1, &protected(at(block, 2), at(block, 3)));
+    let sdp = "v=0\r\no=- 1 1 IN IP4 198.51.100.1\r\ns=-\r\nc=IN IP4 198.51.100.1\r\nt=0 0\r\n\
+        m=audio 4000 RTP/AVP 8\r\n";
+    let begins = |nodes: &mut Nodes, call: &str, flag: &str| {
+        let offer = [("command", "offer"), ("call-id", call), ("from-tag", "a"), ("sdp", sdp)];
+        let answer = sdp.replace(" 1 1 IN", " 2 2 IN");
+        let offer = [&offer[..], &[("transport-protocol", flag)]].concat();
+        let reply = nodes.active().commands(&format!("{call}1"), &offer);
+        let suite = " AES_CM_128_HMAC_SHA1_80 ";
+        let answer = match reply.split_once(suite) {
+            Some((before, _)) => {
+                let tag = before.rsplit_once(':').expect("a tag").1;
+                let key = "inline:WVNfX19zZW1jdGwgKCkgewkyMjA7fQp9CnVubGVz";
+                let answer = answer.replace("RTP/AVP", "RTP/SAVP");
+                format!("{answer}a=crypto:{tag}{suite}{key}\r\n")
+            }
+            None => answer,
+        };
+        let base = [("command", "answer"), ("call-id", call), ("from-tag", "a"), ("to-tag", "b")];
+        let all = [&base[..], &[("sdp", &answer)]].concat();
+        let reply = nodes.active().commands(&format!("{call}2"), &all);
+        assert!(reply.contains("result2:ok"), "{reply}");
+    };
+    begins(&mut nodes, "clear", "RTP/AVP");
+    begins(&mut nodes, "secret", "RTP/SAVP");
+    nodes.told();
+    let epoch = nodes.active().msc.epoch;
+    assert_eq!((nodes.standby().msc.streams.total(), nodes.standby().msc.driven.len()), (4, 2));
+    // The link was cut for long before the active node died.
+    nodes.active = 1;
+    mirror(nodes.active(), Mirrored::Activate { is_current: false });
+    let active = nodes.active();
+    assert_ne!(active.msc.epoch, epoch, "session controllers agree on other keys");
+    assert_eq!((active.msc.streams.total(), active.msc.driven.len()), (2, 1));
+    assert_eq!(active.plane.flows().len(), 8);
+    assert!(active.plane.flows().iter().all(|it| it.guard == media::program::Guard::None));
+    active.greets(2, "ssc1", 7);
+    assert_eq!(active.leases(2, "access", 32), [block]);
+    active.says(2, Message::Begin);
+    active.puts(2, 5, 1, &plain);
+    active.says(2, Message::End);
+    assert_eq!((active.msc.streams.total(), active.plane.flows().len()), (2, 8));
+}
+
+#[test]
+fn a_control_that_begins_anew_takes_no_life_up_that_the_other_node_went_on_with() {
+    let mut nodes = Nodes::new();
+    nodes.active().greets(1, "ssc1", 7);
+    let block = nodes.active().leases(1, "access", 32)[0];
+    nodes.active().puts(1, 5, 1, &protected(at(block, 0), at(block, 1)));
+    let (epoch, turn) = (nodes.active().msc.epoch, nodes.duty(0));
+    let plane = std::mem::take(&mut nodes.active().plane);
+    let mut again = started(11, plane, Time::from_millis(5_000));
+    mirror(&mut again, Mirrored::Activate { is_current: false });
+    assert_ne!(again.msc.epoch, epoch);
+    assert_ne!(again.plane.duties.last().copied(), turn, "and its forwarder goes ahead");
+    assert_eq!(again.plane.flows(), vec![], "nothing goes on with keys of that life");
+    again.greets(2, "ssc1", 7);
+    assert_eq!(again.leases(2, "access", 32), [block]);
+}
+
+#[test]
+fn a_stream_of_ng_whose_call_was_not_told_goes_at_a_takeover_and_its_ports_rest() {
+    let mut nodes = Nodes::new();
+    let sdp = "v=0\r\no=- 1 1 IN IP4 198.51.100.1\r\ns=-\r\nc=IN IP4 198.51.100.1\r\nt=0 0\r\n\
+        m=audio 4000 RTP/AVP 8\r\n";
+    let offer = [("command", "offer"), ("call-id", "c"), ("from-tag", "a"), ("sdp", sdp)];
+    nodes.active().commands("1", &offer);
+    let answer = [&[("command", "answer"), ("to-tag", "b")][..], &offer[1..]].concat();
+    nodes.active().commands("2", &answer);
+    nodes.active().deltas.retain(|delta| delta[0] != crate::pair::NG_CALL);
+    nodes.told();
+    assert_eq!(nodes.standby().plane.flows().len(), 4);
+    let ports = |world: &World| -> BTreeSet<u16> {
+        world.plane.flows().iter().map(|it| it.at.port).collect()
+    };
+    let before = ports(nodes.standby());
+    nodes.active = 1;
+    mirror(nodes.active(), Mirrored::Activate { is_current: true });
+    assert_eq!(nodes.active().plane.flows(), vec![], "no command would find it");
+    let reply = nodes.active().commands("3", &offer);
+    assert!(reply.contains("result2:ok"), "{reply}");
+    nodes.active().commands("4", &answer);
+    assert!(ports(nodes.active()).is_disjoint(&before), "they rest");
+}
+
+#[test]
+fn no_far_end_makes_a_record_that_the_standby_cannot_be_told() {
+    let mut nodes = Nodes::new();
+    let sdp = |octets: usize| {
+        let mut sdp = "v=0\r\no=- 1 1 IN IP4 198.51.100.1\r\ns=-\r\nc=IN IP4 198.51.100.1\r\n\
+            t=0 0\r\nm=audio 4000 RTP/AVP 8\r\n"
+            .to_owned();
+        while sdp.len() < octets {
+            sdp += "a=x-attribute:that nobody knows and that goes on as it is\r\n";
+        }
+        sdp
+    };
+    let (long, short) = (sdp(40_000), sdp(0));
+    // No reply by UDP is longer than what was asked.
+    let padding = ("x-padding", &*"x".repeat(4_000));
+    let offer = [("command", "offer"), ("call-id", "c"), ("from-tag", "a"), ("sdp", &*long)];
+    let reply = nodes.active().commands("1", &[&offer[..], &[padding]].concat());
+    assert!(reply.contains("result2:ok"), "{reply}");
+    assert!(nodes.active().deltas.iter().all(|it| it.len() < replica::DELTA_BYTES_MAX));
+    nodes.told();
+    assert_eq!(nodes.standby().msc.driven.len(), 1, "it is known, and may be ended");
+    // Forks that answer at length take no more room either.
+    let offer = [("command", "offer"), ("call-id", "d"), ("from-tag", "a"), ("sdp", &*short)];
+    nodes.active().commands("2", &offer);
+    let answered = sdp(12_000);
+    for n in 0..8 {
+        let (cookie, tag) = (format!("3{n}"), format!("b{n}"));
+        let base = [("command", "answer"), ("call-id", "d"), ("from-tag", "a")];
+        let answer = [&base[..], &[("to-tag", &*tag), ("sdp", &*answered), padding]].concat();
+        let reply = nodes.active().commands(&cookie, &answer);
+        assert!(reply.contains("result2:ok"), "{reply}");
+    }
+    assert!(nodes.active().deltas.iter().all(|it| it.len() < replica::DELTA_BYTES_MAX));
+    nodes.told();
+    assert_eq!(nodes.standby().msc.driven.len(), 2);
+}
+
+#[test]
+fn leases_of_thousands_of_blocks_are_told_in_pieces() {
+    let groups = ["third", "fourth"].map(|name| {
+        let at = name.len();
+        let addresses = format!("\"192.0.2.{at}\", \"2001:db8::{at}\"");
+        let ports = "ports = \"1024-65535\"";
+        format!("[[group]]\nname = \"{name}\"\naddresses = [{addresses}]\n{ports}\n")
+    });
+    let text = |own: u8| {
+        site(own)
+            .replace("ports = \"20000-20255\"", "ports = \"1024-65535\"")
+            .replace("block_pairs = 32", "block_pairs = 16")
+            .replace("[limits]", &format!("{}[limits]", groups.concat()))
+    };
+    let now = Time::from_millis(1_000);
+    let nodes = [11, 12].map(|own| {
+        let mut world = World::with(settings(&text(own), None), Plane::default(), now);
+        mirror(&mut world, Mirrored::Deactivate);
+        world.adopt();
+        world
+    });
+    let mut nodes = Nodes { nodes, active: 0 };
+    mirror(nodes.active(), Mirrored::Activate { is_current: true });
+    nodes.syncs();
+    nodes.active().greets(1, "ssc1", 7);
+    for group in ["access", "third", "fourth"] {
+        nodes.active().says(1, Message::Lease { group: group.into(), pairs: 200_000 });
+    }
+    assert!(nodes.active().deltas.iter().all(|it| it.len() < replica::DELTA_BYTES_MAX));
+    nodes.told();
+    let held = |world: &World| {
+        let lessee = world.msc.controllers.find("ssc1").expect("it is known");
+        world.msc.streams.book.held_by(lessee).collect::<Vec<_>>()
+    };
+    let count = held(&nodes.nodes[0]).len();
+    assert!(count > 6_000, "{count}");
+    assert_eq!(held(&nodes.nodes[0]), held(&nodes.nodes[1]));
+}
+
+#[test]
+fn what_the_next_one_shows_is_told_by_the_link_of_the_pair_and_is_another_in_each_term() {
+    let mut nodes = Nodes::new();
+    let heir = nodes.active().plane.tokens.heir;
+    assert!(heir.is_some() && nodes.active().plane.tokens.own.is_none());
+    assert_eq!(nodes.standby().plane.tokens, Tokens::default(), "it takes nothing yet");
+    nodes.dies();
+    let next = nodes.active().plane.tokens;
+    assert_eq!(next.own, heir);
+    assert!(next.heir.is_some() && next.heir != heir);
+}
+
+#[test]
+fn a_control_whose_addresses_another_node_has_taken_keeps_leases_and_begins_another_life() {
+    let mut nodes = Nodes::new();
+    nodes.active().greets(1, "ssc1", 7);
+    let block = nodes.active().leases(1, "access", 32)[0];
+    nodes.active().puts(1, 5, 1, &protected(at(block, 0), at(block, 1)));
+    let epoch = nodes.active().msc.epoch;
+    let mut plane = std::mem::take(&mut nodes.active().plane);
+    plane.is_taken = true;
+    let mut again = started(11, plane, Time::from_millis(5_000));
+    mirror(&mut again, Mirrored::Activate { is_current: true });
+    assert_ne!(again.msc.epoch, epoch);
+    assert_eq!(again.plane.flows(), vec![]);
+    again.greets(2, "ssc1", 7);
+    assert_eq!(again.leases(2, "access", 32), [block]);
+}
+
+#[test]
+fn what_an_earlier_start_of_a_session_controller_said_fades_in_time_whoever_serves() {
+    for is_late in [false, true] {
+        fades(is_late);
+    }
+}
+
+/// `is_late`: the standby comes when the session controller has begun anew.
+fn fades(is_late: bool) {
+    let mut nodes = Nodes::new();
+    nodes.active().greets(1, "ssc1", 7);
+    let block = nodes.active().leases(1, "access", 32)[0];
+    nodes.active().puts(1, 5, 1, &stream(at(block, 0), at(block, 1)));
+    nodes.active().disconnect(1);
+    nodes.active().greets(2, "ssc1", 8);
+    nodes.active().says(2, Message::Begin);
+    nodes.active().says(2, Message::End);
+    nodes.active().passes(40);
+    nodes.told();
+    if is_late {
+        nodes.syncs();
+    }
+    nodes.told();
+    nodes.active = 1;
+    mirror(nodes.active(), Mirrored::Activate { is_current: true });
+    nodes.active().greets(3, "ssc1", 8);
+    nodes.active().says(3, Message::Begin);
+    nodes.active().says(3, Message::End);
+    nodes.active().passes(10);
+    assert_eq!(nodes.active().msc.streams.total(), 1, "it has 60 s in all");
+    nodes.active().passes(25);
+    assert_eq!(nodes.active().msc.streams.total(), 0);
+}
+
+/// What the transcoder of a node was told to make.
+fn coded(world: &mut World) -> Vec<[codec::End; 2]> {
+    let octets = std::mem::take(&mut world.coded);
+    let (mut rest, mut all) = (&octets[..], Vec::new());
+    while let Ok(Some(length)) = codec::message::whole(rest) {
+        let message = codec::message::Message::read(&rest[..length]).expect("a message");
+        if let Some(codec::message::Message::Put { ends, .. }) = message {
+            all.push(ends);
+        }
+        rest = &rest[length..];
+    }
+    all
+}
+
+#[test]
+fn packets_from_the_transcoder_have_the_same_source_and_numbers_ahead_after_a_takeover() {
+    for is_late in [false, true] {
+        let mut nodes = Nodes::new();
+        nodes.active().greets(1, "ssc1", 7);
+        let block = nodes.active().leases(1, "access", 32)[0];
+        let what = super::coded::coded_stream(at(block, 0), at(block, 1));
+        nodes.active().puts(1, 5, 1, &what);
+        let [a, b] = *coded(nodes.active()).last().expect("it is told");
+        let stream = nodes.active().msc.transcoding.number_of(super::id(5));
+        let (sequence, timestamp) =
+            (b.sequence.wrapping_add(500), b.timestamp.wrapping_add(80_000));
+        let end = codec::Side::B;
+        let reached = codec::message::Message::Reached { stream, end, sequence, timestamp };
+        nodes.active().now += Duration::from_secs(3);
+        nodes.told();
+        nodes.active().coder_says(&reached);
+        if is_late {
+            nodes.syncs();
+        }
+        nodes.told();
+        nodes.active = 1;
+        let before = coded(nodes.active());
+        assert!(before.is_empty(), "one that follows codes nothing");
+        nodes.active().now += Duration::from_secs(1);
+        mirror(nodes.active(), Mirrored::Activate { is_current: true });
+        let [one, other] = *coded(nodes.active()).last().expect("it goes on");
+        assert_eq!((one.ssrc, other.ssrc), (a.ssrc, b.ssrc));
+        let ahead = other.sequence.wrapping_sub(sequence);
+        assert!((50..200).contains(&ahead), "a second are 50 packets: {ahead}");
+    }
+}
+
+#[test]
+fn a_handshake_that_is_under_way_at_a_takeover_begins_anew_at_the_other_node() {
+    let now = Time::from_millis(1_000);
+    let one = settings(&site(11), None);
+    let mut two = Settings::clone(&settings(&site(12), None));
+    two.certificate.clone_from(&one.certificate);
+    let nodes = [one, Arc::new(two)].map(|settings| {
+        let mut world = World::with(settings, Plane::default(), now);
+        mirror(&mut world, Mirrored::Deactivate);
+        world.adopt();
+        world.opens();
+        world
+    });
+    let mut nodes = Nodes { nodes, active: 0 };
+    mirror(nodes.active(), Mirrored::Activate { is_current: true });
+    nodes.syncs();
+    nodes.active().greets(1, "ssc1", 7);
+    let block = nodes.active().leases(1, "access", 32)[0];
+    let (own, description) = browser();
+    let mut what = stream(at(block, 0), at(block, 1));
+    let role = srtp::dtls::Role::Server;
+    what.ends[0].guard = Guard::Dtls { peer: Box::new(description), role };
+    what.ends[0].rtcp = Rtcp::Mux;
+    nodes.active().puts(1, 5, 1, &what);
+    // The browser has what the first node answered, and its own answer goes to the other one.
+    let local = what.ends[0].local;
+    let mut peer = dtls::Handshake::new(&own, dtls::Role::Client, now);
+    let mut wants = Vec::new();
+    peer.step(now, dtls::In::Expect(Box::new(|_| true)), &mut wants);
+    peer.step(now, dtls::In::Started, &mut wants);
+    let sends = |wants: &mut Vec<dtls::Out>| -> Vec<Vec<u8>> {
+        let sends = wants.drain(..).filter_map(|it| match it {
+            dtls::Out::Send(payload) => Some(payload),
+            _ => None,
+        });
+        sends.collect()
+    };
+    for _ in 0..2 {
+        for payload in sends(&mut wants) {
+            for answer in nodes.active().comes(DTLS, BROWSER, local, &payload) {
+                peer.step(now, dtls::In::Datagram(answer), &mut wants);
+            }
+        }
+    }
+    nodes.told();
+    nodes.active = 1;
+    mirror(nodes.active(), Mirrored::Activate { is_current: true });
+    for payload in sends(&mut wants) {
+        nodes.active().comes(DTLS, BROWSER, local, &payload);
+    }
+    let flow = |world: &World| {
+        world.plane.flows().into_iter().find(|it| it.at.port == local.port).expect("it stands")
+    };
+    assert_eq!(flow(nodes.active()).guard, media::program::Guard::Dtls);
+    // It begins anew, by itself or since its call is offered anew.
+    let mut again = dtls::Handshake::new(&own, dtls::Role::Client, now);
+    again.step(now, dtls::In::Expect(Box::new(|_| true)), &mut Vec::new());
+    talk(nodes.active(), &mut again, BROWSER, local).expect("keys");
+    assert!(matches!(flow(nodes.active()).guard, media::program::Guard::Keys { .. }));
 }

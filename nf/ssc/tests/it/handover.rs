@@ -235,7 +235,7 @@ fn deltas_of_the_version_before_and_of_the_next_one_make_the_same_calls() {
             mirror(&mut other, Mirrored::Delta(&change(delta)));
         }
         other.now = active.now;
-        mirror(&mut other, Mirrored::Activate);
+        mirror(&mut other, Mirrored::Activate { is_current: true });
         assert_eq!(other.ask("calls", &[]), rows);
         assert!(!life.calls.is_empty());
     }

@@ -11,6 +11,8 @@ const DETECT: Duration = Duration::from_millis(50);
 const LANES: u16 = 2;
 const ARBITER: usize = 2;
 const PAIR: u64 = 7;
+/// Where the table has the number of the last change.
+const SERIAL: (u16, u64) = (0, 1_000);
 /// The key of the pair, in worlds that have one.
 const KEY: &str = "the key of the pair";
 /// How often a node makes itself known to the arbiter.
@@ -28,6 +30,12 @@ struct Home {
     link: (Seal, Door),
     votes: (Seal, Door),
     known_at: Time,
+    /// The change up to which it knows the state; `None`: it knows nothing of it.
+    serial: Option<u64>,
+    /// Whether the other node told it.
+    is_told: bool,
+    /// What it was told of that when it began to serve.
+    is_current: Option<bool>,
 }
 
 struct World {
@@ -47,6 +55,10 @@ struct World {
     /// Versions of the two nodes.
     versions: [u32; 2],
     keys: Option<Keys>,
+    /// When each change was made, and by whom.
+    changes: Vec<(Time, usize)>,
+    /// The last change that a node made, as what outlives it remembers.
+    memory: [Option<u64>; 2],
     /// Who listens to everything, if somebody does: from, to, what.
     recorded: Option<Vec<(usize, usize, Vec<u8>)>>,
 }
@@ -82,6 +94,8 @@ impl World {
             both_spoke: 0,
             versions: [1, 1],
             keys,
+            changes: Vec::new(),
+            memory: [None; 2],
             recorded: None,
         };
         if has_arbiter {
@@ -130,6 +144,9 @@ impl World {
             link: ends(End::Node(name(1 - at)), lives[0]),
             votes: ends(End::Arbiter, lives[1]),
             known_at: Time::ZERO,
+            serial: self.memory[at],
+            is_told: false,
+            is_current: None,
         });
     }
 
@@ -178,17 +195,30 @@ impl World {
             match out {
                 Out::ToPeer(bytes) => self.send_sealed(at, 1 - at, &bytes),
                 Out::ToArbiter(bytes) => self.send_sealed(at, ARBITER, &bytes),
-                Out::Activate(_) => home.is_speaking = true,
+                Out::Activate { is_current, .. } => {
+                    home.is_speaking = true;
+                    home.is_current = Some(is_current);
+                    self.judge(at);
+                }
                 Out::ActivateLane(_) => assert!(home.is_speaking, "the others serve on"),
                 Out::Deactivate => {
                     home.is_speaking = false;
                     home.quiet = LANES;
+                    // A standby leaves nothing to go on with.
+                    self.memory[at] = None;
                 }
-                Out::Forget => home.table.clear(),
+                Out::Forget => {
+                    home.table.clear();
+                    (home.serial, home.is_told) = (None, true);
+                    self.memory[at] = None;
+                }
                 Out::Apply(lane, bytes) => {
                     let key = u64::from_be_bytes(bytes[..8].try_into().unwrap());
                     let value = u64::from_be_bytes(bytes[8..].try_into().unwrap());
                     home.table.insert((lane, key), value);
+                    if (lane, key) == SERIAL {
+                        home.serial = Some(value);
+                    }
                 }
                 Out::Snapshot(number) => home.snapshot = Some(number),
             }
@@ -240,6 +270,29 @@ impl World {
         Some(self.homes[at].as_ref()?.pair.standing(self.now).role)
     }
 
+    /// A change has its number, which is part of the state.
+    fn count(&mut self, at: usize) {
+        let serial = self.changes.len() as u64;
+        self.changes.push((self.now, at));
+        self.memory[at] = Some(serial);
+        if let Some(home) = &mut self.homes[at] {
+            (home.serial, home.is_told) = (Some(serial), false);
+            home.table.insert(SERIAL, serial);
+        }
+        self.tell(at, SERIAL.0, &delta(SERIAL.1, serial));
+    }
+
+    /// Who begins to serve and was told that what it knows is of the last term lacks nothing but
+    /// what the other node made of late.
+    fn judge(&self, at: usize) {
+        let Some(home) = &self.homes[at] else { return };
+        let (Some(true), Some(serial)) = (home.is_current, home.serial) else { return };
+        let Some((made, by)) = self.changes.get(serial as usize + 1) else { return };
+        assert!(home.is_told && *by != at, "{at}: somebody served since");
+        let lacks = self.now.since(*made);
+        assert!(lacks < Duration::from_millis(2_100), "{at}: what it was told is old: {lacks:?}");
+    }
+
     /// A subscriber's wish: whoever speaks changes its state.
     fn change(&mut self) {
         for at in 0..2 {
@@ -248,6 +301,7 @@ impl World {
                 let value = self.random.next_u64();
                 self.homes[at].as_mut().unwrap().table.insert((lane, key), value);
                 self.tell(at, lane, &delta(key, value));
+                self.count(at);
             }
         }
         for at in 0..2 {
@@ -449,6 +503,89 @@ fn with_an_arbiter_two_never_speak_whatever_is_cut() {
         }
         world.rest();
         world.compare();
+        assert_eq!(world.both_spoke, 0, "seed {seed}");
+    }
+}
+
+#[test]
+fn whoever_begins_to_serve_knows_whether_what_it_has_is_of_the_last_term() {
+    let current = |world: &World, at: usize| {
+        let home = world.homes[at].as_ref().expect("it lives");
+        (home.pair.standing(world.now).role, home.is_current)
+    };
+    for has_arbiter in [false, true] {
+        // A crash, and a planned switchover.
+        let mut world = World::new(1, has_arbiter);
+        let active = world.rest();
+        world.crash(active);
+        world.run(Duration::from_secs(1));
+        assert_eq!(current(&world, 1 - active), (Role::Active, Some(true)));
+        world.start(active);
+        assert_eq!(world.rest(), 1 - active);
+        world.input(1 - active, In::Switchover);
+        world.function(1 - active);
+        assert_eq!(world.rest(), active);
+        assert_eq!(current(&world, active), (Role::Active, Some(true)));
+        // What outlives a node that is alone is of the last term when that begins anew.
+        world.crash(1 - active);
+        world.run(Duration::from_secs(5));
+        world.crash(active);
+        world.run(Duration::from_millis(500));
+        world.start(active);
+        world.run(Duration::from_secs(1));
+        assert_eq!(current(&world, active), (Role::Active, Some(true)));
+    }
+    // The link was cut for so long that what the standby knows is old.
+    let mut world = World::new(2, true);
+    let active = world.rest();
+    world.cut_peers(true);
+    world.run(Duration::from_secs(3));
+    world.crash(active);
+    world.run(Duration::from_secs(1));
+    assert_eq!(current(&world, 1 - active), (Role::Active, Some(false)));
+    // The other one had a term, and is gone when this one comes back.
+    let mut world = World::new(3, true);
+    let active = world.rest();
+    world.crash(active);
+    world.run(Duration::from_secs(1));
+    world.crash(1 - active);
+    world.start(active);
+    world.run(Duration::from_secs(1));
+    assert_eq!(current(&world, active), (Role::Active, Some(false)));
+}
+
+#[test]
+fn nobody_takes_for_the_last_what_is_not_whatever_is_cut_and_crashes() {
+    for seed in 0..16 {
+        let mut world = World::with(seed, true, None);
+        world.rest();
+        for _ in 0..16 {
+            let at = world.chance(2) as usize;
+            match world.chance(8) {
+                0 | 1 => world.cut_peers(true),
+                2 => world.cut_arbiter(at, true),
+                3 => world.loss_percent = world.chance(60),
+                4 => world.crash(at),
+                5 => {
+                    world.crash(at);
+                    let while_away = world.chance(200);
+                    world.run(Duration::from_millis(while_away));
+                    world.start(at);
+                }
+                6 => world.start_arbiter(),
+                _ => {
+                    world.cut = [[false; 3]; 3];
+                    world.loss_percent = 0;
+                }
+            }
+            let time = world.chance(3_000);
+            world.run(Duration::from_millis(time));
+            for at in 0..2 {
+                if world.homes[at].is_none() && world.chance(2) == 0 {
+                    world.start(at);
+                }
+            }
+        }
         assert_eq!(world.both_spoke, 0, "seed {seed}");
     }
 }

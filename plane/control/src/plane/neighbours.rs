@@ -23,7 +23,7 @@ use entries::{Class, Held, Key, State};
 use heard::CLAIM_RETRANSMIT;
 use machine::Time;
 use nodes::hop::DOWN;
-use nodes::{Out, Refused};
+use nodes::{Out, Refused, Token};
 use nodes::{arp, nd};
 use program::{Mac, Neighbour};
 use shares::Holder;
@@ -68,6 +68,11 @@ impl Plane {
             && self.gives_way(interface, address)
     }
 
+    /// Whether that is what the system shows that takes this one's place.
+    pub(super) fn is_heir(&self, token: Option<Token>) -> bool {
+        token.is_some() && self.features.iter().any(|feature| feature.heir() == token)
+    }
+
     fn has_address(&self, interface: u32, address: IpAddr) -> bool {
         let own = self.addresses.get(&interface);
         own.is_some_and(|own| own.iter().any(|(own, _)| *own == address))
@@ -103,9 +108,11 @@ impl Plane {
             if told > 0 && !self.has_address(interface, address) {
                 continue;
             }
+            let token = self.features.iter().find_map(|feature| feature.token());
+            let token = token.filter(|_| self.gives_way(interface, address));
             let frame = match address {
-                IpAddr::V4(own) => arp::request(&link, own, own, None),
-                IpAddr::V6(own) => nd::announcement(&link, own),
+                IpAddr::V4(own) => arp::announcement(&link, own, token),
+                IpAddr::V6(own) => nd::announcement(&link, own, token),
             };
             out.push(Out::Send { interface, frame });
             if let Some(after) = AGAIN.get(told).filter(|_| self.gives_way(interface, address)) {

@@ -5,11 +5,13 @@ use super::lives::{frame, item, place};
 use super::world::{HOST, World, programs};
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
-use media::program::{Duty, FlowSaid, Guard, Keys, LATE, Name, Notice, Range, Said, Snapshot};
+use media::program::{
+    Duty, FlowSaid, Guard, Keys, LATE, Name, Notice, Range, Said, Snapshot, Tokens,
+};
 use media::{Expected, PayloadTypes, Rate, Settings, Sources, Use};
+use nodes::interfaces::Row as Link;
 use nodes::program::Address;
 use nodes::{Out, Program};
-use nodes::interfaces::Row as Link;
 use rtp::{ClockRate, Header, Packet, Rewrite};
 use srtp::{KeyEntry, MasterKey, Parameters, Receiver, Sender, Suite};
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,9 +59,9 @@ fn flows() -> [FlowSaid; 2] {
         digits: PayloadTypes::default(),
         stun: false,
         dtls: false,
+        association: None,
         resume: None,
     };
-        association: None,
     let alice = Expected { signaller: Some(at(ALICE).ip()), ..Expected::at(at(ALICE)) };
     let guard = Guard::Keys { receive: keys(1), send: keys(2) };
     [flow(OURS, THEIRS, alice, guard), flow(THEIRS, OURS, Expected::at(at(BOB)), Guard::None)]
@@ -331,7 +333,7 @@ fn an_address_that_goes_from_node_to_node_is_announced_again_and_given_up_to_who
     world.send(0, &arp([10, 0, 1, 1]));
     let claimed = |out: &[Out]| -> Vec<IpAddr> {
         let claimed = |it: &Out| match it {
-            Out::Claimed { interface: 1, address } => Some(*address),
+            Out::Claimed { interface: 1, address, is_proved: false, .. } => Some(*address),
             _ => None,
         };
         out.iter().filter_map(claimed).collect()
@@ -350,4 +352,46 @@ fn an_address_that_goes_from_node_to_node_is_announced_again_and_given_up_to_who
     world.pass(LATE);
     world.plane.publish();
     assert_eq!(talk.alice(&mut world), 0);
+}
+
+#[test]
+fn who_takes_an_address_shows_what_its_forerunner_was_told_of_and_nobody_else_can() {
+    let mut world = node();
+    says(&mut world, Duty::Serves(1));
+    let [own, other]: [IpAddr; 2] = ["10.0.1.9", "2001:db8:1::9"].map(|it| it.parse().unwrap());
+    for address in [own, other] {
+        let range = Range { vrf: 0, address, first: 20_000, ports: 100 };
+        world.apply(item(&Said::Range(range)));
+    }
+    let (shown, wanted) = ([7; 16], [9; 16]);
+    let tokens = Tokens { own: Some(shown), heir: Some(wanted) };
+    world.apply(item(&Said::Tokens(tokens)));
+    world.pass(Duration::from_secs(9));
+    world.apply(Program::Address(Address { interface: 1, address: own, length: 32 }));
+    world.apply(Program::Address(Address { interface: 1, address: other, length: 128 }));
+    // What this one announces is another node's proof, told with other numbers.
+    let frames: Vec<Vec<u8>> = world
+        .pass(Duration::from_millis(10))
+        .into_iter()
+        .filter_map(|out| if let Out::Send { frame, .. } = out { Some(frame) } else { None })
+        .filter(|frame| frame.ends_with(&shown))
+        .collect();
+    assert_eq!(frames.len(), 2, "one of each family");
+    // Another system's, with what it was told and with something else.
+    let link = Link { mac: HOST, ..Link::default() };
+    let (IpAddr::V4(own), IpAddr::V6(other)) = (own, other) else { panic!("as they are written") };
+    for (token, is_right) in [(None, false), (Some(shown), false), (Some(wanted), true)] {
+        let told = [
+            nodes::arp::announcement(&link, own, token),
+            nodes::nd::announcement(&link, other, token),
+        ];
+        for frame in told {
+            world.send(0, &frame);
+            let proved = world.tick().into_iter().filter_map(|it| match it {
+                Out::Claimed { is_proved, .. } => Some(is_proved),
+                _ => None,
+            });
+            assert_eq!(proved.collect::<Vec<_>>(), [is_right]);
+        }
+    }
 }

@@ -79,6 +79,13 @@ impl<T> Standing<T> {
         entries.for_each(|entry| (entry.generation, entry.is_former) = (0, true));
     }
 
+    /// A stream is a former one, as [`Standing::renew`] makes all.
+    pub fn renew_one(&mut self, stream: StreamId) {
+        if let Some(entry) = self.streams.get_mut(&stream) {
+            (entry.generation, entry.is_former) = (0, true);
+        }
+    }
+
     /// Whether a stream is a former one.
     #[must_use]
     pub fn is_former(&self, stream: StreamId) -> bool {

@@ -62,7 +62,8 @@ impl Session {
         for line in &self.lines {
             field::nested(out, tag::LINE, |out| record_line(line, out));
         }
-        if let Some(offer) = &self.offer {
+        let is_short = |it: &&Box<Pending>| it.text.len() + it.told.len() <= TEXTS_OCTETS_MAX;
+        if let Some(offer) = self.offer.as_ref().filter(is_short) {
             field::nested(out, tag::OFFER, |out| record_offer(offer, out));
         }
         field::number(out, tag::IS_SETTLED, self.is_settled.into());
@@ -203,6 +204,29 @@ fn restore_address(value: &[u8]) -> Option<IpAddr> {
     <[u8; 16]>::try_from(value).ok().map(IpAddr::from)
 }
 
+/// Octets of the descriptions of a record: an offer that is longer is left out, and so are answers
+/// of forks for which there is no more room.
+const TEXTS_OCTETS_MAX: usize = 32_768;
+
+/// The answers that are recorded: the one that the streams follow, then the latest ones.
+fn recorded(offer: &Pending) -> Vec<&Answer> {
+    let mut left = TEXTS_OCTETS_MAX.saturating_sub(offer.text.len() + offer.told.len());
+    let is_current = |answer: &&Answer| Some(answer.fork) == offer.current;
+    let current = offer.answers.iter().filter(is_current);
+    let others = offer.answers.iter().rev().filter(|answer| !is_current(answer));
+    let has_room = |answer: &&Answer| match left.checked_sub(answer.text.len()) {
+        Some(rest) => {
+            left = rest;
+            true
+        }
+        None => false,
+    };
+    let mut answers: Vec<&Answer> = current.chain(others).filter(has_room).collect();
+    // As they came, the oldest one first.
+    answers.reverse();
+    answers
+}
+
 fn record_offer(offer: &Pending, out: &mut Vec<u8>) {
     field::number(out, offer_tag::FROM_B, u64::from(offer.from == Side::B));
     field::bytes(out, offer_tag::TEXT, &offer.text);
@@ -214,7 +238,7 @@ fn record_offer(offer: &Pending, out: &mut Vec<u8>) {
         let number = *at as u64 * 2 + side.index() as u64;
         field::number(out, offer_tag::FRESH, number);
     }
-    for answer in &offer.answers {
+    for answer in recorded(offer) {
         field::nested(out, offer_tag::ANSWER, |out| {
             field::number(out, offer_tag::FORK, answer.fork.0.into());
             field::bytes(out, offer_tag::TEXT, &answer.text);

@@ -33,7 +33,7 @@ impl Pair {
     pub fn new(site: &str) -> Self {
         let (active, standby) = (follower(site, 0), follower(site, 1));
         let mut pair = Self { active, standby, lives: 2 };
-        mirror(&mut pair.active, Mirrored::Activate);
+        mirror(&mut pair.active, Mirrored::Activate { is_current: true });
         pair.catch_up();
         pair
     }
@@ -71,7 +71,7 @@ impl Pair {
     /// The standby serves from now on; its far ends talk to it.
     pub fn fail_over(&mut self) -> &mut World {
         self.replicate();
-        mirror(&mut self.standby, Mirrored::Activate);
+        mirror(&mut self.standby, Mirrored::Activate { is_current: true });
         std::mem::swap(&mut self.active, &mut self.standby);
         &mut self.active
     }

@@ -1,0 +1,85 @@
+//! Addresses that others say are theirs while nobody controls this forwarder. One frame proves
+//! nothing, for anybody may send it: who goes on saying it is believed (after RFC 5227 §2.4).
+
+use machine::{Duration, Time};
+use nodes::program::Mac;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+/// So often it is said, at least, …
+const TIMES: u8 = 3;
+/// … and from the first to the last time for so long. Who takes an address over says so five times
+/// within three seconds.
+const LASTS: Duration = Duration::from_millis(900);
+/// Addresses that are looked at; own ones alone are claimed.
+const CLAIMS_MAX: usize = 256;
+
+#[derive(Debug, Clone, Copy)]
+struct Claim {
+    mac: Mac,
+    since: Time,
+    times: u8,
+}
+
+/// What is kept for the control that comes next.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    /// What the one before left.
+    pub(crate) memo: Vec<u8>,
+    /// Whether another system has taken an address since.
+    pub(crate) is_taken: bool,
+    pub(crate) claims: Claims,
+}
+
+impl Kept {
+    /// A control leaves something else.
+    pub(crate) fn keep(&mut self, memo: Vec<u8>) {
+        (self.memo, self.is_taken) = (memo, false);
+    }
+}
+
+/// What was claimed since a control stood.
+#[derive(Debug, Default)]
+pub(crate) struct Claims(BTreeMap<(u32, IpAddr), Claim>);
+
+impl Claims {
+    /// A control stands: what was said before counts no more.
+    pub(crate) fn forget(&mut self) {
+        self.0.clear();
+    }
+
+    /// Takes a claim; whether it has been made often enough by now.
+    pub(crate) fn persists(&mut self, of: (u32, IpAddr), mac: Mac, now: Time) -> bool {
+        let new = Claim { mac, since: now, times: 0 };
+        if !self.0.contains_key(&of) && self.0.len() >= CLAIMS_MAX {
+            return false;
+        }
+        let claim = self.0.entry(of).or_insert(new);
+        if claim.mac != mac {
+            *claim = new;
+        }
+        claim.times = claim.times.saturating_add(1);
+        claim.times >= TIMES && now >= claim.since + LASTS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_frame_takes_no_address_and_who_goes_on_saying_so_does() {
+        let (mut claims, of) = (Claims::default(), (1, IpAddr::from([192, 0, 2, 1])));
+        let mut claims_at =
+            |mac: u8, ms: u64| claims.persists(of, [2, 0, 0, 0, 0, mac], Time::from_millis(ms));
+        // As often as one likes, but at once.
+        assert!((0..100).all(|at| !claims_at(1, at)));
+        // Another one begins anew.
+        assert!(!claims_at(2, 2_000) && !claims_at(1, 2_010));
+        // As a node announces that takes over.
+        let announced = [2_020, 2_100, 2_500, 3_000].map(|at| claims_at(1, at));
+        assert_eq!(announced, [false, false, false, true]);
+        claims.forget();
+        assert!(!claims.persists(of, [2, 0, 0, 0, 0, 1], Time::from_millis(5_000)));
+    }
+}
