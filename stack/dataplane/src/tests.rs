@@ -312,7 +312,7 @@ fn one_that_stood_and_died_is_looked_for_at_once_and_one_that_comes_and_goes_is_
     world.now += soon;
     world.dataplane.tick(world.now, &mut world.out);
     world.event(WIRE, ChannelEvent::Up);
-    world.hears(WIRE, &Reply::Welcome { ports: vec![], memo: vec![] });
+    world.hears(WIRE, &Reply::Welcome { ports: vec![], memo: vec![], is_taken: false });
     world.says(&["east"]);
     world.event(WIRE, gone);
     assert_eq!(world.dataplane.deadline(), Some(world.now + Duration::from_millis(250)));
