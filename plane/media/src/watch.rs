@@ -1,7 +1,7 @@
 //! What is told of flows, and when: each is looked at once in [`ROUND`], and at once when a worker
 //! noted something. What a flow has to tell is one notice, however much it is; what there is no
-//! budget for waits in the flow, and becomes part of a later notice. A flow that is said again tells
-//! what passed there: so a control asks for figures of now.
+//! budget for waits in the flow, and becomes part of a later notice. A flow that is said again
+//! tells what passed there: so a control asks for figures of now.
 
 use crate::cell::Known;
 use crate::peer::Peer;

@@ -91,7 +91,7 @@ fn a_realm_whose_group_no_media_controller_of_the_site_has_is_refused_with_the_n
     let named = |group: &str| site.replace("anchor = true", &format!("anchor = true, {group}"));
     let (status, said) = Place::new(&named("group = \"acces\"")).check();
     assert_eq!(status, 3, "{said}");
-    for part in ["site.toml:14:", "realm[0].media.group", "`acces`", "503", "mean `access`"] {
+    for part in ["site.toml:15:", "realm[0].media.group", "`acces`", "503", "mean `access`"] {
         assert!(said.contains(part), "{part}: {said}");
     }
     // The realm that a route joins to an anchored one needs ports as well.
