@@ -6,7 +6,7 @@
 //!  │ REGISTER (clear)  → request: 421, 494, offer kept ──────→ relays ───────────→│
 //!  │                                         unkeyed ←──────── 401 with ck, ik ───┤
 //!  │ 401, Security-Server ← leaving: four associations stand ← relays             │
-//!  ╞═ REGISTER, Security-Verify ═→ packet, request ──────────→ relays ───────────→│
+//!  ╞═ REGISTER, Security-Verify ═→ packet, request ─────────→ relays ───────────→│
 //!  ╞═ 200 ←═══════════════ leaving: lifetime, old sets end ←── relays ←───────────┤
 //! ```
 //! The function sees one flow for each phone, from the protected server port to the phone's
@@ -14,8 +14,8 @@
 //! [`Access`] what comes ([`Access::packet`], [`Access::unkeyed`], [`Access::request`]) and what
 //! leaves ([`Access::leaving`]).
 //!
-//! - **Keys never pass on.** `ck` and `ik` leave the 401 before anything keeps or shows it, and wait
-//!   under its nonce for the set of that challenge ([`keys`]).
+//! - **Keys never pass on.** `ck` and `ik` leave the 401 before anything keeps or shows it, and
+//!   wait under its nonce for the set of that challenge ([`keys`]).
 //! - **A set ends** when its challenge is not answered, its registration is over, its successor is
 //!   used, or the 200 of a de-registration has left ([`set`]).
 //! - **What a stranger can begin is bounded** by source and in all ([`Ipsec`]).

@@ -45,7 +45,7 @@ fn refused(world: &mut World) -> String {
 }
 
 #[test]
-fn what_comes_in_the_clear_to_a_protected_port_is_dropped_and_counted() {
+pub fn what_comes_in_the_clear_to_a_protected_port_is_dropped_and_counted() {
     let mut world = registered(1);
     let before = world.air.len();
     for port in [5_062, 5_064] {
@@ -57,7 +57,7 @@ fn what_comes_in_the_clear_to_a_protected_port_is_dropped_and_counted() {
 }
 
 #[test]
-fn a_registration_without_an_agreement_is_refused_by_its_section() {
+pub fn a_registration_without_an_agreement_is_refused_by_its_section() {
     let mut world = registered(2);
     clear(&mut world, "10.0.0.99:5060", 5_060, request("REGISTER", ""));
     let answer = refused(&mut world);
@@ -84,7 +84,7 @@ fn a_registration_without_an_agreement_is_refused_by_its_section() {
 }
 
 #[test]
-fn an_emergency_call_passes_without_an_agreement() {
+pub fn an_emergency_call_passes_without_an_agreement() {
     let mut world = registered(3);
     let invite = String::from_utf8(request("INVITE", "")).unwrap();
     let sos = invite.replace("INVITE sip:b@ims.example.org", "INVITE urn:service:sos.police");
@@ -96,7 +96,7 @@ fn an_emergency_call_passes_without_an_agreement() {
 }
 
 #[test]
-fn what_was_offered_must_come_again_under_protection() {
+pub fn what_was_offered_must_come_again_under_protection() {
     let mut world = registered(4);
     let row = world.current(0).remove(0);
     let flow = Flow::to(
@@ -128,7 +128,7 @@ fn what_was_offered_must_come_again_under_protection() {
 }
 
 #[test]
-fn registrations_under_way_are_bounded_by_source_and_the_oldest_makes_way() {
+pub fn registrations_under_way_are_bounded_by_source_and_the_oldest_makes_way() {
     let section = Ipsec { under_way_of_source_max: 5, under_way_max: 20, ..section() };
     let phones = vec![Phone::new(1, None, Preference::usual())];
     let spec = LinkSpec::perfect(Duration::from_millis(1));
@@ -179,7 +179,7 @@ fn registrations_under_way_are_bounded_by_source_and_the_oldest_makes_way() {
 }
 
 #[test]
-fn another_private_identity_by_a_phones_associations_is_refused() {
+pub fn another_private_identity_by_a_phones_associations_is_refused() {
     let mut world = registered(6);
     let row = world.current(0).remove(0);
     let impi = world.phones[0].handset.config().subscriber.impi.clone();
@@ -201,7 +201,7 @@ fn another_private_identity_by_a_phones_associations_is_refused() {
 }
 
 #[test]
-fn packets_that_were_recorded_do_nothing_when_they_come_again() {
+pub fn packets_that_were_recorded_do_nothing_when_they_come_again() {
     let mut world = registered(7);
     let recorded = world.air.clone();
     let counts = world.pcscf.home.counts();
@@ -215,7 +215,7 @@ fn packets_that_were_recorded_do_nothing_when_they_come_again() {
 }
 
 #[test]
-fn a_wrong_response_ends_its_associations_and_no_others() {
+pub fn a_wrong_response_ends_its_associations_and_no_others() {
     let mut world = registered(8);
     let first = world.current(0);
     // Somebody with another card says that he is this subscriber.

@@ -1,6 +1,7 @@
 //! Phones, a P-CSCF and a home network with a bad network between the first two.
 #![allow(missing_docs, reason = "a test program")]
 
+mod facts;
 mod hostile;
 mod live;
 mod seeds;

@@ -46,7 +46,8 @@ fn assert_agreed(world: &World, phone: usize) {
 }
 
 #[test]
-fn a_phone_registers_with_each_pair_of_algorithms_and_nothing_but_two_messages_is_in_the_clear() {
+pub fn a_phone_registers_with_each_pair_of_algorithms_and_nothing_but_two_messages_is_in_the_clear()
+{
     for first in 0..4 {
         let mut world =
             World::new(1, vec![Phone::new(1, None, preferring(first))], section(), perfect());
@@ -65,7 +66,7 @@ fn a_phone_registers_with_each_pair_of_algorithms_and_nothing_but_two_messages_i
 }
 
 #[test]
-fn requests_and_answers_go_both_ways_by_the_ports_of_the_agreement() {
+pub fn requests_and_answers_go_both_ways_by_the_ports_of_the_agreement() {
     let mut world = World::new(2, vec![Phone::new(1, None, preferring(0))], section(), perfect());
     world.act(0, Handset::register);
     world.run(Duration::from_secs(5));
@@ -90,7 +91,7 @@ fn requests_and_answers_go_both_ways_by_the_ports_of_the_agreement() {
 }
 
 #[test]
-fn worlds_come_to_rest_with_the_same_associations_at_both_ends_and_none_after_the_last_200() {
+pub fn worlds_come_to_rest_with_the_same_associations_at_both_ends_and_none_after_the_last_200() {
     for seed in 0..60 {
         let nat = (seed % 3 == 0).then(|| ([198, 51, 100, 9].into(), 10_000 + seed as u16));
         let phones = vec![
@@ -134,7 +135,7 @@ fn worlds_come_to_rest_with_the_same_associations_at_both_ends_and_none_after_th
 }
 
 #[test]
-fn the_same_seed_makes_the_same_packets() {
+pub fn the_same_seed_makes_the_same_packets() {
     let run = || {
         let phones = vec![Phone::new(3, None, preferring(1)), Phone::new(4, None, preferring(2))];
         let mut world = World::new(9, phones, section(), bad());
@@ -142,13 +143,13 @@ fn the_same_seed_makes_the_same_packets() {
             world.act(phone, Handset::register);
         }
         world.run(Duration::from_secs(60));
-        world.air
+        core::mem::take(&mut world.air)
     };
     assert_eq!(run(), run());
 }
 
 #[test]
-fn through_another_registration_old_associations_serve_until_the_new_ones_are_used() {
+pub fn through_another_registration_old_associations_serve_until_the_new_ones_are_used() {
     let mut world = World::new(5, vec![Phone::new(1, None, preferring(0))], section(), perfect());
     world.act(0, Handset::register);
     world.run(Duration::from_secs(5));
@@ -176,7 +177,7 @@ fn through_another_registration_old_associations_serve_until_the_new_ones_are_us
 }
 
 #[test]
-fn two_phones_behind_one_nat_with_one_address_are_told_apart_and_followed() {
+pub fn two_phones_behind_one_nat_with_one_address_are_told_apart_and_followed() {
     let nat = |shift| Some(([198, 51, 100, 9].into(), shift));
     let phones =
         vec![Phone::new(1, nat(10_000), preferring(0)), Phone::new(2, nat(20_000), preferring(1))];
@@ -206,7 +207,7 @@ fn two_phones_behind_one_nat_with_one_address_are_told_apart_and_followed() {
 }
 
 #[test]
-fn a_card_whose_numbers_were_forgotten_is_resynchronised_in_the_clear_and_then_registered() {
+pub fn a_card_whose_numbers_were_forgotten_is_resynchronised_in_the_clear_and_then_registered() {
     let mut world = World::new(7, vec![Phone::new(1, None, preferring(0))], section(), perfect());
     world.act(0, Handset::register);
     world.run(Duration::from_secs(5));
@@ -220,7 +221,7 @@ fn a_card_whose_numbers_were_forgotten_is_resynchronised_in_the_clear_and_then_r
 }
 
 #[test]
-fn a_deregistration_ends_all_of_a_phones_associations_once_its_200_has_left() {
+pub fn a_deregistration_ends_all_of_a_phones_associations_once_its_200_has_left() {
     let mut world = World::new(8, vec![Phone::new(1, None, preferring(0))], section(), perfect());
     world.act(0, Handset::register);
     world.run(Duration::from_secs(5));
@@ -235,7 +236,7 @@ fn a_deregistration_ends_all_of_a_phones_associations_once_its_200_has_left() {
 }
 
 #[test]
-fn associations_end_with_the_last_public_identity_of_a_phone() {
+pub fn associations_end_with_the_last_public_identity_of_a_phone() {
     let mut world = World::new(8, vec![Phone::new(1, None, preferring(0))], section(), perfect());
     world.act(0, Handset::register);
     world.run(Duration::from_secs(5));

@@ -46,6 +46,8 @@ pub struct Pcscf {
     came_by: BTreeMap<(Vec<u8>, u32), Flow>,
     /// What the function passed on to the core, other than REGISTER.
     pub passed: Vec<(Flow, Vec<u8>)>,
+    /// The last REGISTER that the core was sent.
+    pub last_register: Vec<u8>,
     /// Answers that it gave itself.
     pub refused: Vec<Vec<u8>>,
 }
@@ -53,7 +55,14 @@ pub struct Pcscf {
 impl Pcscf {
     pub fn new(section: Ipsec, home: Home, seed: u64) -> Self {
         let access = Access::new(&settings(section), 0, [seed as u8; 32], Time::ZERO);
-        Self { access, home, came_by: BTreeMap::new(), passed: Vec::new(), refused: Vec::new() }
+        Self {
+            access,
+            home,
+            came_by: BTreeMap::new(),
+            passed: Vec::new(),
+            refused: Vec::new(),
+            last_register: Vec::new(),
+        }
     }
 
     /// A packet from the network.
@@ -104,6 +113,7 @@ impl Pcscf {
         }
         let name = (message.call_id().to_vec(), message.cseq().number);
         self.came_by.insert(name, answered_at(&flow, &message));
+        self.last_register = bytes.to_vec();
         if let Some(answer) = self.home.receive(now, flow.remote, bytes) {
             self.answer(now, &answer, out);
         }
@@ -148,6 +158,12 @@ fn answered_at(flow: &Flow, message: &sip::Message<'_>) -> Flow {
         return *flow;
     }
     Flow { remote: SocketAddr::new(flow.remote.ip(), via.port.unwrap_or(5_060)), ..*flow }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        crate::facts::note(self);
+    }
 }
 
 /// A phone and where the network sees it.

@@ -301,6 +301,9 @@ fn every_fact_moves() {
         scene(&mut seen);
     }
     assert!(seen.all.len() > 30, "the facts were read");
-    let still: Vec<_> = seen.all.difference(&seen.moved).collect();
+    // Those of phones with IPsec move in lab/handset, which has such phones.
+    let is_of_phones = |name: &&&str| name.starts_with("ims_") || name.starts_with("ipsec_");
+    let still = seen.all.difference(&seen.moved).filter(|name| !is_of_phones(name));
+    let still: Vec<_> = still.collect();
     assert!(still.is_empty(), "these never moved: {still:?}");
 }

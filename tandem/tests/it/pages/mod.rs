@@ -210,6 +210,7 @@ pages! {
     readme "README.md";
     edge "docs/pe.md";
     figures "docs/figures.md";
+    ims_access "docs/ims.md";
     install "docs/install.md";
     lab "docs/lab.md";
     media "docs/media.md";
