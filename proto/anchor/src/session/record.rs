@@ -62,8 +62,8 @@ impl Session {
         for line in &self.lines {
             field::nested(out, tag::LINE, |out| record_line(line, out));
         }
-        let is_short = |it: &&Box<Pending>| it.text.len() + it.told.len() <= TEXTS_OCTETS_MAX;
-        if let Some(offer) = self.offer.as_ref().filter(is_short) {
+        let is_short = |it: &&Pending| it.text.len() + it.told.len() <= TEXTS_OCTETS_MAX;
+        if let Some(offer) = self.offer.as_deref().filter(is_short) {
             field::nested(out, tag::OFFER, |out| record_offer(offer, out));
         }
         field::number(out, tag::IS_SETTLED, self.is_settled.into());
