@@ -411,7 +411,7 @@ impl Access {
 /// read again.
 fn answer_to_register(bytes: &[u8]) -> bool {
     const PLACE: usize = 8;
-    if !bytes.starts_with(b"SIP/2.0 ") || !bytes.get(PLACE).is_some_and(|it| *it > b'1') {
+    if !bytes.starts_with(b"SIP/2.0 ") || bytes.get(PLACE).is_none_or(|it| *it <= b'1') {
         return false;
     }
     let head = memchr::memmem::find(bytes, b"\r\n\r\n").unwrap_or(bytes.len());

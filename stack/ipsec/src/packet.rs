@@ -197,17 +197,7 @@ mod tests {
         let mut other = whole;
         other[9] = 1;
         assert_eq!(read(&other), None);
-        assert!(!write_udp(&mut Vec::new(), ([10, 0, 0, 1], 1).into_ends(), &[0; 65_530]));
-    }
-
-    trait IntoEnds {
-        fn into_ends(self) -> (SocketAddr, SocketAddr);
-    }
-
-    impl IntoEnds for ([u8; 4], u16) {
-        fn into_ends(self) -> (SocketAddr, SocketAddr) {
-            let end = SocketAddr::from(self);
-            (end, end)
-        }
+        let end = SocketAddr::from(([10, 0, 0, 1], 1));
+        assert!(!write_udp(&mut Vec::new(), (end, end), &vec![0; 65_530]));
     }
 }

@@ -1,5 +1,5 @@
 //! Phones, a P-CSCF and a home network with a bad network between the first two.
-#![allow(missing_docs, reason = "a test program")]
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test program")]
 
 mod facts;
 mod hostile;
