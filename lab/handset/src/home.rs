@@ -44,6 +44,8 @@ pub struct Home {
     counts: HomeCounts,
     /// Whether a registration that came under protection is challenged again.
     challenges_again: bool,
+    /// Whether right responses are refused.
+    refuses: bool,
     algorithm: Algorithm,
 }
 
@@ -69,6 +71,7 @@ impl Home {
             kept: BTreeMap::new(),
             counts: HomeCounts::default(),
             challenges_again: true,
+            refuses: false,
             algorithm: Algorithm::named(b"AKAv1-MD5").expect("it is one"),
         }
     }
@@ -76,6 +79,11 @@ impl Home {
     /// Whether registrations are challenged although they come under protection.
     pub const fn challenge_again(&mut self, on: bool) {
         self.challenges_again = on;
+    }
+
+    /// Whether it refuses responses although they are right: the subscription is barred.
+    pub const fn refuse(&mut self, on: bool) {
+        self.refuses = on;
     }
 
     /// What it has seen.
@@ -138,6 +146,11 @@ impl Home {
             && (!credentials.response.is_empty() || credentials.auts.is_some())
         {
             match server.check(&credentials, uri, Request::REGISTER) {
+                Ok(_) if self.refuses => {
+                    self.counts.refused += 1;
+                    card.server = None;
+                    return head(message, from, "403 Forbidden", &tag, &[]);
+                }
                 Ok(_) if is_protected => {
                     card.server = None;
                     return accept(&mut self.counts, card, message, from, &tag);

@@ -3,7 +3,7 @@
 
 use crate::world::{PCSCF, Phone, World, section};
 use crate::{hostile, seeds};
-use handset::{Carrier, Handset, Packet};
+use handset::{Carrier, Handset, Packet, State};
 use ims::Ipsec;
 use machine::Duration;
 use runtime::{Flow, Transport};
@@ -96,21 +96,11 @@ fn answers_of_the_core() {
     world.run(Duration::from_secs(5));
     note(&world);
     world.pcscf.home.challenge_again(true);
+    world.pcscf.home.refuse(true);
     world.act(0, Handset::register);
-    world.run(Duration::from_millis(5));
-    let answer = "SIP/2.0 403 Forbidden";
-    let register = world.pcscf.last_register.clone();
-    let message = sip::Message::parse(&register).unwrap();
-    let mut text = format!("{answer}\r\n").into_bytes();
-    sip::write::response_head(&mut text, &message, elsewhere(), Some(b"t"), b"");
-    sip::write::no_body(&mut text);
-    let now = world.now;
-    world.pcscf.answer(now, &text, &mut Vec::new());
-    note(&world);
-}
-
-fn elsewhere() -> SocketAddr {
-    "203.0.113.9:4500".parse().unwrap()
+    world.run(Duration::from_secs(5));
+    assert_eq!(world.phones[0].handset.state(), State::Refused(403));
+    assert_eq!(world.current(0).len(), 1, "the agreement of before stands");
 }
 
 #[test]

@@ -46,8 +46,6 @@ pub struct Pcscf {
     came_by: BTreeMap<(Vec<u8>, u32), Flow>,
     /// What the function passed on to the core, other than REGISTER.
     pub passed: Vec<(Flow, Vec<u8>)>,
-    /// The last REGISTER that the core was sent.
-    pub last_register: Vec<u8>,
     /// Answers that it gave itself.
     pub refused: Vec<Vec<u8>>,
 }
@@ -55,14 +53,7 @@ pub struct Pcscf {
 impl Pcscf {
     pub fn new(section: Ipsec, home: Home, seed: u64) -> Self {
         let access = Access::new(&settings(section), 0, [seed as u8; 32], Time::ZERO);
-        Self {
-            access,
-            home,
-            came_by: BTreeMap::new(),
-            passed: Vec::new(),
-            refused: Vec::new(),
-            last_register: Vec::new(),
-        }
+        Self { access, home, came_by: BTreeMap::new(), passed: Vec::new(), refused: Vec::new() }
     }
 
     /// A packet from the network.
@@ -113,7 +104,6 @@ impl Pcscf {
         }
         let name = (message.call_id().to_vec(), message.cseq().number);
         self.came_by.insert(name, answered_at(&flow, &message));
-        self.last_register = bytes.to_vec();
         if let Some(answer) = self.home.receive(now, flow.remote, bytes) {
             self.answer(now, &answer, out);
         }
