@@ -29,6 +29,7 @@ pub fn run(bytes: &[u8]) {
         shard: 0,
         secret: 7,
         dialogues_max: DIALOGUES_MAX,
+        dialogues_per_source_max: DIALOGUES_MAX,
         idle: Duration::from_secs(60),
     };
     let (mut now, mut out, mut known) = (Time::ZERO, Vec::new(), Vec::<DialogueId>::new());

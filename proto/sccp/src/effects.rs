@@ -36,6 +36,9 @@ pub enum In {
     Unitdata(Unitdata),
     /// N-STATE request: a subsystem here is in service or out of service.
     State(u8, bool),
+    /// N-COORD request: may a subsystem here go out of service? Those that have it as well are
+    /// asked.
+    Coordinate(u8, Vec<PointCode>),
 }
 
 /// What shall be done.
@@ -73,4 +76,6 @@ pub enum Indication {
     Congested(PointCode, u8),
     /// N-COORD: a replicated subsystem elsewhere asks whether it may go out of service.
     Coordinate(PointCode, u8),
+    /// N-COORD confirm: all that were asked agree, or not all have within T(coord chg).
+    Coordinated(u8, bool),
 }

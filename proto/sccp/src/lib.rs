@@ -65,4 +65,6 @@ pub use effects::{In, Indication, Out, Unitdata};
 pub use facts::Fact;
 pub use node::Node;
 pub use settings::{Parameters, Settings};
-pub use translation::{Change, Choice, RULES_MAX, Rule, Rules, Selector, Target, Untranslated};
+pub use translation::{
+    Change, Choice, Outcome, RULES_MAX, Rule, Rules, Selector, Target, Untranslated,
+};

@@ -13,6 +13,10 @@ pub struct Parameters {
     pub status_first: Duration,
     /// T(stat info) in the end, 10 to 20 minutes.
     pub status_most: Duration,
+    /// T(coord chg): those that are asked have to agree, 1 to 2 minutes.
+    pub coordination: Duration,
+    /// T(ignore SST): tests of a subsystem that goes out of service are not answered meanwhile.
+    pub ignored_tests: Duration,
     /// Octets of a message given to MTP3, at most, without the routing label: 268 where links of
     /// 64 kbit/s are on the way (Q.703 §2.3.8), more where all is M3UA.
     pub message_octets_max: usize,
@@ -34,6 +38,8 @@ impl Parameters {
             reassembly: Duration::from_secs(15),
             status_first: Duration::from_secs(10),
             status_most: Duration::from_secs(600),
+            coordination: Duration::from_secs(60),
+            ignored_tests: Duration::from_secs(60),
             message_octets_max: 268,
             has_long: false,
             hops: HOPS_MAX,

@@ -2,11 +2,10 @@
 
 use crate::codec::{Address, Digits, Indicator, Routing, Title};
 use m3ua::codec::PointCode;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 /// Rules at most.
 pub const RULES_MAX: usize = 1 << 21;
-/// Digits: a branch each.
-const BRANCHES: usize = 16;
 const NOWHERE: u32 = u32::MAX;
 
 /// Which titles a rule is for; a field that is none may be any.
@@ -42,7 +41,7 @@ impl Selector {
 }
 
 /// What becomes of the title.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct Change {
     /// Digits that are taken from its front.
     pub strip: usize,
@@ -74,7 +73,7 @@ impl Change {
 }
 
 /// One place that a rule leads to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Target {
     /// The point code; none: here.
     pub point_code: Option<PointCode>,
@@ -87,7 +86,7 @@ pub struct Target {
 }
 
 /// How one of several targets is chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Choice {
     /// The first that can be reached.
     Backup,
@@ -121,13 +120,40 @@ pub enum Untranslated {
     Unreachable,
 }
 
-#[derive(Debug)]
-struct Branch {
-    next: [u32; BRANCHES],
-    rule: u32,
+/// What a rule says of a title that it is for. Rules that say the same share it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Outcome {
+    /// What becomes of the title.
+    pub change: Change,
+    /// Where to; at least one.
+    pub targets: Vec<Target>,
+    /// Which of them.
+    pub choice: Choice,
 }
 
-const LEAF: Branch = Branch { next: [NOWHERE; BRANCHES], rule: NOWHERE };
+/// A digit of some prefix. Those that follow it stand side by side: twelve octets each, so that the
+/// digits of a million rules stay near the processor.
+#[derive(Debug, Clone, Copy)]
+struct Branch {
+    /// The first that follows.
+    first: u32,
+    /// The outcome of the rule that ends here.
+    outcome: u32,
+    /// Which digits follow.
+    digits: u16,
+}
+
+const LEAF: Branch = Branch { first: 0, outcome: NOWHERE, digits: 0 };
+
+impl Branch {
+    /// The place of the branch of a digit that follows.
+    #[inline]
+    fn next(&self, digit: u8) -> Option<usize> {
+        let bit = 1u16 << (digit & 0x0f);
+        let before = (self.digits & (bit - 1)).count_ones();
+        (self.digits & bit != 0).then(|| (self.first + before) as usize)
+    }
+}
 
 /// The digits of the rules of one selector.
 #[derive(Debug)]
@@ -137,47 +163,54 @@ struct Tree {
 }
 
 impl Tree {
-    fn insert(&mut self, prefix: &Digits, rule: u32) {
-        let mut at = 0;
-        for digit in prefix.iter() {
-            let next = self.branches[at].next[usize::from(digit)];
-            at = if next == NOWHERE {
-                let new = self.branches.len();
-                self.branches[at].next[usize::from(digit)] = machine::narrow::place(new);
-                self.branches.push(LEAF);
-                new
-            } else {
-                next as usize
-            };
+    /// Lays out prefixes that stand in order, each once: branches that follow the same digit side
+    /// by side, level by level.
+    fn new(selector: Selector, prefixes: &[(Digits, u32)]) -> Self {
+        let mut branches = vec![LEAF];
+        let mut open = VecDeque::from([(0usize, 0usize, prefixes)]);
+        while let Some((at, depth, mut rest)) = open.pop_front() {
+            if let Some(((prefix, outcome), behind)) = rest.split_first()
+                && prefix.len() == depth
+            {
+                branches[at].outcome = *outcome;
+                rest = behind;
+            }
+            branches[at].first = machine::narrow::place(branches.len());
+            for group in rest.chunk_by(|one, next| one.0.digit(depth) == next.0.digit(depth)) {
+                let digit = group[0].0.digit(depth).unwrap_or_default();
+                branches[at].digits |= 1 << digit;
+                open.push_back((branches.len(), depth + 1, group));
+                branches.push(LEAF);
+            }
         }
-        self.branches[at].rule = rule;
+        branches.shrink_to_fit();
+        Self { selector, branches }
     }
 
-    /// The rule with the longest prefix of these digits, and how long that is.
+    /// The outcome of the longest prefix of these digits, and how long that is.
     fn find(&self, digits: &Digits) -> Option<(usize, u32)> {
         let mut found = None;
-        let (mut at, mut length) = (0, 0);
+        let mut branch = &self.branches[0];
         let mut digits = digits.iter();
-        loop {
-            let branch = &self.branches[at];
-            if branch.rule != NOWHERE {
-                found = Some((length, branch.rule));
+        for length in 0.. {
+            if branch.outcome != NOWHERE {
+                found = Some((length, branch.outcome));
             }
-            let Some(digit) = digits.next() else { return found };
-            let next = branch.next[usize::from(digit)];
-            if next == NOWHERE {
-                return found;
-            }
-            (at, length) = (next as usize, length + 1);
+            let next = digits.next().and_then(|digit| branch.next(digit));
+            let Some(next) = next else { return found };
+            branch = &self.branches[next];
         }
+        found
     }
 }
 
 /// The rules of a node.
 #[derive(Debug, Default)]
 pub struct Rules {
-    rules: Vec<Rule>,
+    outcomes: Vec<Outcome>,
     trees: Vec<Tree>,
+    /// Those for the titles of who calls.
+    calling: Option<Box<Rules>>,
 }
 
 impl Rules {
@@ -186,42 +219,81 @@ impl Rules {
     /// # Errors
     /// The index of a rule without targets, or of one beyond [`RULES_MAX`].
     pub fn new(rules: Vec<Rule>) -> Result<Self, usize> {
-        let mut all = Self::default();
-        for (index, rule) in rules.iter().enumerate() {
+        let mut outcomes: IndexOf<Outcome> = IndexOf::new();
+        let mut prefixes: BTreeMap<Selector, Vec<(Digits, u32)>> = BTreeMap::new();
+        for (index, rule) in rules.into_iter().enumerate() {
             if rule.targets.is_empty() || index >= RULES_MAX {
                 return Err(index);
             }
-            let at = all.trees.iter().position(|tree| tree.selector == rule.selector);
-            let at = at.unwrap_or_else(|| {
-                all.trees.push(Tree { selector: rule.selector, branches: vec![LEAF] });
-                all.trees.len() - 1
-            });
-            all.trees[at].insert(&rule.prefix, machine::narrow::place(index));
+            let Rule { selector, prefix, change, targets, choice } = rule;
+            let outcome = outcomes.place(Outcome { change, targets, choice });
+            prefixes.entry(selector).or_default().push((prefix, outcome));
         }
-        all.rules = rules;
-        Ok(all)
+        let trees = prefixes.into_iter().map(|(selector, mut prefixes)| {
+            prefixes.sort_by(|one, other| one.0.iter().cmp(other.0.iter()));
+            // The sort is stable: of equals the last one came last.
+            prefixes.reverse();
+            prefixes.dedup_by(|one, other| one.0 == other.0);
+            prefixes.reverse();
+            Tree::new(selector, &prefixes)
+        });
+        Ok(Self { trees: trees.collect(), outcomes: outcomes.all, calling: None })
+    }
+
+    /// The same with rules for the titles of who calls (Q.714 §2.7.5): in what leaves this node
+    /// they are changed, and the subsystem of the first target is put in.
+    #[must_use]
+    pub fn with_calling(self, rules: Self) -> Self {
+        Self { calling: Some(Box::new(rules)), ..self }
+    }
+
+    /// The address of who calls as it is written to another node.
+    #[must_use]
+    pub fn calling(&self, address: &Address) -> Address {
+        let title = address.title.as_ref();
+        let rules = self.calling.as_deref().zip(title);
+        let changed = rules.and_then(|(rules, title)| {
+            let outcome = rules.find(title).ok()?;
+            let subsystem = outcome.targets.first().and_then(|it| it.subsystem);
+            Some((outcome.change.of(title)?, subsystem))
+        });
+        match changed {
+            Some((title, subsystem)) => Address {
+                title: Some(title),
+                subsystem: subsystem.or(address.subsystem),
+                ..*address
+            },
+            None => *address,
+        }
+    }
+
+    /// Octets that the digits take.
+    #[must_use]
+    pub fn octets(&self) -> usize {
+        let branches = self.trees.iter().map(|tree| tree.branches.len());
+        branches.sum::<usize>() * core::mem::size_of::<Branch>()
     }
 
     /// The point codes that the rules lead to, some of them more than once.
     pub fn point_codes(&self) -> impl Iterator<Item = PointCode> {
-        self.rules.iter().flat_map(|rule| &rule.targets).filter_map(|target| target.point_code)
+        self.outcomes.iter().flat_map(|it| &it.targets).filter_map(|target| target.point_code)
     }
 
-    /// The rule for a title: the longest prefix, then the selector that says more.
+    /// What the rule for a title says: the longest prefix, then the selector that says more.
     ///
     /// # Errors
     /// Whether no rule is for such titles, or none for these digits.
-    pub fn find(&self, title: &Title) -> Result<&Rule, Untranslated> {
+    pub fn find(&self, title: &Title) -> Result<&Outcome, Untranslated> {
         let mut trees = self.trees.iter().filter(|tree| tree.selector.has(title)).peekable();
         if trees.peek().is_none() {
             return Err(Untranslated::Nature);
         }
         let found = trees.filter_map(|tree| {
-            let (length, rule) = tree.find(&title.digits)?;
-            Some(((length, tree.selector.weight()), rule))
+            let (length, outcome) = tree.find(&title.digits)?;
+            Some(((length, tree.selector.weight()), outcome))
         });
-        let (_, rule) = found.max_by_key(|it| it.0).ok_or(Untranslated::Digits)?;
-        self.rules.get(rule as usize).ok_or(Untranslated::Digits)
+        let (_, outcome) = found.max_by_key(|it| it.0).ok_or(Untranslated::Digits)?;
+        self.outcomes.get(outcome as usize).ok_or(Untranslated::Digits)
     }
 
     /// Translates an address for a message with that SLS: the new address, whose point code is
@@ -251,6 +323,28 @@ impl Rules {
             subsystem: subsystem(target),
             title: Some(rule.change.of(title).ok_or(Untranslated::Digits)?),
         })
+    }
+}
+
+/// Values by their place, each once.
+struct IndexOf<T> {
+    all: Vec<T>,
+    places: HashMap<T, u32>,
+}
+
+impl<T: Clone + Eq + core::hash::Hash> IndexOf<T> {
+    fn new() -> Self {
+        Self { all: Vec::new(), places: HashMap::new() }
+    }
+
+    fn place(&mut self, value: T) -> u32 {
+        if let Some(place) = self.places.get(&value) {
+            return *place;
+        }
+        let place = machine::narrow::place(self.all.len());
+        self.all.push(value.clone());
+        self.places.insert(value, place);
+        place
     }
 }
 

@@ -17,6 +17,8 @@ event::facts! {
         Unrecognized = Counter, "tcap_unrecognized_total";
         /// A begin found no room.
         Shed = Counter, "tcap_shed_total";
+        /// A begin of a source that has its share was refused.
+        ShedOfSource = Counter, "tcap_shed_of_source_total";
         /// An abort was sent by TCAP itself.
         AbortsOut = Counter, "tcap_p_aborts_out_total";
         /// An abort came.

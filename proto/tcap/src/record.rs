@@ -35,6 +35,10 @@ pub(crate) struct Record {
     /// Contents octets of the application context; none: without dialogue portions.
     pub(crate) context: Vec<u8>,
     pub(crate) invocations: Invocations,
+    /// Operations of the peer that its user here said it will answer, by their identifiers.
+    pub(crate) owed: [u64; 4],
+    /// Whose dialogues it counts among, when it was begun from elsewhere.
+    pub(crate) source: Option<u16>,
     /// What goes with the next message.
     pub(crate) rejects: Vec<(Option<i8>, Problem)>,
     /// When nothing was heard or said for too long.
@@ -49,6 +53,7 @@ impl Reuse for Record {
         (self.remote, self.ends) = (None, None);
         self.context.clear();
         self.invocations.clear();
+        (self.owed, self.source) = ([0; 4], None);
         self.rejects.clear();
     }
 }
@@ -56,6 +61,22 @@ impl Reuse for Record {
 impl Record {
     pub(crate) fn due(&self) -> Time {
         self.invocations.deadline().unwrap_or(Time::MAX).min(self.idle_due)
+    }
+
+    fn owed_bit(id: i8) -> (usize, u64) {
+        let number = usize::from(id.cast_unsigned());
+        (number / 64, 1 << (number % 64))
+    }
+
+    /// Whether an answer to the peer's operation is owed.
+    pub(crate) fn owes(&self, id: i8) -> bool {
+        let (word, bit) = Self::owed_bit(id);
+        self.owed[word] & bit != 0
+    }
+
+    pub(crate) fn owe(&mut self, id: i8, is_owed: bool) {
+        let (word, bit) = Self::owed_bit(id);
+        self.owed[word] = if is_owed { self.owed[word] | bit } else { self.owed[word] & !bit };
     }
 
     pub(crate) fn reject(&mut self, id: Option<i8>, problem: Problem) {

@@ -75,6 +75,13 @@ impl Digits {
         &self.octets[..self.len().div_ceil(2)]
     }
 
+    /// One of them, counted from zero.
+    #[inline]
+    #[must_use]
+    pub fn digit(&self, at: usize) -> Option<u8> {
+        (at < self.len()).then(|| self.octets[at / 2] >> (4 * (at % 2)) & 0x0f)
+    }
+
     /// The digits, one after the other.
     pub fn iter(&self) -> impl Iterator<Item = u8> + '_ {
         let half = |at: usize| self.octets[at / 2] >> (4 * (at % 2)) & 0x0f;

@@ -31,7 +31,13 @@ impl Node {
     }
 
     /// Sends a message of management, when there is a way.
-    fn tell(&mut self, dpc: PointCode, kind: ManagementType, subsystem: u8, of: PointCode) {
+    pub(super) fn tell(
+        &mut self,
+        dpc: PointCode,
+        kind: ManagementType,
+        subsystem: u8,
+        of: PointCode,
+    ) {
         if self.remotes.can_reach(dpc, None) == Err(crate::codec::ReturnCause::MtpFailure) {
             return;
         }
@@ -71,7 +77,7 @@ impl Node {
         let is_here = point_code == self.settings.point_code;
         let is_own = point_code == opc;
         match kind {
-            ManagementType::StatusTest if is_here => {
+            ManagementType::StatusTest if is_here && !self.coordination.ignores(subsystem) => {
                 if subsystem == MANAGEMENT_SSN || self.unavailable(subsystem).is_none() {
                     self.tell(opc, ManagementType::Allowed, subsystem, point_code);
                 }
@@ -83,6 +89,7 @@ impl Node {
             ManagementType::OutOfServiceRequest if is_own => {
                 self.indicate(Indication::Coordinate(opc, subsystem));
             }
+            ManagementType::OutOfServiceGrant if is_here => self.granted(now, opc, subsystem),
             ManagementType::Congested if is_own => {
                 self.indicate(Indication::Congested(opc, congestion));
             }

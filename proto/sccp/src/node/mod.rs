@@ -2,6 +2,7 @@
 
 mod connectionless;
 mod connections;
+mod coordination;
 mod management;
 mod remotes;
 mod routing;
@@ -38,6 +39,7 @@ pub struct Node {
     subsystems: BTreeMap<u8, bool>,
     remotes: Remotes,
     reassembly: Reassembly,
+    coordination: coordination::Coordination,
     facts: Sheet<Fact>,
     /// The local reference of the next message in segments.
     reference: u32,
@@ -56,6 +58,7 @@ impl Node {
             subsystems: BTreeMap::new(),
             remotes: Remotes::default(),
             reassembly: Reassembly::default(),
+            coordination: coordination::Coordination::default(),
             facts: Sheet::new(),
             reference: 0,
             sls: 0,
@@ -137,6 +140,7 @@ impl Machine for Node {
             In::Pause(affected) => self.pause(affected),
             In::Resume(affected) => self.resume(affected),
             In::Status(affected, cause) => self.status(now, affected, cause),
+            In::Coordinate(subsystem, asked) => self.coordinate(now, subsystem, asked),
         }
         out.append(&mut self.out);
     }
@@ -147,10 +151,13 @@ impl Machine for Node {
             self.reassembly_failed(now, crate::codec::ReturnCause::ErrorInTransport, &partial);
         }
         self.test_due(now);
+        self.coordination_due(now);
         out.append(&mut self.out);
     }
 
     fn deadline(&self) -> Option<Time> {
-        [self.reassembly.deadline(), self.remotes.deadline()].into_iter().flatten().min()
+        let coordination = self.coordination.deadline();
+        let all = [self.reassembly.deadline(), self.remotes.deadline(), coordination];
+        all.into_iter().flatten().min()
     }
 }

@@ -139,6 +139,7 @@ impl Node {
                 unit.calling.point_code = Some(opc);
             }
         }
+        unit.calling = self.rules.calling(&unit.calling);
         let mut payload = Vec::with_capacity(unit.data.len() + 64);
         unit.write(&mut payload).ok_or(ReturnCause::ErrorInProcessing)?;
         self.transfer(dpc, sls, payload);

@@ -121,3 +121,29 @@ fn a_replicated_subsystem_asks_before_it_goes() {
     let [sccp::Out::Transfer(msu)] = &out[..] else { panic!("it is granted") };
     assert_eq!(Management::read(unit(msu).data).unwrap().kind, ManagementType::OutOfServiceGrant);
 }
+
+#[test]
+fn a_replicated_subsystem_goes_when_all_that_have_it_agree() {
+    let mut world = World::plain(3);
+    world.run(1, In::Coordinate(6, vec![point_code(2), point_code(3)]));
+    let asks = (1, Indication::Coordinated(6, true));
+    let asked =
+        |of: &World, node| of.heard.contains(&(node, Indication::Coordinate(point_code(1), 6)));
+    assert!(asked(&world, 2) && asked(&world, 3) && !world.heard.contains(&asks));
+    for number in [2usize, 3] {
+        let mut out = Vec::new();
+        world.nodes[number - 1].grant(point_code(1), 6, &mut out);
+        let sent = out.into_iter().map(|it| match it {
+            sccp::Out::Transfer(msu) => msu,
+            other => panic!("{other:?}"),
+        });
+        world.carry(sent.collect());
+    }
+    assert!(world.heard.contains(&asks));
+    // T(ignore SST): it is on its way out, and says nothing of itself.
+    world.run(1, In::State(6, false));
+    let denied = (1, Indication::Coordinated(7, false));
+    world.run(1, In::Coordinate(7, vec![point_code(2)]));
+    world.pass(Time::from_millis(61_000));
+    assert!(world.heard.contains(&denied), "T(coord chg) ran out");
+}

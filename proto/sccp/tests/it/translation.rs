@@ -4,8 +4,10 @@ use crate::every::point_code;
 use crate::world::*;
 use m3ua::codec::Affected;
 use proptest::prelude::*;
-use sccp::codec::{Digits, Indicator, Routing, Title};
-use sccp::{Change, Choice, Fact, In, Indication, Parameters, Rule, Rules, Selector};
+use sccp::codec::{Address, Digits, Indicator, Routing, Title};
+use sccp::{
+    Change, Choice, Fact, In, Indication, Parameters, Rule, Rules, Selector, Target, Unitdata,
+};
 
 fn point_code_of(rules: &Rules, digits: &str, sls: u8) -> Option<u32> {
     let found = rules.translate(&title(digits), sls, |_, _| true).ok()?;
@@ -106,4 +108,64 @@ proptest! {
         let expected = longest.max_by_key(|it| it.1.len()).map(|it| it.0 as u32);
         prop_assert_eq!(point_code_of(&rules, &digits, 0), expected);
     }
+}
+
+#[test]
+fn the_digits_of_a_hundred_thousand_rules_take_few_octets_and_are_all_found() {
+    let numbers = || (0..100_000u32).map(|it| format!("44{:07}", it * 77 % 10_000_000));
+    let target = |number: u32| Target {
+        point_code: Some(point_code(number)),
+        subsystem: Some(6),
+        routing: Routing::Subsystem,
+        weight: 1,
+    };
+    let rules = numbers().zip(0..).map(|(number, index): (String, u32)| Rule {
+        selector: Selector::default(),
+        prefix: Digits::parse(&number).unwrap(),
+        change: Change::default(),
+        targets: vec![target(index % 200 + 1)],
+        choice: Choice::Backup,
+    });
+    let rules = Rules::new(rules.collect()).unwrap();
+    assert!(rules.octets() < 100_000 * 12 * 5, "{}", rules.octets());
+    for (number, index) in numbers().zip(0..) {
+        let title = Title::e164(Digits::parse(&format!("{number}99")).unwrap());
+        let outcome = rules.find(&title).unwrap();
+        assert_eq!(outcome.targets, [target(index % 200 + 1)], "{number}");
+    }
+    let title = Title::e164(Digits::parse("4599").unwrap());
+    assert_eq!(rules.find(&title), Err(sccp::Untranslated::Digits));
+}
+
+#[test]
+fn the_title_of_who_calls_is_changed_when_a_message_leaves() {
+    let change = Change { strip: 2, prepend: Digits::parse("49").unwrap(), ..Change::default() };
+    let target =
+        Target { point_code: None, subsystem: Some(8), routing: Routing::Title, weight: 1 };
+    let calling = Rule {
+        selector: Selector::default(),
+        prefix: Digits::parse("00").unwrap(),
+        change,
+        targets: vec![target],
+        choice: Choice::Backup,
+    };
+    let rules = Rules::default().with_calling(Rules::new(vec![calling]).unwrap());
+    let title = |digits| Title::e164(Digits::parse(digits).unwrap());
+    let written = rules.calling(&Address::title(title("00123"), 9));
+    assert_eq!(written, Address::title(title("49123"), 8));
+    let other = Address::title(title("77123"), 9);
+    assert_eq!(rules.calling(&other), other);
+    let mut world = World::plain(2);
+    world.nodes[0].set_rules(rules);
+    let unitdata = Unitdata {
+        called: Address::subsystem(Some(point_code(2)), 6),
+        calling: Address::title(title("00123"), 9),
+        class: sccp::codec::Class { is_sequenced: false, returns: false },
+        sls: 0,
+        importance: None,
+        data: bytes::Bytes::from_static(b"x"),
+    };
+    world.run(1, In::Unitdata(unitdata));
+    let Some((2, Indication::Unitdata(_, came))) = world.heard.last() else { panic!("it came") };
+    assert_eq!(came.calling.title, Some(title("49123")));
 }

@@ -1,6 +1,7 @@
 //! The transactions of a shard: requests of users, and time. What comes is in `receive`.
 
 mod receive;
+mod sources;
 
 use crate::codec::{ComponentWriter, Message, PAbortCause, TransactionId, Writer};
 use crate::effects::{Begin, Close, DialogueId, In, Indication, Out, PAbort, Refused, Say};
@@ -25,6 +26,8 @@ pub struct Settings {
     pub secret: u64,
     /// Dialogues at most, two million at most.
     pub dialogues_max: u32,
+    /// Dialogues that one source may have begun, at most: a point code, or a title without one.
+    pub dialogues_per_source_max: u32,
     /// A dialogue of which nothing was heard or said for so long is broken off.
     pub idle: Duration,
 }
@@ -34,6 +37,7 @@ pub struct Settings {
 pub struct Transactions {
     settings: Settings,
     slots: Slots<Record>,
+    sources: sources::Sources,
     due: Vec<Key>,
     facts: Sheet<Fact>,
     out: Vec<Out>,
@@ -46,7 +50,14 @@ impl Transactions {
         let most = u64::from(settings.dialogues_max).min(LAYOUT.slots_max());
         let most = machine::narrow::told(most, u32::MAX);
         let slots = Slots::new(most, now);
-        Self { settings, slots, due: Vec::new(), facts: Sheet::new(), out: Vec::new() }
+        Self {
+            settings,
+            slots,
+            sources: sources::Sources::new(),
+            due: Vec::new(),
+            facts: Sheet::new(),
+            out: Vec::new(),
+        }
     }
 
     /// What was counted.
@@ -98,6 +109,25 @@ impl Transactions {
         }));
     }
 
+    /// The dialogue is over.
+    fn close(&mut self, key: Key) {
+        if let Some(source) = self.slots.at(key).and_then(|record| record.source) {
+            self.sources.remove(source);
+        }
+        self.slots.give_back(key);
+    }
+
+    /// The user will answer an operation of the peer: until it has, another one with the same
+    /// identifier is rejected (Q.773 §3.7: duplicate invoke ID). Which operations have answers, the
+    /// user alone knows.
+    ///
+    /// # Errors
+    /// No such dialogue.
+    pub fn owe(&mut self, DialogueId(key): DialogueId, id: i8) -> Result<(), Refused> {
+        self.slots.at_mut(key).ok_or(Refused::Unknown)?.owe(id, true);
+        Ok(())
+    }
+
     /// Takes a free record; its deadline is armed.
     fn take(&mut self, now: Time, ends: Ends, context: &[u8]) -> Option<Key> {
         let idle_due = now + self.settings.idle;
@@ -147,7 +177,7 @@ impl Transactions {
         let otid = self.local(key);
         let noted = self.note(now, key, says);
         let (Some(otid), Ok(())) = (otid, noted) else {
-            self.slots.give_back(key);
+            self.close(key);
             return Err(noted.err().unwrap_or(Refused::Full));
         };
         let mut writer = Writer::begin(otid);
@@ -178,6 +208,13 @@ impl Transactions {
             return Err(Refused::InvokeId);
         }
         for say in says {
+            match say {
+                Say::Result { id, is_last: true, .. } | Say::Error { id, .. } => {
+                    record.owe(*id, false);
+                }
+                Say::Reject { id: Some(id), .. } => record.owe(*id, false),
+                _ => {}
+            }
             if let Say::Invoke { id, class, time, .. } = say {
                 record.invocations.add(*id, *class, now + *time);
             }
@@ -220,7 +257,7 @@ impl Transactions {
         out: &mut Vec<Out>,
     ) -> Result<(), Refused> {
         self.answer(now, key, user_information, says, Writer::end)?;
-        self.slots.give_back(key);
+        self.close(key);
         out.append(&mut self.out);
         Ok(())
     }
@@ -231,7 +268,7 @@ impl Transactions {
     /// No such dialogue.
     pub fn end_prearranged(&mut self, DialogueId(key): DialogueId) -> Result<(), Refused> {
         self.slots.at(key).ok_or(Refused::Unknown)?;
-        self.slots.give_back(key);
+        self.close(key);
         Ok(())
     }
 
@@ -296,7 +333,7 @@ impl Transactions {
             writer.write(&mut message, |_| ());
             self.send(ends, sls, message);
         }
-        self.slots.give_back(key);
+        self.close(key);
         out.append(&mut self.out);
         Ok(())
     }
@@ -316,7 +353,7 @@ impl Transactions {
             self.send(ends, sls, message);
         }
         self.indicate(key, Indication::PAbort(why));
-        self.slots.give_back(key);
+        self.close(key);
     }
 
     fn expire(&mut self, now: Time, key: Key) {

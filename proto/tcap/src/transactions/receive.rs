@@ -47,7 +47,7 @@ impl Transactions {
         if let Some(key) = offence.dtid.and_then(|dtid| self.find(dtid)) {
             let cause = offence.cause.number().into();
             self.indicate(key, Indication::PAbort(PAbort::Cause(cause)));
-            self.slots.give_back(key);
+            self.close(key);
         }
     }
 
@@ -85,12 +85,19 @@ impl Transactions {
                 return abort(self, Writer::abort(otid).abrt(true, &[]));
             }
         };
+        let source = self.sources.of(self.settings.secret, &unitdata.calling);
+        if !self.sources.has_room(source, self.settings.dialogues_per_source_max) {
+            self.count(Fact::ShedOfSource);
+            return self.p_abort(unitdata, otid, PAbortCause::ResourceLimitation);
+        }
         let Some(key) = self.take(now, back(unitdata), context) else {
             self.count(Fact::Shed);
             return self.p_abort(unitdata, otid, PAbortCause::ResourceLimitation);
         };
         if let Some(record) = self.slots.at_mut(key) {
             (record.state, record.remote) = (State::InitiationReceived, Some(otid));
+            record.source = Some(source);
+            self.sources.add(source);
         }
         self.count(Fact::BegunThere);
         let (called, calling) = (unitdata.called, unitdata.calling);
@@ -155,7 +162,7 @@ impl Transactions {
         } else {
             self.indicate(key, Indication::PAbort(PAbort::AbnormalDialogue));
         }
-        self.slots.give_back(key);
+        self.close(key);
     }
 
     fn aborted(&mut self, unitdata: &Unitdata, message: &Message<'_>) {
@@ -180,7 +187,7 @@ impl Transactions {
             (None, Some(_)) => Indication::PAbort(PAbort::AbnormalDialogue),
         };
         self.indicate(key, indication);
-        self.slots.give_back(key);
+        self.close(key);
     }
 
     /// The components of a message; those behind one that is rejected are not looked at
@@ -215,6 +222,9 @@ impl Transactions {
         let checked = match component.payload {
             Payload::Invoke { linked_id: Some(linked), .. } if !record.invocations.has(linked) => {
                 Err(Problem::Invoke(InvokeProblem::UnrecognizedLinkedId))
+            }
+            Payload::Invoke { .. } if record.owes(id) => {
+                Err(Problem::Invoke(InvokeProblem::DuplicateInvokeId))
             }
             Payload::Invoke { .. } => Ok(()),
             Payload::ReturnResult { is_last, .. } => record.invocations.result(id, is_last),

@@ -50,7 +50,13 @@ fn error(id: i8) -> Say<'static> {
 impl World {
     fn new(dialogues_max: u32) -> Self {
         let idle = Duration::from_secs(60);
-        let of = |shard| Settings { shard, secret: 7, dialogues_max, idle };
+        let of = |shard| Settings {
+            shard,
+            secret: 7,
+            dialogues_max,
+            dialogues_per_source_max: dialogues_max + 1,
+            idle,
+        };
         Self {
             sides: [0, 1].map(|shard| Transactions::new(of(shard), Time::ZERO)),
             now: Time::ZERO,
@@ -446,4 +452,70 @@ proptest! {
         world.pass(200_000);
         prop_assert!(world.sides.iter().all(Transactions::is_empty));
     }
+}
+
+#[test]
+fn an_operation_that_is_owed_an_answer_is_not_asked_for_twice() {
+    let mut world = World::new(8);
+    world.begin(None, &[invoke(1, OperationClass::One)]);
+    let other = world.other();
+    let asks_again = |world: &mut World| {
+        let mut octets = Vec::new();
+        let local = Message::read(&world.sent[0].data).unwrap().otid.unwrap();
+        let dtid = world.sent.iter().find_map(|it| {
+            let message = Message::read(&it.data).unwrap();
+            message.otid.filter(|otid| *otid != local)
+        });
+        tcap::codec::Writer::go_on(local, dtid.unwrap()).write(&mut octets, |out| {
+            out.invoke(1, None, Code::Local(45), Some(PARAMETER));
+        });
+        let unitdata = sccp::Unitdata { data: octets.into(), ..world.sent[0].clone() };
+        let mut out = Vec::new();
+        world.sides[1].step(world.now, In::Unitdata(unitdata), &mut out);
+        let problem = Problem::Invoke(tcap::codec::InvokeProblem::DuplicateInvokeId);
+        let is_rejected = |it: &Out| matches!(it, Out::Indicate(_, Indication::LocalReject(Some(1), why)) if *why == problem);
+        out.iter().any(is_rejected)
+    };
+    world.go_on(1, other, &[]);
+    // Whether it has an answer, TCAP does not know until its user says so.
+    assert!(!asks_again(&mut world));
+    world.sides[1].owe(other, 1).unwrap();
+    assert!(asks_again(&mut world));
+    world.go_on(1, other, &[result(1)]);
+    assert!(!asks_again(&mut world));
+    world.end(1, other, &[]);
+    assert_eq!(world.sides[1].owe(other, 1), Err(Refused::Unknown));
+}
+
+#[test]
+fn a_source_has_no_more_dialogues_than_its_share_and_has_them_again() {
+    let idle = Duration::from_secs(60);
+    let settings =
+        Settings { shard: 0, secret: 9, dialogues_max: 100, dialogues_per_source_max: 3, idle };
+    let mut side = Transactions::new(settings, Time::ZERO);
+    let begun = |side: &mut Transactions, from: usize, number: u32| {
+        let mut octets = Vec::new();
+        let otid = tcap::codec::TransactionId::of(number);
+        tcap::codec::Writer::begin(otid).write(&mut octets, |_| ());
+        let unitdata = sccp::Unitdata {
+            called: address(9),
+            calling: address(from),
+            class: sccp::codec::Class { is_sequenced: true, returns: true },
+            sls: 0,
+            importance: None,
+            data: octets.into(),
+        };
+        let mut out = Vec::new();
+        side.step(Time::ZERO, In::Unitdata(unitdata), &mut out);
+        out.into_iter().find_map(|it| match it {
+            Out::Indicate(id, Indication::Begin { .. }) => Some(id),
+            _ => None,
+        })
+    };
+    let first: Vec<_> = (0..3).map(|it| begun(&mut side, 1, it).unwrap()).collect();
+    assert_eq!(begun(&mut side, 1, 7), None);
+    assert_eq!((side.facts().read(Fact::ShedOfSource), side.len()), (1, 3));
+    assert!(begun(&mut side, 2, 8).is_some(), "another one has its own");
+    side.end(Time::ZERO, first[0], &[], &[], &mut Vec::new()).unwrap();
+    assert!(begun(&mut side, 1, 9).is_some());
 }

@@ -1,0 +1,46 @@
+//! How many dialogues each source has begun: none of them takes the room of all.
+
+use core::hash::{Hash, Hasher};
+use sccp::codec::Address;
+use std::hash::DefaultHasher;
+
+/// Places, a power of two; sources that share one share its room.
+const PLACES: usize = 1 << 12;
+
+/// Dialogues by place.
+#[derive(Debug)]
+pub(super) struct Sources {
+    counts: Vec<u32>,
+}
+
+impl Sources {
+    pub(super) fn new() -> Self {
+        Self { counts: vec![0; PLACES] }
+    }
+
+    /// The place of an address: of its point code, else of its title. Nobody without the secret
+    /// knows who shares it.
+    pub(super) fn of(&self, secret: u64, address: &Address) -> u16 {
+        let mut hasher = DefaultHasher::new();
+        secret.hash(&mut hasher);
+        match address.point_code {
+            Some(point_code) => point_code.hash(&mut hasher),
+            None => address.title.hash(&mut hasher),
+        }
+        let place = hasher.finish() & (PLACES as u64 - 1);
+        u16::try_from(place).unwrap_or_default()
+    }
+
+    pub(super) fn has_room(&self, place: u16, most: u32) -> bool {
+        self.counts[usize::from(place)] < most
+    }
+
+    pub(super) fn add(&mut self, place: u16) {
+        self.counts[usize::from(place)] += 1;
+    }
+
+    pub(super) fn remove(&mut self, place: u16) {
+        let count = &mut self.counts[usize::from(place)];
+        *count = count.saturating_sub(1);
+    }
+}
