@@ -9,6 +9,9 @@ const HEADER: &str = "RFC 4666 §3.1";
 /// Parameters that a message of any type lists, at most.
 const RULES_MAX: usize = 7;
 
+/// The first value of each rule.
+type Values<'a> = [Option<&'a [u8]>; RULES_MAX];
+
 /// A message whose parameters are those that its type may have, none missing, each of a proper
 /// length. Parameters that the RFC does not know, and harmless ones that the type has not
 /// ([`Tag::is_harmless`]), are passed over.
@@ -19,7 +22,7 @@ pub struct Message<'a> {
     /// The parameters as they came.
     body: &'a [u8],
     /// The first value found for each rule.
-    values: [Option<&'a [u8]>; RULES_MAX],
+    values: Values<'a>,
     /// Parameters that were passed over; those inside of groups are not counted.
     pub passed_over: u16,
 }
@@ -117,7 +120,7 @@ pub(super) fn read_all<'a>(
     spec: &'static str,
     at: usize,
     bytes: &'a [u8],
-) -> Result<([Option<&'a [u8]>; RULES_MAX], u16), Offence> {
+) -> Result<(Values<'a>, u16), Offence> {
     let (mut values, mut passed_over) = ([None; RULES_MAX], 0);
     for parameter in Parameters::new(at, bytes) {
         let parameter = parameter?;
