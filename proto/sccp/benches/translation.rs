@@ -51,7 +51,6 @@ fn translation(criterion: &mut Criterion) {
             black_box(rules.translate(&titles[next], 0, |_, _| true)).expect("there is a rule")
         });
     });
-    println!("digits of the rules: {} octets", rules.octets());
 }
 
 criterion_group!(benches, translation);

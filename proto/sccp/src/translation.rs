@@ -2,7 +2,7 @@
 
 use crate::codec::{Address, Digits, Indicator, Routing, Title};
 use m3ua::codec::PointCode;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 
 /// Rules at most.
 pub const RULES_MAX: usize = 1 << 21;
@@ -131,76 +131,104 @@ pub struct Outcome {
     pub choice: Choice,
 }
 
-/// A digit of some prefix. Those that follow it stand side by side: twelve octets each, so that the
-/// digits of a million rules stay near the processor.
-#[derive(Debug, Clone, Copy)]
-struct Branch {
-    /// The first that follows.
-    first: u32,
-    /// The outcome of the rule that ends here.
-    outcome: u32,
-    /// Which digits follow.
-    digits: u16,
-}
+/// Digits that a [`Key`] has at most.
+const KEY_DIGITS: usize = 15;
+/// Nobody's key.
+const FREE: Key = Key(u64::MAX);
 
-const LEAF: Branch = Branch { first: 0, outcome: NOWHERE, digits: 0 };
+/// Up to fifteen digits, the first one highest, and their number in the lowest four bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Key(u64);
 
-impl Branch {
-    /// The place of the branch of a digit that follows.
+impl Key {
+    /// The first digits of a number.
     #[inline]
-    fn next(&self, digit: u8) -> Option<usize> {
-        let bit = 1u16 << (digit & 0x0f);
-        let before = (self.digits & (bit - 1)).count_ones();
-        (self.digits & bit != 0).then(|| (self.first + before) as usize)
+    fn of(digits: &Digits) -> u64 {
+        let digits = digits.iter().take(KEY_DIGITS).zip(0..);
+        digits.fold(0, |key, (digit, at)| key | u64::from(digit) << (60 - 4 * at))
+    }
+
+    /// The first `length` of those, [`KEY_DIGITS`] at most.
+    #[inline]
+    const fn first(digits: u64, length: usize) -> Self {
+        let rest = u64::MAX >> (4 * length);
+        Self(digits & !rest | length as u64)
+    }
+
+    /// Where its search begins among so many slots.
+    #[inline]
+    fn place(self, slots: usize) -> usize {
+        let mixed = (self.0 ^ self.0 >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let place = (u128::from(mixed) * slots as u128) >> 64;
+        usize::try_from(place).unwrap_or_default()
     }
 }
 
-/// The digits of the rules of one selector.
-#[derive(Debug)]
-struct Tree {
-    selector: Selector,
-    branches: Vec<Branch>,
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    key: Key,
+    outcome: u32,
 }
 
-impl Tree {
-    /// Lays out prefixes that stand in order, each once: branches that follow the same digit side
-    /// by side, level by level.
+/// The prefixes of the rules of one selector, by length in one table: of a title each length is
+/// looked up by itself, one visit to memory each, and the processor makes them side by side.
+#[derive(Debug)]
+struct Prefixes {
+    selector: Selector,
+    /// A fifth of them is free.
+    slots: Vec<Slot>,
+    /// Bit n: there are prefixes of n digits among the slots.
+    lengths: u16,
+    /// Prefixes of more digits than a key has.
+    long: BTreeMap<Digits, u32>,
+}
+
+impl Prefixes {
+    /// Of equal prefixes the last one is kept.
     fn new(selector: Selector, prefixes: &[(Digits, u32)]) -> Self {
-        let mut branches = vec![LEAF];
-        let mut open = VecDeque::from([(0usize, 0usize, prefixes)]);
-        while let Some((at, depth, mut rest)) = open.pop_front() {
-            if let Some(((prefix, outcome), behind)) = rest.split_first()
-                && prefix.len() == depth
-            {
-                branches[at].outcome = *outcome;
-                rest = behind;
+        let free = Slot { key: FREE, outcome: NOWHERE };
+        let slots = vec![free; prefixes.len() + prefixes.len() / 4 + 1];
+        let mut all = Self { selector, slots, lengths: 0, long: BTreeMap::new() };
+        for (prefix, outcome) in prefixes {
+            if prefix.len() > KEY_DIGITS {
+                all.long.insert(*prefix, *outcome);
+                continue;
             }
-            branches[at].first = machine::narrow::place(branches.len());
-            for group in rest.chunk_by(|one, next| one.0.digit(depth) == next.0.digit(depth)) {
-                let digit = group[0].0.digit(depth).unwrap_or_default();
-                branches[at].digits |= 1 << digit;
-                open.push_back((branches.len(), depth + 1, group));
-                branches.push(LEAF);
-            }
+            let key = Key::first(Key::of(prefix), prefix.len());
+            all.lengths |= 1 << prefix.len();
+            let at = all.seek(key);
+            all.slots[at] = Slot { key, outcome: *outcome };
         }
-        branches.shrink_to_fit();
-        Self { selector, branches }
+        all
+    }
+
+    /// The slot of a key, or the free one that ends its search.
+    #[inline]
+    fn seek(&self, key: Key) -> usize {
+        let mut at = key.place(self.slots.len());
+        while self.slots[at].key != key && self.slots[at].key != FREE {
+            at = if at + 1 == self.slots.len() { 0 } else { at + 1 };
+        }
+        at
     }
 
     /// The outcome of the longest prefix of these digits, and how long that is.
     fn find(&self, digits: &Digits) -> Option<(usize, u32)> {
-        let mut found = None;
-        let mut branch = &self.branches[0];
-        let mut digits = digits.iter();
-        for length in 0.. {
-            if branch.outcome != NOWHERE {
-                found = Some((length, branch.outcome));
-            }
-            let next = digits.next().and_then(|digit| branch.next(digit));
-            let Some(next) = next else { return found };
-            branch = &self.branches[next];
+        let long = || {
+            let lengths = (KEY_DIGITS + 1..=digits.len()).rev();
+            lengths.map(|it| digits.first(it)).find_map(|it| Some((it.len(), *self.long.get(&it)?)))
+        };
+        if !self.long.is_empty()
+            && let Some(found) = long()
+        {
+            return Some(found);
         }
-        found
+        let all = Key::of(digits);
+        let lengths = (0..=digits.len().min(KEY_DIGITS)).rev();
+        lengths.filter(|length| self.lengths >> length & 1 == 1).find_map(|length| {
+            let slot = self.slots[self.seek(Key::first(all, length))];
+            (slot.key != FREE).then_some((length, slot.outcome))
+        })
     }
 }
 
@@ -208,7 +236,7 @@ impl Tree {
 #[derive(Debug, Default)]
 pub struct Rules {
     outcomes: Vec<Outcome>,
-    trees: Vec<Tree>,
+    prefixes: Vec<Prefixes>,
     /// Those for the titles of who calls.
     calling: Option<Box<Rules>>,
 }
@@ -229,15 +257,8 @@ impl Rules {
             let outcome = outcomes.place(Outcome { change, targets, choice });
             prefixes.entry(selector).or_default().push((prefix, outcome));
         }
-        let trees = prefixes.into_iter().map(|(selector, mut prefixes)| {
-            prefixes.sort_by(|one, other| one.0.iter().cmp(other.0.iter()));
-            // The sort is stable: of equals the last one came last.
-            prefixes.reverse();
-            prefixes.dedup_by(|one, other| one.0 == other.0);
-            prefixes.reverse();
-            Tree::new(selector, &prefixes)
-        });
-        Ok(Self { trees: trees.collect(), outcomes: outcomes.all, calling: None })
+        let prefixes = prefixes.into_iter().map(|(selector, all)| Prefixes::new(selector, &all));
+        Ok(Self { prefixes: prefixes.collect(), outcomes: outcomes.all, calling: None })
     }
 
     /// The same with rules for the titles of who calls (Q.714 §2.7.5): in what leaves this node
@@ -270,8 +291,8 @@ impl Rules {
     /// Octets that the digits take.
     #[must_use]
     pub fn octets(&self) -> usize {
-        let branches = self.trees.iter().map(|tree| tree.branches.len());
-        branches.sum::<usize>() * core::mem::size_of::<Branch>()
+        let slots = self.prefixes.iter().map(|it| it.slots.len());
+        slots.sum::<usize>() * core::mem::size_of::<Slot>()
     }
 
     /// The point codes that the rules lead to, some of them more than once.
@@ -284,13 +305,13 @@ impl Rules {
     /// # Errors
     /// Whether no rule is for such titles, or none for these digits.
     pub fn find(&self, title: &Title) -> Result<&Outcome, Untranslated> {
-        let mut trees = self.trees.iter().filter(|tree| tree.selector.has(title)).peekable();
-        if trees.peek().is_none() {
+        let mut all = self.prefixes.iter().filter(|it| it.selector.has(title)).peekable();
+        if all.peek().is_none() {
             return Err(Untranslated::Nature);
         }
-        let found = trees.filter_map(|tree| {
-            let (length, outcome) = tree.find(&title.digits)?;
-            Some(((length, tree.selector.weight()), outcome))
+        let found = all.filter_map(|it| {
+            let (length, outcome) = it.find(&title.digits)?;
+            Some(((length, it.selector.weight()), outcome))
         });
         let (_, outcome) = found.max_by_key(|it| it.0).ok_or(Untranslated::Digits)?;
         self.outcomes.get(outcome as usize).ok_or(Untranslated::Digits)

@@ -75,11 +75,10 @@ impl Digits {
         &self.octets[..self.len().div_ceil(2)]
     }
 
-    /// One of them, counted from zero.
-    #[inline]
+    /// The first `count` of them, or all.
     #[must_use]
-    pub fn digit(&self, at: usize) -> Option<u8> {
-        (at < self.len()).then(|| self.octets[at / 2] >> (4 * (at % 2)) & 0x0f)
+    pub fn first(&self, count: usize) -> Self {
+        self.iter().take(count).try_fold(Self::NONE, Self::with).unwrap_or(*self)
     }
 
     /// The digits, one after the other.
