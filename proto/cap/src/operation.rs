@@ -153,7 +153,8 @@ tcap::operations! {
                 UnavailableResource, UnknownCsid,
             ];
         }
-        PromptAndCollectUserInformation = 48, "promptAndCollectUserInformation", L, "TS 29.078 §11.25" {
+        PromptAndCollectUserInformation = 48,
+            "promptAndCollectUserInformation", L, "TS 29.078 §11.25" {
             2..=4 One (PromptAndCollectUserInformationArg) -> (ReceivedInformationArg) [
                 Canceled, ImproperCallerResponse, MissingParameter, ParameterOutOfRange,
                 SystemFailure, TaskRefused, UnexpectedComponentSequence, UnavailableResource,
@@ -239,7 +240,8 @@ tcap::operations! {
         EntityReleasedGprs = 76, "entityReleasedGPRS", S, "TS 29.078 §13.7" {
             3..=3 One (EntityReleasedGprsArg) -> () [MissingParameter, TaskRefused, UnknownPdpId];
         }
-        FurnishChargingInformationGprs = 77, "furnishChargingInformationGPRS", S, "TS 29.078 §13.9" {
+        FurnishChargingInformationGprs = 77,
+            "furnishChargingInformationGPRS", S, "TS 29.078 §13.9" {
             3..=3 Two (FurnishChargingInformationGprsArg) -> () [
                 MissingParameter, TaskRefused, UnexpectedComponentSequence, UnexpectedDataValue,
                 UnexpectedParameter, UnknownPdpId,
@@ -276,7 +278,8 @@ tcap::operations! {
                 ParameterOutOfRange, SystemFailure, TaskRefused, UnexpectedDataValue, UnknownPdpId,
             ];
         }
-        DisconnectForwardConnectionWithArgument = 86, "disconnectForwardConnectionWithArgument", S, "TS 29.078 §11.14" {
+        DisconnectForwardConnectionWithArgument = 86,
+            "disconnectForwardConnectionWithArgument", S, "TS 29.078 §11.14" {
             4..=4 Two (DisconnectForwardConnectionWithArgumentArg) -> () [
                 MissingParameter, SystemFailure, TaskRefused, UnexpectedComponentSequence,
                 UnexpectedDataValue, UnexpectedParameter, UnknownCsid,

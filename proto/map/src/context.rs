@@ -1,4 +1,5 @@
-//! The application contexts of MAP: number, name, and for each version the operations that initiator
+//! The application contexts of MAP: number, name, and for each version the operations that
+//! initiator
 //! and responder may invoke (TS 29.002 §17.2, §17.3).
 
 use crate::operation::Operation;
@@ -210,7 +211,8 @@ contexts! {
         2 [MoForwardSm] [];
         1 [MoForwardSm] [];
     }
-    SubscriberDataModificationNotification = 22, "subscriberDataModificationNotificationContext", "TS 29.002 §17.3.2.48" {
+    SubscriberDataModificationNotification = 22,
+        "subscriberDataModificationNotificationContext", "TS 29.002 §17.3.2.48" {
         3 [NoteSubscriberDataModified] [];
     }
     ShortMsgAlert = 23, "shortMsgAlertContext", "TS 29.002 §17.3.2.24" {

@@ -168,7 +168,8 @@ tcap::errors! {
             3..=4 (optional TracingBufferFullParam);
             1..=2 ();
         }
-        TargetCellOutsideGroupCallArea = 42, "targetCellOutsideGroupCallArea", "TS 29.002 §7.6.1.4" {
+        TargetCellOutsideGroupCallArea = 42,
+            "targetCellOutsideGroupCallArea", "TS 29.002 §7.6.1.4" {
             1..=4 (optional TargetCellOutsideGcaParam);
         }
         NumberOfPwAttemptsViolation = 43, "numberOfPW-AttemptsViolation", "TS 29.002 §7.6.1.4" {

@@ -178,7 +178,8 @@ tcap::operations! {
             ];
         }
         AuthenticationFailureReport = 15, "authenticationFailureReport", M, "TS 29.002 §8.5.3" {
-            3..=3 One (AuthenticationFailureReportArg) -> (optional AuthenticationFailureReportRes) [
+            3..=3 One (AuthenticationFailureReportArg)
+                -> (optional AuthenticationFailureReportRes) [
                 SystemFailure, UnexpectedDataValue, UnknownSubscriber,
             ];
         }
@@ -346,7 +347,8 @@ tcap::operations! {
         NoteSubscriberPresent = 48, "noteSubscriberPresent", S, "GSM 09.02 §14.6.5" {
             1..=1 Four (Imsi) -> () [];
         }
-        AlertServiceCentreWithoutResult = 49, "alertServiceCentreWithoutResult", S, "GSM 09.02 §14.6.5" {
+        AlertServiceCentreWithoutResult = 49,
+            "alertServiceCentreWithoutResult", S, "GSM 09.02 §14.6.5" {
             1..=1 Four (v2::AlertServiceCentreArg) -> () [];
         }
         ActivateTraceMode = 50, "activateTraceMode", M, "TS 29.002 §9.1.1" {
@@ -407,7 +409,8 @@ tcap::operations! {
                 DataMissing, UnexpectedDataValue, UnknownSubscriber,
             ];
         }
-        ProcessUnstructuredSsRequest = 59, "processUnstructuredSS-Request", USSD, "TS 29.002 §11.9" {
+        ProcessUnstructuredSsRequest = 59,
+            "processUnstructuredSS-Request", USSD, "TS 29.002 §11.9" {
             2..=2 One (UssdArg) -> (UssdRes) [
                 SystemFailure, DataMissing, UnexpectedDataValue, UnknownAlphabet, CallBarred,
             ];
@@ -424,8 +427,10 @@ tcap::operations! {
                 IllegalSubscriber, IllegalEquipment, UnknownAlphabet, UssdBusy,
             ];
         }
-        AnyTimeSubscriptionInterrogation = 62, "anyTimeSubscriptionInterrogation", M, "TS 29.002 §8.11.3" {
-            3..=3 One (AnyTimeSubscriptionInterrogationArg) -> (AnyTimeSubscriptionInterrogationRes) [
+        AnyTimeSubscriptionInterrogation = 62,
+            "anyTimeSubscriptionInterrogation", M, "TS 29.002 §8.11.3" {
+            3..=3 One (AnyTimeSubscriptionInterrogationArg)
+                -> (AnyTimeSubscriptionInterrogationRes) [
                 AtsiNotAllowed, DataMissing, UnexpectedDataValue, UnknownSubscriber,
                 BearerServiceNotProvisioned, TeleserviceNotProvisioned, CallBarred,
                 IllegalSsOperation, SsNotAvailable, InformationNotAvailable,

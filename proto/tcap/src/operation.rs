@@ -92,7 +92,8 @@ pub fn check(
 ///     }
 /// }
 /// let question = Question::of(7).unwrap();
-/// assert_eq!((question.name(), question.signature(2).unwrap().errors), ("time", &[Failure::Unknown][..]));
+/// assert_eq!(question.name(), "time");
+/// assert_eq!(question.signature(2).unwrap().errors, [Failure::Unknown]);
 /// assert!(question.signature(1).unwrap().argument.is_none() && question.signature(3).is_none());
 /// assert!(Failure::Unknown.parameter(2).unwrap().is_optional);
 /// ```

@@ -4,7 +4,12 @@ use super::charging::{
     AChBillingChargingCharacteristics, AChChargingAddress, Burst, ChargeNumber,
     SciBillingChargingCharacteristics,
 };
-use super::common::{
+use super::events::{
+    BcsmEvent, BcsmFailure, CallSegmentFailure, EventSpecificInformationBcsm, EventTypeBcsm,
+    GapCriteria, GapIndicators, GapTreatment, LegOrCallSegment, RequestedInformationList,
+    RequestedInformationTypeList, ScfId,
+};
+use super::parties::{
     AdditionalCallingPartyNumber, AlertingPattern, BearerCapability, CallSegmentId,
     CallSegmentToCancel, CalledPartyBcdNumber, CalledPartyNumber, CallingPartyNumber,
     CallingPartysCategory, Carrier, Cause, CgEncountered, ControlType, DestinationRoutingAddress,
@@ -12,11 +17,6 @@ use super::common::{
     LowLayerCompatibility, MiscCallInfo, NaOliInfo, OcsiApplicable, OriginalCalledPartyId,
     ReceivingSideId, RedirectingPartyId, RedirectionInformation, SendingSideId,
     ServiceInteractionIndicatorsTwo, ServiceKey, TimeAndTimezone, TimerId, TimerValue,
-};
-use super::events::{
-    BcsmEvent, BcsmFailure, CallSegmentFailure, EventSpecificInformationBcsm, EventTypeBcsm,
-    GapCriteria, GapIndicators, GapTreatment, LegOrCallSegment, RequestedInformationList,
-    RequestedInformationTypeList, ScfId,
 };
 use super::resource::{
     AssistingSspIpRoutingAddress, CorrelationId, IpRoutingAddress, IpsspCapabilities,

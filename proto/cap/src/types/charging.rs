@@ -1,6 +1,6 @@
 //! Charging (TS 29.078 §5.1).
 
-use super::common::{CallSegmentId, LegId};
+use super::parties::{CallSegmentId, LegId};
 use ber::{Boolean, Integer, OctetString};
 
 ber::named! {

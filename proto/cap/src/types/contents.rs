@@ -3,8 +3,8 @@
 use super::charging::{
     AChChargingAddress, AppendFreeFormatData, AudibleIndicator, TimeInformation,
 };
-use super::common::{Extensions, ReceivingSideId, SendingSideId};
 use super::gprs::PdpId;
+use super::parties::{Extensions, ReceivingSideId, SendingSideId};
 use ber::{Boolean, Integer, Null, OctetString};
 
 ber::sequence! {

@@ -1,6 +1,6 @@
 //! What is said about errors, and when dialogues are broken off (TS 29.078 §5).
 
-use super::common::InvokeId;
+use super::parties::InvokeId;
 
 ber::enumerated! {
     pub enum CancelFailedParamProblem: "cancelFailed.param.problem", "TS 29.078 §5.2" {

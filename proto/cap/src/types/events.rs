@@ -1,7 +1,7 @@
 //! Events of calls, gaps (TS 29.078 §5.1).
 
 use super::charging::ChargeIndicator;
-use super::common::{
+use super::parties::{
     ApplicationTimer, CallSegmentId, CalledPartyNumber, Cause, DateAndTime, Duration,
     InitiatorOfServiceChange, Integer4, Interval, LegId, MidCallControlInfo, NatureOfServiceChange,
     ServiceKey,
@@ -107,7 +107,7 @@ ber::sequence! {
 }
 
 ber::sequence! {
-    pub enum EventSpecificInformationBcsmRouteSelectFailureSpecificInfo =
+    pub enum BcsmEventRouteSelectFailureSpecificInfo =
         "EventSpecificInformationBCSM.routeSelectFailureSpecificInfo", "TS 29.078 §5.1" {
         FailureCause = "failureCause", Cause [0], optional;
         ...
@@ -115,7 +115,7 @@ ber::sequence! {
 }
 
 ber::sequence! {
-    pub enum EventSpecificInformationBcsmOCalledPartyBusySpecificInfo =
+    pub enum BcsmEventOCalledPartyBusySpecificInfo =
         "EventSpecificInformationBCSM.oCalledPartyBusySpecificInfo", "TS 29.078 §5.1" {
         BusyCause = "busyCause", Cause [0], optional;
         ...
@@ -123,14 +123,14 @@ ber::sequence! {
 }
 
 ber::sequence! {
-    pub enum EventSpecificInformationBcsmONoAnswerSpecificInfo =
+    pub enum BcsmEventONoAnswerSpecificInfo =
         "EventSpecificInformationBCSM.oNoAnswerSpecificInfo", "TS 29.078 §5.1" {
         ...
     }
 }
 
 ber::sequence! {
-    pub enum EventSpecificInformationBcsmOAnswerSpecificInfo =
+    pub enum BcsmEventOAnswerSpecificInfo =
         "EventSpecificInformationBCSM.oAnswerSpecificInfo", "TS 29.078 §5.1" {
         DestinationAddress = "destinationAddress", CalledPartyNumber [50], optional;
         OrCall = "or-Call", Null [51], optional;
@@ -147,7 +147,7 @@ ber::named! {
 }
 
 ber::choice! {
-    pub enum EventSpecificInformationBcsmOMidCallSpecificInfoMidCallEvents =
+    pub enum BcsmEventOMidCallSpecificInfoMidCallEvents =
         "EventSpecificInformationBCSM.oMidCallSpecificInfo.midCallEvents", "TS 29.078 §5.1" {
         DTmfDigitsCompleted = "dTMFDigitsCompleted", Digits [3];
         DTmfDigitsTimeOut = "dTMFDigitsTimeOut", Digits [4];
@@ -155,16 +155,16 @@ ber::choice! {
 }
 
 ber::sequence! {
-    pub enum EventSpecificInformationBcsmOMidCallSpecificInfo =
+    pub enum BcsmEventOMidCallSpecificInfo =
         "EventSpecificInformationBCSM.oMidCallSpecificInfo", "TS 29.078 §5.1" {
         MidCallEvents =
-            "midCallEvents", EventSpecificInformationBcsmOMidCallSpecificInfoMidCallEvents [1], optional;
+            "midCallEvents", BcsmEventOMidCallSpecificInfoMidCallEvents [1], optional;
         ...
     }
 }
 
 ber::sequence! {
-    pub enum EventSpecificInformationBcsmODisconnectSpecificInfo =
+    pub enum BcsmEventODisconnectSpecificInfo =
         "EventSpecificInformationBCSM.oDisconnectSpecificInfo", "TS 29.078 §5.1" {
         ReleaseCause = "releaseCause", Cause [0], optional;
         ...
@@ -172,7 +172,7 @@ ber::sequence! {
 }
 
 ber::sequence! {
-    pub enum EventSpecificInformationBcsmTBusySpecificInfo =
+    pub enum BcsmEventTBusySpecificInfo =
         "EventSpecificInformationBCSM.tBusySpecificInfo", "TS 29.078 §5.1" {
         BusyCause = "busyCause", Cause [0], optional;
         CallForwarded = "callForwarded", Null [50], optional;
@@ -184,7 +184,7 @@ ber::sequence! {
 }
 
 ber::sequence! {
-    pub enum EventSpecificInformationBcsmTNoAnswerSpecificInfo =
+    pub enum BcsmEventTNoAnswerSpecificInfo =
         "EventSpecificInformationBCSM.tNoAnswerSpecificInfo", "TS 29.078 §5.1" {
         CallForwarded = "callForwarded", Null [50], optional;
         ForwardingDestinationNumber =
@@ -194,7 +194,7 @@ ber::sequence! {
 }
 
 ber::sequence! {
-    pub enum EventSpecificInformationBcsmTAnswerSpecificInfo =
+    pub enum BcsmEventTAnswerSpecificInfo =
         "EventSpecificInformationBCSM.tAnswerSpecificInfo", "TS 29.078 §5.1" {
         DestinationAddress = "destinationAddress", CalledPartyNumber [50], optional;
         OrCall = "or-Call", Null [51], optional;
@@ -207,7 +207,7 @@ ber::sequence! {
 }
 
 ber::choice! {
-    pub enum EventSpecificInformationBcsmTMidCallSpecificInfoMidCallEvents =
+    pub enum BcsmEventTMidCallSpecificInfoMidCallEvents =
         "EventSpecificInformationBCSM.tMidCallSpecificInfo.midCallEvents", "TS 29.078 §5.1" {
         DTmfDigitsCompleted = "dTMFDigitsCompleted", Digits [3];
         DTmfDigitsTimeOut = "dTMFDigitsTimeOut", Digits [4];
@@ -215,16 +215,16 @@ ber::choice! {
 }
 
 ber::sequence! {
-    pub enum EventSpecificInformationBcsmTMidCallSpecificInfo =
+    pub enum BcsmEventTMidCallSpecificInfo =
         "EventSpecificInformationBCSM.tMidCallSpecificInfo", "TS 29.078 §5.1" {
         MidCallEvents =
-            "midCallEvents", EventSpecificInformationBcsmTMidCallSpecificInfoMidCallEvents [1], optional;
+            "midCallEvents", BcsmEventTMidCallSpecificInfoMidCallEvents [1], optional;
         ...
     }
 }
 
 ber::sequence! {
-    pub enum EventSpecificInformationBcsmTDisconnectSpecificInfo =
+    pub enum BcsmEventTDisconnectSpecificInfo =
         "EventSpecificInformationBCSM.tDisconnectSpecificInfo", "TS 29.078 §5.1" {
         ReleaseCause = "releaseCause", Cause [0], optional;
         ...
@@ -232,7 +232,7 @@ ber::sequence! {
 }
 
 ber::sequence! {
-    pub enum EventSpecificInformationBcsmOTermSeizedSpecificInfo =
+    pub enum BcsmEventOTermSeizedSpecificInfo =
         "EventSpecificInformationBCSM.oTermSeizedSpecificInfo", "TS 29.078 §5.1" {
         LocationInformation = "locationInformation", LocationInformation [50], optional;
         ...
@@ -240,7 +240,7 @@ ber::sequence! {
 }
 
 ber::sequence! {
-    pub enum EventSpecificInformationBcsmCallAcceptedSpecificInfo =
+    pub enum BcsmEventCallAcceptedSpecificInfo =
         "EventSpecificInformationBCSM.callAcceptedSpecificInfo", "TS 29.078 §5.1" {
         LocationInformation = "locationInformation", LocationInformation [50], optional;
         ...
@@ -248,7 +248,7 @@ ber::sequence! {
 }
 
 ber::sequence! {
-    pub enum EventSpecificInformationBcsmOAbandonSpecificInfo =
+    pub enum BcsmEventOAbandonSpecificInfo =
         "EventSpecificInformationBCSM.oAbandonSpecificInfo", "TS 29.078 §5.1" {
         RouteNotPermitted = "routeNotPermitted", Null [50], optional;
         ...
@@ -285,7 +285,7 @@ ber::named! {
 }
 
 ber::sequence! {
-    pub enum EventSpecificInformationBcsmOChangeOfPositionSpecificInfo =
+    pub enum BcsmEventOChangeOfPositionSpecificInfo =
         "EventSpecificInformationBCSM.oChangeOfPositionSpecificInfo", "TS 29.078 §5.1" {
         LocationInformation = "locationInformation", LocationInformation [50], optional;
         MetDpCriteriaList = "metDPCriteriaList", MetDpCriteriaList [51], optional;
@@ -294,7 +294,7 @@ ber::sequence! {
 }
 
 ber::sequence! {
-    pub enum EventSpecificInformationBcsmTChangeOfPositionSpecificInfo =
+    pub enum BcsmEventTChangeOfPositionSpecificInfo =
         "EventSpecificInformationBCSM.tChangeOfPositionSpecificInfo", "TS 29.078 §5.1" {
         LocationInformation = "locationInformation", LocationInformation [50], optional;
         MetDpCriteriaList = "metDPCriteriaList", MetDpCriteriaList [51], optional;
@@ -347,37 +347,37 @@ ber::sequence! {
 ber::choice! {
     pub enum EventSpecificInformationBcsm = "EventSpecificInformationBCSM", "TS 29.078 §5.1" {
         RouteSelectFailureSpecificInfo =
-            "routeSelectFailureSpecificInfo", EventSpecificInformationBcsmRouteSelectFailureSpecificInfo [2];
+            "routeSelectFailureSpecificInfo", BcsmEventRouteSelectFailureSpecificInfo [2];
         OCalledPartyBusySpecificInfo =
-            "oCalledPartyBusySpecificInfo", EventSpecificInformationBcsmOCalledPartyBusySpecificInfo [3];
+            "oCalledPartyBusySpecificInfo", BcsmEventOCalledPartyBusySpecificInfo [3];
         ONoAnswerSpecificInfo =
-            "oNoAnswerSpecificInfo", EventSpecificInformationBcsmONoAnswerSpecificInfo [4];
+            "oNoAnswerSpecificInfo", BcsmEventONoAnswerSpecificInfo [4];
         OAnswerSpecificInfo =
-            "oAnswerSpecificInfo", EventSpecificInformationBcsmOAnswerSpecificInfo [5];
+            "oAnswerSpecificInfo", BcsmEventOAnswerSpecificInfo [5];
         OMidCallSpecificInfo =
-            "oMidCallSpecificInfo", EventSpecificInformationBcsmOMidCallSpecificInfo [6];
+            "oMidCallSpecificInfo", BcsmEventOMidCallSpecificInfo [6];
         ODisconnectSpecificInfo =
-            "oDisconnectSpecificInfo", EventSpecificInformationBcsmODisconnectSpecificInfo [7];
+            "oDisconnectSpecificInfo", BcsmEventODisconnectSpecificInfo [7];
         TBusySpecificInfo =
-            "tBusySpecificInfo", EventSpecificInformationBcsmTBusySpecificInfo [8];
+            "tBusySpecificInfo", BcsmEventTBusySpecificInfo [8];
         TNoAnswerSpecificInfo =
-            "tNoAnswerSpecificInfo", EventSpecificInformationBcsmTNoAnswerSpecificInfo [9];
+            "tNoAnswerSpecificInfo", BcsmEventTNoAnswerSpecificInfo [9];
         TAnswerSpecificInfo =
-            "tAnswerSpecificInfo", EventSpecificInformationBcsmTAnswerSpecificInfo [10];
+            "tAnswerSpecificInfo", BcsmEventTAnswerSpecificInfo [10];
         TMidCallSpecificInfo =
-            "tMidCallSpecificInfo", EventSpecificInformationBcsmTMidCallSpecificInfo [11];
+            "tMidCallSpecificInfo", BcsmEventTMidCallSpecificInfo [11];
         TDisconnectSpecificInfo =
-            "tDisconnectSpecificInfo", EventSpecificInformationBcsmTDisconnectSpecificInfo [12];
+            "tDisconnectSpecificInfo", BcsmEventTDisconnectSpecificInfo [12];
         OTermSeizedSpecificInfo =
-            "oTermSeizedSpecificInfo", EventSpecificInformationBcsmOTermSeizedSpecificInfo [13];
+            "oTermSeizedSpecificInfo", BcsmEventOTermSeizedSpecificInfo [13];
         CallAcceptedSpecificInfo =
-            "callAcceptedSpecificInfo", EventSpecificInformationBcsmCallAcceptedSpecificInfo [20];
+            "callAcceptedSpecificInfo", BcsmEventCallAcceptedSpecificInfo [20];
         OAbandonSpecificInfo =
-            "oAbandonSpecificInfo", EventSpecificInformationBcsmOAbandonSpecificInfo [21];
+            "oAbandonSpecificInfo", BcsmEventOAbandonSpecificInfo [21];
         OChangeOfPositionSpecificInfo =
-            "oChangeOfPositionSpecificInfo", EventSpecificInformationBcsmOChangeOfPositionSpecificInfo [50];
+            "oChangeOfPositionSpecificInfo", BcsmEventOChangeOfPositionSpecificInfo [50];
         TChangeOfPositionSpecificInfo =
-            "tChangeOfPositionSpecificInfo", EventSpecificInformationBcsmTChangeOfPositionSpecificInfo [51];
+            "tChangeOfPositionSpecificInfo", BcsmEventTChangeOfPositionSpecificInfo [51];
         DpSpecificInfoAlt = "dpSpecificInfoAlt", DpSpecificInfoAlt [52];
     }
 }

@@ -1,11 +1,11 @@
 //! GPRS: gprsSSF (TS 29.078 §5.1, §8.1).
 
 use super::charging::{AocSubsequent, CaiGsm0224, ChargingCharacteristics};
-use super::common::{
+use super::events::MonitorMode;
+use super::parties::{
     Extensions, Integer4, MiscCallInfo, ServiceKey, SgsnCapabilities, TimeAndTimezone, TimerId,
     TimerValue,
 };
-use super::events::MonitorMode;
 use ber::{Boolean, Integer, Null, OctetString, SequenceOf};
 use map::types::{
     Ext2QosSubscribed, Ext3QosSubscribed, ExtQosSubscribed, ExtensionContainer,
@@ -267,7 +267,7 @@ ber::sequence! {
 }
 
 ber::sequence! {
-    pub enum GprsEventSpecificInformationAttachChangeOfPositionSpecificInformation =
+    pub enum GprsEventAttachChangeOfPositionSpecificInformation =
         "GPRSEventSpecificInformation.attachChangeOfPositionSpecificInformation", "TS 29.078 §5.1" {
         LocationInformationGprs =
             "locationInformationGPRS", LocationInformationGprs [0], optional;
@@ -276,8 +276,9 @@ ber::sequence! {
 }
 
 ber::sequence! {
-    pub enum GprsEventSpecificInformationPdpContextchangeOfPositionSpecificInformation =
-        "GPRSEventSpecificInformation.pdp-ContextchangeOfPositionSpecificInformation", "TS 29.078 §5.1" {
+    pub enum GprsEventPdpContextchangeOfPositionSpecificInformation =
+        "GPRSEventSpecificInformation.pdp-ContextchangeOfPositionSpecificInformation",
+        "TS 29.078 §5.1" {
         AccessPointName = "accessPointName", AccessPointName [0], optional;
         ChargingId = "chargingID", GprsChargingId [1], optional;
         LocationInformationGprs =
@@ -300,7 +301,7 @@ ber::enumerated! {
 }
 
 ber::sequence! {
-    pub enum GprsEventSpecificInformationDetachSpecificInformation =
+    pub enum GprsEventDetachSpecificInformation =
         "GPRSEventSpecificInformation.detachSpecificInformation", "TS 29.078 §5.1" {
         InitiatingEntity = "initiatingEntity", InitiatingEntity [0], optional;
         RouteingAreaUpdate = "routeingAreaUpdate", Null [1], optional;
@@ -309,7 +310,7 @@ ber::sequence! {
 }
 
 ber::sequence! {
-    pub enum GprsEventSpecificInformationDisconnectSpecificInformation =
+    pub enum GprsEventDisconnectSpecificInformation =
         "GPRSEventSpecificInformation.disconnectSpecificInformation", "TS 29.078 §5.1" {
         InitiatingEntity = "initiatingEntity", InitiatingEntity [0], optional;
         RouteingAreaUpdate = "routeingAreaUpdate", Null [1], optional;
@@ -318,8 +319,9 @@ ber::sequence! {
 }
 
 ber::sequence! {
-    pub enum GprsEventSpecificInformationPdpContextEstablishmentSpecificInformation =
-        "GPRSEventSpecificInformation.pDPContextEstablishmentSpecificInformation", "TS 29.078 §5.1" {
+    pub enum GprsEventPdpContextEstablishmentSpecificInformation =
+        "GPRSEventSpecificInformation.pDPContextEstablishmentSpecificInformation",
+        "TS 29.078 §5.1" {
         AccessPointName = "accessPointName", AccessPointName [0], optional;
         EndUserAddress = "endUserAddress", EndUserAddress [1], optional;
         QualityOfService = "qualityOfService", QualityOfService [2], optional;
@@ -333,8 +335,9 @@ ber::sequence! {
 }
 
 ber::sequence! {
-    pub enum GprsEventSpecificInformationPdpContextEstablishmentAcknowledgementSpecificInformation =
-        "GPRSEventSpecificInformation.pDPContextEstablishmentAcknowledgementSpecificInformation", "TS 29.078 §5.1" {
+    pub enum GprsEventPdpContextEstablishmentAcknowledgementSpecificInformation =
+        "GPRSEventSpecificInformation.pDPContextEstablishmentAcknowledgementSpecificInformation",
+        "TS 29.078 §5.1" {
         AccessPointName = "accessPointName", AccessPointName [0], optional;
         ChargingId = "chargingID", GprsChargingId [1], optional;
         EndUserAddress = "endUserAddress", EndUserAddress [2], optional;
@@ -350,17 +353,21 @@ ber::sequence! {
 ber::choice! {
     pub enum GprsEventSpecificInformation = "GPRSEventSpecificInformation", "TS 29.078 §5.1" {
         AttachChangeOfPositionSpecificInformation =
-            "attachChangeOfPositionSpecificInformation", GprsEventSpecificInformationAttachChangeOfPositionSpecificInformation [0];
+            "attachChangeOfPositionSpecificInformation",
+            GprsEventAttachChangeOfPositionSpecificInformation [0];
         PdpContextchangeOfPositionSpecificInformation =
-            "pdp-ContextchangeOfPositionSpecificInformation", GprsEventSpecificInformationPdpContextchangeOfPositionSpecificInformation [1];
+            "pdp-ContextchangeOfPositionSpecificInformation",
+            GprsEventPdpContextchangeOfPositionSpecificInformation [1];
         DetachSpecificInformation =
-            "detachSpecificInformation", GprsEventSpecificInformationDetachSpecificInformation [2];
+            "detachSpecificInformation", GprsEventDetachSpecificInformation [2];
         DisconnectSpecificInformation =
-            "disconnectSpecificInformation", GprsEventSpecificInformationDisconnectSpecificInformation [3];
+            "disconnectSpecificInformation", GprsEventDisconnectSpecificInformation [3];
         PdpContextEstablishmentSpecificInformation =
-            "pDPContextEstablishmentSpecificInformation", GprsEventSpecificInformationPdpContextEstablishmentSpecificInformation [4];
+            "pDPContextEstablishmentSpecificInformation",
+            GprsEventPdpContextEstablishmentSpecificInformation [4];
         PdpContextEstablishmentAcknowledgementSpecificInformation =
-            "pDPContextEstablishmentAcknowledgementSpecificInformation", GprsEventSpecificInformationPdpContextEstablishmentAcknowledgementSpecificInformation [5];
+            "pDPContextEstablishmentAcknowledgementSpecificInformation",
+            GprsEventPdpContextEstablishmentAcknowledgementSpecificInformation [5];
     }
 }
 

@@ -3,22 +3,22 @@
 
 mod call;
 mod charging;
-mod common;
 mod contents;
 mod errors;
 mod events;
 mod gprs;
+mod parties;
 mod phase2;
 mod resource;
 mod sms;
 
 pub use call::*;
 pub use charging::*;
-pub use common::*;
 pub use contents::*;
 pub use errors::*;
 pub use events::*;
 pub use gprs::*;
+pub use parties::*;
 pub use phase2::*;
 pub use resource::*;
 pub use sms::*;

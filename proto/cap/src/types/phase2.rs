@@ -1,13 +1,14 @@
-//! What phases 1 and 2 of CAMEL write otherwise than those behind them (TS 09.78 §6.1): the address of
+//! What phases 1 and 2 of CAMEL write otherwise than those behind them (TS 09.78 §6.1): the
+//! address of
 //! the GMSC has another tag, since information on carriers stood in front of it.
 
-use super::common::{
+use super::events::EventTypeBcsm;
+use super::parties::{
     AdditionalCallingPartyNumber, BearerCapability, CalledPartyBcdNumber, CalledPartyNumber,
     CallingPartyNumber, CallingPartysCategory, Carrier, Cause, CgEncountered, Extensions,
     HighLayerCompatibility, LocationNumber, OriginalCalledPartyId, RedirectingPartyId,
     RedirectionInformation, ServiceInteractionIndicatorsTwo, ServiceKey, TimeAndTimezone,
 };
-use super::events::EventTypeBcsm;
 use super::resource::IpsspCapabilities;
 use ber::Null;
 use map::types::{

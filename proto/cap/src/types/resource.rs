@@ -1,7 +1,7 @@
 //! Specialised resources: gsmSRF (TS 29.078 §5.1, §6.2).
 
-use super::common::{CallSegmentId, Extensions};
 use super::events::{Digits, InformationToSend};
+use super::parties::{CallSegmentId, Extensions};
 use ber::{Boolean, Integer, Null, OctetString};
 
 ber::named! {

@@ -1,12 +1,12 @@
 //! Short messages: smsSSF (TS 29.078 §5.1, §7.1).
 
-use super::common::{
+use super::events::MonitorMode;
+use super::gprs::LocationInformationGprs;
+use super::parties::{
     CalledPartyBcdNumber, Extensions, MiscCallInfo, ServiceKey, TimeAndTimezone, TimerId,
     TimerValue, TpDataCodingScheme, TpProtocolIdentifier, TpShortMessageSpecificInfo,
     TpValidityPeriod,
 };
-use super::events::MonitorMode;
-use super::gprs::LocationInformationGprs;
 use ber::{OctetString, SequenceOf};
 use map::types::{
     CallReferenceNumber, GprsMsClass, Imei, Imsi, IsdnAddressString, LocationInformation,
@@ -101,7 +101,7 @@ ber::enumerated! {
 }
 
 ber::sequence! {
-    pub enum EventSpecificInformationSmsOSmsFailureSpecificInfo =
+    pub enum SmsEventOSmsFailureSpecificInfo =
         "EventSpecificInformationSMS.o-smsFailureSpecificInfo", "TS 29.078 §5.1" {
         FailureCause = "failureCause", MoSmsCause [0], optional;
         ...
@@ -109,7 +109,7 @@ ber::sequence! {
 }
 
 ber::sequence! {
-    pub enum EventSpecificInformationSmsOSmsSubmissionSpecificInfo =
+    pub enum SmsEventOSmsSubmissionSpecificInfo =
         "EventSpecificInformationSMS.o-smsSubmissionSpecificInfo", "TS 29.078 §5.1" {
         ...
     }
@@ -120,7 +120,7 @@ ber::named! {
 }
 
 ber::sequence! {
-    pub enum EventSpecificInformationSmsTSmsFailureSpecificInfo =
+    pub enum SmsEventTSmsFailureSpecificInfo =
         "EventSpecificInformationSMS.t-smsFailureSpecificInfo", "TS 29.078 §5.1" {
         FailureCause = "failureCause", MtSmsCause [0], optional;
         ...
@@ -128,7 +128,7 @@ ber::sequence! {
 }
 
 ber::sequence! {
-    pub enum EventSpecificInformationSmsTSmsDeliverySpecificInfo =
+    pub enum SmsEventTSmsDeliverySpecificInfo =
         "EventSpecificInformationSMS.t-smsDeliverySpecificInfo", "TS 29.078 §5.1" {
         ...
     }
@@ -137,13 +137,13 @@ ber::sequence! {
 ber::choice! {
     pub enum EventSpecificInformationSms = "EventSpecificInformationSMS", "TS 29.078 §5.1" {
         OSmsFailureSpecificInfo =
-            "o-smsFailureSpecificInfo", EventSpecificInformationSmsOSmsFailureSpecificInfo [0];
+            "o-smsFailureSpecificInfo", SmsEventOSmsFailureSpecificInfo [0];
         OSmsSubmissionSpecificInfo =
-            "o-smsSubmissionSpecificInfo", EventSpecificInformationSmsOSmsSubmissionSpecificInfo [1];
+            "o-smsSubmissionSpecificInfo", SmsEventOSmsSubmissionSpecificInfo [1];
         TSmsFailureSpecificInfo =
-            "t-smsFailureSpecificInfo", EventSpecificInformationSmsTSmsFailureSpecificInfo [2];
+            "t-smsFailureSpecificInfo", SmsEventTSmsFailureSpecificInfo [2];
         TSmsDeliverySpecificInfo =
-            "t-smsDeliverySpecificInfo", EventSpecificInformationSmsTSmsDeliverySpecificInfo [3];
+            "t-smsDeliverySpecificInfo", SmsEventTSmsDeliverySpecificInfo [3];
     }
 }
 

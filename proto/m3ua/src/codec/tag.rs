@@ -96,7 +96,8 @@ impl Tag {
         }
     }
 
-    /// Whether it changes nothing of what a message says: in one that does not list it, it is passed
+    /// Whether it changes nothing of what a message says: in one that does not list it, it is
+    /// passed
     /// over as parameters to come are.
     #[must_use]
     pub const fn is_harmless(self) -> bool {

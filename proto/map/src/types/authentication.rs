@@ -1,6 +1,6 @@
 //! Authentication sets (TS 29.002 §17.7.1).
 
-use super::common::{ExtensionContainer, Imsi, IsdnAddressString, PlmnId};
+use super::identities::{ExtensionContainer, Imsi, IsdnAddressString, PlmnId};
 use ber::{Boolean, Integer, Null, OctetString, SequenceOf};
 
 ber::named! {

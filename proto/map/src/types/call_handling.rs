@@ -4,7 +4,7 @@ use super::camel::{
     DCsi, OBcsmCamelTdpCriteriaList, OCsi, OfferedCamel4CsIs, SupportedCamelPhases,
     TBcsmCamelTdpCriteriaList, TCsi,
 };
-use super::common::{
+use super::identities::{
     AlertingPattern, EmlppPriority, ExtBasicServiceCode, ExtExternalSignalInfo, ExtensionContainer,
     ExternalSignalInfo, FtnAddressString, Imsi, IsdnAddressString, IsdnSubaddressString, Lmsi,
     NaeaPreferredCi, PlmnId,

@@ -1,6 +1,6 @@
 //! CAMEL subscription (TS 29.002 §17.7.1, §17.7.3).
 
-use super::common::{
+use super::identities::{
     ExtBasicServiceCode, ExtSsStatus, ExtensionContainer, GsnAddress, IsdnAddressString,
     LcsClientExternalId, LcsClientInternalId, LcsServiceTypeId, SsCode,
 };
@@ -530,7 +530,8 @@ ber::sequence! {
         ModifyCsiState = "modifyCSI-State", ModificationInstruction [2], optional;
         ExtensionContainer = "extensionContainer", ExtensionContainer [3], optional;
         AdditionalRequestedCamelSubscriptionInfo =
-            "additionalRequestedCAMEL-SubscriptionInfo", AdditionalRequestedCamelSubscriptionInfo [4], optional;
+            "additionalRequestedCAMEL-SubscriptionInfo",
+            AdditionalRequestedCamelSubscriptionInfo [4], optional;
         ...
     }
 }
@@ -646,8 +647,10 @@ ber::named! {
 ber::enumerated! {
     pub enum NotificationToMsUser: "NotificationToMSUser", "TS 29.002 §17.7.1" {
         NotifyLocationAllowed = 0, "notifyLocationAllowed";
-        NotifyAndVerifyLocationAllowedIfNoResponse = 1, "notifyAndVerify-LocationAllowedIfNoResponse";
-        NotifyAndVerifyLocationNotAllowedIfNoResponse = 2, "notifyAndVerify-LocationNotAllowedIfNoResponse";
+        NotifyAndVerifyLocationAllowedIfNoResponse = 1,
+            "notifyAndVerify-LocationAllowedIfNoResponse";
+        NotifyAndVerifyLocationNotAllowedIfNoResponse = 2,
+            "notifyAndVerify-LocationNotAllowedIfNoResponse";
         LocationNotAllowed = 3, "locationNotAllowed";
         ...
     }

@@ -1,6 +1,6 @@
 //! The dialogue PDUs of MAP, user information of TCAP (TS 29.002 §17.4).
 
-use super::common::{AddressString, ExtensionContainer};
+use super::identities::{AddressString, ExtensionContainer};
 use ber::{Null, ObjectIdentifier};
 
 ber::sequence! {

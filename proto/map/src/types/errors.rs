@@ -1,6 +1,6 @@
 //! What is said about errors (TS 29.002 §17.7.7).
 
-use super::common::{
+use super::identities::{
     AdditionalNetworkResource, BasicServiceCode, ExtensionContainer, Imsi, NetworkResource,
     SignalInfo, SsCode, Time,
 };
@@ -10,7 +10,8 @@ use ber::Null;
 
 ber::enumerated! {
     pub enum FailureCauseParam: "FailureCauseParam", "TS 29.002 §17.7.7" {
-        LimitReachedOnNumberOfConcurrentLocationRequests = 0, "limitReachedOnNumberOfConcurrentLocationRequests";
+        LimitReachedOnNumberOfConcurrentLocationRequests = 0,
+            "limitReachedOnNumberOfConcurrentLocationRequests";
         ...
     }
 }
@@ -258,7 +259,8 @@ ber::enumerated! {
     pub enum CugRejectCause: "CUG-RejectCause", "TS 29.002 §17.7.7" {
         IncomingCallsBarredWithinCug = 0, "incomingCallsBarredWithinCUG";
         SubscriberNotMemberOfCug = 1, "subscriberNotMemberOfCUG";
-        RequestedBasicServiceViolatesCugConstraints = 5, "requestedBasicServiceViolatesCUG-Constraints";
+        RequestedBasicServiceViolatesCugConstraints = 5,
+            "requestedBasicServiceViolatesCUG-Constraints";
         CalledPartySsInteractionViolation = 7, "calledPartySS-InteractionViolation";
     }
 }
@@ -439,8 +441,10 @@ ber::enumerated! {
         PrivacyOverrideNotApplicable = 3, "privacyOverrideNotApplicable";
         DisallowedByLocalRegulatoryRequirements = 4, "disallowedByLocalRegulatoryRequirements";
         UnauthorizedPrivacyClass = 5, "unauthorizedPrivacyClass";
-        UnauthorizedCallSessionUnrelatedExternalClient = 6, "unauthorizedCallSessionUnrelatedExternalClient";
-        UnauthorizedCallSessionRelatedExternalClient = 7, "unauthorizedCallSessionRelatedExternalClient";
+        UnauthorizedCallSessionUnrelatedExternalClient = 6,
+            "unauthorizedCallSessionUnrelatedExternalClient";
+        UnauthorizedCallSessionRelatedExternalClient = 7,
+            "unauthorizedCallSessionRelatedExternalClient";
         ...
     }
 }

@@ -1,7 +1,7 @@
 //! Group calls (TS 29.002 §17.7.12).
 
 use super::authentication::{Cksn, Kc};
-use super::common::{
+use super::identities::{
     AccessNetworkSignalInfo, AsciCallReference, EmlppPriority, ExtTeleserviceCode,
     ExtensionContainer, GlobalCellId, Imsi, IsdnAddressString, SignalInfo, Tmsi,
 };
@@ -115,7 +115,8 @@ ber::sequence! {
 ber::enumerated! {
     pub enum GroupCallRequestedInfo: "RequestedInfo", "TS 29.002 §17.7.12" {
         AnchorMscAddressAndAsciCallReference = 0, "anchorMSC-AddressAndASCI-CallReference";
-        ImsiAndAdditionalInfoAndAdditionalSubscription = 1, "imsiAndAdditionalInfoAndAdditionalSubscription";
+        ImsiAndAdditionalInfoAndAdditionalSubscription = 1,
+            "imsiAndAdditionalInfoAndAdditionalSubscription";
         ...
     }
 }

@@ -1,6 +1,6 @@
 //! Handover (TS 29.002 §17.7.1).
 
-use super::common::{
+use super::identities::{
     AccessNetworkSignalInfo, AsciCallReference, ExtensionContainer, GlobalCellId, Imei, Imsi,
     IsdnAddressString,
 };

@@ -5,7 +5,7 @@ use super::camel::{
     ModificationRequestForCsi, OfferedCamel4CsIs, PdpContextInfoList,
     RequestedCamelSubscriptionInfo, SupportedCamelPhases,
 };
-use super::common::{
+use super::identities::{
     AddressString, AgeOfLocationInformation, CellGlobalIdOrServiceAreaIdOrLai, EUtranCgi,
     EmlppPriority, ExtBasicServiceCode, ExtSsStatus, ExtensionContainer, GsnAddress, Identity,
     Imei, Imsi, IsdnAddressString, IsdnSubaddressString, LaiFixedLength, Lmsi,
@@ -370,7 +370,8 @@ ber::sequence! {
         SupportedSgsnCamelPhases = "supportedSGSN-CAMEL-Phases", Null [5], optional;
         ExtensionContainer = "extensionContainer", ExtensionContainer [6], optional;
         AdditionalRequestedCamelSubscriptionInfo =
-            "additionalRequestedCAMEL-SubscriptionInfo", AdditionalRequestedCamelSubscriptionInfo [7], optional;
+            "additionalRequestedCAMEL-SubscriptionInfo",
+            AdditionalRequestedCamelSubscriptionInfo [7], optional;
         MsisdnBsList = "msisdn-BS-List", Null [8], optional;
         CsgSubscriptionDataRequested = "csg-SubscriptionDataRequested", Null [9], optional;
         CwInfo = "cw-Info", Null [10], optional;

@@ -4,7 +4,7 @@ use super::authentication::{
     AuthenticationSetList, CurrentSecurityContext, NumberOfRequestedVectors,
 };
 use super::camel::{MmCode, OfferedCamel4Functionalities, ServiceKey, SupportedCamelPhases};
-use super::common::{
+use super::identities::{
     ExtensionContainer, HlrList, Imei, Imsi, IsdnAddressString, LaiFixedLength, Lmsi, PlmnId, Tmsi,
 };
 use super::information::{LocationInformation, RequestedEquipmentInfo, VlrCapability};

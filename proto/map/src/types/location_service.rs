@@ -1,6 +1,6 @@
 //! Location services (TS 29.002 §17.7.13).
 
-use super::common::{
+use super::identities::{
     AddressString, AgeOfLocationInformation, CellGlobalIdOrServiceAreaIdOrLai, DiameterIdentity,
     ExtensionContainer, GsnAddress, Imei, Imsi, IsdnAddressString, LcsClientExternalId,
     LcsClientInternalId, LcsServiceTypeId, Lmsi, PlmnId, SlrArgExtensionContainer,

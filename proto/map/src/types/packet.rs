@@ -5,7 +5,7 @@ use super::camel::{
     ModificationInstruction, NiddMechanism, OfferedCamel4CsIs, PdpAddress, PdpContext,
     RestorationPriority, SiptoLocalNetworkPermission, SiptoPermission, SupportedCamelPhases,
 };
-use super::common::{
+use super::identities::{
     AgeOfLocationInformation, CellGlobalIdOrServiceAreaIdOrLai, DiameterIdentity, EUtranCgi,
     ExtensionContainer, GsnAddress, Imei, Imsi, IsdnAddressString, PlmnId, RaIdentity, TaId, Time,
 };
@@ -401,8 +401,10 @@ ber::sequence! {
 ber::enumerated! {
     pub enum PdnConnectionContinuity: "PDN-ConnectionContinuity", "TS 29.002 §17.7.1" {
         MaintainPdnConnection = 0, "maintainPDN-Connection";
-        DisconnectPdnConnectionWithReactivationRequest = 1, "disconnectPDN-ConnectionWithReactivationRequest";
-        DisconnectPdnConnectionWithoutReactivationRequest = 2, "disconnectPDN-ConnectionWithoutReactivationRequest";
+        DisconnectPdnConnectionWithReactivationRequest = 1,
+            "disconnectPDN-ConnectionWithReactivationRequest";
+        DisconnectPdnConnectionWithoutReactivationRequest = 2,
+            "disconnectPDN-ConnectionWithoutReactivationRequest";
     }
 }
 

@@ -1,6 +1,6 @@
 //! Short messages (TS 29.002 §17.7.6).
 
-use super::common::{
+use super::identities::{
     AddressString, AsciCallReference, ExtensionContainer, HlrId, Imsi, IsdnAddressString, Lmsi,
     NetworkNodeDiameterAddress, SignalInfo, Time,
 };

@@ -5,7 +5,7 @@ use super::camel::{
     ChargingCharacteristics, LcsInformation, OfferedCamel4CsIs, SgsnCamelSubscriptionInfo,
     SpecificCsiWithdraw, SupportedCamelPhases, VlrCamelSubscriptionInfo,
 };
-use super::common::{
+use super::identities::{
     DiameterIdentity, EmlppInfo, ExtBasicServiceCode, ExtBearerServiceCode, ExtSsStatus,
     ExtTeleserviceCode, ExtensionContainer, FtnAddressString, Imsi, IsdnAddressString,
     IsdnSubaddressString, McSsInfo, NaeaPreferredCi, PlmnId, SsCode,

@@ -1,6 +1,6 @@
 //! Supplementary services and USSD (TS 29.002 §17.7.4).
 
-use super::common::{
+use super::identities::{
     AddressString, AlertingPattern, BasicServiceCode, EmlppPriority, ExtensionContainer,
     ExternalSignalInfo, FtnAddressString, Imsi, IsdnAddressString, IsdnSubaddressString,
     MaxMcBearers, McBearers, SsCode,

@@ -1,6 +1,6 @@
 //! Operation and maintenance: tracing (TS 29.002 §17.7.2).
 
-use super::common::{
+use super::identities::{
     AddressString, EUtranCgi, ExtensionContainer, GlobalCellId, GsnAddress, Imsi, LaiFixedLength,
     PlmnId, RaIdentity, TaId,
 };

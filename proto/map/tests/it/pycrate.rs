@@ -1,4 +1,5 @@
-//! pycrate 0.8.1 beside the rows (`make setup-python` installs it): values by seed, ours read by it and
+//! pycrate 0.8.1 beside the rows (`make setup-python` installs it): values by seed, ours read by
+//! it and
 //! written again by way of BER and of JSON, its own read by us, equal.
 
 use crate::values::{back, json, types, value};

@@ -80,7 +80,8 @@ fn cases() -> Vec<Case> {
 }
 
 /// What tshark holds to be wrong and the specification does not; what it says of octets that are
-/// numbers, cells or messages of other protocols (they are random here) is no fault of the encoding.
+/// numbers, cells or messages of other protocols (they are random here) is no fault of the
+/// encoding.
 fn is_known(complaint: &str, case: &Case) -> bool {
     // It reads versions 1 and 2 as if they were 3, here and there (pycrate knows them).
     // Codes of services have up to five octets (TS 29.002 §17.7.9, §17.7.10).

@@ -473,7 +473,10 @@ fn an_operation_that_is_owed_an_answer_is_not_asked_for_twice() {
         let mut out = Vec::new();
         world.sides[1].step(world.now, In::Unitdata(unitdata), &mut out);
         let problem = Problem::Invoke(tcap::codec::InvokeProblem::DuplicateInvokeId);
-        let is_rejected = |it: &Out| matches!(it, Out::Indicate(_, Indication::LocalReject(Some(1), why)) if *why == problem);
+        let is_rejected = |it: &Out| match it {
+            Out::Indicate(_, Indication::LocalReject(Some(1), why)) => *why == problem,
+            _ => false,
+        };
         out.iter().any(is_rejected)
     };
     world.go_on(1, other, &[]);
