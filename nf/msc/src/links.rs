@@ -4,8 +4,8 @@
 //!   Up ─ with a key: Challenge ─→ challenged ─ Prove ─→ greeting ─ Hello ─→ open ─ Down, 10 s
 //!      └ without ────────────────────────────────────────↑   └──────── PATIENCE ──────→ closed
 //! ```
-//! One that says what none may say, or nothing in time, is closed: it connects again. An open one is
-//! spoken to every [`BEAT`]: who hears nothing for longer takes this node for gone.
+//! One that says what none may say, or nothing in time, is closed: it connects again. An open one
+//! is spoken to every [`BEAT`]: who hears nothing for longer takes this node for gone.
 
 use crate::controllers::KeyId;
 use crate::lease::Lessee;

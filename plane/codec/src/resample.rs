@@ -211,8 +211,8 @@ fn prototype(factor: usize, gain: f64) -> Vec<i16> {
     taps.into_iter().map(|tap| (tap * f64::from(1 << POINT)).round() as i16).collect()
 }
 
-/// The taps of a half-band filter that are not zero, but for the one in the middle. They are the same
-/// backwards.
+/// The taps of a half-band filter that are not zero, but for the one in the middle. They are the
+/// same backwards.
 #[allow(clippy::cast_possible_truncation, reason = "no tap is larger than one")]
 fn half_band(gain: f64) -> Vec<i16> {
     let taps = (0..TAPS).map(|at| {

@@ -13,8 +13,8 @@ pub const STREAMS_MAX: usize = 65_536;
 /// Streams by number: packets come in, packets go out.
 ///
 /// Nothing waits here: a packet is coded when it comes, and leaves when the samples of one are
-/// whole. Of what a peer sends nothing is kept but what [`crate::intake`] does, and no more of it is
-/// coded than time passes.
+/// whole. Of what a peer sends nothing is kept but what [`crate::intake`] does, and no more of it
+/// is coded than time passes.
 #[derive(Debug)]
 pub struct Transcoder {
     library: Library,

@@ -3,9 +3,9 @@
 //! value of a thing is refused with a reason, and nothing of it is believed.
 //!
 //! ```text
-//!   Item.key    RANGE · vrf · address · first port  or  FLOW · vrf · address · port  or  DUTY, TOKENS
-//!   Item.value  fields of a Range                   or  fields of a FlowSaid         or  of those
-//!   back:       FLOW · vrf · address · port, fields of a Notice
+//!   Item.key   RANGE · vrf · address · first port or FLOW · vrf · address · port or DUTY, TOKENS
+//!   Item.value fields of a Range                  or fields of a FlowSaid        or of those
+//!   back:      FLOW · vrf · address · port, fields of a Notice
 //! ```
 //! A flow is named by its place. Saying it again changes it: what came from, what was counted,
 //! rollover counters and indices stay as long as keys and source can stay.

@@ -247,8 +247,8 @@ impl Inbound {
         association: usize,
         notices: &mut Vec<Notice>,
     ) {
-        // Without a window nobody knows whether it came before: it tells nothing of where its sender
-        // is now.
+        // Without a window nobody knows whether it came before: it tells nothing of where its
+        // sender is now.
         let mut is_newest = false;
         if let Some(window) = &mut self.window {
             is_newest = window.take(waiting.number);

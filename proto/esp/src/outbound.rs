@@ -362,8 +362,8 @@ impl Outbound {
 
     /// What stands in the field of the IV before the cipher has run, and what it takes as its own.
     ///
-    /// Counters have the number in it and the SPI: associations that share a key have other SPIs, and
-    /// numbers of 32 bits ([`crate::Unfit::SharedKey`]).
+    /// Counters have the number in it and the SPI: associations that share a key have other SPIs,
+    /// and numbers of 32 bits ([`crate::Unfit::SharedKey`]).
     /// The IV of CBC must not be foreseen: it is the number, SPI and a secret seed, encrypted as a
     /// first block under an IV of zeros (SP 800-38A appendix C).
     fn iv(&self, number: u64) -> ([u8; 16], [u8; 16]) {

@@ -197,7 +197,8 @@ mod tests {
     fn challenged(value: &str) -> (Option<(Vec<u8>, SessionKeys)>, String) {
         let text = format!(
             "SIP/2.0 401 Unauthorized\r\nVia: SIP/2.0/UDP a;branch=z9hG4bK1\r\n\
-             From: <sip:a@x>;tag=1\r\nTo: <sip:a@x>;tag=2\r\nCall-ID: c\r\nCSeq: 1 REGISTER\r\nWWW-Authenticate: {value}\r\n\
+             From: <sip:a@x>;tag=1\r\nTo: <sip:a@x>;tag=2\r\nCall-ID: c\r\n\
+             CSeq: 1 REGISTER\r\nWWW-Authenticate: {value}\r\n\
              Content-Length: 0\r\n\r\n"
         );
         let mut out = Vec::new();

@@ -106,8 +106,9 @@ impl Kind for Msc {
             found.push(Issue::new("ng", what, hint));
         }
         if self.replica.as_ref().is_some_and(|pair| pair.arbiter.is_none()) {
-            let what = "without `arbiter` both nodes serve while the link between them is cut, and SRTP \
-                        of both leaves under the same keys and numbers: whoever has both can read it";
+            let what = "without `arbiter` both nodes serve while the link between them is cut, and \
+                        SRTP of both leaves under the same keys and numbers: whoever has both can \
+                        read it";
             let hint = "run an `[arbiter]` on a third machine and name it at both nodes";
             found.push(Issue::new("replica", what, hint));
         }

@@ -78,8 +78,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// A challenge of a private identity by a vector of its own, with data of the server's own in the nonce, of which
-    /// [`SERVER_DATA_MAX`] octets are taken.
+    /// A challenge of a private identity by a vector of its own, with data of the server's own in
+    /// the nonce, of which [`SERVER_DATA_MAX`] octets are taken.
     #[must_use]
     pub fn new(
         algorithm: Algorithm,
@@ -125,8 +125,8 @@ impl Server {
         SessionKeys { ck: self.vector.ck.clone(), ik: self.vector.ik.clone() }
     }
 
-    /// Checks credentials that a request to this URI has. What is right once is not right again with
-    /// the same nonce count, and nothing is after [`WRONG_MAX`] responses that were wrong.
+    /// Checks credentials that a request to this URI has. What is right once is not right again
+    /// with the same nonce count, and nothing is after [`WRONG_MAX`] responses that were wrong.
     ///
     /// # Errors
     /// Why they are not right.
