@@ -271,7 +271,7 @@ impl Watch {
         let is_due = is_taken || untold >= STEP;
         told.snapshot(Snapshot { latched, receive, send, past }, is_due, &mut notice);
         if notice.snapshot.is_some() {
-            let with = |sender: &mut Sender| sender.told(untold);
+            let with = |sender: &mut Sender| sender.reported(untold);
             with_sender(table, sender, with);
         }
         match (is_whole, is_heard) {

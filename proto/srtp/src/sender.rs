@@ -146,7 +146,7 @@ impl Sender {
     }
 
     /// Where it was when [`Self::untold`] said so much was told to whoever may take over.
-    pub const fn told(&mut self, untold: u32) {
+    pub const fn reported(&mut self, untold: u32) {
         self.untold = self.untold.saturating_sub(untold);
         self.is_noted = false;
     }
