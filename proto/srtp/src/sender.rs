@@ -138,7 +138,7 @@ impl Sender {
         self.untold
     }
 
-    /// Whether it has moved by so many indices since it told; once, until [`Self::told`] or
+    /// Whether it has moved by so many indices since it told; once, until [`Self::reported`] or
     /// [`Self::unnoted`].
     #[inline]
     pub const fn is_to_tell(&mut self, indices: u32) -> bool {
