@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use sip::{Header, trust};
 use sip_stack::config::{Route, Target, Tls, headers};
 use sip_stack::realm::{self, Address, InDialogSource, PORTS_MAX, REALMS_MAX, RealmId, Side};
+use sip_stack::session::Interval;
 use sip_stack::{HopSettings, RealmSettings, Settings};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -311,6 +312,15 @@ const fn probe_failures() -> u32 {
 }
 fn failover_status() -> Vec<u16> {
     vec![503]
+}
+
+impl Timers {
+    /// What they say of session timers.
+    pub(crate) const fn interval(&self) -> Interval {
+        let (session_expires_s, min_se_s) = (self.session_expires_s, self.min_se_s);
+        let subscription_max_s = if self.call_max_s == 0 { CALL_MAX_S } else { self.call_max_s };
+        Interval { session_expires_s, min_se_s, subscription_max_s }
+    }
 }
 
 impl Ssc {

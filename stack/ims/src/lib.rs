@@ -41,5 +41,5 @@ pub use config::Ipsec;
 pub use facts::Fact;
 pub use leaving::Leaving;
 pub use request::Verdict;
-pub use settings::{Door, Realm, Settings};
+pub use settings::{Door, Numbers, Realm, Settings};
 pub use show::{ExplainRow, IpsecRow, IpsecShardRow};

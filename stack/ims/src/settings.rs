@@ -1,11 +1,15 @@
 //! What a function tells of its realms.
 
 use crate::Ipsec;
+use config::Issue;
 use ipsec::Address;
-use runtime::PortId;
+use runtime::{PortId, PortSpec};
 use secagree::Preference;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+
+/// Addresses of a realm with IPsec.
+const ADDRESSES_MAX: usize = 8;
 
 /// A doorway of a realm with IPsec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +36,114 @@ pub struct Realm {
     pub doors: Vec<Door>,
     /// Its addresses that take ESP.
     pub addresses: Vec<Address>,
+}
+
+/// Numbers for the ports that realms open for IPsec, of those that a function has for them: by a
+/// hash of what a port is, so that it keeps its number when others come and go.
+#[derive(Debug)]
+pub struct Numbers {
+    first: PortId,
+    count: u16,
+    taken: Vec<PortId>,
+}
+
+impl Numbers {
+    /// `count` numbers from `first`.
+    #[must_use]
+    pub const fn new(first: PortId, count: u16) -> Self {
+        Self { first, count, taken: Vec::new() }
+    }
+
+    fn take(&mut self, what: &str) -> Option<PortId> {
+        let port = PortId::stable(what, self.count, |port| self.taken.contains(&port))?;
+        self.taken.push(port);
+        Some(PortId(self.first.0 + port.0))
+    }
+}
+
+impl Realm {
+    /// A realm whose phones register at `doors`; it takes ESP, and has its protected client ports,
+    /// at `ips`.
+    #[must_use]
+    pub fn new(
+        name: &str,
+        section: Ipsec,
+        mut doors: Vec<Door>,
+        ips: &[IpAddr],
+        numbers: &mut Numbers,
+    ) -> Self {
+        let mut addresses = Vec::new();
+        for ip in ips.iter().copied() {
+            for port in section.client_ports {
+                let number = numbers.take(&format!("client:{}", SocketAddr::new(ip, port)));
+                let door = |port| Door { port, ip, is_protected: true, is_known: false };
+                doors.extend(number.map(door));
+            }
+            let Some(raw) = numbers.take(&format!("esp:{ip}")) else { continue };
+            let number = section.encapsulation_port;
+            let in_udp = (number != 0)
+                .then(|| numbers.take(&format!("esp:{}", SocketAddr::new(ip, number))))
+                .flatten();
+            addresses.push(Address { ip, raw, in_udp: in_udp.map(|port| (port, number)) });
+        }
+        Self { name: name.to_owned(), section, doors, addresses }
+    }
+
+    /// Its ports of ESP, and those of protected clients, where nothing may come in the clear.
+    pub fn ports(&self) -> impl Iterator<Item = PortSpec> + '_ {
+        let name = format!("{} ipsec", self.name);
+        let guard = format!("{name} client");
+        let guards = self.doors.iter().filter(|door| !door.is_known);
+        let numbers = self.section.client_ports.into_iter().cycle();
+        let guards = guards.zip(numbers).map(move |(door, number)| PortSpec {
+            id: door.port,
+            name: guard.clone(),
+            listen: SocketAddr::new(door.ip, number),
+            ..PortSpec::default()
+        });
+        self.addresses.iter().flat_map(move |address| address.ports(&name)).chain(guards)
+    }
+}
+
+impl Ipsec {
+    /// Its ports of UDP at those addresses.
+    #[must_use]
+    pub fn sockets(&self, ips: &[IpAddr]) -> Vec<SocketAddr> {
+        let [first, second] = self.client_ports;
+        let ports = [self.server_port, first, second, self.encapsulation_port];
+        let ports = ports.into_iter().filter(|port| *port != 0);
+        let of = |ip: IpAddr| ports.clone().map(move |port| SocketAddr::new(ip, port));
+        ips.iter().copied().flat_map(of).collect()
+    }
+
+    /// Pushes what is wrong with it in a realm whose phones register at `clear`, in UDP, and that
+    /// takes ESP at `ips`; `at` is the path of the section.
+    pub fn validate_at(
+        &self,
+        at: &str,
+        clear: &[SocketAddr],
+        ips: &[IpAddr],
+        issues: &mut Vec<Issue>,
+    ) {
+        let mut own = Vec::new();
+        self.validate(&mut own);
+        issues.extend(own.into_iter().map(|issue| issue.under(at)));
+        if ips.is_empty() || ips.len() > ADDRESSES_MAX {
+            let what = format!("the realm has {} addresses of UDP", ips.len());
+            let hint = format!("give it 1 to {ADDRESSES_MAX}: phones register there at first");
+            issues.push(Issue::new(at, what, hint));
+        }
+        if let Some(ip) = ips.iter().find(|ip| ip.is_unspecified()) {
+            let hint = "name the address: packets are protected for it";
+            issues.push(Issue::new(at, format!("{ip} is no address that ESP is for"), hint));
+        }
+        let [first, second] = self.client_ports;
+        let own = [self.server_port, first, second, self.encapsulation_port];
+        if let Some(socket) = clear.iter().find(|socket| own.contains(&socket.port())) {
+            let what = format!("{socket} is in the clear and would be protected");
+            issues.push(Issue::new(at, what, "use other ports for IPsec"));
+        }
+    }
 }
 
 /// What a function tells of its realms.

@@ -26,6 +26,7 @@ mod proof;
 pub mod realm;
 pub mod realm_map;
 pub mod route;
+pub mod session;
 mod settings;
 pub mod size;
 pub mod source;

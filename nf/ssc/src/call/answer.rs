@@ -2,9 +2,7 @@
 
 use super::open::tag;
 use super::relay::{Phase, Relay};
-use super::session::{Asked, number};
 use super::{Kind, State};
-use crate::config;
 use crate::facts::Fact;
 use crate::media::{self, Place};
 use crate::refusal::status_line;
@@ -17,17 +15,13 @@ use machine::{Duration, Time};
 use media_stack::Verdict;
 use runtime::Effects;
 use sip::overload::Feedback;
-use sip::{Header, Message, Method};
+use sip::{Header, Method};
 use sip_stack::leg::{Leg, Part};
+use sip_stack::session::Asked;
 use sip_stack::topology_hiding;
 use sip_stack::upstream::upstream;
 use sip_stack::write::{self, Set};
 use transaction::{ClientId, ServerId};
-
-/// A subscription without a NOTIFY ends this long after its Expires.
-const SUBSCRIPTION_GRACE: Duration = Duration::from_secs(32);
-/// Expiry of a subscription that does not say.
-const SUBSCRIPTION_S: u64 = 3600;
 
 impl Controller {
     /// A response that a client transaction passed on.
@@ -313,7 +307,7 @@ impl Controller {
 
     /// A 2xx went back to the request that began the dialog.
     fn answered(&mut self, at: &Arrived<'_>, key: Key, call_key: Key, out: &Effects) {
-        let call_max_s = self.config.timers.call_max_s;
+        let interval = self.config.timers.interval();
         let Some(call) = self.calls.table.at_mut(call_key) else { return };
         let Some(relay) = self.calls.relays.at(key) else { return };
         let (fork, upstream, trail) = (relay.fork, relay.upstream, relay.trail());
@@ -325,7 +319,7 @@ impl Controller {
         if call.kind == Kind::Subscription {
             call.state = State::Confirmed;
             call.invite = None;
-            call.call_end = at.now + subscribed(at.message, relay.session, call_max_s);
+            call.call_end = at.now + relay.session.subscribed(at.message, interval);
             let due = call.due();
             self.calls.table.arm(call_key, due);
             return self.calls.relays.give_back(key);
@@ -416,7 +410,7 @@ impl Controller {
 
     /// A 2xx inside the dialog: the answering side may have moved, a session timer starts anew.
     fn refreshed(&mut self, at: &Arrived<'_>, key: Key, from: Side, fork: u8, asked: Asked) {
-        let (method, call_max_s) = (at.message.method(), self.config.timers.call_max_s);
+        let (method, interval) = (at.message.method(), self.config.timers.interval());
         let Some(call) = self.calls.table.at_mut(key) else { return };
         if matches!(method, Method::Invite | Method::Update | Method::Subscribe) {
             let leg = match from {
@@ -428,7 +422,7 @@ impl Controller {
             }
         }
         if method == Method::Subscribe && call.kind == Kind::Subscription {
-            call.call_end = at.now + subscribed(at.message, asked, call_max_s);
+            call.call_end = at.now + asked.subscribed(at.message, interval);
             let due = call.due();
             self.calls.table.arm(key, due);
         }
@@ -477,15 +471,6 @@ fn plain(out: &mut Vec<u8>, relay: &Relay, status: u16) {
     status_line(out, status);
     out.extend_from_slice(&relay.texts.head);
     write::no_body(out);
-}
-
-/// How long a subscription is kept after a 2xx: the answer may shorten what was asked, not
-/// lengthen it (RFC 6665 §4.2.1.1), and neither is longer than any call.
-fn subscribed(answer: &Message<'_>, asked: Asked, call_max_s: u32) -> Duration {
-    let told = number(answer, Header::Expires).unwrap_or(SUBSCRIPTION_S);
-    let most = if call_max_s == 0 { config::CALL_MAX_S } else { call_max_s };
-    let expires = told.min(most.into()).min(asked.expires_s().unwrap_or(u64::MAX));
-    Duration::from_secs(expires) + SUBSCRIPTION_GRACE
 }
 
 /// Lines of a response that are meant for the next hop only.

@@ -4,7 +4,6 @@ use super::Call;
 use super::connections::{Connections, Lost};
 use super::merged::Merged;
 use super::relays::Relays;
-use super::session::{Asked, is_refresh};
 use crate::Arrived;
 use crate::config::{Ssc, Timers};
 use machine::identity::{Side, Token};
@@ -13,6 +12,7 @@ use machine::{Duration, Time};
 use runtime::Seed;
 use sip::Header;
 use sip::view::SessionExpires;
+use sip_stack::session::{Asked, is_refresh};
 
 /// Calls and the requests between their legs.
 pub(crate) struct Calls {

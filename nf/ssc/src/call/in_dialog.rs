@@ -3,7 +3,6 @@
 use super::ack::{begin, hops_left};
 use super::open::tag;
 use super::relay::Phase;
-use super::session::Asked;
 use super::source::{Found, leg_of, objection};
 use super::{Kind, State, lost, released};
 use crate::facts::Fact;
@@ -19,6 +18,7 @@ use runtime::Effects;
 use sip::{Header, Message, Method, Start};
 use sip_stack::leg::{Leg, Part};
 use sip_stack::realm::Side as RealmSide;
+use sip_stack::session::Asked;
 use sip_stack::topology_hiding;
 use sip_stack::upstream::upstream;
 use sip_stack::write::{self, Set};
@@ -198,7 +198,7 @@ impl Controller {
         out: &mut Effects,
     ) {
         let message = at.message;
-        let session = match Asked::by(message, &self.config.timers) {
+        let session = match Asked::by(message, self.config.timers.interval()) {
             Ok(session) => session,
             Err(min_se_s) => return self.too_brief(at, server, min_se_s, out),
         };

@@ -22,7 +22,6 @@ pub(crate) mod relay;
 pub(crate) mod relays;
 mod released;
 mod remap;
-mod session;
 mod source;
 mod teardown;
 mod transfer;

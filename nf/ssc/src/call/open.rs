@@ -1,7 +1,6 @@
 //! A request outside of any dialog: looked at, routed, sent on with names of our own.
 
 use super::relay::{Phase, Relay};
-use super::session::Asked;
 use super::transfer::Transfer;
 use super::{Call, Kind, check, released, trail};
 use crate::facts::Fact;
@@ -21,6 +20,7 @@ use sip_stack::leg::{self, Part};
 use sip_stack::next_hop::Draw;
 use sip_stack::realm::Door;
 use sip_stack::route::{NoWay, Way};
+use sip_stack::session::Asked;
 use sip_stack::topology_hiding;
 use sip_stack::trust;
 use sip_stack::upstream::upstream;
@@ -216,7 +216,7 @@ impl Controller {
         opening: &mut Opening,
         out: &mut Effects,
     ) -> Checked {
-        match Asked::by(at.message, &self.config.timers) {
+        match Asked::by(at.message, self.config.timers.interval()) {
             Ok(session) => opening.session = session,
             Err(min_se_s) => {
                 self.too_brief(at, opening.server, min_se_s, out);

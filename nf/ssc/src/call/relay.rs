@@ -1,7 +1,6 @@
 //! A request on its way from one leg to the other, and what its response needs.
 
 use super::relays::Held;
-use super::session::Asked;
 use machine::identity::{Side, TAG_BYTES, fork_digit};
 use machine::slots::{Key, Reuse};
 use machine::{Duration, Time};
@@ -9,6 +8,7 @@ use runtime::Flow;
 use sip::Method;
 use sip_stack::realm::RealmId;
 use sip_stack::route::Plan;
+use sip_stack::session::Asked;
 use transaction::{ClientId, Kept, ServerId};
 
 /// Buffers larger than this are given back to the allocator with the record.

@@ -2,15 +2,12 @@
 
 use super::{IPSEC_PORT, IPSEC_PORTS, Realm, Ssc};
 use config::Issue;
-use ims::{Door, Settings};
+use ims::{Door, Numbers, Settings};
 use machine::narrow;
 use runtime::{PortId, PortSpec, Transport};
 use sip_stack::realm::{Address, Side};
 use std::borrow::Cow;
 use std::net::{IpAddr, SocketAddr};
-
-/// Addresses of a realm with IPsec.
-const ADDRESSES_MAX: usize = 8;
 
 impl Realm {
     /// Its addresses in the clear that phones register at.
@@ -42,81 +39,40 @@ impl Ssc {
     #[must_use]
     pub fn ims(&self) -> Settings {
         let doors = self.doors();
-        let mut taken = Vec::new();
-        let mut number = |what: String| {
-            let is_taken = |port: PortId| taken.contains(&port);
-            let port = PortId::stable(&what, IPSEC_PORTS, is_taken)?;
-            taken.push(port);
-            Some(PortId(IPSEC_PORT.0 + port.0))
-        };
+        let mut numbers = Numbers::new(IPSEC_PORT, IPSEC_PORTS);
         let realms = self.realm.iter().enumerate().filter_map(|(index, realm)| {
             let section = realm.ipsec.clone()?;
             let own = doors.iter().filter(|(id, _, _)| id.0 == narrow::index(index));
             let plain = own.filter(|(_, _, address)| address.transport != Transport::Tls);
-            let mut known: Vec<Door> = plain
-                .map(|(_, port, address)| Door {
-                    port: *port,
-                    ip: address.socket.ip(),
-                    is_protected: address.transport == Transport::Udp
-                        && address.socket.port() == section.server_port,
-                    is_known: true,
-                })
-                .collect();
-            let mut addresses = Vec::new();
-            for ip in realm.ips() {
-                for port in section.client_ports {
-                    let number = number(format!("client:{}", SocketAddr::new(ip, port)));
-                    let door = |port| Door { port, ip, is_protected: true, is_known: false };
-                    known.extend(number.map(door));
-                }
-                let Some(raw) = number(format!("esp:{ip}")) else { continue };
-                let encapsulation = section.encapsulation_port;
-                let in_udp = (encapsulation != 0)
-                    .then(|| number(format!("esp:{}", SocketAddr::new(ip, encapsulation))))
-                    .flatten();
-                let in_udp = in_udp.map(|port| (port, encapsulation));
-                addresses.push(ipsec::Address { ip, raw, in_udp });
-            }
-            Some(ims::Realm { name: realm.name.clone(), section, doors: known, addresses })
+            let door = |(_, port, address): &(_, PortId, Address)| Door {
+                port: *port,
+                ip: address.socket.ip(),
+                is_protected: address.transport == Transport::Udp
+                    && address.socket.port() == section.server_port,
+                is_known: true,
+            };
+            let doors = plain.map(door).collect();
+            Some(ims::Realm::new(&realm.name, section, doors, &realm.ips(), &mut numbers))
         });
         Settings { realms: realms.collect() }
     }
 
-    /// The ports of ESP, and those of protected clients, where nothing may come in the clear.
+    /// The ports of ESP, and those of protected clients.
     pub(super) fn ipsec_ports(&self) -> Vec<PortSpec> {
-        let mut ports = Vec::new();
-        for realm in self.ims().realms {
-            let name = format!("{} ipsec", realm.name);
-            ports.extend(realm.addresses.iter().flat_map(|address| address.ports(&name)));
-            let guards = realm.doors.iter().filter(|door| !door.is_known);
-            let numbers = realm.section.client_ports.into_iter().cycle();
-            ports.extend(guards.zip(numbers).map(|(door, number)| PortSpec {
-                id: door.port,
-                name: format!("{name} client"),
-                listen: SocketAddr::new(door.ip, number),
-                ..PortSpec::default()
-            }));
-        }
-        for port in &mut ports {
-            port.ahead = self.holds(port.listen.ip());
-        }
-        ports
+        let realms = self.ims().realms;
+        let ports = realms.iter().flat_map(ims::Realm::ports);
+        ports.map(|port| PortSpec { ahead: self.holds(port.listen.ip()), ..port }).collect()
     }
 
     /// UDP addresses that IPsec takes beside those to listen on, each with the place of its realm.
     #[must_use]
     pub fn ipsec_listens(&self) -> Vec<(usize, SocketAddr)> {
         let realms = self.realm.iter().enumerate();
-        let of = |(index, realm): (usize, &Realm)| {
-            let Some(section) = &realm.ipsec else { return Vec::new() };
-            let [first, second] = section.client_ports;
-            let ports = [section.server_port, first, second, section.encapsulation_port];
-            let sockets = realm.ips().into_iter().flat_map(move |ip| {
-                ports.into_iter().filter(|port| *port != 0).map(move |port| (ip, port))
-            });
-            sockets.map(|(ip, port)| (index, SocketAddr::new(ip, port))).collect()
-        };
-        realms.flat_map(of).collect()
+        let sockets = realms.filter_map(|(index, realm)| {
+            let sockets = realm.ipsec.as_ref()?.sockets(&realm.ips());
+            Some(sockets.into_iter().map(move |socket| (index, socket)))
+        });
+        sockets.flatten().collect()
     }
 
     /// Whether a port is one of IPsec's own.
@@ -129,10 +85,13 @@ impl Ssc {
         for (index, realm) in self.realm.iter().enumerate() {
             let Some(section) = &realm.ipsec else { continue };
             let at = format!("realm[{index}].ipsec");
-            let mut own = Vec::new();
-            section.validate(&mut own);
-            issues.extend(own.into_iter().map(|issue| issue.under(&at)));
-            realm.validate_ipsec(&at, issues);
+            if realm.side != Side::Access || realm.trusted {
+                let hint = "phones are not believed: side = \"access\", trusted = false";
+                let what = "IPsec stands between phones and an access realm";
+                issues.push(Issue::new(at.clone(), what, hint));
+            }
+            let clear: Vec<SocketAddr> = realm.datagrams().collect();
+            section.validate_at(&at, &clear, &realm.ips(), issues);
             for ip in realm.ips() {
                 if ips.contains(&ip) {
                     let what = format!("{ip} takes ESP for another realm");
@@ -157,32 +116,6 @@ impl Ssc {
             let hint = "set enabled = true in [ssc.registrar]";
             let what = "phones are reached by their registrations, and the registrar front is off";
             issues.push(Issue::new("registrar.enabled", what, hint));
-        }
-    }
-}
-
-impl Realm {
-    fn validate_ipsec(&self, at: &str, issues: &mut Vec<Issue>) {
-        let Some(section) = &self.ipsec else { return };
-        if self.side != Side::Access || self.trusted {
-            let hint = "phones are not believed: side = \"access\", trusted = false";
-            issues.push(Issue::new(at, "IPsec stands between phones and an access realm", hint));
-        }
-        let ips = self.ips();
-        if ips.is_empty() || ips.len() > ADDRESSES_MAX {
-            let what = format!("the realm has {} addresses of UDP", ips.len());
-            let hint = format!("give it 1 to {ADDRESSES_MAX}: phones register there at first");
-            issues.push(Issue::new(at, what, hint));
-        }
-        if let Some(ip) = ips.iter().find(|ip| ip.is_unspecified()) {
-            let hint = "name the address: packets are protected for it";
-            issues.push(Issue::new(at, format!("{ip} is no address that ESP is for"), hint));
-        }
-        let [first, second] = section.client_ports;
-        let own = [section.server_port, first, second, section.encapsulation_port];
-        if let Some(socket) = self.datagrams().find(|socket| own.contains(&socket.port())) {
-            let what = format!("{socket} is in the clear and would be protected");
-            issues.push(Issue::new(at, what, "use other ports for IPsec"));
         }
     }
 }

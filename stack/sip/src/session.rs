@@ -8,11 +8,27 @@
 //! then      a 2xx to INVITE or UPDATE starts the clock anew; at its end both legs get a BYE
 //! ```
 
-use crate::config::Timers;
+use crate::write;
+use machine::Duration;
 use machine::narrow::told;
 use sip::view::SessionExpires;
 use sip::{Header, Message, Method};
-use sip_stack::write;
+
+/// A subscription without a NOTIFY ends this long after its Expires.
+const SUBSCRIPTION_GRACE: Duration = Duration::from_secs(32);
+/// Expiry of a subscription that does not say.
+const SUBSCRIPTION_S: u64 = 3600;
+
+/// What a function asks of sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Interval {
+    /// Asked for when the caller asks for none, seconds; 0: nothing is.
+    pub session_expires_s: u32,
+    /// The smallest accepted, seconds.
+    pub min_se_s: u32,
+    /// The longest life of a subscription, seconds.
+    pub subscription_max_s: u32,
+}
 
 /// What a request says about its session, as it leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -26,7 +42,7 @@ pub struct Asked {
 }
 
 /// The number that a header begins with.
-pub(crate) fn number(message: &Message<'_>, header: Header) -> Option<u64> {
+fn number(message: &Message<'_>, header: Header) -> Option<u64> {
     let value = message.header(header)?;
     let digits = value.iter().take_while(|b| b.is_ascii_digit()).count();
     std::str::from_utf8(&value[..digits]).ok()?.parse().ok()
@@ -41,8 +57,19 @@ impl Asked {
     }
 
     /// Seconds that a SUBSCRIBE asked for, if it said so.
+    #[must_use]
     pub fn expires_s(self) -> Option<u64> {
         self.interval_s.checked_sub(1).map(u64::from)
+    }
+
+    /// How long a subscription is kept after a 2xx: the answer may shorten what was asked, not
+    /// lengthen it (RFC 6665 §4.2.1.1), and neither is longer than any call.
+    #[must_use]
+    pub fn subscribed(self, answer: &Message<'_>, own: Interval) -> Duration {
+        let told = number(answer, Header::Expires).unwrap_or(SUBSCRIPTION_S);
+        let expires =
+            told.min(own.subscription_max_s.into()).min(self.expires_s().unwrap_or(u64::MAX));
+        Duration::from_secs(expires) + SUBSCRIPTION_GRACE
     }
 
     /// Adds our interval to a request that has none.
@@ -55,6 +82,7 @@ impl Asked {
     }
 
     /// The interval to add to the 2xx, if it must have one from us (RFC 4028 §8.2).
+    #[must_use]
     pub fn owed(self, message: &Message<'_>, method: Method, status: u16) -> Option<u32> {
         let applies = is_refresh(method) && (200..300).contains(&status);
         let owed = applies && self.interval_s > 0 && self.can_refresh;
@@ -70,21 +98,25 @@ impl Asked {
 }
 
 /// The methods that begin or refresh a session interval.
-pub(super) const fn is_refresh(method: Method) -> bool {
+#[must_use]
+pub const fn is_refresh(method: Method) -> bool {
     matches!(method, Method::Invite | Method::Update)
 }
 
 impl Asked {
-    /// What a request asks for; `Err` is the Min-SE of a 422 (RFC 4028 §6).
-    pub(crate) fn by(message: &Message<'_>, timers: &Timers) -> Result<Self, u32> {
+    /// What a request asks for.
+    ///
+    /// # Errors
+    /// The Min-SE of a 422 (RFC 4028 §6), seconds.
+    pub fn by(message: &Message<'_>, own: Interval) -> Result<Self, u32> {
         if !is_refresh(message.method()) {
             let is_subscribe = message.method() == Method::Subscribe;
             return Ok(if is_subscribe { Self::subscription(message) } else { Self::default() });
         }
         let can_refresh = || message.lists(Header::Supported, b"timer");
         match message.header(Header::SessionExpires).map(SessionExpires::parse) {
-            Some(Ok(asked)) if asked.interval_s < timers.min_se_s && can_refresh() => {
-                Err(timers.min_se_s)
+            Some(Ok(asked)) if asked.interval_s < own.min_se_s && can_refresh() => {
+                Err(own.min_se_s)
             }
             Some(Ok(asked)) => Ok(Self {
                 interval_s: asked.interval_s,
@@ -92,9 +124,9 @@ impl Asked {
                 can_refresh: can_refresh(),
             }),
             Some(Err(_)) => Ok(Self::default()),
-            None if timers.session_expires_s == 0 => Ok(Self::default()),
+            None if own.session_expires_s == 0 => Ok(Self::default()),
             None => Ok(Self {
-                interval_s: timers.session_expires_s,
+                interval_s: own.session_expires_s,
                 is_ours: true,
                 can_refresh: can_refresh(),
             }),
