@@ -142,6 +142,12 @@ impl Inbound {
         self.meter.usage
     }
 
+    /// Its peer has proven by another association that it sends from elsewhere now; of an
+    /// association outside of UDP nothing changes.
+    pub fn set_peer(&mut self, address: IpAddr, port: u16) {
+        self.peer = self.peer.map(|_| (address, port));
+    }
+
     /// What has been dropped.
     #[must_use]
     pub const fn failures(&self) -> Failures {

@@ -419,7 +419,8 @@ fn rebuild(
     Some(())
 }
 
-/// Follows a peer whose packet was proven to come from elsewhere; where it was before.
+/// Follows a peer whose packet was proven to come from elsewhere, with all associations of the set:
+/// one that stayed behind would not see that the peer has come back. Where it was before.
 fn moved(associations: &mut Associations, notices: &[Notice]) -> Option<SocketAddr> {
     let moves = notices.iter().find_map(|notice| match notice {
         Notice::Moved { address, port, .. } => Some((*address, *port)),
@@ -429,6 +430,8 @@ fn moved(associations: &mut Associations, notices: &[Notice]) -> Option<SocketAd
     let before = associations.path.remote;
     let outbound = associations.outbound.iter_mut().flatten();
     outbound.for_each(|it: &mut Outbound| it.set_peer(address, port));
+    let inbound = associations.inbound.iter_mut().flatten();
+    inbound.for_each(|it: &mut Inbound| it.set_peer(address, port));
     associations.path.remote = SocketAddr::new(address, port);
     (before != associations.path.remote).then_some(before)
 }

@@ -206,3 +206,18 @@ fn a_peer_whose_nat_moves_is_followed_by_what_it_sends_and_not_by_what_is_sent_a
     assert_eq!(proxy.endpoint.path(proxy.set).unwrap().remote, phone.outside);
     assert_eq!(proxy.endpoint.count(Fact::Moved), 1);
 }
+
+#[test]
+fn a_peer_that_moves_there_and_back_by_another_lane_is_followed_back() {
+    let (mut phone, mut proxy) = nat_pair();
+    let home = phone.outside;
+    let away: SocketAddr = "198.51.100.9:52000".parse().unwrap();
+    for (lane, from) in [(Lane::First, home), (Lane::First, away), (Lane::Second, home)] {
+        phone.outside = from;
+        let (_, octets) = phone.send(&proxy, lane, b"here").unwrap();
+        assert!(proxy.take(Time::ZERO, from, true, &octets).is_some());
+        assert_eq!(proxy.endpoint.path(proxy.set).unwrap().remote, from, "{lane:?}");
+    }
+    let (flow, _) = proxy.send(&phone, Lane::Second, b"reply").unwrap();
+    assert_eq!(flow.remote, home);
+}
