@@ -3,7 +3,7 @@
 
 use crate::access::Access;
 use crate::facts::Fact;
-use crate::rewrite::{self, Integrity};
+use crate::rewrite::{self, Integrity, Registrant};
 use crate::set::{IMPI_OCTETS_MAX, Set, Stage};
 use machine::slots::Key;
 use machine::{Duration, Time};
@@ -80,7 +80,7 @@ impl Access {
 
     fn refuse(&mut self, at: &At<'_>, refusal: Refusal, out: &mut Vec<u8>) -> Verdict {
         self.facts.add(refusal.fact, 1);
-        let impi = rewrite::impi(at.message);
+        let impi = rewrite::seeming(at.message);
         self.failures.note(at.now, &impi, at.flow.remote, refusal.why.as_str());
         if at.message.method() == Method::Ack || !at.message.is_request() {
             return Verdict::Dropped;
@@ -106,8 +106,9 @@ impl Access {
             return Err(Refusal::new(403, Fact::Unprotected, why));
         }
         let asked = asked(at.message);
+        let registrant = Registrant::of(at.message, Integrity::No).map_err(malformed)?;
         if !required && !asked.require && !asked.proxy_require {
-            rewrite::request(at.message, Integrity::No, false, out);
+            rewrite::request(at.message, Some(&registrant), false, out);
             return Ok(Verdict::Changed);
         }
         let register = self.register(at.message, at.flow.remote);
@@ -122,7 +123,7 @@ impl Access {
             let source = at.flow.remote.ip();
             let set = Set {
                 realm: at.realm,
-                impi: rewrite::impi(at.message),
+                impi: registrant.impi.clone(),
                 source,
                 register: Some(register),
                 deregisters: deregisters(at.message),
@@ -136,7 +137,7 @@ impl Access {
             };
             self.offer(at.now, set)?;
         }
-        rewrite::request(at.message, Integrity::No, is_behind_nat, out);
+        rewrite::request(at.message, Some(&registrant), is_behind_nat, out);
         Ok(Verdict::Changed)
     }
 
@@ -191,10 +192,11 @@ impl Access {
         )
         .map_err(|why| refusal(why, Some(set.server.clone())))?;
         let is_behind_nat = set.is_behind_nat;
-        if is_register {
-            self.registers(at, key, client)?;
-        }
-        rewrite::request(at.message, Integrity::Yes, is_behind_nat, out);
+        let registrant = match is_register {
+            true => Some(self.registers(at, key, client)?),
+            false => None,
+        };
+        rewrite::request(at.message, registrant.as_ref(), is_behind_nat, out);
         Ok(Verdict::Changed)
     }
 
@@ -215,14 +217,14 @@ impl Access {
 
     /// A REGISTER under protection: the first answers the challenge, later ones offer another
     /// agreement in case that the core challenges again.
-    fn registers(&mut self, at: &At<'_>, key: Key, client: List) -> Result<(), Refusal> {
+    fn registers(&mut self, at: &At<'_>, key: Key, client: List) -> Result<Registrant, Refusal> {
         let register = self.register(at.message, at.flow.remote);
-        let Some(set) = self.table.at(key) else { return Ok(()) };
-        let impi = rewrite::impi(at.message);
-        if impi != set.impi {
+        let registrant = Registrant::of(at.message, Integrity::Yes).map_err(malformed)?;
+        let set = self.table.at(key).filter(|set| set.impi == registrant.impi);
+        let Some(set) = set else {
             let why = "the private identity is not that of the agreement (TS 33.203 §6.1)";
             return Err(Refusal::new(403, Fact::Unprotected, why));
-        }
+        };
         let offers = set.stage == Stage::Current && set.register != Some(register);
         let choice = offers
             .then(|| {
@@ -236,7 +238,7 @@ impl Access {
             // Refused by its source's limit, it is refused by nothing else: it may not be needed.
             let _ = self.offer(at.now, next);
         }
-        Ok(())
+        Ok(registrant)
     }
 }
 

@@ -1,7 +1,8 @@
 //! Messages as they go on: without what was between the phone and us, with what the core is told.
 
 use crate::request::{Refusal, cut};
-use aka::digest::{SessionKeys, take_keys};
+use crate::set::IMPI_OCTETS_MAX;
+use aka::digest::{SessionKeys, mark, take_keys};
 use secagree::List;
 use secagree::rules::without_tag;
 use sip::write::{self, decimal, line};
@@ -17,6 +18,15 @@ pub(crate) enum Integrity {
     No,
 }
 
+impl Integrity {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Yes => "yes",
+            Self::No => "no",
+        }
+    }
+}
+
 /// What does not go on as it is.
 const AGREED: HeaderSet = HeaderSet::of(&[
     Header::SecurityClient,
@@ -25,19 +35,69 @@ const AGREED: HeaderSet = HeaderSet::of(&[
     Header::Require,
     Header::ProxyRequire,
 ]);
-const CREDENTIALS: HeaderSet = HeaderSet::of(&[Header::Authorization]);
+const CREDENTIALS: HeaderSet = HeaderSet::of(&[Header::Authorization, Header::ProxyAuthorization]);
+
+/// Who registers, and what it says of itself as the core is told it.
+#[derive(Debug)]
+pub(crate) struct Registrant {
+    pub impi: Box<[u8]>,
+    /// Lines of credentials.
+    credentials: Vec<u8>,
+}
+
+impl Registrant {
+    /// The one that a REGISTER names: by its only credentials, or without any by its public
+    /// identity (TS 23.003 §13.3). What is compared here is what the core reads: credentials are
+    /// written anew, and of two nobody knows which one it takes.
+    pub fn of(message: &Message<'_>, integrity: Integrity) -> Result<Self, &'static str> {
+        const UNREADABLE: &str = "the credentials cannot be read (RFC 7616 §3.4)";
+        const UNKEPT: &str = "the private identity is empty or too long";
+        let (mut credentials, mut impi) = (Vec::new(), None);
+        for given in message.lines_of(Header::Authorization) {
+            if impi.is_some() {
+                return Err("there are credentials twice (TS 24.229 §5.1.1.2)");
+            }
+            let mut value = Vec::new();
+            let read = mark(given.value, Some(integrity.word()), &mut value);
+            impi = Some(Box::from(&*read.map_err(|_| UNREADABLE)?.username));
+            line(&mut credentials, "Authorization", &value);
+        }
+        for given in message.lines_of(Header::ProxyAuthorization) {
+            let mut value = Vec::new();
+            mark(given.value, None, &mut value).map_err(|_| UNREADABLE)?;
+            line(&mut credentials, "Proxy-Authorization", &value);
+        }
+        let impi: Box<[u8]> = impi.unwrap_or_else(|| of_public(message.to().uri).into());
+        match (1..=IMPI_OCTETS_MAX).contains(&impi.len()) {
+            true => Ok(Self { impi, credentials }),
+            false => Err(UNKEPT),
+        }
+    }
+}
+
+/// The private identity that a public one makes.
+fn of_public(uri: &[u8]) -> &[u8] {
+    let rest = memchr::memchr(b':', uri).map_or(uri, |colon| &uri[colon + 1..]);
+    rest.split(|octet| *octet == b';').next().unwrap_or_default()
+}
+
+/// The private identity that a message seems to be of, for people to read.
+pub(crate) fn seeming(message: &Message<'_>) -> Box<[u8]> {
+    let of = |value: &[u8]| aka::digest::Credentials::read(value).ok().map(|it| cut(&it.username));
+    let said = message.lines_of(Header::Authorization).find_map(|line| of(line.value));
+    said.unwrap_or_else(|| cut(of_public(message.to().uri)))
+}
 
 /// Appends a request without its agreement; a REGISTER's credentials say how it came. With
 /// `asks_rport` the topmost Via wants its answer where it came from.
 pub(crate) fn request(
     message: &Message<'_>,
-    integrity: Integrity,
+    registrant: Option<&Registrant>,
     asks_rport: bool,
     out: &mut Vec<u8>,
 ) {
-    let is_register = message.method() == sip::Method::Register;
     let mut dropped = AGREED;
-    if is_register {
+    if registrant.is_some() {
         dropped = dropped.and(CREDENTIALS);
     }
     let via = message.via();
@@ -62,36 +122,8 @@ pub(crate) fn request(
             }
         }
     }
-    if is_register {
-        for credentials in message.lines_of(Header::Authorization) {
-            authorization(credentials.value, integrity, out);
-        }
-    }
+    out.extend_from_slice(registrant.map_or(&[][..], |it| &it.credentials));
     write::body(out, message);
-}
-
-/// What a phone says itself was taken out before, with all that only the network says.
-fn authorization(value: &[u8], integrity: Integrity, out: &mut Vec<u8>) {
-    const DIGEST: &[u8] = b"Digest ";
-    let is_digest = value.get(..DIGEST.len()).is_some_and(|it| it.eq_ignore_ascii_case(DIGEST));
-    let said: &[u8] = match integrity {
-        _ if !is_digest => b"",
-        Integrity::Yes => b", integrity-protected=\"yes\"",
-        Integrity::No => b", integrity-protected=\"no\"",
-    };
-    line(out, "Authorization", &[value, said].concat());
-}
-
-/// The private identity: the user name of its credentials, or what the public identity makes of it
-/// (TS 23.003 §13.3).
-pub(crate) fn impi(message: &Message<'_>) -> Box<[u8]> {
-    let of = |value: &[u8]| aka::digest::Credentials::read(value).ok().map(|it| cut(&it.username));
-    let said = message.lines_of(Header::Authorization).find_map(|line| of(line.value));
-    said.unwrap_or_else(|| {
-        let uri = message.to().uri;
-        let rest = memchr::memchr(b':', uri).map_or(uri, |colon| &uri[colon + 1..]);
-        cut(rest.split(|octet| *octet == b';').next().unwrap_or_default())
-    })
 }
 
 /// The nonce of a challenge.

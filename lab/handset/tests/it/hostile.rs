@@ -201,6 +201,56 @@ pub fn another_private_identity_by_a_phones_associations_is_refused() {
 }
 
 #[test]
+fn the_core_is_told_of_a_registration_what_was_compared_and_nothing_else() {
+    let mut world = registered(6);
+    let impi = world.phones[0].handset.config().subscriber.impi.clone();
+    let own = format!("username=\"{impi}\", realm=\"x\", nonce=\"\", uri=\"sip:x\"");
+    let other = own.replace(&impi, "victim@x");
+    let lines = |values: &[&str]| {
+        let lines = values.iter().map(|value| format!("Authorization: {value}\r\n"));
+        lines.collect::<String>()
+    };
+    let judge = |world: &mut World, is_protected: bool, lines: &str| {
+        let offer = "Require: sec-agree\r\nSecurity-Client: ipsec-3gpp;alg=hmac-sha-1-96;\
+                     ealg=aes-cbc;spi-c=1000;spi-s=1001;port-c=2000;port-s=2001\r\n";
+        let lines = if is_protected { lines.to_owned() } else { format!("{offer}{lines}") };
+        let register = request("REGISTER", &lines);
+        let told = world.pcscf.told.len();
+        match is_protected {
+            true => {
+                world.act(0, |handset, _, out| handset.send(&register, out));
+                world.run(Duration::from_secs(1));
+            }
+            false => clear(world, "10.0.0.11:5060", 5_060, register),
+        }
+        let told = world.pcscf.told.get(told).cloned().unwrap_or_default();
+        (refused(world), String::from_utf8(told).unwrap())
+    };
+    for is_protected in [true, false] {
+        let said = if is_protected { "yes" } else { "no" };
+        let good = format!("Digest\t{own}, Integrity-protected=\"yes\"");
+        let (_, told) = judge(&mut world, is_protected, &lines(&[&good]));
+        let credentials: Vec<_> =
+            told.lines().filter(|line| line.starts_with("Authorization")).collect();
+        let wanted = format!("Authorization: Digest {own}, integrity-protected=\"{said}\"");
+        assert_eq!(credentials, [wanted], "{told}");
+        for bad in [
+            lines(&[&format!("Digest {own}"), &format!("Digest {other}")]),
+            lines(&[&format!("Digest {own}"), "Digest username=\"victim@x"]),
+            lines(&[&format!("Digest {own}, opaque=\"x, integrity-protected=\"yes\"")]),
+            lines(&[&format!("Digest {own}, Digest {other}")]),
+            lines(&["Basic abc"]),
+            format!("{}Proxy-Authorization: Digest \"\r\n", lines(&[&format!("Digest {own}")])),
+            lines(&[&format!("Digest {}", own.replace(&impi, &"x".repeat(300)))]),
+        ] {
+            let (refused, told) = judge(&mut world, is_protected, &bad);
+            assert!(refused.starts_with("SIP/2.0 400 "), "{is_protected} {bad}: {refused}");
+            assert_eq!(told, "", "{bad}");
+        }
+    }
+}
+
+#[test]
 pub fn packets_that_were_recorded_do_nothing_when_they_come_again() {
     let mut world = registered(7);
     let recorded = world.air.clone();

@@ -46,6 +46,8 @@ pub struct Pcscf {
     came_by: BTreeMap<(Vec<u8>, u32), Flow>,
     /// What the function passed on to the core, other than REGISTER.
     pub passed: Vec<(Flow, Vec<u8>)>,
+    /// What the core was told: each REGISTER as it went on.
+    pub told: Vec<Vec<u8>>,
     /// Answers that it gave itself.
     pub refused: Vec<Vec<u8>>,
 }
@@ -53,7 +55,8 @@ pub struct Pcscf {
 impl Pcscf {
     pub fn new(section: Ipsec, home: Home, seed: u64) -> Self {
         let access = Access::new(&settings(section), 0, [seed as u8; 32], Time::ZERO);
-        Self { access, home, came_by: BTreeMap::new(), passed: Vec::new(), refused: Vec::new() }
+        let (passed, told, refused) = (Vec::new(), Vec::new(), Vec::new());
+        Self { access, home, came_by: BTreeMap::new(), passed, told, refused }
     }
 
     /// A packet from the network.
@@ -102,6 +105,7 @@ impl Pcscf {
         if message.method() != sip::Method::Register || !message.is_request() {
             return self.passed.push((flow, bytes.to_vec()));
         }
+        self.told.push(bytes.to_vec());
         let name = (message.call_id().to_vec(), message.cseq().number);
         self.came_by.insert(name, answered_at(&flow, &message));
         if let Some(answer) = self.home.receive(now, flow.remote, bytes) {

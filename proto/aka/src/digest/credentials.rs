@@ -119,6 +119,37 @@ impl<'a> Credentials<'a> {
     }
 }
 
+/// Credentials as a proxy passes them on: all that was read is written anew, so that whoever reads it
+/// next reads the same, with what the proxy says of how the request came in place of what anybody
+/// else said (TS 24.229 §5.2.2, §7.2A.2). With `None` nothing is said of it.
+///
+/// # Errors
+/// Those of [`Credentials::read`], or a value has control characters; nothing is appended.
+pub fn mark<'a>(
+    value: &'a [u8],
+    integrity_protected: Option<&str>,
+    out: &mut Vec<u8>,
+) -> Result<Credentials<'a>, Malformed> {
+    let credentials = Credentials::read(value)?;
+    let mut text = Vec::new();
+    scheme(&mut text);
+    for parameter in read(value)?.iter().filter(|it| !it.is("integrity-protected")) {
+        if parameter.value.iter().any(u8::is_ascii_control) {
+            return Err(parameter.offence("a value has control characters"));
+        }
+        let name = core::str::from_utf8(parameter.name).unwrap_or_default(); // tokens are ASCII
+        match parameter.raw.ends_with(b"\"") {
+            true => quoted(&mut text, name, &parameter.value),
+            false => token(&mut text, name, &parameter.value),
+        }
+    }
+    if let Some(said) = integrity_protected {
+        quoted(&mut text, "integrity-protected", said.as_bytes());
+    }
+    out.append(&mut text);
+    Ok(credentials)
+}
+
 fn response(parameter: &Parameter<'_>) -> Result<Vec<u8>, Malformed> {
     let octets = unhex(&parameter.value).filter(|it| matches!(it.len(), 0 | 16 | 32));
     octets.ok_or(parameter.offence("the response is no hash"))
@@ -138,4 +169,37 @@ fn nonce_count(parameter: &Parameter<'_>) -> Result<u32, Malformed> {
 fn auts(parameter: &Parameter<'_>) -> Result<Auts, Malformed> {
     let octets = LENIENT.decode(&*parameter.value).ok();
     octets.and_then(|octets| Auts::new(&octets)).ok_or(parameter.offence("AUTS is of no length"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_marked_is_written_anew_and_what_others_said_is_gone() {
+        let marked = |value: &str| {
+            let mut out = Vec::new();
+            let read = mark(value.as_bytes(), Some("no"), &mut out).map(|it| it.username.to_vec());
+            (read, String::from_utf8(out).unwrap())
+        };
+        let (username, text) = marked(
+            "digest\tusername=\"a\\\"b\",realm=\"x\" , Integrity-Protected=yes,uri=\"sip:x\", \
+             algorithm=MD5",
+        );
+        assert_eq!(username.unwrap(), b"a\"b");
+        assert_eq!(
+            text,
+            "Digest username=\"a\\\"b\", realm=\"x\", uri=\"sip:x\", algorithm=MD5, \
+             integrity-protected=\"no\""
+        );
+        for wrong in [
+            "Digest username=\"a\", realm=\"x\", uri=\"sip:x",
+            "Digest username=\"a\r\n b\", realm=\"x\", uri=\"sip:x\"",
+            "Digest username=\"a\", realm=\"x\", uri=\"sip:x\", Digest username=\"b\"",
+            "Basic username=\"a\", realm=\"x\", uri=\"sip:x\"",
+        ] {
+            let (read, text) = marked(wrong);
+            assert!(read.is_err() && text.is_empty(), "{wrong}");
+        }
+    }
 }

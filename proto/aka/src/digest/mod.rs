@@ -24,7 +24,7 @@ mod server;
 pub use algorithm::{Algorithm, Hash, SessionKeys, Version};
 pub use challenge::{Challenge, Qops, take_keys};
 pub use client::{Answered, Outcome, answer};
-pub use credentials::{Credentials, Qop};
+pub use credentials::{Credentials, Qop, mark};
 pub use nonce::Nonce;
 pub use parameters::{PARAMETERS_MAX, VALUE_OCTETS_MAX};
 pub use response::Request;
