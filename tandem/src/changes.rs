@@ -198,6 +198,22 @@ mod tests {
         transport = \"tcp\"\naddresses = [\"192.0.2.2\"]\n";
 
     #[test]
+    fn an_address_of_a_provider_edge_that_goes_is_named() {
+        const PE: &str = "[[pe]]\nname = \"pe1\"\nvrf = [{ name = \"red\" }]\n[[pe.port]]\n\
+            name = \"a\"\ndriver = \"tap\"\n\
+            [[pe.interface]]\nname = \"a\"\naddresses = [\"192.0.2.1/24\"]\n";
+        assert_eq!(said(PE, PE), Vec::<String>::new());
+        let moved = PE.replace("192.0.2.1/24", "192.0.2.9/24");
+        let gone = "pe1: the address 192.0.2.1/24 of a goes: who speaks to it is answered no more";
+        assert_eq!(said(PE, &moved), [gone]);
+        let table = format!("{PE}vrf = \"red\"\n");
+        assert_eq!(
+            said(PE, &table),
+            ["pe1: this interface moves to another routing table: a (red)"]
+        );
+    }
+
+    #[test]
     fn associations_that_a_commit_ends_or_restarts_are_named() {
         let other = SGC.replace("[\"192.0.2.2\"]", "[\"192.0.2.3\"]");
         assert_eq!(said(SGC, &other), ["stp: this association restarts: two"]);

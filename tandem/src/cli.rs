@@ -1,11 +1,13 @@
 //! The command line: what clap parses, prints as help, completes and writes as man pages.
 
 mod forwarder;
+mod groups;
 mod msu;
 mod range;
 mod transcoder;
 
 pub use forwarder::Forwarder;
+pub use groups::grouped;
 pub use msu::{Msu, MsuTransport};
 pub use transcoder::Transcoder;
 
@@ -49,6 +51,9 @@ pub enum Command {
         /// what would hinder it.
         #[arg(long)]
         against_running: bool,
+        /// Form of the answer.
+        #[arg(long, short, value_enum, default_value = "text")]
+        output: CheckOutput,
     },
     /// Look at a running site and steer it.
     Ctl(Box<Ctl>),
@@ -117,6 +122,15 @@ pub enum TokenCommand {
     },
 }
 
+/// How the result of a check is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CheckOutput {
+    /// For people: what is wrong on standard error, `ok` on standard output.
+    Text,
+    /// One object on standard output: `ok`, `mistakes`, `warnings`, `notes`.
+    Json,
+}
+
 /// What a token may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum TokenRole {
@@ -130,6 +144,7 @@ pub enum TokenRole {
 
 /// Look at a running site and steer it.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Connection and form")]
 pub struct Ctl {
     /// Where the site's API is: http://127.0.0.1:8080.
     #[arg(long, global = true, env = "TANDEM_URL")]
@@ -164,6 +179,17 @@ pub struct Of {
 /// A peer of a function.
 #[derive(Debug, Args)]
 pub struct OfPeer {
+    /// Name of the function; absent: the only one of its kind.
+    #[arg(add = functions())]
+    pub function: Option<String>,
+    /// Name of the peer.
+    #[arg(add = peers())]
+    pub peer: String,
+}
+
+/// A peer of a function, where more follows.
+#[derive(Debug, Args)]
+pub struct OfNamedPeer {
     /// Name of the function.
     #[arg(add = functions())]
     pub function: String,
@@ -254,7 +280,7 @@ pub struct Capture {
     #[arg(long, value_parser = seconds(1..=3_600))]
     pub seconds: Option<u64>,
     /// call, registration, …; absent: all kinds.
-    #[arg(long)]
+    #[arg(long, add = names(Name::TrailKind))]
     pub kind: Option<String>,
 }
 
@@ -353,8 +379,9 @@ pub enum LabCommand {
 #[derive(Debug, Args)]
 #[cfg_attr(not(feature = "experiments"), allow(dead_code))]
 pub struct Trial {
-    /// Its name.
-    pub name: String,
+    /// Its name; absent: they are listed.
+    #[arg(add = names(Name::Experiment))]
+    pub name: Option<String>,
     /// End sooner, at the price of coarser figures: most within 60 seconds, `throughput`
     /// and `hardening` within three minutes, the reports `sbc` and `ss7` within ten.
     #[arg(long)]

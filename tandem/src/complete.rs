@@ -26,6 +26,14 @@ pub enum Name {
     Parameter,
     /// Scenes of the demo.
     Scene,
+    /// Experiments of the lab.
+    Experiment,
+    /// Families of routes.
+    Family,
+    /// Kinds of trails.
+    TrailKind,
+    /// Outcomes of trails.
+    Outcome,
 }
 
 /// Names that begin with what was typed.

@@ -1,13 +1,13 @@
 //! What a site leaves open to others: no mistake, but nothing to do unknowingly. `tandem check`
 //! says it in words, and the log does when a site starts.
 
-use crate::functions::Section;
+use crate::functions::{self, Section};
 use crate::rights;
 use crate::site::Site;
 use crate::token;
 use config::keys::quoted;
 use config::need::{self, NET_BIND_SERVICE, Need};
-use config::{Diagnostic, Issue, Site as _};
+use config::{Diagnostic, Doorway, Issue, Site as _};
 use driver::privilege;
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
@@ -40,8 +40,11 @@ pub fn exposures(file: &Path, text: &str, site: &Site) -> Vec<Diagnostic> {
 /// What the author of a site may want to know although nothing is open.
 pub fn advice(file: &Path, text: &str, site: &Site) -> Vec<Diagnostic> {
     let mut found = Vec::new();
+    let doors = site.doorways();
     for Section { path, inner, .. } in site.sections() {
         found.extend(inner.advice().into_iter().map(|issue| issue.under(&path)));
+        let unheard = inner.capture().and_then(|to| unheard(to, &doors));
+        found.extend(unheard.map(|issue| issue.under(&path)));
     }
     unwritable(file, &mut found);
     needs(site, &mut found);
@@ -110,6 +113,19 @@ pub fn capture(to: &str) -> Option<Issue> {
     let what = "messages leave this machine in clear, and so does the key of `capture_key_file`";
     let hint = "collect on 127.0.0.1, or keep the network to the collector private (a tunnel)";
     is_remote(to).then(|| Issue::new("capture", what, hint))
+}
+
+/// Messages that go to a port of this machine where nobody listens, and of this site nobody will.
+fn unheard(to: &str, doors: &[Doorway]) -> Option<Issue> {
+    let collector = functions::listen("capture".to_owned(), to)?;
+    let is_near = collector.address.ip().to_canonical().is_loopback();
+    let is_own = doors.iter().any(|door| door.conflicts(&collector));
+    if !is_near || is_own || collector.try_bind().is_err() {
+        return None;
+    }
+    let what = format!("nobody listens at {to}: what is captured is lost");
+    let hint = "add [sas] to this site, or start the collector";
+    Some(Issue::new("capture", what, hint))
 }
 
 fn process(file: &Path, site: &Site, found: &mut Vec<Issue>) {

@@ -49,7 +49,11 @@ fn msu(asked: &Msu) -> Result<(), Exit> {
     })?;
     said?;
     let msu::Outcome { sent, came, told } = outcome;
-    output::text(&format!("{sent} sent, {came} came, {told} notes of the gateway\n"))?;
+    let said = match told {
+        0 => "the gateway has nothing against them".to_owned(),
+        told => config::counted(told as usize, "objection", "objections") + " of the gateway",
+    };
+    output::text(&format!("{sent} sent, {came} came; {said}\n"))?;
     match told > 0 && came == 0 {
         true => Err(Exit::Failed("the gateway did not take them".into())),
         false => Ok(()),

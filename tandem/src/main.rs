@@ -36,8 +36,8 @@ mod trials;
 #[path = "no_trials.rs"]
 mod trials;
 
-use clap::{CommandFactory as _, Parser as _};
-use cli::{Cli, Command};
+use clap::{CommandFactory as _, FromArgMatches as _};
+use cli::{CheckOutput, Cli, Command};
 use exit::Exit;
 use std::process::ExitCode;
 
@@ -49,7 +49,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     complete::known_by(ctl::known);
     clap_complete::CompleteEnv::with_factory(Cli::command).var(man::COMPLETE).complete();
-    let cli = match Cli::try_parse() {
+    let parsed = cli::grouped(Cli::command()).try_get_matches();
+    let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
@@ -62,8 +63,9 @@ fn main() -> ExitCode {
 fn dispatch(cli: Cli) -> Result<(), Exit> {
     match cli.command {
         Command::Run { site } => run::run(&site),
-        Command::Check { site, deny_warnings, against_running } => {
-            check::check(&site, deny_warnings, against_running)
+        Command::Check { site, deny_warnings, against_running, output } => {
+            let json = output == CheckOutput::Json;
+            check::check(&site, check::Wanted { deny_warnings, against_running, json })
         }
         Command::Ctl(ctl) => ctl::ctl(*ctl),
         Command::Token(asked) => token::token(asked),

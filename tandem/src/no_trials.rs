@@ -14,6 +14,11 @@ pub fn list() -> Result<(), Exit> {
     left_out()
 }
 
+/// There are none.
+pub fn named() -> Vec<(String, String)> {
+    Vec::new()
+}
+
 /// Says that there are none.
 pub fn run(_: Trial) -> Result<(), Exit> {
     left_out()

@@ -58,20 +58,27 @@ pub fn rows(output: Output, whole: &Value, rows: &[Value], listing: &Listing) ->
     write(&printed)
 }
 
-/// Prints an answer as a sheet for people; it has no columns, so that CSV is JSON as well.
+/// Prints an answer as a sheet for people; it has no columns, so that CSV has a line for each of
+/// its values.
 pub fn sheet(
     output: Output,
     whole: &Value,
     draw: impl FnOnce(&Look, &Value) -> String,
 ) -> Result<(), Exit> {
     let printed = match output {
-        Output::Json | Output::Csv => json(whole),
+        Output::Json => json(whole),
+        Output::Csv => show::csv_of(whole),
         Output::Table => draw(&look(), whole),
     };
     write(&printed)
 }
 
-/// Prints what was done.
-pub fn done(output: Output, answer: &Value) -> Result<(), Exit> {
-    sheet(output, answer, |_, answer| show::done(answer))
+/// Says what was done; programs are shown the answer.
+pub fn acted(output: Output, answer: &Value, what: &str) -> Result<(), Exit> {
+    sheet(output, answer, |_, _| format!("{}\n", harmless_lines(what)))
+}
+
+/// Says what was done, of what has no answer.
+pub fn said(output: Output, what: &str) -> Result<(), Exit> {
+    acted(output, &Value::Null, what)
 }

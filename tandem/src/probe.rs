@@ -5,6 +5,7 @@ use crate::site::Site;
 use config::keys;
 use config::{Doorway, Issue, Site as _};
 use std::path::Path;
+use std::thread;
 
 /// Everything that hinders; `directory` is the site's, `own` are addresses that the running site
 /// holds itself.
@@ -17,6 +18,7 @@ pub fn probe(site: &Site, directory: &Path, own: &[Doorway]) -> Vec<Issue> {
     let others = others.filter(|door| !is_ahead(door));
     let mut issues: Vec<Issue> = others.filter_map(|door| door.try_bind().err()).collect();
     for Section { path, inner, .. } in &sections {
+        issues.extend(missing_cores(inner.cores()).map(|issue| issue.under(path)));
         let unusable = inner.unusable(directory).into_iter();
         issues.extend(unusable.map(|issue| issue.under(path)));
     }
@@ -39,4 +41,18 @@ pub fn probe(site: &Site, directory: &Path, own: &[Doorway]) -> Vec<Issue> {
     let arbiter = site.arbiter.iter().flat_map(|arbiter| arbiter.unreadable(directory));
     issues.extend(arbiter.map(|issue| issue.under("arbiter")));
     issues
+}
+
+/// The cores that a thread of this process cannot be pinned to.
+fn missing_cores(cores: &[usize]) -> impl Iterator<Item = Issue> {
+    cores.iter().enumerate().filter_map(|(n, &core)| {
+        // Pinned in a thread of its own, which ends with its core.
+        let pinned = thread::spawn(move || driver::pin(core)).join();
+        if matches!(pinned, Ok(Ok(()))) {
+            return None;
+        }
+        let there = driver::cores().iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+        let what = format!("this machine has no core {core}, or not for this process");
+        Some(Issue::new(format!("cores[{n}]"), what, format!("there are: {there}")))
+    })
 }

@@ -21,7 +21,7 @@ use oam::{Oam, Registry, notify};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::fs::{self, File, TryLockError};
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -30,6 +30,8 @@ use std::time::{Duration, Instant};
 
 /// Pause between two looks at signals and functions.
 const LOOK: Duration = Duration::from_millis(50);
+/// Looks at a lock that is held, before it is another site's.
+const LOCK_TRIES: u32 = 5;
 /// Name of the file in the site's directory with the URL of the API, while the site runs.
 pub const ADDRESS: &str = "address";
 /// Name of the file in the site's directory with the path of its control socket, while it runs.
@@ -80,7 +82,7 @@ pub fn run(file: &Path) -> Result<(), Exit> {
     let directory = site.directory(file);
     rights::settle(file, &text, &site, &directory)?;
     let weak = rights::confine(&site);
-    let _lock = lock(&directory)?;
+    let _lock = lock(&directory, &site.site.name)?;
     site_text::refuse(file, &text, probe(&site, &directory, &[]))?;
     let levels = Levels::install(&site.oam.log).map_err(Exit::Failed)?;
     weak.iter().for_each(|what| tracing::warn!(target: "site", "{what}"));
@@ -122,15 +124,31 @@ fn panics_to_log() {
     }));
 }
 
-/// Holds the site's directory for this process alone.
-fn lock(directory: &Path) -> Result<File, Exit> {
-    let file = File::create(directory.join(LOCK)).map_err(|error| {
+/// Holds the site's directory for this process alone, and says in the lock which site that is.
+fn lock(directory: &Path, name: &str) -> Result<File, Exit> {
+    // What another process's site has written there stays.
+    let mut opened = File::options();
+    let opened = opened.write(true).create(true).truncate(false).open(directory.join(LOCK));
+    let mut file = opened.map_err(|error| {
         let own = "its owner must be who runs the site: chown -R USER";
         let word = quoted(directory);
         Exit::Failed(format!("{}: {error}; {own} {word}", directory.display()))
     })?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
+    let mut locked = file.try_lock();
+    for _ in 0..LOCK_TRIES {
+        if !matches!(locked, Err(TryLockError::WouldBlock)) {
+            break;
+        }
+        // Who asks whether a site runs here holds the lock for a moment.
+        thread::sleep(LOOK);
+        locked = file.try_lock();
+    }
+    match locked {
+        Ok(()) => {
+            file.set_len(0)?;
+            writeln!(file, "{name}")?;
+            Ok(file)
+        }
         Err(TryLockError::WouldBlock) => {
             let what = format!("another process runs the site of {}", directory.display());
             Err(Exit::Conflict(what))
@@ -241,7 +259,7 @@ impl Running {
         // Whoever has waited for the site finds its address.
         let mut url = format!("http://{}", self.oam.address());
         config::write_atomic(&self.address, url.as_bytes())?;
-        core.ready.store(true, Relaxed);
+        core.phase.serve();
         notify::ready("serving");
         tracing::info!(target: "site", name = core.name, "the site serves");
         while !wishes.drains() {
@@ -257,7 +275,7 @@ impl Running {
             }
             thread::sleep(LOOK);
         }
-        core.ready.store(false, Relaxed);
+        core.phase.drain();
         notify::stopping();
         let ended = self.drain(wishes);
         // The address is of no use any more; the lock says so too.

@@ -3,10 +3,34 @@
 use crate::exit::Exit;
 use crate::site::Site;
 use config::{Diagnostic, Links, SITE_BYTES_MAX};
+use std::fs::TryLockError;
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// Name of the file in the site's directory that a running site holds locked.
 pub const LOCK: &str = "lock";
+
+/// Octets of the name of a site at most, as the lock of its directory has it.
+const NAME_OCTETS_MAX: usize = 4_096;
+
+/// The name of the site whose process holds the directory now; empty where it has told none.
+pub fn held_by(directory: &Path) -> Option<String> {
+    let path = directory.join(LOCK);
+    let (lock, _) = config::open_regular(&path, Links::Refused).ok()?;
+    if !matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) {
+        return None;
+    }
+    let name = config::read_regular(&path, NAME_OCTETS_MAX, Links::Refused);
+    Some(name.map(|(text, _)| text.trim().to_owned()).unwrap_or_default())
+}
+
+/// Whether it is certain that no process holds the directory.
+pub fn is_free(directory: &Path) -> bool {
+    match config::open_regular(&directory.join(LOCK), Links::Refused) {
+        Ok((lock, _)) => lock.try_lock().is_ok(),
+        Err(error) => error.kind() == ErrorKind::NotFound,
+    }
+}
 
 /// Reads a site file; all its mistakes at once.
 pub fn read(file: &Path) -> Result<(String, Site), Exit> {

@@ -14,13 +14,32 @@ pub fn list() -> Result<(), Exit> {
     output::text(&experiments::list().map(line).collect::<String>())
 }
 
+/// Names of the experiments, and a line of each.
+pub fn named() -> Vec<(String, String)> {
+    experiments::list().map(|e| (e.name.to_owned(), e.line.to_owned())).collect()
+}
+
+/// What is said of a name that no experiment has: those that have it in theirs, else the nearest.
+fn unknown(name: &str) -> String {
+    let all = || experiments::list().map(|experiment| experiment.name);
+    let alike: Vec<&str> = all().filter(|it| it.contains(name) && !name.is_empty()).collect();
+    let hint = match alike.is_empty() {
+        true => config::meant(name, all(), ""),
+        false => format!("did you mean {}?", alike.join(", ")),
+    };
+    format!("no experiment is called `{name}`: {hint} (`tandem lab list` names them all)")
+}
+
 /// Runs one.
 pub fn run(trial: Trial) -> Result<(), Exit> {
-    let Trial { name, quick, json, scenarios, output, live, binary, reflection, plane } = trial;
+    let Some(name) = trial.name.clone() else {
+        list()?;
+        return Err(Exit::Usage("name one of these: `tandem lab run NAME`".into()));
+    };
+    let Trial { quick, json, scenarios, output, live, binary, reflection, plane, .. } = trial;
     let known = experiments::list().find(|experiment| experiment.name == name);
     let Some(experiment) = known else {
-        let what = format!("no experiment is called `{name}`; see `tandem lab list`");
-        return Err(Exit::Usage(what));
+        return Err(Exit::Usage(unknown(&name)));
     };
     if live && !experiment.takes(Takes::Live) {
         return Err(Exit::Usage(format!("--live: `{name}` is no simulation")));
@@ -84,4 +103,15 @@ fn plane_sizes(asked: Plane) -> Option<experiments::Plane> {
     let is_asked = full || routes.is_some() || !flows.is_empty();
     let routes = routes.map(|routes| routes as usize);
     is_asked.then_some(experiments::Plane { full, routes, flows })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_no_experiment_has_leads_to_those_that_are_like_it() {
+        assert!(unknown("shielding").contains("did you mean softswitch-shielding?"));
+        assert!(unknown("sctp-failovr").contains("did you mean `sctp-failover`?"));
+    }
 }

@@ -12,7 +12,7 @@ mod association;
 use anyhow::{Context as _, bail};
 use association::{Association, Event};
 use bytes::Bytes;
-use m3ua::codec::{Affected, Framing, NetworkAppearance, PointCode, RoutingContext};
+use m3ua::codec::{Affected, ErrorCode, Framing, NetworkAppearance, PointCode, RoutingContext};
 use m3ua::{
     In, Indication, Key, Out, Parameters, PeerId, PeerSettings, Process, Role, ServerId,
     ServerSettings, Settings, Side, Transfer,
@@ -346,7 +346,10 @@ impl<'a> Asp<'a> {
                 return tell(&format!("DRST: a worse way to {}", range(affected)));
             }
             Indication::Status(_, affected, cause, _) => format!("{}: {cause:?}", range(affected)),
-            Indication::Error(_, number) => format!("ERR {number}"),
+            Indication::Error(_, number) => match ErrorCode::of(*number) {
+                Some(code) => format!("ERR {number}: {}", code.name()),
+                None => format!("ERR {number}"),
+            },
             Indication::Unroutable(..) => "no way: it was not sent".into(),
             Indication::Unanswered(_, kind) => format!("{kind:?} is not answered"),
             _ => return,

@@ -4,6 +4,7 @@ use crate::answer::SasStatus;
 use crate::archive::{self, Archive, AskFn, SasError};
 use crate::capture_file::FILE_BYTES_MAX;
 use crate::detail::Detail;
+use crate::ladder::Extent;
 use crate::tail::Change;
 use crate::trail::TrailView;
 use crate::{import, ladder, pcapng};
@@ -31,6 +32,9 @@ use utoipa_axum::routes;
 const READERS_MAX: usize = 4;
 /// Live tails at once.
 const TAILS_MAX: usize = 32;
+
+/// The media type of a drawn ladder.
+const TEXT: &str = "text/plain; charset=utf-8";
 
 /// What the handlers share.
 #[derive(Clone)]
@@ -191,17 +195,18 @@ async fn worst(
 
 /// One trail with all its messages.
 #[utoipa::path(get, path = "/api/v1/sas/trails/{id}", tag = "sas",
-    params(("id" = String, Path, description = "16 hexadecimal digits")),
+    params(("id" = String, Path, description = "16 hexadecimal digits, a call's `trail`, a Call-ID")),
     responses((status = 200, body = Detail), (status = 404, description = "no such trail")))]
 async fn trail(State(api): State<Api>, Path(id): Path<String>) -> Result<Json<Detail>, SasError> {
     let page = api.beside(move |archive, ask| archive::read(archive, ask, &id));
     Ok(Json(page.await?.0))
 }
 
-/// One trail as a file: `pcapng`, `text` or `json`.
+/// One trail as a file: `pcapng`, `text`, `ladder` or `json`.
 #[utoipa::path(get, path = "/api/v1/sas/trails/{id}/{format}", tag = "sas",
-    params(("id" = String, Path, description = "16 hexadecimal digits"),
-           ("format" = String, Path, description = "pcapng, text or json")),
+    params(("id" = String, Path, description = "16 hexadecimal digits, a call's `trail`, a Call-ID"),
+           ("format" = String, Path, description = "pcapng, text, ladder (text without the \
+               messages in full) or json")),
     responses((status = 200, description = "the file", content(
                   (Vec<u8> = "application/x-pcapng"), (String = "text/plain"),
                   (Detail = "application/json"))),
@@ -215,11 +220,12 @@ async fn download(
     let (detail, entries) = page.await?;
     let (kind, body) = match format.as_str() {
         "pcapng" => ("application/x-pcapng", pcapng::write(&entries)),
-        "text" => ("text/plain; charset=utf-8", ladder::draw(&detail).into_bytes()),
+        "text" => (TEXT, ladder::draw(&detail, Extent::Whole).into_bytes()),
+        "ladder" => (TEXT, ladder::draw(&detail, Extent::Ladder).into_bytes()),
         "json" => ("application/json", serde_json::to_vec_pretty(&detail).unwrap_or_default()),
         _ => return Err(SasError::NotFound(format!("{id} as {format}"))),
     };
-    let extension = if format == "text" { "txt" } else { &format };
+    let extension = if kind == TEXT { "txt" } else { &format };
     let name = format!("attachment; filename=\"trail-{id}.{extension}\"");
     let headers = [(header::CONTENT_TYPE, kind.to_owned()), (header::CONTENT_DISPOSITION, name)];
     Ok((headers, body).into_response())

@@ -233,17 +233,26 @@ fn gather(
     Ok(trails)
 }
 
-/// Reads one trail with all its messages.
+/// Reads one trail with all its messages: by its number, or by what a function calls it (`trail`
+/// of a call), or by a Call-ID of it.
 ///
 /// # Errors
 /// There is no such trail, the function does not answer, or the disk cannot be read.
 pub fn read(archive: &Archive, ask: &AskFn, id: &str) -> Result<(Detail, Vec<Read>), SasError> {
     let missing = || SasError::NotFound(id.to_owned());
-    let number = Trail::parse_id(id).ok_or_else(missing)?;
-    let params = BTreeMap::from([("id".to_owned(), id.to_owned())]);
-    let all_of = vec![crate::keys::id_ranges(number)];
-    let query = Query { all_of, limit: 1, ..Query::default() };
-    let trail = gather(archive, ask, params, query)?.into_iter().next().ok_or_else(missing)?;
+    let find = |key: &str, ranges| {
+        let params = BTreeMap::from([(key.to_owned(), id.to_owned())]);
+        let query = Query { all_of: vec![ranges], limit: 1, ..Query::default() };
+        gather(archive, ask, params, query).map(|found| found.into_iter().next())
+    };
+    let own = match Trail::parse_id(id) {
+        Some(number) => find("id", crate::keys::id_ranges(number))?,
+        None => None,
+    };
+    let trail = match own {
+        Some(trail) => trail,
+        None => find("call_id", crate::keys::call_id_ranges(id))?.ok_or_else(missing)?,
+    };
     let mut reader = archive.store.reader();
     let (mut entries, mut bytes) = (Vec::with_capacity(trail.places.len()), 0);
     for place in &trail.places {

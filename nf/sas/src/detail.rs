@@ -1,5 +1,6 @@
 //! One trail in full: its messages, who sent them, which became which on the other leg.
 
+use crate::answer::unhex;
 use crate::entry::{Entry, MALFORMED, RETRANSMISSION};
 use crate::media::{self, StreamView};
 use crate::trail::{Trail, TrailView, printable};
@@ -8,6 +9,7 @@ use sip::{Header, Message, Method};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::net::SocketAddr;
+use trail::Event;
 use utoipa::ToSchema;
 
 /// Longest time between a message and what it became on the other leg, microseconds.
@@ -104,7 +106,7 @@ pub struct MessageView {
     pub call_id: String,
     /// Index of its Call-ID in the trail's list.
     pub leg: usize,
-    /// Method of a request.
+    /// Method of a SIP request, name of an M3UA or BGP message.
     pub method: Option<String>,
     /// Status of a response.
     pub status: Option<u16>,
@@ -145,11 +147,13 @@ pub fn build(trail: &Trail, mut entries: Vec<Read>, left_out: usize) -> (Detail,
     entries.sort_by_key(|entry| entry.at_us);
     let mut page = Page::new(trail);
     let is_media = |entry: &&Read| media::is_media(entry.kind, &entry.payload);
-    let (logs, messages): (Vec<&Read>, Vec<&Read>) = entries
-        .iter()
-        .filter(|entry| !is_media(entry))
-        .partition(|entry| entry.kind == hep::KIND_LOG);
-    messages.into_iter().for_each(|entry| page.message(entry));
+    let is_event = |entry: &&Read| entry.kind == hep::KIND_LOG && told(entry).is_none();
+    let (logs, messages): (Vec<&Read>, Vec<&Read>) =
+        entries.iter().filter(|entry| !is_media(entry)).partition(is_event);
+    messages.into_iter().for_each(|entry| match told(entry) {
+        Some((is_ours, said)) => page.told(entry, is_ours, &said),
+        None => page.message(entry),
+    });
     page.pair();
     logs.into_iter().for_each(|entry| page.event(entry));
     let Page { hosts, messages, events, .. } = page;
@@ -224,7 +228,28 @@ impl<'t> Page<'t> {
         {
             self.describe(&mut view, &message);
         }
+        if entry.kind == hep::KIND_M3UA {
+            view.method = m3ua_name(&entry.payload).map(str::to_owned);
+        }
         self.messages.push(view);
+    }
+
+    /// A message of a session that a function tells as an event: HEP has no number for BGP.
+    fn told(&mut self, entry: &Read, is_ours: bool, said: &serde_json::Value) {
+        // An agent tells its own address as the destination.
+        let (ours, theirs) = (entry.destination, entry.source);
+        let (source, destination) = if is_ours { (ours, theirs) } else { (theirs, ours) };
+        self.message(&Read { source, destination, payload: Vec::new(), ..entry.clone() });
+        let word = |key: &str| said[key].as_str().unwrap_or_default();
+        let own = self.host(ours);
+        let far = self.host(theirs);
+        self.hosts[own].is_self = true;
+        self.hosts[far].label = word("peer").to_owned();
+        let text = unhex(word("text")).map_or_else(|| word("text").into(), |it| octets("bgp", &it));
+        if let Some(view) = self.messages.last_mut() {
+            view.method = Some(word("message").to_owned());
+            view.text = text;
+        }
     }
 
     fn describe(&mut self, view: &mut MessageView, message: &Message<'_>) {
@@ -343,6 +368,23 @@ pub(crate) fn sentence(fields: &serde_json::Map<String, serde_json::Value>) -> S
         None => format!("{key} {value}"),
     }));
     parts.join(", ")
+}
+
+/// Whether an event tells a message that was sent, or one that was received; and the event.
+fn told(entry: &Read) -> Option<(bool, serde_json::Value)> {
+    let is_ours = match Event::of(&entry.payload).filter(|_| entry.kind == hep::KIND_LOG)? {
+        Event::SessionMessageSent => true,
+        Event::SessionMessageReceived => false,
+        _ => return None,
+    };
+    let said: serde_json::Value = serde_json::from_slice(&entry.payload).ok()?;
+    said["message"].is_string().then_some((is_ours, said))
+}
+
+/// The name of an M3UA message by its class and type (RFC 4666 §3.1.2).
+fn m3ua_name(payload: &[u8]) -> Option<&'static str> {
+    let number = u16::from_be_bytes([*payload.get(2)?, *payload.get(3)?]);
+    m3ua::codec::MessageType::of(number).map(m3ua::codec::MessageType::name)
 }
 
 /// A message that is no text: sixteen octets a line after the name of its protocol.

@@ -5,7 +5,7 @@
 //! with that end, or that beginning. Everything else is a hash.
 
 use crate::media;
-use crate::trail::Trail;
+use crate::trail::{Kind, Trail};
 use std::net::{IpAddr, SocketAddr};
 use store::{Key, KeyRange};
 use xxhash_rust::xxh3::xxh3_64;
@@ -73,6 +73,9 @@ pub fn of(trail: &Trail) -> Vec<Key> {
     for id in &trail.call_ids {
         add(&mut keys, call_id(id.as_bytes()));
     }
+    if trail.kind == Kind::Session {
+        add_name(&mut keys, &trail.from);
+    }
     add_uri(&mut keys, trail.from.as_bytes());
     add_uri(&mut keys, trail.to.as_bytes());
     for host in &trail.hosts {
@@ -122,6 +125,13 @@ pub fn add_uri(keys: &mut Vec<Key>, uri: &[u8]) {
     }
     if uri.scheme != sip::Scheme::Tel {
         add(keys, name_at_host(user, uri.host));
+    }
+}
+
+/// Adds the key of the name of a peer.
+pub fn add_name(keys: &mut Vec<Key>, name: &str) {
+    if !name.is_empty() {
+        add(keys, hash_lower(NAME, name.as_bytes()));
     }
 }
 

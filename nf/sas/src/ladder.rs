@@ -1,6 +1,6 @@
 //! A trail as text: a ladder of arrows between hosts, then every message in full.
 
-use crate::detail::{Detail, MessageView};
+use crate::detail::{Detail, Host, MessageView};
 use crate::media::StreamView;
 use std::fmt::Write as _;
 
@@ -9,32 +9,64 @@ const WIDTH: usize = 26;
 /// Columns for the time.
 const MARGIN: usize = 12;
 
-/// Draws a trail.
+/// How much is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// The ladder alone.
+    Ladder,
+    /// The ladder, and every message in full.
+    Whole,
+}
+
+/// Draws a trail: its ladder, with events and media in their places by time.
 #[must_use]
-pub fn draw(detail: &Detail) -> String {
+pub fn draw(detail: &Detail, extent: Extent) -> String {
+    let mut out = head(detail);
+    let (messages, events) = (detail.messages.iter(), detail.events.iter());
+    let start = messages.map(|it| it.at_us).chain(events.map(|it| it.at_us)).min().unwrap_or(0);
+    lines(detail, start).iter().for_each(|line| out.push_str(line));
+    out.push_str(&media(&detail.streams, start));
+    if extent == Extent::Whole {
+        bodies(detail, start, &mut out);
+    }
+    out
+}
+
+/// What the trail is, and the hosts over their columns.
+fn head(detail: &Detail) -> String {
     let mut out = String::new();
     let trail = &detail.trail;
+    let what = if trail.method.is_empty() { trail.kind.word() } else { trail.method };
     // Writing to a string cannot fail.
-    let _ = writeln!(out, "{} {} {}", trail.id, trail.method, trail.outcome.word());
+    let _ = writeln!(out, "{} {what} {}", trail.id, trail.outcome.word());
     let _ = writeln!(out, "from {}\nto   {}", trail.from, trail.to);
     for call_id in &trail.call_ids {
         let _ = writeln!(out, "call {call_id}");
     }
     out.push('\n');
-    for line in
-        [|h: &crate::detail::Host| h.address.clone(), |h: &crate::detail::Host| h.label.clone()]
-    {
+    // A host that calls itself nothing has its address said once.
+    let label = |host: &Host| match host.label == host.address {
+        true => String::new(),
+        false => host.label.clone(),
+    };
+    let addresses = detail.hosts.iter().map(|host| host.address.clone()).collect();
+    for names in [addresses, detail.hosts.iter().map(label).collect::<Vec<_>>()] {
+        if names.iter().all(String::is_empty) {
+            continue;
+        }
         let _ = write!(out, "{:MARGIN$}", "");
-        for host in &detail.hosts {
-            let name: String = line(host).chars().take(WIDTH - 2).collect();
+        for name in names {
+            let name: String = name.chars().take(WIDTH - 2).collect();
             let _ = write!(out, "{name:^WIDTH$}");
         }
         out.truncate(out.trim_end().len());
         out.push('\n');
     }
-    let start = detail.messages.first().map_or(0, |message| message.at_us);
-    lines(detail, start).iter().for_each(|line| out.push_str(line));
-    out.push_str(&media(&detail.streams, start));
+    out
+}
+
+/// Every message in full.
+fn bodies(detail: &Detail, start: u64, out: &mut String) {
     for message in &detail.messages {
         let seconds = message.at_us.saturating_sub(start) as f64 / 1e6;
         let (from, to) = (&detail.hosts[message.from], &detail.hosts[message.to]);
@@ -45,7 +77,6 @@ pub fn draw(detail: &Detail) -> String {
             out.push('\n');
         }
     }
-    out
 }
 
 /// Messages, events and what happened to media, in the order of time.
@@ -101,7 +132,6 @@ fn media(streams: &[StreamView], start: u64) -> String {
         out.push_str(line.trim_end());
         out.push('\n');
     }
-    out
 }
 
 fn cells(stream: &StreamView, start: u64) -> [String; 11] {

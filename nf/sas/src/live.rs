@@ -388,9 +388,7 @@ impl Live {
             Meaning::SessionBegan | Meaning::Session => self.session(entry),
             Meaning::SessionEnded => {
                 let is_session = self.session(entry);
-                self.trail.ended_us = entry.at_us;
-                self.trail.outcome = Outcome::Ok;
-                self.phase = Phase::Over;
+                self.session_over(entry);
                 is_session
             }
         }
@@ -411,7 +409,24 @@ impl Live {
         self.trail.kind = Kind::Session;
         self.add_host(entry.source);
         self.add_host(entry.destination);
+        let json: serde_json::Value = serde_json::from_slice(entry.payload).unwrap_or_default();
+        if let Some(peer) = json["peer"].as_str().filter(|_| self.trail.from.is_empty()) {
+            self.trail.from = text(peer.as_bytes());
+            // An agent tells its own address as the destination.
+            self.trail.to = text(entry.destination.to_string().as_bytes());
+            keys::add_name(&mut self.keys, peer);
+        }
+        // A session of BGP does not outlive one, whether it ever stood or not (RFC 4271 §6).
+        if json["message"] == "NOTIFICATION" {
+            self.session_over(entry);
+        }
         true
+    }
+
+    fn session_over(&mut self, entry: &Entry<'_>) {
+        self.trail.ended_us = entry.at_us;
+        self.trail.outcome = Outcome::Ok;
+        self.phase = Phase::Over;
     }
 
     /// It was quiet for too long: whatever is still open stays so for good.

@@ -116,7 +116,10 @@ pub fn query(params: &BTreeMap<String, String>) -> Result<Query, BadParameter> {
 fn groups<'p>(text: &impl Fn(&str) -> Option<&'p str>) -> Result<Vec<Vec<KeyRange>>, BadParameter> {
     let mut groups = Vec::new();
     if let Some(q) = text("q") {
-        let (conditions, rest) = media::conditions(q);
+        let (conditions, rest) = media::conditions(q).map_err(|wrong| BadParameter {
+            name: "q",
+            what: format!("the condition `{wrong}` is not understood; write as in `MOS < 3.5`"),
+        })?;
         groups.extend(conditions.into_iter().map(|range| vec![range]));
         if !rest.is_empty() {
             groups.push(keys::text_ranges(&rest));
@@ -202,6 +205,9 @@ mod tests {
             ("limit", "501"),
             ("cursor", "x"),
             ("address", "example.org"),
+            ("q", "MOS < x"),
+            ("q", "MOS << 3"),
+            ("q", "alice loss >"),
         ] {
             assert_eq!(ask(&[(name, value)]).unwrap_err().name, name, "{value}");
         }

@@ -1,6 +1,7 @@
 //! The trails that run: found by the hashes of what joins messages to them.
 
 use crate::entry::Entry;
+use crate::keys;
 use crate::live::Live;
 use hashbrown::HashTable;
 use sip::{Header, Message, Method};
@@ -258,6 +259,8 @@ impl Table {
             self.join_new(hash, index);
             if let Some(live) = self.at(index) {
                 live.correlation = hash;
+                // A function shows its number of a trail, which leads here.
+                keys::add_call_id(&mut live.keys, correlation);
             }
         }
     }

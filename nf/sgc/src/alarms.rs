@@ -18,6 +18,9 @@ impl Gateway {
         }
         for (id, link) in self.links.iter() {
             let is_blocked = self.process.peer_status(id).is_some_and(|it| it.is_blocked);
+            if is_blocked {
+                rows.push(peer_blocked(link));
+            }
             if link.state != State::Up && !is_blocked {
                 rows.push(association_down(link));
             }
@@ -62,6 +65,21 @@ impl Gateway {
             let subject = format!("{name}/{}", path.address);
             rows.push(alarm("path-inactive", &subject, severity, &text));
         }
+    }
+}
+
+/// No fault, but easily forgotten.
+fn peer_blocked(link: &Link) -> Condition {
+    let name = &link.config.name;
+    let text = format!("{name} is kept out: {}", blocked_why(link));
+    Condition::new("peer-blocked", name, "warning", text).caused_by("operator")
+}
+
+/// Why a peer is blocked, and what ends that.
+pub(crate) const fn blocked_why(link: &Link) -> &'static str {
+    match link.config.enabled {
+        true => "blocked until `m3ua unblock`",
+        false => "blocked: `enabled = false` in the configuration",
     }
 }
 

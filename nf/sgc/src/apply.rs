@@ -113,6 +113,7 @@ impl Gateway {
                     }
                 }
                 None => {
+                    self.captured_input(now, &In::CommunicationLost(id));
                     self.process.remove_peer(now, id, &mut self.outs);
                     self.links.remove(now, id, out);
                     self.told.remove(&id);

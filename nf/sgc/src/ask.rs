@@ -2,6 +2,7 @@
 //! destinations, associations and their paths; and what it may tell: audit, block, activate.
 
 use crate::Gateway;
+use crate::alarms::blocked_why;
 use crate::config::{Carriage, PeerRole, show_network};
 use crate::facts::Fact;
 use crate::trace::TraceRow;
@@ -270,7 +271,7 @@ impl Gateway {
                 address: address(link),
                 association: association(link.state),
                 since_us: link.since.as_micros(),
-                why: link.why,
+                why: if status.is_blocked { blocked_why(link) } else { link.why },
                 state,
                 asp_identifier: status.asp_identifier,
                 blocked: status.is_blocked,

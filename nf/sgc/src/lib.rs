@@ -70,7 +70,7 @@ pub struct Gateway {
     /// What the process wants.
     outs: Vec<Out>,
     /// What leaves for the service assurance.
-    capture: Capture,
+    trails: trails::Trails,
 }
 
 impl Gateway {
@@ -113,7 +113,11 @@ impl Gateway {
             delay: Duration::ZERO,
             is_draining: false,
             outs: Vec::new(),
-            capture: Capture::new(hep::KIND_M3UA, CAPTURE_PORT, config.capture_settings()),
+            trails: trails::Trails::new(Capture::new(
+                hep::KIND_M3UA,
+                CAPTURE_PORT,
+                config.capture_settings(),
+            )),
             config: Arc::clone(&config),
         };
         it.announce_own(seed.now, config.network(), m3ua::codec::Affected::ALL);
@@ -125,9 +129,7 @@ impl Gateway {
     fn run(&mut self, now: Time, out: &mut Effects) {
         self.carry_out(now, out);
         while let Some(input) = self.links.next(now) {
-            if let Input::Message(peer, _, bytes) = &input {
-                self.captured(now, *peer, bytes, false);
-            }
+            self.captured_input(now, &input);
             self.process.step(now, input, &mut self.outs);
             self.carry_out(now, out);
         }
@@ -136,7 +138,7 @@ impl Gateway {
         }
         self.links.flush(out);
         self.publish_counts();
-        self.capture.flush(now, out);
+        self.trails.capture.flush(now, out);
     }
 
     /// Carries out what the M3UA process wants.
@@ -213,7 +215,7 @@ impl Function for Gateway {
     type Config = Sgc;
 
     fn step(&mut self, now: Time, input: In<'_>, out: &mut Effects) {
-        if self.capture.takes(now, &input) {
+        if self.trails.capture.takes(now, &input) {
             return;
         }
         match input {
@@ -241,12 +243,12 @@ impl Function for Gateway {
     }
 
     fn deadline(&self) -> Option<Time> {
-        let captured = self.capture.deadline();
+        let captured = self.trails.capture.deadline();
         self.links.deadline().into_iter().chain(self.process.deadline()).chain(captured).min()
     }
 
     fn configure(&mut self, now: Time, config: Arc<Sgc>, out: &mut Effects) {
-        self.capture.configure(config.capture_settings());
+        self.trails.capture.configure(config.capture_settings());
         self.apply(now, config, out);
         self.run(now, out);
     }

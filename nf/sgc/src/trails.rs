@@ -1,20 +1,80 @@
-//! M3UA messages as trails of the service assurance: one for each association, from when it stands.
+//! M3UA messages as trails of the service assurance: one for each association, from when it stands
+//! until it is lost.
 
 use crate::Gateway;
-use m3ua::PeerId;
+use crate::config::CAPTURE_PORT;
+use m3ua::{In as Input, PeerId};
 use m3ua_stack::Way;
 use machine::Time;
 use machine::identity::mix;
+use runtime::{Flow, Transport};
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use trail::{Seen, protocol_of};
+use trail::{Capture, Event, Field, Seen, protocol_of};
+
+/// What leaves for the service assurance.
+pub(crate) struct Trails {
+    pub(crate) capture: Capture,
+    /// The trails of the associations that stand, and their ends.
+    standing: BTreeMap<PeerId, Ends>,
+}
+
+/// The two ends of an association, and its trail.
+#[derive(Clone, Copy)]
+struct Ends {
+    ours: SocketAddr,
+    theirs: SocketAddr,
+    protocol: u8,
+    trail: u64,
+}
+
+impl Trails {
+    pub(crate) const fn new(capture: Capture) -> Self {
+        Self { capture, standing: BTreeMap::new() }
+    }
+
+    /// Tells that the association of a peer stands, or ended and why.
+    fn session(&mut self, now: Time, ends: Ends, peer: &str, event: Event, text: &str) {
+        let flow = Flow::to(CAPTURE_PORT, Transport::Tcp, ends.ours, ends.theirs);
+        let (peer, text) = (Field::Text(peer.as_bytes()), Field::Text(text.as_bytes()));
+        self.capture.event(now, &flow, ends.trail, event, &[("peer", peer), ("text", text)]);
+    }
+}
 
 impl Gateway {
+    /// Captures what came of a peer: a message, or that its association stands or is lost.
+    pub(crate) fn captured_input(&mut self, now: Time, input: &Input) {
+        match input {
+            Input::Message(peer, _, bytes) => self.captured(now, *peer, bytes, false),
+            Input::CommunicationUp(peer, _) if self.trails.capture.is_on() => {
+                let Some(ends) = self.ends(*peer) else { return };
+                self.trails.standing.insert(*peer, ends);
+                let name = self.peer_name(*peer).to_owned();
+                self.trails.session(now, ends, &name, Event::SessionEstablished, "");
+            }
+            Input::CommunicationLost(peer) => {
+                let Some(ends) = self.trails.standing.remove(peer) else { return };
+                let name = self.peer_name(*peer).to_owned();
+                let why = self.links.link(*peer).map_or("", |link| link.why);
+                self.trails.session(now, ends, &name, Event::SessionEnded, why);
+            }
+            _ => {}
+        }
+    }
+
     /// Captures a message of a peer, sent or received.
     pub(crate) fn captured(&mut self, now: Time, peer: PeerId, bytes: &[u8], is_ours: bool) {
-        if !self.capture.is_on() {
+        if !self.trails.capture.is_on() {
             return;
         }
-        let Some(link) = self.links.link(peer) else { return };
+        let Some(Ends { ours, theirs, protocol, trail }) = self.ends(peer) else { return };
+        let (source, destination) = if is_ours { (ours, theirs) } else { (theirs, ours) };
+        let seen = Seen { source, destination, protocol, trail: Some(trail), bytes };
+        self.trails.capture.message(now, &seen, |_| true);
+    }
+
+    fn ends(&self, peer: PeerId) -> Option<Ends> {
+        let link = self.links.link(peer)?;
         let (ours, theirs, protocol) = match link.way {
             Some(Way::Stream(flow)) => (flow.local, flow.remote, protocol_of(flow.transport)),
             _ => {
@@ -27,8 +87,6 @@ impl Gateway {
             }
         };
         let name = link.config.name.bytes().fold(0, |hash, octet| mix(hash ^ u64::from(octet)));
-        let trail = Some(mix(name ^ link.since.as_nanos()));
-        let (source, destination) = if is_ours { (ours, theirs) } else { (theirs, ours) };
-        self.capture.message(now, &Seen { source, destination, protocol, trail, bytes }, |_| true);
+        Some(Ends { ours, theirs, protocol, trail: mix(name ^ link.since.as_nanos()) })
     }
 }

@@ -306,8 +306,11 @@ impl Controller {
         }
         if let Some(why) = self.wire.capture.trouble(now) {
             let shed = self.wire.capture.shed;
-            let text = format!("captured messages are lost: {why}; {shed} so far");
-            let row = Condition::new("capture-shed", "capture", "major", text);
+            let (severity, text) = match shed {
+                0 => ("minor", format!("the collector of captured messages takes none: {why}")),
+                shed => ("major", format!("captured messages are lost: {why}; {shed} so far")),
+            };
+            let row = Condition::new("capture-shed", "capture", severity, text);
             rows.push(row.caused_by(UNREACHED));
         }
         if self.wire.capture.is_on() && self.wire.capture.whole < ALL {

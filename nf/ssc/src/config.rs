@@ -543,13 +543,21 @@ impl Ssc {
                 }
             }
             if let Some(Err(error)) = route.user.as_deref().map(regex::bytes::Regex::new) {
-                let what = error.to_string().lines().last().unwrap_or_default().to_owned();
-                let hint = "write a regular expression (crate regex)";
+                let text = error.to_string();
+                let what = text.lines().last().unwrap_or_default();
+                let what = what.strip_prefix("error: ").unwrap_or(what);
+                let hint = "write a regular expression, as in `^0900`";
                 issues.push(Issue::new(format!("{at}.user"), what, hint));
             }
-            if !(300..700).contains(&route.reject) {
-                let at = format!("{at}.reject");
-                issues.push(Issue::new(at, "not a final failure", "use 300 to 699"));
+            let Some(status) = route.reject else { continue };
+            let at = format!("{at}.reject");
+            if !(300..700).contains(&status) {
+                issues.push(Issue::new(&at, "not a final failure", "use 300 to 699"));
+            }
+            if !route.to.is_empty() {
+                let what = "nothing is refused here: `to` takes every request of this route";
+                let hint = "remove `to` to refuse them, or `reject` to let them through";
+                issues.push(Issue::new(at, what, hint));
             }
         }
     }

@@ -42,7 +42,7 @@ impl Issue {
 pub fn render(file: &str, text: &str, found: &[Diagnostic]) -> String {
     let mut out: String = found.iter().map(|it| it.render(file, text) + "\n").collect();
     let count = counted(found.len(), "mistake", "mistakes");
-    let _ = writeln!(out, "{file}: {count}, nothing was changed");
+    let _ = writeln!(out, "{file}: {count}");
     out
 }
 

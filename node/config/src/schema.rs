@@ -186,7 +186,16 @@ impl<'a> Walk<'a> {
             return true;
         }
         let what = format!("this is {is}, not {}", wording(wanted));
-        self.report(span, path, what, format!("write {}", wording(wanted)));
+        let mut hint = format!("write {}", wording(wanted));
+        if kind == "object" && wanted == ["array"] {
+            let names = steps(path).into_iter().filter_map(|step| match step {
+                Step::Key(name) => Some(name),
+                Step::Index(_) => None,
+            });
+            let names: Vec<String> = names.collect();
+            hint = format!("there may be several: write `[[{}]]`", names.join("."));
+        }
+        self.report(span, path, what, hint);
         false
     }
 

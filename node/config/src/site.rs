@@ -174,11 +174,21 @@ pub fn placed(text: &str, issues: Vec<Issue>) -> Vec<Diagnostic> {
     }
 }
 
+/// How a text that its type does not parse is written.
+const HINTS: [(&str, &str); 4] = [
+    ("IPv4 address syntax", "write four numbers, as in `192.0.2.1`"),
+    ("IPv6 address syntax", "write an address as in `2001:db8::1`"),
+    ("IP address syntax", "write an address, as in `192.0.2.1` or `2001:db8::1`"),
+    ("socket address syntax", "write an address and a port, as in `127.0.0.1:8080`"),
+];
+
 /// What serde refuses although the schema did not: the shape of an alternative, a text that its
 /// type does not parse.
 pub(crate) fn refusal(error: &toml::de::Error, path: String) -> Issue {
     let what = error.message().lines().map(str::trim).collect::<Vec<_>>().join(", ");
-    Issue::new(path, what, "")
+    // The words are those of the standard library's parsers.
+    let hint = HINTS.iter().find(|(word, _)| what.contains(word)).map_or("", |(_, hint)| hint);
+    Issue::new(path, what, hint)
 }
 
 fn conflicts(doorways: &[Doorway]) -> Vec<Issue> {

@@ -1,6 +1,7 @@
 //! Words that sections say in common: counts, names that there are not, what a change interrupts.
 
 use crate::nearest;
+use std::collections::BTreeSet;
 
 /// Names in one sentence at most.
 const NAMES_MAX: usize = 20;
@@ -13,7 +14,10 @@ pub fn meant<'a>(
     known: impl IntoIterator<Item = &'a str>,
     absent: impl Into<String>,
 ) -> String {
-    let known: Vec<&str> = known.into_iter().collect();
+    // A name may be given twice, which is another mistake.
+    let mut known: Vec<&str> = known.into_iter().collect();
+    let mut seen = BTreeSet::new();
+    known.retain(|name| seen.insert(*name));
     if let Some(near) = nearest(name, known.iter().copied()) {
         return format!("did you mean `{near}`?");
     }
@@ -66,6 +70,11 @@ pub fn told<'a>(found: impl Iterator<Item = &'a str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_that_is_given_twice_is_offered_once() {
+        assert_eq!(meant("x", ["access", "core", "access"], ""), "there are: access, core");
+    }
 
     #[test]
     fn sentences_agree_with_their_numbers() {

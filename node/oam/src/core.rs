@@ -12,7 +12,7 @@ use crate::session::Sessions;
 use crate::token::Authenticator;
 use config::{Diagnostic, Refused, Store};
 use machine::Time;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
@@ -47,8 +47,8 @@ pub struct Core {
     pub metrics_open: AtomicBool,
     /// What one peer may take of the API.
     pub limits: Limits,
-    /// Whether the site has started and does not drain.
-    pub ready: AtomicBool,
+    /// Where the site is in its life.
+    pub phase: Phase,
     /// Last turn of the ticker, microseconds of [`Core::steady`].
     pub ticked_us: AtomicU64,
     pub(crate) authenticator: Authenticator,
@@ -67,6 +67,37 @@ pub struct Core {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // What a panicking thread left behind is whole: every change is a single call.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Where a site is in its life: it starts, serves, and drains.
+#[derive(Debug, Default)]
+pub struct Phase(AtomicU8);
+
+impl Phase {
+    const SERVING: u8 = 1;
+    const DRAINING: u8 = 2;
+
+    /// It has started.
+    pub fn serve(&self) {
+        self.0.store(Self::SERVING, Relaxed);
+    }
+
+    /// It finishes what runs and takes nothing new.
+    pub fn drain(&self) {
+        self.0.store(Self::DRAINING, Relaxed);
+    }
+
+    /// Whether it has started and does not drain.
+    #[must_use]
+    pub fn is_serving(&self) -> bool {
+        self.0.load(Relaxed) == Self::SERVING
+    }
+
+    /// Whether it drains.
+    #[must_use]
+    pub fn is_draining(&self) -> bool {
+        self.0.load(Relaxed) == Self::DRAINING
+    }
 }
 
 /// What [`Core::new`] needs.
@@ -95,7 +126,7 @@ impl Core {
             levels: parts.levels,
             metrics_open: AtomicBool::new(parts.metrics_open),
             limits: parts.limits,
-            ready: AtomicBool::new(false),
+            phase: Phase::default(),
             ticked_us: AtomicU64::new(crate::clock::steady().as_micros()),
             authenticator: parts.authenticator,
             live: watch::Sender::new(Arc::from("{}")),
@@ -282,6 +313,6 @@ impl Core {
     #[must_use]
     pub fn is_ready(&self) -> bool {
         let running = |f: &Arc<dyn crate::Managed>| f.state() == crate::State::Running;
-        self.ready.load(Relaxed) && self.registry.functions().iter().all(running)
+        self.phase.is_serving() && self.registry.functions().iter().all(running)
     }
 }

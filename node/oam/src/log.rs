@@ -8,19 +8,40 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Layer as _, Registry, fmt, reload};
 
+/// The levels by name.
+const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+
 /// Reads levels by target: `info,ssc=debug`.
 ///
 /// # Errors
 /// A sentence that names the directive that is wrong.
 pub fn filter(text: &str) -> Result<EnvFilter, String> {
-    for directive in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+    for directive in directives(text) {
         let level = directive.rsplit_once('=').map_or(directive, |(_, level)| level);
-        let known = ["off", "error", "warn", "info", "debug", "trace"];
-        if directive.contains('=') && !known.contains(&level.to_ascii_lowercase().as_str()) {
-            return Err(format!("`{directive}` names no level ({})", known.join(", ")));
+        if directive.contains('=') && !LEVELS.contains(&level.to_ascii_lowercase().as_str()) {
+            return Err(format!("`{directive}` names no level ({})", LEVELS.join(", ")));
         }
     }
     EnvFilter::try_new(text).map_err(|error| error.to_string())
+}
+
+/// The directives of a filter.
+fn directives(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',').map(str::trim).filter(|part| !part.is_empty())
+}
+
+/// The levels that hold when `text` is set over `old`.
+fn merged(old: &str, text: &str) -> String {
+    let is_of_all = |it: &str| LEVELS.contains(&it.to_ascii_lowercase().as_str());
+    if directives(text).any(is_of_all) {
+        return text.to_owned();
+    }
+    fn target(directive: &str) -> &str {
+        directive.rsplit_once('=').map_or(directive, |it| it.0)
+    }
+    let is_new = |old: &&str| !directives(text).any(|it| target(it) == target(old));
+    let kept = directives(old).filter(is_new);
+    kept.chain(directives(text)).collect::<Vec<_>>().join(",")
 }
 
 /// The switch of the process's log levels.
@@ -55,10 +76,18 @@ impl Levels {
         self.text.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Sets the levels.
+    /// Sets the levels of the targets that are named; with a level for all, all of them.
     ///
     /// # Errors
     /// A sentence that names the directive that is wrong; the levels stay as they were.
+    pub fn adjust(&self, text: &str) -> Result<(), String> {
+        self.set(&merged(&self.text(), text))
+    }
+
+    /// Sets the levels.
+    ///
+    /// # Errors
+    /// As [`Levels::adjust`].
     pub fn set(&self, text: &str) -> Result<(), String> {
         let filter = filter(text)?;
         if let Some(handle) = &self.handle {

@@ -310,7 +310,9 @@ fn a_session_opens_with_the_token_and_ends() {
         site.send("POST", "/api/v1/drain", &headers, "").status
     };
     assert_eq!(drain("http://127.0.0.1:1"), 403, "another origin of this machine");
+    assert_eq!(site.get("/api/v1/site").json()["draining"], false);
     assert_eq!(drain(&own), 202);
+    assert_eq!(site.get("/api/v1/site").json()["draining"], true);
     assert!(site.drained.load(Relaxed));
     assert_eq!(site.send("DELETE", "/api/v1/session", &[("cookie", pair)], "").status, 204);
     assert_eq!(look(), 401);
@@ -553,6 +555,12 @@ fn log_levels_change_at_run_time() {
     assert_eq!(site.call("PUT", "/api/v1/log", r#"{"filter": "info,ssc=loud"}"#).status, 400);
     assert_eq!(site.call("PUT", "/api/v1/log", r#"{"filter": "warn,ssc=debug"}"#).status, 200);
     assert_eq!(site.get("/api/v1/log").json()["filter"], "warn,ssc=debug");
+    let answer = site.call("PUT", "/api/v1/log", r#"{"filter": "oam=trace"}"#).json();
+    assert_eq!(answer["filter"], "warn,ssc=debug,oam=trace", "the rest keeps its level");
+    let answer = site.call("PUT", "/api/v1/log", r#"{"filter": "ssc=info"}"#).json();
+    assert_eq!(answer["filter"], "warn,oam=trace,ssc=info");
+    let answer = site.call("PUT", "/api/v1/log", r#"{"filter": "info"}"#).json();
+    assert_eq!(answer["filter"], "info", "a level for all begins anew");
 }
 
 #[test]

@@ -61,6 +61,9 @@ event::facts! {
     }
 }
 
+/// What a node has taken for itself, by the words that stand among its reasons: no drop.
+const TAKEN: [&str; 2] = ["arp heard", "nd heard"];
+
 /// The tables, and whether an answer is waited for.
 pub(crate) struct Metrics {
     ports: Table<PortFact, 1>,
@@ -132,6 +135,7 @@ impl Metrics {
             Some("graph") => {
                 let rows = rows.iter().flat_map(|row| {
                     let dropped = row["dropped"].as_object().into_iter().flatten();
+                    let dropped = dropped.filter(|it| !TAKEN.contains(&it.0.as_str()));
                     dropped.map(move |(reason, count)| {
                         let count = count.as_u64().unwrap_or(0);
                         ([name(&row["node"]), reason.clone()], [(NodeDropFact::Dropped, count)])

@@ -366,7 +366,10 @@ fn what_the_forwarder_has_counted_is_shown_by_port_interface_and_reason() {
                 "sent_octets": 99, "not_received_ring_full": 7, "not_sent_no_cell": 1,
             }]),
             "interfaces" => json!([{ "interface": number, "received": 4 }]),
-            "graph" => json!([{ "node": "ip4-lookup", "dropped": { "no-route": 3 } }]),
+            "graph" => json!([
+                { "node": "ip4-lookup", "dropped": { "no-route": 3 } },
+                { "node": "arp-input", "dropped": { "arp heard": 5, "arp form": 2 } },
+            ]),
             other => panic!("{other}"),
         };
         world.hears(CHANNELS.questions, &Reply::Answer { id, answer: Ok(answer) });
@@ -391,9 +394,11 @@ fn what_the_forwarder_has_counted_is_shown_by_port_interface_and_reason() {
         "plane_port_drops_total east sent no_cell 1",
         "plane_interface_received_packets_total east 4",
         "plane_drops_total ip4-lookup no-route 3",
+        "plane_drops_total arp-input arp form 2",
     ] {
         assert!(all.iter().any(|it| it == expected), "{expected}: {all:#?}");
     }
+    assert!(!all.iter().any(|it| it.contains("arp heard")), "what was taken is no drop: {all:#?}");
     world.event(WIRE, ChannelEvent::Down("it ended"));
     world.dataplane.measure(world.now, &mut world.out);
     assert_eq!(shown(&world), Vec::<String>::new(), "nothing is known of one that is away");

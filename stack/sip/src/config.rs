@@ -43,16 +43,13 @@ pub struct Route {
     /// Next hops in the order to try; empty: refuse with `reject`.
     #[serde(default)]
     pub to: Vec<String>,
-    /// Status for requests that match and have no next hop.
-    #[serde(default = "reject")]
-    pub reject: u16,
+    /// Status for requests that match, in a route without `to`; absent: 404.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reject: Option<u16>,
 }
 
 const fn yes() -> bool {
     true
-}
-const fn reject() -> u16 {
-    404
 }
 
 /// A target of a next hop as written in the site file.

@@ -80,7 +80,7 @@ impl Routes {
                 user: route.user.as_deref().and_then(|user| Regex::new(user).ok()),
                 host: route.host.clone().map(String::into_bytes),
                 to: route.to.iter().filter_map(hop).map(index).collect(),
-                reject: route.reject,
+                reject: route.reject.unwrap_or(404),
             })
         });
         Self { rows: rows.collect() }

@@ -20,6 +20,8 @@ use std::net::SocketAddr;
 const BATCH_BYTES: usize = 24 * 1024;
 /// After the connection broke, the next attempt waits this long.
 const RETRY: Duration = Duration::from_secs(1);
+/// Why packets are shed while the collector is there.
+const MORE_THAN_LEAVES: &str = "packets were shed";
 /// The alarm stays up this long after the last packet was shed.
 const SHED_SHOWN: Duration = Duration::from_secs(30);
 
@@ -201,8 +203,9 @@ impl Capture {
     }
 
     fn packet(&mut self, now: Time, seen: &Seen<'_>, kind: u8, correlation: &[u8]) {
-        if now < self.down_until || self.buffer.len() + seen.bytes.len() > self.settings.octets_max
-        {
+        let is_down = now < self.down_until;
+        if is_down || self.buffer.len() + seen.bytes.len() > self.settings.octets_max {
+            self.why = if is_down { self.why } else { MORE_THAN_LEAVES };
             self.shed += 1;
             self.shed_at = now;
             return;
@@ -285,7 +288,7 @@ impl Capture {
             return Some(self.why);
         }
         let recent = self.shed_at != Time::ZERO && now < self.shed_at + SHED_SHOWN;
-        recent.then_some("packets were shed")
+        recent.then_some(self.why)
     }
 }
 
@@ -374,6 +377,7 @@ mod tests {
         capture.message(NOW, &seen(b"message"), |_| true);
         assert_eq!((capture.captured, capture.shed), (0, 1));
         assert_eq!(capture.trouble(NOW), Some("refused"));
+        assert_eq!(capture.trouble(NOW + RETRY), Some("refused"), "the reason stays");
         assert!(capture.takes(NOW, &In::Up { flow }));
         capture.message(NOW, &seen(b"message"), |_| true);
         assert_eq!((capture.captured, capture.shed), (1, 1));

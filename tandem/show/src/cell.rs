@@ -13,6 +13,8 @@ const ITEMS_MAX: usize = 6;
 pub enum Form {
     /// As it is; of a long list the first items.
     Plain,
+    /// The same, and never broken: an ID, an address.
+    Firm,
     /// Microseconds since the UNIX epoch, as a time.
     Time,
     /// The same of the past, as how long ago it was.
@@ -189,6 +191,11 @@ pub(crate) fn colour(state: &str) -> Option<&'static str> {
         "silent",
         "timed-out",
     ];
+    // A session of BGP that is Active tries to connect (RFC 4271 §8.2.2); an ASP or a node that is
+    // active serves.
+    if state == "Active" {
+        return Some("33");
+    }
     let state = state.to_lowercase();
     let is = |words: &[&str]| words.contains(&&*state);
     match () {
@@ -211,6 +218,12 @@ pub(crate) fn painted(look: &Look, text: &str, code: Option<&str>) -> String {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn only_a_session_that_stands_is_green() {
+        assert_eq!((colour("Established"), colour("Active")), (Some("32"), Some("33")));
+        assert_eq!((colour("Idle"), colour("active")), (Some("31"), Some("32")));
+    }
 
     #[test]
     fn values_are_shown_by_their_form() {

@@ -19,6 +19,26 @@ pub fn csv(rows: &[Value], listing: &Listing) -> String {
     out
 }
 
+/// An answer without rows: a line for each value in it, and where it stands: `agreed.hold_time_s`.
+#[must_use]
+pub fn csv_of(whole: &Value) -> String {
+    let mut out = "key,value\r\n".to_owned();
+    leaves(String::new(), whole, &mut out);
+    out
+}
+
+fn leaves(at: String, value: &Value, out: &mut String) {
+    let below = |key: &str| if at.is_empty() { key.to_owned() } else { format!("{at}.{key}") };
+    match value {
+        Value::Object(map) => map.iter().for_each(|(key, value)| leaves(below(key), value, out)),
+        Value::Array(items) if items.iter().any(|it| it.is_object() || it.is_array()) => {
+            items.iter().enumerate().for_each(|(n, it)| leaves(below(&n.to_string()), it, out));
+        }
+        Value::Null if at.is_empty() => {}
+        leaf => *out += &format!("{},{}\r\n", quoted(&escaped(&at)), quoted(&harmless(leaf))),
+    }
+}
+
 /// A cell that no spreadsheet takes for a formula, and no terminal for an order.
 fn harmless(value: &Value) -> String {
     let text = escaped(&raw(value));
@@ -45,6 +65,16 @@ mod tests {
         let rows = [json!({"a": "x,\"y\"", "b": 1}), json!({"a": null, "b": [1, "z"]})];
         let listing = Listing::new("", const { &[plain("a", "A"), time("b", "B")] });
         assert_eq!(csv(&rows, &listing), "a,b\r\n\"x,\"\"y\"\"\",1\r\n,1 z\r\n");
+    }
+
+    #[test]
+    fn an_answer_without_rows_has_a_line_for_each_value() {
+        let answer = json!([{"peer": "a", "agreed": {"families": ["x", "y"], "hold": 9},
+            "limits": [{"max": 7}], "why": null}]);
+        let wanted = "key,value\r\n0.agreed.families,x y\r\n0.agreed.hold,9\r\n\
+                      0.limits.0.max,7\r\n0.peer,a\r\n0.why,\r\n";
+        assert_eq!(csv_of(&answer), wanted);
+        assert_eq!(csv_of(&Value::Null), "key,value\r\n");
     }
 
     #[test]

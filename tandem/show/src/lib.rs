@@ -21,8 +21,8 @@ mod text;
 pub mod time;
 
 pub use cell::Form;
-pub use csv::csv;
-pub use sheet::{Sheet, done};
+pub use csv::{csv, csv_of};
+pub use sheet::Sheet;
 pub use table::table;
 pub use text::{escaped, harmless_lines, json};
 
@@ -46,6 +46,17 @@ pub struct Column {
     pub title: &'static str,
     /// How the value is shown.
     pub form: Form,
+    /// Where the terminal is too narrow, the column with the greatest number is left out first; 0:
+    /// none.
+    pub yields: u8,
+}
+
+impl Column {
+    /// The same column, left out where the terminal is too narrow, before those with less.
+    #[must_use]
+    pub const fn yields(self, yields: u8) -> Self {
+        Self { yields, ..self }
+    }
 }
 
 /// A table: its columns, and what is said when it has no rows.
@@ -68,13 +79,19 @@ impl Listing {
 /// A column that is shown as it is.
 #[must_use]
 pub const fn plain(key: &'static str, title: &'static str) -> Column {
-    Column { key, title, form: Form::Plain }
+    column(key, title, Form::Plain)
+}
+
+/// A column of names of which none is broken: IDs, addresses.
+#[must_use]
+pub const fn firm(key: &'static str, title: &'static str) -> Column {
+    column(key, title, Form::Firm)
 }
 
 /// A column in another form.
 #[must_use]
 pub const fn column(key: &'static str, title: &'static str, form: Form) -> Column {
-    Column { key, title, form }
+    Column { key, title, form, yields: 0 }
 }
 
 /// A column of times.

@@ -1,7 +1,8 @@
 //! What is said of provider edge routers and their packet plane.
 
 use crate::cell::Form;
-use crate::{Listing, column, plain};
+use crate::{Listing, column, firm, plain};
+use serde_json::Value;
 
 /// How the routers stand.
 pub const SUMMARY: Listing = Listing::new(
@@ -58,12 +59,33 @@ pub const INTERFACES: Listing = Listing::new(
     &[
         plain("function", "FUNCTION"),
         plain("interface", "INTERFACE"),
+        column("state", "STATE", Form::State),
+        plain("vrf", "VRF"),
+        firm("addresses", "ADDRESSES"),
         plain("received", "RECEIVED"),
-        column("received_octets", "OCTETS", Form::Octets),
+        column("received_octets", "OCTETS IN", Form::Octets).yields(2),
         plain("sent", "SENT"),
-        column("sent_octets", "OCTETS", Form::Octets),
+        column("sent_octets", "OCTETS OUT", Form::Octets).yields(1),
     ],
 );
+
+/// Puts to interfaces of the configuration what the forwarder counts of them, and the state of
+/// their ports: `up`, `down`, nothing where it is not known.
+pub fn with_counts(rows: &mut [Value], counts: &[Value], ports: &[Value]) {
+    for row in rows {
+        let Some(name) = row.get("interface").or(row.get("name")).cloned() else { continue };
+        // An interface without a port of its own is that of the port of its name.
+        let port = row["port"].as_str().map_or_else(|| name.clone(), Value::from);
+        if let Some(port) = ports.iter().find(|it| it["port"] == port) {
+            row["state"] = if port["up"] == true { "up" } else { "down" }.into();
+        }
+        let counted = counts.iter().find(|it| it["interface"] == name);
+        for (key, value) in counted.and_then(Value::as_object).into_iter().flatten() {
+            row[key] = value.clone();
+        }
+        row["interface"] = name;
+    }
+}
 
 /// ARP and ND.
 pub const NEIGHBOURS: Listing = Listing::new(
@@ -127,7 +149,7 @@ pub const EVENTS: Listing = Listing::new(
 
 /// Traced packets.
 pub const TRACED: Listing = Listing::new(
-    "no packet was traced (ctl plane trace FUNCTION begins)",
+    "no packet was traced (`plane trace` begins)",
     &[
         plain("function", "FUNCTION"),
         plain("packet", "PACKET"),
@@ -279,9 +301,11 @@ mod tests {
         let row = json!({"interface": "ge0", "received": 12, "received_octets": 18_000,
             "sent": 9, "sent_octets": 900});
         let wanted = "\
-            INTERFACE  RECEIVED  OCTETS  SENT  OCTETS\n\
-            ge0              12  18.0 k     9     900\n";
-        assert_eq!(table(&LOOK, &[row], &INTERFACES), wanted);
+            INTERFACE  STATE  VRF  ADDRESSES    RECEIVED  OCTETS IN  SENT  OCTETS OUT\n\
+            ge0        up     red  10.0.0.1/24        12     18.0 k     9         900\n";
+        let mut rows = [json!({"name": "ge0", "vrf": "red", "addresses": ["10.0.0.1/24"]})];
+        with_counts(&mut rows, &[row], &[json!({"port": "ge0", "up": true})]);
+        assert_eq!(table(&LOOK, &[rows[0].clone()], &INTERFACES), wanted);
         let row = json!({"interface": "ge0", "neighbours": 3, "asked": 1, "heard": 4,
             "not_done": {"no-address": 2, "too-many": 0}});
         let wanted = "\

@@ -7,7 +7,7 @@ pub use peer::sheet;
 pub use prefix::sorted;
 
 use crate::cell::Form;
-use crate::{Listing, column, plain, since};
+use crate::{Listing, column, firm, plain, since};
 use serde_json::Value;
 
 /// Peers.
@@ -15,17 +15,17 @@ pub const SUMMARY: Listing = Listing::new(
     "no peer is configured, and none came by a range",
     &[
         plain("function", "FUNCTION"),
-        plain("peer", "PEER"),
-        plain("address", "ADDRESS"),
+        firm("peer", "PEER"),
+        firm("address", "ADDRESS"),
         plain("asn", "AS"),
-        plain("kind", "KIND"),
+        plain("kind", "KIND").yields(1),
         column("state", "STATE", Form::State),
         since("since_us", "SINCE"),
         plain("routes_accepted", "IN"),
         plain("routes_out", "OUT"),
-        plain("messages_in", "MSGS IN"),
-        plain("messages_out", "MSGS OUT"),
-        column("waiting_octets", "WAITING", Form::Octets),
+        plain("messages_in", "MSGS IN").yields(3),
+        plain("messages_out", "MSGS OUT").yields(4),
+        column("waiting_octets", "WAITING", Form::Octets).yields(2),
         plain("why", "WHY"),
     ],
 );
@@ -94,7 +94,7 @@ pub const GROUPS: Listing = Listing::new(
         plain("family", "FAMILY"),
         plain("audience", "TOLD"),
         plain("kind", "KIND"),
-        plain("add_path", "ADD-PATH"),
+        column("add_path", "ADD-PATH", Form::Flag),
         plain("peers", "PEERS"),
         plain("routes_out", "OUT"),
         plain("behind", "BEHIND"),
@@ -203,6 +203,10 @@ mod tests {
         let shown = table(&LOOK, &rows, &SUMMARY);
         assert!(shown.lines().all(|line| line.chars().count() <= 100), "{shown}");
         assert!(shown.contains("15m") && shown.contains("1s"), "{shown}");
+        let shown = table(&Look { width: Some(80), ..LOOK }, &rows, &SUMMARY);
+        assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+        let whole = ["192.0.2.1 ", "2001:db8::2 ", "Established ", "client"];
+        assert!(whole.iter().all(|word| shown.contains(word)), "{shown}");
     }
 
     #[test]
@@ -247,7 +251,7 @@ mod tests {
         let wanted = "\
             GROUP  FAMILY        TOLD   KIND    ADD-PATH  PEERS  OUT  BEHIND  WALKS  WAITING  \
             MEMBERS\n\
-            \x20   0  ipv4-unicast  peers  client  false         2    7       0  no           0  \
+            \x20   0  ipv4-unicast  peers  client  no            2    7       0  no           0  \
             pe1 pe2\n";
         assert_eq!(table(&LOOK, &[row], &GROUPS), wanted);
         let row = json!({"family": "ipv4-unicast", "routes": 7, "paths": 9});

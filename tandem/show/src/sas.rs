@@ -1,22 +1,22 @@
 //! What is said of the service assurance server.
 
-use crate::cell::Form;
-use crate::{Listing, column, plain, time};
-use serde_json::Value;
+use crate::cell::{Form, raw};
+use crate::{Listing, column, firm, plain, time};
+use serde_json::{Value, json};
 
 /// Recorded calls and other trails.
 pub const TRAILS: Listing = Listing::new(
     "no trail matches",
     &[
-        plain("id", "ID"),
+        firm("id", "ID"),
         time("started_at_us", "STARTED"),
-        plain("kind", "KIND"),
-        plain("from", "FROM"),
+        plain("kind", "KIND").yields(3),
+        plain("from", "FROM").yields(2),
         plain("to", "TO"),
-        plain("outcome", "OUTCOME"),
-        plain("status", "STATUS"),
+        firm("outcome", "OUTCOME"),
+        plain("status", "STATUS").yields(1),
         column("duration_ms", "LASTED", Form::Milliseconds),
-        plain("messages", "MESSAGES"),
+        plain("messages", "MESSAGES").yields(4),
     ],
 );
 
@@ -34,9 +34,46 @@ pub const WORST_CALLS: Listing = Listing::new(
         plain("from", "FROM"),
         plain("to", "TO"),
         column("duration_ms", "LASTED", Form::Milliseconds),
-        plain("id", "ID"),
+        firm("id", "ID"),
     ],
 );
+
+/// The messages and events of a trail, as [`steps`] makes rows of them.
+pub const STEPS: Listing = Listing::new(
+    "nothing is known of it",
+    &[
+        time("at_us", "AT"),
+        firm("from", "FROM"),
+        firm("to", "TO"),
+        plain("what", "WHAT"),
+        plain("text", "TEXT"),
+    ],
+);
+
+/// The messages of a trail and what functions said of it, in the order of time.
+#[must_use]
+pub fn steps(trail: &Value) -> Vec<Value> {
+    let list = |key: &str| trail[key].as_array().cloned().unwrap_or_default();
+    let hosts = list("hosts");
+    let host = |at: &Value| {
+        let at = at.as_u64().and_then(|at| usize::try_from(at).ok());
+        at.and_then(|at| hosts.get(at)).map_or(Value::Null, |host| host["address"].clone())
+    };
+    let message = |it: &Value| {
+        let what = match it["method"].as_str() {
+            Some(method) => method.to_owned(),
+            None => format!("{} {}", raw(&it["status"]), raw(&it["reason"])),
+        };
+        json!({ "at_us": it["at_us"], "from": host(&it["from"]), "to": host(&it["to"]),
+            "what": what.trim() })
+    };
+    let event =
+        |it: &Value| json!({ "at_us": it["at_us"], "what": it["name"], "text": it["text"] });
+    let mut rows: Vec<Value> = list("messages").iter().map(message).collect();
+    rows.extend(list("events").iter().map(event));
+    rows.sort_by_key(|row| row["at_us"].as_u64());
+    rows
+}
 
 /// A trail with what is said of its media lifted to its side, and trouble in words.
 #[must_use]
@@ -63,6 +100,24 @@ mod tests {
     use serde_json::json;
 
     #[test]
+    fn a_trail_is_rows_of_messages_and_events_in_their_order() {
+        let look = Look { width: None, colour: false, now_us: 0 };
+        let trail = json!({"hosts": [{"address": "a:1"}, {"address": "b:2"}],
+            "events": [{"at_us": 2, "name": "CallAnswered", "text": "leg b"}],
+            "messages": [{"at_us": 1, "from": 0, "to": 1, "method": "INVITE"},
+                {"at_us": 3, "from": 1, "to": 0, "method": null, "status": 200, "reason": "OK"}]});
+        let wanted = "AT                        FROM  TO   WHAT          TEXT\n\
+            1970-01-01 00:00:00.000Z  a:1   b:2  INVITE\n\
+            1970-01-01 00:00:00.000Z             CallAnswered  leg b\n\
+            1970-01-01 00:00:00.000Z  b:2   a:1  200 OK\n";
+        let rows = steps(&trail);
+        assert_eq!(
+            table(&look, &[rows[0].clone(), rows[1].clone(), rows[2].clone()], &STEPS),
+            wanted
+        );
+    }
+
+    #[test]
     fn a_bad_call_says_how_bad_and_why() {
         let look = Look { width: None, colour: false, now_us: 0 };
         let row = json!({"id": "00000000000000aa", "started_at_us": 1_795_226_584_567_891u64,
@@ -83,8 +138,14 @@ mod tests {
         let row = json!({"id": "00000000000000aa", "started_at_us": 1_795_226_584_567_891u64,
             "kind": "call", "from": "alice", "to": "+4930123456", "outcome": "answered",
             "status": 200, "duration_ms": 61_500, "messages": 14});
+        let shown = table(&Look { width: None, ..look }, std::slice::from_ref(&row), &TRAILS);
+        assert!(shown.contains("2026-11-21 02:03:04.567Z"), "{shown}");
+        let look = Look { now_us: 1_795_226_600_000_000, ..look };
+        let shown = table(&Look { width: Some(80), ..look }, std::slice::from_ref(&row), &TRAILS);
+        assert!(shown.contains("00000000000000aa  02:03:04.567Z "), "{shown}");
+        assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
         let shown = table(&look, &[row], &TRAILS);
-        let cells = ["2026-11-21", "02:03:04.567Z", "call", "alice", "answered", "1m 1s", "14"];
+        let cells = ["02:03:04.567Z", "call", "alice", "answered", "1m 1s", "14"];
         assert!(cells.iter().all(|cell| shown.contains(cell)), "{shown}");
         assert!(shown.lines().all(|line| line.chars().count() <= 100), "{shown}");
     }

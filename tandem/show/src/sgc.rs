@@ -1,7 +1,7 @@
 //! What is said of signalling gateways.
 
 use crate::cell::Form;
-use crate::{Listing, Look, Sheet, column, plain, since};
+use crate::{Listing, Look, Sheet, column, firm, plain, since};
 use serde_json::Value;
 
 /// Peers.
@@ -12,7 +12,7 @@ pub const ASPS: Listing = Listing::new(
         plain("name", "PEER"),
         plain("role", "ROLE"),
         plain("transport", "OVER"),
-        plain("address", "ADDRESS"),
+        firm("address", "ADDRESS"),
         column("association", "ASSOCIATION", Form::State),
         column("state", "ASP", Form::State),
         plain("active_for", "ACTIVE FOR"),

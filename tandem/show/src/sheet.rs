@@ -73,38 +73,9 @@ pub(crate) fn with(word: &str, value: &Value) -> String {
     }
 }
 
-/// What was done, a line for each row of the answer: `peer pe1, cleared soft`.
-#[must_use]
-pub fn done(answer: &Value) -> String {
-    let one = |row: &Value| match row.as_object() {
-        Some(fields) => {
-            let said = fields.iter().filter(|(_, value)| !value.is_null() && **value != "");
-            let words = said.map(|(key, value)| with(&key.replace('_', " "), value));
-            words.collect::<Vec<_>>().join(", ")
-        }
-        None => crate::cell::raw(row),
-    };
-    let lines = match answer {
-        Value::Array(rows) => rows.iter().map(one).collect(),
-        other => vec![one(other)],
-    };
-    let said = lines.iter().filter(|line| !line.is_empty());
-    let text: String = said.map(|line| format!("{}\n", escaped(line))).collect();
-    if text.is_empty() { "done\n".into() } else { text }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn what_was_done_is_said_in_a_line() {
-        let answer = json!([{ "peer": "pe1", "cleared": "soft", "text": null }]);
-        assert_eq!(done(&answer), "cleared soft, peer pe1\n");
-        assert_eq!(done(&json!({})), "done\n");
-        assert_eq!(done(&json!([{ "point_code": "all" }])), "point code all\n");
-    }
 
     #[test]
     fn a_sheet_has_a_line_for_each_thing_that_is_known_and_breaks_it_where_it_is_long() {

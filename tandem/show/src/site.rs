@@ -3,7 +3,7 @@
 use crate::cell::{Form, raw};
 use crate::text::escaped;
 use crate::time::duration;
-use crate::{Listing, Look, Sheet, column, plain, since, table, time};
+use crate::{Listing, Look, Sheet, column, plain, since, table};
 use serde_json::Value;
 
 /// `tandem ctl pool`.
@@ -85,7 +85,7 @@ pub const HISTORY: Listing = Listing::new(
     "no revision is kept",
     &[
         plain("revision", "REVISION"),
-        time("at_us", "SINCE"),
+        since("at_us", "AGO"),
         plain("note", "WHY"),
         plain("by", "AUTHOR"),
         column("state", "STATE", Form::State),
@@ -159,9 +159,35 @@ pub const fn listing() -> &'static Listing {
 pub fn sheet(look: &Look, site: &Value) -> String {
     let word = |key: &str| site[key].as_str().unwrap_or_default();
     let up = look.now_us.saturating_sub(site["started_at_us"].as_u64().unwrap_or_default());
-    let state = format!("tandem {}, up for {}", word("version"), duration(up));
+    let left = match site["calls_left"].as_u64() {
+        Some(0) | None => String::new(),
+        Some(1) => ", 1 call left".to_owned(),
+        Some(left) => format!(", {left} calls left"),
+    };
+    let drains = if site["draining"] == true { format!(", draining{left}") } else { left };
+    let state = format!("tandem {}, up for {}{drains}", word("version"), duration(up));
     let head = Sheet::new(look, word("name"), &state).end();
     format!("{head}{}", table(look, &functions(site), &FUNCTIONS))
+}
+
+/// A histogram in words: its values, their mean, and what 99 of 100 stay below; `None` of another
+/// metric, and of one without values. Bucket `i` holds values up to `2^i`, the last one all above.
+#[must_use]
+pub fn histogram(row: &Value) -> Option<String> {
+    let (count, sum) = (row["value"].as_u64()?, row["sum"].as_u64()?);
+    let buckets: Vec<u64> = row["buckets"].as_array()?.iter().filter_map(Value::as_u64).collect();
+    let mean = sum.checked_div(count)?;
+    let wanted = count - count / 100;
+    let mut so_far = 0;
+    let at = buckets.iter().position(|held| {
+        so_far += held;
+        so_far >= wanted
+    })?;
+    let p99 = match at + 1 == buckets.len() {
+        true => format!("> {}", 1u64.checked_shl(at.saturating_sub(1).try_into().ok()?)?),
+        false => format!("≤ {}", 1u64.checked_shl(at.try_into().ok()?)?),
+    };
+    Some(format!("{count} values, mean {mean}, p99 {p99}"))
 }
 
 /// What reading keys, passwords and certificates again has done, of `certificates/reload`.
@@ -207,6 +233,16 @@ mod tests {
     const LOOK: Look = Look { width: Some(100), colour: false, now_us: 200_000_000_000 };
 
     #[test]
+    fn a_histogram_says_how_many_values_it_has_and_how_great_they_are() {
+        let row = json!({"value": 200, "sum": 1_000, "buckets": [0, 0, 100, 97, 3, 0]});
+        assert_eq!(histogram(&row).unwrap(), "200 values, mean 5, p99 ≤ 16");
+        let row = json!({"value": 2, "sum": 80, "buckets": [0, 0, 0, 0, 0, 2]});
+        assert_eq!(histogram(&row).unwrap(), "2 values, mean 40, p99 > 16");
+        let none = json!({"value": 0, "sum": 0, "buckets": [0]});
+        assert_eq!((histogram(&none), histogram(&json!({"value": 7}))), (None, None));
+    }
+
+    #[test]
     fn files_that_were_read_again_are_told_in_a_sentence() {
         let row = |ports: u64, is_new: bool| {
             let row = json!({ "function": "f", "ports": ports, "other_keys": is_new });
@@ -239,6 +275,15 @@ mod tests {
         let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(squeezed(&shown), squeezed(wanted));
         assert!(shown.lines().all(|line| line.chars().count() <= 100), "{shown}");
+    }
+
+    #[test]
+    fn a_site_that_drains_says_what_is_left() {
+        let mut site = json!({"name": "edge", "version": "0.1.0",
+            "started_at_us": 100_000_000_000u64, "functions": [], "draining": true});
+        assert!(sheet(&LOOK, &site).contains("up for 1d 3h, draining\n"));
+        site["calls_left"] = 2.into();
+        assert!(sheet(&LOOK, &site).contains(", draining, 2 calls left\n"));
     }
 
     #[test]
@@ -278,8 +323,8 @@ mod tests {
         let row = json!({"revision": 7, "at_us": 199_000_000_000u64, "note": "commit",
             "by": "anna", "state": "confirmed", "comment": "a second hop"});
         let wanted = "\
-            REVISION  SINCE                     WHY     AUTHOR  STATE      COMMENT\n\
-            \x20      7  1970-01-03 07:16:40.000Z  commit  anna    confirmed  a second hop\n";
+            REVISION  AGO      WHY     AUTHOR  STATE      COMMENT\n\
+            \x20      7  16m 40s  commit  anna    confirmed  a second hop\n";
         assert_eq!(table(&LOOK, &[row], &HISTORY), wanted);
         let row = json!({"name": "stp", "association": "7", "state": "established",
             "port": 2_905, "peer": "10.0.0.9", "peer_port": 2_905, "paths": 2, "paths_active": 1,

@@ -1,7 +1,7 @@
 //! What is said of signalling session controllers.
 
 use crate::cell::Form;
-use crate::{Listing, column, plain, since};
+use crate::{Listing, column, firm, plain, since};
 use serde_json::Value;
 
 /// Running calls.
@@ -9,7 +9,7 @@ pub const CALLS: Listing = Listing::new(
     "no call runs",
     &[
         plain("function", "FUNCTION"),
-        plain("id", "ID"),
+        firm("id", "ID"),
         column("state", "STATE", Form::State),
         plain("from", "FROM"),
         plain("to", "TO"),

@@ -2,6 +2,7 @@
 
 use crate::cell::{Form, colour, is_right, painted, shown};
 use crate::text::{escaped, width, wrapped};
+use crate::time::short;
 use crate::{Column, Listing, Look};
 use serde_json::Value;
 
@@ -24,9 +25,14 @@ pub fn table(look: &Look, rows: &[Value], listing: &Listing) -> String {
         let is_of = column.key == OF && is_one && listing.columns.len() > 1;
         !is_of && rows.iter().any(|row| !shown(look, &row[column.key], column.form).is_empty())
     };
-    let columns: Vec<&Column> = listing.columns.iter().filter(has).collect();
-    let cells: Vec<Vec<Cell>> =
-        rows.iter().map(|row| columns.iter().map(|it| Cell::of(look, row, it)).collect()).collect();
+    let mut columns: Vec<&Column> = listing.columns.iter().filter(has).collect();
+    let mut cells = cells(look, rows, &columns, Times::Whole);
+    if let Some(room) = look.width {
+        if needed(&columns, &cells, longest) > room {
+            cells = self::cells(look, rows, &columns, Times::Short);
+        }
+        give_way(room, &mut columns, &mut cells);
+    }
     let widths = widths(look, &columns, &cells);
     let heads: Vec<Cell> = columns.iter().zip(&cells[0]).map(|(it, cell)| it.head(cell)).collect();
     let mut out = String::new();
@@ -36,6 +42,52 @@ pub fn table(look: &Look, rows: &[Value], listing: &Listing) -> String {
     out
 }
 
+/// How times are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Times {
+    /// With their date.
+    Whole,
+    /// In one word: without the date what is of today, without the time what is not.
+    Short,
+}
+
+fn cells(look: &Look, rows: &[Value], columns: &[&Column], times: Times) -> Vec<Vec<Cell>> {
+    let row = |row| columns.iter().map(|it| Cell::of(look, row, it, times)).collect();
+    rows.iter().map(row).collect()
+}
+
+/// Leaves out the columns that yield, one after the other, until whole words fit into the rest.
+fn give_way(room: usize, columns: &mut Vec<&Column>, cells: &mut [Vec<Cell>]) {
+    while needed(columns, cells, least) > room {
+        let yielding = (0..columns.len()).filter(|at| columns[*at].yields > 0);
+        let Some(at) = yielding.max_by_key(|at| columns[*at].yields) else { return };
+        columns.remove(at);
+        cells.iter_mut().for_each(|row| drop(row.remove(at)));
+    }
+}
+
+/// Columns that a table takes whose cells take that.
+fn needed(columns: &[&Column], cells: &[Vec<Cell>], of: fn(&Cell) -> usize) -> usize {
+    let one = |at: usize| {
+        let all = cells.iter().map(move |row| of(&row[at]));
+        all.chain([of(&columns[at].head(&cells[0][at]))]).max().unwrap_or(0)
+    };
+    let total: usize = (0..columns.len()).map(one).sum();
+    total + GAP * columns.len().saturating_sub(1)
+}
+
+fn longest(cell: &Cell) -> usize {
+    width(&cell.text)
+}
+
+/// What a cell takes at least, of whose text no word is broken; a number is one.
+fn least(cell: &Cell) -> usize {
+    match cell.is_right {
+        true => width(&cell.text),
+        false => least_word(&cell.text),
+    }
+}
+
 struct Cell {
     text: String,
     is_right: bool,
@@ -43,9 +95,12 @@ struct Cell {
 }
 
 impl Cell {
-    fn of(look: &Look, row: &Value, column: &Column) -> Self {
+    fn of(look: &Look, row: &Value, column: &Column, times: Times) -> Self {
         let value = &row[column.key];
-        let text = shown(look, value, column.form);
+        let text = match (column.form, value.as_u64()) {
+            (Form::Time, Some(us)) if times == Times::Short => short(us, look.now_us),
+            _ => shown(look, value, column.form),
+        };
         let code = colour(&text).filter(|_| column.form == Form::State);
         Self { is_right: is_right(value, column.form), code, text }
     }
@@ -57,7 +112,8 @@ impl Column {
     }
 }
 
-/// The columns' widths; where they do not fit, the widest texts give way.
+/// The columns' widths; where they do not fit, the widest texts give way: between their words, and
+/// within them only where that is not enough, but never within what is firm.
 fn widths(look: &Look, columns: &[&Column], cells: &[Vec<Cell>]) -> Vec<usize> {
     let of = |at: usize| cells.iter().map(move |row| width(&row[at].text));
     let mut widths: Vec<usize> = (0..columns.len())
@@ -65,14 +121,29 @@ fn widths(look: &Look, columns: &[&Column], cells: &[Vec<Cell>]) -> Vec<usize> {
         .collect();
     let Some(room) = look.width else { return widths };
     let is_text = |at: usize| !cells.iter().any(|row| row[at].is_right);
-    loop {
-        let total: usize = widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1);
-        let widest = (0..widths.len()).filter(|at| is_text(*at) && widths[*at] > WIDTH_MIN);
-        match widest.max_by_key(|at| widths[*at]) {
-            Some(at) if total > room => widths[at] -= 1,
-            _ => return widths,
+    let words = |at: usize| cells.iter().map(|row| least(&row[at])).max().unwrap_or(0);
+    let words: Vec<usize> =
+        (0..columns.len()).map(|at| words(at).max(least_word(columns[at].title))).collect();
+    let breaks = |at: usize| columns[at].form == Form::Plain;
+    for floor in [false, true] {
+        loop {
+            let total: usize = widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1);
+            let least = |at: usize| match floor && breaks(at) {
+                true => WIDTH_MIN.min(words[at]),
+                false => words[at],
+            };
+            let widest = (0..widths.len()).filter(|at| is_text(*at) && widths[*at] > least(*at));
+            match widest.max_by_key(|at| widths[*at]) {
+                Some(at) if total > room => widths[at] -= 1,
+                _ => break,
+            }
         }
     }
+    widths
+}
+
+fn least_word(text: &str) -> usize {
+    text.split(' ').map(width).max().unwrap_or(0)
 }
 
 fn write_row(look: &Look, cells: &[Cell], widths: &[usize], out: &mut String) {
@@ -102,7 +173,7 @@ fn write_row(look: &Look, cells: &[Cell], widths: &[usize], out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{column, plain, since};
+    use crate::{column, firm, plain, since, time};
     use serde_json::json;
 
     const PEERS: Listing = Listing::new(
@@ -143,6 +214,44 @@ mod tests {
         let wanted = "NAME  STATE  WHY\n\
                       pe1   idle   the peer refuses\n             the connection\n";
         assert_eq!(table(&look(Some(32), false), &[row], &PEERS), wanted);
+    }
+
+    #[test]
+    fn where_words_do_not_fit_columns_that_yield_are_left_out_and_firm_ones_stay_whole() {
+        const TRAILS: Listing = Listing::new(
+            "",
+            &[
+                firm("id", "ID"),
+                time("at", "STARTED"),
+                plain("kind", "KIND").yields(1),
+                plain("from", "FROM").yields(2),
+                plain("text", "TEXT"),
+            ],
+        );
+        let row = json!({"id": "0123456789abcdef", "at": 3_723_004_000u64, "kind": "call",
+            "from": "sip:alice@a.example", "text": "it-is-one-word and another"});
+        let rows = [row];
+        let drawn =
+            |width| table(&Look { now_us: 3_800_000_000, ..look(width, false) }, &rows, &TRAILS);
+        assert!(drawn(None).contains("1970-01-01 01:02:03.004Z  call  sip:alice@a.example"));
+        let line = |left: &str, text: &str, at: usize| format!("{left:at$}{text}\n");
+        let wanted = [
+            line("ID                STARTED        KIND  FROM", "TEXT", 60),
+            line(
+                "0123456789abcdef  01:02:03.004Z  call  sip:alice@a.example",
+                "it-is-one-word",
+                60,
+            ),
+            line("", "and another", 60),
+        ];
+        assert_eq!(drawn(Some(76)), wanted.concat());
+        let wanted = [
+            line("ID                STARTED", "TEXT", 33),
+            line("0123456789abcdef  01:02:03.004Z", "it-is-one-word", 33),
+            line("", "and another", 33),
+        ];
+        assert_eq!(drawn(Some(50)), wanted.concat());
+        assert!(drawn(Some(41)).contains("0123456789abcdef  01:02:03.004Z  it-is-on\n"));
     }
 
     #[test]

@@ -11,6 +11,14 @@ pub fn clock(us: u64) -> String {
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{ms:03}Z")
 }
 
+/// The same in one word: the time of what is less than a day from `now_us`, the date of the rest.
+#[must_use]
+pub fn short(us: u64, now_us: u64) -> String {
+    let whole = clock(us);
+    let (date, time) = whole.split_once(' ').unwrap_or((&whole, ""));
+    if us.abs_diff(now_us) < 86_400_000_000 { time.to_owned() } else { date.to_owned() }
+}
+
 /// Days since 1970-01-01 as a date of the Gregorian calendar (Howard Hinnant, `civil_from_days`).
 fn civil(days: u64) -> (u64, u64, u64) {
     let shifted = days + 719_468;

@@ -43,7 +43,7 @@ pub fn capture(client: &Client, wanted: &Capture) -> Result<(), Exit> {
         out.write_all(&section)?;
     }
     out.flush()?;
-    eprintln!("{} trails, {octets} octets", trails.len());
+    eprintln!("{}, {octets} octets", config::counted(trails.len(), "trail", "trails"));
     Ok(())
 }
 

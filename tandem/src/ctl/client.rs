@@ -63,7 +63,8 @@ impl Client {
             }
             Target::Nobody { token } => {
                 let url = URL_DEFAULT.to_owned();
-                let at = format!("no site runs on this machine, and {url}");
+                let why = "what `tandem run` said last tells why";
+                let at = format!("no site runs on this machine ({why}), and {url}");
                 Self { agent: config.into(), at, url, token, timeout_s }
             }
             Target::Socket { path, owner, token } => Self {
@@ -85,6 +86,23 @@ impl Client {
         let word = |row: &Value, key: &str| row[key].as_str().map(str::to_owned);
         let rows = site["functions"].as_array().map(Vec::as_slice).unwrap_or_default();
         Ok(rows.iter().filter_map(|row| Some((word(row, "name")?, word(row, "kind")?))).collect())
+    }
+
+    /// The function that is meant: the one that was named, or the only one of that kind.
+    ///
+    /// # Errors
+    /// There is none, or there are several; and as [`Client::text`].
+    pub fn function(&self, kind: &str, named: Option<String>) -> Result<String, Exit> {
+        if let Some(name) = named {
+            return Ok(name);
+        }
+        let all = self.functions()?.into_iter().filter(|(_, it)| it == kind);
+        let own: Vec<String> = all.map(|(name, _)| name).collect();
+        match &own[..] {
+            [one] => Ok(one.clone()),
+            [] => Err(Exit::Failed(format!("this site has no function of the kind {kind}"))),
+            many => Err(Exit::Usage(format!("name the function: there are {}", many.join(", ")))),
+        }
     }
 
     /// The API of the site that runs the site file `file`.
@@ -129,6 +147,9 @@ impl Client {
             }
             ureq::Error::Io(io) if io.kind() == io::ErrorKind::TimedOut => {
                 Exit::TimedOut(format!("{url} has not answered within {} s", self.timeout_s))
+            }
+            ureq::Error::Io(io) if io.kind() == io::ErrorKind::ConnectionRefused => {
+                Exit::Unreachable(format!("{url} cannot be reached: nobody listens there"))
             }
             ureq::Error::BadUri(_) | ureq::Error::Http(_) => Exit::Usage(format!("{url}: {error}")),
             _ => Exit::Unreachable(format!("{url} cannot be reached: {error}")),
@@ -217,6 +238,15 @@ impl Client {
         let message = match error["message"].as_str() {
             Some(message) => message.to_owned(),
             None => format!("{} answers {}", self.at, answer.status),
+        };
+        // What the API says of headers is nothing that is typed here.
+        let message = match (answer.status, &self.token) {
+            (401, None) => format!(
+                "{} wants to know who asks: give a token (--token, TANDEM_TOKEN), or ask on its \
+                 machine as the site's user or as root",
+                self.at
+            ),
+            _ => message,
         };
         Err(match (answer.status, error["code"].as_str()) {
             (409, _) => Exit::Conflict(message),

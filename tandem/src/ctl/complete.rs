@@ -32,7 +32,9 @@ pub fn known(name: Name, typed: &OsStr) -> Vec<CompletionCandidate> {
         }
         Name::Function => {
             let all = client().and_then(|client| client.functions().ok()).unwrap_or_default();
-            candidates(typed, all.into_iter())
+            let kind = kind_meant();
+            let meant = all.into_iter().filter(|(_, of)| kind.is_none_or(|kind| of == kind));
+            candidates(typed, meant)
         }
         Name::Peer => candidates(typed, peers().into_iter()),
         Name::AwayPeer => {
@@ -46,7 +48,26 @@ pub fn known(name: Name, typed: &OsStr) -> Vec<CompletionCandidate> {
             let scenes = demo::SCENES.iter();
             candidates(typed, scenes.map(|it| (it.name.to_owned(), it.line.to_owned())))
         }
+        Name::Experiment => candidates(typed, crate::trials::named().into_iter()),
+        Name::Family => words(typed, bgp::family::Family::ALL.iter().map(|family| family.name())),
+        Name::TrailKind => words(typed, sas::trail::Kind::ALL.iter().map(|it| it.word())),
+        Name::Outcome => words(typed, sas::trail::Outcome::ALL.iter().map(|it| it.word())),
     }
+}
+
+/// The kind of functions that the command on the line is of, if it is of one.
+fn kind_meant() -> Option<&'static str> {
+    const KINDS: [(&str, &str); 6] = [
+        ("bgp", "rr"),
+        ("m3ua", "sgc"),
+        ("plane", "pe"),
+        ("calls", "ssc"),
+        ("terminate", "ssc"),
+        ("registrations", "ssc"),
+    ];
+    let line: Vec<String> = std::env::args().collect();
+    let is_there = |word: &str| line.iter().any(|it| it == word);
+    KINDS.iter().find(|(word, _)| is_there(word)).map(|(_, kind)| *kind)
 }
 
 /// Names of metrics.
@@ -112,6 +133,10 @@ fn peers() -> Vec<(String, String)> {
         }
     }
     found
+}
+
+fn words<'w>(typed: &OsStr, all: impl Iterator<Item = &'w str>) -> Vec<CompletionCandidate> {
+    candidates(typed, all.map(|word| (word.to_owned(), String::new())))
 }
 
 fn candidates(

@@ -17,11 +17,17 @@ const CANDIDATE: &str = "/api/v1/config/candidate";
 pub fn config(client: &Client, form: Output, command: ConfigCommand) -> Result<(), Exit> {
     match command {
         ConfigCommand::Show { revision, candidate } => show(client, form, revision, candidate),
-        ConfigCommand::Edit => edit(client),
-        ConfigCommand::Load { file } => put(client, &contents(&file)?, running(client)?),
-        ConfigCommand::Discard => client.delete(CANDIDATE),
-        ConfigCommand::Compare => compare(client),
-        ConfigCommand::Check => check(client),
+        ConfigCommand::Edit => edit(client, form),
+        ConfigCommand::Load { file } => {
+            put(client, &contents(&file)?, running(client)?)?;
+            loaded(form, &format!("{} is the candidate", file.display()))
+        }
+        ConfigCommand::Discard => {
+            client.delete(CANDIDATE)?;
+            output::said(form, "the candidate is thrown away: it is what runs")
+        }
+        ConfigCommand::Compare => compare(client, form),
+        ConfigCommand::Check => check(client, form),
         ConfigCommand::Commit { confirm, revision, comment, force } => {
             let order = json!({ "confirm_s": confirm, "comment": comment, "force": force });
             commit(client, form, order, revision)
@@ -80,7 +86,7 @@ fn put(client: &Client, text: &str, base: u64) -> Result<(), Exit> {
 }
 
 /// Opens the candidate in the operator's editor and puts back what was written.
-fn edit(client: &Client) -> Result<(), Exit> {
+fn edit(client: &Client, form: Output) -> Result<(), Exit> {
     let candidate = client.get(CANDIDATE)?;
     let file = tempfile::Builder::new().prefix("candidate-").suffix(".toml").tempfile()?;
     std::fs::write(file.path(), text_of(&candidate))?;
@@ -102,29 +108,55 @@ fn edit(client: &Client) -> Result<(), Exit> {
         eprintln!("the candidate is unchanged");
         return Ok(());
     }
-    put(client, &text, revision_of(&candidate))
+    put(client, &text, revision_of(&candidate))?;
+    loaded(form, "what you wrote is the candidate")
 }
 
-fn check(client: &Client) -> Result<(), Exit> {
+fn loaded(form: Output, what: &str) -> Result<(), Exit> {
+    output::said(form, &format!("{what}; `config compare` shows what a commit of it changes"))
+}
+
+fn check(client: &Client, form: Output) -> Result<(), Exit> {
     let answer = client.post(&format!("{CANDIDATE}/check"), &json!({}))?;
     let found = answer["issues"].as_array().map_or(0, Vec::len);
+    if form == Output::Json {
+        output::text(&output::json(&answer))?;
+        return if found == 0 { Ok(()) } else { Err(Exit::Invalid(String::new())) };
+    }
     if found == 0 {
-        eprintln!("the candidate is right");
-        return Ok(());
+        return output::said(form, "the candidate is right");
+    }
+    // The text is at hand, so that its lines are shown.
+    if let Ok(found) = serde_json::from_value::<Vec<config::Diagnostic>>(answer["issues"].clone()) {
+        let candidate = client.get(CANDIDATE)?;
+        return Err(Exit::Invalid(config::render("candidate", text_of(&candidate), &found)));
     }
     let found = config::counted(found, "mistake", "mistakes");
     Err(Exit::Invalid(mistakes(&answer["issues"], &format!("the candidate has {found}"))))
 }
 
 /// The difference, and below it what a commit would interrupt.
-fn compare(client: &Client) -> Result<(), Exit> {
+fn compare(client: &Client, form: Output) -> Result<(), Exit> {
     let mut text = client.text(&format!("{CANDIDATE}/compare"))?;
+    let (mut mistakes, mut found) = (json!([]), json!([]));
+    let mut told = String::new();
     if text.contains("+++ candidate") {
-        let found = client.get(&format!("{CANDIDATE}/interruptions"))?;
-        let found = found.as_array().map(Vec::as_slice).unwrap_or_default();
-        text.push_str(&config::told(found.iter().filter_map(|row| row["what"].as_str())));
+        mistakes = client.post(&format!("{CANDIDATE}/check"), &json!({}))?["issues"].clone();
+        found = client.get(&format!("{CANDIDATE}/interruptions"))?;
+        let rows = |of: &Value| of.as_array().cloned().unwrap_or_default();
+        told = match rows(&mistakes).len() {
+            0 => config::told(rows(&found).iter().filter_map(|row| row["what"].as_str())),
+            count => format!(
+                "What a commit interrupts cannot be said: {} (`tandem ctl config check`).\n",
+                config::counted(count, "mistake", "mistakes")
+            ),
+        };
     }
-    output::text(&text)
+    let whole = json!({ "diff": text, "mistakes": mistakes, "interrupts": found });
+    output::sheet(form, &whole, |_, _| {
+        text.push_str(&told);
+        output::harmless_lines(&text)
+    })
 }
 
 fn commit(

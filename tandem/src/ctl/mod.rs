@@ -81,7 +81,8 @@ pub fn ctl(ctl: Ctl) -> Result<(), Exit> {
         }
         CtlCommand::Switchover { function } => {
             let path = format!("/api/v1/functions/{}/switchover", segment(&function));
-            output::done(form, &client.post(&path, &json!({}))?)
+            let answer = client.post(&path, &json!({}))?;
+            output::acted(form, &answer, &format!("the standby of {function} takes over"))
         }
         CtlCommand::ReloadCertificates { function } => {
             let name = segment(&function);
@@ -96,18 +97,23 @@ pub fn ctl(ctl: Ctl) -> Result<(), Exit> {
         }
         CtlCommand::Alarms { history } => show::alarms(&client, form, history),
         CtlCommand::Config(command) => configuration::config(&client, form, command),
-        CtlCommand::Drain => client.post("/api/v1/drain", &json!({})).map(drop),
-        CtlCommand::Log { filter } => log(&client, filter),
+        CtlCommand::Drain => {
+            client.post("/api/v1/drain", &json!({}))?;
+            let what = "the site drains: it takes nothing new, and ends when what runs has ended";
+            output::said(form, what)
+        }
+        CtlCommand::Log { filter } => log(&client, form, filter),
     }
 }
 
-fn log(client: &Client, filter: Option<String>) -> Result<(), Exit> {
+fn log(client: &Client, form: Output, filter: Option<String>) -> Result<(), Exit> {
     let answer = match filter {
         Some(filter) => client.put("/api/v1/log", &json!({ "filter": filter }))?,
         None => client.get("/api/v1/log")?,
     };
-    let filter = answer["filter"].as_str().unwrap_or_default();
-    output::text(&format!("{filter}\n"))
+    output::sheet(form, &answer, |_, answer| {
+        format!("{}\n", answer["filter"].as_str().unwrap_or_default())
+    })
 }
 
 /// What the site still waits for before it serves. Who has no right to ask the functions is told

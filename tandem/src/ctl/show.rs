@@ -20,7 +20,13 @@ fn array(value: &Value) -> &[Value] {
 
 /// The site and its functions.
 pub fn site(client: &Client, form: Output) -> Result<(), Exit> {
-    let site = client.get("/api/v1/site")?;
+    let mut site = client.get("/api/v1/site")?;
+    if site["draining"] == true {
+        let counters = client.get("/api/v1/counters").unwrap_or_default();
+        let left = array(&counters).iter().filter(|row| row["name"] == "ssc_calls_live");
+        let left: u64 = left.filter_map(|row| row["value"].as_u64()).sum();
+        site["calls_left"] = left.into();
+    }
     if form == Output::Csv {
         return output::rows(form, &site, &listings::functions(&site), listings::listing());
     }
@@ -104,7 +110,9 @@ fn nobody(client: &Client, about: &str) -> Result<String, Exit> {
     let all = client.functions()?;
     let named: Vec<String> = all.iter().map(|(name, kind)| format!("{name} ({kind})")).collect();
     let runs = if named.is_empty() { "none".into() } else { named.join(", ") };
-    Ok(format!("no function of this site knows `{about}`; there are: {runs}\n"))
+    // What is asked for, without how much of it.
+    let about = about.split('?').next().unwrap_or(about).replace('/', " ");
+    Ok(format!("no function of this site has `{about}`; there are: {runs}\n"))
 }
 
 /// Metrics; those at zero are left out unless `all`.
@@ -123,13 +131,20 @@ pub fn counters(
             && (all || row["value"] != 0)
     };
     let rows: Vec<Value> = array(&whole).iter().filter(wanted).cloned().collect();
-    let shown: Vec<Value> = rows.iter().map(labelled).collect();
+    // Programs read numbers.
+    let shown: Vec<Value> = match form {
+        Output::Table => rows.iter().map(labelled).collect(),
+        _ => rows.clone(),
+    };
     output::rows(form, &Value::from(rows), &shown, &listings::COUNTERS)
 }
 
-/// A metric with its labels behind its name, as Prometheus writes it.
+/// A metric with its labels behind its name, as Prometheus writes it, and a histogram in words.
 fn labelled(row: &Value) -> Value {
     let mut row = row.clone();
+    if let Some(said) = listings::histogram(&row) {
+        row["value"] = said.into();
+    }
     let labels = row["labels"].as_object().into_iter().flatten();
     let labels: Vec<String> = labels.map(|(name, value)| format!("{name}={value}")).collect();
     if !labels.is_empty() {

@@ -54,7 +54,15 @@ impl Target {
                     found => found,
                 }
             }
-            (None, Some(file)) => Self::of_file(file, token),
+            (None, Some(file)) => match Self::of_file(file, token)? {
+                Self::Api { .. } if site_text::is_free(&Place::of(file)?.directory) => {
+                    Err(Exit::Unreachable(format!(
+                        "the site of {} does not run: what `tandem run` said last tells why",
+                        file.display()
+                    )))
+                }
+                found => Ok(found),
+            },
             (Some(url), Some(file)) if is_file(file) => {
                 let place = Place::of(file)?;
                 Ok(Self::Api { url, token: token.or_else(|| place.token()) })
@@ -141,7 +149,8 @@ fn is_file(site: &Path) -> bool {
 fn foreign(site: &Found) -> Exit {
     let Found { name, owner, .. } = site;
     Exit::Unreachable(format!(
-        "the site `{name}` is that of user {owner}: ask as this user or root"
+        "the site `{name}` is of user {owner}: ask as this user or root, or with a token at its \
+         address (--url, --token)"
     ))
 }
 

@@ -115,6 +115,16 @@ pub trait Kind: Clone + PartialEq + Send + Sync + Sized + 'static {
         false
     }
 
+    /// The cores that its threads are pinned to: the key `cores`.
+    fn cores(&self) -> &[usize] {
+        &[]
+    }
+
+    /// Where captured messages go: the key `capture`.
+    fn capture(&self) -> Option<&str> {
+        None
+    }
+
     /// Whether passwords stand in the section itself.
     fn holds_passwords(&self) -> bool {
         false
@@ -192,6 +202,8 @@ pub trait AnySection: Send + Sync {
     /// Whether it moves addresses between machines, with `CAP_NET_ADMIN`.
     fn takes_addresses(&self) -> bool;
     fn starts_programs(&self) -> bool;
+    fn cores(&self) -> &[usize];
+    fn capture(&self) -> Option<&str>;
     fn starts_first(&self) -> bool;
     fn holds_passwords(&self) -> bool;
     fn unusable(&self, directory: &Path) -> Vec<Issue>;
@@ -243,6 +255,14 @@ impl<K: Kind> AnySection for K {
 
     fn starts_programs(&self) -> bool {
         Kind::starts_programs(self)
+    }
+
+    fn cores(&self) -> &[usize] {
+        Kind::cores(self)
+    }
+
+    fn capture(&self) -> Option<&str> {
+        Kind::capture(self)
     }
 
     fn starts_first(&self) -> bool {
@@ -341,7 +361,7 @@ pub fn first_changed<const N: usize>(keys: [(&'static str, bool); N]) -> Option<
 }
 
 /// Reads `udp:127.0.0.1:5060`; what cannot be read, the section itself refuses.
-fn listen(path: String, text: &str) -> Option<Doorway> {
+pub fn listen(path: String, text: &str) -> Option<Doorway> {
     let (transport, address) = text.split_once(':')?;
     Some(Doorway { path, datagram: transport == "udp", address: address.parse().ok()? })
 }

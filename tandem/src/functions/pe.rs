@@ -66,8 +66,16 @@ impl Kind for Pe {
         found
     }
 
+    fn advice(&self) -> Vec<Issue> {
+        self.advice()
+    }
+
     fn needs(&self) -> Vec<need::Wanted> {
         self.needs()
+    }
+
+    fn cores(&self) -> &[usize] {
+        &self.cores
     }
 
     fn load(&self, directory: &Path) -> Result<Settings, Issue> {

@@ -66,6 +66,14 @@ impl Kind for Rr {
         issues
     }
 
+    fn cores(&self) -> &[usize] {
+        &self.cores
+    }
+
+    fn capture(&self) -> Option<&str> {
+        self.capture.as_deref()
+    }
+
     fn load(&self, directory: &Path) -> Result<Self, Issue> {
         let mut section = self.clone();
         if let Some(name) = &self.capture_key_file {

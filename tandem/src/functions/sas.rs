@@ -81,6 +81,10 @@ impl Kind for Sas {
         found
     }
 
+    fn cores(&self) -> &[usize] {
+        &self.cores
+    }
+
     fn load(&self, directory: &Path) -> Result<Self, Issue> {
         let mut section = self.clone();
         if let Some(name) = &self.auth_key_file {

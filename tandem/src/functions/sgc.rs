@@ -49,6 +49,10 @@ impl Kind for Sgc {
             found.push(Issue::new("policy.registration", what, hint));
         }
         found.extend(self.capture.as_deref().and_then(capture));
+        // Who is named wrongly there is meant there.
+        let is_peer = |name: &String| self.peer.iter().any(|peer| peer.name == *name);
+        let mut named = self.application_server.iter().flat_map(|it| &it.peers);
+        let is_misspelt = named.any(|name| !is_peer(name));
         for (at, peer) in self.peer.iter().enumerate() {
             let is_near =
                 !peer.addresses.is_empty() && peer.addresses.iter().all(IpAddr::is_loopback);
@@ -63,7 +67,8 @@ impl Kind for Sgc {
                 found.push(Issue::new(format!("peer[{at}].screening.originating"), what, hint));
             }
             let serves = self.application_server.iter().any(|it| it.peers.contains(&peer.name));
-            if peer.role == PeerRole::Asp && !serves && peer.screening.originating.is_none() {
+            let is_left_out = !serves && !is_misspelt;
+            if peer.role == PeerRole::Asp && is_left_out && peer.screening.originating.is_none() {
                 let what = "it is of no Application Server: it may send in the name of every point \
                     code that none here has";
                 let hint = "name it in `peers` of its Application Server, or write `screening`";
@@ -75,6 +80,14 @@ impl Kind for Sgc {
 
     fn needs(&self) -> Vec<Wanted> {
         self.needs()
+    }
+
+    fn cores(&self) -> &[usize] {
+        &self.cores
+    }
+
+    fn capture(&self) -> Option<&str> {
+        self.capture.as_deref()
     }
 
     fn load(&self, directory: &Path) -> Result<Self, Issue> {

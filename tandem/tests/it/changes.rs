@@ -28,7 +28,8 @@ fn what_a_commit_interrupts_is_said_by_compare_and_by_a_check_against_what_runs(
     // The same directory leads to the same site.
     let check = || tandem(&["check", "--against-running", file.to_str().unwrap()]);
     let said = check();
-    assert_eq!(words(&said.stdout), "A commit interrupts nothing.\n", "{}", words(&said.stderr));
+    let nothing = format!("A commit interrupts nothing.\n{}: ok\n", file.display());
+    assert_eq!(words(&said.stdout), nothing, "{}", words(&said.stderr));
     assert_eq!(said.status.code(), Some(0));
     let other = free_port();
     let moved = before.replace(&format!(":{access}\""), &format!(":{other}\""));
@@ -46,7 +47,19 @@ fn what_a_commit_interrupts_is_said_by_compare_and_by_a_check_against_what_runs(
     let why = "`shards` changes only with a restart of the site";
     assert_eq!(said.status.code(), Some(3));
     assert!(words(&said.stderr).contains(why), "{}", words(&said.stderr));
+    assert_eq!(
+        words(&said.stdout),
+        "",
+        "what is not committed interrupts neither something nor nothing"
+    );
     assert_eq!(site.set(&fixed), 0);
+    for wrong in [fixed, "[site".to_owned()] {
+        assert_eq!(site.set(&wrong), 0);
+        let compared = site.text(&["config", "compare"]);
+        assert!(compared.contains("cannot be said: 1 mistake"), "{compared}");
+        assert!(!compared.contains("nothing"), "{compared}");
+    }
+    assert_eq!(site.set(&before.replace("name = \"ssc1\"", "name = \"ssc1\"\nshards = 2")), 0);
     let refused = site.ctl(&["config", "check"]);
     assert!(words(&refused.stderr).contains(why), "the check says what the commit would");
 }

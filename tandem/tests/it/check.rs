@@ -252,7 +252,7 @@ fn wrong_types_names_and_files_are_all_said_at_once() {
         "rr[0].peer[0].address",
         "rr[0].peer[0].password_file",
         "my keys/far.key cannot be read",
-        "4 mistakes, nothing was changed",
+        ": 4 mistakes",
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
@@ -314,4 +314,121 @@ fn of_many_keys_that_an_unknown_one_is_not_like_some_are_listed_in_order() {
     let listed = hint.split("known here: ").nth(1).unwrap().split(" and ").next().unwrap();
     let keys: Vec<&str> = listed.split(", ").collect();
     assert!(keys.len() == 8 && keys.is_sorted(), "{hint}");
+}
+
+/// A session controller with a route.
+fn routed(route: &str) -> String {
+    format!(
+        "{SITE}[[ssc]]\nname = \"ssc1\"\n[[ssc.realm]]\nname = \"access\"\nside = \"access\"\n\
+         listen = [\"udp:127.0.0.1:0\"]\n[[ssc.realm]]\nname = \"core\"\nside = \"core\"\n\
+         listen = [\"udp:127.0.0.2:0\"]\n[[ssc.next_hop]]\nname = \"bob\"\nrealm = \"core\"\n\
+         targets = [\"udp:127.0.0.3:5060\"]\n[[ssc.route]]\nfrom = \"access\"\n{route}"
+    )
+}
+
+#[test]
+fn a_route_that_refuses_and_leads_somewhere_is_a_mistake() {
+    let both = "user = \"^0900\"\nto = [\"bob\"]\nreject = 403\n";
+    let (status, said) = Place::new(&routed(both)).check();
+    assert!(status == 3 && said.contains("= at: ssc[0].route[0].reject"), "{said}");
+    assert!(said.contains("nothing is refused here"), "{said}");
+    for one in ["user = \"^0900\"\nreject = 403\n", "to = [\"bob\"]\n"] {
+        let (status, said) = Place::new(&routed(one)).check();
+        assert_eq!(status, 0, "{said}");
+    }
+}
+
+#[test]
+fn a_method_that_is_like_a_known_one_is_noted_and_an_unlike_one_not() {
+    let (status, said) = Place::new(&routed("method = [\"INVITTE\"]\nto = [\"bob\"]\n")).check();
+    assert!(status == 0 && said.contains("did you mean `INVITE`?"), "{said}");
+    let (_, said) = Place::new(&routed("method = [\"X-OWN\"]\nto = [\"bob\"]\n")).check();
+    assert!(!said.contains("route[0].method"), "{said}");
+}
+
+#[test]
+fn a_core_that_is_not_there_is_a_mistake_at_its_key() {
+    let text = reflector("").replace("asn = 65000\nid", "cores = [0, 9999]\nasn = 65000\nid");
+    let (status, said) = Place::new(&text).check();
+    assert!(status == 3 && said.contains("= at: rr[0].cores[1]"), "{said}");
+    assert!(said.contains("no core 9999") && said.contains("there are: "), "{said}");
+}
+
+#[test]
+fn a_collector_that_nobody_is_and_devices_and_subnets_that_cannot_serve_are_noted() {
+    let free = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let to = format!("udp:{}", free.local_addr().unwrap());
+    let text =
+        reflector("").replace("asn = 65000\nid", &format!("capture = \"{to}\"\nasn = 65000\nid"));
+    let (_, said) = Place::new(&text).check();
+    assert!(!said.contains("nobody listens"), "somebody does: {said}");
+    drop(free);
+    let (status, said) = Place::new(&text).check();
+    assert!(status == 0 && said.contains(&format!("nobody listens at {to}")), "{said}");
+    let sas = format!("{text}[sas]\nname = \"sas1\"\ndirectory = \"sas\"\nlisten = [\"{to}\"]\n");
+    let (_, said) = Place::new(&sas).check();
+    assert!(!said.contains("nobody listens"), "this site will: {said}");
+    let port = |name: &str| {
+        format!(
+            "[[pe.port]]\nname = \"{name}\"\ndriver = \"af_packet\"\ndevice = \"no-such-{name}\"\n\
+             [[pe.interface]]\nname = \"{name}\"\n"
+        )
+    };
+    let pe = format!(
+        "{SITE}[[pe]]\nname = \"pe1\"\n{}addresses = [\"192.0.2.1/24\"]\n{}addresses = \
+         [\"192.0.2.9/24\"]\n",
+        port("a"),
+        port("b")
+    );
+    let (status, said) = Place::new(&pe).check();
+    assert_eq!(status, 0, "{said}");
+    for part in ["device `no-such-a`", "`a` has the subnet 192.0.2.0/24", "interface[1]"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let bare = pe.replace("192.0.2.9/24", "192.0.2.9");
+    let (status, said) = Place::new(&bare).check();
+    assert!(status == 3 && said.contains("write `192.0.2.9/24`"), "{said}");
+}
+
+#[test]
+fn another_site_in_the_same_directory_is_a_mistake() {
+    let place = Place::new(SITE);
+    place.write("var/lock", "sbc\n");
+    let lock = fs::File::open(place.at("var/lock")).unwrap();
+    lock.lock().unwrap();
+    let (status, said) = place.check();
+    assert!(status == 3 && said.contains("the site `sbc` runs with this directory"), "{said}");
+    place.write("var/lock", "x\n");
+    let (status, said) = place.check();
+    assert!(status == 0 && said.contains("this site is running"), "{said}");
+}
+
+#[test]
+fn a_check_is_one_object_for_programs() {
+    let place = Place::new(&routed("to = [\"bob\"]\nreject = 403\n"));
+    let check = || {
+        let mut command = Command::new(TANDEM);
+        let output = command.args(["check", "-o", "json"]).arg(place.at("site.toml")).output();
+        let output = output.unwrap();
+        let whole: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        (output.status.code().unwrap(), output.stderr.is_empty(), whole)
+    };
+    let (status, is_silent, whole) = check();
+    assert!(status == 3 && is_silent && whole["ok"] == false, "{whole}");
+    assert_eq!(whole["mistakes"][0]["path"], "ssc[0].route[0].reject");
+    fs::write(place.at("site.toml"), routed("to = [\"bob\"]\n")).unwrap();
+    let (status, is_silent, whole) = check();
+    assert!(status == 0 && is_silent && whole["ok"] == true, "{whole}");
+    assert_eq!(whole["mistakes"], serde_json::json!([]));
+}
+
+#[test]
+fn a_site_that_does_not_run_is_not_asked() {
+    let place = Place::new(SITE);
+    fs::create_dir(place.at("var")).unwrap();
+    let mut command = Command::new(TANDEM);
+    command.args(["ctl", "--site"]).arg(place.at("site.toml")).arg("site");
+    let output = command.output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(4) && said.contains("does not run"), "{said}");
 }

@@ -3,6 +3,8 @@
 use super::{ForwarderStart, Pe};
 use config::need::{NET_ADMIN, Need, Wanted};
 use config::{Issue, interrupted};
+use dataplane::section::{network, prefix};
+use std::net::IpAddr;
 
 impl Pe {
     /// What its forwarder needs, where this process starts it.
@@ -24,6 +26,32 @@ impl Pe {
         needs.extend(new);
         needs.push(("packets", Need::HugePages, "routes and packets lie in much memory"));
         needs
+    }
+
+    /// Subnets that two interfaces of one routing table have: packets to them leave by one of both.
+    #[must_use]
+    pub fn advice(&self) -> Vec<Issue> {
+        let mut seen: Vec<(Option<&str>, (IpAddr, u8), &str)> = Vec::new();
+        let mut found = Vec::new();
+        for (i, interface) in self.interface.iter().enumerate() {
+            for (n, text) in interface.addresses.iter().enumerate() {
+                let Some(subnet) = prefix(text).map(network) else { continue };
+                let vrf = interface.vrf.as_deref();
+                let same = seen.iter().find(|it| it.0 == vrf && it.1 == subnet);
+                if let Some((.., other)) = same.filter(|it| it.2 != interface.name) {
+                    let (network, length) = subnet;
+                    let what = format!(
+                        "`{other}` has the subnet {network}/{length} in this routing table \
+                         already: packets to it leave by one of both"
+                    );
+                    let hint = "give each a subnet of its own, or one of them a `vrf`";
+                    let at = format!("interface[{i}].addresses[{n}]");
+                    found.push(Issue::new(at, what, hint));
+                }
+                seen.push((vrf, subnet, &interface.name));
+            }
+        }
+        found
     }
 
     /// What forwards no more when `new` takes the place of this section: a sentence each.
@@ -48,6 +76,30 @@ impl Pe {
             ),
         ];
         let ports = dataplane::section::interruptions(&self.port, &new.port).into_iter();
-        ports.chain(said.into_iter().flatten()).map(|what| Issue::new("name", what, "")).collect()
+        let all = ports.chain(said.into_iter().flatten()).chain(self.readdressed(new));
+        all.map(|what| Issue::new("name", what, "")).collect()
+    }
+
+    /// Addresses that stay none of an interface that stays, and those that change their table.
+    fn readdressed(&self, new: &Self) -> Vec<String> {
+        let mut said = Vec::new();
+        for old in &self.interface {
+            let name = &old.name;
+            let Some(new) = new.interface.iter().find(|it| it.name == *name) else { continue };
+            if old.vrf != new.vrf {
+                let table = new.vrf.as_deref().unwrap_or("the global one");
+                said.push(format!(
+                    "this interface moves to another routing table: {name} ({table})"
+                ));
+                continue;
+            }
+            let gone = old.addresses.iter().filter(|it| !new.addresses.contains(it));
+            said.extend(gone.map(|address| {
+                format!(
+                    "the address {address} of {name} goes: who speaks to it is answered no more"
+                )
+            }));
+        }
+        said
     }
 }

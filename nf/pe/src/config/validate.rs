@@ -115,7 +115,15 @@ impl Pe {
 
     fn validate_interface(&self, path: &str, it: &super::Interface, issues: Issues<'_>) {
         for (n, text) in it.addresses.iter().enumerate() {
-            is_prefix(&format!("{path}.addresses[{n}]"), text, issues);
+            let path = format!("{path}.addresses[{n}]");
+            match text.parse::<IpAddr>() {
+                Ok(bare) => {
+                    let length = if bare.is_ipv4() { 24 } else { 64 };
+                    let what = format!("`{text}` has no length");
+                    issues.push(Issue::new(path, what, format!("write `{text}/{length}`")));
+                }
+                Err(_) => drop(is_prefix(&path, text, issues)),
+            }
         }
         if let Some(vrf) = &it.vrf {
             let vrfs = self.vrf.iter().map(|vrf| vrf.name.as_str());

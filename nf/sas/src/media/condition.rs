@@ -37,7 +37,10 @@ enum Comparison {
 }
 
 /// The conditions of a text, and what else is in it.
-pub(crate) fn conditions(text: &str) -> (Vec<KeyRange>, String) {
+///
+/// # Errors
+/// The condition that compares a figure with what is none.
+pub(crate) fn conditions(text: &str) -> Result<(Vec<KeyRange>, String), String> {
     let (mut found, mut others) = (Vec::new(), Vec::new());
     let mut rest = text.trim_start();
     while !rest.is_empty() {
@@ -47,6 +50,7 @@ pub(crate) fn conditions(text: &str) -> (Vec<KeyRange>, String) {
                 found.extend(range);
                 after
             }
+            None if is_comparison(rest) => return Err(rest.trim_end().to_owned()),
             None => {
                 others.push(&rest[..end]);
                 &rest[end..]
@@ -54,7 +58,16 @@ pub(crate) fn conditions(text: &str) -> (Vec<KeyRange>, String) {
         }
         .trim_start();
     }
-    if found.is_empty() { (found, text.to_owned()) } else { (found, others.join(" ")) }
+    let others = if found.is_empty() { text.to_owned() } else { others.join(" ") };
+    Ok((found, others))
+}
+
+/// Whether a figure and how it is compared stand here: what is meant is a condition.
+fn is_comparison(text: &str) -> bool {
+    FIGURES.iter().any(|row| {
+        behind(text, row.0)
+            .is_some_and(|rest| rest.trim_start().starts_with(['<', '>', '=', '≤', '≥']))
+    })
 }
 
 type Taken<'a> = (Option<KeyRange>, &'a str);
@@ -125,7 +138,7 @@ mod tests {
 
     /// The figures of a condition, without what they are of.
     fn read(text: &str) -> Vec<(u64, u64)> {
-        let (ranges, rest) = conditions(text);
+        let (ranges, rest) = conditions(text).unwrap();
         assert_eq!(rest, "", "{text}");
         ranges.iter().map(|range| (range.low & About::MOST, range.high & About::MOST)).collect()
     }
@@ -161,14 +174,20 @@ mod tests {
             "<sip:loss@example.org>",
             "jitterbug",
             "codec",
-            "mos < x",
-            "loss > 1x",
             "one-ways",
             "a  b",
         ] {
-            assert_eq!(conditions(text), (vec![], text.to_owned()), "{text}");
+            assert_eq!(conditions(text), Ok((vec![], text.to_owned())), "{text}");
         }
-        let (ranges, rest) = conditions("alice MOS < 3 +49 30");
+        let (ranges, rest) = conditions("alice MOS < 3 +49 30").unwrap();
         assert_eq!((ranges.len(), &*rest), (1, "alice +49 30"));
+    }
+
+    #[test]
+    fn a_condition_whose_figure_is_none_is_not_taken_for_a_name() {
+        for text in ["mos < x", "MOS << 3", "loss > 1x", "jitter >", "mos=", "a MOS ≤ b c"] {
+            let wrong = conditions(text).unwrap_err();
+            assert!(text.ends_with(&*wrong) && !wrong.starts_with("a "), "{wrong}");
+        }
     }
 }

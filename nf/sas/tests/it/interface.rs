@@ -3,6 +3,7 @@
 use crate::bench::{Bench, Leg, SSC, SSC_CORE, UA};
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
+use sas::ladder::Extent;
 use sas::{import, ladder, pcapng};
 use serde_json::Value;
 use std::process::Command;
@@ -53,11 +54,13 @@ fn a_page_shows_hosts_legs_and_what_became_of_each_message() {
     assert!(page.messages[0].has_sdp && !page.messages[1].has_sdp);
     assert_eq!(page.events[0].leg, Some(1));
     assert_eq!(page.events[0].text, "first answer wins, leg b");
-    let text = ladder::draw(&page);
+    let text = ladder::draw(&page, Extent::Whole);
     let row = |word: &str| text.lines().find(|line| line.contains(word)).unwrap().to_owned();
     assert!(row("INVITE SDP").contains("->|"), "{text}");
     assert!(row("180 Ringing").contains('<'), "{text}");
     assert!(text.contains("Call-ID: page-b"));
+    let ladder = ladder::draw(&page, Extent::Ladder);
+    assert!(text.starts_with(&ladder) && !ladder.contains("Call-ID:"), "{ladder}");
 }
 
 /// What tshark says of a file: one line of the given fields per packet.
@@ -379,6 +382,14 @@ fn messages_of_m3ua_and_bgp_are_in_a_pcapng_that_tshark_reads() {
     bench.wait_ms(60_000);
     let trails = bench.search(&[("kind", "session")]).trails;
     assert_eq!(trails.len(), 2);
+    let ladders: Vec<String> =
+        trails.iter().map(|it| ladder::draw(&bench.detail(it.id).0, Extent::Ladder)).collect();
+    let m3ua = ladders.iter().find(|it| it.contains("10.0.1.1:2905")).unwrap();
+    assert!(m3ua.contains(" ASPUP -") && m3ua.contains(" ASPUP ACK -"), "{m3ua}");
+    assert_eq!(m3ua.matches("10.0.1.1:2905").count(), 1, "a host is named once: {m3ua}");
+    let bgp = ladders.iter().find(|it| it.contains("10.0.2.1:179")).unwrap();
+    assert!(bgp.lines().any(|it| it.trim_start().starts_with("0.000  ")), "{bgp}");
+    assert!(bgp.contains(" X -") && !bgp.contains("ffff"), "{bgp}");
     let mut bytes = Vec::new();
     trails.iter().for_each(|trail| bytes.extend(pcapng::write(&bench.detail(trail.id).1)));
     let file = directory.path().join("both.pcapng");

@@ -121,7 +121,7 @@ fn the_page_of_a_call_has_its_streams_over_time() {
     assert_eq!(of("jitter_us"), [900, 30_000]);
     let marks: Vec<_> = a["marks"].as_array().unwrap().iter().map(|it| &it["name"]).collect();
     assert_eq!(marks, ["StreamBegan", "StreamLatched", "SrtpFailed", "StreamEnded"]);
-    let text = sas::ladder::draw(&bench.detail(trail.id).0);
+    let text = sas::ladder::draw(&bench.detail(trail.id).0, sas::ladder::Extent::Whole);
     let has =
         |words: &[&str]| text.lines().any(|line| words.iter().all(|word| line.contains(word)));
     assert!(has(&["BEGAN", "MEDIA", "FROM", "CODEC", "SUITE", "LOSS", "JITTER", "MOS"]), "{text}");

@@ -3,7 +3,7 @@
 use crate::bench::{Bench, CORE, Leg, SSC, SSC_CORE, UA};
 use runtime::{Ask, Effects, Function as _, Ticket};
 use sas::config::Keep;
-use sas::trail::{Kind, Outcome};
+use sas::trail::{Kind, Outcome, Trail};
 
 /// Who is part of no call.
 const MALLORY: &str = "203.0.113.66:5060";
@@ -611,12 +611,39 @@ fn events_of_a_session_are_a_trail_that_ends_with_it() {
     let trail = bench.only(&[("kind", "session")]);
     assert_eq!((trail.outcome, trail.places.len(), trail.hosts.len()), (Outcome::Ok, 3, 2));
     assert!(trail.ended_us > trail.started_us);
+    assert_eq!((&*trail.from, &*trail.to), ("a", reflector));
+    assert_eq!(bench.only(&[("q", "A")]).id, trail.id, "by the name of the peer");
     let (detail, _) = bench.detail(trail.id);
-    let text = &detail.events[0].text;
-    assert!(
-        ["peer a", "message OPEN", "octets 29"].iter().all(|word| text.contains(word)),
-        "{text}"
-    );
+    assert_eq!(detail.messages[0].method.as_deref(), Some("OPEN"));
+    let events: Vec<&str> = detail.events.iter().map(|it| &*it.name).collect();
+    assert_eq!(events, ["SessionEstablished", "SessionEnded"]);
+}
+
+#[test]
+fn a_session_that_never_stood_ends_with_its_notification() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(directory.path());
+    for message in ["OPEN", "NOTIFICATION"] {
+        let event = format!(r#"{{"event":"SessionMessageSent","peer":"a","message":"{message}"}}"#);
+        let (peer, own) = ("10.0.1.1:179", "10.0.0.1:179");
+        bench.captured(hep::KIND_LOG, peer, own, event.as_bytes(), "00000000000000bb");
+    }
+    let trail = bench.only(&[("kind", "session")]);
+    assert_eq!(trail.outcome, Outcome::Ok);
+}
+
+#[test]
+fn a_trail_is_found_by_what_its_function_calls_it_while_it_runs_and_afterwards() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(directory.path());
+    bench.call("alice", "bob", "named", "9655bb4902ab90d1");
+    for _ in 0..2 {
+        let trail = bench.only(&[("call_id", "9655bb4902ab90d1")]);
+        assert_eq!(bench.read("9655bb4902ab90d1").unwrap().trail.id, Trail::id_text(trail.id));
+        assert_eq!(bench.read("named-b").unwrap().trail.id, Trail::id_text(trail.id));
+        bench.wait_ms(60_000);
+    }
+    assert!(bench.read("9655bb4902ab90d2").is_none());
 }
 
 #[test]

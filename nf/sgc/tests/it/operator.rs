@@ -219,9 +219,13 @@ fn a_blocked_peer_is_down_until_it_is_let_in_again() {
         world.ask(gateway, "m3ua/block", &[("peer", peer)]);
     }
     world.pass(ms(100));
-    assert_eq!(world.alarms(gateway), ["as-pending two"]);
+    let kept_out = ["peer-blocked b1", "peer-blocked b2"];
+    assert_eq!(world.alarms(gateway), [kept_out[0], kept_out[1], "as-pending two"]);
+    let asps = world.ask(gateway, "m3ua/asps", &[]);
+    let b1_row = asps.as_array().unwrap().iter().find(|row| row["name"] == "b1").unwrap();
+    assert_eq!(b1_row["why"], "blocked until `m3ua unblock`");
     world.pass(ms(1_500));
-    assert_eq!(world.alarms(gateway), ["as-down two"]);
+    assert_eq!(world.alarms(gateway), [kept_out[0], kept_out[1], "as-down two"]);
     for (number, peer) in [(b1, "b1"), (b2, "b2")] {
         world.ask(gateway, "m3ua/unblock", &[("peer", peer)]);
         world.at(number, |asp, now| {

@@ -4,6 +4,7 @@ use crate::world::{START, checked};
 use machine::{Duration, Time};
 use runtime::{ConnId, Effects, Flow, Function, In, PortId, Seed, Transport};
 use sgc::Gateway;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 const SITE: &str = r#"
@@ -25,7 +26,7 @@ fn captured(site: &str) -> Vec<(String, Vec<u8>)> {
     let mut gateway = Gateway::simulated(seed, Arc::new(config));
     let (local, remote) = ("10.0.0.1:2905".parse().unwrap(), "10.0.1.1:50000".parse().unwrap());
     let flow = Flow { conn: ConnId(1), ..Flow::to(port, Transport::Tcp, local, remote) };
-    let mut captured = Vec::new();
+    let (mut captured, mut trails) = (Vec::new(), BTreeSet::new());
     let mut run = |now: Time, input: Option<In<'_>>| {
         let mut out = Effects::default();
         match input {
@@ -34,8 +35,10 @@ fn captured(site: &str) -> Vec<(String, Vec<u8>)> {
         }
         for (_, bytes) in out.sends().filter(|(to, _)| to.remote.port() == 9060) {
             let packet = hep::Packet::parse(bytes).expect("a packet");
-            assert_eq!((packet.kind, packet.protocol), (hep::KIND_M3UA, hep::TCP));
+            assert!(matches!(packet.kind, hep::KIND_M3UA | hep::KIND_LOG));
+            assert_eq!(packet.protocol, hep::TCP);
             assert_eq!(packet.correlation.len(), 16);
+            trails.insert(packet.correlation.to_vec());
             captured.push((packet.source.to_string(), packet.payload.to_vec()));
         }
     };
@@ -43,6 +46,10 @@ fn captured(site: &str) -> Vec<(String, Vec<u8>)> {
     run(START, Some(In::Up { flow }));
     run(START, Some(In::Message { flow, bytes: ASP_UP }));
     run(START + Duration::from_secs(1), None);
+    let lost = In::Down { flow, why: "the far end closed the connection" };
+    run(START + Duration::from_secs(2), Some(lost));
+    run(START + Duration::from_secs(3), None);
+    assert!(trails.len() < 2, "of one association is one trail");
     captured
 }
 
@@ -55,6 +62,11 @@ fn messages_of_both_directions_are_captured_once_a_collector_is_named() {
         source == "10.0.0.1:2905" && message.starts_with(ASP_UP_ACK)
     };
     assert!(captured.iter().any(is_ack), "{captured:?}");
+    let text = |n: usize| String::from_utf8_lossy(&captured[n].1).into_owned();
+    assert_eq!(text(0), r#"{"event":"SessionEstablished","peer":"a","text":""}"#);
+    let last = text(captured.len() - 1);
+    assert!(last.starts_with(r#"{"event":"SessionEnded","peer":"a","text":""#), "{last}");
+    assert!(last.contains("closed"), "why: {last}");
 }
 
 #[test]

@@ -236,9 +236,14 @@ fn captured_messages_share_the_trail_of_both_legs_and_losses_raise_an_alarm() {
     assert!(trails.iter().all(|t| t.0 == trails[0].0 && t.0.len() == 16));
     let port = world.config.capture_flow().unwrap();
     world.step(In::Down { flow: port, why: "connection refused" });
+    let alarms = world.ask("alarms", &[]);
+    let none = "the collector of captured messages takes none: connection refused";
+    assert_eq!(alarms[0]["text"], none, "nothing is lost yet");
     world.receive(ALICE, ACCESS, &Caller::new("cap2").request("INVITE", "", SDP));
     let alarms = world.ask("alarms", &[]);
     assert_eq!(alarms[0]["name"], "capture-shed");
+    let lost = alarms[0]["text"].as_str().unwrap();
+    assert!(lost.starts_with("captured messages are lost: connection refused; "), "{lost}");
     assert!(world.ask("capture", &[])[0]["shed"].as_u64() > Some(0));
     assert!(
         world.fact("ssc_capture_shed_total") > 0 && world.fact("ssc_capture_packets_total") > 2

@@ -101,6 +101,13 @@ fn a_wrong_type_says_what_to_write() {
 }
 
 #[test]
+fn a_section_that_there_may_be_several_of_says_how_it_is_written() {
+    let (line, _, what, hint) = one(&format!("{OAM}[ssc]\nname = \"a\"\n"));
+    assert_eq!((line, &*what), (3, "this is a table, not an array `[…]`"));
+    assert_eq!(hint, "there may be several: write `[[ssc]]`");
+}
+
+#[test]
 fn a_wrong_word_lists_the_possible_ones() {
     let (line, column, what, hint) =
         one(&format!("{OAM}[[ssc]]\nname = \"a\"\nside = \"acces\"\n"));

@@ -109,7 +109,7 @@ pub async fn require(State(core): State<Arc<Core>>, request: Request, next: Next
         }
         Proof::None => {
             log_refused(&core, seat, StatusCode::UNAUTHORIZED, &asked(&request));
-            return unauthorized(&core);
+            return unauthorized(&core, request.headers());
         }
     };
     let needed = rights::needed(request.method(), request.uri().path());
@@ -154,11 +154,14 @@ async fn answer(
     Response::from_parts(parts, axum::body::Body::from_stream(body))
 }
 
-fn unauthorized(core: &Core) -> Response {
+fn unauthorized(core: &Core, headers: &HeaderMap) -> Response {
     core.facts.add(OamFact::Unauthorized, 1);
-    let message = "send `Authorization: Bearer TOKEN`, or open a session with POST \
+    let unknown = "this token is not known: it is another site's, mistyped or revoked \
+        (`tandem token list SITE.toml` names those that hold)";
+    let none = "send `Authorization: Bearer TOKEN`, or open a session with POST \
         /api/v1/session; the first token is in the file `token` of the site's directory, and \
         `tandem token` makes others";
+    let message = if headers.contains_key(header::AUTHORIZATION) { unknown } else { none };
     let error = ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", message);
     let mut response = error.into_response();
     let scheme = HeaderValue::from_static("Bearer");

@@ -42,6 +42,14 @@ pub async fn act(
     forward(core, name, Ask { path, params }, true).await
 }
 
+/// Why a function has no answer, in words of its kind.
+fn unanswered(name: &str, kind: &str, path: &str) -> String {
+    match path {
+        "switchover" | "replica" => format!("`{name}` is not one of a pair"),
+        path => format!("`{name}` is a function of the kind {kind}: it has no `{path}`"),
+    }
+}
+
 async fn forward(
     core: Arc<Core>,
     name: String,
@@ -56,7 +64,7 @@ async fn forward(
     let questions = function.questions();
     let is_asked = |it: &&Question| it.path == ask.path && it.does != Does::Internal;
     let Some(question) = questions.iter().find(is_asked) else {
-        return Err(ApiError::not_found(format!("`{name}` answers no `{}`", ask.path)));
+        return Err(ApiError::not_found(unanswered(&name, function.kind(), &ask.path)));
     };
     if (question.does == Does::Act) != acts {
         let method = if acts { "GET" } else { "POST" };

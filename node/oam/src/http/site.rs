@@ -9,7 +9,6 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 use utoipa::ToSchema;
 
 /// What runs.
@@ -21,6 +20,8 @@ pub struct SiteRow {
     version: String,
     /// When the process started, microseconds since the UNIX epoch.
     started_at_us: u64,
+    /// Whether it finishes what runs, takes nothing new, and then ends.
+    draining: bool,
     /// Its functions.
     functions: Vec<FunctionRow>,
 }
@@ -63,6 +64,7 @@ pub async fn site(Shared(core): Shared<Arc<Core>>) -> Json<SiteRow> {
         name: core.name.clone(),
         version: core.version.to_owned(),
         started_at_us: core.started.as_micros(),
+        draining: core.phase.is_draining(),
         functions: functions.iter().map(|function| function_row(now_us, function)).collect(),
     })
 }
@@ -115,7 +117,7 @@ fn health(well: bool, status: &str, functions: Vec<FunctionState>) -> Response {
 #[utoipa::path(post, path = "/api/v1/drain", tag = "site",
     responses((status = 202, description = "the site drains")))]
 pub async fn drain(Shared(core): Shared<Arc<Core>>) -> StatusCode {
-    core.ready.store(false, Relaxed);
+    core.phase.drain();
     (core.drain)();
     StatusCode::ACCEPTED
 }
@@ -134,14 +136,15 @@ pub async fn log(Shared(core): Shared<Arc<Core>>) -> Json<LogFilter> {
     Json(LogFilter { filter: core.levels.text() })
 }
 
-/// Sets the log levels until the next start or commit that changes them.
+/// Sets the log levels until the next start or commit that changes them. Without a level of its
+/// own for all (`ssc=debug`) it changes those of the targets that it names; the answer has all.
 #[utoipa::path(put, path = "/api/v1/log", tag = "log", request_body = LogFilter,
     responses((status = 200, body = LogFilter), (status = 400, body = ErrorBody)))]
 pub async fn set_log(
     Shared(core): Shared<Arc<Core>>,
     Body(wanted): Body<LogFilter>,
 ) -> Result<Json<LogFilter>, ApiError> {
-    core.levels.set(&wanted.filter).map_err(ApiError::bad)?;
+    core.levels.adjust(&wanted.filter).map_err(ApiError::bad)?;
     tracing::info!(target: "oam", filter = wanted.filter, "log levels changed");
-    Ok(Json(wanted))
+    Ok(Json(LogFilter { filter: core.levels.text() }))
 }

@@ -232,7 +232,7 @@ impl Site {
         let section = Section { listen: "127.0.0.1:0".into(), ..Section::default() };
         let spec = spec(folder.path(), &registry, &drained, limits);
         let oam = Oam::start(spec, &change(section)).unwrap();
-        oam.core().ready.store(true, Relaxed);
+        oam.core().phase.serve();
         let token = std::fs::read_to_string(folder.path().join("token")).unwrap();
         Self { oam, player, registry, token: token.trim().into(), drained, folder }
     }

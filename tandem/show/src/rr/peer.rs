@@ -94,7 +94,8 @@ fn about(look: &Look, row: &Value, sheet: &mut Sheet<'_>) {
     sheet.line("Description", &raw(&row["description"]));
     let since = row["since_us"].as_u64().map(|us| look.now_us.saturating_sub(us));
     let since = since.map(|us| format!("for {}", duration(us))).unwrap_or_default();
-    let times = format!("{} times up, {} lost", raw(&row["established"]), raw(&row["flaps"]));
+    let up = if row["established"] == 1 { "time" } else { "times" };
+    let times = format!("{} {up} up, {} lost", raw(&row["established"]), raw(&row["flaps"]));
     sheet.line("State", &joined(&[since, times, raw(&row["why"])]));
     let dynamic = if row["dynamic"] == true { "came by a range" } else { "" };
     let asn = [with("AS", &row["asn"]), raw(&row["kind"]), with("group", &row["group"])];
@@ -104,6 +105,7 @@ fn about(look: &Look, row: &Value, sheet: &mut Sheet<'_>) {
     sheet.line("Policy", &joined(&[import, with("export", &row["export"])]));
     let password = if row["password"] == true { "TCP password" } else { "" };
     let hops = match row["ttl_security_hops"].as_u64() {
+        Some(1) => "TTL security, 1 hop".to_owned(),
         Some(hops) => format!("TTL security, {hops} hops"),
         None => String::new(),
     };
@@ -179,17 +181,18 @@ fn capabilities(row: &Value) -> Vec<Value> {
 }
 
 fn faults(look: &Look, row: &Value, sheet: &mut Sheet<'_>) {
-    let count = |key: &str, name: &str| match row[key].as_u64() {
+    let count = |key: &str, one: &str, many: &str| match row[key].as_u64() {
         Some(0) | None => String::new(),
-        Some(count) => format!("{count} {name}"),
+        Some(1) => format!("1 {one}"),
+        Some(count) => format!("{count} {many}"),
     };
     let counted = [
-        count("connects", "attempts"),
-        count("collisions", "collisions"),
-        count("refused", "refused"),
-        count("hold_expired", "hold timers expired"),
-        count("send_hold_expired", "send hold timers expired"),
-        count("offences_tolerated", "offences tolerated"),
+        count("connects", "attempt", "attempts"),
+        count("collisions", "collision", "collisions"),
+        count("refused", "refused", "refused"),
+        count("hold_expired", "hold timer expired", "hold timers expired"),
+        count("send_hold_expired", "send hold timer expired", "send hold timers expired"),
+        count("offences_tolerated", "offence tolerated", "offences tolerated"),
     ];
     sheet.line("Connections", &joined(&counted));
     for (key, name) in [("last_error", "Last error"), ("last_offence", "Last offence")] {
@@ -247,7 +250,7 @@ pe1  192.0.2.1  Established
   Neighbour       AS 65000, client, group edge
   Identifier      192.0.2.1
   Policy          import from-edge
-  Guard           TCP password, TTL security, 1 hops
+  Guard           TCP password, TTL security, 1 hop
   Connection      192.0.2.9:179 – 192.0.2.1:41000, heard 10s ago
   Timers          hold 1m 30s, keepalive 30s, send hold 8m, connect retry 2m, stale 6m
   Restart         restarts within 2m, of ipv4-unicast, forwarding kept for ipv4-unicast
@@ -266,7 +269,7 @@ pe1  192.0.2.1  Established
     MESSAGES  OPEN  UPDATE  NOTIFICATION  KEEPALIVE  REFRESH
     received     2     131             1        900        0
     sent         2      60             0        901        1
-  Connections     3 attempts, 1 hold timers expired
+  Connections     3 attempts, 1 hold timer expired
   Last error      3d 4h ago: the hold timer expired
 ";
         assert_eq!(sheet(&LOOK, &peer()), wanted);

@@ -85,9 +85,9 @@ pub enum PlaneCommand {
 /// Which packets to trace.
 #[derive(Debug, Args)]
 pub struct PlaneTrace {
-    /// Name of the function.
+    /// Name of the function; absent: the only provider edge.
     #[arg(add = functions())]
-    pub function: String,
+    pub function: Option<String>,
     /// So many at each worker, at most 256.
     #[arg(long, default_value_t = 10)]
     pub packets: u32,
@@ -104,7 +104,9 @@ fn plane(client: &Client, form: Output, command: PlaneCommand) -> Result<(), Exi
         PlaneCommand::Summary(of) => (of, "pe/summary", &listings::SUMMARY),
         PlaneCommand::Graph(of) => (of, "plane/graph", &listings::GRAPH),
         PlaneCommand::Ports(of) => (of, "plane/ports", &listings::PORTS),
-        PlaneCommand::Interfaces(of) => (of, "plane/interfaces", &listings::INTERFACES),
+        PlaneCommand::Interfaces(of) => {
+            return interfaces(client, form, of.function);
+        }
         PlaneCommand::Routes(of) => (of, "pe/routes", &listings::ROUTES),
         PlaneCommand::Vrfs(of) => (of, "pe/vrfs", &listings::VRFS),
         PlaneCommand::Macs(of) => (of, "plane/macs", &listings::MACS),
@@ -219,15 +221,35 @@ fn joined(
     })
 }
 
+/// Interfaces of the configuration, what passed them, and whether their ports are up.
+fn interfaces(client: &Client, form: Output, function: Option<String>) -> Result<(), Exit> {
+    let listing = &listings::INTERFACES;
+    asked_and(client, form, function, "pe/interfaces", listing, |name, rows| {
+        let known = |about: &str| {
+            let path = format!("/api/v1/functions/{}/plane/{about}", segment(name));
+            // A forwarder that is away counts nothing.
+            let first = client.find(&path).ok().flatten().unwrap_or_default();
+            pages(client, &path, first).unwrap_or_default()
+        };
+        listings::with_counts(rows, &known("interfaces"), &known("ports"));
+        Ok(())
+    })
+}
+
 fn trace(client: &Client, form: Output, wanted: &PlaneTrace) -> Result<(), Exit> {
-    let path = format!("/api/v1/functions/{}/plane/trace", segment(&wanted.function));
+    let function = client.function("pe", wanted.function.clone())?;
+    let path = format!("/api/v1/functions/{}/plane/trace", segment(&function));
     let mut how = json!({ "packets": wanted.packets.to_string() });
     for (name, value) in [("port", &wanted.port), ("containing", &wanted.containing)] {
         if let Some(value) = value {
             how[name] = Value::from(value.clone());
         }
     }
-    output::done(form, &client.post(&path, &how)?)
+    let what = format!(
+        "the next {} packets at each worker are traced: `plane traced` shows them",
+        wanted.packets
+    );
+    output::acted(form, &client.post(&path, &how)?, &what)
 }
 
 #[cfg(test)]

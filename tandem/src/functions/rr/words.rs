@@ -1,6 +1,6 @@
 //! `tandem ctl bgp`.
 
-use crate::cli::{Of, OfPeer, Output};
+use crate::cli::{Of, OfNamedPeer, OfPeer, Output};
 use crate::complete::{Name, functions, names, peers};
 use crate::ctl::{Client, Words, asked, query, segment};
 use crate::exit::Exit;
@@ -11,8 +11,11 @@ use show::Listing;
 use show::rr as listings;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
+use std::net::IpAddr;
 use std::path::Path;
 
+/// The kind of function that these words are of.
+const KIND: &str = "rr";
 /// Rows that one question brings.
 const PAGE: u64 = 1_000;
 /// Routes that are asked for, to be sorted for people.
@@ -47,6 +50,7 @@ pub enum BgpCommand {
     #[command(visible_alias = "peers")]
     Summary(Of),
     /// Everything about a peer: capabilities, timers, counters, connections.
+    #[command(allow_missing_positional = true)]
     Peer(OfPeer),
     /// Routes with their best path, page by page.
     Routes(BgpRoutes),
@@ -60,7 +64,7 @@ pub enum BgpCommand {
         /// A prefix or an address; in other families a text that the route is shown with.
         prefix: String,
         /// The family; absent: ipv4-unicast or ipv6-unicast.
-        #[arg(long)]
+        #[arg(long, add = names(Name::Family))]
         family: Option<String>,
     },
     /// Update groups: members, position, what waits.
@@ -97,10 +101,13 @@ pub enum BgpCommand {
         asn: Option<u32>,
     },
     /// Begin the session of a peer anew.
+    #[command(allow_missing_positional = true)]
     Clear(BgpClear),
     /// End the session of a peer until it is enabled again.
+    #[command(allow_missing_positional = true)]
     Shutdown(BgpPeer),
     /// Let a peer back that was shut down or had too many routes.
+    #[command(allow_missing_positional = true)]
     Enable(OfPeer),
     /// Forget a peer that came from a range and is away, with its alarm; without an address all.
     Forget {
@@ -109,19 +116,19 @@ pub enum BgpCommand {
         function: String,
         /// Its address.
         #[arg(add = names(Name::AwayPeer))]
-        address: Option<std::net::IpAddr>,
+        address: Option<IpAddr>,
     },
 }
 
 /// Which routes.
 #[derive(Debug, Args)]
 pub struct BgpRoutes {
-    /// Name of the function.
+    /// Name of the function; absent: the only route reflector.
     #[arg(add = functions())]
-    pub function: String,
-    /// The family.
-    #[arg(default_value = "ipv4-unicast")]
-    pub family: String,
+    pub function: Option<String>,
+    /// The family; absent: ipv4-unicast.
+    #[arg(add = names(Name::Family))]
+    pub family: Option<String>,
     /// Only those that this prefix covers.
     #[arg(long)]
     pub within: Option<String>,
@@ -147,9 +154,9 @@ pub struct BgpRoutes {
 pub struct BgpReceived {
     /// Which peer.
     #[command(flatten)]
-    pub peer: OfPeer,
+    pub peer: OfNamedPeer,
     /// The family.
-    #[arg(default_value = "ipv4-unicast")]
+    #[arg(default_value = "ipv4-unicast", add = names(Name::Family))]
     pub family: String,
     /// Pass over so many.
     #[arg(long, default_value_t = 0)]
@@ -214,17 +221,26 @@ fn bgp(client: &Client, form: Output, command: BgpCommand) -> Result<(), Exit> {
             asked(client, form, of.function, "bgp/families", &listings::FAMILIES)
         }
         BgpCommand::Clear(BgpClear { peer, soft, hard }) => {
-            let how = match (soft, hard) {
-                (true, _) => "soft",
-                (_, true) => "hard",
-                _ => "",
+            let name = &peer.peer.peer;
+            let (how, what) = match (soft, hard) {
+                (true, _) => ("soft", format!("the routes of {name} are exchanged again")),
+                (_, true) => {
+                    ("hard", format!("the session of {name} begins anew, without a trace"))
+                }
+                _ => ("", format!("the session of {name} begins anew")),
             };
-            act(client, form, &peer.peer, "clear", &json!({ "how": how, "text": peer.text }))
+            let order = json!({ "how": how, "text": peer.text });
+            act(client, form, &peer.peer, ("clear", &order), &what)
         }
         BgpCommand::Shutdown(BgpPeer { peer, text }) => {
-            act(client, form, &peer, "shutdown", &json!({ "text": text }))
+            let name = &peer.peer;
+            let what = format!("the session of {name} is shut down until `bgp enable {name}`");
+            act(client, form, &peer, ("shutdown", &json!({ "text": text })), &what)
         }
-        BgpCommand::Enable(peer) => act(client, form, &peer, "enable", &json!({})),
+        BgpCommand::Enable(peer) => {
+            let what = format!("the session of {} may stand again", peer.peer);
+            act(client, form, &peer, ("enable", &json!({})), &what)
+        }
         BgpCommand::Forget { function, address } => {
             let path = format!("/api/v1/functions/{}/bgp/forget", segment(&function));
             let order = address.map_or_else(|| json!({}), |peer| json!({ "peer": peer }));
@@ -252,7 +268,8 @@ fn rows(
 /// All there is to say about a peer: a sheet for people.
 fn peer(client: &Client, form: Output, of: &OfPeer) -> Result<(), Exit> {
     let query = query(&[("peer", Some(of.peer.clone()))]);
-    let path = format!("/api/v1/functions/{}/bgp/peer{query}", segment(&of.function));
+    let function = client.function(KIND, of.function.clone())?;
+    let path = format!("/api/v1/functions/{}/bgp/peer{query}", segment(&function));
     output::sheet(form, &client.get(&path)?, |look, rows| listings::sheet(look, &rows[0]))
 }
 
@@ -321,16 +338,35 @@ struct Place {
 
 /// Routes. For people they are sorted, where there are not too many to be asked for.
 fn routes(client: &Client, form: Output, wanted: &BgpRoutes) -> Result<(), Exit> {
+    let (of, family) = reflector_and_family(client, wanted)?;
     let filters = [
-        ("family", Some(wanted.family.clone())),
+        ("family", Some(family)),
         ("within", wanted.within.clone()),
         ("text", wanted.text.clone()),
         ("received", wanted.received.clone()),
         ("advertised", wanted.advertised.clone()),
     ];
-    let (of, place) = (&wanted.function, Place { skip: wanted.skip, limit: wanted.limit });
-    let ask = |place| pages(client, of, &filters, place);
+    let place = Place { skip: wanted.skip, limit: wanted.limit };
+    let ask = |place| pages(client, &of, &filters, place);
     listed(form, place, ask, &listings::ROUTES)
+}
+
+/// Which reflector is asked for which family; a word alone that names no function is a family.
+fn reflector_and_family(client: &Client, wanted: &BgpRoutes) -> Result<(String, String), Exit> {
+    let (function, family) = match (&wanted.function, &wanted.family) {
+        (Some(word), None) if !client.functions()?.iter().any(|(name, _)| name == word) => {
+            (None, Some(word))
+        }
+        (function, family) => (function.clone(), family.as_ref()),
+    };
+    if let Some(prefix) = family.filter(|it| it.contains('/') || it.parse::<IpAddr>().is_ok()) {
+        return Err(Exit::Usage(format!(
+            "`{prefix}` is no family: `bgp route FUNCTION {prefix}` shows the paths of a route, \
+             `--within {prefix}` the routes that a prefix covers"
+        )));
+    }
+    let family = family.map_or("ipv4-unicast", String::as_str).to_owned();
+    Ok((client.function(KIND, function)?, family))
 }
 
 /// Prints the wanted rows and how many more there are.
@@ -373,19 +409,20 @@ fn received(client: &Client, form: Output, wanted: &BgpReceived) -> Result<(), E
     listed(form, place, ask, &listings::RECEIVED)
 }
 
-/// Tells the function something; what is not said is left out.
+/// Tells the function something, and says what that was; what is not told is left out.
 fn act(
     client: &Client,
     form: Output,
     of: &OfPeer,
-    action: &str,
-    order: &Value,
+    (action, order): (&str, &Value),
+    what: &str,
 ) -> Result<(), Exit> {
-    let path = format!("/api/v1/functions/{}/bgp/{action}", segment(&of.function));
+    let function = client.function(KIND, of.function.clone())?;
+    let path = format!("/api/v1/functions/{}/bgp/{action}", segment(&function));
     let mut order = order.clone();
     if let Some(order) = order.as_object_mut() {
         order.retain(|_, value| !value.is_null());
     }
     order["peer"] = Value::from(of.peer.clone());
-    output::done(form, &client.post(&path, &order)?)
+    output::acted(form, &client.post(&path, &order)?, what)
 }

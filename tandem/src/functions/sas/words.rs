@@ -1,6 +1,7 @@
 //! What `tandem ctl` says to the service assurance server.
 
 use crate::cli::Output;
+use crate::complete::{Name, names};
 use crate::ctl::{Client, Words, query, segment};
 use crate::exit::Exit;
 use crate::output;
@@ -15,8 +16,11 @@ pub enum SasWords {
     WorstCalls(WorstCalls),
     /// One trail as a ladder.
     Trail {
-        /// Its id, as `trails` shows it.
+        /// Its id, as `trails` shows it; or `trail` of a call (`-o json calls`), or a Call-ID.
         id: String,
+        /// Leave out the messages in full below it.
+        #[arg(long)]
+        ladder: bool,
     },
 }
 
@@ -25,7 +29,7 @@ impl Words for SasWords {
         match self {
             Self::Trails(wanted) => trails(client, form, &wanted),
             Self::WorstCalls(wanted) => worst(client, form, &wanted),
-            Self::Trail { id } => trail(client, form, &id),
+            Self::Trail { id, ladder } => trail(client, form, &id, ladder),
         }
     }
 }
@@ -47,14 +51,14 @@ pub struct Trails {
     /// Method of the first request.
     #[arg(long)]
     pub method: Option<String>,
-    /// Final status.
+    /// Final status, or a class of them: 486, 4xx.
     #[arg(long)]
-    pub status: Option<u16>,
-    /// call, registration, subscription, message, options, rejected, other.
-    #[arg(long)]
+    pub status: Option<String>,
+    /// call, registration, subscription, message, options, rejected, session, other.
+    #[arg(long, add = names(Name::TrailKind))]
     pub kind: Option<String>,
     /// answered, busy, cancelled, no-answer, rejected, failed, …
-    #[arg(long)]
+    #[arg(long, add = names(Name::Outcome))]
     pub outcome: Option<String>,
     /// Rows at most.
     #[arg(long, default_value_t = 50)]
@@ -69,7 +73,7 @@ fn trails(client: &Client, form: Output, wanted: &Trails) -> Result<(), Exit> {
         ("call_id", wanted.call_id.clone()),
         ("address", wanted.address.clone()),
         ("method", wanted.method.clone()),
-        ("status", wanted.status.map(|status| status.to_string())),
+        ("status", wanted.status.clone()),
         ("kind", wanted.kind.clone()),
         ("outcome", wanted.outcome.clone()),
         ("limit", Some(wanted.limit.to_string())),
@@ -98,11 +102,18 @@ fn worst(client: &Client, form: Output, wanted: &WorstCalls) -> Result<(), Exit>
     output::rows(form, &whole, &rows, &show::sas::WORST_CALLS)
 }
 
-/// One trail: the ladder as text, or everything as JSON.
-fn trail(client: &Client, form: Output, id: &str) -> Result<(), Exit> {
+/// One trail: the ladder as text, everything as JSON, or its messages and events as CSV.
+fn trail(client: &Client, form: Output, id: &str, ladder: bool) -> Result<(), Exit> {
     let path = format!("/api/v1/sas/trails/{}", segment(id));
-    if form == Output::Json {
-        return output::text(&output::json(&client.get(&path)?));
+    match form {
+        Output::Json => output::text(&output::json(&client.get(&path)?)),
+        Output::Csv => {
+            let whole = client.get(&path)?;
+            output::rows(form, &whole, &show::sas::steps(&whole), &show::sas::STEPS)
+        }
+        Output::Table => {
+            let drawn = if ladder { "ladder" } else { "text" };
+            output::text(&client.text(&format!("{path}/{drawn}"))?)
+        }
     }
-    output::text(&client.text(&format!("{path}/text"))?)
 }

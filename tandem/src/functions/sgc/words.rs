@@ -1,6 +1,6 @@
 //! `tandem ctl m3ua`.
 
-use crate::cli::{Of, OfPeer, Output};
+use crate::cli::{Of, OfNamedPeer, OfPeer, Output};
 use crate::complete::{functions, peers};
 use crate::ctl::{Client, Words, asked, query, segment};
 use crate::exit::Exit;
@@ -46,13 +46,15 @@ pub enum M3uaCommand {
     Audit {
         /// Which peer.
         #[command(flatten)]
-        peer: OfPeer,
+        peer: OfNamedPeer,
         /// The point code, or `all`.
         point_code: String,
     },
     /// Lock a peer out: it is down until it is let in again.
+    #[command(allow_missing_positional = true)]
     Block(OfPeer),
     /// Let a peer in again.
+    #[command(allow_missing_positional = true)]
     Unblock(OfPeer),
     /// Ask a peer for the traffic of an Application Server (ASP Active).
     Activate(OfServer),
@@ -63,9 +65,9 @@ pub enum M3uaCommand {
 /// An MSU that is not sent.
 #[derive(Debug, Args)]
 pub struct M3uaTrace {
-    /// Name of the function.
+    /// Name of the function; absent: the only signalling gateway.
     #[arg(add = functions())]
-    pub function: String,
+    pub function: Option<String>,
     /// Its destination, as the function writes point codes.
     #[arg(long)]
     pub dpc: String,
@@ -91,7 +93,7 @@ pub struct M3uaTrace {
 pub struct OfServer {
     /// Which peer.
     #[command(flatten)]
-    pub peer: OfPeer,
+    pub peer: OfNamedPeer,
     /// Name of the Application Server.
     pub server: String,
 }
@@ -111,15 +113,29 @@ fn m3ua(client: &Client, form: Output, command: M3uaCommand) -> Result<(), Exit>
         }
         M3uaCommand::Trace(msu) => trace(client, form, &msu),
         M3uaCommand::Audit { peer, point_code } => {
-            act(client, form, &peer, "audit", &json!({ "point_code": point_code }))
+            let what = format!(
+                "{} was asked for the status of {point_code}: `m3ua destinations` shows what it \
+                 tells",
+                peer.peer
+            );
+            let order = json!({ "point_code": point_code });
+            act(client, form, peer, ("audit", &order), &what)
         }
-        M3uaCommand::Block(peer) => act(client, form, &peer, "block", &json!({})),
-        M3uaCommand::Unblock(peer) => act(client, form, &peer, "unblock", &json!({})),
+        M3uaCommand::Block(peer) => {
+            let what = format!("{} is kept out until `m3ua unblock {}`", peer.peer, peer.peer);
+            act(client, form, known(client, peer)?, ("block", &json!({})), &what)
+        }
+        M3uaCommand::Unblock(peer) => {
+            let what = format!("{} is let in again", peer.peer);
+            act(client, form, known(client, peer)?, ("unblock", &json!({})), &what)
+        }
         M3uaCommand::Activate(OfServer { peer, server }) => {
-            act(client, form, &peer, "activate", &json!({ "server": server }))
+            let what = format!("{} was asked for the traffic of {server}", peer.peer);
+            act(client, form, peer, ("activate", &json!({ "server": server })), &what)
         }
         M3uaCommand::Deactivate(OfServer { peer, server }) => {
-            act(client, form, &peer, "deactivate", &json!({ "server": server }))
+            let what = format!("{} was told to keep the traffic of {server}", peer.peer);
+            act(client, form, peer, ("deactivate", &json!({ "server": server })), &what)
         }
     }
 }
@@ -133,19 +149,26 @@ fn trace(client: &Client, form: Output, msu: &M3uaTrace) -> Result<(), Exit> {
         ("ni", Some(msu.ni.to_string())),
         ("from", msu.from.clone()),
     ]);
-    let path = format!("/api/v1/functions/{}/m3ua/trace{query}", segment(&msu.function));
+    let function = client.function("sgc", msu.function.clone())?;
+    let path = format!("/api/v1/functions/{}/m3ua/trace{query}", segment(&function));
     output::sheet(form, &client.get(&path)?, listings::trace)
 }
 
+/// The peer with its function.
+fn known(client: &Client, of: OfPeer) -> Result<OfNamedPeer, Exit> {
+    Ok(OfNamedPeer { function: client.function("sgc", of.function)?, peer: of.peer })
+}
+
+/// Tells the function something, and says what that was.
 fn act(
     client: &Client,
     form: Output,
-    of: &OfPeer,
-    action: &str,
-    order: &Value,
+    of: OfNamedPeer,
+    (action, order): (&str, &Value),
+    what: &str,
 ) -> Result<(), Exit> {
     let path = format!("/api/v1/functions/{}/m3ua/{action}", segment(&of.function));
     let mut order = order.clone();
-    order["peer"] = Value::from(of.peer.clone());
-    output::done(form, &client.post(&path, &order)?)
+    order["peer"] = Value::from(of.peer);
+    output::acted(form, &client.post(&path, &order)?, what)
 }

@@ -64,7 +64,28 @@ pub fn advice(section: &Ssc) -> Vec<Issue> {
     let pair = section.replica.as_ref().filter(|pair| pair.arbiter.is_none());
     let what = "the pair has no arbiter: while the link between its nodes is cut, both are active";
     let hint = "name an `arbiter` on a third machine, or give the link two paths";
-    pair.map(|_| Issue::new("replica.node", what, hint)).into_iter().collect()
+    let mut found: Vec<Issue> =
+        pair.map(|_| Issue::new("replica.node", what, hint)).into_iter().collect();
+    methods(section, &mut found);
+    found
+}
+
+/// Methods of routes that are like a known one: most of them are mistyped. Others are matched as
+/// they stand.
+fn methods(section: &Ssc, found: &mut Vec<Issue>) {
+    let known = || sip::Method::ALL.iter().map(|row| row.name()).filter(|name| !name.is_empty());
+    for (r, route) in section.route.iter().enumerate() {
+        for (n, name) in route.method.iter().enumerate() {
+            if known().any(|row| row == name) {
+                continue;
+            }
+            let upper = name.to_ascii_uppercase();
+            let Some(near) = config::nearest(&upper, known()) else { continue };
+            let what = format!("`{name}` is a method that no standard has: nobody may send it");
+            let at = format!("route[{r}].method[{n}]");
+            found.push(Issue::new(at, what, format!("did you mean `{near}`?")));
+        }
+    }
 }
 
 fn realm_open(realm: &Realm, found: &mut Vec<Issue>) {

@@ -16,10 +16,11 @@ pub enum SscWords {
     /// Running calls.
     Calls(Of),
     /// End a call.
+    #[command(allow_missing_positional = true)]
     Terminate {
-        /// Name of the function.
+        /// Name of the function; absent: the only session controller.
         #[arg(add = functions())]
-        function: String,
+        function: Option<String>,
         /// The call's id, as `calls` shows it.
         call: String,
     },
@@ -86,13 +87,19 @@ impl Words for SscWords {
                 return asked(client, form, Some(function), &about, &listings::EXPLAIN);
             }
             Self::Terminate { function, call } => {
+                let function = client.function("ssc", function)?;
                 let path = format!("/api/v1/functions/{}/calls/terminate", segment(&function));
-                return output::done(form, &client.post(&path, &json!({ "id": call }))?);
+                let answer = client.post(&path, &json!({ "id": call }))?;
+                return output::acted(form, &answer, &format!("the call {call} is ended"));
             }
             Self::Pardon { function, address } => {
                 let path = format!("/api/v1/functions/{}/blacklist/clear", segment(&function));
                 let whom = address.map_or_else(|| json!({}), |at| json!({ "address": at }));
-                return output::done(form, &client.post(&path, &whom)?);
+                let what = match address {
+                    Some(address) => format!("{address} is heard again"),
+                    None => "all sources are heard again".to_owned(),
+                };
+                return output::acted(form, &client.post(&path, &whom)?, &what);
             }
         };
         asked(client, form, of.function, about, listing)

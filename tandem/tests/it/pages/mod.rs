@@ -174,7 +174,8 @@ fn is_shown_by(next: &Block) -> bool {
 /// A command that stays, as in a terminal of its own; a site is waited for.
 fn in_its_terminal(line: &str) -> String {
     let command = line.split('#').next().unwrap().trim();
-    let stays = STAYS.iter().any(|start| command.starts_with(start)) && !command.ends_with('&');
+    let is_in_the_background = command.ends_with('&') || command.contains(" & ");
+    let stays = STAYS.iter().any(|start| command.starts_with(start)) && !is_in_the_background;
     match (stays, command.strip_prefix("tandem run ")) {
         (true, Some(site)) => {
             format!("{command} >site.log 2>&1 &\ntandem ctl --site {site} wait")

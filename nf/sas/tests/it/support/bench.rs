@@ -118,6 +118,11 @@ impl Bench {
         archive::read(&self.archive, &self.ask, &id).unwrap()
     }
 
+    /// The page of what is called so.
+    pub fn read(&self, id: &str) -> Option<Detail> {
+        archive::read(&self.archive, &self.ask, id).ok().map(|page| page.0)
+    }
+
     pub fn fact(&self, name: &str) -> u64 {
         let cells = self.sas.lock().unwrap().cells();
         let mut rows = cells.iter().flat_map(|cells| cells.readings().collect::<Vec<_>>());
