@@ -17,7 +17,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 use tower::ServiceExt as _;
 
@@ -144,7 +143,7 @@ impl World {
             drain: Box::new(|| {}),
         };
         let core = oam::assemble(spec, &Section::default(), FIRST);
-        core.ready.store(true, Relaxed);
+        core.phase.serve();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         Self { core, runtime: runtime.expect("threads"), askers, _folder: folder }
     }

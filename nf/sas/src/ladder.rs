@@ -132,6 +132,7 @@ fn media(streams: &[StreamView], start: u64) -> String {
         out.push_str(line.trim_end());
         out.push('\n');
     }
+    out
 }
 
 fn cells(stream: &StreamView, start: u64) -> [String; 11] {
