@@ -138,6 +138,7 @@ class Mock {
       name: 'demo',
       version: '0.1.0',
       started_at_us: this.start_us - 9_300_000_000,
+      draining: false,
       functions: this.kinds.flatMap((kind) => {
         const row = functionRow(kind, 9_300 + (now - this.start_us) / 1e6);
         return kind === 'msc' ? [row, { ...row, name: 'msc2' }] : [row];

@@ -39,6 +39,8 @@ export interface Site {
   name: string;
   version: string;
   started_at_us: number;
+  /** Whether it finishes what runs, takes nothing new, and then ends. */
+  draining: boolean;
   functions: FunctionRow[];
 }
 
@@ -616,6 +618,7 @@ export interface TrailMessage {
   transport: string;
   call_id: string;
   leg: number;
+  /** Method of a SIP request, name of an M3UA or BGP message. */
   method: string | null;
   status: number | null;
   reason: string | null;

@@ -171,6 +171,10 @@ test('the configuration is checked with line marks, committed, confirmed', async
   await editor.fill(`colour = "red"\n${before}`);
   await page.getByRole('button', { name: 'Check', exact: true }).click();
   await page.locator('li.mark').getByText('1', { exact: true }).waitFor(WAIT);
+  const views = page.getByRole('group', { name: 'View' });
+  await page.locator('.body').getByRole('button', { name: 'Compare' }).click();
+  await page.getByText('cannot be said: the candidate has 1 mistake').waitFor(WAIT);
+  await views.getByRole('button', { name: 'Candidate' }).click();
   await editor.fill(before.replace('shards = 1', 'shards = 2'));
   await page.locator('.body').getByRole('button', { name: 'Compare' }).click();
   await page.getByText('+shards = 2').waitFor(WAIT);

@@ -205,7 +205,7 @@ test('functions without anything configured say what is missing, in their words'
     ['/peers', 'No peers yet'],
     ['/routes', 'No routes of ipv4-unicast'],
     ['/registrations', 'Nobody is registered'],
-    ['/media', 'the forwarder is away'],
+    ['/media', 'The forwarder is away'],
     ['/media?view=worst', 'No call has figures yet'],
     ['/media?view=streams', 'No streams'],
     ['/edge', 'The forwarder is away'],
