@@ -38,7 +38,10 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let table = report.table(NAME).expect("the published table is part of the program and tested");
     let progress = Progress::new(NAME, 4);
     let length = Duration::from_secs(if options.quick { 10 } else { 30 });
-    let step = |who, factor| {
+    let step = |who: Who, factor| {
+        let (offered, limit, s) = (OFFERED * factor, LIMIT * factor, length.as_secs());
+        progress
+            .say(&format!("{}: {offered} calls/s offered, {limit} may pass, {s} s", who.word()));
         let measured = measure(options, who, factor, length);
         progress.step();
         measured
@@ -99,6 +102,15 @@ fn side(measured: &Measured) -> Value {
 enum Who {
     Tandem,
     Peer,
+}
+
+impl Who {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Tandem => "Tandem",
+            Self::Peer => "Kamailio",
+        }
+    }
 }
 
 fn measure(
