@@ -543,9 +543,7 @@ impl Ssc {
                 }
             }
             if let Some(Err(error)) = route.user.as_deref().map(regex::bytes::Regex::new) {
-                let text = error.to_string();
-                let what = text.lines().last().unwrap_or_default();
-                let what = what.strip_prefix("error: ").unwrap_or(what);
+                let what = manipulation::pattern_fault(&error.to_string());
                 let hint = "write a regular expression, as in `^0900`";
                 issues.push(Issue::new(format!("{at}.user"), what, hint));
             }

@@ -364,7 +364,7 @@ impl Compiler<'_> {
         match Pattern::compile(text) {
             Ok(pattern) => Some(pattern),
             Err(what) => {
-                self.issue(at, what, "write an expression of the crate regex; quote it with ' '");
+                self.issue(at, what, "write a regular expression, quoted with ' '");
                 None
             }
         }

@@ -30,6 +30,7 @@ pub use compile::Fault;
 pub use config::{
     Action as ActionConfig, Condition as ConditionConfig, Direction, Kind, RuleConfig,
 };
+pub use pattern::pattern_fault;
 
 use action::Action;
 use condition::{Condition, Filter, Groups};

@@ -11,6 +11,8 @@ const PATTERN_BYTES_MAX: usize = 1_024;
 const PROGRAM_BYTES_MAX: usize = 256 << 10;
 /// Groups that `$1` to `$9` can name.
 pub const GROUPS_MAX: usize = 9;
+/// Columns before the expression in what its parser says.
+const INDENT: usize = 4;
 const SLOTS: usize = 2 * (GROUPS_MAX + 1);
 
 /// A compiled regular expression; `.` is any octet but a line feed.
@@ -56,6 +58,21 @@ fn unfold(text: &[u8]) -> (Vec<u8>, Vec<usize>) {
     (flat, places)
 }
 
+/// What is wrong with a regular expression, and at which of its characters: `error` is what the
+/// parser says, which draws the expression in a line, and below it signs under the wrong part.
+#[must_use]
+pub fn pattern_fault(error: &str) -> String {
+    let what = error.lines().last().unwrap_or_default();
+    let what = what.strip_prefix("error: ").unwrap_or(what);
+    let is_drawn = |line: &&str| line.contains('^') && line.bytes().all(|it| b" ^".contains(&it));
+    let signs = error.lines().skip(1).find(is_drawn).and_then(|line| line.find('^'));
+    // Both lines are indented; of an expression of several lines nothing is drawn so.
+    match signs.and_then(|at| at.checked_sub(INDENT)) {
+        Some(at) => format!("bad regular expression: {what}, at character {}", at + 1),
+        None => format!("bad regular expression: {what}"),
+    }
+}
+
 impl Pattern {
     /// Compiles a regular expression; the error says what is wrong with it.
     pub fn compile(text: &str) -> Result<Self, String> {
@@ -67,11 +84,7 @@ impl Pattern {
             .syntax(syntax::Config::new().utf8(false).unicode(false))
             .build(text)
             .map_err(|error| match error.syntax_error() {
-                Some(error) => {
-                    let text = error.to_string();
-                    let last = text.lines().last().unwrap_or_default();
-                    format!("bad regular expression: {}", last.trim_start_matches("error: "))
-                }
+                Some(error) => pattern_fault(&error.to_string()),
                 None => error.to_string(),
             })?;
         let groups = regex.captures_len() - 1;
@@ -100,5 +113,24 @@ impl Pattern {
         let mut caught = Caught([None; SLOTS]);
         let input = Input::new(text).span(Span { start: at, end: text.len() });
         self.regex.search_slots(&input, &mut caught.0).map(|_| caught)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bad_expression_says_what_is_wrong_at_which_character() {
+        let said = |text: &str| Pattern::compile(text).unwrap_err();
+        let unclosed = "bad regular expression: unclosed group, at character 3";
+        assert_eq!(said("ab(c"), unclosed);
+        assert!(said("a**[").ends_with("unclosed character class, at character 4"));
+        let several = said("a\nb(c");
+        assert_eq!(
+            several, "bad regular expression: unclosed group",
+            "of several lines: what alone"
+        );
+        assert_eq!(pattern_fault("too long"), "bad regular expression: too long");
     }
 }

@@ -259,8 +259,8 @@ fn what_cannot_be_meant_is_refused_with_its_place_and_its_mend() {
         (
             format!("[[rule.when]]\nheader = 'A'\nmatches = '(x'\n{add}"),
             "rule[0].when[0].matches",
-            "unclosed group",
-            "crate regex",
+            "bad regular expression: unclosed group, at character 1",
+            "a regular expression",
         ),
         (
             format!("[[rule.when]]\nheader = 'A'\nmatches = 'x'\npresent = false\n{add}"),
@@ -272,7 +272,7 @@ fn what_cannot_be_meant_is_refused_with_its_place_and_its_mend() {
             format!("[[rule.when]]\nuri = '(a)(b)(c)(d)(e)(f)(g)(h)(i)(j)'\n{add}"),
             "rule[0].when[0].uri",
             "10 groups, 9 at most",
-            "crate regex",
+            "a regular expression",
         ),
         ("[[rule.do]]\n".to_owned(), "rule[0].do[0]", "does one thing", "exactly one"),
         (
