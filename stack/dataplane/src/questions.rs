@@ -172,6 +172,8 @@ impl Dataplane {
             let number = word.parse::<u32>().ok();
             let name = number.zip(before).and_then(|(number, kind)| match (kind, number) {
                 (Kind::Vrf, 0) => Some(GLOBAL),
+                // It was not looked up: the packet is dropped, or waits for its neighbour.
+                (Kind::Interface, 0) => Some("none"),
                 (kind, number) => self.numbers.name(kind, number),
             });
             words.push(name.unwrap_or(word).to_owned());

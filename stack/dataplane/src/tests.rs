@@ -209,12 +209,12 @@ fn questions_are_answered_later_with_names_for_numbers() {
     assert_eq!(params[0], ("port".to_owned(), "0".to_owned()));
     assert_eq!(params[1].1, GLOBAL);
     assert_eq!((world.asks(8, &[]), world.asks(9, &[])), (None, None));
-    let note = "vrf 0 hop 10.0.0.2 at interface 1 out 1";
+    let note = "vrf 0 hop 10.0.0.2 at interface 1 out 1 then vrf 0 hop 3 out 0";
     let row = json!([{ "port": 0, "bridge": 1, "vrf": 5, "note": note }]);
     world.hears(PortId(9), &Reply::Answer { id: 7, answer: Ok(row.clone()) });
     world.hears(PortId(9), &Reply::Answer { id: 7, answer: Ok(row) });
     world.hears(PortId(9), &Reply::Answer { id: 8, answer: Err("no".to_owned()) });
-    let note = "vrf global hop 10.0.0.2 at interface a out a";
+    let note = "vrf global hop 10.0.0.2 at interface a out a then vrf global hop 3 out none";
     let named = Ok(json!([{ "port": "a", "bridge": "a", "vrf": 5, "note": note }]));
     let no = Err(AskError::BadParameter("no".to_owned()));
     let page = json!({ "rows": [{ "bridge": 1, "pseudowire": 7 }], "next": null });
