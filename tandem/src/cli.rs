@@ -11,7 +11,7 @@ pub use groups::grouped;
 pub use msu::{Msu, MsuTransport};
 pub use transcoder::Transcoder;
 
-use crate::complete::{Name, functions, names, peers, sites};
+use crate::complete::{Name, functions, functions_and_peers, names, peers, sites};
 use crate::ctl::{FunctionWords, SctpCommand};
 pub use crate::output::Output;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -180,19 +180,8 @@ pub struct Of {
 #[derive(Debug, Args)]
 pub struct OfPeer {
     /// Name of the function; absent: the only one of its kind.
-    #[arg(add = functions())]
+    #[arg(add = functions_and_peers())]
     pub function: Option<String>,
-    /// Name of the peer.
-    #[arg(add = peers())]
-    pub peer: String,
-}
-
-/// A peer of a function, where more follows.
-#[derive(Debug, Args)]
-pub struct OfNamedPeer {
-    /// Name of the function.
-    #[arg(add = functions())]
-    pub function: String,
     /// Name of the peer.
     #[arg(add = peers())]
     pub peer: String,

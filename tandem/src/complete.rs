@@ -14,6 +14,8 @@ pub enum Name {
     Function,
     /// Peers of the function that stands on the line, or of all.
     Peer,
+    /// Functions, and peers of those where the function may be left out.
+    FunctionOrPeer,
     /// Those of them that came from a range and are away.
     AwayPeer,
     /// Names of metrics.
@@ -62,6 +64,11 @@ pub fn sites() -> ArgValueCompleter {
 /// An argument that is a function.
 pub fn functions() -> ArgValueCompleter {
     names(Name::Function)
+}
+
+/// An argument that is a function, or a peer because the function is left out.
+pub fn functions_and_peers() -> ArgValueCompleter {
+    names(Name::FunctionOrPeer)
 }
 
 /// An argument that is a peer.

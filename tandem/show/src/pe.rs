@@ -2,7 +2,7 @@
 
 use crate::cell::Form;
 use crate::{Listing, column, firm, plain};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// How the routers stand.
 pub const SUMMARY: Listing = Listing::new(
@@ -52,6 +52,22 @@ pub const PORTS: Listing = Listing::new(
         plain("note", "NOTE"),
     ],
 );
+
+/// Says of ports that do not stand why the forwarder refused them, as its refusals `port NAME` tell;
+/// those that it has no row of are rows of their own.
+pub fn with_refused(rows: &mut Vec<Value>, refusals: &[Value]) {
+    for refusal in refusals {
+        let name = refusal["what"].as_str().and_then(|what| what.strip_prefix("port "));
+        let (Some(name), Some(why)) = (name, refusal["why"].as_str()) else { continue };
+        let note = format!("refused: {why}");
+        match rows.iter_mut().find(|row| row["port"] == name) {
+            // What was refused once may stand by now.
+            Some(row) if row["up"] == true => {}
+            Some(row) => row["note"] = note.into(),
+            None => rows.push(json!({ "port": name, "up": false, "note": note })),
+        }
+    }
+}
 
 /// Interfaces.
 pub const INTERFACES: Listing = Listing::new(
@@ -149,7 +165,8 @@ pub const EVENTS: Listing = Listing::new(
 
 /// Traced packets.
 pub const TRACED: Listing = Listing::new(
-    "no packet was traced (`plane trace` begins)",
+    "no packet is traced: `plane trace` chooses the next ones (all, of a --port, --containing \
+     octets), and here is their way as soon as they have come; `plane ports` counts what comes",
     &[
         plain("function", "FUNCTION"),
         plain("packet", "PACKET"),
@@ -255,9 +272,26 @@ pub const ASKED: [(&str, &Listing); 10] = [
 mod tests {
     use super::*;
     use crate::{Look, table};
-    use serde_json::json;
 
     const LOOK: Look = Look { width: Some(100), colour: false, now_us: 0 };
+
+    #[test]
+    fn a_port_that_the_forwarder_refused_says_why() {
+        let mut rows = vec![
+            json!({"port": "left", "up": false, "note": null}),
+            json!({"port": "up", "up": true, "note": null}),
+        ];
+        let why = "eth99: No such device (os error 19)";
+        let refused = |what: &str| json!({"what": what, "why": why});
+        let all = ["port left", "port up", "port gone", "Interface 3"].map(refused);
+        with_refused(&mut rows, &all);
+        let wanted = "\
+            PORT  UP   NOTE\n\
+            left  no   refused: eth99: No such device (os error 19)\n\
+            up    yes\n\
+            gone  no   refused: eth99: No such device (os error 19)\n";
+        assert_eq!(table(&LOOK, &rows, &PORTS), wanted);
+    }
 
     #[test]
     fn a_node_says_what_it_dropped_and_why() {

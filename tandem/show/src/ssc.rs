@@ -181,13 +181,34 @@ mod tests {
             "from": "sip:alice@access.example.net", "to": "sip:+4930123456@core.example.net",
             "realm_in": "access", "realm_out": "core", "started_at_us": 930_000_000,
             "answered_at_us": 939_000_000});
-        let wanted = "ID STATE FROM TO IN OUT BEGAN AGO";
+        // Titles of two words take two lines where room is wanted.
+        let wanted = "ID STATE FROM TO IN OUT BEGAN TALKING";
         let shown = table(&LOOK, &[row], &CALLS);
         assert!(shown.lines().all(|line| line.chars().count() <= 100), "{shown}");
         let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         let head = words(shown.lines().next().unwrap_or_default());
         assert_eq!(head[..8], words(wanted)[..]);
         assert!(shown.contains("1m 10s") && shown.contains("1m 1s"), "{shown}");
+    }
+
+    #[test]
+    fn security_agreements_and_failed_registrations_are_rows() {
+        let row = json!({"impi": "alice@ims.example", "realm": "access", "state": "current",
+            "ue": "10.0.0.7:5063", "outside": null, "algorithms": "null/aes-gcm",
+            "packets_in": 7, "packets_out": 8, "replayed": 0, "forged": 0,
+            "expires_at_us": 1_060_000_000});
+        let wanted = "\
+            PRIVATE IDENTITY   STATE    UE             ALGORITHMS    IN  OUT  REPLAYED  FORGED  \
+            EXPIRES\n\
+            alice@ims.example  current  10.0.0.7:5063  null/aes-gcm   7    8         0       0  \
+            in 1m\n";
+        assert_eq!(table(&LOOK, &[row], &IPSEC), wanted);
+        let row = json!({"ago_s": 5, "impi": "alice@ims.example", "source": "10.0.0.7:5060",
+            "why": "no security agreement"});
+        let wanted = "\
+            SECONDS AGO  PRIVATE IDENTITY   SOURCE         WHY\n\
+            \x20          5  alice@ims.example  10.0.0.7:5060  no security agreement\n";
+        assert_eq!(table(&LOOK, &[row], &EXPLAIN), wanted);
     }
 
     #[test]

@@ -30,12 +30,8 @@ pub fn known(name: Name, typed: &OsStr) -> Vec<CompletionCandidate> {
             all.extend(PathCompleter::file().complete(typed));
             all
         }
-        Name::Function => {
-            let all = client().and_then(|client| client.functions().ok()).unwrap_or_default();
-            let kind = kind_meant();
-            let meant = all.into_iter().filter(|(_, of)| kind.is_none_or(|kind| of == kind));
-            candidates(typed, meant)
-        }
+        Name::Function => candidates(typed, functions().into_iter()),
+        Name::FunctionOrPeer => candidates(typed, functions().into_iter().chain(peers())),
         Name::Peer => candidates(typed, peers().into_iter()),
         Name::AwayPeer => {
             candidates(typed, peers().into_iter().filter(|(_, state)| state == "away"))
@@ -53,6 +49,15 @@ pub fn known(name: Name, typed: &OsStr) -> Vec<CompletionCandidate> {
         Name::TrailKind => words(typed, sas::trail::Kind::ALL.iter().map(|it| it.word())),
         Name::Outcome => words(typed, sas::trail::Outcome::ALL.iter().map(|it| it.word())),
     }
+}
+
+/// Functions of the kind that the command on the line is of, with their kinds.
+fn functions() -> Vec<(String, String)> {
+    let mut all = client().and_then(|client| client.functions().ok()).unwrap_or_default();
+    if let Some(meant) = kind_meant() {
+        all.retain(|(_, kind)| kind == meant);
+    }
+    all
 }
 
 /// The kind of functions that the command on the line is of, if it is of one.
@@ -116,7 +121,7 @@ fn parameters() -> Vec<(String, String)> {
 /// Peers with their states.
 fn peers() -> Vec<(String, String)> {
     let Some(client) = client() else { return Vec::new() };
-    let all = client.functions().unwrap_or_default();
+    let all = functions();
     let line: Vec<String> = std::env::args().collect();
     let is_meant = |name: &String| line.contains(name);
     let has_one = all.iter().any(|(name, _)| is_meant(name));

@@ -20,11 +20,16 @@ use crate::functions::{self, Kind, functions};
 use crate::output;
 use clap::Subcommand;
 use serde_json::json;
+use std::net::IpAddr;
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// Pause between two looks whether the site serves.
 const LOOK: Duration = Duration::from_millis(100);
+/// A wait that lasts so long says what it waits for, and again so long after that changes.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// What it waits for is said again so often where it does not change.
+const AGAIN: Duration = Duration::from_secs(10);
 
 /// What `tandem ctl` says to one kind of functions, beside what it says to all.
 pub trait Words: Subcommand {
@@ -131,6 +136,7 @@ fn wait(ctl: &Ctl) -> Result<(), Exit> {
     let limit = Duration::from_secs(ctl.timeout);
     let until = Instant::now() + limit;
     let mut last = String::from("it was never asked");
+    let mut said = Said::default();
     while Instant::now() < until {
         match Client::new(ctl).and_then(|client| awaited(&client)) {
             Ok(None) => return Ok(()),
@@ -138,7 +144,71 @@ fn wait(ctl: &Ctl) -> Result<(), Exit> {
             Err(Exit::Unreachable(why) | Exit::Failed(why) | Exit::TimedOut(why)) => last = why,
             Err(other) => return Err(other),
         }
+        let left = until.saturating_duration_since(Instant::now());
+        if said.is_news(limit.saturating_sub(left), &last) {
+            eprintln!("waiting up to {} s: {last}", limit.as_secs());
+        }
         thread::sleep(LOOK);
     }
     Err(Exit::TimedOut(format!("the site does not serve after {} s: {last}", limit.as_secs())))
+}
+
+/// An address that stands where the function may.
+pub fn function_or_address(
+    function: Option<String>,
+    address: Option<IpAddr>,
+) -> (Option<String>, Option<IpAddr>) {
+    match function.as_deref().and_then(|word| word.parse().ok()) {
+        Some(first) if address.is_none() => (None, Some(first)),
+        _ => (function, address),
+    }
+}
+
+/// What a wait has said so far.
+#[derive(Debug, Default)]
+struct Said {
+    what: String,
+    at: Duration,
+}
+
+impl Said {
+    /// Whether this is to be said now that the wait has lasted so long.
+    fn is_news(&mut self, lasted: Duration, what: &str) -> bool {
+        let is_due = match self.what.is_empty() {
+            true => lasted >= PATIENCE,
+            false if self.what == what => lasted >= self.at + AGAIN,
+            false => lasted >= self.at + PATIENCE,
+        };
+        if is_due {
+            (self.what, self.at) = (what.to_owned(), lasted);
+        }
+        is_due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_says_what_it_waits_for_after_a_moment_and_when_that_changes() {
+        let mut said = Said::default();
+        let mut at = |ms, what| said.is_news(Duration::from_millis(ms), what);
+        assert!(!at(1_900, "nobody listens"), "most sites serve by then");
+        assert!(at(2_000, "nobody listens"));
+        assert!(!at(2_100, "nobody listens"), "it is said already");
+        assert!(!at(2_200, "ssc1 starts"), "not with each look");
+        assert!(at(4_000, "ssc1 starts"));
+        assert!(!at(13_900, "ssc1 starts"));
+        assert!(at(14_000, "ssc1 starts"), "it still waits");
+    }
+
+    #[test]
+    fn an_address_alone_is_no_function() {
+        let at = "192.0.2.1".parse().ok();
+        assert_eq!(function_or_address(Some("192.0.2.1".into()), None), (None, at));
+        let name = Some("rr1".to_owned());
+        assert_eq!(function_or_address(name.clone(), at), (name.clone(), at));
+        assert_eq!(function_or_address(name.clone(), None), (name, None));
+    }
 }

@@ -52,7 +52,7 @@ pub fn asked_and(
     function: Option<String>,
     about: &str,
     listing: &Listing,
-    more: impl Fn(&str, &mut [Value]) -> Result<(), Exit>,
+    more: impl Fn(&str, &mut Vec<Value>) -> Result<(), Exit>,
 ) -> Result<(), Exit> {
     let names = match &function {
         Some(name) => vec![name.clone()],

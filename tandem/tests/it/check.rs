@@ -339,6 +339,14 @@ fn a_route_that_refuses_and_leads_somewhere_is_a_mistake() {
 }
 
 #[test]
+fn a_bad_expression_is_told_with_what_is_wrong_and_where() {
+    let (status, said) = Place::new(&routed("user = \"^0(9\"\nto = [\"bob\"]\n")).check();
+    assert!(status == 3 && said.contains("= at: ssc[0].route[0].user"), "{said}");
+    let what = "error: bad regular expression: unclosed group, at character 3";
+    assert!(said.contains(what) && !said.contains("crate"), "{said}");
+}
+
+#[test]
 fn a_method_that_is_like_a_known_one_is_noted_and_an_unlike_one_not() {
     let (status, said) = Place::new(&routed("method = [\"INVITTE\"]\nto = [\"bob\"]\n")).check();
     assert!(status == 0 && said.contains("did you mean `INVITE`?"), "{said}");

@@ -63,9 +63,9 @@ pub enum PlaneCommand {
     Refusals(Of),
     /// What happened to MAC addresses of bridge domains: moves, freezes, limits.
     Events(Of),
-    /// Trace packets from now on.
+    /// Trace packets from now on: `traced` shows them.
     Trace(PlaneTrace),
-    /// The traced packets, node by node.
+    /// The packets that `trace` chose, node by node.
     Traced(Of),
     /// Any question to the forwarder; parameters are written `name=value`.
     #[command(after_help = questions_as_help())]
@@ -103,10 +103,8 @@ fn plane(client: &Client, form: Output, command: PlaneCommand) -> Result<(), Exi
     let (of, about, listing) = match command {
         PlaneCommand::Summary(of) => (of, "pe/summary", &listings::SUMMARY),
         PlaneCommand::Graph(of) => (of, "plane/graph", &listings::GRAPH),
-        PlaneCommand::Ports(of) => (of, "plane/ports", &listings::PORTS),
-        PlaneCommand::Interfaces(of) => {
-            return interfaces(client, form, of.function);
-        }
+        PlaneCommand::Ports(of) => return ports(client, form, of.function),
+        PlaneCommand::Interfaces(of) => return interfaces(client, form, of.function),
         PlaneCommand::Routes(of) => (of, "pe/routes", &listings::ROUTES),
         PlaneCommand::Vrfs(of) => (of, "pe/vrfs", &listings::VRFS),
         PlaneCommand::Macs(of) => (of, "plane/macs", &listings::MACS),
@@ -225,15 +223,27 @@ fn joined(
 fn interfaces(client: &Client, form: Output, function: Option<String>) -> Result<(), Exit> {
     let listing = &listings::INTERFACES;
     asked_and(client, form, function, "pe/interfaces", listing, |name, rows| {
-        let known = |about: &str| {
-            let path = format!("/api/v1/functions/{}/plane/{about}", segment(name));
-            // A forwarder that is away counts nothing.
-            let first = client.find(&path).ok().flatten().unwrap_or_default();
-            pages(client, &path, first).unwrap_or_default()
-        };
-        listings::with_counts(rows, &known("interfaces"), &known("ports"));
+        let [counts, ports] =
+            ["plane/interfaces", "plane/ports"].map(|about| known(client, name, about));
+        listings::with_counts(rows, &counts, &ports);
         Ok(())
     })
+}
+
+/// Ports, and why the forwarder refused those that do not stand.
+fn ports(client: &Client, form: Output, function: Option<String>) -> Result<(), Exit> {
+    let listing = &listings::PORTS;
+    asked_and(client, form, function, "plane/ports", listing, |name, rows| {
+        listings::with_refused(rows, &known(client, name, "pe/refusals"));
+        Ok(())
+    })
+}
+
+/// What a function tells beside what it was asked for; nothing while its forwarder is away.
+fn known(client: &Client, function: &str, about: &str) -> Vec<Value> {
+    let path = format!("/api/v1/functions/{}/{about}", segment(function));
+    let first = client.find(&path).ok().flatten().unwrap_or_default();
+    pages(client, &path, first).unwrap_or_default()
 }
 
 fn trace(client: &Client, form: Output, wanted: &PlaneTrace) -> Result<(), Exit> {
@@ -245,11 +255,22 @@ fn trace(client: &Client, form: Output, wanted: &PlaneTrace) -> Result<(), Exit>
             how[name] = Value::from(value.clone());
         }
     }
-    let what = format!(
-        "the next {} packets at each worker are traced: `plane traced` shows them",
-        wanted.packets
-    );
+    let what = tracing(wanted, &function);
     output::acted(form, &client.post(&path, &how)?, &what)
+}
+
+/// What is traced from now on, and where to look.
+fn tracing(wanted: &PlaneTrace, function: &str) -> String {
+    let next = match wanted.packets {
+        1 => "the next packet".to_owned(),
+        packets => format!("the next {packets} packets"),
+    };
+    let port = wanted.port.as_ref().map(|port| format!(" from port {port}")).unwrap_or_default();
+    let octets = wanted.containing.as_ref();
+    let octets = octets.map(|octets| format!(" with the octets {octets}")).unwrap_or_default();
+    format!(
+        "traced at each worker: {next}{port}{octets}; `plane traced {function}` shows their way"
+    )
 }
 
 #[cfg(test)]
@@ -275,5 +296,16 @@ mod tests {
         };
         assert_eq!(refused("limt=5"), "`macs` has no parameter `limt`: did you mean `limit`?");
         assert!(refused("limit").contains("name=value"));
+    }
+
+    #[test]
+    fn who_traces_is_told_which_packets_and_where_to_look() {
+        let all = PlaneTrace { function: None, packets: 10, port: None, containing: None };
+        let wanted =
+            "traced at each worker: the next 10 packets; `plane traced pe1` shows their way";
+        assert_eq!(tracing(&all, "pe1"), wanted);
+        let (port, containing) = (Some("ge0".to_owned()), Some("0a000001".to_owned()));
+        let said = tracing(&PlaneTrace { packets: 1, port, containing, ..all }, "pe1");
+        assert!(said.contains("the next packet from port ge0 with the octets 0a000001;"), "{said}");
     }
 }

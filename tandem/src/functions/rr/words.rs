@@ -1,8 +1,8 @@
 //! `tandem ctl bgp`.
 
-use crate::cli::{Of, OfNamedPeer, OfPeer, Output};
-use crate::complete::{Name, functions, names, peers};
-use crate::ctl::{Client, Words, asked, query, segment};
+use crate::cli::{Of, OfPeer, Output};
+use crate::complete::{Name, functions, functions_and_peers, names, peers};
+use crate::ctl::{Client, Words, asked, function_or_address, query, segment};
 use crate::exit::Exit;
 use crate::output;
 use clap::{Args, Subcommand};
@@ -55,12 +55,14 @@ pub enum BgpCommand {
     /// Routes with their best path, page by page.
     Routes(BgpRoutes),
     /// What a peer announced (Adj-RIB-In), before the import policy beside after it.
+    #[command(override_usage = "tandem ctl bgp received [OPTIONS] [FUNCTION] <PEER> [FAMILY]")]
     Received(BgpReceived),
     /// All paths of the route that covers a prefix, and why the best one is it.
+    #[command(allow_missing_positional = true)]
     Route {
-        /// Name of the function.
+        /// Name of the function; absent: the only route reflector.
         #[arg(add = functions())]
-        function: String,
+        function: Option<String>,
         /// A prefix or an address; in other families a text that the route is shown with.
         prefix: String,
         /// The family; absent: ipv4-unicast or ipv6-unicast.
@@ -74,10 +76,11 @@ pub enum BgpCommand {
     /// Caches of validated prefixes (RPKI): state, serial number, records.
     Rpki(Of),
     /// Write the tables to a file (MRT, TABLE_DUMP_V2).
+    #[command(allow_missing_positional = true)]
     Dump {
-        /// Name of the function.
+        /// Name of the function; absent: the only route reflector.
         #[arg(add = functions())]
-        function: String,
+        function: Option<String>,
         /// The file; there must be none.
         file: std::path::PathBuf,
     },
@@ -85,15 +88,16 @@ pub enum BgpCommand {
     Bmp(Of),
     /// Ask the caches of validated prefixes now.
     RpkiRefresh {
-        /// Name of the function.
+        /// Name of the function; absent: the only route reflector.
         #[arg(add = functions())]
-        function: String,
+        function: Option<String>,
     },
     /// The validated prefixes that cover a prefix.
+    #[command(allow_missing_positional = true)]
     Origin {
-        /// Name of the function.
+        /// Name of the function; absent: the only route reflector.
         #[arg(add = functions())]
-        function: String,
+        function: Option<String>,
         /// A prefix or an address.
         prefix: String,
         /// Whether this AS may announce it.
@@ -111,9 +115,9 @@ pub enum BgpCommand {
     Enable(OfPeer),
     /// Forget a peer that came from a range and is away, with its alarm; without an address all.
     Forget {
-        /// Name of the function.
+        /// Name of the function; absent: the only route reflector.
         #[arg(add = functions())]
-        function: String,
+        function: Option<String>,
         /// Its address.
         #[arg(add = names(Name::AwayPeer))]
         address: Option<IpAddr>,
@@ -152,12 +156,15 @@ pub struct BgpRoutes {
 /// What a peer announced.
 #[derive(Debug, Args)]
 pub struct BgpReceived {
-    /// Which peer.
-    #[command(flatten)]
-    pub peer: OfNamedPeer,
-    /// The family.
-    #[arg(default_value = "ipv4-unicast", add = names(Name::Family))]
-    pub family: String,
+    /// Name of the function; absent, so that the peer stands here: the only route reflector.
+    #[arg(add = functions_and_peers())]
+    pub function: String,
+    /// Name of the peer.
+    #[arg(add = peers())]
+    pub peer: Option<String>,
+    /// The family; absent: ipv4-unicast.
+    #[arg(add = names(Name::Family))]
+    pub family: Option<String>,
     /// Pass over so many.
     #[arg(long, default_value_t = 0)]
     pub skip: u64,
@@ -201,12 +208,15 @@ fn bgp(client: &Client, form: Output, command: BgpCommand) -> Result<(), Exit> {
         BgpCommand::Received(wanted) => received(client, form, &wanted),
         BgpCommand::Route { function, prefix, family } => {
             let query = query(&[("prefix", Some(prefix)), ("family", family)]);
-            rows(client, form, (&function, &format!("route{query}")), &listings::PATHS)
+            rows(client, form, (function, &format!("route{query}")), &listings::PATHS)
         }
         BgpCommand::Rpki(of) => asked(client, form, of.function, "bgp/rpki", &listings::CACHES),
         BgpCommand::Bmp(of) => asked(client, form, of.function, "bgp/bmp", &listings::STATIONS),
-        BgpCommand::Dump { function, file } => dump(client, &function, &file),
+        BgpCommand::Dump { function, file } => {
+            dump(client, &client.function(KIND, function)?, &file)
+        }
         BgpCommand::RpkiRefresh { function } => {
+            let function = client.function(KIND, function)?;
             let path = format!("/api/v1/functions/{}/bgp/rpki-refresh", segment(&function));
             let whole = client.post(&path, &json!({}))?;
             output::rows(form, &whole, rows_of(&whole), &listings::CACHES)
@@ -214,7 +224,7 @@ fn bgp(client: &Client, form: Output, command: BgpCommand) -> Result<(), Exit> {
         BgpCommand::Origin { function, prefix, asn } => {
             let asn = asn.map(|asn| asn.to_string());
             let query = query(&[("prefix", Some(prefix)), ("asn", asn)]);
-            rows(client, form, (&function, &format!("origin{query}")), &listings::ORIGINS)
+            rows(client, form, (function, &format!("origin{query}")), &listings::ORIGINS)
         }
         BgpCommand::Groups(of) => asked(client, form, of.function, "bgp/groups", &listings::GROUPS),
         BgpCommand::Families(of) => {
@@ -242,6 +252,8 @@ fn bgp(client: &Client, form: Output, command: BgpCommand) -> Result<(), Exit> {
             act(client, form, &peer, ("enable", &json!({})), &what)
         }
         BgpCommand::Forget { function, address } => {
+            let (function, address) = function_or_address(function, address);
+            let function = client.function(KIND, function)?;
             let path = format!("/api/v1/functions/{}/bgp/forget", segment(&function));
             let order = address.map_or_else(|| json!({}), |peer| json!({ "peer": peer }));
             let answer = client.post(&path, &order)?;
@@ -258,10 +270,11 @@ fn rows_of(value: &Value) -> &[Value] {
 fn rows(
     client: &Client,
     form: Output,
-    (function, what): (&str, &str),
+    (function, what): (Option<String>, &str),
     listing: &Listing,
 ) -> Result<(), Exit> {
-    let whole = client.get(&format!("/api/v1/functions/{}/bgp/{what}", segment(function)))?;
+    let function = client.function(KIND, function)?;
+    let whole = client.get(&format!("/api/v1/functions/{}/bgp/{what}", segment(&function)))?;
     output::rows(form, &whole, rows_of(&whole), listing)
 }
 
@@ -399,14 +412,31 @@ fn listed(
 
 /// What a peer announced, before the import policy and after it.
 fn received(client: &Client, form: Output, wanted: &BgpReceived) -> Result<(), Exit> {
+    let names = || Ok(client.functions()?.into_iter().map(|(name, _)| name).collect());
+    let (function, peer, family) = whose(wanted, names)?;
+    let function = client.function(KIND, function)?;
     let filters = [
-        ("family", Some(wanted.family.clone())),
-        ("received", Some(wanted.peer.peer.clone())),
+        ("family", Some(family.unwrap_or_else(|| "ipv4-unicast".to_owned()))),
+        ("received", Some(peer)),
         ("before", Some("true".to_owned())),
     ];
-    let ask = |place| pages(client, &wanted.peer.function, &filters, place);
+    let ask = |place| pages(client, &function, &filters, place);
     let place = Place { skip: wanted.skip, limit: wanted.limit };
     listed(form, place, ask, &listings::RECEIVED)
+}
+
+/// The function, the peer and the family that were written: of two words the first is the function
+/// if one is called so, else it is left out. `functions`: those of the site.
+fn whose(
+    written: &BgpReceived,
+    functions: impl FnOnce() -> Result<Vec<String>, Exit>,
+) -> Result<(Option<String>, String, Option<String>), Exit> {
+    let first = written.function.clone();
+    Ok(match (written.peer.clone(), written.family.clone()) {
+        (None, family) => (None, first, family),
+        (Some(peer), None) if !functions()?.contains(&first) => (None, first, Some(peer)),
+        (Some(peer), family) => (Some(first), peer, family),
+    })
 }
 
 /// Tells the function something, and says what that was; what is not told is left out.
@@ -425,4 +455,30 @@ fn act(
     }
     order["peer"] = Value::from(of.peer.clone());
     output::acted(form, &client.post(&path, &order)?, what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_received_are_a_function_if_one_is_called_so_a_peer_and_a_family() {
+        let whose = |words: &[&str]| {
+            let mut words = words.iter().map(|word| (*word).to_owned());
+            let written = BgpReceived {
+                function: words.next().unwrap(),
+                peer: words.next(),
+                family: words.next(),
+                skip: 0,
+                limit: 1,
+            };
+            whose(&written, || Ok(vec!["rr1".to_owned()])).unwrap()
+        };
+        let text = |word: &str| Some(word.to_owned());
+        assert_eq!(whose(&["pe1"]), (None, "pe1".to_owned(), None));
+        assert_eq!(whose(&["pe1", "evpn"]), (None, "pe1".to_owned(), text("evpn")));
+        assert_eq!(whose(&["rr1", "pe1"]), (text("rr1"), "pe1".to_owned(), None));
+        let all = (text("rr1"), "pe1".to_owned(), text("evpn"));
+        assert_eq!(whose(&["rr1", "pe1", "evpn"]), all);
+    }
 }

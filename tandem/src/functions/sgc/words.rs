@@ -1,7 +1,7 @@
 //! `tandem ctl m3ua`.
 
-use crate::cli::{Of, OfNamedPeer, OfPeer, Output};
-use crate::complete::{functions, peers};
+use crate::cli::{Of, OfPeer, Output};
+use crate::complete::{functions, functions_and_peers, peers};
 use crate::ctl::{Client, Words, asked, query, segment};
 use crate::exit::Exit;
 use crate::output;
@@ -43,12 +43,16 @@ pub enum M3uaCommand {
     /// What would become of an MSU, and why; nothing is sent.
     Trace(M3uaTrace),
     /// Ask an SGP for the status of a destination (DAUD); `destinations` shows what it tells.
+    #[command(override_usage = "tandem ctl m3ua audit [OPTIONS] [FUNCTION] <PEER> <POINT_CODE>")]
     Audit {
-        /// Which peer.
-        #[command(flatten)]
-        peer: OfNamedPeer,
+        /// Name of the function; absent, so that the peer stands here: the only signalling gateway.
+        #[arg(add = functions_and_peers())]
+        function: String,
+        /// Name of the peer.
+        #[arg(add = peers())]
+        peer: String,
         /// The point code, or `all`.
-        point_code: String,
+        point_code: Option<String>,
     },
     /// Lock a peer out: it is down until it is let in again.
     #[command(allow_missing_positional = true)]
@@ -57,8 +61,10 @@ pub enum M3uaCommand {
     #[command(allow_missing_positional = true)]
     Unblock(OfPeer),
     /// Ask a peer for the traffic of an Application Server (ASP Active).
+    #[command(override_usage = "tandem ctl m3ua activate [OPTIONS] [FUNCTION] <PEER> <SERVER>")]
     Activate(OfServer),
     /// Give the traffic of an Application Server back (ASP Inactive).
+    #[command(override_usage = "tandem ctl m3ua deactivate [OPTIONS] [FUNCTION] <PEER> <SERVER>")]
     Deactivate(OfServer),
 }
 
@@ -91,11 +97,14 @@ pub struct M3uaTrace {
 /// An Application Server at a peer of a function.
 #[derive(Debug, Args)]
 pub struct OfServer {
-    /// Which peer.
-    #[command(flatten)]
-    pub peer: OfNamedPeer,
+    /// Name of the function; absent, so that the peer stands here: the only signalling gateway.
+    #[arg(add = functions_and_peers())]
+    pub function: String,
+    /// Name of the peer.
+    #[arg(add = peers())]
+    pub peer: String,
     /// Name of the Application Server.
-    pub server: String,
+    pub server: Option<String>,
 }
 
 fn m3ua(client: &Client, form: Output, command: M3uaCommand) -> Result<(), Exit> {
@@ -112,28 +121,30 @@ fn m3ua(client: &Client, form: Output, command: M3uaCommand) -> Result<(), Exit>
             asked(client, form, of.function, "m3ua/destinations", &listings::DESTINATIONS)
         }
         M3uaCommand::Trace(msu) => trace(client, form, &msu),
-        M3uaCommand::Audit { peer, point_code } => {
+        M3uaCommand::Audit { function, peer, point_code } => {
+            let (peer, point_code) = shifted(function, peer, point_code);
             let what = format!(
                 "{} was asked for the status of {point_code}: `m3ua destinations` shows what it \
                  tells",
                 peer.peer
             );
-            let order = json!({ "point_code": point_code });
-            act(client, form, peer, ("audit", &order), &what)
+            act(client, form, peer, ("audit", &json!({ "point_code": point_code })), &what)
         }
         M3uaCommand::Block(peer) => {
             let what = format!("{} is kept out until `m3ua unblock {}`", peer.peer, peer.peer);
-            act(client, form, known(client, peer)?, ("block", &json!({})), &what)
+            act(client, form, peer, ("block", &json!({})), &what)
         }
         M3uaCommand::Unblock(peer) => {
             let what = format!("{} is let in again", peer.peer);
-            act(client, form, known(client, peer)?, ("unblock", &json!({})), &what)
+            act(client, form, peer, ("unblock", &json!({})), &what)
         }
-        M3uaCommand::Activate(OfServer { peer, server }) => {
+        M3uaCommand::Activate(OfServer { function, peer, server }) => {
+            let (peer, server) = shifted(function, peer, server);
             let what = format!("{} was asked for the traffic of {server}", peer.peer);
             act(client, form, peer, ("activate", &json!({ "server": server })), &what)
         }
-        M3uaCommand::Deactivate(OfServer { peer, server }) => {
+        M3uaCommand::Deactivate(OfServer { function, peer, server }) => {
+            let (peer, server) = shifted(function, peer, server);
             let what = format!("{} was told to keep the traffic of {server}", peer.peer);
             act(client, form, peer, ("deactivate", &json!({ "server": server })), &what)
         }
@@ -154,20 +165,24 @@ fn trace(client: &Client, form: Output, msu: &M3uaTrace) -> Result<(), Exit> {
     output::sheet(form, &client.get(&path)?, listings::trace)
 }
 
-/// The peer with its function.
-fn known(client: &Client, of: OfPeer) -> Result<OfNamedPeer, Exit> {
-    Ok(OfNamedPeer { function: client.function("sgc", of.function)?, peer: of.peer })
+/// The peer and what follows it: of two words none is the function.
+fn shifted(function: String, peer: String, last: Option<String>) -> (OfPeer, String) {
+    match last {
+        Some(last) => (OfPeer { function: Some(function), peer }, last),
+        None => (OfPeer { function: None, peer: function }, peer),
+    }
 }
 
 /// Tells the function something, and says what that was.
 fn act(
     client: &Client,
     form: Output,
-    of: OfNamedPeer,
+    of: OfPeer,
     (action, order): (&str, &Value),
     what: &str,
 ) -> Result<(), Exit> {
-    let path = format!("/api/v1/functions/{}/m3ua/{action}", segment(&of.function));
+    let function = client.function("sgc", of.function)?;
+    let path = format!("/api/v1/functions/{}/m3ua/{action}", segment(&function));
     let mut order = order.clone();
     order["peer"] = Value::from(of.peer);
     output::acted(form, &client.post(&path, &order)?, what)

@@ -2,7 +2,7 @@
 
 use crate::cli::{Of, Output};
 use crate::complete::functions;
-use crate::ctl::{Client, Words, asked, asked_and, segment};
+use crate::ctl::{Client, Words, asked, asked_and, function_or_address, segment};
 use crate::exit::Exit;
 use crate::output;
 use clap::Subcommand;
@@ -48,9 +48,9 @@ pub enum SscWords {
     Shield(Of),
     /// Take sources off the blacklist.
     Pardon {
-        /// Name of the function.
+        /// Name of the function; absent: the only session controller.
         #[arg(add = functions())]
-        function: String,
+        function: Option<String>,
         /// Only this address; absent: all.
         address: Option<IpAddr>,
     },
@@ -71,7 +71,7 @@ impl Words for SscWords {
             Self::Shield(of) => (of, "shield", &listings::SHIELD),
             Self::Rules(Of { function }) => {
                 // What people see of a rule; JSON shows it as it is configured.
-                let more = |_: &str, rows: &mut [Value]| {
+                let more = |_: &str, rows: &mut Vec<Value>| {
                     if form != Output::Json {
                         listings::rules(rows);
                     }
@@ -93,6 +93,8 @@ impl Words for SscWords {
                 return output::acted(form, &answer, &format!("the call {call} is ended"));
             }
             Self::Pardon { function, address } => {
+                let (function, address) = function_or_address(function, address);
+                let function = client.function("ssc", function)?;
                 let path = format!("/api/v1/functions/{}/blacklist/clear", segment(&function));
                 let whom = address.map_or_else(|| json!({}), |at| json!({ "address": at }));
                 let what = match address {
