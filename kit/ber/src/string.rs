@@ -223,7 +223,8 @@ impl<'a> Bits<'a> {
 
 impl fmt::Debug for Bits<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (0..self.count).try_for_each(|bit| write!(f, "{}", u8::from(self.is_set(bit))))
+        let bits = self.octets().flat_map(|octet| (0..8).map(move |bit| octet << bit >> 7));
+        bits.take(self.count).try_for_each(|bit| write!(f, "{bit}"))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Writing elements, in the order in which they stand on the wire.
 
 use crate::integer;
+use crate::oid;
 use crate::tag::{Class, Tag};
 
 /// Appends elements of definite length to octets that the caller keeps; lengths are as short as
@@ -131,12 +132,10 @@ impl<'a> Writer<'a> {
         let at = self.out.len();
         self.out.push(0);
         let (first, rest) = arcs.split_at(arcs.len().min(2));
-        let first = first.iter().fold(0, |number, arc| number * 40 + u64::from(*arc));
-        for arc in core::iter::once(first).chain(rest.iter().map(|arc| u64::from(*arc))) {
-            for index in (1..9).rev().filter(|index| arc >> (7 * index) != 0) {
-                self.out.push(0x80 | low_seven(arc >> (7 * index)));
-            }
-            self.out.push(low_seven(arc));
+        let first = first.iter().fold(0, |number, arc| number * 40 + u128::from(*arc));
+        oid::write_number(first, self.out);
+        for arc in rest {
+            oid::write_number(u128::from(*arc), self.out);
         }
         let (octets, count) = length(self.out.len() - at - 1);
         self.out.splice(at..=at, octets[..count].iter().copied());
@@ -148,12 +147,8 @@ impl<'a> Writer<'a> {
     }
 }
 
-fn seven(number: u32) -> u8 {
-    low_seven(u64::from(number))
-}
-
 #[allow(clippy::cast_possible_truncation, reason = "seven bits are kept")]
-const fn low_seven(number: u64) -> u8 {
+const fn seven(number: u32) -> u8 {
     (number & 0x7f) as u8
 }
 

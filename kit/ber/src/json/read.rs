@@ -3,6 +3,7 @@
 use super::UNKNOWN;
 use super::text::Text;
 use crate::element::Element;
+use crate::oid;
 use crate::tag::Tag;
 use crate::types::{Field, Presence, Shape, Size, Type};
 use crate::writer::Writer;
@@ -69,7 +70,7 @@ impl Type {
             Shape::Integer(..) | Shape::Enumerated { .. } => out.integer(tag, text.integer()?),
             Shape::Text(..) => out.octets(tag, text.string()?.as_bytes()),
             Shape::Bits(size) => bits(text, size, tag, out)?,
-            Shape::Oid => oid(text, tag, out)?,
+            Shape::Oid => object_identifier(text, tag, out)?,
             _ => out.octets(tag, &text.hex()?),
         }
         let check = Element::only(out.since(from)).and_then(|it| self.check(&it));
@@ -89,13 +90,16 @@ impl Type {
         out.constructed(tag, |out| {
             read = items(text, "]", |text| {
                 count += 1;
+                if count > size.max {
+                    return Err(Malformed::new(text.at(), "too many elements", self.spec));
+                }
                 of.value(text, None, out)
             });
         });
         read?;
         match size.has(count) {
             true => Ok(()),
-            false => Err(Malformed::new(text.at(), "too few elements, or too many", self.spec)),
+            false => Err(Malformed::new(text.at(), "too few elements", self.spec)),
         }
     }
 
@@ -233,20 +237,10 @@ fn bits(text: &mut Text<'_>, size: Size, tag: Tag, out: &mut Writer<'_>) -> Resu
     }
 }
 
-fn oid(text: &mut Text<'_>, tag: Tag, out: &mut Writer<'_>) -> Result<(), Malformed> {
+fn object_identifier(text: &mut Text<'_>, tag: Tag, out: &mut Writer<'_>) -> Result<(), Malformed> {
     let before = *text;
     let name = text.string()?;
-    let arcs: Option<Vec<u32>> = name.split('.').map(|arc| arc.parse().ok()).collect();
-    let is_proper = |arcs: &Vec<u32>| match arcs[..] {
-        [0 | 1, second, ..] => second < 40,
-        [2, second, ..] => second < u32::MAX - 80,
-        _ => false,
-    };
-    match arcs.filter(is_proper) {
-        Some(arcs) => {
-            out.oid(tag, &arcs);
-            Ok(())
-        }
-        None => Err(before.offence("no object identifier")),
-    }
+    let contents = oid::parse(&name).ok_or_else(|| before.offence("no object identifier"))?;
+    out.primitive(tag, &contents);
+    Ok(())
 }

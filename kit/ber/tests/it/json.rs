@@ -1,7 +1,7 @@
 //! Values as JSON, and back.
 
 use crate::shop::*;
-use ber::{Described, Element, Type, Writer};
+use ber::{Described, Element, ObjectIdentifier, SequenceOf, Type, Writer};
 
 fn back(of: &Type, json: &str) -> Result<Vec<u8>, wire::Malformed> {
     let mut octets = Vec::new();
@@ -94,6 +94,42 @@ fn every_value_comes_back_the_same() {
             assert_eq!(back(of, &text).unwrap(), octets, "{text}");
         }
     }
+}
+
+#[test]
+fn an_object_identifier_comes_back_whatever_its_arcs() {
+    let uuid = {
+        let mut octets = vec![6, 20, 0x69, 0x83];
+        octets.extend([0xff; 17]);
+        octets.push(0x7f);
+        octets
+    };
+    let table: [(&[u8], &str); 5] = [
+        (&[6, 1, 0], r#""0.0""#),
+        (&[6, 2, 0x81, 0x34], r#""2.100""#),
+        (&[6, 7, 4, 0, 0, 1, 0, 20, 3], r#""0.4.0.0.1.0.20.3""#),
+        (&[6, 8, 0xfc, 0xe7, 0xff, 0xfe, 0xff, 0x14, 0x93, 0x2b], r#""2.4288524828484.2475""#),
+        (&uuid, r#""2.25.340282366920938463463374607431768211455""#),
+    ];
+    for (octets, text) in table {
+        assert_eq!(json(ObjectIdentifier::TYPE, octets), text);
+        assert_eq!(back(ObjectIdentifier::TYPE, text).unwrap(), octets);
+    }
+    let beyond = "2.340282366920938463463374607431768211455";
+    for bad in ["", "1", "1.40", "3.1", "1.2.", ".1.2", "1.+2", "1.02", "1.-2", "1.a", beyond] {
+        assert!(back(ObjectIdentifier::TYPE, &format!("\"{bad}\"")).is_err(), "{bad}");
+    }
+    let many = format!("\"1.2{}\"", ".3".repeat(100_000));
+    let octets = back(ObjectIdentifier::TYPE, &many).unwrap();
+    assert_eq!(json(ObjectIdentifier::TYPE, &octets), many);
+}
+
+#[test]
+fn a_list_is_read_no_further_than_its_type_goes() {
+    let many = format!("[{}", r#"{"fruit":5},"#.repeat(100_000));
+    let of = <SequenceOf<Thing, 1, 4>>::TYPE;
+    let offence = back(of, &many).unwrap_err();
+    assert_eq!((offence.at, offence.what), (1 + 4 * 12, "too many elements"));
 }
 
 #[test]

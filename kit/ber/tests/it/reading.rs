@@ -138,7 +138,9 @@ fn values_of_the_wrong_size_or_form_are_refused() {
     let context = of(&[6, 7, 4, 0, 0, 1, 0, 20, 3]).oid().unwrap();
     assert_eq!(context.to_string(), "0.4.0.0.1.0.20.3");
     assert_eq!(of(&[6, 3, 0x88, 0x37, 3]).oid().unwrap().to_string(), "2.999.3");
-    for bad in [&[6, 0][..], &[6, 1, 0x80], &[6, 2, 0x80, 1], &[6, 2, 4, 0x81]] {
+    let wide = [&[6, 20, 1, 0x84][..], &[0x80; 17], &[0]].concat();
+    let long = [&[6, 21, 1, 0x81][..], &[0x80; 18], &[0]].concat();
+    for bad in [&[6, 0][..], &[6, 1, 0x80], &[6, 2, 0x80, 1], &[6, 2, 4, 0x81], &wide, &long] {
         assert!(of(bad).oid().is_err(), "{bad:02x?}");
     }
 }
