@@ -1,7 +1,7 @@
 //! Global title translation (Q.714 §2.4): rules as data, the longest prefix wins.
 
 use crate::codec::{Address, Digits, Indicator, Routing, Title};
-use m3ua::codec::PointCode;
+use m3ua::codec::{Affected, PointCode};
 use std::collections::{BTreeMap, HashMap};
 
 /// Rules at most.
@@ -237,6 +237,8 @@ impl Prefixes {
 pub struct Rules {
     outcomes: Vec<Outcome>,
     prefixes: Vec<Prefixes>,
+    /// Where they lead to, in order, each once.
+    point_codes: Vec<PointCode>,
     /// Those for the titles of who calls.
     calling: Option<Box<Rules>>,
 }
@@ -258,7 +260,12 @@ impl Rules {
             prefixes.entry(selector).or_default().push((prefix, outcome));
         }
         let prefixes = prefixes.into_iter().map(|(selector, all)| Prefixes::new(selector, &all));
-        Ok(Self { prefixes: prefixes.collect(), outcomes: outcomes.all, calling: None })
+        let (prefixes, outcomes) = (prefixes.collect(), outcomes.all);
+        let targets = outcomes.iter().flat_map(|it: &Outcome| &it.targets);
+        let mut point_codes: Vec<PointCode> = targets.filter_map(|it| it.point_code).collect();
+        point_codes.sort_unstable();
+        point_codes.dedup();
+        Ok(Self { outcomes, prefixes, point_codes, calling: None })
     }
 
     /// The same with rules for the titles of who calls (Q.714 §2.7.5): in what leaves this node
@@ -295,9 +302,13 @@ impl Rules {
         slots.sum::<usize>() * core::mem::size_of::<Slot>()
     }
 
-    /// The point codes that the rules lead to, some of them more than once.
-    pub fn point_codes(&self) -> impl Iterator<Item = PointCode> {
-        self.outcomes.iter().flat_map(|it| &it.targets).filter_map(|target| target.point_code)
+    /// The point codes of a range that the rules lead to, in order.
+    #[must_use]
+    pub fn point_codes(&self, range: Affected) -> &[PointCode] {
+        let (first, last) = range.bounds();
+        let begin = self.point_codes.partition_point(|it| *it < first);
+        let end = self.point_codes.partition_point(|it| *it <= last);
+        &self.point_codes[begin..end]
     }
 
     /// What the rule for a title says: the longest prefix, then the selector that says more.

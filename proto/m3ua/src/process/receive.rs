@@ -12,6 +12,7 @@ use crate::parameters::Registration;
 use crate::settings::Role;
 use crate::timers::Timer;
 use bytes::Bytes;
+use std::collections::BTreeSet;
 
 type Handled = Result<(), Complaint>;
 
@@ -148,9 +149,10 @@ impl Process {
             return (self.servers_of(peer, is_asked), Vec::new());
         }
         let (mut servers, mut unknown) = (Vec::new(), Vec::new());
+        let mut seen = BTreeSet::new();
         for context in message.routing_contexts() {
             match found.contexts.get(&(is_asked, context)) {
-                Some(server) if servers.contains(server) => {}
+                Some(server) if !seen.insert(*server) => {}
                 Some(server) => servers.push(*server),
                 None => unknown.push(context),
             }

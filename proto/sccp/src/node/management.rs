@@ -129,7 +129,8 @@ impl Node {
 
     /// Sends the tests that are due.
     pub(super) fn test_due(&mut self, now: Time) {
-        for (point_code, subsystem) in self.remotes.due(now, self.settings.parameters.status_most) {
+        let most = self.settings.parameters.status_most;
+        while let Some((point_code, subsystem)) = self.remotes.next_due(now, most) {
             self.tell(point_code, ManagementType::StatusTest, subsystem, point_code);
         }
     }
@@ -182,8 +183,10 @@ impl Node {
         if affected.mask == 0 {
             return vec![affected.point_code];
         }
-        let targets = self.rules.point_codes().chain(self.settings.concerned.iter().copied());
-        let mut named: Vec<PointCode> = targets.filter(|it| affected.contains(*it)).collect();
+        let concerned = self.settings.concerned.iter().copied();
+        let concerned = concerned.filter(|it| affected.contains(*it));
+        let mut named = self.rules.point_codes(affected).to_vec();
+        named.extend(concerned);
         named.sort_unstable();
         named.dedup();
         named

@@ -3,7 +3,7 @@
 use crate::codec::ReturnCause;
 use m3ua::codec::{Affected, PointCode};
 use machine::{Duration, Time};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Subsystems of a node of which something is known, at most.
 const SUBSYSTEMS_MAX: usize = 32;
@@ -26,6 +26,8 @@ struct Remote {
 #[derive(Debug, Default)]
 pub(super) struct Remotes {
     nodes: BTreeMap<PointCode, Remote>,
+    /// The tests of all, by when they are due.
+    due: BTreeSet<(Time, PointCode, u8)>,
 }
 
 impl Remotes {
@@ -48,15 +50,21 @@ impl Remotes {
     /// Notes that a node cannot be reached; tests end. `None` without room, and whether it is news.
     pub(super) fn pause(&mut self, point_code: PointCode, most: usize) -> Option<bool> {
         let remote = self.entry(point_code, most)?;
-        remote.prohibited.values_mut().for_each(|test| *test = None);
-        Some(!core::mem::replace(&mut remote.is_paused, true))
+        let was_paused = core::mem::replace(&mut remote.is_paused, true);
+        let tests = remote.prohibited.iter_mut();
+        let tests = tests.filter_map(|(it, test)| Some((test.take()?.due, point_code, *it)));
+        for test in tests.collect::<Vec<_>>() {
+            self.due.remove(&test);
+        }
+        Some(!was_paused)
     }
 
     /// Nodes among `affected` that could not be reached can be again, and all is well with them
     /// (§5.2.3): returns them with the subsystems that were prohibited.
     pub(super) fn resume(&mut self, affected: Affected) -> Vec<(PointCode, Vec<u8>)> {
-        let is_back = |it: &(&PointCode, &Remote)| affected.contains(*it.0) && it.1.is_paused;
-        let back: Vec<PointCode> = self.nodes.iter().filter(is_back).map(|it| *it.0).collect();
+        let (first, last) = affected.bounds();
+        let paused = self.nodes.range(first..=last).filter(|it| it.1.is_paused);
+        let back: Vec<PointCode> = paused.map(|it| *it.0).collect();
         let take = |point_code: PointCode| {
             let remote = self.nodes.remove(&point_code)?;
             Some((point_code, remote.prohibited.into_keys().collect()))
@@ -80,13 +88,18 @@ impl Remotes {
             return None;
         }
         remote.prohibited.insert(subsystem, test);
+        self.due.extend(test.map(|test| (test.due, point_code, subsystem)));
         Some(true)
     }
 
     /// Notes that a subsystem is allowed; whether it is news.
     pub(super) fn allow(&mut self, point_code: PointCode, subsystem: u8) -> bool {
         let Some(remote) = self.nodes.get_mut(&point_code) else { return false };
-        let is_news = remote.prohibited.remove(&subsystem).is_some();
+        let before = remote.prohibited.remove(&subsystem);
+        let is_news = before.is_some();
+        if let Some(test) = before.flatten() {
+            self.due.remove(&(test.due, point_code, subsystem));
+        }
         if !remote.is_paused && remote.prohibited.is_empty() {
             self.nodes.remove(&point_code);
         }
@@ -101,21 +114,23 @@ impl Remotes {
     }
 
     pub(super) fn deadline(&self) -> Option<Time> {
-        let tests = self.nodes.values().flat_map(|it| it.prohibited.values().flatten());
-        tests.map(|test| test.due).min()
+        self.due.first().map(|(due, ..)| *due)
     }
 
-    /// Tests that are due; each is due again after twice the interval, `most` at most.
-    pub(super) fn due(&mut self, now: Time, most: Duration) -> Vec<(PointCode, u8)> {
-        let mut due = Vec::new();
-        for (point_code, remote) in &mut self.nodes {
-            for (subsystem, test) in &mut remote.prohibited {
-                let Some(test) = test.as_mut().filter(|test| test.due <= now) else { continue };
-                test.interval = (test.interval * 2).min(most);
-                test.due = now + test.interval;
-                due.push((*point_code, *subsystem));
-            }
+    /// The next test that is due; it is due again after twice the interval, `most` at most.
+    pub(super) fn next_due(&mut self, now: Time, most: Duration) -> Option<(PointCode, u8)> {
+        let (due, point_code, subsystem) = *self.due.first()?;
+        if due > now {
+            return None;
         }
-        due
+        self.due.pop_first();
+        let remote = self.nodes.get_mut(&point_code);
+        let test = remote.and_then(|it| it.prohibited.get_mut(&subsystem)?.as_mut());
+        if let Some(test) = test {
+            test.interval = (test.interval * 2).min(most);
+            test.due = now + test.interval;
+            self.due.insert((test.due, point_code, subsystem));
+        }
+        Some((point_code, subsystem))
     }
 }

@@ -3,7 +3,7 @@
 use crate::every::{self, point_code};
 use crate::world::*;
 use m3ua::codec::{Affected, UserCause};
-use machine::Time;
+use machine::{Machine, Time};
 use sccp::codec::{Management, ManagementType, ReturnCause};
 use sccp::{Fact, In, Indication, Node, Parameters, Rules, Settings};
 
@@ -28,6 +28,44 @@ fn a_subsystem_out_of_service_is_told_tested_and_told_again() {
     assert!(world.heard.contains(&(1, Indication::State(point_code(2), 6, true))));
     world.pass(Time::from_millis(5_000_000));
     assert_eq!(world.count(1, Fact::ManagementOut), 3);
+}
+
+#[test]
+fn each_test_is_due_at_its_own_time_and_ends_alone() {
+    let mut world = World::plain(4);
+    for (at, number) in [(1_000, 2), (2_000, 3), (3_000, 4)] {
+        world.pass(Time::from_millis(at));
+        world.run(number, In::State(6, false));
+        world.run(1, In::Unitdata(to(at_six(number), 1, b"x")));
+    }
+    let told = |world: &World| {
+        let tests = world.msus.iter().filter(|it| it.opc == point_code(1));
+        let tests = tests.filter(|it| {
+            let management = Management::read(unit(it).data);
+            management.is_ok_and(|it| it.kind == ManagementType::StatusTest)
+        });
+        tests.map(|it| it.dpc.number()).collect::<Vec<_>>()
+    };
+    world.run(3, In::State(6, true));
+    let cause = m3ua::Cause::Congestion(Some(1));
+    world.run(1, In::Status(Affected::ALL, cause));
+    world.pass(Time::from_millis(10_999));
+    assert_eq!(told(&world), []);
+    world.pass(Time::from_millis(12_500));
+    assert_eq!(told(&world), [2, 3]);
+    // What cannot be reached is not tested: the subsystems there are thought well of after it.
+    world.run(1, In::Pause(Affected::one(point_code(2))));
+    world.pass(Time::from_millis(100_000));
+    assert_eq!(told(&world), [2, 3, 4, 4, 4]);
+    assert_eq!(world.nodes[0].deadline(), Some(Time::from_millis(153_000)));
+    world.run(1, In::Resume(Affected { point_code: point_code(0), mask: 2 }));
+    assert!(world.heard.contains(&(1, Indication::State(point_code(2), 6, true))));
+    world.run(1, In::Unitdata(to(at_six(2), 1, b"x")));
+    assert_eq!(world.msus.last().unwrap().opc, point_code(2), "it was sent, and came back");
+}
+
+fn at_six(number: usize) -> sccp::codec::Address {
+    at(u32::try_from(number).unwrap(), 6)
 }
 
 #[test]

@@ -34,6 +34,23 @@ fn the_longest_prefix_wins_then_the_rule_that_says_more() {
 }
 
 #[test]
+fn the_point_codes_that_rules_lead_to_are_known_by_their_range() {
+    let targets = |of: &[u32]| -> Vec<(Option<u32>, Routing)> {
+        of.iter().map(|it| (Some(*it), Routing::Title)).collect()
+    };
+    let all = [&targets(&[9, 4])[..], &targets(&[4, 7]), &[(None, Routing::Subsystem)]];
+    let rules = all.iter().zip(["1", "2", "3"]).map(|(it, of)| rule(of, it, Choice::Backup));
+    let rules = Rules::new(rules.collect()).unwrap();
+    let within = |point: u32, mask: u8| -> Vec<u32> {
+        let range = Affected { point_code: point_code(point), mask };
+        rules.point_codes(range).iter().map(|it| it.number()).collect()
+    };
+    assert_eq!(within(0, 24), [4, 7, 9]);
+    assert_eq!((within(5, 2), within(9, 0), within(8, 2)), (vec![4, 7], vec![9], vec![9]));
+    assert_eq!((within(6, 0), within(0, 2)), (vec![], vec![]));
+}
+
+#[test]
 fn digits_and_fields_are_changed() {
     let change = Change {
         strip: 2,

@@ -13,6 +13,11 @@ use machine::Time;
 use machine::slots::Key;
 use sccp::Unitdata;
 
+/// Octets of an application context that is kept, at most: those of the 3GPP have seven.
+const CONTEXT_OCTETS_MAX: usize = 64;
+/// Diagnostic of the user: application-context-name-not-supported (Q.773 §4.2.2).
+const CONTEXT_NOT_SUPPORTED: i64 = 2;
+
 /// The ends of a message that answers this one.
 const fn back(unitdata: &Unitdata) -> Ends {
     Ends { own: unitdata.called, peer: unitdata.calling }
@@ -74,7 +79,15 @@ impl Transactions {
         };
         let context = match message.dialogue.map(|it| Dialogue::read(&it)) {
             None => &[][..],
-            Some(Ok(Dialogue::Request { is_version_1: true, context, .. })) => context.contents(),
+            Some(Ok(Dialogue::Request { is_version_1: true, context, .. })) => {
+                let context = context.contents();
+                if context.len() > CONTEXT_OCTETS_MAX {
+                    let writer = Writer::abort(otid);
+                    let diagnostic = Diagnostic::User(CONTEXT_NOT_SUPPORTED);
+                    return abort(self, writer.refuse(context, diagnostic, &[]));
+                }
+                context
+            }
             Some(Ok(Dialogue::Request { context, .. })) => {
                 let writer = Writer::abort(otid);
                 let diagnostic = Diagnostic::Provider(2);

@@ -198,6 +198,18 @@ fn a_context_is_refused_with_another() {
 }
 
 #[test]
+fn a_context_that_is_longer_than_any_is_refused_and_not_kept() {
+    let mut world = World::new(8);
+    let context = [&[4][..], &[1; 64]].concat();
+    world.begin(Some(&context), &[]);
+    assert_eq!((world.sides[1].len(), world.sides[0].len()), (0, 0));
+    let Indication::UAbort(UAbort::Refused(told), _) = world.last(0) else { panic!() };
+    assert_eq!(*told, Diagnostic::User(2));
+    world.begin(Some(&context[..64]), &[]);
+    assert_eq!(world.sides[1].len(), 1);
+}
+
+#[test]
 fn a_user_breaks_a_dialogue_off_with_its_reason_and_tells_nobody_who_has_not_answered() {
     let mut world = World::new(8);
     let id = world.begin(Some(CONTEXT), &[]);
