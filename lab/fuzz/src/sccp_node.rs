@@ -36,6 +36,7 @@ fn node() -> Node {
     let settings = Settings {
         network: None,
         point_code: HERE,
+        aliases: vec![PointCode::truncated(9)],
         network_indicator: 2,
         concerned: vec![PointCode::truncated(2)],
         parameters: Parameters {
@@ -60,6 +61,12 @@ pub fn run(bytes: &[u8]) {
             0 => In::Pause(Affected::one(opc)),
             1 => In::Resume(Affected::one(opc)),
             2 => In::State(6, length % 2 == 0),
+            4 => {
+                let payload = Bytes::copy_from_slice(octets);
+                let (network, opc, dpc) = (None, HERE, opc);
+                let (si, ni, mp, sls) = (3, 2, 0, 0);
+                In::Undeliverable(Transfer { network, opc, dpc, si, ni, mp, sls, payload })
+            }
             3 => {
                 now += Duration::from_secs(u64::from(*length));
                 node.tick(now, &mut out);

@@ -36,6 +36,7 @@ impl Gateway {
             let row = server_alarm(&self.server_name(id), &status);
             rows.extend(row.map(|row| row.starting(!self.served.contains(&id))));
         }
+        self.sccp.alarms(&self.config, &mut rows);
         rows.extend(self.offenders(now).map(|(name, of)| self.screened_alarm(name, of)));
         rows
     }

@@ -23,7 +23,11 @@ impl Gateway {
         self.process.step(now, In::SetParameters(next.parameters()), &mut self.outs);
         self.process.set_servers_max(next.settings().servers_max);
         self.own_changed(now, &old, &next);
-        self.users = Users::new(&next.echo_service_indicators);
+        self.users = Users::new(&next);
+        self.sccp.configure(Some(&old), &next);
+        let mut wants = Vec::new();
+        self.sccp.tick(now, &mut wants);
+        self.send_all(now, wants);
         self.join(now, &next);
     }
 

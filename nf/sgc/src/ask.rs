@@ -6,6 +6,9 @@ use crate::alarms::blocked_why;
 use crate::config::{Carriage, PeerRole, show_network};
 use crate::facts::Fact;
 use crate::trace::TraceRow;
+use crate::translations::{
+    RemoteRow, StateRow, SubsystemRow, TcapRow, TranslatedRow, TranslationRow, show_rules, state,
+};
 use m3ua::codec::{Affected, ServerState};
 use m3ua::{Availability, In, PeerId, Role, ServerId, Side};
 use m3ua_stack::{Link, State, Way};
@@ -128,6 +131,7 @@ type Serve = fn(&mut Gateway, &Asked<'_>) -> Answer<Value>;
 
 const PEER: Parameter = Parameter::text("peer", "its name").required();
 const SERVER: Parameter = Parameter::text("server", "an Application Server of it").required();
+const SUBSYSTEM: Parameter = Parameter::text("subsystem", "its name").required();
 const ASSOCIATION: Parameter = Parameter::text("association", "only this one");
 
 questions! {
@@ -178,6 +182,30 @@ questions! {
         let rows = rows.transpose()?.unwrap_or_default();
         Ok(it.of_peers(rows, |row| &row.association))
     };
+    /// The subsystems of this node.
+    Ask "sccp/subsystems" [] -> Vec<SubsystemRow>, |it, _| Ok(it.sccp.show_subsystems(&it.config));
+    /// Nodes and subsystems elsewhere that are not as they should be.
+    Ask "sccp/remotes" [] -> Vec<RemoteRow>, |it, _| Ok(it.sccp.show_remotes(&it.config));
+    /// Takes a subsystem of this node out of service.
+    Act "sccp/block" [SUBSYSTEM] -> Vec<StateRow>,
+        |it, asked| it.set_subsystem(asked.now, asked.ask, false);
+    /// Puts a subsystem of this node into service again.
+    Act "sccp/unblock" [SUBSYSTEM] -> Vec<StateRow>,
+        |it, asked| it.set_subsystem(asked.now, asked.ask, true);
+    /// The rules for global titles.
+    Ask "gtt/rules" [] -> Vec<TranslationRow>, |it, _| Ok(show_rules(&it.config));
+    /// Where a global title goes now, and by which rules; nothing is sent.
+    Ask "gtt/translate" [
+        Parameter::text("digits", "those of the title").required(),
+        Parameter::number("subsystem", "the subsystem that is called"),
+        Parameter::number("indicator", "global title indicator, 1 to 4; left out: 4"),
+        Parameter::number("translation_type", "left out: 0"),
+        Parameter::number("numbering_plan", "left out: 1, E.164"),
+        Parameter::number("nature_of_address", "left out: 4, international"),
+        Parameter::number("sls", "signalling link selection; left out: 0"),
+    ] -> TranslatedRow, |it, asked| it.sccp.translate(&it.config, asked.ask);
+    /// The dialogues of TCAP.
+    Ask "tcap/dialogues" [] -> Vec<TcapRow>, |it, _| Ok(it.sccp.show_tcap());
     /// The conditions that stand.
     Ask "alarms" [] -> Vec<Condition>, |it, asked| Ok(it.show_alarms(asked.now));
 }
@@ -445,6 +473,18 @@ impl Gateway {
             peer: self.peer_name(peer).to_owned(),
             asked: format.show_range(affected),
         }])
+    }
+
+    /// N-STATE request: a subsystem of this node is in service, or out of service.
+    fn set_subsystem(&mut self, now: Time, ask: &Ask, is: bool) -> Answer<Vec<StateRow>> {
+        let name = ask.params.get("subsystem").map(String::as_str).unwrap_or_default();
+        let found = self.config.subsystem.iter().find(|it| it.name == name);
+        let number = found.map(|it| it.number);
+        let number = number.ok_or_else(|| AskError::NotFound(format!("subsystem {name}")))?;
+        let mut wants = Vec::new();
+        self.sccp.set_state(now, number, is, &mut wants);
+        self.send_all(now, wants);
+        Ok(vec![StateRow { subsystem: name.to_owned(), state: state(is) }])
     }
 
     fn block(&mut self, now: Time, ask: &Ask, is_blocked: bool) -> Answer<Vec<BlockRow>> {

@@ -2,12 +2,16 @@
 
 mod needs;
 mod point_code;
+pub mod sccp;
+mod sccp_settings;
+mod sccp_validate;
 mod screening;
 mod settings;
 mod validate;
 
 pub use m3ua_stack::config::{Carriage, Peer, PeerRole, Screening, Tcp};
 pub use point_code::{PointCodeFormat, show_network};
+pub(crate) use sccp_settings::indicator;
 pub(crate) use screening::{Origins, Screen};
 
 use m3ua_stack::config::{Section, TCP_PORTS};
@@ -68,6 +72,18 @@ pub struct Sgc {
     /// Application Servers: which traffic goes to which peers, or comes from them to this node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub application_server: Vec<ApplicationServer>,
+    /// SCCP of this node.
+    #[serde(default)]
+    pub sccp: sccp::Sccp,
+    /// TCAP of this node.
+    #[serde(default)]
+    pub tcap: sccp::Tcap,
+    /// Subsystems of this node.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub subsystem: Vec<sccp::Subsystem>,
+    /// Translation of global titles.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub translation: Vec<sccp::Translation>,
     /// Timers.
     #[serde(default)]
     pub timers: Timers,
@@ -259,6 +275,9 @@ impl Default for Limits {
 }
 
 const fn one() -> u16 {
+    1
+}
+const fn one_octet() -> u8 {
     1
 }
 const fn yes() -> bool {

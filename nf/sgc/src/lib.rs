@@ -20,9 +20,12 @@ pub mod config;
 mod facts;
 mod network;
 mod relay;
+mod sccp_node;
 mod screening;
+mod services;
 mod trace;
 mod trails;
+mod translations;
 mod user;
 
 pub use ask::questions;
@@ -38,6 +41,7 @@ use runtime::{
     Ask, AskError, Effects, Flow, Frame, Function, In, Make, PortId, Running, RuntimeError, Seed,
     ShardSpec,
 };
+use sccp_node::SccpNode;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use trail::Capture;
@@ -60,6 +64,7 @@ pub struct Gateway {
     /// Point codes of this node.
     own: BTreeSet<PointCode>,
     users: Users,
+    sccp: SccpNode,
     told: relay::Told,
     offenders: screening::Offenders,
     facts: Sheet<Fact>,
@@ -105,7 +110,8 @@ impl Gateway {
             followed: BTreeMap::new(),
             served: BTreeSet::new(),
             own: config.own_point_codes().into_iter().collect(),
-            users: Users::new(&config.echo_service_indicators),
+            users: Users::new(&config),
+            sccp: SccpNode::new(seed, &config),
             told: relay::Told::default(),
             offenders: screening::Offenders::default(),
             facts: Sheet::new(),
@@ -121,6 +127,7 @@ impl Gateway {
             config: Arc::clone(&config),
         };
         it.announce_own(seed.now, config.network(), m3ua::codec::Affected::ALL);
+        it.sccp.configure(None, &config);
         it.join(seed.now, &config);
         it
     }
@@ -239,12 +246,18 @@ impl Function for Gateway {
     fn tick(&mut self, now: Time, out: &mut Effects) {
         self.links.tick(now, out);
         self.process.tick(now, &mut self.outs);
+        if self.sccp.deadline().is_some_and(|at| at <= now) {
+            let mut wants = Vec::new();
+            self.sccp.tick(now, &mut wants);
+            self.send_all(now, wants);
+        }
         self.run(now, out);
     }
 
     fn deadline(&self) -> Option<Time> {
         let captured = self.trails.capture.deadline();
-        self.links.deadline().into_iter().chain(self.process.deadline()).chain(captured).min()
+        let own = self.process.deadline().into_iter().chain(self.sccp.deadline());
+        self.links.deadline().into_iter().chain(own).chain(captured).min()
     }
 
     fn configure(&mut self, now: Time, config: Arc<Sgc>, out: &mut Effects) {
@@ -281,8 +294,10 @@ impl Function for Gateway {
 
     fn cells(&self) -> Vec<event::Cells> {
         let doorway = self.links.doorway().map(sctp_stack::Doorway::cells);
+        let (sccp, tcap) = (self.sccp.node.facts(), self.sccp.transactions.facts());
         let own = [self.facts.cells(), self.peer_table.cells(), self.process.facts().cells()];
-        own.into_iter().chain(doorway).collect()
+        let own = own.into_iter().chain([sccp.cells(), tcap.cells()]);
+        own.chain(doorway).collect()
     }
 }
 

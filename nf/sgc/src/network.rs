@@ -3,6 +3,7 @@
 
 use crate::Gateway;
 use crate::config::ServedBy;
+use crate::sccp_node::Mtp;
 use m3ua::codec::{Affected, NetworkAppearance, PointCode};
 use m3ua::{Availability, Cause, In, Key, PeerId};
 use machine::{Machine, Time};
@@ -86,6 +87,13 @@ impl Gateway {
             Availability::Unavailable => In::Pause(network, affected),
         };
         self.process.step(now, input, &mut self.outs);
+        if network == self.config.network() {
+            let what = match is {
+                Availability::Unavailable => Mtp::Pause,
+                Availability::Available | Availability::Restricted => Mtp::Resume,
+            };
+            self.sccp.mtp(now, affected, what);
+        }
         let dpc = affected.point_code;
         let is_up = is != Availability::Unavailable;
         if is_up && affected.mask == 0 && self.process.congestion(network, dpc) > 0 {
@@ -124,6 +132,9 @@ impl Gateway {
     /// MTP-STATUS goes on to the ASPs.
     pub(crate) fn status(&mut self, now: Time, network: Network, affected: Affected, cause: Cause) {
         self.process.step(now, In::Status(network, affected, cause), &mut self.outs);
+        if network == self.config.network() {
+            self.sccp.mtp(now, affected, Mtp::Status(cause));
+        }
     }
 }
 

@@ -12,6 +12,7 @@
 
 use crate::Gateway;
 use crate::facts::Fact;
+use crate::user::User;
 use hashbrown::HashMap;
 use m3ua::codec::{NetworkAppearance, PointCode, UserCause};
 use m3ua::{In, Indication, Out, PeerId, Role, Transfer};
@@ -84,13 +85,29 @@ impl Gateway {
         };
         self.facts.add(Fact::Local, 1);
         let mut wants = Vec::new();
-        found.transfer(transfer, &mut wants);
-        for transfer in wants {
-            self.facts.add(Fact::Sent, 1);
-            if self.is_own(transfer.network, transfer.dpc) {
-                self.facts.add(Fact::Circular, 1);
-            } else {
-                self.dispatch(now, transfer);
+        if !found.transfer(now, &mut self.sccp, transfer, &mut wants) {
+            self.facts.add(Fact::Circular, 1);
+        }
+        self.undelivered(now, Some(from));
+        self.send_all(now, wants);
+    }
+
+    /// MSUs of users of this node. SCCP is told of those that find no way.
+    pub(crate) fn send_all(&mut self, now: Time, mut wants: Vec<Transfer>) {
+        while !wants.is_empty() {
+            for transfer in core::mem::take(&mut wants) {
+                self.facts.add(Fact::Sent, 1);
+                if self.is_own(transfer.network, transfer.dpc) {
+                    self.facts.add(Fact::Circular, 1);
+                    continue;
+                }
+                let is_sccp = self.users.of(transfer.si) == Some(User::Sccp);
+                let copy = is_sccp.then(|| transfer.clone());
+                if let (false, Some(copy)) = (self.dispatch(now, transfer), copy) {
+                    // It comes back once: what brings it back does not come back itself.
+                    self.sccp.step(now, sccp::In::Undeliverable(copy), &mut wants);
+                    self.undelivered(now, None);
+                }
             }
         }
     }

@@ -1,8 +1,9 @@
 //! M3UA messages as trails of the service assurance: one for each association, from when it stands
-//! until it is lost.
+//! until it is lost, with what SCCP could not deliver.
 
 use crate::Gateway;
 use crate::config::CAPTURE_PORT;
+use crate::translations::show_address;
 use m3ua::{In as Input, PeerId};
 use m3ua_stack::Way;
 use machine::Time;
@@ -71,6 +72,26 @@ impl Gateway {
         let (source, destination) = if is_ours { (ours, theirs) } else { (theirs, ours) };
         let seen = Seen { source, destination, protocol, trail: Some(trail), bytes };
         self.trails.capture.message(now, &seen, |_| true);
+    }
+
+    /// What SCCP could not deliver in this turn, told on the trail of the association that it came
+    /// by; what came of this node itself is counted alone.
+    pub(crate) fn undelivered(&mut self, now: Time, from: Option<PeerId>) {
+        let ends = from.filter(|_| self.trails.capture.is_on()).and_then(|peer| self.ends(peer));
+        let Some(Ends { ours: local, theirs: remote, trail, .. }) = ends else { return };
+        let flow = Flow { local, remote, ..Flow::NOWHERE };
+        let format = self.config.point_code_format;
+        for it in self.sccp.take_undelivered() {
+            let (from, to) = (show_address(format, &it.calling), show_address(format, &it.called));
+            let fields = [
+                ("status", Field::Number(it.cause.number().into())),
+                ("text", Field::Text(it.cause.name().as_bytes())),
+                ("method", Field::Text(b"SCCP")),
+                ("from", Field::Text(from.as_bytes())),
+                ("to", Field::Text(to.as_bytes())),
+            ];
+            self.trails.capture.event(now, &flow, trail, Event::RequestRejected, &fields);
+        }
     }
 
     fn ends(&self, peer: PeerId) -> Option<Ends> {

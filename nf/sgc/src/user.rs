@@ -1,9 +1,13 @@
 //! MTP3 users of this node: who takes an MSU for one of its point codes.
 //!
 //! This is the seam for what stands above: a user is a row of [`User`], found by its Service
-//! Indicator, that is given MSUs and answers with MSUs. SCCP will be one.
+//! Indicator, that is given MSUs and answers with MSUs.
 
+use crate::config::Sgc;
+use crate::sccp_node::SccpNode;
 use m3ua::Transfer;
+use machine::Time;
+use sccp::codec::SERVICE_INDICATOR;
 
 /// Service Indicators: four bits.
 const INDICATORS: usize = 16;
@@ -13,6 +17,8 @@ const INDICATORS: usize = 16;
 pub(crate) enum User {
     /// Sends what it gets back to where it came from.
     Echo,
+    /// SCCP, with what stands on it (`sccp_node`).
+    Sccp,
 }
 
 /// The users, by Service Indicator.
@@ -22,10 +28,13 @@ pub(crate) struct Users {
 }
 
 impl Users {
-    /// Echo has these indicators.
-    pub(crate) fn new(echo: &[u8]) -> Self {
+    /// SCCP has its own indicator, if it is there; echo has those that the section names.
+    pub(crate) fn new(config: &Sgc) -> Self {
         let mut users = Self::default();
-        for indicator in echo {
+        if config.has_sccp() {
+            users.rows[usize::from(SERVICE_INDICATOR)] = Some(User::Sccp);
+        }
+        for indicator in &config.echo_service_indicators {
             if let Some(row) = users.rows.get_mut(usize::from(*indicator)) {
                 *row = Some(User::Echo);
             }
@@ -40,12 +49,21 @@ impl Users {
 }
 
 impl User {
-    /// An MSU for this user came; what it wants sent goes into `wants`.
-    pub(crate) fn transfer(self, transfer: Transfer, wants: &mut Vec<Transfer>) {
+    /// An MSU for this user came; what it wants sent goes into `wants`. Returns whether all was
+    /// carried out.
+    pub(crate) fn transfer(
+        self,
+        now: Time,
+        sccp: &mut SccpNode,
+        transfer: Transfer,
+        wants: &mut Vec<Transfer>,
+    ) -> bool {
         match self {
+            Self::Sccp => sccp.step(now, sccp::In::Transfer(transfer), wants),
             Self::Echo => {
                 let (opc, dpc) = (transfer.dpc, transfer.opc);
                 wants.push(Transfer { opc, dpc, ..transfer });
+                true
             }
         }
     }

@@ -8,11 +8,10 @@
 //!       └── negotiation: Answer to what is offered; what to offer after a refusal
 //! ```
 //! - A row is the only place of what it says: codec, names, JSON both ways
-//! ([`ber::Type::to_json`]),
-//!   values by seed for tests and fuzzing, and the tables of `docs/map.md` follow from it.
+//!   ([`ber::Type::to_json`]), values by seed for tests and fuzzing, and the tables of
+//!   `docs/map.md` follow from it.
 //! - An operation has one row, with a signature for each range of versions: version 3 and 4 with
-//! the
-//!   types of release 16 ([`types`]), versions 1 and 2 with those of GSM 09.02 ([`v2`]).
+//!   the types of release 16 ([`types`]), versions 1 and 2 with those of GSM 09.02 ([`v2`]).
 //! - Reading borrows and allocates nothing ([`ber::Record`]).
 //!
 //! ```

@@ -1,6 +1,6 @@
 //! What a node is told, and what it wants: the primitives of Q.711.
 
-use crate::codec::{Address, Class};
+use crate::codec::{Address, Class, ReturnCause};
 use bytes::Bytes;
 use m3ua::codec::{Affected, PointCode};
 
@@ -39,6 +39,8 @@ pub enum In {
     /// N-COORD request: may a subsystem here go out of service? Those that have it as well are
     /// asked.
     Coordinate(u8, Vec<PointCode>),
+    /// An MSU that this node wanted sent found no way: it comes back when it asks for it.
+    Undeliverable(m3ua::Transfer),
 }
 
 /// What shall be done.
@@ -65,6 +67,17 @@ pub enum Indication {
         cause: u8,
         /// The data, or their first segment.
         data: Bytes,
+    },
+    /// For the management: a message could not be delivered, whether or not it comes back.
+    Undelivered {
+        /// The point code that it came from; none: from here.
+        from: Option<PointCode>,
+        /// Where it was sent to.
+        called: Address,
+        /// Who sent it.
+        calling: Address,
+        /// Why.
+        cause: ReturnCause,
     },
     /// N-STATE: a subsystem elsewhere is in service or out of service.
     State(PointCode, u8, bool),

@@ -27,6 +27,7 @@
 //!     let settings = Settings {
 //!         network: None,
 //!         point_code: point_code(number),
+//!         aliases: Vec::new(),
 //!         network_indicator: 2,
 //!         concerned: Vec::new(),
 //!         parameters: Parameters::q714(),
@@ -63,7 +64,7 @@ mod translation;
 
 pub use effects::{In, Indication, Out, Unitdata};
 pub use facts::Fact;
-pub use node::Node;
+pub use node::{Node, RemoteStatus};
 pub use settings::{Parameters, Settings};
 pub use translation::{
     Change, Choice, Outcome, RULES_MAX, Rule, Rules, Selector, Target, Untranslated,

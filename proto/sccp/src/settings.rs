@@ -56,6 +56,8 @@ pub struct Settings {
     pub network: Option<NetworkAppearance>,
     /// Its point code there.
     pub point_code: PointCode,
+    /// Other point codes that it has there: what comes to one of them is answered from it.
+    pub aliases: Vec<PointCode>,
     /// The Network Indicator of what it sends.
     pub network_indicator: u8,
     /// Who is told when a subsystem here changes its status (Q.714 §5.3.6).

@@ -24,7 +24,9 @@ pub struct Selector {
 }
 
 impl Selector {
-    fn has(&self, title: &Title) -> bool {
+    /// Whether a title has these fields.
+    #[must_use]
+    pub fn has(&self, title: &Title) -> bool {
         let is = |rule: Option<u8>, field: u8| rule.is_none_or(|it| it == field);
         self.indicator.is_none_or(|it| it == title.indicator)
             && is(self.translation_type, title.translation_type)
@@ -34,7 +36,8 @@ impl Selector {
     }
 
     /// How many fields are given: of two rules with the same digits the one that says more wins.
-    fn weight(&self) -> usize {
+    #[must_use]
+    pub fn weight(&self) -> usize {
         let octets = [self.translation_type, self.plan, self.nature, self.encoding];
         usize::from(self.indicator.is_some()) + octets.iter().flatten().count()
     }

@@ -35,6 +35,7 @@ impl Sgc {
             self.validate_screening(peer, &format!("peer[{n}]"), issues);
         }
         self.validate_servers(issues);
+        self.validate_sccp(issues);
         if issues.len() == before {
             self.rehearse(issues);
         }

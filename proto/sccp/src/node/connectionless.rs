@@ -20,6 +20,7 @@ const GROWTH: usize = 12;
 impl Node {
     /// N-UNITDATA request.
     pub(super) fn request(&mut self, now: Time, unitdata: &Unitdata) {
+        self.come_to(unitdata.calling.point_code);
         let unit = Unit {
             form: Form::Basic,
             word: Word::Data(unitdata.class),
@@ -38,7 +39,7 @@ impl Node {
         let count = unit.data.len();
         // What stays here is of any length: nothing is written.
         let is_here = unit.called.routing == Routing::Subsystem
-            && unit.called.point_code.is_none_or(|it| it == self.settings.point_code);
+            && unit.called.point_code.is_none_or(|it| self.is_own(it));
         let whole = match () {
             () if unit.importance.is_none() && (is_here || count <= room(&unit, most)) => unit,
             () if is_here || count <= room(&extended, most) => extended,
@@ -97,7 +98,7 @@ impl Node {
         let Word::Data(class) = unit.word else { return };
         let opc = match from {
             Origin::Network(opc) => opc,
-            Origin::Here => self.settings.point_code,
+            Origin::Here => self.at,
         };
         let Some(segmentation) = unit.segmentation else {
             let data = payload.slice_ref(unit.data);
@@ -131,12 +132,16 @@ impl Node {
 
     fn hand_over(&mut self, from: Origin, unit: &Unit<'_>, class: Class, sls: u8, data: Bytes) {
         self.count(Fact::Delivered);
-        let (called, calling, importance) = (unit.called, unit.calling, unit.importance);
-        let unitdata = Unitdata { called, calling, class, sls, importance, data };
+        let (called, mut calling, importance) = (unit.called, unit.calling, unit.importance);
         let opc = match from {
             Origin::Network(opc) => Some(opc),
             Origin::Here => None,
         };
+        // The answer goes to where the MSU came from, if the address does not say more (§2.7.2.1).
+        if calling.routing == Routing::Subsystem {
+            calling.point_code = calling.point_code.or(opc);
+        }
+        let unitdata = Unitdata { called, calling, class, sls, importance, data };
         self.indicate(Indication::Unitdata(opc, unitdata));
     }
 

@@ -24,9 +24,12 @@ impl Node {
             true => ManagementType::Allowed,
             false => ManagementType::Prohibited,
         };
-        for index in 0..self.settings.concerned.len() {
-            let dpc = self.settings.concerned[index];
-            self.tell(dpc, kind, subsystem, self.settings.point_code);
+        for of in self.point_codes().collect::<Vec<_>>() {
+            self.at = of;
+            for index in 0..self.settings.concerned.len() {
+                let dpc = self.settings.concerned[index];
+                self.tell(dpc, kind, subsystem, of);
+            }
         }
     }
 
@@ -50,7 +53,7 @@ impl Node {
             word: Word::Data(Class { is_sequenced: false, returns: false }),
             hops: 0,
             called: Address::subsystem(Some(dpc), MANAGEMENT_SSN),
-            calling: Address::subsystem(Some(self.settings.point_code), MANAGEMENT_SSN),
+            calling: Address::subsystem(Some(self.at), MANAGEMENT_SSN),
             segmentation: None,
             importance: None,
             data: &data,
@@ -63,7 +66,7 @@ impl Node {
 
     /// A message came for a subsystem that is out of service: its source is told (§5.3.2.1).
     pub(super) fn respond_prohibited(&mut self, opc: PointCode, subsystem: u8) {
-        self.tell(opc, ManagementType::Prohibited, subsystem, self.settings.point_code);
+        self.tell(opc, ManagementType::Prohibited, subsystem, self.at);
     }
 
     /// A message of management came. What it says of a node, that node alone says.
@@ -74,7 +77,7 @@ impl Node {
         };
         self.count(Fact::ManagementIn);
         let Management { kind, subsystem, point_code, congestion, .. } = management;
-        let is_here = point_code == self.settings.point_code;
+        let is_here = self.is_own(point_code);
         let is_own = point_code == opc;
         match kind {
             ManagementType::StatusTest if is_here && !self.coordination.ignores(subsystem) => {

@@ -17,8 +17,10 @@ use bytes::Bytes;
 use event::Sheet;
 use m3ua::codec::PointCode;
 use machine::{Machine, Time};
+pub use remotes::RemoteStatus;
 use remotes::Remotes;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Where a message comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +36,9 @@ enum Origin {
 #[derive(Debug)]
 pub struct Node {
     settings: Settings,
-    rules: Rules,
+    rules: Arc<Rules>,
+    /// The point code that what is under way came to: what is sent of it comes from there.
+    at: PointCode,
     /// Subsystems here, and whether they are in service.
     subsystems: BTreeMap<u8, bool>,
     remotes: Remotes,
@@ -51,10 +55,11 @@ pub struct Node {
 impl Node {
     /// A node without subsystems.
     #[must_use]
-    pub fn new(settings: Settings, rules: Rules) -> Self {
+    pub fn new(settings: Settings, rules: impl Into<Arc<Rules>>) -> Self {
         Self {
+            at: settings.point_code,
             settings,
-            rules,
+            rules: rules.into(),
             subsystems: BTreeMap::new(),
             remotes: Remotes::default(),
             reassembly: Reassembly::default(),
@@ -67,14 +72,53 @@ impl Node {
     }
 
     /// Changes the rules; messages under way are not touched.
-    pub fn set_rules(&mut self, rules: Rules) {
-        self.rules = rules;
+    pub fn set_rules(&mut self, rules: impl Into<Arc<Rules>>) {
+        self.rules = rules.into();
+    }
+
+    /// Changes point codes, timers and limits; what waits goes on with its own.
+    pub fn set_settings(&mut self, settings: Settings) {
+        self.at = settings.point_code;
+        self.settings = settings;
     }
 
     /// The rules as they are now.
     #[must_use]
-    pub const fn rules(&self) -> &Rules {
+    pub fn rules(&self) -> &Rules {
         &self.rules
+    }
+
+    /// Subsystems here, and whether they are in service.
+    pub fn subsystems(&self) -> impl Iterator<Item = (u8, bool)> {
+        self.subsystems.iter().map(|(number, is_in_service)| (*number, *is_in_service))
+    }
+
+    /// A subsystem is no more: those concerned are told, and what comes for it finds no user.
+    pub fn remove_subsystem(&mut self, subsystem: u8, out: &mut Vec<Out>) {
+        self.set_state(subsystem, false);
+        self.subsystems.remove(&subsystem);
+        out.append(&mut self.out);
+    }
+
+    /// Nodes of which something is known that is not as it should be.
+    pub fn remotes(&self) -> impl Iterator<Item = RemoteStatus> {
+        self.remotes.iter()
+    }
+
+    /// The point codes of this node.
+    pub fn point_codes(&self) -> impl Iterator<Item = PointCode> {
+        core::iter::once(self.settings.point_code).chain(self.settings.aliases.iter().copied())
+    }
+
+    /// Whether a point code is one of this node.
+    fn is_own(&self, point_code: PointCode) -> bool {
+        point_code == self.settings.point_code || self.settings.aliases.contains(&point_code)
+    }
+
+    /// What is under way came to that point code, where it is one of this node.
+    fn come_to(&mut self, point_code: Option<PointCode>) {
+        let own = point_code.filter(|it| self.is_own(*it));
+        self.at = own.unwrap_or(self.settings.point_code);
     }
 
     /// What was counted.
@@ -102,7 +146,7 @@ impl Node {
         self.count(Fact::MessagesOut);
         self.out.push(Out::Transfer(m3ua::Transfer {
             network: self.settings.network,
-            opc: self.settings.point_code,
+            opc: self.at,
             dpc,
             si: crate::codec::SERVICE_INDICATOR,
             ni: self.settings.network_indicator,
@@ -115,6 +159,7 @@ impl Node {
     /// An MSU came for this point code.
     fn receive(&mut self, now: Time, msu: &m3ua::Transfer) {
         self.count(Fact::MessagesIn);
+        self.come_to(Some(msu.dpc));
         let read = Message::read(&msu.payload);
         let read = read.and_then(|message| Ok((message, Unit::of(&message)?)));
         match read {
@@ -133,6 +178,7 @@ impl Machine for Node {
     type Out = Out;
 
     fn step(&mut self, now: Time, input: In, out: &mut Vec<Out>) {
+        self.come_to(None);
         match input {
             In::Transfer(msu) => self.receive(now, &msu),
             In::Unitdata(unitdata) => self.request(now, &unitdata),
@@ -141,11 +187,13 @@ impl Machine for Node {
             In::Resume(affected) => self.resume(affected),
             In::Status(affected, cause) => self.status(now, affected, cause),
             In::Coordinate(subsystem, asked) => self.coordinate(now, subsystem, asked),
+            In::Undeliverable(msu) => self.undeliverable(now, &msu),
         }
         out.append(&mut self.out);
     }
 
     fn tick(&mut self, now: Time, out: &mut Vec<Out>) {
+        self.come_to(None);
         while let Some(partial) = self.reassembly.expire(now) {
             self.count(Fact::ReassemblyExpired);
             self.reassembly_failed(now, crate::codec::ReturnCause::ErrorInTransport, &partial);

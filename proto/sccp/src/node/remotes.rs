@@ -23,6 +23,17 @@ struct Remote {
     prohibited: BTreeMap<u8, Option<Test>>,
 }
 
+/// What is known of a node that is not as it should be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RemoteStatus {
+    /// Which.
+    pub point_code: PointCode,
+    /// MTP3 has no way to it.
+    pub is_paused: bool,
+    /// Subsystems of it that are out of service; SSN 1 is its SCCP.
+    pub prohibited: Vec<u8>,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Remotes {
     nodes: BTreeMap<PointCode, Remote>,
@@ -31,6 +42,14 @@ pub(super) struct Remotes {
 }
 
 impl Remotes {
+    pub(super) fn iter(&self) -> impl Iterator<Item = RemoteStatus> {
+        self.nodes.iter().map(|(point_code, remote)| RemoteStatus {
+            point_code: *point_code,
+            is_paused: remote.is_paused,
+            prohibited: remote.prohibited.keys().copied().collect(),
+        })
+    }
+
     /// Whether a message can go to a node, and to a subsystem of it.
     pub(super) fn can_reach(
         &self,

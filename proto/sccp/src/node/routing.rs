@@ -1,7 +1,7 @@
 //! SCCP routing control (Q.714 §2): to a user here, to another node, or back.
 
 use super::{Node, Origin};
-use crate::codec::{Address, Form, MANAGEMENT_SSN, ReturnCause, Routing, Unit, Word};
+use crate::codec::{Address, Form, MANAGEMENT_SSN, Message, ReturnCause, Routing, Unit, Word};
 use crate::effects::Indication;
 use crate::facts::Fact;
 use crate::translation::Untranslated;
@@ -44,14 +44,21 @@ impl Node {
             Routing::Subsystem => unit.called,
             Routing::Title => {
                 self.check_hops(from, unit)?;
-                let called = self.translate(&unit.called, sls)?;
-                self.count(Fact::Translated);
-                called
+                let called = self.translation(&unit.called, sls);
+                match called {
+                    Ok(_) => self.count(Fact::Translated),
+                    Err(ReturnCause::NoTranslationNature | ReturnCause::NoTranslationAddress) => {
+                        self.count(Fact::Untranslated)
+                    }
+                    // There is a rule, and no way.
+                    Err(_) => {}
+                }
+                called?
             }
         };
         let is_here = match (called.point_code, from) {
             (None, _) => true,
-            (Some(point_code), _) if point_code == self.settings.point_code => true,
+            (Some(point_code), _) if self.is_own(point_code) => true,
             // MTP3 brought it to its destination: the point code in it says no more (§2.3.1).
             (Some(_), Origin::Network(_)) => unit.called.routing == Routing::Subsystem,
             (Some(_), Origin::Here) => false,
@@ -77,24 +84,19 @@ impl Node {
         Ok(())
     }
 
-    fn translate(&self, address: &Address, sls: u8) -> Result<Address, ReturnCause> {
-        let here = self.settings.point_code;
+    /// Where a message to a title with that SLS would go now: the address that its title leads to,
+    /// whose point code is the next node; none: it stays here.
+    ///
+    /// # Errors
+    /// With what cause it would come back.
+    pub fn translation(&self, address: &Address, sls: u8) -> Result<Address, ReturnCause> {
         let translated = self.rules.translate(address, sls, |target, subsystem| {
             let subsystem = subsystem.filter(|_| target.routing == Routing::Subsystem);
-            match target.point_code.filter(|it| *it != here) {
-                Some(point_code) => self.remotes.can_reach(point_code, subsystem).is_ok(),
-                None => subsystem.is_none_or(|it| self.subsystems.get(&it) == Some(&true)),
-            }
+            self.can_take(target.point_code, subsystem).is_ok()
         });
         translated.map_err(|why| match why {
-            Untranslated::Nature => {
-                self.count(Fact::Untranslated);
-                ReturnCause::NoTranslationNature
-            }
-            Untranslated::Digits => {
-                self.count(Fact::Untranslated);
-                ReturnCause::NoTranslationAddress
-            }
+            Untranslated::Nature => ReturnCause::NoTranslationNature,
+            Untranslated::Digits => ReturnCause::NoTranslationAddress,
             Untranslated::Unreachable => self.why_unreachable(address),
         })
     }
@@ -107,11 +109,23 @@ impl Node {
             return ReturnCause::Unqualified;
         };
         let subsystem = target.subsystem.or(address.subsystem);
-        match target.point_code.filter(|it| *it != self.settings.point_code) {
-            Some(dpc) => self.remotes.can_reach(dpc, subsystem).err(),
-            None => subsystem.and_then(|it| self.unavailable(it)),
+        self.can_take(target.point_code, subsystem).err().unwrap_or(ReturnCause::Unqualified)
+    }
+
+    /// Whether a message can go to a node, and to a subsystem of it; without a point code, to this
+    /// one.
+    ///
+    /// # Errors
+    /// With what cause it would come back.
+    pub fn can_take(
+        &self,
+        point_code: Option<PointCode>,
+        subsystem: Option<u8>,
+    ) -> Result<(), ReturnCause> {
+        match point_code.filter(|it| !self.is_own(*it)) {
+            Some(point_code) => self.remotes.can_reach(point_code, subsystem),
+            None => subsystem.and_then(|it| self.unavailable(it)).map_or(Ok(()), Err),
         }
-        .unwrap_or(ReturnCause::Unqualified)
     }
 
     /// Why a subsystem here takes nothing.
@@ -169,6 +183,20 @@ impl Node {
         }
     }
 
+    /// MTP3 had no way for an MSU of this node.
+    pub(super) fn undeliverable(&mut self, now: Time, msu: &m3ua::Transfer) {
+        self.come_to(Some(msu.opc));
+        let read = Message::read(&msu.payload);
+        let Ok(Some(unit)) = read.and_then(|message| Unit::of(&message)) else { return };
+        let of_calling = unit.calling.point_code.filter(|it| !self.is_own(*it));
+        let is_here = unit.calling.routing == Routing::Subsystem && of_calling.is_none();
+        let from = match is_here {
+            true => Origin::Here,
+            false => Origin::Network(of_calling.unwrap_or(self.at)),
+        };
+        self.undelivered(now, from, &unit, &msu.payload, ReturnCause::MtpFailure);
+    }
+
     /// A message that cannot be delivered comes back when it asks for it (Q.714 §4.2).
     pub(super) fn undelivered(
         &mut self,
@@ -178,6 +206,15 @@ impl Node {
         payload: &Bytes,
         cause: ReturnCause,
     ) {
+        self.indicate(Indication::Undelivered {
+            from: match from {
+                Origin::Here => None,
+                Origin::Network(opc) => Some(opc),
+            },
+            called: unit.called,
+            calling: unit.calling,
+            cause,
+        });
         let Word::Data(class) = unit.word else {
             return self.count(Fact::Discarded);
         };
@@ -198,7 +235,7 @@ impl Node {
                     service.hops = 0;
                 }
                 if service.called.routing == Routing::Subsystem
-                    && service.called.point_code.is_none_or(|it| it == self.settings.point_code)
+                    && service.called.point_code.is_none_or(|it| self.is_own(it))
                 {
                     service.called.point_code = Some(opc);
                 }

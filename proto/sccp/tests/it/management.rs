@@ -73,6 +73,7 @@ fn those_concerned_are_told_when_it_is_news() {
     let settings = Settings {
         network: None,
         point_code: point_code(1),
+        aliases: Vec::new(),
         network_indicator: 0,
         concerned: vec![point_code(2)],
         parameters: Parameters::q714(),

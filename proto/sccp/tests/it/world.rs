@@ -21,6 +21,7 @@ pub fn node(number: u32, parameters: Parameters, rules: Vec<Rule>) -> Node {
     let settings = Settings {
         network: None,
         point_code: point_code(number),
+        aliases: Vec::new(),
         network_indicator: 2,
         concerned: Vec::new(),
         parameters,

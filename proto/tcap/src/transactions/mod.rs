@@ -47,9 +47,7 @@ impl Transactions {
     /// No dialogues yet.
     #[must_use]
     pub fn new(settings: Settings, now: Time) -> Self {
-        let most = u64::from(settings.dialogues_max).min(LAYOUT.slots_max());
-        let most = machine::narrow::told(most, u32::MAX);
-        let slots = Slots::new(most, now);
+        let slots = Slots::new(slots_max(&settings), now);
         Self {
             settings,
             slots,
@@ -58,6 +56,20 @@ impl Transactions {
             facts: Sheet::new(),
             out: Vec::new(),
         }
+    }
+
+    /// Changes limits and the idle timer; the shard and the secret stay as they are, and dialogues
+    /// that stand go on.
+    pub fn set_settings(&mut self, settings: Settings) {
+        self.slots.set_max(slots_max(&settings));
+        self.settings =
+            Settings { shard: self.settings.shard, secret: self.settings.secret, ..settings };
+    }
+
+    /// What the transactions are.
+    #[must_use]
+    pub const fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     /// What was counted.
@@ -369,6 +381,11 @@ impl Transactions {
         let due = record.due();
         self.slots.arm(key, due);
     }
+}
+
+fn slots_max(settings: &Settings) -> u32 {
+    let most = u64::from(settings.dialogues_max).min(LAYOUT.slots_max());
+    machine::narrow::told(most, u32::MAX)
 }
 
 fn write(out: &mut ComponentWriter<'_, '_>, say: &Say<'_>) {

@@ -1,0 +1,210 @@
+//! The keys of SCCP and TCAP: what this node is there, its subsystems, and the translation of
+//! global titles.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// SCCP of this node (Q.711 to Q.716), which is there as soon as a subsystem or a translation is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Sccp {
+    /// Network Indicator of what this node sends: 0 international, 2 national.
+    pub network_indicator: u8,
+    /// Point codes that are told when a subsystem here changes its status (SSA, SSP).
+    pub concerned: Vec<String>,
+    /// Octets of a message without the routing label, at most; what is longer goes in segments. 268
+    /// where links of 64 kbit/s are on the way (Q.703), more where all is M3UA.
+    pub message_octets_max: u32,
+    /// Long data go as LUDT where a message may be so long.
+    pub long_unitdata: bool,
+    /// The hop counter of what is sent, 1 to 15.
+    pub hops: u8,
+    /// T(reass): how long segments of a message are waited for, milliseconds.
+    pub t_reassembly_ms: u32,
+    /// T(stat info): first pause before a subsystem elsewhere that is out of service is asked
+    /// again, milliseconds; it doubles.
+    pub t_status_ms: u32,
+    /// The longest of these pauses, milliseconds.
+    pub t_status_max_ms: u32,
+    /// Octets of all messages that wait for segments, with 256 for each; no source has more than is
+    /// left by the others.
+    pub reassembly_octets_max: u32,
+    /// Point codes of which is kept what is not as it should be.
+    pub destinations_max: u32,
+}
+
+impl Default for Sccp {
+    fn default() -> Self {
+        Self {
+            network_indicator: 2,
+            concerned: Vec::new(),
+            message_octets_max: 268,
+            long_unitdata: false,
+            hops: 15,
+            t_reassembly_ms: 15_000,
+            t_status_ms: 10_000,
+            t_status_max_ms: 600_000,
+            reassembly_octets_max: 4 << 20,
+            destinations_max: 4_096,
+        }
+    }
+}
+
+/// TCAP of this node (Q.771 to Q.775).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Tcap {
+    /// Dialogues at most; a begin beyond them is aborted (resourceLimitation).
+    pub dialogues_max: u32,
+    /// Dialogues that one point code may have begun, or one title that comes without one.
+    pub dialogues_per_source_max: u32,
+    /// How long nothing may be heard or said of a dialogue before it is broken off, milliseconds.
+    pub t_idle_ms: u32,
+}
+
+impl Default for Tcap {
+    fn default() -> Self {
+        Self { dialogues_max: 500_000, dialogues_per_source_max: 100_000, t_idle_ms: 300_000 }
+    }
+}
+
+/// Who takes the data of a subsystem.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SubsystemUser {
+    /// Data that ask to be returned when they cannot be delivered come back as they are, without
+    /// that wish: a test of the way there and back.
+    Echo,
+    /// TCAP: the data are messages of dialogues.
+    Tcap,
+}
+
+/// What becomes of the dialogues that begin at a subsystem of TCAP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Dialogues {
+    /// They are refused: no application is there.
+    #[default]
+    Refused,
+    /// They end at once, each operation with its argument as its result: a test of the way there
+    /// and back.
+    Echoed,
+}
+
+/// A subsystem of this node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Subsystem {
+    /// Name, unique in the function.
+    pub name: String,
+    /// Subsystem number: 6 HLR, 7 VLR, 8 MSC, 146 CAP, 147 gsmSCF (TS 23.003 §8).
+    pub number: u8,
+    /// Who takes its data: `tcap` or `echo`.
+    pub user: SubsystemUser,
+    /// With `tcap`: dialogues that begin are `refused` or `echoed`.
+    #[serde(default)]
+    pub dialogues: Dialogues,
+}
+
+/// Which address of a message is translated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TranslationOf {
+    /// That of the called party: where the message goes.
+    #[default]
+    Called,
+    /// That of the calling party, in what leaves this node: what others see of it.
+    Calling,
+}
+
+/// How one of several targets is chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TargetChoice {
+    /// The first that can be reached.
+    #[default]
+    Backup,
+    /// By weight among those that can be reached; the same SLS goes to the same one.
+    Share,
+}
+
+/// What the next node routes by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TargetRouting {
+    /// Point code and subsystem: it is the destination.
+    #[default]
+    Subsystem,
+    /// The title: it translates again.
+    Title,
+}
+
+/// A rule for global titles: the one whose digits are the longest beginning of the title holds, of
+/// two with the same digits the one that gives more of the other fields, then the later one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Translation {
+    /// Name, as `tandem ctl gtt` shows it.
+    pub name: String,
+    /// `called`: where messages go; `calling`: what the address of who sent them becomes on the
+    /// way out.
+    #[serde(default)]
+    pub of: TranslationOf,
+    /// What the digits of the title begin with (0 to 9, a to f); empty: all titles.
+    #[serde(default)]
+    pub digits: String,
+    /// Only titles of this Global Title Indicator, 1 to 4.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub indicator: Option<u8>,
+    /// Only titles of this translation type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub translation_type: Option<u8>,
+    /// Only titles of this numbering plan: 1 E.164, 6 E.212, 7 E.214.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub numbering_plan: Option<u8>,
+    /// Only titles of this nature of address: 3 national, 4 international.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nature_of_address: Option<u8>,
+    /// Only titles of this encoding scheme.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encoding_scheme: Option<u8>,
+    /// Digits that are taken from the front of the title.
+    #[serde(default)]
+    pub strip: u8,
+    /// Digits that are put there then.
+    #[serde(default)]
+    pub prepend: String,
+    /// The translation type that the title gets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new_translation_type: Option<u8>,
+    /// The numbering plan that the title gets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new_numbering_plan: Option<u8>,
+    /// The nature of address that the title gets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new_nature_of_address: Option<u8>,
+    /// `backup`: the first target that can be reached; `share`: by weight among those.
+    #[serde(default)]
+    pub choice: TargetChoice,
+    /// Where to. Of a rule for calling parties only the first one's subsystem counts.
+    #[serde(default)]
+    pub target: Vec<TranslationTarget>,
+}
+
+/// One place that a rule leads to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TranslationTarget {
+    /// The point code; absent: this node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub point_code: Option<String>,
+    /// The subsystem; absent: the one in the address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subsystem: Option<u8>,
+    /// What the next node routes by: `subsystem` or `title`.
+    #[serde(default)]
+    pub routing: TargetRouting,
+    /// Its share of the load, with `share`.
+    #[serde(default = "super::one_octet")]
+    pub weight: u8,
+}

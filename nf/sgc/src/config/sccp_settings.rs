@@ -1,0 +1,133 @@
+//! What the configuration means to SCCP and TCAP.
+
+use super::sccp::{TargetChoice, TargetRouting, Translation, TranslationOf};
+use super::{PointCodeFormat, Sgc};
+use machine::Duration;
+use sccp::codec::{Digits, HOPS_MAX, Indicator, Routing};
+use sccp::{Change, Choice, Parameters, Rule, Rules, Selector, Settings, Target};
+
+impl Sgc {
+    /// Whether this node has SCCP.
+    pub(crate) fn has_sccp(&self) -> bool {
+        !self.subsystem.is_empty() || !self.translation.is_empty()
+    }
+
+    /// What the SCCP node is; of what cannot be read nothing is kept.
+    pub(crate) fn sccp_settings(&self) -> Settings {
+        let ms = |ms: u32| Duration::from_millis(ms.into());
+        let own = self.own_point_codes();
+        let (keys, format) = (&self.sccp, self.point_code_format);
+        let concerned = keys.concerned.iter().filter_map(|text| format.read(text));
+        Settings {
+            network: self.network(),
+            point_code: own.first().copied().unwrap_or_default(),
+            aliases: own.get(1..).unwrap_or_default().to_vec(),
+            network_indicator: keys.network_indicator,
+            concerned: concerned.collect(),
+            parameters: Parameters {
+                reassembly: ms(keys.t_reassembly_ms),
+                status_first: ms(keys.t_status_ms),
+                status_most: ms(keys.t_status_max_ms),
+                message_octets_max: keys.message_octets_max as usize,
+                has_long: keys.long_unitdata,
+                hops: keys.hops.clamp(1, HOPS_MAX),
+                reassembly_octets_max: keys.reassembly_octets_max as usize,
+                remotes_max: keys.destinations_max as usize,
+                ..Parameters::q714()
+            },
+        }
+    }
+
+    /// What the TCAP transactions of a shard are.
+    pub(crate) fn tcap_settings(&self, shard: u16, secret: u64) -> tcap::Settings {
+        tcap::Settings {
+            shard,
+            secret,
+            dialogues_max: self.tcap.dialogues_max,
+            dialogues_per_source_max: self.tcap.dialogues_per_source_max,
+            idle: Duration::from_millis(self.tcap.t_idle_ms.into()),
+        }
+    }
+
+    /// The rules; those that cannot be read were refused by the check.
+    pub(crate) fn rules(&self) -> Rules {
+        let format = self.point_code_format;
+        let of = |which: TranslationOf| {
+            let rows = self.translation.iter().filter(move |it| it.of == which);
+            Rules::new(rows.filter_map(|it| it.rule(format)).collect()).unwrap_or_default()
+        };
+        let called = of(TranslationOf::Called);
+        match self.translation.iter().any(|it| it.of == TranslationOf::Calling) {
+            true => called.with_calling(of(TranslationOf::Calling)),
+            false => called,
+        }
+    }
+}
+
+impl Translation {
+    /// Which titles it is for; `None` when a field cannot be read.
+    pub(crate) fn selector(&self) -> Option<Selector> {
+        let indicator = match self.indicator {
+            None => None,
+            Some(number) => Some(indicator(number)?),
+        };
+        Some(Selector {
+            indicator,
+            translation_type: self.translation_type,
+            plan: self.numbering_plan,
+            nature: self.nature_of_address,
+            encoding: self.encoding_scheme,
+        })
+    }
+
+    /// The rule; `None` when a field cannot be read.
+    pub(crate) fn rule(&self, format: PointCodeFormat) -> Option<Rule> {
+        let target = |it: &super::sccp::TranslationTarget| {
+            let point_code = match &it.point_code {
+                None => None,
+                Some(text) => Some(format.read(text)?),
+            };
+            Some(Target {
+                point_code,
+                subsystem: it.subsystem,
+                routing: match it.routing {
+                    TargetRouting::Subsystem => Routing::Subsystem,
+                    TargetRouting::Title => Routing::Title,
+                },
+                weight: it.weight,
+            })
+        };
+        let mut targets: Vec<Target> = self.target.iter().map(target).collect::<Option<_>>()?;
+        if targets.is_empty() && self.of == TranslationOf::Calling {
+            let (point_code, subsystem, weight) = (None, None, 1);
+            targets.push(Target { point_code, subsystem, routing: Routing::Title, weight });
+        }
+        Some(Rule {
+            selector: self.selector()?,
+            prefix: Digits::parse(&self.digits)?,
+            change: Change {
+                strip: self.strip.into(),
+                prepend: Digits::parse(&self.prepend)?,
+                translation_type: self.new_translation_type,
+                plan: self.new_numbering_plan,
+                nature: self.new_nature_of_address,
+            },
+            targets,
+            choice: match self.choice {
+                TargetChoice::Backup => Choice::Backup,
+                TargetChoice::Share => Choice::Share,
+            },
+        })
+    }
+}
+
+/// A Global Title Indicator by its number.
+pub(crate) const fn indicator(number: u8) -> Option<Indicator> {
+    Some(match number {
+        1 => Indicator::Nature,
+        2 => Indicator::Type,
+        3 => Indicator::TypePlan,
+        4 => Indicator::TypePlanNature,
+        _ => return None,
+    })
+}

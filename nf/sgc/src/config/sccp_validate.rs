@@ -1,0 +1,163 @@
+//! What the types of the keys of SCCP and TCAP alone cannot refuse.
+
+use super::Sgc;
+use super::sccp::{Dialogues, SubsystemUser, TargetRouting, Translation, TranslationOf};
+use config::Issue;
+use m3ua_stack::config::validate_name;
+use sccp::RULES_MAX;
+use sccp::codec::{DIGITS_MAX, Digits, SERVICE_INDICATOR};
+use std::collections::BTreeMap;
+
+/// Point codes in an address have 14 bits (Q.713 §3.4.2.1).
+const POINT_CODE_BITS: u32 = 14;
+/// The first and the last subsystem number that is nobody's by itself (Q.713 §3.4.2.2).
+const SUBSYSTEMS: core::ops::RangeInclusive<u8> = 2..=254;
+
+impl Sgc {
+    pub(super) fn validate_sccp(&self, issues: &mut Vec<Issue>) {
+        self.validate_sccp_numbers(issues);
+        for (n, text) in self.sccp.concerned.iter().enumerate() {
+            self.validate_sccp_point_code(text, format!("sccp.concerned[{n}]"), issues);
+        }
+        if !self.has_sccp() {
+            return;
+        }
+        let taken = self.echo_service_indicators.iter().position(|it| *it == SERVICE_INDICATOR);
+        if let Some(n) = taken {
+            let hint = "remove it here: subsystems and translations make SCCP its user";
+            let at = format!("echo_service_indicators[{n}]");
+            issues.push(Issue::new(at, "Service Indicator 3 is that of SCCP", hint));
+        }
+        if self.point_codes.is_empty() {
+            let hint = "say which point codes are those of this node";
+            issues.push(Issue::new("point_codes", "SCCP has no point code", hint));
+        }
+        for (n, text) in self.point_codes.iter().enumerate() {
+            self.validate_sccp_point_code(text, format!("point_codes[{n}]"), issues);
+        }
+        self.validate_subsystems(issues);
+        self.validate_translations(issues);
+    }
+
+    fn validate_sccp_numbers(&self, issues: &mut Vec<Issue>) {
+        let (s, t) = (&self.sccp, &self.tcap);
+        let checks = [
+            ("sccp.network_indicator", u32::from(s.network_indicator), 0, 3),
+            ("sccp.message_octets_max", s.message_octets_max, 100, 4_000),
+            ("sccp.hops", u32::from(s.hops), 1, 15),
+            ("sccp.t_reassembly_ms", s.t_reassembly_ms, 100, 60_000),
+            ("sccp.t_status_ms", s.t_status_ms, 1_000, 60_000),
+            ("sccp.t_status_max_ms", s.t_status_max_ms, s.t_status_ms, 3_600_000),
+            ("sccp.reassembly_octets_max", s.reassembly_octets_max, 65_536, 1 << 30),
+            ("sccp.destinations_max", s.destinations_max, 16, 65_536),
+            ("tcap.dialogues_max", t.dialogues_max, 1, 2_000_000),
+            ("tcap.dialogues_per_source_max", t.dialogues_per_source_max, 1, 2_000_000),
+            ("tcap.t_idle_ms", t.t_idle_ms, 1_000, 86_400_000),
+        ];
+        for (path, value, least, most) in checks {
+            if !(least..=most).contains(&value) {
+                let what = format!("{value} is out of range");
+                issues.push(Issue::new(path, what, format!("use {least} to {most}")));
+            }
+        }
+    }
+
+    fn validate_sccp_point_code(&self, text: &str, at: String, issues: &mut Vec<Issue>) {
+        let (what, hint) = match self.point_code_format.read(text) {
+            Some(point_code) if point_code.number() >> POINT_CODE_BITS == 0 => return,
+            Some(_) => ("is beyond the 14 bits of SCCP", "use one up to 16383"),
+            None => ("is no point code", self.point_code_format.example()),
+        };
+        issues.push(Issue::new(at, format!("`{text}` {what}"), hint));
+    }
+
+    fn validate_subsystems(&self, issues: &mut Vec<Issue>) {
+        let (mut names, mut numbers) = (BTreeMap::new(), BTreeMap::new());
+        for (n, subsystem) in self.subsystem.iter().enumerate() {
+            let at = format!("subsystem[{n}]");
+            let is_twice = names.insert(&subsystem.name, n).is_some();
+            validate_name(&subsystem.name, is_twice, &at, issues);
+            if !SUBSYSTEMS.contains(&subsystem.number) {
+                let what = format!("{} is no subsystem of a user", subsystem.number);
+                issues.push(Issue::new(format!("{at}.number"), what, "use 2 to 254"));
+            } else if numbers.insert(subsystem.number, n).is_some() {
+                let what = format!("another subsystem has the number {}", subsystem.number);
+                issues.push(Issue::new(format!("{at}.number"), what, "choose another one"));
+            }
+            if subsystem.user == SubsystemUser::Echo && subsystem.dialogues != Dialogues::default()
+            {
+                let what = "an echo has no dialogues";
+                issues.push(Issue::new(format!("{at}.dialogues"), what, "set user = \"tcap\""));
+            }
+        }
+    }
+
+    fn validate_translations(&self, issues: &mut Vec<Issue>) {
+        if self.translation.len() > RULES_MAX {
+            let what = format!("{} translations", self.translation.len());
+            issues.push(Issue::new("translation", what, format!("use {RULES_MAX} or fewer")));
+        }
+        let mut names = BTreeMap::new();
+        for (n, translation) in self.translation.iter().enumerate() {
+            let at = format!("translation[{n}]");
+            let is_twice = names.insert(&translation.name, n).is_some();
+            validate_name(&translation.name, is_twice, &at, issues);
+            validate_title(translation, &at, issues);
+            self.validate_targets(translation, &at, issues);
+        }
+    }
+
+    fn validate_targets(&self, translation: &Translation, at: &str, issues: &mut Vec<Issue>) {
+        if translation.target.is_empty() && translation.of == TranslationOf::Called {
+            let hint = "add [[sgc.translation.target]] with a point_code or a subsystem";
+            issues.push(Issue::new(format!("{at}.target"), "the rule leads nowhere", hint));
+        }
+        let own = self.own_point_codes();
+        for (n, target) in translation.target.iter().enumerate() {
+            let at = format!("{at}.target[{n}]");
+            let mut is_here = true;
+            if let Some(text) = &target.point_code {
+                self.validate_sccp_point_code(text, format!("{at}.point_code"), issues);
+                let read = self.point_code_format.read(text);
+                is_here = read.is_some_and(|it| own.contains(&it));
+            }
+            if is_here
+                && target.routing == TargetRouting::Title
+                && translation.of == TranslationOf::Called
+            {
+                let what = "the title would be translated here again, in a circle";
+                let hint = "set routing = \"subsystem\", or the point code of another node";
+                issues.push(Issue::new(format!("{at}.routing"), what, hint));
+            }
+            if target.subsystem == Some(0) {
+                let what = "subsystem 0 is none";
+                let hint = "leave it out to keep the one in the address";
+                issues.push(Issue::new(format!("{at}.subsystem"), what, hint));
+            }
+        }
+    }
+}
+
+fn validate_title(translation: &Translation, at: &str, issues: &mut Vec<Issue>) {
+    let texts = [("digits", &translation.digits), ("prepend", &translation.prepend)];
+    for (key, text) in texts {
+        if Digits::parse(text).is_none() {
+            let hint = format!("use 0 to 9 and a to f, {DIGITS_MAX} at most");
+            issues.push(Issue::new(format!("{at}.{key}"), format!("`{text}` no digits"), hint));
+        }
+    }
+    let numbers = [
+        ("indicator", translation.indicator, 1, 4),
+        ("numbering_plan", translation.numbering_plan, 0, 15),
+        ("nature_of_address", translation.nature_of_address, 0, 127),
+        ("encoding_scheme", translation.encoding_scheme, 0, 15),
+        ("new_numbering_plan", translation.new_numbering_plan, 0, 15),
+        ("new_nature_of_address", translation.new_nature_of_address, 0, 127),
+    ];
+    for (key, value, least, most) in numbers {
+        if value.is_some_and(|value| !(least..=most).contains(&value)) {
+            let what = "out of range";
+            issues.push(Issue::new(format!("{at}.{key}"), what, format!("use {least} to {most}")));
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! SCCP and TCAP of this node, an MTP3 user: the end of what is addressed to it, and a relay point
+//! that translates global titles.
+//!
+//! ```text
+//!   MSU, SI 3, own point code ─→ sccp::Node ─┬─ another node ─→ MTP3
+//!                                   ↑        ├─ subsystem of `echo` ─→ back
+//!                                   │        └─ subsystem of `tcap` ─→ Transactions ─→ services
+//!                                   └──────────── N-UNITDATA ───────────────┘
+//! ```
+
+use crate::config::Sgc;
+use crate::config::sccp::{Dialogues, SubsystemUser};
+use crate::services::Services;
+use m3ua::Transfer;
+use m3ua::codec::{Affected, PointCode};
+use machine::identity::mix;
+use machine::{Machine, Time};
+use runtime::Seed;
+use sccp::codec::{Address, Class, ReturnCause};
+use sccp::{In, Indication, Node, Out, Unitdata};
+use std::collections::{BTreeMap, VecDeque};
+use tcap::Transactions;
+
+/// Steps that one event may lead to here, at most: what goes on is discarded, and counted.
+const STEPS_MAX: usize = 256;
+const SECRET_OF_TCAP: u64 = 0x5443_4150;
+
+/// Something that could not be delivered.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Undelivered {
+    pub(crate) called: Address,
+    pub(crate) calling: Address,
+    pub(crate) cause: ReturnCause,
+}
+
+/// SCCP and TCAP of a shard.
+pub(crate) struct SccpNode {
+    pub(crate) node: Node,
+    pub(crate) transactions: Transactions,
+    /// What becomes of the data of subsystems.
+    users: BTreeMap<u8, (SubsystemUser, Dialogues)>,
+    services: Services,
+    /// What is to be done here before anything else.
+    queue: VecDeque<In>,
+    /// What could not be delivered in this turn.
+    undelivered: Vec<Undelivered>,
+    outs: Vec<Out>,
+    tcap_outs: Vec<tcap::Out>,
+    shard: u16,
+    secret: u64,
+}
+
+impl SccpNode {
+    /// A node without subsystems, until [`SccpNode::configure`].
+    pub(crate) fn new(seed: Seed, config: &Sgc) -> Self {
+        let [a, b, c, d, e, f, g, h, ..] = seed.random;
+        // Nothing else is made with the same number.
+        let secret = mix(u64::from_be_bytes([a, b, c, d, e, f, g, h]) ^ SECRET_OF_TCAP);
+        let shard = seed.shard;
+        Self {
+            node: Node::new(config.sccp_settings(), config.rules()),
+            transactions: Transactions::new(config.tcap_settings(shard, secret), seed.now),
+            users: BTreeMap::new(),
+            services: Services::default(),
+            queue: VecDeque::new(),
+            undelivered: Vec::new(),
+            outs: Vec::new(),
+            tcap_outs: Vec::new(),
+            shard,
+            secret,
+        }
+    }
+
+    /// Takes another configuration; what is under way goes on. `old` is the one before.
+    pub(crate) fn configure(&mut self, old: Option<&Sgc>, next: &Sgc) {
+        if old.is_some_and(|old| old.translation != next.translation) {
+            self.node.set_rules(next.rules());
+        }
+        self.node.set_settings(next.sccp_settings());
+        self.transactions.set_settings(next.tcap_settings(self.shard, self.secret));
+        let row = |it: &crate::config::sccp::Subsystem| (it.number, (it.user, it.dialogues));
+        let before = core::mem::replace(&mut self.users, next.subsystem.iter().map(row).collect());
+        for number in before.keys().filter(|it| !self.users.contains_key(*it)) {
+            self.node.remove_subsystem(*number, &mut self.outs);
+        }
+        // One that an operator took out of service stays so.
+        let is_new = |number: &&u8| !before.contains_key(*number);
+        self.queue.extend(self.users.keys().filter(is_new).map(|it| In::State(*it, true)));
+    }
+
+    /// MTP3 tells of destinations, or an MSU came for a point code of this node; what is to be sent
+    /// is added to `wants`. Returns whether all was carried out.
+    pub(crate) fn step(&mut self, now: Time, input: In, wants: &mut Vec<Transfer>) -> bool {
+        self.queue.push_back(input);
+        self.run(now, wants)
+    }
+
+    /// Timers.
+    pub(crate) fn tick(&mut self, now: Time, wants: &mut Vec<Transfer>) -> bool {
+        self.node.tick(now, &mut self.outs);
+        self.transactions.tick(now, &mut self.tcap_outs);
+        self.run(now, wants)
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        self.node.deadline().into_iter().chain(self.transactions.deadline()).min()
+    }
+
+    /// A subsystem goes out of service, or comes back.
+    pub(crate) fn set_state(&mut self, now: Time, number: u8, is: bool, wants: &mut Vec<Transfer>) {
+        self.step(now, In::State(number, is), wants);
+    }
+
+    /// What could not be delivered since this was asked last.
+    pub(crate) fn take_undelivered(&mut self) -> impl Iterator<Item = Undelivered> {
+        self.undelivered.drain(..)
+    }
+
+    /// Whether a point code is one of this node.
+    fn is_own(&self, point_code: PointCode) -> bool {
+        self.node.point_codes().any(|it| it == point_code)
+    }
+
+    fn run(&mut self, now: Time, wants: &mut Vec<Transfer>) -> bool {
+        self.undelivered.clear();
+        for _ in 0..STEPS_MAX {
+            self.carry_out(wants);
+            self.serve(now);
+            let Some(input) = self.queue.pop_front() else { return true };
+            self.node.step(now, input, &mut self.outs);
+        }
+        self.carry_out(wants);
+        let is_done = self.queue.is_empty();
+        self.queue.clear();
+        is_done
+    }
+
+    /// What the SCCP node wants.
+    fn carry_out(&mut self, wants: &mut Vec<Transfer>) {
+        let mut outs = core::mem::take(&mut self.outs);
+        for out in outs.drain(..) {
+            match out {
+                Out::Transfer(msu) if self.is_own(msu.dpc) => {
+                    self.queue.push_back(In::Transfer(msu));
+                }
+                Out::Transfer(msu) => wants.push(msu),
+                Out::Indicate(indication) => self.indicated(indication),
+            }
+        }
+        self.outs = outs;
+    }
+
+    fn indicated(&mut self, indication: Indication) {
+        match indication {
+            Indication::Unitdata(from, unitdata) => self.unitdata(from, unitdata),
+            Indication::Notice { calling, cause, data, .. } if self.has_tcap(&calling) => {
+                self.services.notice(tcap::In::Notice(cause, data));
+            }
+            Indication::Undelivered { called, calling, cause, .. } => {
+                self.undelivered.push(Undelivered { called, calling, cause });
+            }
+            // Nobody here asks a replicate, and none is asked for.
+            Indication::Notice { .. }
+            | Indication::State(..)
+            | Indication::PointCode(..)
+            | Indication::Sccp(..)
+            | Indication::Congested(..)
+            | Indication::Coordinate(..)
+            | Indication::Coordinated(..) => {}
+        }
+    }
+
+    fn user(&self, address: &Address) -> Option<(SubsystemUser, Dialogues)> {
+        self.users.get(&address.subsystem?).copied()
+    }
+
+    fn has_tcap(&self, address: &Address) -> bool {
+        self.user(address).is_some_and(|it| it.0 == SubsystemUser::Tcap)
+    }
+
+    /// Data for a subsystem here.
+    fn unitdata(&mut self, from: Option<PointCode>, unitdata: Unitdata) {
+        match self.user(&unitdata.called) {
+            // What echoes send asks for no return: two of them do not keep each other busy.
+            Some((SubsystemUser::Echo, _)) if from.is_some() && unitdata.class.returns => {
+                let (called, calling) = (unitdata.calling, unitdata.called);
+                let class = Class { returns: false, ..unitdata.class };
+                self.queue.push_back(In::Unitdata(Unitdata { called, calling, class, ..unitdata }));
+            }
+            Some((SubsystemUser::Echo, _)) | None => {}
+            Some((SubsystemUser::Tcap, dialogues)) => self.services.unitdata(dialogues, unitdata),
+        }
+    }
+
+    /// Messages of dialogues, and what becomes of these.
+    fn serve(&mut self, now: Time) {
+        self.services.serve(now, &mut self.transactions, &mut self.tcap_outs);
+        for out in self.tcap_outs.drain(..) {
+            if let tcap::Out::Unitdata(unitdata) = out {
+                self.queue.push_back(In::Unitdata(unitdata));
+            }
+        }
+    }
+
+    /// MTP-PAUSE, MTP-RESUME, MTP-STATUS.
+    pub(crate) fn mtp(&mut self, now: Time, affected: Affected, what: Mtp) {
+        let input = match what {
+            Mtp::Pause => In::Pause(affected),
+            Mtp::Resume => In::Resume(affected),
+            Mtp::Status(cause) => In::Status(affected, cause),
+        };
+        // It sends nothing: tests of subsystems wait for their time.
+        self.step(now, input, &mut Vec::new());
+    }
+}
+
+/// What MTP3 tells of destinations.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Mtp {
+    Pause,
+    Resume,
+    Status(m3ua::Cause),
+}

@@ -1,0 +1,445 @@
+//! What is shown of SCCP, of TCAP, and of the translation of global titles: where a number goes, and
+//! by which rules.
+
+use crate::config::sccp::{SubsystemUser, TargetChoice, Translation, TranslationOf};
+use crate::config::{PointCodeFormat, Sgc, indicator};
+use crate::sccp_node::SccpNode;
+use m3ua::codec::{Affected, PointCode};
+use question::{Condition, rows};
+use runtime::{Ask, AskError};
+use sccp::codec::{Address, Digits, Indicator, MANAGEMENT_SSN, Routing, Title};
+use sccp::{RemoteStatus, Selector, Target};
+
+/// Rows of one answer.
+const ROWS_MAX: usize = 20_000;
+/// Of ten parts of a table so many make an alarm.
+const FILLING: usize = 8;
+
+rows! {
+    /// A subsystem of this node.
+    pub(crate) struct SubsystemRow {
+        name: String,
+        number: u8,
+        point_codes: Vec<String>,
+        /// `tcap` or `echo`.
+        user: &'static str,
+        /// `allowed` or `prohibited`.
+        state: &'static str,
+    }
+
+    /// A node, or a subsystem of it, that is not as it should be.
+    pub(crate) struct RemoteRow {
+        point_code: String,
+        /// None: the node itself.
+        subsystem: Option<u8>,
+        /// `unavailable` to MTP3, `no SCCP`, or `prohibited`.
+        state: &'static str,
+    }
+
+    /// TCAP of this node.
+    pub(crate) struct TcapRow {
+        dialogues: usize,
+        dialogues_max: u32,
+        begun_here: u64,
+        begun_there: u64,
+        aborts_in: u64,
+        aborts_out: u64,
+        rejected: u64,
+        cancelled: u64,
+        idle: u64,
+        shed: u64,
+    }
+
+    /// A rule for global titles.
+    pub(crate) struct TranslationRow {
+        name: String,
+        /// `called` or `calling`.
+        of: &'static str,
+        digits: String,
+        /// The other fields that a title must have.
+        title: String,
+        /// What becomes of it.
+        change: String,
+        /// `backup` or `share`.
+        choice: &'static str,
+        to: Vec<String>,
+    }
+
+    /// Where a title goes now.
+    pub(crate) struct TranslatedRow {
+        title: String,
+        /// `translated` or `returned`.
+        verdict: &'static str,
+        /// Why it would come back.
+        cause: Option<&'static str>,
+        /// The rule that holds.
+        rule: Option<String>,
+        /// The point code; `this node`.
+        to: Option<String>,
+        subsystem: Option<u8>,
+        routing: Option<&'static str>,
+        /// What becomes of the title.
+        becomes: Option<String>,
+        targets: Vec<TargetRow>,
+        /// The rules whose digits the title begins with.
+        rules: Vec<HitRow>,
+    }
+
+    /// A target of the rule that holds.
+    pub(crate) struct TargetRow {
+        point_code: String,
+        subsystem: Option<u8>,
+        routing: &'static str,
+        weight: u8,
+        /// `available`, or why not.
+        state: &'static str,
+        chosen: bool,
+    }
+
+    /// A rule whose digits are a beginning of the title.
+    pub(crate) struct HitRow {
+        name: String,
+        digits: String,
+        holds: bool,
+        why: &'static str,
+    }
+
+    /// A subsystem that was taken out of service, or put back.
+    pub(crate) struct StateRow {
+        subsystem: String,
+        state: &'static str,
+    }
+}
+
+impl SccpNode {
+    pub(crate) fn show_subsystems(&self, config: &Sgc) -> Vec<SubsystemRow> {
+        if !config.has_sccp() {
+            return Vec::new();
+        }
+        let format = config.point_code_format;
+        let rows = config.subsystem.iter().map(|it| SubsystemRow {
+            name: it.name.clone(),
+            number: it.number,
+            point_codes: self.node.point_codes().map(|own| format.show(own)).collect(),
+            user: match it.user {
+                SubsystemUser::Echo => "echo",
+                SubsystemUser::Tcap => "tcap",
+            },
+            state: state(self.is_in_service(it.number)),
+        });
+        rows.collect()
+    }
+
+    pub(crate) fn is_in_service(&self, number: u8) -> bool {
+        self.node.subsystems().any(|(it, is_in_service)| it == number && is_in_service)
+    }
+
+    pub(crate) fn show_remotes(&self, config: &Sgc) -> Vec<RemoteRow> {
+        let format = config.point_code_format;
+        let rows = self.node.remotes().flat_map(|remote| {
+            let row = move |subsystem, state| {
+                let point_code = format.show(remote.point_code);
+                RemoteRow { point_code, subsystem, state }
+            };
+            let itself = remote.is_paused.then(|| row(None, "unavailable"));
+            let prohibited = remote.prohibited.into_iter().map(move |it| match it {
+                MANAGEMENT_SSN => row(None, "no SCCP"),
+                _ => row(Some(it), "prohibited"),
+            });
+            itself.into_iter().chain(prohibited)
+        });
+        rows.take(ROWS_MAX).collect()
+    }
+
+    pub(crate) fn show_tcap(&self) -> Vec<TcapRow> {
+        let facts = self.transactions.facts();
+        let read = |fact| facts.read(fact);
+        use tcap::Fact as F;
+        vec![TcapRow {
+            dialogues: self.transactions.len(),
+            dialogues_max: self.transactions.settings().dialogues_max,
+            begun_here: read(F::BegunHere),
+            begun_there: read(F::BegunThere),
+            aborts_in: read(F::AbortsIn),
+            aborts_out: read(F::AbortsOut),
+            rejected: read(F::Rejected),
+            cancelled: read(F::Cancelled),
+            idle: read(F::Idle),
+            shed: read(F::Shed) + read(F::ShedOfSource),
+        }]
+    }
+
+    /// Answers `gtt/translate`: `digits`, and as they are given the other fields of the title, the
+    /// subsystem that is called and the SLS.
+    pub(crate) fn translate(&self, config: &Sgc, ask: &Ask) -> Result<TranslatedRow, AskError> {
+        let (title, subsystem, sls) = asked(ask)?;
+        let address = Address { subsystem, ..Address::title(title, 0) };
+        let translated = self.node.translation(&address, sls);
+        let hits = hits(config, &title);
+        let format = config.point_code_format;
+        let rule = hits.first().and_then(|it| it.rule(format));
+        let mut is_chosen = false;
+        let targets = rule.iter().flat_map(|rule| &rule.targets).map(|target| {
+            let subsystem = target.subsystem.or(subsystem);
+            let is_it = !is_chosen && translated.is_ok_and(|to| is_target(&to, target, subsystem));
+            is_chosen |= is_it;
+            self.show_target(format, target, subsystem, is_it)
+        });
+        let targets: Vec<TargetRow> = targets.collect();
+        let to = translated.ok();
+        let rules = hits.iter().enumerate().map(|(place, it)| HitRow {
+            name: it.name.clone(),
+            digits: it.digits.clone(),
+            holds: place == 0,
+            why: why(place, &hits),
+        });
+        Ok(TranslatedRow {
+            title: show_title(&title),
+            verdict: if to.is_some() { "translated" } else { "returned" },
+            cause: translated.err().map(sccp::codec::ReturnCause::name),
+            rule: hits.first().map(|it| it.name.clone()),
+            to: to.map(|it| self.show_place(format, it.point_code)),
+            subsystem: to.and_then(|it| it.subsystem),
+            routing: to.map(|it| routing(it.routing)),
+            becomes: to.and_then(|it| it.title).map(|it| show_title(&it)),
+            targets,
+            rules: rules.take(ROWS_MAX).collect(),
+        })
+    }
+
+    fn show_target(
+        &self,
+        format: PointCodeFormat,
+        target: &Target,
+        subsystem: Option<u8>,
+        chosen: bool,
+    ) -> TargetRow {
+        let is_final = target.routing == Routing::Subsystem;
+        let taken = self.node.can_take(target.point_code, subsystem.filter(|_| is_final));
+        TargetRow {
+            point_code: self.show_place(format, target.point_code),
+            subsystem,
+            routing: routing(target.routing),
+            weight: target.weight,
+            state: taken.err().map_or("available", sccp::codec::ReturnCause::name),
+            chosen,
+        }
+    }
+
+    fn show_place(&self, format: PointCodeFormat, point_code: Option<PointCode>) -> String {
+        match point_code.filter(|it| !self.node.point_codes().any(|own| own == *it)) {
+            Some(point_code) => format.show(point_code),
+            None => "this node".to_owned(),
+        }
+    }
+
+    /// What somebody should look at.
+    pub(crate) fn alarms(&self, config: &Sgc, rows: &mut Vec<Condition>) {
+        for it in &config.subsystem {
+            if !self.is_in_service(it.number) {
+                let text = format!("the subsystem {} ({}) is out of service", it.name, it.number);
+                rows.push(alarm("subsystem-prohibited", it.name.clone(), "major", text));
+            }
+        }
+        let format = config.point_code_format;
+        for remote in self.node.remotes().take(ROWS_MAX) {
+            self.remote_alarms(format, &remote, rows);
+        }
+        let (dialogues, most) = (self.transactions.len(), config.tcap.dialogues_max as usize);
+        if dialogues * 10 >= most * FILLING {
+            let text = format!("{dialogues} of {most} dialogues stand");
+            rows.push(alarm("dialogues-filling", "tcap".into(), "major", text));
+        }
+        let (octets, most) =
+            (self.node.waiting_octets(), config.sccp.reassembly_octets_max as usize);
+        if octets * 10 >= most * FILLING {
+            let text = format!("{octets} of {most} octets wait for segments");
+            rows.push(alarm("segments-filling", "sccp".into(), "major", text));
+        }
+    }
+
+    fn remote_alarms(
+        &self,
+        format: PointCodeFormat,
+        remote: &RemoteStatus,
+        rows: &mut Vec<Condition>,
+    ) {
+        let at = format.show(remote.point_code);
+        let leads_there = self.node.rules().point_codes(Affected::one(remote.point_code));
+        if remote.is_paused && !leads_there.is_empty() {
+            let text = format!("there is no way to {at}, where global titles lead to");
+            rows.push(alarm("destination-unavailable", at.clone(), "major", text));
+        }
+        for subsystem in &remote.prohibited {
+            let (name, subject, text) = match *subsystem {
+                MANAGEMENT_SSN => {
+                    ("sccp-unavailable", at.clone(), format!("the SCCP of {at} does not answer"))
+                }
+                number => (
+                    "subsystem-prohibited",
+                    format!("{at}/{number}"),
+                    format!("the subsystem {number} of {at} is out of service"),
+                ),
+            };
+            rows.push(alarm(name, subject, "minor", text));
+        }
+    }
+}
+
+fn alarm(name: &str, subject: String, severity: &str, text: String) -> Condition {
+    Condition::new(name, subject, severity, text).caused_by("communications-subsystem-failure")
+}
+
+/// The rules for global titles, in the order of the section.
+pub(crate) fn show_rules(config: &Sgc) -> Vec<TranslationRow> {
+    let rows = config.translation.iter().take(ROWS_MAX).map(|it| TranslationRow {
+        name: it.name.clone(),
+        of: match it.of {
+            TranslationOf::Called => "called",
+            TranslationOf::Calling => "calling",
+        },
+        digits: it.digits.clone(),
+        title: fields(&[
+            ("GTI", it.indicator),
+            ("TT", it.translation_type),
+            ("NP", it.numbering_plan),
+            ("NAI", it.nature_of_address),
+            ("ES", it.encoding_scheme),
+        ]),
+        change: change(it),
+        choice: match it.choice {
+            TargetChoice::Backup => "backup",
+            TargetChoice::Share => "share",
+        },
+        to: it.target.iter().map(show_to).collect(),
+    });
+    rows.collect()
+}
+
+fn show_to(target: &crate::config::sccp::TranslationTarget) -> String {
+    let mut text = target.point_code.clone().unwrap_or_else(|| "here".to_owned());
+    if let Some(subsystem) = target.subsystem {
+        text.push_str(&format!("/{subsystem}"));
+    }
+    text
+}
+
+fn fields(of: &[(&str, Option<u8>)]) -> String {
+    let given = of.iter().filter_map(|(name, value)| Some(format!("{name} {}", (*value)?)));
+    given.collect::<Vec<_>>().join(" ")
+}
+
+fn change(it: &Translation) -> String {
+    let mut text = fields(&[
+        ("strip", Some(it.strip).filter(|count| *count > 0)),
+        ("TT", it.new_translation_type),
+        ("NP", it.new_numbering_plan),
+        ("NAI", it.new_nature_of_address),
+    ]);
+    if !it.prepend.is_empty() {
+        text = format!("{text} prepend {}", it.prepend).trim().to_owned();
+    }
+    text
+}
+
+/// The title that is asked for, the subsystem that is called, and the SLS.
+fn asked(ask: &Ask) -> Result<(Title, Option<u8>, u8), AskError> {
+    let wrong = |key: &str, what: String| AskError::BadParameter(format!("{key}: {what}"));
+    let number = |key: &str, most: u8| -> Result<Option<u8>, AskError> {
+        let Some(text) = ask.params.get(key) else { return Ok(None) };
+        let number = text.parse().ok().filter(|number| *number <= most);
+        number.map(Some).ok_or_else(|| wrong(key, format!("a number up to {most}")))
+    };
+    let digits = ask.params.get("digits").and_then(|text| Digits::parse(text));
+    let digits = digits.ok_or_else(|| wrong("digits", "0 to 9 and a to f, 32 at most".into()))?;
+    let number_of = number("indicator", 4)?.unwrap_or(4);
+    let indicator = indicator(number_of).ok_or_else(|| wrong("indicator", "1 to 4".into()))?;
+    let translation_type = number("translation_type", u8::MAX)?.unwrap_or(0);
+    let plan = number("numbering_plan", 15)?.unwrap_or(1);
+    let nature = number("nature_of_address", 127)?.unwrap_or(4);
+    let encoding = if digits.is_odd() { 1 } else { 2 };
+    let is = |of: &[Indicator], value: u8| if of.contains(&indicator) { value } else { 0 };
+    let (with_plan, all) = (
+        [Indicator::TypePlan, Indicator::TypePlanNature],
+        [Indicator::Type, Indicator::TypePlan, Indicator::TypePlanNature],
+    );
+    let title = Title {
+        indicator,
+        translation_type: is(&all, translation_type),
+        plan: is(&with_plan, plan),
+        nature: is(&[Indicator::Nature, Indicator::TypePlanNature], nature),
+        encoding: is(&with_plan, encoding),
+        digits,
+    };
+    Ok((title, number("subsystem", u8::MAX)?, number("sls", u8::MAX)?.unwrap_or(0)))
+}
+
+/// The rules of called parties whose digits a title begins with, the one that holds first.
+fn hits<'c>(config: &'c Sgc, title: &Title) -> Vec<&'c Translation> {
+    let called = config.translation.iter().enumerate();
+    let called = called.filter(|(_, it)| it.of == TranslationOf::Called);
+    let hit = called.filter(|(_, it)| {
+        let selector = it.selector().is_some_and(|selector| selector.has(title));
+        let prefix = Digits::parse(&it.digits);
+        selector && prefix.is_some_and(|prefix| title.digits.first(prefix.len()) == prefix)
+    });
+    let mut hits: Vec<(usize, usize, usize, &Translation)> =
+        hit.map(|(at, it)| (it.digits.len(), weight(it), at, it)).collect();
+    hits.sort_by_key(|(digits, weight, at, _)| core::cmp::Reverse((*digits, *weight, *at)));
+    hits.into_iter().map(|it| it.3).collect()
+}
+
+fn weight(of: &Translation) -> usize {
+    of.selector().as_ref().map_or(0, Selector::weight)
+}
+
+fn why(place: usize, hits: &[&Translation]) -> &'static str {
+    let (Some(first), Some(it)) = (hits.first(), hits.get(place)) else { return "" };
+    match () {
+        () if place == 0 => "its digits are the longest",
+        () if it.digits.len() < first.digits.len() => "another one has more digits",
+        () if weight(it) < weight(first) => "another one says more of the title",
+        () => "a later one says the same",
+    }
+}
+
+fn is_target(to: &Address, target: &Target, subsystem: Option<u8>) -> bool {
+    to.point_code == target.point_code && to.routing == target.routing && to.subsystem == subsystem
+}
+
+const fn routing(routing: Routing) -> &'static str {
+    match routing {
+        Routing::Subsystem => "subsystem",
+        Routing::Title => "title",
+    }
+}
+
+pub(crate) const fn state(is_in_service: bool) -> &'static str {
+    if is_in_service { "allowed" } else { "prohibited" }
+}
+
+/// A title with its fields: `447700900123 TT 0 NP 1 NAI 4`.
+fn show_title(title: &Title) -> String {
+    let of = |has: bool, value: u8| Some(value).filter(|_| has);
+    let (is_nature, is_type) =
+        (title.indicator == Indicator::Nature, title.indicator == Indicator::Type);
+    let rest = fields(&[
+        ("TT", of(!is_nature, title.translation_type)),
+        ("NP", of(!is_nature && !is_type, title.plan)),
+        ("NAI", of(is_nature || title.indicator == Indicator::TypePlanNature, title.nature)),
+    ]);
+    format!("{} {rest}", title.digits)
+}
+
+/// An address in brief: its title, else its point code, and its subsystem.
+pub(crate) fn show_address(format: PointCodeFormat, address: &Address) -> String {
+    let mut text = match (&address.title, address.point_code) {
+        (Some(title), _) => title.digits.to_string(),
+        (None, Some(point_code)) => format.show(point_code),
+        (None, None) => String::new(),
+    };
+    if let Some(subsystem) = address.subsystem {
+        text.push_str(&format!("/{subsystem}"));
+    }
+    text
+}
