@@ -3,6 +3,7 @@
 
 use crate::Gateway;
 use crate::config::{ApplicationServer, Peer, Sgc};
+use crate::sccp_node::Mtp;
 use crate::user::Users;
 use config::{Issue, interrupted};
 use m3ua::codec::Affected;
@@ -60,9 +61,26 @@ impl Gateway {
             }
         }
         self.links.know(&next.links());
+        self.sccp_learns(now, next);
         // Who has joined starts by itself.
         self.followed.clear();
         self.follow(now);
+    }
+
+    /// What no ASP takes yet, SCCP cannot reach: MTP3 has told nothing of it so far.
+    fn sccp_learns(&mut self, now: Time, next: &Sgc) {
+        for server in next.application_server.iter().filter_map(|it| next.server_settings(it)) {
+            if server.side != m3ua::Side::There || server.key.network != next.network() {
+                continue;
+            }
+            for destination in &server.key.destinations {
+                let affected = Affected::one(destination.dpc);
+                let served = self.process.served(server.key.network, affected);
+                if served.first().is_some_and(|(_, served, _)| *served == 0) {
+                    self.sccp.mtp(now, affected, Mtp::Pause);
+                }
+            }
+        }
     }
 
     fn add_peer(&mut self, now: Time, peer: &Peer, next: &Sgc) {

@@ -233,8 +233,14 @@ impl SccpNode {
         }
     }
 
-    /// What somebody should look at.
-    pub(crate) fn alarms(&self, config: &Sgc, rows: &mut Vec<Condition>) {
+    /// What somebody should look at; `has_been_served` says of a destination whether it was there
+    /// before.
+    pub(crate) fn alarms(
+        &self,
+        config: &Sgc,
+        has_been_served: impl Fn(PointCode) -> bool,
+        rows: &mut Vec<Condition>,
+    ) {
         for it in &config.subsystem {
             if !self.is_in_service(it.number) {
                 let text = format!("the subsystem {} ({}) is out of service", it.name, it.number);
@@ -243,7 +249,7 @@ impl SccpNode {
         }
         let format = config.point_code_format;
         for remote in self.node.remotes().take(ROWS_MAX) {
-            self.remote_alarms(format, &remote, rows);
+            self.remote_alarms(format, &remote, &has_been_served, rows);
         }
         let (dialogues, most) = (self.transactions.len(), config.tcap.dialogues_max as usize);
         if dialogues * 10 >= most * FILLING {
@@ -262,13 +268,15 @@ impl SccpNode {
         &self,
         format: PointCodeFormat,
         remote: &RemoteStatus,
+        has_been_served: &impl Fn(PointCode) -> bool,
         rows: &mut Vec<Condition>,
     ) {
         let at = format.show(remote.point_code);
         let leads_there = self.node.rules().point_codes(Affected::one(remote.point_code));
         if remote.is_paused && !leads_there.is_empty() {
             let text = format!("there is no way to {at}, where global titles lead to");
-            rows.push(alarm("destination-unavailable", at.clone(), "major", text));
+            let row = alarm("destination-unavailable", at.clone(), "major", text);
+            rows.push(row.starting(!has_been_served(remote.point_code)));
         }
         for subsystem in &remote.prohibited {
             let (name, subject, text) = match *subsystem {

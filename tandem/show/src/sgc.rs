@@ -78,6 +78,101 @@ pub const DESTINATIONS: Listing = Listing::new(
     ],
 );
 
+/// Subsystems of a node.
+pub const SUBSYSTEMS: Listing = Listing::new(
+    "no subsystem is configured",
+    &[
+        plain("function", "FUNCTION"),
+        plain("name", "NAME"),
+        plain("number", "SSN"),
+        plain("point_codes", "POINT CODES"),
+        plain("user", "USER"),
+        column("state", "STATE", Form::State),
+    ],
+);
+
+/// Nodes and subsystems elsewhere.
+pub const REMOTES: Listing = Listing::new(
+    "no node or subsystem elsewhere is known to be unavailable",
+    &[
+        plain("function", "FUNCTION"),
+        plain("point_code", "POINT CODE"),
+        plain("subsystem", "SSN"),
+        column("state", "STATE", Form::State),
+    ],
+);
+
+/// Rules for global titles.
+pub const RULES: Listing = Listing::new(
+    "no translation is configured",
+    &[
+        plain("function", "FUNCTION"),
+        plain("name", "RULE"),
+        plain("of", "OF"),
+        plain("digits", "DIGITS"),
+        plain("title", "TITLE"),
+        plain("change", "CHANGE"),
+        plain("choice", "CHOICE"),
+        plain("to", "TO"),
+    ],
+);
+
+/// Dialogues of TCAP.
+pub const DIALOGUES: Listing = Listing::new(
+    "no function has TCAP",
+    &[
+        plain("function", "FUNCTION"),
+        plain("dialogues", "DIALOGUES"),
+        plain("dialogues_max", "OF"),
+        plain("begun_there", "BEGUN THERE"),
+        plain("begun_here", "BEGUN HERE"),
+        plain("aborts_in", "ABORTS IN"),
+        plain("aborts_out", "OUT"),
+        plain("rejected", "REJECTED"),
+        plain("idle", "IDLE"),
+        plain("shed", "SHED"),
+    ],
+);
+
+const TARGETS: Listing = Listing::new(
+    "",
+    &[
+        plain("point_code", "POINT CODE"),
+        plain("subsystem", "SSN"),
+        plain("routing", "ROUTING"),
+        plain("weight", "WEIGHT"),
+        column("state", "STATE", Form::State),
+        column("chosen", "CHOSEN", Form::Flag),
+    ],
+);
+
+const HITS: Listing = Listing::new(
+    "",
+    &[
+        plain("name", "RULE"),
+        plain("digits", "DIGITS"),
+        column("holds", "HOLDS", Form::Flag),
+        plain("why", "WHY"),
+    ],
+);
+
+/// `tandem ctl gtt translate`: where a title goes, and by which rules.
+#[must_use]
+pub fn translated(look: &Look, answer: &Value) -> String {
+    let word = |key: &str| crate::cell::raw(&answer[key]);
+    let mut sheet = Sheet::new(look, &word("title"), &word("verdict"));
+    sheet.line("Why", &word("cause"));
+    sheet.line("Rule", &word("rule"));
+    sheet.line("Goes to", &word("to"));
+    sheet.line("Subsystem", &word("subsystem"));
+    sheet.line("Routed by", &word("routing"));
+    sheet.line("Becomes", &word("becomes"));
+    let rows = |key: &str| answer[key].as_array().cloned().unwrap_or_default();
+    sheet.table("Targets", &rows("targets"), &TARGETS);
+    sheet.table("Rules", &rows("rules"), &HITS);
+    sheet.end()
+}
+
 const CANDIDATES: Listing = Listing::new(
     "",
     &[
@@ -152,6 +247,47 @@ PEER   ROLE  OVER  ADDRESS            ASSOCIATION  ASP     ACTIVE FOR  SINCE\n\
             ASP    STATE   CHOSEN  WHY\n    hlr-a  active  yes\n    \
             hlr-b  active  no      another SLS\n";
         assert_eq!(trace(&LOOK, &answer), wanted);
+    }
+
+    #[test]
+    fn subsystems_rules_and_dialogues_are_rows() {
+        let row = json!({"name": "hlr", "number": 6, "point_codes": ["2-1-1", "2-1-2"],
+            "user": "tcap", "state": "allowed"});
+        let wanted = "\
+            NAME  SSN  POINT CODES  USER  STATE\n\
+            hlr     6  2-1-1 2-1-2  tcap  allowed\n";
+        assert_eq!(table(&LOOK, &[row], &SUBSYSTEMS), wanted);
+        let row = json!({"point_code": "2-1-3", "subsystem": 6, "state": "prohibited"});
+        let wanted = "POINT CODE  SSN  STATE\n2-1-3         6  prohibited\n";
+        assert_eq!(table(&LOOK, &[row], &REMOTES), wanted);
+        let row = json!({"name": "uk", "of": "called", "digits": "44", "title": "NP 1",
+            "change": "", "choice": "backup", "to": ["2-1-3/6", "2-1-4/6"]});
+        let wanted = "\
+            RULE  OF      DIGITS  TITLE  CHOICE  TO\n\
+            uk    called  44      NP 1   backup  2-1-3/6 2-1-4/6\n";
+        assert_eq!(table(&LOOK, &[row], &RULES), wanted);
+        let row = json!({"dialogues": 3, "dialogues_max": 100, "begun_there": 7, "begun_here": 0,
+            "aborts_in": 0, "aborts_out": 1, "rejected": 0, "idle": 0, "shed": 0});
+        let shown = table(&LOOK, &[row], &DIALOGUES);
+        assert!(shown.starts_with("DIALOGUES   OF  BEGUN THERE"), "{shown}");
+    }
+
+    #[test]
+    fn a_translation_says_where_a_title_goes_and_by_which_rules() {
+        let answer = json!({"title": "447700 TT 0 NP 1 NAI 4", "verdict": "translated",
+            "cause": null, "rule": "uk", "to": "2-1-3", "subsystem": 6, "routing": "subsystem",
+            "becomes": "447700 TT 0 NP 1 NAI 4", "targets": [
+                {"point_code": "2-1-3", "subsystem": 6, "routing": "subsystem", "weight": 1,
+                    "state": "available", "chosen": true}],
+            "rules": [{"name": "uk", "digits": "44", "holds": true,
+                "why": "its digits are the longest"}]});
+        let wanted = "447700 TT 0 NP 1 NAI 4  translated\n  Rule            uk\n  \
+            Goes to         2-1-3\n  Subsystem       6\n  Routed by       subsystem\n  \
+            Becomes         447700 TT 0 NP 1 NAI 4\n  Targets\n    \
+            POINT CODE  SSN  ROUTING    WEIGHT  STATE      CHOSEN\n    \
+            2-1-3         6  subsystem       1  available  yes\n  Rules\n    \
+            RULE  DIGITS  HOLDS  WHY\n    uk    44      yes    its digits are the longest\n";
+        assert_eq!(translated(&LOOK, &answer), wanted);
     }
 
     #[test]

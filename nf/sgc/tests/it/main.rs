@@ -7,5 +7,6 @@ mod facts;
 mod namespace;
 mod operator;
 mod relay;
+mod sccp;
 mod trails;
 mod world;

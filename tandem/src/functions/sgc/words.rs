@@ -1,4 +1,4 @@
-//! `tandem ctl m3ua`.
+//! `tandem ctl m3ua`, `sccp`, `gtt` and `tcap`.
 
 use crate::cli::{Of, OfPeer, Output};
 use crate::complete::{functions, functions_and_peers, peers};
@@ -18,12 +18,35 @@ pub enum SgcWords {
         #[command(subcommand)]
         command: Option<M3uaCommand>,
     },
+    /// SCCP: subsystems here and elsewhere; without more, those here.
+    Sccp {
+        /// What of it.
+        #[command(subcommand)]
+        command: Option<SccpCommand>,
+    },
+    /// Global titles: rules, and where a number goes; without more, the rules.
+    Gtt {
+        /// What of it.
+        #[command(subcommand)]
+        command: Option<GttCommand>,
+    },
+    /// TCAP: dialogues that stand, and what became of others.
+    Tcap(Of),
 }
 
 impl Words for SgcWords {
     fn run(self, client: &Client, form: Output) -> Result<(), Exit> {
-        let Self::M3ua { command } = self;
-        m3ua(client, form, command.unwrap_or(M3uaCommand::Asps(Of { function: None })))
+        let all = Of { function: None };
+        match self {
+            Self::M3ua { command } => m3ua(client, form, command.unwrap_or(M3uaCommand::Asps(all))),
+            Self::Sccp { command } => {
+                sccp(client, form, command.unwrap_or(SccpCommand::Subsystems(all)))
+            }
+            Self::Gtt { command } => gtt(client, form, command.unwrap_or(GttCommand::Rules(all))),
+            Self::Tcap(of) => {
+                asked(client, form, of.function, "tcap/dialogues", &listings::DIALOGUES)
+            }
+        }
     }
 }
 
@@ -105,6 +128,104 @@ pub struct OfServer {
     pub peer: String,
     /// Name of the Application Server.
     pub server: Option<String>,
+}
+
+/// What `tandem ctl sccp` shows and does.
+#[derive(Debug, Subcommand)]
+pub enum SccpCommand {
+    /// Subsystems of this node: who takes their data, whether they are in service.
+    Subsystems(Of),
+    /// Nodes and subsystems elsewhere that are not as they should be.
+    Remotes(Of),
+    /// Take a subsystem out of service: those concerned are told.
+    Block(OfSubsystem),
+    /// Put it into service again.
+    Unblock(OfSubsystem),
+}
+
+/// A subsystem of a function.
+#[derive(Debug, Args)]
+pub struct OfSubsystem {
+    /// Name of the function.
+    #[arg(add = functions())]
+    pub function: String,
+    /// Name of the subsystem.
+    pub subsystem: String,
+}
+
+/// What `tandem ctl gtt` shows.
+#[derive(Debug, Subcommand)]
+pub enum GttCommand {
+    /// The rules, in the order of the site file.
+    Rules(Of),
+    /// Where a title goes now, and by which rules; nothing is sent.
+    Translate(GttTranslate),
+}
+
+/// A global title.
+#[derive(Debug, Args)]
+pub struct GttTranslate {
+    /// Name of the function.
+    #[arg(add = functions())]
+    pub function: String,
+    /// Its digits.
+    pub digits: String,
+    /// The subsystem that is called.
+    #[arg(long)]
+    pub subsystem: Option<u8>,
+    /// Global Title Indicator, 1 to 4.
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..5))]
+    pub indicator: u8,
+    /// Translation type.
+    #[arg(long, default_value_t = 0)]
+    pub translation_type: u8,
+    /// Numbering plan: 1 is E.164, 6 is E.212, 7 is E.214.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..16))]
+    pub numbering_plan: u8,
+    /// Nature of address: 3 is national, 4 is international.
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(0..128))]
+    pub nature_of_address: u8,
+    /// Signalling link selection: by it load is shared.
+    #[arg(long, default_value_t = 0)]
+    pub sls: u8,
+}
+
+fn sccp(client: &Client, form: Output, command: SccpCommand) -> Result<(), Exit> {
+    let act = |of: &OfSubsystem, action: &str| {
+        let path = format!("/api/v1/functions/{}/sccp/{action}", segment(&of.function));
+        let order = json!({ "subsystem": of.subsystem });
+        output::done(form, &client.post(&path, &order)?)
+    };
+    match command {
+        SccpCommand::Subsystems(of) => {
+            asked(client, form, of.function, "sccp/subsystems", &listings::SUBSYSTEMS)
+        }
+        SccpCommand::Remotes(of) => {
+            asked(client, form, of.function, "sccp/remotes", &listings::REMOTES)
+        }
+        SccpCommand::Block(of) => act(&of, "block"),
+        SccpCommand::Unblock(of) => act(&of, "unblock"),
+    }
+}
+
+fn gtt(client: &Client, form: Output, command: GttCommand) -> Result<(), Exit> {
+    let title = match command {
+        GttCommand::Rules(of) => {
+            return asked(client, form, of.function, "gtt/rules", &listings::RULES);
+        }
+        GttCommand::Translate(title) => title,
+    };
+    let query = query(&[
+        ("digits", Some(title.digits.clone())),
+        ("subsystem", title.subsystem.map(|it| it.to_string())),
+        ("indicator", Some(title.indicator.to_string())),
+        ("translation_type", Some(title.translation_type.to_string())),
+        ("numbering_plan", Some(title.numbering_plan.to_string())),
+        ("nature_of_address", Some(title.nature_of_address.to_string())),
+        ("sls", Some(title.sls.to_string())),
+    ]);
+    let path = format!("/api/v1/functions/{}/gtt/translate{query}", segment(&title.function));
+    output::sheet(form, &client.get(&path)?, listings::translated)
 }
 
 fn m3ua(client: &Client, form: Output, command: M3uaCommand) -> Result<(), Exit> {
