@@ -138,17 +138,19 @@ pub enum SccpCommand {
     /// Nodes and subsystems elsewhere that are not as they should be.
     Remotes(Of),
     /// Take a subsystem out of service: those concerned are told.
+    #[command(allow_missing_positional = true)]
     Block(OfSubsystem),
     /// Put it into service again.
+    #[command(allow_missing_positional = true)]
     Unblock(OfSubsystem),
 }
 
 /// A subsystem of a function.
 #[derive(Debug, Args)]
 pub struct OfSubsystem {
-    /// Name of the function.
+    /// Name of the function; absent: the only signalling gateway.
     #[arg(add = functions())]
-    pub function: String,
+    pub function: Option<String>,
     /// Name of the subsystem.
     pub subsystem: String,
 }
@@ -159,15 +161,16 @@ pub enum GttCommand {
     /// The rules, in the order of the site file.
     Rules(Of),
     /// Where a title goes now, and by which rules; nothing is sent.
+    #[command(allow_missing_positional = true)]
     Translate(GttTranslate),
 }
 
 /// A global title.
 #[derive(Debug, Args)]
 pub struct GttTranslate {
-    /// Name of the function.
+    /// Name of the function; absent: the only signalling gateway.
     #[arg(add = functions())]
-    pub function: String,
+    pub function: Option<String>,
     /// Its digits.
     pub digits: String,
     /// The subsystem that is called.
@@ -191,10 +194,12 @@ pub struct GttTranslate {
 }
 
 fn sccp(client: &Client, form: Output, command: SccpCommand) -> Result<(), Exit> {
-    let act = |of: &OfSubsystem, action: &str| {
-        let path = format!("/api/v1/functions/{}/sccp/{action}", segment(&of.function));
+    let act = |of: OfSubsystem, action: &str, what: &str| {
+        let function = client.function("sgc", of.function)?;
+        let path = format!("/api/v1/functions/{}/sccp/{action}", segment(&function));
         let order = json!({ "subsystem": of.subsystem });
-        output::done(form, &client.post(&path, &order)?)
+        let what = format!("{} is {what}", of.subsystem);
+        output::acted(form, &client.post(&path, &order)?, &what)
     };
     match command {
         SccpCommand::Subsystems(of) => {
@@ -203,8 +208,8 @@ fn sccp(client: &Client, form: Output, command: SccpCommand) -> Result<(), Exit>
         SccpCommand::Remotes(of) => {
             asked(client, form, of.function, "sccp/remotes", &listings::REMOTES)
         }
-        SccpCommand::Block(of) => act(&of, "block"),
-        SccpCommand::Unblock(of) => act(&of, "unblock"),
+        SccpCommand::Block(of) => act(of, "block", "out of service until `sccp unblock`"),
+        SccpCommand::Unblock(of) => act(of, "unblock", "in service"),
     }
 }
 
@@ -224,7 +229,8 @@ fn gtt(client: &Client, form: Output, command: GttCommand) -> Result<(), Exit> {
         ("nature_of_address", Some(title.nature_of_address.to_string())),
         ("sls", Some(title.sls.to_string())),
     ]);
-    let path = format!("/api/v1/functions/{}/gtt/translate{query}", segment(&title.function));
+    let function = client.function("sgc", title.function)?;
+    let path = format!("/api/v1/functions/{}/gtt/translate{query}", segment(&function));
     output::sheet(form, &client.get(&path)?, listings::translated)
 }
 
