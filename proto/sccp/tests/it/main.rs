@@ -1,6 +1,7 @@
 //! SCCP: its words and procedures.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod aliases;
 mod codec;
 mod every;
 mod flows;

@@ -360,6 +360,25 @@ fn a_continue_from_another_transaction_is_discarded() {
 }
 
 #[test]
+fn limits_change_while_dialogues_stand() {
+    let mut world = World::new(1);
+    let id = world.begin(Some(CONTEXT), &[]);
+    let secret = world.sides[0].settings().secret;
+    let more = Settings { dialogues_max: 2, secret: 9, shard: 5, ..*world.sides[0].settings() };
+    world.sides.iter_mut().for_each(|side| side.set_settings(more));
+    assert_eq!((world.sides[0].settings().secret, world.sides[0].settings().shard), (secret, 0));
+    world.begin(Some(CONTEXT), &[]);
+    assert_eq!((world.sides[0].len(), world.sides[1].len()), (2, 2));
+    // The first one is found by its identifier as before.
+    let other = world.heard[1][0].0;
+    let mut out = Vec::new();
+    world.sides[1].end(world.now, other, &[], &[], &mut out).unwrap();
+    world.carry(1, out);
+    assert!(world.heard[0].iter().any(|it| it.0 == id && matches!(it.1, Indication::End(_))));
+    assert_eq!(world.sides[0].len(), 1);
+}
+
+#[test]
 fn a_begin_without_room_and_one_that_is_wrong_are_aborted() {
     let mut world = World::new(1);
     world.begin(None, &[]);

@@ -219,10 +219,12 @@ pages! {
     policy "docs/policy.md";
     reflector "docs/rr.md";
     assurance "docs/sas.md";
+    sccp "docs/sccp.md";
     sctp "docs/sctp.md";
     security "docs/security.md";
     session_controller "docs/sbc.md";
     signalling_gateway "docs/ss7.md";
+    tcap "docs/tcap.md";
     transcoding "docs/media-transcoding.md";
 }
 
