@@ -6,7 +6,7 @@ use crate::keys::{self, Keys};
 use crate::rewrite;
 use crate::set::{Set, Stage};
 use crate::settings::{Door, Row, Settings};
-use crate::table::Table;
+use crate::table::{Identity, Table};
 use event::{Cells, Sheet};
 use ipsec::{Arrived, Endpoint};
 use machine::slots::Key;
@@ -22,6 +22,11 @@ use std::net::SocketAddr;
 pub(crate) const LINGERING: Duration = Duration::from_secs(32);
 /// A set outlives its registration by this (TS 24.229 §5.2.2).
 pub(crate) const BEYOND_S: u64 = 30;
+
+/// How many ports are tried by which a phone could be known.
+const IDENTITIES: usize = 64;
+/// The least of them, but for its own.
+const PORTS_FROM: u16 = 1_024;
 
 /// What became of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,20 +159,64 @@ impl Access {
         if arrived.protocol != ipsec::UDP {
             return None; // TCP inside is not carried
         }
-        let (stage, expires, is_used) = (set.stage, set.expires, set.is_used);
+        let (stage, is_used) = (set.stage, set.is_used);
         let local = SocketAddr::new(set.local, set.own?.port_s);
-        let flow = Flow::to(set.door, Transport::Udp, local, set.identity);
         self.text.clear();
         self.text.extend_from_slice(&self.esp.octets()[arrived.payload.clone()]);
         match stage {
-            Stage::Challenged => self.table.advance(key, Stage::Proven, expires),
+            Stage::Challenged => self.prove(now, key)?,
             Stage::Current if !is_used && !self.text.starts_with(b"REGISTER ") => {
                 self.used(now, key);
             }
             _ => {}
         }
+        let set = self.table.at(key)?;
         self.came = Some(key);
-        Some(flow)
+        Some(Flow::to(set.door, Transport::Udp, local, set.identity))
+    }
+
+    /// Whoever sends by associations has the card, and is known by its flow from now on. Of its
+    /// agreements those beyond the limit end.
+    fn prove(&mut self, now: Time, key: Key) -> Option<()> {
+        let Some(identity) = self.identity(key) else {
+            let set = self.table.at(key)?;
+            let why = "its source has no port left by which it could be known";
+            self.failures.note(now, &set.impi, set.identity, why);
+            self.facts.add(Fact::OfSource, 1);
+            self.table.remove(key, &mut self.esp);
+            return None;
+        };
+        if let Some(spare) = self.table.prove(key, identity) {
+            self.facts.add(Fact::MadeWay, 1);
+            self.table.remove(spare, &mut self.esp);
+        }
+        Some(())
+    }
+
+    /// By what the function knows the phone: its address and server port, which stay through all
+    /// of its registrations. No two private identities ever have the same, in whatever mode: one
+    /// that finds it taken gets another port. Whoever has proven no card takes none.
+    fn identity(&mut self, key: Key) -> Option<Identity> {
+        let set = self.table.at(key)?;
+        let (door, ip) = (set.door, set.identity.ip());
+        let known = self.table.by_impi(&set.impi).iter().rev().find_map(|other| {
+            let other = self.table.at(*other)?;
+            let is_same = other.identity.ip() == ip && other.door == door;
+            is_same.then_some((other.door, other.identity))
+        });
+        if known.is_some() {
+            return known;
+        }
+        let mut port = set.choice?.of.port_s;
+        for _ in 0..IDENTITIES {
+            let identity = (door, SocketAddr::new(ip, port));
+            if self.table.by_identity(identity).is_empty() {
+                return Some(identity);
+            }
+            let above = u32::from(u16::MAX - PORTS_FROM);
+            port = PORTS_FROM + u16::try_from(self.random.next_u32() % above).unwrap_or(0);
+        }
+        None
     }
 
     /// The phone has taken a set into use: its others are left to what is under way
@@ -179,10 +228,9 @@ impl Access {
         let others: Vec<Key> = self.table.by_impi(&impi).to_vec();
         for other in others.into_iter().filter(|other| *other != key) {
             let Some(set) = self.table.at(other) else { continue };
-            if set.stage == Stage::Current {
+            if set.stage == Stage::Old {
                 let expires = set.expires.min(now + LINGERING);
                 self.table.advance(other, Stage::Old, expires);
-                self.facts.add(Fact::Replaced, 1);
             }
         }
     }
@@ -281,12 +329,13 @@ impl Access {
         keys.iter().rev().find(is_it).copied()
     }
 
-    /// The set by which everything else goes to a phone: the newest that it uses, else the newest
-    /// whose registration stands, else the newest.
+    /// The set by which everything else goes to a phone: the newest that it uses, until it uses a
+    /// newer one (TS 33.203 §7.4), else the newest whose registration stands, else the newest.
     pub(crate) fn reaching(&self, flow: &Flow) -> Option<Key> {
         let keys = self.table.by_identity((flow.port, flow.remote));
         let rank = |set: &Set| match set.stage {
-            Stage::Current if set.is_used => 4,
+            Stage::Current if set.is_used => 5,
+            Stage::Old if set.is_used => 4,
             Stage::Current => 3,
             Stage::Old => 2,
             Stage::Proven | Stage::Challenged => 1,

@@ -28,12 +28,16 @@ pub struct Ipsec {
     pub required: bool,
     /// Time for a challenged phone to answer, seconds (TS 24.229: reg-await-auth, 4 minutes).
     pub challenge_s: u32,
-    /// Registrations under way from one source (an IPv4 address, an IPv6 /64) at most.
+    /// Registrations under way from one source (an IPv4 address, an IPv6 /64) at most, those that
+    /// have failed within 32 s with them.
     pub under_way_of_source_max: u32,
-    /// The same from all sources, of each shard; the oldest makes way.
+    /// The same from all sources, of each shard; one of the source with most makes way, and one
+    /// whose phone has proven its card last.
     pub under_way_max: u32,
     /// Sets of security associations of each shard at most.
     pub sets_max: u32,
+    /// Sets of registrations that stand, of one source at most: other phones behind it are refused.
+    pub sets_of_source_max: u32,
 }
 
 impl Default for Ipsec {
@@ -49,6 +53,7 @@ impl Default for Ipsec {
             under_way_of_source_max: 64,
             under_way_max: 50_000,
             sets_max: 300_000,
+            sets_of_source_max: 10_000,
         }
     }
 }
@@ -102,6 +107,7 @@ impl Ipsec {
             ("under_way_of_source_max", self.under_way_of_source_max, 1, 1 << 20),
             ("under_way_max", self.under_way_max, 1, 1 << 20),
             ("sets_max", self.sets_max, 4, ipsec::SETS_MAX),
+            ("sets_of_source_max", self.sets_of_source_max, 3, ipsec::SETS_MAX),
         ];
         for (path, value, least, most) in checks {
             if !(least..=most).contains(&value) {

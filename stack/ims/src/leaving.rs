@@ -4,10 +4,9 @@
 use crate::access::{Access, BEYOND_S, LINGERING};
 use crate::facts::Fact;
 use crate::keys;
-use crate::request::of_mode;
+use crate::request::{again, of_mode};
 use crate::rewrite;
-use crate::set::{Set, Stage};
-use crate::table::Identity;
+use crate::set::Stage;
 use aka::digest::SessionKeys;
 use esp::{Inbound, Outbound, Parameters, Udp};
 use ipsec::{Associations, Path};
@@ -22,8 +21,6 @@ use std::net::{IpAddr, SocketAddr};
 
 /// How often other indices are tried when one is a phone's own.
 const TRIES: usize = 4;
-/// How many other ports are tried to know phones apart that stand behind one NAT.
-const IDENTITIES: u16 = 64;
 
 /// What becomes of a message that leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -159,22 +156,10 @@ impl Access {
             return;
         }
         self.facts.add(Fact::Failed, 1);
-        let next = Set {
-            realm: set.realm,
-            impi: set.impi.clone(),
-            source: set.source,
-            register: Some(at.register),
-            client: set.client.clone(),
-            choice: set.choice,
-            local: set.local,
-            inside: set.inside,
-            is_behind_nat: set.is_behind_nat,
-            door: set.door,
-            identity: set.identity,
-            ..Set::default()
-        };
+        let next = again(set, set.choice, set.client.clone(), at.register);
         self.table.advance(carrying, Stage::Ending, at.now + LINGERING);
-        let _ = self.table.offer(next, at.now + LINGERING);
+        // Beyond the limits of its source there is none, and the challenge leaves without one.
+        let _ = self.offer(at.now, next);
     }
 
     /// Makes the four associations of an offer.
@@ -232,11 +217,10 @@ impl Access {
             return None;
         }
         let server = preference.list(&own, own.mode);
-        let identity = self.identity(key, (door, SocketAddr::new(source, choice.of.port_s)));
         if let Some(set) = self.table.at_mut(key) {
             (set.own, set.server, set.associations) = (Some(own), server, Some(reserved));
+            set.door = door;
         }
-        self.table.identify(key, identity);
         self.table.advance(key, Stage::Challenged, now + challenge);
         Some(())
     }
@@ -297,35 +281,6 @@ impl Access {
         })
     }
 
-    /// By what the function knows the phone: its address and server port, which stay through all
-    /// of its registrations; behind one NAT two phones may have the same, and then another port
-    /// tells them apart.
-    fn identity(&self, key: Key, wanted: Identity) -> Identity {
-        let Some(set) = self.table.at(key) else { return wanted };
-        let is_free = |identity: &Identity| {
-            self.table
-                .by_identity(*identity)
-                .iter()
-                .all(|other| self.table.at(*other).is_none_or(|other| other.impi == set.impi))
-        };
-        let known = self.table.by_impi(&set.impi).iter().rev().find_map(|other| {
-            let other = self.table.at(*other)?;
-            let is_same = other.identity.ip() == wanted.1.ip() && other.door == wanted.0;
-            (set.is_behind_nat && is_same).then_some((other.door, other.identity))
-        });
-        if let Some(known) = known {
-            return known;
-        }
-        if !set.is_behind_nat {
-            return wanted;
-        }
-        let at = |step: u16| {
-            let port = wanted.1.port().wrapping_add(step).max(1);
-            (wanted.0, SocketAddr::new(wanted.1.ip(), port))
-        };
-        (0..IDENTITIES).map(at).find(is_free).unwrap_or(wanted)
-    }
-
     /// The core has accepted a REGISTER, and the phone knows.
     fn accepted(&mut self, at: &Answer<'_>, carrying: Option<Key>) {
         let offered = self.table.by_register(at.register).filter(|key| Some(*key) != carrying);
@@ -350,41 +305,59 @@ impl Access {
             .map(|other| other.expires)
             .fold(at.now + granted, Time::max);
         match stage {
-            Stage::Challenged | Stage::Proven => {
-                self.facts.add(Fact::Established, 1);
-                self.displace(key);
-            }
+            Stage::Challenged | Stage::Proven => self.facts.add(Fact::Established, 1),
+            // The phone goes on by the one before: it has not heard of the new one.
+            Stage::Old if !self.has_used_another(key, &impi) => self.facts.add(Fact::Refreshed, 1),
             Stage::Current => self.facts.add(Fact::Refreshed, 1),
             Stage::Offered | Stage::Old | Stage::Ending => return,
         }
+        self.supersede(at.now, key, &impi);
         self.table.advance(key, Stage::Current, expires);
         if stands {
             self.table.registered(&impi, public, true);
         }
     }
 
-    /// Whoever was known by the same address and port before is not there any more.
-    fn displace(&mut self, key: Key) {
-        let Some(set) = self.table.at(key) else { return };
-        let (identity, impi) = ((set.door, set.identity), set.impi.clone());
-        let others: Vec<Key> = self.table.by_identity(identity).to_vec();
+    /// Whether the phone has sent something by a newer set than that one.
+    fn has_used_another(&self, key: Key, impi: &[u8]) -> bool {
+        let others = self.table.by_impi(impi).iter().filter(|other| **other != key);
+        let mut sets = others.filter_map(|other| self.table.at(*other));
+        sets.any(|set| set.stage == Stage::Current && set.is_used)
+    }
+
+    /// The set of now becomes an old one (TS 33.203 §7.4): it serves until the phone uses the new
+    /// one. A phone that has registered in the clear has lost it.
+    fn supersede(&mut self, now: Time, key: Key, impi: &[u8]) {
+        let is_lost = self.table.at(key).is_some_and(|set| {
+            set.is_from_clear && matches!(set.stage, Stage::Challenged | Stage::Proven)
+        });
+        let others: Vec<Key> = self.table.by_impi(impi).to_vec();
         for other in others.into_iter().filter(|other| *other != key) {
-            if self.table.at(other).is_some_and(|other| other.impi != impi) {
-                self.facts.add(Fact::Replaced, 1);
-                self.table.remove(other, &mut self.esp);
+            let Some(set) = self.table.at_mut(other) else { continue };
+            let (stage, mut expires) = (set.stage, set.expires);
+            if !matches!(stage, Stage::Current | Stage::Old) {
+                continue;
             }
+            if is_lost {
+                set.is_used = false;
+                expires = expires.min(now + LINGERING);
+            }
+            self.facts.add(Fact::Replaced, u64::from(stage == Stage::Current));
+            self.table.advance(other, Stage::Old, expires);
         }
     }
 
     /// The 200 of a de-registration has left: the associations answer copies of it for a while.
     fn deregistered(&mut self, now: Time, key: Key, impi: &[u8]) {
         self.facts.add(Fact::Deregistered, 1);
-        let mut keys: Vec<Key> = self.table.by_impi(impi).to_vec();
-        keys.push(key);
-        for key in keys {
-            let Some(set) = self.table.at(key) else { continue };
+        let keys: Vec<Key> = self.table.by_impi(impi).to_vec();
+        for other in keys {
+            let Some(set) = self.table.at(other) else { continue };
+            if other != key && set.stage.is_under_way() {
+                continue;
+            }
             let expires = set.expires.min(now + LINGERING);
-            self.table.advance(key, Stage::Ending, expires);
+            self.table.advance(other, Stage::Ending, expires);
         }
     }
 

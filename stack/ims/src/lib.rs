@@ -34,6 +34,7 @@ mod rewrite;
 mod set;
 mod settings;
 mod show;
+mod sources;
 mod table;
 
 pub use access::{Access, Packet};

@@ -49,6 +49,11 @@ impl Refusal {
         let (requires, server, retry_after_s) = (false, None, None);
         Self { status, fact, why: why.to_owned(), requires, server, retry_after_s }
     }
+
+    fn of_source(why: &str) -> Self {
+        let refusal = Self::new(503, Fact::OfSource, why);
+        Self { retry_after_s: Some(RETRY_AFTER_S), ..refusal }
+    }
 }
 
 /// A message of a phone.
@@ -133,6 +138,7 @@ impl Access {
                 inside,
                 is_behind_nat,
                 identity: at.flow.remote,
+                is_from_clear: true,
                 ..Set::default()
             };
             self.offer(at.now, set)?;
@@ -142,25 +148,29 @@ impl Access {
     }
 
     /// A registration begins to be under way.
-    fn offer(&mut self, now: Time, set: Set) -> Result<Key, Refusal> {
+    pub(crate) fn offer(&mut self, now: Time, set: Set) -> Result<Key, Refusal> {
         let section = &self.rows[set.realm].realm.section;
-        let (of_source, most) = (section.under_way_of_source_max, section.under_way_max as usize);
-        if self.table.of_source(set.source) >= of_source {
-            let why = "its source has as many registrations under way as it may";
-            let refusal = Refusal::new(503, Fact::OfSource, why);
-            return Err(Refusal { retry_after_s: Some(RETRY_AFTER_S), ..refusal });
+        let sources = &self.table.sources;
+        // A phone that stands takes no other's place by another registration.
+        let stands = !self.table.by_impi(&set.impi).is_empty();
+        let why = if sources.waiting_of(set.source) >= section.under_way_of_source_max {
+            Some("its source has as many registrations under way as it may")
+        } else if !stands && sources.standing_of(set.source) >= section.sets_of_source_max {
+            Some("its source has as many agreements as it may")
+        } else {
+            None
+        };
+        if let Some(why) = why {
+            return Err(Refusal::of_source(why));
         }
-        if self.table.counts().0 >= most
-            && let Some(oldest) = self.table.oldest()
+        if sources.waiting() >= section.under_way_max as usize
+            && let Some(first) = sources.makes_way()
         {
             self.facts.add(Fact::MadeWay, 1);
-            self.table.remove(oldest, &mut self.esp);
+            self.table.remove(first, &mut self.esp);
         }
-        self.table.offer(set, now + OFFERED).ok_or_else(|| {
-            let refusal =
-                Refusal::new(503, Fact::OfSource, "there are as many agreements as may be");
-            Refusal { retry_after_s: Some(RETRY_AFTER_S), ..refusal }
-        })
+        let offered = self.table.offer(set, now + OFFERED);
+        offered.ok_or_else(|| Refusal::of_source("there are as many agreements as may be"))
     }
 
     /// What came by associations.
@@ -191,12 +201,14 @@ impl Access {
             is_first,
         )
         .map_err(|why| refusal(why, Some(set.server.clone())))?;
-        let is_behind_nat = set.is_behind_nat;
+        // Its answer comes to the port by which the function knows it, whatever its Via says.
+        let via = at.message.via();
+        let asks_rport = set.is_behind_nat || via.port.unwrap_or(5_060) != set.identity.port();
         let registrant = match is_register {
             true => Some(self.registers(at, key, client)?),
             false => None,
         };
-        rewrite::request(at.message, registrant.as_ref(), is_behind_nat, out);
+        rewrite::request(at.message, registrant.as_ref(), asks_rport, out);
         Ok(Verdict::Changed)
     }
 
@@ -225,14 +237,15 @@ impl Access {
             let why = "the private identity is not that of the agreement (TS 33.203 §6.1)";
             return Err(Refusal::new(403, Fact::Unprotected, why));
         };
-        let offers = set.stage == Stage::Current && set.register != Some(register);
+        let stands = matches!(set.stage, Stage::Current | Stage::Old);
+        let offers = stands && set.register != Some(register);
         let choice = offers
             .then(|| {
                 let own = of_mode(&self.rows[set.realm].preference, set.is_behind_nat);
                 secagree::choose(&client, &own)
             })
             .flatten();
-        let next = choice.map(|choice| again(set, choice, client, register));
+        let next = choice.map(|choice| again(set, Some(choice), client, register));
         self.table.registers(key, register, deregisters(at.message));
         if let Some(next) = next {
             // Refused by its source's limit, it is refused by nothing else: it may not be needed.
@@ -243,14 +256,14 @@ impl Access {
 }
 
 /// The offer of a phone that has an agreement.
-fn again(set: &Set, choice: Choice, client: List, register: (u64, u32)) -> Set {
+pub(crate) fn again(set: &Set, choice: Option<Choice>, client: List, register: (u64, u32)) -> Set {
     Set {
         realm: set.realm,
         impi: set.impi.clone(),
         source: set.source,
         register: Some(register),
         client,
-        choice: Some(choice),
+        choice,
         local: set.local,
         inside: set.inside,
         is_behind_nat: set.is_behind_nat,

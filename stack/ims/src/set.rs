@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!          401 leaves        protected REGISTER     200          used by the phone
-//! Offered ───────────→ Challenged ─────────→ Proven ───→ Current ·······→ others of the phone: Old
+//! Offered ───────────→ Challenged ─────────→ Proven ───→ Current ───────→ others of the phone: Old
 //!    │ another answer      │ in time            │ refused    │ de-registered, over
 //!    └─────────────────────┴────────────────────┴────────────┴──────────→ Ending, gone
 //! ```
@@ -29,7 +29,7 @@ pub(crate) enum Stage {
     Proven,
     /// The core has accepted the registration.
     Current,
-    /// A newer one of the same phone is used.
+    /// A newer one of the same phone was accepted.
     Old,
     /// Its last answer has left; copies are answered.
     Ending,
@@ -70,6 +70,12 @@ pub(crate) struct Set {
     /// The last REGISTER that came by it, or that offered it, and whether that de-registers.
     pub register: Option<Register>,
     pub deregisters: bool,
+    /// Its number in the order in which sets begin.
+    pub begun: u64,
+    /// Whether the phone began it in the clear: then it may have no others.
+    pub is_from_clear: bool,
+    /// Whether the core has ever accepted its registration.
+    pub was_accepted: bool,
     /// Security-Client and Security-Server.
     pub client: List,
     pub server: List,
@@ -101,6 +107,9 @@ impl Default for Set {
             source: nowhere,
             register: None,
             deregisters: false,
+            begun: 0,
+            is_from_clear: false,
+            was_accepted: false,
             client: List::default(),
             server: List::default(),
             choice: None,

@@ -1,12 +1,13 @@
 //! All agreements of a shard, found by REGISTER, by the phone's flow, by private identity.
 
 use crate::set::{Register, Set, Stage};
+use crate::sources::{Class, Sources};
 use ipsec::Endpoint;
 use machine::Time;
 use machine::slots::{Key, Slots};
 use runtime::PortId;
-use std::collections::{BTreeMap, VecDeque};
-use std::net::{IpAddr, SocketAddr};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 /// A phone as the function knows it.
 pub(crate) type Identity = (PortId, SocketAddr);
@@ -15,10 +16,14 @@ pub(crate) type Identity = (PortId, SocketAddr);
 /// time alone.
 const REGISTERED_MAX: usize = 32;
 
-/// A private identity whose registration the core has accepted.
+/// Agreements of one private identity that it has proven: the one before, the one of now, and one
+/// under way (TS 33.203 §7.4).
+const SETS_OF_PHONE_MAX: usize = 3;
+
+/// A private identity that a phone has proven.
 #[derive(Debug, Default)]
 struct Phone {
-    /// Its agreements, the newest last.
+    /// Its agreements, the newest last; at most [`SETS_OF_PHONE_MAX`].
     keys: Vec<Key>,
     /// The public identities that it has registered, each by a hash.
     registered: Vec<u64>,
@@ -30,19 +35,10 @@ pub(crate) struct Table {
     by_register: BTreeMap<Register, Key>,
     by_identity: BTreeMap<Identity, Vec<Key>>,
     by_impi: BTreeMap<Box<[u8]>, Phone>,
-    /// Registrations under way by source, and in the order in which they began.
-    under_way: BTreeMap<u64, u32>,
-    begun: VecDeque<Key>,
-    under_way_count: usize,
+    pub sources: Sources,
+    begun: u64,
+    under_way: usize,
     current: usize,
-}
-
-/// A number for an IPv4 address or an IPv6 /64.
-fn source_number(address: IpAddr) -> u64 {
-    match address.to_canonical() {
-        IpAddr::V4(address) => address.to_bits().into(),
-        IpAddr::V6(address) => machine::narrow::halves(address.to_bits())[1],
-    }
 }
 
 impl Table {
@@ -52,9 +48,9 @@ impl Table {
             by_register: BTreeMap::new(),
             by_identity: BTreeMap::new(),
             by_impi: BTreeMap::new(),
-            under_way: BTreeMap::new(),
-            begun: VecDeque::new(),
-            under_way_count: 0,
+            sources: Sources::default(),
+            begun: 0,
+            under_way: 0,
             current: 0,
         }
     }
@@ -82,12 +78,7 @@ impl Table {
 
     /// Registrations under way, and agreements whose registration stands.
     pub const fn counts(&self) -> (usize, usize) {
-        (self.under_way_count, self.current)
-    }
-
-    /// Registrations under way of a source.
-    pub fn of_source(&self, source: IpAddr) -> u32 {
-        self.under_way.get(&source_number(source)).copied().unwrap_or(0)
+        (self.under_way, self.current)
     }
 
     pub fn by_register(&self, register: Register) -> Option<Key> {
@@ -99,8 +90,7 @@ impl Table {
         self.by_identity.get(&identity).map_or(&[], Vec::as_slice)
     }
 
-    /// The agreements whose registration the core has accepted for a private identity, the newest
-    /// last.
+    /// The agreements that a phone has proven to be of a private identity, the newest last.
     pub fn by_impi(&self, impi: &[u8]) -> &[Key] {
         self.by_impi.get(impi).map_or(&[], |phone| phone.keys.as_slice())
     }
@@ -120,34 +110,37 @@ impl Table {
     pub fn offer(&mut self, set: Set, expires: Time) -> Option<Key> {
         let (key, slot) = self.sets.take()?;
         let (register, source) = (set.register, set.source);
-        *slot = Set { stage: Stage::Offered, expires, ..set };
+        self.begun += 1;
+        *slot = Set { stage: Stage::Offered, expires, begun: self.begun, ..set };
         self.sets.arm(key, expires);
         if let Some(register) = register {
             self.by_register.insert(register, key);
         }
-        *self.under_way.entry(source_number(source)).or_default() += 1;
-        self.under_way_count += 1;
-        self.begun.push_back(key);
+        self.under_way += 1;
+        self.sources.add(source, Class::Offered, self.begun, key);
         Some(key)
     }
 
-    /// The oldest registration under way.
-    pub fn oldest(&mut self) -> Option<Key> {
-        while let Some(key) = self.begun.front().copied() {
-            if self.sets.at(key).is_some_and(|set| set.stage.is_under_way()) {
-                return Some(key);
-            }
-            self.begun.pop_front();
+    /// Its phone has proven its private identity, and is known by `identity` from now on. Another
+    /// agreement of that phone may be one too many.
+    pub fn prove(&mut self, key: Key, identity: Identity) -> Option<Key> {
+        let set = self.sets.at_mut(key)?;
+        (set.door, set.identity) = identity;
+        let (impi, expires) = (set.impi.clone(), set.expires);
+        self.by_identity.entry(identity).or_default().push(key);
+        self.advance(key, Stage::Proven, expires);
+        let keys = &mut self.by_impi.entry(impi).or_default().keys;
+        keys.push(key);
+        if keys.len() <= SETS_OF_PHONE_MAX {
+            return None;
         }
-        None
-    }
-
-    /// It is found by that identity from now on.
-    pub fn identify(&mut self, key: Key, identity: Identity) {
-        if let Some(set) = self.sets.at_mut(key) {
-            (set.door, set.identity) = identity;
-            self.by_identity.entry(identity).or_default().push(key);
-        }
+        let order = |other: &Key| match self.sets.at(*other)?.stage {
+            Stage::Ending => Some(0),
+            Stage::Offered | Stage::Challenged | Stage::Proven => Some(1),
+            Stage::Old => Some(2),
+            Stage::Current => Some(3),
+        };
+        keys.iter().filter(|other| **other != key).min_by_key(|other| order(other)).copied()
     }
 
     /// A REGISTER came by it.
@@ -166,35 +159,18 @@ impl Table {
     /// It goes on to another stage, and ends at `expires`.
     pub fn advance(&mut self, key: Key, stage: Stage, expires: Time) {
         let Some(set) = self.sets.at_mut(key) else { return };
-        let before = core::mem::replace(&mut set.stage, stage);
-        set.expires = expires;
-        let source = set.source;
-        // The core has proven the identity only now: before, anybody could name it.
-        if stage == Stage::Current && before != Stage::Current {
-            self.by_impi.entry(set.impi.clone()).or_default().keys.push(key);
-        }
+        let (class, before) = (Class::of(set), set.stage);
+        (set.stage, set.expires) = (stage, expires);
+        set.was_accepted |= stage == Stage::Current;
+        let (after, source, begun) = (Class::of(set), set.source, set.begun);
         self.sets.arm(key, expires);
-        self.count(before, stage, source);
-    }
-
-    fn count(&mut self, before: Stage, after: Stage, source: IpAddr) {
-        if before.is_under_way() && !after.is_under_way() {
-            self.under_way_count -= 1;
-            let number = source_number(source);
-            if let Some(count) = self.under_way.get_mut(&number) {
-                *count -= 1;
-                if *count == 0 {
-                    self.under_way.remove(&number);
-                }
-            }
-            if self.begun.len() > 2 * self.under_way_count + 1_024 {
-                let sets = &self.sets;
-                let is_under_way =
-                    |key: &Key| sets.at(*key).is_some_and(|set| set.stage.is_under_way());
-                self.begun.retain(is_under_way);
-            }
+        if class != after {
+            self.sources.remove(source, class, begun);
+            self.sources.add(source, after, begun, key);
         }
-        self.current += usize::from(after == Stage::Current);
+        self.under_way += usize::from(stage.is_under_way());
+        self.under_way -= usize::from(before.is_under_way());
+        self.current += usize::from(stage == Stage::Current);
         self.current -= usize::from(before == Stage::Current);
     }
 
@@ -202,6 +178,7 @@ impl Table {
     pub fn remove(&mut self, key: Key, esp: &mut Endpoint) {
         self.advance(key, Stage::Ending, Time::MAX);
         let Some(set) = self.sets.at_mut(key) else { return };
+        let (source, class, begun) = (set.source, Class::of(set), set.begun);
         let (register, identity) = (set.register, (set.door, set.identity));
         let (impi, associations) = (core::mem::take(&mut set.impi), set.associations);
         if let Some(associations) = associations {
@@ -219,6 +196,7 @@ impl Table {
                 self.by_impi.remove(&impi);
             }
         }
+        self.sources.remove(source, class, begun);
         self.sets.give_back(key);
     }
 

@@ -108,7 +108,7 @@ fn every_fact_moves() {
     hostile::what_comes_in_the_clear_to_a_protected_port_is_dropped_and_counted();
     hostile::a_registration_without_an_agreement_is_refused_by_its_section();
     hostile::what_was_offered_must_come_again_under_protection();
-    hostile::registrations_under_way_are_bounded_by_source_and_the_oldest_makes_way();
+    hostile::registrations_under_way_are_bounded_by_source_and_the_heaviest_makes_way();
     hostile::a_wrong_response_ends_its_associations_and_no_others();
     seeds::worlds_come_to_rest_with_the_same_associations_at_both_ends_and_none_after_the_last_200(
     );

@@ -127,55 +127,169 @@ pub fn what_was_offered_must_come_again_under_protection() {
     assert_eq!(world.pcscf.access.count(Fact::Downgraded), 2);
 }
 
+/// What offers an agreement from that host.
+fn offering(number: u32, host: u8) -> Vec<u8> {
+    let offer = "Require: sec-agree\r\nProxy-Require: sec-agree\r\n\
+                 Security-Client: ipsec-3gpp;alg=hmac-sha-1-96;ealg=aes-cbc;spi-c=1000;spi-s=1001;\
+                 port-c=2000;port-s=2001\r\n";
+    let text = String::from_utf8(request("REGISTER", offer)).unwrap();
+    let via = format!("10.0.0.{host}:6100");
+    let text = text.replace("Call-ID: c", &format!("Call-ID: c{number}"));
+    text.replace("10.0.0.11:6100", &via).into_bytes()
+}
+
+/// How it is judged, and nobody answers it.
+fn judged(world: &mut World, number: u32, host: u8) -> ims::Verdict {
+    let bytes = offering(number, host);
+    let message = sip::Message::parse(&bytes).unwrap();
+    let remote = SocketAddr::from(([10, 0, 0, host], 5_060));
+    let flow = Flow::to(CLEAR, Transport::Udp, SocketAddr::from((PCSCF, 5_060)), remote);
+    world.pcscf.access.request(world.now, &flow, &message, &mut Vec::new())
+}
+
 #[test]
-pub fn registrations_under_way_are_bounded_by_source_and_the_oldest_makes_way() {
+pub fn registrations_under_way_are_bounded_by_source_and_the_heaviest_makes_way() {
     let section = Ipsec { under_way_of_source_max: 5, under_way_max: 20, ..section() };
     let phones = vec![Phone::new(1, None, Preference::usual())];
     let spec = LinkSpec::perfect(Duration::from_millis(1));
     let mut world = World::new(5, phones, section, spec);
-    let offer = "Require: sec-agree\r\nProxy-Require: sec-agree\r\n\
-                 Security-Client: ipsec-3gpp;alg=hmac-sha-1-96;ealg=aes-cbc;spi-c=1000;spi-s=1001;\
-                 port-c=2000;port-s=2001\r\n";
-    let register = |number: u32, from: u8| {
-        let text = String::from_utf8(request("REGISTER", offer)).unwrap();
-        let via = format!("10.0.0.{from}:6100");
-        text.replace("Call-ID: c", &format!("Call-ID: c{number}"))
-            .replace("10.0.0.11:6100", &via)
-            .into_bytes()
-    };
     for number in 0..10 {
-        clear(&mut world, "10.0.0.99:5060", 5_060, register(number, 99));
+        clear(&mut world, "10.0.0.99:5060", 5_060, offering(number, 99));
     }
     // The home network knows nobody of that name: what was offered ends with its 403.
     assert_eq!(world.pcscf.access.show_shard().under_way, 0);
-    let flow = |host: u8| {
-        Flow::to(
-            CLEAR,
-            Transport::Udp,
-            SocketAddr::from((PCSCF, 5_060)),
-            SocketAddr::from(([10, 0, 0, host], 5_060)),
-        )
-    };
-    let mut text = Vec::new();
-    for host in 100..110 {
-        for number in 0..6 {
-            let bytes = register(number, host);
-            let message = sip::Message::parse(&bytes).unwrap();
-            let now = world.now;
-            let verdict = world.pcscf.access.request(now, &flow(host), &message, &mut text);
-            let expected = if number < 5 { ims::Verdict::Changed } else { ims::Verdict::Refused };
-            // Of the oldest sources some have made way.
-            assert!(verdict == expected || host == 0, "{host} {number}");
-        }
+    for number in 0..6 {
+        let expected = if number < 5 { ims::Verdict::Changed } else { ims::Verdict::Refused };
+        assert_eq!(judged(&mut world, number, 100), expected);
+    }
+    for host in 101..140 {
+        assert_eq!(judged(&mut world, 0, host), ims::Verdict::Changed);
     }
     assert_eq!(world.pcscf.access.show_shard().under_way, 20);
-    assert_eq!(world.pcscf.access.count(Fact::MadeWay), 30);
-    assert_eq!(world.pcscf.access.count(Fact::OfSource), 10);
+    assert_eq!(world.pcscf.access.count(Fact::MadeWay), 24);
+    assert_eq!(world.pcscf.access.count(Fact::OfSource), 1);
+    // Another that offers much takes its own place, not that of others.
+    for number in 1..5 {
+        judged(&mut world, number, 139);
+    }
+    let rows = world.pcscf.access.show(None, 99);
+    let hosts: std::collections::BTreeSet<_> = rows.iter().map(|row| &row.ue).collect();
+    assert!(hosts.len() >= 18, "{hosts:?}");
     world.run(Duration::from_secs(60));
     assert_eq!(world.pcscf.access.show_shard().under_way, 0);
     world.act(0, Handset::register);
     world.run(Duration::from_secs(5));
     assert_eq!(world.phones[0].handset.state(), State::Registered);
+}
+
+#[test]
+fn a_phone_that_has_proven_its_card_makes_no_way_for_strangers() {
+    let section = Ipsec { under_way_max: 20, ..section() };
+    let phones = vec![Phone::new(1, None, Preference::usual())];
+    let spec = LinkSpec::perfect(Duration::from_millis(10));
+    let mut world = World::new(5, phones, section, spec);
+    world.act(0, Handset::register);
+    world.run(Duration::from_millis(25));
+    world.pcscf.is_core_silent = true;
+    world.run(Duration::from_millis(10));
+    let state = |world: &World| world.pcscf.access.show(None, 1).first().map(|row| row.state);
+    assert_eq!(state(&world), Some("answered"));
+    for host in 20..90 {
+        judged(&mut world, 0, host);
+    }
+    assert_eq!(world.pcscf.access.show_shard().under_way, 20);
+    assert_eq!(state(&world), Some("answered"));
+    world.pcscf.is_core_silent = false;
+    world.run(Duration::from_secs(5));
+    assert_eq!(world.phones[0].handset.state(), State::Registered);
+}
+
+#[test]
+fn one_card_has_three_sets_at_most_whatever_becomes_of_them() {
+    let phones = vec![Phone::new(1, None, Preference::usual())];
+    let spec = LinkSpec::perfect(Duration::from_millis(1));
+    let mut world = World::new(5, phones, section(), spec);
+    let impi = world.phones[0].handset.config().subscriber.impi.clone();
+    for round in 0..30 {
+        if round % 3 != 0 {
+            world.phones[0].handset.restart();
+        }
+        world.act(0, Handset::register);
+        world.run(Duration::from_millis(100));
+        assert_eq!(world.phones[0].handset.state(), State::Registered, "round {round}");
+        let states: Vec<_> =
+            world.pcscf.access.show(Some(&impi), 99).iter().map(|row| row.state).collect();
+        assert!(states.len() <= 3, "{states:?}");
+        assert_eq!(states.iter().filter(|state| **state == "current").count(), 1, "{states:?}");
+        assert!(world.pcscf.access.esp_count(ipsec::Fact::SetsLive) <= 3);
+    }
+    world.pcscf.home.refuse(true);
+    for _ in 0..30 {
+        world.phones[0].handset.restart();
+        world.act(0, Handset::register);
+        world.run(Duration::from_millis(100));
+        assert!(world.pcscf.access.esp_count(ipsec::Fact::SetsLive) <= 3);
+    }
+}
+
+#[test]
+fn agreements_that_stand_are_bounded_by_source_and_another_registration_is_none_more() {
+    let nat = |shift| Some(([198, 51, 100, 9].into(), shift));
+    let phones = (1..6).map(|n| Phone::new(n, nat(n as u16 * 1_000), Preference::usual()));
+    let spec = LinkSpec::perfect(Duration::from_millis(1));
+    let section = Ipsec { sets_of_source_max: 3, ..section() };
+    let mut world = World::new(5, phones.collect(), section, spec);
+    for phone in [0, 1, 2, 3, 0] {
+        world.act(phone, Handset::register);
+        world.run(Duration::from_secs(1));
+        let is_registered = world.phones[phone].handset.state() == State::Registered;
+        assert_eq!(is_registered, phone != 3, "{phone}");
+    }
+    assert!(refused(&mut world).starts_with("SIP/2.0 503 "));
+    world.act(1, Handset::deregister);
+    world.act(0, Handset::deregister);
+    world.run(Duration::from_secs(40));
+    world.act(4, Handset::register);
+    world.run(Duration::from_secs(1));
+    assert_eq!(world.phones[4].handset.state(), State::Registered);
+}
+
+#[test]
+fn no_phone_takes_the_flow_of_another_one_by_an_address_that_they_share() {
+    for attacker_first in [false, true] {
+        let shared = [198, 51, 100, 9];
+        let honest = Phone::new(1, Some((shared.into(), 10_000)), Preference::usual());
+        // It says that it has the shared address itself, and asks for the other one's port.
+        let mut attacker = Phone::new(2, None, Preference::usual());
+        let mut config = attacker.handset.config().clone();
+        config.address = shared.into();
+        attacker.handset = Handset::new(config);
+        let spec = LinkSpec::perfect(Duration::from_millis(1));
+        let mut world = World::new(7, vec![honest, attacker], section(), spec);
+        let mut order = [0, 1];
+        if attacker_first {
+            order = [1, 0];
+        }
+        for phone in order.into_iter().chain(order) {
+            world.act(phone, Handset::register);
+            world.run(Duration::from_secs(1));
+        }
+        for phone in [0, 1] {
+            assert_eq!(world.phones[phone].handset.state(), State::Registered);
+            assert_eq!(world.current(phone).len(), 1);
+        }
+        let flows = [0, 1].map(|phone| world.flow(phone));
+        assert_ne!(flows[0].remote, flows[1].remote);
+        for (phone, flow) in flows.into_iter().enumerate() {
+            let mut out = Vec::new();
+            world.phones[phone].events.clear();
+            world.pcscf.send(world.now, flow, &request("OPTIONS", ""), &mut out);
+            out.into_iter().for_each(|packet| world.fly(packet));
+            world.run(Duration::from_secs(1));
+            let events = &world.phones[phone].events;
+            assert!(matches!(events[..], [handset::Event::Came(_)]), "{phone}: {events:?}");
+        }
+    }
 }
 
 #[test]
