@@ -264,7 +264,7 @@ mod tests {
                 "{QUIET}[[msc]]\nname = \"msc1\"\n{keys}\n[[msc.port]]\nname = \"a\"\n\
                  driver = \"tap\"\n[[msc.interface]]\nname = \"a\"\n\
                  addresses = [\"192.0.2.1/24\"]\n[[msc.group]]\nname = \"access\"\n\
-                 addresses = [\"192.0.2.1\"]\n"
+                 addresses = [\"192.0.2.2\"]\n"
             )
         };
         let near = "listen = \"127.0.0.1:2970\"\nng = \"127.0.0.1:2223\"";

@@ -195,7 +195,8 @@ async fn worst(
 
 /// One trail with all its messages.
 #[utoipa::path(get, path = "/api/v1/sas/trails/{id}", tag = "sas",
-    params(("id" = String, Path, description = "16 hexadecimal digits, a call's `trail`, a Call-ID")),
+    params(("id" = String, Path,
+        description = "16 hexadecimal digits, a call's `trail`, a Call-ID")),
     responses((status = 200, body = Detail), (status = 404, description = "no such trail")))]
 async fn trail(State(api): State<Api>, Path(id): Path<String>) -> Result<Json<Detail>, SasError> {
     let page = api.beside(move |archive, ask| archive::read(archive, ask, &id));

@@ -65,8 +65,9 @@ pub fn pattern_fault(error: &str) -> String {
     let what = error.lines().last().unwrap_or_default();
     let what = what.strip_prefix("error: ").unwrap_or(what);
     let is_drawn = |line: &&str| line.contains('^') && line.bytes().all(|it| b" ^".contains(&it));
-    let signs = error.lines().skip(1).find(is_drawn).and_then(|line| line.find('^'));
-    // Both lines are indented; of an expression of several lines nothing is drawn so.
+    // An expression of several lines has their numbers before it, which are no characters.
+    let signs = error.lines().nth(2).filter(|line| is_drawn(line) && error.lines().count() == 4);
+    let signs = signs.and_then(|line| line.find('^'));
     match signs.and_then(|at| at.checked_sub(INDENT)) {
         Some(at) => format!("bad regular expression: {what}, at character {}", at + 1),
         None => format!("bad regular expression: {what}"),

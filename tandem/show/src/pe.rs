@@ -53,8 +53,8 @@ pub const PORTS: Listing = Listing::new(
     ],
 );
 
-/// Says of ports that do not stand why the forwarder refused them, as its refusals `port NAME` tell;
-/// those that it has no row of are rows of their own.
+/// Says of ports that do not stand why the forwarder refused them, as its refusals `port NAME`
+/// tell; those that it has no row of are rows of their own.
 pub fn with_refused(rows: &mut Vec<Value>, refusals: &[Value]) {
     for refusal in refusals {
         let name = refusal["what"].as_str().and_then(|what| what.strip_prefix("port "));

@@ -207,7 +207,7 @@ mod tests {
             "why": "no security agreement"});
         let wanted = "\
             SECONDS AGO  PRIVATE IDENTITY   SOURCE         WHY\n\
-            \x20          5  alice@ims.example  10.0.0.7:5060  no security agreement\n";
+            \x20         5  alice@ims.example  10.0.0.7:5060  no security agreement\n";
         assert_eq!(table(&LOOK, &[row], &EXPLAIN), wanted);
     }
 

@@ -84,6 +84,7 @@ fn longest(cell: &Cell) -> usize {
 fn least(cell: &Cell) -> usize {
     match cell.is_right {
         true => width(&cell.text),
+        false if cell.is_whole => width(&cell.text),
         false => least_word(&cell.text),
     }
 }
@@ -91,6 +92,8 @@ fn least(cell: &Cell) -> usize {
 struct Cell {
     text: String,
     is_right: bool,
+    /// Its words are one: a duration, a quantity.
+    is_whole: bool,
     code: Option<&'static str>,
 }
 
@@ -102,13 +105,15 @@ impl Cell {
             _ => shown(look, value, column.form),
         };
         let code = colour(&text).filter(|_| column.form == Form::State);
-        Self { is_right: is_right(value, column.form), code, text }
+        let is_whole = !matches!(column.form, Form::Plain | Form::Firm | Form::Time | Form::Counts);
+        Self { is_right: is_right(value, column.form), is_whole, code, text }
     }
 }
 
 impl Column {
     fn head(&self, first: &Cell) -> Cell {
-        Cell { text: escaped(self.title), is_right: first.is_right, code: Some("1") }
+        let text = escaped(self.title);
+        Cell { text, is_right: first.is_right, is_whole: false, code: Some("1") }
     }
 }
 

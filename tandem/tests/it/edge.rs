@@ -352,6 +352,25 @@ fn forwarding_goes_on_without_its_control_and_the_next_one_takes_over() {
 }
 
 #[test]
+fn a_port_whose_device_is_not_there_says_why_it_was_refused() {
+    let mut scene = Scene::new();
+    scene.start(
+        "[[pe]]\nname = \"pe1\"\n[[pe.port]]\nname = \"left\"\ndriver = \"af_packet\"\n\
+         device = \"no-such\"\n",
+    );
+    let end = Instant::now() + LONG;
+    loop {
+        let ports = scene.rows(&["plane", "ports"]);
+        let note = ports.first().and_then(|row| row["note"].as_str()).unwrap_or_default();
+        if note.starts_with("refused: no-such: ") {
+            return;
+        }
+        assert!(Instant::now() < end, "{ports:?}\n{}", scene.logs());
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
 fn the_operator_sees_nodes_drops_ports_and_the_way_of_a_packet() {
     let mut scene = Scene::new();
     let (a, _b) = two_hosts(&scene);

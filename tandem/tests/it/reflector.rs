@@ -335,7 +335,11 @@ fn a_password_lets_bird_in_and_a_wrong_one_does_not() {
     let told = scene.text_of(&["reload-keys", "rr1"]);
     assert!(told.starts_with("rr1: its keys and passwords are those that it had"), "{told}");
     assert!(scene.text_of(&["bgp", "peers"]).contains("bird"));
-    let forgotten = scene.text_of(&["bgp", "forget", "rr1"]);
+    // The one reflector is meant where none is named.
+    for asked in [&["bird"][..], &["bird", "ipv4-unicast"], &["rr1", "bird", "ipv4-unicast"]] {
+        scene.text_of(&[&["bgp", "received"], asked].concat());
+    }
+    let forgotten = scene.text_of(&["bgp", "forget"]);
     assert_eq!(forgotten, "no peer is away: there is nothing to forget\n");
     std::fs::remove_file(scene.path("var/key")).unwrap();
     assert_eq!(scene.ctl(&["reload-keys", "rr1"]).status.code(), Some(1), "and nothing changed");
@@ -392,7 +396,7 @@ import = "validated"
     gobgp(&scene, api, &["global", "rib"], |said| {
         !said.contains("192.0.2.0/24") && said.contains("198.51.100.0/24")
     });
-    let covering = scene.json(&["bgp", "origin", "rr1", "192.0.2.0/24", "--asn", "65001"]);
+    let covering = scene.json(&["bgp", "origin", "192.0.2.0/24", "--asn", "65001"]);
     assert_eq!((&covering[0]["asn"], &covering[0]["state"]), (&65_001.into(), &"valid".into()));
     // Without the cache its records count on, and somebody is told.
     drop(stayrtr);

@@ -280,6 +280,16 @@ fn msus_cross_tcp_and_sctp_through_two_sites_and_a_path_may_fail() {
     west.until(&["sctp", "paths"], |rows| rows.iter().any(is_slower));
     assert_eq!(west.json(&["counters", "--name", "sctp_associations_lost"]), Value::Array(vec![]));
 
+    // The one gateway is meant where none is named.
+    for (asked, said) in [
+        (&["audit", "west", "1"][..], "west was asked for the status of 1"),
+        (&["audit", "east", "west", "all"], "west was asked for the status of all"),
+        (&["activate", "west", "own"], "west was asked for the traffic of own"),
+    ] {
+        let told = east.text(&[&["m3ua"], asked].concat());
+        assert!(told.starts_with(said), "{told}");
+    }
+
     // East leaves in order: west hears it at once and says so.
     drop(east.text(&["drain"]));
     west.until(&["alarms"], |rows| {
