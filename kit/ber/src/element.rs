@@ -218,8 +218,29 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// An element whose identifier and length have an octet each: nearly all. `None` is for any
+    /// other, and for an offence.
     #[inline]
-    fn take(&mut self) -> Result<Element<'a>, Malformed> {
+    fn take_short(&mut self) -> Option<Element<'a>> {
+        let (at, all) = (self.cursor.at(), self.cursor.rest());
+        let [identifier, length, ..] = *all else { return None };
+        if identifier & 0x1f == 0x1f || identifier & 0xdf == 0 || length & 0x80 != 0 {
+            return None;
+        }
+        let (whole, rest) = all.split_at_checked(2 + usize::from(length))?;
+        self.cursor = Cursor::new(rest, at + whole.len(), CONTENTS);
+        Some(Element {
+            whole,
+            at: u32::try_from(at).unwrap_or(u32::MAX),
+            tag: Tag::of_octet(identifier),
+            head: 2,
+            is_constructed: identifier & 0x20 != 0,
+            is_indefinite: false,
+            depth: self.depth,
+        })
+    }
+
+    fn take_any(&mut self) -> Result<Element<'a>, Malformed> {
         let (at, all) = (self.cursor.at(), self.cursor.rest());
         let header = header::take(&mut self.cursor)?;
         let head = self.cursor.at() - at;
@@ -249,7 +270,10 @@ impl<'a> Iterator for Reader<'a> {
         if self.cursor.is_empty() {
             return None;
         }
-        let taken = self.take();
+        if let Some(element) = self.take_short() {
+            return Some(Ok(element));
+        }
+        let taken = self.take_any();
         if taken.is_err() {
             self.cursor = Cursor::new(&[], self.cursor.at(), CONTENTS);
         }

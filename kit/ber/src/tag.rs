@@ -82,6 +82,19 @@ impl Tag {
         Self::new(Class::Private, number)
     }
 
+    /// The tag of an identifier that has one octet.
+    #[inline]
+    pub(crate) const fn of_octet(identifier: u8) -> Self {
+        Self((identifier as u32 >> 6) << 30 | identifier as u32 & 0x1f)
+    }
+
+    /// The identifier of a primitive element, where it has one octet.
+    #[inline]
+    pub(crate) const fn octet(self) -> Option<u8> {
+        let [class, _, _, number] = self.0.to_be_bytes();
+        if self.number() < 0x1f { Some(class & 0xc0 | number) } else { None }
+    }
+
     /// The class.
     #[must_use]
     pub const fn class(self) -> Class {

@@ -51,6 +51,13 @@ impl<'a> Writer<'a> {
     /// A primitive element with these contents.
     #[inline]
     pub fn primitive(&mut self, tag: Tag, contents: &[u8]) {
+        if let (Some(identifier), Ok(length @ 0..0x80)) =
+            (tag.octet(), u8::try_from(contents.len()))
+        {
+            self.out.reserve(2 + contents.len());
+            self.out.extend_from_slice(&[identifier, length]);
+            return self.out.extend_from_slice(contents);
+        }
         self.identifier(tag, false);
         let (octets, count) = length(contents.len());
         self.out.extend_from_slice(&octets[..count]);
@@ -61,11 +68,21 @@ impl<'a> Writer<'a> {
     /// for it, and contents that need more are moved.
     #[inline]
     pub fn constructed(&mut self, tag: Tag, write: impl FnOnce(&mut Writer<'_>)) {
-        self.identifier(tag, true);
-        let at = self.out.len();
-        self.out.push(0);
+        match tag.octet() {
+            Some(identifier) => self.out.extend_from_slice(&[identifier | 0x20, 0]),
+            None => {
+                self.identifier(tag, true);
+                self.out.push(0);
+            }
+        }
+        let at = self.out.len() - 1;
         write(&mut Writer { out: self.out });
-        let (octets, count) = length(self.out.len() - at - 1);
+        let count = self.out.len() - at - 1;
+        if let Ok(short @ 0..0x80) = u8::try_from(count) {
+            self.out[at] = short;
+            return;
+        }
+        let (octets, count) = length(count);
         self.out[at] = octets[0];
         if count > 1 {
             self.out.splice(at + 1..at + 1, octets[1..count].iter().copied());

@@ -12,8 +12,6 @@ const SPEC: &str = "Q.713 §3.4";
 const HAS_POINT_CODE: u8 = 0x01;
 const HAS_SUBSYSTEM: u8 = 0x02;
 const ON_SUBSYSTEM: u8 = 0x40;
-/// Octets of an address, at most: indicator, point code, SSN, title with its three octets.
-pub(crate) const ADDRESS_BYTES_MAX: usize = 7 + super::DIGITS_MAX / 2;
 
 /// What a message is routed by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -13,8 +13,10 @@ const POINTERS: &str = "Q.713 §2.3";
 pub struct Message<'a> {
     /// Its type.
     pub kind: MessageType,
-    /// Value and offset of each parameter.
-    values: [Option<(u32, &'a [u8])>; PARAMETERS],
+    /// The whole message.
+    bytes: &'a [u8],
+    /// Offset and octets of each parameter's value; the type stands at zero, and no value.
+    places: [(u32, u32); PARAMETERS],
 }
 
 impl<'a> Message<'a> {
@@ -28,15 +30,12 @@ impl<'a> Message<'a> {
         let Some(kind) = MessageType::of(kind) else {
             return Err(Malformed::new(0, "no message type of SCCP", "Q.713 §2.1"));
         };
-        let mut message = Self { kind, values: [None; PARAMETERS] };
+        let mut message = Self { kind, bytes, places: [(0, 0); PARAMETERS] };
         let parts = kind.parts();
         for parameter in parts.fixed {
             let at = cursor.at();
-            message.keep(
-                *parameter,
-                at,
-                cursor.take(parameter.octets(), "the fixed part is cut off")?,
-            );
+            let value = cursor.take(parameter.octets(), "the fixed part is cut off")?;
+            message.keep(*parameter, at, value);
         }
         for parameter in parts.variable {
             let at = pointer(kind, &mut cursor)?;
@@ -54,10 +53,11 @@ impl<'a> Message<'a> {
         Ok(message)
     }
 
-    fn keep(&mut self, parameter: Parameter, at: usize, value: &'a [u8]) {
-        let slot = &mut self.values[usize::from(parameter.number())];
-        if slot.is_none() {
-            *slot = Some((machine::narrow::place(at), value));
+    #[inline]
+    fn keep(&mut self, parameter: Parameter, at: usize, value: &[u8]) {
+        let place = &mut self.places[usize::from(parameter.number())];
+        if place.0 == 0 {
+            *place = (machine::narrow::place(at), machine::narrow::place(value.len()));
         }
     }
 
@@ -88,13 +88,15 @@ impl<'a> Message<'a> {
     #[inline]
     #[must_use]
     pub fn value(&self, of: Parameter) -> Option<&'a [u8]> {
-        self.values[usize::from(of.number())].map(|(_, value)| value)
+        let (at, length) = self.places[usize::from(of.number())];
+        let (at, length) = (at as usize, length as usize);
+        if at == 0 { None } else { self.bytes.get(at..at + length) }
     }
 
     /// Offset of a parameter's value in the message.
     #[must_use]
     pub fn at(&self, of: Parameter) -> usize {
-        self.values[usize::from(of.number())].map_or(0, |(at, _)| at as usize)
+        self.places[usize::from(of.number())].0 as usize
     }
 
     /// The first octet of a parameter.

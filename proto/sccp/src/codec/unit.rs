@@ -1,6 +1,5 @@
 //! Connectionless messages, UDT to LUDTS, as one (Q.713 §4.10, §4.11, §4.18 to §4.21).
 
-use super::address::ADDRESS_BYTES_MAX;
 use super::{
     Address, DATA_BYTES_MAX, LONG_DATA_BYTES_MAX, Message, MessageType, Parameter, ReturnCause,
     Writer,
@@ -180,12 +179,9 @@ impl<'a> Unit<'a> {
         };
         let fixed = [word, self.hops & 0x0f];
         let fixed = if self.form == Form::Basic { &fixed[..1] } else { &fixed[..] };
-        let mut address = Vec::with_capacity(ADDRESS_BYTES_MAX);
-        self.called.write(&mut address);
-        let writer = Writer::begin(out, kind, fixed).variable(&address)?;
-        address.clear();
-        self.calling.write(&mut address);
-        let writer = writer.variable(&address)?;
+        let writer = Writer::begin(out, kind, fixed);
+        let writer = writer.variable_by(|out| self.called.write(out))?;
+        let writer = writer.variable_by(|out| self.calling.write(out))?;
         let mut writer = match self.form {
             Form::Long if self.data.len() > LONG_DATA_BYTES_MAX => return None,
             Form::Long => writer.long(self.data)?,

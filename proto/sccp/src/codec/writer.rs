@@ -48,6 +48,16 @@ impl<'o> Writer<'o> {
         Some(self)
     }
 
+    /// The next parameter of the variable part, which `write` appends. `None` when it is too long.
+    pub(crate) fn variable_by(mut self, write: impl FnOnce(&mut Vec<u8>)) -> Option<Self> {
+        self.point()?;
+        let at = self.out.len();
+        self.out.push(0);
+        write(self.out);
+        self.out[at] = u8::try_from(self.out.len() - at - 1).ok()?;
+        Some(self)
+    }
+
     /// Long data. `None` when they are too long.
     pub fn long(mut self, value: &[u8]) -> Option<Self> {
         self.point()?;

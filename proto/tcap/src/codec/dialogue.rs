@@ -5,10 +5,12 @@ use wire::Malformed;
 
 const SPEC: &str = "Q.773 §4.2";
 
+/// Octets of either syntax.
+const SYNTAX_OCTETS: u8 = 7;
 /// Contents of dialogue-as-id, version 1: 0.0.17.773.1.1.1.
-pub const DIALOGUE: &[u8] = &[0x00, 0x11, 0x86, 0x05, 0x01, 0x01, 0x01];
+pub const DIALOGUE: &[u8; SYNTAX_OCTETS as usize] = &[0x00, 0x11, 0x86, 0x05, 0x01, 0x01, 0x01];
 /// Contents of uniDialogue-as-id, version 1: 0.0.17.773.1.2.1.
-pub const UNIDIALOGUE: &[u8] = &[0x00, 0x11, 0x86, 0x05, 0x01, 0x02, 0x01];
+pub const UNIDIALOGUE: &[u8; SYNTAX_OCTETS as usize] = &[0x00, 0x11, 0x86, 0x05, 0x01, 0x02, 0x01];
 /// The bit of version 1.
 pub const VERSION_1: usize = 0;
 
@@ -129,6 +131,9 @@ impl<'a> Dialogue<'a> {
         if external.tag() != Tag::EXTERNAL {
             return Err(external.offence("no EXTERNAL", SPEC));
         }
+        if let Some(request) = usual_request(external) {
+            return Ok(request);
+        }
         let mut parts = external.children()?;
         let mut next = || parts.next().unwrap_or(Err(external.offence("a part lacks", SPEC)));
         let syntax = next()?;
@@ -157,6 +162,47 @@ impl<'a> Dialogue<'a> {
 
 fn lacks(pdu: &Element<'_>) -> Malformed {
     pdu.offence("a component lacks", SPEC)
+}
+
+/// Octets of an AARQ's EXTERNAL behind its header and before the context.
+const OPENING_OCTETS: usize = 21;
+
+/// An AARQ as nearly all are: version 1, a context, nothing for the user, each length in one octet.
+/// Anything else is read by its rows.
+fn usual_request<'a>(external: &Element<'a>) -> Option<Dialogue<'a>> {
+    let (opening, context) = external.contents().split_first_chunk::<OPENING_OCTETS>()?;
+    let is_usual = usual_opening(DIALOGUE, REQUEST, context.len(), 0)
+        .is_some_and(|usual| usual[2..] == *opening);
+    let context = Oid::new(context).ok().filter(|_| is_usual)?;
+    let user_information = UserInformation::default();
+    Some(Dialogue::Request { is_version_1: true, context, user_information })
+}
+
+/// The identifiers of AARQ and AUDT, and of AARE.
+pub(super) const REQUEST: u8 = 0x60;
+pub(super) const RESPONSE: u8 = 0x61;
+/// Octets of a context, at most, so that each length around it has one octet.
+const USUAL_OCTETS_MAX: usize = 64;
+
+/// The octets of an EXTERNAL with a dialogue PDU of version 1 up to a context of so many octets,
+/// when `behind` octets, at most 16, follow that in the PDU. `None` for a context that is longer
+/// than usual.
+pub(super) fn usual_opening(
+    syntax: &[u8; SYNTAX_OCTETS as usize],
+    pdu: u8,
+    context: usize,
+    behind: u8,
+) -> Option<[u8; OPENING_OCTETS + 2]> {
+    let context = u8::try_from(context).ok().filter(|_| context <= USUAL_OCTETS_MAX)?;
+    let inner = 8 + context + behind;
+    let version = [0x80, 2, 7, 0x80];
+    let mut octets = [0; OPENING_OCTETS + 2];
+    octets[..4].copy_from_slice(&[0x28, inner + 13, 6, SYNTAX_OCTETS]);
+    octets[4..11].copy_from_slice(syntax);
+    octets[11..15].copy_from_slice(&[0xa0, inner + 2, pdu, inner]);
+    octets[15..19].copy_from_slice(&version);
+    octets[19..].copy_from_slice(&[0xa1, context + 2, 6, context]);
+    Some(octets)
 }
 
 /// Version, context and user information of an AARQ or AUDT.

@@ -1,14 +1,18 @@
 //! Writing messages (Q.773 §3, §4).
 
+use super::dialogue::{REQUEST, RESPONSE, usual_opening};
 use super::message::{COMPONENT_PORTION, DIALOGUE_PORTION, DTID, OTID, P_ABORT};
 use super::{Code, DIALOGUE, Diagnostic, MessageType, PAbortCause, Problem, TransactionId};
 use super::{UNIDIALOGUE, VERSION_1};
 use ber::Tag;
 
+/// Result accepted (0), source dialogue-service-user, null (0).
+const ACCEPTED: [u8; 12] = [0xa2, 3, 2, 1, 0, 0xa3, 5, 0xa1, 3, 2, 1, 0];
+
 /// What stands in a dialogue portion.
 #[derive(Debug, Clone, Copy)]
 enum Portion<'a> {
-    Open { syntax: &'static [u8], context: &'a [u8], user: &'a [u8] },
+    Open { syntax: &'static [u8; 7], context: &'a [u8], user: &'a [u8] },
     Answer { context: &'a [u8], refused: bool, diagnostic: Diagnostic, user: &'a [u8] },
     Abort { by_provider: bool, user: &'a [u8] },
 }
@@ -119,7 +123,28 @@ impl<'a> Writer<'a> {
 }
 
 impl Portion<'_> {
+    /// A request or an acceptance without anything for the user, as nearly all are; `false`: it is
+    /// another, and nothing was written.
+    fn write_usual(&self, out: &mut ber::Writer<'_>) -> bool {
+        let (syntax, pdu, context, behind) = match *self {
+            Self::Open { syntax, context, user: [] } => (syntax, REQUEST, context, &[][..]),
+            Self::Answer { context, refused: false, diagnostic: Diagnostic::User(0), user: [] } => {
+                (DIALOGUE, RESPONSE, context, &ACCEPTED[..])
+            }
+            _ => return false,
+        };
+        let count = u8::try_from(behind.len()).unwrap_or_default();
+        let Some(opening) = usual_opening(syntax, pdu, context.len(), count) else { return false };
+        out.element(&opening);
+        out.element(context);
+        out.element(behind);
+        true
+    }
+
     fn write(&self, out: &mut ber::Writer<'_>) {
+        if self.write_usual(out) {
+            return;
+        }
         let syntax = if let Self::Open { syntax, .. } = self { *syntax } else { DIALOGUE };
         out.constructed(Tag::EXTERNAL, |out| {
             out.primitive(Tag::OBJECT_IDENTIFIER, syntax);

@@ -1,6 +1,7 @@
 //! What is read and written, and how what is wrong is answered.
 
 use crate::every::{self, CONTEXT, USER, id};
+use ber::Element;
 use proptest::prelude::*;
 use tcap::codec::{
     Code, Component, ComponentWriter, Diagnostic, Dialogue, GeneralProblem, Message, MessageType,
@@ -242,6 +243,46 @@ proptest! {
                 let _ = message.components().filter(Result::is_ok).count();
             }
             Err(offence) => prop_assert!(offence.malformed.at <= octets.len()),
+        }
+    }
+}
+
+/// An AARQ whose single-ASN1-type has its length in the long form: it is read by its rows.
+fn in_long_form(external: &[u8]) -> Vec<u8> {
+    let (head, rest) = external.split_at(11);
+    let mut octets = head.to_vec();
+    octets[1] += 1;
+    octets.extend([rest[0], 0x81]);
+    octets.extend(&rest[1..]);
+    octets
+}
+
+fn said(external: &[u8]) -> Option<(bool, String, Vec<u8>)> {
+    match Dialogue::read(&Element::only(external).ok()?).ok()? {
+        Dialogue::Request { is_version_1, context, user_information } => {
+            Some((is_version_1, context.to_string(), user_information.octets().to_vec()))
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_usual_request_says_what_its_rows_say_whatever_octet_changes() {
+    for count in [1, 7, 63, 64, 65, 80] {
+        let context = [&[4][..], &vec![1; count - 1]].concat();
+        let mut message = Vec::new();
+        Writer::begin(TransactionId::of(7)).request(&context, &[]).write(&mut message, |_| ());
+        let external = Message::read(&message).unwrap().dialogue.unwrap().whole().to_vec();
+        let whole = said(&external).unwrap();
+        assert!(whole.0 && whole.2.is_empty());
+        assert_eq!(said(&in_long_form(&external)), Some(whole), "{count}");
+        for at in 12..external.len() {
+            for change in [1, 2, 0x20, 0x40, 0x80, 0xff] {
+                let mut changed = external.clone();
+                changed[at] ^= change;
+                let by_rows = said(&in_long_form(&changed));
+                assert_eq!(said(&changed), by_rows, "{count}: {at} {change:02x}");
+            }
         }
     }
 }
