@@ -31,7 +31,8 @@ struct World {
 }
 
 fn settings() -> Settings {
-    let door = |port, is_protected| Door { port, ip: PCSCF, is_protected, is_known: true };
+    let (is_tls, is_known) = (false, true);
+    let door = |port, is_protected| Door { port, ip: PCSCF, is_protected, is_tls, is_known };
     let section = Ipsec { under_way_max: UNDER_WAY_MAX, sets_max: 32, ..Ipsec::default() };
     let address = ipsec::Address { ip: PCSCF, raw: RAW, in_udp: Some((IN_UDP, 4_500)) };
     let doors = vec![door(CLEAR, false), door(PROTECTED, true)];
@@ -153,8 +154,8 @@ impl World {
         };
         let Some(answer) = self.home.receive(self.now, flow.remote, bytes) else { return };
         let mut unkeyed = Vec::new();
-        let is_changed = self.access.unkeyed(self.now, &answer, true, &mut unkeyed);
-        self.send(flow, if is_changed { &unkeyed } else { &answer }, out);
+        let verdict = self.access.unkeyed(self.now, &answer, true, &mut unkeyed);
+        self.send(flow, if verdict == Verdict::Changed { &unkeyed } else { &answer }, out);
     }
 
     fn send(&mut self, flow: Flow, bytes: &[u8], out: &mut Vec<Packet>) {

@@ -45,11 +45,11 @@ fn unkeyed(
     let realm = controller.border.realms.row(door.realm);
     let believes = realm.side == Side::Core && realm.trusted;
     let mut text = Vec::new();
-    let has_keys = controller.ims.unkeyed(now, bytes, believes, &mut text);
-    if has_keys {
+    let verdict = controller.ims.unkeyed(now, bytes, believes, &mut text);
+    if verdict == Verdict::Changed {
         controller.message(now, *flow, &text, out);
     }
-    has_keys
+    verdict != Verdict::Passes
 }
 
 /// A message of a realm with IPsec: goes on without its agreement, or is refused.

@@ -58,7 +58,8 @@ impl Controller {
             return false;
         }
         let is_access = self.border.realms.row(at.realm).side == Side::Access;
-        if !is_access || self.objection(at.message).is_some() {
+        let is_ours = is_access && !self.ims.is_offer(&at.flow, at.message);
+        if !is_ours || self.objection(at.message).is_some() {
             return false;
         }
         let Some(door) = self.border.realms.door(at.flow.port) else { return false };
@@ -121,6 +122,12 @@ impl Controller {
         pending: Key,
         out: &mut Effects,
     ) -> bool {
+        let upstream = self.calls.relays.at(key).map(|relay| relay.upstream.port);
+        let is_accepted = matches!(at.message.status(), Some(200..=299));
+        if is_accepted && upstream.is_some_and(|port| self.ims.must_agree(port)) {
+            self.registrar.abandon(pending); // IMS access tells the phone that it is refused
+            return false;
+        }
         let is_told = at.message.status() == Some(401) && self.challenged(at, key, pending, out);
         let verdict = self.registrar.on_core_answer(at.now, pending, at.message);
         self.wire.facts.set(Fact::BindingsLive, self.registrar.len() as u64);

@@ -1,8 +1,10 @@
 //! The machine: what comes, what leaves, what time ends.
 
+use crate::emergency::Emergencies;
 use crate::explain::Failures;
 use crate::facts::Fact;
 use crate::keys::{self, Keys};
+use crate::request::Verdict;
 use crate::rewrite;
 use crate::set::{Set, Stage};
 use crate::settings::{Door, Row, Settings};
@@ -47,6 +49,7 @@ pub struct Access {
     pub(crate) table: Table,
     pub(crate) keys: Keys,
     pub(crate) failures: Failures,
+    pub(crate) emergencies: Emergencies,
     pub(crate) facts: Sheet<Fact>,
     pub(crate) random: ChaCha12Rng,
     pub(crate) secret: u64,
@@ -70,6 +73,7 @@ impl Access {
             table: Table::new(settings.agreements_max(), now),
             keys: Keys::new(nonces),
             failures: Failures::default(),
+            emergencies: Emergencies::default(),
             facts: Sheet::new(),
             random,
             secret,
@@ -235,25 +239,61 @@ impl Access {
         }
     }
 
-    /// Takes the keys out of an answer of the core: `true`, and `out` has the answer without
-    /// them (TS 24.229 §5.2.2). `believes`: they are kept for the phone.
-    pub fn unkeyed(&mut self, now: Time, bytes: &[u8], believes: bool, out: &mut Vec<u8>) -> bool {
-        if self.is_off() || !bytes.starts_with(b"SIP/2.0 401") {
-            return false;
+    /// Whether the port is one in the clear of a realm where phones must agree: a registration is
+    /// not accepted there.
+    #[must_use]
+    pub fn must_agree(&self, port: PortId) -> bool {
+        let row = self.row(port).filter(|(_, door)| !door.is_protected);
+        row.is_some_and(|(realm, _)| self.rows[realm].realm.section.required)
+    }
+
+    /// Whether a REGISTER offers an agreement: the core must challenge it, and nobody accepts it in
+    /// the core's place.
+    #[must_use]
+    pub fn is_offer(&self, flow: &Flow, message: &Message<'_>) -> bool {
+        let is_clear = self.row(flow.port).is_some_and(|(_, door)| !door.is_protected);
+        is_clear && self.table.by_register(self.register(message, flow.remote)).is_some()
+    }
+
+    /// Whether emergency calls of phones that are not registered are taken at the port
+    /// (TS 24.229 §5.2.10).
+    #[must_use]
+    pub fn takes_emergencies(&self, port: PortId) -> bool {
+        self.row(port).is_some_and(|(realm, _)| self.rows[realm].realm.section.emergency)
+    }
+
+    /// Takes the keys out of an answer of the core, whatever its status: [`Verdict::Changed`], and
+    /// `out` has the answer without them (TS 24.229 §5.2.2). `believes`: those of a 401 are kept
+    /// for the phone. One with a challenge that cannot be read is [`Verdict::Dropped`].
+    pub fn unkeyed(
+        &mut self,
+        now: Time,
+        bytes: &[u8],
+        believes: bool,
+        out: &mut Vec<u8>,
+    ) -> Verdict {
+        if self.is_off() || !rewrite::may_challenge(bytes) {
+            return Verdict::Passes;
         }
-        let Ok(message) = Message::parse(bytes) else { return false };
+        let Ok(message) = Message::parse(rewrite::after_blank_lines(bytes)) else {
+            self.facts.add(Fact::Unreadable, 1);
+            return Verdict::Dropped;
+        };
         let taken = rewrite::without_keys(&message, out);
-        let Some((nonce, keys)) = taken else { return !out.is_empty() };
-        if believes {
+        if let Some((nonce, keys)) = taken
+            && believes
+            && message.status() == Some(401)
+        {
             self.facts.add(Fact::KeysTaken, 1);
             let lost = self.keys.put(now, &nonce, keys);
             self.facts.add(Fact::KeysLost, lost);
         }
-        true
+        if out.is_empty() { Verdict::Passes } else { Verdict::Changed }
     }
 
     /// Ends what is over.
     pub fn tick(&mut self, now: Time) {
+        self.emergencies.tick(now);
         let lost = self.keys.tick(now);
         self.facts.add(Fact::KeysLost, lost);
         let mut due = core::mem::take(&mut self.due);
@@ -279,7 +319,8 @@ impl Access {
     /// When [`Access::tick`] wants to be called.
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
-        self.table.deadline().into_iter().chain(self.keys.deadline()).min()
+        let others = self.keys.deadline().into_iter().chain(self.emergencies.deadline());
+        self.table.deadline().into_iter().chain(others).min()
     }
 
     /// The facts: of the agreements, and of ESP.

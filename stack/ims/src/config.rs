@@ -24,8 +24,11 @@ pub struct Ipsec {
     /// `hmac-md5-96/des-ede3-cbc` and their mixtures.
     pub algorithms: Vec<String>,
     /// Refuse phones that ask for no security agreement, and requests in the clear other than
-    /// REGISTER and emergency calls; without it both pass.
+    /// REGISTER and emergency calls, those over TLS with them; without it both pass.
     pub required: bool,
+    /// Take emergency calls (`urn:service:sos`) of phones without an agreement or a registration
+    /// (TS 24.229 §5.2.10); their dialogs are in the clear.
+    pub emergency: bool,
     /// Time for a challenged phone to answer, seconds (TS 24.229: reg-await-auth, 4 minutes).
     pub challenge_s: u32,
     /// Registrations under way from one source (an IPv4 address, an IPv6 /64) at most, those that
@@ -49,6 +52,7 @@ impl Default for Ipsec {
             encapsulation_port: esp::Udp::PORT,
             algorithms: pairs.iter().map(|(alg, ealg)| words(*alg, *ealg)).collect(),
             required: true,
+            emergency: true,
             challenge_s: 240,
             under_way_of_source_max: 64,
             under_way_max: 50_000,

@@ -17,7 +17,7 @@ event::facts! {
         Deregistered = Counter, "ims_agreements_deregistered_total";
         /// Agreements that ended because their registration or their challenge was over.
         Expired = Counter, "ims_agreements_expired_total";
-        /// Agreements that ended because a newer one of the same phone is used.
+        /// Agreements that became old because a newer one of the same phone was accepted.
         Replaced = Counter, "ims_agreements_replaced_total";
         /// Registrations that the core refused after its challenge.
         Failed = Counter, "ims_authentications_failed_total";
@@ -38,7 +38,11 @@ event::facts! {
         OfSource = Counter, "ims_refused_source_total";
         /// Registrations under way that made way for newer ones.
         MadeWay = Counter, "ims_registrations_made_way_total";
-        /// Messages to a phone that has no associations any more.
+        /// Emergency calls in the clear that were let pass.
+        Emergency = Counter, "ims_emergency_calls_total";
+        /// Answers that were dropped because they cannot be read: they might have keys.
+        Unreadable = Counter, "ims_unreadable_answers_total";
+        /// Messages to a phone that has no associations, or none any more.
         NoAssociations = Counter, "ims_unsent_no_associations_total";
     }
 }

@@ -4,7 +4,7 @@
 use crate::access::{Access, BEYOND_S, LINGERING};
 use crate::facts::Fact;
 use crate::keys;
-use crate::request::{again, of_mode};
+use crate::request::{again, of_mode, row_server};
 use crate::rewrite;
 use crate::set::Stage;
 use aka::digest::SessionKeys;
@@ -16,9 +16,12 @@ use rand_chacha::rand_core::RngCore;
 use runtime::Flow;
 use secagree::{Agreement, Choice, End, Ipsec, Peer, Protocol, Transport};
 use sip::view::Contact;
-use sip::{Header, Message};
+use sip::{Header, Message, Method};
 use std::net::{IpAddr, SocketAddr};
 
+/// The longest time that an agreement stands without another registration, seconds; phones ask for
+/// 600,000 (TS 24.229 §5.1.1.2).
+const GRANTED_MAX_S: u32 = 604_800;
 /// How often other indices are tried when one is a phone's own.
 const TRIES: usize = 4;
 
@@ -44,27 +47,46 @@ struct Answer<'a> {
 impl Access {
     /// Takes a message that is about to leave. `out` gets what leaves in its place.
     pub fn leaving(&mut self, now: Time, flow: &Flow, bytes: &[u8], out: &mut Vec<u8>) -> Leaving {
-        let Some((_, door)) = self.row(flow.port) else { return Leaving::Stays };
-        let answer = answer_to_register(bytes);
-        let message = if answer { Message::parse(bytes).ok() } else { None };
-        let Some(message) = message else {
+        let Some((realm, door)) = self.row(flow.port) else { return Leaving::Stays };
+        let text = rewrite::after_blank_lines(bytes);
+        if text.is_empty() || !text.starts_with(b"SIP/") {
+            return match door.is_protected {
+                true => self.protect(self.reaching(flow), bytes, out),
+                false => self.clear_request(realm, flow, text),
+            };
+        }
+        let Ok(message) = Message::parse(text) else {
+            // What the function says to who cannot write is not always readable itself.
+            if text.starts_with(b"SIP/2.0 400 ") && !rewrite::may_challenge(text) {
+                return match door.is_protected {
+                    true => self.protect(self.reaching(flow), bytes, out),
+                    false => Leaving::Stays,
+                };
+            }
+            self.facts.add(Fact::Unreadable, 1);
+            return Leaving::Dropped;
+        };
+        let mut unkeyed = Vec::new();
+        rewrite::without_keys(&message, &mut unkeyed);
+        if !unkeyed.is_empty() {
+            return self.leaving_unkeyed(now, flow, &unkeyed, out);
+        }
+        let register = self.register(&message, flow.remote);
+        if message.cseq().method != Method::Register {
+            self.in_emergency(now, register.0, &message);
             return match door.is_protected {
                 true => self.protect(self.reaching(flow), bytes, out),
                 false => Leaving::Stays,
             };
-        };
-        let register = self.register(&message, flow.remote);
+        }
         let answer = Answer { now, flow, register, message: &message };
         let carrying = self.carrying(flow, register);
         let mut draft = Vec::new();
         let status = message.status().unwrap_or_default();
-        if status == 401 {
-            let mut unkeyed = Vec::new();
-            rewrite::without_keys(&message, &mut unkeyed);
-            if !unkeyed.is_empty() {
-                return self.leaving_unkeyed(now, flow, &unkeyed, out);
-            }
-            self.challenge(&answer, carrying, &mut draft);
+        match status {
+            401 => self.challenge(&answer, carrying, &mut draft),
+            200..=299 if self.must_agree(flow.port) => self.accepted_in_clear(&answer, &mut draft),
+            _ => {}
         }
         let bytes = if draft.is_empty() { bytes } else { &draft };
         let left = match (door.is_protected, draft.is_empty()) {
@@ -82,6 +104,32 @@ impl Access {
         }
         self.gauges();
         left
+    }
+
+    /// A request to a phone in the clear: where phones must agree one of an emergency call alone.
+    fn clear_request(&self, realm: usize, flow: &Flow, text: &[u8]) -> Leaving {
+        if text.is_empty() || !self.rows[realm].realm.section.required {
+            return Leaving::Stays;
+        }
+        let number = Message::parse(text).ok().map(|it| self.register(&it, flow.remote).0);
+        if number.is_some_and(|number| self.emergencies.knows(number)) {
+            return Leaving::Stays;
+        }
+        self.facts.add(Fact::NoAssociations, 1);
+        Leaving::Dropped
+    }
+
+    /// The core has accepted a registration without a challenge, and without an agreement it is
+    /// none (RFC 3329 §2.3.1).
+    fn accepted_in_clear(&mut self, at: &Answer<'_>, draft: &mut Vec<u8>) {
+        self.facts.add(Fact::Disagreed, 1);
+        let impi = self.table.by_register(at.register).and_then(|key| self.table.at(key));
+        let impi = impi.map(|set| set.impi.clone()).unwrap_or_default();
+        let why = "the core has accepted a registration in the clear without a challenge";
+        self.failures.note(at.now, &impi, at.flow.remote, why);
+        let row = self.row(at.flow.port).map(|(realm, _)| &self.rows[realm]);
+        let server = row.and_then(|row| row_server(&of_mode(&row.preference, false), row));
+        rewrite::unagreed(at.message, server.as_ref(), draft);
     }
 
     /// Keys that came all this way go no farther.
@@ -380,17 +428,6 @@ impl Access {
     }
 }
 
-/// Whether octets begin like a final answer to a REGISTER: most messages are none, and are not
-/// read again.
-fn answer_to_register(bytes: &[u8]) -> bool {
-    const PLACE: usize = 8;
-    if !bytes.starts_with(b"SIP/2.0 ") || bytes.get(PLACE).is_none_or(|it| *it <= b'1') {
-        return false;
-    }
-    let head = memchr::memmem::find(bytes, b"\r\n\r\n").unwrap_or(bytes.len());
-    memchr::memmem::find(&bytes[..head], b" REGISTER\r\n").is_some()
-}
-
 /// The longest time that the phone's contacts were given, seconds.
 fn granted_s(message: &Message<'_>) -> u32 {
     let header = message
@@ -401,5 +438,5 @@ fn granted_s(message: &Message<'_>) -> u32 {
             Contact::Address(contact) => contact.expires_s().or(header),
             Contact::All => None,
         });
-    contacts.max().or(header).unwrap_or(0)
+    contacts.max().or(header).unwrap_or(0).min(GRANTED_MAX_S)
 }

@@ -14,8 +14,8 @@
 //! [`Access`] what comes ([`Access::packet`], [`Access::unkeyed`], [`Access::request`]) and what
 //! leaves ([`Access::leaving`]).
 //!
-//! - **Keys never pass on.** `ck` and `ik` leave the 401 before anything keeps or shows it, and
-//!   wait under its nonce for the set of that challenge ([`keys`]).
+//! - **Keys never pass on.** `ck` and `ik` leave every answer before anything keeps or shows it;
+//!   those of a 401 wait under its nonce for the set of that challenge ([`keys`]).
 //! - **A set ends** when its challenge is not answered, its registration is over, its successor is
 //!   used, or the 200 of a de-registration has left ([`set`]).
 //! - **What a stranger can begin is bounded** by source and in all ([`Ipsec`]).
@@ -25,6 +25,7 @@
 
 mod access;
 mod config;
+mod emergency;
 mod explain;
 mod facts;
 mod keys;

@@ -61,6 +61,7 @@ struct At<'a> {
     now: Time,
     flow: &'a Flow,
     realm: usize,
+    is_tls: bool,
     message: &'a Message<'a>,
 }
 
@@ -75,7 +76,7 @@ impl Access {
         out: &mut Vec<u8>,
     ) -> Verdict {
         let Some((realm, door)) = self.row(flow.port) else { return Verdict::Passes };
-        let at = At { now, flow, realm, message };
+        let at = At { now, flow, realm, is_tls: door.is_tls, message };
         let judged = match door.is_protected {
             true => self.protected(&at, out),
             false => self.clear(&at, out),
@@ -97,33 +98,35 @@ impl Access {
 
     /// What came outside of any association.
     fn clear(&mut self, at: &At<'_>, out: &mut Vec<u8>) -> Result<Verdict, Refusal> {
+        if at.message.method() != Method::Register || !at.message.is_request() {
+            return self.unregistered(at);
+        }
         let row = &self.rows[at.realm];
         let (required, preference) = (row.realm.section.required, row.preference.clone());
-        if at.message.method() != Method::Register || !at.message.is_request() {
-            let is_emergency = at.message.request_uri().is_some_and(is_emergency);
-            if !required || is_emergency {
-                return Ok(Verdict::Passes);
-            }
-            if !at.message.is_request() {
-                return Ok(Verdict::Dropped);
-            }
-            let why = "a request came in the clear (TS 24.229 §5.2.6)";
+        let asked = asked(at.message);
+        let asks = asked.require || asked.proxy_require;
+        let registrant = Registrant::of(at.message, Integrity::No).map_err(malformed)?;
+        if at.is_tls && (required || asks) {
+            let why = "over TLS nothing is agreed: its integrity is not that of IPsec";
             return Err(Refusal::new(403, Fact::Unprotected, why));
         }
-        let asked = asked(at.message);
-        let registrant = Registrant::of(at.message, Integrity::No).map_err(malformed)?;
-        if !required && !asked.require && !asked.proxy_require {
+        if !required && !asks {
             rewrite::request(at.message, Some(&registrant), false, out);
             return Ok(Verdict::Changed);
         }
         let register = self.register(at.message, at.flow.remote);
         let (inside, is_behind_nat) = inside(at.message, at.flow.remote);
+        let own = of_mode(&preference, is_behind_nat);
+        let client = client(at.message)?;
+        let choice = rules::unprotected(asked, &client, &own)
+            .map_err(|why| refusal(why, row_server(&own, &self.rows[at.realm])))?;
         let known = self.table.by_register(register).and_then(|key| self.table.at(key));
-        if known.is_none() {
-            let own = of_mode(&preference, is_behind_nat);
-            let client = client(at.message)?;
-            let choice = rules::unprotected(asked, &client, &own)
-                .map_err(|why| refusal(why, row_server(&own, &self.rows[at.realm])))?;
+        if let Some(known) = known {
+            // A copy: another REGISTER with its number was looked at by nobody.
+            if known.impi != registrant.impi || !known.client.is_same(&client) {
+                return Err(malformed("another REGISTER has its Call-ID and number"));
+            }
+        } else {
             let local = at.flow.local.ip();
             let source = at.flow.remote.ip();
             let set = Set {
@@ -145,6 +148,49 @@ impl Access {
         }
         rewrite::request(at.message, Some(&registrant), is_behind_nat, out);
         Ok(Verdict::Changed)
+    }
+
+    /// What comes in the clear and is no REGISTER.
+    fn unregistered(&mut self, at: &At<'_>) -> Result<Verdict, Refusal> {
+        let section = &self.rows[at.realm].realm.section;
+        if !section.required {
+            return Ok(Verdict::Passes);
+        }
+        let emergency = section.emergency;
+        let (number, _) = self.register(at.message, at.flow.remote);
+        if self.emergencies.knows(number) {
+            self.in_emergency(at.now, number, at.message);
+            return Ok(Verdict::Passes);
+        }
+        if !at.message.is_request() {
+            return Ok(Verdict::Dropped);
+        }
+        let is_call = at.message.method() == Method::Invite && at.message.to_tag().is_none();
+        if !is_call || !at.message.request_uri().is_some_and(is_emergency) {
+            let why = "a request came in the clear (TS 24.229 §5.2.6)";
+            return Err(Refusal::new(403, Fact::Unprotected, why));
+        }
+        if !emergency {
+            let why = "an emergency call came without an agreement (TS 24.229 §5.2.10)";
+            return Err(Refusal::new(403, Fact::Unprotected, why));
+        }
+        if !self.emergencies.begin(at.now, number, at.flow.remote.ip().to_canonical()) {
+            return Err(Refusal::of_source("there are as many emergency calls as may be"));
+        }
+        self.facts.add(Fact::Emergency, 1);
+        Ok(Verdict::Passes)
+    }
+
+    /// A message of an emergency call in the clear, to or from the phone.
+    pub(crate) fn in_emergency(&mut self, now: Time, number: u64, message: &Message<'_>) {
+        match (message.cseq().method, message.status()) {
+            (Method::Invite, Some(200..=299)) => self.emergencies.answered(now, number),
+            (Method::Invite, Some(300..)) if message.to_tag().is_some() => {
+                self.emergencies.failed(now, number);
+            }
+            (Method::Bye, Some(200..)) => self.emergencies.over(now, number),
+            _ => {}
+        }
     }
 
     /// A registration begins to be under way.
@@ -307,7 +353,7 @@ fn refusal(why: Refused, server: Option<List>) -> Refusal {
 
 /// What a realm says in the 494 to a phone that has no agreement: its algorithms and ports; the
 /// indices are those that come with a challenge.
-fn row_server(own: &Preference, row: &crate::settings::Row) -> Option<List> {
+pub(crate) fn row_server(own: &Preference, row: &crate::settings::Row) -> Option<List> {
     let section = &row.realm.section;
     let (alg, ealg) = *own.pairs.first()?;
     let (mode, protocol) = (*own.modes.first()?, secagree::Protocol::Esp);

@@ -133,45 +133,83 @@ pub(crate) fn nonce(message: &Message<'_>) -> Option<Vec<u8>> {
     })
 }
 
-/// Whether a challenge has a parameter that is a key.
+/// The headers of challenges.
+const CHALLENGES: [(Header, &str); 2] = [
+    (Header::WwwAuthenticate, "WWW-Authenticate"),
+    (Header::ProxyAuthenticate, "Proxy-Authenticate"),
+];
+
+/// Whether octets may be an answer with a challenge: a look before they are read. Nothing stands
+/// within the name of a header.
+pub(crate) fn may_challenge(bytes: &[u8]) -> bool {
+    const REST: &[u8] = b"-authenticate";
+    let is_answer =
+        after_blank_lines(bytes).get(..4).is_some_and(|it| it.eq_ignore_ascii_case(b"sip/"));
+    let is_it =
+        |at: usize| bytes.get(at..at + REST.len()).is_some_and(|it| it.eq_ignore_ascii_case(REST));
+    is_answer && memchr::memchr_iter(b'-', bytes).any(is_it)
+}
+
+/// A message without the blank lines that may stand before it (RFC 3261 §7.5).
+pub(crate) fn after_blank_lines(bytes: &[u8]) -> &[u8] {
+    let blank = bytes.iter().take_while(|octet| matches!(octet, b'\r' | b'\n')).count();
+    &bytes[blank..]
+}
+
+/// Whether a value names a key, however anybody reads its quotes.
 fn names_keys(value: &[u8]) -> bool {
-    let scheme = value.iter().position(u8::is_ascii_whitespace).unwrap_or(0);
-    sip::Items::new(&value[scheme..]).any(|item| {
-        let name = item[..memchr::memchr(b'=', item).unwrap_or(item.len())].trim_ascii();
+    let is_token = |octet: u8| octet.is_ascii_alphanumeric() || b"-.!%*_+`'~".contains(&octet);
+    memchr::memchr_iter(b'=', value).any(|at| {
+        let name = value[..at].trim_ascii_end();
+        let begin = name.iter().rposition(|octet| !is_token(*octet)).map_or(0, |at| at + 1);
+        let name = &name[begin..];
         name.eq_ignore_ascii_case(b"ck") || name.eq_ignore_ascii_case(b"ik")
     })
 }
 
-/// Appends a challenge without keys, where it has any; the keys of the first, and its nonce. What
-/// names keys and cannot be read loses its line: better no challenge than keys on the air.
+/// Appends an answer without keys, where it has any; the keys of the first challenge, and its
+/// nonce. What names keys and cannot be read loses its line: better no challenge than keys on the
+/// air.
 pub(crate) fn without_keys(
     message: &Message<'_>,
     out: &mut Vec<u8>,
 ) -> Option<(Vec<u8>, SessionKeys)> {
-    if !message.lines_of(Header::WwwAuthenticate).any(|line| names_keys(line.value)) {
+    let mut lines = CHALLENGES.iter().flat_map(|(header, _)| message.lines_of(*header));
+    if !lines.any(|line| names_keys(line.value)) {
         return None;
     }
     let mut found = None;
     out.extend_from_slice(message.start_line());
-    write::lines(out, message, HeaderSet::of(&[Header::WwwAuthenticate]));
-    for challenge in message.lines_of(Header::WwwAuthenticate) {
-        let mut value = Vec::new();
-        match take_keys(challenge.value, &mut value) {
-            Ok(Some(keys)) => {
-                let nonce =
-                    aka::digest::Challenge::read(&value).ok().map(|it| it.nonce.into_owned());
-                if found.is_none() {
-                    found = nonce.map(|nonce| (nonce, keys));
+    write::lines(out, message, HeaderSet::of(&CHALLENGES.map(|(header, _)| header)));
+    for (header, name) in CHALLENGES {
+        for challenge in message.lines_of(header) {
+            let mut value = Vec::new();
+            match take_keys(challenge.value, &mut value) {
+                Ok(keys) => {
+                    let nonce =
+                        aka::digest::Challenge::read(&value).ok().map(|it| it.nonce.into_owned());
+                    found = found.or(nonce.zip(keys));
+                    line(out, name, &value);
                 }
-                line(out, "WWW-Authenticate", &value);
+                Err(_) if names_keys(challenge.value) => {}
+                Err(_) => out.extend_from_slice(challenge.raw),
             }
-            Ok(None) => line(out, "WWW-Authenticate", &value),
-            Err(_) if names_keys(challenge.value) => {}
-            Err(_) => out.extend_from_slice(challenge.raw),
         }
     }
     write::body(out, message);
     found
+}
+
+/// Appends what a phone gets in place of an acceptance in the clear.
+pub(crate) fn unagreed(message: &Message<'_>, server: Option<&List>, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"SIP/2.0 494 Security Agreement Required\r\n");
+    for header in [Header::Via, Header::From, Header::To, Header::CallId, Header::CSeq] {
+        message.lines_of(header).for_each(|line| out.extend_from_slice(line.raw));
+    }
+    if let Some(server) = server {
+        security_server(server, out);
+    }
+    write::no_body(out);
 }
 
 /// Appends an answer with Security-Server.
@@ -252,7 +290,11 @@ mod tests {
         assert!(taken.is_none() && text.is_empty(), "what has no keys is as it was");
         let (taken, text) = challenged(&format!("{value}, {keys}"));
         assert!(taken.is_none() && !text.is_empty() && !text.contains("ik="), "half of them too");
-        let (taken, text) = challenged("Digest ck=\"none\"");
-        assert!(taken.is_none() && !text.contains("none"), "{text}");
+        for hidden in
+            ["Digest ck=\"none\"", "Digest realm=\"x, nonce=\"n\",\tIK = \"none\"", "Other ik=none"]
+        {
+            let (taken, text) = challenged(hidden);
+            assert!(taken.is_none() && !text.contains("none"), "{text}");
+        }
     }
 }

@@ -20,6 +20,8 @@ pub struct Door {
     pub ip: IpAddr,
     /// Whether it is a protected one: what comes there in the clear is dropped.
     pub is_protected: bool,
+    /// Whether it takes TLS: what comes there is in the clear for an agreement on IPsec.
+    pub is_tls: bool,
     /// Whether the function knows it as the doorway of its phones; of the client ports it does
     /// not.
     pub is_known: bool,
@@ -76,7 +78,8 @@ impl Realm {
         for ip in ips.iter().copied() {
             for port in section.client_ports {
                 let number = numbers.take(&format!("client:{}", SocketAddr::new(ip, port)));
-                let door = |port| Door { port, ip, is_protected: true, is_known: false };
+                let (is_protected, is_tls, is_known) = (true, false, false);
+                let door = |port| Door { port, ip, is_protected, is_tls, is_known };
                 doors.extend(number.map(door));
             }
             let Some(raw) = numbers.take(&format!("esp:{ip}")) else { continue };

@@ -109,6 +109,8 @@ fn every_fact_moves() {
     hostile::a_registration_without_an_agreement_is_refused_by_its_section();
     hostile::what_was_offered_must_come_again_under_protection();
     hostile::registrations_under_way_are_bounded_by_source_and_the_heaviest_makes_way();
+    hostile::an_emergency_call_passes_without_an_agreement_from_its_invite_to_its_end();
+    hostile::keys_of_no_answer_reach_a_phone_or_the_function();
     hostile::a_wrong_response_ends_its_associations_and_no_others();
     seeds::worlds_come_to_rest_with_the_same_associations_at_both_ends_and_none_after_the_last_200(
     );

@@ -1,10 +1,10 @@
 //! Who does not keep to the agreement, and who is no phone.
 
-use crate::world::{CLEAR, PCSCF, PROTECTED, Phone, World, section};
+use crate::world::{CLEAR, PCSCF, PROTECTED, Phone, TLS, World, section};
 use handset::{Carrier, Handset, Packet, State};
 use ims::{Fact, Ipsec};
 use machine::Duration;
-use runtime::{Flow, Transport};
+use runtime::{Flow, PortId, Transport};
 use secagree::Preference;
 use sim::LinkSpec;
 use std::net::SocketAddr;
@@ -83,16 +83,207 @@ pub fn a_registration_without_an_agreement_is_refused_by_its_section() {
     assert!(why[4].contains("RFC 3329"), "{why:?}");
 }
 
+/// The message that the function passed on last.
+fn passed(world: &mut World) -> String {
+    let text = world.pcscf.passed.pop().map(|(_, text)| text);
+    String::from_utf8(text.unwrap_or_default()).unwrap()
+}
+
+/// What the function sends to a host in the clear; what leaves.
+fn sent(world: &mut World, port: PortId, remote: &str, text: &[u8]) -> Vec<Packet> {
+    let local = SocketAddr::from((PCSCF, 5_060));
+    let flow = Flow::to(port, Transport::Udp, local, remote.parse().unwrap());
+    let mut out = Vec::new();
+    world.pcscf.send(world.now, flow, text, &mut out);
+    out
+}
+
+/// An answer of another end than the phone.
+fn answer(status: &str, method: &str, lines: &str) -> Vec<u8> {
+    format!(
+        "SIP/2.0 {status}\r\nVia: SIP/2.0/UDP 10.0.0.11:6100;branch=z9hG4bKx\r\n\
+         From: <sip:a@x>;tag=1\r\nTo: <sip:a@x>;tag=2\r\nCall-ID: c\r\nCSeq: 9 {method}\r\n\
+         {lines}Content-Length: 0\r\n\r\n"
+    )
+    .into_bytes()
+}
+
 #[test]
-pub fn an_emergency_call_passes_without_an_agreement() {
+pub fn an_emergency_call_passes_without_an_agreement_from_its_invite_to_its_end() {
     let mut world = registered(3);
+    let host = "10.0.0.99:5060";
+    let in_dialog = |method: &str| {
+        let text = String::from_utf8(request(method, "")).unwrap();
+        text.replace("To: <sip:a@x>", "To: <sip:a@x>;tag=2").into_bytes()
+    };
+    // Before the call there is nothing to go on with.
+    for method in ["ACK", "BYE"] {
+        clear(&mut world, host, 5_060, in_dialog(method));
+        assert_eq!(world.pcscf.passed, []);
+    }
+    clear(&mut world, host, 5_060, answer("200 OK", "BYE", ""));
+    assert_eq!(world.pcscf.passed, []);
+    assert!(sent(&mut world, CLEAR, host, &in_dialog("BYE")).is_empty());
     let invite = String::from_utf8(request("INVITE", "")).unwrap();
-    let sos = invite.replace("INVITE sip:b@ims.example.org", "INVITE urn:service:sos.police");
-    clear(&mut world, "10.0.0.99:5060", 5_060, sos.into_bytes());
-    assert_eq!(world.pcscf.passed.len(), 1);
-    let other = invite.replace("INVITE sip:b@ims.example.org", "INVITE urn:service:sosx");
-    clear(&mut world, "10.0.0.99:5060", 5_060, other.into_bytes());
+    let sos = |urn: &str| invite.replace("INVITE sip:b@ims.example.org", &format!("INVITE {urn}"));
+    for other in ["urn:service:sosx", "sip:sos@x"] {
+        world.pcscf.refused.clear();
+        clear(&mut world, host, 5_060, sos(other).into_bytes());
+        assert!(refused(&mut world).starts_with("SIP/2.0 403 "));
+    }
+    let options = sos("urn:service:sos").replace("INVITE", "OPTIONS");
+    clear(&mut world, host, 5_060, options.into_bytes());
     assert!(refused(&mut world).starts_with("SIP/2.0 403 "));
+    clear(&mut world, host, 5_060, sos("urn:service:sos.police").into_bytes());
+    assert!(passed(&mut world).starts_with("INVITE urn:service:sos.police"));
+    let ok = answer("200 OK", "INVITE", "");
+    assert_eq!(sent(&mut world, CLEAR, host, &ok)[0].bytes, ok);
+    for method in ["ACK", "PRACK", "UPDATE"] {
+        clear(&mut world, host, 5_060, in_dialog(method));
+        assert!(passed(&mut world).starts_with(method));
+    }
+    // Another host has no part in it.
+    clear(&mut world, "10.0.0.98:5060", 5_060, in_dialog("BYE"));
+    assert_eq!(world.pcscf.passed, []);
+    // Two hours later the other side hangs up.
+    world.run(Duration::from_secs(7_200));
+    assert_eq!(sent(&mut world, CLEAR, host, &in_dialog("BYE")).len(), 1);
+    clear(&mut world, host, 5_060, answer("200 OK", "BYE", ""));
+    assert!(passed(&mut world).starts_with("SIP/2.0 200"));
+    world.run(Duration::from_secs(40));
+    clear(&mut world, host, 5_060, in_dialog("BYE"));
+    assert_eq!(world.pcscf.passed, []);
+    assert_eq!(world.pcscf.access.count(Fact::Emergency), 1);
+}
+
+#[test]
+fn where_the_realm_takes_no_emergency_calls_they_are_refused() {
+    let phones = vec![Phone::new(1, None, Preference::usual())];
+    let spec = LinkSpec::perfect(Duration::from_millis(1));
+    let mut world = World::new(3, phones, Ipsec { emergency: false, ..section() }, spec);
+    let invite = String::from_utf8(request("INVITE", "")).unwrap();
+    let sos = invite.replace("INVITE sip:b@ims.example.org", "INVITE urn:service:sos");
+    clear(&mut world, "10.0.0.99:5060", 5_060, sos.into_bytes());
+    assert!(refused(&mut world).starts_with("SIP/2.0 403 "));
+    assert_eq!(world.pcscf.passed, []);
+}
+
+#[test]
+fn over_tls_nothing_is_agreed_and_nothing_is_said_to_be_protected() {
+    let own = "Authorization: Digest username=\"a@x\", realm=\"x\", uri=\"sip:x\", \
+               integrity-protected=\"tls-yes\"\r\n";
+    let asks = "Require: sec-agree\r\nSecurity-Client: ipsec-3gpp;alg=hmac-sha-1-96;\
+                ealg=aes-cbc;spi-c=1000;spi-s=1001;port-c=2000;port-s=2001\r\n";
+    for required in [true, false] {
+        let spec = LinkSpec::perfect(Duration::from_millis(1));
+        let mut world = World::new(3, Vec::new(), Ipsec { required, ..section() }, spec);
+        let remote = SocketAddr::from(([10, 0, 0, 11], 40_000));
+        let flow = Flow::to(TLS, Transport::Tls, SocketAddr::from((PCSCF, 5_061)), remote);
+        let mut judge = |method: &str, lines: &str| {
+            let bytes = request(method, lines);
+            let message = sip::Message::parse(&bytes).unwrap();
+            let mut text = Vec::new();
+            world.pcscf.access.request(world.now, &flow, &message, &mut text);
+            String::from_utf8(text).unwrap()
+        };
+        let forbidden = "SIP/2.0 403 ";
+        assert!(judge("REGISTER", &format!("{asks}{own}")).starts_with(forbidden));
+        let (register, invite) = (judge("REGISTER", own), judge("INVITE", ""));
+        if required {
+            assert!(register.starts_with(forbidden) && invite.starts_with(forbidden));
+        } else {
+            assert!(register.contains("integrity-protected=\"no\"") && invite.is_empty());
+            assert!(!register.contains("tls-yes"), "{register}");
+        }
+    }
+}
+
+#[test]
+fn a_registration_that_the_core_accepts_in_the_clear_is_none() {
+    let mut world = registered(3);
+    world.pcscf.is_core_silent = true;
+    clear(&mut world, "10.0.0.11:5060", 5_060, offering(1, 11));
+    // One with its number and another name is not the one that was looked at.
+    let other =
+        String::from_utf8(offering(1, 11)).unwrap().replace("To: <sip:a@x>", "To: <sip:v@x>");
+    clear(&mut world, "10.0.0.11:5060", 5_060, other.into_bytes());
+    assert!(refused(&mut world).starts_with("SIP/2.0 400 "));
+    let bare = String::from_utf8(request("REGISTER", "")).unwrap().replace("ID: c", "ID: c1");
+    clear(&mut world, "10.0.0.11:5060", 5_060, bare.into_bytes());
+    assert!(refused(&mut world).starts_with("SIP/2.0 421 "));
+    assert_eq!(world.pcscf.told.len(), 3);
+    let accepted =
+        String::from_utf8(answer("200 OK", "REGISTER", "P-Associated-URI: <sip:a@x>\r\n"));
+    let accepted = accepted.unwrap().replace("ID: c", "ID: c1");
+    let out = sent(&mut world, CLEAR, "10.0.0.11:5060", accepted.as_bytes());
+    let text = String::from_utf8(out[0].bytes.clone()).unwrap();
+    assert!(text.starts_with("SIP/2.0 494 ") && text.contains("Security-Server: "), "{text}");
+    assert!(text.contains("CSeq: 9 REGISTER") && !text.contains("P-Associated-URI"));
+    assert_eq!(world.pcscf.access.show(None, 9).len(), 1);
+    // And nobody is called there.
+    assert!(sent(&mut world, CLEAR, "10.0.0.11:5060", &request("INVITE", "")).is_empty());
+}
+
+#[test]
+pub fn keys_of_no_answer_reach_a_phone_or_the_function() {
+    let mut world = registered(3);
+    let keys = "ck=\"000102030405060708090a0b0c0d0e0f\", IK = \"000102030405060708090a0b0c0d0e0f\"";
+    let value = format!("Digest realm=\"x\", nonce=\"bmNr\", algorithm=AKAv1-MD5, {keys}");
+    let lines = [
+        ("407 Proxy Authentication Required", format!("Proxy-Authenticate: {value}\r\n")),
+        ("401 Unauthorized", format!("www-authenticate\t: {value}\r\n")),
+        ("403 Forbidden", format!("WWW-Authenticate: Digest realm=\"x, {keys}\r\n")),
+    ];
+    let has_keys = |bytes: &[u8]| {
+        let text = String::from_utf8_lossy(bytes).to_lowercase();
+        text.contains("ck=") || text.contains("0a0b0c")
+    };
+    for (status, lines) in &lines {
+        for method in ["REGISTER", "INVITE"] {
+            for blank in ["", "\r\n\r\n"] {
+                let bytes = [blank.as_bytes(), &answer(status, method, lines)].concat();
+                let mut out = Vec::new();
+                let now = world.now;
+                let verdict = world.pcscf.access.unkeyed(now, &bytes, true, &mut out);
+                assert_eq!(verdict, ims::Verdict::Changed, "{status} {blank:?}");
+                assert!(!has_keys(&out), "{status}");
+                for port in [CLEAR, TLS, PROTECTED] {
+                    let out = sent(&mut world, port, "10.0.0.11:6100", &bytes);
+                    assert!(out.iter().all(|packet| !has_keys(&packet.bytes)), "{status}");
+                    assert_eq!(out.len(), 1, "{status} {method} {port:?}");
+                }
+            }
+        }
+        let broken = String::from_utf8(answer(status, "REGISTER", lines)).unwrap();
+        let broken = broken.replace("CSeq: 9", "CSeq: x");
+        let before = world.pcscf.access.count(Fact::Unreadable);
+        let now = world.now;
+        let verdict = world.pcscf.access.unkeyed(now, broken.as_bytes(), true, &mut Vec::new());
+        assert_eq!(verdict, ims::Verdict::Dropped);
+        for port in [CLEAR, PROTECTED] {
+            assert!(sent(&mut world, port, "10.0.0.11:6100", broken.as_bytes()).is_empty());
+        }
+        assert_eq!(world.pcscf.access.count(Fact::Unreadable), before + 3);
+    }
+}
+
+#[test]
+fn an_agreement_stands_a_week_at_most_and_answers_are_known_by_what_they_say() {
+    let mut phone = Phone::new(1, None, Preference::usual());
+    let mut config = phone.handset.config().clone();
+    config.expires_s = u32::MAX;
+    phone.handset = Handset::new(config);
+    let spec = LinkSpec::perfect(Duration::from_millis(1));
+    let mut world = World::new(3, vec![phone], section(), spec);
+    world.act(0, Handset::register);
+    world.run(Duration::from_secs(1));
+    let row = world.current(0).remove(0);
+    assert!(row.expires_at_us <= 604_831_000_000, "{}", row.expires_at_us);
+    // A call's answer whose Call-ID looks like the number of a registration is none of one.
+    let text = String::from_utf8(answer("403 Forbidden", "INVITE", "")).unwrap();
+    let text = text.replace("Call-ID: c", "Subject: 1 REGISTER\r\nCall-ID: c");
+    assert_eq!(sent(&mut world, PROTECTED, &row.ue, text.as_bytes()).len(), 1);
+    assert_eq!(world.current(0).len(), 1);
 }
 
 #[test]

@@ -12,6 +12,7 @@ use std::net::{IpAddr, SocketAddr};
 pub const CLEAR: PortId = PortId(10);
 pub const PROTECTED: PortId = PortId(11);
 pub const CLIENT: PortId = PortId(12);
+pub const TLS: PortId = PortId(13);
 pub const RAW: PortId = PortId(20);
 pub const IN_UDP: PortId = PortId(21);
 pub const PCSCF: [u8; 4] = [192, 0, 2, 1];
@@ -22,7 +23,10 @@ pub fn section() -> Ipsec {
 
 pub fn settings(section: Ipsec) -> Settings {
     let ip = IpAddr::from(PCSCF);
-    let door = |port, is_protected, is_known| Door { port, ip, is_protected, is_known };
+    let door = |port, is_protected, is_known| {
+        let is_tls = port == TLS;
+        Door { port, ip, is_protected, is_tls, is_known }
+    };
     let address = ipsec::Address { ip, raw: RAW, in_udp: Some((IN_UDP, 4_500)) };
     Settings {
         realms: vec![Realm {
@@ -30,6 +34,7 @@ pub fn settings(section: Ipsec) -> Settings {
             section,
             doors: vec![
                 door(CLEAR, false, true),
+                door(TLS, false, true),
                 door(PROTECTED, true, true),
                 door(CLIENT, true, false),
             ],
@@ -129,8 +134,11 @@ impl Pcscf {
     /// An answer of the core.
     pub fn answer(&mut self, now: Time, answer: &[u8], out: &mut Vec<Packet>) {
         let mut text = Vec::new();
-        let is_changed = self.access.unkeyed(now, answer, true, &mut text);
-        let answer = if is_changed { &text } else { answer };
+        let answer = match self.access.unkeyed(now, answer, true, &mut text) {
+            Verdict::Changed => &text,
+            Verdict::Dropped => return,
+            _ => answer,
+        };
         let Ok(message) = sip::Message::parse(answer) else { return };
         for value in message.lines_of(sip::Header::WwwAuthenticate) {
             let challenge = aka::digest::Challenge::read(value.value).expect("a challenge");

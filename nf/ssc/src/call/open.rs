@@ -228,7 +228,9 @@ impl Controller {
 
     fn check_sender(&mut self, at: &Arrived<'_>, opening: &mut Opening) -> Checked {
         opening.subscriber = self.sender(&at.flow, at.message);
-        let is_known = opening.subscriber.is_some() || at.message.method() == Method::Register;
+        let calls_for_help = opening.is_emergency && self.ims.takes_emergencies(at.flow.port);
+        let is_register = at.message.method() == Method::Register;
+        let is_known = opening.subscriber.is_some() || is_register || calls_for_help;
         if !is_known && self.border.realms.row(at.realm).register_required {
             return Err(Stop::Refused(Refusal::new(403, "the sender is not registered")));
         }

@@ -43,15 +43,15 @@ impl Ssc {
         let realms = self.realm.iter().enumerate().filter_map(|(index, realm)| {
             let section = realm.ipsec.clone()?;
             let own = doors.iter().filter(|(id, _, _)| id.0 == narrow::index(index));
-            let plain = own.filter(|(_, _, address)| address.transport != Transport::Tls);
             let door = |(_, port, address): &(_, PortId, Address)| Door {
                 port: *port,
                 ip: address.socket.ip(),
                 is_protected: address.transport == Transport::Udp
                     && address.socket.port() == section.server_port,
+                is_tls: address.transport == Transport::Tls,
                 is_known: true,
             };
-            let doors = plain.map(door).collect();
+            let doors = own.map(door).collect();
             Some(ims::Realm::new(&realm.name, section, doors, &realm.ips(), &mut numbers))
         });
         Settings { realms: realms.collect() }

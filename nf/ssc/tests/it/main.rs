@@ -9,6 +9,7 @@ mod facts;
 mod feedback;
 mod handover;
 mod hostile;
+mod ims;
 mod kamailio;
 mod live_change;
 mod media;

@@ -1,0 +1,63 @@
+//! A realm with IPsec in the controller: what it does with phones that have no agreement.
+
+use crate::world::*;
+
+fn site() -> String {
+    let access = "side = \"access\"\nregister_required = true\n[realm.ipsec]\n[[realm]]\n";
+    let site = SITE.replacen("[[realm]]\nname = \"core\"", &format!("{access}name = \"core\""), 1);
+    format!("{site}\n[registrar]\nenabled = true\n")
+}
+
+fn register(cseq: u32) -> String {
+    format!(
+        "REGISTER sip:example.com SIP/2.0\r\n\
+         Via: SIP/2.0/UDP {ALICE};rport;branch=z9hG4bKreg{cseq}\r\nMax-Forwards: 70\r\n\
+         From: <sip:alice@example.com>;tag=r\r\nTo: <sip:alice@example.com>\r\n\
+         Call-ID: reg-1\r\nCSeq: {cseq} REGISTER\r\nContact: <sip:alice@{ALICE}>\r\n\
+         Expires: 600\r\nRequire: sec-agree\r\nProxy-Require: sec-agree\r\n\
+         Security-Client: ipsec-3gpp;alg=hmac-sha-1-96;ealg=aes-cbc;spi-c=1000;spi-s=1001;\
+         port-c=2000;port-s=2001\r\nContent-Length: 0\r\n\r\n"
+    )
+}
+
+#[test]
+fn a_registration_that_the_core_accepts_in_the_clear_binds_nobody() {
+    let mut world = World::new(&site());
+    for cseq in 1..3 {
+        world.receive(ALICE, ACCESS, &register(cseq));
+        let forwarded = world.expect(BOB, "REGISTER");
+        let more = format!("Contact: {};expires=1800\r\n", header(&forwarded, "Contact"));
+        world.receive(BOB, CORE, &respond(&forwarded, "200 OK", "b", &more, ""));
+        let refused = world.expect(ALICE, "SIP/2.0 494");
+        assert!(header(&refused, "Security-Server").starts_with("ipsec-3gpp"), "{refused}");
+        world.expect_nothing();
+    }
+    assert!(world.ask("registrations", &[]).as_array().unwrap().is_empty());
+}
+
+#[test]
+fn an_emergency_call_of_a_phone_that_is_not_registered_is_answered_and_ended_in_the_clear() {
+    let mut world = World::new(&site());
+    let mut alice = Caller::new("sos");
+    let sos = |text: String| {
+        let (_, rest) = text.split_once(" SIP/2.0").unwrap();
+        format!("INVITE urn:service:sos SIP/2.0{rest}")
+    };
+    let other = alice.request("INVITE", "", "");
+    world.receive(ALICE, ACCESS, &other.replace("Call-ID: ", "Call-ID: other"));
+    world.expect(ALICE, "SIP/2.0 403");
+    let invite = sos(other);
+    world.receive(ALICE, ACCESS, &invite);
+    world.expect(ALICE, "SIP/2.0 100");
+    let forwarded = world.expect(BOB, "INVITE urn:service:sos");
+    let contact = format!("Contact: <sip:b@{BOB}>\r\n");
+    world.receive(BOB, CORE, &respond(&forwarded, "200 OK", "b", &contact, ""));
+    let ok = world.expect(ALICE, "SIP/2.0 200");
+    alice.learn(&ok);
+    world.receive(ALICE, ACCESS, &alice.request("ACK", "", ""));
+    world.expect(BOB, "ACK");
+    world.receive(BOB, CORE, &from_bob(&forwarded, "b", "BYE", 7, ""));
+    let bye = world.expect(ALICE, "BYE");
+    world.receive(ALICE, ACCESS, &respond(&bye, "200 OK", "", "", ""));
+    world.expect(BOB, "SIP/2.0 200");
+}
