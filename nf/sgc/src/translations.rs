@@ -82,7 +82,7 @@ rows! {
         becomes: Option<String>,
         targets: Vec<TargetRow>,
         /// The rules whose digits the title begins with.
-        rules: Vec<HitRow>,
+        rules: Vec<TranslationHitRow>,
     }
 
     /// A target of the rule that holds.
@@ -97,7 +97,7 @@ rows! {
     }
 
     /// A rule whose digits are a beginning of the title.
-    pub(crate) struct HitRow {
+    pub(crate) struct TranslationHitRow {
         name: String,
         digits: String,
         holds: bool,
@@ -187,7 +187,7 @@ impl SccpNode {
         });
         let targets: Vec<TargetRow> = targets.collect();
         let to = translated.ok();
-        let rules = hits.iter().enumerate().map(|(place, it)| HitRow {
+        let rules = hits.iter().enumerate().map(|(place, it)| TranslationHitRow {
             name: it.name.clone(),
             digits: it.digits.clone(),
             holds: place == 0,
