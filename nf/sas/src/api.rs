@@ -205,7 +205,8 @@ async fn trail(State(api): State<Api>, Path(id): Path<String>) -> Result<Json<De
 
 /// One trail as a file: `pcapng`, `text`, `ladder` or `json`.
 #[utoipa::path(get, path = "/api/v1/sas/trails/{id}/{format}", tag = "sas",
-    params(("id" = String, Path, description = "16 hexadecimal digits, a call's `trail`, a Call-ID"),
+    params(("id" = String, Path,
+            description = "16 hexadecimal digits, a call's `trail`, a Call-ID"),
            ("format" = String, Path, description = "pcapng, text, ladder (text without the \
                messages in full) or json")),
     responses((status = 200, description = "the file", content(
