@@ -2,9 +2,9 @@
 //! against the one that shall run.
 
 use crate::functions::{ReconfigureError, Section};
-use crate::pool;
 use crate::site::Site;
 use config::Issue;
+use services::pool;
 
 /// Keys of `new` that no commit changes, by its paths.
 pub fn refusals(old: &Site, new: &Site) -> Vec<Issue> {

@@ -5,7 +5,6 @@
 #![forbid(unsafe_code)]
 
 mod anchored;
-mod arbiter;
 mod changes;
 mod check;
 mod cli;
@@ -19,7 +18,6 @@ mod man;
 mod metrics;
 mod output;
 mod paired;
-mod pool;
 mod probe;
 mod record;
 mod reference;

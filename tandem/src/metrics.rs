@@ -1,9 +1,9 @@
 //! Every metric that a site can have, by the part that has it: a page of the reference, and what
 //! dashboards and alert rules may name.
 
-use crate::pool::PoolFact;
 use event::{Cells, Fact, Kind, Row, Sheet, TABLE_ROWS_MAX};
 use oam::process::ProcessFact;
+use services::pool::PoolFact;
 use std::fmt::Write as _;
 
 const HEAD: &str = "# Metrics

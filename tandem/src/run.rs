@@ -1,10 +1,8 @@
 //! `tandem run`: start the functions of a site, supervise them, drain and end.
 
-use crate::arbiter::Arbiter;
 use crate::exit::Exit;
 use crate::exposure::exposures;
 use crate::functions::StartContext;
-use crate::pool::LicenceAgent;
 use crate::probe::probe;
 use crate::rights;
 use crate::site::{REVISIONS, Site};
@@ -18,6 +16,8 @@ use local::Door;
 use oam::http::stream::Owner;
 use oam::log::Levels;
 use oam::{Oam, Registry, notify};
+use services::arbiter::Arbiter;
+use services::pool::LicenceAgent;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::fs::{self, File, TryLockError};

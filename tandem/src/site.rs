@@ -30,7 +30,7 @@ macro_rules! site {
             /// The pool of sessions that the controllers share; absent: each has its own limits
             /// only.
             #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub pool: Option<crate::pool::Section>,
+            pub pool: Option<services::pool::Section>,
             $(
                 $(#[$doc])*
                 #[serde(default, skip_serializing_if = "Sections::is_absent")]
@@ -38,7 +38,7 @@ macro_rules! site {
             )*
             /// An arbiter for pairs on other machines.
             #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub arbiter: Option<crate::arbiter::Section>,
+            pub arbiter: Option<services::arbiter::Section>,
         }
 
         impl Site {
@@ -143,7 +143,7 @@ impl config::Site for Site {
             within(path, issues, |own| inner.validate(own));
             let name = inner.name();
             let taken = sections[..at].iter().find(|other| other.inner.name() == name);
-            let own = [oam::core::OAM, crate::pool::POOL, crate::arbiter::ARBITER];
+            let own = [oam::core::OAM, services::pool::POOL, services::arbiter::ARBITER];
             let reserved = own.contains(&name);
             if let Some(Section { path: other, .. }) = taken {
                 let what = format!("the name `{name}` is that of `{other}` already");

@@ -5,13 +5,13 @@
 
 use crate::changes;
 use crate::functions::{Handle, ReconfigureError, Section, StartContext};
-use crate::pool::Section as PoolSection;
 use crate::probe::probe;
 use crate::rights;
 use crate::site::Site;
 use config::{Doorway, Issue, Site as _};
 use oam::Oam;
 use runtime::RuntimeError;
+use services::pool::Section as PoolSection;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use supervise::Unit;

@@ -147,11 +147,12 @@ pub fn build(trail: &Trail, mut entries: Vec<Read>, left_out: usize) -> (Detail,
     entries.sort_by_key(|entry| entry.at_us);
     let mut page = Page::new(trail);
     let is_media = |entry: &&Read| media::is_media(entry.kind, &entry.payload);
-    let is_event = |entry: &&Read| entry.kind == hep::KIND_LOG && told(entry).is_none();
+    let is_event =
+        |entry: &&Read| entry.kind == hep::KIND_LOG && session_message_of(entry).is_none();
     let (logs, messages): (Vec<&Read>, Vec<&Read>) =
         entries.iter().filter(|entry| !is_media(entry)).partition(is_event);
-    messages.into_iter().for_each(|entry| match told(entry) {
-        Some((is_ours, said)) => page.told(entry, is_ours, &said),
+    messages.into_iter().for_each(|entry| match session_message_of(entry) {
+        Some((is_ours, said)) => page.session_message(entry, is_ours, &said),
         None => page.message(entry),
     });
     page.pair();
@@ -235,7 +236,7 @@ impl<'t> Page<'t> {
     }
 
     /// A message of a session that a function tells as an event: HEP has no number for BGP.
-    fn told(&mut self, entry: &Read, is_ours: bool, said: &serde_json::Value) {
+    fn session_message(&mut self, entry: &Read, is_ours: bool, said: &serde_json::Value) {
         // An agent tells its own address as the destination.
         let (ours, theirs) = (entry.destination, entry.source);
         let (source, destination) = if is_ours { (ours, theirs) } else { (theirs, ours) };
@@ -371,7 +372,7 @@ pub(crate) fn sentence(fields: &serde_json::Map<String, serde_json::Value>) -> S
 }
 
 /// Whether an event tells a message that was sent, or one that was received; and the event.
-fn told(entry: &Read) -> Option<(bool, serde_json::Value)> {
+fn session_message_of(entry: &Read) -> Option<(bool, serde_json::Value)> {
     let is_ours = match Event::of(&entry.payload).filter(|_| entry.kind == hep::KIND_LOG)? {
         Event::SessionMessageSent => true,
         Event::SessionMessageReceived => false,

@@ -35,7 +35,7 @@ pub fn write(entries: &[Read]) -> Vec<u8> {
     for entry in entries {
         match entry.protocol {
             _ if entry.kind == hep::KIND_LOG => {
-                if let Some(message) = told(entry) {
+                if let Some(message) = session_message(entry) {
                     packet(&mut out, 1, entry.at_us, &upper_pdu(&message, "bgp"));
                 }
             }
@@ -192,7 +192,7 @@ fn segments(out: &mut Vec<u8>, entry: &Read, streams: &mut HashMap<(SocketAddr, 
 
 /// The message of a session that an event tells; `None`: it is another event, or tells only the
 /// beginning of its message.
-fn told(entry: &Read) -> Option<Read> {
+fn session_message(entry: &Read) -> Option<Read> {
     let event = Event::of(&entry.payload)?;
     let is_sent = match event {
         Event::SessionMessageSent => true,

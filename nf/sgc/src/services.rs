@@ -1,5 +1,5 @@
-//! What becomes of dialogues that begin at a subsystem of TCAP: no application is there yet, so they
-//! are refused, or answered with what they ask for.
+//! What becomes of dialogues that begin at a subsystem of TCAP: no application is there yet, so
+//! they are refused, or answered with what they ask for.
 
 use crate::config::sccp::Dialogues;
 use ber::Element;

@@ -1,5 +1,5 @@
-//! What is shown of SCCP, of TCAP, and of the translation of global titles: where a number goes, and
-//! by which rules.
+//! What is shown of SCCP, of TCAP, and of the translation of global titles: where a number goes,
+//! and by which rules.
 
 use crate::config::sccp::{SubsystemUser, TargetChoice, Translation, TranslationOf};
 use crate::config::{PointCodeFormat, Sgc, indicator};

@@ -12,7 +12,7 @@ pub use client::Client;
 pub use complete::known;
 pub use local::{query, segment};
 pub use sctp::SctpCommand;
-pub use show::{asked, asked_and, pages};
+pub use show::{Action, act, asked, asked_and, pages};
 
 use crate::cli::{Ctl, CtlCommand, Output};
 use crate::exit::Exit;

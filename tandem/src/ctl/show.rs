@@ -1,7 +1,7 @@
 //! The commands of `tandem ctl` that only look.
 
 use super::client::Client;
-use crate::cli::Output;
+use crate::cli::{OfPeer, Output};
 use crate::exit::Exit;
 use crate::output;
 use local::segment;
@@ -31,6 +31,30 @@ pub fn site(client: &Client, form: Output) -> Result<(), Exit> {
         return output::rows(form, &site, &listings::functions(&site), listings::listing());
     }
     output::sheet(form, &site, listings::sheet)
+}
+
+/// What a function is told about one of its peers.
+pub struct Action<'a> {
+    /// The kind of the function.
+    pub kind: &'a str,
+    /// Below the function's path in the API.
+    pub path: &'a str,
+    /// The peer, and the function if it was named.
+    pub of: OfPeer,
+    /// What else is told; what is null is left out.
+    pub order: Value,
+}
+
+/// Tells a function something of a peer, and says what that was.
+pub fn act(client: &Client, form: Output, action: Action<'_>, what: &str) -> Result<(), Exit> {
+    let Action { kind, path, of, mut order } = action;
+    let function = client.function(kind, of.function)?;
+    if let Some(order) = order.as_object_mut() {
+        order.retain(|_, value| !value.is_null());
+    }
+    order["peer"] = Value::from(of.peer);
+    let path = format!("/api/v1/functions/{}/{path}", segment(&function));
+    output::acted(form, &client.post(&path, &order)?, what)
 }
 
 /// What one function or all functions answer; a function that knows nothing of it is passed over

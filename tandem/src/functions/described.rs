@@ -28,8 +28,8 @@ pub fn described() -> Described {
         kinds.push((kind, questions));
         routes.extend(its_own);
     }
-    kinds.push((crate::arbiter::ARBITER, crate::arbiter::questions()));
-    kinds.push((crate::pool::POOL, crate::pool::questions()));
+    kinds.push((services::arbiter::ARBITER, services::arbiter::questions()));
+    kinds.push((services::pool::POOL, services::pool::questions()));
     Described { kinds, routes }
 }
 

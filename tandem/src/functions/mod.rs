@@ -18,15 +18,15 @@ pub use forwarder::forward as forwarder;
 pub use pe::{awaited, forwarder_questions};
 pub use running::{Handle, ReconfigureError, Started};
 
-use crate::arbiter::Arbiter;
 use crate::ctl::Words;
-use crate::pool::LicenceAgent;
 use config::need::Wanted;
 use config::{Doorway, Issue};
 use oam::Registry;
 use question::Question;
 use replica::Replica;
 use runtime::{Function, PortSpec, ShardSpec};
+use services::arbiter::Arbiter;
+use services::pool::LicenceAgent;
 use std::any::Any;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};

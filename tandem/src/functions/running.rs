@@ -152,10 +152,10 @@ mod tests {
     use crate::cli::{Ctl, CtlCommand, Of, Output};
     use crate::ctl::{Client, Words, asked, words};
     use crate::exit::Exit;
-    use crate::pool::LicenceAgent;
     use clap::{Parser, Subcommand};
     use config::Doorway;
     use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, PortId, PortSpec, ShardSpec};
+    use services::pool::LicenceAgent;
     use show::{Listing, plain};
     use std::io::{Read as _, Write as _};
     use std::net::TcpListener;

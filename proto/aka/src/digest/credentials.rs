@@ -119,9 +119,9 @@ impl<'a> Credentials<'a> {
     }
 }
 
-/// Credentials as a proxy passes them on: all that was read is written anew, so that whoever reads it
-/// next reads the same, with what the proxy says of how the request came in place of what anybody
-/// else said (TS 24.229 §5.2.2, §7.2A.2). With `None` nothing is said of it.
+/// Credentials as a proxy passes them on: all that was read is written anew, so that whoever reads
+/// it next reads the same, with what the proxy says of how the request came in place of what
+/// anybody else said (TS 24.229 §5.2.2, §7.2A.2). With `None` nothing is said of it.
 ///
 /// # Errors
 /// Those of [`Credentials::read`], or a value has control characters; nothing is appended.

@@ -113,7 +113,10 @@ fn what_found_no_way_comes_back_once() {
     let failure = ReturnCause::MtpFailure.number();
     for calling in [at(5, 8), at(1, 8), Address::subsystem(None, 8)] {
         let (sent, heard) = step(&mut node, lost(&data(at(2, 8), calling)));
-        let is_notice = |it: &Indication| matches!(it, Indication::Notice { cause, data, .. } if (*cause, &data[..]) == (failure, b"x"));
+        let is_notice = |it: &Indication| match it {
+            Indication::Notice { cause, data, .. } => (*cause, &data[..]) == (failure, b"x"),
+            _ => false,
+        };
         assert!(sent.is_empty() && heard.iter().any(is_notice), "{heard:?}");
     }
     let (back, heard) = step(&mut node, lost(&data(at(2, 8), at(3, 8))));

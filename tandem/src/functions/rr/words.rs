@@ -2,7 +2,7 @@
 
 use crate::cli::{Of, OfPeer, Output};
 use crate::complete::{Name, functions, functions_and_peers, names, peers};
-use crate::ctl::{Client, Words, asked, function_or_address, query, segment};
+use crate::ctl::{Action, Client, Words, act, asked, function_or_address, query, segment};
 use crate::exit::Exit;
 use crate::output;
 use clap::{Args, Subcommand};
@@ -240,16 +240,16 @@ fn bgp(client: &Client, form: Output, command: BgpCommand) -> Result<(), Exit> {
                 _ => ("", format!("the session of {name} begins anew")),
             };
             let order = json!({ "how": how, "text": peer.text });
-            act(client, form, &peer.peer, ("clear", &order), &what)
+            act(client, form, action("bgp/clear", peer.peer, order), &what)
         }
         BgpCommand::Shutdown(BgpPeer { peer, text }) => {
             let name = &peer.peer;
             let what = format!("the session of {name} is shut down until `bgp enable {name}`");
-            act(client, form, &peer, ("shutdown", &json!({ "text": text })), &what)
+            act(client, form, action("bgp/shutdown", peer, json!({ "text": text })), &what)
         }
         BgpCommand::Enable(peer) => {
             let what = format!("the session of {} may stand again", peer.peer);
-            act(client, form, &peer, ("enable", &json!({})), &what)
+            act(client, form, action("bgp/enable", peer, json!({})), &what)
         }
         BgpCommand::Forget { function, address } => {
             let (function, address) = function_or_address(function, address);
@@ -439,22 +439,9 @@ fn whose(
     })
 }
 
-/// Tells the function something, and says what that was; what is not told is left out.
-fn act(
-    client: &Client,
-    form: Output,
-    of: &OfPeer,
-    (action, order): (&str, &Value),
-    what: &str,
-) -> Result<(), Exit> {
-    let function = client.function(KIND, of.function.clone())?;
-    let path = format!("/api/v1/functions/{}/bgp/{action}", segment(&function));
-    let mut order = order.clone();
-    if let Some(order) = order.as_object_mut() {
-        order.retain(|_, value| !value.is_null());
-    }
-    order["peer"] = Value::from(of.peer.clone());
-    output::acted(form, &client.post(&path, &order)?, what)
+/// What this function is told of a peer.
+const fn action(path: &str, of: OfPeer, order: Value) -> Action<'_> {
+    Action { kind: KIND, path, of, order }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::cli::{Of, OfPeer, Output};
 use crate::complete::{functions, functions_and_peers, peers};
-use crate::ctl::{Client, Words, asked, query, segment};
+use crate::ctl::{Action, Client, Words, act, asked, query, segment};
 use crate::exit::Exit;
 use crate::output;
 use clap::{Args, Subcommand};
@@ -255,25 +255,30 @@ fn m3ua(client: &Client, form: Output, command: M3uaCommand) -> Result<(), Exit>
                  tells",
                 peer.peer
             );
-            act(client, form, peer, ("audit", &json!({ "point_code": point_code })), &what)
+            act(
+                client,
+                form,
+                action("m3ua/audit", peer, json!({ "point_code": point_code })),
+                &what,
+            )
         }
         M3uaCommand::Block(peer) => {
             let what = format!("{} is kept out until `m3ua unblock {}`", peer.peer, peer.peer);
-            act(client, form, peer, ("block", &json!({})), &what)
+            act(client, form, action("m3ua/block", peer, json!({})), &what)
         }
         M3uaCommand::Unblock(peer) => {
             let what = format!("{} is let in again", peer.peer);
-            act(client, form, peer, ("unblock", &json!({})), &what)
+            act(client, form, action("m3ua/unblock", peer, json!({})), &what)
         }
         M3uaCommand::Activate(OfServer { function, peer, server }) => {
             let (peer, server) = shifted(function, peer, server);
             let what = format!("{} was asked for the traffic of {server}", peer.peer);
-            act(client, form, peer, ("activate", &json!({ "server": server })), &what)
+            act(client, form, action("m3ua/activate", peer, json!({ "server": server })), &what)
         }
         M3uaCommand::Deactivate(OfServer { function, peer, server }) => {
             let (peer, server) = shifted(function, peer, server);
             let what = format!("{} was told to keep the traffic of {server}", peer.peer);
-            act(client, form, peer, ("deactivate", &json!({ "server": server })), &what)
+            act(client, form, action("m3ua/deactivate", peer, json!({ "server": server })), &what)
         }
     }
 }
@@ -300,17 +305,7 @@ fn shifted(function: String, peer: String, last: Option<String>) -> (OfPeer, Str
     }
 }
 
-/// Tells the function something, and says what that was.
-fn act(
-    client: &Client,
-    form: Output,
-    of: OfPeer,
-    (action, order): (&str, &Value),
-    what: &str,
-) -> Result<(), Exit> {
-    let function = client.function("sgc", of.function)?;
-    let path = format!("/api/v1/functions/{}/m3ua/{action}", segment(&function));
-    let mut order = order.clone();
-    order["peer"] = Value::from(of.peer);
-    output::acted(form, &client.post(&path, &order)?, what)
+/// What this function is told of a peer.
+const fn action(path: &str, of: OfPeer, order: Value) -> Action<'_> {
+    Action { kind: "sgc", path, of, order }
 }

@@ -1,0 +1,5 @@
+//! What a site runs beside its functions: the pool of sessions that its controllers share, and the
+//! arbiter by which pairs of other machines know who serves.
+
+pub mod arbiter;
+pub mod pool;
