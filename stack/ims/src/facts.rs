@@ -34,7 +34,8 @@ event::facts! {
         /// Requests refused because they came in the clear, or before their registration was
         /// accepted (403).
         Unprotected = Counter, "ims_refused_unprotected_total";
-        /// Registrations refused because their source has as many under way as it may.
+        /// Registrations, and emergency calls in the clear, refused because there are as many of
+        /// their source or in all as may be.
         OfSource = Counter, "ims_refused_source_total";
         /// Registrations under way that made way for newer ones.
         MadeWay = Counter, "ims_registrations_made_way_total";
