@@ -6,9 +6,9 @@ use crate::facts::Fact;
 use crate::keys::{self, Keys};
 use crate::request::Verdict;
 use crate::rewrite;
-use crate::set::{Set, Stage};
+use crate::set::{Identity, Set, Stage};
 use crate::settings::{Door, Row, Settings};
-use crate::table::{Identity, Table};
+use crate::table::Table;
 use event::{Cells, Sheet};
 use ipsec::{Arrived, Endpoint};
 use machine::slots::Key;
@@ -93,7 +93,8 @@ impl Access {
             let name = self.rows.get(set.realm).map(|row| row.realm.name.as_str());
             let place = rows.iter().position(|row| Some(row.realm.name.as_str()) == name);
             let stands = |at: usize| {
-                let has_door = set.associations.is_none() || rows[at].door(set.door).is_some();
+                let has_door =
+                    set.associations.is_none() || rows[at].door(set.identity.port).is_some();
                 let has_address = rows[at].protected(set.local).is_some();
                 has_door && has_address
             };
@@ -176,7 +177,7 @@ impl Access {
         }
         let set = self.table.at(key)?;
         self.came = Some(key);
-        Some(Flow::to(set.door, Transport::Udp, local, set.identity))
+        Some(Flow::to(set.identity.port, Transport::Udp, local, set.identity.remote))
     }
 
     /// Whoever sends by associations has the card, and is known by its flow from now on. Of its
@@ -185,7 +186,7 @@ impl Access {
         let Some(identity) = self.identity(key) else {
             let set = self.table.at(key)?;
             let why = "its source has no port left by which it could be known";
-            self.failures.note(now, &set.impi, set.identity, why);
+            self.failures.note(now, &set.impi, set.identity.remote, why);
             self.facts.add(Fact::OfSource, 1);
             self.table.remove(key, &mut self.esp);
             return None;
@@ -202,18 +203,19 @@ impl Access {
     /// that finds it taken gets another port. Whoever has proven no card takes none.
     fn identity(&mut self, key: Key) -> Option<Identity> {
         let set = self.table.at(key)?;
-        let (door, ip) = (set.door, set.identity.ip());
+        let Identity { port: door, remote } = set.identity;
         let known = self.table.by_impi(&set.impi).iter().rev().find_map(|other| {
             let other = self.table.at(*other)?;
-            let is_same = other.identity.ip() == ip && other.door == door;
-            is_same.then_some((other.door, other.identity))
+            let Identity { port, remote: known } = other.identity;
+            (known.ip() == remote.ip() && port == door).then_some(other.identity)
         });
         if known.is_some() {
             return known;
         }
         let mut port = set.choice?.of.port_s;
         for _ in 0..IDENTITIES {
-            let identity = (door, SocketAddr::new(ip, port));
+            let remote = SocketAddr::new(remote.ip(), port);
+            let identity = Identity { port: door, remote };
             if self.table.by_identity(identity).is_empty() {
                 return Some(identity);
             }
@@ -305,7 +307,7 @@ impl Access {
             }
             if set.stage.is_under_way() && set.stage != Stage::Offered {
                 let why = "the challenge was not answered in time";
-                self.failures.note(now, &set.impi, set.identity, why);
+                self.failures.note(now, &set.impi, set.identity.remote, why);
             }
             if matches!(set.stage, Stage::Challenged | Stage::Proven | Stage::Current) {
                 self.facts.add(Fact::Expired, 1);
@@ -364,7 +366,7 @@ impl Access {
 
     /// The set by which a phone got or gets the answer to that REGISTER.
     pub(crate) fn carrying(&self, flow: &Flow, register: (u64, u32)) -> Option<Key> {
-        let keys = self.table.by_identity((flow.port, flow.remote));
+        let keys = self.table.by_identity(Identity::of(flow));
         let is_it =
             |key: &&Key| self.table.at(**key).is_some_and(|set| set.register == Some(register));
         keys.iter().rev().find(is_it).copied()
@@ -373,7 +375,7 @@ impl Access {
     /// The set by which everything else goes to a phone: the newest that it uses, until it uses a
     /// newer one (TS 33.203 §7.4), else the newest whose registration stands, else the newest.
     pub(crate) fn reaching(&self, flow: &Flow) -> Option<Key> {
-        let keys = self.table.by_identity((flow.port, flow.remote));
+        let keys = self.table.by_identity(Identity::of(flow));
         let rank = |set: &Set| match set.stage {
             Stage::Current if set.is_used => 5,
             Stage::Old if set.is_used => 4,

@@ -231,7 +231,7 @@ impl Access {
         let preference = of_mode(&row.preference, set.is_behind_nat);
         let (reserved, own) = self.indices(choice, ports)?;
         let set = self.table.at(key)?;
-        let (source, impi) = (set.identity.ip(), set.impi.clone());
+        let (source, impi) = (set.identity.remote.ip(), set.impi.clone());
         let in_udp = address.in_udp.filter(|_| set.is_behind_nat);
         let outside = self.seen_at(&impi, source);
         let agreement = Agreement {
@@ -267,7 +267,7 @@ impl Access {
         let server = preference.list(&own, own.mode);
         if let Some(set) = self.table.at_mut(key) {
             (set.own, set.server, set.associations) = (Some(own), server, Some(reserved));
-            set.door = door;
+            set.identity.port = door;
         }
         self.table.advance(key, Stage::Challenged, now + challenge);
         Some(())
@@ -423,7 +423,7 @@ impl Access {
         let Some(set) = self.table.at(key).filter(|set| set.stage.is_under_way()) else { return };
         self.facts.add(Fact::Failed, 1);
         let why = format!("the core answered {status} to the response to its challenge");
-        self.failures.note(at.now, &set.impi, set.identity, why);
+        self.failures.note(at.now, &set.impi, set.identity.remote, why);
         self.table.advance(key, Stage::Ending, at.now + LINGERING);
     }
 }

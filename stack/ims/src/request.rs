@@ -4,7 +4,7 @@
 use crate::access::Access;
 use crate::facts::Fact;
 use crate::rewrite::{self, Integrity, Registrant};
-use crate::set::{IMPI_OCTETS_MAX, Set, Stage};
+use crate::set::{IMPI_OCTETS_MAX, Identity, Set, Stage};
 use machine::slots::Key;
 use machine::{Duration, Time};
 use runtime::Flow;
@@ -140,7 +140,7 @@ impl Access {
                 local,
                 inside,
                 is_behind_nat,
-                identity: at.flow.remote,
+                identity: Identity { remote: at.flow.remote, ..Set::default().identity },
                 is_from_clear: true,
                 ..Set::default()
             };
@@ -249,7 +249,8 @@ impl Access {
         .map_err(|why| refusal(why, Some(set.server.clone())))?;
         // Its answer comes to the port by which the function knows it, whatever its Via says.
         let via = at.message.via();
-        let asks_rport = set.is_behind_nat || via.port.unwrap_or(5_060) != set.identity.port();
+        let asks_rport =
+            set.is_behind_nat || via.port.unwrap_or(5_060) != set.identity.remote.port();
         let registrant = match is_register {
             true => Some(self.registers(at, key, client)?),
             false => None,
@@ -264,7 +265,7 @@ impl Access {
         if let Some(key) = self.came {
             return Ok(key);
         }
-        let keys = self.table.by_identity((at.flow.port, at.flow.remote));
+        let keys = self.table.by_identity(Identity::of(at.flow));
         let is_it = |key: &&Key| self.table.at(**key).is_some_and(|set| set.server.is_same(verify));
         let found = keys.iter().rev().find(is_it).copied();
         found.ok_or_else(|| {
@@ -313,7 +314,6 @@ pub(crate) fn again(set: &Set, choice: Option<Choice>, client: List, register: (
         local: set.local,
         inside: set.inside,
         is_behind_nat: set.is_behind_nat,
-        door: set.door,
         identity: set.identity,
         ..Set::default()
     }

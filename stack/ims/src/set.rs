@@ -10,7 +10,7 @@
 use ipsec::Lane;
 use machine::Time;
 use machine::slots::{Key, Reuse};
-use runtime::PortId;
+use runtime::{Flow, PortId};
 use secagree::{Choice, Ipsec, List};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -57,6 +57,19 @@ impl Stage {
 /// A REGISTER: the hash of its Call-ID and source, and its number.
 pub(crate) type Register = (u64, u32);
 
+/// By what the function knows a phone: its own port, and the far end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Identity {
+    pub port: PortId,
+    pub remote: SocketAddr,
+}
+
+impl Identity {
+    pub const fn of(flow: &Flow) -> Self {
+        Self { port: flow.port, remote: flow.remote }
+    }
+}
+
 /// An agreement.
 #[derive(Debug)]
 pub(crate) struct Set {
@@ -87,9 +100,7 @@ pub(crate) struct Set {
     /// The phone's address inside; its own view, where a NAT stands between.
     pub inside: IpAddr,
     pub is_behind_nat: bool,
-    /// The doorway and the far end by which the function knows the phone.
-    pub door: PortId,
-    pub identity: SocketAddr,
+    pub identity: Identity,
     /// Its associations.
     pub associations: Option<Key>,
     /// Whether the phone has sent anything but a REGISTER by it.
@@ -117,8 +128,7 @@ impl Default for Set {
             local: nowhere,
             inside: nowhere,
             is_behind_nat: false,
-            door: PortId(u16::MAX),
-            identity: SocketAddr::new(nowhere, 0),
+            identity: Identity { port: PortId(u16::MAX), remote: SocketAddr::new(nowhere, 0) },
             associations: None,
             is_used: false,
             expires: Time::MAX,

@@ -93,7 +93,7 @@ impl Access {
                 impi: text(&set.impi),
                 realm: self.rows.get(set.realm).map(|it| it.realm.name.clone()).unwrap_or_default(),
                 state: set.stage.word(),
-                ue: set.identity.to_string(),
+                ue: set.identity.remote.to_string(),
                 outside: counted.filter(|_| set.is_behind_nat).map(|it| it.path.remote.to_string()),
                 algorithms: choice.map(|it| format!("{}/{}", it.pair.0.name(), it.pair.1.name())),
                 ue_ports: choice.map(|it| [it.of.port_c, it.of.port_s]),

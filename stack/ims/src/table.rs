@@ -1,16 +1,11 @@
 //! All agreements of a shard, found by REGISTER, by the phone's flow, by private identity.
 
-use crate::set::{Register, Set, Stage};
+use crate::set::{Identity, Register, Set, Stage};
 use crate::sources::{Class, Sources};
 use ipsec::Endpoint;
 use machine::Time;
 use machine::slots::{Key, Slots};
-use runtime::PortId;
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
-
-/// A phone as the function knows it.
-pub(crate) type Identity = (PortId, SocketAddr);
 
 /// Public identities of one phone that are told apart; beyond these its associations end with their
 /// time alone.
@@ -125,7 +120,7 @@ impl Table {
     /// agreement of that phone may be one too many.
     pub fn prove(&mut self, key: Key, identity: Identity) -> Option<Key> {
         let set = self.sets.at_mut(key)?;
-        (set.door, set.identity) = identity;
+        set.identity = identity;
         let (impi, expires) = (set.impi.clone(), set.expires);
         self.by_identity.entry(identity).or_default().push(key);
         self.advance(key, Stage::Proven, expires);
@@ -179,7 +174,7 @@ impl Table {
         self.advance(key, Stage::Ending, Time::MAX);
         let Some(set) = self.sets.at_mut(key) else { return };
         let (source, class, begun) = (set.source, Class::of(set), set.begun);
-        let (register, identity) = (set.register, (set.door, set.identity));
+        let (register, identity) = (set.register, set.identity);
         let (impi, associations) = (core::mem::take(&mut set.impi), set.associations);
         if let Some(associations) = associations {
             esp.remove(associations);
