@@ -104,6 +104,7 @@ impl Media {
         let end = world.now + time;
         while world.now < end {
             world.pass(Duration::from_millis(50));
+            self.mscs.iter_mut().for_each(Msc::say_load); // it is missed after a second
             self.pump(world);
         }
     }

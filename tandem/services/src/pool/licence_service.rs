@@ -113,7 +113,7 @@ impl LicenceService {
         }
     }
 
-    fn show(&self) -> Vec<Either<KeeperRow, DrawerRow>> {
+    fn show(&self) -> Vec<Either<KeeperRow, ShareRow>> {
         let (now, inner) = (self.now(), self.lock());
         let Some(keeper) = &inner.keeper else { return Vec::new() };
         let (held, live) = keeper.held();
@@ -125,7 +125,7 @@ impl LicenceService {
             live,
             free: u64::from(keeper.sessions()).saturating_sub(held),
         };
-        let rows = keeper.rows().map(|row| DrawerRow {
+        let rows = keeper.rows().map(|row| ShareRow {
             drawer: format!("{}/{}", row.function, row.shard),
             held: row.held,
             live: row.live,
@@ -166,7 +166,7 @@ pub struct KeeperRow {
 
 /// What one shard draws from the pool.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct DrawerRow {
+pub struct ShareRow {
     /// Function and shard.
     drawer: String,
     held: u32,
@@ -181,7 +181,7 @@ questions! {
     /// What a keeper answers.
     const QUESTIONS: Serve;
     /// The pool of sessions as a whole, then what each shard draws from it.
-    Ask "pool" [] -> Vec<Either<KeeperRow, DrawerRow>>, |it, _| Ok(it.show());
+    Ask "pool" [] -> Vec<Either<KeeperRow, ShareRow>>, |it, _| Ok(it.show());
     /// The conditions that stand.
     Ask "alarms" [] -> Vec<Condition>, |it, _| Ok(it.alarms());
 }
