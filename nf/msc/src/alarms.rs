@@ -54,6 +54,11 @@ impl MediaController {
             let text = format!("nothing is transcoded, {streams} streams are silent: {why}");
             rows.push(alarm("transcoder-away", name, "major", &text));
         }
+        if self.pair.follows() && self.pair.is_incomplete {
+            let text = "streams of the other node cannot be taken here, by limits or ports: after \
+                        a takeover no stream that has keys goes on";
+            rows.push(alarm("standby-incomplete", name, "major", text));
+        }
         if let Some(what) = self.refused_of_late(now) {
             let text = format!("the forwarder refused {what}: tandem ctl media refusals");
             rows.push(alarm("stream-refused", name, "major", &text));

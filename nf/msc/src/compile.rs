@@ -6,7 +6,7 @@ use crate::config::{Interface, Msc};
 use crate::flows;
 use dataplane::section::prefix;
 use dataplane::{Desired, Kind, Numbers, Rank};
-use media::program::{Duty, FEATURE, Said, Tokens};
+use media::program::{Duty, FEATURE, Said};
 use nodes::Program;
 use nodes::program::{self, Address, Hop, Mode, Removed, Urpf};
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use std::net::IpAddr;
 pub(crate) fn compile(
     msc: &Msc,
     duty: Option<Duty>,
-    tokens: Tokens,
+    of_pair: Vec<Said>,
     addresses: &mut Addresses,
     numbers: &mut Numbers,
 ) -> Desired {
@@ -25,8 +25,7 @@ pub(crate) fn compile(
     let has_groups = matches!(duty, None | Some(Duty::Serves(_)));
     let mut it = Compiler { msc, numbers, has_groups, out: Desired::default() };
     it.ports();
-    let tokens = (tokens != Tokens::default()).then_some(Said::Tokens(tokens));
-    for said in duty.map(Said::Duty).into_iter().chain(tokens) {
+    for said in of_pair {
         let name = Removed::Item(FEATURE.to_owned(), said.name().key());
         it.out.put(Rank::Table, name, flows::said(&said));
     }

@@ -62,7 +62,7 @@ use links::Links;
 use machine::{Duration, Time};
 use measures::Measures;
 use over::Ended;
-use pair::Pair;
+use pair::{Pair, Role};
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::{RngCore as _, SeedableRng as _};
 use rate::PacketRate;
@@ -226,9 +226,9 @@ impl MediaController {
         let Some(duty) = pair.duty() else { return };
         let is_first = self.is_first && !pair.follows();
         dataplane.say_with(now, out, |numbers, is_whole| {
-            let tokens = pair.tokens();
+            let of_pair = pair.said();
             let addresses = &mut streams.addresses;
-            let desired = compile::compile(&settings.msc, duty, tokens, addresses, numbers);
+            let desired = compile::compile(&settings.msc, duty, of_pair, addresses, numbers);
             let mut rest = Vec::new();
             if is_whole {
                 for mut flow in streams.all_flows().flat_map(|flows| flows.into_values()) {
@@ -458,7 +458,11 @@ impl Function for MediaController {
         if self.pair.serves() {
             self.grant_again(now, out);
         }
-        self.note_memory(now, out);
+        if self.pair.role != Role::Waiting {
+            self.note_memory(now, out);
+        }
+        // What was refused as the section was before may be taken now.
+        out.is_incomplete = self.pair.follows() && self.pair.is_incomplete;
         self.show();
     }
 

@@ -227,6 +227,12 @@ impl Measures {
         self.snapshots.insert(place, snapshot);
     }
 
+    /// Another forwarder has taken over from there.
+    pub fn take_over(&mut self) {
+        let all = self.snapshots.values_mut();
+        all.for_each(|it| *it = core::mem::take(it).taken_over());
+    }
+
     /// The same.
     pub fn snapshot(&self, place: &Place) -> Option<&Snapshot> {
         self.snapshots.get(place)

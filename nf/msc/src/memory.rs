@@ -2,6 +2,7 @@
 //! numbers of addresses, and who has leased what.
 //!
 //! ```text
+//!   taken-over       another node served in this life before
 //!   epoch            1a2b…                       of the life that this forwarder's counters are of
 //!   address 3        ["red", "192.0.2.1"]        null where there is no routing table
 //!   lease ssc1       {"wants": {"access": 1024}, "blocks": [[3, 20000], [3, 21024]], …}
@@ -22,6 +23,7 @@ use std::net::IpAddr;
 
 const EPOCH: &str = "epoch";
 const TURN: &str = "turn";
+const TAKEN_OVER: &str = "taken-over";
 const ADDRESS: &str = "address ";
 pub(crate) const LEASE: &str = "lease ";
 /// How long session controllers of the life before have to come back and say their streams.
@@ -46,6 +48,7 @@ struct Lease {
 impl MediaController {
     /// A forwarder takes this control: the first one says whether there was a life before.
     pub(crate) fn welcomed(&mut self, now: Time, out: &mut Effects) {
+        self.pair.forget_notices();
         match self.pair.role {
             // What it does goes on until it is known which of the two this is.
             Role::Waiting => return,
@@ -110,6 +113,8 @@ impl MediaController {
         self.streams.addresses.restore(addresses, &self.settings.msc);
         // Streams and leases there are none yet: only numbers have changed.
         self.streams.configure(now, &self.settings.msc);
+        // Streams that only their session controllers still know of may have been begun there.
+        self.streams.is_taken_over = is_last && notes.contains_key(TAKEN_OVER);
         let turn = notes.get(TURN).filter(|_| is_last);
         let turn = turn.and_then(|text| unhex(text.as_bytes()));
         self.pair.turn = turn.unwrap_or(self.pair.turn);
@@ -154,7 +159,10 @@ impl MediaController {
         let Some(name) = name.strip_prefix(LEASE) else { return };
         let Ok(lease) = serde_json::from_str::<Lease>(text) else { return };
         let controllers_max = usize::from(self.settings.msc.limits.session_controllers_max);
-        let Some(lessee) = self.controllers.named(name, now, controllers_max) else { return };
+        let Some(lessee) = self.controllers.named(name, now, controllers_max) else {
+            self.pair.is_incomplete = true;
+            return;
+        };
         self.pair.told.insert(name.to_owned());
         if let Some(controller) = self.controllers.at_mut(lessee) {
             controller.wants = lease.wants.into_iter().collect();
@@ -191,6 +199,9 @@ impl MediaController {
         let serves = self.pair.serves();
         let hexed = |number| String::from_utf8(hex(number).to_vec()).ok();
         let turn = Some(self.pair.turn).filter(|turn| *turn > 0);
+        if serves && self.streams.is_taken_over {
+            notes.insert(TAKEN_OVER.to_owned(), String::new());
+        }
         for (name, number) in [(EPOCH, self.epoch), (TURN, turn)] {
             let text = number.filter(|_| serves).and_then(hexed);
             notes.extend(text.map(|text| (name.to_owned(), text)));

@@ -46,6 +46,7 @@ impl MediaController {
         let Some(stream) = self.streams.at(owner.lessee, owner.stream) else { return };
         if let Some(snapshot) = &notice.snapshot {
             self.tell_resume(local, snapshot, out);
+            self.told_notice(notice.number, out);
             self.measures.keep(place, snapshot.clone());
         }
         let is_rtcp = stream.end(owner.side).local != local;
@@ -175,7 +176,7 @@ impl MediaController {
         }
         let what = match Name::read(key) {
             Ok(Name::Flow(place)) => format!("the flow of {}", self.whose(&place)),
-            Ok(Name::Duty | Name::Tokens) => "which of a pair it is".to_owned(),
+            Ok(Name::Duty | Name::Tokens | Name::Followed) => "which of a pair it is".to_owned(),
             Ok(Name::Range(start)) => format!("ports of {} from {} on", start.address, start.port),
             Err(_) => "what it cannot read".to_owned(),
         };

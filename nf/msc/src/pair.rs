@@ -20,7 +20,7 @@ use anchor::row::StreamId;
 use anchor::{Local, Side};
 use codec::Numbers;
 use machine::Time;
-use media::program::{Duty, LATE, Snapshot, Tokens};
+use media::program::{Duty, LATE, Said, Snapshot, Tokens};
 use nodes::Token;
 use replica::DELTA_BYTES_MAX;
 use replica::field;
@@ -115,6 +115,17 @@ pub(crate) struct Pair {
     notes: BTreeMap<String, String>,
     ng_blocks: Vec<(u16, u16)>,
     rest: Option<Rest>,
+    /// Another node could take over and be current.
+    is_followed: bool,
+    /// The last notice of the forwarder that the other node was told, and the last one that it has
+    /// applied.
+    noticed: u64,
+    applied: u64,
+    /// What the other node is asked whether it has applied, and up to which notice that is.
+    mark: Option<(u64, u64)>,
+    marks: u64,
+    /// The standby could not take something that it was told: it does not know all.
+    pub is_incomplete: bool,
     /// Session controllers that were told of since all was to be told.
     pub told: BTreeSet<String>,
     /// Former streams among what is being told anew.
@@ -151,9 +162,18 @@ impl Pair {
         }
     }
 
-    /// What announcements show.
-    pub fn tokens(&self) -> Tokens {
-        if self.tells() { self.tokens } else { Tokens::default() }
+    /// What the forwarder is told of the pair, if anything.
+    pub fn said(&self) -> Vec<Said> {
+        let duty = self.duty().flatten().map(Said::Duty);
+        let has_tokens = self.tells() && self.tokens != Tokens::default();
+        let tokens = has_tokens.then_some(Said::Tokens(self.tokens));
+        let followed = self.is_followed.then_some(Said::Followed(self.applied));
+        duty.into_iter().chain(tokens).chain(followed).collect()
+    }
+
+    /// Another forwarder counts its notices anew.
+    pub const fn forget_notices(&mut self) {
+        (self.noticed, self.applied, self.mark) = (0, 0, None);
     }
 
     /// This node serves from now on. A snapshot that is wanted already stays wanted: the order for
@@ -164,7 +184,7 @@ impl Pair {
         self.is_outdated = !is_current;
         let wanted = self.rest.take();
         self.rest();
-        self.rest = wanted;
+        (self.is_followed, self.rest) = (true, wanted);
     }
 
     /// The number of the snapshot that is wanted, or under way.
@@ -184,6 +204,8 @@ impl Pair {
 
     fn rest(&mut self) {
         (self.is_leaving, self.late_until, self.rest) = (false, None, None);
+        self.is_followed = false;
+        self.forget_notices();
         self.notes.clear();
         self.ng_blocks.clear();
     }
@@ -293,6 +315,41 @@ impl MediaController {
         });
     }
 
+    /// The other node follows, and has applied all up to a mark; or none does.
+    pub(crate) fn followed(&mut self, now: Time, mark: Option<u64>, out: &mut Effects) {
+        if !self.pair.tells() {
+            return;
+        }
+        if self.pair.is_followed != mark.is_some() {
+            self.pair.is_followed = mark.is_some();
+            self.pair.mark = None;
+            self.say(now, out);
+        }
+        let is_it = |(own, _): &mut (u64, u64)| Some(*own) == mark;
+        if let Some((_, number)) = self.pair.mark.take_if(is_it) {
+            self.pair.applied = number;
+            self.dataplane.tell(now, out, &[crate::flows::said(&Said::Followed(number))]);
+        }
+        self.mark(out);
+    }
+
+    /// A notice of the forwarder was told to the other node.
+    pub(crate) fn told_notice(&mut self, number: u64, out: &mut Effects) {
+        self.pair.noticed = self.pair.noticed.max(number);
+        self.mark(out);
+    }
+
+    /// Asks whether the other node has applied what it was told of notices. It has not while it is
+    /// being told everything.
+    fn mark(&mut self, out: &mut Effects) {
+        let Pair { is_followed, noticed, applied, mark, marks, rest, .. } = &mut self.pair;
+        if *is_followed && rest.is_none() && mark.is_none() && *noticed > *applied {
+            *marks += 1;
+            *mark = Some((*marks, *noticed));
+            out.mark = Some(*marks);
+        }
+    }
+
     /// How far a flow has come.
     pub(crate) fn tell_resume(&self, local: Local, snapshot: &Snapshot, out: &mut Effects) {
         if self.pair.tells() {
@@ -385,6 +442,10 @@ impl MediaController {
     pub(crate) fn begin_snapshot(&mut self, now: Time, number: u64, out: &mut Effects) {
         self.pair.notes.clear();
         self.pair.ng_blocks.clear();
+        self.pair.mark = None;
+        if !core::mem::replace(&mut self.pair.is_followed, true) {
+            self.say(now, out);
+        }
         self.note_memory(now, out);
         self.tell_ng_blocks(out);
         let streams = self.streams.names().collect();
@@ -405,6 +466,7 @@ impl MediaController {
         if rest.streams.is_empty() && rest.calls.is_empty() {
             self.tell_epoch(out);
             out.snapshot_ended = Some(rest.number);
+            self.mark(out);
         } else {
             self.pair.rest = Some(rest);
         }

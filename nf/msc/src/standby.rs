@@ -33,6 +33,7 @@ impl MediaController {
             Mirrored::Forget => self.forget_replicated(now, out),
             Mirrored::Delta(delta) => self.apply(now, delta, out),
             Mirrored::Snapshot(number) => self.begin_snapshot(now, number, out),
+            Mirrored::Followed(mark) => self.followed(now, mark, out),
         }
     }
 
@@ -69,6 +70,11 @@ impl MediaController {
 
     fn take_over(&mut self, now: Time, before: Role, out: &mut Effects) {
         self.controllers.await_all(now);
+        if before == Role::Standby {
+            // Of a stream that it could not take it does not know how far its keys were used.
+            self.pair.is_outdated |= self.pair.is_incomplete;
+            self.measures.take_over();
+        }
         if before == Role::Standby && self.epoch.is_none() {
             // Not everything was told: nothing of it counts.
             self.forget_all(now, out);
@@ -116,6 +122,7 @@ impl MediaController {
         self.driven.numbers().into_iter().for_each(|call| self.driven.take_away(call));
         self.pair.told.clear();
         self.pair.piece.clear();
+        self.pair.is_incomplete = false;
         self.pair.formers.clear();
         self.pair.given = None;
         if is_first && self.dataplane.is_welcomed() {
@@ -277,13 +284,23 @@ impl MediaController {
         }
         let found = || self.controllers.find(core::str::from_utf8(name).ok()?);
         let lessee = if name.is_empty() { Some(Lessee::NG) } else { found() };
-        let Some(lessee) = lessee else { return };
+        let Some(lessee) = lessee else {
+            self.pair.is_incomplete |= kind == pair::STREAM;
+            return;
+        };
         let changed = match (kind, stream) {
             (pair::STREAM, Some(stream)) => {
                 match self.streams.put(lessee, id, generation, &stream, now) {
                     Ok(changed) => changed,
-                    Err(why) => return self.not_taken(why),
+                    Err(why) => {
+                        self.pair.is_incomplete = true;
+                        return self.not_taken(why);
+                    }
                 }
+            }
+            (pair::STREAM, None) => {
+                self.pair.is_incomplete = true;
+                return;
             }
             (pair::STREAM_GONE, _) => self.streams.remove(lessee, id, u32::MAX, now),
             _ => return,

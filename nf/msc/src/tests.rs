@@ -2,6 +2,7 @@
 
 mod calls;
 mod coded;
+mod followed;
 mod graph;
 mod keyed;
 mod pair;
@@ -127,6 +128,7 @@ impl Plane {
     fn of_media(&self) -> BTreeMap<Vec<u8>, Vec<u8>> {
         let mut items = self.items.clone();
         items.remove(&Name::Tokens.key());
+        items.remove(&Name::Followed.key());
         items
     }
 
@@ -159,6 +161,9 @@ struct World {
     /// What the other node of a pair is told, and whether that shall serve.
     deltas: Vec<Vec<u8>>,
     hands_over: bool,
+    /// Marks of what that was told, and whether this node wants to be told all anew.
+    marks: Vec<u64>,
+    is_incomplete: bool,
 }
 
 impl World {
@@ -191,6 +196,8 @@ impl World {
             coded,
             deltas,
             hands_over,
+            marks: Vec::new(),
+            is_incomplete: false,
         }
     }
 
@@ -277,6 +284,8 @@ impl World {
         }
         self.deltas.extend(self.out.deltas().map(<[u8]>::to_vec));
         self.hands_over |= self.out.hands_over;
+        self.marks.extend(self.out.mark);
+        self.is_incomplete |= self.out.is_incomplete;
         self.closed.extend(self.out.closes.iter().map(|flow| flow.conn.0));
         self.out.clear();
     }
@@ -449,6 +458,26 @@ fn stream(a: Local, b: Local) -> Stream {
 
 fn at(block: Block, pair: u16) -> Local {
     Local { address: block.address, port: block.first + 2 * pair }
+}
+
+#[test]
+fn a_pair_notices_a_silence_before_what_its_standby_was_told_is_too_old() {
+    let with = |heartbeat_ms: u32, detect_ms: u32| {
+        let replica = "[replica]\nnode = \"a\"\nlisten = \"127.0.0.1:1\"\npeer = \"127.0.0.1:2\"\n";
+        let own = SITE.replace("\"192.0.2.1/24\"", "\"192.0.2.9/24\"");
+        let own = own.replace("\"2001:db8::1/64\"", "\"2001:db8::9/64\"");
+        let times = format!("heartbeat_ms = {heartbeat_ms}\ndetect_ms = {detect_ms}\n");
+        let msc: Msc = toml::from_str(&(own + replica + &times)).expect("a section");
+        let mut issues = Vec::new();
+        msc.validate(&mut issues);
+        issues.into_iter().map(|it| it.path).collect::<Vec<_>>()
+    };
+    for (heartbeat_ms, detect_ms) in [(10, 50), (10, 1_979), (399, 1_197 + 4)] {
+        assert_eq!(with(heartbeat_ms, detect_ms), Vec::<String>::new());
+    }
+    for (heartbeat_ms, detect_ms) in [(10, 1_980), (10, 60_000), (500, 1_500), (1_000, 3_000)] {
+        assert_eq!(with(heartbeat_ms, detect_ms), ["replica.detect_ms"]);
+    }
 }
 
 #[test]

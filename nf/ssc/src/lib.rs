@@ -487,6 +487,7 @@ impl Function for Controller {
         self.registrar.configure(config.registrar.clone(), config.limits.bindings_max);
         self.media.configure(now, media::settings(&config), out);
         self.media.flush(out);
+        access::protect(self, now, out); // as it was agreed before the change
         self.ims.configure(&config.ims());
         self.config = config;
         self.reshield(now);
@@ -534,6 +535,7 @@ impl Function for Controller {
 
     fn replicate(&mut self, now: Time, input: Mirrored<'_>, out: &mut Effects) {
         self.mirrored(now, input, out);
+        access::protect(self, now, out);
     }
 
     fn is_idle(&self) -> bool {

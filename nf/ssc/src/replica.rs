@@ -194,6 +194,7 @@ impl Controller {
                 self.transactions.clear(now);
             }
             Mirrored::Delta(delta) => self.apply(delta),
+            Mirrored::Followed(_) => {}
             Mirrored::Snapshot(number) => {
                 let from = Some(0);
                 let snapshot = Snapshot { number, calls: from, media: from, bindings: from };

@@ -13,11 +13,15 @@ const TIMES: u8 = 3;
 const LASTS: Duration = Duration::from_millis(900);
 /// Addresses that are looked at; own ones alone are claimed.
 const CLAIMS_MAX: usize = 256;
+/// Who may claim one of them at once; a further one takes the place of who has not said so for the
+/// longest time.
+const OF_ONE_MAX: usize = 8;
 
 #[derive(Debug, Clone, Copy)]
 struct Claim {
     mac: Mac,
     since: Time,
+    last: Time,
     times: u8,
 }
 
@@ -40,7 +44,7 @@ impl Kept {
 
 /// What was claimed since a control stood.
 #[derive(Debug, Default)]
-pub(crate) struct Claims(BTreeMap<(u32, IpAddr), Claim>);
+pub(crate) struct Claims(BTreeMap<(u32, IpAddr), Vec<Claim>>);
 
 impl Claims {
     /// A control stands: what was said before counts no more.
@@ -50,14 +54,21 @@ impl Claims {
 
     /// Takes a claim; whether it has been made often enough by now.
     pub(crate) fn persists(&mut self, of: (u32, IpAddr), mac: Mac, now: Time) -> bool {
-        let new = Claim { mac, since: now, times: 0 };
         if !self.0.contains_key(&of) && self.0.len() >= CLAIMS_MAX {
             return false;
         }
-        let claim = self.0.entry(of).or_insert(new);
-        if claim.mac != mac {
-            *claim = new;
-        }
+        let claims = self.0.entry(of).or_default();
+        let at = claims.iter().position(|claim| claim.mac == mac).unwrap_or_else(|| {
+            if claims.len() >= OF_ONE_MAX
+                && let Some((oldest, _)) = claims.iter().enumerate().min_by_key(|(_, it)| it.last)
+            {
+                claims.swap_remove(oldest);
+            }
+            claims.push(Claim { mac, since: now, last: now, times: 0 });
+            claims.len() - 1
+        });
+        let claim = &mut claims[at];
+        claim.last = now;
         claim.times = claim.times.saturating_add(1);
         claim.times >= TIMES && now >= claim.since + LASTS
     }
@@ -74,10 +85,12 @@ mod tests {
             |mac: u8, ms: u64| claims.persists(of, [2, 0, 0, 0, 0, mac], Time::from_millis(ms));
         // As often as one likes, but at once.
         assert!((0..100).all(|at| !claims_at(1, at)));
-        // Another one begins anew.
-        assert!(!claims_at(2, 2_000) && !claims_at(1, 2_010));
+        // Of two who say so in turn the one that goes on is believed, and not for the other's
+        // frames.
+        assert!(!claims_at(2, 950) && !claims_at(3, 960) && !claims_at(2, 970));
+        assert!(claims_at(1, 980) && !claims_at(2, 990) && !claims_at(3, 2_000));
         // As a node announces that takes over.
-        let announced = [2_020, 2_100, 2_500, 3_000].map(|at| claims_at(1, at));
+        let announced = [2_020, 2_100, 2_500, 3_000].map(|at| claims_at(9, at));
         assert_eq!(announced, [false, false, false, true]);
         claims.forget();
         assert!(!claims.persists(of, [2, 0, 0, 0, 0, 1], Time::from_millis(5_000)));

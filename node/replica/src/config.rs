@@ -1,6 +1,7 @@
 //! The `[ssc.replica]` section of a site file: this node's place in a pair.
 
 use crate::election::{Name, detect_min};
+use crate::freshness::fresh_max;
 use config::Issue;
 use machine::Duration;
 use schemars::JsonSchema;
@@ -134,6 +135,13 @@ impl Replica {
     #[must_use]
     pub fn detect(&self) -> Duration {
         Duration::from_millis(self.detect_ms.into())
+    }
+
+    /// Whether a takeover is noticed while what the standby holds is still of the last term: two
+    /// heartbeats before the silence begins it was told last.
+    #[must_use]
+    pub fn stays_current(&self) -> bool {
+        self.detect() + self.heartbeat() * 2 < fresh_max(self.heartbeat())
     }
 
     /// Pushes what the types alone cannot refuse; paths are relative to the section.

@@ -231,6 +231,7 @@ impl Election {
     }
 
     fn both_standby(&mut self, now: Time, beat: &Beat) {
+        self.freshness.heard_standby(beat);
         self.epoch = self.epoch.max(beat.epoch);
         let is_free = now >= self.promised_until && now >= self.asking_until;
         let lease = beat.vote_echo + self.params.lease;
@@ -243,10 +244,16 @@ impl Election {
         let theirs = (beat.merit, self.params.node);
         let ours = (self.merit, beat.node);
         if is_free && (self.yields || theirs > ours) {
-            self.vote = (self.epoch + 1, beat.stamp);
-            self.promised_until = now + self.params.detect;
-            self.yields = false;
+            self.give_vote(now, beat);
         }
+    }
+
+    /// Votes for the peer, which said this.
+    fn give_vote(&mut self, now: Time, beat: &Beat) {
+        self.vote = (self.epoch + 1, beat.stamp);
+        self.freshness.voted(self.epoch + 1, beat, self.params.detect);
+        self.promised_until = now + self.params.detect;
+        self.yields = false;
     }
 
     /// The arbiter answered our request of `stamp`: nobody else has had its vote for `held`.
@@ -335,9 +342,7 @@ impl Election {
         self.step_down(now, self.epoch);
         self.yields = true;
         if let Some(Peer { beat, .. }) = self.peer {
-            self.vote = (self.epoch + 1, beat.stamp);
-            self.promised_until = now + self.params.detect;
-            self.yields = false;
+            self.give_vote(now, &beat);
         }
     }
 

@@ -33,6 +33,15 @@ struct Mark {
     at: Time,
 }
 
+/// A vote that this node gave to the other one.
+#[derive(Debug, Clone, Copy)]
+struct Vote {
+    epoch: u64,
+    life: u64,
+    /// The time of the other one from which on it cannot begin a term by it.
+    until: Time,
+}
+
 /// What a node knows of the terms since its own.
 #[derive(Debug)]
 pub(crate) struct Freshness {
@@ -44,21 +53,29 @@ pub(crate) struct Freshness {
     last: Option<(u64, u64)>,
     /// Whether the other node has served since.
     has_other_served: bool,
+    /// A vote that it may have served by without being heard.
+    vote: Option<Vote>,
     /// All that the active node had told then is applied.
     up_to: Option<Time>,
     /// What has to be applied before that moves on.
     awaited: Option<Mark>,
 }
 
+/// For how long what a standby was told last is of the last term.
+pub(crate) fn fresh_max(heartbeat: Duration) -> Duration {
+    let [least, most] = FRESH;
+    (heartbeat * 4).clamp(least, most)
+}
+
 impl Freshness {
     pub fn new(now: Time, has_arbiter: bool, heartbeat: Duration) -> Self {
-        let [least, most] = FRESH;
         Self {
             has_arbiter,
-            fresh_max: (heartbeat * 4).clamp(least, most),
+            fresh_max: fresh_max(heartbeat),
             since: now,
             last: None,
             has_other_served: false,
+            vote: None,
             up_to: None,
             awaited: None,
         }
@@ -68,16 +85,37 @@ impl Freshness {
         self.has_arbiter = has_arbiter;
     }
 
+    /// For how long at most one that heard of this node last just now could be current: clocks may
+    /// drift by a hundredth.
+    pub fn lasts_at_most(&self) -> Duration {
+        self.fresh_max + self.fresh_max / 100
+    }
+
     /// The node serves no more; `life` is that of its peer.
     pub fn ended(&mut self, now: Time, life: Option<u64>, epoch: u64) {
         *self = Self {
             since: now,
             last: Some((life.unwrap_or(0), epoch)),
             has_other_served: false,
+            vote: None,
             up_to: None,
             awaited: None,
             ..*self
         };
+    }
+
+    /// The node votes for its peer, which said this; the vote lasts so long from then.
+    pub fn voted(&mut self, epoch: u64, beat: &Beat, lease: Duration) {
+        let until = beat.stamp + lease;
+        self.vote = Some(Vote { epoch, life: beat.incarnation, until });
+    }
+
+    /// The peer was heard as a standby: a vote that it has let pass does not count.
+    pub fn heard_standby(&mut self, beat: &Beat) {
+        let is_unused = |vote: &mut Vote| {
+            beat.incarnation == vote.life && beat.stamp >= vote.until && beat.epoch < vote.epoch
+        };
+        self.vote.take_if(is_unused);
     }
 
     /// The active peer was heard.
@@ -108,8 +146,9 @@ impl Freshness {
             return false;
         }
         match by {
-            // It had the vote in the term before, and at all times since.
-            Elected::ByArbiter(held) => held > now.since(self.since),
+            // It had the vote in the term before, and at all times since, and gave its own away to
+            // nobody who may have served by it.
+            Elected::ByArbiter(held) => self.vote.is_none() && held > now.since(self.since),
             // Who voted has lived since then, and knows of no other term.
             Elected::ByPeer(beat) => match self.last {
                 Some((life, epoch)) => beat.incarnation == life && beat.epoch <= epoch,

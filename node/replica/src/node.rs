@@ -444,6 +444,9 @@ impl Mirror for Node {
         if let Some(number) = effects.snapshot_ended {
             inner.pair.step(now, In::SnapshotEnded(number), &mut outs);
         }
+        if let Some(mark) = effects.mark {
+            inner.pair.step(now, In::Marked(shard, mark), &mut outs);
+        }
         let datagrams = sorted(outs, &mut inner.late);
         drop(inner);
         self.shared.speak(datagrams);
@@ -717,6 +720,8 @@ impl Shared {
                 lock(&self.sheet).add(ReplicaFact::Snapshots, 1);
                 self.all(&Order::Snapshot(number));
             }
+            Out::Followed(lane, mark) => self.order(lane, Order::Followed(Some(mark))),
+            Out::Unfollowed => self.all(&Order::Followed(None)),
         }
     }
 

@@ -33,6 +33,8 @@ pub enum In<'a> {
     Answered(&'a [u8]),
     /// A lane has told everything for the snapshot of that number.
     SnapshotEnded(u64),
+    /// A lane wants to hear by [`Out::Followed`] when the peer has applied all that it has told.
+    Marked(u16, u64),
     /// A lane does nothing more after [`Out::Deactivate`].
     Quiet,
     /// The operator wants the peer to be active.
@@ -50,7 +52,8 @@ pub enum Out {
     ToPeer(Vec<u8>),
     /// Send to the arbiter.
     ToArbiter(Vec<u8>),
-    /// Serve: take the addresses, announce them, speak.
+    /// Serve: take the addresses, announce them, speak. Until [`Out::Unfollowed`] a peer may be
+    /// there that could take over and be current.
     Activate {
         /// In this epoch.
         epoch: u64,
@@ -68,6 +71,11 @@ pub enum Out {
     Apply(u16, Vec<u8>),
     /// Tell everything that stands, as deltas, under this number.
     Snapshot(u64),
+    /// The peer has applied all that a lane told before that mark. Zero: it is heard again, and
+    /// follows.
+    Followed(u16, u64),
+    /// No peer could take over and be current: none was heard for longer than that lasts.
+    Unfollowed,
 }
 
 /// What a node says of itself.
@@ -117,6 +125,9 @@ pub struct Pair {
     /// What a lane knew is lost here: the peer has it, and this node is no heir before it was told
     /// everything anew.
     has_gap: bool,
+    /// While this node is active and has told a peer: until when that one could be current, were
+    /// it never heard again.
+    followed_until: Option<Time>,
     changes: Vec<Change>,
 }
 
@@ -135,6 +146,7 @@ impl Pair {
             arbiter_heard: now,
             handover: None,
             has_gap: false,
+            followed_until: None,
             changes: Vec::new(),
         }
     }
@@ -192,6 +204,7 @@ impl Pair {
             In::Heard(bytes) => self.heard(now, bytes, out),
             In::Answered(bytes) => self.answered(now, bytes),
             In::SnapshotEnded(number) => self.source.lane_ended(number),
+            In::Marked(lane, mark) => self.source.mark(lane, mark),
             In::Quiet => {
                 if let Some((lanes, _)) = &mut self.handover {
                     *lanes = lanes.saturating_sub(1);
@@ -202,7 +215,25 @@ impl Pair {
             In::LaneLost(lane) => self.lane_lost(now, lane, out),
         }
         self.settle(now, out);
+        self.follow(now, out);
         self.flush(now, out);
+    }
+
+    /// What the peer was told before counts for it, as long as that is not too old.
+    fn assume_followed(&mut self, now: Time) {
+        self.followed_until = Some(now + self.election.freshness.lasts_at_most());
+    }
+
+    /// Tells lanes how far the peer has followed, or that it does so no more.
+    fn follow(&mut self, now: Time, out: &mut Vec<Out>) {
+        while let Some((lane, mark)) = self.source.marked() {
+            out.push(Out::Followed(lane, mark));
+        }
+        if self.election.role == Role::Standby {
+            self.followed_until = None;
+        } else if self.followed_until.take_if(|until| now >= *until).is_some() {
+            out.push(Out::Unfollowed);
+        }
     }
 
     /// Takes deltas of a lane; what they lead to is [`Out::ToPeer`] only.
@@ -287,6 +318,13 @@ impl Pair {
         }
         self.election.freshness.applied(self.sink.stream, self.sink.applied);
         if self.election.role == Role::Active && beat.role == Role::Standby {
+            let until = now + self.election.freshness.lasts_at_most();
+            if self.source.is_running() {
+                if self.followed_until.is_none() {
+                    out.extend((0..self.params.lanes).map(|lane| Out::Followed(lane, 0)));
+                }
+                self.followed_until = Some(until);
+            }
             self.source.acknowledged(now, beat.stream, beat.applied);
             let is_current = self.source.stream.0 == self.election.epoch;
             if (!is_current || self.source.is_lost(beat.stream))
@@ -294,6 +332,7 @@ impl Pair {
                 && fit(self.params.version, beat.version)
                 && self.source.begin(now, self.election.epoch)
             {
+                self.followed_until = Some(until);
                 out.push(Out::Snapshot(self.source.stream.1));
             }
         }
@@ -322,6 +361,7 @@ impl Pair {
             Role::Active => {
                 self.election.merit = Merit { epoch: self.election.epoch, synced: true, priority };
                 // Nobody else has served meanwhile.
+                self.assume_followed(now);
                 out.push(Out::Activate { epoch: self.election.epoch, is_current: true });
             }
             Role::Standby => {}
@@ -342,6 +382,7 @@ impl Pair {
         }
         // A snapshot that is under way lacks what the lane will not tell any more.
         self.source.end();
+        self.assume_followed(now);
         out.push(Out::ActivateLane(lane));
     }
 
@@ -371,10 +412,13 @@ impl Pair {
         self.was = self.election.role;
         match self.was {
             Role::Active => {
-                self.sink.rest(&mut self.changes);
+                let has_hole = self.sink.rest(&mut self.changes);
                 self.apply(out);
                 // A switchover that is given up ends no term.
                 let is_current = core::mem::replace(&mut self.election.is_current, true);
+                // What ends a snapshot says that all was told, also where a part of it was lost.
+                let is_current = is_current && !has_hole;
+                self.assume_followed(now);
                 out.push(Out::Activate { epoch: self.election.epoch, is_current });
             }
             Role::Standby => {
@@ -401,6 +445,7 @@ impl Pair {
         let is_due = now >= self.next_beat;
         let asks = self.election.tick(now);
         self.settle(now, out);
+        self.follow(now, out);
         if is_due {
             self.beat(now, out);
             self.next_beat = now + self.params.heartbeat;
@@ -416,7 +461,7 @@ impl Pair {
     /// When [`Pair::tick`] wants to be called next.
     #[must_use]
     pub fn deadline(&self, now: Time) -> Time {
-        let others = [self.election.deadline(now), self.source.deadline()];
+        let others = [self.election.deadline(now), self.source.deadline(), self.followed_until];
         others.into_iter().flatten().fold(self.next_beat, Time::min)
     }
 }

@@ -26,6 +26,8 @@ pub(crate) struct Sink {
     pub(crate) applied: u64,
     /// What came before an entry that is missing, by number.
     ahead: BTreeMap<u64, Change>,
+    /// Whether the stream's snapshot has been applied to its end.
+    is_whole: bool,
     /// Octets of it, no more than the active node has on its way.
     ahead_bytes: usize,
 }
@@ -63,6 +65,7 @@ impl Sink {
             };
             if number == self.applied + 1 {
                 self.applied = number;
+                self.is_whole |= change == Change::Whole;
                 changes.push(change);
             } else if self.ahead_bytes + change.bytes() <= WINDOW_BYTES
                 && let Vacant(place) = self.ahead.entry(number)
@@ -76,15 +79,19 @@ impl Sink {
             self.ahead_bytes -= change.bytes();
             if number > self.applied {
                 self.applied = number;
+                self.is_whole |= change == Change::Whole;
                 changes.push(change);
             }
         }
     }
 
-    /// The stream has ended: what still waits for something is applied without it.
-    pub(crate) fn rest(&mut self, changes: &mut Vec<Change>) {
+    /// The stream has ended: what still waits for something is applied without it. Whether the
+    /// snapshot has a hole by that.
+    pub(crate) fn rest(&mut self, changes: &mut Vec<Change>) -> bool {
+        let has_hole = !self.is_whole && !self.ahead.is_empty();
         let ahead = core::mem::take(&mut self.ahead).into_values();
         changes.extend(ahead.filter(|change| matches!(change, Change::Apply(..))));
         self.ahead_bytes = 0;
+        has_hole
     }
 }

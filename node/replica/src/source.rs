@@ -20,6 +20,9 @@ pub const DELTA_BYTES_MAX: usize = 60_000;
 /// Time between two snapshots.
 const SNAPSHOT_PAUSE: Duration = Duration::from_secs(1);
 
+/// Marks that wait; a lane has one at a time.
+const MARKS_MAX: usize = 1 << 10;
+
 /// `None` is the end of the snapshot.
 type Logged = Option<(u16, Box<[u8]>)>;
 
@@ -42,6 +45,8 @@ pub(crate) struct Source {
     moved: Time,
     /// Lanes whose snapshot has not ended.
     open: u16,
+    /// What lanes want to hear once the entry before is acknowledged: its number, lane and mark.
+    marks: VecDeque<(u64, u16, u64)>,
     is_running: bool,
     began: Time,
     /// Times that the log overflowed.
@@ -68,6 +73,7 @@ impl Source {
             window: WINDOW_BYTES,
             moved: Time::ZERO,
             open: 0,
+            marks: VecDeque::new(),
             is_running: false,
             began: Time::ZERO,
             overflows: 0,
@@ -93,6 +99,7 @@ impl Source {
     /// Forgets the stream.
     pub(crate) fn end(&mut self) {
         self.log.clear();
+        self.marks.clear();
         (self.bytes, self.flying) = (0, 0);
         self.is_running = false;
     }
@@ -145,6 +152,20 @@ impl Source {
                 self.keep(None);
             }
         }
+    }
+
+    /// A lane wants to hear when the peer has applied all that it has told so far.
+    pub(crate) fn mark(&mut self, lane: u16, mark: u64) {
+        if self.is_running && self.marks.len() < MARKS_MAX {
+            self.marks.push_back((self.base + self.log.len() as u64, lane, mark));
+        }
+    }
+
+    /// A lane and its mark before which everything is acknowledged.
+    pub(crate) fn marked(&mut self) -> Option<(u16, u64)> {
+        let is_reached = |(next, ..): &(u64, u16, u64)| *next <= self.base;
+        let (_, lane, mark) = self.marks.pop_front_if(|it| is_reached(it))?;
+        Some((lane, mark))
     }
 
     /// The peer has applied everything up to `applied`.

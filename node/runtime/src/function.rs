@@ -195,6 +195,10 @@ pub enum Mirrored<'a> {
     /// Tell everything that stands by [`Effects::delta`], a little in each tick, and this number
     /// by [`Effects::snapshot_ended`] at the end.
     Snapshot(u64),
+    /// The standby has applied all that was told before this [`Effects::mark`], or with zero: it
+    /// follows again. `None`: no node could take over and be current, until one follows again or
+    /// a snapshot is wanted. While nothing was said, one could.
+    Followed(Option<u64>),
 }
 
 /// How [`Function::frame`] sees the head of a stream's buffer.
@@ -269,8 +273,12 @@ pub struct Effects {
     diverted: usize,
     /// Number of the snapshot that was told to its end.
     pub snapshot_ended: Option<u64>,
+    /// Say by [`Mirrored::Followed`] when the standby has applied the deltas so far.
+    pub mark: Option<u64>,
     /// What this node of a pair serves with is gone: the other one shall serve, if it can.
     pub hands_over: bool,
+    /// This standby could not take all that it was told: it wants to be told everything anew.
+    pub is_incomplete: bool,
 }
 
 impl Effects {
@@ -353,14 +361,14 @@ impl Effects {
 
     /// Whether the standby has something to be told.
     pub(crate) fn has_deltas(&self) -> bool {
-        !self.deltas.places.is_empty() || self.snapshot_ended.is_some()
+        !self.deltas.places.is_empty() || self.snapshot_ended.or(self.mark).is_some()
     }
 
     /// Forgets the changes, once they were told.
     pub fn clear_deltas(&mut self) {
         self.deltas.octets.clear();
         self.deltas.places.clear();
-        self.snapshot_ended = None;
+        (self.snapshot_ended, self.mark) = (None, None);
     }
 
     /// Looks a name up; the answer comes as [`In::Resolved`].
@@ -508,6 +516,7 @@ impl Effects {
             && self.answers.is_empty()
             && self.hands.is_empty()
             && !self.hands_over
+            && !self.is_incomplete
     }
 
     /// Forgets everything, keeps the allocations.
@@ -527,7 +536,7 @@ impl Effects {
         self.changes.clear();
         self.clear_hands();
         self.clear_deltas();
-        self.hands_over = false;
+        (self.hands_over, self.is_incomplete) = (false, false);
     }
 
     /// Bytes of all messages of our own; shared ones take no room here.

@@ -116,6 +116,9 @@ impl Io {
         if let Some(mirror) = mirror.filter(|_| std::mem::take(&mut effects.hands_over)) {
             mirror.hand_over();
         }
+        if let Some(mirror) = mirror.filter(|_| std::mem::take(&mut effects.is_incomplete)) {
+            mirror.crashed(rings.own);
+        }
         if mirror.is_some_and(|mirror| !effects.is_empty() && !mirror.may_speak()) {
             // Whoever is connected here shall look for the other node.
             let closes = std::mem::take(&mut effects.closes);

@@ -32,6 +32,8 @@ pub enum Order {
     Delta(Vec<u8>),
     /// Tell everything that stands.
     Snapshot(u64),
+    /// The standby has applied all up to this mark, or nobody follows.
+    Followed(Option<u64>),
 }
 
 /// The other node of a pair, as the runtime sees it. All methods are called by shards and must

@@ -487,6 +487,9 @@ impl<F: Function> Shard<F> {
                 Order::Snapshot(number) => {
                     function.replicate(now, Mirrored::Snapshot(*number), effects);
                 }
+                Order::Followed(mark) => {
+                    function.replicate(now, Mirrored::Followed(*mark), effects);
+                }
                 Order::Deactivate => {
                     function.replicate(now, Mirrored::Deactivate, effects);
                     self.flush(now); // what it changed before is told first

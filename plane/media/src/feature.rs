@@ -62,6 +62,8 @@ pub struct Media {
     duty: Option<Duty>,
     /// What who takes an address shows.
     tokens: Tokens,
+    /// Up to which notice one that may take its place has applied all; `None`: nobody may.
+    followed: Option<u64>,
     /// When it stands by that leaves.
     leaves_at: Option<Time>,
 }
@@ -75,11 +77,29 @@ impl Media {
         }
         self.leaves_at = (duty == Duty::Leaves).then(|| now + LATE);
         self.is_changed = true;
-        self.senders.bound(&self.table, true);
+        self.bound();
         if matches!(duty, Duty::Serves(_)) {
             self.senders.take_over(&self.table);
             self.watch.take_over(&self.table, now);
         }
+    }
+
+    /// Somebody follows this one as far as that, or nobody does.
+    fn followed(&mut self, applied: Option<u64>) {
+        // What was applied once stays so.
+        self.followed = applied.map(|applied| applied.max(self.followed.unwrap_or(0)));
+        self.watch.applied(self.followed);
+        self.bound();
+    }
+
+    /// One of a pair goes no further than the other one knows, unless that one follows nobody.
+    fn bound(&mut self) {
+        let is_bounded = match self.duty {
+            None => false,
+            Some(Duty::Serves(_)) => self.followed.is_some(),
+            Some(Duty::Leaves | Duty::StandsBy) => true,
+        };
+        self.senders.bound(&self.table, is_bounded);
     }
 
     /// Whether another forwarder has the packets.
@@ -422,6 +442,7 @@ impl Feature for Media {
             duty: None,
             leaves_at: None,
             tokens: Tokens::default(),
+            followed: None,
         }
     }
 
@@ -448,6 +469,7 @@ impl Feature for Media {
             }
             Said::Duty(duty) => self.duty(duty, change.now()),
             Said::Tokens(tokens) => self.tokens = tokens,
+            Said::Followed(applied) => self.followed(Some(applied)),
         }
         Ok(true)
     }
@@ -458,9 +480,10 @@ impl Feature for Media {
             Name::Range(start) => self.remove_range(&start, change),
             Name::Flow(at) => self.remove_flow(&at, change.now()),
             Name::Tokens => self.tokens = Tokens::default(),
+            Name::Followed => self.followed(None),
             Name::Duty => {
                 (self.duty, self.leaves_at, self.is_changed) = (None, None, true);
-                self.senders.bound(&self.table, false);
+                self.bound();
             }
         }
         Ok(true)
@@ -468,6 +491,7 @@ impl Feature for Media {
 
     fn begun(&mut self) {
         self.watch.forget_reports();
+        self.senders.lost(&self.table);
     }
 
     fn said(&self) -> Vec<Removed> {
@@ -477,7 +501,8 @@ impl Feature for Media {
         let duty = self.duty.map(|_| name(Name::Duty));
         let has_tokens = self.tokens != Tokens::default();
         let tokens = has_tokens.then(|| name(Name::Tokens));
-        flows.chain(ranges).chain(duty).chain(tokens).collect()
+        let followed = self.followed.map(|_| name(Name::Followed));
+        flows.chain(ranges).chain(duty).chain(tokens).chain(followed).collect()
     }
 
     fn gives_way(&self, vrf: u32, address: IpAddr) -> bool {

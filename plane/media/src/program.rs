@@ -3,7 +3,7 @@
 //! value of a thing is refused with a reason, and nothing of it is believed.
 //!
 //! ```text
-//!   Item.key   RANGE · vrf · address · first port or FLOW · vrf · address · port or DUTY, TOKENS
+//!   Item.key   RANGE · vrf · address · first port or FLOW · vrf · address · port or DUTY, …
 //!   Item.value fields of a Range                  or fields of a FlowSaid        or of those
 //!   back:      FLOW · vrf · address · port, fields of a Notice
 //! ```
@@ -41,6 +41,7 @@ const RANGE: u8 = 1;
 const FLOW: u8 = 2;
 const DUTY: u8 = 3;
 const TOKENS: u8 = 4;
+const FOLLOWED: u8 = 5;
 /// Ports of the largest range.
 pub const PORTS_MAX: u32 = 65_535;
 
@@ -96,6 +97,8 @@ pub enum Name {
     Duty,
     /// What those show who take the place of others.
     Tokens,
+    /// How far another one has followed that may take its place.
+    Followed,
 }
 
 impl Name {
@@ -107,6 +110,7 @@ impl Name {
             Self::Flow(place) => (FLOW, place),
             Self::Duty => return vec![DUTY],
             Self::Tokens => return vec![TOKENS],
+            Self::Followed => return vec![FOLLOWED],
         };
         let mut key = Vec::with_capacity(23);
         key.push(kind);
@@ -128,6 +132,7 @@ impl Name {
         match *key {
             [DUTY] => return Ok(Self::Duty),
             [TOKENS] => return Ok(Self::Tokens),
+            [FOLLOWED] => return Ok(Self::Followed),
             _ => {}
         }
         let mut cursor = Cursor::new(key, 0, fields::SPEC);
@@ -153,6 +158,9 @@ pub enum Said {
     Duty(Duty),
     /// What it shows who takes an address of a pair.
     Tokens(Tokens),
+    /// All notices up to this number ([`Notice::number`]) are applied by one that may take its
+    /// place: nothing goes far beyond. One that is not told is followed by nobody.
+    Followed(u64),
 }
 
 /// Which of the two forwarders of a pair this one is. Flows of both stand all the time.
@@ -196,6 +204,10 @@ mod duty_tag {
     pub const TURN: u8 = 2;
 }
 
+mod followed_tag {
+    pub const NUMBER: u8 = 1;
+}
+
 mod range_tag {
     pub const PORTS: u8 = 1;
 }
@@ -209,6 +221,7 @@ impl Said {
             Self::Flow(flow) => Name::Flow(flow.at),
             Self::Duty(_) => Name::Duty,
             Self::Tokens(_) => Name::Tokens,
+            Self::Followed(_) => Name::Followed,
         }
     }
 
@@ -221,6 +234,7 @@ impl Said {
             Self::Flow(flow) => flow.write(&mut out),
             Self::Duty(duty) => duty.write(&mut out),
             Self::Tokens(tokens) => tokens.write(&mut out),
+            Self::Followed(applied) => put(&mut out, followed_tag::NUMBER, *applied),
         }
         out
     }
@@ -235,6 +249,7 @@ impl Said {
             Name::Flow(at) => FlowSaid::read(at, value).map(|flow| Self::Flow(Box::new(flow))),
             Name::Duty => Duty::read(value).map(Self::Duty),
             Name::Tokens => Tokens::read(value).map(Self::Tokens),
+            Name::Followed => read_followed(value).map(Self::Followed),
         }
     }
 }
@@ -291,6 +306,17 @@ impl Duty {
             _ => Err(offence("a duty is none")),
         }
     }
+}
+
+fn read_followed(value: &[u8]) -> Result<u64, Malformed> {
+    let mut applied = None;
+    each(value, |tag, value| {
+        if tag == followed_tag::NUMBER {
+            applied = Some(number(value)?);
+        }
+        Ok(())
+    })?;
+    required(applied)
 }
 
 fn read_range(start: Place, value: &[u8]) -> Result<Range, Malformed> {

@@ -20,8 +20,7 @@ use crate::table::{FLOWS_MAX, Table};
 use machine::{Duration, Time};
 use nodes::Refused;
 use srtp::{
-    Allowance, DIGEST_OCTETS, KeyEntry, Past, Rollover, SKIP_MAX, Sender, Skip, StreamState,
-    Unusable,
+    Allowance, DIGEST_OCTETS, KeyEntry, Past, Rollover, Sender, Skip, StreamState, Unusable,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -197,13 +196,8 @@ fn go_ahead(sender: &mut Sender, told: &Snapshot, follows: bool) {
     if let Some(past) = &told.past {
         sender.remember(past);
     }
-    let skip = if follows { Skip::NONE } else { skip() };
+    let skip = if follows { Skip::NONE } else { Skip::MAX };
     sender.advance(&told.send, skip);
-}
-
-/// As far as another one may have come since it told.
-fn skip() -> Skip {
-    Skip::by(SKIP_MAX).unwrap_or(Skip::NONE)
 }
 
 impl Senders {
@@ -462,11 +456,16 @@ impl Senders {
 
     /// Takes the place of the one that had these keys until now.
     pub fn take_over(&self, table: &Table) {
-        self.each(table, |sender| sender.advance(&[], skip()));
+        self.each(table, |sender| sender.advance(&[], Skip::MAX));
     }
 
-    /// Whether another one may take over with what this one tells: then none goes far without
-    /// telling.
+    /// What was told on the way to whoever may take over is lost.
+    pub fn lost(&self, table: &Table) {
+        self.each(table, Sender::lost);
+    }
+
+    /// Whether another one may take over with what this one tells: then none goes far beyond what
+    /// that one has applied.
     pub fn bound(&mut self, table: &Table, is_bounded: bool) {
         if self.is_bounded != is_bounded {
             self.is_bounded = is_bounded;

@@ -27,8 +27,8 @@ const OTHERS_PER_S: u32 = NOTICES_PER_S / 2;
 /// Flows whose statistics are told in a second: with more flows they are told less often.
 const STATISTICS_PER_S: u64 = 1_000;
 /// Indices after which a standby is told at once how far a sender is. Further than
-/// `srtp::UNTOLD_MAX` without telling, which is twice as many, one of a pair does not go.
-pub const STEP: u32 = srtp::UNTOLD_MAX / 2;
+/// `srtp::UNAPPLIED_MAX`, four times as many, one of a pair does not go before that is applied.
+pub const STEP: u32 = srtp::UNAPPLIED_MAX / 4;
 /// Packets that come one way only, for so long.
 pub const ONE_WAY: Duration = Duration::from_secs(5);
 /// Flows that are looked at in one tick at most.
@@ -97,6 +97,10 @@ pub(crate) struct Watch {
     next: usize,
     looked: Time,
     budget: Budget,
+    /// The number of the last notice with something for a standby.
+    number: u64,
+    /// Up to which number they are applied there; `None`: nobody follows.
+    applied: Option<u64>,
     /// Flows whose source is another one.
     turned: Vec<u32>,
     /// Flows that were said again.
@@ -134,6 +138,11 @@ impl Watch {
             is_one_way: false,
             is_asked: false,
         });
+    }
+
+    /// Who may take over has applied all notices up to a number; `None`: nobody may.
+    pub const fn applied(&mut self, number: Option<u64>) {
+        self.applied = number;
     }
 
     /// Nobody knows what was told.
@@ -264,15 +273,16 @@ impl Watch {
         notice.latched = latched.filter(|_| is_new).map(SocketAddr::from);
         let is_heard = passed.packets > 0 && now.since(passed.last) < ONE_WAY;
         drop(held);
-        let (send, past, untold) = streams(table, sender);
+        let (send, past, untold) = streams(table, sender, self.applied);
         let is_taken = latched != told.latched;
         told.latched = latched;
         let latched = latched.map(SocketAddr::from);
         let is_due = is_taken || untold >= STEP;
         told.snapshot(Snapshot { latched, receive, send, past }, is_due, &mut notice);
         if notice.snapshot.is_some() {
-            let with = |sender: &mut Sender| sender.reported(untold);
-            with_sender(table, sender, with);
+            self.number += 1;
+            notice.number = self.number;
+            with_sender(table, sender, |sender| sender.reported(self.number, untold));
         }
         match (is_whole, is_heard) {
             (true, true) => told.one_way(table, other, now, &mut notice),
@@ -289,8 +299,17 @@ fn timeout_ms(said: &FlowSaid) -> u32 {
 }
 
 /// How far the streams of a sender are, its past, and how much of it was not told.
-fn streams(table: &Table, sender: u32) -> (Vec<StreamState>, Option<Past>, u32) {
-    let all = |it: &mut Sender| (it.streams().collect(), it.past(), it.untold());
+fn streams(
+    table: &Table,
+    sender: u32,
+    applied: Option<u64>,
+) -> (Vec<StreamState>, Option<Past>, u32) {
+    let all = |it: &mut Sender| {
+        it.applied(applied.unwrap_or(u64::MAX));
+        // Who is looked at now may want to be looked at again.
+        it.unnoted();
+        (it.streams().collect(), it.past(), it.untold())
+    };
     with_sender(table, sender, all).unwrap_or_default()
 }
 

@@ -10,6 +10,10 @@ pub const SELECTORS_MAX: usize = 32;
 /// expected to be the same (Bhargavan and Leurent, "Sweet32"; RFC 8221 §5).
 pub const BLOCKS_OF_64_MAX: u64 = 1 << 32;
 
+/// Associations that have one key where others may have it, too: the four of a phone's registration
+/// (TS 33.203 §7.2).
+const OF_ONE_KEY: u64 = 4;
+
 /// A security parameters index. Those below 256 are reserved (RFC 4303 §2.1).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Spi(pub u32);
@@ -58,7 +62,8 @@ pub struct Parameters {
     pub window: u16,
     /// Ports, if it is in UDP.
     pub udp: Option<Udp>,
-    /// When it ends. 3DES ends at [`BLOCKS_OF_64_MAX`] octets in any case.
+    /// When it ends. 3DES ends at [`BLOCKS_OF_64_MAX`] octets in any case, without `sole_key` at a
+    /// fourth of them.
     pub lifetime: Lifetime,
     /// What it carries; none: everything.
     pub selectors: Vec<Selector>,
@@ -111,8 +116,9 @@ impl Parameters {
         let mut lifetime = self.lifetime;
         if self.algorithm.has_blocks_of_64() {
             let bound = |limit: &mut Limit, most: u64| limit.octets = limit.octets.min(most);
-            bound(&mut lifetime.hard, BLOCKS_OF_64_MAX);
-            bound(&mut lifetime.soft, BLOCKS_OF_64_MAX / 8 * 7);
+            let most = BLOCKS_OF_64_MAX / if self.sole_key { 1 } else { OF_ONE_KEY };
+            bound(&mut lifetime.hard, most);
+            bound(&mut lifetime.soft, most / 8 * 7);
         }
         lifetime
     }

@@ -55,6 +55,6 @@ pub use packet::{RTCP_HEAD, RTP_HEAD, Refused, SRTCP_WORD, is_rtcp};
 pub use parameters::{KDR_EXPONENT_MAX, KeyDerivationRate, Parameters};
 pub use past::{PAST_KEYS_MAX, Past};
 pub use receiver::Receiver;
-pub use sender::{Rollover, SKIP_MAX, Sender, Skip, UNTOLD_MAX};
+pub use sender::{BEGUN_MAX, Rollover, SKIP_MAX, Sender, Skip, UNAPPLIED_MAX};
 pub use stream::{RTCP_ALONE_MAX, RTCP_INDEX_MAX, STREAMS_MAX, StreamState};
 pub use suite::{KEY_AND_SALT_MAX, Suite, TAG_MAX, Transform};

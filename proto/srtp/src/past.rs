@@ -6,7 +6,7 @@
 //! key is refused for good.
 
 use crate::key::{KeyEntry, MasterKey};
-use crate::sender::Rollover;
+use crate::sender::{Rollover, Skip};
 
 /// Keys that are remembered. After more of them counters begin again no more: the change is
 /// refused ([`crate::Unusable::Used`]).
@@ -40,6 +40,13 @@ impl Past {
     pub(crate) const fn with_ahead(mut self, ahead: u16) -> Self {
         self.ahead = ahead;
         self
+    }
+
+    /// Of one that took over from here and has told nothing yet.
+    #[must_use]
+    pub fn skipped(self, skip: Skip) -> Self {
+        let ahead = self.ahead.max(skip.indices());
+        self.with_ahead(ahead)
     }
 
     /// Whether these keys cannot be used any more.

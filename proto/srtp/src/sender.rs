@@ -27,17 +27,39 @@ impl Skip {
     /// None: who had the state before has told all of it and sends no more.
     pub const NONE: Self = Self(0);
 
+    /// As far as a sender of a pair may have come.
+    pub const MAX: Self = Self(SKIP_MAX);
+
     /// By so many indices: at least as many as the other one may have used since it told its
     /// state. `None` for zero and past [`SKIP_MAX`].
     #[must_use]
     pub const fn by(indices: u16) -> Option<Self> {
         if indices == 0 || indices > SKIP_MAX { None } else { Some(Self(indices)) }
     }
+
+    pub(crate) const fn indices(self) -> u16 {
+        self.0
+    }
 }
 
-/// How far a sender of a pair comes at most behind what it told: half of what one that takes over
-/// goes ahead by, for what was told may still be on its way.
-pub const UNTOLD_MAX: u32 = SKIP_MAX as u32 / 2;
+/// Indices that a sender of a pair uses at most beyond what the other one has applied: so many as
+/// that one goes ahead by when it takes over.
+pub const UNAPPLIED_MAX: u32 = SKIP_MAX as u32;
+
+/// Indices that a sender uses at most from when one of its streams begins until the other one has
+/// applied that: where streams begin is anybody's choice, and that one begins them 8,192 ahead.
+pub const BEGUN_MAX: u32 = 64;
+
+/// What a standby is to be told at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum News {
+    /// Nothing but how far streams have come.
+    None,
+    /// A stream has begun.
+    Stream,
+    /// Somebody knows of it already.
+    Noted,
+}
 
 /// What becomes of rollover counters when the keys change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,20 +70,29 @@ pub enum Rollover {
     Reset,
 }
 
+/// The lower half of a number.
+#[allow(clippy::cast_possible_truncation, reason = "the lower half is what is asked for")]
+const fn lower(number: u64) -> u32 {
+    number as u32
+}
+
 /// One direction's sender. It cannot be cloned: two of it would use the same indices.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Sender {
     // What a packet needs stands first, and in one piece.
     streams: Streams,
-    /// By how many indices its streams have moved since that was told, all together.
-    untold: u32,
+    /// By how many indices its streams have moved beyond what a standby has applied, all together.
+    unapplied: u32,
     /// What streams that nobody told of begin ahead by.
     ahead: u16,
-    /// Whether it goes no further than [`UNTOLD_MAX`] without telling.
+    /// Whether it goes no further than [`UNAPPLIED_MAX`].
     is_bounded: bool,
-    /// Whether somebody knows that it has something to tell.
-    is_noted: bool,
+    news: News,
+    /// Of what was not applied, so much was told …
+    told: u32,
+    /// … by the notice of this number, its lower half.
+    notice: u32,
     keyring: Keyring,
     past: Option<Box<Past>>,
 }
@@ -75,10 +106,12 @@ impl Sender {
         let keyring = Keyring::new(parameters, keys)?;
         Ok(Self {
             streams: Streams::default(),
-            untold: 0,
+            unapplied: 0,
             ahead: 0,
             is_bounded: false,
-            is_noted: false,
+            news: News::None,
+            told: 0,
+            notice: 0,
             keyring,
             past: None,
         })
@@ -127,41 +160,77 @@ impl Sender {
     }
 
     /// Whether another one may take over with what this one tells: then it goes no further than
-    /// [`UNTOLD_MAX`] without telling.
+    /// [`UNAPPLIED_MAX`] beyond what that one has applied.
     pub const fn bound(&mut self, is_bounded: bool) {
         self.is_bounded = is_bounded;
     }
 
-    /// By how many indices it has moved since it told.
+    /// By how many indices it has moved since that was told. Zero while a notice is on its way: one
+    /// follows the other.
     #[must_use]
     pub const fn untold(&self) -> u32 {
-        self.untold
+        if self.told > 0 { 0 } else { self.unapplied }
     }
 
-    /// Whether it has moved by so many indices since it told; once, until [`Self::reported`] or
-    /// [`Self::unnoted`].
+    /// Whether it has moved by so many indices since it told, has begun a stream, or waits for what
+    /// it told to be applied; once, until [`Self::reported`] or [`Self::unnoted`].
     #[inline]
     pub const fn is_to_tell(&mut self, indices: u32) -> bool {
-        self.untold >= indices && !core::mem::replace(&mut self.is_noted, true)
+        let is_far = match self.news {
+            News::None => self.untold() >= indices || self.unapplied > UNAPPLIED_MAX,
+            News::Stream => true,
+            News::Noted => return false,
+        };
+        if is_far {
+            self.news = News::Noted;
+        }
+        is_far
     }
 
-    /// Where it was when [`Self::untold`] said so much was told to whoever may take over.
-    pub const fn reported(&mut self, untold: u32) {
-        self.untold = self.untold.saturating_sub(untold);
-        self.is_noted = false;
+    /// Where it was when [`Self::untold`] said so much is told by the notice of this number.
+    pub const fn reported(&mut self, number: u64, untold: u32) {
+        if self.told == 0 {
+            (self.notice, self.told) = (lower(number), untold);
+        }
+        self.news = News::None;
+    }
+
+    /// All notices up to this number are applied by whoever may take over; `u64::MAX` where nobody
+    /// may.
+    pub const fn applied(&mut self, number: u64) {
+        // None waits for so long that half of all numbers are told meanwhile.
+        let is_behind = lower(number).wrapping_sub(self.notice) < 1 << 31;
+        if number == u64::MAX || is_behind {
+            self.unapplied = self.unapplied.saturating_sub(self.told);
+            self.told = 0;
+        }
+    }
+
+    /// What is on its way is lost.
+    pub const fn lost(&mut self) {
+        self.told = 0;
     }
 
     /// Nobody knows that it has something to tell.
     pub const fn unnoted(&mut self) {
-        self.is_noted = false;
+        self.news = News::None;
+    }
+
+    /// Nothing leaves while a standby does not know where it is; nor does it move any further.
+    #[inline]
+    const fn may_move(&self) -> Result<(), Refused> {
+        match self.is_bounded && self.unapplied > UNAPPLIED_MAX {
+            true => Err(Refused::Untold),
+            false => Ok(()),
+        }
     }
 
     /// An index that is `by` behind the highest so far was spent; whether a packet may leave with
-    /// it. If not, nothing leaves before that it was spent is told.
+    /// it. If not, nothing leaves before that it was spent is applied by whoever may take over.
     #[inline]
     fn moved(&mut self, by: u32) -> Result<(), Refused> {
-        self.untold = self.untold.saturating_add(by);
-        if self.untold > UNTOLD_MAX && self.is_bounded { Err(Refused::Untold) } else { Ok(()) }
+        self.unapplied = self.unapplied.saturating_add(by);
+        self.may_move()
     }
 
     /// Goes on behind what another one that had one of these keys has used: no index of its streams
@@ -289,6 +358,7 @@ impl Sender {
 
     /// Spends an index for a packet of RTP and writes all of it but what the cipher writes.
     pub(crate) fn plan(&mut self, buffer: &mut [u8], length: usize) -> Result<Plan, Refused> {
+        self.may_move()?;
         let packet = buffer.get(..length).ok_or(Refused::NoRoom)?;
         let head = RtpHead::read(packet)?;
         let whole = length + self.overhead();
@@ -300,6 +370,10 @@ impl Sender {
         let before = stream.rtp.end();
         let unused = stream.spend(head.sequence)?;
         let by = stream.rtp.moved_since(before);
+        if before == 0 {
+            self.news = News::Stream;
+            self.unapplied = self.unapplied.max(UNAPPLIED_MAX - BEGUN_MAX);
+        }
         self.moved(by)?;
         self.keyring.spend(at, Kind::Rtp);
         Ok(self.rtp_plan(buffer, &head, length, Spent { at, unused }))
@@ -333,6 +407,7 @@ impl Sender {
     /// # Errors
     /// Why it may not leave.
     pub fn protect_rtcp(&mut self, buffer: &mut [u8], length: usize) -> Result<usize, Refused> {
+        self.may_move()?;
         let ssrc = rtcp_ssrc(buffer.get(..length).ok_or(Refused::NoRoom)?)?;
         let whole = length + self.rtcp_overhead();
         if buffer.len() < whole {

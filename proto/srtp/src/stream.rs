@@ -7,7 +7,7 @@
 
 use crate::index::{Index, Seen, Window};
 use crate::packet::Refused;
-use crate::sender::SKIP_MAX;
+use crate::sender::{SKIP_MAX, Skip};
 
 /// Streams that a direction follows. None is forgotten under a key: its indices would be used again
 /// when its SSRC comes back.
@@ -47,6 +47,19 @@ pub struct StreamState {
 }
 
 impl StreamState {
+    /// What one that took over from here and has told nothing yet may be at.
+    #[must_use]
+    pub fn skipped(self, skip: Skip) -> Self {
+        let by = skip.indices();
+        let last = |index: Index| Index::of(index.number() + u64::from(by)).unwrap_or(Index::MAX);
+        Self {
+            ssrc: self.ssrc,
+            highest: self.highest.map(last),
+            rtcp: self.rtcp.map(|it| it.saturating_add(by.into()).min(RTCP_INDEX_MAX)),
+            moved: self.moved.wrapping_add(by),
+        }
+    }
+
     /// Takes what is told later, in whatever order: the highest counts.
     pub fn merge(&mut self, later: &Self) {
         if later.highest >= self.highest {

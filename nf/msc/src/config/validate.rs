@@ -45,6 +45,15 @@ impl Msc {
         if let Some(replica) = &self.replica {
             let mut own = Vec::new();
             replica.validate(&mut own);
+            if own.is_empty() && !replica.stays_current() {
+                let what = format!(
+                    "after {} ms of silence what a standby was told is too old: each takeover \
+                     would end all streams that have keys",
+                    replica.detect_ms
+                );
+                let hint = "with two times heartbeat_ms stay below 2000";
+                own.push(Issue::new("detect_ms", what, hint));
+            }
             issues.extend(own.into_iter().map(|issue| issue.under("replica")));
             self.validate_pair(issues);
         }

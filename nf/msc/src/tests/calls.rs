@@ -18,13 +18,8 @@ fn a_section_becomes_ranges_addresses_and_a_default_route() {
     assert_eq!(ranges, wanted.map(|(address, first)| (address.to_owned(), first, 256)));
     let numbers = &mut Numbers::default();
     let addresses = &mut world.msc.streams.addresses;
-    let desired = crate::compile::compile(
-        &world.settings.msc,
-        None,
-        media::program::Tokens::default(),
-        addresses,
-        numbers,
-    );
+    let desired =
+        crate::compile::compile(&world.settings.msc, None, Vec::new(), addresses, numbers);
     let own = desired.things.values().filter_map(|it| match it {
         Program::Address(it) => Some(format!("{}/{}", it.address, it.length)),
         _ => None,

@@ -12,7 +12,7 @@ use rand_chacha::rand_core::SeedableRng as _;
 use runtime::Mirrored;
 
 /// `192.0.2.1` goes from one node to the other, each of which has an address of its own.
-fn site(own: u8) -> String {
+pub(super) fn site(own: u8) -> String {
     SITE.replace("\"192.0.2.1/24\"", &format!("\"192.0.2.{own}/24\""))
         .replace("\"2001:db8::1/64\"", &format!("\"2001:db8::{own}/64\""))
         + &format!(
@@ -22,18 +22,18 @@ fn site(own: u8) -> String {
 }
 
 /// The nodes, and which of them serves.
-struct Nodes {
-    nodes: [World; 2],
-    active: usize,
+pub(super) struct Nodes {
+    pub nodes: [World; 2],
+    pub active: usize,
 }
 
-fn mirror(world: &mut World, input: Mirrored<'_>) {
+pub(super) fn mirror(world: &mut World, input: Mirrored<'_>) {
     world.msc.replicate(world.now, input, &mut world.out);
     world.settle();
 }
 
 /// A node that was started: its forwarder takes its control before it knows which of the two it is.
-fn started(own: u8, plane: Plane, now: Time) -> World {
+pub(super) fn started(own: u8, plane: Plane, now: Time) -> World {
     let mut world = World::with(settings(&site(own), None), plane, now);
     mirror(&mut world, Mirrored::Deactivate);
     world.adopt();
@@ -41,7 +41,7 @@ fn started(own: u8, plane: Plane, now: Time) -> World {
 }
 
 impl Nodes {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let now = Time::from_millis(1_000);
         let nodes = [11, 12].map(|own| started(own, Plane::default(), now));
         let mut nodes = Self { nodes, active: 0 };
@@ -50,16 +50,16 @@ impl Nodes {
         nodes
     }
 
-    fn active(&mut self) -> &mut World {
+    pub fn active(&mut self) -> &mut World {
         &mut self.nodes[self.active]
     }
 
-    fn standby(&mut self) -> &mut World {
+    pub fn standby(&mut self) -> &mut World {
         &mut self.nodes[1 - self.active]
     }
 
     /// The standby begins anew, and is told everything.
-    fn syncs(&mut self) {
+    pub fn syncs(&mut self) {
         self.active().deltas.clear();
         mirror(self.standby(), Mirrored::Forget);
         let active = self.active();
@@ -72,7 +72,7 @@ impl Nodes {
     }
 
     /// The standby hears what the active one has told since.
-    fn told(&mut self) {
+    pub fn told(&mut self) {
         for delta in std::mem::take(&mut self.active().deltas) {
             mirror(self.standby(), Mirrored::Delta(&delta));
         }
@@ -82,7 +82,7 @@ impl Nodes {
 
     /// The active one dies after what it told: the other one takes over, and a new one follows
     /// that.
-    fn dies(&mut self) {
+    pub fn dies(&mut self) {
         self.told();
         let now = self.active().now;
         let own = if self.active == 0 { 11 } else { 12 };
@@ -92,7 +92,7 @@ impl Nodes {
         self.syncs();
     }
 
-    fn duty(&self, node: usize) -> Option<Duty> {
+    pub fn duty(&self, node: usize) -> Option<Duty> {
         self.nodes[node].plane.duties.last().copied()
     }
 }
@@ -354,7 +354,7 @@ fn a_snapshot_that_is_wanted_before_the_node_serves_is_told_once_it_does() {
 }
 
 /// A stream whose end A has keys.
-fn protected(a: Local, b: Local) -> Stream {
+pub(super) fn protected(a: Local, b: Local) -> Stream {
     let mut what = stream(a, b);
     let line = "1 AES_CM_128_HMAC_SHA1_80 inline:WVNfX19zZW1jdGwgKCkgewkyMjA7fQp9CnVubGVz";
     let offer = srtp::sdes::read_all(core::iter::once(line.as_bytes())).expect("a key");

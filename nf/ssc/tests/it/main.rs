@@ -10,6 +10,7 @@ mod feedback;
 mod handover;
 mod hostile;
 mod ims;
+mod ipsec;
 mod kamailio;
 mod live_change;
 mod media;

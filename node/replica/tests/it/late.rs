@@ -135,6 +135,37 @@ fn what_overtakes_on_the_link_waits_for_its_turn_and_counts_when_the_active_node
     assert!(matches!(outs[outs.len() - 2], Out::Activate { .. }), "they come first: {outs:?}");
 }
 
+#[test]
+fn a_snapshot_with_a_hole_is_not_taken_for_the_whole_though_its_end_came() {
+    for is_lost in [false, true] {
+        let mut now = Time::ZERO;
+        let (mut a, mut b) = (node(Name::A, now), node(Name::B, now));
+        live(&mut now, &mut a, &mut b, 1_500, false);
+        let mut datagrams: Vec<Out> = Vec::new();
+        for number in 0..6u8 {
+            a.deltas(now, 0, [&[number][..]].into_iter(), &mut datagrams);
+        }
+        a.step(now, In::SnapshotEnded(1), &mut datagrams);
+        a.deltas(now, 0, [&[9][..]].into_iter(), &mut datagrams);
+        for (at, out) in datagrams.into_iter().enumerate() {
+            let Out::ToPeer(bytes) = out else { continue };
+            if at != 3 || !is_lost {
+                b.step(now, In::Heard(&bytes), &mut Vec::new());
+            }
+        }
+        let mut outs = Vec::new();
+        while b.standing(now).role == Role::Standby {
+            now += Duration::from_millis(1);
+            b.tick(now, &mut outs);
+        }
+        let current = outs.iter().find_map(|out| match out {
+            Out::Activate { is_current, .. } => Some(*is_current),
+            _ => None,
+        });
+        assert_eq!(current, Some(!is_lost));
+    }
+}
+
 /// What the next number of a seeded sequence is.
 fn next(state: &mut u64) -> u64 {
     *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

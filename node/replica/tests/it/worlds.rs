@@ -59,6 +59,9 @@ struct World {
     changes: Vec<(Time, usize)>,
     /// The last change that a node made, as what outlives it remembers.
     memory: [Option<u64>; 2],
+    /// Whether a node heard that another one follows it, and up to which change that has applied
+    /// all; as it was when the node ended.
+    followed: [Option<u64>; 2],
     /// Who listens to everything, if somebody does: from, to, what.
     recorded: Option<Vec<(usize, usize, Vec<u8>)>>,
 }
@@ -96,6 +99,7 @@ impl World {
             keys,
             changes: Vec::new(),
             memory: [None; 2],
+            followed: [None; 2],
             recorded: None,
         };
         if has_arbiter {
@@ -197,6 +201,7 @@ impl World {
                 Out::ToArbiter(bytes) => self.send_sealed(at, ARBITER, &bytes),
                 Out::Activate { is_current, .. } => {
                     home.is_speaking = true;
+                    self.followed[at] = Some(0);
                     home.is_current = Some(is_current);
                     self.judge(at);
                 }
@@ -220,7 +225,14 @@ impl World {
                         home.serial = Some(value);
                     }
                 }
-                Out::Snapshot(number) => home.snapshot = Some(number),
+                Out::Snapshot(number) => {
+                    home.snapshot = Some(number);
+                    self.followed[at] = self.followed[at].or(Some(0));
+                }
+                Out::Followed(_, change) => {
+                    self.followed[at] = self.followed[at].max(Some(change));
+                }
+                Out::Unfollowed => self.followed[at] = None,
             }
         }
     }
@@ -280,6 +292,7 @@ impl World {
             home.table.insert(SERIAL, serial);
         }
         self.tell(at, SERIAL.0, &delta(SERIAL.1, serial));
+        self.input(at, In::Marked(SERIAL.0, serial));
     }
 
     /// Who begins to serve and was told that what it knows is of the last term lacks nothing but
@@ -287,6 +300,11 @@ impl World {
     fn judge(&self, at: usize) {
         let Some(home) = &self.homes[at] else { return };
         let (Some(true), Some(serial)) = (home.is_current, home.serial) else { return };
+        if home.is_told && self.changes.last().is_some_and(|(_, by)| *by != at) {
+            // Who served before knows that this one could take over, and what it has at least.
+            let followed = self.followed[1 - at].expect("it follows");
+            assert!(serial >= followed, "{at}: {serial} of {followed}");
+        }
         let Some((made, by)) = self.changes.get(serial as usize + 1) else { return };
         assert!(home.is_told && *by != at, "{at}: somebody served since");
         let lacks = self.now.since(*made);
@@ -552,6 +570,63 @@ fn whoever_begins_to_serve_knows_whether_what_it_has_is_of_the_last_term() {
     world.start(active);
     world.run(Duration::from_secs(1));
     assert_eq!(current(&world, active), (Role::Active, Some(false)));
+}
+
+#[test]
+fn who_serves_hears_how_far_the_other_one_has_followed_and_that_none_does() {
+    let mut world = World::new(5, true);
+    let active = world.rest();
+    let made = |world: &World| world.changes.len() as u64 - 1;
+    let followed = world.followed[active].expect("the other one follows");
+    assert!(made(&world) - followed < 40, "{followed} of {}", made(&world));
+    world.cut_peers(true);
+    world.run(Duration::from_millis(1_900));
+    let cut = world.followed[active].expect("it could still take over");
+    assert!(made(&world) - cut > 1_000, "it has not applied what it was not told");
+    world.run(Duration::from_millis(200));
+    assert_eq!(world.followed[active], None, "what it knows is old");
+    world.cut_peers(false);
+    world.run(Duration::from_millis(500));
+    let followed = world.followed[active].expect("it follows again");
+    assert!(made(&world) - followed < 40, "{followed} of {}", made(&world));
+    // One that is alone is followed by nobody.
+    world.crash(1 - active);
+    world.run(Duration::from_secs(3));
+    assert_eq!(world.followed[active], None);
+}
+
+/// The one that served votes for the other, of which nothing arrives any more: that may have
+/// served by it.
+#[test]
+fn who_gave_its_vote_away_does_not_take_its_own_term_for_the_last() {
+    for seed in 0..8 {
+        let mut world = World::new(seed, true);
+        world.crash(0);
+        world.rest();
+        world.start(0);
+        assert_eq!(world.rest(), 1);
+        world.cut = [[true; 3]; 3];
+        world.run(Duration::from_millis(60));
+        assert_eq!((world.role(0), world.role(1)), (Some(Role::Standby), Some(Role::Standby)));
+        world.cut_peers(false);
+        for _ in 0..2_000 {
+            if world.role(0) == Some(Role::Active) {
+                break;
+            }
+            world.run(Duration::from_micros(100));
+        }
+        assert!(world.speaks(0), "it has the preference, and the vote");
+        world.cut[0] = [true; 3];
+        world.flying.retain(|(_, from, ..)| *from != 0);
+        let before = world.changes.len();
+        world.run(Duration::from_millis(30));
+        assert!(world.changes.len() > before, "it has served");
+        world.cut_arbiter(1, false);
+        world.run(Duration::from_secs(1));
+        assert_eq!(world.role(1), Some(Role::Active));
+        let is_current = world.homes[1].as_ref().and_then(|home| home.is_current);
+        assert_eq!(is_current, Some(false), "seed {seed}");
+    }
 }
 
 #[test]

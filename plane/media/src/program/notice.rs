@@ -2,7 +2,7 @@
 
 use super::fields::{SPEC, offence};
 use core::net::SocketAddr;
-use srtp::{Index, Past, RTCP_INDEX_MAX, STREAMS_MAX, StreamState};
+use srtp::{Index, Past, RTCP_INDEX_MAX, STREAMS_MAX, Skip, StreamState};
 use wire::field;
 use wire::field::value::{each, end, flag, number, put, put_socket, socket};
 use wire::{Cursor, Malformed};
@@ -90,6 +90,8 @@ pub struct Notice {
     pub statistics: Option<Statistics>,
     /// For a standby, when it changed.
     pub snapshot: Option<Snapshot>,
+    /// Which of the notices with something for a standby this one is, counted from one; 0: none.
+    pub number: u64,
 }
 
 /// Digits in one notice, at most.
@@ -104,6 +106,7 @@ mod tag {
     pub const DIGIT: u8 = 6;
     pub const STATISTICS: u8 = 7;
     pub const SNAPSHOT: u8 = 8;
+    pub const NUMBER: u8 = 9;
 }
 
 mod snapshot_tag {
@@ -168,6 +171,9 @@ impl Notice {
         if let Some(snapshot) = &self.snapshot {
             field::nested(&mut out, tag::SNAPSHOT, |out| snapshot.write(out));
         }
+        if self.number > 0 {
+            put(&mut out, tag::NUMBER, self.number);
+        }
         out
     }
 
@@ -190,6 +196,7 @@ impl Notice {
                 tag::DIGIT => return Err(offence("a notice has too many digits")),
                 tag::STATISTICS => notice.statistics = Some(Statistics::read(value)?),
                 tag::SNAPSHOT => notice.snapshot = Some(Snapshot::read(value)?),
+                tag::NUMBER => notice.number = number(value)?,
                 _ => {}
             }
             Ok(())
@@ -207,6 +214,19 @@ fn read_digit(value: &[u8]) -> Result<Digit, Malformed> {
 }
 
 impl Snapshot {
+    /// Of a forwarder that took over from here and has told nothing yet: it went ahead of all that
+    /// the one before it may have used.
+    #[must_use]
+    pub fn taken_over(self) -> Self {
+        let send: Vec<_> = self.send.iter().map(|it| it.skipped(Skip::MAX)).collect();
+        let past = if send.is_empty() {
+            self.past
+        } else {
+            Some(self.past.unwrap_or_default().skipped(Skip::MAX))
+        };
+        Self { send, past, ..self }
+    }
+
     /// Appends it as fields.
     pub fn write(&self, out: &mut Vec<u8>) {
         if let Some(source) = self.latched {

@@ -2,7 +2,7 @@
 
 use super::*;
 use core::net::Ipv4Addr;
-use srtp::{MasterKey, Mki, Parameters, Suite};
+use srtp::{MasterKey, Mki, Parameters, SKIP_MAX, Suite};
 use std::sync::Arc;
 
 const SUITE: Suite = Suite::AesCm128HmacSha1_80;

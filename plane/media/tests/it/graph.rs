@@ -193,7 +193,7 @@ fn notices(out: Vec<Out>) -> Vec<(Place, Notice)> {
     let of = |out| match out {
         Out::Item(item) => match Name::read(&item.key).unwrap() {
             Name::Flow(at) => Some((at, Notice::read(&item.value).unwrap())),
-            Name::Range(_) | Name::Duty | Name::Tokens => None,
+            Name::Range(_) | Name::Duty | Name::Tokens | Name::Followed => None,
         },
         _ => None,
     };

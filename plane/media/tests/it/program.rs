@@ -118,6 +118,7 @@ fn what_is_said_is_read_as_it_was_said() {
 fn a_notice_is_read_as_it_was_written() {
     let stream = StreamStatistics { ssrc: 1, lost: 2, jitter: 3, ..StreamStatistics::default() };
     let notice = Notice {
+        number: 77,
         latched: Some(SocketAddr::from(([192, 0, 2, 9], 9))),
         timed_out: true,
         is_back: true,

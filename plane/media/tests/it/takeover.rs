@@ -6,15 +6,15 @@ use super::world::{HOST, World, programs};
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 use media::program::{
-    Duty, FlowSaid, Guard, Keys, LATE, Name, Notice, Range, Said, Snapshot, Tokens,
+    Duty, FEATURE, FlowSaid, Guard, Keys, LATE, Name, Notice, Range, Said, Snapshot, Tokens,
 };
 use media::{Expected, PayloadTypes, Rate, Settings, Sources, Use};
 use nodes::interfaces::Row as Link;
-use nodes::program::Address;
+use nodes::program::{Address, Removed};
 use nodes::{Out, Program};
 use rtp::{ClockRate, Header, Packet, Rewrite};
 use srtp::{KeyEntry, MasterKey, Parameters, Receiver, Sender, Suite};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 const OURS: &str = "10.0.1.1:20000";
 const ALICE: &str = "10.0.1.2:4000";
@@ -81,13 +81,21 @@ fn says(world: &mut World, duty: Duty) {
     world.apply(item(&Said::Duty(duty)));
 }
 
+/// A standby has applied all that was told, or nothing yet.
+fn followed(world: &mut World, number: u64) {
+    world.apply(item(&Said::Followed(number)));
+}
+
 fn says_flow(world: &mut World, flow: FlowSaid) {
     world.apply(item(&Said::Flow(Box::new(flow))));
 }
 
 /// What a node has told of its flows since.
 fn told(world: &mut World) -> Vec<(Name, Notice)> {
-    let out = world.pass(Duration::from_secs(1));
+    said(world.pass(Duration::from_secs(1)))
+}
+
+fn said(out: Vec<Out>) -> Vec<(Name, Notice)> {
     let items =
         out.into_iter().filter_map(|it| if let Out::Item(it) = it { Some(it) } else { None });
     items.map(|it| (Name::read(&it.key).unwrap(), Notice::read(&it.value).unwrap())).collect()
@@ -194,40 +202,167 @@ fn no_index_leaves_twice_whichever_node_dies_and_when() {
     }
 }
 
+/// The number of the last notice with something for a standby, if there is one.
+fn number(notices: &[(Name, Notice)]) -> Option<u64> {
+    notices.iter().filter(|it| it.1.snapshot.is_some()).map(|it| it.1.number).max()
+}
+
 #[test]
-fn a_source_that_runs_ahead_of_what_a_standby_was_told_waits_until_it_is() {
-    for is_pair in [false, true] {
+fn a_source_that_runs_ahead_of_what_a_standby_has_applied_waits_until_it_has() {
+    const MOST: usize = srtp::SKIP_MAX as usize;
+    for is_followed in [false, true] {
         let (mut world, mut talk) = (node(), Talk::new(1));
-        if is_pair {
-            says(&mut world, Duty::Serves(1));
+        says(&mut world, Duty::Serves(1));
+        if is_followed {
+            followed(&mut world, 0);
         }
         flows().into_iter().for_each(|flow| says_flow(&mut world, flow));
         assert_eq!(talk.bob(&mut world), 1);
-        let first = told(&mut world);
-        assert!(first.iter().any(|it| it.1.snapshot.is_some()));
-        // Nobody is told meanwhile: a tick comes later than so many packets.
-        let left: usize = (0..6_000).map(|_| talk.bob(&mut world)).sum();
-        assert_eq!(left, if is_pair { 4_096 } else { 6_000 });
+        let first = number(&told(&mut world)).expect("a stream has begun");
+        if is_followed {
+            followed(&mut world, first);
+        }
+        told(&mut world);
+        // It is told again and again, and nobody has applied it.
+        let sent = MOST + 2_000;
+        let mut told_since = Vec::new();
+        let left: usize = (0..sent)
+            .map(|at| {
+                if at % 100 == 0 {
+                    told_since.extend(said(world.pass(Duration::from_millis(5))));
+                }
+                talk.bob(&mut world)
+            })
+            .sum();
+        assert_eq!(left, if is_followed { MOST } else { sent });
         let reason = "srtp: ahead of what a standby was told";
         let dropped = world.dropped().get(reason).copied().unwrap_or(0);
-        assert_eq!(dropped, 6_000 - left as u64);
-        // It is told at the next tick, not at the end of a round.
-        let out = world.pass(Duration::from_millis(5));
-        assert!(out.iter().any(|it| matches!(it, Out::Item(_))), "{is_pair}");
+        assert_eq!(dropped as usize, sent - left);
+        let last = number(&told_since).expect("it came far");
+        assert!(last > first);
+        if is_followed {
+            followed(&mut world, first);
+            world.pass(Duration::from_millis(5));
+            assert_eq!(talk.bob(&mut world), 0, "that was applied before");
+            followed(&mut world, last);
+            talk.bob(&mut world);
+            told_since.extend(said(world.pass(Duration::from_millis(5))));
+        }
         assert_eq!(talk.bob(&mut world), 1, "it goes on");
-        // A leap is a step like any other, and nobody sees it before it is told.
+        // A leap is a step like any other, and nobody sees it before it is applied.
         talk.sequence[1] = talk.sequence[1].wrapping_add(20_000);
-        assert_eq!(talk.bob(&mut world), usize::from(!is_pair));
-        world.pass(Duration::from_millis(5));
+        assert_eq!(talk.bob(&mut world), usize::from(!is_followed));
+        for _ in 0..4 {
+            told_since.extend(said(world.pass(Duration::from_millis(5))));
+            if is_followed {
+                followed(&mut world, number(&told_since).expect("notices"));
+            }
+            talk.bob(&mut world);
+        }
+        told_since.extend(said(world.pass(Duration::from_millis(5))));
         assert_eq!(talk.bob(&mut world), 1);
+        if is_followed {
+            // Nobody follows any more: nothing waits.
+            let gone = Name::Followed.key();
+            world.apply(Program::Remove(Removed::Item(FEATURE.to_owned(), gone)));
+            talk.sequence[1] = talk.sequence[1].wrapping_add(20_000);
+            assert_eq!(talk.bob(&mut world), 1);
+        }
+    }
+}
+
+#[test]
+fn a_source_that_begins_is_told_at_once() {
+    let (mut world, mut talk) = (node(), Talk::new(1));
+    says(&mut world, Duty::Serves(1));
+    followed(&mut world, 0);
+    flows().into_iter().for_each(|flow| says_flow(&mut world, flow));
+    told(&mut world);
+    assert_eq!(talk.bob(&mut world), 1);
+    let told = said(world.pass(Duration::from_millis(5)));
+    let streams = told.iter().filter_map(|it| it.1.snapshot.as_ref()).map(|it| it.send.len());
+    assert_eq!(streams.sum::<usize>(), 1, "{told:?}");
+}
+
+#[test]
+fn what_was_told_to_a_control_that_is_gone_is_told_anew_and_counts_as_not_applied_until_then() {
+    let (mut world, mut talk) = (node(), Talk::new(1));
+    says(&mut world, Duty::Serves(1));
+    followed(&mut world, 0);
+    flows().into_iter().for_each(|flow| says_flow(&mut world, flow));
+    let most = srtp::BEGUN_MAX as usize;
+    assert_eq!((0..most + 9).map(|_| talk.bob(&mut world)).sum::<usize>(), most);
+    let lost = number(&told(&mut world)).expect("it came far");
+    // Nobody has heard that. The next control says all anew, and is told all.
+    world.apply(Program::Begin { generation: 7 });
+    says(&mut world, Duty::Serves(1));
+    followed(&mut world, lost);
+    let again = number(&told(&mut world)).expect("all is told anew");
+    assert!(again > lost);
+    talk.bob(&mut world);
+    world.pass(Duration::from_millis(5));
+    assert_eq!(talk.bob(&mut world), 0, "the one that was lost counts for nothing");
+    followed(&mut world, again);
+    talk.bob(&mut world);
+    world.pass(Duration::from_millis(5));
+    assert_eq!(talk.bob(&mut world), 1);
+}
+
+/// What a node tells is applied late at the other one, and that it was is heard late here, or never
+/// again: a source that leaps as far as it can uses nothing that the other one comes to.
+#[test]
+fn no_index_comes_twice_however_late_a_standby_applies_what_it_is_told() {
+    for seed in 1..=10_usize {
+        let mut nodes = [node(), node()];
+        says(&mut nodes[0], Duty::Serves(1));
+        followed(&mut nodes[0], 0);
+        says(&mut nodes[1], Duty::StandsBy);
+        for world in &mut nodes {
+            flows().into_iter().for_each(|flow| says_flow(world, flow));
+        }
+        let (mut talk, mut has_left) = (Talk::new(1), 1);
+        let (mut to_standby, mut back) = (VecDeque::new(), VecDeque::new());
+        let cut = 20 + seed * 3;
+        let mut sequence = 0;
+        for tick in 0..cut + seed * 7 {
+            for _ in 0..3 {
+                let leap = if has_left > 0 { 700 * seed as u16 % 3_000 } else { 0 };
+                talk.sequence[1] = talk.sequence[1].wrapping_add(leap);
+                has_left = talk.bob(&mut nodes[0]);
+            }
+            to_standby.extend(said(nodes[0].pass(Duration::from_millis(5))));
+            // The link is cut; the node goes on until it dies.
+            if tick >= cut {
+                continue;
+            }
+            while to_standby.len() > seed % 3 {
+                let Some((name, notice)) = to_standby.pop_front() else { break };
+                let Some(snapshot) = notice.snapshot else { continue };
+                sequence = snapshot.send.first().map_or(sequence, |stream| {
+                    stream.highest.map_or(sequence, srtp::Index::sequence)
+                });
+                follows(&mut nodes[1], &[(name, snapshot)]);
+                back.push_back(notice.number);
+            }
+            while back.len() > seed % 2 {
+                let Some(number) = back.pop_front() else { break };
+                followed(&mut nodes[0], number);
+            }
+        }
+        // It goes back to where the other one was told that it is, and on from there.
+        talk.sequence[1] = sequence;
+        says(&mut nodes[1], Duty::Serves(2));
+        let left: usize = (0..12_000).map(|_| talk.bob(&mut nodes[1])).sum();
+        assert!(left > 11_000, "seed {seed}: {left}");
     }
 }
 
 #[test]
 fn no_index_comes_twice_however_far_a_source_leaps_before_a_takeover() {
-    for leap in [1, 3_000, 4_095, 5_000, 20_000, 30_000] {
+    for leap in [1, 3_000, 8_191, 9_000, 20_000, 30_000] {
         let mut nodes = [node(), node()];
         says(&mut nodes[0], Duty::Serves(1));
+        followed(&mut nodes[0], 0);
         says(&mut nodes[1], Duty::StandsBy);
         for world in &mut nodes {
             flows().into_iter().for_each(|flow| says_flow(world, flow));
