@@ -16,18 +16,14 @@ fn nothing_leaves_a_protected_port_in_the_clear_when_the_configuration_or_the_ro
     let far = "10.0.0.9:6100".parse().expect("a place");
     let to = Flow::to(port, Transport::Udp, local.parse().expect("a place"), far);
     let config = Arc::new(world.config.clone());
-    let steps: [&dyn Fn(&mut World, &mut Effects); 3] = [
-        &|world, out| world.controller.configure(world.now, Arc::clone(&config), out),
-        &|world, out| world.controller.replicate(world.now, Mirrored::Deactivate, out),
-        &|world, out| {
-            let input = Mirrored::Activate { is_current: true };
-            world.controller.replicate(world.now, input, out);
-        },
-    ];
-    for step in steps {
+    let roles = [Mirrored::Deactivate, Mirrored::Activate { is_current: true }];
+    for role in core::iter::once(None).chain(roles.map(Some)) {
         let mut out = Effects::default();
         out.send(to, |buffer| buffer.extend_from_slice(b"INVITE sip:phone SIP/2.0\r\n\r\n"));
-        step(&mut world, &mut out);
+        match role {
+            None => world.controller.configure(world.now, Arc::clone(&config), &mut out),
+            Some(role) => world.controller.replicate(world.now, role, &mut out),
+        }
         assert_eq!(out.sends().filter(|(flow, _)| flow.remote == far).count(), 0);
     }
 }

@@ -206,7 +206,7 @@ fn associations_with_one_key_never_share_an_iv() {
 fn a_cipher_with_blocks_of_64_bits_ends_before_two_of_them_are_the_same() {
     // Four associations of a phone may have one key.
     let most = |sole_key| esp::BLOCKS_OF_64_MAX / if sole_key { 1 } else { 4 };
-    for (algorithm, sole_key) in algorithms().into_iter().flat_map(|it| [(it, false), (it, true)]) {
+    for (algorithm, sole_key) in algorithms().flat_map(|it| [(it, false), (it, true)]) {
         let mut random = Random(2);
         let keys = Keys::new(algorithm, &mut random);
         let is_short = matches!(algorithm.encryption(), esp::Encryption::TripleDesCbc);
