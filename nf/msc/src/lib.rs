@@ -462,7 +462,9 @@ impl Function for MediaController {
             self.note_memory(now, out);
         }
         // What was refused as the section was before may be taken now.
-        out.is_incomplete = self.pair.follows() && self.pair.is_incomplete;
+        if self.pair.follows() && self.pair.is_incomplete {
+            out.ask_for_all();
+        }
         self.show();
     }
 

@@ -46,7 +46,7 @@ impl MediaController {
         let Some(stream) = self.streams.at(owner.lessee, owner.stream) else { return };
         if let Some(snapshot) = &notice.snapshot {
             self.tell_resume(local, snapshot, out);
-            self.told_notice(notice.number, out);
+            self.replicated_notice(notice.number, out);
             self.measures.keep(place, snapshot.clone());
         }
         let is_rtcp = stream.end(owner.side).local != local;

@@ -334,7 +334,7 @@ impl MediaController {
     }
 
     /// A notice of the forwarder was told to the other node.
-    pub(crate) fn told_notice(&mut self, number: u64, out: &mut Effects) {
+    pub(crate) fn replicated_notice(&mut self, number: u64, out: &mut Effects) {
         self.pair.noticed = self.pair.noticed.max(number);
         self.mark(out);
     }
@@ -346,7 +346,7 @@ impl MediaController {
         if *is_followed && rest.is_none() && mark.is_none() && *noticed > *applied {
             *marks += 1;
             *mark = Some((*marks, *noticed));
-            out.mark = Some(*marks);
+            out.mark(*marks);
         }
     }
 

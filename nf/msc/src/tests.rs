@@ -284,8 +284,8 @@ impl World {
         }
         self.deltas.extend(self.out.deltas().map(<[u8]>::to_vec));
         self.hands_over |= self.out.hands_over;
-        self.marks.extend(self.out.mark);
-        self.is_incomplete |= self.out.is_incomplete;
+        self.marks.extend(self.out.marked());
+        self.is_incomplete |= self.out.asks_for_all();
         self.closed.extend(self.out.closes.iter().map(|flow| flow.conn.0));
         self.out.clear();
     }

@@ -444,7 +444,7 @@ impl Mirror for Node {
         if let Some(number) = effects.snapshot_ended {
             inner.pair.step(now, In::SnapshotEnded(number), &mut outs);
         }
-        if let Some(mark) = effects.mark {
+        if let Some(mark) = effects.marked() {
             inner.pair.step(now, In::Marked(shard, mark), &mut outs);
         }
         let datagrams = sorted(outs, &mut inner.late);

@@ -235,6 +235,8 @@ struct Deltas {
     octets: Vec<u8>,
     /// Where each begins and ends.
     places: Vec<(u32, u32)>,
+    mark: Option<u64>,
+    lacks_some: bool,
 }
 
 /// What a function on a shard wants done, in order.
@@ -273,12 +275,8 @@ pub struct Effects {
     diverted: usize,
     /// Number of the snapshot that was told to its end.
     pub snapshot_ended: Option<u64>,
-    /// Say by [`Mirrored::Followed`] when the standby has applied the deltas so far.
-    pub mark: Option<u64>,
     /// What this node of a pair serves with is gone: the other one shall serve, if it can.
     pub hands_over: bool,
-    /// This standby could not take all that it was told: it wants to be told everything anew.
-    pub is_incomplete: bool,
 }
 
 impl Effects {
@@ -355,20 +353,41 @@ impl Effects {
 
     /// The changes for the standby, in order.
     pub fn deltas(&self) -> impl ExactSizeIterator<Item = &[u8]> + '_ {
-        let Deltas { octets, places } = &self.deltas;
+        let Deltas { octets, places, .. } = &self.deltas;
         places.iter().map(|&(start, end)| &octets[start as usize..end as usize])
+    }
+
+    /// Says by [`Mirrored::Followed`] when the standby has applied the deltas so far.
+    pub const fn mark(&mut self, mark: u64) {
+        self.deltas.mark = Some(mark);
+    }
+
+    /// That mark.
+    #[must_use]
+    pub const fn marked(&self) -> Option<u64> {
+        self.deltas.mark
+    }
+
+    /// This standby could not take all that it was told: it wants to be told everything anew.
+    pub const fn ask_for_all(&mut self) {
+        self.deltas.lacks_some = true;
+    }
+
+    /// Whether it does; once.
+    pub const fn asks_for_all(&mut self) -> bool {
+        core::mem::replace(&mut self.deltas.lacks_some, false)
     }
 
     /// Whether the standby has something to be told.
     pub(crate) fn has_deltas(&self) -> bool {
-        !self.deltas.places.is_empty() || self.snapshot_ended.or(self.mark).is_some()
+        !self.deltas.places.is_empty() || self.snapshot_ended.or(self.deltas.mark).is_some()
     }
 
     /// Forgets the changes, once they were told.
     pub fn clear_deltas(&mut self) {
         self.deltas.octets.clear();
         self.deltas.places.clear();
-        (self.snapshot_ended, self.mark) = (None, None);
+        (self.snapshot_ended, self.deltas.mark) = (None, None);
     }
 
     /// Looks a name up; the answer comes as [`In::Resolved`].
@@ -516,7 +535,7 @@ impl Effects {
             && self.answers.is_empty()
             && self.hands.is_empty()
             && !self.hands_over
-            && !self.is_incomplete
+            && !self.deltas.lacks_some
     }
 
     /// Forgets everything, keeps the allocations.
@@ -536,7 +555,7 @@ impl Effects {
         self.changes.clear();
         self.clear_hands();
         self.clear_deltas();
-        (self.hands_over, self.is_incomplete) = (false, false);
+        (self.hands_over, self.deltas.lacks_some) = (false, false);
     }
 
     /// Bytes of all messages of our own; shared ones take no room here.

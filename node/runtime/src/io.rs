@@ -116,7 +116,7 @@ impl Io {
         if let Some(mirror) = mirror.filter(|_| std::mem::take(&mut effects.hands_over)) {
             mirror.hand_over();
         }
-        if let Some(mirror) = mirror.filter(|_| std::mem::take(&mut effects.is_incomplete)) {
+        if let Some(mirror) = mirror.filter(|_| effects.asks_for_all()) {
             mirror.crashed(rings.own);
         }
         if mirror.is_some_and(|mirror| !effects.is_empty() && !mirror.may_speak()) {
