@@ -23,6 +23,8 @@ event::facts! {
         Discarded = Counter, "sccp_discarded_total";
         /// No rule for a global title.
         Untranslated = Counter, "sccp_untranslated_total";
+        /// A title would have led a message back to the node that it came from.
+        Circular = Counter, "sccp_circular_total";
         /// The hop counter of a message ran out.
         HopsExceeded = Counter, "sccp_hops_exceeded_total";
         /// A message went out in segments.

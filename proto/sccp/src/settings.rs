@@ -24,6 +24,9 @@ pub struct Parameters {
     pub has_long: bool,
     /// The hop counter of what is sent, 1 to 15.
     pub hops: u8,
+    /// Whether a UDT that comes from elsewhere and goes on by its title leaves as XUDT: its hop
+    /// counter ends a circle of translations.
+    pub relays_extended: bool,
     /// Octets of all messages that wait for segments, with what each costs.
     pub reassembly_octets_max: usize,
     /// Point codes whose status is kept, at most.
@@ -43,6 +46,7 @@ impl Parameters {
             message_octets_max: 268,
             has_long: false,
             hops: HOPS_MAX,
+            relays_extended: true,
             reassembly_octets_max: 4 << 20,
             remotes_max: 4_096,
         }

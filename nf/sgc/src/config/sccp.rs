@@ -19,6 +19,9 @@ pub struct Sccp {
     pub long_unitdata: bool,
     /// The hop counter of what is sent, 1 to 15.
     pub hops: u8,
+    /// A UDT that goes on by its title (`routing = "title"`) leaves as XUDT: its hop counter ends a
+    /// circle of translations. False where a next node reads no XUDT.
+    pub relay_extended: bool,
     /// T(reass): how long segments of a message are waited for, milliseconds.
     pub t_reassembly_ms: u32,
     /// T(stat info): first pause before a subsystem elsewhere that is out of service is asked
@@ -41,6 +44,7 @@ impl Default for Sccp {
             message_octets_max: 268,
             long_unitdata: false,
             hops: 15,
+            relay_extended: true,
             t_reassembly_ms: 15_000,
             t_status_ms: 10_000,
             t_status_max_ms: 600_000,

@@ -31,6 +31,7 @@ impl Sgc {
                 message_octets_max: keys.message_octets_max as usize,
                 has_long: keys.long_unitdata,
                 hops: keys.hops.clamp(1, HOPS_MAX),
+                relays_extended: keys.relay_extended,
                 reassembly_octets_max: keys.reassembly_octets_max as usize,
                 remotes_max: keys.destinations_max as usize,
                 ..Parameters::q714()

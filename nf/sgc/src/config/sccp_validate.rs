@@ -5,7 +5,7 @@ use super::sccp::{Dialogues, SubsystemUser, TargetRouting, Translation, Translat
 use config::Issue;
 use m3ua_stack::config::validate_name;
 use sccp::RULES_MAX;
-use sccp::codec::{DIGITS_MAX, Digits, SERVICE_INDICATOR};
+use sccp::codec::{DIGITS_MAX, Digits, MANAGEMENT_SSN, SERVICE_INDICATOR};
 use std::collections::BTreeMap;
 
 /// Point codes in an address have 14 bits (Q.713 §3.4.2.1).
@@ -129,8 +129,11 @@ impl Sgc {
                 let hint = "set routing = \"subsystem\", or the point code of another node";
                 issues.push(Issue::new(format!("{at}.routing"), what, hint));
             }
-            if target.subsystem == Some(0) {
-                let what = "subsystem 0 is none";
+            if let Some(number @ (0 | MANAGEMENT_SSN)) = target.subsystem {
+                let what = match number {
+                    MANAGEMENT_SSN => "subsystem 1 is management, which no title leads to",
+                    _ => "subsystem 0 is none",
+                };
                 let hint = "leave it out to keep the one in the address";
                 issues.push(Issue::new(format!("{at}.subsystem"), what, hint));
             }

@@ -143,6 +143,7 @@ fn a_title_leads_to_the_node_of_the_rule_with_the_most_digits() {
     let title = called.title.unwrap();
     assert_eq!((called.routing, title.nature), (Routing::Title, 3));
     assert_eq!(title.digits.to_string(), "003312");
+    assert_eq!((unit_of(&all[0].1).form, unit_of(&all[0].1).hops), (Form::Extended, 15));
     assert_eq!(world.fact(gateway, "sccp_translated_total"), 3);
 }
 
@@ -181,6 +182,15 @@ fn what_cannot_be_delivered_comes_back_with_its_cause() {
     assert!(!world.alarms(gateway).contains(&"destination-unavailable 2".to_owned()));
     send(&mut world, a, 9, &unit(title("3312"), b"z"));
     assert_eq!(came(&mut world, b).len(), 1);
+}
+
+#[test]
+fn a_udt_stays_one_where_the_next_node_reads_nothing_else() {
+    let text = SITE.replace("[sccp]", "[sccp]\nrelay_extended = false");
+    let (mut world, _, [a, b, _]) = site(&text);
+    send(&mut world, a, 9, &unit(title("3312"), b"x"));
+    let all = came(&mut world, b);
+    assert_eq!(unit_of(&all[0].1).form, Form::Basic);
 }
 
 #[test]
@@ -452,7 +462,7 @@ numbering_plan = 16
 [[translation]]
 name = "y"
 indicator = 5
-target = [{ routing = "title" }, { point_code = "0-1-1", routing = "title" }, { subsystem = 0 }]
+target = [{ routing = "title" }, { point_code = "0-1-1", routing = "title" }, { subsystem = 0 }, { subsystem = 1 }]
 [sccp]
 hops = 16
 concerned = ["1-0-0"]
@@ -479,6 +489,7 @@ t_idle_ms = 3
         "translation[1].target[0].routing",
         "translation[1].target[1].routing",
         "translation[1].target[2].subsystem",
+        "translation[1].target[3].subsystem",
     ];
     assert_eq!(paths, expected);
     assert!(issues.iter().all(|issue| !issue.hint.is_empty()));

@@ -69,9 +69,15 @@ impl Node {
         self.tell(opc, ManagementType::Prohibited, subsystem, self.at);
     }
 
-    /// A message of management came. What it says of a node, that node alone says.
+    /// A message of management came. What it says of a node, that node alone says, and its
+    /// management: neither what comes back from there, nor what it relays for others.
     pub(super) fn manage(&mut self, now: Time, from: Origin, unit: &Unit<'_>) {
         let Origin::Network(opc) = from else { return self.count(Fact::Discarded) };
+        let is_its = unit.calling.subsystem == Some(MANAGEMENT_SSN)
+            && unit.calling.point_code.is_none_or(|it| it == opc);
+        if !is_its || !matches!(unit.word, Word::Data(_)) || unit.segmentation.is_some() {
+            return self.count(Fact::Discarded);
+        }
         let Ok(management) = Management::read(unit.data) else {
             return self.count(Fact::Malformed);
         };

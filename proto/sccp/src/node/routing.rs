@@ -4,7 +4,7 @@ use super::{Node, Origin};
 use crate::codec::{Address, Form, MANAGEMENT_SSN, Message, ReturnCause, Routing, Unit, Word};
 use crate::effects::Indication;
 use crate::facts::Fact;
-use crate::translation::Untranslated;
+use crate::translation::{Target, Untranslated};
 use bytes::Bytes;
 use m3ua::codec::PointCode;
 use machine::Time;
@@ -13,6 +13,13 @@ use machine::Time;
 enum Course {
     Here(Address),
     There(PointCode, Address),
+}
+
+/// Whether a target is the node that a message came from, which would translate it again. Where
+/// the target is the destination it is none that leads in a circle: a subsystem there may well
+/// call another one by its title.
+fn goes_back(target: &Target, before: Option<PointCode>) -> bool {
+    before.is_some() && target.point_code == before && target.routing == Routing::Title
 }
 
 impl Node {
@@ -44,16 +51,7 @@ impl Node {
             Routing::Subsystem => unit.called,
             Routing::Title => {
                 self.check_hops(from, unit)?;
-                let called = self.translation(&unit.called, sls);
-                match called {
-                    Ok(_) => self.count(Fact::Translated),
-                    Err(ReturnCause::NoTranslationNature | ReturnCause::NoTranslationAddress) => {
-                        self.count(Fact::Untranslated)
-                    }
-                    // There is a rule, and no way.
-                    Err(_) => {}
-                }
-                called?
+                self.translated(from, &unit.called, sls)?
             }
         };
         let is_here = match (called.point_code, from) {
@@ -64,6 +62,11 @@ impl Node {
             (Some(_), Origin::Here) => false,
         };
         match called.point_code {
+            // Management speaks for its own node, by `tell`: what others have a node send or return
+            // to the management elsewhere would be taken for the word of that node.
+            Some(_) if !is_here && called.subsystem == Some(MANAGEMENT_SSN) => {
+                Err(ReturnCause::Unqualified)
+            }
             Some(dpc) if !is_here => {
                 let is_final = called.routing == Routing::Subsystem;
                 self.remotes.can_reach(dpc, called.subsystem.filter(|_| is_final))?;
@@ -73,6 +76,55 @@ impl Node {
             _ if called.routing == Routing::Title => Err(ReturnCause::NoTranslationAddress),
             _ => Ok(Course::Here(called)),
         }
+    }
+
+    /// Where the title of a message leads to; counted.
+    fn translated(
+        &self,
+        from: Origin,
+        called: &Address,
+        sls: u8,
+    ) -> Result<Address, ReturnCause> {
+        let before = match from {
+            Origin::Network(opc) => Some(opc),
+            Origin::Here => None,
+        };
+        let translated = self.rules.translate(called, sls, |target, subsystem| {
+            !goes_back(target, before) && self.is_open(target, subsystem)
+        });
+        match translated {
+            // No title leads to management: its messages go by point code (§5.1).
+            Ok(to) if to.subsystem == Some(MANAGEMENT_SSN) => Err(ReturnCause::Unqualified),
+            Ok(to) => {
+                self.count(Fact::Translated);
+                Ok(to)
+            }
+            Err(Untranslated::Unreachable) if self.is_circular(called, before) => {
+                self.count(Fact::Circular);
+                Err(ReturnCause::NoTranslationAddress)
+            }
+            Err(why) => {
+                if why != Untranslated::Unreachable {
+                    self.count(Fact::Untranslated);
+                }
+                Err(self.why_untranslated(called, why))
+            }
+        }
+    }
+
+    /// Whether a title would go on if its message had not come from that node.
+    fn is_circular(&self, address: &Address, before: Option<PointCode>) -> bool {
+        let rule = address.title.as_ref().and_then(|title| self.rules.find(title).ok());
+        let mut targets = rule.into_iter().flat_map(|rule| &rule.targets);
+        targets.any(|target| {
+            let subsystem = target.subsystem.or(address.subsystem);
+            goes_back(target, before) && self.is_open(target, subsystem)
+        })
+    }
+
+    fn is_open(&self, target: &Target, subsystem: Option<u8>) -> bool {
+        let subsystem = subsystem.filter(|_| target.routing == Routing::Subsystem);
+        self.can_take(target.point_code, subsystem).is_ok()
     }
 
     /// The hop counter is lessened at each translation and must not come to zero (§2.3.1 (2)).
@@ -91,14 +143,17 @@ impl Node {
     /// With what cause it would come back.
     pub fn translation(&self, address: &Address, sls: u8) -> Result<Address, ReturnCause> {
         let translated = self.rules.translate(address, sls, |target, subsystem| {
-            let subsystem = subsystem.filter(|_| target.routing == Routing::Subsystem);
-            self.can_take(target.point_code, subsystem).is_ok()
+            self.is_open(target, subsystem)
         });
-        translated.map_err(|why| match why {
+        translated.map_err(|why| self.why_untranslated(address, why))
+    }
+
+    fn why_untranslated(&self, address: &Address, why: Untranslated) -> ReturnCause {
+        match why {
             Untranslated::Nature => ReturnCause::NoTranslationNature,
             Untranslated::Digits => ReturnCause::NoTranslationAddress,
             Untranslated::Unreachable => self.why_unreachable(address),
-        })
+        }
     }
 
     /// The cause of the first target of a rule none of whose targets can be reached.
@@ -148,6 +203,12 @@ impl Node {
         if let Origin::Network(opc) = from {
             self.count(Fact::Relayed);
             unit.hops = unit.hops.saturating_sub(1);
+            let parameters = &self.settings.parameters;
+            let is_by_title = unit.called.routing == Routing::Title;
+            if unit.form == Form::Basic && is_by_title && parameters.relays_extended {
+                // Who translates next may lead it back here by others: a UDT would never end.
+                (unit.form, unit.hops) = (Form::Extended, parameters.hops);
+            }
             // The next node sees another OPC: the answer has to find its way (§2.7.2.1).
             if unit.calling.routing == Routing::Subsystem && unit.calling.point_code.is_none() {
                 unit.calling.point_code = Some(opc);
