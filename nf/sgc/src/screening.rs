@@ -9,7 +9,7 @@ use crate::config::{Origins, Screen};
 use crate::facts::Fact;
 use hashbrown::HashMap;
 use m3ua::codec::{Affected, NetworkAppearance, PointCode};
-use m3ua::{Indication, PeerId, Transfer};
+use m3ua::{Cause, Indication, PeerId, Transfer};
 use machine::{Duration, Time};
 
 /// How long the alarm stands after the last one.
@@ -120,7 +120,15 @@ impl Gateway {
             | Indication::Status(network, affected, ..) => (*network, *affected),
             _ => return false,
         };
-        let is_let = self.may_say(from, network, affected);
+        // Of a user part only who serves it may say that it is not there: rules to it would be dead.
+        let is_let = match what {
+            Indication::Status(_, _, Cause::UserPartUnavailable(_), _)
+                if self.screens.get(&from).is_some_and(Screen::has_others) =>
+            {
+                affected.mask == 0 && self.process.serves(from, network, affected.point_code)
+            }
+            _ => self.may_say(from, network, affected),
+        };
         if !is_let {
             self.facts.add(Fact::ScreenedNetwork, 1);
         }

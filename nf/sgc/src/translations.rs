@@ -12,6 +12,8 @@ use sccp::{RemoteStatus, Selector, Target};
 
 /// Rows of one answer.
 const ROWS_MAX: usize = 20_000;
+/// Alarms about other nodes, about so many at most: each question and each look builds them anew.
+const REMOTE_ALARMS_MAX: usize = 1_000;
 /// Of ten parts of a table so many make an alarm.
 const FILLING: usize = 8;
 
@@ -248,8 +250,12 @@ impl SccpNode {
             }
         }
         let format = config.point_code_format;
-        for remote in self.node.remotes().take(ROWS_MAX) {
+        let first = rows.len();
+        for remote in self.node.remotes() {
             self.remote_alarms(format, &remote, &has_been_served, rows);
+            if rows.len() >= first + REMOTE_ALARMS_MAX {
+                break;
+            }
         }
         let (dialogues, most) = (self.transactions.len(), config.tcap.dialogues_max as usize);
         if dialogues * 10 >= most * FILLING {

@@ -72,6 +72,13 @@ pub(crate) struct Screen {
     pub(crate) networks: u8,
 }
 
+impl Screen {
+    /// Whether a peer has no point codes of its own, and may send what is nobody's here.
+    pub(crate) const fn has_others(&self) -> bool {
+        matches!(self.origins, Origins::Others(_))
+    }
+}
+
 fn bits(numbers: Option<&Vec<u8>>) -> u16 {
     numbers.map_or(u16::MAX, |all| all.iter().fold(0, |bits, number| bits | 1 << (number & 15)))
 }

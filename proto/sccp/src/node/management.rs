@@ -8,7 +8,7 @@ use crate::codec::{
 use crate::effects::Indication;
 use crate::facts::Fact;
 use m3ua::codec::{Affected, PointCode, UserCause};
-use machine::Time;
+use machine::{Duration, Time};
 
 /// MTP-STATUS: the user part is not equipped (Q.704 §15.17.5).
 const UNEQUIPPED: u16 = 1;
@@ -93,7 +93,8 @@ impl Node {
             }
             ManagementType::Allowed if is_own => self.allowed(point_code, subsystem),
             ManagementType::Prohibited if is_own && subsystem != MANAGEMENT_SSN => {
-                self.prohibited(now, point_code, subsystem, true);
+                let interval = self.settings.parameters.status_first;
+                self.prohibited(now, point_code, subsystem, interval);
             }
             ManagementType::OutOfServiceRequest if is_own => {
                 self.indicate(Indication::Coordinate(opc, subsystem));
@@ -112,8 +113,29 @@ impl Node {
         out.append(&mut self.out);
     }
 
+    /// Whether what is said of a node is kept: rules lead there, or it is one of those concerned.
+    /// Of others anybody may say what he likes, and each would take room from these.
+    fn matters(&self, point_code: PointCode) -> bool {
+        self.settings.concerned.contains(&point_code)
+            || !self.rules.point_codes(Affected::one(point_code)).is_empty()
+    }
+
+    /// Rules or settings are others.
+    pub(super) fn forget_others(&mut self) {
+        let mut remotes = core::mem::take(&mut self.remotes);
+        remotes.retain(|it| self.matters(it));
+        self.remotes = remotes;
+    }
+
+    /// A message of SCCP came from there: it has one, whatever was said of it.
+    pub(super) fn heard_from(&mut self, opc: PointCode) {
+        if self.remotes.allow(opc, MANAGEMENT_SSN) {
+            self.indicate(Indication::Sccp(opc, true));
+        }
+    }
+
     fn allowed(&mut self, point_code: PointCode, subsystem: u8) {
-        if !self.remotes.allow(point_code, subsystem) {
+        if self.matters(point_code) && !self.remotes.allow(point_code, subsystem) {
             return;
         }
         self.indicate(match subsystem {
@@ -122,11 +144,21 @@ impl Node {
         });
     }
 
-    fn prohibited(&mut self, now: Time, point_code: PointCode, subsystem: u8, is_tested: bool) {
-        let interval = self.settings.parameters.status_first;
-        let test = is_tested.then_some(Test { due: now + interval, interval });
+    /// A subsystem elsewhere is out of service; it is tested after that interval.
+    fn prohibited(
+        &mut self,
+        now: Time,
+        point_code: PointCode,
+        subsystem: u8,
+        interval: Duration,
+    ) {
+        let test = Test { due: now + interval, interval };
         let most = self.settings.parameters.remotes_max;
-        match self.remotes.prohibit(point_code, subsystem, test, most) {
+        let is_news = match self.matters(point_code) {
+            true => self.remotes.prohibit(point_code, subsystem, test, most),
+            false => Some(true),
+        };
+        match is_news {
             Some(true) => self.indicate(match subsystem {
                 MANAGEMENT_SSN => Indication::Sccp(point_code, false),
                 _ => Indication::State(point_code, subsystem, false),
@@ -139,16 +171,20 @@ impl Node {
     /// Sends the tests that are due.
     pub(super) fn test_due(&mut self, now: Time) {
         let most = self.settings.parameters.status_most;
-        while let Some((point_code, subsystem)) = self.remotes.next_due(now, most) {
+        for (point_code, subsystem) in self.remotes.take_due(now, most) {
             self.tell(point_code, ManagementType::StatusTest, subsystem, point_code);
         }
     }
 
-    /// MTP-PAUSE (§5.2.2). Of a range that names a whole cluster only those known are noted.
+    /// MTP-PAUSE (§5.2.2). Only those that matter are kept.
     pub(super) fn pause(&mut self, affected: Affected) {
         let most = self.settings.parameters.remotes_max;
         for point_code in self.named(affected) {
-            match self.remotes.pause(point_code, most) {
+            let is_news = match self.matters(point_code) {
+                true => self.remotes.pause(point_code, most),
+                false => Some(true),
+            };
+            match is_news {
                 Some(true) => self.indicate(Indication::PointCode(point_code, false)),
                 Some(false) => {}
                 None => self.count(Fact::RemotesShed),
@@ -158,6 +194,9 @@ impl Node {
 
     /// MTP-RESUME (§5.2.3).
     pub(super) fn resume(&mut self, affected: Affected) {
+        if affected.mask == 0 && !self.matters(affected.point_code) {
+            self.indicate(Indication::PointCode(affected.point_code, true));
+        }
         for (point_code, prohibited) in self.remotes.resume(affected) {
             self.indicate(Indication::PointCode(point_code, true));
             for subsystem in prohibited {
@@ -179,15 +218,21 @@ impl Node {
                 m3ua::Cause::UserPartUnavailable(UserCause { cause, user })
                     if user == u16::from(SERVICE_INDICATOR) =>
                 {
-                    // What is not equipped is not asked whether it is back.
-                    self.prohibited(now, point_code, MANAGEMENT_SSN, cause != UNEQUIPPED);
+                    // One that is not equipped may be one day: it is asked seldom.
+                    let parameters = &self.settings.parameters;
+                    let interval = match cause {
+                        UNEQUIPPED => parameters.status_most,
+                        _ => parameters.status_first,
+                    };
+                    self.prohibited(now, point_code, MANAGEMENT_SSN, interval);
                 }
                 m3ua::Cause::UserPartUnavailable(_) => {}
             }
         }
     }
 
-    /// The point codes of a range that matter here: those of rules and of the concerned.
+    /// The point codes of a range that matter here: those of rules and of the concerned. A single
+    /// one is told to the users, whichever it is.
     fn named(&self, affected: Affected) -> Vec<PointCode> {
         if affected.mask == 0 {
             return vec![affected.point_code];

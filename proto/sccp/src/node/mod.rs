@@ -74,12 +74,14 @@ impl Node {
     /// Changes the rules; messages under way are not touched.
     pub fn set_rules(&mut self, rules: impl Into<Arc<Rules>>) {
         self.rules = rules.into();
+        self.forget_others();
     }
 
     /// Changes point codes, timers and limits; what waits goes on with its own.
     pub fn set_settings(&mut self, settings: Settings) {
         self.at = settings.point_code;
         self.settings = settings;
+        self.forget_others();
     }
 
     /// The rules as they are now.
@@ -162,6 +164,9 @@ impl Node {
         self.come_to(Some(msu.dpc));
         let read = Message::read(&msu.payload);
         let read = read.and_then(|message| Ok((message, Unit::of(&message)?)));
+        if read.is_ok() {
+            self.heard_from(msu.opc);
+        }
         match read {
             Ok((_, Some(unit))) => {
                 let from = Origin::Network(msu.opc);

@@ -7,6 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Subsystems of a node of which something is known, at most.
 const SUBSYSTEMS_MAX: usize = 32;
+/// Tests that are sent at once, at most, and when those go on that are due then.
+const TESTS_MAX: usize = 64;
+const TESTS_PAUSE: Duration = Duration::from_millis(100);
 
 /// A test of a subsystem's status (Q.714 §5.3.4).
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +42,8 @@ pub(super) struct Remotes {
     nodes: BTreeMap<PointCode, Remote>,
     /// The tests of all, by when they are due.
     due: BTreeSet<(Time, PointCode, u8)>,
+    /// No test is sent before.
+    pause: Option<Time>,
 }
 
 impl Remotes {
@@ -84,11 +89,27 @@ impl Remotes {
         let (first, last) = affected.bounds();
         let paused = self.nodes.range(first..=last).filter(|it| it.1.is_paused);
         let back: Vec<PointCode> = paused.map(|it| *it.0).collect();
-        let take = |point_code: PointCode| {
-            let remote = self.nodes.remove(&point_code)?;
-            Some((point_code, remote.prohibited.into_keys().collect()))
-        };
+        let take = |point_code: PointCode| Some((point_code, self.remove(point_code)?));
         back.into_iter().filter_map(take).collect()
+    }
+
+    /// Forgets a node with its tests; its subsystems that were prohibited.
+    fn remove(&mut self, point_code: PointCode) -> Option<Vec<u8>> {
+        let remote = self.nodes.remove(&point_code)?;
+        for (subsystem, test) in &remote.prohibited {
+            if let Some(test) = test {
+                self.due.remove(&(test.due, point_code, *subsystem));
+            }
+        }
+        Some(remote.prohibited.into_keys().collect())
+    }
+
+    /// Forgets the nodes that do not matter any more.
+    pub(super) fn retain(&mut self, matters: impl Fn(PointCode) -> bool) {
+        let gone: Vec<PointCode> = self.nodes.keys().copied().filter(|it| !matters(*it)).collect();
+        for point_code in gone {
+            self.remove(point_code);
+        }
     }
 
     /// Notes that a subsystem is prohibited; whether it is news, `None` without room.
@@ -96,7 +117,7 @@ impl Remotes {
         &mut self,
         point_code: PointCode,
         subsystem: u8,
-        test: Option<Test>,
+        test: Test,
         most: usize,
     ) -> Option<bool> {
         let remote = self.entry(point_code, most)?;
@@ -106,6 +127,8 @@ impl Remotes {
         if remote.prohibited.len() >= SUBSYSTEMS_MAX {
             return None;
         }
+        // What cannot be reached is not tested.
+        let test = (!remote.is_paused).then_some(test);
         remote.prohibited.insert(subsystem, test);
         self.due.extend(test.map(|test| (test.due, point_code, subsystem)));
         Some(true)
@@ -133,11 +156,22 @@ impl Remotes {
     }
 
     pub(super) fn deadline(&self) -> Option<Time> {
-        self.due.first().map(|(due, ..)| *due)
+        let first = self.due.first().map(|(due, ..)| *due);
+        first.map(|due| self.pause.map_or(due, |pause| due.max(pause)))
+    }
+
+    /// The tests that are due, so many at once; others go on after a pause.
+    pub(super) fn take_due(&mut self, now: Time, most: Duration) -> Vec<(PointCode, u8)> {
+        if self.pause.is_some_and(|pause| pause > now) {
+            return Vec::new();
+        }
+        let due = (0..TESTS_MAX).map_while(|_| self.next_due(now, most)).collect::<Vec<_>>();
+        self.pause = (due.len() == TESTS_MAX).then(|| now + TESTS_PAUSE);
+        due
     }
 
     /// The next test that is due; it is due again after twice the interval, `most` at most.
-    pub(super) fn next_due(&mut self, now: Time, most: Duration) -> Option<(PointCode, u8)> {
+    fn next_due(&mut self, now: Time, most: Duration) -> Option<(PointCode, u8)> {
         let (due, point_code, subsystem) = *self.due.first()?;
         if due > now {
             return None;

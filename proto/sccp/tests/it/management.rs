@@ -4,8 +4,8 @@ use crate::every::{self, point_code};
 use crate::world::*;
 use m3ua::codec::{Affected, UserCause};
 use machine::{Machine, Time};
-use sccp::codec::{Management, ManagementType, ReturnCause};
-use sccp::{Fact, In, Indication, Node, Parameters, Rules, Settings};
+use sccp::codec::{Management, ManagementType, ReturnCause, Routing};
+use sccp::{Choice, Fact, In, Indication, Node, Parameters, Rules, Settings, Unitdata};
 
 #[test]
 fn a_subsystem_out_of_service_is_told_tested_and_told_again() {
@@ -110,17 +110,26 @@ fn a_node_speaks_of_itself_alone() {
 }
 
 #[test]
-fn an_sccp_that_does_not_answer_is_passed_over_and_tested_unless_it_is_not_equipped() {
-    for (cause, is_tested) in [(2, true), (1, false)] {
+fn an_sccp_that_does_not_answer_is_passed_over_and_tested_and_seldom_when_it_is_not_equipped() {
+    for (cause, after) in [(2, 10_000), (1, 600_000)] {
         let mut world = World::plain(2);
         let status = m3ua::Cause::UserPartUnavailable(UserCause { cause, user: 3 });
         world.run(1, In::Status(Affected::one(point_code(2)), status));
         assert_eq!(world.heard, [(1, Indication::Sccp(point_code(2), false))]);
         world.run(1, In::Unitdata(to(at(2, 6), 1, b"x")));
         assert_eq!(world.notices(1), [ReturnCause::SccpFailure.number()]);
-        world.pass(Time::from_millis(10_000));
-        let is_back = world.heard.contains(&(1, Indication::Sccp(point_code(2), true)));
-        assert_eq!(is_back, is_tested, "SST for SSN 1 is answered by SSA");
+        let back = (1, Indication::Sccp(point_code(2), true));
+        world.pass(Time::from_millis(after - 1));
+        assert!(!world.heard.contains(&back));
+        world.pass(Time::from_millis(after));
+        assert!(world.heard.contains(&back), "SST for SSN 1 is answered by SSA");
+        // Whatever comes from there says the same.
+        world.heard.clear();
+        world.run(1, In::Status(Affected::one(point_code(2)), status));
+        world.run(2, In::Unitdata(to(at(1, 6), 2, b"x")));
+        assert!(world.heard.contains(&back));
+        world.run(1, In::Unitdata(to(at(2, 6), 1, b"y")));
+        assert_eq!(world.data(2), [&b"y"[..]]);
     }
     let mut world = World::plain(2);
     let other = m3ua::Cause::UserPartUnavailable(UserCause { cause: 2, user: 5 });
@@ -132,13 +141,89 @@ fn an_sccp_that_does_not_answer_is_passed_over_and_tested_unless_it_is_not_equip
 #[test]
 fn status_of_strangers_takes_no_more_room_than_there_is() {
     let parameters = Parameters { remotes_max: 4, ..Parameters::q714() };
-    let mut world = World::new(vec![node(1, parameters, Vec::new())]);
+    let all: Vec<_> = (10..20).map(|it| (Some(it), Routing::Subsystem)).collect();
+    let rules = vec![rule("4", &all, Choice::Backup)];
+    let mut world = World::new(vec![node(1, parameters, rules)]);
     for number in 10..20 {
         world.run(1, In::Pause(Affected::one(point_code(number))));
     }
     assert_eq!((world.heard.len(), world.count(1, Fact::RemotesShed)), (4, 6));
     world.run(1, In::Resume(Affected::ALL));
     assert_eq!(world.heard.len(), 8);
+}
+
+/// What the management of a node says of a subsystem of it.
+fn said(opc: u32, kind: ManagementType, subsystem: u8) -> In {
+    let of = point_code(opc);
+    let said = Management { kind, subsystem, point_code: of, multiplicity: 0, congestion: 0 };
+    let mut data = Vec::new();
+    said.write(&mut data);
+    let mut world = World::plain(1);
+    let calling = at(opc, 1);
+    let mut msus = world.step(1, In::Unitdata(Unitdata { calling, ..to(at(2, 6), 1, &data) }));
+    let mut msu = msus.swap_remove(0);
+    let unit = sccp::codec::Unit { called: at(1, 1), ..unit(&msu) };
+    let mut payload = Vec::new();
+    unit.write(&mut payload).unwrap();
+    msu.payload = bytes::Bytes::from(payload);
+    In::Transfer(m3ua::Transfer { opc: of, dpc: point_code(1), ..msu })
+}
+
+#[test]
+fn what_is_said_of_nodes_that_nothing_leads_to_is_told_and_not_kept() {
+    let mut world = World::plain(2);
+    for number in 100..5_100 {
+        world.step(1, In::Pause(Affected::one(point_code(number))));
+        world.step(1, said(number, ManagementType::Prohibited, 6));
+    }
+    assert_eq!(world.nodes[0].remotes().count(), 0);
+    assert_eq!((world.nodes[0].deadline(), world.count(1, Fact::RemotesShed)), (None, 0));
+    assert!(world.heard.contains(&(1, Indication::PointCode(point_code(100), false))));
+    assert!(world.heard.contains(&(1, Indication::State(point_code(100), 6, false))));
+    // Those that rules lead to have their room.
+    world.run(1, In::Pause(Affected::one(point_code(2))));
+    world.run(1, In::Unitdata(to(at(2, 6), 1, b"x")));
+    assert_eq!(world.notices(1), [ReturnCause::MtpFailure.number()]);
+    world.run(1, In::Resume(Affected::one(point_code(100))));
+    assert_eq!(world.heard.last(), Some(&(1, Indication::PointCode(point_code(100), true))));
+    // They are forgotten when no rule leads there any more.
+    world.nodes[0].set_rules(Rules::default());
+    assert_eq!(world.nodes[0].remotes().count(), 0);
+}
+
+#[test]
+fn tests_of_many_subsystems_are_spread() {
+    let all: Vec<_> = (10..30).map(|it| (Some(it), Routing::Subsystem)).collect();
+    let rules = vec![rule("4", &all, Choice::Backup)];
+    let mut first = node(1, Parameters::q714(), rules);
+    for number in 10..30 {
+        for subsystem in 2..12 {
+            let input = said(number, ManagementType::Prohibited, subsystem);
+            first.step(Time::ZERO, input, &mut Vec::new());
+        }
+    }
+    let (mut sent, mut most) = (0, 0);
+    while let Some(at) = first.deadline().filter(|it| *it < Time::from_millis(15_000)) {
+        let mut out = Vec::new();
+        first.tick(at, &mut out);
+        (sent, most) = (sent + out.len(), most.max(out.len()));
+    }
+    assert_eq!((sent, most), (200, 64));
+}
+
+#[test]
+fn a_node_that_comes_back_leaves_no_tests_behind() {
+    let mut world = World::plain(2);
+    for _ in 0..5 {
+        world.step(1, In::Pause(Affected::one(point_code(2))));
+        world.step(1, said(2, ManagementType::Prohibited, 6));
+        assert_eq!(world.nodes[0].deadline(), None, "what cannot be reached is not tested");
+        world.step(1, In::Resume(Affected::one(point_code(2))));
+        world.step(1, said(2, ManagementType::Prohibited, 6));
+        world.step(1, In::Pause(Affected::one(point_code(2))));
+        world.step(1, In::Resume(Affected::one(point_code(2))));
+        assert_eq!(world.nodes[0].deadline(), None);
+    }
 }
 
 #[test]

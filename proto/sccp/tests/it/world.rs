@@ -36,8 +36,11 @@ impl World {
         Self { nodes, now: Time::ZERO, msus: Vec::new(), heard: Vec::new() }
     }
 
+    /// Nodes that keep what they hear of each other: a rule that no test asks for leads there.
     pub fn plain(count: u32) -> Self {
-        Self::new((1..=count).map(|it| node(it, Parameters::q714(), Vec::new())).collect())
+        let all: Vec<_> = (1..=count).map(|it| (Some(it), Routing::Subsystem)).collect();
+        let rules = vec![rule("ffff", &all, Choice::Backup)];
+        Self::new((1..=count).map(|it| node(it, Parameters::q714(), rules.clone())).collect())
     }
 
     /// One input to the node with that point code; MSUs that come of it are not carried yet.
