@@ -3,6 +3,7 @@
 
 use crate::Gateway;
 use crate::config::{ApplicationServer, Peer, Sgc};
+use crate::facts::Fact;
 use crate::sccp_node::Mtp;
 use crate::user::Users;
 use config::{Issue, interrupted};
@@ -27,7 +28,9 @@ impl Gateway {
         self.users = Users::new(&next);
         self.sccp.configure(Some(&old), &next);
         let mut wants = Vec::new();
-        self.sccp.tick(now, &mut wants);
+        if !self.sccp.tick(now, &mut wants) {
+            self.facts.add(Fact::Circular, 1);
+        }
         self.send_all(now, wants);
         self.join(now, &next);
     }
@@ -77,7 +80,7 @@ impl Gateway {
                 let affected = Affected::one(destination.dpc);
                 let served = self.process.served(server.key.network, affected);
                 if served.first().is_some_and(|(_, served, _)| *served == 0) {
-                    self.sccp.mtp(now, affected, Mtp::Pause);
+                    self.sccp_hears(now, affected, Mtp::Pause);
                 }
             }
         }

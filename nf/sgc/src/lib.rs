@@ -128,6 +128,8 @@ impl Gateway {
         };
         it.announce_own(seed.now, config.network(), m3ua::codec::Affected::ALL);
         it.sccp.configure(None, &config);
+        // Nobody is connected yet: those concerned hear of subsystems when there is a way to them.
+        it.sccp.tick(seed.now, &mut Vec::new());
         it.join(seed.now, &config);
         it
     }
@@ -248,7 +250,9 @@ impl Function for Gateway {
         self.process.tick(now, &mut self.outs);
         if self.sccp.deadline().is_some_and(|at| at <= now) {
             let mut wants = Vec::new();
-            self.sccp.tick(now, &mut wants);
+            if !self.sccp.tick(now, &mut wants) {
+                self.facts.add(Fact::Circular, 1);
+            }
             self.send_all(now, wants);
         }
         self.run(now, out);

@@ -92,7 +92,7 @@ impl Gateway {
                 Availability::Unavailable => Mtp::Pause,
                 Availability::Available | Availability::Restricted => Mtp::Resume,
             };
-            self.sccp.mtp(now, affected, what);
+            self.sccp_hears(now, affected, what);
         }
         let dpc = affected.point_code;
         let is_up = is != Availability::Unavailable;
@@ -132,9 +132,17 @@ impl Gateway {
     /// MTP-STATUS goes on to the ASPs.
     pub(crate) fn status(&mut self, now: Time, network: Network, affected: Affected, cause: Cause) {
         self.process.step(now, In::Status(network, affected, cause), &mut self.outs);
-        if network == self.config.network() {
-            self.sccp.mtp(now, affected, Mtp::Status(cause));
+        // Of congestion nobody here wants to know: a long list of ranges would be looked up for it.
+        if network == self.config.network() && matches!(cause, Cause::UserPartUnavailable(_)) {
+            self.sccp_hears(now, affected, Mtp::Status(cause));
         }
+    }
+
+    /// SCCP here hears it as well, and may have something to say to those concerned.
+    pub(crate) fn sccp_hears(&mut self, now: Time, affected: Affected, what: Mtp) {
+        let mut wants = Vec::new();
+        self.sccp.mtp(now, affected, what, &mut wants);
+        self.send_all(now, wants);
     }
 }
 

@@ -123,13 +123,15 @@ impl SccpNode {
 
     fn run(&mut self, now: Time, wants: &mut Vec<Transfer>) -> bool {
         self.undelivered.clear();
-        for _ in 0..STEPS_MAX {
-            self.carry_out(wants);
-            self.serve(now);
+        self.carry_out(wants);
+        self.serve(now);
+        // What waits already is no consequence: as many dialogues may time out at once as there are.
+        for _ in 0..self.queue.len() + STEPS_MAX {
             let Some(input) = self.queue.pop_front() else { return true };
             self.node.step(now, input, &mut self.outs);
+            self.carry_out(wants);
+            self.serve(now);
         }
-        self.carry_out(wants);
         let is_done = self.queue.is_empty();
         self.queue.clear();
         is_done
@@ -202,15 +204,20 @@ impl SccpNode {
         }
     }
 
-    /// MTP-PAUSE, MTP-RESUME, MTP-STATUS.
-    pub(crate) fn mtp(&mut self, now: Time, affected: Affected, what: Mtp) {
+    /// MTP-PAUSE, MTP-RESUME, MTP-STATUS; what is to be sent is added to `wants`.
+    pub(crate) fn mtp(
+        &mut self,
+        now: Time,
+        affected: Affected,
+        what: Mtp,
+        wants: &mut Vec<Transfer>,
+    ) {
         let input = match what {
             Mtp::Pause => In::Pause(affected),
             Mtp::Resume => In::Resume(affected),
             Mtp::Status(cause) => In::Status(affected, cause),
         };
-        // It sends nothing: tests of subsystems wait for their time.
-        self.step(now, input, &mut Vec::new());
+        self.step(now, input, wants);
     }
 }
 
@@ -220,4 +227,46 @@ pub(crate) enum Mtp {
     Pause,
     Resume,
     Status(m3ua::Cause),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use machine::Duration;
+    use tcap::codec::{TransactionId, Writer};
+
+    #[test]
+    fn all_dialogues_that_time_out_at_once_are_broken_off() {
+        const DIALOGUES: u32 = 1_000;
+        let text = "name = \"hlr\"\npoint_code_format = \"decimal\"\npoint_codes = [\"9\"]\n\
+                    subsystem = [{ name = \"hlr\", number = 6, user = \"tcap\" }]";
+        let config: Sgc = toml::from_str(text).expect("a section");
+        let seed = Seed { now: Time::ZERO, random: [7; 32], shard: 0, shards: 1 };
+        let mut it = SccpNode::new(seed, &config);
+        it.configure(None, &config);
+        let at = |number, subsystem| Address::subsystem(PointCode::new(number), subsystem);
+        for number in 0..DIALOGUES {
+            let mut data = Vec::new();
+            Writer::begin(TransactionId::of(number)).write(&mut data, |_| ());
+            let unitdata = Unitdata {
+                called: at(9, 6),
+                calling: at(1, 8),
+                class: Class { is_sequenced: false, returns: false },
+                sls: 0,
+                importance: None,
+                data: data.into(),
+            };
+            let input = tcap::In::Unitdata(unitdata);
+            it.transactions.step(Time::ZERO, input, &mut it.tcap_outs);
+        }
+        it.tcap_outs.clear();
+        let (mut sent, mut wants) = (0, Vec::new());
+        let mut now = Time::ZERO;
+        while now < Time::ZERO + Duration::from_secs(900) {
+            now += Duration::from_secs(30);
+            assert!(it.tick(now, &mut wants));
+            sent += core::mem::take(&mut wants).len();
+        }
+        assert_eq!(sent, DIALOGUES as usize);
+    }
 }

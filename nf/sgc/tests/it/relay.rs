@@ -373,6 +373,50 @@ fn who_says_that_there_is_no_way_takes_no_way_from_what_is_served_here() {
 }
 
 #[test]
+fn who_has_no_point_codes_says_of_no_node_that_it_has_no_sccp() {
+    let mut world = World::new();
+    let peers = r#"peer = [
+  { name = "net", role = "sgp", transport = "tcp", addresses = ["10.0.9.1"], connect = true },
+  { name = "five", role = "ipsp", transport = "tcp", addresses = ["10.0.5.1"] },"#;
+    let beside = BESIDE.replace(r#"point_code = "5""#, r#"point_code = "8""#);
+    let beside = beside.replace("name = \"five\"\n", "name = \"five\"\nserved_by = \"here\"\n");
+    let rule = "[[translation]]\nname = \"net\"\ndigits = \"4\"\n\
+                target = [{ point_code = \"7\" }]\n";
+    let text = RELAY.replace("point_codes = [\"9\"]", "point_codes = [\"9\", \"8\"]");
+    let text = format!("{}{beside}{rule}", text.replace("peer = [", peers));
+    let gateway = world.gateway(&text);
+    let mut net = Asp::new("10.0.9.1");
+    net.listens(Role::Sgp, "10.0.9.1:2905");
+    net.serves(Side::There, Some(9), 9, &[0]);
+    let net = world.asp(net);
+    let mut five = Asp::new("10.0.5.1");
+    five.connects(Role::IpspClient, GATEWAY, 0);
+    five.serves(Side::There, Some(5), 8, &[0]);
+    let five = world.asp(five);
+    world.pass(ms(1_000));
+    let without_sccp = |number: u32| {
+        let mut bytes = Vec::new();
+        Writer::begin(&mut bytes, MessageType::Dupu)
+            .affected(&[Affected::one(point_code(number))])
+            .word(Tag::UserCause, 1 << 16 | 3)
+            .end();
+        Bytes::from(bytes)
+    };
+    let remotes = |world: &mut World| world.ask(gateway, "sccp/remotes", &[]);
+    world.at(five, |asp, _| asp.say(0, without_sccp(7)));
+    world.pass(ms(50));
+    assert_eq!(world.fact(gateway, "sgc_ssnm_screened_total"), 1);
+    assert_eq!(remotes(&mut world), serde_json::json!([]));
+    world.at(net, |asp, _| asp.say(0, without_sccp(7)));
+    world.pass(ms(50));
+    assert_eq!(remotes(&mut world)[0]["point_code"], "7", "the network's own");
+    // Of those that nothing leads to it may say what it likes.
+    world.at(net, |asp, _| asp.say(0, without_sccp(6)));
+    world.pass(ms(50));
+    assert_eq!(remotes(&mut world).as_array().map(Vec::len), Some(1));
+}
+
+#[test]
 fn two_gateways_in_a_row_carry_msus_both_ways_and_tell_each_other_what_is_gone() {
     let mut world = World::new();
     // West is an SGP for its ASP and an ASP of east; east is an SGP for both.

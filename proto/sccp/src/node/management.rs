@@ -20,15 +20,22 @@ impl Node {
         if before == Some(is_in_service) || (before.is_none() && !is_in_service) {
             return;
         }
-        let kind = match is_in_service {
-            true => ManagementType::Allowed,
-            false => ManagementType::Prohibited,
-        };
         for of in self.point_codes().collect::<Vec<_>>() {
             self.at = of;
             for index in 0..self.settings.concerned.len() {
                 let dpc = self.settings.concerned[index];
-                self.tell(dpc, kind, subsystem, of);
+                self.tell(dpc, kind_of(is_in_service), subsystem, of);
+            }
+        }
+    }
+
+    /// One of those concerned was away, and hears what it has missed.
+    fn tell_all(&mut self, dpc: PointCode) {
+        let subsystems: Vec<(u8, bool)> = self.subsystems().collect();
+        for of in self.point_codes().collect::<Vec<_>>() {
+            self.at = of;
+            for (subsystem, is_in_service) in &subsystems {
+                self.tell(dpc, kind_of(*is_in_service), *subsystem, of);
             }
         }
     }
@@ -65,8 +72,10 @@ impl Node {
     }
 
     /// A message came for a subsystem that is out of service: its source is told (§5.3.2.1).
-    pub(super) fn respond_prohibited(&mut self, opc: PointCode, subsystem: u8) {
-        self.tell(opc, ManagementType::Prohibited, subsystem, self.at);
+    pub(super) fn respond_prohibited(&mut self, now: Time, opc: PointCode, subsystem: u8) {
+        if self.answered.is_due(now, (opc, self.at, subsystem)) {
+            self.tell(opc, ManagementType::Prohibited, subsystem, self.at);
+        }
     }
 
     /// A message of management came. What it says of a node, that node alone says, and its
@@ -205,6 +214,9 @@ impl Node {
                     _ => Indication::State(point_code, subsystem, true),
                 });
             }
+            if self.settings.concerned.contains(&point_code) {
+                self.tell_all(point_code);
+            }
         }
     }
 
@@ -244,5 +256,12 @@ impl Node {
         named.sort_unstable();
         named.dedup();
         named
+    }
+}
+
+const fn kind_of(is_in_service: bool) -> ManagementType {
+    match is_in_service {
+        true => ManagementType::Allowed,
+        false => ManagementType::Prohibited,
     }
 }

@@ -18,7 +18,7 @@ use event::Sheet;
 use m3ua::codec::PointCode;
 use machine::{Machine, Time};
 pub use remotes::RemoteStatus;
-use remotes::Remotes;
+use remotes::{Answered, Remotes};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -42,6 +42,7 @@ pub struct Node {
     /// Subsystems here, and whether they are in service.
     subsystems: BTreeMap<u8, bool>,
     remotes: Remotes,
+    answered: Answered,
     reassembly: Reassembly,
     coordination: coordination::Coordination,
     facts: Sheet<Fact>,
@@ -62,6 +63,7 @@ impl Node {
             rules: rules.into(),
             subsystems: BTreeMap::new(),
             remotes: Remotes::default(),
+            answered: Answered::default(),
             reassembly: Reassembly::default(),
             coordination: coordination::Coordination::default(),
             facts: Sheet::new(),

@@ -10,6 +10,9 @@ const SUBSYSTEMS_MAX: usize = 32;
 /// Tests that are sent at once, at most, and when those go on that are due then.
 const TESTS_MAX: usize = 64;
 const TESTS_PAUSE: Duration = Duration::from_millis(100);
+/// The same node is told the same after that, and so many within it.
+const ANSWER_AGAIN: Duration = Duration::from_secs(1);
+const ANSWERED_MAX: usize = 256;
 
 /// A test of a subsystem's status (Q.714 §5.3.4).
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +38,30 @@ pub struct RemoteStatus {
     pub is_paused: bool,
     /// Subsystems of it that are out of service; SSN 1 is its SCCP.
     pub prohibited: Vec<u8>,
+}
+
+/// When nodes were told last of a subsystem here that is out of service, in answer to a message
+/// for it (§5.3.2.1): which node, at which point code, and which subsystem.
+#[derive(Debug, Default)]
+pub(super) struct Answered {
+    at: BTreeMap<(PointCode, PointCode, u8), Time>,
+}
+
+impl Answered {
+    /// Whether it is time to tell so; it is told then.
+    pub(super) fn is_due(&mut self, now: Time, key: (PointCode, PointCode, u8)) -> bool {
+        if self.at.get(&key).is_some_and(|at| now.since(*at) < ANSWER_AGAIN) {
+            return false;
+        }
+        if self.at.len() >= ANSWERED_MAX {
+            self.at.retain(|_, at| now.since(*at) < ANSWER_AGAIN);
+        }
+        let has_room = self.at.len() < ANSWERED_MAX;
+        if has_room {
+            self.at.insert(key, now);
+        }
+        has_room
+    }
 }
 
 #[derive(Debug, Default)]

@@ -228,7 +228,7 @@ impl Node {
         }
         if let Some(cause) = self.unavailable(subsystem) {
             if let (ReturnCause::SubsystemFailure, Origin::Network(opc)) = (cause, from) {
-                self.respond_prohibited(opc, subsystem);
+                self.respond_prohibited(now, opc, subsystem);
             }
             return self.undelivered(now, from, &unit, payload, cause);
         }

@@ -94,6 +94,59 @@ fn those_concerned_are_told_when_it_is_news() {
 }
 
 #[test]
+fn one_concerned_that_was_away_hears_what_is_in_service_and_what_is_not() {
+    let settings = Settings {
+        network: None,
+        point_code: point_code(1),
+        aliases: vec![point_code(4)],
+        network_indicator: 0,
+        concerned: vec![point_code(2)],
+        parameters: Parameters::q714(),
+    };
+    let first = Node::new(settings, Rules::default());
+    let mut world = World::new(vec![first]);
+    let two = Affected::one(point_code(2));
+    world.run(1, In::Pause(two));
+    for input in [In::State(6, true), In::State(8, true), In::State(8, false)] {
+        world.run(1, input);
+    }
+    assert!(world.msus.is_empty(), "there is no way to it");
+    let told = |world: &mut World| {
+        let msus = world.step(1, In::Resume(two));
+        let of = |it: &m3ua::Transfer| {
+            let said = Management::read(unit(it).data).unwrap();
+            (it.opc.number(), said.point_code.number(), said.kind, said.subsystem)
+        };
+        msus.iter().map(of).collect::<Vec<_>>()
+    };
+    let (a, p) = (ManagementType::Allowed, ManagementType::Prohibited);
+    let all = [(1, 1, a, 6), (1, 1, p, 8), (4, 4, a, 6), (4, 4, p, 8)];
+    assert_eq!(told(&mut world), all);
+    assert_eq!(told(&mut world), [], "it was not away");
+}
+
+#[test]
+fn who_goes_on_sending_to_a_subsystem_out_of_service_is_told_once_a_second() {
+    let mut world = World::plain(2);
+    world.run(2, In::State(6, false));
+    let msus = world.step(1, In::Unitdata(to(at(2, 6), 1, b"x")));
+    let mut answers = Vec::new();
+    for at in [0, 1, 999, 1_000] {
+        world.now = Time::from_millis(at);
+        answers.push(world.step(2, In::Transfer(msus[0].clone())).len());
+    }
+    assert_eq!(answers, [2, 1, 1, 2], "UDTS each time, SSP with the first");
+    // Many nodes are told at most so many times.
+    let told = (100..1_000).map(|number| {
+        let opc = point_code(number);
+        let msu = m3ua::Transfer { opc, ..msus[0].clone() };
+        world.step(2, In::Transfer(msu)).len()
+    });
+    let told: usize = told.filter(|it| *it == 2).count();
+    assert_eq!(told, 255);
+}
+
+#[test]
 fn a_node_speaks_of_itself_alone() {
     let mut world = World::plain(2);
     world.run(1, In::Unitdata(to(at(2, 6), 1, b"x")));
