@@ -85,8 +85,11 @@ impl Gateway {
         };
         self.facts.add(Fact::Local, 1);
         let mut wants = Vec::new();
-        if !found.transfer(now, &mut self.sccp, transfer, &mut wants) {
+        if !found.transfer(now, &mut self.sccp, (from, transfer), &mut wants) {
             self.facts.add(Fact::Circular, 1);
+        }
+        if found == User::Sccp {
+            self.lets_reach(now, from, &mut wants);
         }
         self.undelivered(now, Some(from));
         self.send_all(now, wants);

@@ -11,6 +11,7 @@ use hashbrown::HashMap;
 use m3ua::codec::{Affected, NetworkAppearance, PointCode};
 use m3ua::{Cause, Indication, PeerId, Transfer};
 use machine::{Duration, Time};
+use sccp::codec::{Address, Message, Parameter, SERVICE_INDICATOR, Unit, Word};
 
 /// How long the alarm stands after the last one.
 const ALARM: Duration = Duration::from_secs(60);
@@ -69,11 +70,14 @@ impl Gateway {
     /// Whether an MSU may come from that peer; counts it if not.
     pub(crate) fn lets(&mut self, now: Time, from: PeerId, transfer: &Transfer) -> bool {
         let Some(why) = self.screened(from, transfer) else { return true };
+        self.offended(now, from, why, (transfer.opc, transfer.dpc));
+        false
+    }
+
+    fn offended(&mut self, now: Time, from: PeerId, why: Why, (opc, dpc): (PointCode, PointCode)) {
         self.facts.add(why.fact(), 1);
-        let (opc, dpc) = (transfer.opc, transfer.dpc);
         let count = self.offenders.get(&from).map_or(0, |before| before.count) + 1;
         self.offenders.insert(from, Screened { count, why, opc, dpc, at: now });
-        false
     }
 
     pub(crate) fn screened(&self, from: PeerId, transfer: &Transfer) -> Option<Why> {
@@ -81,7 +85,23 @@ impl Gateway {
         if self.is_own(transfer.network, transfer.opc) {
             return Some(Why::Own);
         }
-        let is_let = match &screen.origins {
+        if !self.may_come(screen, from, transfer) {
+            return Some(Why::Origin);
+        }
+        if screen.destinations.as_ref().is_some_and(|ranges| !ranges.has(transfer.dpc)) {
+            return Some(Why::Destination);
+        }
+        let is_let = screen.services >> (transfer.si & 15) & 1 == 1
+            && screen.networks >> (transfer.ni & 3) & 1 == 1;
+        if !is_let {
+            return Some(Why::Service);
+        }
+        self.screened_calling(screen, from, transfer)
+    }
+
+    /// Whether an MSU with that origin may come from a peer.
+    fn may_come(&self, screen: &Screen, from: PeerId, transfer: &Transfer) -> bool {
+        match &screen.origins {
             Origins::Any => true,
             Origins::Only(ranges) => ranges.has(transfer.opc),
             Origins::Served(ranges) => {
@@ -90,16 +110,43 @@ impl Gateway {
             Origins::Others(ranges) => {
                 !ranges.has(transfer.opc) || self.has_registered(from, transfer)
             }
-        };
-        if !is_let {
-            return Some(Why::Origin);
         }
-        if screen.destinations.as_ref().is_some_and(|ranges| !ranges.has(transfer.dpc)) {
-            return Some(Why::Destination);
+    }
+
+    /// The answers of SCCP go by the calling address, and what it relays leaves with a point code of
+    /// this node: a point code in that address is another origin. A peer may relay for nodes behind
+    /// it, but not for this one, nor for those that others serve here.
+    fn screened_calling(&self, screen: &Screen, from: PeerId, transfer: &Transfer) -> Option<Why> {
+        let (network, dpc) = (transfer.network, transfer.dpc);
+        if transfer.si != SERVICE_INDICATOR || !self.is_own(network, dpc) {
+            return None;
         }
-        let is_let = screen.services >> (transfer.si & 15) & 1 == 1
-            && screen.networks >> (transfer.ni & 3) & 1 == 1;
-        (!is_let).then_some(Why::Service)
+        let calling = calling_point_code(&transfer.payload).filter(|it| *it != transfer.opc)?;
+        if self.is_own(network, calling) {
+            return Some(Why::Own);
+        }
+        let is_others = || !self.process.served(network, Affected::one(calling)).is_empty();
+        let as_origin = Transfer { opc: calling, ..transfer.clone() };
+        (!self.may_come(screen, from, &as_origin) && is_others()).then_some(Why::Origin)
+    }
+
+    /// Keeps of what SCCP makes of a peer's MSU what goes to where the peer may send, or back to
+    /// those that it speaks for.
+    pub(crate) fn lets_reach(&mut self, now: Time, from: PeerId, wants: &mut Vec<Transfer>) {
+        if self.screens.get(&from).is_none_or(|it| it.destinations.is_none()) {
+            return;
+        }
+        for want in core::mem::take(wants) {
+            let is_let = self.screens.get(&from).is_none_or(|screen| {
+                let answered = Transfer { opc: want.dpc, dpc: want.opc, ..want.clone() };
+                screen.destinations.as_ref().is_none_or(|ranges| ranges.has(want.dpc))
+                    || self.may_come(screen, from, &answered)
+            });
+            match is_let {
+                true => wants.push(want),
+                false => self.offended(now, from, Why::Destination, (want.opc, want.dpc)),
+            }
+        }
     }
 
     /// Whether an answer to this MSU would go to the peer that it came from: it has registered a
@@ -161,5 +208,21 @@ impl Gateway {
     pub(crate) fn offenders(&self, now: Time) -> impl Iterator<Item = (&str, Screened)> {
         let recent = self.offenders.iter().filter(move |(_, it)| now.since(it.at) < ALARM);
         recent.map(|(peer, screened)| (self.peer_name(*peer), *screened))
+    }
+}
+
+/// The point code in the address of who sends data or asks for a connection.
+fn calling_point_code(payload: &[u8]) -> Option<PointCode> {
+    let message = Message::read(payload).ok()?;
+    match Unit::of(&message).ok()? {
+        Some(unit) => match unit.word {
+            Word::Data(_) => unit.calling.point_code,
+            // It comes back: nobody answers it.
+            Word::Service(_) => None,
+        },
+        None => {
+            let calling = message.value(Parameter::Calling)?;
+            Address::read(calling, message.at(Parameter::Calling)).ok()?.point_code
+        }
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::config::Sgc;
 use crate::sccp_node::SccpNode;
-use m3ua::Transfer;
+use m3ua::{PeerId, Transfer};
 use machine::Time;
 use sccp::codec::SERVICE_INDICATOR;
 
@@ -49,17 +49,17 @@ impl Users {
 }
 
 impl User {
-    /// An MSU for this user came; what it wants sent goes into `wants`. Returns whether all was
+    /// An MSU for this user came from a peer; what it wants sent goes into `wants`. Returns whether all was
     /// carried out.
     pub(crate) fn transfer(
         self,
         now: Time,
         sccp: &mut SccpNode,
-        transfer: Transfer,
+        (from, transfer): (PeerId, Transfer),
         wants: &mut Vec<Transfer>,
     ) -> bool {
         match self {
-            Self::Sccp => sccp.step(now, sccp::In::Transfer(transfer), wants),
+            Self::Sccp => sccp.step(now, sccp::In::TransferBy(from, transfer), wants),
             Self::Echo => {
                 let (opc, dpc) = (transfer.dpc, transfer.opc);
                 wants.push(Transfer { opc, dpc, ..transfer });

@@ -26,6 +26,8 @@ pub struct Unitdata {
 pub enum In {
     /// MTP-TRANSFER: an MSU with Service Indicator 3 for this point code.
     Transfer(m3ua::Transfer),
+    /// The same by that association: what it makes wait for segments counts as its own.
+    TransferBy(m3ua::PeerId, m3ua::Transfer),
     /// MTP-PAUSE.
     Pause(Affected),
     /// MTP-RESUME.

@@ -1,6 +1,8 @@
-//! Reassembly of segments (Q.714 §4.1.1.2.3), bounded in octets and by source.
+//! Reassembly of segments (Q.714 §4.1.1.2.3), bounded in octets, by association, and by the point
+//! codes within one: who writes what he likes as his point code has the room of one association.
 
 use crate::codec::{Address, Class, ReturnCause, Segmentation};
+use m3ua::PeerId;
 use m3ua::codec::PointCode;
 use machine::shares::Shares;
 use machine::{Duration, Time};
@@ -22,6 +24,7 @@ pub(crate) struct Limits {
 /// A segment that came.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Segment<'a> {
+    pub(crate) by: Option<PeerId>,
     pub(crate) opc: PointCode,
     pub(crate) called: Address,
     pub(crate) calling: Address,
@@ -43,6 +46,8 @@ pub(crate) struct Partial {
     pub(crate) first: usize,
     remaining: u8,
     due: Time,
+    /// The association that it began by.
+    by: Option<PeerId>,
 }
 
 /// What a segment led to.
@@ -61,13 +66,37 @@ pub(crate) enum Came {
 pub(crate) struct Reassembly {
     partials: BTreeMap<Key, Partial>,
     due: BTreeSet<(Time, Key)>,
-    shares: Shares<PointCode>,
+    room: Room,
+}
+
+/// What waits of each association, and of each point code within it.
+#[derive(Debug, Default)]
+struct Room {
+    associations: Shares<Option<PeerId>>,
+    sources: Shares<(Option<PeerId>, PointCode)>,
+}
+
+impl Room {
+    /// Takes so much of `max`: an association has no more than is left by the others, a point code
+    /// no more than is left of that.
+    fn take(&mut self, by: Option<PeerId>, opc: PointCode, amount: usize, max: usize) -> bool {
+        let left = max.saturating_sub(self.associations.sum());
+        let left_of_it = left.saturating_sub(self.associations.of(&by));
+        // The shares take of what all sources have together.
+        let most = left_of_it.saturating_add(self.sources.sum());
+        self.sources.take((by, opc), amount, most) && self.associations.take(by, amount, max)
+    }
+
+    fn give_back(&mut self, by: Option<PeerId>, opc: PointCode, amount: usize) {
+        self.associations.give_back(&by, amount);
+        self.sources.give_back(&(by, opc), amount);
+    }
 }
 
 impl Reassembly {
     /// Octets of all, with what each costs.
     pub(crate) const fn octets(&self) -> usize {
-        self.shares.sum()
+        self.room.associations.sum()
     }
 
     pub(crate) fn deadline(&self) -> Option<Time> {
@@ -77,7 +106,7 @@ impl Reassembly {
     fn remove(&mut self, key: &Key) -> Option<Partial> {
         let partial = self.partials.remove(key)?;
         self.due.remove(&(partial.due, *key));
-        self.shares.give_back(&key.0, OVERHEAD + partial.data.len());
+        self.room.give_back(partial.by, key.0, OVERHEAD + partial.data.len());
         Some(partial)
     }
 
@@ -106,7 +135,7 @@ impl Reassembly {
         if partial.remaining != segment.segmentation.remaining + 1 {
             return Came::Failed(ReturnCause::ErrorInTransport, self.remove(&key));
         }
-        if !self.shares.take(key.0, segment.data.len(), limits.octets) {
+        if !self.room.take(partial.by, key.0, segment.data.len(), limits.octets) {
             return Came::Failed(ReturnCause::NoReassembly, self.remove(&key));
         }
         partial.data.extend_from_slice(segment.data);
@@ -129,11 +158,13 @@ impl Reassembly {
             first: segment.data.len(),
             remaining: segment.segmentation.remaining,
             due,
+            by: segment.by,
         };
         if partial.remaining == 0 {
             return Came::Whole(partial);
         }
-        if !self.shares.take(key.0, OVERHEAD + partial.data.len(), limits.octets) {
+        let octets = OVERHEAD + partial.data.len();
+        if !self.room.take(partial.by, key.0, octets, limits.octets) {
             return Came::Failed(ReturnCause::NoReassembly, Some(partial));
         }
         self.due.insert((due, key));

@@ -199,6 +199,8 @@ fn a_node_that_was_never_there_is_no_way_either() {
     let gateway = world.gateway(SITE);
     let a = world.asp(Asp::of("10.0.1.1", GATEWAY, 1, 1));
     world.pass(ms(800));
+    // It is concerned: it hears of three subsystems at two point codes as soon as it is there.
+    assert_eq!(came(&mut world, a).len(), 6);
     send(&mut world, a, 9, &unit(title("3312"), b"x"));
     let all = came(&mut world, a);
     let [(9, msu)] = &all[..] else { panic!("{all:?}") };
@@ -210,6 +212,35 @@ fn a_node_that_was_never_there_is_no_way_either() {
     let rows = rows.as_array().unwrap().iter();
     let mut rows = rows.filter(|it| it["name"] == "destination-unavailable");
     assert!(rows.all(|it| it["starting"] == true), "it has yet to come");
+}
+
+#[test]
+fn what_a_peer_may_not_send_sccp_does_not_send_for_it() {
+    let narrow = "addresses = [\"10.0.1.1\"], screening = { destinations = [\"9\", \"2\"] }";
+    let (mut world, gateway, [a, b, c]) = site(&SITE.replace("addresses = [\"10.0.1.1\"]", narrow));
+    let screened = |world: &World| {
+        let why = ["own", "origin", "destination"];
+        why.map(|why| world.fact(gateway, &format!("sgc_msus_screened_{why}_total")))
+    };
+    // To where it may send, and back.
+    send(&mut world, a, 9, &unit(title("4477001"), b"x"));
+    assert_eq!(came(&mut world, b).len(), 1);
+    send(&mut world, a, 9, &unit(title("1"), b"x"));
+    assert_eq!(cause_of(&came(&mut world, a)[0].1), ReturnCause::NoTranslationAddress);
+    assert_eq!(screened(&world), [0, 0, 0]);
+    // Where a rule leads it may not send.
+    send(&mut world, a, 9, &unit(title("4420"), b"x"));
+    assert_eq!((came(&mut world, c).len(), screened(&world)), (0, [0, 0, 1]));
+    assert_eq!(world.alarms(gateway), ["point-code-screened a"]);
+    // In the name of a node that another peer serves, and of this one.
+    send(&mut world, a, 9, &Unit { calling: at(3, 8), ..unit(title("1"), b"x") });
+    send(&mut world, a, 9, &Unit { calling: at(10, 8), ..unit(title("4477"), b"x") });
+    assert_eq!(screened(&world), [1, 1, 1]);
+    // For one behind it, it may relay: to 2, and nothing comes back to there by way of others.
+    send(&mut world, a, 9, &Unit { calling: at(77, 8), ..unit(title("4477"), b"x") });
+    send(&mut world, a, 9, &Unit { calling: at(77, 8), ..unit(title("1"), b"x") });
+    assert_eq!((came(&mut world, b).len(), came(&mut world, c).len()), (1, 0));
+    assert_eq!(screened(&world), [1, 1, 2]);
 }
 
 #[test]

@@ -105,7 +105,8 @@ impl Node {
             return self.hand_over(from, &unit, class, sls, data);
         };
         let (called, calling, data) = (unit.called, unit.calling, unit.data);
-        let segment = Segment { opc, called, calling, class, segmentation, data };
+        let by = self.by;
+        let segment = Segment { by, opc, called, calling, class, segmentation, data };
         let parameters = &self.settings.parameters;
         let limits =
             Limits { octets: parameters.reassembly_octets_max, time: parameters.reassembly };

@@ -154,13 +154,7 @@ impl Node {
     }
 
     /// A subsystem elsewhere is out of service; it is tested after that interval.
-    fn prohibited(
-        &mut self,
-        now: Time,
-        point_code: PointCode,
-        subsystem: u8,
-        interval: Duration,
-    ) {
+    fn prohibited(&mut self, now: Time, point_code: PointCode, subsystem: u8, interval: Duration) {
         let test = Test { due: now + interval, interval };
         let most = self.settings.parameters.remotes_max;
         let is_news = match self.matters(point_code) {

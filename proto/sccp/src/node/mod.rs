@@ -39,6 +39,8 @@ pub struct Node {
     rules: Arc<Rules>,
     /// The point code that what is under way came to: what is sent of it comes from there.
     at: PointCode,
+    /// The association that it came by, where that is known.
+    by: Option<m3ua::PeerId>,
     /// Subsystems here, and whether they are in service.
     subsystems: BTreeMap<u8, bool>,
     remotes: Remotes,
@@ -59,6 +61,7 @@ impl Node {
     pub fn new(settings: Settings, rules: impl Into<Arc<Rules>>) -> Self {
         Self {
             at: settings.point_code,
+            by: None,
             settings,
             rules: rules.into(),
             subsystems: BTreeMap::new(),
@@ -188,6 +191,11 @@ impl Machine for Node {
         self.come_to(None);
         match input {
             In::Transfer(msu) => self.receive(now, &msu),
+            In::TransferBy(association, msu) => {
+                self.by = Some(association);
+                self.receive(now, &msu);
+                self.by = None;
+            }
             In::Unitdata(unitdata) => self.request(now, &unitdata),
             In::State(subsystem, is_in_service) => self.set_state(subsystem, is_in_service),
             In::Pause(affected) => self.pause(affected),

@@ -79,12 +79,7 @@ impl Node {
     }
 
     /// Where the title of a message leads to; counted.
-    fn translated(
-        &self,
-        from: Origin,
-        called: &Address,
-        sls: u8,
-    ) -> Result<Address, ReturnCause> {
+    fn translated(&self, from: Origin, called: &Address, sls: u8) -> Result<Address, ReturnCause> {
         let before = match from {
             Origin::Network(opc) => Some(opc),
             Origin::Here => None,
@@ -142,9 +137,8 @@ impl Node {
     /// # Errors
     /// With what cause it would come back.
     pub fn translation(&self, address: &Address, sls: u8) -> Result<Address, ReturnCause> {
-        let translated = self.rules.translate(address, sls, |target, subsystem| {
-            self.is_open(target, subsystem)
-        });
+        let translated =
+            self.rules.translate(address, sls, |target, subsystem| self.is_open(target, subsystem));
         translated.map_err(|why| self.why_untranslated(address, why))
     }
 

@@ -20,11 +20,8 @@ fn what_would_go_back_to_the_node_that_it_came_from_is_returned() {
         assert_eq!(world.msus.len(), 3);
     }
     // Another target that there is takes it.
-    let rules = vec![rule(
-        "",
-        &[(Some(1), Routing::Title), (Some(3), Routing::Subsystem)],
-        Choice::Backup,
-    )];
+    let rules =
+        vec![rule("", &[(Some(1), Routing::Title), (Some(3), Routing::Subsystem)], Choice::Backup)];
     let two = node(2, Parameters::q714(), rules);
     let mut world = World::new(vec![on_to(1, 2), two, node(3, Parameters::q714(), Vec::new())]);
     world.run(1, In::Unitdata(to(title("4"), 1, b"on")));

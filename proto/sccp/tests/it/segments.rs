@@ -1,5 +1,6 @@
 //! Segmentation and reassembly, under loss and out of order too.
 
+use crate::every;
 use crate::world::*;
 use machine::Time;
 use proptest::prelude::*;
@@ -71,6 +72,40 @@ fn one_source_cannot_take_the_room_of_all() {
     assert!(refused.iter().all(|it| *it == ReturnCause::NoReassembly.number()));
     world.run(2, In::Unitdata(to(at(3, 6), 2, &message(9, 700))));
     assert_eq!(world.data(3), [message(9, 700)], "another source finds room");
+    world.pass(Time::from_millis(20_000));
+    assert_eq!(world.nodes[2].waiting_octets(), 0);
+}
+
+#[test]
+fn one_association_with_many_point_codes_leaves_room_to_others() {
+    let max = 64 << 10;
+    let parameters = Parameters { reassembly_octets_max: max, ..Parameters::q714() };
+    let mut world = World::new((1..=3).map(|it| node(it, parameters, Vec::new())).collect());
+    let mut process = m3ua::Process::new(m3ua::Settings {
+        peers_max: 4,
+        servers_max: 4,
+        parameters: m3ua::Parameters::rfc4666(),
+    })
+    .unwrap();
+    let settings = m3ua::PeerSettings::new(m3ua::Role::Sgp);
+    let [liar, other] = [settings.clone(), settings].map(|it| process.add_peer(it).unwrap());
+    let msus = world.step(1, In::Unitdata(to(at(3, 6), 1, &message(1, 700))));
+    for number in 100..400 {
+        let opc = every::point_code(number);
+        world.step(3, In::TransferBy(liar, m3ua::Transfer { opc, ..msus[0].clone() }));
+        assert!(world.nodes[2].waiting_octets() <= max / 2, "{number}");
+    }
+    assert!(world.nodes[2].waiting_octets() > max / 3);
+    assert!(world.count(3, Fact::ReassemblyShed) > 100);
+    // Another association has room, for more than one point code.
+    for from in [1, 2] {
+        for seed in 0..5 {
+            for msu in world.step(from, In::Unitdata(to(at(3, 6), 1, &message(seed, 2_000)))) {
+                world.step(3, In::TransferBy(other, msu));
+            }
+        }
+    }
+    assert_eq!(world.data(3).len(), 10);
     world.pass(Time::from_millis(20_000));
     assert_eq!(world.nodes[2].waiting_octets(), 0);
 }
