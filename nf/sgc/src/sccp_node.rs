@@ -125,7 +125,7 @@ impl SccpNode {
         self.undelivered.clear();
         self.carry_out(wants);
         self.serve(now);
-        // What waits already is no consequence: as many dialogues may time out at once as there are.
+        // What waits already is no consequence: all dialogues may time out at once.
         for _ in 0..self.queue.len() + STEPS_MAX {
             let Some(input) = self.queue.pop_front() else { return true };
             self.node.step(now, input, &mut self.outs);

@@ -113,8 +113,8 @@ impl Gateway {
         }
     }
 
-    /// The answers of SCCP go by the calling address, and what it relays leaves with a point code of
-    /// this node: a point code in that address is another origin. A peer may relay for nodes behind
+    /// The answers of SCCP go by the calling address, and what it relays leaves with a point code
+    /// of this node: a point code in that address is another origin. A peer may relay for nodes behind
     /// it, but not for this one, nor for those that others serve here.
     fn screened_calling(&self, screen: &Screen, from: PeerId, transfer: &Transfer) -> Option<Why> {
         let (network, dpc) = (transfer.network, transfer.dpc);
@@ -167,7 +167,7 @@ impl Gateway {
             | Indication::Status(network, affected, ..) => (*network, *affected),
             _ => return false,
         };
-        // Of a user part only who serves it may say that it is not there: rules to it would be dead.
+        // Of a user part only who serves it may say that it is not there: rules would be dead.
         let is_let = match what {
             Indication::Status(_, _, Cause::UserPartUnavailable(_), _)
                 if self.screens.get(&from).is_some_and(Screen::has_others) =>

@@ -49,8 +49,8 @@ impl Users {
 }
 
 impl User {
-    /// An MSU for this user came from a peer; what it wants sent goes into `wants`. Returns whether all was
-    /// carried out.
+    /// An MSU for this user came from a peer; what it wants sent goes into `wants`. Returns whether
+    /// all was carried out.
     pub(crate) fn transfer(
         self,
         now: Time,

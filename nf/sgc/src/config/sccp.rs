@@ -29,10 +29,11 @@ pub struct Sccp {
     pub t_status_ms: u32,
     /// The longest of these pauses, milliseconds.
     pub t_status_max_ms: u32,
-    /// Octets of all messages that wait for segments, with 256 for each; no source has more than is
-    /// left by the others.
+    /// Octets of all messages that wait for segments, with 256 for each; no association has more
+    /// than is left by the others, no point code more than is left of that.
     pub reassembly_octets_max: u32,
-    /// Point codes of which is kept what is not as it should be.
+    /// Point codes of which is kept what is not as it should be, of those that translations lead to
+    /// or that are concerned.
     pub destinations_max: u32,
 }
 

@@ -493,7 +493,9 @@ numbering_plan = 16
 [[translation]]
 name = "y"
 indicator = 5
-target = [{ routing = "title" }, { point_code = "0-1-1", routing = "title" }, { subsystem = 0 }, { subsystem = 1 }]
+target = [
+  { routing = "title" }, { point_code = "0-1-1", routing = "title" }, { subsystem = 0 }, { subsystem = 1 },
+]
 [sccp]
 hops = 16
 concerned = ["1-0-0"]
