@@ -390,13 +390,15 @@ fn asked(ask: &Ask) -> Result<(Title, Option<u8>, u8), AskError> {
 
 /// The rules of called parties whose digits a title begins with, the one that holds first.
 fn hits<'c>(config: &'c Sgc, title: &Title) -> Vec<&'c Translation> {
+    let digits = title.digits.to_string();
+    // Among a million rules few begin so: the others cost a comparison.
+    let begins = |it: &Translation| {
+        let first = digits.get(..it.digits.len());
+        first.is_some_and(|first| first.eq_ignore_ascii_case(&it.digits))
+    };
     let called = config.translation.iter().enumerate();
-    let called = called.filter(|(_, it)| it.of == TranslationOf::Called);
-    let hit = called.filter(|(_, it)| {
-        let selector = it.selector().is_some_and(|selector| selector.has(title));
-        let prefix = Digits::parse(&it.digits);
-        selector && prefix.is_some_and(|prefix| title.digits.first(prefix.len()) == prefix)
-    });
+    let called = called.filter(|(_, it)| it.of == TranslationOf::Called && begins(it));
+    let hit = called.filter(|(_, it)| it.selector().is_some_and(|selector| selector.has(title)));
     let mut hits: Vec<(usize, usize, usize, &Translation)> =
         hit.map(|(at, it)| (it.digits.len(), weight(it), at, it)).collect();
     hits.sort_by_key(|(digits, weight, at, _)| core::cmp::Reverse((*digits, *weight, *at)));

@@ -1,8 +1,10 @@
 //! What a gateway captures for the service assurance.
 
 use crate::world::{START, checked};
+use m3ua::codec::{Data, MessageType, PointCode, ProtocolData, RoutingContext, Tag, Writer};
 use machine::{Duration, Time};
 use runtime::{ConnId, Effects, Flow, Function, In, PortId, Seed, Transport};
+use sccp::codec::{Address, Class, Digits, Form, Title, Unit, Word};
 use sgc::Gateway;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -75,4 +77,74 @@ fn a_collector_is_no_peer() {
     let port = config.ports().into_iter().find(|port| port.name == "capture").unwrap();
     assert!(!port.listens() && port.id != PortId(0));
     assert!(matches!(Gateway::frame(port.id, b"anything"), runtime::Frame::Skip(8)));
+}
+
+const WITH_SCCP: &str = r#"
+capture = "udp:127.0.0.1:9060"
+application_server = [
+  { name = "one", peers = ["a"], routing_context = 1, destination = [{ point_code = "1" }] },
+]
+subsystem = [{ name = "hlr", number = 6, user = "tcap" }]
+"#;
+
+/// ASP Up, ASP Active, and an MSU of SCCP to a title that no rule knows.
+fn lost_title() -> Vec<Vec<u8>> {
+    let point_code = |number| PointCode::new(number).unwrap();
+    let (mut up, mut active, mut data, mut payload) = Default::default();
+    Writer::begin(&mut up, MessageType::AspUp).end();
+    Writer::begin(&mut active, MessageType::AspActive).word(Tag::RoutingContext, 1).end();
+    let unit = Unit {
+        form: Form::Basic,
+        word: Word::Data(Class { is_sequenced: false, returns: true }),
+        hops: 0,
+        called: Address::title(Title::e164(Digits::parse("4477").unwrap()), 6),
+        calling: Address::subsystem(Some(point_code(1)), 8),
+        segmentation: None,
+        importance: None,
+        data: b"x",
+    };
+    unit.write(&mut payload).unwrap();
+    let protocol_data = ProtocolData {
+        opc: point_code(1),
+        dpc: point_code(9),
+        si: 3,
+        ni: 2,
+        mp: 0,
+        sls: 0,
+        payload: &payload,
+    };
+    let routing_context = Some(RoutingContext(1));
+    Data { network: None, routing_context, protocol_data, correlation: None }.write(&mut data);
+    vec![up, active, data]
+}
+
+#[test]
+fn what_sccp_cannot_deliver_is_an_event_on_the_trail_of_its_association() {
+    let seed = Seed { shard: 0, shards: 1, random: [7; 32], now: START };
+    let config = checked(&format!("{SITE}{WITH_SCCP}"));
+    let port = config.ports().iter().find(|port| port.listens()).unwrap().id;
+    let mut gateway = Gateway::simulated(seed, Arc::new(config));
+    let (local, remote) = ("10.0.0.1:2905".parse().unwrap(), "10.0.1.1:50000".parse().unwrap());
+    let flow = Flow { conn: ConnId(1), ..Flow::to(port, Transport::Tcp, local, remote) };
+    let mut out = Effects::default();
+    gateway.step(START, In::Up { flow }, &mut out);
+    for bytes in &lost_title() {
+        gateway.step(START, In::Message { flow, bytes }, &mut out);
+    }
+    gateway.tick(START + Duration::from_secs(1), &mut out);
+    let packets = out.sends().filter(|(to, _)| to.remote.port() == 9060);
+    let packets: Vec<_> = packets.map(|(_, it)| hep::Packet::parse(it).unwrap()).collect();
+    let logs = packets.iter().filter(|it| it.kind == hep::KIND_LOG);
+    let text = |of: &hep::Packet<'_>| String::from_utf8(of.payload.to_vec()).unwrap();
+    let mut events = logs.filter(|it| text(it).contains("RequestRejected"));
+    let event = events.next().expect("an event");
+    let wanted = concat!(
+        r#"{"event":"RequestRejected","status":0,"#,
+        r#""text":"no translation for an address of such nature","#,
+        r#""method":"SCCP","from":"1/8","to":"4477/6"}"#
+    );
+    assert_eq!(text(event), wanted);
+    let message = packets.iter().find(|it| it.kind == hep::KIND_M3UA).expect("messages");
+    assert_eq!(event.correlation, message.correlation);
+    assert_eq!(event.source, remote);
 }
