@@ -1,5 +1,6 @@
 //! The section of a realm that describes its IPsec.
 
+use crate::charging;
 use config::Issue;
 use schemars::JsonSchema;
 use secagree::{Alg, Ealg, Preference};
@@ -41,6 +42,13 @@ pub struct Ipsec {
     pub sets_max: u32,
     /// Sets of registrations that stand, of one source at most: other phones behind it are refused.
     pub sets_of_source_max: u32,
+    /// Name by which home networks know this one: P-Visited-Network-ID of each REGISTER (RFC 7315
+    /// §4.3, TS 24.229 §5.2.2); empty: none is sent.
+    pub visited_network: String,
+    /// Name of this network for charging between operators: `orig-ioi` of the P-Charging-Vector
+    /// that each REGISTER and each request that begins a dialog or stands alone gets (RFC 7315
+    /// §4.6, TS 24.229 §5.2.6.3); empty: none is sent.
+    pub charging: String,
 }
 
 impl Default for Ipsec {
@@ -58,6 +66,8 @@ impl Default for Ipsec {
             under_way_max: 50_000,
             sets_max: 300_000,
             sets_of_source_max: 10_000,
+            visited_network: String::new(),
+            charging: String::new(),
         }
     }
 }
@@ -106,6 +116,8 @@ impl Ipsec {
                 issues.push(Issue::new(format!("algorithms[{at}]"), what, hint));
             }
         }
+        charging::validate("visited_network", &self.visited_network, issues);
+        charging::validate("charging", &self.charging, issues);
         let checks = [
             ("challenge_s", self.challenge_s, 4, CHALLENGE_S_MAX),
             ("under_way_of_source_max", self.under_way_of_source_max, 1, 1 << 20),
@@ -136,11 +148,14 @@ mod tests {
             client_ports: [5_064, 5_062],
             algorithms: vec!["HMAC-SHA-1-96/AES-CBC".into(), "null/null".into(), "rot13".into()],
             challenge_s: 1,
+            charging: "a\r\nb".into(),
+            visited_network: "\"".into(),
             ..Ipsec::default()
         };
         wrong.validate(&mut issues);
         let paths: Vec<_> = issues.iter().map(|issue| issue.path.as_str()).collect();
-        assert_eq!(paths, ["client_ports", "algorithms[1]", "algorithms[2]", "challenge_s"]);
+        let strings = ["algorithms[1]", "algorithms[2]", "visited_network", "charging"];
+        assert_eq!(paths, [&["client_ports"][..], &strings, &["challenge_s"]].concat());
         let pairs = wrong.preference().pairs;
         assert_eq!(pairs, [(Alg::HmacSha1_96, Ealg::AesCbc)]);
     }

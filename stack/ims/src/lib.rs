@@ -24,6 +24,7 @@
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod access;
+mod charging;
 mod config;
 mod emergency;
 mod explain;

@@ -1,5 +1,6 @@
 //! Messages as they go on: without what was between the phone and us, with what the core is told.
 
+use crate::charging::OWN;
 use crate::request::{Refusal, cut};
 use crate::set::IMPI_OCTETS_MAX;
 use aka::digest::{SessionKeys, mark, take_keys};
@@ -96,7 +97,7 @@ pub(crate) fn request(
     asks_rport: bool,
     out: &mut Vec<u8>,
 ) {
-    let mut dropped = AGREED;
+    let mut dropped = AGREED.and(OWN);
     if registrant.is_some() {
         dropped = dropped.and(CREDENTIALS);
     }

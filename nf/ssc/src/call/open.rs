@@ -428,11 +428,17 @@ impl Controller {
         out: &mut Effects,
     ) {
         let (message, body) = said;
-        let transfer = self.calls.transfer(message, way.flow.port, &self.border.realms);
+        let mut transfer = self.calls.transfer(message, way.flow.port, &self.border.realms);
         if !transfer.lines.is_empty() {
             self.calls.hand_names(now, message, way.realm);
         }
         let Some(relay) = self.calls.relays.at(key) else { return };
+        if self.border.realms.row(way.realm).trusted {
+            let (from, own) = (relay.upstream.port, way.flow.local.ip());
+            let (method, lines) = (message.method(), &mut transfer.lines);
+            let own = self.ims.tell_core(from, method, own, relay.secret, lines);
+            transfer.drop = transfer.drop.and(own);
+        }
         let believed = self.border.is_authenticated(relay.realms.up, &relay.upstream);
         let Some(relay) = self.calls.relays.at_mut(key) else { return };
         let Some((client, branch)) = self.transactions.reserve() else {

@@ -61,3 +61,60 @@ fn an_emergency_call_of_a_phone_that_is_not_registered_is_answered_and_ended_in_
     world.receive(ALICE, ACCESS, &respond(&bye, "200 OK", "", "", ""));
     world.expect(BOB, "SIP/2.0 200");
 }
+
+/// What a P-CSCF alone says, as a phone would.
+const CLAIMS: &str = "P-Visited-Network-ID: elsewhere.example\r\n\
+    P-Charging-Vector: icid-value=stolen;orig-ioi=elsewhere.example\r\n";
+
+/// The lines of a message with that name.
+fn lines<'a>(text: &'a str, name: &str) -> Vec<&'a str> {
+    let is_it = |line: &&str| line.split(':').next().is_some_and(|it| it == name);
+    text.lines().filter(is_it).collect()
+}
+
+/// The icid of a message, whose vector is the only one, and ours.
+fn icid(text: &str) -> String {
+    let all = lines(text, "P-Charging-Vector");
+    let [vector] = all.as_slice() else { panic!("one vector: {text}") };
+    let value = vector.strip_prefix("P-Charging-Vector: icid-value=").unwrap();
+    let (icid, rest) = value.split_once(';').unwrap();
+    assert_eq!(rest, "icid-generated-at=127.0.0.1;orig-ioi=visited.example");
+    assert!(icid.len() == 32 && icid.bytes().all(|octet| octet.is_ascii_hexdigit()), "{icid}");
+    icid.to_owned()
+}
+
+#[test]
+fn the_core_is_told_of_the_visited_network_and_of_charging_by_nobody_but_the_controller() {
+    let keys = "[realm.ipsec]\nvisited_network = \"Visited network 1\"\n\
+        charging = \"visited.example\"\n";
+    let passes = "register_required = true\npass_headers = [\"P-Charging-Vector\", \
+        \"P-Visited-Network-ID\"]\n";
+    let passing = |site: &str| site.replace("register_required = true\n", passes);
+    for (at, site) in [site(), passing(&site())].iter().enumerate() {
+        let mut world = World::new(&site.replace("[realm.ipsec]\n", keys));
+        let claimed = |text: String| text.replace("Max-Forwards", &format!("{CLAIMS}Max-Forwards"));
+        world.receive(ALICE, ACCESS, &claimed(register(1)));
+        let first = world.expect(BOB, "REGISTER");
+        let visited = ["P-Visited-Network-ID: \"Visited network 1\""];
+        assert_eq!(lines(&first, "P-Visited-Network-ID"), visited);
+        world.receive(BOB, CORE, &respond(&first, "403 Forbidden", "b", CLAIMS, ""));
+        let refused = world.expect(ALICE, "SIP/2.0 403");
+        assert!(at == 1 || !refused.contains("elsewhere"), "{refused}");
+        world.receive(ALICE, ACCESS, &claimed(register(2)));
+        let second = world.expect(BOB, "REGISTER");
+
+        let sos = Caller::new("sos").request("INVITE", "", "");
+        let (_, rest) = sos.split_once(" SIP/2.0").unwrap();
+        let sos = claimed(format!("INVITE urn:service:sos SIP/2.0{rest}"));
+        world.receive(ALICE, ACCESS, &sos);
+        world.expect(ALICE, "SIP/2.0 100");
+        let invite = world.expect(BOB, "INVITE");
+        assert!(lines(&invite, "P-Visited-Network-ID").is_empty(), "{invite}");
+        let names = [icid(&first), icid(&second), icid(&invite)];
+        assert!(names[0] != names[1] && names[1] != names[2], "{names:?}");
+    }
+    let mut world = World::new(&site());
+    world.receive(ALICE, ACCESS, &register(1));
+    let register = world.expect(BOB, "REGISTER");
+    assert!(!register.contains("P-Visited") && !register.contains("P-Charging"), "{register}");
+}
