@@ -88,6 +88,7 @@ pub(crate) fn protect(controller: &mut Controller, now: Time, out: &mut Effects)
         }
         Leaving::Instead(to) => Diverted::Instead { to, in_parts: true },
     });
+    ims.tell(now, &mut controller.wire.capture);
     for (flow, packet) in handed {
         out.hand(0, |work| ipsec::write_handed(&flow, &packet, work));
     }

@@ -9,6 +9,7 @@ use crate::rewrite;
 use crate::set::{Identity, Set, Stage};
 use crate::settings::{Door, Row, Settings};
 use crate::table::Table;
+use crate::told::Told;
 use event::{Cells, Sheet};
 use ipsec::{Arrived, Endpoint};
 use machine::slots::Key;
@@ -18,6 +19,7 @@ use rand_chacha::rand_core::{RngCore, SeedableRng};
 use runtime::{Flow, PortId, Transport};
 use sip::Message;
 use std::net::SocketAddr;
+use trail::Event;
 
 /// What is left to a set whose successor is used, or whose last answer has left: as long as copies
 /// of messages may come (64 x T1, TS 24.229 §5.2.2).
@@ -50,6 +52,7 @@ pub struct Access {
     pub(crate) keys: Keys,
     pub(crate) failures: Failures,
     pub(crate) emergencies: Emergencies,
+    pub(crate) told: Told,
     pub(crate) facts: Sheet<Fact>,
     pub(crate) random: ChaCha12Rng,
     pub(crate) secret: u64,
@@ -74,6 +77,7 @@ impl Access {
             keys: Keys::new(nonces),
             failures: Failures::default(),
             emergencies: Emergencies::default(),
+            told: Told::default(),
             facts: Sheet::new(),
             random,
             secret,
@@ -100,7 +104,7 @@ impl Access {
             };
             match place.filter(|at| stands(*at)) {
                 Some(at) => set.realm = at,
-                None => self.table.remove(key, &mut self.esp),
+                None => self.end(key, "its realm or its doorway is gone"),
             }
         }
         self.rows = rows;
@@ -188,12 +192,12 @@ impl Access {
             let why = "its source has no port left by which it could be known";
             self.failures.note(now, &set.impi, set.identity.remote, why);
             self.facts.add(Fact::OfSource, 1);
-            self.table.remove(key, &mut self.esp);
+            self.end(key, why);
             return None;
         };
         if let Some(spare) = self.table.prove(key, identity) {
             self.facts.add(Fact::MadeWay, 1);
-            self.table.remove(spare, &mut self.esp);
+            self.end(spare, "its phone has more agreements than it may (TS 33.203 §7.4)");
         }
         Some(())
     }
@@ -305,9 +309,18 @@ impl Access {
             if set.expires > now {
                 continue;
             }
-            if set.stage.is_under_way() && set.stage != Stage::Offered {
-                let why = "the challenge was not answered in time";
+            let why = match set.stage {
+                Stage::Challenged => "the challenge was not answered in time",
+                Stage::Proven => "the core did not say in time what it thinks of the response",
+                Stage::Current => "its registration is over",
+                Stage::Old => "its phone has a newer agreement",
+                Stage::Offered | Stage::Ending => "",
+            };
+            if matches!(set.stage, Stage::Challenged | Stage::Proven) {
                 self.failures.note(now, &set.impi, set.identity.remote, why);
+            }
+            if !why.is_empty() {
+                self.told.over(set, Event::AgreementEnded, why);
             }
             if matches!(set.stage, Stage::Challenged | Stage::Proven | Stage::Current) {
                 self.facts.add(Fact::Expired, 1);

@@ -18,6 +18,7 @@ use secagree::{Agreement, Choice, End, Ipsec, Peer, Protocol, Transport};
 use sip::view::Contact;
 use sip::{Header, Message, Method};
 use std::net::{IpAddr, SocketAddr};
+use trail::Event;
 
 /// The longest time that an agreement stands without another registration, seconds; phones ask for
 /// 600,000 (TS 24.229 §5.1.1.2).
@@ -180,16 +181,21 @@ impl Access {
                 self.keyless = Some(at.now);
                 let why = "the challenge came without ck and ik (TS 24.229 §5.4.1.2)";
                 self.failures.note(at.now, &set.impi, at.flow.remote, why);
+                self.told.of(set, Event::AgreementFailed, vec![("text", why.into())]);
                 return;
             };
             if self.associate(at.now, key, &session).is_none() {
                 let Some(set) = self.table.at(key) else { return };
                 let why = "no associations could be made: there are as many as may be";
                 self.failures.note(at.now, &set.impi, at.flow.remote, why);
+                self.told.of(set, Event::AgreementFailed, vec![("text", why.into())]);
                 self.table.remove(key, &mut self.esp);
                 return;
             }
             self.facts.add(Fact::Challenged, 1);
+            if let Some(set) = self.table.at(key) {
+                self.told.chosen(set);
+            }
         }
         if let Some(set) = self.table.at(key).filter(|set| set.stage == Stage::Challenged) {
             rewrite::with_server(at.message, &set.server, draft);
@@ -204,6 +210,8 @@ impl Access {
             return;
         }
         self.facts.add(Fact::Failed, 1);
+        let why = "the core did not take the response, and challenges again";
+        self.told.over(set, Event::AgreementEnded, why);
         let next = again(set, set.choice, set.client.clone(), at.register);
         self.table.advance(carrying, Stage::Ending, at.now + LINGERING);
         // Beyond the limits of its source there is none, and the challenge leaves without one.
@@ -352,12 +360,16 @@ impl Access {
             .filter(|other| other.stage == Stage::Current)
             .map(|other| other.expires)
             .fold(at.now + granted, Time::max);
-        match stage {
-            Stage::Challenged | Stage::Proven => self.facts.add(Fact::Established, 1),
+        let (fact, event) = match stage {
+            Stage::Challenged | Stage::Proven => (Fact::Established, Event::AgreementEstablished),
             // The phone goes on by the one before: it has not heard of the new one.
-            Stage::Old if !self.has_used_another(key, &impi) => self.facts.add(Fact::Refreshed, 1),
-            Stage::Current => self.facts.add(Fact::Refreshed, 1),
-            Stage::Offered | Stage::Old | Stage::Ending => return,
+            Stage::Old if self.has_used_another(key, &impi) => return,
+            Stage::Old | Stage::Current => (Fact::Refreshed, Event::AgreementRefreshed),
+            Stage::Offered | Stage::Ending => return,
+        };
+        self.facts.add(fact, 1);
+        if let Some(set) = self.table.at(key) {
+            self.told.accepted(set, event, granted_s);
         }
         self.supersede(at.now, key, &impi);
         self.table.advance(key, Stage::Current, expires);
@@ -390,7 +402,11 @@ impl Access {
                 set.is_used = false;
                 expires = expires.min(now + LINGERING);
             }
-            self.facts.add(Fact::Replaced, u64::from(stage == Stage::Current));
+            if stage == Stage::Current {
+                self.facts.add(Fact::Replaced, 1);
+                let why = "a newer agreement of its phone was accepted";
+                self.told.over(set, Event::AgreementReplaced, why);
+            }
             self.table.advance(other, Stage::Old, expires);
         }
     }
@@ -404,6 +420,9 @@ impl Access {
             if other != key && set.stage.is_under_way() {
                 continue;
             }
+            if set.stage != Stage::Ending {
+                self.told.over(set, Event::AgreementEnded, "its phone has de-registered");
+            }
             let expires = set.expires.min(now + LINGERING);
             self.table.advance(other, Stage::Ending, expires);
         }
@@ -416,14 +435,18 @@ impl Access {
         {
             let impi = self.table.at(offered).map(|set| set.impi.clone()).unwrap_or_default();
             let why = format!("the core answered {status} instead of a challenge");
-            self.failures.note(at.now, &impi, at.flow.remote, why);
+            self.failures.note(at.now, &impi, at.flow.remote, why.as_str());
+            if let Some(set) = self.table.at(offered) {
+                self.told.of(set, Event::AgreementFailed, vec![("text", why.into())]);
+            }
             self.table.remove(offered, &mut self.esp);
         }
         let Some(key) = carrying else { return };
         let Some(set) = self.table.at(key).filter(|set| set.stage.is_under_way()) else { return };
         self.facts.add(Fact::Failed, 1);
         let why = format!("the core answered {status} to the response to its challenge");
-        self.failures.note(at.now, &set.impi, set.identity.remote, why);
+        self.failures.note(at.now, &set.impi, set.identity.remote, why.as_str());
+        self.told.over(set, Event::AgreementEnded, &why);
         self.table.advance(key, Stage::Ending, at.now + LINGERING);
     }
 }

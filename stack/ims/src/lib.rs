@@ -38,6 +38,7 @@ mod settings;
 mod show;
 mod sources;
 mod table;
+mod told;
 
 pub use access::{Access, Packet};
 pub use config::Ipsec;

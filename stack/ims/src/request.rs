@@ -5,6 +5,7 @@ use crate::access::Access;
 use crate::facts::Fact;
 use crate::rewrite::{self, Integrity, Registrant};
 use crate::set::{IMPI_OCTETS_MAX, Identity, Set, Stage};
+use crate::told::Value;
 use machine::slots::Key;
 use machine::{Duration, Time};
 use runtime::Flow;
@@ -13,6 +14,7 @@ use secagree::{Choice, List, Mode, Preference};
 use sip::view::Contact;
 use sip::{Header, Message, Method};
 use std::net::{IpAddr, SocketAddr};
+use trail::Event;
 
 /// How long an offer waits for the core's answer: a transaction, and something.
 const OFFERED: Duration = Duration::from_secs(40);
@@ -88,6 +90,9 @@ impl Access {
         self.facts.add(refusal.fact, 1);
         let impi = rewrite::seeming(at.message);
         self.failures.note(at.now, &impi, at.flow.remote, refusal.why.as_str());
+        let fields =
+            vec![("impi", Value::Text(impi.into())), ("text", refusal.why.as_str().into())];
+        self.told.push(Event::AgreementFailed, *at.flow, at.message.call_id(), fields);
         if at.message.method() == Method::Ack || !at.message.is_request() {
             return Verdict::Dropped;
         }
@@ -135,6 +140,7 @@ impl Access {
                 source,
                 register: Some(register),
                 deregisters: deregisters(at.message),
+                call_id: self.told.call_id(at.message.call_id()),
                 client,
                 choice: Some(choice),
                 local,
@@ -213,7 +219,7 @@ impl Access {
             && let Some(first) = sources.makes_way()
         {
             self.facts.add(Fact::MadeWay, 1);
-            self.table.remove(first, &mut self.esp);
+            self.end(first, "it made way for a newer registration: there are as many as may be");
         }
         let offered = self.table.offer(set, now + OFFERED);
         offered.ok_or_else(|| Refusal::of_source("there are as many agreements as may be"))
@@ -279,6 +285,7 @@ impl Access {
     fn registers(&mut self, at: &At<'_>, key: Key, client: List) -> Result<Registrant, Refusal> {
         let register = self.register(at.message, at.flow.remote);
         let registrant = Registrant::of(at.message, Integrity::Yes).map_err(malformed)?;
+        let call_id = self.told.call_id(at.message.call_id());
         let set = self.table.at(key).filter(|set| set.impi == registrant.impi);
         let Some(set) = set else {
             let why = "the private identity is not that of the agreement (TS 33.203 §6.1)";
@@ -293,7 +300,11 @@ impl Access {
             })
             .flatten();
         let next = choice.map(|choice| again(set, Some(choice), client, register));
+        let next = next.map(|next| Set { call_id: call_id.clone(), ..next });
         self.table.registers(key, register, deregisters(at.message));
+        if let Some(set) = self.table.at_mut(key) {
+            set.call_id = call_id;
+        }
         if let Some(next) = next {
             // Refused by its source's limit, it is refused by nothing else: it may not be needed.
             let _ = self.offer(at.now, next);
@@ -309,6 +320,7 @@ pub(crate) fn again(set: &Set, choice: Option<Choice>, client: List, register: (
         impi: set.impi.clone(),
         source: set.source,
         register: Some(register),
+        call_id: set.call_id.clone(),
         client,
         choice,
         local: set.local,

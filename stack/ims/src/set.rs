@@ -83,6 +83,8 @@ pub(crate) struct Set {
     /// The last REGISTER that came by it, or that offered it, and whether that de-registers.
     pub register: Option<Register>,
     pub deregisters: bool,
+    /// The Call-ID of that REGISTER, by which trails are found; empty where nothing is captured.
+    pub call_id: Box<[u8]>,
     /// Its number in the order in which sets begin.
     pub begun: u64,
     /// Whether the phone began it in the clear: then it may have no others.
@@ -118,6 +120,7 @@ impl Default for Set {
             source: nowhere,
             register: None,
             deregisters: false,
+            call_id: Box::default(),
             begun: 0,
             is_from_clear: false,
             was_accepted: false,

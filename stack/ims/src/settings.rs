@@ -149,6 +149,27 @@ impl Ipsec {
     }
 }
 
+impl Ipsec {
+    /// Pushes what is wrong with its addresses beside those of other realms, which are in `taken`
+    /// and have its own from now on.
+    pub fn validate_own(
+        &self,
+        at: &str,
+        ips: &[IpAddr],
+        taken: &mut Vec<IpAddr>,
+        issues: &mut Vec<Issue>,
+    ) {
+        for ip in ips.iter().copied() {
+            if taken.contains(&ip) {
+                let what = format!("{ip} takes ESP for another realm");
+                let hint = "give each realm with IPsec an address of its own";
+                issues.push(Issue::new(at, what, hint));
+            }
+            taken.push(ip);
+        }
+    }
+}
+
 /// What a function tells of its realms.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Settings {

@@ -74,6 +74,19 @@ events! {
     Unregistered = Told [aor],
     /// A contact ended by itself.
     RegistrationEnded = Told [aor, contact, text],
+    /// A challenge left for a phone of IMS with a security agreement (TS 33.203 §7.2): its
+    /// algorithms (integrity/encryption), ports and SPIs of both, client/server.
+    AgreementChosen = Told [impi, algorithms, mode, ue_ports, ue_spis, own_ports, own_spis],
+    /// The core accepted the registration of a security agreement, which stands for `expires_s`.
+    AgreementEstablished = Told [impi, own_spis, expires_s],
+    /// The core accepted another registration by the same security agreement.
+    AgreementRefreshed = Told [impi, own_spis, expires_s],
+    /// A newer security agreement stands beside this one, which serves until that is used.
+    AgreementReplaced = Told [impi, own_spis, text],
+    /// A security agreement is over, and why.
+    AgreementEnded = Told [impi, own_spis, text],
+    /// There is no security agreement with a phone, and why.
+    AgreementFailed = Told [impi, text],
     /// A request was refused.
     RequestRejected = Refused [status, text, method, from, to, limit, queue_delay_us],
     /// So many requests were refused within a second.

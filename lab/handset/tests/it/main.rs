@@ -5,4 +5,5 @@ mod facts;
 mod hostile;
 mod live;
 mod seeds;
+mod trails;
 mod world;

@@ -323,6 +323,27 @@ impl World {
         rows.into_iter().filter(|row| row.state == "current").collect()
     }
 
+    /// What trails were told since this was asked last: Call-ID and event.
+    pub fn told(&mut self) -> Vec<(String, serde_json::Value)> {
+        let collector = SocketAddr::from(([127, 0, 0, 1], 9_060));
+        let flow = Flow::to(PortId(99), Transport::Udp, collector, collector);
+        let settings = trail::Settings {
+            flow: Some(flow),
+            octets_max: 1_000_000,
+            ..trail::Settings::default()
+        };
+        let mut capture = trail::Capture::new(hep::KIND_SIP, PortId(99), settings);
+        self.pcscf.access.tell(self.now, &mut capture);
+        let mut out = runtime::Effects::default();
+        capture.flush_all(&mut out);
+        let read = |(_, bytes): (Flow, &[u8])| {
+            let packet = hep::Packet::parse(bytes).expect("a packet");
+            let event = serde_json::from_slice(packet.payload).expect("an event");
+            (String::from_utf8_lossy(packet.correlation).into_owned(), event)
+        };
+        out.sends().map(read).collect()
+    }
+
     /// The flow by which the function knows a phone.
     pub fn flow(&self, phone: usize) -> Flow {
         let remote = self.current(phone).pop().expect("it is registered").ue.parse().unwrap();

@@ -363,6 +363,31 @@ fn every_end_has_its_outcome() {
 }
 
 #[test]
+fn the_agreement_of_a_phone_stands_in_the_ladder_of_its_registration() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(directory.path());
+    let leg = Leg::new("alice", "alice", "agreement");
+    let (first, second) = ("00000000000000aa", "00000000000000ab");
+    bench.sip(UA, SSC, &leg.request("REGISTER", 1), first);
+    bench.sip(SSC, UA, &leg.response(401, 1, "REGISTER"), first);
+    let chosen = br#"{"event":"AgreementChosen","impi":"a@x","algorithms":"null/aes-gcm"}"#;
+    bench.captured(hep::KIND_LOG, UA, SSC, chosen, "agreement");
+    bench.wait_ms(50);
+    bench.sip(UA, SSC, &leg.request("REGISTER", 2), second);
+    bench.sip(SSC, UA, &leg.response(200, 2, "REGISTER"), second);
+    let established = br#"{"event":"AgreementEstablished","impi":"a@x","expires_s":630}"#;
+    bench.captured(hep::KIND_LOG, UA, SSC, established, "agreement");
+    bench.wait_ms(5_000);
+    let trail = bench.only(&[("call_id", "agreement")]);
+    assert_eq!((trail.outcome, trail.places.len()), (Outcome::Registered, 6));
+    let (detail, _) = bench.detail(trail.id);
+    let ladder = sas::ladder::draw(&detail, sas::ladder::Extent::Ladder);
+    let at = |text: &str| ladder.find(text).unwrap_or_else(|| panic!("{text}: {ladder}"));
+    assert!(at("401") < at("* AgreementChosen") && at("null/aes-gcm") < at("200"), "{ladder}");
+    assert!(at("200") < at("* AgreementEstablished"), "{ladder}");
+}
+
+#[test]
 fn a_challenge_is_not_the_end() {
     let directory = tempfile::tempdir().unwrap();
     let mut bench = Bench::new(directory.path());

@@ -92,14 +92,7 @@ impl Ssc {
             }
             let clear: Vec<SocketAddr> = realm.datagrams().collect();
             section.validate_at(&at, &clear, &realm.ips(), issues);
-            for ip in realm.ips() {
-                if ips.contains(&ip) {
-                    let what = format!("{ip} takes ESP for another realm");
-                    let hint = "give each realm with IPsec an address of its own";
-                    issues.push(Issue::new(at.clone(), what, hint));
-                }
-                ips.push(ip);
-            }
+            section.validate_own(&at, &realm.ips(), &mut ips, issues);
         }
         let believes = |realm: &Realm| {
             let is_core = realm.side == Side::Core && realm.trusted;

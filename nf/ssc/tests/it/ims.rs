@@ -36,6 +36,21 @@ fn a_registration_that_the_core_accepts_in_the_clear_binds_nobody() {
 }
 
 #[test]
+fn the_trail_of_a_registration_is_told_why_there_is_no_agreement() {
+    let capture = "name = \"ssc1\"\ncapture = \"udp:127.0.0.1:9060\"";
+    let mut world = World::new(&site().replacen("name = \"ssc1\"", capture, 1));
+    world.receive(ALICE, ACCESS, &register(1));
+    let forwarded = world.expect(BOB, "REGISTER");
+    world.receive(BOB, CORE, &respond(&forwarded, "403 Forbidden", "b", "", ""));
+    world.expect(ALICE, "SIP/2.0 403");
+    world.pass(machine::Duration::from_secs(1));
+    let captured = String::from_utf8_lossy(&world.raw_to("127.0.0.1:9060")).into_owned();
+    let told = "{\"event\":\"AgreementFailed\",\"impi\":\"alice@example.com\",\
+        \"text\":\"the core answered 403 instead of a challenge\"}";
+    assert!(captured.contains(told), "{captured}");
+}
+
+#[test]
 fn an_emergency_call_of_a_phone_that_is_not_registered_is_answered_and_ended_in_the_clear() {
     let mut world = World::new(&site());
     let mut alice = Caller::new("sos");
