@@ -317,6 +317,52 @@ class Mock {
     });
   }
 
+  /** Phones of IMS: most stand, one registers anew, one is behind a NAT. */
+  agreements(query) {
+    const now = Date.now() * 1000;
+    const row = (n, state, more = {}) => ({
+      impi: `26207000000${String(1000 + n)}@ims.example.net`,
+      realm: 'access',
+      state,
+      ue: `198.51.100.${20 + n}:6100`,
+      outside: null,
+      algorithms: n % 3 ? 'null/aes-gcm' : 'hmac-sha-1-96/aes-cbc',
+      ue_ports: [6200, 6100],
+      own_ports: [n % 2 ? 5064 : 5066, 5062],
+      spi_in: [4_100_000_100 + n, 4_100_000_101 + n],
+      spi_out: [1_000 + n, 1_001 + n],
+      packets_in: 12_400 - n * 91,
+      packets_out: 11_900 - n * 87,
+      replayed: n === 4 ? 7 : 0,
+      forged: 0,
+      expires_at_us: now + (500 + n * 13) * 1e6,
+      octets: 1_480,
+      ...more,
+    });
+    const none = { algorithms: null, ue_ports: null, own_ports: null, spi_in: [], spi_out: [] };
+    const rows = Array.from({ length: 24 }, (_, n) => row(n, 'current'));
+    rows.push(row(2, 'old', { expires_at_us: now + 21e6, spi_in: [77, 78] }));
+    rows.push(row(30, 'challenged', { packets_in: 0, packets_out: 1 }));
+    rows.push(row(31, 'offered', { ...none, packets_in: 0, packets_out: 0 }));
+    rows.push(row(32, 'current', { outside: '203.0.113.9:61022' }));
+    const impi = query.get('impi');
+    return rows.filter((row) => !impi || row.impi === impi);
+  }
+
+  attaches() {
+    const impi = (n) => `26207000000${String(1000 + n)}@ims.example.net`;
+    return [
+      [40, 4, 'the core answered 403 to the response to its challenge'],
+      [41, 31, 'the request asks for no security agreement (RFC 3329 §2.3.1)'],
+      [42, 95, 'the challenge was not answered in time'],
+    ].map(([n, ago_s, why]) => ({
+      impi: impi(n),
+      source: `198.51.100.${20 + n}:5060`,
+      ago_s,
+      why,
+    }));
+  }
+
   /** The search, with the filters of the API. */
   trails(query) {
     const has = (places, name) => {
@@ -478,6 +524,8 @@ const GET = {
     ].filter(({ path }) => path.startsWith('oam') || mock.kinds.includes(path.split('[')[0])),
   '/alarms': (mock, query) => mock.alarms(query.get('history') === 'true'),
   '/functions/ssc1/registrations': (mock) => (mock.isBare ? [] : mock.registrations()),
+  '/functions/ssc1/ipsec': (mock, query) => (mock.isBare ? [] : mock.agreements(query)),
+  '/functions/ssc1/ims/explain': (mock) => (mock.isBare ? [] : mock.attaches()),
   '/functions/ssc1/next-hops': (mock) => [
     {
       name: 'softswitch',

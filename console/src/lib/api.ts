@@ -111,6 +111,33 @@ export interface Registration {
   aliases: string[];
 }
 
+/** A security agreement with a phone of IMS and its associations; it has no keys. */
+export interface SecurityAgreement {
+  impi: string;
+  realm: string;
+  state: string;
+  ue: string;
+  outside: string | null;
+  algorithms: string | null;
+  ue_ports: number[] | null;
+  own_ports: number[] | null;
+  spi_in: number[];
+  spi_out: number[];
+  packets_in: number;
+  packets_out: number;
+  replayed: number;
+  forged: number;
+  expires_at_us: number;
+}
+
+/** Why a registration of IMS failed. */
+export interface Explanation {
+  impi: string;
+  source: string;
+  ago_s: number;
+  why: string;
+}
+
 /** A peer of a route reflector. */
 export interface BgpPeer {
   peer: string;
@@ -797,6 +824,9 @@ export const api = {
   alarms: (history: boolean) => json<Alarm[]>(`/alarms${history ? '?history=true' : ''}`),
   nextHops: (name: string) => ask<NextHop[]>(name, 'next-hops'),
   registrations: (name: string) => ask<Registration[]>(name, 'registrations'),
+  /** `impi`: those of one phone alone. */
+  agreements: (name: string, impi?: string) => ask<SecurityAgreement[]>(name, 'ipsec', { impi }),
+  imsFailures: (name: string) => ask<Explanation[]>(name, 'ims/explain'),
 
   bgpPeers: (name: string) => ask<BgpPeer[]>(name, 'bgp/summary'),
   /** Of a peer that is away only what is remembered of it. */

@@ -51,6 +51,12 @@ const STATES: Record<string, string> = {
   'as-pending': 'redirect',
   'as-inactive': 'redirect',
   'as-down': 'failure',
+  // Security agreements (TS 33.203 §7.4)
+  current: 'success',
+  offered: 'accent',
+  challenged: 'accent',
+  answered: 'accent',
+  old: 'provisional',
   // Media
   controlled: 'success',
   connected: 'success',

@@ -22,6 +22,8 @@ const PAGES = [
   ['/calls/T7002?m=2&view=changes', 'INVITE'],
   ['/calls/T7002?media=0', 'Round trip'],
   ['/registrations', 'Core expires'],
+  ['/registrations?view=ims', '203.0.113.9:61022'],
+  ['/registrations?view=ims&q=262070000001041', 'asks for no security agreement'],
   ['/media', '16 122'.replace(' ', '\u202f')],
   ['/media?view=worst', 'At worst'],
   ['/media?view=streams', 'atlanta.example.com'],
@@ -205,6 +207,7 @@ test('functions without anything configured say what is missing, in their words'
     ['/peers', 'No peers yet'],
     ['/routes', 'No routes of ipv4-unicast'],
     ['/registrations', 'Nobody is registered'],
+    ['/registrations?view=ims', 'No phone has a security agreement'],
     ['/media', 'The forwarder is away'],
     ['/media?view=worst', 'No call has figures yet'],
     ['/media?view=streams', 'No streams'],
@@ -234,6 +237,7 @@ test('what cannot be read is told, and comes back by itself', async () => {
     ['/media', 'The media controllers cannot be read', 'IPv6'],
     ['/media?view=worst', 'The worst calls cannot be read', 'At worst'],
     ['/media?view=streams', 'The streams cannot be read', 'atlanta.example.com'],
+    ['/registrations?view=ims', 'The phones cannot be read', '203.0.113.9:61022'],
     ['/registrations', 'The registrations cannot be read', 'Core expires'],
   ];
   for (const [path, told] of places) {
