@@ -73,7 +73,7 @@ impl Access {
         Self {
             rows: settings.realms.iter().map(Row::of).collect(),
             esp: Endpoint::new(settings.esp(), shard, indices, now),
-            table: Table::new(settings.agreements_max(), now),
+            table: Table::new(settings.agreements_max(), secret, now),
             keys: Keys::new(nonces),
             failures: Failures::default(),
             emergencies: Emergencies::default(),

@@ -75,13 +75,10 @@ fn text(octets: &[u8]) -> String {
 }
 
 impl Access {
-    /// A row for each agreement, at most `limit`; of one private identity where one is named.
+    /// A row for each agreement, at most `limit`; of one private identity where one is named, for
+    /// which the others are not looked at.
     #[must_use]
     pub fn show(&self, impi: Option<&str>, limit: usize) -> Vec<IpsecRow> {
-        let wanted = self
-            .table
-            .iter()
-            .filter(|(_, set)| impi.is_none_or(|impi| *set.impi == *impi.as_bytes()));
         let row = |set: &crate::set::Set| {
             let associations = set.associations.and_then(|key| self.esp.show(key));
             let counted = associations.as_ref();
@@ -108,7 +105,10 @@ impl Access {
                 octets: counted.map_or(0, |it| it.octets as u64),
             }
         };
-        wanted.take(limit).map(|(_, set)| row(set)).collect()
+        match impi {
+            Some(impi) => self.table.naming(impi.as_bytes()).take(limit).map(row).collect(),
+            None => self.table.iter().take(limit).map(|(_, set)| row(set)).collect(),
+        }
     }
 
     /// Why attaches failed of late, the newest first; of one private identity where one is named.

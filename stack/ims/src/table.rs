@@ -1,11 +1,12 @@
 //! All agreements of a shard, found by REGISTER, by the phone's flow, by private identity.
 
+use crate::keys;
 use crate::set::{Identity, Register, Set, Stage};
 use crate::sources::{Class, Sources};
 use ipsec::Endpoint;
 use machine::Time;
 use machine::slots::{Key, Slots};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Public identities of one phone that are told apart; beyond these its associations end with their
 /// time alone.
@@ -30,6 +31,9 @@ pub(crate) struct Table {
     by_register: BTreeMap<Register, Key>,
     by_identity: BTreeMap<Identity, Vec<Key>>,
     by_impi: BTreeMap<Box<[u8]>, Phone>,
+    /// Those that nobody has proven yet, by a hash of the private identity that they claim.
+    claimed: BTreeSet<(u64, u32)>,
+    secret: u64,
     pub sources: Sources,
     begun: u64,
     under_way: usize,
@@ -37,12 +41,14 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    pub fn new(max: u32, now: Time) -> Self {
+    pub fn new(max: u32, secret: u64, now: Time) -> Self {
         Self {
             sets: Slots::new(max, now),
             by_register: BTreeMap::new(),
             by_identity: BTreeMap::new(),
             by_impi: BTreeMap::new(),
+            claimed: BTreeSet::new(),
+            secret,
             sources: Sources::default(),
             begun: 0,
             under_way: 0,
@@ -90,6 +96,16 @@ impl Table {
         self.by_impi.get(impi).map_or(&[], |phone| phone.keys.as_slice())
     }
 
+    /// All agreements that are or claim to be of a private identity: those that it has proven, and
+    /// those that anybody has begun in its name.
+    pub fn naming<'a>(&'a self, impi: &'a [u8]) -> impl Iterator<Item = &'a Set> + 'a {
+        let hash = keys::hash(self.secret, impi);
+        let claimed = self.claimed.range((hash, 0)..=(hash, u32::MAX));
+        let claimed = claimed.filter_map(|(_, index)| self.sets.user_of(*index));
+        let keys = self.by_impi(impi).iter().copied().chain(claimed);
+        keys.filter_map(|key| self.sets.at(key)).filter(move |set| *set.impi == *impi)
+    }
+
     /// A phone has registered a public identity, or taken it back; says whether one is left
     /// (TS 24.229 §5.2.5: associations end with the last).
     pub fn registered(&mut self, impi: &[u8], public: u64, stands: bool) -> bool {
@@ -105,6 +121,7 @@ impl Table {
     pub fn offer(&mut self, set: Set, expires: Time) -> Option<Key> {
         let (key, slot) = self.sets.take()?;
         let (register, source) = (set.register, set.source);
+        self.claimed.insert((keys::hash(self.secret, &set.impi), key.index));
         self.begun += 1;
         *slot = Set { stage: Stage::Offered, expires, begun: self.begun, ..set };
         self.sets.arm(key, expires);
@@ -122,6 +139,7 @@ impl Table {
         let set = self.sets.at_mut(key)?;
         set.identity = identity;
         let (impi, expires) = (set.impi.clone(), set.expires);
+        self.claimed.remove(&(keys::hash(self.secret, &impi), key.index));
         self.by_identity.entry(identity).or_default().push(key);
         self.advance(key, Stage::Proven, expires);
         let keys = &mut self.by_impi.entry(impi).or_default().keys;
@@ -185,6 +203,7 @@ impl Table {
             self.by_register.remove(&register);
         }
         unlist(&mut self.by_identity, &identity, key);
+        self.claimed.remove(&(keys::hash(self.secret, &impi), key.index));
         if let Some(phone) = self.by_impi.get_mut(&impi) {
             phone.keys.retain(|other| *other != key);
             if phone.keys.is_empty() {

@@ -589,3 +589,38 @@ pub fn a_wrong_response_ends_its_associations_and_no_others() {
     let why = world.pcscf.access.explain(world.now, None, 1).remove(0).why;
     assert_eq!(why, "the challenge was not answered in time");
 }
+
+#[test]
+fn of_one_private_identity_all_sets_are_shown_also_those_that_others_began_in_its_name() {
+    let phones =
+        vec![Phone::new(1, None, Preference::usual()), Phone::new(2, None, Preference::usual())];
+    let spec = LinkSpec::perfect(Duration::from_millis(10));
+    let mut world = World::new(41, phones, section(), spec);
+    for phone in 0..2 {
+        world.act(phone, Handset::register);
+    }
+    world.run(Duration::from_secs(5));
+    let impi = world.phones[0].handset.config().subscriber.impi.clone();
+    let states = |world: &World, impi: &str| -> Vec<&'static str> {
+        world.pcscf.access.show(Some(impi), 9).iter().map(|row| row.state).collect()
+    };
+    assert_eq!(states(&world, &impi), ["current"]);
+    // Somebody says to be that phone, and the core is slow.
+    world.pcscf.is_core_silent = true;
+    let asks = "Require: sec-agree\r\nProxy-Require: sec-agree\r\n\
+                Security-Client: ipsec-3gpp;alg=hmac-sha-1-96;ealg=aes-cbc;spi-c=1000;\
+                spi-s=1001;port-c=2000;port-s=2001\r\n";
+    let claim = format!(
+        "{asks}Authorization: Digest username=\"{impi}\", realm=\"x\", nonce=\"\", \
+         uri=\"sip:x\", response=\"\"\r\n"
+    );
+    clear(&mut world, "10.0.0.99:5060", 5_060, request("REGISTER", &claim));
+    assert_eq!(states(&world, &impi), ["current", "offered"]);
+    assert_eq!(world.pcscf.access.show(Some(&impi), 1).len(), 1);
+    assert_eq!(world.pcscf.access.show(None, 9).len(), 3);
+    assert!(states(&world, "nobody").is_empty());
+    world.run(Duration::from_secs(60));
+    assert_eq!(states(&world, &impi), ["current"], "the offer is over");
+    world.run(Duration::from_secs(700));
+    assert!(world.pcscf.access.show(Some(&impi), 9).iter().all(|row| row.state != "old"));
+}

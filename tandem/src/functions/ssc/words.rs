@@ -27,7 +27,13 @@ pub enum SscWords {
     /// Registered contacts.
     Registrations(Of),
     /// Security agreements with phones of IMS and their associations; no keys.
-    Ipsec(Of),
+    Ipsec {
+        /// Name of the function; absent: all that answer.
+        #[arg(add = functions())]
+        function: Option<String>,
+        /// Only of this private identity.
+        impi: Option<String>,
+    },
     /// Why registrations of IMS failed of late.
     ImsExplain {
         /// Name of the function.
@@ -63,7 +69,6 @@ impl Words for SscWords {
         let (of, about, listing) = match self {
             Self::Calls(of) => (of, "calls", &listings::CALLS),
             Self::Registrations(of) => (of, "registrations", &listings::REGISTRATIONS),
-            Self::Ipsec(of) => (of, "ipsec", &listings::IPSEC),
             Self::NextHops(of) => (of, "next-hops", &listings::NEXT_HOPS),
             Self::Realms(of) => (of, "realms", &listings::REALMS),
             Self::Limits(of) => (of, "limits", &listings::LIMITS),
@@ -79,11 +84,12 @@ impl Words for SscWords {
                 };
                 return asked_and(client, form, function, "rules", &listings::RULES, more);
             }
+            Self::Ipsec { function, impi } => {
+                let about = of_impi("ipsec", impi);
+                return asked(client, form, function, &about, &listings::IPSEC);
+            }
             Self::ImsExplain { function, impi } => {
-                let about = impi.map_or_else(
-                    || "ims/explain".to_owned(),
-                    |impi| format!("ims/explain?impi={}", segment(&impi)),
-                );
+                let about = of_impi("ims/explain", impi);
                 return asked(client, form, Some(function), &about, &listings::EXPLAIN);
             }
             Self::Terminate { function, call } => {
@@ -106,4 +112,9 @@ impl Words for SscWords {
         };
         asked(client, form, of.function, about, listing)
     }
+}
+
+/// A question of all private identities, or of one.
+fn of_impi(about: &str, impi: Option<String>) -> String {
+    impi.map_or_else(|| about.to_owned(), |impi| format!("{about}?impi={}", segment(&impi)))
 }
