@@ -69,18 +69,42 @@ impl Access {
         };
         let mut unkeyed = Vec::new();
         rewrite::without_keys(&message, &mut unkeyed);
-        if !unkeyed.is_empty() {
-            return self.leaving_unkeyed(now, flow, &unkeyed, out);
+        if unkeyed.is_empty() {
+            return self.answer(now, flow, (bytes, &message), out);
         }
-        let register = self.register(&message, flow.remote);
+        // Keys that came all this way go no farther. Nobody looks for keys again in what was
+        // written: whatever it holds, this ends.
+        let Ok(message) = Message::parse(&unkeyed) else {
+            self.facts.add(Fact::Unreadable, 1);
+            return Leaving::Dropped;
+        };
+        match self.answer(now, flow, (&unkeyed, &message), out) {
+            Leaving::Stays => {
+                out.extend_from_slice(&unkeyed);
+                Leaving::Instead(*flow)
+            }
+            other => other,
+        }
+    }
+
+    /// An answer that leaves, without keys.
+    fn answer(
+        &mut self,
+        now: Time,
+        flow: &Flow,
+        (bytes, message): (&[u8], &Message<'_>),
+        out: &mut Vec<u8>,
+    ) -> Leaving {
+        let is_protected = self.row(flow.port).is_some_and(|(_, door)| door.is_protected);
+        let register = self.register(message, flow.remote);
         if message.cseq().method != Method::Register {
-            self.in_emergency(now, register.0, &message);
-            return match door.is_protected {
+            self.in_emergency(now, register.0, message);
+            return match is_protected {
                 true => self.protect(self.reaching(flow), bytes, out),
                 false => Leaving::Stays,
             };
         }
-        let answer = Answer { now, flow, register, message: &message };
+        let answer = Answer { now, flow, register, message };
         let carrying = self.carrying(flow, register);
         let mut draft = Vec::new();
         let status = message.status().unwrap_or_default();
@@ -90,7 +114,7 @@ impl Access {
             _ => {}
         }
         let bytes = if draft.is_empty() { bytes } else { &draft };
-        let left = match (door.is_protected, draft.is_empty()) {
+        let left = match (is_protected, draft.is_empty()) {
             (true, _) => self.protect(carrying.or(self.reaching(flow)), bytes, out),
             (false, false) => {
                 out.extend_from_slice(bytes);
@@ -131,23 +155,6 @@ impl Access {
         let row = self.row(at.flow.port).map(|(realm, _)| &self.rows[realm]);
         let server = row.and_then(|row| row_server(&of_mode(&row.preference, false), row));
         rewrite::unagreed(at.message, server.as_ref(), draft);
-    }
-
-    /// Keys that came all this way go no farther.
-    fn leaving_unkeyed(
-        &mut self,
-        now: Time,
-        flow: &Flow,
-        bytes: &[u8],
-        out: &mut Vec<u8>,
-    ) -> Leaving {
-        match self.leaving(now, flow, bytes, out) {
-            Leaving::Stays => {
-                out.extend_from_slice(bytes);
-                Leaving::Instead(*flow)
-            }
-            other => other,
-        }
     }
 
     fn protect(&mut self, set: Option<Key>, bytes: &[u8], out: &mut Vec<u8>) -> Leaving {

@@ -3,7 +3,7 @@
 use crate::charging::OWN;
 use crate::request::{Refusal, cut};
 use crate::set::IMPI_OCTETS_MAX;
-use aka::digest::{SessionKeys, mark, take_keys};
+use aka::digest::{SessionKeys, has_keys, mark, take_keys};
 use secagree::List;
 use secagree::rules::without_tag;
 use sip::write::{self, decimal, line};
@@ -157,8 +157,9 @@ pub(crate) fn after_blank_lines(bytes: &[u8]) -> &[u8] {
     &bytes[blank..]
 }
 
-/// Whether a value names a key, however anybody reads its quotes.
-fn names_keys(value: &[u8]) -> bool {
+/// Whether a value may name a key, however anybody reads its quotes: more values do than have
+/// one, a realm or a nonce in base64 that ends in `/ck=` with them.
+fn may_name_keys(value: &[u8]) -> bool {
     let is_token = |octet: u8| octet.is_ascii_alphanumeric() || b"-.!%*_+`'~".contains(&octet);
     memchr::memchr_iter(b'=', value).any(|at| {
         let name = value[..at].trim_ascii_end();
@@ -168,15 +169,38 @@ fn names_keys(value: &[u8]) -> bool {
     })
 }
 
+/// What becomes of the line of a challenge.
+enum Unkeyed {
+    /// It has no keys.
+    Stays,
+    /// It loses its keys: what is left, and the keys if there are both.
+    Rest(Vec<u8>, Option<SessionKeys>),
+    /// It may name keys and cannot be read: better no challenge than keys on the air.
+    Goes,
+}
+
+impl Unkeyed {
+    fn of(value: &[u8]) -> Self {
+        if !may_name_keys(value) {
+            return Self::Stays;
+        }
+        let mut rest = Vec::new();
+        match (has_keys(value), take_keys(value, &mut rest)) {
+            (Ok(false), _) => Self::Stays,
+            (Ok(true), Ok(keys)) => Self::Rest(rest, keys),
+            _ => Self::Goes,
+        }
+    }
+}
+
 /// Appends an answer without keys, where it has any; the keys of the first challenge, and its
-/// nonce. What names keys and cannot be read loses its line: better no challenge than keys on the
-/// air.
+/// nonce. What may name keys and cannot be read loses its line.
 pub(crate) fn without_keys(
     message: &Message<'_>,
     out: &mut Vec<u8>,
 ) -> Option<(Vec<u8>, SessionKeys)> {
     let mut lines = CHALLENGES.iter().flat_map(|(header, _)| message.lines_of(*header));
-    if !lines.any(|line| names_keys(line.value)) {
+    if lines.all(|line| matches!(Unkeyed::of(line.value), Unkeyed::Stays)) {
         return None;
     }
     let mut found = None;
@@ -184,16 +208,15 @@ pub(crate) fn without_keys(
     write::lines(out, message, HeaderSet::of(&CHALLENGES.map(|(header, _)| header)));
     for (header, name) in CHALLENGES {
         for challenge in message.lines_of(header) {
-            let mut value = Vec::new();
-            match take_keys(challenge.value, &mut value) {
-                Ok(keys) => {
+            match Unkeyed::of(challenge.value) {
+                Unkeyed::Stays => out.extend_from_slice(challenge.raw),
+                Unkeyed::Rest(value, keys) => {
                     let nonce =
                         aka::digest::Challenge::read(&value).ok().map(|it| it.nonce.into_owned());
                     found = found.or(nonce.zip(keys));
                     line(out, name, &value);
                 }
-                Err(_) if names_keys(challenge.value) => {}
-                Err(_) => out.extend_from_slice(challenge.raw),
+                Unkeyed::Goes => {}
             }
         }
     }
@@ -289,6 +312,13 @@ mod tests {
         assert!(text.contains("Content-Length: 0\r\n") && text.ends_with("\r\n\r\n"));
         let (taken, text) = challenged(value);
         assert!(taken.is_none() && text.is_empty(), "what has no keys is as it was");
+        for other in ["x ck=y", "a/Ik=", "\\\", ck=\\\"", "ck ="] {
+            let value = format!("Digest nonce=\"bmNr/ck=\", realm=\"{other}\"");
+            let (taken, text) = challenged(&value);
+            assert!(taken.is_none() && text.is_empty(), "{value} has no keys");
+            let (taken, text) = challenged(&format!("{value}, {keys}"));
+            assert!(taken.is_none() && text.contains(&value) && !text.contains("ik=\"0"), "{text}");
+        }
         let (taken, text) = challenged(&format!("{value}, {keys}"));
         assert!(taken.is_none() && !text.is_empty() && !text.contains("ik="), "half of them too");
         for hidden in

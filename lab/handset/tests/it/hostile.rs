@@ -268,6 +268,47 @@ pub fn keys_of_no_answer_reach_a_phone_or_the_function() {
 }
 
 #[test]
+pub fn what_looks_like_a_key_within_a_value_is_none_and_leaves_as_it_is() {
+    let mut world = registered(3);
+    let nonce = format!("{}/ck=", "A".repeat(40));
+    let values = [
+        "Digest realm=\"x ck=y\", nonce=\"n\"".to_owned(),
+        format!("Digest realm=\"x\", nonce=\"{nonce}\", algorithm=AKAv1-MD5"),
+    ];
+    for value in &values {
+        for (status, name) in [
+            ("407 Proxy Authentication Required", "Proxy-Authenticate"),
+            ("401 Unauthorized", "WWW-Authenticate"),
+        ] {
+            for method in ["REGISTER", "INVITE"] {
+                let bytes = answer(status, method, &format!("{name}: {value}\r\n"));
+                let (now, mut out) = (world.now, Vec::new());
+                let verdict = world.pcscf.access.unkeyed(now, &bytes, true, &mut out);
+                assert_eq!((verdict, out.len()), (ims::Verdict::Passes, 0), "{value}");
+                for port in [CLEAR, TLS] {
+                    let out = sent(&mut world, port, "10.0.0.11:6100", &bytes);
+                    assert_eq!(out[0].bytes, bytes);
+                }
+                assert_eq!(sent(&mut world, PROTECTED, "10.0.0.11:6100", &bytes).len(), 1);
+            }
+        }
+    }
+    // Keys beside it are taken all the same, and serve.
+    let keys = "ck=\"000102030405060708090a0b0c0d0e0f\", ik=\"000102030405060708090a0b0c0d0e0f\"";
+    let line = format!("WWW-Authenticate: {}, {keys}\r\n", values[1]);
+    let bytes = answer("401 Unauthorized", "REGISTER", &line);
+    let before = world.pcscf.access.count(Fact::KeysTaken);
+    let (now, mut out) = (world.now, Vec::new());
+    let verdict = world.pcscf.access.unkeyed(now, &bytes, true, &mut out);
+    assert_eq!(verdict, ims::Verdict::Changed);
+    assert_eq!(world.pcscf.access.count(Fact::KeysTaken), before + 1);
+    let text = String::from_utf8(out).unwrap();
+    assert!(text.contains(&values[1]) && !text.contains("0a0b0c"), "{text}");
+    let out = sent(&mut world, CLEAR, "10.0.0.11:6100", &bytes);
+    assert_eq!(out[0].bytes, text.as_bytes());
+}
+
+#[test]
 fn an_agreement_stands_a_week_at_most_and_answers_are_known_by_what_they_say() {
     let mut phone = Phone::new(1, None, Preference::usual());
     let mut config = phone.handset.config().clone();

@@ -125,6 +125,15 @@ fn key(parameter: &Parameter<'_>) -> Result<Secret, Malformed> {
     octets.and_then(|octets| Secret::new(&octets)).ok_or(parameter.offence("it is no key"))
 }
 
+/// Whether a challenge has a key among its parameters, whatever its quoted values look like: a
+/// nonce in base64 may end in `/ck=`.
+///
+/// # Errors
+/// It is no Digest challenge: nobody knows.
+pub fn has_keys(value: &[u8]) -> Result<bool, Malformed> {
+    Ok(read(value)?.iter().any(|it| it.is("ck") || it.is("ik")))
+}
+
 /// What a proxy does with a challenge on its way to a phone: takes the keys out of it, and appends
 /// it without them (TS 24.229 §5.2.2). Nothing else of it changes.
 ///

@@ -22,7 +22,7 @@ mod response;
 mod server;
 
 pub use algorithm::{Algorithm, Hash, SessionKeys, Version};
-pub use challenge::{Challenge, Qops, take_keys};
+pub use challenge::{Challenge, Qops, has_keys, take_keys};
 pub use client::{Answered, Outcome, answer};
 pub use credentials::{Credentials, Qop, mark};
 pub use nonce::Nonce;
