@@ -20,12 +20,14 @@ const GROUPS: [(&str, &[&str]); 7] = [
             "blacklist",
             "pardon",
             "shield",
+            "ipsec",
+            "ims-explain",
         ],
     ),
     ("Service assurance", &["trails", "trail", "worst-calls", "capture"]),
     ("Route reflectors (BGP)", &["bgp"]),
     ("Provider edges", &["plane"]),
-    ("Signalling gateways (SS7)", &["m3ua", "sctp"]),
+    ("Signalling gateways (SS7)", &["m3ua", "sccp", "gtt", "tcap", "sctp"]),
 ];
 
 /// The command line whose help of `ctl` has its commands in groups.
