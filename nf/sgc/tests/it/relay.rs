@@ -377,7 +377,7 @@ fn who_has_no_point_codes_says_of_no_node_that_it_has_no_sccp() {
     let mut world = World::new();
     let peers = r#"peer = [
   { name = "net", role = "sgp", transport = "tcp", addresses = ["10.0.9.1"], connect = true },
-  { name = "five", role = "ipsp", transport = "tcp", addresses = ["10.0.5.1"] },"#;
+  { name = "five", role = "ipsp-double", transport = "tcp", addresses = ["10.0.5.1"] },"#;
     let beside = BESIDE.replace(r#"point_code = "5""#, r#"point_code = "8""#);
     let beside = beside.replace("name = \"five\"\n", "name = \"five\"\nserved_by = \"here\"\n");
     let rule = "[[translation]]\nname = \"net\"\ndigits = \"4\"\n\
@@ -390,7 +390,7 @@ fn who_has_no_point_codes_says_of_no_node_that_it_has_no_sccp() {
     net.serves(Side::There, Some(9), 9, &[0]);
     let net = world.asp(net);
     let mut five = Asp::new("10.0.5.1");
-    five.connects(Role::IpspClient, GATEWAY, 0);
+    five.connects(Role::IpspDouble, GATEWAY, 0);
     five.serves(Side::There, Some(5), 8, &[0]);
     let five = world.asp(five);
     world.pass(ms(1_000));

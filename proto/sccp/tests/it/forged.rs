@@ -80,17 +80,17 @@ fn what_comes_back_is_no_word_of_management() {
 #[test]
 fn no_title_leads_to_the_management_of_a_node() {
     let targets = [
-        (Some(VICTIM), Routing::Subsystem),
-        (Some(VICTIM), Routing::Title),
-        (None, Routing::Subsystem),
+        ((Some(VICTIM), Routing::Subsystem), ReturnCause::Unqualified),
+        ((Some(VICTIM), Routing::Title), ReturnCause::Unqualified),
+        ((None, Routing::Subsystem), ReturnCause::UnequippedUser),
     ];
-    for target in targets {
+    for (target, cause) in targets {
         let mut world = world(vec![rule("4", &[target], Choice::Backup)]);
         let data = prohibited(2);
         let called = Address { subsystem: Some(MANAGEMENT_SSN), ..title("44") };
         world.carry(vec![msu(1, 2, &unit_to(called, at(1, 6), &data))]);
         assert!(!is_fooled(&world), "{target:?}");
-        assert_eq!(world.notices(1), [ReturnCause::Unqualified.number()], "{target:?}");
+        assert_eq!(world.notices(1), [cause.number()], "{target:?}");
         assert_eq!(world.count(2, Fact::Relayed), 0);
     }
 }

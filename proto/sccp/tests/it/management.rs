@@ -79,7 +79,8 @@ fn those_concerned_are_told_when_it_is_news() {
         parameters: Parameters::q714(),
     };
     let first = Node::new(settings, Rules::default());
-    let mut world = World::new(vec![first, node(2, Parameters::q714(), Vec::new())]);
+    let rules = vec![rule("4", &[(Some(1), Routing::Subsystem)], Choice::Backup)];
+    let mut world = World::new(vec![first, node(2, Parameters::q714(), rules)]);
     for is_in_service in [false, true, true, false, false, true] {
         world.run(1, In::State(8, is_in_service));
     }
