@@ -88,16 +88,24 @@ impl Gateway {
         if !found.transfer(now, &mut self.sccp, (from, transfer), &mut wants) {
             self.facts.add(Fact::Circular, 1);
         }
-        if found == User::Sccp {
-            self.lets_reach(now, from, &mut wants);
-        }
         self.undelivered(now, Some(from));
-        self.send_all(now, wants);
+        self.send(now, Some(from), wants);
     }
 
     /// MSUs of users of this node. SCCP is told of those that find no way.
-    pub(crate) fn send_all(&mut self, now: Time, mut wants: Vec<Transfer>) {
-        while !wants.is_empty() {
+    pub(crate) fn send_all(&mut self, now: Time, wants: Vec<Transfer>) {
+        self.send(now, None, wants);
+    }
+
+    /// The same, where an MSU of that peer led to them: they go to where it may send.
+    fn send(&mut self, now: Time, because_of: Option<PeerId>, mut wants: Vec<Transfer>) {
+        loop {
+            if let Some(peer) = because_of {
+                self.lets_reach(now, peer, &mut wants);
+            }
+            if wants.is_empty() {
+                return;
+            }
             for transfer in core::mem::take(&mut wants) {
                 self.facts.add(Fact::Sent, 1);
                 if self.is_own(transfer.network, transfer.dpc) {

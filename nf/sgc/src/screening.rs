@@ -130,7 +130,7 @@ impl Gateway {
         (!self.may_come(screen, from, &as_origin) && is_others()).then_some(Why::Origin)
     }
 
-    /// Keeps of what SCCP makes of a peer's MSU what goes to where the peer may send, or back to
+    /// Keeps of what users make of a peer's MSU what goes to where the peer may send, or back to
     /// those that it speaks for.
     pub(crate) fn lets_reach(&mut self, now: Time, from: PeerId, wants: &mut Vec<Transfer>) {
         if self.screens.get(&from).is_none_or(|it| it.destinations.is_none()) {

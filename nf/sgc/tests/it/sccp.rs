@@ -217,7 +217,11 @@ fn a_node_that_was_never_there_is_no_way_either() {
 #[test]
 fn what_a_peer_may_not_send_sccp_does_not_send_for_it() {
     let narrow = "addresses = [\"10.0.1.1\"], screening = { destinations = [\"9\", \"2\"] }";
-    let (mut world, gateway, [a, b, c]) = site(&SITE.replace("addresses = [\"10.0.1.1\"]", narrow));
+    let nowhere = "[[translation]]\nname = \"nowhere\"\ndigits = \"7\"\n\
+                   target = [{ point_code = \"5\" }]\n[sccp]";
+    let narrow = narrow.replace("\"2\"", "\"2\", \"5\"");
+    let text = SITE.replace("addresses = [\"10.0.1.1\"]", &narrow).replace("[sccp]", nowhere);
+    let (mut world, gateway, [a, b, c]) = site(&text);
     let screened = |world: &mut World| {
         let why = ["own", "origin", "destination"];
         why.map(|why| world.fact(gateway, &format!("sgc_msus_screened_{why}_total")))
@@ -241,6 +245,9 @@ fn what_a_peer_may_not_send_sccp_does_not_send_for_it() {
     send(&mut world, a, 9, &Unit { calling: at(77, 8), ..unit(title("1"), b"x") });
     assert_eq!((came(&mut world, b).len(), came(&mut world, c).len()), (1, 0));
     assert_eq!(screened(&mut world), [1, 1, 2]);
+    // Nor does what found no way.
+    send(&mut world, a, 9, &Unit { calling: at(77, 8), ..unit(title("71"), b"x") });
+    assert_eq!(screened(&mut world), [1, 1, 3]);
 }
 
 #[test]
