@@ -114,8 +114,8 @@ impl Gateway {
     }
 
     /// The answers of SCCP go by the calling address, and what it relays leaves with a point code
-    /// of this node: a point code in that address is another origin. A peer may relay for nodes behind
-    /// it, but not for this one, nor for those that others serve here.
+    /// of this node: a point code in that address is another origin. A peer may relay for nodes
+    /// behind it, but not for this one, nor for those that others serve here.
     fn screened_calling(&self, screen: &Screen, from: PeerId, transfer: &Transfer) -> Option<Why> {
         let (network, dpc) = (transfer.network, transfer.dpc);
         if transfer.si != SERVICE_INDICATOR || !self.is_own(network, dpc) {

@@ -501,7 +501,9 @@ numbering_plan = 16
 name = "y"
 indicator = 5
 target = [
-  { routing = "title" }, { point_code = "0-1-1", routing = "title" }, { subsystem = 0 }, { subsystem = 1 },
+  { routing = "title" },
+  { point_code = "0-1-1", routing = "title" },
+  { subsystem = 0 }, { subsystem = 1 },
 ]
 [sccp]
 hops = 16
