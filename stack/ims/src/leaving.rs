@@ -221,8 +221,7 @@ impl Access {
         self.told.over(set, Event::AgreementEnded, why);
         let next = again(set, set.choice, set.client.clone(), at.register);
         self.table.advance(carrying, Stage::Ending, at.now + LINGERING);
-        // Beyond the limits of its source there is none, and the challenge leaves without one.
-        let _ = self.offer(at.now, next);
+        self.offer_again(at.now, carrying, next);
     }
 
     /// Makes the four associations of an offer.

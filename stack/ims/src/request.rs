@@ -164,14 +164,20 @@ impl Access {
         }
         let emergency = section.emergency;
         let (number, _) = self.register(at.message, at.flow.remote);
-        if self.emergencies.knows(number) {
-            self.in_emergency(at.now, number, at.message);
-            return Ok(Verdict::Passes);
-        }
+        let is_known = self.emergencies.knows(number);
         if !at.message.is_request() {
-            return Ok(Verdict::Dropped);
+            if is_known && at.message.cseq().method == Method::Bye {
+                self.in_emergency(at.now, number, at.message);
+            }
+            return Ok(if is_known { Verdict::Passes } else { Verdict::Dropped });
         }
         let is_call = at.message.method() == Method::Invite && at.message.to_tag().is_none();
+        if is_known && is_of_call(at.message) {
+            if is_call {
+                self.emergencies.again(at.now, number);
+            }
+            return Ok(Verdict::Passes);
+        }
         if !is_call || !at.message.request_uri().is_some_and(is_emergency) {
             let why = "a request came in the clear (TS 24.229 §5.2.6)";
             return Err(Refusal::new(403, Fact::Unprotected, why));
@@ -180,14 +186,15 @@ impl Access {
             let why = "an emergency call came without an agreement (TS 24.229 §5.2.10)";
             return Err(Refusal::new(403, Fact::Unprotected, why));
         }
-        if !self.emergencies.begin(at.now, number, at.flow.remote.ip().to_canonical()) {
+        if !self.emergencies.begin(at.now, number, at.flow.remote.ip()) {
             return Err(Refusal::of_source("there are as many emergency calls as may be"));
         }
         self.facts.add(Fact::Emergency, 1);
         Ok(Verdict::Passes)
     }
 
-    /// A message of an emergency call in the clear, to or from the phone.
+    /// An answer of an emergency call in the clear: to the phone, or by which it says that the call
+    /// has ended. What it says itself does not answer its call.
     pub(crate) fn in_emergency(&mut self, now: Time, number: u64, message: &Message<'_>) {
         match (message.cseq().method, message.status()) {
             (Method::Invite, Some(200..=299)) => self.emergencies.answered(now, number),
@@ -199,30 +206,39 @@ impl Access {
         }
     }
 
-    /// A registration begins to be under way.
-    pub(crate) fn offer(&mut self, now: Time, set: Set) -> Result<Key, Refusal> {
+    /// A registration begins to be under way. Those of a source that have proven no card make way
+    /// for each other: it may be another that sends in its name.
+    fn offer(&mut self, now: Time, set: Set) -> Result<Key, Refusal> {
         let section = &self.rows[set.realm].realm.section;
         let sources = &self.table.sources;
         // A phone that stands takes no other's place by another registration.
         let stands = !self.table.by_impi(&set.impi).is_empty();
-        let why = if sources.waiting_of(set.source) >= section.under_way_of_source_max {
-            Some("its source has as many registrations under way as it may")
-        } else if !stands && sources.standing_of(set.source) >= section.sets_of_source_max {
-            Some("its source has as many agreements as it may")
-        } else {
-            None
-        };
-        if let Some(why) = why {
-            return Err(Refusal::of_source(why));
+        if !stands && sources.standing_of(set.source) >= section.sets_of_source_max {
+            return Err(Refusal::of_source("its source has as many agreements as it may"));
         }
-        if sources.waiting() >= section.under_way_max as usize
-            && let Some(first) = sources.makes_way()
-        {
+        let under_way_max = section.under_way_max as usize;
+        let (unproven, own) = sources.unproven_of(set.source);
+        let is_beyond = set.is_from_clear && unproven >= section.under_way_of_source_max;
+        let first = if is_beyond { own } else { None };
+        let is_full = sources.waiting() >= under_way_max;
+        let first = first.or_else(|| is_full.then(|| sources.makes_way()).flatten());
+        if let Some(first) = first {
             self.facts.add(Fact::MadeWay, 1);
             self.end(first, "it made way for a newer registration: there are as many as may be");
         }
         let offered = self.table.offer(set, now + OFFERED);
         offered.ok_or_else(|| Refusal::of_source("there are as many agreements as may be"))
+    }
+
+    /// A phone offers another agreement by the associations that it has: without one its challenge
+    /// leaves without Security-Server.
+    pub(crate) fn offer_again(&mut self, now: Time, carrying: Key, next: Set) {
+        let Ok(next) = self.offer(now, next) else { return };
+        let before = self.table.at_mut(carrying).and_then(|set| set.offers(next));
+        let is_it = |key: &Key| self.table.at(*key).is_some_and(|it| it.stage == Stage::Offered);
+        if let Some(before) = before.filter(is_it) {
+            self.table.remove(before, &mut self.esp);
+        }
     }
 
     /// What came by associations.
@@ -306,8 +322,8 @@ impl Access {
             set.call_id = call_id;
         }
         if let Some(next) = next {
-            // Refused by its source's limit, it is refused by nothing else: it may not be needed.
-            let _ = self.offer(at.now, next);
+            // Beyond the limits of its source it goes on without: it may not be needed.
+            self.offer_again(at.now, key, next);
         }
         Ok(registrant)
     }
@@ -398,6 +414,18 @@ fn is_emergency(uri: &[u8]) -> bool {
     const SOS: &[u8] = b"urn:service:sos";
     uri.get(..SOS.len()).is_some_and(|head| head.eq_ignore_ascii_case(SOS))
         && matches!(uri.get(SOS.len()), None | Some(b'.'))
+}
+
+/// Whether a request is one of an emergency call that has begun: its INVITE again, what gives that
+/// up, and what belongs to its dialog.
+fn is_of_call(message: &Message<'_>) -> bool {
+    let method = message.method();
+    if message.to_tag().is_none() {
+        return matches!(method, Method::Invite | Method::Cancel | Method::Ack)
+            && message.request_uri().is_some_and(is_emergency);
+    }
+    let is_ending = matches!(method, Method::Ack | Method::Bye | Method::Cancel);
+    is_ending || matches!(method, Method::Invite | Method::Prack | Method::Update | Method::Info)
 }
 
 /// Whether a REGISTER takes all of its contacts back.

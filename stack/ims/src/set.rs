@@ -17,6 +17,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 /// Octets of a private identity that are kept.
 pub(crate) const IMPI_OCTETS_MAX: usize = 256;
 
+/// Offers that wait for an answer, of those that came by the associations of one agreement.
+const OFFERS_MAX: usize = 4;
+
 /// How far an agreement is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) enum Stage {
@@ -89,6 +92,8 @@ pub(crate) struct Set {
     pub begun: u64,
     /// Whether the phone began it in the clear: then it may have no others.
     pub is_from_clear: bool,
+    /// What its phone has offered by its associations, the newest first.
+    pub offers: [Option<Key>; OFFERS_MAX],
     /// Whether the core has ever accepted its registration.
     pub was_accepted: bool,
     /// Security-Client and Security-Server.
@@ -123,6 +128,7 @@ impl Default for Set {
             call_id: Box::default(),
             begun: 0,
             is_from_clear: false,
+            offers: [None; OFFERS_MAX],
             was_accepted: false,
             client: List::default(),
             server: List::default(),
@@ -146,6 +152,12 @@ impl Reuse for Set {
 }
 
 impl Set {
+    /// Its phone offers another agreement by it; the one that makes way if nobody has answered it.
+    pub fn offers(&mut self, key: Key) -> Option<Key> {
+        self.offers.rotate_right(1);
+        self.offers[0].replace(key)
+    }
+
     /// Where a datagram to the phone goes inside: by the lane of its server port, from our client
     /// port (TS 33.203 §7.1).
     pub fn ends(&self) -> Option<(Lane, (SocketAddr, SocketAddr))> {

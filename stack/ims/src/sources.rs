@@ -19,6 +19,8 @@ pub(crate) enum Class {
     Offered,
     /// It has associations.
     Challenged,
+    /// A phone has offered it by associations that it has: it has proven its card before.
+    Renewed,
     /// The phone has proven its card.
     Proven,
     /// The core has accepted it; it makes way for none of other phones.
@@ -28,6 +30,7 @@ pub(crate) enum Class {
 impl Class {
     pub const fn of(set: &Set) -> Self {
         match set.stage {
+            Stage::Offered | Stage::Challenged if !set.is_from_clear => Self::Renewed,
             Stage::Offered => Self::Offered,
             Stage::Challenged => Self::Challenged,
             Stage::Proven => Self::Proven,
@@ -37,7 +40,7 @@ impl Class {
     }
 
     const fn is_proven(self) -> bool {
-        matches!(self, Self::Proven)
+        matches!(self, Self::Renewed | Self::Proven)
     }
 }
 
@@ -72,7 +75,7 @@ pub(crate) struct Sources {
 }
 
 /// A number for an IPv4 address or an IPv6 /64.
-fn number(address: IpAddr) -> u64 {
+pub(crate) fn number(address: IpAddr) -> u64 {
     match address.to_canonical() {
         IpAddr::V4(address) => address.to_bits().into(),
         IpAddr::V6(address) => machine::narrow::halves(address.to_bits())[1],
@@ -85,9 +88,10 @@ impl Sources {
         self.waiting
     }
 
-    /// Those of a source.
-    pub fn waiting_of(&self, source: IpAddr) -> u32 {
-        self.sources.get(&number(source)).map_or(0, |it| it.counts.iter().sum())
+    /// Those of a source whose phones have proven no card: how many, and which makes way first.
+    pub fn unproven_of(&self, source: IpAddr) -> (u32, Option<Key>) {
+        let source = self.sources.get(&number(source)).filter(|it| it.counts[0] > 0);
+        source.map_or((0, None), |it| (it.counts[0], it.waiting.values().next().copied()))
     }
 
     /// Sets of a source whose registration was accepted.

@@ -124,12 +124,13 @@ impl Table {
         self.claimed.insert((keys::hash(self.secret, &set.impi), key.index));
         self.begun += 1;
         *slot = Set { stage: Stage::Offered, expires, begun: self.begun, ..set };
+        let class = Class::of(slot);
         self.sets.arm(key, expires);
         if let Some(register) = register {
             self.by_register.insert(register, key);
         }
         self.under_way += 1;
-        self.sources.add(source, Class::Offered, self.begun, key);
+        self.sources.add(source, class, self.begun, key);
         Some(key)
     }
 

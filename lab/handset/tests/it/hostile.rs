@@ -156,6 +156,72 @@ pub fn an_emergency_call_passes_without_an_agreement_from_its_invite_to_its_end(
     assert_eq!(world.pcscf.access.count(Fact::Emergency), 1);
 }
 
+/// An INVITE that calls for help, of that Call-ID.
+fn sos(call: &str) -> Vec<u8> {
+    let invite = String::from_utf8(request("INVITE", "")).unwrap();
+    let invite = invite.replace("INVITE sip:b@ims.example.org", "INVITE urn:service:sos");
+    invite.replace("Call-ID: c", &format!("Call-ID: {call}")).into_bytes()
+}
+
+#[test]
+fn an_emergency_call_opens_the_clear_for_its_own_dialog_alone() {
+    let mut world = registered(3);
+    let host = "10.0.0.99:5060";
+    clear(&mut world, host, 5_060, sos("c"));
+    assert!(passed(&mut world).starts_with("INVITE urn:service:sos"));
+    // Again, as phones send it.
+    clear(&mut world, host, 5_060, sos("c"));
+    assert!(passed(&mut world).starts_with("INVITE urn:service:sos"));
+    for method in ["INVITE", "MESSAGE", "SUBSCRIBE", "REFER", "OPTIONS", "CANCEL", "BYE"] {
+        world.pcscf.refused.clear();
+        clear(&mut world, host, 5_060, request(method, ""));
+        assert!(refused(&mut world).starts_with("SIP/2.0 403 "), "{method}");
+        assert_eq!(world.pcscf.passed, [], "{method}");
+    }
+    for method in ["MESSAGE", "SUBSCRIBE", "REFER"] {
+        let text = String::from_utf8(request(method, "")).unwrap();
+        let text = text.replace("To: <sip:a@x>", "To: <sip:a@x>;tag=2");
+        clear(&mut world, host, 5_060, text.into_bytes());
+        assert_eq!(world.pcscf.passed, [], "{method}");
+    }
+    let cancel = String::from_utf8(sos("c")).unwrap().replace("INVITE", "CANCEL");
+    clear(&mut world, host, 5_060, cancel.into_bytes());
+    assert!(passed(&mut world).starts_with("CANCEL urn:service:sos"));
+}
+
+#[test]
+fn what_a_phone_says_itself_does_not_answer_its_emergency_call() {
+    let mut world = registered(3);
+    let of = |text: Vec<u8>, call: u32| {
+        let text = String::from_utf8(text).unwrap();
+        text.replace("Call-ID: c", &format!("Call-ID: {call}"))
+    };
+    for number in 0..9_000_u32 {
+        let host = std::net::Ipv4Addr::from_bits(0x0b00_0000 + number);
+        let remote = SocketAddr::from((host, 5_060));
+        let flow = Flow::to(CLEAR, Transport::Udp, SocketAddr::from((PCSCF, 5_060)), remote);
+        for text in [
+            String::from_utf8(sos(&number.to_string())).unwrap(),
+            of(answer("200 OK", "INVITE", ""), number),
+        ] {
+            let message = sip::Message::parse(text.as_bytes()).unwrap();
+            let now = world.now;
+            world.pcscf.access.request(now, &flow, &message, &mut Vec::new());
+        }
+    }
+    let host = "10.0.0.99:5060";
+    clear(&mut world, host, 5_060, sos("c"));
+    assert!(passed(&mut world).starts_with("INVITE urn:service:sos"));
+    assert_eq!(sent(&mut world, CLEAR, host, &answer("200 OK", "INVITE", "")).len(), 1);
+    // The callee hangs up; a copy of the 200 for the INVITE does not begin it anew.
+    let bye = || request("BYE", "");
+    assert_eq!(sent(&mut world, CLEAR, host, &bye()).len(), 1);
+    clear(&mut world, host, 5_060, answer("200 OK", "BYE", ""));
+    assert_eq!(sent(&mut world, CLEAR, host, &answer("200 OK", "INVITE", "")).len(), 1);
+    world.run(Duration::from_secs(40));
+    assert!(sent(&mut world, CLEAR, host, &bye()).is_empty());
+}
+
 #[test]
 fn where_the_realm_takes_no_emergency_calls_they_are_refused() {
     let phones = vec![Phone::new(1, None, Preference::usual())];
@@ -391,15 +457,15 @@ pub fn registrations_under_way_are_bounded_by_source_and_the_heaviest_makes_way(
     // The home network knows nobody of that name: what was offered ends with its 403.
     assert_eq!(world.pcscf.access.show_shard().under_way, 0);
     for number in 0..6 {
-        let expected = if number < 5 { ims::Verdict::Changed } else { ims::Verdict::Refused };
-        assert_eq!(judged(&mut world, number, 100), expected);
+        assert_eq!(judged(&mut world, number, 100), ims::Verdict::Changed);
     }
+    assert_eq!(world.pcscf.access.show_shard().under_way, 5, "the oldest has made way");
     for host in 101..140 {
         assert_eq!(judged(&mut world, 0, host), ims::Verdict::Changed);
     }
     assert_eq!(world.pcscf.access.show_shard().under_way, 20);
-    assert_eq!(world.pcscf.access.count(Fact::MadeWay), 24);
-    assert_eq!(world.pcscf.access.count(Fact::OfSource), 1);
+    assert_eq!(world.pcscf.access.count(Fact::MadeWay), 25);
+    assert_eq!(world.pcscf.access.count(Fact::OfSource), 0);
     // Another that offers much takes its own place, not that of others.
     for number in 1..5 {
         judged(&mut world, number, 139);
@@ -412,6 +478,45 @@ pub fn registrations_under_way_are_bounded_by_source_and_the_heaviest_makes_way(
     world.act(0, Handset::register);
     world.run(Duration::from_secs(5));
     assert_eq!(world.phones[0].handset.state(), State::Registered);
+}
+
+#[test]
+fn registrations_that_strangers_forge_in_the_name_of_a_phones_source_do_not_keep_it_off() {
+    let section = Ipsec { under_way_of_source_max: 5, ..section() };
+    let phones = vec![Phone::new(1, None, Preference::usual())];
+    let spec = LinkSpec::perfect(Duration::from_millis(10));
+    let mut world = World::new(5, phones, section, spec);
+    for round in 1..4 {
+        for number in 0..20 {
+            judged(&mut world, round * 100 + number, 11);
+        }
+        assert!(world.pcscf.access.show_shard().under_way <= 5 + 1);
+        world.act(0, Handset::register);
+        world.run(Duration::from_secs(1));
+        assert_eq!(world.phones[0].handset.state(), State::Registered, "round {round}");
+        let counts = world.pcscf.access.count(Fact::Established);
+        assert_eq!(counts, u64::from(round), "the core has challenged it each time");
+    }
+    // By its associations it may not offer without end either.
+    world.pcscf.is_core_silent = true;
+    let impi = world.phones[0].handset.config().subscriber.impi.clone();
+    let row = world.current(0).remove(0);
+    let before = world.pcscf.access.show_shard().under_way;
+    for number in 0..40 {
+        let lines = format!(
+            "Authorization: Digest username=\"{impi}\", realm=\"x\", nonce=\"\", uri=\"sip:x\"\r\n\
+             Security-Client: ipsec-3gpp;alg=hmac-sha-1-96;ealg=aes-cbc;spi-c={};spi-s=9001;\
+             port-c=2000;port-s=2001\r\n",
+            9_100 + number
+        );
+        let text = String::from_utf8(request("REGISTER", &lines)).unwrap();
+        let text = text.replace("Call-ID: c", &format!("Call-ID: again{number}"));
+        world.act(0, |handset, _, out| handset.send(text.as_bytes(), out));
+        world.run(Duration::from_millis(100));
+    }
+    let told = world.pcscf.told.iter().filter(|it| it.windows(5).any(|it| it == b"again"));
+    assert_eq!(told.count(), 40);
+    assert!(world.pcscf.access.show_shard().under_way <= before + 4, "{}", row.ue);
 }
 
 #[test]
@@ -586,6 +691,7 @@ fn the_core_is_told_of_a_registration_what_was_compared_and_nothing_else() {
             lines(&[&format!("Digest {own}, opaque=\"x, integrity-protected=\"yes\"")]),
             lines(&[&format!("Digest {own}, Digest {other}")]),
             lines(&["Basic abc"]),
+            lines(&[&format!("Digest {own}, username*=UTF-8''victim%40x")]),
             format!("{}Proxy-Authorization: Digest \"\r\n", lines(&[&format!("Digest {own}")])),
             lines(&[&format!("Digest {}", own.replace(&impi, &"x".repeat(300)))]),
         ] {

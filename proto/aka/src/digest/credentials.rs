@@ -62,13 +62,17 @@ impl<'a> Credentials<'a> {
     /// Reads a value.
     ///
     /// # Errors
-    /// It is no Digest, lacks username, realm or URI, or one of its values is none.
+    /// It is no Digest, lacks username, realm or URI, has `username*` beside it, or one of its
+    /// values is none.
     pub fn read(value: &'a [u8]) -> Result<Self, Malformed> {
         let parameters = read(value)?;
         let find = |name: &str| parameters.iter().find(|it| it.is(name));
         let text = |name: &str| find(name).map(|it| it.value.clone());
         let must =
             |name, what| text(name).ok_or(Malformed::new(value.len(), what, "RFC 7616 §3.4"));
+        if let Some(other) = find("username*") {
+            return Err(other.offence("a username stands in two ways"));
+        }
         Ok(Self {
             username: must("username", "it has no username")?,
             realm: must("realm", "it has no realm")?,
