@@ -187,7 +187,7 @@ impl Access {
     /// Whoever sends by associations has the card, and is known by its flow from now on. Of its
     /// agreements those beyond the limit end.
     fn prove(&mut self, now: Time, key: Key) -> Option<()> {
-        let Some(identity) = self.identity(key) else {
+        let Some(identity) = self.identity(now, key) else {
             let set = self.table.at(key)?;
             let why = "its source has no port left by which it could be known";
             self.failures.note(now, &set.impi, set.identity.remote, why);
@@ -204,8 +204,9 @@ impl Access {
 
     /// By what the function knows the phone: its address and server port, which stay through all
     /// of its registrations. No two private identities ever have the same, in whatever mode: one
-    /// that finds it taken gets another port. Whoever has proven no card takes none.
-    fn identity(&mut self, key: Key) -> Option<Identity> {
+    /// that finds it taken, or registered by another that has left it, gets another port. Whoever
+    /// has proven no card takes none.
+    fn identity(&mut self, now: Time, key: Key) -> Option<Identity> {
         let set = self.table.at(key)?;
         let Identity { port: door, remote } = set.identity;
         let known = self.table.by_impi(&set.impi).iter().rev().find_map(|other| {
@@ -216,11 +217,11 @@ impl Access {
         if known.is_some() {
             return known;
         }
-        let mut port = set.choice?.of.port_s;
+        let (mut port, impi) = (set.choice?.of.port_s, set.impi.clone());
         for _ in 0..IDENTITIES {
             let remote = SocketAddr::new(remote.ip(), port);
             let identity = Identity { port: door, remote };
-            if self.table.by_identity(identity).is_empty() {
+            if self.table.is_free(now, identity, &impi) {
                 return Some(identity);
             }
             let above = u32::from(u16::MAX - PORTS_FROM);

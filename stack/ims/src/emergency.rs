@@ -198,21 +198,21 @@ mod tests {
         assert!(!calls.begin(Time::ZERO, 99, address(0)), "answered ones make no way");
         let begin = 1_000;
         for number in begin..begin + 20_000 {
-            assert!(calls.begin(Time::from_millis(1_000), number, address(number)));
+            assert!(calls.begin(Time::from_millis(number), number, address(number)));
         }
         assert!((1..17).all(|number| calls.knows(number)) && !calls.knows(begin));
         assert_eq!(calls.calls.len(), CALLS_MAX);
-        calls.over(Time::from_millis(2_000), 3);
-        calls.answered(Time::from_millis(2_000), 3);
-        calls.tick(Time::from_millis(302_000));
+        calls.over(Time::from_millis(30_000), 3);
+        calls.answered(Time::from_millis(30_000), 3);
+        calls.tick(Time::from_millis(330_000));
         assert_eq!(calls.calls.len(), 15, "one that is over is not answered again");
-        assert!(calls.begin(Time::from_millis(302_000), 30, address(30)));
-        calls.failed(Time::from_millis(302_000), 30);
-        calls.again(Time::from_millis(302_000), 30);
-        calls.answered(Time::from_millis(302_000), 30);
+        assert!(calls.begin(Time::from_millis(330_000), 30, address(30)));
+        calls.failed(Time::from_millis(330_000), 30);
+        calls.again(Time::from_millis(330_000), 30);
+        calls.answered(Time::from_millis(330_000), 30);
         calls.tick(Time::from_millis(700_000));
         assert!(calls.knows(30), "unless its INVITE has come again");
-        calls.tick(Time::from_millis(43_300_000));
+        calls.tick(Time::from_millis(44_000_000));
         assert!(calls.sources.is_empty() && calls.ends.is_empty() && calls.heaviest.is_empty());
     }
 

@@ -379,6 +379,9 @@ impl Access {
         }
         self.supersede(at.now, key, &impi);
         self.table.advance(key, Stage::Current, expires);
+        if let Some(set) = self.table.at_mut(key) {
+            set.registered_until = expires;
+        }
         if stands {
             self.table.registered(&impi, public, true);
         }
@@ -422,13 +425,14 @@ impl Access {
         self.facts.add(Fact::Deregistered, 1);
         let keys: Vec<Key> = self.table.by_impi(impi).to_vec();
         for other in keys {
-            let Some(set) = self.table.at(other) else { continue };
+            let Some(set) = self.table.at_mut(other) else { continue };
             if other != key && set.stage.is_under_way() {
                 continue;
             }
             if set.stage != Stage::Ending {
                 self.told.over(set, Event::AgreementEnded, "its phone has de-registered");
             }
+            set.registered_until = Time::ZERO;
             let expires = set.expires.min(now + LINGERING);
             self.table.advance(other, Stage::Ending, expires);
         }

@@ -96,6 +96,8 @@ pub(crate) struct Set {
     pub offers: [Option<Key>; OFFERS_MAX],
     /// Whether the core has ever accepted its registration.
     pub was_accepted: bool,
+    /// Until when the function may have its registration; it has none: zero.
+    pub registered_until: Time,
     /// Security-Client and Security-Server.
     pub client: List,
     pub server: List,
@@ -130,6 +132,7 @@ impl Default for Set {
             is_from_clear: false,
             offers: [None; OFFERS_MAX],
             was_accepted: false,
+            registered_until: Time::ZERO,
             client: List::default(),
             server: List::default(),
             choice: None,

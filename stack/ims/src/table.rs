@@ -16,6 +16,9 @@ const REGISTERED_MAX: usize = 32;
 /// under way (TS 33.203 §7.4).
 const SETS_OF_PHONE_MAX: usize = 3;
 
+/// Flows that are kept for phones that have left them, at most.
+const VACATED_MAX: usize = 65_536;
+
 /// A private identity that a phone has proven.
 #[derive(Debug, Default)]
 struct Phone {
@@ -34,6 +37,10 @@ pub(crate) struct Table {
     /// Those that nobody has proven yet, by a hash of the private identity that they claim.
     claimed: BTreeSet<(u64, u32)>,
     secret: u64,
+    /// Flows that have lost their last set while the function still has a registration of their
+    /// phone there: nobody else gets them until that is over. The first to end first beside.
+    vacated: BTreeMap<Identity, (Box<[u8]>, Time)>,
+    vacated_until: BTreeSet<(Time, Identity)>,
     pub sources: Sources,
     begun: u64,
     under_way: usize,
@@ -49,6 +56,8 @@ impl Table {
             by_impi: BTreeMap::new(),
             claimed: BTreeSet::new(),
             secret,
+            vacated: BTreeMap::new(),
+            vacated_until: BTreeSet::new(),
             sources: Sources::default(),
             begun: 0,
             under_way: 0,
@@ -106,6 +115,33 @@ impl Table {
         keys.filter_map(|key| self.sets.at(key)).filter(move |set| *set.impi == *impi)
     }
 
+    /// Whether a phone may be known by that flow: nobody is, and nobody was who may still be
+    /// called there.
+    pub fn is_free(&self, now: Time, identity: Identity, impi: &[u8]) -> bool {
+        let vacated = self.vacated.get(&identity);
+        self.by_identity(identity).is_empty()
+            && vacated.is_none_or(|(of, until)| **of == *impi || *until <= now)
+    }
+
+    /// The last set of a flow has ended before its registration.
+    fn vacate(&mut self, identity: Identity, impi: Box<[u8]>, until: Time) {
+        self.occupy(identity);
+        self.vacated.insert(identity, (impi, until));
+        self.vacated_until.insert((until, identity));
+        if self.vacated.len() > VACATED_MAX
+            && let Some((_, first)) = self.vacated_until.pop_first()
+        {
+            self.vacated.remove(&first);
+        }
+    }
+
+    /// A flow has a phone again.
+    fn occupy(&mut self, identity: Identity) {
+        if let Some((_, until)) = self.vacated.remove(&identity) {
+            self.vacated_until.remove(&(until, identity));
+        }
+    }
+
     /// A phone has registered a public identity, or taken it back; says whether one is left
     /// (TS 24.229 §5.2.5: associations end with the last).
     pub fn registered(&mut self, impi: &[u8], public: u64, stands: bool) -> bool {
@@ -142,6 +178,7 @@ impl Table {
         let (impi, expires) = (set.impi.clone(), set.expires);
         self.claimed.remove(&(keys::hash(self.secret, &impi), key.index));
         self.by_identity.entry(identity).or_default().push(key);
+        self.occupy(identity);
         self.advance(key, Stage::Proven, expires);
         let keys = &mut self.by_impi.entry(impi).or_default().keys;
         keys.push(key);
@@ -194,6 +231,7 @@ impl Table {
         let Some(set) = self.sets.at_mut(key) else { return };
         let (source, class, begun) = (set.source, Class::of(set), set.begun);
         let (register, identity) = (set.register, set.identity);
+        let registered_until = set.registered_until;
         let (impi, associations) = (core::mem::take(&mut set.impi), set.associations);
         if let Some(associations) = associations {
             esp.remove(associations);
@@ -211,6 +249,9 @@ impl Table {
                 self.by_impi.remove(&impi);
             }
         }
+        if registered_until > Time::ZERO && self.by_identity(identity).is_empty() {
+            self.vacate(identity, impi, registered_until);
+        }
         self.sources.remove(source, class, begun);
         self.sets.give_back(key);
     }
@@ -221,6 +262,9 @@ impl Table {
 
     pub fn expire(&mut self, now: Time, due: &mut Vec<Key>) {
         self.sets.expire(now, due);
+        while let Some((_, first)) = self.vacated_until.first().filter(|(at, _)| *at <= now) {
+            self.occupy(*first);
+        }
     }
 }
 

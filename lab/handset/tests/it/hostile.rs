@@ -630,6 +630,42 @@ fn no_phone_takes_the_flow_of_another_one_by_an_address_that_they_share() {
 }
 
 #[test]
+fn the_flow_of_a_phone_that_has_moved_is_nobody_elses_until_its_registration_is_over() {
+    let shared = |shift| Some(([198, 51, 100, 9].into(), shift));
+    let phones = (1..5).map(|n| Phone::new(n, shared(n as u16 * 5_000), Preference::usual()));
+    let spec = LinkSpec::perfect(Duration::from_millis(1));
+    let mut world = World::new(7, phones.collect(), section(), spec);
+    world.act(0, Handset::register);
+    world.run(Duration::from_secs(1));
+    let before = world.flow(0);
+    world.phones[0].nat = Some(([198, 51, 100, 77].into(), 1_000));
+    world.phones[0].handset.restart();
+    world.act(0, Handset::register);
+    world.run(Duration::from_secs(40));
+    assert_ne!(world.flow(0), before);
+    assert_eq!(world.pcscf.access.show(None, 9).len(), 1, "it has left its flow");
+    world.act(1, Handset::register);
+    world.run(Duration::from_secs(1));
+    assert_ne!(world.flow(1), before, "calls to the old contact would be his");
+    // It comes back to its own.
+    world.phones[0].nat = shared(5_000);
+    world.phones[0].handset.restart();
+    world.act(0, Handset::register);
+    world.run(Duration::from_secs(1));
+    assert_eq!(world.flow(0), before);
+    // What it takes back itself, and what is over, is free.
+    world.act(0, Handset::deregister);
+    world.run(Duration::from_secs(40));
+    world.act(2, Handset::register);
+    world.run(Duration::from_secs(1));
+    assert_eq!(world.flow(2), before);
+    world.run(Duration::from_secs(700));
+    world.act(3, Handset::register);
+    world.run(Duration::from_secs(1));
+    assert_eq!(world.flow(3), before);
+}
+
+#[test]
 pub fn another_private_identity_by_a_phones_associations_is_refused() {
     let mut world = registered(6);
     let row = world.current(0).remove(0);
