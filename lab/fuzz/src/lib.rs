@@ -35,6 +35,7 @@ pub mod replica_pair;
 pub mod rpki_pdu;
 pub mod rtcp_packet;
 pub mod rtp_packet;
+pub mod sccp_connections;
 pub mod sccp_message;
 pub mod sccp_node;
 mod script;
@@ -98,6 +99,7 @@ pub const TARGETS: &[Target] = &[
     target("m3ua_message", m3ua_message::run),
     target("m3ua_process", m3ua_process::run),
     target("sccp_message", sccp_message::run),
+    target("sccp_connections", sccp_connections::run),
     target("sccp_node", sccp_node::run),
     target("tcap_message", tcap_message::run),
     target("tcap_dialogues", tcap_dialogues::run),

@@ -161,14 +161,16 @@ impl SccpNode {
             Indication::Undelivered { called, calling, cause, .. } => {
                 self.undelivered.push(Undelivered { called, calling, cause });
             }
-            // Nobody here asks a replicate, and none is asked for.
+            // Nobody here asks a replicate, and none is asked for; no subsystem takes connections.
             Indication::Notice { .. }
             | Indication::State(..)
             | Indication::PointCode(..)
             | Indication::Sccp(..)
             | Indication::Congested(..)
             | Indication::Coordinate(..)
-            | Indication::Coordinated(..) => {}
+            | Indication::Coordinated(..)
+            | Indication::Connection(..)
+            | Indication::NotConnected(..) => {}
         }
     }
 

@@ -1,6 +1,7 @@
 //! What a node is told, and what it wants: the primitives of Q.711.
 
-use crate::codec::{Address, Class, ReturnCause};
+use crate::codec::{Address, Class, LocalReference, ReturnCause};
+use crate::connection::{ConnectionEvent, ConnectionInput};
 use bytes::Bytes;
 use m3ua::codec::{Affected, PointCode};
 
@@ -43,12 +44,15 @@ pub enum In {
     Coordinate(u8, Vec<PointCode>),
     /// An MSU that this node wanted sent found no way: it comes back when it asks for it.
     Undeliverable(m3ua::Transfer),
+    /// What a user wants of a connection.
+    Connection(ConnectionInput),
 }
 
 /// What shall be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Out {
-    /// MTP-TRANSFER request.
+    /// MTP-TRANSFER request. One for a point code of this node itself, as connections between its
+    /// own subsystems lead to, comes back by [`In::Transfer`].
     Transfer(m3ua::Transfer),
     /// A primitive for the users.
     Indicate(Indication),
@@ -93,4 +97,9 @@ pub enum Indication {
     Coordinate(PointCode, u8),
     /// N-COORD confirm: all that were asked agree, or not all have within T(coord chg).
     Coordinated(u8, bool),
+    /// What happened to a connection, by its local reference.
+    Connection(LocalReference, ConnectionEvent),
+    /// N-DISCONNECT of an N-CONNECT request with that tag, which got no reference: the number of
+    /// the refusal cause.
+    NotConnected(u64, u8),
 }

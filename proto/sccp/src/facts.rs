@@ -37,8 +37,22 @@ event::facts! {
         ReassemblyExpired = Counter, "sccp_reassembly_expired_total";
         /// A segment found no room.
         ReassemblyShed = Counter, "sccp_reassembly_shed_total";
-        /// A message of a connection was refused.
+        /// A connection was refused.
         ConnectionsRefused = Counter, "sccp_connections_refused_total";
+        /// A connection was established.
+        ConnectionsBegun = Counter, "sccp_connections_begun_total";
+        /// A connection was released.
+        ConnectionsReleased = Counter, "sccp_connections_released_total";
+        /// A timer ended a connection.
+        ConnectionsExpired = Counter, "sccp_connections_expired_total";
+        /// A connection, or data of one, found no room.
+        ConnectionsShed = Counter, "sccp_connections_shed_total";
+        /// A connection was reset.
+        ConnectionResets = Counter, "sccp_connection_resets_total";
+        /// A message that does not fit its connection was answered by ERR.
+        ConnectionErrors = Counter, "sccp_connection_errors_total";
+        /// A message of no connection, or that does not fit its own, was discarded.
+        ConnectionMessagesDiscarded = Counter, "sccp_connection_messages_discarded_total";
         /// A message of management came.
         ManagementIn = Counter, "sccp_management_in_total";
         /// A message of management was sent.

@@ -1,5 +1,6 @@
 //! SCCP (Q.711 to Q.714): codec, and a node as a machine without clock and sockets: connectionless
-//! control (SCLC), routing control (SCRC) with global title translation, and management (SCMG).
+//! control (SCLC), connection-oriented control (SCOC), routing control (SCRC) with global title
+//! translation, and management (SCMG).
 //!
 //! ```text
 //!         In::Unitdata, State                 Out::Indicate(Unitdata, Notice, State, …)
@@ -13,8 +14,9 @@
 //!   with its hop counter lessened.
 //! - What cannot be delivered comes back when its class says so, with the cause of Q.713 §3.12, and
 //!   is counted either way.
-//! - Connections (classes 2 and 3) are refused: CR by CREF, others as Q.714 table B.2 says of an
-//!   unknown reference.
+//! - Connections (classes 2 and 3) are for the subsystems that take them
+//!   ([`ConnectionInput::Serve`]); what is asked of another is refused (CREF). A CR whose title
+//!   leads elsewhere goes on without coupling: this node has no part of that connection.
 //!
 //! ```
 //! use bytes::Bytes;
@@ -55,13 +57,19 @@
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 pub mod codec;
+mod connection;
 mod effects;
 mod facts;
 mod node;
 mod reassembly;
+mod room;
 mod settings;
 mod translation;
 
+pub use connection::{
+    Accept, Connect, ConnectionEvent, ConnectionInput, ConnectionParameters, Disconnect,
+    Disconnected, Inform,
+};
 pub use effects::{In, Indication, Out, Unitdata};
 pub use facts::Fact;
 pub use node::{Node, RemoteStatus};

@@ -2,9 +2,9 @@
 //! codes within one: who writes what he likes as his point code has the room of one association.
 
 use crate::codec::{Address, Class, ReturnCause, Segmentation};
+use crate::room::Room;
 use m3ua::PeerId;
 use m3ua::codec::PointCode;
-use machine::shares::Shares;
 use machine::{Duration, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -69,34 +69,10 @@ pub(crate) struct Reassembly {
     room: Room,
 }
 
-/// What waits of each association, and of each point code within it.
-#[derive(Debug, Default)]
-struct Room {
-    associations: Shares<Option<PeerId>>,
-    sources: Shares<(Option<PeerId>, PointCode)>,
-}
-
-impl Room {
-    /// Takes so much of `max`: an association has no more than is left by the others, a point code
-    /// no more than is left of that.
-    fn take(&mut self, by: Option<PeerId>, opc: PointCode, amount: usize, max: usize) -> bool {
-        let left = max.saturating_sub(self.associations.sum());
-        let left_of_it = left.saturating_sub(self.associations.of(&by));
-        // The shares take of what all sources have together.
-        let most = left_of_it.saturating_add(self.sources.sum());
-        self.sources.take((by, opc), amount, most) && self.associations.take(by, amount, max)
-    }
-
-    fn give_back(&mut self, by: Option<PeerId>, opc: PointCode, amount: usize) {
-        self.associations.give_back(&by, amount);
-        self.sources.give_back(&(by, opc), amount);
-    }
-}
-
 impl Reassembly {
     /// Octets of all, with what each costs.
     pub(crate) const fn octets(&self) -> usize {
-        self.room.associations.sum()
+        self.room.sum()
     }
 
     pub(crate) fn deadline(&self) -> Option<Time> {

@@ -1,6 +1,7 @@
 //! What a node is told before it runs.
 
 use crate::codec::HOPS_MAX;
+use crate::connection::ConnectionParameters;
 use m3ua::codec::{NetworkAppearance, PointCode};
 use machine::Duration;
 
@@ -31,6 +32,8 @@ pub struct Parameters {
     pub reassembly_octets_max: usize,
     /// Point codes whose status is kept, at most.
     pub remotes_max: usize,
+    /// Timers and limits of connections.
+    pub connections: ConnectionParameters,
 }
 
 impl Parameters {
@@ -49,6 +52,7 @@ impl Parameters {
             relays_extended: true,
             reassembly_octets_max: 4 << 20,
             remotes_max: 4_096,
+            connections: ConnectionParameters::q714(),
         }
     }
 }

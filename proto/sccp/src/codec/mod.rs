@@ -3,6 +3,7 @@
 
 mod address;
 mod cause;
+mod connection;
 mod digits;
 mod management;
 mod message;
@@ -12,7 +13,10 @@ mod unit;
 mod writer;
 
 pub use address::{Address, Indicator, Routing, Title};
-pub use cause::{ErrorCause, RefusalCause, ReturnCause};
+pub use cause::{ErrorCause, RefusalCause, ReleaseCause, ResetCause, ReturnCause};
+pub use connection::{
+    ConnectionClass, ConnectionMessage, ConnectionRequest, LocalReference, Sequencing,
+};
 pub use digits::{DIGITS_MAX, Digits};
 pub use management::{Management, ManagementType};
 pub use message::Message;
@@ -31,3 +35,8 @@ pub const DATA_BYTES_MAX: usize = 255;
 pub const LONG_DATA_BYTES_MAX: usize = 3_952;
 /// The largest hop counter (Q.713 §3.18).
 pub const HOPS_MAX: u8 = 15;
+/// Octets of data in CR, CC, CREF and RLSD that are sent, at most: the 130 of Q.713 §4.2 have name
+/// and length in them.
+pub const CONNECT_DATA_BYTES_MAX: usize = 128;
+/// Octets of expedited data, at most (Q.713 §4.12).
+pub const EXPEDITED_BYTES_MAX: usize = 32;

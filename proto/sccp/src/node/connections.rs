@@ -1,50 +1,227 @@
-//! Messages of connections, which this node does not have: refused, or answered as of an unknown
-//! reference (Q.714 §3.2.2, table B.2).
+//! Connections at this node: routing of CR (Q.714 §2.2.2, §3.1), and the rest to their sections.
 
-use super::Node;
+use super::routing::Course;
+use super::{Node, Origin};
 use crate::codec::{
-    Address, ErrorCause, Message, MessageType, Parameter, RefusalCause, ReturnCause, Routing,
-    Writer,
+    Address, Class, ConnectionMessage, ConnectionRequest, Form, LocalReference, Message,
+    RefusalCause, ReturnCause, Routing, Unit, Word,
 };
+use crate::connection::{Connect, ConnectionInput, Effect, Inform, Offer, Source, Way};
+use crate::effects::Indication;
 use crate::facts::Fact;
+use m3ua::codec::PointCode;
+use machine::Time;
 
 impl Node {
-    /// Answers a message of a connection.
-    pub(super) fn refuse(&mut self, message: &Message<'_>, msu: &m3ua::Transfer) {
-        self.count(Fact::ConnectionsRefused);
-        let source = message.value(Parameter::SourceReference).unwrap_or_default();
-        let destination = message.value(Parameter::DestinationReference).unwrap_or_default();
-        let (kind, fixed) = match message.kind {
-            MessageType::ConnectionRequest => {
-                let cause = [self.refusal(message).number()];
-                (MessageType::ConnectionRefused, [source, &cause].concat())
-            }
-            MessageType::Released => (MessageType::ReleaseComplete, [source, destination].concat()),
-            MessageType::ConnectionConfirm
-            | MessageType::ResetRequest
-            | MessageType::ResetConfirm => {
-                let cause = [ErrorCause::UnassignedReference.number()];
-                (MessageType::Error, [source, &cause].concat())
-            }
-            _ => return,
-        };
-        let mut payload = Vec::new();
-        Writer::begin(&mut payload, kind, &fixed).end();
-        self.transfer(msu.opc, msu.sls, payload);
+    /// What a user wants.
+    pub(super) fn connection_input(&mut self, now: Time, input: ConnectionInput) {
+        let connections = &mut self.connections;
+        match input {
+            ConnectionInput::Serve(subsystem, true) => drop(self.connected.insert(subsystem)),
+            ConnectionInput::Serve(subsystem, false) => drop(self.connected.remove(&subsystem)),
+            ConnectionInput::Connect(connect) => self.connect(now, connect),
+            ConnectionInput::Accept(it, accept) => connections.accept(now, it, accept),
+            ConnectionInput::Data(it, data) => connections.data(now, it, data),
+            ConnectionInput::Expedited(it, data) => connections.expedited(now, it, data),
+            ConnectionInput::Reset(it, cause) => connections.reset(now, it, cause),
+            ConnectionInput::ResetResponse(it) => connections.reset_response(now, it),
+            ConnectionInput::Disconnect(it, what) => connections.disconnect(now, it, what),
+        }
+        self.carry_out();
     }
 
-    fn refusal(&self, message: &Message<'_>) -> RefusalCause {
-        let called = message.value(Parameter::Called).unwrap_or_default();
-        let Ok(called) = Address::read(called, message.at(Parameter::Called)) else {
-            return RefusalCause::DestinationUnknown;
+    /// N-CONNECT request: its title is translated here, CR goes to the node that it leads to.
+    fn connect(&mut self, now: Time, mut connect: Connect) {
+        self.come_to(connect.calling.and_then(|it| it.point_code));
+        // A point code in it is of this node: so what comes back undelivered is known as its own.
+        if let Some(calling) = &mut connect.calling {
+            calling.point_code = calling.point_code.map(|_| self.at);
+            *calling = self.rules.calling(calling);
+        }
+        let calling = connect.calling.unwrap_or_else(nobody);
+        let course = self.course(Origin::Here, &as_unit(connect.called, calling, None), 0);
+        let (remote, called) = match course {
+            Ok(Course::There(remote, called)) => (remote, called),
+            Ok(Course::Here(called)) => (self.at, called),
+            Err(cause) => {
+                self.count(Fact::ConnectionsRefused);
+                let cause = refusal(cause).number();
+                return self.indicate(Indication::NotConnected(connect.tag, cause));
+            }
         };
-        if called.routing == Routing::Title {
-            return RefusalCause::DestinationUnknown;
+        let hops = (called.routing == Routing::Title).then_some(self.settings.parameters.hops);
+        let way = Way { own: self.at, remote };
+        self.connections.connect(now, way, called, hops, &connect);
+    }
+
+    /// A message of a connection came.
+    pub(super) fn connection_message(
+        &mut self,
+        now: Time,
+        message: &ConnectionMessage<'_>,
+        msu: &m3ua::Transfer,
+    ) {
+        match message {
+            ConnectionMessage::Request(request) => self.requested(now, *request, msu),
+            message => {
+                let way = Way { own: self.at, remote: msu.opc };
+                self.connections.receive(now, way, message);
+            }
         }
-        match self.unavailable(called.subsystem.unwrap_or_default()) {
-            Some(ReturnCause::SubsystemFailure) => RefusalCause::SubsystemFailure,
-            Some(_) => RefusalCause::UnequippedUser,
-            None => RefusalCause::NoService,
+        self.carry_out();
+    }
+
+    /// A CR came: for a user here, for another node, or refused.
+    fn requested(&mut self, now: Time, request: ConnectionRequest<'_>, msu: &m3ua::Transfer) {
+        let calling = request.calling.unwrap_or_else(nobody);
+        let unit = as_unit(request.called, calling, request.hops);
+        let course = self.course(Origin::Network(msu.opc), &unit, msu.sls);
+        // Who sent it to a node before is in the address, not in the label (§3.1.3).
+        let remote = calling.point_code.filter(|it| !self.is_own(*it)).unwrap_or(msu.opc);
+        let way = Way { own: self.at, remote };
+        let source = Source { by: self.by, opc: msu.opc };
+        let taken = match course {
+            Ok(Course::Here(called)) => {
+                self.serves(called.subsystem.unwrap_or_default()).and_then(|()| {
+                    let request = ConnectionRequest { called, ..request };
+                    self.connections.offer(now, Offer { way, source, request })
+                })
+            }
+            Ok(Course::There(dpc, called)) => {
+                self.pass_on(ConnectionRequest { called, ..request }, msu, dpc)
+            }
+            Err(cause) => Err(refusal(cause)),
+        };
+        if let Err(cause) = taken {
+            self.refuse(way, request.source, cause);
         }
+    }
+
+    /// Whether a subsystem here takes connections.
+    fn serves(&self, subsystem: u8) -> Result<(), RefusalCause> {
+        match self.unavailable(subsystem) {
+            Some(cause) => Err(refusal(cause)),
+            None if !self.connected.contains(&subsystem) => Err(RefusalCause::NoService),
+            None => Ok(()),
+        }
+    }
+
+    /// A CR goes on without coupling: the calling address says whose the connection is. One
+    /// without hop counter gets one, so that no circle of translations keeps it.
+    fn pass_on(
+        &mut self,
+        mut request: ConnectionRequest<'_>,
+        msu: &m3ua::Transfer,
+        dpc: PointCode,
+    ) -> Result<(), RefusalCause> {
+        let calling = request.calling.get_or_insert_with(nobody);
+        calling.point_code = calling.point_code.or(Some(msu.opc));
+        *calling = self.rules.calling(calling);
+        let hops = request.hops.map(|it| it.saturating_sub(1));
+        request.hops = hops.or(Some(self.settings.parameters.hops));
+        let mut payload = Vec::new();
+        let written = ConnectionMessage::Request(request).write(&mut payload);
+        written.ok_or(RefusalCause::Unqualified)?;
+        self.count(Fact::Relayed);
+        self.transfer(dpc, msu.sls, payload);
+        Ok(())
+    }
+
+    fn refuse(&mut self, way: Way, destination: LocalReference, cause: RefusalCause) {
+        self.count(Fact::ConnectionsRefused);
+        let (cause, called, importance, data) = (cause.number(), None, None, None);
+        let message = ConnectionMessage::Refused { destination, cause, called, importance, data };
+        let mut payload = Vec::new();
+        if message.write(&mut payload).is_some() {
+            let sls = destination.number().to_le_bytes()[0] & 0x0f;
+            self.transfer(way.remote, sls, payload);
+        }
+    }
+
+    /// MTP3 had no way for a message of a connection. Only of a CR somebody is told; the others
+    /// have timers.
+    pub(super) fn connection_undeliverable(
+        &mut self,
+        now: Time,
+        message: &Message<'_>,
+        msu: &m3ua::Transfer,
+    ) {
+        let Ok(Some(ConnectionMessage::Request(request))) = ConnectionMessage::of(message) else {
+            return;
+        };
+        let of = request.calling.and_then(|it| it.point_code).filter(|it| !self.is_own(*it));
+        match of {
+            Some(remote) => {
+                let way = Way { own: msu.opc, remote };
+                self.refuse(way, request.source, RefusalCause::DestinationInaccessible);
+            }
+            None => self.connections.request_undeliverable(now, request.source),
+        }
+        self.carry_out();
+    }
+
+    /// N-INFORM to the users of connections with a node.
+    pub(super) fn inform(&mut self, of: PointCode, what: Inform) {
+        self.connections.inform(of, what);
+        self.carry_out();
+    }
+
+    pub(super) fn connections_due(&mut self, now: Time) {
+        self.connections.expire(now);
+        self.carry_out();
+    }
+
+    /// What the connections want.
+    fn carry_out(&mut self) {
+        for effect in core::mem::take(&mut self.connections.effects) {
+            match effect {
+                Effect::Send(way, sls, payload) => {
+                    self.come_to(Some(way.own));
+                    self.transfer(way.remote, sls, payload);
+                }
+                Effect::Tell(reference, event) => {
+                    self.indicate(Indication::Connection(reference, event));
+                }
+                Effect::NotConnected(tag, cause) => {
+                    self.indicate(Indication::NotConnected(tag, cause));
+                }
+                Effect::Count(fact) => self.count(fact),
+            }
+        }
+    }
+}
+
+/// The address of who gives none.
+const fn nobody() -> Address {
+    Address { routing: Routing::Subsystem, point_code: None, subsystem: None, title: None }
+}
+
+/// A CR as routing sees it.
+fn as_unit(called: Address, calling: Address, hops: Option<u8>) -> Unit<'static> {
+    Unit {
+        form: if hops.is_some() { Form::Extended } else { Form::Basic },
+        word: Word::Data(Class { is_sequenced: true, returns: false }),
+        hops: hops.unwrap_or_default(),
+        called,
+        calling,
+        segmentation: None,
+        importance: None,
+        data: &[],
+    }
+}
+
+/// The refusal cause for what keeps a CR from its destination (Q.714 §2.6).
+const fn refusal(cause: ReturnCause) -> RefusalCause {
+    match cause {
+        ReturnCause::NoTranslationNature => RefusalCause::NoTranslationNature,
+        ReturnCause::NoTranslationAddress => RefusalCause::DestinationUnknown,
+        ReturnCause::SubsystemCongestion => RefusalCause::SubsystemCongestion,
+        ReturnCause::SubsystemFailure => RefusalCause::SubsystemFailure,
+        ReturnCause::UnequippedUser => RefusalCause::UnequippedUser,
+        ReturnCause::MtpFailure => RefusalCause::DestinationInaccessible,
+        ReturnCause::NetworkCongestion => RefusalCause::NoServiceNow,
+        ReturnCause::HopCounterViolation => RefusalCause::HopCounterViolation,
+        ReturnCause::SccpFailure => RefusalCause::SccpFailure,
+        _ => RefusalCause::Unqualified,
     }
 }

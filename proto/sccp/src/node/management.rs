@@ -5,6 +5,7 @@ use super::{Node, Origin};
 use crate::codec::{
     Address, Class, Form, MANAGEMENT_SSN, Management, ManagementType, SERVICE_INDICATOR, Unit, Word,
 };
+use crate::connection::Inform;
 use crate::effects::Indication;
 use crate::facts::Fact;
 use m3ua::codec::{Affected, PointCode, UserCause};
@@ -188,7 +189,10 @@ impl Node {
                 false => Some(true),
             };
             match is_news {
-                Some(true) => self.indicate(Indication::PointCode(point_code, false)),
+                Some(true) => {
+                    self.indicate(Indication::PointCode(point_code, false));
+                    self.inform(point_code, Inform::Failure);
+                }
                 Some(false) => {}
                 None => self.count(Fact::RemotesShed),
             }
@@ -199,9 +203,11 @@ impl Node {
     pub(super) fn resume(&mut self, affected: Affected) {
         if affected.mask == 0 && !self.matters(affected.point_code) {
             self.indicate(Indication::PointCode(affected.point_code, true));
+            self.inform(affected.point_code, Inform::Return);
         }
         for (point_code, prohibited) in self.remotes.resume(affected) {
             self.indicate(Indication::PointCode(point_code, true));
+            self.inform(point_code, Inform::Return);
             for subsystem in prohibited {
                 self.indicate(match subsystem {
                     MANAGEMENT_SSN => Indication::Sccp(point_code, true),

@@ -7,7 +7,8 @@ mod management;
 mod remotes;
 mod routing;
 
-use crate::codec::{Message, Unit};
+use crate::codec::{ConnectionMessage, Message, Unit};
+use crate::connection::Connections;
 use crate::effects::{In, Indication, Out};
 use crate::facts::Fact;
 use crate::reassembly::Reassembly;
@@ -19,7 +20,7 @@ use m3ua::codec::PointCode;
 use machine::{Machine, Time};
 pub use remotes::RemoteStatus;
 use remotes::{Answered, Remotes};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Where a message comes from.
@@ -47,6 +48,9 @@ pub struct Node {
     answered: Answered,
     reassembly: Reassembly,
     coordination: coordination::Coordination,
+    connections: Connections,
+    /// Subsystems here that take connections.
+    connected: BTreeSet<u8>,
     facts: Sheet<Fact>,
     /// The local reference of the next message in segments.
     reference: u32,
@@ -59,9 +63,12 @@ impl Node {
     /// A node without subsystems.
     #[must_use]
     pub fn new(settings: Settings, rules: impl Into<Arc<Rules>>) -> Self {
+        let parameters = &settings.parameters;
         Self {
             at: settings.point_code,
             by: None,
+            connections: Connections::new(parameters.connections, parameters.message_octets_max),
+            connected: BTreeSet::new(),
             settings,
             rules: rules.into(),
             subsystems: BTreeMap::new(),
@@ -85,6 +92,8 @@ impl Node {
     /// Changes point codes, timers and limits; what waits goes on with its own.
     pub fn set_settings(&mut self, settings: Settings) {
         self.at = settings.point_code;
+        let parameters = &settings.parameters;
+        self.connections.configure(parameters.connections, parameters.message_octets_max);
         self.settings = settings;
         self.forget_others();
     }
@@ -104,6 +113,7 @@ impl Node {
     pub fn remove_subsystem(&mut self, subsystem: u8, out: &mut Vec<Out>) {
         self.set_state(subsystem, false);
         self.subsystems.remove(&subsystem);
+        self.connected.remove(&subsystem);
         out.append(&mut self.out);
     }
 
@@ -138,6 +148,18 @@ impl Node {
     #[must_use]
     pub const fn waiting_octets(&self) -> usize {
         self.reassembly.octets()
+    }
+
+    /// Connections that are there or under way, and local references that are frozen.
+    #[must_use]
+    pub fn connections(&self) -> (usize, usize) {
+        self.connections.count()
+    }
+
+    /// Octets that wait in connections, with what each costs.
+    #[must_use]
+    pub const fn connection_octets(&self) -> usize {
+        self.connections.octets()
     }
 
     fn count(&self, fact: Fact) {
@@ -177,7 +199,10 @@ impl Node {
                 let from = Origin::Network(msu.opc);
                 self.route(now, from, unit, &msu.payload, msu.sls);
             }
-            Ok((message, None)) => self.refuse(&message, msu),
+            Ok((message, None)) => match ConnectionMessage::of(&message) {
+                Ok(Some(message)) => self.connection_message(now, &message, msu),
+                _ => self.count(Fact::Malformed),
+            },
             Err(_) => self.count(Fact::Malformed),
         }
     }
@@ -189,6 +214,7 @@ impl Machine for Node {
 
     fn step(&mut self, now: Time, input: In, out: &mut Vec<Out>) {
         self.come_to(None);
+        self.connections.is_guarded(now);
         match input {
             In::Transfer(msu) => self.receive(now, &msu),
             In::TransferBy(association, msu) => {
@@ -203,6 +229,7 @@ impl Machine for Node {
             In::Status(affected, cause) => self.status(now, affected, cause),
             In::Coordinate(subsystem, asked) => self.coordinate(now, subsystem, asked),
             In::Undeliverable(msu) => self.undeliverable(now, &msu),
+            In::Connection(input) => self.connection_input(now, input),
         }
         out.append(&mut self.out);
     }
@@ -215,12 +242,15 @@ impl Machine for Node {
         }
         self.test_due(now);
         self.coordination_due(now);
+        self.connections.is_guarded(now);
+        self.connections_due(now);
         out.append(&mut self.out);
     }
 
     fn deadline(&self) -> Option<Time> {
         let coordination = self.coordination.deadline();
-        let all = [self.reassembly.deadline(), self.remotes.deadline(), coordination];
+        let connections = self.connections.deadline();
+        let all = [self.reassembly.deadline(), self.remotes.deadline(), coordination, connections];
         all.into_iter().flatten().min()
     }
 }

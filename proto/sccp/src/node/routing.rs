@@ -10,7 +10,7 @@ use m3ua::codec::PointCode;
 use machine::Time;
 
 /// Where a message goes.
-enum Course {
+pub(super) enum Course {
     Here(Address),
     There(PointCode, Address),
 }
@@ -46,7 +46,13 @@ impl Node {
         }
     }
 
-    fn course(&self, from: Origin, unit: &Unit<'_>, sls: u8) -> Result<Course, ReturnCause> {
+    /// Where a message goes.
+    pub(super) fn course(
+        &self,
+        from: Origin,
+        unit: &Unit<'_>,
+        sls: u8,
+    ) -> Result<Course, ReturnCause> {
         let called = match unit.called.routing {
             Routing::Subsystem => unit.called,
             Routing::Title => {
@@ -242,7 +248,10 @@ impl Node {
     pub(super) fn undeliverable(&mut self, now: Time, msu: &m3ua::Transfer) {
         self.come_to(Some(msu.opc));
         let read = Message::read(&msu.payload);
-        let Ok(Some(unit)) = read.and_then(|message| Unit::of(&message)) else { return };
+        let Ok(message) = read else { return };
+        let Ok(Some(unit)) = Unit::of(&message) else {
+            return self.connection_undeliverable(now, &message, msu);
+        };
         let of_calling = unit.calling.point_code.filter(|it| !self.is_own(*it));
         let is_here = unit.calling.routing == Routing::Subsystem && of_calling.is_none();
         let from = match is_here {

@@ -4,6 +4,10 @@
 mod aliases;
 mod circles;
 mod codec;
+mod connection_codec;
+mod connection_refusals;
+mod connection_seeds;
+mod connections;
 mod every;
 mod flows;
 mod forged;

@@ -102,3 +102,66 @@ fn tshark_reads_management_as_it_was_written() {
         assert_eq!(number(&line[2]), management.point_code.number(), "{line:?}");
     }
 }
+
+#[test]
+fn tshark_reads_every_field_of_connections_as_it_was_written() {
+    use sccp::codec::ConnectionMessage as M;
+    let all = crate::connection_codec::vectors();
+    let octets: Vec<&[u8]> = all.iter().map(|(octets, _)| &octets[..]).collect();
+    let names = [
+        "sccp.dlr",
+        "sccp.slr",
+        "sccp.class",
+        "sccp.credit",
+        "sccp.sequencing_segmenting.ssn",
+        "sccp.sequencing_segmenting.rsn",
+        "sccp.sequencing_segmenting.more",
+        "sccp.rsn",
+        "sccp.more",
+        "sccp.release_cause",
+        "sccp.refusal_cause",
+        "sccp.reset_cause",
+        "sccp.error_cause",
+    ];
+    for (line, (_, message)) in fields(&octets, &names).iter().zip(&all) {
+        let reference = |it: Option<sccp::codec::LocalReference>| it.map(|it| it.number());
+        let mut expected = vec![None; names.len()];
+        expected[0] = reference(message.destination());
+        expected[1] = reference(message.source());
+        let mut set = |at: usize, value: u32| expected[at] = Some(value);
+        let mut sequencing = None;
+        match *message {
+            M::Request(request) => {
+                set(2, request.class.number().into());
+                request.credit.into_iter().for_each(|it| set(3, it.into()));
+            }
+            M::Confirm { class, credit, .. } => {
+                set(2, class.number().into());
+                credit.into_iter().for_each(|it| set(3, it.into()));
+            }
+            M::InactivityTest { class, credit, sequencing: numbers, .. } => {
+                set(2, class.number().into());
+                set(3, credit.into());
+                sequencing = Some(numbers);
+            }
+            M::Data2 { sequencing: numbers, .. } => sequencing = Some(numbers),
+            M::Acknowledgement { receive, credit, .. } => {
+                set(7, receive.into());
+                set(3, credit.into());
+            }
+            M::Data1 { more, .. } => set(8, more.into()),
+            M::Released { cause, .. } => set(9, cause.into()),
+            M::Refused { cause, .. } => set(10, cause.into()),
+            M::ResetRequest { cause, .. } => set(11, cause.into()),
+            M::Error { cause, .. } => set(12, cause.into()),
+            _ => {}
+        }
+        if let Some(numbers) = sequencing {
+            set(4, numbers.send.into());
+            set(5, numbers.receive.into());
+            set(6, numbers.more.into());
+        }
+        let read = line[..names.len()].iter().map(|it| (!it.is_empty()).then(|| number(it)));
+        assert_eq!(read.collect::<Vec<_>>(), expected, "{message:?}");
+    }
+}

@@ -1,0 +1,251 @@
+//! Sections by their local reference, and references that are frozen (Q.714 §3.3.2).
+
+use super::parameters::ConnectionParameters;
+use super::primitives::{ConnectionEvent, Disconnected, Inform};
+use super::section::{Section, Source, Way};
+use crate::codec::{ConnectionMessage, LocalReference};
+use crate::facts::Fact;
+use crate::room::Room;
+use bytes::Bytes;
+use m3ua::codec::PointCode;
+use machine::{Duration, Time};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
+
+/// What a reference stands for.
+#[derive(Debug)]
+enum Slot {
+    Section(Box<Section>),
+    /// Nothing until its time has come; it is still of its source's share.
+    Frozen(Source),
+}
+
+/// What shall be done.
+#[derive(Debug)]
+pub(crate) enum Effect {
+    /// A message to another node, with the SLS that the connection keeps.
+    Send(Way, u8, Vec<u8>),
+    Tell(LocalReference, ConnectionEvent),
+    /// An N-CONNECT request with that tag got no reference.
+    NotConnected(u64, u8),
+    Count(Fact),
+}
+
+/// Connections of a node.
+#[derive(Debug)]
+pub(crate) struct Connections {
+    pub(super) parameters: ConnectionParameters,
+    slots: BTreeMap<LocalReference, Slot>,
+    due: BTreeSet<(Time, LocalReference)>,
+    /// Sections by the node they are with.
+    remotes: BTreeSet<(PointCode, LocalReference)>,
+    /// Those of them that MTP3 has no way to.
+    failed: BTreeSet<PointCode>,
+    references: Room,
+    octets: Room,
+    next: u32,
+    /// Octets of a message, at most.
+    pub(super) message_octets_max: usize,
+    /// When T(guard) began.
+    started: Option<Time>,
+    pub(crate) effects: Vec<Effect>,
+}
+
+impl Connections {
+    pub(crate) fn new(parameters: ConnectionParameters, message_octets_max: usize) -> Self {
+        Self {
+            parameters,
+            slots: BTreeMap::new(),
+            due: BTreeSet::new(),
+            remotes: BTreeSet::new(),
+            failed: BTreeSet::new(),
+            references: Room::default(),
+            octets: Room::default(),
+            next: parameters.reference_first,
+            message_octets_max,
+            started: None,
+            effects: Vec::new(),
+        }
+    }
+
+    /// Other timers and limits: each section takes them at its next event.
+    pub(crate) fn configure(&mut self, parameters: ConnectionParameters, octets_max: usize) {
+        (self.parameters, self.message_octets_max) = (parameters, octets_max);
+    }
+
+    /// Notes when the node began to live. Whether T(guard) has run out since.
+    pub(crate) fn is_guarded(&mut self, now: Time) -> bool {
+        let started = *self.started.get_or_insert(now);
+        now < started + self.parameters.guard
+    }
+
+    /// Sections, and references that are frozen.
+    pub(crate) fn count(&self) -> (usize, usize) {
+        (self.remotes.len(), self.slots.len() - self.remotes.len())
+    }
+
+    /// Octets that wait in all.
+    pub(crate) const fn octets(&self) -> usize {
+        self.octets.sum()
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        self.due.first().map(|it| it.0)
+    }
+
+    /// The next reference whose time has come; what is frozen is free then.
+    pub(super) fn next_due(&mut self, now: Time) -> Option<(LocalReference, Box<Section>)> {
+        loop {
+            let (at, reference) = *self.due.first()?;
+            if at > now {
+                return None;
+            }
+            if let Some(section) = self.take(reference) {
+                return Some((reference, section));
+            }
+            self.due.remove(&(at, reference));
+            if let Some(Slot::Frozen(source)) = self.slots.remove(&reference) {
+                self.references.give_back(source.by, source.opc, 1);
+            }
+        }
+    }
+
+    /// A reference that nothing stands for and that is not frozen. `None` without room for that
+    /// source.
+    pub(super) fn allocate(&mut self, source: Source) -> Option<LocalReference> {
+        // A fifth of the numbers at most is in use: a free one is near.
+        let most = self.parameters.references_max.min(1 << 22);
+        if !self.references.take(source.by, source.opc, 1, most) {
+            self.effects.push(Effect::Count(Fact::ConnectionsShed));
+            return None;
+        }
+        loop {
+            let reference = LocalReference::truncated(self.next);
+            self.next = self.next.wrapping_add(1);
+            if !self.slots.contains_key(&reference) {
+                return Some(reference);
+            }
+        }
+    }
+
+    /// Takes a section out, to [`Connections::keep`] or [`Connections::freeze`] it.
+    pub(super) fn take(&mut self, reference: LocalReference) -> Option<Box<Section>> {
+        let slot = self.slots.remove(&reference)?;
+        match slot {
+            Slot::Section(section) => {
+                self.due.remove(&(section.armed, reference));
+                self.remotes.remove(&(section.way.remote, reference));
+                Some(section)
+            }
+            Slot::Frozen(_) => {
+                self.slots.insert(reference, slot);
+                None
+            }
+        }
+    }
+
+    /// Puts a section back.
+    pub(super) fn keep(&mut self, reference: LocalReference, mut section: Box<Section>) {
+        section.armed = section.due(&self.parameters);
+        self.due.insert((section.armed, reference));
+        self.remotes.insert((section.way.remote, reference));
+        self.slots.insert(reference, Slot::Section(section));
+    }
+
+    /// Ends a section: its reference is frozen. Longer when the other side may have its half.
+    #[expect(clippy::boxed_local, reason = "a section is handed over as it was taken")]
+    pub(super) fn freeze(
+        &mut self,
+        now: Time,
+        reference: LocalReference,
+        section: Box<Section>,
+        is_agreed: bool,
+    ) {
+        self.give_back(section.source, section.octets());
+        if !self.has_sections(section.way.remote) {
+            self.failed.remove(&section.way.remote);
+        }
+        let freeze = self.parameters.freeze;
+        let time = match is_agreed {
+            true => freeze,
+            false => freeze.max(self.parameters.inactivity_receive),
+        };
+        // A reference is not taken again in the step in which it was given up.
+        let until = now + time.max(Duration::from_millis(1));
+        self.due.insert((until, reference));
+        self.slots.insert(reference, Slot::Frozen(section.source));
+    }
+
+    /// Tells the user that the connection is no more.
+    pub(super) fn tell_end(&mut self, reference: LocalReference, why: Disconnected, data: Bytes) {
+        self.tell(reference, ConnectionEvent::Disconnected { why, data });
+    }
+
+    /// Takes room for octets of a section's that wait.
+    pub(super) fn make_room(&mut self, source: Source, octets: usize) -> bool {
+        let most = self.parameters.waiting_octets_max;
+        self.octets.take(source.by, source.opc, octets, most)
+    }
+
+    /// Gives room back.
+    pub(super) fn give_back(&mut self, source: Source, octets: usize) {
+        self.octets.give_back(source.by, source.opc, octets);
+    }
+
+    pub(super) fn fact(&mut self, fact: Fact) {
+        self.effects.push(Effect::Count(fact));
+    }
+
+    pub(super) fn tell(&mut self, reference: LocalReference, event: ConnectionEvent) {
+        self.effects.push(Effect::Tell(reference, event));
+    }
+
+    /// Sends a message of a section. What its user gave was measured before.
+    pub(super) fn send(
+        &mut self,
+        now: Time,
+        reference: LocalReference,
+        section: &mut Section,
+        message: &ConnectionMessage<'_>,
+    ) {
+        section.sent = now;
+        self.reply(section.way, reference, message);
+    }
+
+    /// Sends a message that is of no section; the reference gives the SLS.
+    pub(super) fn reply(
+        &mut self,
+        way: Way,
+        reference: LocalReference,
+        message: &ConnectionMessage<'_>,
+    ) {
+        let mut payload = Vec::new();
+        if message.write(&mut payload).is_some() {
+            let sls = reference.number().to_le_bytes()[0] & 0x0f;
+            self.effects.push(Effect::Send(way, sls, payload));
+        }
+    }
+
+    /// MTP3 has no way to a node any more, or has one again: users of its connections hear so once.
+    pub(crate) fn inform(&mut self, of: PointCode, what: Inform) {
+        let is_news = match what {
+            Inform::Failure => self.has_sections(of) && self.failed.insert(of),
+            Inform::Return => self.failed.remove(&of),
+        };
+        if !is_news {
+            return;
+        }
+        for (_, reference) in self.remotes.range(range_of(of)) {
+            let event = ConnectionEvent::Inform(what);
+            self.effects.push(Effect::Tell(*reference, event));
+        }
+    }
+
+    fn has_sections(&self, with: PointCode) -> bool {
+        self.remotes.range(range_of(with)).next().is_some()
+    }
+}
+
+fn range_of(of: PointCode) -> RangeInclusive<(PointCode, LocalReference)> {
+    (of, LocalReference::truncated(0))..=(of, LocalReference::truncated(u32::MAX))
+}
