@@ -1,5 +1,6 @@
 //! The machine: what comes, what leaves, what time ends.
 
+use crate::charging;
 use crate::emergency::Emergencies;
 use crate::explain::Failures;
 use crate::facts::Fact;
@@ -9,7 +10,7 @@ use crate::rewrite;
 use crate::set::{Identity, Set, Stage};
 use crate::settings::{Door, Row, Settings};
 use crate::table::Table;
-use crate::told::Told;
+use crate::trails::Trails;
 use event::{Cells, Sheet};
 use ipsec::{Arrived, Endpoint};
 use machine::slots::Key;
@@ -17,9 +18,9 @@ use machine::{Duration, Time};
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 use runtime::{Flow, PortId, Transport};
-use sip::Message;
-use std::net::SocketAddr;
-use trail::Event;
+use sip::{HeaderSet, Message, Method};
+use std::net::{IpAddr, SocketAddr};
+use trail::{Capture, Event};
 
 /// What is left to a set whose successor is used, or whose last answer has left: as long as copies
 /// of messages may come (64 x T1, TS 24.229 §5.2.2).
@@ -52,7 +53,7 @@ pub struct Access {
     pub(crate) keys: Keys,
     pub(crate) failures: Failures,
     pub(crate) emergencies: Emergencies,
-    pub(crate) told: Told,
+    pub(crate) trails: Trails,
     pub(crate) facts: Sheet<Fact>,
     pub(crate) random: ChaCha12Rng,
     pub(crate) secret: u64,
@@ -77,7 +78,7 @@ impl Access {
             keys: Keys::new(nonces),
             failures: Failures::default(),
             emergencies: Emergencies::default(),
-            told: Told::default(),
+            trails: Trails::default(),
             facts: Sheet::new(),
             random,
             secret,
@@ -298,6 +299,37 @@ impl Access {
         if out.is_empty() { Verdict::Passes } else { Verdict::Changed }
     }
 
+    /// Appends what the core is told of a REGISTER, or of a request that begins a dialog or stands
+    /// alone, that came by the port `from` and leaves from `own` (TS 24.229 §5.2.2, §5.2.6.3).
+    /// `secret` is the request's own: copies of it get the same names. Gives the headers that the
+    /// request itself must not have then.
+    pub fn tell_core(
+        &self,
+        from: PortId,
+        method: Method,
+        own: IpAddr,
+        secret: u128,
+        out: &mut Vec<u8>,
+    ) -> HeaderSet {
+        let Some((realm, _)) = self.row(from) else { return HeaderSet::default() };
+        charging::write(&self.rows[realm].realm.section, method, own, secret, out);
+        charging::OWN
+    }
+
+    /// Tells the trails of registrations what became of their agreements since this was called
+    /// last.
+    pub fn tell(&mut self, now: Time, capture: &mut Capture) {
+        self.trails.capture(now, capture);
+    }
+
+    /// Ends a set with its associations, and says why.
+    pub(crate) fn end(&mut self, key: Key, why: &str) {
+        if let Some(set) = self.table.at(key) {
+            self.trails.over(set, Event::AgreementEnded, why);
+        }
+        self.table.remove(key, &mut self.esp);
+    }
+
     /// Ends what is over.
     pub fn tick(&mut self, now: Time) {
         self.emergencies.tick(now);
@@ -321,7 +353,7 @@ impl Access {
                 self.failures.note(now, &set.impi, set.identity.remote, why);
             }
             if !why.is_empty() {
-                self.told.over(set, Event::AgreementEnded, why);
+                self.trails.over(set, Event::AgreementEnded, why);
             }
             if matches!(set.stage, Stage::Challenged | Stage::Proven | Stage::Current) {
                 self.facts.add(Fact::Expired, 1);

@@ -1,6 +1,5 @@
 //! The section of a realm that describes its IPsec.
 
-use crate::charging;
 use config::Issue;
 use schemars::JsonSchema;
 use secagree::{Alg, Ealg, Preference};
@@ -8,6 +7,8 @@ use serde::{Deserialize, Serialize};
 
 /// Seconds that a challenged phone has at most.
 const CHALLENGE_S_MAX: u32 = 3_600;
+/// Octets of a name of a network.
+const NAME_OCTETS_MAX: usize = 255;
 
 /// IPsec between phones and this realm (TS 33.203).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -116,8 +117,8 @@ impl Ipsec {
                 issues.push(Issue::new(format!("algorithms[{at}]"), what, hint));
             }
         }
-        charging::validate("visited_network", &self.visited_network, issues);
-        charging::validate("charging", &self.charging, issues);
+        named("visited_network", &self.visited_network, issues);
+        named("charging", &self.charging, issues);
         let checks = [
             ("challenge_s", self.challenge_s, 4, CHALLENGE_S_MAX),
             ("under_way_of_source_max", self.under_way_of_source_max, 1, 1 << 20),
@@ -131,6 +132,16 @@ impl Ipsec {
                 issues.push(Issue::new(path, what, format!("use {least} to {most}")));
             }
         }
+    }
+}
+
+/// Pushes what is wrong with the name of a network in the configuration.
+fn named(path: &str, name: &str, issues: &mut Vec<Issue>) {
+    let is_text = |octet: u8| matches!(octet, b' '..=b'~') && !matches!(octet, b'"' | b'\\');
+    if name.len() > NAME_OCTETS_MAX || !name.bytes().all(is_text) {
+        let what = "it is no name of a network";
+        let hint = "use up to 255 printable characters of ASCII but \" and \\";
+        issues.push(Issue::new(path, what, hint));
     }
 }
 

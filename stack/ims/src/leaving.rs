@@ -188,20 +188,20 @@ impl Access {
                 self.keyless = Some(at.now);
                 let why = "the challenge came without ck and ik (TS 24.229 §5.4.1.2)";
                 self.failures.note(at.now, &set.impi, at.flow.remote, why);
-                self.told.of(set, Event::AgreementFailed, vec![("text", why.into())]);
+                self.trails.of(set, Event::AgreementFailed, vec![("text", why.into())]);
                 return;
             };
             if self.associate(at.now, key, &session).is_none() {
                 let Some(set) = self.table.at(key) else { return };
                 let why = "no associations could be made: there are as many as may be";
                 self.failures.note(at.now, &set.impi, at.flow.remote, why);
-                self.told.of(set, Event::AgreementFailed, vec![("text", why.into())]);
+                self.trails.of(set, Event::AgreementFailed, vec![("text", why.into())]);
                 self.table.remove(key, &mut self.esp);
                 return;
             }
             self.facts.add(Fact::Challenged, 1);
             if let Some(set) = self.table.at(key) {
-                self.told.chosen(set);
+                self.trails.chosen(set);
             }
         }
         if let Some(set) = self.table.at(key).filter(|set| set.stage == Stage::Challenged) {
@@ -218,7 +218,7 @@ impl Access {
         }
         self.facts.add(Fact::Failed, 1);
         let why = "the core did not take the response, and challenges again";
-        self.told.over(set, Event::AgreementEnded, why);
+        self.trails.over(set, Event::AgreementEnded, why);
         let next = again(set, set.choice, set.client.clone(), at.register);
         self.table.advance(carrying, Stage::Ending, at.now + LINGERING);
         self.offer_again(at.now, carrying, next);
@@ -355,7 +355,7 @@ impl Access {
         let Some(set) = self.table.at(key) else { return };
         let (stage, impi) = (set.stage, set.impi.clone());
         let public = keys::hash(self.secret, at.message.to().uri);
-        let stands = !set.deregisters;
+        let stands = !set.registration.deregisters;
         if !stands && !self.table.registered(&impi, public, false) {
             return self.deregistered(at.now, key, &impi);
         }
@@ -375,7 +375,7 @@ impl Access {
         };
         self.facts.add(fact, 1);
         if let Some(set) = self.table.at(key) {
-            self.told.accepted(set, event, granted_s);
+            self.trails.accepted(set, event, granted_s);
         }
         self.supersede(at.now, key, &impi);
         self.table.advance(key, Stage::Current, expires);
@@ -414,7 +414,7 @@ impl Access {
             if stage == Stage::Current {
                 self.facts.add(Fact::Replaced, 1);
                 let why = "a newer agreement of its phone was accepted";
-                self.told.over(set, Event::AgreementReplaced, why);
+                self.trails.over(set, Event::AgreementReplaced, why);
             }
             self.table.advance(other, Stage::Old, expires);
         }
@@ -430,7 +430,7 @@ impl Access {
                 continue;
             }
             if set.stage != Stage::Ending {
-                self.told.over(set, Event::AgreementEnded, "its phone has de-registered");
+                self.trails.over(set, Event::AgreementEnded, "its phone has de-registered");
             }
             set.registered_until = Time::ZERO;
             let expires = set.expires.min(now + LINGERING);
@@ -447,7 +447,7 @@ impl Access {
             let why = format!("the core answered {status} instead of a challenge");
             self.failures.note(at.now, &impi, at.flow.remote, why.as_str());
             if let Some(set) = self.table.at(offered) {
-                self.told.of(set, Event::AgreementFailed, vec![("text", why.into())]);
+                self.trails.of(set, Event::AgreementFailed, vec![("text", why.into())]);
             }
             self.table.remove(offered, &mut self.esp);
         }
@@ -456,7 +456,7 @@ impl Access {
         self.facts.add(Fact::Failed, 1);
         let why = format!("the core answered {status} to the response to its challenge");
         self.failures.note(at.now, &set.impi, set.identity.remote, why.as_str());
-        self.told.over(set, Event::AgreementEnded, &why);
+        self.trails.over(set, Event::AgreementEnded, &why);
         self.table.advance(key, Stage::Ending, at.now + LINGERING);
     }
 }

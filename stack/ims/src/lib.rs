@@ -38,7 +38,7 @@ mod settings;
 mod show;
 mod sources;
 mod table;
-mod told;
+mod trails;
 
 pub use access::{Access, Packet};
 pub use config::Ipsec;

@@ -4,8 +4,8 @@
 use crate::access::Access;
 use crate::facts::Fact;
 use crate::rewrite::{self, Integrity, Registrant};
-use crate::set::{IMPI_OCTETS_MAX, Identity, Set, Stage};
-use crate::told::Value;
+use crate::set::{IMPI_OCTETS_MAX, Identity, Registration, Set, Stage};
+use crate::trails::Value;
 use machine::slots::Key;
 use machine::{Duration, Time};
 use runtime::Flow;
@@ -92,7 +92,7 @@ impl Access {
         self.failures.note(at.now, &impi, at.flow.remote, refusal.why.as_str());
         let fields =
             vec![("impi", Value::Text(impi.into())), ("text", refusal.why.as_str().into())];
-        self.told.push(Event::AgreementFailed, *at.flow, at.message.call_id(), fields);
+        self.trails.push(Event::AgreementFailed, *at.flow, at.message.call_id(), fields);
         if at.message.method() == Method::Ack || !at.message.is_request() {
             return Verdict::Dropped;
         }
@@ -139,8 +139,7 @@ impl Access {
                 impi: registrant.impi.clone(),
                 source,
                 register: Some(register),
-                deregisters: deregisters(at.message),
-                call_id: self.told.call_id(at.message.call_id()),
+                registration: self.registration(at.message),
                 client,
                 choice: Some(choice),
                 local,
@@ -204,6 +203,11 @@ impl Access {
             (Method::Bye, Some(200..)) => self.emergencies.over(now, number),
             _ => {}
         }
+    }
+
+    fn registration(&self, message: &Message<'_>) -> Registration {
+        let call_id = self.trails.call_id(message.call_id());
+        Registration { deregisters: deregisters(message), call_id }
     }
 
     /// A registration begins to be under way. Those of a source that have proven no card make way
@@ -301,7 +305,7 @@ impl Access {
     fn registers(&mut self, at: &At<'_>, key: Key, client: List) -> Result<Registrant, Refusal> {
         let register = self.register(at.message, at.flow.remote);
         let registrant = Registrant::of(at.message, Integrity::Yes).map_err(malformed)?;
-        let call_id = self.told.call_id(at.message.call_id());
+        let registration = self.registration(at.message);
         let set = self.table.at(key).filter(|set| set.impi == registrant.impi);
         let Some(set) = set else {
             let why = "the private identity is not that of the agreement (TS 33.203 §6.1)";
@@ -316,12 +320,10 @@ impl Access {
             })
             .flatten();
         let next = choice.map(|choice| again(set, Some(choice), client, register));
-        let next = next.map(|next| Set { call_id: call_id.clone(), ..next });
-        self.table.registers(key, register, deregisters(at.message));
-        if let Some(set) = self.table.at_mut(key) {
-            set.call_id = call_id;
-        }
-        if let Some(next) = next {
+        let call_id = registration.call_id.clone();
+        self.table.registers(key, register, registration);
+        if let Some(mut next) = next {
+            next.registration.call_id = call_id;
             // Beyond the limits of its source it goes on without: it may not be needed.
             self.offer_again(at.now, key, next);
         }
@@ -336,7 +338,10 @@ pub(crate) fn again(set: &Set, choice: Option<Choice>, client: List, register: (
         impi: set.impi.clone(),
         source: set.source,
         register: Some(register),
-        call_id: set.call_id.clone(),
+        registration: Registration {
+            call_id: set.registration.call_id.clone(),
+            deregisters: false,
+        },
         client,
         choice,
         local: set.local,

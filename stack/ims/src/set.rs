@@ -60,6 +60,15 @@ impl Stage {
 /// A REGISTER: the hash of its Call-ID and source, and its number.
 pub(crate) type Register = (u64, u32);
 
+/// What is kept of a REGISTER.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Registration {
+    /// Whether it takes all contacts back.
+    pub deregisters: bool,
+    /// Its Call-ID, by which trails are found; empty where nothing is captured.
+    pub call_id: Box<[u8]>,
+}
+
 /// By what the function knows a phone: its own port, and the far end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Identity {
@@ -83,11 +92,9 @@ pub(crate) struct Set {
     pub impi: Box<[u8]>,
     /// Whose registration under way it is.
     pub source: IpAddr,
-    /// The last REGISTER that came by it, or that offered it, and whether that de-registers.
+    /// The last REGISTER that came by it, or that offered it, and what that says.
     pub register: Option<Register>,
-    pub deregisters: bool,
-    /// The Call-ID of that REGISTER, by which trails are found; empty where nothing is captured.
-    pub call_id: Box<[u8]>,
+    pub registration: Registration,
     /// Its number in the order in which sets begin.
     pub begun: u64,
     /// Whether the phone began it in the clear: then it may have no others.
@@ -126,8 +133,7 @@ impl Default for Set {
             impi: Box::default(),
             source: nowhere,
             register: None,
-            deregisters: false,
-            call_id: Box::default(),
+            registration: Registration::default(),
             begun: 0,
             is_from_clear: false,
             offers: [None; OFFERS_MAX],

@@ -1,7 +1,7 @@
 //! All agreements of a shard, found by REGISTER, by the phone's flow, by private identity.
 
 use crate::keys;
-use crate::set::{Identity, Register, Set, Stage};
+use crate::set::{Identity, Register, Registration, Set, Stage};
 use crate::sources::{Class, Sources};
 use ipsec::Endpoint;
 use machine::Time;
@@ -195,10 +195,10 @@ impl Table {
     }
 
     /// A REGISTER came by it.
-    pub fn registers(&mut self, key: Key, register: Register, deregisters: bool) {
+    pub fn registers(&mut self, key: Key, register: Register, registration: Registration) {
         if let Some(set) = self.sets.at_mut(key) {
             let before = set.register.replace(register);
-            set.deregisters = deregisters;
+            set.registration = registration;
             if let Some(before) = before.filter(|before| *before != register)
                 && self.by_register.get(&before) == Some(&key)
             {

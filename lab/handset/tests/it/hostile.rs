@@ -797,7 +797,9 @@ fn of_one_private_identity_all_sets_are_shown_also_those_that_others_began_in_it
         "{asks}Authorization: Digest username=\"{impi}\", realm=\"x\", nonce=\"\", \
          uri=\"sip:x\", response=\"\"\r\n"
     );
-    clear(&mut world, "10.0.0.99:5060", 5_060, request("REGISTER", &claim));
+    let text = String::from_utf8(request("REGISTER", &claim)).unwrap();
+    let text = text.replace("10.0.0.11:6100", "10.0.0.99:5060");
+    clear(&mut world, "10.0.0.99:5060", 5_060, text.into_bytes());
     assert_eq!(states(&world, &impi), ["current", "offered"]);
     assert_eq!(world.pcscf.access.show(Some(&impi), 1).len(), 1);
     assert_eq!(world.pcscf.access.show(None, 9).len(), 3);

@@ -1,16 +1,14 @@
 //! What trails are told: the agreement that came with a challenge, and what became of it. Of keys
 //! nothing.
 
-use crate::access::Access;
 use crate::set::Set;
 use machine::Time;
-use machine::slots::Key;
 use runtime::{Flow, PortId, Transport};
 use std::net::SocketAddr;
 use trail::{Capture, Event, Field};
 
 /// Events of one step at most: those that end with their time may be many at once.
-const TOLD_MAX: usize = 1_024;
+const EVENTS_MAX: usize = 1_024;
 /// Octets of a Call-ID by which trails are found.
 const CALL_ID_OCTETS_MAX: usize = 255;
 
@@ -52,18 +50,18 @@ impl From<String> for Value {
 
 /// Events that are not captured yet.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct Trails {
     is_on: bool,
     rows: Vec<Row>,
 }
 
-impl Default for Told {
+impl Default for Trails {
     fn default() -> Self {
         Self { is_on: true, rows: Vec::new() }
     }
 }
 
-impl Told {
+impl Trails {
     /// The Call-ID of a REGISTER as a set keeps it: nothing, where there is no trail.
     pub fn call_id(&self, call_id: &[u8]) -> Box<[u8]> {
         match self.is_on && call_id.len() <= CALL_ID_OCTETS_MAX {
@@ -79,14 +77,14 @@ impl Told {
         call_id: &[u8],
         fields: Vec<(&'static str, Value)>,
     ) {
-        if self.is_on && !call_id.is_empty() && self.rows.len() < TOLD_MAX {
+        if self.is_on && !call_id.is_empty() && self.rows.len() < EVENTS_MAX {
             self.rows.push(Row { event, flow, call_id: call_id.into(), fields });
         }
     }
 
     /// Tells something of a set: its private identity comes first.
     pub fn of(&mut self, set: &Set, event: Event, fields: Vec<(&'static str, Value)>) {
-        if !self.is_on || set.call_id.is_empty() {
+        if !self.is_on || set.registration.call_id.is_empty() {
             return;
         }
         let port = set.own.map_or(0, |own| own.port_s);
@@ -94,7 +92,7 @@ impl Told {
         let flow = Flow::to(PortId(u16::MAX), Transport::Udp, local, set.identity.remote);
         let impi = ("impi", Value::Text(set.impi.to_vec()));
         let fields = core::iter::once(impi).chain(fields).collect();
-        self.push(event, flow, &set.call_id, fields);
+        self.push(event, flow, &set.registration.call_id, fields);
     }
 
     /// A challenge left, with this agreement.
@@ -126,30 +124,19 @@ impl Told {
             self.of(set, event, vec![("own_spis", spis(set)), ("text", why.into())]);
         }
     }
-}
 
-/// Our indices, by which packets of the phone come: client, server.
-fn spis(set: &Set) -> Value {
-    set.own.map_or_else(String::new, |own| format!("{}/{}", own.spi_c.0, own.spi_s.0)).into()
-}
-
-impl Access {
-    /// Tells the trails of registrations what became of their agreements since this was called
-    /// last.
-    pub fn tell(&mut self, now: Time, capture: &mut Capture) {
-        self.told.is_on = capture.is_on();
-        for row in self.told.rows.drain(..) {
+    /// Captures what was kept, and keeps more where anything is captured.
+    pub fn capture(&mut self, now: Time, capture: &mut Capture) {
+        self.is_on = capture.is_on();
+        for row in self.rows.drain(..) {
             let fields: Vec<_> =
                 row.fields.iter().map(|(name, value)| (*name, value.field())).collect();
             capture.event_of(now, &row.flow, &row.call_id, row.event, &fields);
         }
     }
+}
 
-    /// Ends a set with its associations, and says why.
-    pub(crate) fn end(&mut self, key: Key, why: &str) {
-        if let Some(set) = self.table.at(key) {
-            self.told.over(set, Event::AgreementEnded, why);
-        }
-        self.table.remove(key, &mut self.esp);
-    }
+/// Our indices, by which packets of the phone come: client, server.
+fn spis(set: &Set) -> Value {
+    set.own.map_or_else(String::new, |own| format!("{}/{}", own.spi_c.0, own.spi_s.0)).into()
 }
