@@ -85,7 +85,7 @@ impl Gateway {
         };
         self.facts.add(Fact::Local, 1);
         let mut wants = Vec::new();
-        if !found.transfer(now, &mut self.sccp, (from, transfer), &mut wants) {
+        if !found.transfer(now, &mut self.sccp, from, transfer, &mut wants) {
             self.facts.add(Fact::Circular, 1);
         }
         self.undelivered(now, Some(from));

@@ -70,14 +70,15 @@ impl Gateway {
     /// Whether an MSU may come from that peer; counts it if not.
     pub(crate) fn lets(&mut self, now: Time, from: PeerId, transfer: &Transfer) -> bool {
         let Some(why) = self.screened(from, transfer) else { return true };
-        self.offended(now, from, why, (transfer.opc, transfer.dpc));
+        self.offended(now, from, why, transfer);
         false
     }
 
-    fn offended(&mut self, now: Time, from: PeerId, why: Why, (opc, dpc): (PointCode, PointCode)) {
+    fn offended(&mut self, now: Time, from: PeerId, why: Why, transfer: &Transfer) {
         self.facts.add(why.fact(), 1);
         let count = self.offenders.get(&from).map_or(0, |before| before.count) + 1;
-        self.offenders.insert(from, Screened { count, why, opc, dpc, at: now });
+        self.offenders
+            .insert(from, Screened { count, why, opc: transfer.opc, dpc: transfer.dpc, at: now });
     }
 
     pub(crate) fn screened(&self, from: PeerId, transfer: &Transfer) -> Option<Why> {
@@ -144,7 +145,7 @@ impl Gateway {
             });
             match is_let {
                 true => wants.push(want),
-                false => self.offended(now, from, Why::Destination, (want.opc, want.dpc)),
+                false => self.offended(now, from, Why::Destination, &want),
             }
         }
     }

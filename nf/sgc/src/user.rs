@@ -55,7 +55,8 @@ impl User {
         self,
         now: Time,
         sccp: &mut SccpNode,
-        (from, transfer): (PeerId, Transfer),
+        from: PeerId,
+        transfer: Transfer,
         wants: &mut Vec<Transfer>,
     ) -> bool {
         match self {

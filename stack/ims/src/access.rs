@@ -169,7 +169,7 @@ impl Access {
         if arrived.protocol != ipsec::UDP {
             return None; // TCP inside is not carried
         }
-        let (stage, is_used) = (set.stage, set.is_used);
+        let (stage, is_used) = (set.stage, set.usage.is_used);
         let local = SocketAddr::new(set.local, set.own?.port_s);
         self.text.clear();
         self.text.extend_from_slice(&self.esp.octets()[arrived.payload.clone()]);
@@ -235,7 +235,7 @@ impl Access {
     /// (TS 33.203 §7.4).
     fn used(&mut self, now: Time, key: Key) {
         let Some(set) = self.table.at_mut(key) else { return };
-        set.is_used = true;
+        set.usage.is_used = true;
         let impi = set.impi.clone();
         let others: Vec<Key> = self.table.by_impi(&impi).to_vec();
         for other in others.into_iter().filter(|other| *other != key) {
@@ -423,8 +423,8 @@ impl Access {
     pub(crate) fn reaching(&self, flow: &Flow) -> Option<Key> {
         let keys = self.table.by_identity(Identity::of(flow));
         let rank = |set: &Set| match set.stage {
-            Stage::Current if set.is_used => 5,
-            Stage::Old if set.is_used => 4,
+            Stage::Current if set.usage.is_used => 5,
+            Stage::Old if set.usage.is_used => 4,
             Stage::Current => 3,
             Stage::Old => 2,
             Stage::Proven | Stage::Challenged => 1,

@@ -70,7 +70,7 @@ impl Access {
         let mut unkeyed = Vec::new();
         rewrite::without_keys(&message, &mut unkeyed);
         if unkeyed.is_empty() {
-            return self.answer(now, flow, (bytes, &message), out);
+            return self.answer(now, flow, bytes, &message, out);
         }
         // Keys that came all this way go no farther. Nobody looks for keys again in what was
         // written: whatever it holds, this ends.
@@ -78,7 +78,7 @@ impl Access {
             self.facts.add(Fact::Unreadable, 1);
             return Leaving::Dropped;
         };
-        match self.answer(now, flow, (&unkeyed, &message), out) {
+        match self.answer(now, flow, &unkeyed, &message, out) {
             Leaving::Stays => {
                 out.extend_from_slice(&unkeyed);
                 Leaving::Instead(*flow)
@@ -92,7 +92,8 @@ impl Access {
         &mut self,
         now: Time,
         flow: &Flow,
-        (bytes, message): (&[u8], &Message<'_>),
+        bytes: &[u8],
+        message: &Message<'_>,
         out: &mut Vec<u8>,
     ) -> Leaving {
         let is_protected = self.row(flow.port).is_some_and(|(_, door)| door.is_protected);
@@ -380,7 +381,7 @@ impl Access {
         self.supersede(at.now, key, &impi);
         self.table.advance(key, Stage::Current, expires);
         if let Some(set) = self.table.at_mut(key) {
-            set.registered_until = expires;
+            set.usage.registered_until = expires;
         }
         if stands {
             self.table.registered(&impi, public, true);
@@ -391,7 +392,7 @@ impl Access {
     fn has_used_another(&self, key: Key, impi: &[u8]) -> bool {
         let others = self.table.by_impi(impi).iter().filter(|other| **other != key);
         let mut sets = others.filter_map(|other| self.table.at(*other));
-        sets.any(|set| set.stage == Stage::Current && set.is_used)
+        sets.any(|set| set.stage == Stage::Current && set.usage.is_used)
     }
 
     /// The set of now becomes an old one (TS 33.203 §7.4): it serves until the phone uses the new
@@ -408,7 +409,7 @@ impl Access {
                 continue;
             }
             if is_lost {
-                set.is_used = false;
+                set.usage.is_used = false;
                 expires = expires.min(now + LINGERING);
             }
             if stage == Stage::Current {
@@ -432,7 +433,7 @@ impl Access {
             if set.stage != Stage::Ending {
                 self.trails.over(set, Event::AgreementEnded, "its phone has de-registered");
             }
-            set.registered_until = Time::ZERO;
+            set.usage.registered_until = Time::ZERO;
             let expires = set.expires.min(now + LINGERING);
             self.table.advance(other, Stage::Ending, expires);
         }

@@ -82,6 +82,17 @@ impl Identity {
     }
 }
 
+/// For what an agreement has served.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Usage {
+    /// Whether the core has ever accepted its registration.
+    pub was_accepted: bool,
+    /// Until when the function may have its registration; it has none: zero.
+    pub registered_until: Time,
+    /// Whether the phone has sent anything but a REGISTER by it.
+    pub is_used: bool,
+}
+
 /// An agreement.
 #[derive(Debug)]
 pub(crate) struct Set {
@@ -101,10 +112,6 @@ pub(crate) struct Set {
     pub is_from_clear: bool,
     /// What its phone has offered by its associations, the newest first.
     pub offers: [Option<Key>; OFFERS_MAX],
-    /// Whether the core has ever accepted its registration.
-    pub was_accepted: bool,
-    /// Until when the function may have its registration; it has none: zero.
-    pub registered_until: Time,
     /// Security-Client and Security-Server.
     pub client: List,
     pub server: List,
@@ -119,8 +126,7 @@ pub(crate) struct Set {
     pub identity: Identity,
     /// Its associations.
     pub associations: Option<Key>,
-    /// Whether the phone has sent anything but a REGISTER by it.
-    pub is_used: bool,
+    pub usage: Usage,
     pub expires: Time,
 }
 
@@ -137,8 +143,6 @@ impl Default for Set {
             begun: 0,
             is_from_clear: false,
             offers: [None; OFFERS_MAX],
-            was_accepted: false,
-            registered_until: Time::ZERO,
             client: List::default(),
             server: List::default(),
             choice: None,
@@ -148,7 +152,7 @@ impl Default for Set {
             is_behind_nat: false,
             identity: Identity { port: PortId(u16::MAX), remote: SocketAddr::new(nowhere, 0) },
             associations: None,
-            is_used: false,
+            usage: Usage::default(),
             expires: Time::MAX,
         }
     }

@@ -34,7 +34,7 @@ impl Class {
             Stage::Offered => Self::Offered,
             Stage::Challenged => Self::Challenged,
             Stage::Proven => Self::Proven,
-            Stage::Ending if !set.was_accepted => Self::Failed,
+            Stage::Ending if !set.usage.was_accepted => Self::Failed,
             Stage::Current | Stage::Old | Stage::Ending => Self::Standing,
         }
     }

@@ -212,7 +212,7 @@ impl Table {
         let Some(set) = self.sets.at_mut(key) else { return };
         let (class, before) = (Class::of(set), set.stage);
         (set.stage, set.expires) = (stage, expires);
-        set.was_accepted |= stage == Stage::Current;
+        set.usage.was_accepted |= stage == Stage::Current;
         let (after, source, begun) = (Class::of(set), set.source, set.begun);
         self.sets.arm(key, expires);
         if class != after {
@@ -231,7 +231,7 @@ impl Table {
         let Some(set) = self.sets.at_mut(key) else { return };
         let (source, class, begun) = (set.source, Class::of(set), set.begun);
         let (register, identity) = (set.register, set.identity);
-        let registered_until = set.registered_until;
+        let registered_until = set.usage.registered_until;
         let (impi, associations) = (core::mem::take(&mut set.impi), set.associations);
         if let Some(associations) = associations {
             esp.remove(associations);
