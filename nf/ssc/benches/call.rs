@@ -4,6 +4,7 @@
 //! `cargo bench -p tandem-ssc` measures; `-- --calls N` places N calls and ends, for callgrind
 //! (with `--capture`, with `--carried`: two more headers, or with `--rules`: rules that change
 //! those and add two); `-- --refused N` has N refused under overload, beside a capture;
+//! `-- --volte N` places calls of 20 messages, with reliable provisional answers and preconditions;
 //! `-- --standing N` tells the resident octets of a call with N of them set up at 5,000/s and
 //! all their transactions still there: the INVITE and five more, as in a VoLTE call.
 
@@ -54,6 +55,13 @@ value = "one"
 add = "X-Second"
 value = "two"
 "#;
+
+/// What a VoLTE terminal adds to its INVITE (TS 24.229 §5.1.3).
+const VOLTE: &str = "Supported: 100rel, precondition, timer\r\n\
+    P-Preferred-Identity: <sip:sipp@127.0.0.1>\r\n\
+    P-Access-Network-Info: 3GPP-E-UTRAN-FDD; utran-cell-id-3gpp=0010100010000101\r\n\
+    Accept-Contact: *;+g.3gpp.icsi-ref=\"urn%3Aurn-7%3A3gpp-service.ims.icsi.mmtel\"\r\n\
+    Allow: INVITE, ACK, CANCEL, BYE, PRACK, UPDATE, INFO\r\n";
 
 /// What is beside the call.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -184,7 +192,7 @@ impl Bench {
     /// What the caller learns from the 2xx.
     fn learn(&mut self) {
         let (_, bytes) = self.out.sends().next().expect("the 2xx went to the caller");
-        assert!(bytes.starts_with(b"SIP/2.0 200"));
+        assert!(bytes.starts_with(b"SIP/2.0 "));
         let find = |what: &[u8]| memchr::memmem::find(bytes, what).expect("stands there");
         let to = find(b"\r\nTo: ");
         let start = to + memchr::memmem::find(&bytes[to..], b";tag=").expect("a tag") + 5;
@@ -244,6 +252,55 @@ impl Bench {
         self.step(self.core);
         let back = self.out.sends().filter(|(flow, _)| flow.port == self.access.port).count();
         assert_eq!(back, 1, "the 200 of the BYE went back");
+    }
+
+    /// A call with 183 and 180 sent reliably (RFC 3262), and an UPDATE that says the resources are
+    /// there (RFC 3312).
+    fn volte(&mut self) {
+        self.calls += 1;
+        self.now += Duration::from_micros(50);
+        if self.controller.deadline().is_some_and(|at| at <= self.now) {
+            self.out.clear();
+            self.controller.tick(self.now, &mut self.out);
+        }
+        self.tag.clear();
+        self.request("INVITE", 1, SDP);
+        self.step(self.access);
+        self.keep(b"INVITE");
+        let invite = self.invite.clone();
+        self.carried = "Require: 100rel\r\nRSeq: 1\r\n";
+        self.answer("183 Session Progress", SDP);
+        self.step(self.core);
+        self.learn();
+        self.inside("PRACK", 2, "RAck: 1 1 INVITE\r\n", "");
+        self.inside("UPDATE", 3, "", SDP);
+        self.invite.clone_from(&invite);
+        self.carried = "Require: 100rel\r\nRSeq: 2\r\n";
+        self.answer("180 Ringing", "");
+        self.step(self.core);
+        self.inside("PRACK", 4, "RAck: 2 1 INVITE\r\n", "");
+        self.invite = invite;
+        self.carried = "";
+        self.answer("200 OK", "");
+        self.step(self.core);
+        self.request("ACK", 1, "");
+        self.step(self.access);
+        self.keep(b"ACK");
+        self.inside("BYE", 5, "", "");
+        self.carried = VOLTE;
+    }
+
+    /// A request of the caller inside the dialog, and its answer.
+    fn inside(&mut self, method: &str, cseq: u32, carried: &'static str, body: &str) {
+        self.carried = carried;
+        self.request(method, cseq, body);
+        self.carried = "";
+        self.step(self.access);
+        self.keep(method.as_bytes());
+        self.answer("200 OK", body);
+        self.step(self.core);
+        let back = self.out.sends().filter(|(flow, _)| flow.port == self.access.port).count();
+        assert_eq!(back, 1, "the 200 of {method} went back");
     }
 
     /// A controller whose new requests have waited too long.
@@ -328,6 +385,12 @@ fn main() {
         };
         let mut bench = Bench::new(beside);
         (0..calls).for_each(|_| bench.call());
+        return;
+    }
+    if let Some(calls) = asked("--volte") {
+        let mut bench = Bench::new(Beside::Capture);
+        bench.carried = VOLTE;
+        (0..calls).for_each(|_| bench.volte());
         return;
     }
     let mut criterion = criterion::Criterion::default()

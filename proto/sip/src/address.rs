@@ -38,6 +38,13 @@ impl<'a> NameAddr<'a> {
     /// Reads one address with the `tag` among its parameters, which are checked, into this one.
     pub(crate) fn read_tagged(&mut self, value: &'a [u8]) -> Result<Option<&'a [u8]>, Malformed> {
         self.read(value)?;
+        // A tag is there as a rule, and nothing else.
+        if let Some(tag) = self.params.strip_prefix(b";tag=")
+            && !tag.is_empty()
+            && octet::value_run(tag, 0) == tag.len()
+        {
+            return Ok(Some(tag));
+        }
         let start = value.len() - self.params.len();
         let mut params = Params::new(self.params);
         let mut tag = None;

@@ -354,7 +354,7 @@ impl<'a> Message<'a> {
         &self.bytes[start..end]
     }
 
-    fn line(&self, number: usize) -> Line<'a> {
+    pub(crate) fn line(&self, number: usize) -> Line<'a> {
         self.index.describe(self.bytes, number)
     }
 }

@@ -28,6 +28,11 @@ impl<'a> Params<'a> {
         Self { bytes, at: 0 }
     }
 
+    /// Walks over `bytes` from `at` on, where a parameter has ended.
+    pub(crate) const fn from(bytes: &'a [u8], at: usize) -> Self {
+        Self { bytes, at }
+    }
+
     /// Reads the next parameter; `None` at the end, be it of the octets or at a `,` or `?`.
     ///
     /// # Errors

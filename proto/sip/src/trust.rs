@@ -147,10 +147,9 @@ pub fn may_claim(message: &Message<'_>) -> bool {
 pub fn write_unclaimed(message: &Message<'_>, passes: HeaderSet, out: &mut Vec<u8>) -> bool {
     let (begin, raw) = (out.len(), message.raw());
     let (mut copied, mut is_changed) = (0, false);
-    for line in message.lines() {
-        if !CLAIMING.has(line.header) || passes.has(line.header) {
-            continue;
-        }
+    let claiming = message.rows().enumerate();
+    let claiming = claiming.filter(|(_, (row, _))| CLAIMING.has(*row) && !passes.has(*row));
+    for line in claiming.map(|(number, _)| message.line(number)) {
         let at = line.value.as_ptr() as usize - raw.as_ptr() as usize;
         out.extend_from_slice(&raw[copied..at]);
         copied = at + line.value.len();

@@ -6,6 +6,7 @@ use crate::uri;
 use wire::Malformed;
 
 const SPEC: &str = "RFC 3261 §20.42";
+const BRANCH: &[u8] = b";branch=";
 /// How a branch begins that is unique across space and time (RFC 3261 §8.1.1.7).
 pub const MAGIC_COOKIE: &[u8] = b"z9hG4bK";
 
@@ -85,6 +86,14 @@ impl<'a> Via<'a> {
 
     fn read_params(&mut self, value: &'a [u8], start: usize) -> Result<(), Malformed> {
         let mut params = Params::new(&value[start..]);
+        // The branch stands first as a rule.
+        if let Some(rest) = value[start..].strip_prefix(BRANCH) {
+            let end = octet::value_run(rest, 0);
+            if end > 0 {
+                self.branch = Some(&rest[..end]);
+                params = Params::from(&value[start..], BRANCH.len() + end);
+            }
+        }
         while let Some(param) = params.read().map_err(|m| m.shifted(start))? {
             let at = start + params.position();
             match (param.name.len(), param.value) {

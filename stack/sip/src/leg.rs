@@ -346,11 +346,11 @@ fn offset(at: usize) -> u16 {
 /// it stands for as long as the call, so that doubling would waste half of it.
 fn text_bytes(message: &Message<'_>) -> usize {
     const WORDS: usize = b"From: ;tag=\r\nTo: \r\nCall-ID: \r\n".len() + TAG_BYTES;
-    let kept = [Header::Contact, Header::RecordRoute, Header::From, Header::To, Header::CallId];
-    let lines = message.lines().filter(|line| kept.contains(&line.header));
-    let is_route = |header| usize::from(header == Header::RecordRoute);
+    let kept = [Header::Contact, Header::From, Header::To, Header::CallId];
+    let values = kept.into_iter().filter_map(|header| message.header(header));
+    let routes = message.lines_of(Header::RecordRoute).map(|line| line.value.len() + ROUTE_BYTES);
     // The sum is bounded by `size::DIALOG_BYTES_MAX`, with which messages are taken.
-    WORDS + lines.map(|l| l.value.len() + ROUTE_BYTES * is_route(l.header)).sum::<usize>()
+    WORDS + values.map(<[u8]>::len).sum::<usize>() + routes.sum::<usize>()
 }
 
 /// The URI that the first Contact names, if it can stand in a request line.
