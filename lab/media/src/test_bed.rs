@@ -316,7 +316,9 @@ impl TestBed {
     ) -> anyhow::Result<T> {
         let calls = self.call(phones)?;
         let done = self.bench.on_wires(&self.ground, &calls.plan(), |tester| {
-            // Who is behind the wires is asked for by the first packets.
+            // Who is behind the wires is asked for by the first packets: at the core, too, where
+            // nobody speaks.
+            tester.hear_both_ends();
             tester.trial(WARM);
             work(tester)
         });

@@ -137,6 +137,12 @@ impl Tester {
         self.is_woken = false;
     }
 
+    /// From now on both ends are heard, and answer who asks for whoever is behind them, although
+    /// packets of the plan leave by one of them alone.
+    pub const fn hear_both_ends(&mut self) {
+        self.is_both_ways = true;
+    }
+
     /// From now on packets go to the link-layer addresses that these addresses have, by their own
     /// word: asked for now, and followed as they are announced elsewhere (RFC 5227 §3).
     ///
@@ -435,6 +441,9 @@ fn share(idle: Duration, time: Duration) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ground::{IN_MAC, LEFT_MAC};
+    use ports::RingPort;
+    use traffic::Stream;
 
     #[test]
     fn a_frame_goes_to_the_link_layer_address_that_its_destination_has_now() {
@@ -451,6 +460,38 @@ mod tests {
         readdress(&mut frame, &HashMap::from([(one, [6; 6])]));
         assert_eq!(frame[..6], [4; 6], "nobody's");
         readdress(&mut [0; 33], &neighbours);
+    }
+
+    #[test]
+    fn whoever_is_behind_an_end_that_nothing_leaves_by_answers_where_both_are_heard() {
+        let address = |last| Ipv4Addr::new(10, 199, 2, last);
+        let layers = vec![
+            Layer::Ethernet { destination: IN_MAC, source: LEFT_MAC },
+            Layer::Ipv4 { source: address(8), destination: address(9), class: 0, ttl: 64 },
+            Layer::Udp { source: 1_024, destination: 4_000 },
+        ];
+        let plan = Plan::of(Stream::new("one way", layers, 64), 1);
+        let (pool, mut other) = (Pool::new(64, STRIDE), Pool::new(64, STRIDE));
+        let pair = || RingPort::pair(8, (&other, &pool), (IN_MAC, LEFT_MAC)).unwrap();
+        let ((_left, out), (right, back)) = (pair(), pair());
+        let mut right = Port::Ring(right);
+        let ends = (Port::Ring(out), Port::Ring(back));
+        let mut tester = Tester::new(ends, pool, &plan, 0).unwrap();
+        // Who has 10.199.2.2? (RFC 826)
+        let head = [&[0xff; 6][..], &OUT_MAC, &[8, 6, 0, 1, 8, 0, 6, 4, 0, 1], &OUT_MAC].concat();
+        let asks = [&head[..], &address(1).octets(), &[0; 6], &address(2).octets()].concat();
+        let mut answers = |tester: &mut Tester| {
+            let mut asked = vec![other.put(&asks).unwrap()];
+            right.send(&mut other, &mut asked);
+            tester.receive();
+            let mut told = Vec::new();
+            let count = right.receive(&mut other, &mut told);
+            other.free_all(&told);
+            count
+        };
+        assert_eq!(answers(&mut tester), 0);
+        tester.hear_both_ends();
+        assert_eq!(answers(&mut tester), 1);
     }
 
     #[test]
