@@ -70,8 +70,8 @@ impl Who {
             Self::Plane(plane) => held(plane).0.usage(),
             Self::Msc(site, directory) => {
                 let mut usage = site.usage();
-                // Each is a group of its own.
-                usage.cpu += started("forwarder", directory) + started("transcoder", directory);
+                // A group of its own, which the site does not count; its forwarder it does.
+                usage.cpu += started("transcoder", directory);
                 usage
             }
         }
