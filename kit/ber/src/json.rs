@@ -17,5 +17,8 @@ mod read;
 mod text;
 mod write;
 
+pub use text::Text;
+pub use write::{hex, string};
+
 /// The name under which components stand that the type does not know.
 const UNKNOWN: &str = "...";

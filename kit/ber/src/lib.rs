@@ -51,7 +51,7 @@ mod element;
 mod fill;
 mod header;
 mod integer;
-mod json;
+pub mod json;
 mod oid;
 mod record;
 mod rows;
@@ -64,7 +64,7 @@ mod writer;
 
 pub use element::{Element, Reader};
 pub use fill::Fill;
-pub use oid::Oid;
+pub use oid::{Oid, parse as parse_oid};
 pub use record::{Record, Rows};
 pub use string::{Bits, Leaves, Octets};
 pub use table::table;

@@ -85,7 +85,8 @@ const fn low_seven(number: u128) -> u8 {
 }
 
 /// The contents octets that a text has, as [`Oid`] writes it: digits and dots, no needless zeros.
-pub(crate) fn parse(text: &str) -> Option<Vec<u8>> {
+#[must_use]
+pub fn parse(text: &str) -> Option<Vec<u8>> {
     let mut arcs = text.split('.').map(|arc| {
         let is_proper = arc == "0" || !arc.starts_with('0');
         let is_number = is_proper && arc.bytes().all(|octet| octet.is_ascii_digit());

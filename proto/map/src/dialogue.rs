@@ -19,6 +19,14 @@ pub fn write(out: &mut Vec<u8>, pdu: impl FnOnce(&mut Fill<'_, '_, MapDialoguePd
     });
 }
 
+/// Appends an EXTERNAL around a dialogue PDU that is a whole element.
+pub fn wrap(out: &mut Vec<u8>, pdu: &[u8]) {
+    Writer::new(out).constructed(Tag::EXTERNAL, |out| {
+        out.primitive(Tag::OBJECT_IDENTIFIER, DIALOGUE_AS);
+        out.constructed(SINGLE, |out| out.element(pdu));
+    });
+}
+
 /// Reads an EXTERNAL of user information: the dialogue PDU; none when it holds something else.
 ///
 /// # Errors

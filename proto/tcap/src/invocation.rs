@@ -2,13 +2,14 @@
 
 use crate::codec::{Problem, ReturnErrorProblem, ReturnResultProblem};
 use crate::effects::OperationClass;
-use machine::Time;
+use machine::{Duration, Time};
 
 /// An operation that may be answered.
 #[derive(Debug, Clone, Copy)]
 struct Invocation {
     id: i8,
     class: OperationClass,
+    time: Duration,
     due: Time,
 }
 
@@ -27,8 +28,16 @@ impl Invocations {
         self.list.iter().any(|it| it.id == id)
     }
 
-    pub(crate) fn add(&mut self, id: i8, class: OperationClass, due: Time) {
-        self.list.push(Invocation { id, class, due });
+    pub(crate) fn add(&mut self, now: Time, id: i8, class: OperationClass, time: Duration) {
+        self.list.push(Invocation { id, class, time, due: now + time });
+    }
+
+    /// The time of an operation begins anew, as long as it was unless told; whether there is one.
+    pub(crate) fn restart(&mut self, now: Time, id: i8, time: Option<Duration>) -> bool {
+        let Some(it) = self.list.iter_mut().find(|it| it.id == id) else { return false };
+        it.time = time.unwrap_or(it.time);
+        it.due = now + it.time;
+        true
     }
 
     pub(crate) fn end(&mut self, id: i8) {

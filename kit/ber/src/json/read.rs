@@ -88,7 +88,7 @@ impl Type {
         let (mut count, mut read) = (0, Ok(()));
         text.expect("[", "an array lacks")?;
         out.constructed(tag, |out| {
-            read = items(text, "]", |text| {
+            read = text.items("]", |text| {
                 count += 1;
                 if count > size.max {
                     return Err(Malformed::new(text.at(), "too many elements", self.spec));
@@ -113,7 +113,7 @@ impl Type {
         let mut places: Vec<Option<Text<'_>>> = vec![None; fields.len()];
         let mut unknown = None;
         text.expect("{", "an object lacks")?;
-        items(text, "}", |text| {
+        text.items("}", |text| {
             let at = text.at();
             let name = text.string()?;
             text.expect(":", "a colon lacks")?;
@@ -136,7 +136,7 @@ impl Type {
             });
             if let (Ok(()), Some(mut place)) = (&read, unknown) {
                 read = place.expect("[", "an array lacks");
-                read = read.and_then(|()| items(&mut place, "]", |text| whole(text, out)));
+                read = read.and_then(|()| place.items("]", |text| whole(text, out)));
             }
         });
         read
@@ -181,25 +181,6 @@ impl Field {
     }
 }
 
-/// Calls `each` at what stands between commas, up to the bracket.
-fn items<'a>(
-    text: &mut Text<'a>,
-    bracket: &str,
-    mut each: impl FnMut(&mut Text<'a>) -> Result<(), Malformed>,
-) -> Result<(), Malformed> {
-    if text.has(bracket) {
-        return Ok(());
-    }
-    loop {
-        text.peek();
-        each(text)?;
-        if text.has(bracket) {
-            return Ok(());
-        }
-        text.expect(",", "a comma lacks")?;
-    }
-}
-
 /// An element, header and all.
 fn whole(text: &mut Text<'_>, out: &mut Writer<'_>) -> Result<(), Malformed> {
     text.peek();
@@ -218,7 +199,7 @@ fn bits(text: &mut Text<'_>, size: Size, tag: Tag, out: &mut Writer<'_>) -> Resu
     }
     let (mut octets, mut count) = (None, None);
     text.expect("{", "an object lacks")?;
-    items(text, "}", |text| {
+    text.items("}", |text| {
         let name = text.string()?;
         text.expect(":", "a colon lacks")?;
         match &*name {

@@ -9,22 +9,27 @@ const DEPTH_MAX: usize = 64;
 
 /// Reads a text from the front.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Text<'a> {
+pub struct Text<'a> {
     text: &'a str,
     at: usize,
 }
 
 impl<'a> Text<'a> {
-    pub(super) const fn new(text: &'a str) -> Self {
+    /// Begins at the front.
+    #[must_use]
+    pub const fn new(text: &'a str) -> Self {
         Self { text, at: 0 }
     }
 
     /// Octets that were read.
-    pub(super) const fn at(&self) -> usize {
+    #[must_use]
+    pub const fn at(&self) -> usize {
         self.at
     }
 
-    pub(super) const fn offence(&self, what: &'static str) -> Malformed {
+    /// The offence `what` here.
+    #[must_use]
+    pub const fn offence(&self, what: &'static str) -> Malformed {
         Malformed::new(self.at, what, SPEC)
     }
 
@@ -33,14 +38,14 @@ impl<'a> Text<'a> {
     }
 
     /// The next octet behind white space.
-    pub(super) fn peek(&mut self) -> Option<u8> {
+    pub fn peek(&mut self) -> Option<u8> {
         let is_space = |it: &u8| matches!(it, b' ' | b'\t' | b'\n' | b'\r');
         self.at += self.rest().bytes().take_while(is_space).count();
         self.rest().bytes().next()
     }
 
     /// Passes over `token` if it comes next.
-    pub(super) fn has(&mut self, token: &str) -> bool {
+    pub fn has(&mut self, token: &str) -> bool {
         self.peek();
         let is_there = self.rest().starts_with(token);
         if is_there {
@@ -49,18 +54,30 @@ impl<'a> Text<'a> {
         is_there
     }
 
-    pub(super) fn expect(&mut self, token: &str, what: &'static str) -> Result<(), Malformed> {
+    /// Passes over `token`.
+    ///
+    /// # Errors
+    /// Something else comes next.
+    pub fn expect(&mut self, token: &str, what: &'static str) -> Result<(), Malformed> {
         if self.has(token) { Ok(()) } else { Err(self.offence(what)) }
     }
 
-    pub(super) fn end(&mut self) -> Result<(), Malformed> {
+    /// Nothing but white space is left.
+    ///
+    /// # Errors
+    /// Something else is.
+    pub fn end(&mut self) -> Result<(), Malformed> {
         match self.peek() {
             None => Ok(()),
             Some(_) => Err(self.offence("something follows the value")),
         }
     }
 
-    pub(super) fn integer(&mut self) -> Result<i64, Malformed> {
+    /// An integer.
+    ///
+    /// # Errors
+    /// Something else, a fraction or exponent, or beyond 64 bits.
+    pub fn integer(&mut self) -> Result<i64, Malformed> {
         self.peek();
         let is_digit = |it: &u8| it.is_ascii_digit() || *it == b'-';
         let count = self.rest().bytes().take_while(is_digit).count();
@@ -72,7 +89,11 @@ impl<'a> Text<'a> {
         }
     }
 
-    pub(super) fn string(&mut self) -> Result<Cow<'a, str>, Malformed> {
+    /// A string, its escapes resolved.
+    ///
+    /// # Errors
+    /// Something else, or it is cut off.
+    pub fn string(&mut self) -> Result<Cow<'a, str>, Malformed> {
         self.expect("\"", "a string lacks")?;
         let rest = self.rest();
         let Some(end) = rest.find(['"', '\\']) else {
@@ -149,7 +170,10 @@ impl<'a> Text<'a> {
     }
 
     /// Octets in hexadecimal digits.
-    pub(super) fn hex(&mut self) -> Result<Vec<u8>, Malformed> {
+    ///
+    /// # Errors
+    /// Something else, or an odd number of them.
+    pub fn hex(&mut self) -> Result<Vec<u8>, Malformed> {
         let before = *self;
         let digits = self.string()?;
         let digit = |it: u8| char::from(it).to_digit(16).and_then(|it| u8::try_from(it).ok());
@@ -159,7 +183,10 @@ impl<'a> Text<'a> {
     }
 
     /// Passes over a value of whatever kind.
-    pub(super) fn skip(&mut self) -> Result<(), Malformed> {
+    ///
+    /// # Errors
+    /// There is none, or it is too deep.
+    pub fn skip(&mut self) -> Result<(), Malformed> {
         let mut open = 0usize;
         loop {
             match self.peek() {
@@ -179,6 +206,70 @@ impl<'a> Text<'a> {
                 return Ok(());
             }
         }
+    }
+
+    /// `true` or `false`.
+    ///
+    /// # Errors
+    /// Something else.
+    pub fn boolean(&mut self) -> Result<bool, Malformed> {
+        match self.has("true") {
+            true => Ok(true),
+            false => self.expect("false", "true or false lacks").map(|()| false),
+        }
+    }
+
+    /// Calls `each` with the name of every member of an object; it reads the value.
+    ///
+    /// # Errors
+    /// There is no object, and what `each` says.
+    pub fn members(
+        &mut self,
+        mut each: impl FnMut(&mut Self, &str) -> Result<(), Malformed>,
+    ) -> Result<(), Malformed> {
+        self.expect("{", "an object lacks")?;
+        self.items("}", |text| {
+            let name = text.string()?;
+            text.expect(":", "a colon lacks")?;
+            each(text, &name)
+        })
+    }
+
+    /// Calls `each` at every element of an array; it reads the element.
+    ///
+    /// # Errors
+    /// There is no array, and what `each` says.
+    pub fn elements(
+        &mut self,
+        each: impl FnMut(&mut Self) -> Result<(), Malformed>,
+    ) -> Result<(), Malformed> {
+        self.expect("[", "an array lacks")?;
+        self.items("]", each)
+    }
+
+    /// Calls `each` at what stands between commas, up to the bracket.
+    pub(super) fn items(
+        &mut self,
+        bracket: &str,
+        mut each: impl FnMut(&mut Self) -> Result<(), Malformed>,
+    ) -> Result<(), Malformed> {
+        if self.has(bracket) {
+            return Ok(());
+        }
+        loop {
+            self.peek();
+            each(self)?;
+            if self.has(bracket) {
+                return Ok(());
+            }
+            self.expect(",", "a comma lacks")?;
+        }
+    }
+
+    /// What was read since `from`.
+    #[must_use]
+    pub fn since(&self, from: usize) -> &'a str {
+        &self.text[from.min(self.at)..self.at]
     }
 
     /// Passes over a number, `true`, `false` or `null`.

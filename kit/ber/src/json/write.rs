@@ -162,7 +162,8 @@ fn name(out: &mut String, name: &str) {
     out.push(':');
 }
 
-fn hex(out: &mut String, octets: impl Iterator<Item = u8>) {
+/// Appends octets as a string of hexadecimal digits.
+pub fn hex(out: &mut String, octets: impl Iterator<Item = u8>) {
     let digit = |number: u8| char::from(b"0123456789abcdef"[usize::from(number & 0xf)]);
     out.push('"');
     for octet in octets {
@@ -172,8 +173,8 @@ fn hex(out: &mut String, octets: impl Iterator<Item = u8>) {
     out.push('"');
 }
 
-/// A string with what has to be escaped (RFC 8259 §7).
-fn string(out: &mut String, text: &str) {
+/// Appends a string with what has to be escaped (RFC 8259 §7).
+pub fn string(out: &mut String, text: &str) {
     out.push('"');
     for letter in text.chars() {
         match letter {

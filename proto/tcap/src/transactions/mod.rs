@@ -2,6 +2,7 @@
 
 mod receive;
 mod sources;
+mod user;
 
 use crate::codec::{ComponentWriter, Message, PAbortCause, TransactionId, Writer};
 use crate::effects::{Begin, Close, DialogueId, In, Indication, Out, PAbort, Refused, Say};
@@ -228,7 +229,7 @@ impl Transactions {
                 _ => {}
             }
             if let Say::Invoke { id, class, time, .. } = say {
-                record.invocations.add(*id, *class, now + *time);
+                record.invocations.add(now, *id, *class, *time);
             }
         }
         Ok(())

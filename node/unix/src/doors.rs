@@ -1,0 +1,208 @@
+//! The listener and its connections, behind one descriptor.
+
+use crate::Listen;
+use crate::connection::Connection;
+use crate::words::{Event, Order};
+use channel::{Came, Channel};
+use driver::{Interest, Poll, Waker, doorway};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::unix::fs::FileTypeExt as _;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::time::Duration;
+
+/// For its owner and root alone.
+const MODE: u32 = 0o600;
+/// Connections accepted at a time.
+const ACCEPTS_MAX: usize = 64;
+const LISTENER: u64 = 0;
+const NEWS: u64 = u64::MAX;
+
+pub(crate) struct Doors {
+    listen: Listen,
+    listener: UnixListener,
+    poll: Poll,
+    /// Wakes whoever waits for the descriptor when there are news that no socket has.
+    waker: Waker,
+    connections: BTreeMap<u64, Connection>,
+    next: u64,
+    /// What the function was not told yet.
+    news: Vec<Vec<u8>>,
+}
+
+impl Doors {
+    pub(crate) fn open(listen: Listen) -> io::Result<Self> {
+        sweep(&listen.path)?;
+        let listener = doorway::listen(&listen.path, MODE)?;
+        let (poll, waker) = (Poll::new()?, Waker::new()?);
+        poll.add(&listener, LISTENER, Interest::Read)?;
+        poll.add(&waker, NEWS, Interest::Read)?;
+        let (connections, news) = (BTreeMap::new(), Vec::new());
+        Ok(Self { listen, listener, poll, waker, connections, next: 1, news })
+    }
+
+    fn tell(&mut self, connection: u64, event: Event<'_>) {
+        let mut message = Vec::new();
+        event.write(connection, &mut message);
+        self.news.push(message);
+        self.waker.doze();
+        self.waker.wake();
+    }
+
+    fn accept(&mut self) {
+        for _ in 0..ACCEPTS_MAX {
+            let Ok((stream, _)) = self.listener.accept() else { return };
+            let Ok(user) = doorway::user_of(&stream) else { continue };
+            let is_known = user == 0 || user == doorway::own_user();
+            if !is_known || self.connections.len() >= self.listen.connections_max {
+                continue; // closes it
+            }
+            let id = self.next;
+            if stream.set_nonblocking(true).is_err()
+                || self.poll.add(&stream, id, Interest::Read).is_err()
+            {
+                continue;
+            }
+            self.next += 1;
+            self.connections.insert(id, Connection::new(stream));
+            self.tell(id, Event::Up(user));
+        }
+    }
+
+    /// A connection is over. Closing ends the watch.
+    fn remove(&mut self, id: u64, why: Option<&str>) {
+        if self.connections.remove(&id).is_some()
+            && let Some(why) = why
+        {
+            self.tell(id, Event::Down(why));
+        }
+    }
+
+    /// Writes what a connection has room for, and watches for more as long as something waits.
+    fn flush(&mut self, id: u64) {
+        let queue_octets_max = self.listen.queue_octets_max;
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        let has_moved = match connection.flush() {
+            Ok(has_moved) => has_moved,
+            Err(error) => return self.remove(id, Some(&error.to_string())),
+        };
+        let left = connection.waiting();
+        if left > queue_octets_max {
+            return self.remove(id, Some("more waits for the program than its queue may hold"));
+        }
+        if left == 0 && connection.is_closing {
+            return self.remove(id, None);
+        }
+        let is_writing = left > 0;
+        if std::mem::replace(&mut connection.is_writing, is_writing) != is_writing {
+            let interest = if is_writing { Interest::ReadWrite } else { Interest::Read };
+            // A descriptor that stands in the set can be changed.
+            let _: io::Result<()> = self.poll.modify(&connection.stream, id, interest);
+        }
+        if has_moved {
+            self.tell(id, Event::Written(left as u64));
+        }
+    }
+
+    fn fill(&mut self, id: u64, take: &mut dyn FnMut(Came<'_>)) {
+        let framing = self.listen.framing;
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        let mut message = Vec::new();
+        let is_closing = connection.is_closing;
+        let filled = connection.fill(framing, &mut |octets| {
+            if !is_closing {
+                message.clear();
+                Event::Message(octets).write(id, &mut message);
+                take(Came::Message(&message));
+            }
+        });
+        if let Err(why) = filled {
+            self.remove(id, Some(&why).filter(|_| !is_closing).map(|why| &**why));
+        }
+    }
+
+    fn tell_news(&mut self, take: &mut dyn FnMut(Came<'_>)) {
+        for message in std::mem::take(&mut self.news) {
+            take(Came::Message(&message));
+        }
+    }
+}
+
+impl Channel for Doors {
+    fn descriptor(&self) -> BorrowedFd<'_> {
+        self.poll.as_fd()
+    }
+
+    fn read(&mut self, take: &mut dyn FnMut(Came<'_>)) -> Result<(), String> {
+        let ready = self.poll.wait(Some(Duration::ZERO)).map_err(|error| error.to_string())?;
+        let ready: Vec<_> = ready.to_vec();
+        // What a connection says comes behind the news that it stands.
+        for it in &ready {
+            match it.token {
+                NEWS => self.waker.clear(),
+                LISTENER => self.accept(),
+                _ => {}
+            }
+        }
+        self.tell_news(take);
+        for it in ready.iter().filter(|it| !matches!(it.token, NEWS | LISTENER)) {
+            if it.readable {
+                self.fill(it.token, take);
+            }
+            if it.writable {
+                self.flush(it.token);
+            }
+        }
+        self.tell_news(take);
+        self.waker.clear();
+        Ok(())
+    }
+
+    fn write(&mut self, messages: Vec<u8>) -> Result<(), String> {
+        let (mut rest, mut touched) = (&messages[..], Vec::new());
+        while let Some((id, order, behind)) = Order::read(rest) {
+            rest = behind;
+            if let Some(connection) = self.connections.get_mut(&id) {
+                match order {
+                    Order::Send(octets) => connection.push(octets),
+                    Order::Close => connection.is_closing = true,
+                }
+                touched.push(id);
+            }
+        }
+        touched.dedup();
+        touched.into_iter().for_each(|id| self.flush(id));
+        Ok(())
+    }
+
+    /// What waits is watched for inside.
+    fn waits(&self) -> bool {
+        false
+    }
+}
+
+impl Drop for Doors {
+    fn drop(&mut self) {
+        // Somebody has removed it: nothing is left to do.
+        let _ = fs::remove_file(&self.listen.path);
+    }
+}
+
+/// Removes what a process left that is gone: a socket at which nobody listens.
+fn sweep(path: &Path) -> io::Result<()> {
+    let about = match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        about => about?,
+    };
+    let is_refused = || {
+        let tried = doorway::connect(path);
+        tried.is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
+    };
+    match about.file_type().is_socket() && is_refused() {
+        true => fs::remove_file(path),
+        false => Err(ErrorKind::AddrInUse.into()),
+    }
+}

@@ -1,0 +1,315 @@
+//! The gateway's end of an application: the instances that connected, and the dialogues of each.
+//!
+//! ```text
+//!   TCAP ──Indication──→ choose an instance ─→ queue: in progress │ new ─→ connection
+//!        ←──Request───── held until the instance says anything ←────────── connection
+//!                           └ instance lost: another is told what was held, by BEGIN or RESUME
+//! ```
+//! - A new dialogue goes to the instance of the first group that can take it which has the fewest.
+//! - What an instance was told is held until it says something in that dialogue. When it is lost, a
+//!   dialogue that it had not answered begins again at another one, and one with a state is resumed
+//!   there; any other is aborted.
+//! - What waits for an instance is bounded. Dialogues in progress leave first; new ones that wait too
+//!   long are aborted.
+
+mod dialogue;
+mod greeting;
+mod instance;
+mod orphans;
+mod requests;
+mod settings;
+mod status;
+
+pub use settings::{Absent, Count, Settings};
+pub use status::{InstanceStatus, Status};
+
+use crate::message::ToApplication;
+use crate::names::Speech;
+use crate::primitive::{Indication, Portion, Request};
+use crate::service::carry_out;
+use bytes::Bytes;
+use dialogue::Record;
+use instance::Instance;
+use machine::Time;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use tcap::{Out, Transactions};
+
+/// Names a connection of an application.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct InstanceId(pub u64);
+
+/// The transactions that an application's dialogues stand in, and what these want.
+#[derive(Debug)]
+pub struct Side<'a> {
+    /// The dialogues.
+    pub transactions: &'a mut Transactions,
+    /// What TCAP wants is added here.
+    pub outs: &'a mut Vec<Out>,
+}
+
+/// What an application's end wants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wanted {
+    /// Octets to send.
+    Send(InstanceId, Bytes),
+    /// A connection is to be closed, once what was sent is out; nothing is known of it any more.
+    Close(InstanceId),
+}
+
+/// An application. Numbers of dialogues are those of the transactions, so its table needs no seed
+/// against who would choose them.
+#[derive(Debug)]
+pub struct Application {
+    settings: Settings,
+    instances: BTreeMap<InstanceId, Instance>,
+    dialogues: HashMap<u64, Record, Numbered>,
+    /// Dialogues whose instance was lost and that no other has taken yet: until when they wait.
+    orphans: VecDeque<(Time, u64)>,
+    /// The instance that was given a dialogue last.
+    last: InstanceId,
+    held_octets: usize,
+    /// Challenges are made with it.
+    secret: [u64; 4],
+    challenges: u64,
+    counts: Count,
+    wanted: Vec<Wanted>,
+}
+
+/// Hashes numbers of dialogues, which the transactions choose: nobody else can make them collide.
+type Numbered = core::hash::BuildHasherDefault<Mixed>;
+
+/// A number, mixed.
+#[derive(Debug, Default, Clone, Copy)]
+struct Mixed(u64);
+
+impl core::hash::Hasher for Mixed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, octets: &[u8]) {
+        for octet in octets {
+            self.0 = machine::identity::mix(self.0 ^ u64::from(*octet));
+        }
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = machine::identity::mix(number);
+    }
+}
+
+impl Application {
+    /// An application without instances. The secret is drawn for it alone.
+    #[must_use]
+    pub fn new(settings: Settings, secret: [u64; 4]) -> Self {
+        Self {
+            settings,
+            instances: BTreeMap::new(),
+            dialogues: HashMap::default(),
+            orphans: VecDeque::new(),
+            last: InstanceId(0),
+            held_octets: 0,
+            secret,
+            challenges: 0,
+            counts: Count::default(),
+            wanted: Vec::new(),
+        }
+    }
+
+    /// Other limits and groups; instances and dialogues that stand go on.
+    pub fn set_settings(&mut self, settings: Settings) {
+        self.settings = settings;
+    }
+
+    /// What it is.
+    #[must_use]
+    pub const fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Whether a dialogue is one of its own.
+    #[must_use]
+    pub fn has(&self, dialogue: u64) -> bool {
+        self.dialogues.contains_key(&dialogue)
+    }
+
+    /// Whether an instance is there that takes new dialogues.
+    #[must_use]
+    pub fn is_available(&self) -> bool {
+        self.instances.values().any(Instance::takes_new)
+    }
+
+    /// What it wants, in order.
+    pub fn take_wanted(&mut self) -> Vec<Wanted> {
+        core::mem::take(&mut self.wanted)
+    }
+
+    /// TCAP tells something of a dialogue of this application, or of one that begins for it.
+    pub fn indicated(&mut self, now: Time, it: Indication, side: &mut Side<'_>) {
+        match it {
+            Indication::Begin { .. } => self.begun(now, it, side),
+            Indication::Uni { .. } => self.uni(now, it),
+            other => self.goes_on(now, other, side),
+        }
+    }
+
+    /// N-STATE and N-PCSTATE, for every instance.
+    pub fn tell(&mut self, now: Time, it: &Indication) {
+        for id in self.ready() {
+            self.push(now, id, it, Speech::Unknown);
+        }
+    }
+
+    fn ready(&self) -> Vec<InstanceId> {
+        let ready = self.instances.iter().filter(|(_, it)| it.is_ready());
+        ready.map(|(id, _)| *id).collect()
+    }
+
+    /// A dialogue begins.
+    fn begun(&mut self, now: Time, it: Indication, side: &mut Side<'_>) {
+        let (Some(dialogue), Some(portion)) = (it.dialogue(), it.portion()) else { return };
+        let speech = Speech::of(portion.context.as_deref(), &portion.components);
+        let context = portion.context.clone();
+        self.owe(dialogue, portion, speech, side);
+        if self.dialogues.len() >= self.settings.dialogues_max as usize {
+            self.counts.shed_full += 1;
+            return self.refuse(now, dialogue, context, side);
+        }
+        let Some(to) = self.choose() else {
+            match self.is_available() {
+                true => self.counts.shed_slow += 1,
+                false => self.counts.absent += 1,
+            }
+            return self.refuse(now, dialogue, context, side);
+        };
+        self.counts.begun_there += 1;
+        self.dialogues.insert(dialogue, Record::new(speech, context));
+        self.give(to, dialogue);
+        self.hold(dialogue, &it);
+        self.push_new(now, to, dialogue, &it, speech);
+    }
+
+    /// The peer's operations that will be answered: until then another one with the same identifier
+    /// is rejected.
+    fn owe(&self, dialogue: u64, portion: &Portion, speech: Speech, side: &mut Side<'_>) {
+        let Some(id) = side.transactions.numbered(dialogue) else { return };
+        for component in &portion.components {
+            if let crate::Component::Invoke { id: invoke, code, .. } = component
+                && speech.expects(code).0 != tcap::OperationClass::Four
+            {
+                // The dialogue stands: it was just told of.
+                let _ = side.transactions.owe(id, *invoke);
+            }
+        }
+    }
+
+    /// A message without a dialogue: to one of the instances, whichever has room.
+    fn uni(&mut self, now: Time, it: Indication) {
+        let Some(portion) = it.portion() else { return };
+        let speech = Speech::of(portion.context.as_deref(), &portion.components);
+        match self.choose() {
+            Some(to) => {
+                self.last = to;
+                self.push(now, to, &it, speech);
+            }
+            None => self.counts.absent += 1,
+        }
+    }
+
+    /// Something happened in a dialogue of this application.
+    fn goes_on(&mut self, now: Time, it: Indication, side: &mut Side<'_>) {
+        let Some(dialogue) = it.dialogue() else { return };
+        let Some(record) = self.dialogues.get(&dialogue) else { return };
+        let (speech, instance) = (record.speech, record.instance);
+        if let Some(portion) = it.portion().filter(|_| !it.is_last()) {
+            self.owe(dialogue, portion, speech, side);
+        }
+        if it.is_last() {
+            self.forget(dialogue);
+        } else {
+            self.hold(dialogue, &it);
+        }
+        if let Some(to) = instance {
+            self.push(now, to, &it, speech);
+        }
+    }
+
+    /// The instance that a new dialogue goes to.
+    fn choose(&self) -> Option<InstanceId> {
+        let of = |group: Option<&String>| {
+            let fits = |it: &(&InstanceId, &Instance)| {
+                it.1.takes_new()
+                    && group.is_none_or(|group| it.1.group == *group)
+                    && it.1.has_room_for_new(&self.settings)
+            };
+            // The fewest; among equals the next in turn. Who reads slowly comes last.
+            let order = |it: &(&InstanceId, &Instance)| {
+                (it.1.is_slow, it.1.dialogues.len(), *it.0 <= self.last, *it.0)
+            };
+            self.instances.iter().filter(fits).min_by_key(order).map(|(id, _)| *id)
+        };
+        match self.settings.groups.is_empty() {
+            true => of(None),
+            false => self.settings.groups.iter().find_map(|group| of(Some(group))),
+        }
+    }
+
+    /// A dialogue is an instance's from now on.
+    fn give(&mut self, to: InstanceId, dialogue: u64) {
+        self.last = to;
+        if let (Some(instance), Some(record)) =
+            (self.instances.get_mut(&to), self.dialogues.get_mut(&dialogue))
+        {
+            instance.dialogues.insert(dialogue);
+            record.instance = Some(to);
+        }
+    }
+
+    /// A dialogue is over.
+    fn forget(&mut self, dialogue: u64) {
+        let Some(record) = self.dialogues.remove(&dialogue) else { return };
+        self.held_octets -= record.held_octets;
+        if let Some(instance) = record.instance.and_then(|id| self.instances.get_mut(&id)) {
+            instance.dialogues.remove(&dialogue);
+        }
+    }
+
+    /// A dialogue that nobody takes: its peer is told.
+    fn refuse(&mut self, now: Time, dialogue: u64, context: Option<Bytes>, side: &mut Side<'_>) {
+        self.forget(dialogue);
+        let portion = Portion { context, ..Portion::default() };
+        let request = Request::UAbort { dialogue, portion };
+        // It may be over already.
+        let _ = carry_out(now, side.transactions, &request, Speech::Unknown, side.outs);
+    }
+
+    fn send(&mut self, now: Time, to: InstanceId, message: &ToApplication, speech: Speech) {
+        let Some(instance) = self.instances.get_mut(&to) else { return };
+        let mut octets = Vec::with_capacity(256);
+        instance.spelling().write(message, speech, &mut octets);
+        instance.first.push_back(octets.into());
+        self.pump(now, to);
+    }
+
+    /// Something for an instance, of a dialogue in progress.
+    fn push(&mut self, now: Time, to: InstanceId, it: &Indication, speech: Speech) {
+        self.send(now, to, &ToApplication::Indication(it.clone()), speech);
+    }
+
+    /// A dialogue that begins, for an instance.
+    fn push_new(
+        &mut self,
+        now: Time,
+        to: InstanceId,
+        dialogue: u64,
+        it: &Indication,
+        speech: Speech,
+    ) {
+        let Some(instance) = self.instances.get_mut(&to) else { return };
+        let mut octets = Vec::with_capacity(256);
+        let message = ToApplication::Indication(it.clone());
+        instance.spelling().write(&message, speech, &mut octets);
+        instance.later.push_back((now, dialogue, octets.into()));
+        self.pump(now, to);
+    }
+}

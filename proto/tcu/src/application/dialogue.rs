@@ -1,0 +1,93 @@
+//! What is kept of a dialogue: whose it is, its application's state, and what is held.
+
+use super::{Application, InstanceId};
+use crate::names::Speech;
+use crate::primitive::{Component, Indication, Portion};
+use bytes::Bytes;
+
+/// Octets of indications that are held of one dialogue, at most.
+const HELD_OCTETS_MAX: usize = 16_384;
+/// What an indication costs beside its parameters.
+const HELD_OVERHEAD: usize = 256;
+
+/// A dialogue.
+#[derive(Debug)]
+pub(super) struct Record {
+    pub(super) instance: Option<InstanceId>,
+    pub(super) speech: Speech,
+    pub(super) context: Option<Bytes>,
+    /// What the application has said of it last.
+    pub(super) state: Option<Bytes>,
+    /// What its instance was told since it said anything; none: more than is kept.
+    pub(super) held: Option<Vec<Indication>>,
+    pub(super) held_octets: usize,
+}
+
+impl Record {
+    pub(super) const fn new(speech: Speech, context: Option<Bytes>) -> Self {
+        let held = Some(Vec::new());
+        Self { instance: None, speech, context, state: None, held, held_octets: 0 }
+    }
+
+    /// Whether another instance can go on with it.
+    pub(super) fn can_be_taken_over(&self) -> bool {
+        self.held.is_some() && (self.is_unanswered() || self.state.is_some())
+    }
+
+    /// Whether its BEGIN was not answered yet.
+    pub(super) fn is_unanswered(&self) -> bool {
+        let first = self.held.as_ref().and_then(|held| held.first());
+        matches!(first, Some(Indication::Begin { .. }))
+    }
+}
+
+impl Application {
+    /// Keeps what an instance is told, for who would take the dialogue over.
+    pub(super) fn hold(&mut self, dialogue: u64, it: &Indication) {
+        let octets = octets_of(it);
+        let room = self.settings.held_octets_max as usize;
+        let Some(record) = self.dialogues.get_mut(&dialogue) else { return };
+        let Some(held) = &mut record.held else { return };
+        if record.held_octets + octets <= HELD_OCTETS_MAX && self.held_octets + octets <= room {
+            held.push(it.clone());
+            record.held_octets += octets;
+            self.held_octets += octets;
+            return;
+        }
+        self.held_octets -= record.held_octets;
+        (record.held, record.held_octets) = (None, 0);
+    }
+
+    /// The instance has said something: it knows what it was told.
+    pub(super) fn release(&mut self, dialogue: u64) {
+        let Some(record) = self.dialogues.get_mut(&dialogue) else { return };
+        self.held_octets -= record.held_octets;
+        record.held_octets = 0;
+        match &mut record.held {
+            Some(held) => held.clear(),
+            None => record.held = Some(Vec::new()),
+        }
+    }
+}
+
+/// About what an indication occupies.
+fn octets_of(it: &Indication) -> usize {
+    HELD_OVERHEAD + it.portion().map_or(0, portion_octets)
+}
+
+fn portion_octets(portion: &Portion) -> usize {
+    let of = |it: &Component| {
+        HELD_OVERHEAD
+            + match it {
+                Component::Invoke { parameter, .. } | Component::Error { parameter, .. } => {
+                    parameter.as_ref().map_or(0, Bytes::len)
+                }
+                Component::Result { result, .. } => {
+                    let parameter = result.as_ref().and_then(|it| it.1.as_ref());
+                    parameter.map_or(0, Bytes::len)
+                }
+                Component::Reject { .. } => 0,
+            }
+    };
+    portion.user_information.len() + portion.components.iter().map(of).sum::<usize>()
+}

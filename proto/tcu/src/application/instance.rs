@@ -1,0 +1,191 @@
+//! A connection of an application: what waits for it, and how fast it reads.
+
+use super::{Application, InstanceId, Settings, Side, Wanted};
+use crate::message::ToApplication;
+use crate::names::Speech;
+use crate::primitive::Indication;
+use crate::spelling::Spelling;
+use bytes::Bytes;
+use machine::Time;
+use std::collections::{BTreeSet, VecDeque};
+
+/// Octets that were sent and not taken yet, at most: what is behind them can still be put in order.
+const WINDOW_OCTETS: usize = 65_536;
+
+/// An instance.
+#[derive(Debug)]
+pub(super) struct Instance {
+    /// As it has begun; none before it has.
+    pub(super) spelling: Option<Spelling>,
+    /// The challenge that it has to answer.
+    pub(super) challenge: Option<Bytes>,
+    /// Whether it has to prove that it has a key.
+    pub(super) must_prove: bool,
+    /// Until when it has to have greeted; none: it has.
+    pub(super) greets_by: Option<Time>,
+    pub(super) name: String,
+    pub(super) group: String,
+    /// It takes no new dialogues.
+    pub(super) is_leaving: bool,
+    pub(super) dialogues: BTreeSet<u64>,
+    /// Messages one after the other that were not understood.
+    pub(super) malformed: u32,
+    /// What leaves first: dialogues in progress.
+    pub(super) first: VecDeque<Bytes>,
+    /// Dialogues that begin, since when they wait.
+    pub(super) later: VecDeque<(Time, u64, Bytes)>,
+    /// Octets that were sent and not taken yet.
+    pub(super) outstanding: usize,
+    /// Since when it takes nothing while something waits.
+    pub(super) blocked_since: Option<Time>,
+    pub(super) is_slow: bool,
+}
+
+impl Instance {
+    pub(super) const fn new(greets_by: Time, must_prove: bool) -> Self {
+        Self {
+            spelling: None,
+            challenge: None,
+            must_prove,
+            greets_by: Some(greets_by),
+            name: String::new(),
+            group: String::new(),
+            is_leaving: false,
+            dialogues: BTreeSet::new(),
+            malformed: 0,
+            first: VecDeque::new(),
+            later: VecDeque::new(),
+            outstanding: 0,
+            blocked_since: None,
+            is_slow: false,
+        }
+    }
+
+    pub(super) fn spelling(&self) -> Spelling {
+        self.spelling.unwrap_or(Spelling::Json)
+    }
+
+    pub(super) const fn is_ready(&self) -> bool {
+        self.greets_by.is_none()
+    }
+
+    pub(super) const fn takes_new(&self) -> bool {
+        self.is_ready() && !self.is_leaving
+    }
+
+    fn first_octets(&self) -> usize {
+        self.first.iter().map(Bytes::len).sum()
+    }
+
+    fn later_octets(&self) -> usize {
+        self.later.iter().map(|it| it.2.len()).sum()
+    }
+
+    pub(super) fn waiting(&self) -> usize {
+        self.first_octets() + self.later_octets()
+    }
+
+    /// Whether another dialogue that begins may wait for it: in half of the queue.
+    pub(super) fn has_room_for_new(&self, settings: &Settings) -> bool {
+        self.waiting() * 2 < settings.queue_octets_max as usize
+    }
+
+    fn next(&mut self) -> Option<Bytes> {
+        self.first.pop_front().or_else(|| self.later.pop_front().map(|it| it.2))
+    }
+
+    pub(super) fn deadline(&self, settings: &Settings) -> Option<Time> {
+        let slow = self.blocked_since.filter(|_| !self.is_slow).map(|it| it + settings.slow);
+        let late = self.later.front().map(|it| it.0 + settings.wait);
+        self.greets_by.into_iter().chain(slow).chain(late).min()
+    }
+}
+
+impl Application {
+    /// Sends what the window has room for; an instance whose queue is beyond its limit is closed.
+    pub(super) fn pump(&mut self, now: Time, to: InstanceId) {
+        let Some(instance) = self.instances.get_mut(&to) else { return };
+        while instance.outstanding < WINDOW_OCTETS {
+            let Some(octets) = instance.next() else { break };
+            instance.outstanding += octets.len();
+            self.wanted.push(Wanted::Send(to, octets));
+        }
+        if instance.outstanding > 0 {
+            instance.blocked_since.get_or_insert(now);
+        } else {
+            instance.blocked_since = None;
+            if core::mem::take(&mut instance.is_slow) {
+                self.push(now, to, &Indication::Slow(false), Speech::Unknown);
+            }
+        }
+    }
+
+    /// The connection took octets: so many are left.
+    pub fn written(&mut self, now: Time, id: InstanceId, left: usize, side: &mut Side<'_>) {
+        let Some(instance) = self.instances.get_mut(&id) else { return };
+        let has_moved = left < instance.outstanding;
+        instance.outstanding = left;
+        if has_moved {
+            instance.blocked_since = None;
+        }
+        self.pump(now, id);
+        self.take_over(now, side);
+    }
+
+    /// Instances whose queues are beyond their limits are closed: their dialogues go on elsewhere.
+    pub(super) fn close_overfull(&mut self, now: Time, side: &mut Side<'_>) {
+        let most = self.settings.queue_octets_max as usize;
+        let is_full = |it: &Instance| it.first.len() > 1 && it.waiting() > most;
+        let full: Vec<_> =
+            self.instances.iter().filter(|it| is_full(it.1)).map(|it| *it.0).collect();
+        for id in full {
+            self.counts.too_slow += 1;
+            self.wanted.push(Wanted::Close(id));
+            self.lost(now, id, side);
+        }
+    }
+
+    /// Lets time pass.
+    pub fn tick(&mut self, now: Time, side: &mut Side<'_>) {
+        for id in self.instances.keys().copied().collect::<Vec<_>>() {
+            self.tick_instance(now, id, side);
+        }
+        self.close_overfull(now, side);
+        self.take_over(now, side);
+        self.expire(now, side);
+    }
+
+    fn tick_instance(&mut self, now: Time, id: InstanceId, side: &mut Side<'_>) {
+        let settings = &self.settings;
+        let (slow, wait) = (settings.slow, settings.wait);
+        let Some(instance) = self.instances.get_mut(&id) else { return };
+        if instance.greets_by.is_some_and(|by| by <= now) {
+            return self.turn_away(now, id, "no greeting came in time");
+        }
+        let is_due = |since: Time| since + slow <= now;
+        if !instance.is_slow && instance.blocked_since.is_some_and(is_due) {
+            instance.is_slow = true;
+            let message = ToApplication::Indication(Indication::Slow(true));
+            let mut octets = Vec::new();
+            instance.spelling().write(&message, Speech::Unknown, &mut octets);
+            instance.first.push_front(octets.into());
+        }
+        let mut late = Vec::new();
+        while instance.later.front().is_some_and(|it| it.0 + wait <= now) {
+            late.extend(instance.later.pop_front().map(|it| it.1));
+        }
+        for dialogue in late {
+            self.counts.shed_late += 1;
+            let context = self.dialogues.get(&dialogue).and_then(|it| it.context.clone());
+            self.refuse(now, dialogue, context, side);
+        }
+        self.pump(now, id);
+    }
+
+    /// When [`Application::tick`] wants to be called next.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Time> {
+        let instances = self.instances.values().filter_map(|it| it.deadline(&self.settings));
+        instances.chain(self.orphans.front().map(|it| it.0)).min()
+    }
+}

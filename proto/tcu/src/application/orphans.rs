@@ -1,0 +1,102 @@
+//! Instances are lost: their dialogues go on at others, or end.
+
+use super::{Application, InstanceId, Side};
+use crate::names::Speech;
+use crate::primitive::Indication;
+use machine::Time;
+
+/// Dialogues that are taken over in one go, at most: each costs its new instance a message.
+const TAKEN_OVER_MAX: usize = 4_096;
+
+impl Application {
+    /// A connection is over.
+    pub fn lost(&mut self, now: Time, id: InstanceId, side: &mut Side<'_>) {
+        let Some(instance) = self.instances.remove(&id) else { return };
+        if instance.is_ready() {
+            self.counts.ended += 1;
+        }
+        let until = now + self.settings.resume;
+        for dialogue in instance.dialogues {
+            let Some(record) = self.dialogues.get_mut(&dialogue) else { continue };
+            record.instance = None;
+            if record.can_be_taken_over() {
+                self.orphans.push_back((until, dialogue));
+            } else {
+                self.counts.lost += 1;
+                let context = record.context.clone();
+                self.refuse(now, dialogue, context, side);
+            }
+        }
+        self.take_over(now, side);
+    }
+
+    /// Gives dialogues without an instance to those that have room.
+    pub(super) fn take_over(&mut self, now: Time, side: &mut Side<'_>) {
+        for _ in 0..TAKEN_OVER_MAX {
+            let Some((_, dialogue)) = self.orphans.front().copied() else { return };
+            let is_waiting = self.dialogues.get(&dialogue).is_some_and(|it| it.instance.is_none());
+            if !is_waiting {
+                self.orphans.pop_front();
+                continue;
+            }
+            let Some(to) = self.choose() else { return };
+            self.orphans.pop_front();
+            self.move_to(now, to, dialogue, side);
+        }
+    }
+
+    fn move_to(&mut self, now: Time, to: InstanceId, dialogue: u64, side: &mut Side<'_>) {
+        let Some(record) = self.dialogues.get_mut(&dialogue) else { return };
+        let (speech, held) = (record.speech, record.held.clone().unwrap_or_default());
+        let (context, state) = (record.context.clone(), record.state.clone().unwrap_or_default());
+        let is_unanswered = record.is_unanswered();
+        let ends = side.transactions.numbered(dialogue).and_then(|it| side.transactions.ends(it));
+        let Some((own, peer)) = ends else { return self.forget(dialogue) };
+        self.give(to, dialogue);
+        if is_unanswered {
+            self.counts.again += 1;
+        } else {
+            self.counts.resumed += 1;
+            let resume = Indication::Resume { dialogue, own, peer, context, state };
+            self.push(now, to, &resume, speech);
+        }
+        for mut it in held {
+            if let Indication::Begin { is_again, .. } = &mut it {
+                *is_again = true;
+            }
+            self.push(now, to, &it, speech);
+        }
+    }
+
+    /// Dialogues that nobody has taken over in time end.
+    pub(super) fn expire(&mut self, now: Time, side: &mut Side<'_>) {
+        while let Some((_, dialogue)) = self.orphans.front().copied().filter(|it| it.0 <= now) {
+            self.orphans.pop_front();
+            let Some(record) = self.dialogues.get(&dialogue) else { continue };
+            if record.instance.is_none() {
+                self.counts.lost += 1;
+                let context = record.context.clone();
+                self.refuse(now, dialogue, context, side);
+            }
+        }
+    }
+
+    /// The application is no more: every dialogue of it ends, every instance is told.
+    pub fn end(&mut self, now: Time, side: &mut Side<'_>) {
+        for id in self.instances.keys().copied().collect::<Vec<_>>() {
+            self.bye(now, id, "the application is configured no more");
+        }
+        self.instances.clear();
+        for dialogue in self.dialogues.keys().copied().collect::<Vec<_>>() {
+            self.counts.lost += 1;
+            let context = self.dialogues.get(&dialogue).and_then(|it| it.context.clone());
+            self.refuse(now, dialogue, context, side);
+        }
+        self.orphans.clear();
+    }
+
+    /// The speech of a dialogue, for who reads of it.
+    pub(super) fn speech_of(&self, dialogue: u64) -> Speech {
+        self.dialogues.get(&dialogue).map(|it| it.speech).unwrap_or_default()
+    }
+}

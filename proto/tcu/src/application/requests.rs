@@ -1,0 +1,156 @@
+//! What instances say.
+
+use super::dialogue::Record;
+use super::{Application, InstanceId, Side};
+use crate::message::{ToApplication, ToGateway};
+use crate::names::Speech;
+use crate::primitive::{Indication, Refusal, Request, STATE_OCTETS_MAX};
+use crate::service::carry_out;
+use crate::spelling::Spelling;
+use machine::Time;
+use machine::narrow::told;
+use wire::Malformed;
+
+/// Messages one after the other that are not understood, at most: then the connection ends.
+const MALFORMED_MAX: u32 = 16;
+const SPEC: &str = "docs/applications.md, greeting";
+
+impl Application {
+    /// A whole message of a connection came.
+    pub fn said(&mut self, now: Time, id: InstanceId, message: &[u8], side: &mut Side<'_>) {
+        let Some(instance) = self.instances.get_mut(&id) else { return };
+        let own = *instance.spelling.get_or_insert(Spelling::of(message));
+        let is_ready = instance.is_ready();
+        let read = match Spelling::of(message) == own {
+            true => own.read_request(message, &|dialogue| self.speech_of(dialogue)),
+            false => Err(Malformed::new(0, "another spelling than the first message had", SPEC)),
+        };
+        match read {
+            Ok(ToGateway::Hello(hello)) if !is_ready => self.greeted(now, id, &hello, side),
+            Ok(ToGateway::Request(request)) if is_ready => self.asked(now, id, &request, side),
+            Ok(ToGateway::Request(_)) => {
+                let offence = Malformed::new(0, "the greeting lacks", SPEC);
+                return self.malformed(now, id, offence, side);
+            }
+            Ok(ToGateway::Hello(_)) => {
+                let offence = Malformed::new(0, "a second greeting", SPEC);
+                return self.malformed(now, id, offence, side);
+            }
+            Err(offence) => return self.malformed(now, id, offence, side),
+        }
+        if let Some(instance) = self.instances.get_mut(&id) {
+            instance.malformed = 0;
+        }
+        self.close_overfull(now, side);
+    }
+
+    fn malformed(&mut self, now: Time, id: InstanceId, offence: Malformed, side: &mut Side<'_>) {
+        self.counts.malformed += 1;
+        let what = format!("{} ({})", offence.what, offence.spec);
+        let at = told(offence.at as u64, u32::MAX);
+        self.send(now, id, &ToApplication::Malformed { what, at }, Speech::Unknown);
+        let Some(instance) = self.instances.get_mut(&id) else { return };
+        instance.malformed += 1;
+        if instance.malformed == MALFORMED_MAX {
+            self.bye(now, id, "too much of what it says is not understood");
+            self.lost(now, id, side);
+        }
+    }
+
+    fn asked(&mut self, now: Time, id: InstanceId, request: &Request, side: &mut Side<'_>) {
+        let done = match request {
+            Request::State { in_service } => {
+                if let Some(instance) = self.instances.get_mut(&id) {
+                    instance.is_leaving = !in_service;
+                }
+                self.take_over(now, side);
+                return;
+            }
+            Request::Begin { reference, .. } => {
+                let begun = self.begin(now, id, request, side);
+                if let Ok(dialogue) = begun {
+                    let told = Indication::Begun { reference: *reference, dialogue };
+                    return self.push(now, id, &told, Speech::Unknown);
+                }
+                begun.map(drop)
+            }
+            other => self.carried_out(now, id, other, side),
+        };
+        let Err(why) = done else { return };
+        self.counts.refused += 1;
+        let reference = match request {
+            Request::Begin { reference, .. } => Some(*reference),
+            _ => None,
+        };
+        let told = Indication::Refused { reference, dialogue: request.dialogue(), why };
+        self.push(now, id, &told, Speech::Unknown);
+    }
+
+    /// An instance begins a dialogue.
+    fn begin(
+        &mut self,
+        now: Time,
+        id: InstanceId,
+        request: &Request,
+        side: &mut Side<'_>,
+    ) -> Result<u64, Refusal> {
+        let Request::Begin { portion, state, .. } = request else { return Err(Refusal::State) };
+        if self.dialogues.len() >= self.settings.dialogues_max as usize {
+            return Err(Refusal::Full);
+        }
+        if state.as_ref().is_some_and(|it| it.len() > STATE_OCTETS_MAX) {
+            return Err(Refusal::Long);
+        }
+        let speech = Speech::of(portion.context.as_deref(), &portion.components);
+        let begun = carry_out(now, side.transactions, request, speech, side.outs)?;
+        let dialogue = begun.ok_or(Refusal::State)?.number();
+        let mut record = Record::new(speech, portion.context.clone());
+        record.state.clone_from(state);
+        self.dialogues.insert(dialogue, record);
+        // Who begins is no less loaded than who is given.
+        self.give(id, dialogue);
+        self.counts.begun_here += 1;
+        Ok(dialogue)
+    }
+
+    fn carried_out(
+        &mut self,
+        now: Time,
+        id: InstanceId,
+        request: &Request,
+        side: &mut Side<'_>,
+    ) -> Result<(), Refusal> {
+        let speech = match request {
+            Request::Uni { portion, .. } => {
+                Speech::of(portion.context.as_deref(), &portion.components)
+            }
+            _ => {
+                let dialogue = request.dialogue().ok_or(Refusal::Unknown)?;
+                let record = self.dialogues.get(&dialogue).filter(|it| it.instance == Some(id));
+                record.ok_or(Refusal::Unknown)?.speech
+            }
+        };
+        if request.state().is_some_and(|it| it.len() > STATE_OCTETS_MAX) {
+            return Err(Refusal::Long);
+        }
+        let done = carry_out(now, side.transactions, request, speech, side.outs);
+        let Some(dialogue) = request.dialogue() else { return done.map(drop) };
+        match &done {
+            Ok(_) => {
+                self.release(dialogue);
+                if let (Some(state), Some(record)) =
+                    (request.state(), self.dialogues.get_mut(&dialogue))
+                {
+                    record.state = Some(state.clone());
+                }
+                if matches!(request, Request::End { .. } | Request::UAbort { .. }) {
+                    self.forget(dialogue);
+                }
+            }
+            // TCAP has ended it, and this side was told.
+            Err(Refusal::Unknown) => self.forget(dialogue),
+            Err(_) => {}
+        }
+        done.map(drop)
+    }
+}

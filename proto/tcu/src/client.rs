@@ -1,0 +1,165 @@
+//! An application's end of a connection, as octets in and octets out.
+
+use crate::frame::{Cut, cut};
+use crate::message::{Hello, PROOF_LABEL, ToApplication, ToGateway, Welcome, proof_text};
+use crate::names::Speech;
+use crate::primitive::{Indication, Request};
+use crate::spelling::Spelling;
+use authentication::Keys;
+use std::collections::BTreeMap;
+use wire::Malformed;
+
+const SPEC: &str = "docs/applications.md";
+
+/// What the gateway said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ClientEvent {
+    /// It took this side in.
+    Welcome(Welcome),
+    /// A primitive.
+    Indication(Indication),
+    /// Something that this side said was not understood: why, and where in it.
+    Malformed(String, u32),
+    /// It ends the connection: why.
+    Bye(String),
+}
+
+/// An application's end.
+#[derive(Debug)]
+pub struct Client {
+    hello: Hello,
+    keys: Option<Keys>,
+    spelling: Spelling,
+    buffer: Vec<u8>,
+    /// What dialogues speak, where the spelling needs it.
+    speeches: BTreeMap<u64, Speech>,
+    begins: BTreeMap<u64, Speech>,
+}
+
+impl Client {
+    /// An end that greets so.
+    #[must_use]
+    pub const fn new(hello: Hello, spelling: Spelling, keys: Option<Keys>) -> Self {
+        Self {
+            hello,
+            keys,
+            spelling,
+            buffer: Vec::new(),
+            speeches: BTreeMap::new(),
+            begins: BTreeMap::new(),
+        }
+    }
+
+    /// The first octets to send.
+    #[must_use]
+    pub fn greeting(&self) -> Vec<u8> {
+        let mut octets = Vec::new();
+        let hello = ToGateway::Hello(self.hello.clone());
+        self.spelling.write_request(&hello, Speech::Unknown, &mut octets);
+        octets
+    }
+
+    /// Appends a request.
+    pub fn write(&mut self, request: &Request, out: &mut Vec<u8>) {
+        let speech = match request {
+            Request::Begin { reference, portion, .. } => {
+                let speech = Speech::of(portion.context.as_deref(), &portion.components);
+                self.begins.insert(*reference, speech);
+                speech
+            }
+            Request::Uni { portion, .. } => {
+                Speech::of(portion.context.as_deref(), &portion.components)
+            }
+            other => self.speech(other.dialogue().unwrap_or_default()),
+        };
+        self.spelling.write_request(&ToGateway::Request(request.clone()), speech, out);
+        if let Request::End { dialogue, .. } | Request::UAbort { dialogue, .. } = request {
+            self.speeches.remove(dialogue);
+        }
+    }
+
+    fn speech(&self, dialogue: u64) -> Speech {
+        self.speeches.get(&dialogue).copied().unwrap_or_default()
+    }
+
+    /// Octets came: `told` hears what they say. Returns octets to send.
+    ///
+    /// # Errors
+    /// Nothing that can be read: the connection is of no use.
+    pub fn received(
+        &mut self,
+        octets: &[u8],
+        told: &mut dyn FnMut(ClientEvent),
+    ) -> Result<Vec<u8>, Malformed> {
+        self.buffer.extend_from_slice(octets);
+        let buffer = core::mem::take(&mut self.buffer);
+        let (mut at, mut out) = (0, Vec::new());
+        loop {
+            let rest = buffer.get(at..).unwrap_or_default();
+            match cut(rest) {
+                Cut::Skip(count) => at += count,
+                Cut::Message(length) if length <= rest.len() => {
+                    self.message(&rest[..length], told, &mut out)?;
+                    at += length;
+                }
+                Cut::Message(_) | Cut::Partial => break,
+                Cut::Broken(what) => return Err(Malformed::new(at, what, SPEC)),
+            }
+        }
+        self.buffer = buffer;
+        self.buffer.drain(..at);
+        Ok(out)
+    }
+
+    fn message(
+        &mut self,
+        message: &[u8],
+        told: &mut dyn FnMut(ClientEvent),
+        out: &mut Vec<u8>,
+    ) -> Result<(), Malformed> {
+        let read = self.spelling.read(message, &|dialogue| self.speech(dialogue))?;
+        match read {
+            ToApplication::Challenge(challenge) => self.prove(&challenge, out)?,
+            ToApplication::Welcome(welcome) => told(ClientEvent::Welcome(welcome)),
+            ToApplication::Malformed { what, at } => told(ClientEvent::Malformed(what, at)),
+            ToApplication::Bye(why) => told(ClientEvent::Bye(why)),
+            ToApplication::Indication(it) => {
+                self.learn(&it);
+                told(ClientEvent::Indication(it));
+            }
+        }
+        Ok(())
+    }
+
+    fn learn(&mut self, it: &Indication) {
+        if self.spelling == Spelling::Tagged {
+            return;
+        }
+        match it {
+            Indication::Begin { dialogue, portion, .. } => {
+                let speech = Speech::of(portion.context.as_deref(), &portion.components);
+                self.speeches.insert(*dialogue, speech);
+            }
+            Indication::Resume { dialogue, context: Some(context), .. } => {
+                self.speeches.insert(*dialogue, Speech::of_context(context));
+            }
+            Indication::Begun { reference, dialogue } => {
+                let speech = self.begins.remove(reference).unwrap_or_default();
+                self.speeches.insert(*dialogue, speech);
+            }
+            other if other.is_last() => {
+                self.speeches.remove(&other.dialogue().unwrap_or_default());
+            }
+            _ => {}
+        }
+    }
+
+    fn prove(&self, challenge: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
+        let text = proof_text(challenge, &self.hello);
+        let keys = self.keys.as_ref().ok_or(Malformed::new(0, "the gateway wants a key", SPEC))?;
+        let proof = keys.prove(PROOF_LABEL, &text).into_iter().next().map(Into::into);
+        let hello = ToGateway::Hello(Hello { proof, ..self.hello.clone() });
+        self.spelling.write_request(&hello, Speech::Unknown, out);
+        Ok(())
+    }
+}

@@ -1,0 +1,263 @@
+//! Writing.
+
+use super::address;
+use super::component::{problem_name, write_context, write_portion};
+use super::object::Members;
+use crate::message::{ToApplication, ToGateway};
+use crate::names::Speech;
+use crate::primitive::{Indication, PointCodeStatus, Portion, Refusal, Request};
+use crate::tagged::Kind;
+use tcap::PAbort;
+use tcap::codec::{Diagnostic, PAbortCause};
+
+/// Appends a line: an object of that kind with the members that `write` writes.
+fn line(kind: Kind, out: &mut Vec<u8>, write: impl FnOnce(&mut Members<'_>)) {
+    let mut text = String::with_capacity(256);
+    let mut to = Members::begin(&mut text);
+    to.string("tc", kind.name());
+    write(&mut to);
+    to.end();
+    text.push('\n');
+    out.extend_from_slice(text.as_bytes());
+}
+
+fn of_dialogue(kind: Kind, dialogue: u64, out: &mut Vec<u8>, write: impl FnOnce(&mut Members<'_>)) {
+    line(kind, out, |to| {
+        to.number("dialogue", dialogue);
+        write(to);
+    });
+}
+
+pub(crate) fn write_to_application(message: &ToApplication, speech: Speech, out: &mut Vec<u8>) {
+    match message {
+        ToApplication::Challenge(nonce) => {
+            line(Kind::Challenge, out, |to| to.octets("nonce", nonce));
+        }
+        ToApplication::Welcome(it) => line(Kind::Welcome, out, |to| {
+            to.number("version", it.version);
+            to.string("function", &it.function);
+            to.number("subsystem", it.subsystem);
+            to.number("message_octets_max", it.message_octets_max);
+            to.number("state_octets_max", it.state_octets_max);
+        }),
+        ToApplication::Malformed { what, at } => line(Kind::Malformed, out, |to| {
+            to.string("what", what);
+            to.number("at", at);
+        }),
+        ToApplication::Bye(why) => line(Kind::Bye, out, |to| to.string("why", why)),
+        ToApplication::Indication(it) => indication(it, speech, out),
+    }
+}
+
+pub(crate) fn write_to_gateway(message: &ToGateway, speech: Speech, out: &mut Vec<u8>) {
+    match message {
+        ToGateway::Hello(it) => line(Kind::Hello, out, |to| {
+            to.number("version", it.version);
+            to.string("application", &it.application);
+            to.string("group", &it.group);
+            to.string("instance", &it.instance);
+            if let Some(proof) = &it.proof {
+                to.octets("proof", proof);
+            }
+        }),
+        ToGateway::Request(it) => request(it, speech, out),
+    }
+}
+
+fn indication(it: &Indication, speech: Speech, out: &mut Vec<u8>) {
+    let portion = |of: &Portion, to: &mut Members<'_>| write_portion(to, of, speech);
+    match it {
+        Indication::Uni { called, calling, portion: what } => line(Kind::Uni, out, |to| {
+            address::write(to, "called", called);
+            address::write(to, "calling", calling);
+            portion(what, to);
+        }),
+        Indication::Begin { dialogue, called, calling, is_again, portion: what } => {
+            of_dialogue(Kind::Begin, *dialogue, out, |to| {
+                address::write(to, "called", called);
+                address::write(to, "calling", calling);
+                if *is_again {
+                    to.boolean("again", true);
+                }
+                portion(what, to);
+            });
+        }
+        Indication::Continue { dialogue, portion: what } => {
+            of_dialogue(Kind::Continue, *dialogue, out, |to| portion(what, to));
+        }
+        Indication::End { dialogue, portion: what } => {
+            of_dialogue(Kind::End, *dialogue, out, |to| portion(what, to));
+        }
+        Indication::UAbort { dialogue, refused, portion: what } => {
+            of_dialogue(Kind::UAbort, *dialogue, out, |to| {
+                if let Some(refused) = refused {
+                    to.string("refused", &diagnostic_name(*refused));
+                }
+                portion(what, to);
+            });
+        }
+        Indication::PAbort { dialogue, cause } => {
+            of_dialogue(Kind::PAbort, *dialogue, out, |to| {
+                to.string("cause", &p_abort_name(*cause));
+            });
+        }
+        Indication::Notice { dialogue, cause } => {
+            of_dialogue(Kind::Notice, *dialogue, out, |to| to.number("cause", cause));
+        }
+        Indication::LocalReject { dialogue, id, problem } => {
+            of_dialogue(Kind::LocalReject, *dialogue, out, |to| {
+                if let Some(id) = id {
+                    to.number("invoke", id);
+                }
+                to.string("problem", &problem_name(*problem));
+            });
+        }
+        Indication::Cancel { dialogue, id } => {
+            of_dialogue(Kind::LocalCancel, *dialogue, out, |to| to.number("invoke", id));
+        }
+        other => more(other, out),
+    }
+}
+
+/// Indications beside those of messages.
+fn more(it: &Indication, out: &mut Vec<u8>) {
+    match it {
+        Indication::State { point_code, subsystem, in_service } => {
+            line(Kind::State, out, |to| {
+                to.number("pc", point_code.number());
+                to.number("ssn", subsystem);
+                to.boolean("in_service", *in_service);
+            });
+        }
+        Indication::PointCode { point_code, status } => line(Kind::PointCode, out, |to| {
+            to.number("pc", point_code.number());
+            to.string("status", status_name(*status));
+            if let PointCodeStatus::Congested(level) = status {
+                to.number("level", level);
+            }
+        }),
+        Indication::Begun { reference, dialogue } => {
+            of_dialogue(Kind::Begun, *dialogue, out, |to| to.number("reference", reference));
+        }
+        Indication::Refused { reference, dialogue, why } => line(Kind::Refused, out, |to| {
+            if let Some(reference) = reference {
+                to.number("reference", reference);
+            }
+            if let Some(dialogue) = dialogue {
+                to.number("dialogue", dialogue);
+            }
+            to.string("why", refusal_name(*why));
+        }),
+        Indication::Resume { dialogue, own, peer, context, state } => {
+            of_dialogue(Kind::Resume, *dialogue, out, |to| {
+                address::write(to, "own", own);
+                address::write(to, "peer", peer);
+                write_context(to, context.as_ref());
+                to.octets("state", state);
+            });
+        }
+        Indication::Slow(is) => line(Kind::Slow, out, |to| to.boolean("slow", *is)),
+        _ => {}
+    }
+}
+
+fn request(it: &Request, speech: Speech, out: &mut Vec<u8>) {
+    let portion = |of: &Portion, to: &mut Members<'_>| write_portion(to, of, speech);
+    let state = |state: &Option<bytes::Bytes>, to: &mut Members<'_>| {
+        if let Some(state) = state {
+            to.octets("state", state);
+        }
+    };
+    match it {
+        Request::Uni { called, calling, portion: what } => line(Kind::Uni, out, |to| {
+            address::write(to, "called", called);
+            address::write(to, "calling", calling);
+            portion(what, to);
+        }),
+        Request::Begin { reference, called, calling, state: of, portion: what } => {
+            line(Kind::Begin, out, |to| {
+                to.number("reference", reference);
+                address::write(to, "called", called);
+                address::write(to, "calling", calling);
+                state(of, to);
+                portion(what, to);
+            });
+        }
+        Request::Continue { dialogue, state: of, portion: what } => {
+            of_dialogue(Kind::Continue, *dialogue, out, |to| {
+                state(of, to);
+                portion(what, to);
+            });
+        }
+        Request::End { dialogue, is_prearranged, portion: what } => {
+            of_dialogue(Kind::End, *dialogue, out, |to| {
+                if *is_prearranged {
+                    to.boolean("prearranged", true);
+                }
+                portion(what, to);
+            });
+        }
+        Request::UAbort { dialogue, portion: what } => {
+            of_dialogue(Kind::UAbort, *dialogue, out, |to| portion(what, to));
+        }
+        Request::Cancel { dialogue, id } => {
+            of_dialogue(Kind::UserCancel, *dialogue, out, |to| to.number("invoke", id));
+        }
+        Request::TimerReset { dialogue, id, time_ms } => {
+            of_dialogue(Kind::TimerReset, *dialogue, out, |to| {
+                to.number("invoke", id);
+                if let Some(ms) = time_ms {
+                    to.number("timeout_ms", ms);
+                }
+            });
+        }
+        Request::Keep { dialogue, state } => {
+            of_dialogue(Kind::Keep, *dialogue, out, |to| to.octets("state", state));
+        }
+        Request::State { in_service } => {
+            line(Kind::State, out, |to| to.boolean("in_service", *in_service));
+        }
+    }
+}
+
+pub(super) const fn status_name(status: PointCodeStatus) -> &'static str {
+    match status {
+        PointCodeStatus::Inaccessible => "inaccessible",
+        PointCodeStatus::Accessible => "accessible",
+        PointCodeStatus::SccpUnavailable => "SCCP unavailable",
+        PointCodeStatus::SccpAvailable => "SCCP available",
+        PointCodeStatus::Congested(_) => "congested",
+    }
+}
+
+/// Refusals by their names.
+pub(super) const REFUSALS: [(Refusal, &str); 5] = [
+    (Refusal::Full, "full"),
+    (Refusal::Unknown, "unknown dialogue"),
+    (Refusal::State, "not now"),
+    (Refusal::InvokeId, "invoke identifier"),
+    (Refusal::Long, "too long"),
+];
+
+fn refusal_name(why: Refusal) -> &'static str {
+    REFUSALS.iter().find(|it| it.0 == why).map_or("", |it| it.1)
+}
+
+fn diagnostic_name(of: Diagnostic) -> String {
+    match of {
+        Diagnostic::User(number) => format!("user/{number}"),
+        Diagnostic::Provider(number) => format!("provider/{number}"),
+    }
+}
+
+fn p_abort_name(cause: PAbort) -> String {
+    match cause {
+        PAbort::AbnormalDialogue => "abnormalDialogue".to_owned(),
+        PAbort::NoCommonDialoguePortion => "noCommonDialoguePortion".to_owned(),
+        PAbort::Idle => "idle".to_owned(),
+        PAbort::Cause(number) => match u8::try_from(number).ok().and_then(PAbortCause::of) {
+            Some(row) => row.name().to_owned(),
+            None => number.to_string(),
+        },
+    }
+}
