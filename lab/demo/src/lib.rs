@@ -9,6 +9,7 @@
 //! A scene is a file with a type that implements [`Play`], and a row of [`SCENES`].
 #![forbid(unsafe_code)]
 
+mod hlr;
 mod media;
 mod pe;
 mod place;

@@ -6,6 +6,7 @@
 //!                                    ──sctp/udp── hlr-2 ┘ each sends back what it gets
 //! ```
 
+use crate::hlr::{self, Hlr};
 use crate::place::Place;
 use crate::scene::{Figure, Play, Programme, Scene};
 use crate::screen::Screen;
@@ -25,7 +26,8 @@ pub(crate) const SCENE: Scene = Scene {
     about: &[
         "MSUs of an ASP over TCP pass a relay, go over SCTP to two ASPs that share the load of a",
         "point code, and come back. One of the two is killed (SIGKILL): the relay finds out, and",
-        "the other takes all. Then it comes back.",
+        "the other takes all. Then it comes back. Beside it an HLR in Python, an application on",
+        "TCAP, answers an SMSC where its subscribers are.",
     ],
     set,
 };
@@ -78,6 +80,9 @@ struct Ss7 {
     since: Spell,
     told: Duration,
     lost: u64,
+    hlr: Option<Hlr>,
+    /// Answers of the HLR that were right.
+    answers: u64,
 }
 
 /// How one of those that share is started.
@@ -99,13 +104,15 @@ fn set(place: &Place) -> anyhow::Result<Box<dyn Play>> {
     let collector = place.address(local, 9060)?;
     let tcp = place.address(local, 2905)?;
     let udp = peers::free_port(RELAY.into())?.port();
-    let text = relay(SiteFile::new("demo", &place.directory, api), [collector, tcp], udp);
+    let hlr = place.address([127, 0, 0, 31], 2905)?;
+    let text = relay(SiteFile::new("demo", &place.directory, api), [collector, tcp], udp)
+        + &hlr::sections(hlr);
     let relay = Site::start(&Site::spec(&place.tandem, &place.directory), &text, api)?;
     let [one, other] = SHARING.map(|who| start_of(place, who, udp));
     let starts = [one?, other?];
     let sharing = [starts[0].start(place)?, starts[1].start(place)?];
     let asp = Asp::connect(tcp, UP_MAX)?;
-    let place = place.clone();
+    let (hlr, place) = (Hlr::start(place)?, place.clone());
     let mut scene = Ss7 {
         place,
         asp,
@@ -119,6 +126,8 @@ fn set(place: &Place) -> anyhow::Result<Box<dyn Play>> {
         since: Spell::default(),
         told: Duration::ZERO,
         lost: 0,
+        hlr,
+        answers: 0,
     };
     scene.both_active()?;
     Ok(Box::new(scene))
@@ -189,6 +198,7 @@ impl Play for Ss7 {
                 .into(),
             tries: &[
                 ["m3ua", "the peers: association, state"],
+                ["applications", "the HLR in Python: an application on TCAP, and its instances"],
                 ["m3ua servers", "Application Servers and their ASPs"],
                 ["sctp paths", "round trip and state of each path"],
                 ["m3ua block relay hlr-2", "lock an ASP out; `m3ua unblock relay hlr-2` ends that"],
@@ -232,6 +242,11 @@ impl Play for Ss7 {
         screen.event(&format!("{} of {} by both", both.back, both.sent))?;
         self.after = Spell { sent: alone.sent + both.sent, back: alone.back + both.back };
         self.lost = self.relay.counter("sgc_messages_lost_total")?;
+        if let Some(hlr) = &self.hlr {
+            let (said, answers) = hlr.ask(&self.place)?;
+            self.answers = answers;
+            screen.event(&format!("an HLR in Python, asked by its title, says: {said}"))?;
+        }
         Ok(())
     }
 
@@ -262,6 +277,10 @@ impl Play for Ss7 {
             Figure::some(relayed, "MSUs relayed, both ways"),
             Figure::some(trails, "trails in the SAS"),
         ];
+        if self.hlr.is_some() {
+            let what = "answers of the HLR in Python, one of them unknownSubscriber";
+            figures.push(Figure::all(self.answers, Hlr::questions(), what));
+        }
         if self.since.sent > 0 {
             let of = format!("of {}", self.since.sent);
             figures.push(Figure::some(self.since.back, "MSUs back since").noting(of));

@@ -54,6 +54,8 @@ pub mod store_blocks;
 pub mod stun_message;
 pub mod tcap_dialogues;
 pub mod tcap_message;
+pub mod tcu_application;
+pub mod tcu_message;
 pub mod tls_greeting;
 pub mod traffic_analyser;
 
@@ -103,6 +105,8 @@ pub const TARGETS: &[Target] = &[
     target("sccp_node", sccp_node::run),
     target("tcap_message", tcap_message::run),
     target("tcap_dialogues", tcap_dialogues::run),
+    target("tcu_message", tcu_message::run),
+    target("tcu_application", tcu_application::run),
     target("operation_values", operation_values::run),
     target("ber_elements", ber_elements::run),
     target("bgp_message", bgp_message::run),

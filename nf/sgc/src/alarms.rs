@@ -37,6 +37,7 @@ impl Gateway {
             rows.extend(row.map(|row| row.starting(!self.served.contains(&id))));
         }
         self.sccp.alarms(&self.config, |dpc| self.has_been_served(dpc), &mut rows);
+        self.application_alarms(&mut rows);
         rows.extend(self.offenders(now).map(|(name, of)| self.screened_alarm(name, of)));
         rows
     }

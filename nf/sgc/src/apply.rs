@@ -26,7 +26,7 @@ impl Gateway {
         self.process.set_servers_max(next.settings().servers_max);
         self.own_changed(now, &old, &next);
         self.users = Users::new(&next);
-        self.sccp.configure(Some(&old), &next);
+        self.sccp.configure(now, Some(&old), &next);
         let mut wants = Vec::new();
         if !self.sccp.tick(now, &mut wants) {
             self.facts.add(Fact::Circular, 1);

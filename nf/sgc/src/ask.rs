@@ -4,6 +4,7 @@
 use crate::Gateway;
 use crate::alarms::blocked_why;
 use crate::config::{Carriage, PeerRole, show_network};
+use crate::doors::{ApplicationRow, InstanceRow};
 use crate::facts::Fact;
 use crate::trace::TraceRow;
 use crate::translations::{
@@ -206,6 +207,10 @@ questions! {
     ] -> TranslatedRow, |it, asked| it.sccp.translate(&it.config, asked.ask);
     /// The dialogues of TCAP.
     Ask "tcap/dialogues" [] -> Vec<TcapRow>, |it, _| Ok(it.sccp.show_tcap());
+    /// The applications, and what became of their dialogues.
+    Ask "applications" [] -> Vec<ApplicationRow>, |it, _| Ok(it.show_applications());
+    /// Their instances.
+    Ask "applications/instances" [] -> Vec<InstanceRow>, |it, _| Ok(it.show_instances());
     /// The conditions that stand.
     Ask "alarms" [] -> Vec<Condition>, |it, asked| Ok(it.show_alarms(asked.now));
 }
@@ -246,6 +251,7 @@ impl Gateway {
         facts.set(Fact::ServersPending, pending);
         facts.set(Fact::ServersDown, down);
         facts.set(Fact::Waiting, waiting);
+        self.show_application_facts();
         self.links.show(&self.peer_table, |peer| {
             let Some(status) = self.process.peer_status(peer) else { return (0, false) };
             let active = status.servers.iter().filter(|it| self.process.is_active(peer, **it));

@@ -1,5 +1,6 @@
 //! The `[[sgc]]` section of a site file: its shape and its help (the doc comments).
 
+pub mod application;
 mod needs;
 mod point_code;
 pub mod sccp;
@@ -81,6 +82,9 @@ pub struct Sgc {
     /// Subsystems of this node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub subsystem: Vec<sccp::Subsystem>,
+    /// Applications: programs that take the dialogues of subsystems.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub application: Vec<application::Application>,
     /// Translation of global titles.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub translation: Vec<sccp::Translation>,
@@ -303,6 +307,7 @@ impl Sgc {
     #[must_use]
     pub fn ports(&self) -> Vec<PortSpec> {
         let mut ports = self.links().ports();
+        ports.extend(self.application_ports());
         ports.extend(self.capture_settings().flow.iter().map(trail::port_of));
         ports
     }
@@ -317,6 +322,15 @@ impl Sgc {
     /// Addresses that are bound, each with its path in the section and whether it takes datagrams.
     #[must_use]
     pub fn doorways(&self) -> Vec<(String, bool, SocketAddr)> {
-        self.links().doorways()
+        let mut doorways = self.links().doorways();
+        for (n, application) in self.application.iter().enumerate() {
+            for (m, text) in application.listen.iter().enumerate() {
+                if let Ok(address) = text.parse::<runtime::Address>() {
+                    let at = format!("application[{n}].listen[{m}]");
+                    doorways.push((at, false, address.socket));
+                }
+            }
+        }
+        doorways
     }
 }

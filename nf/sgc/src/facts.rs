@@ -59,3 +59,41 @@ event::facts! {
         QueueDelay = Histogram, "sgc_queue_delay_us";
     }
 }
+
+event::facts! {
+    /// What is counted of each application.
+    pub enum ApplicationFact {
+        /// Instances that are connected.
+        Instances = Gauge, "sgc_application_instances";
+        /// Dialogues that stand.
+        Dialogues = Gauge, "sgc_application_dialogues";
+        /// Dialogues that began elsewhere and were given to an instance.
+        BegunThere = Counter, "sgc_application_begun_there_total";
+        /// Dialogues that instances began.
+        BegunHere = Counter, "sgc_application_begun_here_total";
+        /// Dialogues that began anew at a second instance.
+        Again = Counter, "sgc_application_again_total";
+        /// Dialogues that were resumed at a second instance.
+        Resumed = Counter, "sgc_application_resumed_total";
+        /// Dialogues that were aborted because their instance was lost.
+        Lost = Counter, "sgc_application_lost_total";
+        /// Dialogues that were refused because there are as many as there may be.
+        ShedFull = Counter, "sgc_application_shed_full_total";
+        /// Dialogues that were refused because too much waits for every instance.
+        ShedSlow = Counter, "sgc_application_shed_slow_total";
+        /// Dialogues that were aborted because they waited too long for their instance to read.
+        ShedLate = Counter, "sgc_application_shed_late_total";
+        /// Dialogues and messages that came while no instance was there.
+        Absent = Counter, "sgc_application_absent_total";
+        /// Messages of instances that were not understood.
+        Malformed = Counter, "sgc_application_malformed_total";
+        /// Requests of instances that were not carried out.
+        Refused = Counter, "sgc_application_refused_total";
+        /// Connections that were turned away.
+        TurnedAway = Counter, "sgc_application_turned_away_total";
+        /// Instances that were lost.
+        Ended = Counter, "sgc_application_ended_total";
+        /// Instances that were closed because they read too slowly.
+        TooSlow = Counter, "sgc_application_too_slow_total";
+    }
+}

@@ -14,9 +14,11 @@
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod alarms;
+mod applications;
 mod apply;
 mod ask;
 pub mod config;
+mod doors;
 mod facts;
 mod network;
 mod relay;
@@ -29,7 +31,8 @@ mod translations;
 mod user;
 
 pub use ask::questions;
-pub use facts::Fact;
+pub use doors::{ApplicationTable, application_table};
+pub use facts::{ApplicationFact, Fact};
 
 use config::{CAPTURE_PORT, Sgc};
 use event::Sheet;
@@ -65,6 +68,9 @@ pub struct Gateway {
     own: BTreeSet<PointCode>,
     users: Users,
     sccp: SccpNode,
+    /// Where instances of applications connect.
+    doors: doors::Doors,
+    application_table: doors::ApplicationTable,
     told: relay::Told,
     offenders: screening::Offenders,
     facts: Sheet<Fact>,
@@ -112,6 +118,8 @@ impl Gateway {
             own: config.own_point_codes().into_iter().collect(),
             users: Users::new(&config),
             sccp: SccpNode::new(seed, &config),
+            doors: doors::Doors::new(seed.now, is_real),
+            application_table: application_table(),
             told: relay::Told::default(),
             offenders: screening::Offenders::default(),
             facts: Sheet::new(),
@@ -127,7 +135,7 @@ impl Gateway {
             config: Arc::clone(&config),
         };
         it.announce_own(seed.now, config.network(), m3ua::codec::Affected::ALL);
-        it.sccp.configure(None, &config);
+        it.sccp.configure(seed.now, None, &config);
         // Nobody is connected yet: those concerned hear of subsystems when there is a way to them.
         it.sccp.tick(seed.now, &mut Vec::new());
         it.join(seed.now, &config);
@@ -145,6 +153,7 @@ impl Gateway {
         if self.is_draining {
             self.leave(now, out);
         }
+        self.flush_doors(now, out);
         self.links.flush(out);
         self.publish_counts();
         self.trails.capture.flush(now, out);
@@ -227,6 +236,9 @@ impl Function for Gateway {
         if self.trails.capture.takes(now, &input) {
             return;
         }
+        if self.at_door(now, &input, out) {
+            return self.run(now, out);
+        }
         match input {
             In::Drain => {
                 self.is_draining = true;
@@ -261,12 +273,16 @@ impl Function for Gateway {
     fn deadline(&self) -> Option<Time> {
         let captured = self.trails.capture.deadline();
         let own = self.process.deadline().into_iter().chain(self.sccp.deadline());
+        let own = own.chain(self.doors.deadline());
         self.links.deadline().into_iter().chain(own).chain(captured).min()
     }
 
     fn configure(&mut self, now: Time, config: Arc<Sgc>, out: &mut Effects) {
         self.trails.capture.configure(config.capture_settings());
         self.apply(now, config, out);
+        // Who is turned away is told before the place goes.
+        self.flush_doors(now, out);
+        self.open_doors(now, out);
         self.run(now, out);
     }
 
@@ -274,7 +290,14 @@ impl Function for Gateway {
         if port == CAPTURE_PORT {
             return Frame::Skip(buffer.len()); // a collector has nothing to say
         }
-        m3ua_stack::frame(buffer)
+        match config::application::is_door(port) {
+            true => doors::frame(buffer),
+            false => m3ua_stack::frame(buffer),
+        }
+    }
+
+    fn ends_frame(port: PortId, buffer: &[u8], seen: usize) -> bool {
+        !config::application::is_door(port) || tcu::ends_within(buffer, seen)
     }
 
     fn steer(_config: &Sgc, _flow: &Flow, _bytes: &[u8], _shards: u16) -> Option<u16> {
@@ -300,7 +323,8 @@ impl Function for Gateway {
         let doorway = self.links.doorway().map(sctp_stack::Doorway::cells);
         let (sccp, tcap) = (self.sccp.node.facts(), self.sccp.transactions.facts());
         let own = [self.facts.cells(), self.peer_table.cells(), self.process.facts().cells()];
-        let own = own.into_iter().chain([sccp.cells(), tcap.cells()]);
+        let own =
+            own.into_iter().chain([sccp.cells(), tcap.cells(), self.application_table.cells()]);
         own.chain(doorway).collect()
     }
 }

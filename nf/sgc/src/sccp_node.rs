@@ -4,10 +4,11 @@
 //! ```text
 //!   MSU, SI 3, own point code ─→ sccp::Node ─┬─ another node ─→ MTP3
 //!                                   ↑        ├─ subsystem of `echo` ─→ back
-//!                                   │        └─ subsystem of `tcap` ─→ Transactions ─→ services
+//!                                   │        └─ subsystem of `tcap` ─→ Transactions ⇄ services
 //!                                   └──────────── N-UNITDATA ───────────────┘
 //! ```
 
+use crate::applications::Applications;
 use crate::config::Sgc;
 use crate::config::sccp::{Dialogues, SubsystemUser};
 use crate::services::Services;
@@ -20,6 +21,7 @@ use sccp::codec::{Address, Class, ReturnCause};
 use sccp::{In, Indication, Node, Out, Unitdata};
 use std::collections::{BTreeMap, VecDeque};
 use tcap::Transactions;
+use tcu::{PointCodeStatus, Side, Wanted};
 
 /// Steps that one event may lead to here, at most: what goes on is discarded, and counted.
 const STEPS_MAX: usize = 256;
@@ -48,6 +50,8 @@ pub(crate) struct SccpNode {
     tcap_outs: Vec<tcap::Out>,
     shard: u16,
     secret: u64,
+    /// What applications want that are gone.
+    wanted: Vec<Wanted>,
 }
 
 impl SccpNode {
@@ -61,18 +65,19 @@ impl SccpNode {
             node: Node::new(config.sccp_settings(), config.rules()),
             transactions: Transactions::new(config.tcap_settings(shard, secret), seed.now),
             users: BTreeMap::new(),
-            services: Services::default(),
+            services: Services::new(secret),
             queue: VecDeque::new(),
             undelivered: Vec::new(),
             outs: Vec::new(),
             tcap_outs: Vec::new(),
             shard,
             secret,
+            wanted: Vec::new(),
         }
     }
 
     /// Takes another configuration; what is under way goes on. `old` is the one before.
-    pub(crate) fn configure(&mut self, old: Option<&Sgc>, next: &Sgc) {
+    pub(crate) fn configure(&mut self, now: Time, old: Option<&Sgc>, next: &Sgc) {
         if old.is_some_and(|old| old.translation != next.translation) {
             self.node.set_rules(next.rules());
         }
@@ -84,8 +89,21 @@ impl SccpNode {
             self.node.remove_subsystem(*number, &mut self.outs);
         }
         // One that an operator took out of service stays so.
-        let is_new = |number: &&u8| !before.contains_key(*number);
+        let mut side = Side { transactions: &mut self.transactions, outs: &mut self.tcap_outs };
+        self.wanted.extend(self.services.applications.configure(now, next, &mut side));
+        let applications = &self.services.applications;
+        // Those of applications are in service when these are.
+        let is_new = |number: &&u8| !before.contains_key(*number) && !applications.serves(**number);
         self.queue.extend(self.users.keys().filter(is_new).map(|it| In::State(*it, true)));
+        let served = |of: &Sgc, number: u8| {
+            of.application.iter().any(|it| of.subsystem_of(it) == Some(number))
+        };
+        // An application that is gone leaves its subsystem in service: it refuses.
+        let left = before.keys().filter(|number| self.users.contains_key(*number));
+        let left = left.filter(|number| {
+            !applications.serves(**number) && old.is_some_and(|old| served(old, **number))
+        });
+        self.queue.extend(left.map(|it| In::State(*it, true)));
     }
 
     /// MTP3 tells of destinations, or an MSU came for a point code of this node; what is to be sent
@@ -98,16 +116,18 @@ impl SccpNode {
     /// Timers.
     pub(crate) fn tick(&mut self, now: Time, wants: &mut Vec<Transfer>) -> bool {
         self.node.tick(now, &mut self.outs);
-        self.transactions.tick(now, &mut self.tcap_outs);
+        self.services.tick(now, &mut self.transactions, &mut self.tcap_outs);
         self.run(now, wants)
     }
 
     pub(crate) fn deadline(&self) -> Option<Time> {
-        self.node.deadline().into_iter().chain(self.transactions.deadline()).min()
+        let own = self.node.deadline().into_iter().chain(self.transactions.deadline());
+        own.chain(self.services.applications.deadline()).min()
     }
 
     /// A subsystem goes out of service, or comes back.
     pub(crate) fn set_state(&mut self, now: Time, number: u8, is: bool, wants: &mut Vec<Transfer>) {
+        let is = self.services.applications.block(number, !is);
         self.step(now, In::State(number, is), wants);
     }
 
@@ -123,13 +143,13 @@ impl SccpNode {
 
     fn run(&mut self, now: Time, wants: &mut Vec<Transfer>) -> bool {
         self.undelivered.clear();
-        self.carry_out(wants);
+        self.carry_out(now, wants);
         self.serve(now);
         // What waits already is no consequence: all dialogues may time out at once.
         for _ in 0..self.queue.len() + STEPS_MAX {
             let Some(input) = self.queue.pop_front() else { return true };
             self.node.step(now, input, &mut self.outs);
-            self.carry_out(wants);
+            self.carry_out(now, wants);
             self.serve(now);
         }
         let is_done = self.queue.is_empty();
@@ -138,7 +158,7 @@ impl SccpNode {
     }
 
     /// What the SCCP node wants.
-    fn carry_out(&mut self, wants: &mut Vec<Transfer>) {
+    fn carry_out(&mut self, now: Time, wants: &mut Vec<Transfer>) {
         let mut outs = core::mem::take(&mut self.outs);
         for out in outs.drain(..) {
             match out {
@@ -146,13 +166,16 @@ impl SccpNode {
                     self.queue.push_back(In::Transfer(msu));
                 }
                 Out::Transfer(msu) => wants.push(msu),
-                Out::Indicate(indication) => self.indicated(indication),
+                Out::Indicate(indication) => self.indicated(now, indication),
             }
         }
         self.outs = outs;
     }
 
-    fn indicated(&mut self, indication: Indication) {
+    fn indicated(&mut self, now: Time, indication: Indication) {
+        if let Some(told) = management(&indication) {
+            self.services.applications.tell(now, &told);
+        }
         match indication {
             Indication::Unitdata(from, unitdata) => self.unitdata(from, unitdata),
             Indication::Notice { calling, cause, data, .. } if self.has_tcap(&calling) => {
@@ -204,6 +227,34 @@ impl SccpNode {
                 self.queue.push_back(In::Unitdata(unitdata));
             }
         }
+        let changed = self.services.applications.changed();
+        self.queue.extend(changed.into_iter().map(|(number, is)| In::State(number, is)));
+    }
+
+    /// Does something at an application; what is to be sent is added to `wants`.
+    pub(crate) fn at_application(
+        &mut self,
+        now: Time,
+        name: &str,
+        act: impl FnOnce(&mut tcu::Application, &mut Side<'_>),
+        wants: &mut Vec<Transfer>,
+    ) {
+        let Some(application) = self.services.applications.of(name) else { return };
+        let mut side = Side { transactions: &mut self.transactions, outs: &mut self.tcap_outs };
+        act(application, &mut side);
+        self.run(now, wants);
+    }
+
+    /// The applications.
+    pub(crate) const fn applications(&self) -> &Applications {
+        &self.services.applications
+    }
+
+    /// What applications want of their connections.
+    pub(crate) fn take_application_wants(&mut self) -> Vec<Wanted> {
+        let mut wanted = core::mem::take(&mut self.wanted);
+        wanted.append(&mut self.services.applications.take_wanted());
+        wanted
     }
 
     /// MTP-PAUSE, MTP-RESUME, MTP-STATUS; what is to be sent is added to `wants`.
@@ -220,6 +271,22 @@ impl SccpNode {
             Mtp::Status(cause) => In::Status(affected, cause),
         };
         self.step(now, input, wants);
+    }
+}
+
+/// What applications are told of other nodes: N-STATE and N-PCSTATE.
+fn management(indication: &Indication) -> Option<tcu::Indication> {
+    let status = |point_code, status| Some(tcu::Indication::PointCode { point_code, status });
+    match *indication {
+        Indication::State(point_code, subsystem, in_service) => {
+            Some(tcu::Indication::State { point_code, subsystem, in_service })
+        }
+        Indication::PointCode(at, true) => status(at, PointCodeStatus::Accessible),
+        Indication::PointCode(at, false) => status(at, PointCodeStatus::Inaccessible),
+        Indication::Sccp(at, true) => status(at, PointCodeStatus::SccpAvailable),
+        Indication::Sccp(at, false) => status(at, PointCodeStatus::SccpUnavailable),
+        Indication::Congested(at, level) => status(at, PointCodeStatus::Congested(level)),
+        _ => None,
     }
 }
 
@@ -245,7 +312,7 @@ mod tests {
         let config: Sgc = toml::from_str(text).expect("a section");
         let seed = Seed { now: Time::ZERO, random: [7; 32], shard: 0, shards: 1 };
         let mut it = SccpNode::new(seed, &config);
-        it.configure(None, &config);
+        it.configure(Time::ZERO, None, &config);
         let at = |number, subsystem| Address::subsystem(PointCode::new(number), subsystem);
         for number in 0..DIALOGUES {
             let mut data = Vec::new();

@@ -1,31 +1,33 @@
-//! What becomes of dialogues that begin at a subsystem of TCAP: no application is there yet, so
-//! they are refused, or answered with what they ask for.
+//! Who takes the dialogues of a subsystem of TCAP: an application with instances, or a service of
+//! this node: `tcu::Refuse`, `tcu::Echo`.
 
+use crate::applications::Applications;
 use crate::config::sccp::Dialogues;
-use ber::Element;
-use bytes::Bytes;
 use machine::{Machine, Time};
 use sccp::Unitdata;
-use tcap::codec::{Component, Diagnostic, Dialogue, Message, Payload};
-use tcap::{Close, DialogueId, In, Indication, Out, Say, Transactions};
+use tcap::{In, Out, Transactions};
+use tcu::{Echo, Indication, Refuse, Request, Service, Speech, carry_out, indications};
 
-/// Diagnostic of the user: no reason given (Q.773 §4.2.2).
-const NO_REASON: i64 = 1;
-
-/// A dialogue that began in this turn.
-struct Began {
-    id: DialogueId,
-    message: Bytes,
-    components: Vec<Bytes>,
-}
-
-/// What waits for TCAP.
-#[derive(Default)]
+/// What waits for TCAP, and who is told.
 pub(crate) struct Services {
     waiting: Vec<(Dialogues, In)>,
+    pub(crate) applications: Applications,
+    refuse: Refuse,
+    echo: Echo,
+    requests: Vec<Request>,
 }
 
 impl Services {
+    pub(crate) const fn new(secret: u64) -> Self {
+        Self {
+            waiting: Vec::new(),
+            applications: Applications::new(secret),
+            refuse: Refuse,
+            echo: Echo,
+            requests: Vec::new(),
+        }
+    }
+
     /// Data came for a subsystem of TCAP.
     pub(crate) fn unitdata(&mut self, dialogues: Dialogues, unitdata: Unitdata) {
         self.waiting.push((dialogues, In::Unitdata(unitdata)));
@@ -43,63 +45,48 @@ impl Services {
         transactions: &mut Transactions,
         outs: &mut Vec<Out>,
     ) {
-        for (dialogues, input) in self.waiting.drain(..) {
+        for (dialogues, input) in core::mem::take(&mut self.waiting) {
             let first = outs.len();
             transactions.step(now, input, outs);
-            if let Some(began) = began(&outs[first..]) {
-                answer(now, transactions, dialogues, &began, outs);
+            let told = indications(&outs[first..]);
+            self.told(now, dialogues, told, transactions, outs);
+        }
+    }
+
+    /// The timers of TCAP have fired.
+    pub(crate) fn tick(&mut self, now: Time, transactions: &mut Transactions, outs: &mut Vec<Out>) {
+        let first = outs.len();
+        transactions.tick(now, outs);
+        let told = indications(&outs[first..]);
+        self.told(now, Dialogues::default(), told, transactions, outs);
+        self.applications.tick(now, &mut tcu::Side { transactions, outs });
+    }
+
+    /// Tells whom it concerns. Dialogues of the services of this node end where they begin: what
+    /// else is told is nobody's.
+    fn told(
+        &mut self,
+        now: Time,
+        dialogues: Dialogues,
+        told: Vec<Indication>,
+        transactions: &mut Transactions,
+        outs: &mut Vec<Out>,
+    ) {
+        for it in told {
+            let Err(it) = self.applications.indicated(now, it, transactions, outs) else {
+                continue;
+            };
+            let service: &mut dyn Service = match dialogues {
+                Dialogues::Refused => &mut self.refuse,
+                Dialogues::Echoed => &mut self.echo,
+            };
+            let mut requests = core::mem::take(&mut self.requests);
+            service.indicated(now, it, &mut requests);
+            for request in requests.drain(..) {
+                // It has just begun, and nothing was said: what is asked for is in order.
+                let _ = carry_out(now, transactions, &request, Speech::Unknown, outs);
             }
+            self.requests = requests;
         }
     }
-}
-
-/// The dialogue that a message began, with its components.
-fn began(outs: &[Out]) -> Option<Began> {
-    let (id, message) = outs.iter().find_map(|out| match out {
-        Out::Indicate(id, Indication::Begin { message, .. }) => Some((*id, message.clone())),
-        _ => None,
-    })?;
-    let components = outs.iter().filter_map(|out| match out {
-        Out::Indicate(of, Indication::Component(component)) if *of == id => Some(component.clone()),
-        _ => None,
-    });
-    Some(Began { id, message, components: components.collect() })
-}
-
-fn answer(
-    now: Time,
-    transactions: &mut Transactions,
-    dialogues: Dialogues,
-    began: &Began,
-    outs: &mut Vec<Out>,
-) {
-    // It has just begun, and nothing was said: what is asked for is in order.
-    let _ = match dialogues {
-        Dialogues::Refused => transactions.abort(began.id, refusal(&began.message), outs),
-        Dialogues::Echoed => {
-            let elements: Vec<Element<'_>> =
-                began.components.iter().filter_map(|it| Element::only(it).ok()).collect();
-            let says: Vec<Say<'_>> = elements.iter().filter_map(result).collect();
-            transactions.end(now, began.id, &[], &says, outs)
-        }
-    };
-}
-
-/// The dialogue is refused with its context, where it has one.
-fn refusal(message: &[u8]) -> Close<'_> {
-    let dialogue = Message::read(message).ok().and_then(|message| message.dialogue);
-    match dialogue.map(|it| Dialogue::read(&it)) {
-        Some(Ok(Dialogue::Request { context, .. })) => {
-            Close::Refuse(context.contents(), Diagnostic::User(NO_REASON))
-        }
-        _ => Close::User(&[]),
-    }
-}
-
-/// The result of an operation that is asked for: its argument.
-fn result<'a>(element: &Element<'a>) -> Option<Say<'a>> {
-    let component = Component::read(element).ok()?;
-    let Payload::Invoke { code, parameter, .. } = component.payload else { return None };
-    let result = Some((code, parameter.map(|it| it.whole())));
-    Some(Say::Result { id: component.invoke_id?, is_last: true, result })
 }

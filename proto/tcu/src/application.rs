@@ -9,17 +9,19 @@
 //! - What an instance was told is held until it says something in that dialogue. When it is lost, a
 //!   dialogue that it had not answered begins again at another one, and one with a state is resumed
 //!   there; any other is aborted.
-//! - What waits for an instance is bounded. Dialogues in progress leave first; new ones that wait too
-//!   long are aborted.
+//! - What waits for an instance is bounded. Dialogues in progress leave first; new ones that wait
+//!   too long are aborted.
 
 mod dialogue;
 mod greeting;
 mod instance;
 mod orphans;
+mod queue;
 mod requests;
 mod settings;
 mod status;
 
+pub use greeting::GREETING_MAX;
 pub use settings::{Absent, Count, Settings};
 pub use status::{InstanceStatus, Status};
 
@@ -287,7 +289,7 @@ impl Application {
         let Some(instance) = self.instances.get_mut(&to) else { return };
         let mut octets = Vec::with_capacity(256);
         instance.spelling().write(message, speech, &mut octets);
-        instance.first.push_back(octets.into());
+        instance.queue.push(octets.into());
         self.pump(now, to);
     }
 
@@ -309,7 +311,7 @@ impl Application {
         let mut octets = Vec::with_capacity(256);
         let message = ToApplication::Indication(it.clone());
         instance.spelling().write(&message, speech, &mut octets);
-        instance.later.push_back((now, dialogue, octets.into()));
+        instance.queue.push_new(now, dialogue, octets.into());
         self.pump(now, to);
     }
 }

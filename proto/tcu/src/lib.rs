@@ -10,8 +10,8 @@
 //! - A [`Service`] is told [`Indication`]s and asks for [`Request`]s. It is the same inside the
 //!   gateway ([`carry_out`]) and in a program apart ([`Client`]).
 //! - [`ToApplication`] and [`ToGateway`] are what goes over a connection, each in the spelling that
-//!   the application began with ([`Spelling`]): tagged fields, or a line of JSON in which operations
-//!   and parameters bear their ASN.1 names.
+//!   the application began with ([`Spelling`]): tagged fields, or a line of JSON in which
+//!   operations and parameters bear their ASN.1 names.
 //! - [`Application`] is the gateway's end: instances that connected, the dialogues that each has,
 //!   what is held for who would take a dialogue over, and what waits for a slow reader.
 #![forbid(unsafe_code)]
@@ -30,7 +30,8 @@ mod spelling;
 mod tagged;
 
 pub use application::{
-    Absent, Application, Count, InstanceId, InstanceStatus, Settings, Side, Status, Wanted,
+    Absent, Application, Count, GREETING_MAX, InstanceId, InstanceStatus, Settings, Side, Status,
+    Wanted,
 };
 pub use client::{Client, ClientEvent};
 pub use frame::{Cut, MESSAGE_OCTETS_MAX, cut, ends_within};

@@ -38,7 +38,7 @@ impl Spelling {
         }
     }
 
-    /// Reads a framed message to the gateway; `speech` says what the dialogue of that number speaks.
+    /// Reads a framed message to the gateway; `speech` says what the dialogue of a number speaks.
     ///
     /// # Errors
     /// What is wrong, and where.

@@ -3,8 +3,8 @@
 //! ```text
 //!   0x16, length (3) │ kind (1) │ tag (1), length (2), value │ …
 //! ```
-//! Numbers are big-endian, in as many octets as their field has. A field that is not known is passed
-//! over; one that comes twice counts once, the first time, but components.
+//! Numbers are big-endian, in as many octets as their field has. A field that is not known is
+//! passed over; one that comes twice counts once, the first time, but components.
 
 mod field;
 mod kind;

@@ -134,6 +134,39 @@ pub const DIALOGUES: Listing = Listing::new(
     ],
 );
 
+/// Applications on TCAP.
+pub const APPLICATIONS: Listing = Listing::new(
+    "no application is configured",
+    &[
+        plain("function", "FUNCTION"),
+        plain("name", "NAME"),
+        plain("subsystem", "SSN"),
+        column("state", "STATE", Form::State),
+        plain("instances", "INSTANCES"),
+        plain("dialogues", "DIALOGUES"),
+        plain("begun_there", "BEGUN THERE"),
+        plain("begun_here", "BEGUN HERE"),
+        plain("resumed", "RESUMED"),
+        plain("lost", "LOST"),
+        plain("shed", "SHED"),
+        plain("malformed", "MALFORMED"),
+    ],
+);
+
+/// Instances of applications.
+pub const INSTANCES: Listing = Listing::new(
+    "no instance is connected",
+    &[
+        plain("function", "FUNCTION"),
+        plain("application", "APPLICATION"),
+        plain("name", "INSTANCE"),
+        plain("group", "GROUP"),
+        column("state", "STATE", Form::State),
+        plain("dialogues", "DIALOGUES"),
+        plain("waiting_octets", "WAITING"),
+    ],
+);
+
 const TARGETS: Listing = Listing::new(
     "",
     &[
@@ -247,6 +280,20 @@ PEER   ROLE  OVER  ADDRESS            ASSOCIATION  ASP     ACTIVE FOR  SINCE\n\
             ASP    STATE   CHOSEN  WHY\n    hlr-a  active  yes\n    \
             hlr-b  active  no      another SLS\n";
         assert_eq!(trace(&LOOK, &answer), wanted);
+    }
+
+    #[test]
+    fn applications_and_their_instances_are_rows() {
+        let row = json!({"name": "hlr", "subsystem": 6, "state": "available",
+            "instances": ["one", "two"], "dialogues": 2, "begun_there": 7, "begun_here": 1,
+            "resumed": 1, "lost": 0, "shed": 0, "malformed": 0, "listens": ["unix:hlr.sock"]});
+        let shown = table(&LOOK, &[row], &APPLICATIONS);
+        assert!(shown.starts_with("NAME  SSN  STATE      INSTANCES  DIALOGUES"), "{shown}");
+        assert!(shown.contains("hlr     6  available  one two"), "{shown}");
+        let row = json!({"application": "hlr", "name": "one", "group": "blue", "state": "slow",
+            "dialogues": 2, "waiting_octets": 70_000});
+        let shown = table(&LOOK, &[row], &INSTANCES);
+        assert!(shown.starts_with("APPLICATION  INSTANCE  GROUP  STATE"), "{shown}");
     }
 
     #[test]

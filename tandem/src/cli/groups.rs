@@ -27,7 +27,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("Service assurance", &["trails", "trail", "worst-calls", "capture"]),
     ("Route reflectors (BGP)", &["bgp"]),
     ("Provider edges", &["plane"]),
-    ("Signalling gateways (SS7)", &["m3ua", "sccp", "gtt", "tcap", "sctp"]),
+    ("Signalling gateways (SS7)", &["m3ua", "sccp", "gtt", "tcap", "applications", "sctp"]),
 ];
 
 /// The command line whose help of `ctl` has its commands in groups.

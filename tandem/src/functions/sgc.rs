@@ -7,10 +7,10 @@ use crate::exposure::capture;
 use config::need::Wanted;
 use config::{Doorway, Issue};
 use question::Question;
-use runtime::{PortSpec, ShardSpec, StreamLimits};
+use runtime::{Address, PortSpec, ShardSpec, StreamLimits, Transport};
 use sgc::config::{PeerRole, Registration, Sgc};
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use supervise::{Nature, StartError, Supervised};
@@ -49,6 +49,7 @@ impl Kind for Sgc {
             found.push(Issue::new("policy.registration", what, hint));
         }
         found.extend(self.capture.as_deref().and_then(capture));
+        applications(self, &mut found);
         // Who is named wrongly there is meant there.
         let is_peer = |name: &String| self.peer.iter().any(|peer| peer.name == *name);
         let mut named = self.application_server.iter().flat_map(|it| &it.peers);
@@ -97,6 +98,21 @@ impl Kind for Sgc {
             let keys = keys.map_err(|unusable| unusable.issue("capture_key_file"))?;
             section.capture_key = keys.into_iter().next().unwrap_or_default();
         }
+        for (n, application) in section.application.iter_mut().enumerate() {
+            if let Some(name) = &application.key_file {
+                let at = format!("application[{n}].key_file");
+                let read = config::keys::read(directory, name);
+                application.keys = Some(read.map_err(|unusable| unusable.issue(&at))?);
+            }
+            let paths = application.unix_paths().map(|path| whole(directory, path));
+            application.sockets = paths.collect();
+            if let Some(tls) = &mut application.tls {
+                let roots = tls.roots.as_mut();
+                for name in [&mut tls.certificate, &mut tls.key].into_iter().chain(roots) {
+                    *name = whole(directory, name).display().to_string();
+                }
+            }
+        }
         Ok(section)
     }
 
@@ -127,12 +143,40 @@ impl Kind for Sgc {
         let spec = ShardSpec {
             name: self.name.clone(),
             cores: self.cores.clone(),
-            ports: self.ports(),
+            ports: config.ports(),
             streams: StreamLimits { idle_timeout: IDLE, ..StreamLimits::default() },
             ..ShardSpec::default()
         };
         let nature = Nature::new(key, <Self as Kind>::questions());
         Ok(Supervised::start(nature, spec, Arc::new(config), sgc::Gateway::new, sgc::start)?.into())
+    }
+}
+
+/// A path of the site's directory as a whole one.
+fn whole(directory: &Path, name: &str) -> PathBuf {
+    let path = config::keys::located(directory, name);
+    std::path::absolute(&path).unwrap_or(path)
+}
+
+/// Where an application is let in without a key, and where what is said can be read.
+fn applications(section: &Sgc, found: &mut Vec<Issue>) {
+    for (n, application) in section.application.iter().enumerate() {
+        for (m, text) in application.listen.iter().enumerate() {
+            let Ok(address) = text.parse::<Address>() else { continue };
+            let is_far = !address.socket.ip().is_loopback();
+            let (what, hint) = match (address.transport, is_far) {
+                (Transport::Tcp, true) => (
+                    "the key proves who connects; what is said then can be read and changed on the \
+                     way",
+                    "use tls:",
+                ),
+                (_, false) if application.key_file.is_none() => {
+                    ("every user of this machine can be the application", "use unix:, or key_file")
+                }
+                _ => continue,
+            };
+            found.push(Issue::new(format!("application[{n}].listen[{m}]"), what, hint));
+        }
     }
 }
 

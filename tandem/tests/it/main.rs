@@ -1,6 +1,7 @@
 //! The binary, as processes.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod applications;
 mod binary;
 mod changes;
 mod check;

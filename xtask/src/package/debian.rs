@@ -22,6 +22,22 @@ const FILES: &[(&str, &str)] = &[
     ("systemd/tmpfiles.conf", "usr/lib/tmpfiles.d/tandem.conf"),
     ("grafana/tandem.json", "usr/share/tandem/grafana/tandem.json"),
     ("prometheus/tandem.rules.yml", "usr/share/tandem/prometheus/tandem.rules.yml"),
+    ("../clients/python/tandem_tcu.py", "usr/share/tandem/clients/python/tandem_tcu.py"),
+    ("../clients/python/examples/hlr.py", "usr/share/tandem/clients/python/examples/hlr.py"),
+    (
+        "../clients/python/examples/ussd_menu.py",
+        "usr/share/tandem/clients/python/examples/ussd_menu.py",
+    ),
+    (
+        "../clients/python/examples/prepaid.py",
+        "usr/share/tandem/clients/python/examples/prepaid.py",
+    ),
+    ("../clients/python/examples/ask.py", "usr/share/tandem/clients/python/examples/ask.py"),
+    ("../clients/typescript/tandem_tcu.ts", "usr/share/tandem/clients/typescript/tandem_tcu.ts"),
+    (
+        "../clients/typescript/examples/hlr.ts",
+        "usr/share/tandem/clients/typescript/examples/hlr.ts",
+    ),
     ("debian/copyright", "usr/share/doc/tandem/copyright"),
 ];
 /// Libraries of codecs, loaded where they are there (docs/media-transcoding.md).

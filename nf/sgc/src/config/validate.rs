@@ -36,6 +36,7 @@ impl Sgc {
         }
         self.validate_servers(issues);
         self.validate_sccp(issues);
+        self.validate_applications(issues);
         if issues.len() == before {
             self.rehearse(issues);
         }

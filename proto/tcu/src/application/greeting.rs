@@ -11,6 +11,9 @@ use machine::{Duration, Time};
 
 /// How long a connection may take to greet.
 const GREETING: Duration = Duration::from_secs(5);
+/// Connections that have not greeted, at most: the oldest makes room for the next, so that nobody
+/// keeps instances out by saying nothing.
+pub const GREETING_MAX: usize = 64;
 /// Characters of a name.
 const NAME_MAX: usize = 64;
 
@@ -18,8 +21,10 @@ impl Application {
     /// Somebody connected. `must_prove`: the way there proves nothing.
     pub fn connected(&mut self, now: Time, id: InstanceId, must_prove: bool) {
         self.instances.insert(id, Instance::new(now + GREETING, must_prove));
-        if self.instances.len() > self.settings.instances_max as usize {
-            self.turn_away(now, id, "there are as many instances as there may be");
+        let greeting = || self.instances.iter().filter(|(_, it)| !it.is_ready());
+        if greeting().count() > GREETING_MAX {
+            let oldest = greeting().min_by_key(|(_, it)| it.greets_by).map(|(id, _)| *id);
+            oldest.into_iter().for_each(|id| self.turn_away(now, id, "others want to greet"));
         }
     }
 
@@ -75,6 +80,9 @@ impl Application {
         let is_long = |name: &String| name.len() > NAME_MAX;
         match () {
             () if hello.version != VERSION => Some("this gateway speaks version 1"),
+            () if self.ready().len() >= self.settings.instances_max as usize => {
+                Some("there are as many instances as there may be")
+            }
             () if hello.application != self.settings.name => {
                 Some("another application is spoken with here")
             }

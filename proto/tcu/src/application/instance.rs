@@ -1,5 +1,6 @@
 //! A connection of an application: what waits for it, and how fast it reads.
 
+use super::queue::Queue;
 use super::{Application, InstanceId, Settings, Side, Wanted};
 use crate::message::ToApplication;
 use crate::names::Speech;
@@ -7,7 +8,7 @@ use crate::primitive::Indication;
 use crate::spelling::Spelling;
 use bytes::Bytes;
 use machine::Time;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 
 /// Octets that were sent and not taken yet, at most: what is behind them can still be put in order.
 const WINDOW_OCTETS: usize = 65_536;
@@ -30,10 +31,8 @@ pub(super) struct Instance {
     pub(super) dialogues: BTreeSet<u64>,
     /// Messages one after the other that were not understood.
     pub(super) malformed: u32,
-    /// What leaves first: dialogues in progress.
-    pub(super) first: VecDeque<Bytes>,
-    /// Dialogues that begin, since when they wait.
-    pub(super) later: VecDeque<(Time, u64, Bytes)>,
+    /// What waits for it.
+    pub(super) queue: Queue,
     /// Octets that were sent and not taken yet.
     pub(super) outstanding: usize,
     /// Since when it takes nothing while something waits.
@@ -42,7 +41,7 @@ pub(super) struct Instance {
 }
 
 impl Instance {
-    pub(super) const fn new(greets_by: Time, must_prove: bool) -> Self {
+    pub(super) fn new(greets_by: Time, must_prove: bool) -> Self {
         Self {
             spelling: None,
             challenge: None,
@@ -53,8 +52,7 @@ impl Instance {
             is_leaving: false,
             dialogues: BTreeSet::new(),
             malformed: 0,
-            first: VecDeque::new(),
-            later: VecDeque::new(),
+            queue: Queue::default(),
             outstanding: 0,
             blocked_since: None,
             is_slow: false,
@@ -73,30 +71,14 @@ impl Instance {
         self.is_ready() && !self.is_leaving
     }
 
-    fn first_octets(&self) -> usize {
-        self.first.iter().map(Bytes::len).sum()
-    }
-
-    fn later_octets(&self) -> usize {
-        self.later.iter().map(|it| it.2.len()).sum()
-    }
-
-    pub(super) fn waiting(&self) -> usize {
-        self.first_octets() + self.later_octets()
-    }
-
     /// Whether another dialogue that begins may wait for it: in half of the queue.
     pub(super) fn has_room_for_new(&self, settings: &Settings) -> bool {
-        self.waiting() * 2 < settings.queue_octets_max as usize
-    }
-
-    fn next(&mut self) -> Option<Bytes> {
-        self.first.pop_front().or_else(|| self.later.pop_front().map(|it| it.2))
+        self.queue.octets() * 2 < settings.queue_octets_max as usize
     }
 
     pub(super) fn deadline(&self, settings: &Settings) -> Option<Time> {
         let slow = self.blocked_since.filter(|_| !self.is_slow).map(|it| it + settings.slow);
-        let late = self.later.front().map(|it| it.0 + settings.wait);
+        let late = self.queue.waits_since().map(|it| it + settings.wait);
         self.greets_by.into_iter().chain(slow).chain(late).min()
     }
 }
@@ -106,7 +88,7 @@ impl Application {
     pub(super) fn pump(&mut self, now: Time, to: InstanceId) {
         let Some(instance) = self.instances.get_mut(&to) else { return };
         while instance.outstanding < WINDOW_OCTETS {
-            let Some(octets) = instance.next() else { break };
+            let Some(octets) = instance.queue.next() else { break };
             instance.outstanding += octets.len();
             self.wanted.push(Wanted::Send(to, octets));
         }
@@ -135,7 +117,7 @@ impl Application {
     /// Instances whose queues are beyond their limits are closed: their dialogues go on elsewhere.
     pub(super) fn close_overfull(&mut self, now: Time, side: &mut Side<'_>) {
         let most = self.settings.queue_octets_max as usize;
-        let is_full = |it: &Instance| it.first.len() > 1 && it.waiting() > most;
+        let is_full = |it: &Instance| it.queue.in_progress() > 1 && it.queue.octets() > most;
         let full: Vec<_> =
             self.instances.iter().filter(|it| is_full(it.1)).map(|it| *it.0).collect();
         for id in full {
@@ -168,11 +150,11 @@ impl Application {
             let message = ToApplication::Indication(Indication::Slow(true));
             let mut octets = Vec::new();
             instance.spelling().write(&message, Speech::Unknown, &mut octets);
-            instance.first.push_front(octets.into());
+            instance.queue.push_front(octets.into());
         }
         let mut late = Vec::new();
-        while instance.later.front().is_some_and(|it| it.0 + wait <= now) {
-            late.extend(instance.later.pop_front().map(|it| it.1));
+        while instance.queue.waits_since().is_some_and(|it| it + wait <= now) {
+            late.extend(instance.queue.give_up());
         }
         for dialogue in late {
             self.counts.shed_late += 1;

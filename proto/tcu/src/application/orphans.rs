@@ -30,6 +30,17 @@ impl Application {
         self.take_over(now, side);
     }
 
+    /// The connections that `is_lost` says are over.
+    pub fn lost_all(
+        &mut self,
+        now: Time,
+        is_lost: impl Fn(InstanceId) -> bool,
+        side: &mut Side<'_>,
+    ) {
+        let lost = self.instances.keys().copied().filter(|id| is_lost(*id));
+        lost.collect::<Vec<_>>().into_iter().for_each(|id| self.lost(now, id, side));
+    }
+
     /// Gives dialogues without an instance to those that have room.
     pub(super) fn take_over(&mut self, now: Time, side: &mut Side<'_>) {
         for _ in 0..TAKEN_OVER_MAX {

@@ -26,7 +26,7 @@ pub struct Settings {
     pub keys: Option<Keys>,
     /// The groups of instances: the first one that can take a dialogue gets it. None: all are one.
     pub groups: Vec<String>,
-    /// Instances at most, those that have not greeted yet included.
+    /// Instances at most; those that have not greeted yet are [`super::GREETING_MAX`] beside them.
     pub instances_max: u32,
     /// Dialogues at most.
     pub dialogues_max: u32,

@@ -38,7 +38,7 @@ impl Application {
             name: it.name.clone(),
             group: it.group.clone(),
             dialogues: it.dialogues.len(),
-            waiting_octets: it.waiting() + it.outstanding,
+            waiting_octets: it.queue.octets() + it.outstanding,
             state: match () {
                 () if !it.is_ready() => "greeting",
                 () if it.is_slow => "slow",

@@ -338,6 +338,21 @@ fn what_is_no_message_is_answered_with_its_place_and_ends_a_connection_that_goes
 }
 
 #[test]
+fn who_says_nothing_keeps_nobody_out() {
+    let mut world = World::new(Settings { instances_max: 2, ..settings() });
+    for silent in 0..100 {
+        world.application.connected(world.now, InstanceId(1_000 + silent), false);
+        world.now += Duration::from_millis(1);
+    }
+    assert_eq!(world.status().instances.len(), tcu::GREETING_MAX);
+    let [a, b, c] = [0; 3].map(|_| world.instance("", JSON));
+    assert!(matches!(world.instances[&a].events[..], [ClientEvent::Welcome(_)]));
+    assert!(matches!(world.instances[&b].events[..], [ClientEvent::Welcome(_)]));
+    assert!(matches!(&world.instances[&c].events[..], [ClientEvent::Bye(why)]
+        if why == "there are as many instances as there may be"));
+}
+
+#[test]
 fn an_application_that_is_taken_away_leaves_no_dialogue() {
     let mut world = World::new(settings());
     let a = world.instance("", JSON);

@@ -88,8 +88,13 @@ fn what_is_damaged_is_refused_with_its_place_and_never_panics() {
 
 #[test]
 fn an_operation_bears_its_asn_1_names_and_a_wrong_one_is_told_by_its_place() {
-    let line = br#"{"tc":"begin","reference":1,"called":{"ssn":6,"gt":"447700900123"},"calling":{"pc":1,"ssn":8},"context":"shortMsgGatewayContext-v3","components":[{"invoke":1,"operation":"sendRoutingInfoForSM","argument":{"msisdn":"91447700900123","sm-RP-PRI":true,"serviceCentreAddress":"914477"}}]}"#;
-    let mut line = line.to_vec();
+    let line = [
+        r#"{"tc":"begin","reference":1,"called":{"ssn":6,"gt":"447700900123"},"#,
+        r#""calling":{"pc":1,"ssn":8},"context":"shortMsgGatewayContext-v3","#,
+        r#""components":[{"invoke":1,"operation":"sendRoutingInfoForSM","argument":"#,
+        r#"{"msisdn":"91447700900123","sm-RP-PRI":true,"serviceCentreAddress":"914477"}}]}"#,
+    ];
+    let mut line = line.concat().into_bytes();
     line.push(b'\n');
     let none = |_: u64| Speech::Unknown;
     let read = Spelling::Json.read_request(&line, &none).unwrap();
@@ -120,8 +125,13 @@ fn an_operation_bears_its_asn_1_names_and_a_wrong_one_is_told_by_its_place() {
 
 #[test]
 fn a_dialogue_of_version_1_is_read_by_its_first_operation() {
-    let line = br#"{"tc":"begin","reference":1,"called":{"ssn":6},"calling":{"ssn":8},"components":[{"invoke":1,"operation":"sendRoutingInfoForSM","argument":{"msisdn":"914477","sm-RP-PRI":true,"serviceCentreAddress":"9144"}}]}"#;
-    let read = Spelling::Json.read_request(line, &|_| Speech::Unknown).unwrap();
+    let line = [
+        r#"{"tc":"begin","reference":1,"called":{"ssn":6},"calling":{"ssn":8},"components":"#,
+        r#"[{"invoke":1,"operation":"sendRoutingInfoForSM","argument":{"msisdn":"914477","#,
+        r#""sm-RP-PRI":true,"serviceCentreAddress":"9144"}}]}"#,
+    ];
+    let line = line.concat();
+    let read = Spelling::Json.read_request(line.as_bytes(), &|_| Speech::Unknown).unwrap();
     assert_eq!(of_request(&read), Speech::Map(map::Context::ShortMsgGateway, 1));
 }
 

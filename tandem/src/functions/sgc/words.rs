@@ -1,4 +1,4 @@
-//! `tandem ctl m3ua`, `sccp`, `gtt` and `tcap`.
+//! `tandem ctl m3ua`, `sccp`, `gtt`, `tcap` and `applications`.
 
 use crate::cli::{Of, OfPeer, Output};
 use crate::complete::{functions, functions_and_peers, peers};
@@ -32,6 +32,19 @@ pub enum SgcWords {
     },
     /// TCAP: dialogues that stand, and what became of others.
     Tcap(Of),
+    /// Applications on TCAP: their subsystems, instances and dialogues.
+    Applications(ApplicationsOf),
+}
+
+/// What `tandem ctl applications` shows.
+#[derive(Debug, Args)]
+pub struct ApplicationsOf {
+    /// Name of the function; absent: all signalling gateways.
+    #[arg(add = functions())]
+    pub function: Option<String>,
+    /// Each instance: its group, its dialogues, what waits for it.
+    #[arg(long)]
+    pub instances: bool,
 }
 
 impl Words for SgcWords {
@@ -45,6 +58,12 @@ impl Words for SgcWords {
             Self::Gtt { command } => gtt(client, form, command.unwrap_or(GttCommand::Rules(all))),
             Self::Tcap(of) => {
                 asked(client, form, of.function, "tcap/dialogues", &listings::DIALOGUES)
+            }
+            Self::Applications(ApplicationsOf { function, instances: true }) => {
+                asked(client, form, function, "applications/instances", &listings::INSTANCES)
+            }
+            Self::Applications(ApplicationsOf { function, .. }) => {
+                asked(client, form, function, "applications", &listings::APPLICATIONS)
             }
         }
     }

@@ -219,6 +219,7 @@ pages! {
     policy "docs/policy.md";
     reflector "docs/rr.md";
     assurance "docs/sas.md";
+    applications "docs/applications.md";
     sccp "docs/sccp.md";
     sctp "docs/sctp.md";
     security "docs/security.md";

@@ -1,9 +1,11 @@
 //! Gateways and scripted ASPs joined by TCP connections, in virtual time.
 
 pub mod asp;
+pub mod program;
 
 pub use asp::Asp;
 use machine::{Duration, Time};
+pub use program::Program;
 use runtime::{Ask, ConnId, Effects, Flow, Function, In, PortId, Seed, Transport};
 use serde_json::Value;
 use sgc::Gateway;
@@ -20,11 +22,14 @@ enum What {
     Up(Flow),
     Message(Flow, Vec<u8>),
     Down(Flow, &'static str),
+    /// The kernel took all of it.
+    Written(Flow, u64),
 }
 
 pub enum Node {
     Gateway(Box<Gateway>),
     Asp(Box<Asp>),
+    Program(Box<Program>),
 }
 
 /// One end of a connection: whose it is, how that names it, and the number of the other end.
@@ -103,14 +108,37 @@ impl World {
     pub fn gateway_of(&mut self, id: usize) -> &mut Gateway {
         match &mut self.nodes[id] {
             Node::Gateway(gateway) => gateway,
-            Node::Asp(_) => panic!("{id} is an ASP"),
+            Node::Asp(_) | Node::Program(_) => panic!("{id} is no gateway"),
         }
+    }
+
+    pub fn program(&mut self, program: Program) -> usize {
+        self.nodes.push(Node::Program(Box::new(program)));
+        self.nodes.len() - 1
+    }
+
+    pub fn program_of(&mut self, id: usize) -> &mut Program {
+        match &mut self.nodes[id] {
+            Node::Program(program) => program,
+            Node::Gateway(_) | Node::Asp(_) => panic!("{id} is no program"),
+        }
+    }
+
+    /// An instance of an application says something.
+    pub fn at_program(&mut self, id: usize, act: impl FnOnce(&mut Program)) {
+        let mut out = core::mem::take(&mut self.out);
+        let program = self.program_of(id);
+        act(program);
+        program.flush(&mut out);
+        self.out = out;
+        self.carry_out(id);
+        self.pass(DELAY * 4);
     }
 
     pub fn asp_of(&mut self, id: usize) -> &mut Asp {
         match &mut self.nodes[id] {
             Node::Asp(asp) => asp,
-            Node::Gateway(_) => panic!("{id} is a gateway"),
+            Node::Gateway(_) | Node::Program(_) => panic!("{id} is no ASP"),
         }
     }
 
@@ -225,7 +253,11 @@ impl World {
         for (flow, bytes) in sends {
             let other = self.ends.get(&flow.conn.0).and_then(|end| self.ends.get(&end.other));
             if let Some(other) = other.copied() {
+                let octets = bytes.len() as u64;
                 self.plan(other.node, What::Message(other.flow, bytes));
+                if !self.frozen.contains(&other.node) {
+                    self.plan(node, What::Written(flow, octets));
+                }
             }
         }
         for flow in core::mem::take(&mut out.closes) {
@@ -258,6 +290,7 @@ impl World {
         let nodes = awake.filter_map(|(_, node)| match node {
             Node::Gateway(gateway) => gateway.deadline(),
             Node::Asp(asp) => asp.deadline(),
+            Node::Program(program) => program.deadline(),
         });
         nodes.chain(self.events.keys().next().map(|(at, _)| *at)).min()
     }
@@ -291,6 +324,7 @@ impl World {
                 }
             }
             Node::Asp(asp) => asp.tick(now, &mut out),
+            Node::Program(program) => program.tick(&mut out),
         }
         self.out = out;
         self.carry_out(node);
@@ -306,10 +340,12 @@ impl World {
             What::Up(flow) => In::Up { flow: *flow },
             What::Message(flow, bytes) => In::Message { flow: *flow, bytes },
             What::Down(flow, why) => In::Down { flow: *flow, why },
+            What::Written(flow, octets) => In::Written { flow: *flow, octets: *octets, left: 0 },
         };
         match &mut self.nodes[node] {
             Node::Gateway(gateway) => gateway.step(now, input, &mut out),
             Node::Asp(asp) => asp.step(now, &input, &mut out),
+            Node::Program(program) => program.step(now, &input, &mut out),
         }
         self.out = out;
         self.carry_out(node);

@@ -1,0 +1,170 @@
+//! Applications on TCAP: which dialogues each has, and what they make of the subsystems they serve.
+//!
+//! ```text
+//!   Transactions ── Indication ─→ a Service inside: `Refuse`, `Echo`
+//!                             └─→ tcu::Application ⇄ instances (`doors`)
+//! ```
+
+use crate::config::Sgc;
+use crate::config::application::Absent;
+use machine::Time;
+use machine::identity::mix;
+use std::collections::{BTreeMap, BTreeSet};
+use tcap::{Out, Transactions};
+use tcu::{Application, Indication, Side, Wanted};
+
+/// The applications of a shard, by their names.
+pub(crate) struct Applications {
+    all: BTreeMap<String, Served>,
+    /// Subsystems that an operator took out of service.
+    blocked: BTreeSet<u8>,
+    secret: u64,
+}
+
+/// An application, and what its subsystem was told to be.
+struct Served {
+    end: Application,
+    absent: Absent,
+    /// Whether the subsystem is in service.
+    is_in_service: Option<bool>,
+}
+
+impl Served {
+    /// Whether its subsystem can do anything.
+    fn can_serve(&self) -> bool {
+        self.absent == Absent::Refused || self.end.is_available()
+    }
+}
+
+impl Applications {
+    pub(crate) const fn new(secret: u64) -> Self {
+        Self { all: BTreeMap::new(), blocked: BTreeSet::new(), secret }
+    }
+
+    /// Takes another configuration; what TCAP wants is added to `side`. Instances of what is gone
+    /// are told, and dialogues of it end.
+    pub(crate) fn configure(&mut self, now: Time, next: &Sgc, side: &mut Side<'_>) -> Vec<Wanted> {
+        let mut wanted = Vec::new();
+        let stays = |name: &String, served: &Served| {
+            let same = next.application.iter().find(|it| it.name == *name);
+            let subsystem = same.and_then(|it| next.subsystem_of(it));
+            subsystem == Some(served.end.settings().subsystem)
+        };
+        let gone = self.all.iter().filter(|(name, served)| !stays(name, served));
+        for name in gone.map(|(name, _)| name.clone()).collect::<Vec<_>>() {
+            if let Some(mut served) = self.all.remove(&name) {
+                served.end.end(now, side);
+                wanted.append(&mut served.end.take_wanted());
+            }
+        }
+        for it in &next.application {
+            let Some(subsystem) = next.subsystem_of(it) else { continue };
+            let settings = it.settings(&next.name, subsystem);
+            match self.all.get_mut(&it.name) {
+                Some(served) => {
+                    served.end.set_settings(settings);
+                    served.absent = it.absent;
+                }
+                None => {
+                    let secret = self.drawn(&it.name);
+                    let end = Application::new(settings, secret);
+                    let served = Served { end, absent: it.absent, is_in_service: None };
+                    self.all.insert(it.name.clone(), served);
+                }
+            }
+        }
+        wanted
+    }
+
+    /// Four numbers of an application's own.
+    fn drawn(&self, name: &str) -> [u64; 4] {
+        let seed = name.bytes().fold(self.secret, |hash, octet| mix(hash ^ u64::from(octet)));
+        [1, 2, 3, 4].map(|n| mix(seed ^ mix(n)))
+    }
+
+    /// Whether an application serves a subsystem.
+    pub(crate) fn serves(&self, subsystem: u8) -> bool {
+        self.all.values().any(|it| it.end.settings().subsystem == subsystem)
+    }
+
+    /// An operator takes a subsystem out of service, or gives it back; whether it is then in it.
+    pub(crate) fn block(&mut self, subsystem: u8, is_blocked: bool) -> bool {
+        match is_blocked {
+            true => self.blocked.insert(subsystem),
+            false => self.blocked.remove(&subsystem),
+        };
+        let served = self.all.values_mut().find(|it| it.end.settings().subsystem == subsystem);
+        let is = !is_blocked && served.as_ref().is_none_or(|it| it.can_serve());
+        if let Some(served) = served {
+            served.is_in_service = Some(is);
+        }
+        is
+    }
+
+    /// Subsystems whose status is another now.
+    pub(crate) fn changed(&mut self) -> Vec<(u8, bool)> {
+        let blocked = &self.blocked;
+        let changed = self.all.values_mut().filter_map(|served| {
+            let subsystem = served.end.settings().subsystem;
+            let is = served.can_serve() && !blocked.contains(&subsystem);
+            (served.is_in_service.replace(is) != Some(is)).then_some((subsystem, is))
+        });
+        changed.collect()
+    }
+
+    /// The end of an application.
+    pub(crate) fn of(&mut self, name: &str) -> Option<&mut Application> {
+        self.all.get_mut(name).map(|it| &mut it.end)
+    }
+
+    /// All of them.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Application)> {
+        self.all.iter().map(|(name, it)| (&**name, &it.end))
+    }
+
+    /// What all of them want, by their names.
+    pub(crate) fn take_wanted(&mut self) -> Vec<Wanted> {
+        self.all.values_mut().flat_map(|it| it.end.take_wanted()).collect()
+    }
+
+    /// TCAP tells something: it goes to the application whose dialogue it is, or that serves the
+    /// subsystem where one begins. Whether there is one.
+    pub(crate) fn indicated(
+        &mut self,
+        now: Time,
+        it: Indication,
+        transactions: &mut Transactions,
+        outs: &mut Vec<Out>,
+    ) -> Result<(), Indication> {
+        let found = match &it {
+            Indication::Begin { called, .. } | Indication::Uni { called, .. } => {
+                let number = called.subsystem;
+                self.all.values_mut().find(|it| Some(it.end.settings().subsystem) == number)
+            }
+            other => {
+                let dialogue = other.dialogue().unwrap_or_default();
+                self.all.values_mut().find(|it| it.end.has(dialogue))
+            }
+        };
+        let Some(served) = found else { return Err(it) };
+        served.end.indicated(now, it, &mut Side { transactions, outs });
+        Ok(())
+    }
+
+    /// N-STATE and N-PCSTATE, for all of them.
+    pub(crate) fn tell(&mut self, now: Time, it: &Indication) {
+        self.all.values_mut().for_each(|served| served.end.tell(now, it));
+    }
+
+    pub(crate) fn tick(&mut self, now: Time, side: &mut Side<'_>) {
+        for served in self.all.values_mut() {
+            if served.end.deadline().is_some_and(|at| at <= now) {
+                served.end.tick(now, side);
+            }
+        }
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        self.all.values().filter_map(|it| it.end.deadline()).min()
+    }
+}

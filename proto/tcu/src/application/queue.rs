@@ -1,0 +1,62 @@
+//! What waits for an instance: dialogues in progress first, then those that begin.
+
+use bytes::Bytes;
+use machine::Time;
+use std::collections::VecDeque;
+
+/// What waits, in two rows.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    /// Of dialogues in progress.
+    first: VecDeque<Bytes>,
+    /// Dialogues that begin, since when they wait.
+    later: VecDeque<(Time, u64, Bytes)>,
+    octets: usize,
+}
+
+impl Queue {
+    /// Octets in both.
+    pub(super) const fn octets(&self) -> usize {
+        self.octets
+    }
+
+    /// Messages of dialogues in progress.
+    pub(super) fn in_progress(&self) -> usize {
+        self.first.len()
+    }
+
+    pub(super) fn push(&mut self, octets: Bytes) {
+        self.octets += octets.len();
+        self.first.push_back(octets);
+    }
+
+    /// Before everything else.
+    pub(super) fn push_front(&mut self, octets: Bytes) {
+        self.octets += octets.len();
+        self.first.push_front(octets);
+    }
+
+    /// A dialogue that begins.
+    pub(super) fn push_new(&mut self, now: Time, dialogue: u64, octets: Bytes) {
+        self.octets += octets.len();
+        self.later.push_back((now, dialogue, octets));
+    }
+
+    pub(super) fn next(&mut self) -> Option<Bytes> {
+        let next = self.first.pop_front().or_else(|| self.later.pop_front().map(|it| it.2))?;
+        self.octets -= next.len();
+        Some(next)
+    }
+
+    /// Since when the first dialogue waits that begins.
+    pub(super) fn waits_since(&self) -> Option<Time> {
+        self.later.front().map(|it| it.0)
+    }
+
+    /// The first dialogue that begins; it waits no more.
+    pub(super) fn give_up(&mut self) -> Option<u64> {
+        let (_, dialogue, octets) = self.later.pop_front()?;
+        self.octets -= octets.len();
+        Some(dialogue)
+    }
+}

@@ -1,0 +1,261 @@
+//! The examples of the clients, as real processes at a real gateway: an HLR from a CSV file in
+//! Python and TypeScript, a USSD menu of which an instance dies, a prepaid service.
+
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const TANDEM: &str = env!("CARGO_BIN_EXE_tandem");
+const LONG: Duration = Duration::from_secs(60);
+
+fn root() -> PathBuf {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    std::path::absolute(path).unwrap()
+}
+
+/// Ends with the test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+struct Site {
+    _running: Running,
+    folder: tempfile::TempDir,
+}
+
+fn site(port: u16) -> String {
+    format!(
+        r#"
+[site]
+name = "test"
+directory = "var"
+[oam]
+listen = "127.0.0.1:0"
+[[sgc]]
+name = "stp"
+point_code_format = "decimal"
+point_codes = ["3"]
+tcp = {{ listen = ["127.0.0.1:{port}"] }}
+peer = [{{ name = "far", role = "ipsp", transport = "tcp", addresses = ["127.0.0.1"] }}]
+application_server = [
+  {{ name = "far", peers = ["far"], routing_context = 4, destination = [{{ point_code = "4" }}] }},
+]
+subsystem = [
+  {{ name = "hlr", number = 6, user = "tcap" }},
+  {{ name = "ussd", number = 147, user = "tcap" }},
+  {{ name = "scf", number = 146, user = "tcap" }},
+]
+translation = [
+  {{ name = "here", digits = "4477", target = [{{ subsystem = 6 }}] }},
+  {{ name = "back", digits = "4478", target = [{{ point_code = "4" }}] }},
+]
+application = [
+  {{ name = "hlr", subsystem = "hlr", listen = ["unix:hlr.sock"] }},
+  {{ name = "ussd", subsystem = "ussd", listen = ["unix:ussd.sock"] }},
+  {{ name = "scf", subsystem = "scf", listen = ["unix:scf.sock"] }},
+]
+[[sgc]]
+name = "far"
+point_code_format = "decimal"
+point_codes = ["4"]
+timers = {{ reconnect_ms = 100 }}
+peer = [
+  {{ name = "stp", role = "ipsp", transport = "tcp", addresses = ["127.0.0.1"],
+    port = {port}, connect = true }},
+]
+application_server = [
+  {{ name = "stp", peers = ["stp"], routing_context = 4, destination = [{{ point_code = "3" }}] }},
+]
+subsystem = [
+  {{ name = "smsc", number = 9, user = "tcap" }},
+  {{ name = "peer", number = 8, user = "tcap" }},
+]
+translation = [
+  {{ name = "hlrs", digits = "4477", target = [{{ point_code = "3", subsystem = 6 }}] }},
+]
+application = [
+  {{ name = "smsc", subsystem = "smsc", listen = ["unix:smsc.sock"], absent = "refused" }},
+  {{ name = "peer", subsystem = "peer", listen = ["unix:peer.sock"], absent = "refused" }},
+]
+"#
+    )
+}
+
+impl Site {
+    fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let port = peers::free_port([127, 0, 0, 1].into()).unwrap().port();
+        std::fs::write(folder.path().join("site.toml"), site(port)).unwrap();
+        let mut command = Command::new(TANDEM);
+        command.args(["run", "site.toml"]).current_dir(folder.path()).stderr(Stdio::null());
+        let site = Self { _running: Running(command.spawn().unwrap()), folder };
+        let waited = site.ctl(&["wait"]);
+        assert!(waited.status.success(), "{}", String::from_utf8_lossy(&waited.stderr));
+        let is_active = |it: &Value| it["state"] == "active";
+        site.until(&["m3ua", "asps", "far"], |rows| rows.iter().any(is_active));
+        site
+    }
+
+    fn ctl(&self, words: &[&str]) -> Output {
+        let mut command = Command::new(TANDEM);
+        for name in ["TANDEM_URL", "TANDEM_TOKEN", "TANDEM_SITE", "NOTIFY_SOCKET"] {
+            command.env_remove(name);
+        }
+        let file = self.folder.path().join("site.toml");
+        command.args(["ctl", "--site", file.to_str().unwrap(), "--timeout", "60"]);
+        command.args(words).stdin(Stdio::null()).output().unwrap()
+    }
+
+    /// Waits until what a command shows is as it should be.
+    fn until(&self, words: &[&str], holds: impl Fn(&[Value]) -> bool) -> Vec<Value> {
+        let end = Instant::now() + LONG;
+        loop {
+            let output = self.ctl(&[&["-o", "json"], words].concat());
+            let rows: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+            let rows = rows.as_array().cloned().unwrap_or_default();
+            if holds(&rows) {
+                return rows;
+            }
+            assert!(Instant::now() < end, "{words:?}: {rows:?}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    fn socket(&self, name: &str) -> String {
+        format!("unix:{}", self.folder.path().join("var").join(format!("{name}.sock")).display())
+    }
+
+    fn instances(&self, application: &str, count: usize) -> Vec<Value> {
+        let rows = self.until(&["applications", "stp", "--instances"], |rows| {
+            let own = rows.iter().filter(|it| it["application"] == application);
+            own.filter(|it| it["state"] == "ready").count() == count
+        });
+        rows.into_iter().filter(|it| it["application"] == application).collect()
+    }
+
+    /// An example in Python.
+    fn example(&self, name: &str, words: &[&str]) -> Running {
+        let mut command = Command::new("python3");
+        command.arg(root().join("clients/python/examples").join(name)).args(words);
+        command.stdout(Stdio::null()).stdin(Stdio::null());
+        Running(command.spawn().unwrap())
+    }
+
+    /// What the HLR says to who asks it by a title.
+    fn asked(&self, msisdn: &str) -> String {
+        let mut command = Command::new("python3");
+        command.arg(root().join("clients/python/examples/ask.py"));
+        command.args([&self.socket("smsc"), msisdn, "447800000009"]);
+        let output = command.output().unwrap();
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    fn peer(&self, what: &str) -> Peer {
+        let mut command = Command::new("python3");
+        command.arg(root().join("tandem/tests/it/applications/peer.py"));
+        command.args([what, &self.socket("peer")]).arg(root().join("clients/python"));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let (to, from) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        Peer { _running: Running(child), to, from: BufReader::new(from) }
+    }
+
+    fn subscribers(&self) -> String {
+        let path = self.folder.path().join("subscribers.csv");
+        let text = "msisdn,imsi,msc,msrn\n447700900123,234150000000123,447700000001,\n\
+                    447700900124,234150000000124,,\n";
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    }
+}
+
+struct Peer {
+    _running: Running,
+    to: ChildStdin,
+    from: BufReader<ChildStdout>,
+}
+
+impl Peer {
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.from.read_line(&mut line).unwrap();
+        line.trim().to_owned()
+    }
+}
+
+fn the_hlr_answers(site: &Site) {
+    site.instances("hlr", 1);
+    assert_eq!(site.asked("447700900123"), "IMSI 234150000000123 at MSC 447700000001");
+    assert_eq!(site.asked("447700900124"), "absentSubscriberSM");
+    assert_eq!(site.asked("447700900125"), "unknownSubscriber");
+}
+
+#[test]
+fn an_hlr_from_a_csv_file_answers_in_python_and_in_typescript() {
+    let site = Site::start();
+    let subscribers = site.subscribers();
+    let hlr = site.example("hlr.py", &[&site.socket("hlr"), &subscribers]);
+    the_hlr_answers(&site);
+    drop(hlr);
+    site.instances("hlr", 0);
+    let esbuild = root().join("console/node_modules/.bin/esbuild");
+    if !esbuild.exists() {
+        eprintln!("console/node_modules is not there: TypeScript is not tried");
+        return;
+    }
+    let bundle = site.folder.path().join("hlr.mjs");
+    let mut command = Command::new(esbuild);
+    command.args(["--bundle", "--platform=node", "--format=esm", "--log-level=warning"]);
+    command.arg(format!("--outfile={}", bundle.display()));
+    command.arg(root().join("clients/typescript/examples/hlr.ts"));
+    assert!(command.status().unwrap().success());
+    let mut command = Command::new("node");
+    command.arg(&bundle).args([&site.socket("hlr"), &subscribers]);
+    let _hlr = Running(command.stdin(Stdio::null()).spawn().unwrap());
+    the_hlr_answers(&site);
+}
+
+#[test]
+fn a_ussd_menu_goes_on_at_another_instance_when_its_own_is_killed() {
+    let site = Site::start();
+    let mut instances: Vec<Running> =
+        (0..2).map(|_| site.example("ussd_menu.py", &[&site.socket("ussd")])).collect();
+    site.instances("ussd", 2);
+    let mut phone = site.peer("ussd");
+    assert_eq!(phone.line(), "1 Balance 2 Top up");
+    // The one that has the dialogue dies.
+    let rows = site.instances("ussd", 2);
+    let has = rows.iter().find(|it| it["dialogues"] == 1).expect("one of them has it");
+    let name = has["name"].as_str().unwrap();
+    let at = instances.iter().position(|it| name.ends_with(&format!("-{}", it.0.id())));
+    drop(instances.remove(at.expect("it is one of ours")));
+    site.instances("ussd", 1);
+    phone.to.write_all(b"\n").unwrap();
+    assert_eq!(phone.line(), "Which amount? 1: 10 2: 20");
+    phone.to.write_all(b"\n").unwrap();
+    assert_eq!(phone.line(), "10 were added");
+    let rows = site.until(&["applications", "stp"], |rows| {
+        rows.iter().any(|it| it["name"] == "ussd" && it["dialogues"] == 0)
+    });
+    assert!(rows.iter().any(|it| it["name"] == "ussd" && it["resumed"] == 1), "{rows:?}");
+}
+
+#[test]
+fn a_prepaid_call_is_granted_slices_until_the_balance_is_used() {
+    let site = Site::start();
+    let _scf = site.example("prepaid.py", &[&site.socket("scf")]);
+    site.instances("scf", 1);
+    let mut ssf = site.peer("call");
+    assert_eq!(ssf.line(), "applyCharging requestReportBCSMEvent continue 60");
+    assert_eq!((ssf.line(), ssf.line()), ("60".to_owned(), "30".to_owned()));
+    site.until(&["applications", "stp"], |rows| {
+        rows.iter().any(|it| it["name"] == "scf" && it["dialogues"] == 0)
+    });
+}
