@@ -122,7 +122,12 @@ impl Applications {
         self.all.iter().map(|(name, it)| (&**name, &it.end))
     }
 
-    /// What all of them want, by their names.
+    /// Whether the subsystem of an application stays in service without an instance.
+    pub(crate) fn is_refusing(&self, name: &str) -> bool {
+        self.all.get(name).is_some_and(|it| it.absent == Absent::Refused)
+    }
+
+    /// What all of them want.
     pub(crate) fn take_wanted(&mut self) -> Vec<Wanted> {
         self.all.values_mut().flat_map(|it| it.end.take_wanted()).collect()
     }

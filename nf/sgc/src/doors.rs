@@ -374,7 +374,10 @@ impl Gateway {
             let status = end.status();
             if !end.is_available() {
                 let text = format!("no instance of {name} is there: its subsystem answers nobody");
-                let row = Condition::new("application-absent", name, "major", text);
+                // Who only begins dialogues comes and goes.
+                let severity =
+                    if self.sccp.applications().is_refusing(name) { "minor" } else { "major" };
+                let row = Condition::new("application-absent", name, severity, text);
                 let has_had_some = status.counts.welcomed > 0;
                 rows.push(row.caused_by("underlying-resource-unavailable").starting(!has_had_some));
             }

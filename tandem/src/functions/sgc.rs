@@ -130,6 +130,7 @@ impl Kind for Sgc {
 
     fn interruptions(&self, new: &Self) -> Vec<Issue> {
         let mut issues = self.interruptions(new);
+        issues.extend(self.application_interruptions(new));
         issues.extend(config::closing(&self.listens(), &new.listens()));
         issues
     }

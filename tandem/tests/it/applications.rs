@@ -2,7 +2,9 @@
 //! Python and TypeScript, a USSD menu of which an instance dies, a prepaid service.
 
 use serde_json::Value;
+use std::fs::Permissions;
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -90,9 +92,26 @@ application = [
 
 impl Site {
     fn start() -> Self {
+        Self::start_with(|text| text)
+    }
+
+    /// With another text; a key and a certificate are there.
+    fn start_with(change: impl FnOnce(String) -> String) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let port = peers::free_port([127, 0, 0, 1].into()).unwrap().port();
-        std::fs::write(folder.path().join("site.toml"), site(port)).unwrap();
+        let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+        let var = folder.path().join("var");
+        std::fs::create_dir(&var).unwrap();
+        let files = [
+            ("key", "0123456789abcdef\n".to_owned()),
+            ("cert.pem", made.cert.pem()),
+            ("key.pem", made.signing_key.serialize_pem()),
+        ];
+        for (name, text) in files {
+            std::fs::write(var.join(name), text).unwrap();
+            std::fs::set_permissions(var.join(name), Permissions::from_mode(0o600)).unwrap();
+        }
+        std::fs::write(folder.path().join("site.toml"), change(site(port))).unwrap();
         let mut command = Command::new(TANDEM);
         command.args(["run", "site.toml"]).current_dir(folder.path()).stderr(Stdio::null());
         let site = Self { _running: Running(command.spawn().unwrap()), folder };
@@ -245,6 +264,46 @@ fn a_ussd_menu_goes_on_at_another_instance_when_its_own_is_killed() {
         rows.iter().any(|it| it["name"] == "ussd" && it["dialogues"] == 0)
     });
     assert!(rows.iter().any(|it| it["name"] == "ussd" && it["resumed"] == 1), "{rows:?}");
+}
+
+/// Over TLS and TCP a key is proved with the greeting; a commit changes where instances connect.
+#[test]
+fn who_connects_by_tls_or_tcp_has_the_key_and_a_commit_moves_the_place() {
+    let ports = [0; 2].map(|_| peers::free_port([127, 0, 0, 1].into()).unwrap().port());
+    let [tls, tcp] = ports;
+    let places = format!(
+        "listen = [\"tls:127.0.0.1:{tls}\", \"tcp:127.0.0.1:{tcp}\"], key_file = \"key\", \
+         tls = {{ certificate = \"cert.pem\", key = \"key.pem\" }}"
+    );
+    let plain = "listen = [\"unix:hlr.sock\"]";
+    let site = Site::start_with(|text| text.replace(plain, &places));
+    let folder = site.folder.path();
+    let program = format!(
+        "import ssl, sys\nsys.path.append(sys.argv[1])\n\
+         from tandem_tcu import Connection, Closed\n\
+         context = ssl.create_default_context(cafile='var/cert.pem')\n\
+         for place in ('tls:localhost:{tls}', 'tcp:127.0.0.1:{tcp}'):\n\
+         \u{20}   for key in ('0123456789abcdef', 'fedcba9876543210', None):\n\
+         \u{20}       try:\n\
+         \u{20}           connection = Connection(place, 'hlr', key=key, tls=context)\n\
+         \u{20}           print(connection.welcome['function'])\n\
+         \u{20}       except Closed as why:\n\
+         \u{20}           print(why)\n"
+    );
+    std::fs::write(folder.join("keys.py"), program).unwrap();
+    let mut command = Command::new("python3");
+    command.arg("keys.py").arg(root().join("clients/python")).current_dir(folder);
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let once = "stp\nthe proof is not that of a key\nthe gateway wants a key\n";
+    assert_eq!(said, once.repeat(2), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = std::fs::read_to_string(folder.join("site.toml")).unwrap();
+    std::fs::write(folder.join("next.toml"), text.replace(&places, plain)).unwrap();
+    let file = folder.join("next.toml");
+    assert!(site.ctl(&["config", "set-file", file.to_str().unwrap()]).status.success());
+    assert!(site.ctl(&["config", "commit"]).status.success());
+    let _hlr = site.example("hlr.py", &[&site.socket("hlr"), &site.subscribers()]);
+    the_hlr_answers(&site);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::Sgc;
 use super::sccp::{Dialogues, SubsystemUser};
 use authentication::Keys;
-use config::{Issue, meant};
+use config::{Issue, interrupted, meant};
 use m3ua_stack::config::{TCP_PORTS, validate_name};
 use machine::Duration;
 use runtime::{Address, Carrier, ClientAuth, PortId, PortSpec, StreamSpec, TlsSpec, Transport};
@@ -252,6 +252,20 @@ impl Sgc {
             })
         };
         self.doors().into_iter().filter_map(spec).collect()
+    }
+
+    /// What becomes of applications when `next` takes the place of this section: a sentence each.
+    #[must_use]
+    pub fn application_interruptions(&self, next: &Self) -> Vec<Issue> {
+        let stays = |it: &&Application| {
+            let same = next.application.iter().find(|other| other.name == it.name);
+            same.is_some_and(|other| next.subsystem_of(other) == self.subsystem_of(it))
+        };
+        let gone = self.application.iter().filter(|it| !stays(it)).map(|it| it.name.clone());
+        let gone: Vec<String> = gone.collect();
+        let verb = "end with their dialogues";
+        let said = interrupted("application", "applications", verb, &gone);
+        said.into_iter().map(|what| Issue::new("application", what, "")).collect()
     }
 
     pub(super) fn validate_applications(&self, issues: &mut Vec<Issue>) {

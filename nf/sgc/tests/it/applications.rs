@@ -205,6 +205,10 @@ fn with_refused_the_subsystem_stays_in_service_and_refuses() {
     let start = text.find("[[application]]").unwrap();
     let end = text.find("[[translation]]").unwrap();
     let without = format!("{}{}", &text[..start], &text[end..]);
+    let said = read(&text).application_interruptions(&read(&without));
+    let said: Vec<&str> = said.iter().map(|it| &*it.what).collect();
+    assert_eq!(said, ["this application ends with its dialogues: hlr"]);
+    assert!(read(&text).application_interruptions(&read(SITE)).is_empty());
     world.configure(gateway, &without);
     world.pass(ms(50));
     let it = world.program_of(one);
