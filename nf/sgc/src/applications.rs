@@ -133,14 +133,14 @@ impl Applications {
     }
 
     /// TCAP tells something: it goes to the application whose dialogue it is, or that serves the
-    /// subsystem where one begins. Whether there is one.
+    /// subsystem where one begins. What is nobody's comes back.
     pub(crate) fn indicated(
         &mut self,
         now: Time,
         it: Indication,
         transactions: &mut Transactions,
         outs: &mut Vec<Out>,
-    ) -> Result<(), Indication> {
+    ) -> Option<Indication> {
         let found = match &it {
             Indication::Begin { called, .. } | Indication::Uni { called, .. } => {
                 let number = called.subsystem;
@@ -151,9 +151,9 @@ impl Applications {
                 self.all.values_mut().find(|it| it.end.has(dialogue))
             }
         };
-        let Some(served) = found else { return Err(it) };
+        let Some(served) = found else { return Some(it) };
         served.end.indicated(now, it, &mut Side { transactions, outs });
-        Ok(())
+        None
     }
 
     /// N-STATE and N-PCSTATE, for all of them.

@@ -49,7 +49,7 @@ impl Services {
             let first = outs.len();
             transactions.step(now, input, outs);
             let told = indications(&outs[first..]);
-            self.told(now, dialogues, told, transactions, outs);
+            self.dispatch(now, dialogues, told, transactions, outs);
         }
     }
 
@@ -58,13 +58,13 @@ impl Services {
         let first = outs.len();
         transactions.tick(now, outs);
         let told = indications(&outs[first..]);
-        self.told(now, Dialogues::default(), told, transactions, outs);
+        self.dispatch(now, Dialogues::default(), told, transactions, outs);
         self.applications.tick(now, &mut tcu::Side { transactions, outs });
     }
 
     /// Tells whom it concerns. Dialogues of the services of this node end where they begin: what
     /// else is told is nobody's.
-    fn told(
+    fn dispatch(
         &mut self,
         now: Time,
         dialogues: Dialogues,
@@ -73,9 +73,8 @@ impl Services {
         outs: &mut Vec<Out>,
     ) {
         for it in told {
-            let Err(it) = self.applications.indicated(now, it, transactions, outs) else {
-                continue;
-            };
+            let told = self.applications.indicated(now, it, transactions, outs);
+            let Some(it) = told else { continue };
             let service: &mut dyn Service = match dialogues {
                 Dialogues::Refused => &mut self.refuse,
                 Dialogues::Echoed => &mut self.echo,

@@ -1,4 +1,5 @@
 //! A service in a program apart is told over a Unix socket what it would be told inside.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use application::{Address, Program};
 use std::io::{Read, Write};

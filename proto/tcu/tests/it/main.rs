@@ -1,4 +1,5 @@
 //! Tests of the TC-user primitives: both spellings, and the gateway's end of an application.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod application;
 mod documentation;
