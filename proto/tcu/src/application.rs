@@ -171,7 +171,8 @@ impl Application {
     fn begun(&mut self, now: Time, it: Indication, side: &mut Side<'_>) {
         let (Some(dialogue), Some(portion)) = (it.dialogue(), it.portion()) else { return };
         let speech = Speech::of(portion.context.as_deref(), &portion.components);
-        let context = portion.context.clone();
+        // A copy: the message that it came in is not kept as long as the dialogue.
+        let context = portion.context.as_deref().map(Bytes::copy_from_slice);
         self.owe(dialogue, portion, speech, side);
         if self.dialogues.len() >= self.settings.dialogues_max as usize {
             self.counts.shed_full += 1;
