@@ -142,6 +142,16 @@ impl Inbound {
         self.meter.usage
     }
 
+    /// Follows another one that is in use: all numbers up to `edge` count as seen, and so much has
+    /// passed. [`Inbound::resume`] for one that stands.
+    pub fn follow(&mut self, edge: u64, usage: Usage) {
+        if let Some(window) = &mut self.window {
+            window.skip(edge);
+            self.told = self.told.max(window.edge());
+        }
+        self.meter.usage = usage;
+    }
+
     /// Its peer has proven by another association that it sends from elsewhere now; of an
     /// association outside of UDP nothing changes.
     pub fn set_peer(&mut self, address: IpAddr, port: u16) {

@@ -151,6 +151,25 @@ impl Outbound {
         if wanted < self.last { wanted } else { self.last }
     }
 
+    /// Behind what another one goes on that takes its place: what was granted, or what it is to be
+    /// granted next where that was asked for.
+    #[must_use]
+    pub const fn promised(&self) -> u64 {
+        if self.asked { self.wanted() } else { self.granted }
+    }
+
+    /// Follows another one that is in use, to go on behind what that one has promised
+    /// ([`Outbound::promised`]); so much has passed. It has the block behind that: whoever follows
+    /// it is told so first ([`Outbound::resume`] for one that stands).
+    pub fn follow(&mut self, promised: u64, usage: Usage) {
+        self.used = self.used.max(promised.min(self.last));
+        self.granted = self.granted.max(self.used);
+        if self.granted == self.used {
+            self.grant(self.wanted());
+        }
+        self.meter.usage = usage;
+    }
+
     /// Grants the numbers up to this one. What was granted stays so.
     pub fn grant(&mut self, up_to: u64) {
         self.granted = self.granted.max(up_to.min(self.last));

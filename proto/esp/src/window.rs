@@ -74,6 +74,14 @@ impl Window {
         if self.bits[word] & bit == 0 { Ok(()) } else { Err(Dropped::Replayed) }
     }
 
+    /// All numbers up to `edge` count as seen, and those that did before.
+    pub fn skip(&mut self, edge: u64) {
+        if edge >= self.edge {
+            self.edge = edge;
+            self.bits.fill(u64::MAX);
+        }
+    }
+
     /// Marks a number that has been checked; whether it is the highest.
     pub fn take(&mut self, number: u64) -> bool {
         let ahead = number.saturating_sub(self.edge);

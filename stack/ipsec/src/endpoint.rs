@@ -2,10 +2,11 @@
 
 use crate::facts::Fact;
 use crate::packet::{self, ESP, UDP, UDP_HEADER, ip_header};
+use crate::promises::{Promise, Promises};
 use crate::set::{Associations, Lane, Path, Set, SetRow};
 use crate::spi;
 use crate::strangers::Strangers;
-use esp::{HEADROOM, Inbound, Notice, Outbound, Packet, Passed, Report, Spi, TAILROOM, datagram};
+use esp::{HEADROOM, Inbound, Notice, Packet, Passed, Report, Spi, TAILROOM, datagram};
 use event::{Cells, Sheet};
 use machine::Time;
 use machine::slots::{Key, Slots};
@@ -83,12 +84,14 @@ pub struct Endpoint {
     settings: Settings,
     shard: u16,
     /// What indices are made of.
-    secret: u64,
-    sets: Slots<Set>,
+    pub(crate) secret: u64,
+    pub(crate) sets: Slots<Set>,
+    /// What another node has to know first.
+    pub(crate) promises: Promises,
     strangers: Strangers,
     buffer: Vec<u8>,
     report: Report,
-    sheet: Sheet<Fact>,
+    pub(crate) sheet: Sheet<Fact>,
 }
 
 impl Endpoint {
@@ -100,6 +103,7 @@ impl Endpoint {
             settings,
             shard,
             secret,
+            promises: Promises::default(),
             strangers: Strangers::new(secret.rotate_left(29)),
             buffer: Vec::new(),
             report: Report::default(),
@@ -143,8 +147,9 @@ impl Endpoint {
     }
 
     /// Puts associations into a slot that was reserved; `false`: it is reserved no more, or an
-    /// inbound one has another index than was given out.
-    pub fn install(&mut self, set: Key, associations: Associations) -> bool {
+    /// inbound one has another index than was given out. Their first block is granted: another
+    /// node that knows their keys knows it, too.
+    pub fn install(&mut self, set: Key, mut associations: Associations) -> bool {
         let (secret, lanes) = (self.secret, [Lane::First, Lane::Second]);
         let fits = |(lane, it): (Lane, &Option<Inbound>)| {
             it.as_ref().is_none_or(|it| spi::is_of(secret, it.spi(), set, lane))
@@ -153,6 +158,9 @@ impl Endpoint {
             return false;
         }
         let Some(slot) = self.sets.at_mut(set) else { return false };
+        for it in associations.outbound.iter_mut().flatten() {
+            it.grant(it.wanted());
+        }
         slot.0 = Some(Box::new(associations));
         self.sheet.add(Fact::SetsInstalled, 1);
         self.gauge();
@@ -339,10 +347,24 @@ impl Endpoint {
         self.report.notices.clear();
         esp::protect(&mut One(outbound), buffer, &mut packets, &mut self.report);
         let [packet] = packets;
+        let is_unpromised = packet.verdict == Err(esp::Dropped::NotGranted);
+        self.sheet.add(Fact::Unpromised, u64::from(is_unpromised));
+        self.wanted(set, lane);
         packet.verdict.ok()?;
         let header = ip_header(path.local.ip()) + if path.in_udp { UDP_HEADER } else { 0 };
         out.extend_from_slice(buffer.get(packet.at + header..packet.at + packet.length)?);
         Some(Flow::to(path.port, Transport::Udp, path.local, path.remote))
+    }
+
+    /// What the last packet that left leads to: its association wants its next numbers.
+    fn wanted(&mut self, set: Key, lane: Lane) {
+        let wants = self.report.notices.iter().find_map(|notice| match notice {
+            Notice::Wanted { up_to, .. } => Some(*up_to),
+            _ => None,
+        });
+        if let Some(up_to) = wants {
+            self.promises.ask(Promise { set, lane, up_to });
+        }
     }
 
     /// The facts ([`Fact`]).
@@ -367,7 +389,7 @@ impl Endpoint {
         self.sets.at(set)?.0.as_deref()
     }
 
-    fn gauge(&self) {
+    pub(crate) fn gauge(&self) {
         self.sheet.set(Fact::SetsLive, self.sets.len() as u64);
     }
 }
@@ -428,10 +450,6 @@ fn moved(associations: &mut Associations, notices: &[Notice]) -> Option<SocketAd
     });
     let (address, port) = moves?;
     let before = associations.path.remote;
-    let outbound = associations.outbound.iter_mut().flatten();
-    outbound.for_each(|it: &mut Outbound| it.set_peer(address, port));
-    let inbound = associations.inbound.iter_mut().flatten();
-    inbound.for_each(|it: &mut Inbound| it.set_peer(address, port));
-    associations.path.remote = SocketAddr::new(address, port);
+    associations.set_remote(SocketAddr::new(address, port));
     (before != associations.path.remote).then_some(before)
 }

@@ -36,6 +36,12 @@ event::facts! {
         Keepalives = Counter, "ipsec_keepalives_total";
         /// Peers that a NAT has moved to another address or port.
         Moved = Counter, "ipsec_peers_moved_total";
+        /// Blocks of sequence numbers that were granted to associations: the other node of the pair
+        /// knows them, or could not be current.
+        BlocksGranted = Counter, "ipsec_blocks_granted_total";
+        /// Packets that were not sent because the other node of the pair did not know their
+        /// sequence numbers yet.
+        Unpromised = Counter, "ipsec_unsent_not_promised_total";
         /// Packets that could not be protected: their set is gone, or their numbers are used up.
         Unsent = Counter, "ipsec_unsent_total";
     }

@@ -17,6 +17,8 @@
 //! - The work for strangers is bounded: an unknown SPI costs a look at a slot; a packet of a known
 //!   one from elsewhere than its peer is dropped before its ICV, and in UDP, where a NAT may move
 //!   the peer, each source has so many tries a second ([`STRANGERS_PER_S`]).
+//! - Another node of a pair may go on with sets: no number is used twice, none taken twice that it
+//!   was told of ([`Endpoint::tell`], [`Endpoint::apply`]).
 //! - Who takes part in which set, and when it ends, is the function's to say.
 #![forbid(unsafe_code)]
 #![warn(clippy::cast_possible_truncation)]
@@ -26,6 +28,8 @@ mod endpoint;
 mod facts;
 mod handed;
 mod packet;
+mod promises;
+mod replica;
 mod set;
 mod spi;
 mod strangers;
@@ -34,6 +38,8 @@ pub use endpoint::{Address, Arrived, Endpoint, PROTOCOL, Settings};
 pub use facts::Fact;
 pub use handed::{read_handed, write_handed};
 pub use packet::{TCP, UDP};
+pub use promises::BLOCK;
+pub use replica::Numbers;
 pub use set::{Associations, Failed, Lane, Path, SetRow};
 pub use spi::{SETS_MAX, SHARDS_MAX, steer};
 pub use strangers::STRANGERS_PER_S;

@@ -49,6 +49,14 @@ pub struct Associations {
 }
 
 impl Associations {
+    /// The peer is somewhere else now.
+    pub(crate) fn set_remote(&mut self, remote: SocketAddr) {
+        let (address, port) = (remote.ip(), remote.port());
+        self.outbound.iter_mut().flatten().for_each(|it| it.set_peer(address, port));
+        self.inbound.iter_mut().flatten().for_each(|it| it.set_peer(address, port));
+        self.path.remote = remote;
+    }
+
     /// Octets of memory.
     pub(crate) fn size(&self) -> usize {
         let extra = |whole: usize, own: usize| whole.saturating_sub(own);

@@ -90,6 +90,45 @@ fn who_takes_over_a_receiver_takes_no_packet_that_was_told_as_seen() {
 }
 
 #[test]
+fn who_follows_another_goes_on_behind_its_promise_and_takes_nothing_that_it_has_seen() {
+    for (seed, algorithm) in (0..).zip(algorithms()) {
+        let mut random = Random(seed);
+        let parameters = Parameters { block: 8, ..parameters(algorithm) };
+        let keys = Keys::new(algorithm, &mut random);
+        let out = || {
+            let mut out =
+                Outbound::new(parameters.clone(), keys.material(), [1; 16]).expect("fits");
+            out.grant(out.wanted());
+            out
+        };
+        let into = || Inbound::new(parameters.clone(), keys.material()).expect("it fits");
+        let mut ends = Ends::new(&parameters, seed);
+        let mut other = (out(), into());
+        (ends.out, ends.into) = ([out()], [into()]);
+        let mut sent = Vec::new();
+        for _ in 0..30 {
+            let packet = ends.send(&random.packet(false)).expect("it was promised");
+            ends.open(&packet).expect("it is new");
+            sent.push(packet);
+            // It is told, and granted at once.
+            let (promised, left) = (ends.out[0].promised(), ends.out[0].usage());
+            assert!(promised >= ends.out[0].used());
+            other.0.follow(promised, left);
+            other.1.follow(ends.into[0].edge(), ends.into[0].usage());
+            ends.out[0].grant(promised);
+            assert!(other.0.used() >= ends.out[0].used() && other.0.promised() > promised);
+        }
+        let promised = ends.out[0].promised();
+        (ends.out, ends.into) = ([other.0], [other.1]);
+        let next = ends.send(&random.packet(false)).expect("the next block is its own");
+        assert_eq!(u64::from(number(&next)), promised + 1);
+        assert!(sent.iter().all(|packet| ends.open(packet).is_err()), "all were seen");
+        assert!(ends.open(&next).is_ok());
+        assert_eq!(ends.out[0].usage().packets, 31);
+    }
+}
+
+#[test]
 fn numbers_end_and_never_begin_again() {
     for algorithm in algorithms() {
         let mut random = Random(2);

@@ -2,4 +2,5 @@
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test program")]
 
 mod hostile;
+mod pair;
 mod world;

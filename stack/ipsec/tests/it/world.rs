@@ -72,41 +72,43 @@ impl End {
 
 pub type Came = Option<(Arrived, Vec<u8>)>;
 
-/// Two ends that agree, over raw packets or in UDP.
-pub fn agreed(one: &mut End, two: &mut End, in_udp: bool) {
+/// The associations of one of two ends, which has so many numbers granted at once.
+pub fn associations(end: &End, peer: &End, in_udp: bool, block: u32) -> Associations {
     let keys = [7; 16];
     let algorithm =
         Algorithm::new(Encryption::AesCbc(KeyLength::Bits128), Integrity::HmacSha1_96).unwrap();
     let material = Material { encryption: &keys, integrity: &[9; 20] };
-    let (spis, outsides) = ([one.spis, two.spis], [one.outside, two.outside]);
-    for (at, end) in [one, two].into_iter().enumerate() {
-        let (own, peer) = (spis[at], spis[1 - at]);
-        let remote = outsides[1 - at];
-        let parameters = |spi| {
-            let base = Parameters::new(spi, algorithm);
-            let tunnel = Mode::Tunnel(Tunnel::between(end.ip, remote.ip()));
-            match in_udp {
-                false => base,
-                true => Parameters {
-                    mode: tunnel,
-                    udp: Some(Udp { local: Udp::PORT, remote: remote.port() }),
-                    ..base
-                },
-            }
-        };
-        let inbound = own.map(|spi| Inbound::new(parameters(spi), material).ok());
-        let seed = [at as u8 + 1; 16];
-        let outbound = peer.map(|spi| Outbound::new(parameters(spi), material, seed).ok());
-        let (port, number) = if in_udp { (IN_UDP, Udp::PORT) } else { (RAW, 0) };
-        let path = Path {
-            port,
-            local: SocketAddr::new(end.ip, number),
-            remote: SocketAddr::new(remote.ip(), if in_udp { remote.port() } else { 0 }),
-            in_udp,
-        };
-        let associations = Associations { inbound, outbound, path, owner: 3 };
-        assert!(end.endpoint.install(end.set, associations));
-    }
+    let remote = peer.outside;
+    let parameters = |spi| {
+        let base = Parameters { block, ..Parameters::new(spi, algorithm) };
+        let tunnel = Mode::Tunnel(Tunnel::between(end.ip, remote.ip()));
+        match in_udp {
+            false => base,
+            true => Parameters {
+                mode: tunnel,
+                udp: Some(Udp { local: Udp::PORT, remote: remote.port() }),
+                ..base
+            },
+        }
+    };
+    let inbound = end.spis.map(|spi| Inbound::new(parameters(spi), material).ok());
+    let seed = end.ip.to_string().bytes().fold(1, u8::wrapping_add);
+    let outbound = peer.spis.map(|spi| Outbound::new(parameters(spi), material, [seed; 16]).ok());
+    let (port, number) = if in_udp { (IN_UDP, Udp::PORT) } else { (RAW, 0) };
+    let path = Path {
+        port,
+        local: SocketAddr::new(end.ip, number),
+        remote: SocketAddr::new(remote.ip(), if in_udp { remote.port() } else { 0 }),
+        in_udp,
+    };
+    Associations { inbound, outbound, path, owner: 3 }
+}
+
+/// Two ends that agree, over raw packets or in UDP.
+pub fn agreed(one: &mut End, two: &mut End, in_udp: bool) {
+    let [first, second] = [associations(one, two, in_udp, 0), associations(two, one, in_udp, 0)];
+    assert!(one.endpoint.install(one.set, first));
+    assert!(two.endpoint.install(two.set, second));
 }
 
 /// Two ends on addresses of their own.
