@@ -64,7 +64,7 @@ impl Sockets {
             match self.receive.receive(socket) {
                 Ok(_) => {}
                 // What the network says of packets that were sent: they are lost.
-                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                Err(error) if is_of_network(&error) => {
                     socket.errors(64, &mut Vec::new());
                     continue;
                 }
@@ -81,4 +81,17 @@ impl Sockets {
         }
         Ok(())
     }
+}
+
+/// Whether an error is what a host or a router has answered to something that was sent (ICMP):
+/// port, protocol, host or network are not reached.
+fn is_of_network(error: &io::Error) -> bool {
+    /// ENOPROTOOPT: nobody there takes the protocol.
+    const PROTOCOL_UNREACHABLE: i32 = 92;
+    let kinds = [
+        io::ErrorKind::ConnectionRefused,
+        io::ErrorKind::HostUnreachable,
+        io::ErrorKind::NetworkUnreachable,
+    ];
+    kinds.contains(&error.kind()) || error.raw_os_error() == Some(PROTOCOL_UNREACHABLE)
 }

@@ -489,6 +489,9 @@ impl Function for Controller {
         self.media.flush(out);
         access::protect(self, now, out); // as it was agreed before the change
         self.ims.configure(&config.ims());
+        if self.ims.lacks_some() {
+            out.ask_for_all();
+        }
         self.config = config;
         self.reshield(now);
     }

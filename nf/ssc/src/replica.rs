@@ -1,4 +1,5 @@
-//! The standby's copy: calls that stand and bindings, as deltas of tagged fields.
+//! The standby's copy: calls that stand, bindings and security agreements, as deltas of tagged
+//! fields.
 //!
 //! ```text
 //! active    slot touched in a step ──→ its record, if it says something new ──→ Effects::delta
@@ -78,7 +79,8 @@ pub(crate) enum Left {
     Requests,
 }
 
-/// A snapshot under way: its number, the next call, its media and the next binding to touch.
+/// A snapshot under way: its number, the next call, its media and the next binding to touch; IMS
+/// access, which goes last, knows its own next row.
 #[derive(Debug)]
 struct Snapshot {
     number: u64,
@@ -172,13 +174,15 @@ impl Controller {
                 self.overload.waiting = Queue::default();
                 self.tell(out);
                 self.watch(false);
+                self.ims.stand_by();
                 self.media.activate(now, false, &|_| true, out);
             }
-            Mirrored::Activate { .. } => {
+            Mirrored::Activate { is_current } => {
                 self.pair.state.is_standby = false;
                 self.pair.state.left = Left::Nothing;
                 self.calls.table.settle();
                 self.registrar.settle();
+                self.ims.take_over(is_current);
                 allow_registered(&mut self.policer, &self.registrar, now);
                 self.recount();
                 self.overload.share.take_over(now);
@@ -190,16 +194,18 @@ impl Controller {
             Mirrored::Forget => {
                 self.calls.clear();
                 self.registrar.clear();
+                self.ims.forget();
                 self.media.clear();
                 self.transactions.clear(now);
             }
             Mirrored::Delta(delta) => self.apply(delta),
-            Mirrored::Followed(_) => {}
+            Mirrored::Followed(mark) => self.ims.followed(mark),
             Mirrored::Snapshot(number) => {
                 let from = Some(0);
                 let snapshot = Snapshot { number, calls: from, media: from, bindings: from };
                 self.pair.state.snapshot = Some(snapshot);
                 self.registrar.tell_secret(out);
+                self.ims.begin_snapshot(out);
                 self.media.begin_snapshot(out);
             }
         }
@@ -219,7 +225,7 @@ impl Controller {
             snapshot.media = self.media.touch(from, SNAPSHOT_RECORDS);
         } else if let Some(from) = snapshot.bindings {
             snapshot.bindings = self.registrar.touch(from, SNAPSHOT_RECORDS);
-        } else {
+        } else if !self.ims.tell_piece(SNAPSHOT_RECORDS) {
             out.snapshot_ended = Some(snapshot.number);
             self.pair.state.snapshot = None;
         }
@@ -255,6 +261,7 @@ impl Controller {
         self.calls.refused.clear();
         self.registrar.tell(out, scratch);
         self.media.tell(out);
+        self.ims.tell_standby(out);
     }
 
     /// The copy becomes the table itself: every call in it is counted anew.
@@ -285,6 +292,9 @@ impl Controller {
         let Some((&kind, fields)) = delta.split_first() else { return };
         if media_stack::KINDS.contains(&kind) {
             return self.media.apply(kind, fields);
+        }
+        if kind == ims::KIND {
+            return self.ims.apply(fields);
         }
         if kind >= registrar::KINDS_FROM {
             let realms = self.border.realms.rows().len();

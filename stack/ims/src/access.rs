@@ -5,6 +5,7 @@ use crate::emergency::Emergencies;
 use crate::explain::Failures;
 use crate::facts::Fact;
 use crate::keys::{self, Keys};
+use crate::pair::Pair;
 use crate::request::Verdict;
 use crate::rewrite;
 use crate::set::{Identity, Set, Stage};
@@ -61,6 +62,7 @@ pub struct Access {
     pub(crate) came: Option<Key>,
     /// When the core last sent a challenge without keys.
     pub(crate) keyless: Option<Time>,
+    pub(crate) pair: Pair,
     text: Vec<u8>,
     due: Vec<Key>,
 }
@@ -84,6 +86,7 @@ impl Access {
             secret,
             came: None,
             keyless: None,
+            pair: Pair::default(),
             text: Vec::new(),
             due: Vec::new(),
         }
@@ -99,7 +102,7 @@ impl Access {
             let place = rows.iter().position(|row| Some(row.realm.name.as_str()) == name);
             let stands = |at: usize| {
                 let has_door =
-                    set.associations.is_none() || rows[at].door(set.identity.port).is_some();
+                    set.associated.is_none() || rows[at].door(set.identity.port).is_some();
                 let has_address = rows[at].protected(set.local).is_some();
                 has_door && has_address
             };
@@ -165,12 +168,12 @@ impl Access {
 
     fn message(&mut self, now: Time, arrived: &Arrived) -> Option<Flow> {
         let key = self.table.user_of(arrived.owner)?;
-        let set = self.table.at(key).filter(|set| set.associations == Some(arrived.set))?;
+        let set = self.table.at(key).filter(|set| set.associations() == Some(arrived.set))?;
         if arrived.protocol != ipsec::UDP {
             return None; // TCP inside is not carried
         }
         let (stage, is_used) = (set.stage, set.usage.is_used);
-        let local = SocketAddr::new(set.local, set.own?.port_s);
+        let local = SocketAddr::new(set.local, set.own()?.port_s);
         self.text.clear();
         self.text.extend_from_slice(&self.esp.octets()[arrived.payload.clone()]);
         match stage {
@@ -317,8 +320,9 @@ impl Access {
     }
 
     /// Tells the trails of registrations what became of their agreements since this was called
-    /// last.
+    /// last. To be called in each step, before [`Access::tell_standby`].
     pub fn tell(&mut self, now: Time, capture: &mut Capture) {
+        self.esp.tick(now);
         self.trails.capture(now, capture);
     }
 

@@ -33,11 +33,12 @@ pub struct Ipsec {
     pub emergency: bool,
     /// Time for a challenged phone to answer, seconds (TS 24.229: reg-await-auth, 4 minutes).
     pub challenge_s: u32,
-    /// Registrations under way from one source (an IPv4 address, an IPv6 /64) at most, those that
-    /// have failed within 32 s with them.
+    /// Registrations under way from one source (an IPv4 address, an IPv6 /64) at most, of those
+    /// that began in the clear and have proven no card; beyond it the oldest of these makes way.
     pub under_way_of_source_max: u32,
-    /// The same from all sources, of each shard; one of the source with most makes way, and one
-    /// whose phone has proven its card last.
+    /// Registrations under way from all sources at most, those that have failed within 32 s with
+    /// them, of each shard; beyond it one of the source with most makes way, and one whose phone
+    /// has proven its card last.
     pub under_way_max: u32,
     /// Sets of security associations of each shard at most.
     pub sets_max: u32,

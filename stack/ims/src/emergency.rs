@@ -3,7 +3,9 @@
 
 use crate::sources::number as number_of;
 use core::cmp::Reverse;
+use core::ops::Bound::{Excluded, Unbounded};
 use machine::{Duration, Time};
+use replica::field::{self, Fields};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
@@ -11,6 +13,8 @@ use std::net::IpAddr;
 const OF_SOURCE_MAX: usize = 16;
 /// Calls at most.
 const CALLS_MAX: usize = 8_192;
+/// How long the function may say nothing of a call: a transaction's.
+const ASKED: Duration = Duration::from_secs(32);
 /// How long nobody may answer.
 const UNANSWERED: Duration = Duration::from_secs(300);
 /// How long a call may last.
@@ -18,8 +22,17 @@ const ANSWERED: Duration = Duration::from_secs(43_200);
 /// How long copies of the last messages may come (64 x T1).
 const OVER: Duration = Duration::from_secs(32);
 
+mod tag {
+    // 1 is the number.
+    pub const SOURCE: u8 = 2;
+    pub const UNTIL: u8 = 3;
+    pub const STATE: u8 = 4;
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
+    /// The function has not said whether it takes it.
+    Asked,
     /// Nobody has answered.
     Begun,
     Answered,
@@ -38,6 +51,8 @@ struct Call {
 #[derive(Debug, Default)]
 struct Source {
     answered: usize,
+    /// Those that the function has not taken, the first to end first.
+    asked: BTreeSet<(Time, u64)>,
     /// The others, the first to end first: those that are over, then the oldest.
     others: BTreeSet<(Time, u64)>,
 }
@@ -47,22 +62,31 @@ struct Source {
 type Weight = (usize, Reverse<Time>, u64);
 
 impl Source {
+    fn count(&self) -> usize {
+        self.answered + self.asked.len() + self.others.len()
+    }
+
     fn weight(&self, number: u64) -> Option<Weight> {
         let (first, _) = self.others.first()?;
         Some((self.others.len(), Reverse(*first), number))
     }
 }
 
-/// The calls, each by a number of its Call-ID and its phone's address. One that nobody has
-/// answered, or that is over, makes way: of its source where that has as many as it may, else of
-/// the source that has most of these.
+/// The calls, each by a number of its Call-ID and its phone's address. One that the function has
+/// not taken makes way first, then one that nobody has answered, or that is over: of its source
+/// where that has as many as it may, else of the source that has most of these.
 #[derive(Debug, Default)]
 pub(crate) struct Emergencies {
     calls: BTreeMap<u64, Call>,
     ends: BTreeSet<(Time, u64)>,
+    /// Those that the function has not taken, the first to end first.
+    asked: BTreeSet<(Time, u64)>,
     sources: BTreeMap<u64, Source>,
     /// Those that have calls that are not answered, the heaviest last.
     heaviest: BTreeSet<Weight>,
+    /// Those that changed since they were told, while anybody is told.
+    changed: Vec<u64>,
+    is_watched: bool,
 }
 
 impl Emergencies {
@@ -70,30 +94,40 @@ impl Emergencies {
         self.calls.contains_key(&number)
     }
 
-    /// A call begins; `false`: there are as many as may be.
+    /// A call is asked for; `false`: there are as many as may be.
     pub fn begin(&mut self, now: Time, number: u64, source: IpAddr) -> bool {
         let source = number_of(source);
-        let own = self.sources.get(&source);
-        let is_full = own.is_some_and(|it| it.answered + it.others.len() >= OF_SOURCE_MAX);
-        let way = match (is_full, self.calls.len() >= CALLS_MAX) {
-            (true, _) => Some(source),
-            (false, true) => self.heaviest.last().map(|(_, _, heaviest)| *heaviest),
-            (false, false) => None,
-        };
-        if is_full || self.calls.len() >= CALLS_MAX {
-            let first = way.and_then(|way| self.sources.get(&way)?.others.first().copied());
-            let Some((_, first)) = first else { return false };
+        let own = self.sources.get(&source).filter(|it| it.count() >= OF_SOURCE_MAX);
+        let is_full = self.calls.len() >= CALLS_MAX;
+        if own.is_some() || is_full {
+            let heaviest = self.heaviest.last().map(|(_, _, heaviest)| *heaviest);
+            let first = match own {
+                Some(own) => own.asked.first().or(own.others.first()),
+                None => self.asked.first().or_else(|| self.sources.get(&heaviest?)?.others.first()),
+            };
+            let Some((_, first)) = first.copied() else { return false };
             let _ = self.remove(first);
         }
-        self.put(number, Call { source, until: now + UNANSWERED, state: State::Begun });
+        self.put(number, Call { source, until: now + ASKED, state: State::Asked });
         true
+    }
+
+    /// The function has taken it; whether it had not before.
+    pub fn taken(&mut self, now: Time, number: u64) -> bool {
+        let is_asked = self.calls.get(&number).is_some_and(|call| call.state == State::Asked);
+        if is_asked {
+            self.advance(number, |call| {
+                (call.state, call.until) = (State::Begun, now + UNANSWERED);
+            });
+        }
+        is_asked
     }
 
     /// Its INVITE comes again: one that was refused begins anew, with credentials perhaps.
     pub fn again(&mut self, now: Time, number: u64) {
         self.advance(number, |call| {
             if call.state == State::Over {
-                (call.state, call.until) = (State::Begun, now + UNANSWERED);
+                (call.state, call.until) = (State::Asked, now + ASKED);
             }
         });
     }
@@ -101,7 +135,7 @@ impl Emergencies {
     /// It was answered.
     pub fn answered(&mut self, now: Time, number: u64) {
         self.advance(number, |call| {
-            if call.state == State::Begun {
+            if matches!(call.state, State::Asked | State::Begun) {
                 (call.state, call.until) = (State::Answered, now + ANSWERED);
             }
         });
@@ -129,9 +163,16 @@ impl Emergencies {
     }
 
     fn put(&mut self, number: u64, call: Call) {
+        self.note(number, call.state);
         self.ends.insert((call.until, number));
+        if call.state == State::Asked {
+            self.asked.insert((call.until, number));
+        }
         self.weigh(call.source, |source| match call.state {
             State::Answered => source.answered += 1,
+            State::Asked => {
+                source.asked.insert((call.until, number));
+            }
             State::Begun | State::Over => {
                 source.others.insert((call.until, number));
             }
@@ -141,14 +182,76 @@ impl Emergencies {
 
     fn remove(&mut self, number: u64) -> Option<Call> {
         let call = self.calls.remove(&number)?;
+        self.note(number, call.state);
         self.ends.remove(&(call.until, number));
+        self.asked.remove(&(call.until, number));
         self.weigh(call.source, |source| match call.state {
             State::Answered => source.answered -= 1,
+            State::Asked => {
+                source.asked.remove(&(call.until, number));
+            }
             State::Begun | State::Over => {
                 source.others.remove(&(call.until, number));
             }
         });
         Some(call)
+    }
+
+    /// Of calls that the function has not taken nobody is told: their INVITE comes again.
+    fn note(&mut self, number: u64, state: State) {
+        if self.is_watched && state != State::Asked {
+            self.changed.push(number);
+        }
+    }
+
+    /// Notes which calls change from now on, or no more.
+    pub fn watch(&mut self, is_watched: bool) {
+        self.is_watched = is_watched;
+        self.changed.clear();
+    }
+
+    /// Those that changed since this was asked last, each once.
+    pub fn take_changed(&mut self) -> Vec<u64> {
+        let mut changed = core::mem::take(&mut self.changed);
+        changed.sort_unstable();
+        changed.dedup();
+        changed
+    }
+
+    /// As many after that one count as changed; the last of them.
+    pub fn touch(&mut self, after: Option<u64>, most: usize) -> Option<u64> {
+        let from = after.map_or(Unbounded, Excluded);
+        let before = self.changed.len();
+        self.changed.extend(self.calls.range((from, Unbounded)).take(most).map(|(it, _)| *it));
+        self.changed.get(before..).and_then(|added| added.last().copied())
+    }
+
+    /// Appends a call; `false`: there is none.
+    pub fn write(&self, number: u64, out: &mut Vec<u8>) -> bool {
+        let call = self.calls.get(&number).filter(|call| call.state != State::Asked);
+        let Some(call) = call else { return false };
+        field::number(out, tag::SOURCE, call.source);
+        field::number(out, tag::UNTIL, call.until.as_nanos());
+        field::number(out, tag::STATE, call.state as u64);
+        true
+    }
+
+    /// Takes a call as another node has written it; without a source it is gone.
+    pub fn read(&mut self, number: u64, fields: &[u8]) {
+        self.remove(number);
+        let find = |wanted| Fields::new(fields).find(|(tag, _)| *tag == wanted);
+        let [source, until, state] = [tag::SOURCE, tag::UNTIL, tag::STATE]
+            .map(|tag| find(tag).map(|(_, value)| field::read(value)));
+        let (Some(source), Some(until)) = (source, until) else { return };
+        let states = [State::Asked, State::Begun, State::Answered, State::Over];
+        let state = states.into_iter().find(|it| Some(*it as u64) == state);
+        let state = state.unwrap_or(State::Over);
+        self.put(number, Call { source, until: Time::from_nanos(until), state });
+    }
+
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        *self = Self { is_watched: self.is_watched, ..Self::default() };
     }
 
     /// Changes a source, and its place among the others.
@@ -159,7 +262,7 @@ impl Emergencies {
         }
         change(source);
         let weight = source.weight(number);
-        let is_empty = source.answered == 0 && weight.is_none();
+        let is_empty = source.count() == 0;
         self.heaviest.extend(weight);
         if is_empty {
             self.sources.remove(&number);
@@ -214,6 +317,26 @@ mod tests {
         assert!(calls.knows(30), "unless its INVITE has come again");
         calls.tick(Time::from_millis(44_000_000));
         assert!(calls.sources.is_empty() && calls.ends.is_empty() && calls.heaviest.is_empty());
+        assert!(calls.asked.is_empty());
+    }
+
+    #[test]
+    fn calls_that_the_function_has_not_taken_push_out_none_that_ring() {
+        let mut calls = Emergencies::default();
+        for number in 0..3 {
+            assert!(calls.begin(Time::ZERO, number, address(0)));
+            assert!(calls.taken(Time::ZERO, number) && !calls.taken(Time::ZERO, number));
+        }
+        for number in 10..10 + 2 * CALLS_MAX as u64 {
+            let source = IpAddr::from([11, 0, (number >> 8) as u8, number as u8]);
+            assert!(calls.begin(Time::ZERO, number, source));
+        }
+        for number in 20_000..20_020 {
+            assert!(calls.begin(Time::ZERO, number, address(0)), "of its own source, too");
+        }
+        assert!((0..3).all(|number| calls.knows(number)));
+        calls.tick(Time::ZERO + ASKED);
+        assert_eq!(calls.calls.len(), 3, "and they are soon forgotten");
     }
 
     #[test]
@@ -223,7 +346,7 @@ mod tests {
             let network = 0x2001_0db8_u128 << 96;
             IpAddr::from((network | u128::from(host)).to_be_bytes())
         };
-        assert!(calls.begin(Time::ZERO, 1, address(1)), "this one rings");
+        assert!(calls.begin(Time::ZERO, 1, address(1)) && calls.taken(Time::ZERO, 1), "it rings");
         for number in 100..200 {
             assert!(calls.begin(Time::from_millis(number), number, inside(number)));
         }
@@ -231,6 +354,7 @@ mod tests {
         for number in 0..CALLS_MAX as u64 {
             let source = IpAddr::from([11, 0, (number >> 9) as u8, (number >> 1) as u8]);
             assert!(calls.begin(Time::from_millis(1_000), 1_000 + number, source));
+            assert!(calls.taken(Time::from_millis(1_000), 1_000 + number));
         }
         assert!(calls.knows(1), "who calls once makes no way for who calls often");
         // Though an answered one is the next to end, others make way.

@@ -7,6 +7,8 @@ event::facts! {
         UnderWay = Gauge, "ims_registrations_under_way";
         /// Security agreements that stand: their registration was accepted.
         Standing = Gauge, "ims_agreements";
+        /// Security agreements that stood when this node of a pair took over.
+        TakenOver = Gauge, "ims_agreements_taken_over";
         /// Challenges that left with a security agreement.
         Challenged = Counter, "ims_challenges_total";
         /// Agreements whose registration was accepted.
@@ -39,7 +41,7 @@ event::facts! {
         OfSource = Counter, "ims_refused_source_total";
         /// Registrations under way that made way for newer ones.
         MadeWay = Counter, "ims_registrations_made_way_total";
-        /// Emergency calls in the clear that were let pass.
+        /// Emergency calls in the clear that were taken.
         Emergency = Counter, "ims_emergency_calls_total";
         /// Answers that were dropped because they cannot be read: they might have keys.
         Unreadable = Counter, "ims_unreadable_answers_total";

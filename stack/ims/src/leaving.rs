@@ -6,25 +6,18 @@ use crate::facts::Fact;
 use crate::keys;
 use crate::request::{again, of_mode, row_server};
 use crate::rewrite;
-use crate::set::Stage;
+use crate::set::{Set, Stage};
 use aka::digest::SessionKeys;
-use esp::{Inbound, Outbound, Parameters, Udp};
-use ipsec::{Associations, Path};
 use machine::slots::Key;
 use machine::{Duration, Time};
-use rand_chacha::rand_core::RngCore;
 use runtime::Flow;
-use secagree::{Agreement, Choice, End, Ipsec, Peer, Protocol, Transport};
 use sip::view::Contact;
 use sip::{Header, Message, Method};
-use std::net::{IpAddr, SocketAddr};
 use trail::Event;
 
 /// The longest time that an agreement stands without another registration, seconds; phones ask for
 /// 600,000 (TS 24.229 §5.1.1.2).
 const GRANTED_MAX_S: u32 = 604_800;
-/// How often other indices are tried when one is a phone's own.
-const TRIES: usize = 4;
 
 /// What becomes of a message that leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -161,7 +154,7 @@ impl Access {
     fn protect(&mut self, set: Option<Key>, bytes: &[u8], out: &mut Vec<u8>) -> Leaving {
         let way = set.and_then(|key| {
             let set = self.table.at(key)?;
-            Some((set.associations?, set.ends()?))
+            Some((set.associations()?, set.ends()?))
         });
         let flow = way.and_then(|(associations, (lane, ends))| {
             self.esp.protect(associations, lane, ends, bytes, out)
@@ -181,9 +174,10 @@ impl Access {
             self.refused_again(at, carrying);
         }
         let Some(key) = self.table.by_register(at.register) else { return };
+        let taken = self.keys_of(at, key);
+        let Some(key) = self.challenged_again(at, key, taken.as_ref()) else { return };
         let Some(set) = self.table.at(key) else { return };
         if set.stage == Stage::Offered {
-            let taken = rewrite::nonce(at.message).and_then(|nonce| self.keys.take(&nonce));
             let Some(session) = taken else {
                 self.facts.add(Fact::KeysLost, 1);
                 self.keyless = Some(at.now);
@@ -210,6 +204,37 @@ impl Access {
         }
     }
 
+    /// The keys of a challenge for an agreement that needs some, or may have others.
+    fn keys_of(&mut self, at: &Answer<'_>, key: Key) -> Option<SessionKeys> {
+        let stage = self.table.at(key)?.stage;
+        let is_for = match stage {
+            Stage::Offered => true,
+            Stage::Challenged => self.pair.is_on(),
+            _ => false,
+        };
+        let nonce = is_for.then(|| rewrite::nonce(at.message)).flatten()?;
+        self.keys.take(&nonce)
+    }
+
+    /// The agreement that a challenge is for. The core was asked again for a REGISTER that it has
+    /// challenged: by the node that has taken over, of which the phone may have heard nothing. Of
+    /// both challenges the phone answers one.
+    fn challenged_again(
+        &mut self,
+        at: &Answer<'_>,
+        key: Key,
+        keys: Option<&SessionKeys>,
+    ) -> Option<Key> {
+        let set = self.table.at(key)?;
+        let known = set.associated.as_ref().and_then(|it| it.keys.as_deref());
+        if set.stage != Stage::Challenged || keys.is_none() || known == keys {
+            return Some(key);
+        }
+        let is_from_clear = set.is_from_clear;
+        let next = again(set, set.choice, set.client.clone(), at.register);
+        self.offer(at.now, Set { is_from_clear, ..next }).ok()
+    }
+
     /// The core does not take an answer to its challenge and asks anew: the same offer serves for
     /// another agreement.
     fn refused_again(&mut self, at: &Answer<'_>, carrying: Key) {
@@ -223,125 +248,6 @@ impl Access {
         let next = again(set, set.choice, set.client.clone(), at.register);
         self.table.advance(carrying, Stage::Ending, at.now + LINGERING);
         self.offer_again(at.now, carrying, next);
-    }
-
-    /// Makes the four associations of an offer.
-    fn associate(&mut self, now: Time, key: Key, keys: &SessionKeys) -> Option<()> {
-        let set = self.table.at(key)?;
-        let row = self.rows.get(set.realm)?;
-        let section = &row.realm.section;
-        let challenge = Duration::from_secs(section.challenge_s.into());
-        let (choice, local) = (set.choice?, set.local);
-        let door = row.protected(local)?.port;
-        let address = *self.esp.address(local)?;
-        if set.is_behind_nat && address.in_udp.is_none() {
-            return None;
-        }
-        let used = self.table.by_impi(&set.impi).iter().rev().find_map(|other| {
-            self.table.at(*other).and_then(|other| other.own).map(|own| own.port_c)
-        });
-        let [first, second] = section.client_ports;
-        let port_c = if used == Some(first) { second } else { first };
-        let ports = (port_c, section.server_port);
-        let preference = of_mode(&row.preference, set.is_behind_nat);
-        let (reserved, own) = self.indices(choice, ports)?;
-        let set = self.table.at(key)?;
-        let (source, impi) = (set.identity.remote.ip(), set.impi.clone());
-        let in_udp = address.in_udp.filter(|_| set.is_behind_nat);
-        let outside = self.seen_at(&impi, source);
-        let agreement = Agreement {
-            ue: Peer {
-                address: set.inside,
-                outside: in_udp.map(|_| (outside.ip(), outside.port())),
-                ipsec: choice.of,
-            },
-            pcscf: Peer {
-                address: local,
-                outside: in_udp.map(|(_, number)| (local, number)),
-                ipsec: own,
-            },
-            transport: Transport::Any,
-        };
-        let path = match in_udp {
-            Some((port, number)) => {
-                Path { port, local: SocketAddr::new(local, number), remote: outside, in_udp: true }
-            }
-            None => Path {
-                port: address.raw,
-                local: SocketAddr::new(local, 0),
-                remote: SocketAddr::new(source, 0),
-                in_udp: false,
-            },
-        };
-        let made = self.made(&agreement, keys, path, key.index);
-        let installed = made.is_some_and(|made| self.esp.install(reserved, made));
-        if !installed {
-            self.esp.remove(reserved);
-            return None;
-        }
-        let server = preference.list(&own, own.mode);
-        if let Some(set) = self.table.at_mut(key) {
-            (set.own, set.server, set.associations) = (Some(own), server, Some(reserved));
-            set.identity.port = door;
-        }
-        self.table.advance(key, Stage::Challenged, now + challenge);
-        Some(())
-    }
-
-    /// Where the NAT of a phone is seen: where its associations of now come from, or the port that
-    /// it has before anything came.
-    fn seen_at(&self, impi: &[u8], source: IpAddr) -> SocketAddr {
-        let paths = self.table.by_impi(impi).iter().rev().filter_map(|key| {
-            let associations = self.table.at(*key)?.associations?;
-            self.esp.path(associations).filter(|path| path.in_udp).map(|path| path.remote)
-        });
-        let known = paths.into_iter().find(|remote| remote.ip() == source);
-        known.unwrap_or(SocketAddr::new(source, Udp::PORT))
-    }
-
-    /// A slot for a set, whose indices are none of the phone's.
-    fn indices(&mut self, choice: Choice, ports: (u16, u16)) -> Option<(Key, Ipsec)> {
-        let ((alg, ealg), ue) = (choice.pair, choice.of);
-        let mut refused = Vec::new();
-        let mut found = None;
-        for _ in 0..TRIES {
-            let Some((key, [spi_s, spi_c])) = self.esp.reserve() else { break };
-            if [spi_s, spi_c].iter().any(|spi| *spi == ue.spi_c || *spi == ue.spi_s) {
-                refused.push(key);
-                continue;
-            }
-            let (port_c, port_s) = ports;
-            let (protocol, mode) = (Protocol::Esp, ue.mode);
-            found = Some((key, Ipsec { alg, ealg, protocol, mode, spi_c, spi_s, port_c, port_s }));
-            break;
-        }
-        refused.into_iter().for_each(|key| self.esp.remove(key));
-        found
-    }
-
-    fn made(
-        &mut self,
-        agreement: &Agreement,
-        keys: &SessionKeys,
-        path: Path,
-        owner: u32,
-    ) -> Option<Associations> {
-        let [to_server, to_phone_client, to_phone_server, to_client] = agreement.associations()?;
-        let keys = agreement.pcscf.ipsec.keys(keys)?;
-        let parameters =
-            |association| -> Option<Parameters> { agreement.parameters(&association, End::Pcscf) };
-        let inbound = |association| Inbound::new(parameters(association)?, keys.material()).ok();
-        let mut outbound = |association| {
-            let mut seed = [0; 16];
-            self.random.fill_bytes(&mut seed);
-            Outbound::new(parameters(association)?, keys.material(), seed).ok()
-        };
-        Some(Associations {
-            inbound: [Some(inbound(to_server)?), Some(inbound(to_client)?)],
-            outbound: [Some(outbound(to_phone_client)?), Some(outbound(to_phone_server)?)],
-            path,
-            owner,
-        })
     }
 
     /// The core has accepted a REGISTER, and the phone knows.

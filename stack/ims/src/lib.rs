@@ -24,6 +24,7 @@
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod access;
+mod associate;
 mod charging;
 mod config;
 mod emergency;
@@ -31,6 +32,9 @@ mod explain;
 mod facts;
 mod keys;
 mod leaving;
+mod pair;
+mod record;
+mod replica;
 mod request;
 mod rewrite;
 mod set;
@@ -39,11 +43,13 @@ mod show;
 mod sources;
 mod table;
 mod trails;
+mod vacated;
 
 pub use access::{Access, Packet};
 pub use config::Ipsec;
 pub use facts::Fact;
 pub use leaving::Leaving;
+pub use replica::KIND;
 pub use request::Verdict;
 pub use settings::{Door, Numbers, Realm, Settings};
 pub use show::{ExplainRow, IpsecRow, IpsecShardRow};

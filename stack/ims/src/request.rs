@@ -188,7 +188,6 @@ impl Access {
         if !self.emergencies.begin(at.now, number, at.flow.remote.ip()) {
             return Err(Refusal::of_source("there are as many emergency calls as may be"));
         }
-        self.facts.add(Fact::Emergency, 1);
         Ok(Verdict::Passes)
     }
 
@@ -196,7 +195,13 @@ impl Access {
     /// has ended. What it says itself does not answer its call.
     pub(crate) fn in_emergency(&mut self, now: Time, number: u64, message: &Message<'_>) {
         match (message.cseq().method, message.status()) {
-            (Method::Invite, Some(200..=299)) => self.emergencies.answered(now, number),
+            (Method::Invite, Some(status @ 100..=299)) => {
+                let is_new = self.emergencies.taken(now, number);
+                self.facts.add(Fact::Emergency, u64::from(is_new));
+                if status >= 200 {
+                    self.emergencies.answered(now, number);
+                }
+            }
             (Method::Invite, Some(300..)) if message.to_tag().is_some() => {
                 self.emergencies.failed(now, number);
             }
@@ -212,7 +217,7 @@ impl Access {
 
     /// A registration begins to be under way. Those of a source that have proven no card make way
     /// for each other: it may be another that sends in its name.
-    fn offer(&mut self, now: Time, set: Set) -> Result<Key, Refusal> {
+    pub(crate) fn offer(&mut self, now: Time, set: Set) -> Result<Key, Refusal> {
         let section = &self.rows[set.realm].realm.section;
         let sources = &self.table.sources;
         // A phone that stands takes no other's place by another registration.

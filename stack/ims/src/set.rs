@@ -7,6 +7,7 @@
 //!    └─────────────────────┴────────────────────┴────────────┴──────────→ Ending, gone
 //! ```
 
+use aka::digest::SessionKeys;
 use ipsec::Lane;
 use machine::Time;
 use machine::slots::{Key, Reuse};
@@ -91,6 +92,19 @@ pub(crate) struct Usage {
     pub registered_until: Time,
     /// Whether the phone has sent anything but a REGISTER by it.
     pub is_used: bool,
+    /// Its number in the order in which phones prove their cards; it has not: zero.
+    pub proven: u64,
+}
+
+/// The associations of an agreement.
+#[derive(Debug)]
+pub(crate) struct Associated {
+    /// Where they are.
+    pub key: Key,
+    /// What we said, with the algorithms that were chosen.
+    pub own: Ipsec,
+    /// The keys of the challenge, where another node of the pair has to know them.
+    pub keys: Option<Box<SessionKeys>>,
 }
 
 /// An agreement.
@@ -116,16 +130,13 @@ pub(crate) struct Set {
     pub client: List,
     pub server: List,
     pub choice: Option<Choice>,
-    /// What we said, with the algorithms that were chosen.
-    pub own: Option<Ipsec>,
     /// Our address.
     pub local: IpAddr,
     /// The phone's address inside; its own view, where a NAT stands between.
     pub inside: IpAddr,
     pub is_behind_nat: bool,
     pub identity: Identity,
-    /// Its associations.
-    pub associations: Option<Key>,
+    pub associated: Option<Associated>,
     pub usage: Usage,
     pub expires: Time,
 }
@@ -146,12 +157,11 @@ impl Default for Set {
             client: List::default(),
             server: List::default(),
             choice: None,
-            own: None,
             local: nowhere,
             inside: nowhere,
             is_behind_nat: false,
             identity: Identity { port: PortId(u16::MAX), remote: SocketAddr::new(nowhere, 0) },
-            associations: None,
+            associated: None,
             usage: Usage::default(),
             expires: Time::MAX,
         }
@@ -165,6 +175,16 @@ impl Reuse for Set {
 }
 
 impl Set {
+    /// What we said, with the algorithms that were chosen.
+    pub fn own(&self) -> Option<Ipsec> {
+        self.associated.as_ref().map(|it| it.own)
+    }
+
+    /// Where its associations are.
+    pub fn associations(&self) -> Option<Key> {
+        self.associated.as_ref().map(|it| it.key)
+    }
+
     /// Its phone offers another agreement by it; the one that makes way if nobody has answered it.
     pub fn offers(&mut self, key: Key) -> Option<Key> {
         self.offers.rotate_right(1);
@@ -174,7 +194,7 @@ impl Set {
     /// Where a datagram to the phone goes inside: by the lane of its server port, from our client
     /// port (TS 33.203 §7.1).
     pub fn ends(&self) -> Option<(Lane, (SocketAddr, SocketAddr))> {
-        let (own, ue) = (self.own?, self.choice?.of);
+        let (own, ue) = (self.own()?, self.choice?.of);
         let from = SocketAddr::new(self.local, own.port_c);
         Some((Lane::Second, (from, SocketAddr::new(self.inside, ue.port_s))))
     }

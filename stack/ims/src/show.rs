@@ -80,7 +80,7 @@ impl Access {
     #[must_use]
     pub fn show(&self, impi: Option<&str>, limit: usize) -> Vec<IpsecRow> {
         let row = |set: &crate::set::Set| {
-            let associations = set.associations.and_then(|key| self.esp.show(key));
+            let associations = set.associations().and_then(|key| self.esp.show(key));
             let counted = associations.as_ref();
             let indices = |of: fn(&ipsec::SetRow) -> [Option<u32>; 2]| {
                 counted.map(|it| of(it).into_iter().flatten().collect()).unwrap_or_default()
@@ -94,7 +94,7 @@ impl Access {
                 outside: counted.filter(|_| set.is_behind_nat).map(|it| it.path.remote.to_string()),
                 algorithms: choice.map(|it| format!("{}/{}", it.pair.0.name(), it.pair.1.name())),
                 ue_ports: choice.map(|it| [it.of.port_c, it.of.port_s]),
-                own_ports: set.own.map(|own| [own.port_c, own.port_s]),
+                own_ports: set.own().map(|own| [own.port_c, own.port_s]),
                 spi_in: indices(|it| it.spi_in),
                 spi_out: indices(|it| it.spi_out),
                 packets_in: counted.map_or(0, |it| it.came.0),
@@ -132,6 +132,12 @@ impl Access {
         if self.keyless.is_some_and(|at| now.since(at) < KEYLESS) {
             let text = "the core challenges phones without ck and ik: none of them can attach";
             let row = Condition::new("ims-challenge-without-keys", "core", "major", text.into());
+            alarms.push(row.caused_by("configuration-or-customization-error"));
+        }
+        if self.pair.lacks_some {
+            let text = "this standby could not take all agreements of the other node: after a \
+                takeover their phones register anew";
+            let row = Condition::new("ims-standby-incomplete", "pair", "major", text.into());
             alarms.push(row.caused_by("configuration-or-customization-error"));
         }
         let sections = self.rows.iter().map(|row| &row.realm.section);

@@ -3,9 +3,10 @@
 use crate::keys;
 use crate::set::{Identity, Register, Registration, Set, Stage};
 use crate::sources::{Class, Sources};
+use crate::vacated::Vacated;
 use ipsec::Endpoint;
 use machine::Time;
-use machine::slots::{Key, Slots};
+use machine::slots::{Key, Slots, Told};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Public identities of one phone that are told apart; beyond these its associations end with their
@@ -16,9 +17,6 @@ const REGISTERED_MAX: usize = 32;
 /// under way (TS 33.203 §7.4).
 const SETS_OF_PHONE_MAX: usize = 3;
 
-/// Flows that are kept for phones that have left them, at most.
-const VACATED_MAX: usize = 65_536;
-
 /// A private identity that a phone has proven.
 #[derive(Debug, Default)]
 struct Phone {
@@ -26,6 +24,23 @@ struct Phone {
     keys: Vec<Key>,
     /// The public identities that it has registered, each by a hash.
     registered: Vec<u64>,
+}
+
+/// An agreement, and what the table has beside it.
+pub(crate) struct Copied<'a> {
+    pub set: &'a Set,
+    /// Whether it is what its REGISTER has offered.
+    pub is_offer: bool,
+    /// The public identities that its phone has registered.
+    pub registered: &'a [u64],
+}
+
+/// The same, of another table.
+#[derive(Debug)]
+pub(crate) struct Copy {
+    pub set: Set,
+    pub is_offer: bool,
+    pub registered: Vec<u64>,
 }
 
 #[derive(Debug)]
@@ -37,10 +52,7 @@ pub(crate) struct Table {
     /// Those that nobody has proven yet, by a hash of the private identity that they claim.
     claimed: BTreeSet<(u64, u32)>,
     secret: u64,
-    /// Flows that have lost their last set while the function still has a registration of their
-    /// phone there: nobody else gets them until that is over. The first to end first beside.
-    vacated: BTreeMap<Identity, (Box<[u8]>, Time)>,
-    vacated_until: BTreeSet<(Time, Identity)>,
+    pub vacated: Vacated,
     pub sources: Sources,
     begun: u64,
     under_way: usize,
@@ -56,8 +68,7 @@ impl Table {
             by_impi: BTreeMap::new(),
             claimed: BTreeSet::new(),
             secret,
-            vacated: BTreeMap::new(),
-            vacated_until: BTreeSet::new(),
+            vacated: Vacated::default(),
             sources: Sources::default(),
             begun: 0,
             under_way: 0,
@@ -118,28 +129,7 @@ impl Table {
     /// Whether a phone may be known by that flow: nobody is, and nobody was who may still be
     /// called there.
     pub fn is_free(&self, now: Time, identity: Identity, impi: &[u8]) -> bool {
-        let vacated = self.vacated.get(&identity);
-        self.by_identity(identity).is_empty()
-            && vacated.is_none_or(|(of, until)| **of == *impi || *until <= now)
-    }
-
-    /// The last set of a flow has ended before its registration.
-    fn vacate(&mut self, identity: Identity, impi: Box<[u8]>, until: Time) {
-        self.occupy(identity);
-        self.vacated.insert(identity, (impi, until));
-        self.vacated_until.insert((until, identity));
-        if self.vacated.len() > VACATED_MAX
-            && let Some((_, first)) = self.vacated_until.pop_first()
-        {
-            self.vacated.remove(&first);
-        }
-    }
-
-    /// A flow has a phone again.
-    fn occupy(&mut self, identity: Identity) {
-        if let Some((_, until)) = self.vacated.remove(&identity) {
-            self.vacated_until.remove(&(until, identity));
-        }
+        self.by_identity(identity).is_empty() && self.vacated.is_free(now, identity, impi)
     }
 
     /// A phone has registered a public identity, or taken it back; says whether one is left
@@ -175,10 +165,12 @@ impl Table {
     pub fn prove(&mut self, key: Key, identity: Identity) -> Option<Key> {
         let set = self.sets.at_mut(key)?;
         set.identity = identity;
+        self.begun += 1;
+        set.usage.proven = self.begun;
         let (impi, expires) = (set.impi.clone(), set.expires);
         self.claimed.remove(&(keys::hash(self.secret, &impi), key.index));
         self.by_identity.entry(identity).or_default().push(key);
-        self.occupy(identity);
+        self.vacated.remove(identity);
         self.advance(key, Stage::Proven, expires);
         let keys = &mut self.by_impi.entry(impi).or_default().keys;
         keys.push(key);
@@ -227,15 +219,26 @@ impl Table {
 
     /// Ends an agreement and its associations.
     pub fn remove(&mut self, key: Key, esp: &mut Endpoint) {
-        self.advance(key, Stage::Ending, Time::MAX);
-        let Some(set) = self.sets.at_mut(key) else { return };
-        let (source, class, begun) = (set.source, Class::of(set), set.begun);
-        let (register, identity) = (set.register, set.identity);
-        let registered_until = set.usage.registered_until;
-        let (impi, associations) = (core::mem::take(&mut set.impi), set.associations);
+        let Some((impi, associations)) = self.unlist(key) else { return };
         if let Some(associations) = associations {
             esp.remove(associations);
         }
+        let Some(set) = self.sets.at(key) else { return };
+        let (identity, registered_until) = (set.identity, set.usage.registered_until);
+        if registered_until > Time::ZERO && self.by_identity(identity).is_empty() {
+            self.vacated.put(identity, impi, registered_until);
+        }
+        self.sets.give_back(key);
+    }
+
+    /// Takes an agreement out of all indices and counts; its private identity and where its
+    /// associations are.
+    fn unlist(&mut self, key: Key) -> Option<(Box<[u8]>, Option<Key>)> {
+        self.advance(key, Stage::Ending, Time::MAX);
+        let set = self.sets.at_mut(key)?;
+        let (source, class, begun) = (set.source, Class::of(set), set.begun);
+        let (register, identity) = (set.register, set.identity);
+        let (impi, associations) = (core::mem::take(&mut set.impi), set.associations());
         if let Some(register) = register
             && self.by_register.get(&register) == Some(&key)
         {
@@ -249,11 +252,99 @@ impl Table {
                 self.by_impi.remove(&impi);
             }
         }
-        if registered_until > Time::ZERO && self.by_identity(identity).is_empty() {
-            self.vacate(identity, impi, registered_until);
-        }
         self.sources.remove(source, class, begun);
-        self.sets.give_back(key);
+        Some((impi, associations))
+    }
+
+    /// Notes what changes from now on, or no more.
+    pub fn watch(&mut self, is_watched: bool) {
+        self.sets.watch(is_watched);
+        self.vacated.watch(is_watched);
+    }
+
+    /// The copy becomes the table itself.
+    pub fn settle(&mut self) {
+        self.sets.settle();
+    }
+
+    /// The next agreements of a snapshot count as changed; where to go on.
+    pub fn touch(&mut self, from: u32, most: usize) -> Option<u32> {
+        self.sets.touch(from, most)
+    }
+
+    /// Tells which agreements changed, as [`Slots::tell`].
+    pub fn tell(&mut self, mut tell: impl FnMut(Told<'_, Copied<'_>>) -> u64) {
+        let Self { sets, by_register, by_impi, .. } = self;
+        sets.tell(|told| match told {
+            Told::Gone(next) => tell(Told::Gone(next)),
+            Told::Stands(key, set, was) => {
+                let of = set.register.and_then(|register| by_register.get(&register));
+                let phone = by_impi.get(&set.impi).filter(|_| set.usage.proven > 0);
+                let registered = phone.map_or(&[][..], |phone| &phone.registered);
+                let copied = Copied { set, is_offer: of == Some(&key), registered };
+                tell(Told::Stands(key, &copied, was))
+            }
+        });
+    }
+
+    /// An agreement as another table has it, under the same key. `false`: there is no room.
+    pub fn put(&mut self, key: Key, copy: Copy, esp: &mut Endpoint) -> bool {
+        let associations = copy.set.associations();
+        if let Some(user) = self.sets.user_of(key.index)
+            && let Some((_, Some(before))) = self.unlist(user)
+            && Some(before) != associations
+        {
+            esp.remove(before);
+        }
+        let Some(slot) = self.sets.put(key) else { return false };
+        *slot = copy.set;
+        let (stage, class, begun) = (slot.stage, Class::of(slot), slot.begun);
+        let (source, expires, proven) = (slot.source, slot.expires, slot.usage.proven);
+        let (identity, impi, register) = (slot.identity, slot.impi.clone(), slot.register);
+        self.sets.arm(key, expires);
+        self.begun = self.begun.max(begun).max(proven);
+        self.under_way += usize::from(stage.is_under_way());
+        self.current += usize::from(stage == Stage::Current);
+        self.sources.add(source, class, begun, key);
+        if let Some(register) = register.filter(|_| copy.is_offer) {
+            self.by_register.insert(register, key);
+        }
+        if proven == 0 {
+            self.claimed.insert((keys::hash(self.secret, &impi), key.index));
+            return true;
+        }
+        let sets = &self.sets;
+        let order = |key: &Key| sets.at(*key).map_or(0, |set| set.usage.proven);
+        let by_identity = self.by_identity.entry(identity).or_default();
+        by_identity.push(key);
+        by_identity.sort_by_key(order);
+        let phone = self.by_impi.entry(impi).or_default();
+        phone.keys.push(key);
+        phone.keys.sort_by_key(order);
+        phone.registered = copy.registered;
+        true
+    }
+
+    /// The user of that slot is gone from the other table, where `next` names the next one.
+    pub fn take_away(&mut self, next: Key, esp: &mut Endpoint) {
+        if let Some(user) = self.sets.user_of(next.index)
+            && let Some((_, Some(associations))) = self.unlist(user)
+        {
+            esp.remove(associations);
+        }
+        self.sets.take_away(next);
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.sets.clear();
+        self.by_register.clear();
+        self.by_identity.clear();
+        self.by_impi.clear();
+        self.claimed.clear();
+        self.vacated.clear();
+        self.sources = Sources::default();
+        (self.under_way, self.current) = (0, 0);
     }
 
     pub fn deadline(&self) -> Option<Time> {
@@ -262,9 +353,7 @@ impl Table {
 
     pub fn expire(&mut self, now: Time, due: &mut Vec<Key>) {
         self.sets.expire(now, due);
-        while let Some((_, first)) = self.vacated_until.first().filter(|(at, _)| *at <= now) {
-            self.occupy(*first);
-        }
+        self.vacated.expire(now);
     }
 }
 

@@ -87,7 +87,7 @@ impl Trails {
         if !self.is_on || set.registration.call_id.is_empty() {
             return;
         }
-        let port = set.own.map_or(0, |own| own.port_s);
+        let port = set.own().map_or(0, |own| own.port_s);
         let local = SocketAddr::new(set.local, port);
         let flow = Flow::to(PortId(u16::MAX), Transport::Udp, local, set.identity.remote);
         let impi = ("impi", Value::Text(set.impi.to_vec()));
@@ -97,7 +97,7 @@ impl Trails {
 
     /// A challenge left, with this agreement.
     pub fn chosen(&mut self, set: &Set) {
-        let (Some(own), Some(choice)) = (set.own.filter(|_| self.is_on), set.choice) else {
+        let (Some(own), Some(choice)) = (set.own().filter(|_| self.is_on), set.choice) else {
             return;
         };
         let ue = choice.of;
@@ -120,7 +120,7 @@ impl Trails {
 
     /// An agreement that has associations is over, or is no longer the one of now.
     pub fn over(&mut self, set: &Set, event: Event, why: &str) {
-        if set.own.is_some() {
+        if set.associated.is_some() {
             self.of(set, event, vec![("own_spis", spis(set)), ("text", why.into())]);
         }
     }
@@ -138,5 +138,5 @@ impl Trails {
 
 /// Our indices, by which packets of the phone come: client, server.
 fn spis(set: &Set) -> Value {
-    set.own.map_or_else(String::new, |own| format!("{}/{}", own.spi_c.0, own.spi_s.0)).into()
+    set.own().map_or_else(String::new, |own| format!("{}/{}", own.spi_c.0, own.spi_s.0)).into()
 }

@@ -4,6 +4,8 @@
 mod facts;
 mod hostile;
 mod live;
+mod pair;
+mod pair_world;
 mod seeds;
 mod trails;
 mod world;

@@ -207,7 +207,7 @@ impl Phone {
         Self { handset, nat, events: Vec::new() }
     }
 
-    fn outside(&self, mut packet: Packet) -> Packet {
+    pub fn outside(&self, mut packet: Packet) -> Packet {
         if let Some((address, shift)) = self.nat {
             packet.from = SocketAddr::new(address, packet.from.port().wrapping_add(shift));
         }
@@ -215,7 +215,7 @@ impl Phone {
     }
 
     /// Whether a packet that leaves the P-CSCF for `to` reaches it, and as what.
-    fn inside(&self, packet: &Packet) -> Option<Packet> {
+    pub fn inside(&self, packet: &Packet) -> Option<Packet> {
         let own = self.handset.config().address;
         let to = match self.nat {
             None => packet.to,
