@@ -291,6 +291,26 @@ mod tests {
     }
 
     #[test]
+    fn a_realm_whose_phones_must_agree_and_need_not_be_registered_is_named() {
+        let site = |keys: &str, ipsec: &str| {
+            format!(
+                "{QUIET}[[ssc]]\nname = \"ssc1\"\n[ssc.registrar]\nenabled = true\n\
+                 [[ssc.realm]]\nname = \"core\"\nside = \"core\"\ntrusted = true\n\
+                 listen = [\"udp:127.0.0.2:5060\"]\n\
+                 [[ssc.next_hop]]\nname = \"scscf\"\nrealm = \"core\"\n\
+                 targets = [\"udp:127.0.0.3:5060\"]\n\
+                 [[ssc.realm]]\nname = \"access\"\nside = \"access\"\n\
+                 listen = [\"udp:127.0.0.1:5060\"]\n{keys}[ssc.realm.ipsec]\n{ipsec}\
+                 [[ssc.route]]\nfrom = \"access\"\nto = [\"scscf\"]\n"
+            )
+        };
+        let at = ["ssc[0].realm[1].register_required"];
+        assert_eq!(paths(&site("", "")), at);
+        assert_eq!(paths(&site("", "required = false\n")), Vec::<String>::new());
+        assert_eq!(paths(&site("register_required = true\n", "")), Vec::<String>::new());
+    }
+
+    #[test]
     fn the_example_of_the_page_on_security_leaves_nothing_open() {
         let page = include_str!("../../docs/security.md");
         let examples: Vec<&str> =

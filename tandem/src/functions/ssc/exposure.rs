@@ -62,7 +62,15 @@ fn media(section: &Ssc, found: &mut Vec<Issue>) {
 /// What its author may want to know.
 pub fn advice(section: &Ssc) -> Vec<Issue> {
     let pair = section.replica.as_ref().filter(|pair| pair.arbiter.is_none());
-    let what = "the pair has no arbiter: while the link between its nodes is cut, both are active";
+    let what = match section.realm.iter().any(|realm| realm.ipsec.is_some()) {
+        false => {
+            "the pair has no arbiter: while the link between its nodes is cut, both are active"
+        }
+        true => {
+            "the pair has no arbiter: while the link between its nodes is cut, both are active, \
+             and packets to phones leave under the same keys with the same numbers"
+        }
+    };
     let hint = "name an `arbiter` on a third machine, or give the link two paths";
     let mut found: Vec<Issue> =
         pair.map(|_| Issue::new("replica.node", what, hint)).into_iter().collect();
@@ -90,7 +98,11 @@ fn methods(section: &Ssc, found: &mut Vec<Issue>) {
 
 fn realm_open(realm: &Realm, found: &mut Vec<Issue>) {
     let has_remote = realm.listen.iter().any(|at| is_remote(at));
-    if realm.side == Side::Access && !realm.register_required && has_remote {
+    if realm.ipsec.as_ref().is_some_and(|it| it.required) && !realm.register_required {
+        let what = "phones must have a security agreement, and need not be registered: it outlives \
+            their registration";
+        found.push(Issue::new("register_required", what, "add `register_required = true`"));
+    } else if realm.side == Side::Access && !realm.register_required && has_remote {
         let what = "whoever reaches this realm makes calls: nobody has to be registered";
         let hint = "add `register_required = true`, or keep the network private";
         found.push(Issue::new("listen", what, hint));
