@@ -1,8 +1,9 @@
 //! `transcoding`: streams that a core transcodes, beside rtpengine.
 //!
-//! More and more calls speak at a packet every 20 ms, until a packet in a hundred is lost. A stream's
-//! share of a core is the processor time that the controller's processes used, so that what else the
-//! machine does changes little; of all numbers of calls, the one at which a stream costs least counts.
+//! More and more calls speak at a packet every 20 ms, until a packet in a hundred is lost. A
+//! stream's share of a core is the processor time that the controller's processes used, so that
+//! what else the machine does changes little; of all numbers of calls, the one at which a stream
+//! costs least counts.
 
 use crate::calls::{Access, Becomes, Phones};
 use crate::test_bed::{LOSS, Spoken, TestBed};
@@ -48,9 +49,9 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
         let mut row = Row::absent(name, UNIT, None, "");
         row.detail = json!({ "priority": priority.granted });
         match own(*becomes, bench, &options.tandem) {
-            Ok(spoken) => {
-                row.tandem = Some(streams_a_core(&spoken.1));
-                row.detail["tandem"] = detail(&spoken);
+            Ok(borne) => {
+                row.tandem = Some(streams_a_core(&borne.spoken));
+                row.detail["tandem"] = detail(&borne);
             }
             Err(error) => broken.push(format!("{name}: {error:#}")),
         }
@@ -58,9 +59,9 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
             row.detail["peer"] = json!("Debian's rtpengine decodes AMR and does not encode it");
         } else {
             match rtpengine(*becomes, bench) {
-                Ok((peer, spoken)) => {
-                    row.peer = Some(Peer { name: peer, value: streams_a_core(&spoken.1) });
-                    row.detail["peer"] = detail(&spoken);
+                Ok((peer, borne)) => {
+                    row.peer = Some(Peer { name: peer, value: streams_a_core(&borne.spoken) });
+                    row.detail["peer"] = detail(&borne);
                 }
                 Err(error) => broken.push(format!("{name}, rtpengine: {error:#}")),
             }
@@ -76,7 +77,7 @@ fn streams_a_core(spoken: &Spoken) -> f64 {
     (1e9 / spoken.process_ns.max(1.0) / f64::from(PACKETS_PER_S)).round()
 }
 
-fn detail((calls, spoken): &(u32, Spoken)) -> Value {
+fn detail(Borne { calls, spoken }: &Borne) -> Value {
     json!({
         "calls": calls,
         "process_us_a_packet": (spoken.process_ns / 10.0).round() / 100.0,
@@ -86,7 +87,7 @@ fn detail((calls, spoken): &(u32, Spoken)) -> Value {
 }
 
 /// All of the media controller's processes: control, forwarder and transcoder.
-fn own(becomes: Becomes, bench: Bench, tandem: &Path) -> anyhow::Result<(u32, Spoken)> {
+fn own(becomes: Becomes, bench: Bench, tandem: &Path) -> anyhow::Result<Borne> {
     let scratch = Scratch::new("tandem-lab-")?;
     let ground = Ground::new(Who::Tandem, bench.cores, scratch.path())?;
     let bed = TestBed::msc(tandem, ground, bench)?;
@@ -105,9 +106,15 @@ fn phones(becomes: Becomes, calls: u32) -> Phones {
     }
 }
 
+/// What was heard of a number of calls.
+struct Borne {
+    calls: u32,
+    spoken: Spoken,
+}
+
 /// What was heard of the number of calls at which a stream costs least.
-fn spoken(bed: &TestBed, becomes: Becomes) -> anyhow::Result<(u32, Spoken)> {
-    let mut best: Option<(u32, Spoken)> = None;
+fn spoken(bed: &TestBed, becomes: Becomes) -> anyhow::Result<Borne> {
+    let mut best: Option<Borne> = None;
     let mut calls = CALLS;
     while calls <= CALLS_MAX {
         let spoken = bed.at_its_pace(phones(becomes, calls))?;
@@ -117,18 +124,18 @@ fn spoken(bed: &TestBed, becomes: Becomes) -> anyhow::Result<(u32, Spoken)> {
             anyhow::ensure!(!first, "{} of {} were heard", all.foreign, all.all.sent);
             break;
         }
-        if best.as_ref().is_none_or(|(_, least)| spoken.process_ns < least.process_ns) {
-            best = Some((calls, spoken));
+        if best.as_ref().is_none_or(|least| spoken.process_ns < least.spoken.process_ns) {
+            best = Some(Borne { calls, spoken });
         }
         calls *= STEP;
     }
     best.context("no calls were placed")
 }
 
-fn rtpengine(becomes: Becomes, bench: Bench) -> anyhow::Result<(String, (u32, Spoken))> {
+fn rtpengine(becomes: Becomes, bench: Bench) -> anyhow::Result<(String, Borne)> {
     let scratch = Scratch::new("tandem-lab-")?;
     let ground = Ground::new(Who::Linux, bench.cores, scratch.path())?;
     let bed = TestBed::rtpengine(ground, bench)?;
-    let spoken = spoken(&bed, becomes)?;
-    Ok((bed.name, spoken))
+    let borne = spoken(&bed, becomes)?;
+    Ok((bed.name, borne))
 }
