@@ -53,6 +53,7 @@ pub fn run(octets: &[u8]) {
         preference: Preference::usual(),
         expires_s: 600,
         seed: 1,
+        number: 0,
     });
     let now = Time::ZERO;
     let access = Access::new(&settings(), 0, [7; 32], now);

@@ -1,11 +1,11 @@
 //! A home network as a P-CSCF sees it: S-CSCF and HSS in one, for registrations.
 
-use crate::text::{Draw, Subscriber, line};
+use crate::text::{Draw, Subscriber, description, line};
 use aka::digest::{Algorithm, Credentials, Qops, Refused, Request, Server};
 use aka::{Amf, Generator, GeneratorState, Rand, Scheme};
 use machine::Time;
 use sip::{Header, Message, Method};
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::net::SocketAddr;
 
 /// Answers that are kept for copies of their requests.
@@ -38,15 +38,17 @@ struct Card {
 
 /// A home network.
 pub struct Home {
-    cards: BTreeMap<String, Card>,
+    cards: HashMap<String, Card>,
     draw: Draw,
-    kept: BTreeMap<Vec<u8>, Vec<u8>>,
+    kept: HashMap<Vec<u8>, Vec<u8>>,
     counts: HomeCounts,
     /// Whether a registration that came under protection is challenged again.
     challenges_again: bool,
     /// Whether right responses are refused.
     refuses: bool,
     algorithm: Algorithm,
+    /// Where calls are answered by itself.
+    calls: Option<SocketAddr>,
 }
 
 impl core::fmt::Debug for Home {
@@ -68,17 +70,23 @@ impl Home {
         Self {
             cards: subscribers.into_iter().map(card).collect(),
             draw: Draw::new(seed),
-            kept: BTreeMap::new(),
+            kept: HashMap::new(),
             counts: HomeCounts::default(),
             challenges_again: true,
             refuses: false,
             algorithm: Algorithm::named(b"AKAv1-MD5").expect("it is one"),
+            calls: None,
         }
     }
 
     /// Whether registrations are challenged although they come under protection.
     pub const fn challenge_again(&mut self, on: bool) {
         self.challenges_again = on;
+    }
+
+    /// Calls to it are answered here, with a description; without it a call gets a bare 200.
+    pub const fn answer_calls_at(&mut self, address: SocketAddr) {
+        self.calls = Some(address);
     }
 
     /// Whether it refuses responses although they are right: the subscription is barred.
@@ -120,6 +128,7 @@ impl Home {
         }
         let answer = match message.method() {
             Method::Register => self.register(&message, from),
+            Method::Invite if self.calls.is_some() => self.called(&message, from),
             _ => head(&message, from, "200 OK", &self.draw.word(), &[]),
         };
         if self.kept.len() >= KEPT_MAX {
@@ -127,6 +136,19 @@ impl Home {
         }
         self.kept.insert(name, answer.clone());
         Some(answer)
+    }
+
+    fn called(&mut self, message: &Message<'_>, from: SocketAddr) -> Vec<u8> {
+        let own = self.calls.unwrap_or(from);
+        let (body, tag) = (description(own.ip()), self.draw.word());
+        let mut out = b"SIP/2.0 200 OK\r\n".to_vec();
+        sip::write::response_head(&mut out, message, from, Some(tag.as_bytes()), b"");
+        line(&mut out, "Contact", format!("<sip:network@{own}>").as_bytes());
+        line(&mut out, "Content-Type", b"application/sdp");
+        sip::write::content_length(&mut out, body.len());
+        out.extend_from_slice(b"\r\n");
+        out.extend_from_slice(&body);
+        out
     }
 
     fn register(&mut self, message: &Message<'_>, from: SocketAddr) -> Vec<u8> {

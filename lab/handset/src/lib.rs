@@ -6,16 +6,22 @@
 //!    ↑  └─── ESP ──────→ REGISTER, requests, answers
 //!    └────── ESP, clear ←──
 //! ```
-//! Time is an argument and packets are octets, so that thousands of them stand in a simulated world
-//! or behind one raw socket.
+//! Time is an argument and packets are octets, so that they stand in a simulated world. A [`Fleet`]
+//! is thousands of them behind a few addresses and one doorway of ESP.
 #![forbid(unsafe_code)]
 
+mod fleet;
 mod handset;
 mod home;
+mod phone;
 mod sockets;
+mod terminal;
 mod text;
 
-pub use handset::{Carrier, Config, Event, Handset, Packet, State};
+pub use fleet::{Came, Fleet, FleetConfig, Station};
+pub use handset::Handset;
 pub use home::{Home, HomeCounts};
+pub use phone::{Carrier, Config, Event, Packet, State};
 pub use sockets::Sockets;
+pub use terminal::{Called, HomeServer, Terminal};
 pub use text::Subscriber;

@@ -1,7 +1,10 @@
 //! What phones say.
 
 use machine::identity::{hex, mix};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
+
+/// The port of media that descriptions name; nobody sends there.
+const MEDIA_PORT: u16 = 40_000;
 
 /// A subscription: a card, and what it is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +48,8 @@ impl Subscriber {
     }
 
     /// The user part of its public identity.
-    pub(crate) fn user(&self) -> &str {
+    #[must_use]
+    pub fn user(&self) -> &str {
         let rest = self.impu.strip_prefix("sip:").unwrap_or(&self.impu);
         rest.split('@').next().unwrap_or_default()
     }
@@ -125,4 +129,14 @@ impl Register<'_> {
 
 pub(crate) fn line(out: &mut Vec<u8>, name: &str, value: &[u8]) {
     sip::write::line(out, name, value);
+}
+
+/// One stream of speech, which nobody sends.
+pub(crate) fn description(address: IpAddr) -> Vec<u8> {
+    let version = if address.is_ipv4() { "IP4" } else { "IP6" };
+    format!(
+        "v=0\r\no=- 1 1 IN {version} {address}\r\ns=-\r\nc=IN {version} {address}\r\nt=0 0\r\n\
+         m=audio {MEDIA_PORT} RTP/AVP 8\r\na=rtpmap:8 PCMA/8000\r\n"
+    )
+    .into_bytes()
 }

@@ -3,7 +3,8 @@
 //! A [`Ladder`] is the flow as data. Each [`End`] (the caller's and the answerer's) follows it:
 //! it sends its own steps and checks that the others come, in order. Arrivals are open-loop
 //! ([`Arrivals`]); what happened is a [`Report`]. [`Generator`] is the function on a shard;
-//! [`Registrants`] is the one that registers subscribers. Whoever has media to send along with
+//! [`Registrants`] is the one that registers subscribers, [`Phones`] has those of IMS, which
+//! register with AKA and call by IPsec. Whoever has media to send along with
 //! calls describes them and hears what the other side described ([`Descriptions`]).
 //!
 //! How it stays fast: messages are templates with fixed-width holes; the identity in tags,
@@ -18,6 +19,7 @@ mod end;
 mod generator;
 mod ladder;
 mod leg;
+mod phones;
 mod receive;
 mod registrants;
 mod report;
@@ -32,6 +34,7 @@ pub use description::Descriptions;
 pub use end::{Door, End, LEGS_MAX};
 pub use generator::{Generator, LoadConfig, Trial};
 pub use ladder::{Body, FlowError, Ladder, STEPS_MAX, Side, Step, What};
+pub use phones::{Act, Phones, PhonesConfig};
 pub use registrants::{Registrants, RegistrantsConfig, UNDER_WAY_MAX};
 pub use report::{Cause, Report, Tally, Times};
 pub use scan::Scan;

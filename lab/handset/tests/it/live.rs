@@ -84,6 +84,7 @@ impl Phone {
             preference: Preference { modes: vec![mode], ..Preference::usual() },
             expires_s: 600,
             seed: number,
+            number: 0,
         };
         let sockets = Sockets::open(&config).expect("raw sockets need CAP_NET_RAW");
         Self { handset: Handset::new(config), sockets, began: Instant::now(), events: Vec::new() }

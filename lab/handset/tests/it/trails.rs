@@ -29,6 +29,7 @@ fn a_trail_has_the_agreement_and_what_became_of_it_and_no_keys() {
     world.act(0, Handset::register);
     world.run(Duration::from_secs(5));
     let row = world.current(0).pop().expect("it is registered");
+    assert_eq!(world.phones[0].handset.granted_s(), 600);
     let told = world.told();
     let [(call_id, chosen), (other, established)] = told.as_slice() else { panic!("{told:?}") };
     assert!(!call_id.is_empty() && call_id == other);

@@ -203,6 +203,7 @@ impl Phone {
             preference: Preference { modes: vec![mode], ..pairs },
             expires_s: 600,
             seed: number + 77,
+            number: 0,
         });
         Self { handset, nat, events: Vec::new() }
     }
