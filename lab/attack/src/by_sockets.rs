@@ -2,7 +2,9 @@
 
 use crate::Report;
 use crate::sockets::{Pace, SocketAttack, SocketKind};
-use crate::{arbiter, connections, hep, init, msu, oversized, replica, strangers, widening};
+use crate::{
+    aka, arbiter, connections, esp, hep, init, msu, oversized, replica, strangers, widening,
+};
 
 /// Carries an attack out.
 ///
@@ -23,6 +25,8 @@ pub fn run_by_sockets(attack: &SocketAttack) -> anyhow::Result<Report> {
         SocketKind::ForgedMsu => msu::run(attack, &mut pace),
         SocketKind::Strangers => strangers::run(attack, &mut pace),
         SocketKind::Oversized => oversized::run(attack, &mut pace),
+        SocketKind::Esp => esp::run(attack, &mut pace),
+        SocketKind::HalfAka => aka::run(attack, &mut pace),
         SocketKind::WideningPath => widening::run(attack, &mut pace),
     }?;
     Ok(pace.report())

@@ -6,17 +6,20 @@
 //!     └→ Frame (Ethernet · IPv4 · UDP/TCP/ICMP, a new source each) ×64 ─→ FrameSocket
 //!   SocketAttack (refuses all but loopback outside of such a namespace)
 //!     ├→ connections: idle, half TLS greetings, answers that nobody reads
-//!     ├→ datagrams from many addresses: replica, arbiter, hep, strangers
+//!     ├→ datagrams from many addresses: replica, arbiter, hep, strangers, aka
+//!     ├→ raw sockets: esp
 //!     └→ a talk: init (SCTP), msu (M3UA), oversized (SIP), widening (BGP)
 //! ```
 //! What is sent is written here octet by octet, without the codecs of what is attacked: those would
 //! refuse to write some of it. Tests read it with them.
 #![forbid(unsafe_code)]
 
+mod aka;
 mod arbiter;
 mod by_sockets;
 mod connections;
 mod datagrams;
+mod esp;
 mod frame;
 mod hep;
 mod init;
@@ -30,6 +33,7 @@ mod sockets;
 mod strangers;
 mod widening;
 
+pub use aka::SUBSCRIPTIONS;
 pub use by_sockets::run_by_sockets;
 pub use frame::{Kind, Sources};
 pub use namespace::{NAMESPACE_PREFIX, Namespace, Veth, enter, remove, run_ip};

@@ -35,6 +35,10 @@ pub enum SocketKind {
     Strangers,
     /// SIP dialogs whose names and contacts grow past what a datagram holds.
     Oversized,
+    /// ESP with guessed indices, wrong codes, replays and old numbers.
+    Esp,
+    /// Registrations of IMS whose challenge is never answered.
+    HalfAka,
     /// BGP paths of two-octet AS numbers that do not fit once they have four.
     WideningPath,
 }

@@ -1,5 +1,6 @@
 //! Floods and what is let through, in namespaces.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod esp;
 mod flood;
 mod kernel_filter;
