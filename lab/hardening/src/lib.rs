@@ -13,6 +13,7 @@
 
 mod calls;
 mod good;
+mod ims;
 mod media;
 mod packets;
 mod pair;
@@ -70,6 +71,8 @@ const SCENARIOS: &[Scenario] = &[
     row("oversized dialogs", "calls", calls::oversized),
     row("forged HEP", "calls found in the SAS", calls::forged_hep),
     row("REGISTER flood", "registrations of unknown phones", registrations::flood),
+    row("forged ESP", "calls of IMS phones", ims::esp),
+    row("half-done registrations with AKA", "registrations and calls of IMS phones", ims::aka),
     row("forged replica datagrams", "calls", pair::replica),
     row("forged arbiter requests", "calls of a node that takes over", pair::arbiter),
     row("INIT with another's address", "MSUs", signalling::init),

@@ -5,9 +5,8 @@ use anyhow::Context;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
-/// Why a published row with IMS-AKA has no value.
-pub const NEEDS_IPSEC: &str =
-    "comes with IPsec between terminal and SSC, which Tandem does not speak yet";
+/// Why a published row has no value.
+pub const NO_EXPERIMENT: &str = "no experiment measures it yet";
 
 const SBC: &str = include_str!("../published/sbc.toml");
 const SS7: &str = include_str!("../published/ss7.toml");

@@ -7,8 +7,11 @@
 //! | search | ramp, bisection, a longer confirmation; a fresh system after each failure |
 //! | Tandem | the B2BUA, one shard, HEP capture on |
 //! | without runs | the same search with `UDP_SEGMENT` and `UDP_GRO` off at both ends (`detail`) |
+//! | IMS-AKA | phones register with AKA, their calls travel in ESP; judged by VoLTE without runs |
 //! | media anchored | every description rewritten, by `[[msc]]` and by rtpengine; no packets |
 //! | peer | Kamailio, dialog-stateful record-routing proxy, one worker a socket, no capture |
+
+mod ims_aka;
 
 use super::measure::{Measured, Plan, highest_rate};
 use super::topology::{Ground, Load, System};
@@ -18,7 +21,7 @@ use peers::Priority;
 use report::contract::{Options, Outcome, Peer, Row};
 use report::host;
 use report::progress::Progress;
-use report::published::{self, NEEDS_IPSEC};
+use report::published::{self, NO_EXPERIMENT};
 use runtime::Transport;
 use serde_json::{Value, json};
 use std::time::Instant;
@@ -74,11 +77,15 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let report = published::sbc();
     let table = report.table(NAME).expect("the published table is part of the program and tested");
     let searches = if options.quick { 2 } else { 3 };
-    let progress = Progress::new(NAME, searches * SCENARIOS.len() as u64 + 2);
+    let is_ims = options.wants(ims_aka::NAME);
+    let steps = searches * SCENARIOS.len() as u64 + 2 + searches * u64::from(is_ims);
+    let progress = Progress::new(NAME, steps);
     let begun = Instant::now();
     let is_anchored = options.wants(ANCHORED) | options.wants(PART);
     let mut searches_left = 2 * SCENARIOS.iter().filter(|s| options.wants(s.name)).count() as u32;
-    searches_left += 2 * u32::from(is_anchored);
+    searches_left += 2 * u32::from(is_anchored) + u32::from(is_ims);
+    // Calls a second of VoLTE without runs.
+    let mut volte = None;
     // Searches of the first row, where media pass by.
     let mut bypass = None;
     let mut outcome =
@@ -88,8 +95,15 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     }
     for row in table.rows.iter().filter(|row| options.wants(&row.scenario)) {
         let published = row.value;
+        if row.scenario == ims_aka::NAME {
+            let plan = planned(options, begun, searches_left);
+            searches_left -= 1;
+            let bench = Bench { plan, options, progress: &progress, priority: priority.granted };
+            outcome.rows.push(bench.ims_aka(row, volte, &mut outcome.broken)?);
+            continue;
+        }
         let Some(scenario) = SCENARIOS.iter().find(|s| s.name == row.scenario) else {
-            outcome.rows.push(table.absent(row, NEEDS_IPSEC));
+            outcome.rows.push(table.absent(row, NO_EXPERIMENT));
             continue;
         };
         let plan = planned(options, begun, searches_left);
@@ -100,6 +114,7 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
         let mut detail = detail(scenario, &plan, &tandem.0, &peer.0, priority.granted)?;
         if let Some((found, _)) = &apart {
             detail["without_udp_runs"] = json!(rate(found));
+            volte = if scenario.name == ims_aka::BESIDE { rate(found) } else { volte };
             detail["tandem_without_udp_runs"] = side(found);
         }
         outcome.rows.push(Row {
@@ -299,6 +314,19 @@ fn offences(scenario: &str, tandem: &Found<Measured>, peer: &Found<Measured>) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_published_row_is_measured() {
+        let report = published::sbc();
+        for row in &report.table(NAME).unwrap().rows {
+            let is_it = |it: &Scenario| it.name == row.scenario;
+            assert!(
+                row.scenario == ims_aka::NAME || SCENARIOS.iter().any(is_it),
+                "{}",
+                row.scenario
+            );
+        }
+    }
 
     #[test]
     fn anchored_media_are_held_to_a_part_of_bypass_and_to_the_peer() {

@@ -8,6 +8,8 @@ mod failover_scenes;
 mod failover_stream;
 pub mod generator;
 pub mod header_manipulation;
+mod ims;
+pub mod ims_failover;
 mod measure;
 pub mod overload;
 mod registrants;
@@ -23,6 +25,7 @@ mod topology;
 use report::Experiment;
 
 pub use ddos::field as flood_field;
+pub use ims::ImsGround;
 pub use measure::{Measured, Plan};
 pub use topology::{Ground, Load, Shape, System, site};
 
@@ -30,12 +33,12 @@ pub use topology::{Ground, Load, Shape, System, site};
 pub const EXPERIMENTS: &[Experiment] = &[
     Experiment::new(
         "call-signalling",
-        "calls per second on one core: SIP, SIP over TLS, VoLTE, beside Kamailio",
+        "calls per second on one core: SIP, TLS, VoLTE, VoLTE with IMS-AKA, beside Kamailio",
         call_signalling::run,
     ),
     Experiment::new(
         "registration",
-        "registrations per second on one core, 700,000 bindings and their restart storm",
+        "registrations per second on one core, with IMS-AKA too, and restart storms",
         registration::run,
     ),
     media_lab::CAPACITY,
@@ -53,7 +56,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     ),
     Experiment::new(
         "session-capacity",
-        "calls standing at once and what each costs in memory: SIP, SIP over TLS, VoLTE",
+        "calls standing at once and what each costs in memory: SIP, TLS, VoLTE, IMS-AKA",
         session_capacity::run,
     ),
     Experiment::new(
@@ -85,6 +88,11 @@ pub const EXPERIMENTS: &[Experiment] = &[
         "ssc-failover",
         "the active SSC of a pair killed under 1,000 calls/s, then a planned switchover",
         ssc_failover::run,
+    ),
+    Experiment::new(
+        "ims-failover",
+        "the active P-CSCF of a pair killed under calls and registrations of IMS phones",
+        ims_failover::run,
     ),
     Experiment::new(
         "sipp",

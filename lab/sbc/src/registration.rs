@@ -8,9 +8,10 @@
 //! | peer | Kamailio as registrar: `save()` into memory in every row, it needs no core |
 //!
 //! Neither side captures. `detail.tandem.bytes_per_binding` is the growth of the SSC's resident
-//! memory by the subscribers that stand, everything included. Two rows more than the report has:
-//! after a restart all subscribers register at once ([`storm`]).
+//! memory by the subscribers that stand, everything included. Rows more than the report has: after
+//! a restart all subscribers register at once ([`storm`]), phones of IMS too ([`ims_aka`]).
 
+mod ims_aka;
 mod side;
 mod storm;
 
@@ -20,7 +21,7 @@ use peers::Priority;
 use report::contract::{Options, Outcome, Peer, Row};
 use report::host;
 use report::progress::Progress;
-use report::published::{self, NEEDS_IPSEC, PublishedRow};
+use report::published::{self, NO_EXPERIMENT, PublishedRow};
 use runtime::Transport;
 use serde_json::json;
 use side::{Side, Stage};
@@ -127,24 +128,33 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let table = report.table(NAME).expect("the published table is part of the program and tested");
     let mut searches_left = 2 * SCENARIOS.iter().filter(|s| options.wants(s.name)).count() as u32;
     let storms = SCENARIOS.iter().filter(|s| wants_storm(options, s)).count();
-    let progress = Progress::new(NAME, u64::from(searches_left / 2) + storms as u64);
+    let is_ims = options.wants(ims_aka::NAME) | options.wants(ims_aka::STORM);
+    searches_left += u32::from(is_ims);
+    let steps = u64::from(searches_left / 2) + storms as u64 + 2 * u64::from(is_ims);
+    let progress = Progress::new(NAME, steps);
     let begun = Instant::now();
     let mut outcome =
         Outcome { experiment: NAME, host: host::describe(), rows: Vec::new(), broken: Vec::new() };
+    // Rows that the report does not have stand behind its own.
     let mut storms = Vec::new();
     for row in &table.rows {
+        let plan = if options.quick { Plan::QUICK } else { Plan::FULL };
+        let left = plan.budget.map(|budget| budget.saturating_sub(begun.elapsed()));
+        let plan = Plan { budget: left.map(|left| left / searches_left.max(1)), ..plan };
+        if row.scenario == ims_aka::NAME {
+            let bench = ims_aka::Bench { options, plan, progress: &progress };
+            let (rows, broken) = bench.rows(row, &table.unit)?;
+            storms.extend(rows);
+            outcome.broken.extend(broken);
+            continue;
+        }
         let Some(scenario) = SCENARIOS.iter().find(|s| s.name == row.scenario) else {
-            if options.wants(&row.scenario) {
-                outcome.rows.push(table.absent(row, NEEDS_IPSEC));
-            }
+            outcome.rows.push(table.absent(row, NO_EXPERIMENT));
             continue;
         };
         if !options.wants(scenario.name) && !wants_storm(options, scenario) {
             continue;
         }
-        let plan = if options.quick { Plan::QUICK } else { Plan::FULL };
-        let left = plan.budget.map(|budget| budget.saturating_sub(begun.elapsed()));
-        let plan = Plan { budget: left.map(|left| left / searches_left.max(1)), ..plan };
         let ground = Ground::new()?;
         let load = Subscribers::start(&ground, scenario.transport)?;
         let bench =
@@ -256,5 +266,23 @@ impl Bench<'_> {
             }),
         };
         Ok((row, tandem.offences(name, maxima[1])))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_published_row_is_measured() {
+        let report = published::sbc();
+        for row in &report.table(NAME).unwrap().rows {
+            let is_it = |it: &Scenario| it.name == row.scenario;
+            assert!(
+                row.scenario == ims_aka::NAME || SCENARIOS.iter().any(is_it),
+                "{}",
+                row.scenario
+            );
+        }
     }
 }

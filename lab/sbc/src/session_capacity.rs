@@ -8,16 +8,18 @@
 //! | full run | then four times as many, if the machine's memory allows: `detail.tandem.limit` |
 //! | bar | the published number stands in at most 4 KiB each, judged in a full run |
 //!
+//! Phones with AKA attach before memory is looked at first: what they take is in `registration`.
 //! Transactions of the last 32 seconds stand beside the calls (RFC 3261 §17, timers J, L and M):
 //! the faster the set-up, the more of them are in the figure.
 
+use super::ims::ImsGround;
 use super::topology::{Ground, Load, MEMORY, System};
 use load::{Ladder, Report, Trial};
 use peers::Priority;
 use report::contract::{Options, Outcome, Row};
 use report::host;
 use report::progress::Progress;
-use report::published::{self, NEEDS_IPSEC};
+use report::published::{self, NO_EXPERIMENT};
 use runtime::Transport;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -30,6 +32,8 @@ const DRAIN: Duration = Duration::from_secs(4);
 const POLL: Duration = Duration::from_millis(50);
 /// Calls before memory is looked at first: connections, buffers, tables.
 const WARM_UP_CALLS: u32 = 500;
+/// Subscribers in rotation.
+const SUBSCRIBERS: u32 = 1_000_000;
 /// Room that a call takes in the generator, both ends, octets.
 const GENERATOR_BYTES_PER_CALL: u64 = 4_096;
 /// Share of the machine's free memory that a run may take.
@@ -44,6 +48,8 @@ struct Scenario {
     name: &'static str,
     flow: &'static str,
     transport: Transport,
+    /// Phones with AKA and IPsec of whom the calls are, in a full and in a quick run; none: 0.
+    phones: [u32; 2],
     /// Calls set up per second in a full run (at first: more calls come faster) and in a quick run,
     /// and calls released per second.
     rates: (f64, f64, f64),
@@ -54,19 +60,29 @@ const SCENARIOS: &[Scenario] = &[
         name: "SIP",
         flow: "SIP",
         transport: Transport::Udp,
+        phones: [0, 0],
         rates: (4_000.0, 12_000.0, 20_000.0),
     },
     Scenario {
         name: "SIP+TLS",
         flow: "SIP",
         transport: Transport::Tls,
+        phones: [0, 0],
         rates: (3_000.0, 8_000.0, 16_000.0),
     },
     Scenario {
         name: "VoLTE",
         flow: "VoLTE",
         transport: Transport::Udp,
+        phones: [0, 0],
         rates: (1_000.0, 5_000.0, 20_000.0),
+    },
+    Scenario {
+        name: "VoLTE+IMS-AKA",
+        flow: "VoLTE",
+        transport: Transport::Udp,
+        phones: [50_000, 4_000],
+        rates: (1_000.0, 3_000.0, 10_000.0),
     },
 ];
 
@@ -86,7 +102,7 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     for row in table.rows.iter().filter(|row| options.wants(&row.scenario)) {
         let published = row.value;
         let Some(scenario) = SCENARIOS.iter().find(|s| s.name == row.scenario) else {
-            outcome.rows.push(table.absent(row, NEEDS_IPSEC));
+            outcome.rows.push(table.absent(row, NO_EXPERIMENT));
             continue;
         };
         let stage = Stage { scenario, options, progress: &progress };
@@ -164,6 +180,15 @@ impl Stood {
     }
 }
 
+/// A system and who calls through it.
+struct Stand {
+    load: Load,
+    system: System,
+    subscribers: u32,
+    /// Its files stay as long.
+    ground: Ground,
+}
+
 struct Stage<'a> {
     scenario: &'a Scenario,
     options: &'a Options,
@@ -201,18 +226,35 @@ impl Stage<'_> {
         }
     }
 
+    /// A fresh system before its subscribers; phones of IMS have attached.
+    fn stand(&self) -> anyhow::Result<Stand> {
+        let ladder = Ladder::built_in(self.scenario.flow)?;
+        let [full, quick] = self.scenario.phones;
+        let phones = if self.options.quick { quick } else { full };
+        if phones == 0 {
+            let ground = Ground::new()?;
+            let load = Load::start(&ground, ladder, self.scenario.transport)?;
+            let system = System::tandem_with(&ground, &self.options.tandem, &[(MEMORY, "")])?;
+            return Ok(Stand { load, system, subscribers: SUBSCRIBERS, ground });
+        }
+        let ims = ImsGround::new(phones)?;
+        let load = ims.load(ladder, 0, true)?;
+        let text = ims.site(true)?;
+        let system = System::of(&ims.ground, &self.options.tandem, &text)?;
+        load.attach(phones)?;
+        Ok(Stand { load, system, subscribers: ims.phones(), ground: ims.ground })
+    }
+
     /// `calls` on a fresh system; in words what did not hold.
     fn attempt(&self, calls: u32, rate: f64) -> anyhow::Result<Result<Stood, String>> {
-        let ground = Ground::new()?;
-        let ladder = Ladder::built_in(self.scenario.flow)?;
-        let load = Load::start(&ground, ladder, self.scenario.transport)?;
-        let system = System::tandem_with(&ground, &self.options.tandem, &[(MEMORY, "")])?;
+        let Stand { ground: _ground, load, system, subscribers } = self.stand()?;
+        let all = Trial { subscribers, ..Trial::default() };
         let release_rate = self.scenario.rates.2;
         let warm = Duration::from_secs_f64(f64::from(WARM_UP_CALLS) / rate);
-        load.run(Trial { rate, length: warm, ..Trial::default() }, DRAIN, 0)?;
+        load.run(Trial { rate, length: warm, ..all }, DRAIN, 0)?;
         let before = system.usage();
         let length = Duration::from_secs_f64((f64::from(calls) - 0.5) / rate);
-        load.begin(Trial { rate, length, hold: HOLD, ..Trial::default() })?;
+        load.begin(Trial { rate, length, hold: HOLD, ..all })?;
         let report = until(&load, length + DRAIN, |report| {
             report.started > 0 && report.setup.count >= u64::from(calls)
         })?;
@@ -274,4 +316,18 @@ fn free_bytes() -> u64 {
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
     let kb = line.and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
     kb.unwrap_or_default() * 1_024
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_published_row_is_measured() {
+        let report = published::sbc();
+        for row in &report.table(NAME).unwrap().rows {
+            let is_it = |it: &Scenario| it.name == row.scenario;
+            assert!(SCENARIOS.iter().any(is_it), "{}", row.scenario);
+        }
+    }
 }

@@ -6,7 +6,7 @@
 //! ```
 
 use anyhow::Context;
-use load::{Door, Generator, Ladder, LoadConfig, Report, Trial};
+use load::{Door, Generator, Ladder, LoadConfig, Phones, Report, Trial};
 use media_lab::{MediaSide, MediaSite};
 use peers::{
     Duty, Kamailio, KamailioSpec, Ng, Rtpengine, RtpengineSpec, TlsFiles, Usage, free_port,
@@ -29,12 +29,12 @@ const LOOK: Duration = Duration::from_millis(250);
 const CAPTURES_MAX: Duration = Duration::from_millis(400);
 /// Kept TLS connections that the callers share.
 const TLS_CONNECTIONS: u16 = 16;
-const ANSWERER: PortId = PortId(0);
-const CAPTURE: PortId = PortId(1);
-const FIRST_CALLER: u16 = 2;
+pub(crate) const ANSWERER: PortId = PortId(0);
+pub(crate) const CAPTURE: PortId = PortId(1);
+pub(crate) const FIRST_CALLER: u16 = 2;
 
 /// More than any run fills.
-const LIMITS: &str = "calls_max = 4000000\nrelays_max = 4000000\n\
+pub(crate) const LIMITS: &str = "calls_max = 4000000\nrelays_max = 4000000\n\
     transactions_max = 16000000\ncapture_octets_max = 67108864";
 
 /// Taken ahead: a short trial would measure how fast the machine hands out memory.
@@ -141,10 +141,28 @@ impl Ground {
     }
 }
 
+/// What runs on the generator's core.
+pub enum Runs {
+    /// Callers and answerers.
+    Calls(Running<Generator>),
+    /// Phones of IMS, their home, their calls and who answers those.
+    Phones(Running<Phones>),
+}
+
+impl Runs {
+    fn ask(&self, ask: Ask) -> anyhow::Result<serde_json::Value> {
+        let answer = match self {
+            Self::Calls(running) => running.ask(ask),
+            Self::Phones(running) => running.ask(ask),
+        };
+        answer.context("the generator does not answer")
+    }
+}
+
 /// The generator on its core.
 pub struct Load {
-    running: Running<Generator>,
-    config: LoadConfig,
+    runs: Runs,
+    ladder: Arc<Ladder>,
 }
 
 impl Load {
@@ -225,8 +243,13 @@ impl Load {
         let (_, core) = Ground::cores();
         let spec =
             ShardSpec { name: "load".into(), cores: vec![core], ports, ..Default::default() };
-        let running = Generator::launch(spec, Arc::new(config.clone()))?;
-        Ok(Self { running, config })
+        let ladder = Arc::clone(&config.ladder);
+        Ok(Self::of(Runs::Calls(Generator::launch(spec, Arc::new(config))?), ladder))
+    }
+
+    /// What runs, whose calls follow this flow.
+    pub(crate) const fn of(runs: Runs, ladder: Arc<Ladder>) -> Self {
+        Self { runs, ladder }
     }
 
     /// What happened so far.
@@ -242,13 +265,12 @@ impl Load {
     /// # Errors
     /// When the calls went through several doors, or the generator does not answer.
     pub fn call_ids(&self) -> anyhow::Result<Vec<String>> {
-        let answer = self.running.ask(Ask { path: "call-ids".into(), ..Ask::default() })?;
+        let answer = self.runs.ask(Ask { path: "call-ids".into(), ..Ask::default() })?;
         Ok(serde_json::from_value(answer)?)
     }
 
-    fn ask(&self, ask: Ask) -> anyhow::Result<Report> {
-        let answer = self.running.ask(ask).context("the generator does not answer")?;
-        Ok(serde_json::from_value(answer)?)
+    pub(crate) fn ask(&self, ask: Ask) -> anyhow::Result<Report> {
+        Ok(serde_json::from_value(self.runs.ask(ask)?)?)
     }
 
     /// Runs one trial to its end; `drain` after the last call was due to end, what still runs is
@@ -328,7 +350,7 @@ impl Load {
     /// The flow of its calls.
     #[must_use]
     pub fn ladder(&self) -> &Ladder {
-        &self.config.ladder
+        &self.ladder
     }
 }
 
