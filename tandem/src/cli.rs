@@ -358,6 +358,9 @@ pub enum LabCommand {
     Attack(Attack),
     /// Send MSUs as an ASP that comes up at a signalling gateway, and show what comes back.
     Msu(Box<Msu>),
+    /// Register a phone of IMS with AKA and IPsec, call, and answer calls: for a P-CSCF to be tried
+    /// with.
+    Phone(Box<phone_command::command::Phone>),
     /// Put emulated links between interfaces, for packets of any program.
     Link(Box<link_command::command::Link>),
     /// Run an experiment and compare with the published figures.
@@ -516,6 +519,10 @@ pub enum AttackKind {
     StrangersDialogs,
     /// SIP dialogs whose names grow past what a datagram holds.
     OversizedDialogs,
+    /// ESP with guessed indices, wrong codes, replays and old numbers, some in the name of phones.
+    Esp,
+    /// Registrations of IMS that are begun and never finished.
+    Aka,
     /// BGP paths that do not fit once their AS numbers have four octets.
     WideningPaths,
 }

@@ -76,6 +76,15 @@ pub fn lab(lab: Lab) -> Result<(), Exit> {
         LabCommand::List => trials::list(),
         LabCommand::Attack(asked) => attack(&asked),
         LabCommand::Msu(asked) => msu(&asked),
+        LabCommand::Phone(asked) => {
+            let mut said = Ok(());
+            phone_command::run(&asked, &mut |line| {
+                if said.is_ok() {
+                    said = output::text(&format!("{line}\n"));
+                }
+            })?;
+            said
+        }
         LabCommand::Link(asked) => emulate(&asked),
         LabCommand::Run(trial) => trials::run(*trial),
     }
@@ -111,6 +120,8 @@ const fn means(kind: AttackKind) -> Means {
         AttackKind::ForgedMsu => Means::Sockets(SocketKind::ForgedMsu),
         AttackKind::StrangersDialogs => Means::Sockets(SocketKind::Strangers),
         AttackKind::OversizedDialogs => Means::Sockets(SocketKind::Oversized),
+        AttackKind::Esp => Means::Sockets(SocketKind::Esp),
+        AttackKind::Aka => Means::Sockets(SocketKind::HalfAka),
         AttackKind::WideningPaths => Means::Sockets(SocketKind::WideningPath),
     }
 }

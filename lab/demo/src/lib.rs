@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod hlr;
+mod ims;
 mod media;
 mod pe;
 mod place;
@@ -28,7 +29,8 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 /// The scenes, in the order in which they are listed; the first is that of `make demo`.
-pub const SCENES: &[Scene] = &[sbc::SCENE, rr::SCENE, pe::SCENE, ss7::SCENE, media::SCENE];
+pub const SCENES: &[Scene] =
+    &[sbc::SCENE, rr::SCENE, pe::SCENE, ss7::SCENE, media::SCENE, ims::SCENE];
 
 /// How to play.
 #[derive(Debug, Clone)]
@@ -100,7 +102,7 @@ mod tests {
     #[test]
     fn every_scene_is_named_once_and_says_in_a_few_lines_what_it_shows() {
         let names: Vec<_> = SCENES.iter().map(|scene| scene.name).collect();
-        assert_eq!(names, ["sbc", "rr", "pe", "ss7", "media"]);
+        assert_eq!(names, ["sbc", "rr", "pe", "ss7", "media", "ims"]);
         for scene in SCENES {
             assert!((1..=4).contains(&scene.about.len()), "{}", scene.name);
             assert!(scene.about.iter().all(|line| line.len() <= 90), "{}", scene.name);

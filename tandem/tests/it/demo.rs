@@ -129,11 +129,11 @@ fn without_a_name_the_scenes_are_listed_and_an_unknown_one_is_refused_with_them(
         assert!(!what.trim().is_empty(), "{line}");
         let _ = write!(names, "{name} ");
     }
-    assert_eq!(names, "sbc rr pe ss7 media ");
+    assert_eq!(names, "sbc rr pe ss7 media ims ");
     let refused = Command::new(TANDEM).args(["demo", "tv"]).output().unwrap();
     assert_eq!(refused.status.code(), Some(2));
     let said = String::from_utf8(refused.stderr).unwrap();
-    assert!(said.contains("`tv`") && said.contains("sbc, rr, pe, ss7, media"), "{said}");
+    assert!(said.contains("`tv`") && said.contains("sbc, rr, pe, ss7, media, ims"), "{said}");
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn ss7_msus_go_on_when_an_association_of_two_is_lost() {
 /// As in the image, which has this program and nothing else.
 #[test]
 fn scenes_play_where_no_other_program_is() {
-    for (name, figures) in [("rr", 6), ("ss7", 6), ("pe", 4)] {
+    for (name, figures) in [("rr", 6), ("ss7", 6), ("pe", 4), ("ims", 7)] {
         let mut command = Command::new(TANDEM);
         command.env("PATH", "/nowhere");
         let played = played(command, &["demo", name]);
@@ -196,6 +196,13 @@ fn media_of_two_phones_pass_from_srtp_to_rtp() {
     let played = scene("media");
     holds(&played, 5);
     assert!(played.said.contains("no stream stands"), "{}", played.said);
+}
+
+#[test]
+fn ims_phone_registers_with_aka_and_calls_by_ipsec() {
+    let played = scene("ims");
+    holds(&played, 7);
+    assert!(played.said.contains("its associations end with that"), "{}", played.said);
 }
 
 #[test]

@@ -1,0 +1,95 @@
+//! What `tandem lab phone` is told.
+
+use clap::Args;
+use std::net::{IpAddr, SocketAddr};
+
+/// A phone of IMS, and its card.
+#[derive(Debug, Args)]
+pub struct Phone {
+    /// The P-CSCF: an access address of a realm with [ssc.realm.ipsec].
+    pub pcscf: SocketAddr,
+    /// Its own address, one of this machine that is not the P-CSCF's.
+    #[arg(long)]
+    pub address: IpAddr,
+    /// IMSI of its card.
+    #[arg(long, default_value = "001010123456789", value_parser = imsi)]
+    pub imsi: String,
+    /// Key K of its card, 32 hexadecimal digits; absent: that of the test data (TS 35.208 §4.3).
+    #[arg(long, default_value = "465b5ce8b199b49faa5f0a2ee238a6bc", hide_default_value = true)]
+    #[arg(value_parser = key)]
+    pub k: [u8; 16],
+    /// OPc of its card; absent: that of the test data.
+    #[arg(long, default_value = "cd63cb71954a9f4e48a5994e37a02baf", hide_default_value = true)]
+    #[arg(value_parser = key)]
+    pub opc: [u8; 16],
+    /// Domain of its home; absent: ims.mncMNC.mccMCC.3gppnetwork.org of the IMSI, with an MNC of
+    /// two digits (TS 23.003 §13.2).
+    #[arg(long)]
+    pub domain: Option<String>,
+    /// Its private identity; absent: the IMSI at the domain.
+    #[arg(long)]
+    pub impi: Option<String>,
+    /// Its public identity; absent: sip: and the IMSI at the domain.
+    #[arg(long)]
+    pub impu: Option<String>,
+    /// Play its home too (S-CSCF and HSS), at the address that the site file has for the S-CSCF.
+    #[arg(long, value_name = "ADDRESS")]
+    pub home: Option<SocketAddr>,
+    /// Call somebody: sip:+4930200100@ims.example.org.
+    #[arg(long, value_name = "URI")]
+    pub call: Option<String>,
+    /// Seconds that a call is held.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    pub talk: u64,
+    /// Seconds that it stays registered and answers whoever calls, before it de-registers.
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(0..=86_400))]
+    pub stay: u64,
+    /// Seconds of registration that it asks for.
+    #[arg(long, default_value_t = 600_000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub expires: u32,
+    /// Protected ports: server, client.
+    #[arg(long, value_delimiter = ',', num_args = 2, default_values_t = [6_100, 6_200])]
+    pub ports: Vec<u16>,
+}
+
+impl Phone {
+    /// The domain of its home.
+    #[must_use]
+    pub fn domain(&self) -> String {
+        let (mcc, mnc) = (&self.imsi[..3], &self.imsi[3..5]);
+        let own = || format!("ims.mnc0{mnc}.mcc{mcc}.3gppnetwork.org");
+        self.domain.clone().unwrap_or_else(own)
+    }
+}
+
+fn imsi(text: &str) -> Result<String, String> {
+    let is_one = (6..=15).contains(&text.len()) && text.bytes().all(|it| it.is_ascii_digit());
+    if is_one { Ok(text.to_owned()) } else { Err("an IMSI has up to 15 digits".to_owned()) }
+}
+
+/// Sixteen octets in hexadecimal digits.
+fn key(text: &str) -> Result<[u8; 16], String> {
+    let wrong = || "32 hexadecimal digits".to_owned();
+    if text.len() != 32 || !text.bytes().all(|it| it.is_ascii_hexdigit()) {
+        return Err(wrong());
+    }
+    u128::from_str_radix(text, 16).map(u128::to_be_bytes).map_err(|_| wrong())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_and_imsis_that_are_none_are_refused() {
+        assert_eq!(key("000102030405060708090a0b0c0d0e0f").unwrap()[15], 15);
+        for wrong in
+            ["", "00", "+00102030405060708090a0b0c0d0e0f", "zz0102030405060708090a0b0c0d0e0f"]
+        {
+            assert!(key(wrong).is_err(), "{wrong}");
+        }
+        assert!(
+            imsi("001010123456789").is_ok() && imsi("0010").is_err() && imsi("00101a").is_err()
+        );
+    }
+}
