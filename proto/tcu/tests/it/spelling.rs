@@ -40,7 +40,7 @@ fn what_is_written_is_read() {
     let known = |_: u64| Speech::of_context(SHORT_MESSAGE);
     for seed in 0..SEEDS {
         let mut draw = Draw::new(seed);
-        let (there, back) = (draw.to_application(), draw.to_gateway());
+        let (there, back) = (draw.of_gateway(), draw.of_application());
         for spelling in BOTH {
             let mut octets = Vec::new();
             spelling.write(&there, of_indication(&there), &mut octets);
@@ -66,7 +66,7 @@ fn what_is_damaged_is_refused_with_its_place_and_never_panics() {
     let known = |_: u64| Speech::of_context(SHORT_MESSAGE);
     for seed in 0..SEEDS {
         let mut draw = Draw::new(seed);
-        let back = draw.to_gateway();
+        let back = draw.of_application();
         for spelling in BOTH {
             let mut octets = Vec::new();
             spelling.write_request(&back, of_request(&back), &mut octets);

@@ -235,7 +235,7 @@ impl Draw {
         }
     }
 
-    pub fn to_application(&mut self) -> ToApplication {
+    pub fn of_gateway(&mut self) -> ToApplication {
         match self.below(12) {
             0 => ToApplication::Challenge(self.octets(32)),
             1 => ToApplication::Welcome(Welcome {
@@ -251,7 +251,7 @@ impl Draw {
         }
     }
 
-    pub fn to_gateway(&mut self) -> ToGateway {
+    pub fn of_application(&mut self) -> ToGateway {
         match self.below(8) {
             0 => ToGateway::Hello(Hello {
                 version: 1,
