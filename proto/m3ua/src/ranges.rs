@@ -48,6 +48,11 @@ impl<T: Copy + Eq + Default> Ranges<T> {
         found.max_by_key(|(told, _)| *told).map_or_else(T::default, |(_, value)| *value)
     }
 
+    /// The value of what lies around a range.
+    pub(crate) fn around(&self, range: Affected) -> T {
+        self.value_of(Affected { mask: range.mask.saturating_add(1), ..range })
+    }
+
     /// Everything in the range has the value from now on.
     pub(crate) fn tell(&mut self, range: Affected, value: T) -> Result<(), Full> {
         let mask = range.mask.min(MASKS - 1);
@@ -83,6 +88,13 @@ impl<T: Copy + Eq + Default> Ranges<T> {
         let entries =
             smaller.flat_map(move |inner| self.entries.range((inner, first)..=(inner, last)));
         entries.map(|((mask, point_code), _)| Affected { point_code: *point_code, mask: *mask })
+    }
+
+    /// All ranges that a value was told of: the default too, where another one holds around it.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (Affected, T)> {
+        self.entries.iter().map(|((mask, point_code), (_, value))| {
+            (Affected { point_code: *point_code, mask: *mask }, *value)
+        })
     }
 
     /// The ranges whose value is not the default.

@@ -36,13 +36,47 @@ pub enum Availability {
 /// A range, how it can be reached where that was told, and its level of congestion.
 type Odd = (Affected, Option<Availability>, u8);
 
-fn odd<'a>(
+/// The ranges of a message: those that lie in others left out, and two halves of one as that one.
+/// Each costs a walk over what is known and a look at what is served there.
+fn joined(message: &Message<'_>) -> Vec<Affected> {
+    let mut all: Vec<Affected> = message.affected().map(Affected::canonical).collect();
+    if all.len() < 2 {
+        return all;
+    }
+    let mut joined: Vec<Affected> = Vec::new();
+    all.sort_unstable_by_key(|it| (it.point_code, core::cmp::Reverse(it.mask)));
+    for range in all {
+        if joined.last().is_some_and(|last| last.bounds().1 >= range.bounds().1) {
+            continue;
+        }
+        joined.push(range);
+        while let [.., before, last] = joined[..] {
+            let both = Affected { mask: before.mask.saturating_add(1), ..before };
+            let is_whole = before.mask == last.mask
+                && both.canonical().point_code == before.point_code
+                && both.bounds().1 == last.bounds().1;
+            if !is_whole {
+                break;
+            }
+            joined.truncate(joined.len() - 2);
+            joined.push(both);
+        }
+    }
+    joined
+}
+
+/// What is shown: what is odd, and what is well within a range that is not.
+pub(super) fn shown<'a>(
     availability: &'a Ranges<Option<Availability>>,
     congestion: &'a Ranges<u8>,
 ) -> impl Iterator<Item = Odd> + 'a {
-    let told = availability.odd().map(|(range, told)| (range, told, congestion.value_of(range)));
+    let is_amiss = |it: Option<Availability>| it.is_some_and(|it| it != Availability::Available);
+    let told = availability.all().map(|(range, told)| (range, told, congestion.value_of(range)));
+    let shown = told.filter(move |(range, told, level)| {
+        is_amiss(*told) || *level > 0 || is_amiss(availability.around(*range))
+    });
     let others = congestion.odd().filter(|(range, _)| availability.value_of(*range).is_none());
-    told.chain(others.map(|(range, level)| (range, None, level)))
+    shown.chain(others.map(|(range, level)| (range, None, level)))
 }
 
 /// The SS7 network behind this process as an SGP.
@@ -58,10 +92,6 @@ pub(super) struct Ss7Network {
 impl Ss7Network {
     pub(super) const fn new() -> Self {
         Self { availability: Ranges::new(), congestion: Ranges::new(), is_restarting: false }
-    }
-
-    pub(super) fn odd(&self) -> impl Iterator<Item = Odd> + '_ {
-        odd(&self.availability, &self.congestion)
     }
 }
 
@@ -99,10 +129,6 @@ impl Gateway {
     pub(super) fn rank(&self, point_code: PointCode) -> Option<u8> {
         let status = self.status(point_code);
         (status != Availability::Unavailable).then_some(status as u8)
-    }
-
-    pub(super) fn odd(&self) -> impl Iterator<Item = Odd> + '_ {
-        odd(&self.availability, &self.congestion)
     }
 }
 
@@ -272,8 +298,7 @@ impl Process {
         (role, peer, network, next): (Role, PeerId, Network, Availability),
         message: &Message<'_>,
     ) {
-        for affected in message.affected() {
-            let affected = affected.canonical();
+        for affected in joined(message) {
             if role != Role::Asp {
                 // Between IPSPs there is no gateway that another one could stand in for.
                 let said = match next {
@@ -314,7 +339,7 @@ impl Process {
         let found = self.peers.find(peer).map(|peer| &peer.settings);
         let sgp = found.filter(|settings| settings.role == Role::Asp);
         let number = sgp.map(|settings| settings.gateway);
-        for affected in message.affected().map(Affected::canonical) {
+        for affected in joined(message) {
             let gateway = number.and_then(|number| self.gateways.get_mut(&(network, number)));
             let told = gateway.map(|it| it.congestion.tell(affected, level.unwrap_or(1)));
             if let Some(Err(_)) = told {

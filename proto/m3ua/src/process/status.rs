@@ -1,7 +1,7 @@
 //! What can be seen of a process: peers, Application Servers, and destinations that are not as
 //! they should be.
 
-use super::network::Availability;
+use super::network::{Availability, shown};
 use super::{Member, MemberState, Process};
 use crate::codec::{
     Affected, NetworkAppearance, PointCode, RoutingContext, ServerState, TrafficMode,
@@ -182,25 +182,33 @@ impl Process {
     }
 
     /// Destinations that are unavailable, restricted or congested, as gateways told it and as the
-    /// SS7 network behind this process did: `max` at most.
+    /// SS7 network behind this process did, and those that are well within a range that is not:
+    /// `max` at most, of each teller the wider ranges first.
     #[must_use]
     pub fn destinations(&self, max: usize) -> Vec<DestinationStatus> {
         let gateways = self.gateways.iter().flat_map(|((network, number), gateway)| {
-            gateway.odd().map(|(affected, availability, congestion)| {
-                let gateway = Some(*number);
-                let network = *network;
-                DestinationStatus { network, affected, gateway, availability, congestion }
-            })
+            shown(&gateway.availability, &gateway.congestion).map(
+                |(affected, availability, congestion)| {
+                    let gateway = Some(*number);
+                    let network = *network;
+                    DestinationStatus { network, affected, gateway, availability, congestion }
+                },
+            )
         });
         let ss7 = self.ss7.iter().flat_map(|(network, table)| {
-            table.odd().map(|(affected, availability, congestion)| {
-                let network = *network;
-                DestinationStatus { network, affected, gateway: None, availability, congestion }
-            })
+            shown(&table.availability, &table.congestion).map(
+                |(affected, availability, congestion)| {
+                    let network = *network;
+                    DestinationStatus { network, affected, gateway: None, availability, congestion }
+                },
+            )
         });
-        let is_odd = |it: &DestinationStatus| {
-            it.availability.is_some_and(|it| it != Availability::Available) || it.congestion > 0
-        };
-        gateways.chain(ss7).filter(is_odd).take(max).collect()
+        let mut all: Vec<DestinationStatus> = gateways.chain(ss7).collect();
+        all.sort_by_key(|it| {
+            let range = (core::cmp::Reverse(it.affected.mask), it.affected.point_code);
+            (it.gateway.is_none(), it.network, it.gateway, range)
+        });
+        all.truncate(max);
+        all
     }
 }

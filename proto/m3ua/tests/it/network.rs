@@ -508,3 +508,38 @@ fn every_fact_moves() {
         assert!(moved > 0, "{} never moved", row.name);
     }
 }
+
+#[test]
+fn ranges_of_one_message_are_joined_before_anybody_hears_of_them() {
+    let (mut world, asp, sgps) = two_gateways();
+    let duna = |of: &[Affected]| {
+        let mut bytes = Vec::new();
+        Writer::begin(&mut bytes, MessageType::Duna)
+            .word(Tag::RoutingContext, 1)
+            .affected(of)
+            .end();
+        Bytes::from(bytes)
+    };
+    let (one, range) = (
+        |number| Affected::one(pc(number)),
+        |number, mask| Affected { point_code: pc(number), mask },
+    );
+    let told = [one(5), one(5), one(4), range(6, 1), one(9), range(8, 2), one(20), one(5)];
+    world.step(sgps[0], In::Pause(None, range(0, 24)));
+    world.run_ms(100);
+    world.forget();
+    for link in [0, 1] {
+        let peer = world.peer(link, 0);
+        let bytes = duna(&told);
+        world.act(asp, |process, now, out| process.step(now, In::Message(peer, 0, bytes), out));
+    }
+    let paused: Vec<Affected> = world
+        .told(asp)
+        .into_iter()
+        .filter_map(|it| match it {
+            Indication::Pause(_, range) => Some(*range),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(paused, [range(4, 2), range(8, 2), one(20)].map(|it| it));
+}
