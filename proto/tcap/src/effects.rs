@@ -93,8 +93,11 @@ pub enum Close<'a> {
 /// What happened.
 #[derive(Debug, Clone)]
 pub enum In {
-    /// N-UNITDATA indication.
+    /// N-UNITDATA indication; its source is who calls.
     Unitdata(sccp::Unitdata),
+    /// The same of a source of that number, by which its dialogues are counted: association and
+    /// point code, say. What stands in the calling address, whoever sends may choose.
+    UnitdataOf(u64, sccp::Unitdata),
     /// N-NOTICE indication: the return cause, and the data that came back.
     Notice(u8, Bytes),
 }

@@ -406,7 +406,8 @@ impl Machine for Transactions {
 
     fn step(&mut self, now: Time, input: In, out: &mut Vec<Out>) {
         match input {
-            In::Unitdata(unitdata) => self.receive(now, &unitdata),
+            In::Unitdata(unitdata) => self.receive(now, None, &unitdata),
+            In::UnitdataOf(source, unitdata) => self.receive(now, Some(source), &unitdata),
             In::Notice(cause, data) => self.notice(cause, &data),
         }
         out.append(&mut self.out);

@@ -1,5 +1,6 @@
 //! Messages that come (Q.774 §3.2.2, §3.3.3).
 
+use super::sources::Sources;
 use super::{LAYOUT, Transactions};
 use crate::codec::{
     Component, Diagnostic, Dialogue, InvokeProblem, Message, MessageType, Offence, PAbortCause,
@@ -24,7 +25,7 @@ const fn back(unitdata: &Unitdata) -> Ends {
 }
 
 impl Transactions {
-    pub(super) fn receive(&mut self, now: Time, unitdata: &Unitdata) {
+    pub(super) fn receive(&mut self, now: Time, source: Option<u64>, unitdata: &Unitdata) {
         self.count(Fact::MessagesIn);
         let message = match Message::read(&unitdata.data) {
             Ok(message) => message,
@@ -36,7 +37,7 @@ impl Transactions {
                 let message = unitdata.data.clone();
                 self.out.push(Out::Unidirectional { called, calling, message });
             }
-            MessageType::Begin => self.begun(now, unitdata, &message),
+            MessageType::Begin => self.begun(now, source, unitdata, &message),
             MessageType::Continue => self.continued(now, unitdata, &message),
             MessageType::End => self.ended(unitdata, &message),
             MessageType::Abort => self.aborted(unitdata, &message),
@@ -69,7 +70,13 @@ impl Transactions {
         (number.shard == self.settings.shard && LAYOUT.is_of(number, key)).then_some(key)
     }
 
-    fn begun(&mut self, now: Time, unitdata: &Unitdata, message: &Message<'_>) {
+    fn begun(
+        &mut self,
+        now: Time,
+        source: Option<u64>,
+        unitdata: &Unitdata,
+        message: &Message<'_>,
+    ) {
         let Some(otid) = message.otid else { return };
         let abort = |of: &mut Self, writer: Writer<'_>| {
             of.count(Fact::AbortsOut);
@@ -98,7 +105,11 @@ impl Transactions {
                 return abort(self, Writer::abort(otid).abrt(true, &[]));
             }
         };
-        let source = self.sources.of(self.settings.secret, &unitdata.calling);
+        let secret = self.settings.secret;
+        let source = match source {
+            Some(number) => Sources::numbered(secret, number),
+            None => Sources::of(secret, &unitdata.calling),
+        };
         if !self.sources.has_room(source, self.settings.dialogues_per_source_max) {
             self.count(Fact::ShedOfSource);
             return self.p_abort(unitdata, otid, PAbortCause::ResourceLimitation);

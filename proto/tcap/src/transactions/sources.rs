@@ -20,15 +20,16 @@ impl Sources {
 
     /// The place of an address: of its point code, else of its title. Nobody without the secret
     /// knows who shares it.
-    pub(super) fn of(&self, secret: u64, address: &Address) -> u16 {
-        let mut hasher = DefaultHasher::new();
-        secret.hash(&mut hasher);
+    pub(super) fn of(secret: u64, address: &Address) -> u16 {
         match address.point_code {
-            Some(point_code) => point_code.hash(&mut hasher),
-            None => address.title.hash(&mut hasher),
+            Some(point_code) => place(secret, point_code),
+            None => place(secret, address.title),
         }
-        let place = hasher.finish() & (PLACES as u64 - 1);
-        u16::try_from(place).unwrap_or_default()
+    }
+
+    /// The place of a source that has a number.
+    pub(super) fn numbered(secret: u64, number: u64) -> u16 {
+        place(secret, number)
     }
 
     pub(super) fn has_room(&self, place: u16, most: u32) -> bool {
@@ -43,4 +44,12 @@ impl Sources {
         let count = &mut self.counts[usize::from(place)];
         *count = count.saturating_sub(1);
     }
+}
+
+fn place(secret: u64, of: impl Hash) -> u16 {
+    let mut hasher = DefaultHasher::new();
+    secret.hash(&mut hasher);
+    of.hash(&mut hasher);
+    let place = hasher.finish() & (PLACES as u64 - 1);
+    u16::try_from(place).unwrap_or_default()
 }

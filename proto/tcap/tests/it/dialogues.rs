@@ -527,7 +527,7 @@ fn a_source_has_no_more_dialogues_than_its_share_and_has_them_again() {
     let settings =
         Settings { shard: 0, secret: 9, dialogues_max: 100, dialogues_per_source_max: 3, idle };
     let mut side = Transactions::new(settings, Time::ZERO);
-    let begun = |side: &mut Transactions, from: usize, number: u32| {
+    let begun_of = |side: &mut Transactions, source: Option<u64>, from: usize, number: u32| {
         let mut octets = Vec::new();
         let otid = tcap::codec::TransactionId::of(number);
         tcap::codec::Writer::begin(otid).write(&mut octets, |_| ());
@@ -540,16 +540,26 @@ fn a_source_has_no_more_dialogues_than_its_share_and_has_them_again() {
             data: octets.into(),
         };
         let mut out = Vec::new();
-        side.step(Time::ZERO, In::Unitdata(unitdata), &mut out);
+        let input = match source {
+            Some(source) => In::UnitdataOf(source, unitdata),
+            None => In::Unitdata(unitdata),
+        };
+        side.step(Time::ZERO, input, &mut out);
         out.into_iter().find_map(|it| match it {
             Out::Indicate(id, Indication::Begin { .. }) => Some(id),
             _ => None,
         })
     };
+    let begun = |side: &mut Transactions, from, number| begun_of(side, None, from, number);
     let first: Vec<_> = (0..3).map(|it| begun(&mut side, 1, it).unwrap()).collect();
     assert_eq!(begun(&mut side, 1, 7), None);
     assert_eq!((side.facts().read(Fact::ShedOfSource), side.len()), (1, 3));
     assert!(begun(&mut side, 2, 8).is_some(), "another one has its own");
     side.end(Time::ZERO, first[0], &[], &[], &mut Vec::new()).unwrap();
     assert!(begun(&mut side, 1, 9).is_some());
+    // Who is known by what brought the message has no more by writing other addresses.
+    let mut other = |source, from, number| begun_of(&mut side, Some(source), from, number);
+    assert!((0..3).all(|it| other(77, 10 + it, 20 + it as u32).is_some()));
+    assert_eq!(other(77, 14, 24), None);
+    assert!(other(78, 14, 25).is_some());
 }
