@@ -42,6 +42,9 @@ pub enum In {
     /// N-COORD request: may a subsystem here go out of service? Those that have it as well are
     /// asked.
     Coordinate(u8, Vec<PointCode>),
+    /// SST to a subsystem elsewhere, now: [`Indication::Tested`] follows where it is answered
+    /// (Q.714 §5.3.4).
+    Test(PointCode, u8),
     /// An MSU that this node wanted sent found no way: it comes back when it asks for it.
     Undeliverable(m3ua::Transfer),
     /// What a user wants of a connection.
@@ -93,6 +96,8 @@ pub enum Indication {
     Sccp(PointCode, bool),
     /// N-PCSTATE: a point code is congested to that level; zero: no more.
     Congested(PointCode, u8),
+    /// What a node answered to [`In::Test`]: SSA, or SSP.
+    Tested(PointCode, u8, bool),
     /// N-COORD: a replicated subsystem elsewhere asks whether it may go out of service.
     Coordinate(PointCode, u8),
     /// N-COORD confirm: all that were asked agree, or not all have within T(coord chg).

@@ -14,6 +14,9 @@ use machine::{Duration, Time};
 /// MTP-STATUS: the user part is not equipped (Q.704 §15.17.5).
 const UNEQUIPPED: u16 = 1;
 
+/// Tests that somebody waits for, at most.
+const TESTED_MAX: usize = 128;
+
 impl Node {
     /// N-STATE request: those concerned are told when it is news (§5.3.2.1, §5.3.3.1).
     pub(super) fn set_state(&mut self, subsystem: u8, is_in_service: bool) {
@@ -95,6 +98,11 @@ impl Node {
         let Management { kind, subsystem, point_code, congestion, .. } = management;
         let is_here = self.is_own(point_code);
         let is_own = point_code == opc;
+        let is_status = matches!(kind, ManagementType::Allowed | ManagementType::Prohibited);
+        if is_own && is_status && self.tested.remove(&(point_code, subsystem)) {
+            let is_allowed = kind == ManagementType::Allowed;
+            self.indicate(Indication::Tested(point_code, subsystem, is_allowed));
+        }
         match kind {
             ManagementType::StatusTest if is_here && !self.coordination.ignores(subsystem) => {
                 if subsystem == MANAGEMENT_SSN || self.unavailable(subsystem).is_none() {
@@ -115,6 +123,15 @@ impl Node {
             }
             _ => self.count(Fact::Discarded),
         }
+    }
+
+    /// A test that is asked for (§5.3.4). Beyond so many another one is forgotten.
+    pub(super) fn test(&mut self, point_code: PointCode, subsystem: u8) {
+        if self.tested.len() >= TESTED_MAX {
+            self.tested.pop_first();
+        }
+        self.tested.insert((point_code, subsystem));
+        self.tell(point_code, ManagementType::StatusTest, subsystem, point_code);
     }
 
     /// The answer to an N-COORD indication: the subsystem there may go out of service (§5.3.5.3).
@@ -183,7 +200,7 @@ impl Node {
     /// MTP-PAUSE (§5.2.2). Only those that matter are kept.
     pub(super) fn pause(&mut self, affected: Affected) {
         let most = self.settings.parameters.remotes_max;
-        for point_code in self.named(affected) {
+        for point_code in self.cared_for(affected) {
             let is_news = match self.matters(point_code) {
                 true => self.remotes.pause(point_code, most),
                 false => Some(true),
@@ -222,7 +239,7 @@ impl Node {
 
     /// MTP-STATUS (§5.2.4): congestion, or SCCP there does not answer.
     pub(super) fn status(&mut self, now: Time, affected: Affected, cause: m3ua::Cause) {
-        for point_code in self.named(affected) {
+        for point_code in self.cared_for(affected) {
             match cause {
                 m3ua::Cause::Congestion(level) => {
                     self.indicate(Indication::Congested(point_code, level.unwrap_or(1)));
@@ -245,7 +262,8 @@ impl Node {
 
     /// The point codes of a range that matter here: those of rules and of the concerned. A single
     /// one is told to the users, whichever it is.
-    fn named(&self, affected: Affected) -> Vec<PointCode> {
+    #[must_use]
+    pub fn cared_for(&self, affected: Affected) -> Vec<PointCode> {
         if affected.mask == 0 {
             return vec![affected.point_code];
         }

@@ -46,6 +46,8 @@ pub struct Node {
     subsystems: BTreeMap<u8, bool>,
     remotes: Remotes,
     answered: Answered,
+    /// Subsystems elsewhere whose status was asked for by [`In::Test`].
+    tested: BTreeSet<(PointCode, u8)>,
     reassembly: Reassembly,
     coordination: coordination::Coordination,
     connections: Connections,
@@ -74,6 +76,7 @@ impl Node {
             subsystems: BTreeMap::new(),
             remotes: Remotes::default(),
             answered: Answered::default(),
+            tested: BTreeSet::new(),
             reassembly: Reassembly::default(),
             coordination: coordination::Coordination::default(),
             facts: Sheet::new(),
@@ -228,6 +231,7 @@ impl Machine for Node {
             In::Resume(affected) => self.resume(affected),
             In::Status(affected, cause) => self.status(now, affected, cause),
             In::Coordinate(subsystem, asked) => self.coordinate(now, subsystem, asked),
+            In::Test(point_code, subsystem) => self.test(point_code, subsystem),
             In::Undeliverable(msu) => self.undeliverable(now, &msu),
             In::Connection(input) => self.connection_input(now, input),
         }

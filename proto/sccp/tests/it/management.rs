@@ -325,3 +325,22 @@ fn a_replicated_subsystem_goes_when_all_that_have_it_agree() {
     world.pass(Time::from_millis(61_000));
     assert!(world.heard.contains(&denied), "T(coord chg) ran out");
 }
+
+#[test]
+fn a_test_that_is_asked_for_is_told_when_it_is_answered() {
+    let mut world = World::plain(2);
+    world.run(1, In::Test(point_code(2), 6));
+    let tested = |world: &World| {
+        let all = world.heard.iter().filter(|it| matches!(it.1, Indication::Tested(..)));
+        all.cloned().collect::<Vec<_>>()
+    };
+    let wanted = (1, Indication::Tested(point_code(2), 6, true));
+    assert_eq!(tested(&world), std::slice::from_ref(&wanted));
+    // What nobody has asked for is no answer.
+    world.run(2, In::State(6, false));
+    world.run(2, In::State(6, true));
+    assert_eq!(tested(&world), std::slice::from_ref(&wanted));
+    world.run(2, In::State(6, false));
+    world.run(1, In::Test(point_code(2), 6));
+    assert_eq!(tested(&world), [wanted], "one that is out of service does not answer (§5.3.4.3)");
+}
