@@ -2,13 +2,11 @@
 
 mod forwarder;
 mod groups;
-mod msu;
 mod range;
 mod transcoder;
 
 pub use forwarder::Forwarder;
 pub use groups::grouped;
-pub use msu::{Msu, MsuTransport};
 pub use transcoder::Transcoder;
 
 use crate::complete::{Name, functions, functions_and_peers, names, peers, sites};
@@ -357,7 +355,7 @@ pub enum LabCommand {
     /// and of loopback.
     Attack(Attack),
     /// Send MSUs as an ASP that comes up at a signalling gateway, and show what comes back.
-    Msu(Box<Msu>),
+    Msu(Box<msu_command::command::Msu>),
     /// Register a phone of IMS with AKA and IPsec, call, and answer calls: for a P-CSCF to be tried
     /// with.
     Phone(Box<phone_command::command::Phone>),

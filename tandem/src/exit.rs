@@ -74,6 +74,16 @@ impl From<link_command::Ended> for Exit {
     }
 }
 
+impl From<msu_command::Ended> for Exit {
+    fn from(ended: msu_command::Ended) -> Self {
+        use msu_command::Ended;
+        match ended {
+            Ended::Failed(text) => Self::Failed(text),
+            Ended::Usage(text) => Self::Usage(text),
+        }
+    }
+}
+
 impl From<sctp_command::Ended> for Exit {
     fn from(ended: sctp_command::Ended) -> Self {
         use sctp_command::Ended;

@@ -1,63 +1,21 @@
 //! `tandem lab`: the published tables, rerun.
 
-use crate::cli::{Attack, AttackKind, Demo, Lab, LabCommand, Msu, MsuTransport, Output};
+use crate::cli::{Attack, AttackKind, Demo, Lab, LabCommand, Output};
 use crate::exit::Exit;
 use crate::{output, trials};
 use serde_json::{Value, json};
-use sgc::config::PointCodeFormat;
 use std::time::Duration;
 
-/// Sends MSUs, and fails when the gateway says that they lead nowhere and none came back.
-fn msu(asked: &Msu) -> Result<(), Exit> {
-    let format = match &*asked.format {
-        "ansi" => PointCodeFormat::Ansi,
-        "japan" => PointCodeFormat::Japan,
-        "decimal" => PointCodeFormat::Decimal,
-        _ => PointCodeFormat::Itu,
-    };
-    let code = |name: &str, text: &str| {
-        let read = format.read(text);
-        read.ok_or_else(|| Exit::Usage(format!("--{name} {text}: {}", format.example())))
-    };
-    let plan = msu::Plan {
-        to: asked.gateway,
-        transport: match asked.transport {
-            MsuTransport::Tcp => msu::Transport::Tcp,
-            MsuTransport::Sctp => msu::Transport::Sctp {
-                local: asked.local.clone(),
-                carrier: asked.carrier.into(),
-                udp_port: asked.udp_port,
-            },
-        },
-        context: asked.context,
-        network: asked.network,
-        opc: code("opc", &asked.opc)?,
-        dpc: code("dpc", &asked.dpc)?,
-        si: asked.si,
-        ni: asked.ni,
-        sls: asked.sls,
-        count: asked.count,
-        rate: asked.rate,
-        octets: asked.octets,
-        quiet: Duration::from_secs(asked.quiet),
-    };
+/// Sends MSUs.
+fn msu(asked: &msu_command::command::Msu) -> Result<(), Exit> {
     let mut said = Ok(());
-    let outcome = msu::run(&plan, &|point_code| format.show(point_code), &mut |line| {
+    let ended = msu_command::run(asked, &mut |line| {
         if said.is_ok() {
             said = output::text(&format!("{line}\n"));
         }
-    })?;
+    });
     said?;
-    let msu::Outcome { sent, came, told } = outcome;
-    let said = match told {
-        0 => "the gateway has nothing against them".to_owned(),
-        told => config::counted(told as usize, "objection", "objections") + " of the gateway",
-    };
-    output::text(&format!("{sent} sent, {came} came; {said}\n"))?;
-    match told > 0 && came == 0 {
-        true => Err(Exit::Failed("the gateway did not take them".into())),
-        false => Ok(()),
-    }
+    Ok(ended?)
 }
 
 /// Runs emulated links, and prints what passed them.

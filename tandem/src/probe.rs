@@ -4,6 +4,7 @@ use crate::functions::Section;
 use crate::site::Site;
 use config::keys;
 use config::{Doorway, Issue, Site as _};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::thread;
 
@@ -17,6 +18,9 @@ pub fn probe(site: &Site, directory: &Path, own: &[Doorway]) -> Vec<Issue> {
     let is_ahead = |door: &&Doorway| sections.iter().any(|it| it.inner.awaits(door.address.ip()));
     let others = others.filter(|door| !is_ahead(door));
     let mut issues: Vec<Issue> = others.filter_map(|door| door.try_bind().err()).collect();
+    // An address that lacks is said once, not for each of its ports.
+    let mut said = BTreeSet::new();
+    issues.retain(|issue| said.insert(issue.what.clone()));
     for Section { path, inner, .. } in &sections {
         issues.extend(missing_cores(inner.cores()).map(|issue| issue.under(path)));
         let unusable = inner.unusable(directory).into_iter();
@@ -55,4 +59,31 @@ fn missing_cores(cores: &[usize]) -> impl Iterator<Item = Issue> {
         let what = format!("this machine has no core {core}, or not for this process");
         Some(Issue::new(format!("cores[{n}]"), what, format!("there are: {there}")))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_that_lacks_is_said_once() {
+        let text = r#"
+[site]
+name = "s"
+directory = "var"
+[[ssc]]
+name = "a"
+[[ssc.realm]]
+name = "x"
+side = "access"
+listen = ["udp:192.0.2.1:5060", "tcp:192.0.2.1:5060"]
+"#;
+        let site: Site = config::read(text).unwrap();
+        let lacks: Vec<Issue> = probe(&site, Path::new("/nowhere"), &[])
+            .into_iter()
+            .filter(|issue| issue.what.contains("no interface"))
+            .collect();
+        assert_eq!(lacks.len(), 1, "{lacks:?}");
+        assert_eq!(lacks[0].path, "ssc[0].realm[0].listen[0]");
+    }
 }

@@ -8,6 +8,7 @@
 #![warn(clippy::cast_possible_truncation)]
 
 mod association;
+pub mod sccp;
 
 use anyhow::{Context as _, bail};
 use association::{Association, Event};
@@ -31,6 +32,8 @@ const LOOK: Duration = Duration::from_millis(20);
 /// The first of the ports that IANA assigns to nobody, and how many there are (RFC 6335 §6).
 const DYNAMIC_FIRST: u16 = 49_152;
 const DYNAMIC: u32 = 16_384;
+/// The Service Indicator of SCCP.
+const SCCP: u8 = ::sccp::codec::SERVICE_INDICATOR;
 /// Octets of one read.
 const READ_BYTES: usize = 64 * 1024;
 
@@ -77,6 +80,8 @@ pub struct Plan {
     pub rate: u32,
     /// Octets of user data in each.
     pub octets: u16,
+    /// What is in them, where it is a message of SCCP.
+    pub sccp: Option<sccp::Sccp>,
     /// How long nothing may come before the end.
     pub quiet: Duration,
 }
@@ -114,7 +119,9 @@ pub fn run(
     tell("active");
     asp.send(plan, tell)?;
     let mut heard = (Instant::now(), asp.outcome);
-    while heard.0.elapsed() < plan.quiet && !asp.has_ended {
+    // Of SCCP each message is answered, or comes back.
+    let has_all = |asp: &Asp<'_>| plan.sccp.is_some() && asp.outcome.came >= plan.count;
+    while heard.0.elapsed() < plan.quiet && !asp.has_ended && !has_all(&asp) {
         asp.listen(tell)?;
         if asp.outcome != heard.1 {
             heard = (Instant::now(), asp.outcome);
@@ -222,6 +229,7 @@ impl Wire {
 
 struct Asp<'a> {
     show: &'a dyn Fn(PointCode) -> String,
+    sccp: Option<sccp::Sccp>,
     process: Process,
     peer: PeerId,
     server: ServerId,
@@ -252,6 +260,7 @@ impl<'a> Asp<'a> {
         let (wire, streams) = Wire::open(plan)?;
         let it = Self {
             show,
+            sccp: plan.sccp.clone(),
             process,
             peer,
             server,
@@ -278,8 +287,14 @@ impl<'a> Asp<'a> {
             if self.has_ended {
                 return Ok(());
             }
-            let mut payload = vec![0; usize::from(plan.octets).max(4)];
-            payload[..4].copy_from_slice(&number.to_be_bytes());
+            let payload = match &plan.sccp {
+                Some(sccp) => sccp.payload(number)?,
+                None => {
+                    let mut payload = vec![0; usize::from(plan.octets).max(4)];
+                    payload[..4].copy_from_slice(&number.to_be_bytes());
+                    payload
+                }
+            };
             let [.., low] = number.to_be_bytes();
             let msu = Transfer {
                 network: plan.network.map(NetworkAppearance),
@@ -328,6 +343,9 @@ impl<'a> Asp<'a> {
                 Out::Indicate(Indication::Transfer(.., msu)) => {
                     self.outcome.came += 1;
                     tell(&said(&msu, self.show));
+                    if let Some(sccp) = self.sccp.as_ref().filter(|_| msu.si == SCCP) {
+                        tell(&sccp.show(&msu, self.show));
+                    }
                 }
                 Out::Indicate(other) => self.indicated(&other, tell),
             }

@@ -2,7 +2,7 @@
 
 use crate::Gateway;
 use crate::screening::Screened;
-use m3ua::codec::{PointCode, ServerState};
+use m3ua::codec::ServerState;
 use m3ua::{ServerStatus, Side};
 use m3ua_stack::{Link, State, Way};
 use machine::Time;
@@ -36,24 +36,10 @@ impl Gateway {
             let row = server_alarm(&self.server_name(id), &status);
             rows.extend(row.map(|row| row.starting(!self.served.contains(&id))));
         }
-        self.sccp.alarms(&self.config, |dpc| self.has_been_served(dpc), &mut rows);
+        self.sccp.alarms(&self.config, |dpc| self.no_way_in_words(dpc), &mut rows);
         self.application_alarms(&mut rows);
         rows.extend(self.offenders(now).map(|(name, of)| self.screened_alarm(name, of)));
         rows
-    }
-
-    /// Whether an Application Server of that destination was ever AS-ACTIVE, or there is none.
-    fn has_been_served(&self, dpc: PointCode) -> bool {
-        let format = self.config.point_code_format;
-        let leads = |text: &String| format.read(text) == Some(dpc);
-        let all = self.config.application_server.iter();
-        let mut of = all.filter(|it| it.destination.iter().any(|it| leads(&it.point_code)));
-        let mut is_there = false;
-        let was_served = of.any(|it| {
-            is_there = true;
-            self.servers.get(&it.name).is_some_and(|id| self.served.contains(id))
-        });
-        was_served || !is_there
     }
 
     fn screened_alarm(&self, name: &str, of: Screened) -> Condition {

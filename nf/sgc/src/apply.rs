@@ -4,7 +4,6 @@
 use crate::Gateway;
 use crate::config::{ApplicationServer, Peer, Sgc};
 use crate::facts::Fact;
-use crate::sccp_node::Mtp;
 use crate::user::Users;
 use config::{Issue, interrupted};
 use m3ua::codec::Affected;
@@ -64,26 +63,11 @@ impl Gateway {
             }
         }
         self.links.know(&next.links());
-        self.sccp_learns(now, next);
+        // MTP3 has told nothing so far of what no ASP takes yet, and of what no gateway leads to.
+        self.sccp_follows(now, next.network(), Affected::ALL);
         // Who has joined starts by itself.
         self.followed.clear();
         self.follow(now);
-    }
-
-    /// What no ASP takes yet, SCCP cannot reach: MTP3 has told nothing of it so far.
-    fn sccp_learns(&mut self, now: Time, next: &Sgc) {
-        for server in next.application_server.iter().filter_map(|it| next.server_settings(it)) {
-            if server.side != m3ua::Side::There || server.key.network != next.network() {
-                continue;
-            }
-            for destination in &server.key.destinations {
-                let affected = Affected::one(destination.dpc);
-                let served = self.process.served(server.key.network, affected);
-                if served.first().is_some_and(|(_, served, _)| *served == 0) {
-                    self.sccp_hears(now, affected, Mtp::Pause);
-                }
-            }
-        }
     }
 
     fn add_peer(&mut self, now: Time, peer: &Peer, next: &Sgc) {
@@ -193,7 +177,14 @@ impl Sgc {
         let (again, gone): (Vec<String>, Vec<String>) = names.partition(is_there);
         let (association, server) = ("association", "Application Server");
         let (associations, servers) = ("associations", "Application Servers");
+        let ends = |it: &&crate::config::sccp::Subsystem| {
+            let after = next.subsystem.iter().find(|after| after.number == it.number);
+            it.enabled && after.is_none_or(|after| !after.enabled)
+        };
+        let ended = self.subsystem.iter().filter(ends).map(|it| it.name.clone());
+        let ended: Vec<String> = ended.collect();
         let said = [
+            interrupted("subsystem", "subsystems", "go out of service", &ended),
             interrupted(association, associations, "restart", &restarting),
             interrupted(association, associations, "end", &ending),
             interrupted("peer", "peers", "carry no traffic any more", &blocked),

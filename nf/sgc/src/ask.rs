@@ -3,25 +3,29 @@
 
 use crate::Gateway;
 use crate::alarms::blocked_why;
-use crate::config::{Carriage, PeerRole, show_network};
+use crate::config::{Carriage, PeerRole, Sgc, show_network};
 use crate::doors::{ApplicationRow, InstanceRow};
 use crate::facts::Fact;
+use crate::ping::PingRow;
 use crate::trace::TraceRow;
 use crate::translations::{
     RemoteRow, StateRow, SubsystemRow, TcapRow, TranslatedRow, TranslationRow, show_rules, state,
 };
-use m3ua::codec::{Affected, ServerState};
+use m3ua::codec::{Affected, PointCode, ServerState};
 use m3ua::{Availability, In, PeerId, Role, ServerId, Side};
 use m3ua_stack::{Link, State, Way};
 use machine::{Machine, Time};
-use question::{Condition, Parameter, Question, questions, rows};
+use question::{Condition, Form, Parameter, Question, questions, rows};
 use runtime::{Ask, AskError};
 use schemars::JsonSchema;
 use sctp_stack::{SctpAssociationRow, SctpPathRow};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+/// Whose title a rule translates.
+const OF: Form = Form::OneOf(&["called", "calling"]);
 /// Rows of one answer.
 const ROWS_MAX: usize = 20_000;
 
@@ -132,7 +136,7 @@ type Serve = fn(&mut Gateway, &Asked<'_>) -> Answer<Value>;
 
 const PEER: Parameter = Parameter::text("peer", "its name").required();
 const SERVER: Parameter = Parameter::text("server", "an Application Server of it").required();
-const SUBSYSTEM: Parameter = Parameter::text("subsystem", "its name").required();
+const SUBSYSTEM: Parameter = Parameter::text("subsystem", "its name or number").required();
 const ASSOCIATION: Parameter = Parameter::text("association", "only this one");
 
 questions! {
@@ -186,25 +190,35 @@ questions! {
     /// The subsystems of this node.
     Ask "sccp/subsystems" [] -> Vec<SubsystemRow>, |it, _| Ok(it.sccp.show_subsystems(&it.config));
     /// Nodes and subsystems elsewhere that are not as they should be.
-    Ask "sccp/remotes" [] -> Vec<RemoteRow>, |it, _| Ok(it.sccp.show_remotes(&it.config));
+    Ask "sccp/remotes" [] -> Vec<RemoteRow>, |it, _| {
+        Ok(it.sccp.show_remotes(&it.config, &|dpc| it.no_way_in_words(dpc)))
+    };
     /// Takes a subsystem of this node out of service.
     Act "sccp/block" [SUBSYSTEM] -> Vec<StateRow>,
         |it, asked| it.set_subsystem(asked.now, asked.ask, false);
     /// Puts a subsystem of this node into service again.
     Act "sccp/unblock" [SUBSYSTEM] -> Vec<StateRow>,
         |it, asked| it.set_subsystem(asked.now, asked.ask, true);
+    /// Asks a node whether its SCCP is there, and a subsystem of it (SST).
+    Act "sccp/ping" [
+        Parameter::text("point_code", "the node").required(),
+        Parameter::number("subsystem", "a subsystem of it; left out: its management alone"),
+    ] -> Vec<PingRow>, |_, _| Err(AskError::Unreachable); // `Gateway::question` takes it before
     /// The rules for global titles.
     Ask "gtt/rules" [] -> Vec<TranslationRow>, |it, _| Ok(show_rules(&it.config));
     /// Where a global title goes now, and by which rules; nothing is sent.
     Ask "gtt/translate" [
-        Parameter::text("digits", "those of the title").required(),
+        Parameter::text("digits", "those of the title; a plus in front is left out").required(),
+        Parameter::new("of", OF, "whose title it is; left out: called"),
         Parameter::number("subsystem", "the subsystem that is called"),
         Parameter::number("indicator", "global title indicator, 1 to 4; left out: 4"),
         Parameter::number("translation_type", "left out: 0"),
         Parameter::number("numbering_plan", "left out: 1, E.164"),
         Parameter::number("nature_of_address", "left out: 4, international"),
         Parameter::number("sls", "signalling link selection; left out: 0"),
-    ] -> TranslatedRow, |it, asked| it.sccp.translate(&it.config, asked.ask);
+    ] -> TranslatedRow, |it, asked| {
+        it.sccp.translate(&it.config, &|dpc| it.no_way_in_words(dpc), asked.ask)
+    };
     /// The dialogues of TCAP.
     Ask "tcap/dialogues" [] -> Vec<TcapRow>, |it, _| Ok(it.sccp.show_tcap());
     /// The applications, and what became of their dialogues.
@@ -421,14 +435,27 @@ impl Gateway {
 
     fn show_destinations(&self) -> Vec<DestinationRow> {
         let format = self.config.point_code_format;
-        let rows = self.process.destinations(ROWS_MAX).into_iter().map(|it| {
+        let all = self.process.destinations(ROWS_MAX);
+        // One teller's stand in a row, the wider ranges first: whoever comes behind lies within.
+        let has_others = |at: usize| {
+            let it = &all[at];
+            let behind = all[at + 1..].iter();
+            let mut same =
+                behind.take_while(|of| (of.network, of.gateway) == (it.network, it.gateway));
+            it.affected.mask > 0 && same.any(|of| it.affected.contains(of.affected.point_code))
+        };
+        let rows = all.iter().enumerate().map(|(at, it)| {
             let availability = match it.availability {
                 None | Some(Availability::Available) => "available",
                 Some(Availability::Restricted) => "restricted",
                 Some(Availability::Unavailable) => "unavailable",
             };
             DestinationRow {
-                point_code: format.show_range(it.affected),
+                point_code: match (format.show_range(it.affected), has_others(at)) {
+                    (all, true) if all == "all" => "all others".to_owned(),
+                    (range, true) => format!("others of {range}"),
+                    (range, false) => range,
+                },
                 network: show_network(it.network),
                 told_by: teller(it.gateway),
                 state: availability,
@@ -483,14 +510,21 @@ impl Gateway {
 
     /// N-STATE request: a subsystem of this node is in service, or out of service.
     fn set_subsystem(&mut self, now: Time, ask: &Ask, is: bool) -> Answer<Vec<StateRow>> {
-        let name = ask.params.get("subsystem").map(String::as_str).unwrap_or_default();
-        let found = self.config.subsystem.iter().find(|it| it.name == name);
-        let number = found.map(|it| it.number);
-        let number = number.ok_or_else(|| AskError::NotFound(format!("subsystem {name}")))?;
+        let given = ask.params.get("subsystem").map(String::as_str).unwrap_or_default();
+        let config = Arc::clone(&self.config);
+        let (name, number) = named_subsystem(&config, given)?;
+        let changed = self.sccp.is_in_service(number) != is;
         let mut wants = Vec::new();
         self.sccp.set_state(now, number, is, &mut wants);
+        let format = config.point_code_format;
+        let concerned = config.sccp_settings().concerned;
+        let is_told = |it: &PointCode| wants.iter().any(|msu| msu.dpc == *it);
+        let (told, not_told): (Vec<PointCode>, _) = concerned.into_iter().partition(is_told);
+        let show = |all: Vec<PointCode>| all.into_iter().map(|it| format.show(it)).collect();
+        let not_told = if changed { not_told } else { Vec::new() };
+        let (told, not_told) = (show(told), show(not_told));
         self.send_all(now, wants);
-        Ok(vec![StateRow { subsystem: name.to_owned(), state: state(is) }])
+        Ok(vec![StateRow { subsystem: name.to_owned(), state: state(is), changed, told, not_told }])
     }
 
     fn block(&mut self, now: Time, ask: &Ask, is_blocked: bool) -> Answer<Vec<BlockRow>> {
@@ -530,6 +564,19 @@ impl Gateway {
             wants_active: is_active,
         }])
     }
+}
+
+/// A subsystem by its name, or by its number.
+fn named_subsystem<'c>(config: &'c Sgc, given: &str) -> Answer<(&'c str, u8)> {
+    let all = || config.subsystem.iter();
+    let by_number = given.parse::<u8>().ok();
+    let found = all().find(|it| it.name == given);
+    let found = found.or_else(|| all().find(|it| Some(it.number) == by_number));
+    found.map(|it| (&*it.name, it.number)).ok_or_else(|| {
+        let known = all().map(|it| &*it.name);
+        let hint = config::meant(given, known, "this function has no subsystem");
+        AskError::NotFound(format!("subsystem {given}; {hint}"))
+    })
 }
 
 fn teller(gateway: Option<u16>) -> String {

@@ -1,6 +1,7 @@
 //! The `[[sgc]]` section of a site file: its shape and its help (the doc comments).
 
 pub mod application;
+mod doubts;
 mod needs;
 mod point_code;
 pub mod sccp;

@@ -21,6 +21,7 @@ pub mod config;
 mod doors;
 mod facts;
 mod network;
+mod ping;
 mod relay;
 mod sccp_node;
 mod screening;
@@ -41,8 +42,8 @@ use m3ua::{Availability, In as Input, Indication, Out, Process, ServerId};
 use m3ua_stack::Links;
 use machine::{Duration, Machine, Time};
 use runtime::{
-    Ask, AskError, Effects, Flow, Frame, Function, In, Make, PortId, Running, RuntimeError, Seed,
-    ShardSpec,
+    Answered, Ask, AskError, Effects, Flow, Frame, Function, In, Make, PortId, Running,
+    RuntimeError, Seed, ShardSpec, Ticket,
 };
 use sccp_node::SccpNode;
 use std::collections::{BTreeMap, BTreeSet};
@@ -154,6 +155,7 @@ impl Gateway {
             self.leave(now, out);
         }
         self.flush_doors(now, out);
+        ping::pings_heard(self, now, out);
         self.links.flush(out);
         self.publish_counts();
         self.trails.capture.flush(now, out);
@@ -273,6 +275,7 @@ impl Function for Gateway {
     fn deadline(&self) -> Option<Time> {
         let captured = self.trails.capture.deadline();
         let own = self.process.deadline().into_iter().chain(self.sccp.deadline());
+        let own = own.chain(self.sccp.pings.deadline());
         let own = own.chain(self.doors.deadline());
         self.links.deadline().into_iter().chain(own).chain(captured).min()
     }
@@ -311,6 +314,21 @@ impl Function for Gateway {
         out: &mut Effects,
     ) -> Result<serde_json::Value, AskError> {
         let answer = self.answer(now, ask);
+        self.run(now, out);
+        answer
+    }
+
+    fn question(
+        &mut self,
+        now: Time,
+        ask: &Ask,
+        ticket: Ticket,
+        out: &mut Effects,
+    ) -> Option<Answered> {
+        if ask.path != ping::PING {
+            return Some(self.ask(now, ask, out));
+        }
+        let answer = ping::ping(self, now, ask, ticket);
         self.run(now, out);
         answer
     }

@@ -2,11 +2,12 @@
 //! that it reaches is the SS7 network (RFC 4666 §1.4.2.5, §4.5).
 
 use crate::Gateway;
-use crate::config::ServedBy;
+use crate::config::{PeerRole, ServedBy};
 use crate::sccp_node::Mtp;
 use m3ua::codec::{Affected, NetworkAppearance, PointCode};
-use m3ua::{Availability, Cause, In, Key, PeerId};
+use m3ua::{Availability, Cause, Course, In, Key, PeerId, ServerId, Transfer};
 use machine::{Machine, Time};
+use sccp::codec::ReturnCause;
 use std::sync::Arc;
 
 type Network = Option<NetworkAppearance>;
@@ -87,13 +88,7 @@ impl Gateway {
             Availability::Unavailable => In::Pause(network, affected),
         };
         self.process.step(now, input, &mut self.outs);
-        if network == self.config.network() {
-            let what = match is {
-                Availability::Unavailable => Mtp::Pause,
-                Availability::Available | Availability::Restricted => Mtp::Resume,
-            };
-            self.sccp_hears(now, affected, what);
-        }
+        self.sccp_follows(now, network, affected);
         let dpc = affected.point_code;
         let is_up = is != Availability::Unavailable;
         if is_up && affected.mask == 0 && self.process.congestion(network, dpc) > 0 {
@@ -138,12 +133,97 @@ impl Gateway {
         }
     }
 
+    /// SCCP here hears of the point codes that it cares for whether its own MSUs find a way there
+    /// now: a key of another Service Indicator is none, and without any there is none either.
+    pub(crate) fn sccp_follows(&mut self, now: Time, network: Network, affected: Affected) {
+        if network != self.config.network() {
+            return;
+        }
+        for dpc in self.sccp.node.cared_for(affected) {
+            let has_way = self.no_way(dpc).is_none();
+            let is_paused =
+                self.sccp.node.can_take(Some(dpc), None) == Err(ReturnCause::MtpFailure);
+            // Of a range, what has changed alone: it may be all that rules lead to.
+            if affected.mask == 0 || has_way == is_paused {
+                let what = if has_way { Mtp::Resume } else { Mtp::Pause };
+                self.sccp_hears(now, Affected::one(dpc), what);
+            }
+        }
+    }
+
+    /// Why MSUs of SCCP here find no way to a point code now; none: they do.
+    pub(crate) fn no_way(&self, dpc: PointCode) -> Option<NoWay> {
+        let network = self.config.network();
+        if self.is_own(network, dpc) {
+            return None;
+        }
+        // What SCCP sends may come from any point code of this node: gateways go by that.
+        let mut ways = self.own.iter().map(|opc| self.no_way_from(*opc, dpc));
+        let first = ways.next().unwrap_or(Some(NoWay::Route))?;
+        let is_other = ways.any(|why| why.is_none());
+        (!is_other).then_some(first)
+    }
+
+    fn no_way_from(&self, opc: PointCode, dpc: PointCode) -> Option<NoWay> {
+        let network = self.config.network();
+        let (si, ni) = (sccp::codec::SERVICE_INDICATOR, self.config.sccp.network_indicator);
+        let payload = bytes::Bytes::new();
+        match self.process.course(&Transfer { network, opc, dpc, si, ni, mp: 0, sls: 0, payload }) {
+            Course::Asps(..) | Course::Waits(_) | Course::Gateway(_) => None,
+            Course::NoAsp(server) => Some(NoWay::Asp(server)),
+            Course::NoGateway if self.gateways().next().is_none() => Some(NoWay::Route),
+            Course::NoGateway => Some(NoWay::Gateway),
+        }
+    }
+
+    /// The same in words, and whether who should be the way has yet to come.
+    pub(crate) fn no_way_in_words(&self, dpc: PointCode) -> Option<(String, bool)> {
+        Some(match self.no_way(dpc)? {
+            NoWay::Asp(server) => {
+                let name = self.server_name(server);
+                let text = format!("no ASP of the Application Server {name} is active");
+                (text, !self.served.contains(&server))
+            }
+            NoWay::Gateway => {
+                let has_come = self.gateways().any(|server| self.served.contains(&server));
+                ("no gateway has a way".to_owned(), !has_come)
+            }
+            NoWay::Route => (
+                "no route: no Application Server has it, and there is no gateway".to_owned(),
+                false,
+            ),
+        })
+    }
+
+    /// The Application Servers of this node at gateways, by which MSUs leave that have no key.
+    fn gateways(&self) -> impl Iterator<Item = ServerId> {
+        let here = self.config.application_server.iter();
+        let here = here.filter(|it| it.served_by == ServedBy::Here);
+        let leads = |name: &String| {
+            let peer = self.config.peer.iter().find(|peer| peer.name == *name);
+            peer.is_some_and(|peer| peer.role == PeerRole::Sgp)
+        };
+        let with = here.filter(move |it| it.peers.iter().any(leads));
+        with.filter_map(|it| self.servers.get(&it.name).copied())
+    }
+
     /// SCCP here hears it as well, and may have something to say to those concerned.
-    pub(crate) fn sccp_hears(&mut self, now: Time, affected: Affected, what: Mtp) {
+    fn sccp_hears(&mut self, now: Time, affected: Affected, what: Mtp) {
         let mut wants = Vec::new();
         self.sccp.mtp(now, affected, what, &mut wants);
         self.send_all(now, wants);
     }
+}
+
+/// Why there is no way to a point code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NoWay {
+    /// It is that Application Server's, of which no ASP is active.
+    Asp(ServerId),
+    /// No gateway leads there now.
+    Gateway,
+    /// It is no Application Server's, and there are no gateways.
+    Route,
 }
 
 const fn available(is_up: bool) -> Availability {

@@ -12,6 +12,7 @@ use crate::applications::Applications;
 use crate::config::Sgc;
 use crate::config::sccp::{Dialogues, SubsystemUser};
 use crate::services::Services;
+use core::hash::{Hash, Hasher};
 use m3ua::Transfer;
 use m3ua::codec::{Affected, PointCode};
 use machine::identity::mix;
@@ -20,6 +21,7 @@ use runtime::Seed;
 use sccp::codec::{Address, Class, ReturnCause};
 use sccp::{In, Indication, Node, Out, Unitdata};
 use std::collections::{BTreeMap, VecDeque};
+use std::hash::DefaultHasher;
 use tcap::Transactions;
 use tcu::{PointCodeStatus, Side, Wanted};
 
@@ -42,10 +44,16 @@ pub(crate) struct SccpNode {
     /// What becomes of the data of subsystems.
     users: BTreeMap<u8, (SubsystemUser, Dialogues)>,
     services: Services,
+    /// The association that what is under way came by.
+    by: Option<m3ua::PeerId>,
     /// What is to be done here before anything else.
     queue: VecDeque<In>,
     /// What could not be delivered in this turn.
     undelivered: Vec<Undelivered>,
+    /// Nodes that an operator has asked.
+    pub(crate) pings: crate::ping::Pings,
+    /// Answers to tests that were asked for.
+    tested: Vec<(PointCode, u8, bool)>,
     outs: Vec<Out>,
     tcap_outs: Vec<tcap::Out>,
     shard: u16,
@@ -66,8 +74,11 @@ impl SccpNode {
             transactions: Transactions::new(config.tcap_settings(shard, secret), seed.now),
             users: BTreeMap::new(),
             services: Services::new(secret),
+            by: None,
             queue: VecDeque::new(),
             undelivered: Vec::new(),
+            pings: crate::ping::Pings::default(),
+            tested: Vec::new(),
             outs: Vec::new(),
             tcap_outs: Vec::new(),
             shard,
@@ -89,12 +100,13 @@ impl SccpNode {
             self.node.remove_subsystem(*number, &mut self.outs);
         }
         // One that an operator took out of service stays so.
+        let enabled = |of: &Sgc, number: u8| {
+            of.subsystem.iter().find(|it| it.number == number).map(|it| it.enabled)
+        };
         let mut side = Side { transactions: &mut self.transactions, outs: &mut self.tcap_outs };
         self.wanted.extend(self.services.applications.configure(now, next, &mut side));
         let applications = &self.services.applications;
         // Those of applications are in service when these are.
-        let is_new = |number: &&u8| !before.contains_key(*number) && !applications.serves(**number);
-        self.queue.extend(self.users.keys().filter(is_new).map(|it| In::State(*it, true)));
         let served = |of: &Sgc, number: u8| {
             of.application.iter().any(|it| of.subsystem_of(it) == Some(number))
         };
@@ -103,7 +115,14 @@ impl SccpNode {
         let left = left.filter(|number| {
             !applications.serves(**number) && old.is_some_and(|old| served(old, **number))
         });
-        self.queue.extend(left.map(|it| In::State(*it, true)));
+        self.queue.extend(left.map(|it| In::State(*it, enabled(next, *it) != Some(false))));
+        let is_news = |it: &&crate::config::sccp::Subsystem| {
+            let was = old.and_then(|old| enabled(old, it.number));
+            let is_new = !before.contains_key(&it.number) || was != Some(it.enabled);
+            is_new && !applications.serves(it.number)
+        };
+        let news = next.subsystem.iter().filter(is_news);
+        self.queue.extend(news.map(|it| In::State(it.number, it.enabled)));
     }
 
     /// MTP3 tells of destinations, or an MSU came for a point code of this node; what is to be sent
@@ -136,6 +155,11 @@ impl SccpNode {
         self.undelivered.drain(..)
     }
 
+    /// Answers to tests since this was asked last.
+    pub(crate) fn take_tested(&mut self) -> Vec<(PointCode, u8, bool)> {
+        core::mem::take(&mut self.tested)
+    }
+
     /// Whether a point code is one of this node.
     fn is_own(&self, point_code: PointCode) -> bool {
         self.node.point_codes().any(|it| it == point_code)
@@ -148,6 +172,7 @@ impl SccpNode {
         // What waits already is no consequence: all dialogues may time out at once.
         for _ in 0..self.queue.len() + STEPS_MAX {
             let Some(input) = self.queue.pop_front() else { return true };
+            self.by = if let In::TransferBy(by, _) = &input { Some(*by) } else { None };
             self.node.step(now, input, &mut self.outs);
             self.carry_out(now, wants);
             self.serve(now);
@@ -184,6 +209,7 @@ impl SccpNode {
             Indication::Undelivered { called, calling, cause, .. } => {
                 self.undelivered.push(Undelivered { called, calling, cause });
             }
+            Indication::Tested(of, subsystem, is) => self.tested.push((of, subsystem, is)),
             // Nobody here asks a replicate, and none is asked for; no subsystem takes connections.
             Indication::Notice { .. }
             | Indication::State(..)
@@ -215,7 +241,11 @@ impl SccpNode {
                 self.queue.push_back(In::Unitdata(Unitdata { called, calling, class, ..unitdata }));
             }
             Some((SubsystemUser::Echo, _)) | None => {}
-            Some((SubsystemUser::Tcap, dialogues)) => self.services.unitdata(dialogues, unitdata),
+            Some((SubsystemUser::Tcap, dialogues)) => {
+                // Its dialogues count as those of who has sent the MSU, whatever calls.
+                let source = source(self.by, from);
+                self.services.unitdata(dialogues, source, unitdata);
+            }
         }
     }
 
@@ -288,6 +318,13 @@ fn management(indication: &Indication) -> Option<tcu::Indication> {
         Indication::Congested(at, level) => status(at, PointCodeStatus::Congested(level)),
         _ => None,
     }
+}
+
+/// The number of who has sent a message: its association and its point code.
+fn source(by: Option<m3ua::PeerId>, from: Option<PointCode>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (by, from).hash(&mut hasher);
+    hasher.finish()
 }
 
 /// What MTP3 tells of destinations.

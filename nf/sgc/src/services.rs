@@ -29,8 +29,8 @@ impl Services {
     }
 
     /// Data came for a subsystem of TCAP.
-    pub(crate) fn unitdata(&mut self, dialogues: Dialogues, unitdata: Unitdata) {
-        self.waiting.push((dialogues, In::Unitdata(unitdata)));
+    pub(crate) fn unitdata(&mut self, dialogues: Dialogues, source: u64, unitdata: Unitdata) {
+        self.waiting.push((dialogues, In::UnitdataOf(source, unitdata)));
     }
 
     /// Data of a dialogue came back.

@@ -1,7 +1,7 @@
 //! What is shown of SCCP, of TCAP, and of the translation of global titles: where a number goes,
 //! and by which rules.
 
-use crate::config::sccp::{SubsystemUser, TargetChoice, Translation, TranslationOf};
+use crate::config::sccp::{Subsystem, SubsystemUser, TargetChoice, Translation, TranslationOf};
 use crate::config::{PointCodeFormat, Sgc, indicator};
 use crate::sccp_node::SccpNode;
 use m3ua::codec::{Affected, PointCode};
@@ -14,6 +14,8 @@ use sccp::{RemoteStatus, Selector, Target};
 const ROWS_MAX: usize = 20_000;
 /// Alarms about other nodes, about so many at most: each question and each look builds them anew.
 const REMOTE_ALARMS_MAX: usize = 1_000;
+/// Rules for other titles that are shown, at most.
+const NEAR_MAX: usize = 20;
 /// Of ten parts of a table so many make an alarm.
 const FILLING: usize = 8;
 
@@ -27,6 +29,8 @@ rows! {
         user: &'static str,
         /// `allowed` or `prohibited`.
         state: &'static str,
+        /// Why it is prohibited, and what ends that.
+        why: &'static str,
     }
 
     /// A node, or a subsystem of it, that is not as it should be.
@@ -36,6 +40,8 @@ rows! {
         subsystem: Option<u8>,
         /// `unavailable` to MTP3, `no SCCP`, or `prohibited`.
         state: &'static str,
+        /// Why there is no way to it.
+        why: String,
     }
 
     /// TCAP of this node.
@@ -67,13 +73,17 @@ rows! {
         to: Vec<String>,
     }
 
-    /// Where a title goes now.
+    /// Where a title goes now, or what a calling one becomes.
     pub(crate) struct TranslatedRow {
         title: String,
-        /// `translated` or `returned`.
+        /// `called` or `calling`.
+        of: &'static str,
+        /// `translated` or `returned`; of a calling title `changed` or `unchanged`.
         verdict: &'static str,
         /// Why it would come back.
         cause: Option<&'static str>,
+        /// Which rule is near, where none holds.
+        hint: Option<String>,
         /// The rule that holds.
         rule: Option<String>,
         /// The point code; `this node`.
@@ -83,7 +93,7 @@ rows! {
         /// What becomes of the title.
         becomes: Option<String>,
         targets: Vec<TargetRow>,
-        /// The rules whose digits the title begins with.
+        /// The rules whose digits the title begins with, those for other titles last.
         rules: Vec<TranslationHitRow>,
     }
 
@@ -94,7 +104,7 @@ rows! {
         routing: &'static str,
         weight: u8,
         /// `available`, or why not.
-        state: &'static str,
+        state: String,
         chosen: bool,
     }
 
@@ -103,15 +113,24 @@ rows! {
         name: String,
         digits: String,
         holds: bool,
-        why: &'static str,
+        why: String,
     }
 
     /// A subsystem that was taken out of service, or put back.
     pub(crate) struct StateRow {
         subsystem: String,
         state: &'static str,
+        /// Whether it was in another state before.
+        changed: bool,
+        /// Point codes that were told (SSA, SSP).
+        told: Vec<String>,
+        /// Those concerned that there is no way to: they hear of it when there is one.
+        not_told: Vec<String>,
     }
 }
+
+/// Why there is no way to a point code, and whether who should be it has yet to come.
+pub(crate) type Way<'a> = &'a dyn Fn(PointCode) -> Option<(String, bool)>;
 
 impl SccpNode {
     pub(crate) fn show_subsystems(&self, config: &Sgc) -> Vec<SubsystemRow> {
@@ -128,6 +147,7 @@ impl SccpNode {
                 SubsystemUser::Tcap => "tcap",
             },
             state: state(self.is_in_service(it.number)),
+            why: if self.is_in_service(it.number) { "" } else { prohibited_why(it) },
         });
         rows.collect()
     }
@@ -136,12 +156,16 @@ impl SccpNode {
         self.node.subsystems().any(|(it, is_in_service)| it == number && is_in_service)
     }
 
-    pub(crate) fn show_remotes(&self, config: &Sgc) -> Vec<RemoteRow> {
+    pub(crate) fn show_remotes(&self, config: &Sgc, no_way: Way<'_>) -> Vec<RemoteRow> {
         let format = config.point_code_format;
         let rows = self.node.remotes().flat_map(|remote| {
             let row = move |subsystem, state| {
+                let why = match state {
+                    "unavailable" => no_way(remote.point_code).map_or_else(String::new, |it| it.0),
+                    _ => String::new(),
+                };
                 let point_code = format.show(remote.point_code);
-                RemoteRow { point_code, subsystem, state }
+                RemoteRow { point_code, subsystem, state, why }
             };
             let itself = remote.is_paused.then(|| row(None, "unavailable"));
             let prohibited = remote.prohibited.into_iter().map(move |it| match it {
@@ -173,11 +197,22 @@ impl SccpNode {
 
     /// Answers `gtt/translate`: `digits`, and as they are given the other fields of the title, the
     /// subsystem that is called and the SLS.
-    pub(crate) fn translate(&self, config: &Sgc, ask: &Ask) -> Result<TranslatedRow, AskError> {
+    pub(crate) fn translate(
+        &self,
+        config: &Sgc,
+        no_way: Way<'_>,
+        ask: &Ask,
+    ) -> Result<TranslatedRow, AskError> {
         let (title, subsystem, sls) = asked(ask)?;
+        match ask.params.get("of").map(String::as_str) {
+            None | Some("called") => {}
+            Some("calling") => return Ok(self.changed(config, &title, subsystem)),
+            Some(_) => return Err(AskError::BadParameter("of: called or calling".into())),
+        }
         let address = Address { subsystem, ..Address::title(title, 0) };
         let translated = self.node.translation(&address, sls);
-        let hits = hits(config, &title);
+        let hits = hits(config, TranslationOf::Called, &title);
+        let near = near(config, TranslationOf::Called, &title);
         let format = config.point_code_format;
         let rule = hits.first().and_then(|it| it.rule(format));
         let mut is_chosen = false;
@@ -185,28 +220,51 @@ impl SccpNode {
             let subsystem = target.subsystem.or(subsystem);
             let is_it = !is_chosen && translated.is_ok_and(|to| is_target(&to, target, subsystem));
             is_chosen |= is_it;
-            self.show_target(format, target, subsystem, is_it)
+            let row = self.show_target(format, target, subsystem, is_it);
+            let why = target.point_code.and_then(no_way);
+            match why {
+                Some((why, _)) => TargetRow { state: why, ..row },
+                None => row,
+            }
         });
         let targets: Vec<TargetRow> = targets.collect();
         let to = translated.ok();
-        let rules = hits.iter().enumerate().map(|(place, it)| TranslationHitRow {
-            name: it.name.clone(),
-            digits: it.digits.clone(),
-            holds: place == 0,
-            why: why(place, &hits),
-        });
         Ok(TranslatedRow {
             title: show_title(&title),
+            of: "called",
             verdict: if to.is_some() { "translated" } else { "returned" },
             cause: translated.err().map(sccp::codec::ReturnCause::name),
+            hint: hits.is_empty().then(|| near_in_words(&title, &near)),
             rule: hits.first().map(|it| it.name.clone()),
             to: to.map(|it| self.show_place(format, it.point_code)),
             subsystem: to.and_then(|it| it.subsystem),
             routing: to.map(|it| routing(it.routing)),
             becomes: to.and_then(|it| it.title).map(|it| show_title(&it)),
             targets,
-            rules: rules.take(ROWS_MAX).collect(),
+            rules: show_hits(&hits, near),
         })
+    }
+
+    /// What the title of who calls becomes in what leaves this node.
+    fn changed(&self, config: &Sgc, title: &Title, subsystem: Option<u8>) -> TranslatedRow {
+        let address = Address { subsystem, ..Address::title(*title, 0) };
+        let changed = self.node.rules().calling(&address);
+        let hits = hits(config, TranslationOf::Calling, title);
+        let near = near(config, TranslationOf::Calling, title);
+        TranslatedRow {
+            title: show_title(title),
+            of: "calling",
+            verdict: if hits.is_empty() { "unchanged" } else { "changed" },
+            cause: None,
+            hint: hits.is_empty().then(|| near_in_words(title, &near)),
+            rule: hits.first().map(|it| it.name.clone()),
+            to: None,
+            subsystem: changed.subsystem,
+            routing: None,
+            becomes: changed.title.map(|it| show_title(&it)),
+            targets: Vec::new(),
+            rules: show_hits(&hits, near),
+        }
     }
 
     fn show_target(
@@ -223,7 +281,7 @@ impl SccpNode {
             subsystem,
             routing: routing(target.routing),
             weight: target.weight,
-            state: taken.err().map_or("available", sccp::codec::ReturnCause::name),
+            state: taken.err().map_or("available", sccp::codec::ReturnCause::name).to_owned(),
             chosen,
         }
     }
@@ -235,24 +293,24 @@ impl SccpNode {
         }
     }
 
-    /// What somebody should look at; `has_been_served` says of a destination whether it was there
-    /// before.
+    /// What somebody should look at; `no_way` says of a destination why it cannot be reached.
     pub(crate) fn alarms(
         &self,
         config: &Sgc,
-        has_been_served: impl Fn(PointCode) -> bool,
+        no_way: impl Fn(PointCode) -> Option<(String, bool)>,
         rows: &mut Vec<Condition>,
     ) {
         for it in &config.subsystem {
             if !self.is_in_service(it.number) {
-                let text = format!("the subsystem {} ({}) is out of service", it.name, it.number);
+                let (name, number, why) = (&it.name, it.number, prohibited_why(it));
+                let text = format!("the subsystem {name} ({number}) is out of service: {why}");
                 rows.push(alarm("subsystem-prohibited", it.name.clone(), "major", text));
             }
         }
         let format = config.point_code_format;
         let first = rows.len();
         for remote in self.node.remotes() {
-            self.remote_alarms(format, &remote, &has_been_served, rows);
+            self.remote_alarms(format, &remote, &no_way, rows);
             if rows.len() >= first + REMOTE_ALARMS_MAX {
                 break;
             }
@@ -274,15 +332,16 @@ impl SccpNode {
         &self,
         format: PointCodeFormat,
         remote: &RemoteStatus,
-        has_been_served: &impl Fn(PointCode) -> bool,
+        no_way: Way<'_>,
         rows: &mut Vec<Condition>,
     ) {
         let at = format.show(remote.point_code);
         let leads_there = self.node.rules().point_codes(Affected::one(remote.point_code));
         if remote.is_paused && !leads_there.is_empty() {
-            let text = format!("there is no way to {at}, where global titles lead to");
+            let (why, is_starting) = no_way(remote.point_code).unwrap_or_default();
+            let text = format!("there is no way to {at}, where global titles lead to: {why}");
             let row = alarm("destination-unavailable", at.clone(), "major", text);
-            rows.push(row.starting(!has_been_served(remote.point_code)));
+            rows.push(row.starting(is_starting));
         }
         for subsystem in &remote.prohibited {
             let (name, subject, text) = match *subsystem {
@@ -297,6 +356,14 @@ impl SccpNode {
             };
             rows.push(alarm(name, subject, "minor", text));
         }
+    }
+}
+
+/// Why a subsystem here is out of service, and what ends that.
+const fn prohibited_why(subsystem: &Subsystem) -> &'static str {
+    match subsystem.enabled {
+        true => "blocked until `sccp unblock` or a restart of the site",
+        false => "`enabled = false` in the configuration",
     }
 }
 
@@ -364,8 +431,11 @@ fn asked(ask: &Ask) -> Result<(Title, Option<u8>, u8), AskError> {
         let number = text.parse().ok().filter(|number| *number <= most);
         number.map(Some).ok_or_else(|| wrong(key, format!("a number up to {most}")))
     };
-    let digits = ask.params.get("digits").and_then(|text| Digits::parse(text));
-    let digits = digits.ok_or_else(|| wrong("digits", "0 to 9 and a to f, 32 at most".into()))?;
+    // A number is often written with a plus: its nature of address says the same.
+    let digits = ask.params.get("digits").map(|text| text.strip_prefix('+').unwrap_or(text));
+    let digits = digits.and_then(Digits::parse).filter(|digits| !digits.is_empty());
+    let what = "0 to 9 and a to f, 32 at most, without blanks and hyphens";
+    let digits = digits.ok_or_else(|| wrong("digits", what.into()))?;
     let number_of = number("indicator", 4)?.unwrap_or(4);
     let indicator = indicator(number_of).ok_or_else(|| wrong("indicator", "1 to 4".into()))?;
     let translation_type = number("translation_type", u8::MAX)?.unwrap_or(0);
@@ -388,17 +458,94 @@ fn asked(ask: &Ask) -> Result<(Title, Option<u8>, u8), AskError> {
     Ok((title, number("subsystem", u8::MAX)?, number("sls", u8::MAX)?.unwrap_or(0)))
 }
 
-/// The rules of called parties whose digits a title begins with, the one that holds first.
-fn hits<'c>(config: &'c Sgc, title: &Title) -> Vec<&'c Translation> {
+/// The rules of one kind whose digits a title begins with, with their places.
+fn beginning<'c>(
+    config: &'c Sgc,
+    of: TranslationOf,
+    title: &Title,
+) -> impl Iterator<Item = (usize, &'c Translation)> {
     let digits = title.digits.to_string();
     // Among a million rules few begin so: the others cost a comparison.
-    let begins = |it: &Translation| {
+    config.translation.iter().enumerate().filter(move |(_, it)| {
         let first = digits.get(..it.digits.len());
-        first.is_some_and(|first| first.eq_ignore_ascii_case(&it.digits))
-    };
-    let called = config.translation.iter().enumerate();
-    let called = called.filter(|(_, it)| it.of == TranslationOf::Called && begins(it));
-    let hit = called.filter(|(_, it)| it.selector().is_some_and(|selector| selector.has(title)));
+        it.of == of && first.is_some_and(|first| first.eq_ignore_ascii_case(&it.digits))
+    })
+}
+
+/// Those that are for other titles, with what is other: the ones with the most digits first.
+fn near<'c>(config: &'c Sgc, of: TranslationOf, title: &Title) -> Vec<(&'c Translation, String)> {
+    let others = beginning(config, of, title).filter_map(|(_, it)| {
+        let selector = it.selector().filter(|selector| !selector.has(title))?;
+        Some((it, difference(&selector, title)))
+    });
+    let mut near: Vec<(&Translation, String)> = others.collect();
+    near.sort_by_key(|(it, _)| core::cmp::Reverse(it.digits.len()));
+    near.truncate(NEAR_MAX);
+    near
+}
+
+/// What a rule wants that a title has not: `GTI 2, not 4`.
+fn difference(selector: &Selector, title: &Title) -> String {
+    let has = fields_of(title.indicator);
+    let rows = [
+        ("TT", selector.translation_type, title.translation_type, has.0),
+        ("NP", selector.plan, title.plan, has.1),
+        ("NAI", selector.nature, title.nature, has.2),
+        ("ES", selector.encoding, title.encoding, has.1),
+    ];
+    let indicator = selector.indicator.filter(|it| *it != title.indicator);
+    let (number, of) = (|it: Indicator| it.number(), title.indicator.number());
+    let first = indicator.map(|it| format!("GTI {}, not {of}", number(it)));
+    let rest = rows.into_iter().filter_map(|(name, wanted, is, has)| {
+        let wanted = wanted.filter(|wanted| *wanted != is || !has)?;
+        Some(match has {
+            true => format!("{name} {wanted}, not {is}"),
+            false => format!("{name} {wanted}, which one of GTI {of} has not"),
+        })
+    });
+    first.into_iter().chain(rest).collect::<Vec<_>>().join("; ")
+}
+
+/// Whether titles of an indicator have a translation type, a numbering plan with an encoding
+/// scheme, and a nature of address (Q.713 §3.4.2.3).
+const fn fields_of(indicator: Indicator) -> (bool, bool, bool) {
+    match indicator {
+        Indicator::Nature => (false, false, true),
+        Indicator::Type => (true, false, false),
+        Indicator::TypePlan => (true, true, false),
+        Indicator::TypePlanNature => (true, true, true),
+    }
+}
+
+/// That no rule holds, and the one that is next to it.
+fn near_in_words(title: &Title, near: &[(&Translation, String)]) -> String {
+    let of = format!("GTI {} {}", title.indicator.number(), rest_of(title));
+    match near.first() {
+        None => "no rule has digits that it begins with".to_owned(),
+        Some((it, what)) => format!("no rule is for titles of {of}: {} is for {what}", it.name),
+    }
+}
+
+fn show_hits(hits: &[&Translation], near: Vec<(&Translation, String)>) -> Vec<TranslationHitRow> {
+    let held = hits.iter().enumerate().map(|(place, it)| TranslationHitRow {
+        name: it.name.clone(),
+        digits: it.digits.clone(),
+        holds: place == 0,
+        why: why(place, hits).to_owned(),
+    });
+    let near = near.into_iter().map(|(it, what)| TranslationHitRow {
+        name: it.name.clone(),
+        digits: it.digits.clone(),
+        holds: false,
+        why: format!("for titles of {what}"),
+    });
+    held.take(ROWS_MAX).chain(near).collect()
+}
+
+/// The rules of one kind whose digits a title begins with, the one that holds first.
+fn hits<'c>(config: &'c Sgc, of: TranslationOf, title: &Title) -> Vec<&'c Translation> {
+    let hit = beginning(config, of, title)
+        .filter(|(_, it)| it.selector().is_some_and(|selector| selector.has(title)));
     let mut hits: Vec<(usize, usize, usize, &Translation)> =
         hit.map(|(at, it)| (it.digits.len(), weight(it), at, it)).collect();
     hits.sort_by_key(|(digits, weight, at, _)| core::cmp::Reverse((*digits, *weight, *at)));
@@ -436,15 +583,18 @@ pub(crate) const fn state(is_in_service: bool) -> &'static str {
 
 /// A title with its fields: `447700900123 TT 0 NP 1 NAI 4`.
 fn show_title(title: &Title) -> String {
+    format!("{} {}", title.digits, rest_of(title))
+}
+
+/// The fields of a title beside its digits.
+fn rest_of(title: &Title) -> String {
     let of = |has: bool, value: u8| Some(value).filter(|_| has);
-    let (is_nature, is_type) =
-        (title.indicator == Indicator::Nature, title.indicator == Indicator::Type);
-    let rest = fields(&[
-        ("TT", of(!is_nature, title.translation_type)),
-        ("NP", of(!is_nature && !is_type, title.plan)),
-        ("NAI", of(is_nature || title.indicator == Indicator::TypePlanNature, title.nature)),
-    ]);
-    format!("{} {rest}", title.digits)
+    let (has_type, has_plan, has_nature) = fields_of(title.indicator);
+    fields(&[
+        ("TT", of(has_type, title.translation_type)),
+        ("NP", of(has_plan, title.plan)),
+        ("NAI", of(has_nature, title.nature)),
+    ])
 }
 
 /// An address in brief: its title, else its point code, and its subsystem.

@@ -18,6 +18,7 @@ pub struct Ipsec {
     pub server_port: u16,
     /// Protected client ports: requests to phones leave by these. The second is that of a new
     /// security agreement beside an old one with the first, and the other way round.
+    #[serde(deserialize_with = "two_ports")]
     pub client_ports: [u16; 2],
     /// UDP port of ESP in UDP (RFC 3948), for phones behind a NAT; 0: none.
     pub encapsulation_port: u16,
@@ -136,6 +137,13 @@ impl Ipsec {
     }
 }
 
+/// Two ports, neither less nor more.
+fn two_ports<'de, D: serde::Deserializer<'de>>(source: D) -> Result<[u16; 2], D::Error> {
+    let ports = Vec::<u16>::deserialize(source)?;
+    let what = |_| serde::de::Error::custom("two ports are needed, as in [5064, 5066]");
+    <[u16; 2]>::try_from(ports).map_err(what)
+}
+
 /// Pushes what is wrong with the name of a network in the configuration.
 fn named(path: &str, name: &str, issues: &mut Vec<Issue>) {
     let is_text = |octet: u8| matches!(octet, b' '..=b'~') && !matches!(octet, b'"' | b'\\');
@@ -170,5 +178,15 @@ mod tests {
         assert_eq!(paths, [&["client_ports"][..], &strings, &["challenge_s"]].concat());
         let pairs = wrong.preference().pairs;
         assert_eq!(pairs, [(Alg::HmacSha1_96, Ealg::AesCbc)]);
+    }
+
+    #[test]
+    fn client_ports_are_two() {
+        let read = |ports: &str| toml::from_str::<Ipsec>(&format!("client_ports = {ports}"));
+        assert_eq!(read("[1, 2]").unwrap().client_ports, [1, 2]);
+        for wrong in ["[5064]", "[5064, 5066, 5068]", "[]"] {
+            let told = read(wrong).unwrap_err().to_string();
+            assert!(told.contains("two ports are needed, as in [5064, 5066]"), "{told}");
+        }
     }
 }

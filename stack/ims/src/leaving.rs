@@ -351,7 +351,7 @@ impl Access {
             && self.table.at(offered).is_some_and(|set| set.stage == Stage::Offered)
         {
             let impi = self.table.at(offered).map(|set| set.impi.clone()).unwrap_or_default();
-            let why = format!("the core answered {status} instead of a challenge");
+            let why = format!("{} instead of a challenge", answered(status));
             self.failures.note(at.now, &impi, at.flow.remote, why.as_str());
             if let Some(set) = self.table.at(offered) {
                 self.trails.of(set, Event::AgreementFailed, vec![("text", why.into())]);
@@ -361,10 +361,22 @@ impl Access {
         let Some(key) = carrying else { return };
         let Some(set) = self.table.at(key).filter(|set| set.stage.is_under_way()) else { return };
         self.facts.add(Fact::Failed, 1);
-        let why = format!("the core answered {status} to the response to its challenge");
+        let why = format!("{} to the response to its challenge", answered(status));
         self.failures.note(at.now, &set.impi, set.identity.remote, why.as_str());
         self.trails.over(set, Event::AgreementEnded, &why);
         self.table.advance(key, Stage::Ending, at.now + LINGERING);
+    }
+}
+
+/// Who answered a REGISTER so. What this node says itself when nobody takes it, the core may say as
+/// well.
+fn answered(status: u16) -> String {
+    match status {
+        408 | 500 | 502..=504 => format!(
+            "{status} was answered, by the core or by this node because no next hop took the \
+             REGISTER (`tandem ctl next-hops`),"
+        ),
+        _ => format!("the core answered {status}"),
     }
 }
 

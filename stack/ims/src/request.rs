@@ -89,7 +89,10 @@ impl Access {
     fn refuse(&mut self, at: &At<'_>, refusal: Refusal, out: &mut Vec<u8>) -> Verdict {
         self.facts.add(refusal.fact, 1);
         let impi = rewrite::seeming(at.message);
-        self.failures.note(at.now, &impi, at.flow.remote, refusal.why.as_str());
+        // Of calls and queries in the clear the trail tells: they are no registrations.
+        if at.message.method() == Method::Register {
+            self.failures.note(at.now, &impi, at.flow.remote, refusal.why.as_str());
+        }
         let fields =
             vec![("impi", Value::Text(impi.into())), ("text", refusal.why.as_str().into())];
         self.trails.push(Event::AgreementFailed, *at.flow, at.message.call_id(), fields);

@@ -61,6 +61,7 @@ pub(crate) fn shown(look: &Look, value: &Value, form: Form) -> String {
         (Form::Until, Some(us)) => format!("in {}", duration(us - look.now_us)),
         (Form::Seconds, Some(s)) => duration(s.saturating_mul(1_000_000)),
         (Form::Milliseconds, Some(ms)) => thousandths(ms),
+        (Form::Milliseconds, None) if value.is_f64() => fraction(value.as_f64().unwrap_or(0.0)),
         (Form::Microseconds, Some(us)) => format!("{}.{}ms", us / 1_000, us % 1_000 / 100),
         (Form::Hundredths, Some(value)) => format!("{}.{:02}", value / 100, value % 100),
         (Form::Permille, Some(value)) => permille(value),
@@ -91,6 +92,14 @@ fn thousandths(ms: u64) -> String {
         0..1_000 => format!("{ms}ms"),
         1_000..60_000 => format!("{}.{}s", ms / 1_000, ms % 1_000 / 100),
         _ => duration(ms.saturating_mul(1_000)),
+    }
+}
+
+/// Milliseconds that were measured: with one decimal, as seconds from a thousand on.
+fn fraction(ms: f64) -> String {
+    match ms {
+        ..999.95 => format!("{ms:.1}ms"),
+        _ => format!("{:.1}s", ms / 1_000.0),
     }
 }
 
@@ -234,6 +243,9 @@ mod tests {
             (json!(90_000_000), Form::Until, "over"),
             (json!(90), Form::Seconds, "1m 30s"),
             (json!(1_234), Form::Milliseconds, "1.2s"),
+            (json!(0.123_456), Form::Milliseconds, "0.1ms"),
+            (json!(12.0), Form::Milliseconds, "12.0ms"),
+            (json!(1_000.0), Form::Milliseconds, "1.0s"),
             (json!(999), Form::Octets, "999"),
             (json!(1_234), Form::Octets, "1.2 k"),
             (json!(123_456_789), Form::Octets, "123 M"),

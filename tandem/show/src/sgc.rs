@@ -88,6 +88,7 @@ pub const SUBSYSTEMS: Listing = Listing::new(
         plain("point_codes", "POINT CODES"),
         plain("user", "USER"),
         column("state", "STATE", Form::State),
+        plain("why", "WHY"),
     ],
 );
 
@@ -99,6 +100,19 @@ pub const REMOTES: Listing = Listing::new(
         plain("point_code", "POINT CODE"),
         plain("subsystem", "SSN"),
         column("state", "STATE", Form::State),
+        plain("why", "WHY"),
+    ],
+);
+
+/// What a node elsewhere answered.
+pub const PINGED: Listing = Listing::new(
+    "nobody was asked",
+    &[
+        plain("point_code", "POINT CODE"),
+        plain("subsystem", "SSN"),
+        column("state", "STATE", Form::State),
+        column("rtt_us", "AFTER", Form::Microseconds),
+        plain("why", "WHY"),
     ],
 );
 
@@ -195,6 +209,7 @@ pub fn translated(look: &Look, answer: &Value) -> String {
     let word = |key: &str| crate::cell::raw(&answer[key]);
     let mut sheet = Sheet::new(look, &word("title"), &word("verdict"));
     sheet.line("Why", &word("cause"));
+    sheet.line("Hint", &word("hint"));
     sheet.line("Rule", &word("rule"));
     sheet.line("Goes to", &word("to"));
     sheet.line("Subsystem", &word("subsystem"));
@@ -204,6 +219,39 @@ pub fn translated(look: &Look, answer: &Value) -> String {
     sheet.table("Targets", &rows("targets"), &TARGETS);
     sheet.table("Rules", &rows("rules"), &HITS);
     sheet.end()
+}
+
+/// `tandem ctl sccp block` and `unblock`: what a subsystem is now, and who was told.
+#[must_use]
+pub fn subsystem_set(answer: &Value) -> String {
+    let row = &answer[0];
+    let name = crate::cell::raw(&row["subsystem"]);
+    let is_allowed = row["state"] == "allowed";
+    let state = match (is_allowed, row["changed"] == true) {
+        (true, true) => format!("{name} is in service"),
+        (true, false) => format!("{name} is in service already"),
+        (false, false) => format!("{name} is out of service already"),
+        (false, true) => format!(
+            "{name} is out of service until `sccp unblock` or a restart of the site \
+             (`enabled = false` in the site file lasts)"
+        ),
+    };
+    let list = |key: &str| {
+        let all = row[key].as_array().map(Vec::as_slice).unwrap_or_default();
+        all.iter().map(crate::cell::raw).collect::<Vec<_>>().join(", ")
+    };
+    let (told, not_told) = (list("told"), list("not_told"));
+    let kind = if is_allowed { "SSA" } else { "SSP" };
+    let whom = match (told.is_empty(), not_told.is_empty()) {
+        _ if row["changed"] != true => String::new(),
+        (true, true) => "; nobody is told: `sccp.concerned` is empty".to_owned(),
+        (false, true) => format!("; {kind} went to {told}"),
+        (true, false) => format!("; there is no way to {not_told}: it is told when there is one"),
+        (false, false) => format!(
+            "; {kind} went to {told}; there is no way to {not_told}: it is told when there is one"
+        ),
+    };
+    format!("{state}{whom}")
 }
 
 const CANDIDATES: Listing = Listing::new(
@@ -307,6 +355,11 @@ PEER   ROLE  OVER  ADDRESS            ASSOCIATION  ASP     ACTIVE FOR  SINCE\n\
         let row = json!({"point_code": "2-1-3", "subsystem": 6, "state": "prohibited"});
         let wanted = "POINT CODE  SSN  STATE\n2-1-3         6  prohibited\n";
         assert_eq!(table(&LOOK, &[row], &REMOTES), wanted);
+        let row = json!({"point_code": "2-1-3", "subsystem": 6, "state": "answers",
+            "rtt_us": 1_234, "why": "SSA"});
+        let wanted = "\
+            POINT CODE  SSN  STATE    AFTER  WHY\n2-1-3         6  answers  1.2ms  SSA\n";
+        assert_eq!(table(&LOOK, &[row], &PINGED), wanted);
         let row = json!({"name": "uk", "of": "called", "digits": "44", "title": "NP 1",
             "change": "", "choice": "backup", "to": ["2-1-3/6", "2-1-4/6"]});
         let wanted = "\
@@ -335,6 +388,25 @@ PEER   ROLE  OVER  ADDRESS            ASSOCIATION  ASP     ACTIVE FOR  SINCE\n\
             2-1-3         6  subsystem       1  available  yes\n  Rules\n    \
             RULE  DIGITS  HOLDS  WHY\n    uk    44      yes    its digits are the longest\n";
         assert_eq!(translated(&LOOK, &answer), wanted);
+    }
+
+    #[test]
+    fn whoever_blocks_a_subsystem_reads_who_was_told() {
+        let said = |state: &str, changed: bool, told: &[&str], not_told: &[&str]| {
+            subsystem_set(&json!([{"subsystem": "hlr", "state": state, "changed": changed,
+                "told": told, "not_told": not_told}]))
+        };
+        let lasts = "until `sccp unblock` or a restart of the site (`enabled = false` in the site \
+                     file lasts)";
+        let wanted = format!("hlr is out of service {lasts}; SSP went to 2-1-1, 2-1-2");
+        assert_eq!(said("prohibited", true, &["2-1-1", "2-1-2"], &[]), wanted);
+        let wanted = "hlr is in service; nobody is told: `sccp.concerned` is empty";
+        assert_eq!(said("allowed", true, &[], &[]), wanted);
+        let wanted = "hlr is in service; SSA went to 2-1-1; there is no way to 2-1-2: it is told \
+                      when there is one";
+        assert_eq!(said("allowed", true, &["2-1-1"], &["2-1-2"]), wanted);
+        assert_eq!(said("allowed", false, &[], &[]), "hlr is in service already");
+        assert_eq!(said("prohibited", false, &[], &[]), "hlr is out of service already");
     }
 
     #[test]

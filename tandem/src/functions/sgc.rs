@@ -42,6 +42,7 @@ impl Kind for Sgc {
     fn exposures(&self, _directory: &Path) -> Vec<Issue> {
         let mut found = Vec::new();
         doors(self, &mut found);
+        self.doubts(&mut found);
         if self.policy.registration == Registration::Open {
             let what = "a peer makes itself an Application Server for any Routing Key, and draws \
                 its traffic";

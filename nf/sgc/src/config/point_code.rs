@@ -84,13 +84,24 @@ impl PointCodeFormat {
         format!("{}-{}-{}", field(b + c, a), field(c, b), field(0, c))
     }
 
-    /// Writes a range: a point code, and the low bits that do not matter behind a slash.
+    /// Writes a range: a point code, the first and the last one, or that it is all that a network
+    /// of this format has.
     #[must_use]
     pub fn show_range(self, range: Affected) -> String {
-        match range.mask {
-            0 => self.show(range.point_code),
-            mask if mask >= Affected::ALL.mask => "all".to_owned(),
-            mask => format!("{}/{mask}", self.show(range.point_code)),
+        if range.mask == 0 {
+            return self.show(range.point_code);
+        }
+        let (first, last) = range.bounds();
+        // What lies beyond the bits of the format is nobody's.
+        let last_there = PointCode::truncated((1 << self.bits()) - 1);
+        match (first, last.min(last_there)) {
+            (first, last) if first == PointCode::default() && last == last_there => "all".into(),
+            (first, last) if first <= last => {
+                format!("{} to {}", self.show(first), self.show(last))
+            }
+            (first, _) => {
+                format!("{} to {}, which are none", first.number(), range.bounds().1.number())
+            }
         }
     }
 }
@@ -124,5 +135,22 @@ mod tests {
             assert!(read.is_none_or(|read| format.show(read) == text), "{format:?} {text}");
         }
         assert_eq!(PointCodeFormat::Itu.read("0.1.2"), PointCodeFormat::Itu.read("10"));
+    }
+
+    #[test]
+    fn a_range_is_written_by_its_ends_as_far_as_the_network_goes() {
+        let range = |number, mask| Affected { point_code: PointCode::truncated(number), mask };
+        for (of, wanted) in [
+            (range(2 << 11 | 100 << 3, 0), "2-100-0"),
+            (range(2 << 11 | 100 << 3, 3), "2-100-0 to 2-100-7"),
+            (range(0, 14), "all"),
+            (range(0, 20), "all"),
+            (Affected::ALL, "all"),
+            (range(1 << 13, 13), "4-0-0 to 7-255-7"),
+            (range(1 << 14, 14), "16384 to 32767, which are none"),
+        ] {
+            assert_eq!(PointCodeFormat::Itu.show_range(of), wanted);
+        }
+        assert_eq!(PointCodeFormat::Decimal.show_range(Affected::ALL), "all");
     }
 }

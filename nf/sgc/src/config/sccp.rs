@@ -61,7 +61,7 @@ impl Default for Sccp {
 pub struct Tcap {
     /// Dialogues at most; a begin beyond them is aborted (resourceLimitation).
     pub dialogues_max: u32,
-    /// Dialogues that one point code may have begun, or one title that comes without one.
+    /// Dialogues that one point code may have begun by one association, whatever calls.
     pub dialogues_per_source_max: u32,
     /// How long nothing may be heard or said of a dialogue before it is broken off, milliseconds.
     pub t_idle_ms: u32,
@@ -109,6 +109,10 @@ pub struct Subsystem {
     /// With `tcap`: dialogues that begin are `refused` or `echoed`.
     #[serde(default)]
     pub dialogues: Dialogues,
+    /// It is in service from the start; `tandem ctl sccp block` and `unblock` hold until the next
+    /// restart, or until this key changes.
+    #[serde(default = "super::yes")]
+    pub enabled: bool,
 }
 
 /// Which address of a message is translated.

@@ -16,8 +16,15 @@ const SUBSYSTEMS: core::ops::RangeInclusive<u8> = 2..=254;
 impl Sgc {
     pub(super) fn validate_sccp(&self, issues: &mut Vec<Issue>) {
         self.validate_sccp_numbers(issues);
+        let own = self.own_point_codes();
         for (n, text) in self.sccp.concerned.iter().enumerate() {
-            self.validate_sccp_point_code(text, format!("sccp.concerned[{n}]"), issues);
+            let at = format!("sccp.concerned[{n}]");
+            if self.point_code_format.read(text).is_some_and(|it| own.contains(&it)) {
+                let what = format!("`{text}` is this node: it tells others of its subsystems");
+                issues.push(Issue::new(at, what, "name the point codes of other nodes"));
+                continue;
+            }
+            self.validate_sccp_point_code(text, at, issues);
         }
         if !self.has_sccp() {
             return;
@@ -129,6 +136,9 @@ impl Sgc {
                 let hint = "set routing = \"subsystem\", or the point code of another node";
                 issues.push(Issue::new(format!("{at}.routing"), what, hint));
             }
+            if is_here && translation.of == TranslationOf::Called {
+                self.validate_subsystem_here(target.subsystem, &at, issues);
+            }
             if let Some(number @ (0 | MANAGEMENT_SSN)) = target.subsystem {
                 let what = match number {
                     MANAGEMENT_SSN => "subsystem 1 is management, which no title leads to",
@@ -141,14 +151,59 @@ impl Sgc {
     }
 }
 
+impl Sgc {
+    /// Pushes that a rule leads to a subsystem that this node has not.
+    fn validate_subsystem_here(&self, number: Option<u8>, at: &str, issues: &mut Vec<Issue>) {
+        let Some(number) = number.filter(|it| SUBSYSTEMS.contains(it)) else { return };
+        if !self.subsystem.iter().any(|it| it.number == number) {
+            let what = format!("this node has no subsystem {number}");
+            let known: Vec<String> =
+                self.subsystem.iter().map(|it| format!("{} ({})", it.number, it.name)).collect();
+            let hint = match known.is_empty() {
+                true => "add [[sgc.subsystem]], or the point code of another node".to_owned(),
+                false => format!("there are: {}", known.join(", ")),
+            };
+            issues.push(Issue::new(format!("{at}.subsystem"), what, hint));
+        }
+    }
+}
+
+/// Pushes which fields of a rule titles of its indicator have not (Q.713 §3.4.2.3): it would be for
+/// none.
+fn validate_fields(translation: &Translation, at: &str, issues: &mut Vec<Issue>) {
+    let Some(indicator) = translation.indicator else { return };
+    let rows = [
+        ("translation_type", translation.translation_type, &[2, 3, 4][..]),
+        ("numbering_plan", translation.numbering_plan, &[3, 4]),
+        ("encoding_scheme", translation.encoding_scheme, &[3, 4]),
+        ("nature_of_address", translation.nature_of_address, &[1, 4]),
+    ];
+    for (key, value, having) in rows {
+        if value.is_some() && (1..=4).contains(&indicator) && !having.contains(&indicator) {
+            let what =
+                format!("titles of indicator {indicator} have none: the rule is for nothing");
+            let having: Vec<String> = having.iter().map(u8::to_string).collect();
+            let hint = format!("leave it out; titles of indicator {} have it", having.join(", "));
+            issues.push(Issue::new(format!("{at}.{key}"), what, hint));
+        }
+    }
+}
+
 fn validate_title(translation: &Translation, at: &str, issues: &mut Vec<Issue>) {
     let texts = [("digits", &translation.digits), ("prepend", &translation.prepend)];
     for (key, text) in texts {
         if Digits::parse(text).is_none() {
-            let hint = format!("use 0 to 9 and a to f, {DIGITS_MAX} at most");
-            issues.push(Issue::new(format!("{at}.{key}"), format!("`{text}` no digits"), hint));
+            let hint = match text.strip_prefix('+').and_then(Digits::parse) {
+                Some(digits) => format!(
+                    "write `{digits}`: that it is international says the nature of address, 4"
+                ),
+                None => format!("use 0 to 9 and a to f, {DIGITS_MAX} at most"),
+            };
+            let what = format!("`{text}` is more than digits");
+            issues.push(Issue::new(format!("{at}.{key}"), what, hint));
         }
     }
+    validate_fields(translation, at, issues);
     let numbers = [
         ("indicator", translation.indicator, 1, 4),
         ("numbering_plan", translation.numbering_plan, 0, 15),

@@ -2,7 +2,7 @@
 //! blocking, draining.
 
 use crate::world::{Asp, World, read};
-use m3ua::codec::Notification;
+use m3ua::codec::{Affected, Notification};
 use m3ua::{In, Indication};
 use machine::Duration;
 use runtime::Function;
@@ -371,4 +371,89 @@ fn a_trace_tells_what_the_relay_would_do_and_does_nothing() {
     }
     assert_eq!(world.fact(gateway, "sgc_msus_received_total"), 0, "nothing was counted");
     assert_eq!(received(&mut world, [asps[1], asps[2]]), [0, 0]);
+}
+
+/// A gateway that is an ASP of the SGP `sg`, whose end is returned as well.
+fn behind_a_gateway(policy: &str) -> (World, usize, usize, usize) {
+    let text = SITE
+        .replace(
+            "peer = [",
+            "peer = [\n  { name = \"sg\", role = \"sgp\", transport = \"tcp\", \
+            addresses = [\"10.0.4.1\"] },",
+        )
+        .replacen(
+            "[[application_server]]",
+            "[[application_server]]\nname = \"own\"\n\
+            served_by = \"here\"\nfollows = false\npeers = [\"sg\"]\nrouting_context = 9\n\
+            destination = [{ point_code = \"9\" }]\n[[application_server]]",
+            1,
+        )
+        .replace("timers = {", &format!("{policy}\npoint_codes = [\"9\"]\ntimers = {{"));
+    let (mut world, gateway, [a, ..]) = site(&text);
+    let mut sg = Asp::new("10.0.4.1");
+    sg.connects(m3ua::Role::Sgp, GATEWAY, 0);
+    sg.serves(m3ua::Side::There, Some(9), 9, &[0]);
+    let sg = world.asp(sg);
+    world.pass(ms(1_500));
+    (world, gateway, sg, a)
+}
+
+#[test]
+fn what_an_audit_of_all_brings_is_shown_with_what_is_well() {
+    let (mut world, gateway, sg, _) = behind_a_gateway("");
+    let five = Affected::one(crate::world::asp::point_code(5));
+    world.at(sg, |asp, now| asp.tell(now, In::Resume(None, five)));
+    world.ask(gateway, "m3ua/audit", &[("peer", "sg"), ("point_code", "all")]);
+    world.pass(ms(100));
+    let rows = world.ask(gateway, "m3ua/destinations", &[]);
+    let rows = rows.as_array().unwrap().iter().filter(|row| row["told_by"] != "this node");
+    let rows: Vec<_> = rows.map(|row| (row["point_code"].clone(), row["state"].clone())).collect();
+    assert_eq!(rows[0], ("all others".into(), "unavailable".into()), "{rows:?}");
+    assert_eq!(rows[1], ("5".into(), "available".into()), "{rows:?}");
+}
+
+#[test]
+fn a_destination_that_a_gateway_restricts_is_told_so_unless_that_is_hidden() {
+    for (policy, hidden) in [("", false), ("policy = { hides_restricted = true }", true)] {
+        let (mut world, _, sg, a) = behind_a_gateway(policy);
+        let five = Affected::one(crate::world::asp::point_code(5));
+        world.at(sg, |asp, now| asp.tell(now, In::Restrict(None, five)));
+        world.pass(ms(100));
+        // What it knows it has from the answer to a DAUD.
+        world.at(a, |asp, now| asp.audit(now, five));
+        world.pass(ms(100));
+        let has_it = world.asp_of(a).process.destinations(8).iter().any(|it| {
+            it.affected == five && it.availability == Some(m3ua::Availability::Restricted)
+        });
+        assert_eq!(has_it, !hidden, "{policy}");
+    }
+}
+
+#[test]
+fn whoever_drains_gives_back_what_it_has_registered() {
+    let text = r#"
+name = "own"
+point_code_format = "decimal"
+point_codes = ["9"]
+peer = [
+  { name = "sg", role = "sgp", transport = "tcp", addresses = ["10.0.4.1"], connect = true },
+]
+[[application_server]]
+name = "own"
+served_by = "here"
+registers = true
+peers = ["sg"]
+destination = [{ point_code = "9" }]
+"#;
+    let mut world = World::new();
+    let mut sg = Asp::new("10.0.4.1");
+    sg.listens(m3ua::Role::Sgp, "10.0.4.1:2905");
+    let sg = world.asp(sg);
+    let gateway = world.gateway(text);
+    world.pass(ms(1_500));
+    assert_eq!(world.asp_of(sg).process.servers().count(), 1, "it was registered");
+    world.drain(gateway);
+    world.pass(ms(3_000));
+    assert_eq!(world.asp_of(sg).process.servers().count(), 0);
+    assert!(world.gateway_of(gateway).is_idle());
 }

@@ -207,7 +207,7 @@ fn a_node_that_was_never_there_is_no_way_either() {
     assert_eq!((cause_of(msu), unit_of(msu).data), (ReturnCause::MtpFailure, &b"x"[..]));
     assert_eq!(world.fact(gateway, "sgc_msus_no_route_total"), 0);
     let row = world.ask(gateway, "gtt/translate", &[("digits", "3312")]);
-    assert_eq!(row["targets"][0]["state"], "MTP failure");
+    assert_eq!(row["targets"][0]["state"], "no ASP of the Application Server two is active");
     let rows = world.ask(gateway, "alarms", &[]);
     let rows = rows.as_array().unwrap().iter();
     let mut rows = rows.filter(|it| it["name"] == "destination-unavailable");
@@ -235,7 +235,8 @@ fn what_a_peer_may_not_send_sccp_does_not_send_for_it() {
     // Where a rule leads it may not send.
     send(&mut world, a, 9, &unit(title("4420"), b"x"));
     assert_eq!((came(&mut world, c).len(), screened(&mut world)), (0, [0, 0, 1]));
-    assert_eq!(world.alarms(gateway), ["point-code-screened a"]);
+    let wanted = ["destination-unavailable 5", "point-code-screened a"];
+    assert_eq!(world.alarms(gateway), wanted);
     // In the name of a node that another peer serves, and of this one.
     send(&mut world, a, 9, &Unit { calling: at(3, 8), ..unit(title("1"), b"x") });
     send(&mut world, a, 9, &Unit { calling: at(10, 8), ..unit(title("4477"), b"x") });
@@ -266,8 +267,80 @@ fn a_point_code_that_nobody_serves_brings_back_what_was_sent_there() {
             "or to where the title leads"
         );
     }
-    assert_eq!(world.fact(gateway, "sgc_msus_no_route_total"), 3);
     assert_eq!(world.fact(gateway, "sccp_returned_total"), 3);
+}
+
+/// A rule whose first target is the point code 5, the second one 3.
+fn site_with_backup() -> String {
+    let rule = "name = \"nowhere\"\ndigits = \"7\"\n\
+                target = [{ point_code = \"5\" }, { point_code = \"3\" }]";
+    SITE.replace("[sccp]", &format!("[[translation]]\n{rule}\n[sccp]"))
+}
+
+#[test]
+fn a_target_that_no_route_leads_to_is_passed_over_and_an_alarm_says_why() {
+    let (mut world, gateway, [a, _, c]) = site(&site_with_backup());
+    send(&mut world, a, 9, &unit(title("71"), b"x"));
+    assert_eq!(came(&mut world, c).len(), 1, "its backup takes over");
+    let why = "no route: no Application Server has it, and there is no gateway";
+    let row = world.ask(gateway, "gtt/translate", &[("digits", "71")]);
+    assert_eq!((&row["to"], &row["targets"][0]["state"]), (&json!("3"), &json!(why)));
+    let row = json!([{ "point_code": "5", "subsystem": null, "state": "unavailable", "why": why }]);
+    assert_eq!(world.ask(gateway, "sccp/remotes", &[]), row);
+    let rows = world.ask(gateway, "alarms", &[]);
+    let text = format!("there is no way to 5, where global titles lead to: {why}");
+    assert_eq!(rows[0]["text"], json!(text), "{rows}");
+    // A commit brings such a rule as well, and takes it away.
+    world.configure(gateway, SITE);
+    assert!(world.alarms(gateway).is_empty());
+    world.configure(gateway, &site_with_backup());
+    assert_eq!(world.alarms(gateway), ["destination-unavailable 5"]);
+}
+
+#[test]
+fn a_target_behind_a_gateway_is_passed_over_until_the_gateway_takes_traffic() {
+    let with_gateway = site_with_backup()
+        .replace(
+            "peer = [",
+            "peer = [\n  { name = \"sg\", role = \"sgp\", transport = \"tcp\", \
+             addresses = [\"10.0.4.1\"] },",
+        )
+        .replace(
+            "application_server = [",
+            "application_server = [\n  { name = \"own\", served_by = \"here\", peers = [\"sg\"], \
+             routing_context = 9, follows = false, destination = [{ point_code = \"9\" }] },",
+        );
+    let (mut world, gateway, [a, _, c]) = site(&with_gateway);
+    let to = |world: &mut World| world.ask(gateway, "gtt/translate", &[("digits", "71")]);
+    let why = json!("no gateway has a way");
+    let row = to(&mut world);
+    assert_eq!((&row["to"], &row["targets"][0]["state"]), (&json!("3"), &why));
+    let rows = world.ask(gateway, "alarms", &[]);
+    let mut rows = rows.as_array().unwrap().iter();
+    let row = rows.find(|it| it["name"] == "destination-unavailable").unwrap();
+    assert_eq!((&row["subject"], &row["starting"]), (&json!("5"), &json!(true)));
+    let mut sg = Asp::new("10.0.4.1");
+    sg.connects(m3ua::Role::Sgp, GATEWAY, 0);
+    sg.serves(m3ua::Side::There, Some(9), 9, &[0]);
+    let sg = world.asp(sg);
+    world.pass(ms(1_500));
+    assert_eq!(to(&mut world)["to"], "5");
+    send(&mut world, a, 9, &unit(title("71"), b"x"));
+    assert_eq!((came(&mut world, sg).len(), came(&mut world, c).len()), (1, 0));
+    world.deafen(sg);
+    world.pass(ms(500));
+    let row = to(&mut world);
+    assert_eq!((&row["to"], &row["targets"][0]["state"]), (&json!("3"), &why));
+    world.hear(sg);
+    world.pass(ms(2_500));
+    assert_eq!(to(&mut world)["to"], "5");
+    // Without the gateway there is no route.
+    world.configure(gateway, &site_with_backup());
+    world.pass(ms(100));
+    assert_eq!(to(&mut world)["to"], "3");
+    world.configure(gateway, &with_gateway);
+    world.pass(ms(2_500));
+    assert_eq!(to(&mut world)["to"], "5");
 }
 
 #[test]
@@ -367,6 +440,12 @@ fn a_subsystem_is_taken_out_of_service_and_those_concerned_are_told() {
     let (p, a_of) = (ManagementType::Prohibited, ManagementType::Allowed);
     assert_eq!(told(&mut world), [(p, 9, 6), (p, 10, 6)]);
     assert_eq!(world.alarms(gateway), ["subsystem-prohibited hlr"]);
+    let again = world.ask(gateway, "sccp/block", &[("subsystem", "6")]);
+    let state = |changed, told: &[&str], not_told: &[&str]| {
+        json!([{ "subsystem": "hlr", "state": "prohibited", "changed": changed, "told": told,
+            "not_told": not_told }])
+    };
+    assert_eq!(again, state(false, &[], &[]));
     send(&mut world, a, 9, &unit(at(9, 6), b"x"));
     let all = came(&mut world, a);
     assert_eq!(cause_of(&all[1].1), ReturnCause::SubsystemFailure);
@@ -377,7 +456,89 @@ fn a_subsystem_is_taken_out_of_service_and_those_concerned_are_told() {
     world.pass(ms(50));
     assert_eq!(told(&mut world), [(a_of, 9, 6), (a_of, 10, 6)]);
     assert!(world.alarms(gateway).is_empty());
-    assert!(world.try_ask(gateway, "sccp/block", &[("subsystem", "x")]).is_err());
+    let wrong = world.try_ask(gateway, "sccp/block", &[("subsystem", "hlrr")]).unwrap_err();
+    assert!(wrong.to_string().ends_with("subsystem hlrr; did you mean `hlr`?"), "{wrong}");
+    // Whoever cannot be told hears of it later.
+    assert_eq!(world.ask(gateway, "sccp/block", &[("subsystem", "hlr")]), state(true, &["1"], &[]));
+    world.ask(gateway, "sccp/unblock", &[("subsystem", "hlr")]);
+    world.deafen(a);
+    world.pass(ms(500));
+    assert_eq!(world.ask(gateway, "sccp/block", &[("subsystem", "hlr")]), state(true, &[], &["1"]));
+}
+
+#[test]
+fn a_subsystem_that_is_not_enabled_is_out_of_service_from_the_start_and_by_a_commit() {
+    let disabled = SITE.replace("number = 6,", "number = 6, enabled = false,");
+    let (mut world, gateway, [a, ..]) = site(&disabled);
+    let state = |world: &mut World| world.ask(gateway, "sccp/subsystems", &[])[0].clone();
+    let row = state(&mut world);
+    assert_eq!(row["state"], "prohibited");
+    assert_eq!(row["why"], "`enabled = false` in the configuration");
+    send(&mut world, a, 9, &unit(at(9, 6), b"x"));
+    let all = came(&mut world, a);
+    assert!(all.iter().any(|(_, msu)| matches!(unit_of(msu).word, Word::Service(_))), "{all:?}");
+    world.configure(gateway, SITE);
+    assert_eq!(state(&mut world)["state"], "allowed");
+    world.ask(gateway, "sccp/block", &[("subsystem", "hlr")]);
+    assert_eq!(state(&mut world)["why"], "blocked until `sccp unblock` or a restart of the site");
+    world.configure(gateway, &disabled);
+    world.configure(gateway, SITE);
+    assert_eq!(state(&mut world)["state"], "allowed", "the key has changed");
+    let said = read(SITE).interruptions(&read(&disabled));
+    assert_eq!(said[0].what, "this subsystem goes out of service: hlr");
+}
+
+#[test]
+fn rules_that_are_for_other_titles_are_shown_with_what_is_other() {
+    let more = r#"
+[[translation]]
+name = "two"
+digits = "7"
+indicator = 2
+translation_type = 9
+target = [{ point_code = "3" }]
+[[translation]]
+name = "e214"
+digits = "70"
+numbering_plan = 7
+target = [{ point_code = "3" }]
+[[translation]]
+name = "own"
+of = "calling"
+digits = "262"
+numbering_plan = 7
+strip = 3
+prepend = "49"
+new_numbering_plan = 1
+"#;
+    let (mut world, gateway, _) = site(&SITE.replace("[sccp]", &format!("{more}\n[sccp]")));
+    let ask =
+        |world: &mut World, params: &[(&str, &str)]| world.ask(gateway, "gtt/translate", params);
+    let row = ask(&mut world, &[("digits", "701")]);
+    let hint = "no rule is for titles of GTI 4 TT 0 NP 1 NAI 4: e214 is for NP 7, not 1";
+    assert_eq!((&row["rule"], &row["hint"]), (&json!(null), &json!(hint)));
+    let rules: Vec<&str> =
+        row["rules"].as_array().unwrap().iter().map(|it| it["why"].as_str().unwrap()).collect();
+    let wanted = ["for titles of NP 7, not 1", "for titles of GTI 2, not 4; TT 9, not 0"];
+    assert_eq!(rules, wanted);
+    let row = ask(&mut world, &[("digits", "701"), ("indicator", "2"), ("translation_type", "9")]);
+    assert_eq!((&row["rule"], &row["hint"]), (&json!("two"), &json!(null)));
+    assert_eq!(row["rules"][1]["why"], "for titles of NP 7, which one of GTI 2 has not");
+    assert_eq!(
+        ask(&mut world, &[("digits", "6")])["hint"],
+        "no rule has digits that it begins with"
+    );
+    // The title of who calls.
+    let row = ask(
+        &mut world,
+        &[("digits", "26217"), ("of", "calling"), ("numbering_plan", "7"), ("subsystem", "8")],
+    );
+    assert_eq!((&row["verdict"], &row["rule"]), (&json!("changed"), &json!("own")));
+    assert_eq!(row["becomes"], "4917 TT 0 NP 1 NAI 4");
+    let row = ask(&mut world, &[("digits", "26217"), ("of", "calling")]);
+    let hint = "no rule is for titles of GTI 4 TT 0 NP 1 NAI 4: own is for NP 7, not 1";
+    assert_eq!((&row["verdict"], &row["hint"]), (&json!("unchanged"), &json!(hint)));
+    assert!(world.try_ask(gateway, "gtt/translate", &[("digits", "1"), ("of", "x")]).is_err());
 }
 
 #[test]
@@ -393,7 +554,7 @@ fn a_subsystem_elsewhere_that_is_out_of_service_is_an_alarm_until_it_says_so() {
     };
     say(&mut world, ManagementType::Prohibited);
     assert_eq!(world.alarms(gateway), ["subsystem-prohibited 1/7"]);
-    let row = json!([{ "point_code": "1", "subsystem": 7, "state": "prohibited" }]);
+    let row = json!([{ "point_code": "1", "subsystem": 7, "state": "prohibited", "why": "" }]);
     assert_eq!(world.ask(gateway, "sccp/remotes", &[]), row);
     came(&mut world, a);
     world.pass(ms(10_500));
@@ -422,7 +583,9 @@ fn the_operator_sees_where_a_number_goes_and_by_which_rules() {
     world.deafen(b);
     world.pass(ms(500));
     let row = ask(&mut world, &digits);
-    assert_eq!((&row["to"], &row["targets"][0]["state"]), (&json!("3"), &json!("MTP failure")));
+    let why = json!("no ASP of the Application Server two is active");
+    assert_eq!((&row["to"], &row["targets"][0]["state"]), (&json!("3"), &why));
+    assert_eq!(world.ask(gateway, "sccp/remotes", &[])[0]["why"], why);
     assert_eq!(row["targets"][1]["chosen"], json!(true));
     let row = ask(&mut world, &[("digits", "3312")]);
     assert_eq!((&row["verdict"], &row["cause"]), (&json!("returned"), &json!("MTP failure")));
@@ -431,6 +594,8 @@ fn the_operator_sees_where_a_number_goes_and_by_which_rules() {
     assert_eq!((&row["cause"], &row["rule"]), (&json!(cause), &json!(null)));
     let row = ask(&mut world, &[("digits", "4915"), ("indicator", "2"), ("translation_type", "9")]);
     assert_eq!((&row["to"], &row["becomes"]), (&json!("this node"), &json!("4915 TT 9")));
+    let row = ask(&mut world, &[("digits", "+4915")]);
+    assert_eq!(row["title"], json!("4915 TT 0 NP 1 NAI 4"), "a plus is left out");
     assert!(world.try_ask(gateway, "gtt/translate", &[("digits", "x")]).is_err());
     assert!(world.try_ask(gateway, "gtt/translate", &[("digits", "1"), ("sls", "999")]).is_err());
     let rules = world.ask(gateway, "gtt/rules", &[]);
@@ -497,17 +662,20 @@ subsystem = [
 name = "x"
 digits = "4x"
 numbering_plan = 16
+indicator = 2
+nature_of_address = 4
+prepend = "+44"
 [[translation]]
 name = "y"
 indicator = 5
 target = [
   { routing = "title" },
   { point_code = "0-1-1", routing = "title" },
-  { subsystem = 0 }, { subsystem = 1 },
+  { subsystem = 0 }, { subsystem = 1 }, { subsystem = 9 },
 ]
 [sccp]
 hops = 16
-concerned = ["1-0-0"]
+concerned = ["1-0-0", "0-1-1"]
 [tcap]
 t_idle_ms = 3
 "#;
@@ -518,6 +686,7 @@ t_idle_ms = 3
         "sccp.hops",
         "tcap.t_idle_ms",
         "sccp.concerned[0]",
+        "sccp.concerned[1]",
         "echo_service_indicators[0]",
         "point_codes[0]",
         "subsystem[0].dialogues",
@@ -525,6 +694,9 @@ t_idle_ms = 3
         "subsystem[1].number",
         "subsystem[2].number",
         "translation[0].digits",
+        "translation[0].prepend",
+        "translation[0].numbering_plan",
+        "translation[0].nature_of_address",
         "translation[0].numbering_plan",
         "translation[0].target",
         "translation[1].indicator",
@@ -532,7 +704,108 @@ t_idle_ms = 3
         "translation[1].target[1].routing",
         "translation[1].target[2].subsystem",
         "translation[1].target[3].subsystem",
+        "translation[1].target[4].subsystem",
     ];
     assert_eq!(paths, expected);
+    let hint = |path: &str| &*issues.iter().find(|issue| issue.path == path).unwrap().hint;
+    assert_eq!(hint("translation[1].target[4].subsystem"), "there are: 6 (a), 6 (a), 1 (c)");
+    let plus = "write `44`: that it is international says the nature of address, 4";
+    assert_eq!(hint("translation[0].prepend"), plus);
     assert!(issues.iter().all(|issue| !issue.hint.is_empty()));
+}
+
+#[test]
+fn what_leads_nowhere_or_says_nothing_is_doubted_with_its_path() {
+    let more = r#"
+[[translation]]
+name = "again"
+digits = "447"
+target = [{ point_code = "7" }, { point_code = "3", weight = 2 }]
+[[translation]]
+name = "short"
+digits = "31"
+strip = 3
+choice = "share"
+target = [{ point_code = "3", weight = 2 }, { point_code = "9", subsystem = 6 }]
+"#;
+    let own = "  { name = \"own\", served_by = \"here\", peers = [], \
+               destination = [{ point_code = \"9\" }, { point_code = \"3\" }, \
+               { point_code = \"8\" }] },\n]\nsubsystem = [";
+    let text = SITE.replace("]\nsubsystem = [", own);
+    let text = text.replace("[sccp]", &format!("{more}\n[sccp]"));
+    let doubts = |text: &str| {
+        let mut found = Vec::new();
+        read(text).doubts(&mut found);
+        assert!(found.iter().all(|issue| !issue.hint.is_empty()));
+        found.into_iter().map(|issue| issue.path).collect::<Vec<String>>()
+    };
+    let wanted = [
+        "application_server[3].destination[2].point_code",
+        "translation[4].digits",
+        "translation[4].target[0].point_code",
+        "translation[4].target[1].weight",
+        "translation[5].strip",
+    ];
+    assert_eq!(doubts(&text), wanted);
+    assert_eq!(doubts(SITE), [""; 0]);
+}
+
+/// A relay and a node behind it, which is an ASP of the relay.
+fn relay_and_node() -> (World, [usize; 2]) {
+    let mut world = World::new();
+    let relay = world.gateway(&SITE.replace("concerned = [\"1\"]", "concerned = [\"2\"]"));
+    let node = world.gateway(
+        r#"
+name = "hlr"
+point_code_format = "decimal"
+point_codes = ["2"]
+tcp = { listen = ["10.0.2.1:2905"] }
+timers = { reconnect_ms = 200 }
+peer = [
+  { name = "stp", role = "sgp", transport = "tcp", addresses = ["10.0.0.1"], connect = true },
+]
+application_server = [
+  { name = "own", served_by = "here", peers = ["stp"], routing_context = 2,
+    destination = [{ point_code = "2" }] },
+]
+subsystem = [
+  { name = "hlr", number = 6, user = "tcap" },
+  { name = "spare", number = 7, user = "tcap", enabled = false },
+]
+"#,
+    );
+    (world, [relay, node])
+}
+
+#[test]
+fn a_node_is_asked_whether_its_sccp_and_a_subsystem_are_there() {
+    let (mut world, [relay, _]) = relay_and_node();
+    let ping = |world: &mut World, params: &[(&str, &str)]| -> Value {
+        let now = world.question(relay, "sccp/ping", params);
+        now.unwrap_or_else(|| {
+            world.pass(ms(1_600));
+            world.answers.remove(0).1
+        })
+        .unwrap()
+    };
+    let why = "no ASP of the Application Server two is active";
+    let row = json!([{ "point_code": "2", "subsystem": 1, "state": "unreachable", "rtt_us": null,
+        "why": why }]);
+    assert_eq!(ping(&mut world, &[("point_code", "2")]), row);
+    world.pass(ms(2_000));
+    let row = ping(&mut world, &[("point_code", "2"), ("subsystem", "6")]);
+    let states: Vec<_> = row.as_array().unwrap().iter().map(|it| &it["state"]).collect();
+    assert_eq!(states, ["answers", "answers"], "{row}");
+    assert_eq!(row[1]["rtt_us"], json!(10_000), "there and back");
+    let row = ping(&mut world, &[("point_code", "2"), ("subsystem", "7")]);
+    assert_eq!((&row[0]["state"], &row[1]["state"]), (&json!("answers"), &json!("silent")));
+    let why = "its SCCP answers, and not for this one: out of service, or none";
+    assert_eq!(row[1]["why"], why);
+    // The node itself, and what is wrong.
+    let row = ping(&mut world, &[("point_code", "9"), ("subsystem", "6")]);
+    assert_eq!(row[1]["state"], "answers", "{row}");
+    for wrong in [&[("point_code", "x")][..], &[("point_code", "2"), ("subsystem", "0")], &[]] {
+        assert!(world.question(relay, "sccp/ping", wrong).unwrap().is_err(), "{wrong:?}");
+    }
+    assert!(world.answers.is_empty());
 }

@@ -115,6 +115,16 @@ fn what_is_no_message_or_too_long_ends_the_connection() {
 }
 
 #[test]
+fn what_is_due_to_the_messages_before_a_broken_one_is_sent_first() {
+    let (running, events) = launch(spec("127.0.0.1"), Manner::default());
+    let mut stream = connect(running.local_addr(PortId(0)));
+    let bytes = [framed(b"one"), framed(b"two"), vec![0xEE]].concat();
+    stream.write_all(&bytes).unwrap();
+    assert_eq!([receive(&mut stream), receive(&mut stream)], [b"one", b"two"]);
+    assert_eq!(down(&events).1, "not a length");
+}
+
+#[test]
 fn speaking_first_opens_one_connection_and_keeps_it() {
     let (running, events) = launch(spec("127.0.0.1"), Manner::default());
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

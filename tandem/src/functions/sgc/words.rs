@@ -13,25 +13,41 @@ use show::sgc as listings;
 #[derive(Debug, Subcommand)]
 pub enum SgcWords {
     /// M3UA: ASPs, Application Servers, routes; without more, the ASPs.
+    #[command(args_conflicts_with_subcommands = true)]
     M3ua {
+        #[command(flatten)]
+        of: Of,
         /// What of it.
         #[command(subcommand)]
         command: Option<M3uaCommand>,
     },
     /// SCCP: subsystems here and elsewhere; without more, those here.
+    #[command(args_conflicts_with_subcommands = true)]
     Sccp {
+        #[command(flatten)]
+        of: Of,
         /// What of it.
         #[command(subcommand)]
         command: Option<SccpCommand>,
     },
     /// Global titles: rules, and where a number goes; without more, the rules.
+    #[command(args_conflicts_with_subcommands = true)]
     Gtt {
+        #[command(flatten)]
+        of: Of,
         /// What of it.
         #[command(subcommand)]
         command: Option<GttCommand>,
     },
     /// TCAP: dialogues that stand, and what became of others.
-    Tcap(Of),
+    #[command(args_conflicts_with_subcommands = true)]
+    Tcap {
+        #[command(flatten)]
+        of: Of,
+        /// What of it.
+        #[command(subcommand)]
+        command: Option<TcapCommand>,
+    },
     /// Applications on TCAP: their subsystems, instances and dialogues.
     Applications(ApplicationsOf),
 }
@@ -49,14 +65,18 @@ pub struct ApplicationsOf {
 
 impl Words for SgcWords {
     fn run(self, client: &Client, form: Output) -> Result<(), Exit> {
-        let all = Of { function: None };
         match self {
-            Self::M3ua { command } => m3ua(client, form, command.unwrap_or(M3uaCommand::Asps(all))),
-            Self::Sccp { command } => {
-                sccp(client, form, command.unwrap_or(SccpCommand::Subsystems(all)))
+            Self::M3ua { of, command } => {
+                m3ua(client, form, command.unwrap_or(M3uaCommand::Asps(of)))
             }
-            Self::Gtt { command } => gtt(client, form, command.unwrap_or(GttCommand::Rules(all))),
-            Self::Tcap(of) => {
+            Self::Sccp { of, command } => {
+                sccp(client, form, command.unwrap_or(SccpCommand::Subsystems(of)))
+            }
+            Self::Gtt { of, command } => {
+                gtt(client, form, command.unwrap_or(GttCommand::Rules(of)))
+            }
+            Self::Tcap { of, command } => {
+                let TcapCommand::Dialogues(of) = command.unwrap_or(TcapCommand::Dialogues(of));
                 asked(client, form, of.function, "tcap/dialogues", &listings::DIALOGUES)
             }
             Self::Applications(ApplicationsOf { function, instances: true }) => {
@@ -156,6 +176,14 @@ pub enum SccpCommand {
     Subsystems(Of),
     /// Nodes and subsystems elsewhere that are not as they should be.
     Remotes(Of),
+    /// Ask a node whether its SCCP is there, and a subsystem of it (SST); fails where it is not.
+    #[command(override_usage = "tandem ctl sccp ping [OPTIONS] [FUNCTION] <POINT_CODE> [SSN]")]
+    Ping {
+        /// Name of the function, absent: the only signalling gateway; the point code; the number of
+        /// a subsystem, absent: the SCCP alone is asked.
+        #[arg(required = true, num_args = 1..=3, add = functions())]
+        words: Vec<String>,
+    },
     /// Take a subsystem out of service: those concerned are told.
     #[command(allow_missing_positional = true)]
     Block(OfSubsystem),
@@ -164,13 +192,20 @@ pub enum SccpCommand {
     Unblock(OfSubsystem),
 }
 
+/// What `tandem ctl tcap` shows.
+#[derive(Debug, Subcommand)]
+pub enum TcapCommand {
+    /// Dialogues that stand, and what became of others.
+    Dialogues(Of),
+}
+
 /// A subsystem of a function.
 #[derive(Debug, Args)]
 pub struct OfSubsystem {
     /// Name of the function; absent: the only signalling gateway.
     #[arg(add = functions())]
     pub function: Option<String>,
-    /// Name of the subsystem.
+    /// Name of the subsystem, or its number.
     pub subsystem: String,
 }
 
@@ -190,8 +225,11 @@ pub struct GttTranslate {
     /// Name of the function; absent: the only signalling gateway.
     #[arg(add = functions())]
     pub function: Option<String>,
-    /// Its digits.
+    /// Its digits; a plus in front is left out.
     pub digits: String,
+    /// Whose title it is: a calling one is changed in what leaves the node.
+    #[arg(long, default_value = "called", value_parser = ["called", "calling"])]
+    pub of: String,
     /// The subsystem that is called.
     #[arg(long)]
     pub subsystem: Option<u8>,
@@ -213,12 +251,11 @@ pub struct GttTranslate {
 }
 
 fn sccp(client: &Client, form: Output, command: SccpCommand) -> Result<(), Exit> {
-    let act = |of: OfSubsystem, action: &str, what: &str| {
+    let act = |of: OfSubsystem, action: &str| {
         let function = client.function("sgc", of.function)?;
         let path = format!("/api/v1/functions/{}/sccp/{action}", segment(&function));
-        let order = json!({ "subsystem": of.subsystem });
-        let what = format!("{} is {what}", of.subsystem);
-        output::acted(form, &client.post(&path, &order)?, &what)
+        let answer = client.post(&path, &json!({ "subsystem": of.subsystem }))?;
+        output::acted(form, &answer, &listings::subsystem_set(&answer))
     };
     match command {
         SccpCommand::Subsystems(of) => {
@@ -227,8 +264,37 @@ fn sccp(client: &Client, form: Output, command: SccpCommand) -> Result<(), Exit>
         SccpCommand::Remotes(of) => {
             asked(client, form, of.function, "sccp/remotes", &listings::REMOTES)
         }
-        SccpCommand::Block(of) => act(of, "block", "out of service until `sccp unblock`"),
-        SccpCommand::Unblock(of) => act(of, "unblock", "in service"),
+        SccpCommand::Ping { words } => ping(client, form, words),
+        SccpCommand::Block(of) => act(of, "block"),
+        SccpCommand::Unblock(of) => act(of, "unblock"),
+    }
+}
+
+fn ping(client: &Client, form: Output, words: Vec<String>) -> Result<(), Exit> {
+    let is_number =
+        |word: &String| word.bytes().all(|it| it.is_ascii_digit() || b"-.".contains(&it));
+    let mut words = words.into_iter().peekable();
+    // A function that is called as point codes are is named with all three.
+    let has_function = words.len() == 3 || words.peek().is_some_and(|word| !is_number(word));
+    let function = if has_function { words.next() } else { None };
+    let Some(point_code) = words.next() else {
+        return Err(Exit::Usage("which node? `tandem ctl sccp ping [FUNCTION] POINT_CODE".into()));
+    };
+    let mut order = json!({ "point_code": point_code });
+    if let Some(subsystem) = words.next() {
+        order["subsystem"] = subsystem.into();
+    }
+    let function = client.function("sgc", function)?;
+    let path = format!("/api/v1/functions/{}/sccp/ping", segment(&function));
+    let answer = client.post(&path, &order)?;
+    let rows = answer.as_array().cloned().unwrap_or_default();
+    output::rows(form, &answer, &rows, &listings::PINGED)?;
+    match rows.last() {
+        Some(row) if row["state"] != "answers" => {
+            let (ssn, state) = (&row["subsystem"], row["state"].as_str().unwrap_or_default());
+            Err(Exit::Failed(format!("subsystem {ssn} of {point_code} is {state}")))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -241,6 +307,7 @@ fn gtt(client: &Client, form: Output, command: GttCommand) -> Result<(), Exit> {
     };
     let query = query(&[
         ("digits", Some(title.digits.clone())),
+        ("of", Some(title.of.clone())),
         ("subsystem", title.subsystem.map(|it| it.to_string())),
         ("indicator", Some(title.indicator.to_string())),
         ("translation_type", Some(title.translation_type.to_string())),

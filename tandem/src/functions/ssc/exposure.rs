@@ -20,6 +20,7 @@ pub fn exposures(section: &Ssc, directory: &Path) -> Vec<Issue> {
         let mut own = Vec::new();
         realm_open(realm, &mut own);
         trust(realm, &mut own);
+        weak(realm, &mut own);
         realm.tls.iter().for_each(|tls| certificates(tls, realm, directory, &mut own));
         found.extend(own.into_iter().map(|issue| issue.under(&format!("realm[{r}]"))));
     }
@@ -37,6 +38,27 @@ pub fn exposures(section: &Ssc, directory: &Path) -> Vec<Issue> {
     media(section, &mut found);
     found.extend(section.capture.as_deref().and_then(capture));
     found
+}
+
+/// Algorithms of IPsec that were chosen by name and are weaker than those that stand without.
+fn weak(realm: &Realm, found: &mut Vec<Issue>) {
+    let usual = ims::Ipsec::default().algorithms;
+    let Some(ipsec) = realm.ipsec.as_ref().filter(|it| it.algorithms != usual) else { return };
+    for (at, text) in ipsec.algorithms.iter().enumerate() {
+        let (integrity, encryption) = text.split_once('/').unwrap_or((text, ""));
+        let what = match (integrity, encryption) {
+            ("hmac-md5-96", "null") => {
+                "phones that choose it are protected by MD5 alone, and whoever is on their way \
+                 reads all that they say"
+            }
+            ("hmac-md5-96", _) => "it weakens: MD5 is of releases before 12 of TS 33.203",
+            (_, "des-ede3-cbc") => "it weakens: 3DES is of releases before 12 of TS 33.203",
+            (_, "null") => "whoever is on the way of phones that choose it reads all that they say",
+            _ => continue,
+        };
+        let hint = "leave `algorithms` out, or name pairs with AES alone";
+        found.push(Issue::new(format!("ipsec.algorithms[{at}]"), what, hint));
+    }
 }
 
 /// Media controllers on other machines that nothing proves: keys of SRTP are told to them.

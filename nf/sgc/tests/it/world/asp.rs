@@ -117,6 +117,12 @@ impl Asp {
         self.outs.push(Out::Send(self.wires[number].peer, 0, bytes));
     }
 
+    /// It asks its first peer for a destination (DAUD).
+    pub fn audit(&mut self, now: Time, of: m3ua::codec::Affected) {
+        let peer = self.wires[0].peer;
+        self.tell(now, Input::Audit(peer, None, vec![of]));
+    }
+
     pub fn tell(&mut self, now: Time, input: Input) {
         self.process.step(now, input, &mut self.outs);
     }

@@ -6,7 +6,9 @@ pub mod program;
 pub use asp::Asp;
 use machine::{Duration, Time};
 pub use program::Program;
-use runtime::{Ask, ConnId, Effects, Flow, Function, In, PortId, Seed, Transport};
+use runtime::{
+    Answered, Ask, ConnId, Effects, Flow, Function, In, PortId, Seed, Ticket, Transport,
+};
 use serde_json::Value;
 use sgc::Gateway;
 use sgc::config::Sgc;
@@ -51,6 +53,8 @@ pub struct World {
     /// Nodes that do nothing any more.
     frozen: BTreeSet<usize>,
     out: Effects,
+    /// Answers to questions that were deferred.
+    pub answers: Vec<(Ticket, Answered)>,
     count: u64,
     next: u32,
 }
@@ -78,6 +82,7 @@ impl World {
             deaf: BTreeSet::new(),
             frozen: BTreeSet::new(),
             out: Effects::default(),
+            answers: Vec::new(),
             count: 0,
             next: 1,
         }
@@ -190,6 +195,19 @@ impl World {
         answer
     }
 
+    /// Asks a gateway what it may answer later: the answer if it comes at once, else it is the next
+    /// of [`World::answers`].
+    pub fn question(&mut self, id: usize, path: &str, params: &[(&str, &str)]) -> Option<Answered> {
+        let params = params.iter().map(|(key, value)| (key.to_string(), value.to_string()));
+        let ask = Ask { path: path.to_owned(), params: params.collect() };
+        let now = self.now;
+        let mut out = core::mem::take(&mut self.out);
+        let answer = self.gateway_of(id).question(now, &ask, Ticket(7), &mut out);
+        self.out = out;
+        self.carry_out(id);
+        answer
+    }
+
     /// Names of the alarms that stand, with their subjects.
     pub fn alarms(&mut self, id: usize) -> Vec<String> {
         let rows = self.ask(id, "alarms", &[]);
@@ -260,6 +278,7 @@ impl World {
                 }
             }
         }
+        self.answers.append(&mut out.answers);
         for flow in core::mem::take(&mut out.closes) {
             self.break_off(flow.conn.0, false);
         }

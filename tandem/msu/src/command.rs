@@ -1,6 +1,6 @@
 //! What `tandem lab msu` is told.
 
-use super::range::seconds;
+use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum};
 use sctp_command::command::SctpCarrier;
 use std::net::{IpAddr, SocketAddr};
@@ -50,15 +50,61 @@ pub struct Msu {
     /// MSUs a second at most.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub rate: u32,
+    /// What is in them, where it is SCCP.
+    #[command(flatten)]
+    pub sccp: MsuSccp,
     /// Octets of user data in each.
     #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u16).range(4..=272))]
     pub octets: u16,
     /// Seconds in which nothing comes before it ends.
-    #[arg(long, default_value_t = 2, value_parser = seconds(1..=600))]
+    #[arg(long, default_value_t = 2)]
+    #[arg(value_parser = RangedU64ValueParser::<u64>::new().range(1..=600))]
     pub quiet: u64,
     /// How point codes are written: itu, ansi, japan, decimal.
     #[arg(long, default_value = "itu", value_parser = ["itu", "ansi", "japan", "decimal"])]
     pub format: String,
+}
+
+/// What is in the MSUs, where that is a message of SCCP.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "SCCP and TCAP")]
+pub struct MsuSccp {
+    /// Subsystem that is called: 6 is an HLR. The MSUs hold UDTs then.
+    #[arg(long, value_name = "SSN")]
+    pub called_ssn: Option<u8>,
+    /// Digits of the title that is called; absent: the destination point code is called.
+    #[arg(long, value_name = "DIGITS", requires = "called_ssn")]
+    pub called_gt: Option<String>,
+    /// Subsystem that calls.
+    #[arg(long, value_name = "SSN", default_value_t = 8)]
+    pub calling_ssn: u8,
+    /// Digits of the title that calls; absent: the originating point code calls.
+    #[arg(long, value_name = "DIGITS", requires = "called_ssn")]
+    pub calling_gt: Option<String>,
+    /// Translation type of both titles.
+    #[arg(long, default_value_t = 0)]
+    pub tt: u8,
+    /// Numbering plan of both: 1 is E.164, 6 is E.212, 7 is E.214.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..16))]
+    pub np: u8,
+    /// Nature of address of both: 3 is national, 4 is international.
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(0..128))]
+    pub nai: u8,
+    /// XUDTs in place of UDTs.
+    #[arg(long, requires = "called_ssn")]
+    pub xudt: bool,
+    /// Data of SCCP as hexadecimal digits; absent: four octets.
+    #[arg(long, value_name = "HEX", requires = "called_ssn", conflicts_with = "operation")]
+    pub data: Option<String>,
+    /// Each MSU begins a dialogue that asks for this operation of MAP: sendRoutingInfoForSM.
+    #[arg(long, value_name = "NAME", requires = "called_ssn")]
+    pub operation: Option<String>,
+    /// Its argument: JSON as in docs/map.md, or hexadecimal digits.
+    #[arg(long, value_name = "JSON", requires = "operation")]
+    pub argument: Option<String>,
+    /// Version of its application context; absent: the highest.
+    #[arg(long, value_name = "VERSION", requires = "operation")]
+    pub map_version: Option<u8>,
 }
 
 /// What carries the messages of M3UA.
