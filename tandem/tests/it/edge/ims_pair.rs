@@ -265,6 +265,7 @@ impl Phone {
             preference: Preference { modes: vec![mode], ..Preference::usual() },
             expires_s: 600,
             seed: number,
+            number: u32::try_from(number).unwrap_or_default(),
         };
         Self {
             sockets: Sockets::open(&config).expect("raw sockets need CAP_NET_RAW"),
