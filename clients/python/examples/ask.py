@@ -21,7 +21,7 @@ def main(address, msisdn, centre):
                      context="shortMsgGatewayContext-v3", components=[ask])
     while True:
         message = connection.read()
-        if message["tc"] == "begun":
+        if message["tc"] in ("begun", "n-state", "n-pcstate"):  # not of the dialogue
             continue
         for component in message.get("components", []):
             if "value" in component:

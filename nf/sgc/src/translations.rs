@@ -147,7 +147,7 @@ impl SccpNode {
                 SubsystemUser::Tcap => "tcap",
             },
             state: state(self.is_in_service(it.number)),
-            why: if self.is_in_service(it.number) { "" } else { prohibited_why(it) },
+            why: if self.is_in_service(it.number) { "" } else { prohibited_why(config, it) },
         });
         rows.collect()
     }
@@ -302,7 +302,7 @@ impl SccpNode {
     ) {
         for it in &config.subsystem {
             if !self.is_in_service(it.number) {
-                let (name, number, why) = (&it.name, it.number, prohibited_why(it));
+                let (name, number, why) = (&it.name, it.number, prohibited_why(config, it));
                 let text = format!("the subsystem {name} ({number}) is out of service: {why}");
                 rows.push(alarm("subsystem-prohibited", it.name.clone(), "major", text));
             }
@@ -360,8 +360,10 @@ impl SccpNode {
 }
 
 /// Why a subsystem here is out of service, and what ends that.
-const fn prohibited_why(subsystem: &Subsystem) -> &'static str {
+fn prohibited_why(config: &Sgc, subsystem: &Subsystem) -> &'static str {
+    let has_application = config.application.iter().any(|it| it.subsystem == subsystem.name);
     match subsystem.enabled {
+        _ if has_application => "no instance of its application is there, or it is blocked",
         true => "blocked until `sccp unblock` or a restart of the site",
         false => "`enabled = false` in the configuration",
     }
