@@ -1,11 +1,13 @@
 //! One message: its parts as its row says (Q.713 §1).
 
+use super::LONG_DATA_BYTES_MAX;
 use super::message_type::MessageType;
 use super::parameter::{PARAMETERS, Parameter};
 use wire::{Cursor, Malformed};
 
 const PARTS: &str = "Q.713 §1.3";
 const POINTERS: &str = "Q.713 §2.3";
+const LONG_DATA: &str = "Q.713 §4.20";
 
 /// A message whose mandatory parameters are all there; optional ones that its type has not, or that
 /// no one knows, are passed over (Q.714 §1.1.4.2).
@@ -137,7 +139,11 @@ fn variable(of: Parameter, bytes: &[u8], at: usize) -> Result<(usize, &[u8]), Ma
     let mut cursor = cursor_at(bytes, at)?;
     let length = match of {
         Parameter::LongData => {
-            usize::from(u16::from_le_bytes(cursor.array("a length is cut off")?))
+            let length = usize::from(u16::from_le_bytes(cursor.array("a length is cut off")?));
+            if length > LONG_DATA_BYTES_MAX {
+                return Err(Malformed::new(at, "more data than a message may have", LONG_DATA));
+            }
+            length
         }
         _ => usize::from(cursor.octet("a length lacks")?),
     };

@@ -182,3 +182,25 @@ proptest! {
         }
     }
 }
+
+/// The data of LUDT end at 3,952 octets, whatever its length could say (Q.713 §4.20).
+#[test]
+fn longer_data_than_a_message_may_have_are_refused() {
+    let ludt = |octets: u16| {
+        let address = [2, 0x42, 6];
+        let mut message = vec![0x13, 0x81, 15];
+        // Pointers count from their own second octet.
+        for pointer in [7u16, 8, 9, 0] {
+            message.extend(pointer.to_le_bytes());
+        }
+        message.extend(address);
+        message.extend(address);
+        message.extend(octets.to_le_bytes());
+        message.resize(message.len() + usize::from(octets), 7);
+        message
+    };
+    let message = ludt(3_952);
+    assert_eq!(unit(&message).data.len(), 3_952);
+    assert!(Message::read(&ludt(3_953)).is_err());
+    assert!(Message::read(&ludt(60_000)).is_err());
+}
