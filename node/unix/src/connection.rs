@@ -3,9 +3,12 @@
 use crate::{Cut, Framing};
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
+use std::time::Instant;
 
 /// Octets that are read at a time.
 const READ_OCTETS: usize = 65_536;
+/// Messages that one connection may have carried out before others have their turn.
+const MESSAGES_MAX: usize = 256;
 
 pub(crate) struct Connection {
     pub(crate) stream: UnixStream,
@@ -14,8 +17,10 @@ pub(crate) struct Connection {
     seen: usize,
     waits: Vec<u8>,
     sent: usize,
-    /// It ends once nothing waits.
-    pub(crate) is_closing: bool,
+    /// It ends once nothing waits, and at that time at the latest.
+    pub(crate) closes_by: Option<Instant>,
+    /// Something whole came that was not given yet.
+    pub(crate) has_more: bool,
     /// Whether it is watched for room to write.
     pub(crate) is_writing: bool,
 }
@@ -28,7 +33,8 @@ impl Connection {
             seen: 0,
             waits: Vec::new(),
             sent: 0,
-            is_closing: false,
+            closes_by: None,
+            has_more: false,
             is_writing: false,
         }
     }
@@ -65,7 +71,8 @@ impl Connection {
         Ok(has_moved)
     }
 
-    /// Reads once, and gives each whole message to `take`.
+    /// Reads once unless something is left, and gives whole messages to `take`, as many as may be
+    /// at a time.
     ///
     /// # Errors
     /// Why the connection is over; what came whole before was given.
@@ -74,6 +81,9 @@ impl Connection {
         framing: Framing,
         take: &mut dyn FnMut(&[u8]),
     ) -> Result<(), String> {
+        if self.has_more {
+            return self.take_whole(framing, take);
+        }
         let start = self.came.len();
         self.came.resize(start + READ_OCTETS, 0);
         let got = self.stream.read(&mut self.came[start..]);
@@ -90,7 +100,8 @@ impl Connection {
     }
 
     fn take_whole(&mut self, framing: Framing, take: &mut dyn FnMut(&[u8])) -> Result<(), String> {
-        let mut used = 0;
+        let (mut used, mut taken) = (0, 0);
+        self.has_more = false;
         loop {
             let rest = &self.came[used..];
             if used == 0 && self.seen > 0 && !(framing.ends_within)(rest, self.seen) {
@@ -99,6 +110,11 @@ impl Connection {
             match (framing.cut)(rest) {
                 Cut::Skip(count) if count > 0 => used += count.min(rest.len()),
                 Cut::Message(length) if length > 0 && length <= rest.len() => {
+                    if taken == MESSAGES_MAX {
+                        self.has_more = true;
+                        break;
+                    }
+                    taken += 1;
                     take(&rest[..length]);
                     used += length;
                 }
@@ -107,7 +123,8 @@ impl Connection {
             }
         }
         self.came.drain(..used);
-        self.seen = self.came.len();
+        // What is whole is not looked for further behind.
+        self.seen = if self.has_more { 0 } else { self.came.len() };
         Ok(())
     }
 }

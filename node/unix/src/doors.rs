@@ -6,18 +6,20 @@ use crate::words::{Event, Order};
 use channel::{Came, Channel};
 use driver::{Interest, Poll, Waker, doorway};
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::fs::FileTypeExt as _;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// For its owner and root alone.
 const MODE: u32 = 0o600;
 /// Connections accepted at a time.
 const ACCEPTS_MAX: usize = 64;
+/// How long a connection that is closed may take to read what was sent.
+const LINGER: Duration = Duration::from_secs(2);
 const LISTENER: u64 = 0;
 const NEWS: u64 = u64::MAX;
 
@@ -29,6 +31,10 @@ pub(crate) struct Doors {
     waker: Waker,
     connections: BTreeMap<u64, Connection>,
     next: u64,
+    /// A descriptor to give up where there is none to accept with.
+    spare: Option<File>,
+    /// Whether the listener is watched.
+    is_listening: bool,
     /// What the function was not told yet.
     news: Vec<Vec<u8>>,
 }
@@ -41,7 +47,17 @@ impl Doors {
         poll.add(&listener, LISTENER, Interest::Read)?;
         poll.add(&waker, NEWS, Interest::Read)?;
         let (connections, news) = (BTreeMap::new(), Vec::new());
-        Ok(Self { listen, listener, poll, waker, connections, next: 1, news })
+        Ok(Self {
+            listen,
+            listener,
+            poll,
+            waker,
+            connections,
+            next: 1,
+            spare: spare(),
+            is_listening: true,
+            news,
+        })
     }
 
     fn tell(&mut self, connection: u64, event: Event<'_>) {
@@ -54,8 +70,18 @@ impl Doors {
 
     fn accept(&mut self) {
         for _ in 0..ACCEPTS_MAX {
-            let Ok((stream, _)) = self.listener.accept() else { return };
+            let stream = match self.listener.accept() {
+                Ok((stream, _)) => stream,
+                Err(error) if is_passing(error.kind()) => return,
+                Err(_) => match self.turn_away() {
+                    true => continue,
+                    false => return,
+                },
+            };
             let Ok(user) = doorway::user_of(&stream) else { continue };
+            if self.connections.len() >= self.listen.connections_max {
+                self.sweep_closed();
+            }
             let is_known = user == 0 || user == doorway::own_user();
             if !is_known || self.connections.len() >= self.listen.connections_max {
                 continue; // closes it
@@ -70,6 +96,29 @@ impl Doors {
             self.connections.insert(id, Connection::new(stream));
             self.tell(id, Event::Up(user));
         }
+    }
+
+    /// There is no descriptor to accept with. The connection would stay, and this thread awake: it
+    /// is accepted with the spare one, and closed. Whether that could be done; else the listener is
+    /// watched again when something else happens.
+    fn turn_away(&mut self) -> bool {
+        let is_done = self.spare.take().is_some() && self.listener.accept().is_ok();
+        self.spare = spare();
+        if !is_done && self.poll.remove(&self.listener).is_ok() {
+            self.is_listening = false;
+        }
+        is_done
+    }
+
+    fn listen_again(&mut self) {
+        self.is_listening =
+            self.is_listening || self.poll.add(&self.listener, LISTENER, Interest::Read).is_ok();
+    }
+
+    /// Who is closed and reads nothing has no place for ever.
+    fn sweep_closed(&mut self) {
+        let now = Instant::now();
+        self.connections.retain(|_, it| it.closes_by.is_none_or(|by| now < by));
     }
 
     /// A connection is over. Closing ends the watch.
@@ -93,7 +142,7 @@ impl Doors {
         if left > queue_octets_max {
             return self.remove(id, Some("more waits for the program than its queue may hold"));
         }
-        if left == 0 && connection.is_closing {
+        if left == 0 && connection.closes_by.is_some() {
             return self.remove(id, None);
         }
         let is_writing = left > 0;
@@ -111,7 +160,7 @@ impl Doors {
         let framing = self.listen.framing;
         let Some(connection) = self.connections.get_mut(&id) else { return };
         let mut message = Vec::new();
-        let is_closing = connection.is_closing;
+        let is_closing = connection.closes_by.is_some();
         let filled = connection.fill(framing, &mut |octets| {
             if !is_closing {
                 message.clear();
@@ -139,6 +188,7 @@ impl Channel for Doors {
     fn read(&mut self, take: &mut dyn FnMut(Came<'_>)) -> Result<(), String> {
         let ready = self.poll.wait(Some(Duration::ZERO)).map_err(|error| error.to_string())?;
         let ready: Vec<_> = ready.to_vec();
+        self.listen_again();
         // What a connection says comes behind the news that it stands.
         for it in &ready {
             match it.token {
@@ -148,8 +198,11 @@ impl Channel for Doors {
             }
         }
         self.tell_news(take);
+        let left = self.connections.iter().filter(|it| it.1.has_more).map(|it| *it.0);
+        let left: Vec<u64> = left.collect();
+        left.iter().for_each(|id| self.fill(*id, take));
         for it in ready.iter().filter(|it| !matches!(it.token, NEWS | LISTENER)) {
-            if it.readable {
+            if it.readable && !left.contains(&it.token) {
                 self.fill(it.token, take);
             }
             if it.writable {
@@ -158,6 +211,10 @@ impl Channel for Doors {
         }
         self.tell_news(take);
         self.waker.clear();
+        if self.connections.values().any(|it| it.has_more) {
+            self.waker.doze();
+            self.waker.wake();
+        }
         Ok(())
     }
 
@@ -168,7 +225,7 @@ impl Channel for Doors {
             if let Some(connection) = self.connections.get_mut(&id) {
                 match order {
                     Order::Send(octets) => connection.push(octets),
-                    Order::Close => connection.is_closing = true,
+                    Order::Close => connection.closes_by = Some(Instant::now() + LINGER),
                 }
                 touched.push(id);
             }
@@ -189,6 +246,15 @@ impl Drop for Doors {
         // Somebody has removed it: nothing is left to do.
         let _ = fs::remove_file(&self.listen.path);
     }
+}
+
+/// Whether accepting again may do, or nobody is there.
+fn is_passing(error: ErrorKind) -> bool {
+    matches!(error, ErrorKind::WouldBlock | ErrorKind::Interrupted | ErrorKind::ConnectionAborted)
+}
+
+fn spare() -> Option<File> {
+    File::open("/dev/null").ok()
 }
 
 /// Removes what a process left that is gone: a socket at which nobody listens.

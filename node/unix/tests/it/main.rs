@@ -137,3 +137,37 @@ fn what_a_dead_process_left_is_removed_and_what_lives_stays() {
     std::fs::write(&path, "a file").unwrap();
     assert!(listen(&path).connect().is_err() && path.exists());
 }
+
+#[test]
+fn one_program_that_says_much_leaves_others_their_turn() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sock");
+    let mut channel = listen(&path).connect().unwrap();
+    let mut loud = UnixStream::connect(&path).unwrap();
+    let mut other = UnixStream::connect(&path).unwrap();
+    assert_eq!(told(&mut *channel, 2).len(), 2);
+    loud.write_all("x\n".repeat(10_000).as_bytes()).unwrap();
+    other.write_all(b"me\n").unwrap();
+    let all = told(&mut *channel, 10_001);
+    assert_eq!(all.len(), 10_001, "what is left comes by itself");
+    let place = all.iter().position(|it| it == "2 me").expect("it was heard");
+    assert!(place <= 2_000, "{place}");
+}
+
+#[test]
+fn who_is_closed_and_reads_nothing_makes_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sock");
+    let mut channel = listen(&path).connect().unwrap();
+    let silent = [0; 2].map(|_| UnixStream::connect(&path).unwrap());
+    assert_eq!(told(&mut *channel, 2).len(), 2);
+    for id in [1, 2] {
+        order(&mut *channel, id, Order::Send(&vec![b'x'; 900_000]));
+        order(&mut *channel, id, Order::Close);
+    }
+    std::thread::sleep(std::time::Duration::from_millis(2_100));
+    let _next = UnixStream::connect(&path).unwrap();
+    let told = told(&mut *channel, 3);
+    assert!(told.contains(&"3 up".to_owned()), "{told:?}");
+    drop(silent);
+}
