@@ -20,6 +20,7 @@ import os
 import socket
 import ssl
 import time
+import traceback
 
 VERSION = 1
 LABEL = b"tcu hello\0"
@@ -190,6 +191,8 @@ class Connection:
             dialogue = self.begins.pop(message["reference"], None)
         else:
             dialogue = self.dialogues.get(number)
+            if what == "refused" and message["why"] == "unknown dialogue" and dialogue:
+                dialogue._over()
         if dialogue is not None:
             dialogue.came = message.get("components", [])
             if what in LAST:
@@ -202,7 +205,15 @@ class Connection:
             message = self.read()
             if message["tc"] == "bye":
                 raise Closed(message["why"])
-            self.handle(message, handler)
+            try:
+                self.handle(message, handler)
+            except (OSError, Closed):
+                raise
+            except Exception:  # one message is no reason to lose all other dialogues
+                traceback.print_exc()
+                dialogue = self.dialogues.get(message.get("dialogue"))
+                if dialogue is not None:
+                    dialogue.abort()
 
 
 def serve(address, application, handler, again_s=1.0, **more):

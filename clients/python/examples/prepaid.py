@@ -34,6 +34,10 @@ def grant(dialogue, caller):
 def handler(dialogue, message):
     for invoke in dialogue.invokes() if dialogue else []:
         operation, argument = invoke["operation"], invoke.get("argument")
+        if argument is None:  # it does not fit its type
+            dialogue.reject(invoke)
+            dialogue.end()
+            return
         if operation == "initialDP":
             caller = argument.get("callingPartyNumber", "")
             if grant(dialogue, caller):
