@@ -158,7 +158,7 @@ impl Program {
             ClientEvent::Indication(it) => service.indicated(self.now(), it, &mut wants),
             ClientEvent::Bye(why) => return Err(io::Error::other(why)),
             // What this side writes is well-formed: nothing that a service could do about it.
-            ClientEvent::Malformed(..) => {}
+            ClientEvent::Malformed(..) | ClientEvent::Unread(_) => {}
         }
         wants.iter().for_each(|request| client.write(request, octets));
         Ok(())

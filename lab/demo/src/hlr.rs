@@ -71,6 +71,7 @@ translation = [
 [[sgc.application]]
 name = "smsc"
 subsystem = "smsc"
+titles = ["4478"]
 listen = ["unix:smsc.sock"]
 absent = "refused"
 "#

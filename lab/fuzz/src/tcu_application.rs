@@ -5,16 +5,19 @@
 //! input = (what, length, octets)…     what: three bits say what happens, two where
 //! ```
 
+use authentication::Keys;
 use bytes::Bytes;
+use m3ua::codec::PointCode;
 use machine::{Duration, Machine, Time};
 use sccp::codec::{Address, Class};
-use tcap::codec::{Code, TransactionId, Writer};
+use tcap::codec::{Code, Message, MessageType, TransactionId, Writer};
 use tcap::{In, Out, Transactions};
 use tcu::{
-    Application, Client, GREETING_MAX, Hello, InstanceId, Settings, Side, Spelling, Wanted,
-    indications,
+    Application, Client, GREETING_MAX, Hello, Indication, InstanceId, Settings, Side, Spelling,
+    Wanted, indications,
 };
 
+const SECRET: &str = "a secret of sixteen";
 const DIALOGUES_MAX: u32 = 8;
 const QUEUE_OCTETS_MAX: u32 = 4_096;
 /// Octets on their way to a connection at most, see the window of an instance.
@@ -25,6 +28,8 @@ struct World {
     application: Application,
     transactions: Transactions,
     begun: u32,
+    /// The last dialogue that an instance answered: its transactions at the peer, and here.
+    answered: Option<(TransactionId, TransactionId)>,
 }
 
 impl World {
@@ -41,6 +46,8 @@ impl World {
             name: "a".to_owned(),
             function: "f".to_owned(),
             subsystem: 6,
+            point_codes: Vec::new(),
+            titles: Vec::new(),
             keys: None,
             groups: Vec::new(),
             instances_max: 3,
@@ -53,9 +60,10 @@ impl World {
         };
         Self {
             now,
-            application: Application::new(application, [1, 2, 3, 4]),
+            application: Application::new(application, Keys::parse(SECRET).expect("a key")),
             transactions: Transactions::new(settings, now),
             begun: 0,
+            answered: None,
         }
     }
 
@@ -63,6 +71,13 @@ impl World {
         let mut outs = Vec::new();
         let side = &mut Side { transactions: &mut self.transactions, outs: &mut outs };
         act(&mut self.application, self.now, side);
+        for out in outs {
+            let Out::Unitdata(unitdata) = out else { continue };
+            let Ok(it) = Message::read(&unitdata.data) else { continue };
+            if it.kind == MessageType::Continue {
+                self.answered = it.dtid.zip(it.otid);
+            }
+        }
         for wanted in self.application.take_wanted() {
             if let Wanted::Send(_, octets) = wanted {
                 assert!(matches!(tcu::cut(&octets), tcu::Cut::Message(it) if it == octets.len()));
@@ -93,6 +108,22 @@ impl World {
         self.tell(&outs);
     }
 
+    /// A peer goes on with a dialogue that was answered, and other nodes come and go.
+    fn flood(&mut self, times: usize) {
+        for _ in 0..times {
+            if let Some((there, here)) = self.answered {
+                let mut data = Vec::new();
+                Writer::go_on(there, here).write(&mut data, |out| {
+                    out.invoke(2, None, Code::Local(45), Some(&[0x30, 0]));
+                });
+                self.unitdata(data);
+            }
+            let point_code = PointCode::MAX;
+            let it = Indication::State { point_code, subsystem: 8, in_service: true };
+            self.act(|application, now, _| application.tell(now, &it));
+        }
+    }
+
     fn pass(&mut self, time: Duration) {
         self.now += time;
         let mut outs = Vec::new();
@@ -117,7 +148,7 @@ pub fn run(bytes: &[u8]) {
                 let greeting = Client::new(Hello::new("a", "", "i"), spelling, None).greeting();
                 world.act(|it, now, side| {
                     it.lost(now, id, side);
-                    it.connected(now, id, false);
+                    it.connected(now, id, false, None);
                     it.said(now, id, &greeting, side);
                 });
             }
@@ -130,7 +161,8 @@ pub fn run(bytes: &[u8]) {
                 writer.write(&mut data, |out| out.invoke(1, None, Code::Local(45), None));
                 world.unitdata(data);
             }
-            4 => world.unitdata(octets.to_vec()),
+            4 if what & 0x20 == 0 => world.unitdata(octets.to_vec()),
+            4 => world.flood(usize::from(*length) + 1),
             5 => world.pass(Duration::from_millis(u64::from(*length) * 16 + 1)),
             _ => world.act(|it, now, side| it.said(now, id, octets, side)),
         }

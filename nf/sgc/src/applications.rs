@@ -7,18 +7,37 @@
 
 use crate::config::Sgc;
 use crate::config::application::Absent;
+use authentication::Keys;
 use machine::Time;
-use machine::identity::mix;
+use runtime::Seed;
 use std::collections::{BTreeMap, BTreeSet};
 use tcap::{Out, Transactions};
 use tcu::{Application, Indication, Side, Wanted};
+
+/// What secrets of applications are drawn for: nothing else is made with this label.
+const SECRET_LABEL: &[u8] = b"sgc applications";
+
+/// Octets as a key of HMAC-SHA-256.
+fn key(octets: &[u8]) -> Keys {
+    let text: String = octets.iter().map(|it| format!("{it:02x}")).collect();
+    Keys::parse(&text).expect("32 octets are a key")
+}
+
+/// A key made with another one: neither leads back to that, nor to any other made with it.
+fn drawn(secret: &Keys, of: &[u8]) -> Keys {
+    let octets = secret.prove(SECRET_LABEL, of).into_iter().next();
+    key(&octets.expect("there is one key"))
+}
 
 /// The applications of a shard, by their names.
 pub(crate) struct Applications {
     all: BTreeMap<String, Served>,
     /// Subsystems that an operator took out of service.
     blocked: BTreeSet<u8>,
-    secret: u64,
+    /// What the secrets of applications are made with; TCAP knows nothing of it.
+    secret: Keys,
+    /// Applications that were made.
+    made: u64,
 }
 
 /// An application, and what its subsystem was told to be.
@@ -37,8 +56,10 @@ impl Served {
 }
 
 impl Applications {
-    pub(crate) const fn new(secret: u64) -> Self {
-        Self { all: BTreeMap::new(), blocked: BTreeSet::new(), secret }
+    pub(crate) fn new(seed: &Seed) -> Self {
+        let secret = key(&seed.random);
+        let secret = drawn(&secret, &seed.shard.to_be_bytes());
+        Self { all: BTreeMap::new(), blocked: BTreeSet::new(), secret, made: 0 }
     }
 
     /// Takes another configuration; what TCAP wants is added to `side`. Instances of what is gone
@@ -59,14 +80,16 @@ impl Applications {
         }
         for it in &next.application {
             let Some(subsystem) = next.subsystem_of(it) else { continue };
-            let settings = it.settings(&next.name, subsystem);
+            let settings = it.settings(next, subsystem);
             match self.all.get_mut(&it.name) {
                 Some(served) => {
                     served.end.set_settings(settings);
                     served.absent = it.absent;
                 }
                 None => {
-                    let secret = self.drawn(&it.name);
+                    // Another one for each: no challenge comes twice.
+                    self.made += 1;
+                    let secret = drawn(&self.secret, &self.made.to_be_bytes());
                     let end = Application::new(settings, secret);
                     let served = Served { end, absent: it.absent, is_in_service: None };
                     self.all.insert(it.name.clone(), served);
@@ -74,12 +97,6 @@ impl Applications {
             }
         }
         wanted
-    }
-
-    /// Four numbers of an application's own.
-    fn drawn(&self, name: &str) -> [u64; 4] {
-        let seed = name.bytes().fold(self.secret, |hash, octet| mix(hash ^ u64::from(octet)));
-        [1, 2, 3, 4].map(|n| mix(seed ^ mix(n)))
     }
 
     /// Whether an application serves a subsystem.
@@ -99,6 +116,11 @@ impl Applications {
             served.is_in_service = Some(is);
         }
         is
+    }
+
+    /// Whether an operator took a subsystem out of service.
+    pub(crate) fn is_blocked(&self, subsystem: u8) -> bool {
+        self.blocked.contains(&subsystem)
     }
 
     /// Subsystems whose status is another now.

@@ -251,8 +251,8 @@ impl Gateway {
                 };
                 let name = name.to_owned();
                 self.doors.flows.insert(stream(flow), *flow);
-                let id = stream(flow);
-                self.at_application(now, &name, |it, _| it.connected(now, id, must_prove));
+                let (id, source) = (stream(flow), Some(flow.remote.ip()));
+                self.at_application(now, &name, |it, _| it.connected(now, id, must_prove, source));
             }
             In::Message { flow, bytes } if is_door(flow.port) => {
                 self.at_flow(now, flow, |it, id, side| it.said(now, id, bytes, side));
@@ -291,7 +291,7 @@ impl Gateway {
                 let Some((connection, event)) = Event::read(message) else { return };
                 let id = on_socket(port, connection);
                 self.at_application(now, &name, |it, side| match event {
-                    Event::Up(_) => it.connected(now, id, must_prove),
+                    Event::Up(_) => it.connected(now, id, must_prove, None),
                     Event::Message(octets) => it.said(now, id, octets, side),
                     Event::Written(left) => {
                         let left = usize::try_from(left).unwrap_or(usize::MAX);
@@ -408,6 +408,7 @@ impl Gateway {
                 (F::ShedFull, c.shed_full),
                 (F::ShedSlow, c.shed_slow),
                 (F::ShedLate, c.shed_late),
+                (F::TooLong, c.too_long),
                 (F::Absent, c.absent),
                 (F::Malformed, c.malformed),
                 (F::Refused, c.refused),

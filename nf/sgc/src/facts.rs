@@ -83,6 +83,8 @@ event::facts! {
         ShedSlow = Counter, "sgc_application_shed_slow_total";
         /// Dialogues that were aborted because they waited too long for their instance to read.
         ShedLate = Counter, "sgc_application_shed_late_total";
+        /// Messages that were not said because they are too long: their dialogues were aborted.
+        TooLong = Counter, "sgc_application_too_long_total";
         /// Dialogues and messages that came while no instance was there.
         Absent = Counter, "sgc_application_absent_total";
         /// Messages of instances that were not understood.

@@ -73,7 +73,7 @@ impl SccpNode {
             node: Node::new(config.sccp_settings(), config.rules()),
             transactions: Transactions::new(config.tcap_settings(shard, secret), seed.now),
             users: BTreeMap::new(),
-            services: Services::new(secret),
+            services: Services::new(&seed),
             by: None,
             queue: VecDeque::new(),
             undelivered: Vec::new(),
@@ -115,6 +115,7 @@ impl SccpNode {
         let left = left.filter(|number| {
             !applications.serves(**number) && old.is_some_and(|old| served(old, **number))
         });
+        let left = left.filter(|number| !applications.is_blocked(**number));
         self.queue.extend(left.map(|it| In::State(*it, enabled(next, *it) != Some(false))));
         let is_news = |it: &&crate::config::sccp::Subsystem| {
             let was = old.and_then(|old| enabled(old, it.number));

@@ -4,6 +4,7 @@
 use crate::applications::Applications;
 use crate::config::sccp::Dialogues;
 use machine::{Machine, Time};
+use runtime::Seed;
 use sccp::Unitdata;
 use tcap::{In, Out, Transactions};
 use tcu::{Echo, Indication, Refuse, Request, Service, Speech, carry_out, indications};
@@ -18,10 +19,10 @@ pub(crate) struct Services {
 }
 
 impl Services {
-    pub(crate) const fn new(secret: u64) -> Self {
+    pub(crate) fn new(seed: &Seed) -> Self {
         Self {
             waiting: Vec::new(),
-            applications: Applications::new(secret),
+            applications: Applications::new(seed),
             refuse: Refuse,
             echo: Echo,
             requests: Vec::new(),

@@ -175,7 +175,7 @@ pub enum Indication {
 /// Why a request was not carried out; nothing was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused {
-    /// There is no room for another dialogue.
+    /// There is no room for another dialogue, or for another operation in this one.
     Full,
     /// No such dialogue.
     Unknown,
@@ -183,4 +183,6 @@ pub enum Refused {
     State,
     /// The identifier of an invoke is in use, or of a linked one unknown.
     InvokeId,
+    /// The application context is longer than any that is kept.
+    Long,
 }

@@ -24,6 +24,11 @@ impl Invocations {
         self.list.clear();
     }
 
+    /// Those that may be answered.
+    pub(crate) const fn len(&self) -> usize {
+        self.list.len()
+    }
+
     pub(crate) fn has(&self, id: i8) -> bool {
         self.list.iter().any(|it| it.id == id)
     }

@@ -25,16 +25,18 @@ pub use greeting::GREETING_MAX;
 pub use settings::{Absent, Count, Settings};
 pub use status::{InstanceStatus, Status};
 
+use crate::frame::MESSAGE_OCTETS_MAX;
 use crate::message::ToApplication;
 use crate::names::Speech;
 use crate::primitive::{Indication, Portion, Request};
 use crate::service::carry_out;
+use authentication::Keys;
 use bytes::Bytes;
 use dialogue::Record;
 use instance::Instance;
 use machine::Time;
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use tcap::{Out, Transactions};
+use tcap::{Out, PAbort, Transactions};
 
 /// Names a connection of an application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -67,11 +69,15 @@ pub struct Application {
     dialogues: HashMap<u64, Record, Numbered>,
     /// Dialogues whose instance was lost and that no other has taken yet: until when they wait.
     orphans: VecDeque<(Time, u64)>,
+    /// Dialogues whose instance was lost and that end: since when.
+    doomed: VecDeque<(Time, u64)>,
+    /// Dialogues of which something was too long to be said: they end.
+    unsaid: Vec<u64>,
     /// The instance that was given a dialogue last.
     last: InstanceId,
     held_octets: usize,
-    /// Challenges are made with it.
-    secret: [u64; 4],
+    /// Challenges are made with it, and nothing else.
+    secret: Keys,
     challenges: u64,
     counts: Count,
     wanted: Vec<Wanted>,
@@ -101,14 +107,17 @@ impl core::hash::Hasher for Mixed {
 }
 
 impl Application {
-    /// An application without instances. The secret is drawn for it alone.
+    /// An application without instances. The secret is drawn for it alone: challenges come from it
+    /// by HMAC-SHA-256, so that they tell nothing of it, nor of each other.
     #[must_use]
-    pub fn new(settings: Settings, secret: [u64; 4]) -> Self {
+    pub fn new(settings: Settings, secret: Keys) -> Self {
         Self {
             settings,
             instances: BTreeMap::new(),
             dialogues: HashMap::default(),
             orphans: VecDeque::new(),
+            doomed: VecDeque::new(),
+            unsaid: Vec::new(),
             last: InstanceId(0),
             held_octets: 0,
             secret,
@@ -138,7 +147,9 @@ impl Application {
     /// Whether an instance is there that takes new dialogues.
     #[must_use]
     pub fn is_available(&self) -> bool {
-        self.instances.values().any(Instance::takes_new)
+        let groups = &self.settings.groups;
+        let is_configured = |it: &&Instance| groups.is_empty() || groups.contains(&it.group);
+        self.instances.values().filter(is_configured).any(Instance::takes_new)
     }
 
     /// What it wants, in order.
@@ -153,6 +164,7 @@ impl Application {
             Indication::Uni { .. } => self.uni(now, it),
             other => self.goes_on(now, other, side),
         }
+        self.end_unsaid(now, side);
     }
 
     /// N-STATE and N-PCSTATE, for every instance.
@@ -223,17 +235,28 @@ impl Application {
     fn goes_on(&mut self, now: Time, it: Indication, side: &mut Side<'_>) {
         let Some(dialogue) = it.dialogue() else { return };
         let Some(record) = self.dialogues.get(&dialogue) else { return };
-        let (speech, instance) = (record.speech, record.instance);
+        let (speech, instance, is_new) = (record.speech, record.instance, record.is_new);
         if let Some(portion) = it.portion().filter(|_| !it.is_last()) {
             self.owe(dialogue, portion, speech, side);
         }
+        // Of a dialogue whose BEGIN still waits nothing may pass it.
+        let queue = instance.filter(|_| is_new).and_then(|id| self.instances.get_mut(&id));
+        let waits = match queue {
+            Some(of) if it.is_last() => of.queue.withdraw(dialogue),
+            Some(of) => of.queue.has_new(dialogue),
+            None => false,
+        };
         if it.is_last() {
             self.forget(dialogue);
         } else {
             self.hold(dialogue, &it);
         }
-        if let Some(to) = instance {
-            self.push(now, to, &it, speech);
+        match instance {
+            // Its instance has never heard of it.
+            Some(_) if waits && it.is_last() => {}
+            Some(to) if waits => self.push_new(now, to, dialogue, &it, speech),
+            Some(to) => self.push(now, to, &it, speech),
+            None => {}
         }
     }
 
@@ -287,11 +310,41 @@ impl Application {
     }
 
     fn send(&mut self, now: Time, to: InstanceId, message: &ToApplication, speech: Speech) {
-        let Some(instance) = self.instances.get_mut(&to) else { return };
-        let mut octets = Vec::with_capacity(256);
-        instance.spelling().write(message, speech, &mut octets);
-        instance.queue.push(octets.into());
+        let Some(octets) = self.spelled(to, message, speech) else { return };
+        if let Some(instance) = self.instances.get_mut(&to) {
+            instance.queue.push(octets);
+        }
         self.pump(now, to);
+    }
+
+    /// A message as its instance reads it; none for one that is to be closed. What would be longer
+    /// than a message may be is not said: its dialogue ends.
+    fn spelled(&mut self, to: InstanceId, it: &ToApplication, speech: Speech) -> Option<Bytes> {
+        let instance = self.instances.get(&to).filter(|it| it.over_since.is_none())?;
+        let mut octets = Vec::with_capacity(256);
+        instance.spelling().write(it, speech, &mut octets);
+        if octets.len() <= MESSAGE_OCTETS_MAX {
+            return Some(octets.into());
+        }
+        self.counts.too_long += 1;
+        let ToApplication::Indication(it) = it else { return None };
+        let dialogue = it.dialogue()?;
+        self.unsaid.push(dialogue);
+        if matches!(it, Indication::Begin { .. } | Indication::Resume { .. }) {
+            return None;
+        }
+        let it = Indication::PAbort { dialogue, cause: PAbort::AbnormalDialogue };
+        octets.clear();
+        instance.spelling().write(&ToApplication::Indication(it), speech, &mut octets);
+        Some(octets.into())
+    }
+
+    /// Ends the dialogues of which something was too long to be said.
+    fn end_unsaid(&mut self, now: Time, side: &mut Side<'_>) {
+        while let Some(dialogue) = self.unsaid.pop() {
+            let context = self.dialogues.get(&dialogue).and_then(|it| it.context.clone());
+            self.refuse(now, dialogue, context, side);
+        }
     }
 
     /// Something for an instance, of a dialogue in progress.
@@ -308,11 +361,11 @@ impl Application {
         it: &Indication,
         speech: Speech,
     ) {
-        let Some(instance) = self.instances.get_mut(&to) else { return };
-        let mut octets = Vec::with_capacity(256);
         let message = ToApplication::Indication(it.clone());
-        instance.spelling().write(&message, speech, &mut octets);
-        instance.queue.push_new(now, dialogue, octets.into());
+        let Some(octets) = self.spelled(to, &message, speech) else { return };
+        if let Some(instance) = self.instances.get_mut(&to) {
+            instance.queue.push_new(now, dialogue, octets);
+        }
         self.pump(now, to);
     }
 }

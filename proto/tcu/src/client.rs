@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 use wire::Malformed;
 
 const SPEC: &str = "docs/applications.md";
+/// An operation that version 1 of MAP has.
+const SEND_ROUTING_INFO_FOR_SM: i64 = 45;
 
 /// What the gateway said.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +22,8 @@ pub enum ClientEvent {
     Indication(Indication),
     /// Something that this side said was not understood: why, and where in it.
     Malformed(String, u32),
+    /// Something that it said was not understood here: it is passed over.
+    Unread(Malformed),
     /// It ends the connection: why.
     Bye(String),
 }
@@ -85,7 +89,7 @@ impl Client {
     /// Octets came: `told` hears what they say. Returns octets to send.
     ///
     /// # Errors
-    /// Nothing that can be read: the connection is of no use.
+    /// Nothing that has an end, or a key is wanted: the connection is of no use.
     pub fn received(
         &mut self,
         octets: &[u8],
@@ -117,7 +121,15 @@ impl Client {
         told: &mut dyn FnMut(ClientEvent),
         out: &mut Vec<u8>,
     ) -> Result<(), Malformed> {
-        let read = self.spelling.read(message, &|dialogue| self.speech(dialogue))?;
+        let read = self.spelling.read(message, &|dialogue| self.speech(dialogue));
+        let read = match read {
+            Ok(read) => read,
+            // One message is no reason to lose all other dialogues.
+            Err(offence) => {
+                told(ClientEvent::Unread(offence));
+                return Ok(());
+            }
+        };
         match read {
             ToApplication::Challenge(challenge) => self.prove(&challenge, out)?,
             ToApplication::Welcome(welcome) => told(ClientEvent::Welcome(welcome)),
@@ -142,6 +154,10 @@ impl Client {
             }
             Indication::Resume { dialogue, context: Some(context), .. } => {
                 self.speeches.insert(*dialogue, Speech::of_context(context));
+            }
+            // Without a context it is version 1 of MAP, if anything: names do not depend on which.
+            Indication::Resume { dialogue, context: None, .. } => {
+                self.speeches.insert(*dialogue, Speech::first(Some(SEND_ROUTING_INFO_FOR_SM)));
             }
             Indication::Begun { reference, dialogue } => {
                 let speech = self.begins.remove(reference).unwrap_or_default();

@@ -150,13 +150,17 @@ impl Speech {
     }
 }
 
-/// An application context as people write it: `shortMsgGatewayContext-v3`, or digits and dots.
+/// An application context as people write it: `shortMsgGatewayContext-v3`, or digits and dots where
+/// there is no name that leads back to it.
 pub(crate) fn context_name(contents: &[u8]) -> String {
-    match Speech::of_context(contents) {
-        Speech::Map(context, version) => format!("{}-v{version}", context.name()),
-        Speech::Cap(context, phase) => format!("{}-v{phase}", context.name()),
-        Speech::Unknown => Oid::new(contents).map(|oid| oid.to_string()).unwrap_or_default(),
-    }
+    let name = match Speech::of_context(contents) {
+        Speech::Map(context, version) => Some(format!("{}-v{version}", context.name())),
+        Speech::Cap(context, phase) => Some(format!("{}-v{phase}", context.name())),
+        Speech::Unknown => None,
+    };
+    let leads_back = |it: &String| context_of(it).is_some_and(|octets| octets == contents);
+    name.filter(leads_back)
+        .unwrap_or_else(|| Oid::new(contents).map(|oid| oid.to_string()).unwrap_or_default())
 }
 
 /// The contents octets of the context of that name.

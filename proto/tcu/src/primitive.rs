@@ -75,7 +75,63 @@ pub struct Portion {
     pub components: Vec<Component>,
 }
 
+impl Code {
+    /// Octets that it keeps beside itself.
+    fn octets(&self) -> usize {
+        match self {
+            Self::Local(_) => 0,
+            Self::Global(contents) => contents.len(),
+        }
+    }
+
+    fn detached(&self) -> Self {
+        match self {
+            Self::Local(number) => Self::Local(*number),
+            Self::Global(contents) => Self::Global(Bytes::copy_from_slice(contents)),
+        }
+    }
+}
+
+fn detached(octets: Option<&Bytes>) -> Option<Bytes> {
+    octets.map(|it| Bytes::copy_from_slice(it))
+}
+
+impl Component {
+    /// Octets of its code and parameter.
+    pub(crate) fn octets(&self) -> usize {
+        let of = |parameter: &Option<Bytes>| parameter.as_ref().map_or(0, Bytes::len);
+        match self {
+            Self::Invoke { code, parameter, .. } | Self::Error { code, parameter, .. } => {
+                code.octets() + of(parameter)
+            }
+            Self::Result { result: Some((code, parameter)), .. } => code.octets() + of(parameter),
+            Self::Result { result: None, .. } | Self::Reject { .. } => 0,
+        }
+    }
+
+    fn detached(&self) -> Self {
+        let mut it = self.clone();
+        match &mut it {
+            Self::Invoke { code, parameter, .. }
+            | Self::Error { code, parameter, .. }
+            | Self::Result { result: Some((code, parameter)), .. } => {
+                (*code, *parameter) = (code.detached(), detached(parameter.as_ref()));
+            }
+            Self::Result { result: None, .. } | Self::Reject { .. } => {}
+        }
+        it
+    }
+}
+
 impl Portion {
+    fn detached(&self) -> Self {
+        Self {
+            context: detached(self.context.as_ref()),
+            user_information: Bytes::copy_from_slice(&self.user_information),
+            components: self.components.iter().map(Component::detached).collect(),
+        }
+    }
+
     /// Components alone.
     #[must_use]
     pub fn of(components: Vec<Component>) -> Self {
@@ -101,7 +157,7 @@ pub enum PointCodeStatus {
 /// Why a request was not carried out; nothing was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// There is no room for another dialogue.
+    /// There is no room for another dialogue, or for another operation in this one.
     Full,
     /// No such dialogue, or it is another instance's.
     Unknown,
@@ -109,8 +165,11 @@ pub enum Refusal {
     State,
     /// The identifier of an invoke is in use, or of a linked one unknown.
     InvokeId,
-    /// The state is longer than [`STATE_OCTETS_MAX`].
+    /// The state is longer than [`STATE_OCTETS_MAX`], or the message or its context than what can
+    /// be sent.
     Long,
+    /// The calling address is not that of this application.
+    Calling,
 }
 
 /// What an application is told.
@@ -342,6 +401,21 @@ impl Indication {
         }
     }
 
+    /// The same, of octets of its own: what it was read from need not be kept.
+    #[must_use]
+    pub fn detached(&self) -> Self {
+        let mut it = self.clone();
+        if let Self::Uni { portion, .. }
+        | Self::Begin { portion, .. }
+        | Self::Continue { portion, .. }
+        | Self::End { portion, .. }
+        | Self::UAbort { portion, .. } = &mut it
+        {
+            *portion = portion.detached();
+        }
+        it
+    }
+
     /// Whether the dialogue is over with it.
     #[must_use]
     pub const fn is_last(&self) -> bool {
@@ -374,6 +448,19 @@ impl Request {
             | Self::TimerReset { dialogue, .. }
             | Self::Keep { dialogue, .. } => Some(*dialogue),
             Self::Uni { .. } | Self::Begin { .. } | Self::State { .. } => None,
+        }
+    }
+
+    /// What it sends of a message.
+    #[must_use]
+    pub const fn portion(&self) -> Option<&Portion> {
+        match self {
+            Self::Uni { portion, .. }
+            | Self::Begin { portion, .. }
+            | Self::Continue { portion, .. }
+            | Self::End { portion, .. }
+            | Self::UAbort { portion, .. } => Some(portion),
+            _ => None,
         }
     }
 

@@ -164,10 +164,10 @@ fn dialogue_portion(message: &Bytes) -> Portion {
             ),
         )) => {
             portion.context = Some(of(context.contents()));
-            portion.user_information = of(user_information.octets());
+            portion.user_information = of(externals(user_information));
         }
         Some((_, Ok(Dialogue::Abort { user_information, .. }))) => {
-            portion.user_information = of(user_information.octets());
+            portion.user_information = of(externals(user_information));
         }
         Some((external, Ok(Dialogue::Other(..)))) => {
             portion.user_information = of(external.whole());
@@ -175,6 +175,14 @@ fn dialogue_portion(message: &Bytes) -> Portion {
         _ => {}
     }
     portion
+}
+
+/// The octets of user information; none where something is no EXTERNAL, which Q.773 §4.2.2 wants
+/// and TCAP does not look at.
+fn externals(of: codec::UserInformation<'_>) -> &[u8] {
+    let all = of.iter().map(|it| it.whole().len()).sum::<usize>();
+    let are = of.iter().all(|it| it.tag() == ber::Tag::EXTERNAL) && all == of.octets().len();
+    if are { of.octets() } else { &[] }
 }
 
 fn unidirectional(message: &Bytes) -> Portion {
@@ -266,6 +274,7 @@ const fn refusal(of: Refused) -> Refusal {
         Refused::Unknown => Refusal::Unknown,
         Refused::State => Refusal::State,
         Refused::InvokeId => Refusal::InvokeId,
+        Refused::Long => Refusal::Long,
     }
 }
 

@@ -7,6 +7,7 @@ use config::{Issue, interrupted, meant};
 use m3ua_stack::config::{TCP_PORTS, validate_name};
 use machine::Duration;
 use runtime::{Address, Carrier, ClientAuth, PortId, PortSpec, StreamSpec, TlsSpec, Transport};
+use sccp::codec::Digits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -57,6 +58,10 @@ pub struct Application {
     pub name: String,
     /// The subsystem of `user = "tcap"` that it serves, by its name.
     pub subsystem: String,
+    /// Titles that it may call by: what their digits begin with. Without one it calls by a point
+    /// code of the node, or none, and its subsystem.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub titles: Vec<String>,
     /// Where instances connect: `unix:hlr.sock`, relative to the site's directory, its owner's
     /// alone; `tcp:127.0.0.1:7700`; `tls:192.0.2.1:7701`. Beyond this machine a key or a
     /// certificate has to be proved.
@@ -170,12 +175,14 @@ impl Application {
     }
 
     /// What the application's end is.
-    pub(crate) fn settings(&self, function: &str, subsystem: u8) -> tcu::Settings {
+    pub(crate) fn settings(&self, of: &Sgc, subsystem: u8) -> tcu::Settings {
         let ms = |ms: u32| Duration::from_millis(ms.into());
         tcu::Settings {
             name: self.name.clone(),
-            function: function.to_owned(),
+            function: of.name.clone(),
             subsystem,
+            point_codes: of.own_point_codes(),
+            titles: self.titles.iter().filter_map(|it| Digits::parse(it)).collect(),
             keys: self.keys.clone(),
             groups: self.groups.clone(),
             instances_max: self.instances_max,
@@ -331,6 +338,13 @@ impl Application {
                 let what = format!("{value} is out of range");
                 let hint = format!("use {least} to {most}");
                 issues.push(Issue::new(format!("{at}.{key}"), what, hint));
+            }
+        }
+        for (n, title) in self.titles.iter().enumerate() {
+            if title.is_empty() || Digits::parse(title).is_none() {
+                let what = format!("`{title}` is no title");
+                let hint = "write 1 to 32 digits, such as \"447800\"";
+                issues.push(Issue::new(format!("{at}.titles[{n}]"), what, hint));
             }
         }
         let names = self.groups.iter().enumerate();

@@ -100,6 +100,12 @@ fn came(world: &mut World, asp: usize) -> Vec<String> {
     shown.collect()
 }
 
+fn without_application(text: &str) -> String {
+    let start = text.find("[[application]]").unwrap();
+    let end = text.find("[[translation]]").unwrap();
+    format!("{}{}", &text[..start], &text[end..])
+}
+
 #[test]
 fn the_dialogues_of_a_subsystem_are_its_application_s() {
     for spelling in [Spelling::Json, Spelling::Tagged] {
@@ -189,6 +195,41 @@ fn an_operator_s_block_holds_against_an_instance() {
     begin(&mut world, asp, 2);
     world.pass(ms(50));
     assert!(came(&mut world, asp).contains(&format!("{:?}", MessageType::End)));
+    // Nor does a commit that takes the application away end it.
+    world.ask(gateway, "sccp/block", &[("subsystem", "hlr")]);
+    world.configure(gateway, &without_application(SITE));
+    world.pass(ms(50));
+    came(&mut world, asp);
+    begin(&mut world, asp, 3);
+    assert!(came(&mut world, asp).contains(&"returned 3".to_owned()));
+}
+
+#[test]
+fn an_instance_speaks_in_the_name_of_its_own_subsystem_alone() {
+    let titles = "titles = [\"4477\"]\nlisten = [\"tcp:127";
+    let (mut world, _, asp) = site(&SITE.replace("listen = [\"tcp:127", titles));
+    let one = world.program(program(Spelling::Json));
+    world.pass(ms(100));
+    came(&mut world, asp);
+    let title = |digits: &str| Address::title(Title::e164(Digits::parse(digits).unwrap()), 6);
+    let mut asks = |calling| {
+        let called = Address::subsystem(Some(point_code(1)), 8);
+        let (state, portion) = (None, Portion::default());
+        let request = Request::Begin { reference: 1, called, calling, state, portion };
+        world.at_program(one, |it| it.ask(&request));
+        let told = world.program_of(one).take_told();
+        (matches!(told[..], [Indication::Begun { .. }]), came(&mut world, asp).len())
+    };
+    for foreign in [
+        Address::subsystem(Some(point_code(1)), 6),
+        Address::subsystem(Some(point_code(9)), 8),
+        title("447800"),
+    ] {
+        assert_eq!(asks(foreign), (false, 0), "{foreign:?}");
+    }
+    for own in [Address::subsystem(Some(point_code(9)), 6), title("44770")] {
+        assert_eq!(asks(own), (true, 1), "{own:?}");
+    }
 }
 
 #[test]
@@ -202,9 +243,7 @@ fn with_refused_the_subsystem_stays_in_service_and_refuses() {
     world.pass(ms(100));
     begin(&mut world, asp, 2);
     came(&mut world, asp);
-    let start = text.find("[[application]]").unwrap();
-    let end = text.find("[[translation]]").unwrap();
-    let without = format!("{}{}", &text[..start], &text[end..]);
+    let without = without_application(&text);
     let said = read(&text).application_interruptions(&read(&without));
     let said: Vec<&str> = said.iter().map(|it| &*it.what).collect();
     assert_eq!(said, ["this application ends with its dialogues: hlr"]);
@@ -269,6 +308,10 @@ fn what_would_let_strangers_in_or_leads_nowhere_is_refused_by_the_check() {
     assert_eq!(
         refused("subsystem = \"hlr\"", "subsystem = \"hrl\""),
         ["application[0].subsystem: there is no subsystem `hrl`"]
+    );
+    assert_eq!(
+        refused("subsystem = \"hlr\"", "subsystem = \"hlr\"\ntitles = [\"44\", \"\", \"4g\"]"),
+        ["application[0].titles[1]: `` is no title", "application[0].titles[2]: `4g` is no title"]
     );
     assert_eq!(
         refused("user = \"tcap\"", "user = \"tcap\", dialogues = \"echoed\""),

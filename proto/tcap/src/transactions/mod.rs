@@ -14,9 +14,17 @@ use machine::identity::Layout;
 use machine::slots::{Key, Slots};
 use machine::{Duration, Machine, Time};
 use sccp::codec::Class;
+use std::collections::VecDeque;
 
 /// A transaction identifier: seven shards, two million slots, four bits of generation and of check.
 const LAYOUT: Layout = Layout::of_32(3, 21, 4);
+
+/// Octets of an application context that is kept, at most: those of the 3GPP have seven.
+const CONTEXT_OCTETS_MAX: usize = 64;
+/// Operations of one dialogue that may wait for their answers, at most.
+const INVOCATIONS_MAX: usize = 32;
+/// Dialogues whose timers are looked at in one go, at most: each may tell of all its operations.
+const EXPIRED_MAX: usize = 1_024;
 
 /// What the transactions of a shard are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +47,10 @@ pub struct Transactions {
     settings: Settings,
     slots: Slots<Record>,
     sources: sources::Sources,
-    due: Vec<Key>,
+    /// Dialogues whose timers have fired and were not looked at yet, since when, and the newest.
+    due: VecDeque<Key>,
+    due_since: Option<Time>,
+    fired: Vec<Key>,
     facts: Sheet<Fact>,
     out: Vec<Out>,
 }
@@ -53,7 +64,9 @@ impl Transactions {
             settings,
             slots,
             sources: sources::Sources::new(),
-            due: Vec::new(),
+            due: VecDeque::new(),
+            due_since: None,
+            fired: Vec::new(),
             facts: Sheet::new(),
             out: Vec::new(),
         }
@@ -177,7 +190,7 @@ impl Transactions {
     /// TC-BEGIN request.
     ///
     /// # Errors
-    /// Without room, and for identifiers that are given twice.
+    /// Without room, for a context beyond 64 octets, and for identifiers that are given twice.
     pub fn begin(
         &mut self,
         now: Time,
@@ -185,6 +198,9 @@ impl Transactions {
         says: &[Say<'_>],
         out: &mut Vec<Out>,
     ) -> Result<DialogueId, Refused> {
+        if begin.context.is_some_and(|it| it.len() > CONTEXT_OCTETS_MAX) {
+            return Err(Refused::Long);
+        }
         let ends = Ends { own: begin.calling, peer: begin.called };
         let key = self.take(now, ends, begin.context.unwrap_or_default()).ok_or(Refused::Full)?;
         let otid = self.local(key);
@@ -219,6 +235,9 @@ impl Transactions {
         let is_twice = |(at, id): (usize, i8)| ids().skip(at + 1).any(|other| other == id);
         if ids().any(|id| record.invocations.has(id)) || ids().enumerate().any(is_twice) {
             return Err(Refused::InvokeId);
+        }
+        if record.invocations.len() + ids().count() > INVOCATIONS_MAX {
+            return Err(Refused::Full);
         }
         for say in says {
             match say {
@@ -414,14 +433,17 @@ impl Machine for Transactions {
     }
 
     fn tick(&mut self, now: Time, out: &mut Vec<Out>) {
-        let mut due = core::mem::take(&mut self.due);
-        self.slots.expire(now, &mut due);
-        due.drain(..).for_each(|key| self.expire(now, key));
-        self.due = due;
+        self.slots.expire(now, &mut self.fired);
+        self.due.extend(self.fired.drain(..));
+        for _ in 0..EXPIRED_MAX {
+            let Some(key) = self.due.pop_front() else { break };
+            self.expire(now, key);
+        }
+        self.due_since = (!self.due.is_empty()).then_some(now);
         out.append(&mut self.out);
     }
 
     fn deadline(&self) -> Option<Time> {
-        self.slots.deadline()
+        self.due_since.into_iter().chain(self.slots.deadline()).min()
     }
 }

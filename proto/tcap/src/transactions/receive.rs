@@ -1,7 +1,7 @@
 //! Messages that come (Q.774 §3.2.2, §3.3.3).
 
 use super::sources::Sources;
-use super::{LAYOUT, Transactions};
+use super::{CONTEXT_OCTETS_MAX, LAYOUT, Transactions};
 use crate::codec::{
     Component, Diagnostic, Dialogue, InvokeProblem, Message, MessageType, Offence, PAbortCause,
     Payload, Problem, Rejected, TransactionId, Writer,
@@ -14,8 +14,6 @@ use machine::Time;
 use machine::slots::Key;
 use sccp::Unitdata;
 
-/// Octets of an application context that is kept, at most: those of the 3GPP have seven.
-const CONTEXT_OCTETS_MAX: usize = 64;
 /// Diagnostic of the user: application-context-name-not-supported (Q.773 §4.2.2).
 const CONTEXT_NOT_SUPPORTED: i64 = 2;
 

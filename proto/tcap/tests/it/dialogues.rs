@@ -201,10 +201,29 @@ fn a_context_is_refused_with_another() {
 fn a_context_that_is_longer_than_any_is_refused_and_not_kept() {
     let mut world = World::new(8);
     let context = [&[4][..], &[1; 64]].concat();
-    world.begin(Some(&context), &[]);
-    assert_eq!((world.sides[1].len(), world.sides[0].len()), (0, 0));
-    let Indication::UAbort(UAbort::Refused(told), _) = world.last(0) else { panic!() };
-    assert_eq!(*told, Diagnostic::User(2));
+    // A user here may not begin with it, and of a peer it is refused.
+    let mut out = Vec::new();
+    let refused = world.sides[0].begin(world.now, &begin(Some(&context)), &[], &mut out);
+    assert_eq!((refused, out.len(), world.sides[0].len()), (Err(Refused::Long), 0, 0));
+    let mut octets = Vec::new();
+    let otid = tcap::codec::TransactionId::of(9);
+    tcap::codec::Writer::begin(otid).request(&context, &[]).write(&mut octets, |_| ());
+    let unitdata = sccp::Unitdata {
+        called: address(1),
+        calling: address(0),
+        class: sccp::codec::Class { is_sequenced: false, returns: false },
+        sls: 0,
+        importance: None,
+        data: octets.into(),
+    };
+    world.sides[1].step(world.now, In::Unitdata(unitdata), &mut out);
+    let [Out::Unitdata(answer)] = &out[..] else { panic!("{out:?}") };
+    let answer = Message::read(&answer.data).unwrap();
+    let dialogue = tcap::codec::Dialogue::read(&answer.dialogue.unwrap()).unwrap();
+    let tcap::codec::Dialogue::Response { is_refused: true, diagnostic, .. } = dialogue else {
+        panic!("{dialogue:?}")
+    };
+    assert_eq!((diagnostic, world.sides[1].len()), (Diagnostic::User(2), 0));
     world.begin(Some(&context[..64]), &[]);
     assert_eq!(world.sides[1].len(), 1);
 }

@@ -2,11 +2,14 @@
 
 use super::{Application, InstanceId};
 use crate::names::Speech;
-use crate::primitive::{Component, Indication, Portion};
+use crate::primitive::{Indication, Portion};
 use bytes::Bytes;
 
 /// Octets of indications that are held of one dialogue, at most.
 const HELD_OCTETS_MAX: usize = 16_384;
+/// Instances that may be lost with what one dialogue told them: what has ended two programs would
+/// end every other one, too.
+const LOSSES_MAX: u8 = 1;
 /// What an indication costs beside its parameters.
 const HELD_OVERHEAD: usize = 256;
 
@@ -21,17 +24,26 @@ pub(super) struct Record {
     /// What its instance was told since it said anything; none: more than is kept.
     pub(super) held: Option<Vec<Indication>>,
     pub(super) held_octets: usize,
+    /// Its BEGIN may still wait for its first instance.
+    pub(super) is_new: bool,
+    /// Instances that were lost one after the other while something was held for them.
+    losses: u8,
 }
 
 impl Record {
     pub(super) const fn new(speech: Speech, context: Option<Bytes>) -> Self {
         let held = Some(Vec::new());
-        Self { instance: None, speech, context, state: None, held, held_octets: 0 }
+        let (instance, state) = (None, None);
+        let (held_octets, is_new, losses) = (0, true, 0);
+        Self { instance, speech, context, state, held, held_octets, is_new, losses }
     }
 
-    /// Whether another instance can go on with it.
-    pub(super) fn can_be_taken_over(&self) -> bool {
-        self.held.is_some() && (self.is_unanswered() || self.state.is_some())
+    /// Its instance is lost: whether it is, too. Another instance goes on with one that was not
+    /// answered or has a state, unless what it was told may be what ends programs.
+    pub(super) fn is_lost(&mut self) -> bool {
+        self.losses += u8::from(self.held.as_ref().is_none_or(|held| !held.is_empty()));
+        let can_go_on = self.held.is_some() && (self.is_unanswered() || self.state.is_some());
+        !can_go_on || self.losses > LOSSES_MAX
     }
 
     /// Whether its BEGIN was not answered yet.
@@ -49,7 +61,7 @@ impl Application {
         let Some(record) = self.dialogues.get_mut(&dialogue) else { return };
         let Some(held) = &mut record.held else { return };
         if record.held_octets + octets <= HELD_OCTETS_MAX && self.held_octets + octets <= room {
-            held.push(it.clone());
+            held.push(it.detached());
             record.held_octets += octets;
             self.held_octets += octets;
             return;
@@ -62,7 +74,7 @@ impl Application {
     pub(super) fn release(&mut self, dialogue: u64) {
         let Some(record) = self.dialogues.get_mut(&dialogue) else { return };
         self.held_octets -= record.held_octets;
-        record.held_octets = 0;
+        (record.held_octets, record.is_new, record.losses) = (0, false, 0);
         match &mut record.held {
             Some(held) => held.clear(),
             None => record.held = Some(Vec::new()),
@@ -76,18 +88,7 @@ fn octets_of(it: &Indication) -> usize {
 }
 
 fn portion_octets(portion: &Portion) -> usize {
-    let of = |it: &Component| {
-        HELD_OVERHEAD
-            + match it {
-                Component::Invoke { parameter, .. } | Component::Error { parameter, .. } => {
-                    parameter.as_ref().map_or(0, Bytes::len)
-                }
-                Component::Result { result, .. } => {
-                    let parameter = result.as_ref().and_then(|it| it.1.as_ref());
-                    parameter.map_or(0, Bytes::len)
-                }
-                Component::Reject { .. } => 0,
-            }
-    };
-    portion.user_information.len() + portion.components.iter().map(of).sum::<usize>()
+    let components = portion.components.iter().map(|it| HELD_OVERHEAD + it.octets());
+    let context = portion.context.as_ref().map_or(0, Bytes::len);
+    context + portion.user_information.len() + components.sum::<usize>()
 }

@@ -6,24 +6,36 @@ use crate::frame::MESSAGE_OCTETS_MAX;
 use crate::message::{Hello, PROOF_LABEL, ToApplication, VERSION, Welcome, proof_text};
 use crate::names::Speech;
 use crate::primitive::STATE_OCTETS_MAX;
-use machine::identity::mix;
+use core::cmp::Reverse;
+use core::net::IpAddr;
 use machine::{Duration, Time};
 
 /// How long a connection may take to greet.
 const GREETING: Duration = Duration::from_secs(5);
-/// Connections that have not greeted, at most: the oldest makes room for the next, so that nobody
-/// keeps instances out by saying nothing.
+/// What challenges are made with, before their number.
+const CHALLENGE_LABEL: &[u8] = b"tcu challenge";
+/// Connections that have not greeted, at most: the oldest of the source that has the most makes
+/// room for the next, so that nobody keeps instances of another source out.
 pub const GREETING_MAX: usize = 64;
 /// Characters of a name.
 const NAME_MAX: usize = 64;
 
 impl Application {
-    /// Somebody connected. `must_prove`: the way there proves nothing.
-    pub fn connected(&mut self, now: Time, id: InstanceId, must_prove: bool) {
-        self.instances.insert(id, Instance::new(now + GREETING, must_prove));
+    /// Somebody connected. `must_prove`: the way there proves nothing; `source`: from where, by
+    /// TCP.
+    pub fn connected(
+        &mut self,
+        now: Time,
+        id: InstanceId,
+        must_prove: bool,
+        source: Option<IpAddr>,
+    ) {
+        self.instances.insert(id, Instance::new(now + GREETING, must_prove, source));
         let greeting = || self.instances.iter().filter(|(_, it)| !it.is_ready());
         if greeting().count() > GREETING_MAX {
-            let oldest = greeting().min_by_key(|(_, it)| it.greets_by).map(|(id, _)| *id);
+            let of = |source| greeting().filter(|it| it.1.source == source).count();
+            let order = |it: &(&InstanceId, &Instance)| (Reverse(of(it.1.source)), it.1.greets_by);
+            let oldest = greeting().min_by_key(order).map(|(id, _)| *id);
             oldest.into_iter().for_each(|id| self.turn_away(now, id, "others want to greet"));
         }
     }
@@ -48,16 +60,17 @@ impl Application {
         hello: &Hello,
         side: &mut Side<'_>,
     ) {
-        if let Some(why) = self.objection(hello) {
-            return self.turn_away(now, id, why);
-        }
         let Some(instance) = self.instances.get(&id) else { return };
-        if instance.must_prove {
+        // Who has proved nothing is told nothing: not which names there are, nor what is full.
+        if instance.must_prove && hello.version == VERSION {
             match (&instance.challenge, &hello.proof) {
                 (Some(challenge), Some(proof)) if self.is_proof(challenge, hello, proof) => {}
                 (None, _) => return self.challenge(now, id),
                 _ => return self.turn_away(now, id, "the proof is not that of a key"),
             }
+        }
+        if let Some(why) = self.objection(hello) {
+            return self.turn_away(now, id, why);
         }
         let Some(instance) = self.instances.get_mut(&id) else { return };
         (instance.greets_by, instance.challenge) = (None, None);
@@ -77,7 +90,7 @@ impl Application {
 
     /// Why an instance is not taken in.
     fn objection(&self, hello: &Hello) -> Option<&'static str> {
-        let is_long = |name: &String| name.len() > NAME_MAX;
+        let is_wrong = |name: &String| name.len() > NAME_MAX || name.chars().any(char::is_control);
         match () {
             () if hello.version != VERSION => Some("this gateway speaks version 1"),
             () if self.ready().len() >= self.settings.instances_max as usize => {
@@ -86,7 +99,9 @@ impl Application {
             () if hello.application != self.settings.name => {
                 Some("another application is spoken with here")
             }
-            () if is_long(&hello.group) || is_long(&hello.instance) => Some("a name is too long"),
+            () if is_wrong(&hello.group) || is_wrong(&hello.instance) => {
+                Some("a name is too long, or has control characters")
+            }
             () if !self.settings.groups.is_empty()
                 && !self.settings.groups.contains(&hello.group) =>
             {
@@ -98,9 +113,9 @@ impl Application {
 
     fn challenge(&mut self, now: Time, id: InstanceId) {
         self.challenges += 1;
-        let number = self.challenges;
-        let octets = self.secret.iter().flat_map(|secret| mix(secret ^ number).to_be_bytes());
-        let challenge: bytes::Bytes = octets.collect::<Vec<u8>>().into();
+        let number = self.challenges.to_be_bytes();
+        let octets = self.secret.prove(CHALLENGE_LABEL, &number).into_iter().next();
+        let challenge = bytes::Bytes::from(octets.unwrap_or_default());
         if let Some(instance) = self.instances.get_mut(&id) {
             instance.challenge = Some(challenge.clone());
         }

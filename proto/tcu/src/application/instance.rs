@@ -7,6 +7,7 @@ use crate::names::Speech;
 use crate::primitive::Indication;
 use crate::spelling::Spelling;
 use bytes::Bytes;
+use core::net::IpAddr;
 use machine::Time;
 use std::collections::BTreeSet;
 
@@ -38,10 +39,14 @@ pub(super) struct Instance {
     /// Since when it takes nothing while something waits.
     pub(super) blocked_since: Option<Time>,
     pub(super) is_slow: bool,
+    /// Since when more waits for it than may: it is to be closed, and told nothing more.
+    pub(super) over_since: Option<Time>,
+    /// Where it connects from; none: by a Unix socket.
+    pub(super) source: Option<IpAddr>,
 }
 
 impl Instance {
-    pub(super) fn new(greets_by: Time, must_prove: bool) -> Self {
+    pub(super) fn new(greets_by: Time, must_prove: bool, source: Option<IpAddr>) -> Self {
         Self {
             spelling: None,
             challenge: None,
@@ -56,6 +61,8 @@ impl Instance {
             outstanding: 0,
             blocked_since: None,
             is_slow: false,
+            over_since: None,
+            source,
         }
     }
 
@@ -68,7 +75,7 @@ impl Instance {
     }
 
     pub(super) const fn takes_new(&self) -> bool {
-        self.is_ready() && !self.is_leaving
+        self.is_ready() && !self.is_leaving && self.over_since.is_none()
     }
 
     /// Whether another dialogue that begins may wait for it: in half of the queue.
@@ -79,12 +86,13 @@ impl Instance {
     pub(super) fn deadline(&self, settings: &Settings) -> Option<Time> {
         let slow = self.blocked_since.filter(|_| !self.is_slow).map(|it| it + settings.slow);
         let late = self.queue.waits_since().map(|it| it + settings.wait);
-        self.greets_by.into_iter().chain(slow).chain(late).min()
+        self.over_since.into_iter().chain(self.greets_by).chain(slow).chain(late).min()
     }
 }
 
 impl Application {
-    /// Sends what the window has room for; an instance whose queue is beyond its limit is closed.
+    /// Sends what the window has room for. Whatever waits has passed here: an instance whose queue
+    /// is beyond its limit is told nothing more, and closed by [`Application::close_overfull`].
     pub(super) fn pump(&mut self, now: Time, to: InstanceId) {
         let Some(instance) = self.instances.get_mut(&to) else { return };
         while instance.outstanding < WINDOW_OCTETS {
@@ -99,6 +107,14 @@ impl Application {
             if core::mem::take(&mut instance.is_slow) {
                 self.push(now, to, &Indication::Slow(false), Speech::Unknown);
             }
+        }
+        let most = self.settings.queue_octets_max as usize;
+        if let Some(instance) = self.instances.get_mut(&to)
+            && instance.queue.in_progress() > 1
+            && instance.queue.octets() > most
+        {
+            instance.over_since.get_or_insert(now);
+            instance.queue = Queue::default();
         }
     }
 
@@ -116,11 +132,8 @@ impl Application {
 
     /// Instances whose queues are beyond their limits are closed: their dialogues go on elsewhere.
     pub(super) fn close_overfull(&mut self, now: Time, side: &mut Side<'_>) {
-        let most = self.settings.queue_octets_max as usize;
-        let is_full = |it: &Instance| it.queue.in_progress() > 1 && it.queue.octets() > most;
-        let full: Vec<_> =
-            self.instances.iter().filter(|it| is_full(it.1)).map(|it| *it.0).collect();
-        for id in full {
+        let full = self.instances.iter().filter(|it| it.1.over_since.is_some());
+        for id in full.map(|it| *it.0).collect::<Vec<_>>() {
             self.counts.too_slow += 1;
             self.wanted.push(Wanted::Close(id));
             self.lost(now, id, side);
@@ -135,6 +148,7 @@ impl Application {
         self.close_overfull(now, side);
         self.take_over(now, side);
         self.expire(now, side);
+        self.end_doomed(now, side);
     }
 
     fn tick_instance(&mut self, now: Time, id: InstanceId, side: &mut Side<'_>) {
@@ -156,7 +170,9 @@ impl Application {
         while instance.queue.waits_since().is_some_and(|it| it + wait <= now) {
             late.extend(instance.queue.give_up());
         }
-        for dialogue in late {
+        for dialogue in
+            late.into_iter().filter(|it| self.dialogues.contains_key(it)).collect::<Vec<_>>()
+        {
             self.counts.shed_late += 1;
             let context = self.dialogues.get(&dialogue).and_then(|it| it.context.clone());
             self.refuse(now, dialogue, context, side);
@@ -168,6 +184,7 @@ impl Application {
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
         let instances = self.instances.values().filter_map(|it| it.deadline(&self.settings));
-        instances.chain(self.orphans.front().map(|it| it.0)).min()
+        let lost = self.orphans.front().into_iter().chain(self.doomed.front());
+        instances.chain(lost.map(|it| it.0)).min()
     }
 }

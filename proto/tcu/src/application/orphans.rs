@@ -5,7 +5,7 @@ use crate::names::Speech;
 use crate::primitive::Indication;
 use machine::Time;
 
-/// Dialogues that are taken over in one go, at most: each costs its new instance a message.
+/// Dialogues that are taken over or ended in one go, at most: each costs a message.
 const TAKEN_OVER_MAX: usize = 4_096;
 
 impl Application {
@@ -19,15 +19,25 @@ impl Application {
         for dialogue in instance.dialogues {
             let Some(record) = self.dialogues.get_mut(&dialogue) else { continue };
             record.instance = None;
-            if record.can_be_taken_over() {
-                self.orphans.push_back((until, dialogue));
-            } else {
-                self.counts.lost += 1;
-                let context = record.context.clone();
-                self.refuse(now, dialogue, context, side);
+            record.is_new = false;
+            match record.is_lost() {
+                true => self.doomed.push_back((now, dialogue)),
+                false => self.orphans.push_back((until, dialogue)),
             }
         }
         self.take_over(now, side);
+        self.end_doomed(now, side);
+    }
+
+    /// Ends dialogues that nobody can go on with, as many as one turn may take.
+    pub(super) fn end_doomed(&mut self, now: Time, side: &mut Side<'_>) {
+        for _ in 0..TAKEN_OVER_MAX {
+            let Some((_, dialogue)) = self.doomed.pop_front() else { return };
+            let Some(record) = self.dialogues.get(&dialogue) else { continue };
+            self.counts.lost += 1;
+            let context = record.context.clone();
+            self.refuse(now, dialogue, context, side);
+        }
     }
 
     /// The connections that `is_lost` says are over.
@@ -43,6 +53,7 @@ impl Application {
 
     /// Gives dialogues without an instance to those that have room.
     pub(super) fn take_over(&mut self, now: Time, side: &mut Side<'_>) {
+        self.end_unsaid(now, side);
         for _ in 0..TAKEN_OVER_MAX {
             let Some((_, dialogue)) = self.orphans.front().copied() else { return };
             let is_waiting = self.dialogues.get(&dialogue).is_some_and(|it| it.instance.is_none());
@@ -53,6 +64,7 @@ impl Application {
             let Some(to) = self.choose() else { return };
             self.orphans.pop_front();
             self.move_to(now, to, dialogue, side);
+            self.end_unsaid(now, side);
         }
     }
 
@@ -104,6 +116,7 @@ impl Application {
             self.refuse(now, dialogue, context, side);
         }
         self.orphans.clear();
+        self.doomed.clear();
     }
 
     /// The speech of a dialogue, for who reads of it.

@@ -42,6 +42,24 @@ impl Queue {
         self.later.push_back((now, dialogue, octets));
     }
 
+    /// Whether something of a dialogue that begins waits; the newest is looked at first.
+    pub(super) fn has_new(&self, dialogue: u64) -> bool {
+        self.later.iter().rev().any(|it| it.1 == dialogue)
+    }
+
+    /// A dialogue that begins is over already: it waits no more. Whether it did.
+    pub(super) fn withdraw(&mut self, dialogue: u64) -> bool {
+        let before = self.later.len();
+        let octets = &mut self.octets;
+        self.later.retain(|it| {
+            if it.1 == dialogue {
+                *octets -= it.2.len();
+            }
+            it.1 != dialogue
+        });
+        self.later.len() < before
+    }
+
     pub(super) fn next(&mut self) -> Option<Bytes> {
         let next = self.first.pop_front().or_else(|| self.later.pop_front().map(|it| it.2))?;
         self.octets -= next.len();

@@ -4,15 +4,21 @@ use super::dialogue::Record;
 use super::{Application, InstanceId, Side};
 use crate::message::{ToApplication, ToGateway};
 use crate::names::Speech;
-use crate::primitive::{Indication, Refusal, Request, STATE_OCTETS_MAX};
+use crate::primitive::{Indication, Portion, Refusal, Request, STATE_OCTETS_MAX};
 use crate::service::carry_out;
 use crate::spelling::Spelling;
+use bytes::Bytes;
 use machine::Time;
 use machine::narrow::told;
+use sccp::codec::{Address, LONG_DATA_BYTES_MAX};
 use wire::Malformed;
 
 /// Messages one after the other that are not understood, at most: then the connection ends.
 const MALFORMED_MAX: u32 = 16;
+/// Octets that a message of TCAP has at most beside its components, and each of these beside its
+/// code and parameter.
+const HEAD_OCTETS: usize = 96;
+const COMPONENT_OCTETS: usize = 32;
 const SPEC: &str = "docs/applications.md, greeting";
 
 impl Application {
@@ -94,7 +100,15 @@ impl Application {
         request: &Request,
         side: &mut Side<'_>,
     ) -> Result<u64, Refusal> {
-        let Request::Begin { portion, state, .. } = request else { return Err(Refusal::State) };
+        let Request::Begin { calling, portion, state, .. } = request else {
+            return Err(Refusal::State);
+        };
+        if !self.is_own(calling) {
+            return Err(Refusal::Calling);
+        }
+        if !can_be_sent(portion) {
+            return Err(Refusal::Long);
+        }
         if self.dialogues.len() >= self.settings.dialogues_max as usize {
             return Err(Refusal::Full);
         }
@@ -104,13 +118,27 @@ impl Application {
         let speech = Speech::of(portion.context.as_deref(), &portion.components);
         let begun = carry_out(now, side.transactions, request, speech, side.outs)?;
         let dialogue = begun.ok_or(Refusal::State)?.number();
-        let mut record = Record::new(speech, portion.context.clone());
-        record.state.clone_from(state);
+        let context = portion.context.as_deref().map(Bytes::copy_from_slice);
+        let mut record = Record::new(speech, context);
+        record.is_new = false;
+        record.state = state.as_deref().map(Bytes::copy_from_slice);
         self.dialogues.insert(dialogue, record);
         // Who begins is no less loaded than who is given.
         self.give(id, dialogue);
         self.counts.begun_here += 1;
         Ok(dialogue)
+    }
+
+    /// Whether an address is this application's: of its subsystem, without a point code or with one
+    /// of its node, without a title or with one that it was given.
+    fn is_own(&self, calling: &Address) -> bool {
+        let settings = &self.settings;
+        let is_title = |own: &sccp::codec::Digits, it: &sccp::codec::Title| {
+            it.digits.len() >= own.len() && it.digits.first(own.len()) == *own
+        };
+        calling.subsystem == Some(settings.subsystem)
+            && calling.point_code.is_none_or(|it| settings.point_codes.contains(&it))
+            && calling.title.is_none_or(|it| settings.titles.iter().any(|own| is_title(own, &it)))
     }
 
     fn carried_out(
@@ -121,6 +149,9 @@ impl Application {
         side: &mut Side<'_>,
     ) -> Result<(), Refusal> {
         let speech = match request {
+            Request::Uni { calling, .. } if !self.is_own(calling) => {
+                return Err(Refusal::Calling);
+            }
             Request::Uni { portion, .. } => {
                 Speech::of(portion.context.as_deref(), &portion.components)
             }
@@ -133,15 +164,21 @@ impl Application {
         if request.state().is_some_and(|it| it.len() > STATE_OCTETS_MAX) {
             return Err(Refusal::Long);
         }
+        if request.portion().is_some_and(|it| !can_be_sent(it)) {
+            return Err(Refusal::Long);
+        }
         let done = carry_out(now, side.transactions, request, speech, side.outs);
         let Some(dialogue) = request.dialogue() else { return done.map(drop) };
         match &done {
             Ok(_) => {
-                self.release(dialogue);
+                // Who only keeps a state or minds a timer may not have looked at what it was told.
+                if request.portion().is_some() {
+                    self.release(dialogue);
+                }
                 if let (Some(state), Some(record)) =
                     (request.state(), self.dialogues.get_mut(&dialogue))
                 {
-                    record.state = Some(state.clone());
+                    record.state = Some(Bytes::copy_from_slice(state));
                 }
                 if matches!(request, Request::End { .. } | Request::UAbort { .. }) {
                     self.forget(dialogue);
@@ -153,4 +190,12 @@ impl Application {
         }
         done.map(drop)
     }
+}
+
+/// Whether SCCP can send a message with that portion, of whatever form.
+fn can_be_sent(portion: &Portion) -> bool {
+    let components = portion.components.iter().map(|it| COMPONENT_OCTETS + it.octets());
+    let context = portion.context.as_ref().map_or(0, Bytes::len);
+    let beside = HEAD_OCTETS + context + portion.user_information.len();
+    beside + components.sum::<usize>() <= LONG_DATA_BYTES_MAX
 }

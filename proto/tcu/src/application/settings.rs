@@ -1,7 +1,9 @@
 //! What an application may have, and what is counted of it.
 
 use authentication::Keys;
+use m3ua::codec::PointCode;
 use machine::Duration;
+use sccp::codec::Digits;
 
 /// What becomes of a subsystem while no instance of its application is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -22,6 +24,10 @@ pub struct Settings {
     pub function: String,
     /// The subsystem that it serves.
     pub subsystem: u8,
+    /// The point codes of its node: with none, one of these and its subsystem it may call.
+    pub point_codes: Vec<PointCode>,
+    /// What the digits of the titles begin with by which it may call.
+    pub titles: Vec<Digits>,
     /// The keys of which an instance has to have one.
     pub keys: Option<Keys>,
     /// The groups of instances: the first one that can take a dialogue gets it. None: all are one.
@@ -61,6 +67,8 @@ pub struct Count {
     pub shed_slow: u64,
     /// Dialogues that were aborted because they waited too long for their instance to read.
     pub shed_late: u64,
+    /// Messages that were not said because they are longer than a message may be.
+    pub too_long: u64,
     /// Dialogues and messages that came while no instance was there.
     pub absent: u64,
     /// Messages of instances that were not understood.

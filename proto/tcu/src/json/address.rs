@@ -87,8 +87,8 @@ pub(super) fn read(of: &mut Object<'_>, name: &str) -> Result<Address, Malformed
 }
 
 fn digits(text: &str, at: usize) -> Result<Digits, Malformed> {
-    let digits = Digits::parse(text).filter(|it| !it.is_empty());
-    digits.ok_or(Malformed::new(at, "no digits, or more than 32", SPEC))
+    // A title without any comes from elsewhere: what is written is read.
+    Digits::parse(text).ok_or(Malformed::new(at, "no digits, or more than 32", SPEC))
 }
 
 fn read_title(text: &mut Text<'_>) -> Result<Title, Malformed> {

@@ -231,12 +231,13 @@ pub(super) const fn status_name(status: PointCodeStatus) -> &'static str {
 }
 
 /// Refusals by their names.
-pub(super) const REFUSALS: [(Refusal, &str); 5] = [
+pub(super) const REFUSALS: [(Refusal, &str); 6] = [
     (Refusal::Full, "full"),
     (Refusal::Unknown, "unknown dialogue"),
     (Refusal::State, "not now"),
     (Refusal::InvokeId, "invoke identifier"),
     (Refusal::Long, "too long"),
+    (Refusal::Calling, "calling address of another"),
 ];
 
 fn refusal_name(why: Refusal) -> &'static str {

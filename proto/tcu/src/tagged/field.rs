@@ -14,10 +14,10 @@ pub(super) struct Fields<'a> {
 }
 
 impl Fields<'_> {
-    /// A field; what is longer than its length can say is left out, and the reader refuses what
-    /// lacks it.
+    /// A field. What is longer than its length can say makes a message that is longer than one may
+    /// be: that is not sent.
     pub(super) fn put(&mut self, tag: Tag, value: &[u8]) {
-        let Ok(length) = u16::try_from(value.len()) else { return };
+        let length = u16::try_from(value.len()).unwrap_or(u16::MAX);
         self.out.push(tag.number());
         self.out.extend_from_slice(&length.to_be_bytes());
         self.out.extend_from_slice(value);

@@ -201,6 +201,7 @@ fn refusal(of: &Found<'_>) -> Result<Refusal, Malformed> {
         2 => Refusal::State,
         3 => Refusal::InvokeId,
         4 => Refusal::Long,
+        5 => Refusal::Calling,
         _ => return Err(Malformed::new(of.at, "no such refusal", SPEC)),
     })
 }

@@ -148,6 +148,7 @@ fn more(it: &Indication, out: &mut Vec<u8>) {
                     Refusal::State => 2,
                     Refusal::InvokeId => 3,
                     Refusal::Long => 4,
+                    Refusal::Calling => 5,
                 }],
             );
         }),

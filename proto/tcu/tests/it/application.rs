@@ -332,7 +332,7 @@ fn what_is_no_message_is_answered_with_its_place_and_ends_a_connection_that_goes
     assert_eq!(world.status().counts.malformed, 18);
     // Who does not greet is turned away after a while.
     let silent = InstanceId(99);
-    world.application.connected(world.now, silent, false);
+    world.application.connected(world.now, silent, false, None);
     world.pass(Duration::from_secs(6));
     assert_eq!((world.status().instances.len(), world.status().counts.turned_away), (0, 1));
 }
@@ -341,7 +341,7 @@ fn what_is_no_message_is_answered_with_its_place_and_ends_a_connection_that_goes
 fn who_says_nothing_keeps_nobody_out() {
     let mut world = World::new(Settings { instances_max: 2, ..settings() });
     for silent in 0..100 {
-        world.application.connected(world.now, InstanceId(1_000 + silent), false);
+        world.application.connected(world.now, InstanceId(1_000 + silent), false, None);
         world.now += Duration::from_millis(1);
     }
     assert_eq!(world.status().instances.len(), tcu::GREETING_MAX);

@@ -3,6 +3,7 @@
 
 mod application;
 mod documentation;
+mod hostile;
 mod spelling;
 mod values;
 mod world;

@@ -197,7 +197,8 @@ impl Draw {
                     Refusal::State,
                     Refusal::InvokeId,
                     Refusal::Long,
-                ][self.below(5) as usize],
+                    Refusal::Calling,
+                ][self.below(6) as usize],
             },
             13 => Indication::Resume {
                 dialogue,

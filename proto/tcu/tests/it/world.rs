@@ -12,11 +12,15 @@ use tcu::{
 
 pub const SHORT_MESSAGE: &[u8] = crate::values::SHORT_MESSAGE;
 
+pub const SECRET: &str = "a secret of sixteen";
+
 pub fn settings() -> Settings {
     Settings {
         name: "hlr".to_owned(),
         function: "stp".to_owned(),
         subsystem: 6,
+        point_codes: Vec::new(),
+        titles: vec![sccp::codec::Digits::parse("4477").unwrap()],
         keys: None,
         groups: Vec::new(),
         instances_max: 8,
@@ -83,7 +87,7 @@ impl World {
     pub fn new(settings: Settings) -> Self {
         Self {
             now: Time::from_millis(1_000),
-            application: Application::new(settings, [1, 2, 3, 4]),
+            application: Application::new(settings, authentication::Keys::parse(SECRET).unwrap()),
             near: transactions(1),
             far: transactions(2),
             instances: BTreeMap::new(),
@@ -113,7 +117,7 @@ impl World {
         let (told, events, unread) = (Vec::new(), Vec::new(), Vec::new());
         let instance = Instance { client, told, events, is_stuck: false, unread, is_closed: false };
         self.instances.insert(id, instance);
-        self.application.connected(self.now, id, must_prove);
+        self.application.connected(self.now, id, must_prove, None);
         self.say(id, &greeting);
         id
     }
