@@ -240,7 +240,11 @@ export class Connection {
       }
       return dialogue
     }
-    if (tc !== 'begin' && tc !== 'resume') return this.dialogues.get(number)
+    if (tc !== 'begin' && tc !== 'resume') {
+      const dialogue = this.dialogues.get(number)
+      if (tc === 'refused' && message['why'] === 'unknown dialogue') dialogue?.over()
+      return dialogue
+    }
     const dialogue = new Dialogue(this, number)
     dialogue.called = message.called ?? message.own
     dialogue.calling = message.calling ?? message.peer

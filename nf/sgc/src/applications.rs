@@ -83,7 +83,8 @@ impl Applications {
             let settings = it.settings(next, subsystem);
             match self.all.get_mut(&it.name) {
                 Some(served) => {
-                    served.end.set_settings(settings);
+                    served.end.set_settings(now, settings, side);
+                    wanted.append(&mut served.end.take_wanted());
                     served.absent = it.absent;
                 }
                 None => {

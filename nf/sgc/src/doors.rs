@@ -7,7 +7,7 @@
 //! ```
 
 use crate::Gateway;
-use crate::config::application::{Door, Place, is_door};
+use crate::config::application::{Door, INSTANCES_MAX, Place, SOCKET_OCTETS, is_door};
 use crate::facts::ApplicationFact;
 use event::Table;
 use machine::{Duration, Time};
@@ -15,13 +15,11 @@ use question::{Condition, rows};
 use runtime::{ChannelEvent, Effects, Flow, Frame, In, PortId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tcu::{Application, GREETING_MAX, InstanceId, MESSAGE_OCTETS_MAX, Side, Wanted};
+use tcu::{Application, GREETING_MAX, InstanceId, Side, Wanted};
 use unix::{Cut, Event, Framing, Listen, Order};
 
 /// Pause before a socket that could not be bound is tried again.
 const AGAIN: Duration = Duration::from_secs(2);
-/// Octets beyond an application's own limit that wait in the runtime.
-const SOCKET_OCTETS: usize = 1 << 20;
 /// Bits of an instance's number that are its port's, from here on.
 const PORT_BITS: u32 = 48;
 
@@ -139,16 +137,18 @@ impl Doors {
     }
 
     /// Orders a Unix socket to be bound.
-    fn bind(&mut self, port: PortId, config: &crate::config::Sgc, out: &mut Effects) {
+    fn bind(&mut self, port: PortId, out: &mut Effects) {
         let Some(standing) = self.places.get_mut(&port) else { return };
         standing.failure = None;
         let Place::Unix(path) = &standing.door.place else { return };
-        let of = config.application.iter().find(|it| it.name == standing.door.application);
-        let (Some(of), true) = (of, self.is_real) else { return };
+        if !self.is_real {
+            return;
+        }
+        // Limits that change live are the application's; these are beyond any of them.
         let listen = Listen {
             path: path.clone(),
-            connections_max: of.instances_max as usize + GREETING_MAX + 1,
-            queue_octets_max: of.queue_octets_max as usize + SOCKET_OCTETS + MESSAGE_OCTETS_MAX,
+            connections_max: INSTANCES_MAX as usize + GREETING_MAX + 1,
+            queue_octets_max: SOCKET_OCTETS,
             framing: Framing { cut, ends_within: tcu::ends_within },
         };
         out.connect(port, Arc::new(listen));
@@ -203,7 +203,7 @@ impl Gateway {
                 Some(standing) => standing.door = door,
                 None => {
                     self.doors.places.insert(port, Standing { door, failure: None });
-                    self.doors.bind(port, &config, out);
+                    self.doors.bind(port, out);
                 }
             }
         }
@@ -320,9 +320,8 @@ impl Gateway {
         }
         let due = self.doors.places.iter();
         let due = due.filter(|it| it.1.failure.as_ref().is_some_and(|it| it.1 <= now));
-        let config = Arc::clone(&self.config);
         for port in due.map(|it| *it.0).collect::<Vec<_>>() {
-            self.doors.bind(port, &config, out);
+            self.doors.bind(port, out);
         }
         let wanted = self.sccp.take_application_wants();
         self.doors.carry_out(wanted, out);

@@ -127,9 +127,14 @@ impl Application {
         }
     }
 
-    /// Other limits and groups; instances and dialogues that stand go on.
-    pub fn set_settings(&mut self, settings: Settings) {
+    /// Other limits, groups and keys; dialogues that stand go on, and so do instances, but those by
+    /// TCP whose key is none any more.
+    pub fn set_settings(&mut self, now: Time, settings: Settings, side: &mut Side<'_>) {
+        let has_others = settings.keys != self.settings.keys;
         self.settings = settings;
+        if has_others {
+            self.prove_again(now, side);
+        }
     }
 
     /// What it is.

@@ -18,6 +18,11 @@ use std::sync::Arc;
 const FIRST_PORT: u16 = TCP_PORTS + 1;
 /// Addresses that applications connect to, at most.
 const DOORS_MAX: u16 = 1_000;
+/// Instances of an application at most, whatever is configured.
+pub(crate) const INSTANCES_MAX: u32 = 1_024;
+/// Octets that a connection is given before it has taken those before, and one message: what else
+/// waits, waits in its application.
+pub(crate) const SOCKET_OCTETS: usize = 1 << 20;
 /// Applications at most.
 const APPLICATIONS_MAX: usize = 64;
 /// What a path of a Unix socket begins with.
@@ -42,7 +47,7 @@ pub struct Tls {
     pub certificate: String,
     /// Private key of this side.
     pub key: String,
-    /// Certificates that sign those of instances; absent: those of the system.
+    /// Certificates that sign those of instances.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub roots: Option<String>,
     /// Instances must show a certificate signed by `roots`.
@@ -252,7 +257,7 @@ impl Sgc {
                 carrier: Carrier::Stream(StreamSpec {
                     tls,
                     paced: true,
-                    queue_bytes_max: Some(of.queue_octets_max as usize + (1 << 20)),
+                    queue_bytes_max: Some(SOCKET_OCTETS),
                     ..StreamSpec::default()
                 }),
                 ..PortSpec::default()
@@ -325,7 +330,7 @@ impl Sgc {
 impl Application {
     fn validate_numbers(&self, at: &str, issues: &mut Vec<Issue>) {
         let checks = [
-            ("instances_max", self.instances_max, 1, 1_024),
+            ("instances_max", self.instances_max, 1, INSTANCES_MAX),
             ("dialogues_max", self.dialogues_max, 1, 2_000_000),
             ("queue_octets_max", self.queue_octets_max, 131_072, 1 << 30),
             ("held_octets_max", self.held_octets_max, 65_536, 1 << 30),
@@ -391,6 +396,10 @@ impl Application {
         if is_tls && self.tls.is_none() {
             let hint = "add tls = { certificate = \"…\", key = \"…\" }";
             issues.push(Issue::new(at, "TLS has no keys", hint));
+        }
+        if is_tls && self.tls.as_ref().is_some_and(|it| it.verify_clients && it.roots.is_none()) {
+            let hint = "give roots = \"…\", or leave verify_clients out";
+            issues.push(Issue::new(at, "nothing says which certificates are good", hint));
         }
         let shows = is_tls && self.tls.as_ref().is_some_and(|it| it.verify_clients);
         if !address.socket.ip().is_loopback() && self.key_file.is_none() && !shows {

@@ -298,6 +298,12 @@ fn what_would_let_strangers_in_or_leads_nowhere_is_refused_by_the_check() {
         refused(place, "\"tls:127.0.0.1:7700\""),
         ["application[0].listen[0]: TLS has no keys"]
     );
+    let without_roots = "\"tls:10.0.0.1:7700\"]\n\
+        tls = { certificate = \"c\", key = \"k\", verify_clients = true } #";
+    assert_eq!(
+        refused(place, without_roots),
+        ["application[0].listen[0]: nothing says which certificates are good"]
+    );
     assert_eq!(
         refused(place, "\"udp:127.0.0.1:7700\""),
         ["application[0].listen[0]: `udp:127.0.0.1:7700` is no place to connect to"]

@@ -73,7 +73,11 @@ impl Application {
             return self.turn_away(now, id, why);
         }
         let Some(instance) = self.instances.get_mut(&id) else { return };
-        (instance.greets_by, instance.challenge) = (None, None);
+        let challenge = instance.challenge.take();
+        let proved = challenge.zip(hello.proof.clone());
+        instance.proved = proved
+            .map(|(of, proof)| (proof_text(&of, hello), bytes::Bytes::copy_from_slice(&proof)));
+        instance.greets_by = None;
         instance.name.clone_from(&hello.instance);
         instance.group.clone_from(&hello.group);
         self.counts.welcomed += 1;
@@ -108,6 +112,24 @@ impl Application {
                 Some("no such group is configured")
             }
             () => None,
+        }
+    }
+
+    /// Who came by TCP has one of the keys, or goes. Without any, nobody there has to prove it.
+    pub(super) fn prove_again(&mut self, now: Time, side: &mut Side<'_>) {
+        let Some(keys) = self.settings.keys.clone() else { return };
+        let mut gone = Vec::new();
+        for (id, it) in self.instances.iter_mut().filter(|it| it.1.source.is_some()) {
+            it.must_prove = true;
+            let proved = it.proved.as_ref();
+            let has = proved.is_some_and(|(text, proof)| keys.is_proof(PROOF_LABEL, text, proof));
+            if it.is_ready() && !has {
+                gone.push(*id);
+            }
+        }
+        for id in gone {
+            self.bye(now, id, "its key is none any more");
+            self.lost(now, id, side);
         }
     }
 

@@ -23,6 +23,8 @@ pub(super) struct Instance {
     pub(super) challenge: Option<Bytes>,
     /// Whether it has to prove that it has a key.
     pub(super) must_prove: bool,
+    /// What it has proved: the text, and the proof.
+    pub(super) proved: Option<(Vec<u8>, Bytes)>,
     /// Until when it has to have greeted; none: it has.
     pub(super) greets_by: Option<Time>,
     pub(super) name: String,
@@ -51,6 +53,7 @@ impl Instance {
             spelling: None,
             challenge: None,
             must_prove,
+            proved: None,
             greets_by: Some(greets_by),
             name: String::new(),
             group: String::new(),

@@ -19,12 +19,17 @@ const MALFORMED_MAX: u32 = 16;
 /// code and parameter.
 const HEAD_OCTETS: usize = 96;
 const COMPONENT_OCTETS: usize = 32;
+/// Octets of a greeting, at most.
+const GREETING_OCTETS_MAX: usize = 4_096;
 const SPEC: &str = "docs/applications.md, greeting";
 
 impl Application {
     /// A whole message of a connection came.
     pub fn said(&mut self, now: Time, id: InstanceId, message: &[u8], side: &mut Side<'_>) {
         let Some(instance) = self.instances.get_mut(&id) else { return };
+        if !instance.is_ready() && message.len() > GREETING_OCTETS_MAX {
+            return self.turn_away(now, id, "no greeting is so long");
+        }
         let own = *instance.spelling.get_or_insert(Spelling::of(message));
         let is_ready = instance.is_ready();
         let read = match Spelling::of(message) == own {

@@ -46,10 +46,11 @@ impl Application {
                 () => "ready",
             },
         });
+        let held = self.instances.values().map(|it| it.dialogues.len()).sum::<usize>();
         Status {
             instances: instances.collect(),
             dialogues: self.dialogues.len(),
-            orphans: self.dialogues.values().filter(|it| it.instance.is_none()).count(),
+            orphans: self.dialogues.len() - held,
             counts: self.counts,
         }
     }

@@ -363,7 +363,7 @@ fn instances_of_a_group_that_is_configured_no_more_make_nothing_available() {
     let mut world = World::new(groups("blue"));
     world.instance("blue", JSON);
     assert!(world.application.is_available());
-    world.application.set_settings(groups("green"));
+    world.set_settings(groups("green"));
     assert!(!world.application.is_available());
     world.begin(vec![invoke(1)]);
     assert_eq!(world.status().counts.absent, 1);
@@ -465,4 +465,44 @@ fn a_challenge_is_new_and_tells_nothing_of_any_secret() {
     // HMAC-SHA-256 under the key that was drawn for this alone.
     let expected = [1u64, 2].map(|it| own.prove(b"tcu challenge", &it.to_be_bytes()).remove(0));
     assert_eq!(challenges, expected.map(Bytes::from));
+}
+
+#[test]
+fn who_has_a_key_that_is_none_any_more_goes() {
+    let [old, new] = ["0123456789abcdef", "fedcba9876543210"];
+    let keys = |text: &str| Some(Keys::parse(text).unwrap());
+    let mut world = World::new(Settings { keys: keys(old), ..settings() });
+    world.source = Some(IpAddr::from([192, 0, 2, 1]));
+    let a = world.instance_with("", JSON, true, keys(old));
+    world.set_settings(Settings { keys: keys(&format!("{new}\n{old}")), ..settings() });
+    assert!(!world.instances[&a].is_closed, "it is one of two");
+    let b = world.instance_with("", JSON, true, keys(new));
+    world.set_settings(Settings { keys: keys(new), ..settings() });
+    assert!(world.instances[&a].is_closed && !world.instances[&b].is_closed);
+    assert_eq!(world.status().instances.len(), 1);
+    // Who came before there was a key has none.
+    let mut world = World::new(settings());
+    world.source = Some(IpAddr::from([192, 0, 2, 1]));
+    let c = world.instance("", JSON);
+    world.source = None;
+    let d = world.instance("", JSON);
+    world.set_settings(Settings { keys: keys(new), ..settings() });
+    assert!(world.instances[&c].is_closed && !world.instances[&d].is_closed);
+}
+
+#[test]
+fn a_stranger_is_told_nothing_before_its_proof() {
+    let keys = Some(Keys::parse("0123456789abcdef").unwrap());
+    let other = Some(Keys::parse("fedcba9876543210").unwrap());
+    let groups = vec!["blue".to_owned()];
+    let mut world = World::new(Settings { keys, groups, instances_max: 1, ..settings() });
+    for group in ["blue", "green"] {
+        let a = world.instance_with(group, JSON, true, other.clone());
+        assert!(matches!(&world.instances[&a].events[..], [ClientEvent::Bye(why)]
+            if why == "the proof is not that of a key"));
+    }
+    let long = InstanceId(99);
+    world.application.connected(world.now, long, true, None);
+    world.say(long, &[b"{\"tc\":\"", &[b'x'; 5_000][..], b"\"}\n"].concat());
+    assert!(world.status().instances.is_empty());
 }

@@ -66,6 +66,8 @@ pub struct World {
     /// What the far end was told.
     pub heard: Vec<Indication>,
     next: u64,
+    /// Where instances connect from.
+    pub source: Option<core::net::IpAddr>,
     /// Messages on their way: to the near side or to the far one.
     queue: Vec<(bool, sccp::Unitdata)>,
 }
@@ -93,6 +95,7 @@ impl World {
             instances: BTreeMap::new(),
             heard: Vec::new(),
             next: 1,
+            source: None,
             queue: Vec::new(),
         }
     }
@@ -117,7 +120,7 @@ impl World {
         let (told, events, unread) = (Vec::new(), Vec::new(), Vec::new());
         let instance = Instance { client, told, events, is_stuck: false, unread, is_closed: false };
         self.instances.insert(id, instance);
-        self.application.connected(self.now, id, must_prove, None);
+        self.application.connected(self.now, id, must_prove, self.source);
         self.say(id, &greeting);
         id
     }
@@ -147,6 +150,10 @@ impl World {
         let mut octets = Vec::new();
         self.instances.get_mut(&id).unwrap().client.write(request, &mut octets);
         self.say(id, &octets);
+    }
+
+    pub fn set_settings(&mut self, settings: Settings) {
+        self.near(|it, now, side| it.set_settings(now, settings, side));
     }
 
     /// Its connection breaks.
