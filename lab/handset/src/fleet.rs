@@ -252,8 +252,13 @@ impl Fleet {
             self.wheel.arm(at, number);
         }
         for packet in self.packets.drain(..) {
-            let flow = self.config.flow(&packet);
-            flow.into_iter().for_each(|flow| out.send(flow, |to| to.extend(&packet.bytes)));
+            let Some(flow) = self.config.flow(&packet) else { continue };
+            let write = |to: &mut Vec<u8>| to.extend(&packet.bytes);
+            match packet.carrier {
+                // A REGISTER under ESP is longer than Ethernet takes (RFC 4303 §3.3.4).
+                Carrier::Esp => out.send_in_parts(flow, write),
+                _ => out.send(flow, write),
+            }
         }
     }
 }

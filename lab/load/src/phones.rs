@@ -275,7 +275,7 @@ impl Phones {
             }
             let phone = self.fleet.at(flow.local);
             let to = phone.and_then(|phone| self.fleet.write(phone, bytes, packet));
-            to.map_or(Diverted::Dropped, |to| Diverted::Instead { to, in_parts: false })
+            to.map_or(Diverted::Dropped, |to| Diverted::Instead { to, in_parts: true })
         });
     }
 }
