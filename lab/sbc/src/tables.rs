@@ -13,6 +13,7 @@ const PARTS: &[Part] = &[
     part("softswitch-shielding", "Shielding", "A rate limit before the softswitch."),
     part("ddos", "Floods", "Good calls while an attack runs."),
     part("ssc-failover", "Failover", "The active SSC is killed under load."),
+    part("ims-failover", "IMS failover", "The active P-CSCF is killed under phones with AKA."),
     part("service-assurance", "Service assurance", "Every call is found in the SAS."),
     part("media-capacity", "Media", "Calls with media anchored."),
     part("high-availability", "Media failover", "One of three media controllers fails."),
