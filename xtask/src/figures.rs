@@ -42,6 +42,7 @@ const RUNS: &[Run] = &[
             "softswitch-shielding",
             "ddos",
             "ssc-failover",
+            "ims-failover",
             "high-availability",
             "service-assurance",
         ],
