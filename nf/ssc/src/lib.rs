@@ -488,6 +488,7 @@ impl Function for Controller {
         self.media.configure(now, media::settings(&config), out);
         self.media.flush(out);
         access::protect(self, now, out); // as it was agreed before the change
+        self.tell(out); // before it leaves
         self.ims.configure(&config.ims());
         if self.ims.lacks_some() {
             out.ask_for_all();

@@ -187,6 +187,10 @@ impl Controller {
                 self.recount();
                 self.overload.share.take_over(now);
                 self.watch(true);
+                let (ims, mut gone) = (&self.ims, Vec::new());
+                let why = "its security agreement was lost with the node before";
+                self.registrar.end_where(why, &mut gone, |it| ims.is_nobodys(&it.flow));
+                self.gone(now, &gone);
                 let table = &self.calls.table;
                 self.media.activate(now, true, &|call| table.at(call).is_some(), out);
                 self.take_over_invites(now);

@@ -125,7 +125,17 @@ pub(crate) struct Election {
     pub(crate) freshness: Freshness,
     /// Whether what the node held when it was elected was of the last term.
     pub(crate) is_current: bool,
+    /// The life of the peer that may serve, too: there is no arbiter, and this node was elected
+    /// though that one may live.
+    rival: Option<u64>,
+    /// It did, and stands by now.
+    has_met_rival: bool,
 }
+
+/// A peer that serves, too, for so short a time has used no more than this node knows of: what it
+/// lets itself do alone it does no sooner than 5 s after it has told it, and who is elected knows
+/// all that was told up to 4.04 s ago.
+const RIVAL_HARMLESS: Duration = Duration::from_millis(500);
 
 impl Election {
     pub(crate) fn new(params: Params, now: Time) -> Self {
@@ -146,6 +156,8 @@ impl Election {
             yields: false,
             freshness: Freshness::new(now, params.has_arbiter, params.heartbeat),
             is_current: true,
+            rival: None,
+            has_met_rival: false,
         }
     }
 
@@ -199,9 +211,11 @@ impl Election {
                     self.step_down(now, beat.epoch);
                     self.freshness.heard(now, beat);
                     self.promised_until = now + self.params.detect;
+                } else if !self.params.has_arbiter {
+                    self.rival = Some(beat.incarnation);
                 }
             }
-            (Role::Active, Role::Standby) => self.acknowledged(beat),
+            (Role::Active, Role::Standby) => self.acknowledged(now, beat),
             (Role::Standby, Role::Active) => {
                 self.freshness.heard(now, beat);
                 self.epoch = self.epoch.max(beat.epoch);
@@ -221,7 +235,11 @@ impl Election {
     }
 
     /// The standby heard us: it will elect nobody for `detect` from then.
-    fn acknowledged(&mut self, beat: &Beat) {
+    fn acknowledged(&mut self, now: Time, beat: &Beat) {
+        let was_rival = self.rival.take() == Some(beat.incarnation)
+            && now >= self.active_since + RIVAL_HARMLESS
+            || beat.epoch > self.epoch && !self.params.has_arbiter;
+        self.has_met_rival |= was_rival;
         if beat.epoch > self.epoch {
             self.epoch = beat.epoch + 1; // it had been active, while we did not hear each other
         }
@@ -312,7 +330,17 @@ impl Election {
         self.asking_since.filter(|_| self.role == Role::Standby)
     }
 
+    /// Whether the peer has served beside this node, which does not know what it has used, and does
+    /// so no more.
+    pub(crate) const fn take_rival(&mut self) -> bool {
+        core::mem::replace(&mut self.has_met_rival, false)
+    }
+
     fn activate(&mut self, now: Time, epoch: u64, lease: Time, by: Elected<'_>) {
+        self.rival = match by {
+            Elected::Alone(peer) => peer.map(|beat| beat.incarnation),
+            Elected::ByPeer(_) | Elected::ByArbiter(_) => None,
+        };
         self.is_current = self.freshness.is_current(now, by);
         self.asking_since = None;
         self.role = Role::Active;
@@ -332,6 +360,7 @@ impl Election {
             self.freshness.ended(now.min(self.lease), life, self.epoch);
         }
         self.role = Role::Standby;
+        (self.rival, self.has_met_rival) = (None, false);
         self.epoch = self.epoch.max(epoch);
         self.active_since = Time::MAX;
         self.lease = Time::ZERO;

@@ -24,6 +24,7 @@ use question::Condition;
 use runtime::{Effects, Mirror, Order, Orders};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -61,6 +62,40 @@ struct Inner {
     orders: Option<Orders>,
     /// What happened on shards, for the thread.
     late: Vec<Out>,
+    backlog: Backlog,
+}
+
+/// Orders that shards could not take yet, by shard, the first first: nothing of the stream may be
+/// left out, since it is acknowledged by numbers. While there is any, what comes is not
+/// acknowledged ([`Pair::hold`]), so that the other node's window bounds it.
+#[derive(Debug, Default)]
+struct Backlog(BTreeMap<u16, VecDeque<Order>>);
+
+impl Backlog {
+    /// Gives an order behind those that wait.
+    fn add(&mut self, shard: u16, order: Order, mut give: impl FnMut(u16, &Order) -> bool) {
+        if let Some(waiting) = self.0.get_mut(&shard) {
+            if order == Order::Forget {
+                waiting.retain(|it| !matches!(it, Order::Delta(_)));
+            }
+            waiting.push_back(order);
+        } else if !give(shard, &order) {
+            self.0.insert(shard, VecDeque::from([order]));
+        }
+    }
+
+    /// Gives as many as shards take.
+    fn give(&mut self, mut give: impl FnMut(u16, &Order) -> bool) {
+        self.0.retain(|shard, waiting| {
+            while let Some(first) = waiting.pop_front() {
+                if !give(*shard, &first) {
+                    waiting.push_front(first);
+                    return true;
+                }
+            }
+            false
+        });
+    }
 }
 
 struct Shared {
@@ -225,7 +260,12 @@ impl Node {
         let arbiter = config.arbiter.as_deref().map(address).transpose()?;
         let votes = |at| Votes::new(at, vote_seal.clone(), config).map(Arc::new);
         let arbiter = arbiter.map(votes).transpose()?;
-        let inner = Inner { pair: Pair::new(params, now), orders: None, late: Vec::new() };
+        let inner = Inner {
+            pair: Pair::new(params, now),
+            orders: None,
+            late: Vec::new(),
+            backlog: Backlog::default(),
+        };
         let shared = Arc::new(Shared {
             config: config.clone(),
             clock,
@@ -427,6 +467,7 @@ impl Mirror for Node {
         let now = self.shared.now();
         let mut inner = lock(&self.shared.inner);
         let is_first = inner.orders.replace(orders).is_none();
+        inner.backlog = Backlog::default();
         if !is_first {
             let mut outs = Vec::new();
             inner.pair.step(now, In::StateLost, &mut outs);
@@ -611,6 +652,7 @@ impl Shared {
             for out in orders_left {
                 self.carry_out(out, changes);
             }
+            self.catch_up();
             if now >= known_at + MADE_KNOWN {
                 known_at = now;
                 self.make_known();
@@ -705,6 +747,11 @@ impl Shared {
                 lock(&self.sheet).add(ReplicaFact::Activations, 1);
                 tracing::warn!(target: "replica", epoch, is_current, "this node is active");
             }
+            Out::Outdated => {
+                self.all(&Order::Deactivate);
+                self.all(&Order::Activate { is_current: false });
+                tracing::warn!(target: "replica", "the other node has served at the same time");
+            }
             Out::ActivateLane(lane) => self.order(lane, Order::Activate { is_current: true }),
             Out::Deactivate => {
                 self.all(&Order::Deactivate);
@@ -732,20 +779,62 @@ impl Shared {
         }
     }
 
-    /// Orders a shard; waits a little for one that is behind, so that the stream is held up.
+    /// Orders a shard, behind what waits for it.
     fn order(&self, shard: u16, order: Order) {
-        for _ in 0..ORDER_TRIES {
-            let inner = self.patient();
-            let Some(orders) = &inner.orders else { return };
-            if orders.give(shard, order.clone()) || !orders.are_alive() {
-                return;
-            }
-            drop(inner);
-            std::thread::sleep(Duration::from_micros(200));
+        let mut inner = self.patient();
+        let Inner { orders: Some(orders), backlog, .. } = &mut *inner else { return };
+        if shard >= orders.shards() {
+            return;
         }
-        tracing::error!(target: "replica", shard, "a shard takes no orders");
+        backlog.add(shard, order, |shard, order| orders.give(shard, order.clone()));
+    }
+
+    /// Gives shards what waits for them, and holds the stream up while they are behind.
+    fn catch_up(&self) {
+        let mut inner = self.patient();
+        let Inner { orders: Some(orders), backlog, pair, .. } = &mut *inner else { return };
+        if !backlog.0.is_empty() {
+            backlog.give(|shard, order| orders.give(shard, order.clone()));
+            if !orders.are_alive() {
+                *backlog = Backlog::default(); // those that begin anew are told everything
+            }
+        }
+        pair.hold(!backlog.0.is_empty());
     }
 }
 
-/// Attempts to give an order to a shard.
-const ORDER_TRIES: usize = 50;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_order_is_left_out_and_none_overtakes_another_where_a_shard_takes_nothing() {
+        let delta = |number: u8| Order::Delta(vec![number]);
+        let (mut backlog, mut taken) = (Backlog::default(), Vec::new());
+        backlog.add(0, delta(1), |_, _| false);
+        backlog.add(0, delta(2), |_, _| true);
+        backlog.add(1, delta(3), |shard, order| {
+            taken.push((shard, order.clone()));
+            true
+        });
+        assert_eq!(taken, [(1, delta(3))], "the others go on");
+        backlog.add(0, Order::Activate { is_current: true }, |_, _| true);
+        let (mut room, mut taken) = (2, Vec::new());
+        let mut take = |_: u16, order: &Order| {
+            let is_taken = room > 0;
+            if is_taken {
+                room -= 1;
+                taken.push(order.clone());
+            }
+            is_taken
+        };
+        backlog.give(&mut take);
+        assert_eq!(backlog.0.len(), 1);
+        backlog.give(|_, _| true);
+        assert_eq!((taken, backlog.0.len()), (vec![delta(1), delta(2)], 0));
+        // Deltas of a stream that has ended need not be told.
+        backlog.add(0, delta(1), |_, _| false);
+        backlog.add(0, Order::Forget, |_, _| false);
+        assert_eq!(backlog.0[&0], [Order::Forget]);
+    }
+}

@@ -61,6 +61,9 @@ pub enum Out {
         /// has served since, or what that one told is applied up to two seconds ago.
         is_current: bool,
     },
+    /// The peer has served at the same time, without an arbiter, and does so no more: what this
+    /// node holds counts as of another term from now on. Lanes keep still and serve again.
+    Outdated,
     /// One lane, which began anew, serves again.
     ActivateLane(u16),
     /// Be silent: give the addresses away; every lane answers [`In::Quiet`].
@@ -129,6 +132,8 @@ pub struct Pair {
     /// it never heard again.
     followed_until: Option<Time>,
     changes: Vec<Change>,
+    /// Since lanes are behind: how far the stream was acknowledged.
+    held: Option<((u64, u64), u64)>,
 }
 
 impl Pair {
@@ -148,6 +153,7 @@ impl Pair {
             has_gap: false,
             followed_until: None,
             changes: Vec::new(),
+            held: None,
         }
     }
 
@@ -155,6 +161,13 @@ impl Pair {
     pub const fn set_arbiter(&mut self, has_arbiter: bool) {
         self.params.has_arbiter = has_arbiter;
         self.election.set_arbiter(has_arbiter);
+    }
+
+    /// Whether lanes are behind with what is to be applied: until they are not, the peer hears of
+    /// no progress, and its window fills.
+    pub fn hold(&mut self, is_behind: bool) {
+        let here = (self.sink.stream, self.sink.applied);
+        self.held = is_behind.then(|| self.held.unwrap_or(here));
     }
 
     /// Until when the node may speak; look at it before each send.
@@ -317,6 +330,10 @@ impl Pair {
             return;
         }
         self.election.freshness.applied(self.sink.stream, self.sink.applied);
+        if self.election.take_rival() {
+            self.source.end();
+            out.push(Out::Outdated);
+        }
         if self.election.role == Role::Active && beat.role == Role::Standby {
             let until = now + self.election.freshness.lasts_at_most();
             if self.source.is_running() {
@@ -402,7 +419,9 @@ impl Pair {
                 self.beat(now, out);
             } else if now >= until || self.election.role == Role::Standby {
                 self.handover = None;
-                self.has_gap = false;
+                if core::mem::take(&mut self.has_gap) {
+                    self.source.end(); // the peer has what the lane that was lost knew
+                }
                 self.was = Role::Standby;
             }
         }
@@ -430,8 +449,13 @@ impl Pair {
     }
 
     fn beat(&mut self, now: Time, out: &mut Vec<Out>) {
-        let mut beat =
-            Beat { stream: self.sink.stream, applied: self.sink.applied, ..Beat::default() };
+        let stream = self.sink.stream;
+        let applied = match self.held {
+            Some((held, applied)) if held == stream => applied,
+            Some(_) => 0,
+            None => self.sink.applied,
+        };
+        let mut beat = Beat { stream, applied, ..Beat::default() };
         if self.election.role == Role::Active {
             beat.tells = self.source.position();
         }

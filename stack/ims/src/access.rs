@@ -258,6 +258,17 @@ impl Access {
         row.is_some_and(|(realm, _)| self.rows[realm].realm.section.required)
     }
 
+    /// Whether a flow is one of phones with agreements, and none is known there: whoever gets it
+    /// next must not find the registration of another. To be asked after [`Access::take_over`]:
+    /// what was told of the agreement may be missing, where its registration was told.
+    #[must_use]
+    pub fn is_nobodys(&self, flow: &Flow) -> bool {
+        let identity = Identity::of(flow);
+        self.row(flow.port).is_some_and(|(_, door)| door.is_protected)
+            && self.table.by_identity(identity).is_empty()
+            && self.table.vacated.at(identity).is_none()
+    }
+
     /// Whether a REGISTER offers an agreement: the core must challenge it, and nobody accepts it in
     /// the core's place.
     #[must_use]

@@ -40,6 +40,13 @@ enum State {
     Over,
 }
 
+impl State {
+    /// Whether nothing rings in such a call: it makes way before others.
+    const fn is_idle(self) -> bool {
+        matches!(self, Self::Asked | Self::Over)
+    }
+}
+
 #[derive(Debug)]
 struct Call {
     source: u64,
@@ -51,9 +58,9 @@ struct Call {
 #[derive(Debug, Default)]
 struct Source {
     answered: usize,
-    /// Those that the function has not taken, the first to end first.
-    asked: BTreeSet<(Time, u64)>,
-    /// The others, the first to end first: those that are over, then the oldest.
+    /// Those in which nothing rings: not taken, or over. The first to end first.
+    idle: BTreeSet<(Time, u64)>,
+    /// The others, the first to end first.
     others: BTreeSet<(Time, u64)>,
 }
 
@@ -63,7 +70,7 @@ type Weight = (usize, Reverse<Time>, u64);
 
 impl Source {
     fn count(&self) -> usize {
-        self.answered + self.asked.len() + self.others.len()
+        self.answered + self.idle.len() + self.others.len()
     }
 
     fn weight(&self, number: u64) -> Option<Weight> {
@@ -72,15 +79,16 @@ impl Source {
     }
 }
 
-/// The calls, each by a number of its Call-ID and its phone's address. One that the function has
-/// not taken makes way first, then one that nobody has answered, or that is over: of its source
-/// where that has as many as it may, else of the source that has most of these.
+/// The calls, each by a number of its Call-ID and its phone's address. One in which nothing rings
+/// makes way first: the function has not taken it or has refused it, or it is over; then one that
+/// nobody has answered: of its source where that has as many as it may, else of the source that has
+/// most of these.
 #[derive(Debug, Default)]
 pub(crate) struct Emergencies {
     calls: BTreeMap<u64, Call>,
     ends: BTreeSet<(Time, u64)>,
-    /// Those that the function has not taken, the first to end first.
-    asked: BTreeSet<(Time, u64)>,
+    /// Those in which nothing rings, the first to end first.
+    idle: BTreeSet<(Time, u64)>,
     sources: BTreeMap<u64, Source>,
     /// Those that have calls that are not answered, the heaviest last.
     heaviest: BTreeSet<Weight>,
@@ -102,8 +110,8 @@ impl Emergencies {
         if own.is_some() || is_full {
             let heaviest = self.heaviest.last().map(|(_, _, heaviest)| *heaviest);
             let first = match own {
-                Some(own) => own.asked.first().or(own.others.first()),
-                None => self.asked.first().or_else(|| self.sources.get(&heaviest?)?.others.first()),
+                Some(own) => own.idle.first().or(own.others.first()),
+                None => self.idle.first().or_else(|| self.sources.get(&heaviest?)?.others.first()),
             };
             let Some((_, first)) = first.copied() else { return false };
             let _ = self.remove(first);
@@ -165,15 +173,15 @@ impl Emergencies {
     fn put(&mut self, number: u64, call: Call) {
         self.note(number, call.state);
         self.ends.insert((call.until, number));
-        if call.state == State::Asked {
-            self.asked.insert((call.until, number));
+        if call.state.is_idle() {
+            self.idle.insert((call.until, number));
         }
         self.weigh(call.source, |source| match call.state {
             State::Answered => source.answered += 1,
-            State::Asked => {
-                source.asked.insert((call.until, number));
+            State::Asked | State::Over => {
+                source.idle.insert((call.until, number));
             }
-            State::Begun | State::Over => {
+            State::Begun => {
                 source.others.insert((call.until, number));
             }
         });
@@ -184,13 +192,13 @@ impl Emergencies {
         let call = self.calls.remove(&number)?;
         self.note(number, call.state);
         self.ends.remove(&(call.until, number));
-        self.asked.remove(&(call.until, number));
+        self.idle.remove(&(call.until, number));
         self.weigh(call.source, |source| match call.state {
             State::Answered => source.answered -= 1,
-            State::Asked => {
-                source.asked.remove(&(call.until, number));
+            State::Asked | State::Over => {
+                source.idle.remove(&(call.until, number));
             }
-            State::Begun | State::Over => {
+            State::Begun => {
                 source.others.remove(&(call.until, number));
             }
         });
@@ -317,7 +325,7 @@ mod tests {
         assert!(calls.knows(30), "unless its INVITE has come again");
         calls.tick(Time::from_millis(44_000_000));
         assert!(calls.sources.is_empty() && calls.ends.is_empty() && calls.heaviest.is_empty());
-        assert!(calls.asked.is_empty());
+        assert!(calls.idle.is_empty());
     }
 
     #[test]
@@ -337,6 +345,27 @@ mod tests {
         assert!((0..3).all(|number| calls.knows(number)));
         calls.tick(Time::ZERO + ASKED);
         assert_eq!(calls.calls.len(), 3, "and they are soon forgotten");
+    }
+
+    #[test]
+    fn calls_that_were_refused_or_are_over_push_out_none_that_ring() {
+        let mut calls = Emergencies::default();
+        for number in 0..3 {
+            assert!(calls.begin(Time::ZERO, number, address(0)));
+            assert!(calls.taken(Time::ZERO, number));
+        }
+        for number in 10..10 + 2 * CALLS_MAX as u64 {
+            let source = IpAddr::from([11, 0, (number >> 8) as u8, number as u8]);
+            assert!(calls.begin(Time::ZERO, number, source));
+            assert!(number % 2 == 0 || calls.taken(Time::ZERO, number));
+            calls.failed(Time::ZERO, number);
+        }
+        for number in 20_000..20_020 {
+            assert!(calls.begin(Time::ZERO, number, address(0)), "of its own source, too");
+            calls.failed(Time::ZERO, number);
+        }
+        assert!((0..3).all(|number| calls.knows(number)));
+        assert!(calls.knows(20_019), "its ACK comes through");
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub(crate) struct Pair {
     pub snapshot: Option<Snapshot>,
     /// Something that it was told could not be taken.
     pub lacks_some: bool,
+    /// Whether it was told by what indices are found; what stands on them is not taken before.
+    pub has_secrets: bool,
     /// Room for a record.
     pub scratch: Vec<u8>,
 }

@@ -11,7 +11,6 @@ use machine::narrow::{half, told};
 use machine::slots::Key;
 use replica::field::{self, Fields};
 use replica::flow::{read_address, write_address};
-use runtime::PortId;
 use secagree::{Choice, Ipsec, List, Mechanism, Name};
 use std::net::{IpAddr, SocketAddr};
 
@@ -130,7 +129,7 @@ pub(crate) fn read<'a>(fields: &'a [u8], rows: &[Row]) -> Option<(Copy, &'a [u8]
     let flags = number(tag::FLAGS);
     let is = |flag| flags & flag != 0;
     let local = ip(tag::LOCAL)?;
-    rows.get(realm)?.protected(local)?;
+    let door = rows.get(realm)?.protected(local)?.port;
     let cseq = |call| (field::read(call), told(number(tag::CSEQ), u32::MAX));
     let associated = find(tag::ASSOCIATIONS).map(field::read);
     let associated = associated.and_then(|number| {
@@ -161,7 +160,7 @@ pub(crate) fn read<'a>(fields: &'a [u8], rows: &[Row]) -> Option<(Copy, &'a [u8]
         inside: ip(tag::INSIDE)?,
         is_behind_nat: is(BEHIND_NAT),
         identity: Identity {
-            port: PortId(told(number(tag::PORT), u16::MAX)),
+            port: door, // ports of other nodes may have other numbers
             remote: read_address(find(tag::REMOTE)?)?,
         },
         associated: Some(associated?),

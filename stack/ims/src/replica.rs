@@ -21,6 +21,7 @@ use ipsec::Numbers;
 use machine::Time;
 use machine::narrow::told;
 use machine::slots::{Key, Told};
+use rand_chacha::rand_core::RngCore;
 use replica::field::{self, Fields};
 use replica::flow::{read_address, write_address};
 use replica::record::{digest, read_key, write_key};
@@ -60,13 +61,18 @@ impl Access {
     }
 
     /// This node serves from now on. Where what it was told is not what stood last, it does not
-    /// know how far keys were used: all agreements are forgotten, and phones register anew.
+    /// know how far keys were used: all agreements end, and phones register anew. Their flows are
+    /// kept for them ([`Access::is_nobodys`]). Emergency calls in the clear have no keys: they
+    /// stand.
     pub fn take_over(&mut self, is_current: bool) {
-        if !is_current {
-            self.forget();
-        }
         self.pair.serve();
         self.table.settle();
+        if !is_current {
+            self.table.end_all(&mut self.esp);
+            self.esp.clear();
+            // Indices that were given out meanwhile are not known here: none of them comes again.
+            self.esp.set_secret(self.random.next_u64());
+        }
         self.esp.take_over();
         self.watch(true);
         self.facts.set(Fact::TakenOver, self.table.counts().1 as u64);
@@ -84,6 +90,7 @@ impl Access {
         self.esp.clear();
         self.emergencies.clear();
         self.pair.lacks_some = false;
+        self.pair.has_secrets = false;
         self.gauges();
     }
 
@@ -193,7 +200,10 @@ impl Access {
                         _ => {}
                     }
                 }
+                self.pair.has_secrets = true;
             }
+            // The snapshot tells it once more: its indices could not be checked yet.
+            kind::SET if !self.pair.has_secrets => {}
             kind::SET => {
                 if let Some(key) = read_key(fields)
                     && self.put(key, fields).is_none()

@@ -231,6 +231,17 @@ impl Table {
         self.sets.give_back(key);
     }
 
+    /// Ends all agreements. Flows whose registration stands are kept for their phones, by the last
+    /// of each phone's registrations.
+    pub fn end_all(&mut self, esp: &mut Endpoint) {
+        let until = |set: &Set| set.usage.registered_until;
+        let mut keys: Vec<_> = self.iter().map(|(key, set)| (until(set), key)).collect();
+        keys.sort_by_key(|(until, _)| *until);
+        for (_, key) in keys {
+            self.remove(key, esp);
+        }
+    }
+
     /// Takes an agreement out of all indices and counts; its private identity and where its
     /// associations are.
     fn unlist(&mut self, key: Key) -> Option<(Box<[u8]>, Option<Key>)> {

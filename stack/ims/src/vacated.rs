@@ -6,8 +6,8 @@ use core::ops::Bound::{Excluded, Unbounded};
 use machine::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Flows that are kept for phones that have left them, at most.
-const FLOWS_MAX: usize = 65_536;
+/// Flows that are kept for phones that have left them, at most: all agreements may end at once.
+const FLOWS_MAX: usize = ipsec::SETS_MAX as usize;
 
 /// The flows, and whose they are until when.
 #[derive(Debug, Default)]

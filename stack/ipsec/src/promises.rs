@@ -104,6 +104,12 @@ impl Promises {
         self.unmark();
     }
 
+    /// There are no sets any more: nothing waits.
+    pub fn forget(&mut self) {
+        self.asked.clear();
+        self.waiting.clear();
+    }
+
     fn unmark(&mut self) {
         self.marked = None;
         self.waiting.iter_mut().for_each(|it| it.mark = None);

@@ -231,6 +231,7 @@ impl Endpoint {
     /// Forgets all sets.
     pub fn clear(&mut self) {
         self.sets.clear();
+        self.promises.forget();
         self.gauge();
     }
 

@@ -290,6 +290,20 @@ impl Registrar {
         }
     }
 
+    /// Ends the active bindings that `is_over` says, and says why.
+    pub fn end_where(
+        &mut self,
+        why: &'static str,
+        gone: &mut Vec<Gone>,
+        is_over: impl Fn(&Binding) -> bool,
+    ) {
+        let over: Vec<Key> =
+            self.iter().filter(|(_, it)| is_over(it)).map(|(key, _)| key).collect();
+        for key in over {
+            self.end(key, why, gone);
+        }
+    }
+
     /// Every active binding.
     pub fn iter(&self) -> impl Iterator<Item = (Key, &Binding)> {
         self.bindings.iter().filter(|(_, binding)| binding.is_active())

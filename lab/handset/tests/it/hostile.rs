@@ -810,3 +810,28 @@ fn of_one_private_identity_all_sets_are_shown_also_those_that_others_began_in_it
     world.run(Duration::from_secs(700));
     assert!(world.pcscf.access.show(Some(&impi), 9).iter().all(|row| row.state != "old"));
 }
+
+#[test]
+fn flows_of_phones_whose_agreements_a_takeover_has_ended_are_nobody_elses() {
+    let shared = |shift| Some(([198, 51, 100, 9].into(), shift));
+    let phones = (1..3).map(|n| Phone::new(n, shared(n as u16 * 5_000), Preference::usual()));
+    let spec = LinkSpec::perfect(Duration::from_millis(1));
+    let mut world = World::new(7, phones.collect(), section(), spec);
+    world.act(0, Handset::register);
+    world.run(Duration::from_secs(1));
+    let before = world.flow(0);
+    assert!(!world.pcscf.access.is_nobodys(&before));
+    world.pcscf.access.take_over(false);
+    assert_eq!(world.pcscf.access.show(None, 9).len(), 0);
+    assert!(!world.pcscf.access.is_nobodys(&before), "it is kept");
+    world.act(1, Handset::register);
+    world.run(Duration::from_secs(1));
+    assert_ne!(world.flow(1), before, "calls to the other one would be his");
+    world.phones[0].handset.restart();
+    world.act(0, Handset::register);
+    world.run(Duration::from_secs(1));
+    assert_eq!(world.flow(0), before);
+    let remote = "198.51.100.9:999".parse().unwrap();
+    assert!(world.pcscf.access.is_nobodys(&Flow { remote, ..before }));
+    assert!(!world.pcscf.access.is_nobodys(&Flow { port: CLEAR, remote, ..before }));
+}

@@ -211,16 +211,33 @@ pub fn an_emergency_call_in_the_clear_goes_on_at_the_other_node() {
              Contact: <sip:a@{host}>\r\nContent-Length: 0\r\n\r\n"
         )
     };
+    for is_current in [true, false] {
+        let mut world = World::new(1, phones(1), LinkSpec::perfect(Duration::from_millis(5)));
+        let heard = world.stranger(host, &say("INVITE", "urn:service:sos", "", 1));
+        let ok = heard.iter().find(|it| it.starts_with("SIP/2.0 200")).expect("it is answered");
+        let target = value(ok, "Contact").split(['<', '>']).nth(1).expect("an address").to_owned();
+        let tag = value(ok, "To").split_once('>').expect("it has a tag").1.to_owned();
+        world.stranger(host, &say("ACK", &target, &tag, 1));
+        world.is_current = is_current;
+        world.dies();
+        world.run(SECOND);
+        let heard = world.stranger(host, &say("MESSAGE", "sip:b@x", "", 2));
+        assert!(heard[0].starts_with("SIP/2.0 403"), "{heard:?}");
+        let heard = world.stranger(host, &say("BYE", &target, &tag, 2));
+        assert!(heard.iter().any(|it| it.starts_with("SIP/2.0 200")), "{heard:?}");
+    }
+}
+
+#[test]
+pub fn a_registration_whose_agreement_was_not_told_ends_with_the_node_that_had_it() {
     let mut world = World::new(1, phones(1), LinkSpec::perfect(Duration::from_millis(5)));
-    let heard = world.stranger(host, &say("INVITE", "urn:service:sos", "", 1));
-    let ok = heard.iter().find(|it| it.starts_with("SIP/2.0 200")).expect("it is answered");
-    let target = value(ok, "Contact").split(['<', '>']).nth(1).expect("an address").to_owned();
-    let tag = value(ok, "To").split_once('>').expect("it has a tag").1.to_owned();
-    world.stranger(host, &say("ACK", &target, &tag, 1));
+    world.lacks_agreements = true;
+    for phone in 0..2 {
+        world.act(phone, Handset::register);
+    }
+    world.run(SECOND * 2);
+    assert_eq!((world.bindings(), world.agreements(true).len()), (2, 0));
     world.dies();
     world.run(SECOND);
-    let heard = world.stranger(host, &say("MESSAGE", "sip:b@x", "", 2));
-    assert!(heard[0].starts_with("SIP/2.0 403"), "{heard:?}");
-    let heard = world.stranger(host, &say("BYE", &target, &tag, 2));
-    assert!(heard.iter().any(|it| it.starts_with("SIP/2.0 200")), "{heard:?}");
+    assert_eq!(world.bindings(), 0, "whoever comes from there next is another one");
 }

@@ -125,6 +125,8 @@ pub struct World {
     pub loses: bool,
     /// Whether who takes over was told all until lately.
     pub is_current: bool,
+    /// Whether the standby is told of no agreement.
+    pub lacks_agreements: bool,
     /// Phones that spoke in the clear though they were registered.
     pub clear: u32,
     out: Effects,
@@ -166,6 +168,7 @@ impl World {
             dies_after: None,
             loses: false,
             is_current: true,
+            lacks_agreements: false,
             clear: 0,
             out: Effects::default(),
         };
@@ -222,9 +225,11 @@ impl World {
     fn collect(&mut self, node: usize) {
         let mut out = core::mem::take(&mut self.out);
         if node == self.active {
-            for delta in out.deltas() {
+            let is_told = |it: &&[u8]| !self.lacks_agreements || it[0] != ims::KIND;
+            let told: Vec<_> = out.deltas().filter(is_told).map(<[u8]>::to_vec).collect();
+            for delta in told {
                 let late = Duration::from_millis(self.draw(self.lag_ms));
-                self.later(late, Later::Delta(delta.to_vec()));
+                self.later(late, Later::Delta(delta));
             }
             if let Some(mark) = out.marked() {
                 self.later(Duration::ZERO, Later::Marked(mark));
@@ -631,6 +636,14 @@ impl World {
         let ask = Ask { path: "ipsec".to_owned(), ..Ask::default() };
         let answer = controller.ask(self.now, &ask, &mut Effects::default()).expect("it answers");
         answer.as_array().cloned().unwrap_or_default()
+    }
+
+    /// How many registrations the active node has.
+    pub fn bindings(&mut self) -> usize {
+        let Some(controller) = &mut self.nodes[self.active] else { return 0 };
+        let ask = Ask { path: "registrations".to_owned(), ..Ask::default() };
+        let answer = controller.ask(self.now, &ask, &mut Effects::default()).expect("it answers");
+        answer.as_array().map_or(0, Vec::len)
     }
 
     /// Both ends of a phone's agreement have the same indices.

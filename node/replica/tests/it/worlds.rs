@@ -197,6 +197,7 @@ impl World {
         for out in outs {
             let Some(home) = &mut self.homes[at] else { return };
             match out {
+                Out::Outdated => home.is_current = Some(false),
                 Out::ToPeer(bytes) => self.send_sealed(at, 1 - at, &bytes),
                 Out::ToArbiter(bytes) => self.send_sealed(at, ARBITER, &bytes),
                 Out::Activate { is_current, .. } => {
@@ -693,6 +694,31 @@ fn without_an_arbiter_the_lower_epoch_steps_down_as_soon_as_a_cut_link_heals() {
     assert!(!world.speaks(active) && world.speaks(1 - active));
     assert_eq!(world.rest(), 1 - active);
     world.compare();
+}
+
+#[test]
+fn what_whoever_serves_on_after_a_cut_holds_is_outdated_where_the_other_has_served_too() {
+    for (has_arbiter, cut_ms, is_current) in
+        [(false, 300, true), (false, 3_000, false), (true, 300, true)]
+    {
+        let mut world = World::new(4, has_arbiter);
+        world.rest();
+        world.cut_peers(true);
+        world.run(Duration::from_millis(cut_ms));
+        world.cut_peers(false);
+        let active = world.rest();
+        let known = world.homes[active].as_ref().unwrap().is_current;
+        assert_eq!(known, Some(is_current), "{has_arbiter} {cut_ms}");
+        world.compare();
+    }
+    // One that has died serves no more: who took over goes on with what it has.
+    let mut world = World::new(5, false);
+    let active = world.rest();
+    world.crash(active);
+    world.run(Duration::from_secs(3));
+    world.start(active);
+    assert_eq!(world.rest(), 1 - active);
+    assert_eq!(world.homes[1 - active].as_ref().unwrap().is_current, Some(true));
 }
 
 #[test]
