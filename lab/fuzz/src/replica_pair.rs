@@ -109,7 +109,7 @@ impl World {
                     (0..LANES).for_each(|_| self.step(at, In::SnapshotEnded(number)));
                 }
                 Out::ActivateLane(_) | Out::Forget | Out::Apply(..) => {}
-                Out::Followed(..) | Out::Unfollowed => {}
+                Out::Followed(..) | Out::Unfollowed | Out::Outdated => {}
             }
         }
     }
