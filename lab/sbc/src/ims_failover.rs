@@ -11,8 +11,8 @@
 //! |      | `--quick`: 250 of each, which every build of the P-CSCF bears |
 //! | calls | those that were established end as the flow says: what is not answered is sent again |
 //! |       | (RFC 3261 §17) |
-//! | new calls | for how long they had to send again, and failed: who has heard 180 sends no INVITE |
-//! |           | again, and early dialogs are not told to the standby |
+//! | new calls | for how long they had to send again, and failed: who has heard 180 sends no |
+//! |           | INVITE again, and early dialogs are not told to the standby |
 //! | registrations | phones send again too: none may fail |
 //! | anew | afterwards each phone of both kinds calls once by the associations that it has |
 //! | numbers | no packet comes to a phone with a number that was used under its key |

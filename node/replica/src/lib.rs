@@ -29,6 +29,7 @@
 
 mod address;
 mod arbiter;
+mod backlog;
 pub mod config;
 mod election;
 mod facts;

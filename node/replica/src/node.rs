@@ -9,6 +9,7 @@
 //! two has told its standby more than the network, never less.
 
 use crate::address::Addresses;
+use crate::backlog::Backlog;
 use crate::config::{Replica, VirtualAddress};
 use crate::election::{Name, Role};
 use crate::facts::ReplicaFact;
@@ -24,7 +25,6 @@ use question::Condition;
 use runtime::{Effects, Mirror, Order, Orders};
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -63,39 +63,6 @@ struct Inner {
     /// What happened on shards, for the thread.
     late: Vec<Out>,
     backlog: Backlog,
-}
-
-/// Orders that shards could not take yet, by shard, the first first: nothing of the stream may be
-/// left out, since it is acknowledged by numbers. While there is any, what comes is not
-/// acknowledged ([`Pair::hold`]), so that the other node's window bounds it.
-#[derive(Debug, Default)]
-struct Backlog(BTreeMap<u16, VecDeque<Order>>);
-
-impl Backlog {
-    /// Gives an order behind those that wait.
-    fn add(&mut self, shard: u16, order: Order, mut give: impl FnMut(u16, &Order) -> bool) {
-        if let Some(waiting) = self.0.get_mut(&shard) {
-            if order == Order::Forget {
-                waiting.retain(|it| !matches!(it, Order::Delta(_)));
-            }
-            waiting.push_back(order);
-        } else if !give(shard, &order) {
-            self.0.insert(shard, VecDeque::from([order]));
-        }
-    }
-
-    /// Gives as many as shards take.
-    fn give(&mut self, mut give: impl FnMut(u16, &Order) -> bool) {
-        self.0.retain(|shard, waiting| {
-            while let Some(first) = waiting.pop_front() {
-                if !give(*shard, &first) {
-                    waiting.push_front(first);
-                    return true;
-                }
-            }
-            false
-        });
-    }
 }
 
 struct Shared {
@@ -793,48 +760,12 @@ impl Shared {
     fn catch_up(&self) {
         let mut inner = self.patient();
         let Inner { orders: Some(orders), backlog, pair, .. } = &mut *inner else { return };
-        if !backlog.0.is_empty() {
+        if !backlog.is_empty() {
             backlog.give(|shard, order| orders.give(shard, order.clone()));
             if !orders.are_alive() {
                 *backlog = Backlog::default(); // those that begin anew are told everything
             }
         }
-        pair.hold(!backlog.0.is_empty());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_order_is_left_out_and_none_overtakes_another_where_a_shard_takes_nothing() {
-        let delta = |number: u8| Order::Delta(vec![number]);
-        let (mut backlog, mut taken) = (Backlog::default(), Vec::new());
-        backlog.add(0, delta(1), |_, _| false);
-        backlog.add(0, delta(2), |_, _| true);
-        backlog.add(1, delta(3), |shard, order| {
-            taken.push((shard, order.clone()));
-            true
-        });
-        assert_eq!(taken, [(1, delta(3))], "the others go on");
-        backlog.add(0, Order::Activate { is_current: true }, |_, _| true);
-        let (mut room, mut taken) = (2, Vec::new());
-        let mut take = |_: u16, order: &Order| {
-            let is_taken = room > 0;
-            if is_taken {
-                room -= 1;
-                taken.push(order.clone());
-            }
-            is_taken
-        };
-        backlog.give(&mut take);
-        assert_eq!(backlog.0.len(), 1);
-        backlog.give(|_, _| true);
-        assert_eq!((taken, backlog.0.len()), (vec![delta(1), delta(2)], 0));
-        // Deltas of a stream that has ended need not be told.
-        backlog.add(0, delta(1), |_, _| false);
-        backlog.add(0, Order::Forget, |_, _| false);
-        assert_eq!(backlog.0[&0], [Order::Forget]);
+        pair.hold(!backlog.is_empty());
     }
 }
