@@ -283,7 +283,7 @@ fn a_message_that_is_too_long_to_be_said_ends_its_dialogue_and_no_connection() {
         let mut world = World::new(settings());
         let a = world.instance("", spelling);
         let mut message = Vec::new();
-        let parameter = [&[0x04, 0x83, 0x01, 0x11, 0x70][..], &[7; 70_000]].concat();
+        let parameter = [&[0x04, 0x83, 0x01, 0x11, 0x70][..], &vec![7; 70_000]].concat();
         Writer::begin(TransactionId::of(1)).write(&mut message, |out| {
             out.invoke(1, None, Code::Local(45), Some(&parameter));
         });
