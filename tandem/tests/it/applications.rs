@@ -76,14 +76,15 @@ application_server = [
   {{ name = "stp", peers = ["stp"], routing_context = 4, destination = [{{ point_code = "3" }}] }},
 ]
 subsystem = [
-  {{ name = "smsc", number = 9, user = "tcap" }},
-  {{ name = "peer", number = 8, user = "tcap" }},
+  {{ name = "smsc", number = 8, user = "tcap" }},
+  {{ name = "peer", number = 9, user = "tcap" }},
 ]
 translation = [
   {{ name = "hlrs", digits = "4477", target = [{{ point_code = "3", subsystem = 6 }}] }},
 ]
 application = [
-  {{ name = "smsc", subsystem = "smsc", listen = ["unix:smsc.sock"], absent = "refused" }},
+  {{ name = "smsc", subsystem = "smsc", listen = ["unix:smsc.sock"], absent = "refused",
+    titles = ["4478"] }},
   {{ name = "peer", subsystem = "peer", listen = ["unix:peer.sock"], absent = "refused" }},
 ]
 "#

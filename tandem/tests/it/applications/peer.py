@@ -10,7 +10,7 @@ sys.path.append(sys.argv[3])
 from tandem_tcu import Connection, ber, from_gsm7, gsm7, within
 
 HLR, SCF = {"pc": 3, "ssn": 147}, {"pc": 3, "ssn": 146}
-OWN = {"pc": 4, "ssn": 8}
+OWN = {"pc": 4, "ssn": 9}
 connection = Connection(sys.argv[2], "peer")
 
 
