@@ -2,7 +2,9 @@
 
     import tandem_tcu
 
-    def handler(dialogue, what):
+    def handler(dialogue, message):
+        if message["tc"] != "begin":  # n-state, malformed, … have no dialogue: it is None
+            return
         for invoke in dialogue.invokes():
             dialogue.result(invoke, {...})
         dialogue.end()
