@@ -223,7 +223,8 @@ impl Bench {
         }
     }
 
-    fn set_up(&mut self) {
+    /// A new call's INVITE, as it went to the core.
+    fn invite(&mut self) {
         self.calls += 1;
         self.now += Duration::from_micros(50);
         if self.controller.deadline().is_some_and(|at| at <= self.now) {
@@ -234,6 +235,10 @@ impl Bench {
         self.request("INVITE", 1, SDP);
         self.step(self.access);
         self.keep(b"INVITE");
+    }
+
+    fn set_up(&mut self) {
+        self.invite();
         self.answer("180 Ringing", "");
         self.step(self.core);
         self.answer("200 OK", SDP);
@@ -257,16 +262,7 @@ impl Bench {
     /// A call with 183 and 180 sent reliably (RFC 3262), and an UPDATE that says the resources are
     /// there (RFC 3312).
     fn volte(&mut self) {
-        self.calls += 1;
-        self.now += Duration::from_micros(50);
-        if self.controller.deadline().is_some_and(|at| at <= self.now) {
-            self.out.clear();
-            self.controller.tick(self.now, &mut self.out);
-        }
-        self.tag.clear();
-        self.request("INVITE", 1, SDP);
-        self.step(self.access);
-        self.keep(b"INVITE");
+        self.invite();
         let invite = self.invite.clone();
         self.carried = "Require: 100rel\r\nRSeq: 1\r\n";
         self.answer("183 Session Progress", SDP);
