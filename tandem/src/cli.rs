@@ -388,7 +388,8 @@ pub struct Trial {
     /// Real packets between namespaces, where it is a simulation otherwise (`sctp-failover`).
     #[arg(long)]
     pub live: bool,
-    /// Another `tandem` that is attacked in place of this one (`hardening`).
+    /// Another `tandem`: attacked in place of this one (`hardening`), measured beside it
+    /// (`compare`).
     #[arg(long, value_name = "PATH")]
     pub binary: Option<PathBuf>,
     #[command(flatten)]

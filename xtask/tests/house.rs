@@ -32,8 +32,8 @@ fn floor(folder: &str) -> Option<u8> {
     }
 }
 
-/// Package name → (folder below the root, names of the packages it depends on).
-fn packages() -> BTreeMap<String, (String, Vec<String>)> {
+/// What cargo says of every package of the workspace.
+fn metadata() -> Vec<serde_json::Value> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
         .current_dir(root())
@@ -41,15 +41,25 @@ fn packages() -> BTreeMap<String, (String, Vec<String>)> {
         .expect("cargo runs");
     let metadata: serde_json::Value =
         serde_json::from_slice(&output.stdout).expect("cargo prints JSON");
-    let list = metadata["packages"].as_array().expect("packages is a list");
-    list.iter()
+    metadata["packages"].as_array().expect("packages is a list").clone()
+}
+
+/// The folder of a package below the root.
+fn folder(package: &serde_json::Value) -> String {
+    let manifest = Path::new(package["manifest_path"].as_str().expect("a path"));
+    let folder = manifest.parent().expect("a folder").strip_prefix(root());
+    folder.expect("below the root").to_string_lossy().into_owned()
+}
+
+/// Package name → (folder below the root, names of the packages it depends on).
+fn packages() -> BTreeMap<String, (String, Vec<String>)> {
+    metadata()
+        .iter()
         .map(|package| {
-            let manifest = Path::new(package["manifest_path"].as_str().expect("a path"));
-            let folder = manifest.parent().expect("a folder").strip_prefix(root());
-            let folder = folder.expect("below the root").to_string_lossy().into_owned();
             let needs = package["dependencies"].as_array().expect("a list").iter();
             let needs = needs.filter_map(|d| d["name"].as_str()).map(str::to_owned).collect();
-            (package["name"].as_str().expect("a name").to_owned(), (folder, needs))
+            let name = package["name"].as_str().expect("a name").to_owned();
+            (name, (folder(package), needs))
         })
         .collect()
 }
@@ -207,6 +217,46 @@ fn files_functions_and_crates_stay_within_their_limits() {
     let heavy = crates.iter().filter(|(_, lines)| **lines > CRATE_LINES_MAX);
     offences.extend(heavy.map(|(name, lines)| format!("{name}: {lines} lines in one crate")));
     assert!(offences.is_empty(), "{}", offences.join("\n"));
+}
+
+/// Whether a source file holds an example that rustdoc compiles.
+fn has_example(source: &str) -> bool {
+    let comments = source.lines().filter_map(|line| {
+        let line = line.trim_start();
+        line.strip_prefix("//!").or_else(|| line.strip_prefix("///"))
+    });
+    let fences = comments.filter_map(|line| line.trim_start().strip_prefix("```"));
+    // Every second one closes a block.
+    fences.step_by(2).any(|words| {
+        let word = words.split(',').next().unwrap_or_default().trim();
+        ["", "rust", "no_run", "should_panic", "compile_fail"].contains(&word)
+    })
+}
+
+#[test]
+fn rustdoc_runs_for_those_crates_alone_that_have_examples() {
+    let files = rust_files();
+    let mut offences = Vec::new();
+    for package in metadata() {
+        let targets = package["targets"].as_array().expect("a list");
+        let Some(library) = targets.iter().find(|it| it["kind"][0] == "lib") else { continue };
+        let sources = format!("{}/src/", folder(&package));
+        let mut sources = files.iter().filter(|path| path.starts_with(&sources));
+        let has = sources.any(|path| {
+            has_example(&fs::read_to_string(root().join(path)).expect("a tracked file is readable"))
+        });
+        if library["doctest"] != has {
+            offences.push(format!("{}: `doctest` under [lib] says otherwise", folder(&package)));
+        }
+    }
+    assert!(offences.is_empty(), "{}", offences.join("\n"));
+}
+
+#[test]
+fn an_example_is_told_from_other_blocks() {
+    assert!(has_example("//! ```\n//! f();\n//! ```\n"));
+    assert!(has_example("/// ```text\n/// a\n/// ```\n    /// ```no_run\n    /// ```\n"));
+    assert!(!has_example("/// ```text\n/// a\n/// ```\n// ```\n"));
 }
 
 /// The folder of the crate that this file is a test program of.

@@ -39,15 +39,16 @@ const ANCHORED_RATES: (f64, f64) = (1_500.0, 15_000.0);
 const PART_MIN: f64 = 0.75;
 const TIMES_MIN: f64 = 4.0;
 
-struct Scenario {
-    name: &'static str,
-    flow: &'static str,
-    transport: Transport,
+/// One row of the table, as it is measured.
+pub(super) struct Scenario {
+    pub(super) name: &'static str,
+    pub(super) flow: &'static str,
+    pub(super) transport: Transport,
     /// Where the searches begin: the peer's, Tandem's.
-    first_rates: (f64, f64),
+    pub(super) first_rates: (f64, f64),
 }
 
-const SCENARIOS: &[Scenario] = &[
+pub(super) const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "SIP",
         flow: "SIP",

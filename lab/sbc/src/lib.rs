@@ -1,6 +1,7 @@
 //! The session border controller's report.
 
 pub mod call_signalling;
+mod compare;
 pub mod ddos;
 mod failover_ends;
 mod failover_pair;
@@ -22,7 +23,7 @@ pub mod ssc_failover;
 pub mod tables;
 mod topology;
 
-use report::Experiment;
+use report::{Experiment, Takes};
 
 pub use ddos::field as flood_field;
 pub use ims::ImsGround;
@@ -69,6 +70,12 @@ pub const EXPERIMENTS: &[Experiment] = &[
         "the lab's own SIP generator against itself: the ceiling of every call rate",
         generator::run,
     ),
+    Experiment::new(
+        "compare",
+        "what a call costs this binary and that of --binary, in pairs at the same rate",
+        compare::run,
+    )
+    .taking(Takes::Binary),
     Experiment::new(
         "overload",
         "calls served at twice and four times the maximum, beside Kamailio",

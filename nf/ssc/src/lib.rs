@@ -249,7 +249,11 @@ impl Controller {
         match ruled.and_then(size::checked) {
             Ok(message) => {
                 out.about(machine::narrow::half(hash_combine(0, message.call_id())));
-                self.arrived(&Arrived { message, ..*at }, out);
+                if core::ptr::eq(message, at.message) {
+                    self.arrived(at, out);
+                } else {
+                    self.arrived(&Arrived { message, ..*at }, out);
+                }
             }
             Err(offence) => {
                 self.wire.facts.add(Fact::Unpassable, 1);

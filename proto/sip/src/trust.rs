@@ -195,21 +195,20 @@ fn credentials(header: Header, value: &[u8], out: &mut Vec<u8>) -> bool {
 /// user part or of the header; says whether there was any.
 fn address(header: Header, value: &[u8], out: &mut Vec<u8>) -> bool {
     let (mut at, mut copied, mut is_changed) = (0, 0, false);
-    while at < value.len() {
-        match value[at] {
-            b'"' => at = octet::quoted_end(value, at).unwrap_or(value.len()),
-            b';' => {
-                let end = param_end(value, at + 1);
-                let param = &value[at + 1..end];
-                let name = &param[..memchr::memchr(b'=', param).unwrap_or(param.len())];
-                if is_claim(header, unescaped(name.trim_ascii()).trim_ascii()) {
-                    out.extend_from_slice(&value[copied..at]);
-                    (copied, is_changed) = (end, true);
-                }
-                at = end;
-            }
-            _ => at += 1,
+    while let Some(behind) = memchr::memchr2(b'"', b';', &value[at..]) {
+        at += behind;
+        if value[at] == b'"' {
+            at = octet::quoted_end(value, at).unwrap_or(value.len());
+            continue;
         }
+        let end = param_end(value, at + 1);
+        let param = &value[at + 1..end];
+        let name = &param[..memchr::memchr(b'=', param).unwrap_or(param.len())];
+        if is_claim(header, unescaped(name.trim_ascii()).trim_ascii()) {
+            out.extend_from_slice(&value[copied..at]);
+            (copied, is_changed) = (end, true);
+        }
+        at = end;
     }
     out.extend_from_slice(&value[copied..]);
     is_changed
@@ -339,7 +338,7 @@ fn has_word(value: &[u8], wanted: &[u8]) -> bool {
 /// for some.
 fn has_privacy(value: &[u8]) -> bool {
     const NAME: &[u8] = b"privacy";
-    let places = (0..value.len())
+    let places = memchr::memchr2_iter(b'p', b'P', value)
         .filter(|&at| value.get(at..at + NAME.len()).is_some_and(|name| is(name, NAME)));
     places.filter_map(|at| value[at + NAME.len()..].trim_ascii_start().strip_prefix(b"=")).any(
         |asked| split(asked).next().is_some_and(|word| !is(word, b"off") && !is(word, b"none")),

@@ -250,7 +250,9 @@ impl Capture {
         self.flush_at = Time::MAX;
         let Some(flow) = self.settings.flow else { return self.buffer.clear() };
         if flow.transport.is_stream() {
-            out.send(flow, |bytes| bytes.extend_from_slice(&self.buffer));
+            // Handed over without a copy; the next batch has about the same size.
+            let next = Vec::with_capacity(self.buffer.len().next_power_of_two());
+            out.send_shared(flow, core::mem::replace(&mut self.buffer, next).into());
         } else {
             let mut start = 0;
             for &end in &self.ends {
