@@ -356,6 +356,8 @@ pub enum LabCommand {
     Attack(Attack),
     /// Send MSUs as an ASP that comes up at a signalling gateway, and show what comes back.
     Msu(Box<msu_command::command::Msu>),
+    /// Say what an operation of MAP or CAP is: contexts, argument, result, errors, and their JSON.
+    Operation(msu_command::command::Operation),
     /// Register a phone of IMS with AKA and IPsec, call, and answer calls: for a P-CSCF to be tried
     /// with.
     Phone(Box<phone_command::command::Phone>),

@@ -34,6 +34,7 @@ pub fn lab(lab: Lab) -> Result<(), Exit> {
         LabCommand::List => trials::list(),
         LabCommand::Attack(asked) => attack(&asked),
         LabCommand::Msu(asked) => msu(&asked),
+        LabCommand::Operation(asked) => output::text(&msu_command::operation(&asked)?),
         LabCommand::Phone(asked) => {
             let mut said = Ok(());
             phone_command::run(&asked, &mut |line| {

@@ -11,7 +11,7 @@
 //! - Reading allocates nothing: an [`Element`] borrows from the message. A string that comes in
 //!   pieces (X.690 §8.7.3) is read piece by piece, see [`Octets`].
 //! - [`sequence!`], [`set!`], [`choice!`], [`enumerated!`] and [`named!`] declare types, one row a
-//!   component; check, names, values by seed for tests, and the table of the documentation follow.
+//!   component; check, names, values by seed for tests, and the outline for people follow.
 //! - [`Writer::record`] writes a type by its rows; [`Type::to_json`] and [`Type::from_json`] speak
 //!   its names.
 //! - A component that is there and is not well-formed is an offence, optional or not. Components
@@ -53,11 +53,11 @@ mod header;
 mod integer;
 pub mod json;
 mod oid;
+mod outline;
 mod record;
 mod rows;
 mod sample;
 mod string;
-mod table;
 mod tag;
 mod types;
 mod writer;
@@ -67,7 +67,6 @@ pub use fill::Fill;
 pub use oid::{Oid, parse as parse_oid};
 pub use record::{Record, Rows};
 pub use string::{Bits, Leaves, Octets};
-pub use table::table;
 pub use tag::{Class, Tag};
 pub use types::{
     Any, BitString, Boolean, Described, Field, Ia5String, Integer, Null, NumericString,

@@ -8,6 +8,7 @@
 #![warn(clippy::cast_possible_truncation)]
 
 mod association;
+pub mod operation;
 pub mod sccp;
 
 use anyhow::{Context as _, bail};

@@ -107,6 +107,19 @@ pub struct MsuSccp {
     pub map_version: Option<u8>,
 }
 
+/// An operation that is looked up.
+#[derive(Debug, Args)]
+pub struct Operation {
+    /// Its name: sendRoutingInfoForSM, initialDP; absent: all of them.
+    pub name: Option<String>,
+    /// This version of MAP's contexts alone, or this phase of CAMEL.
+    #[arg(long)]
+    pub version: Option<u8>,
+    /// How deep what is inside of a parameter is shown.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=12))]
+    pub depth: u8,
+}
+
 /// What carries the messages of M3UA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum MsuTransport {

@@ -1,9 +1,9 @@
 //! `tandem lab msu`: an ASP that sends MSUs, messages of SCCP and dialogues of MAP, and shows what
-//! comes back.
+//! comes back; `tandem lab operation`: what MAP and CAP ask, in words.
 
 pub mod command;
 
-use command::{Msu, MsuSccp, MsuTransport};
+use command::{Msu, MsuSccp, MsuTransport, Operation};
 use sgc::config::PointCodeFormat;
 use std::time::Duration;
 
@@ -20,6 +20,18 @@ impl From<anyhow::Error> for Ended {
     fn from(error: anyhow::Error) -> Self {
         Self::Failed(format!("{error:#}"))
     }
+}
+
+/// An operation in words, or the names of all.
+///
+/// # Errors
+/// There is none of that name or version.
+pub fn operation(asked: &Operation) -> Result<String, Ended> {
+    let Some(name) = &asked.name else {
+        return Ok(msu::operation::names().map(|name| format!("{name}\n")).collect());
+    };
+    let told = msu::operation::describe(name, asked.version, asked.depth.into());
+    told.map_err(|wrong| Ended::Usage(wrong.to_string()))
 }
 
 /// Sends MSUs; `say` hears each line for people.
