@@ -68,7 +68,10 @@ impl Client {
         let speech = match request {
             Request::Begin { reference, portion, .. } => {
                 let speech = Speech::of(portion.context.as_deref(), &portion.components);
-                self.begins.insert(*reference, speech);
+                // Tagged fields are read without: nothing would take it out again.
+                if self.spelling == Spelling::Json {
+                    self.begins.insert(*reference, speech);
+                }
                 speech
             }
             Request::Uni { portion, .. } => {
@@ -162,6 +165,9 @@ impl Client {
             Indication::Begun { reference, dialogue } => {
                 let speech = self.begins.remove(reference).unwrap_or_default();
                 self.speeches.insert(*dialogue, speech);
+            }
+            Indication::Refused { reference: Some(reference), .. } => {
+                self.begins.remove(reference);
             }
             other if other.is_last() => {
                 self.speeches.remove(&other.dialogue().unwrap_or_default());

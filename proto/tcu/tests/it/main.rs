@@ -3,6 +3,7 @@
 
 mod application;
 mod documentation;
+mod forgetting;
 mod hostile;
 mod spelling;
 mod values;
