@@ -34,6 +34,8 @@ impl Invocations {
     }
 
     pub(crate) fn add(&mut self, now: Time, id: i8, class: OperationClass, time: Duration) {
+        // Most dialogues have one or two, and many stand.
+        self.list.reserve_exact(1);
         self.list.push(Invocation { id, class, time, due: now + time });
     }
 

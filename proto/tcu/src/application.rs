@@ -203,7 +203,7 @@ impl Application {
             return self.refuse(now, dialogue, context, side);
         };
         self.counts.begun_there += 1;
-        self.dialogues.insert(dialogue, Record::new(speech, context));
+        self.dialogues.insert(dialogue, Record::new(speech, context.as_deref()));
         self.give(to, dialogue);
         self.hold(dialogue, &it);
         self.push_new(now, to, dialogue, &it, speech);
@@ -299,7 +299,7 @@ impl Application {
     /// A dialogue is over.
     fn forget(&mut self, dialogue: u64) {
         let Some(record) = self.dialogues.remove(&dialogue) else { return };
-        self.held_octets -= record.held_octets;
+        self.held_octets -= record.held_octets as usize;
         if let Some(instance) = record.instance.and_then(|id| self.instances.get_mut(&id)) {
             instance.dialogues.remove(&dialogue);
         }
@@ -347,7 +347,7 @@ impl Application {
     /// Ends the dialogues of which something was too long to be said.
     fn end_unsaid(&mut self, now: Time, side: &mut Side<'_>) {
         while let Some(dialogue) = self.unsaid.pop() {
-            let context = self.dialogues.get(&dialogue).and_then(|it| it.context.clone());
+            let context = self.dialogues.get(&dialogue).and_then(|it| it.context());
             self.refuse(now, dialogue, context, side);
         }
     }

@@ -41,6 +41,24 @@ impl Speech {
         }
     }
 
+    /// Contents octets of its application context, where it has one.
+    pub(crate) fn context(self) -> Option<Vec<u8>> {
+        match self {
+            Self::Map(context, version) => Some(context.oid(version).to_vec()),
+            Self::Cap(context, phase) => context.phase(phase).map(|it| it.oid.to_vec()),
+            Self::Unknown => None,
+        }
+    }
+
+    /// Whether that is its application context.
+    pub(crate) fn has_context(self, octets: &[u8]) -> bool {
+        match self {
+            Self::Map(context, version) => context.oid(version) == *octets,
+            Self::Cap(context, phase) => context.phase(phase).is_some_and(|it| it.oid == *octets),
+            Self::Unknown => false,
+        }
+    }
+
     /// That of a dialogue that begins so. Without a dialogue portion it is version 1 of MAP, whose
     /// contexts are known by their first operation (TS 29.002 §15.2.2).
     #[must_use]

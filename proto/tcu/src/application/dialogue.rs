@@ -18,24 +18,53 @@ const HELD_OVERHEAD: usize = 256;
 pub(super) struct Record {
     pub(super) instance: Option<InstanceId>,
     pub(super) speech: Speech,
-    pub(super) context: Option<Bytes>,
+    context: Context,
     /// What the application has said of it last.
     pub(super) state: Option<Bytes>,
     /// What its instance was told since it said anything; none: more than is kept.
     pub(super) held: Option<Vec<Indication>>,
-    pub(super) held_octets: usize,
+    pub(super) held_octets: u32,
     /// Its BEGIN may still wait for its first instance.
     pub(super) is_new: bool,
     /// Instances that were lost one after the other while something was held for them.
     losses: u8,
 }
 
+/// The application context of a dialogue. Many dialogues stand, and nearly all have one that their
+/// speech leads back to: its octets are not kept.
+#[derive(Debug)]
+enum Context {
+    None,
+    Spoken,
+    Other(Box<[u8]>),
+}
+
+impl Context {
+    fn of(speech: Speech, octets: Option<&[u8]>) -> Self {
+        match octets {
+            None => Self::None,
+            Some(octets) if speech.has_context(octets) => Self::Spoken,
+            Some(octets) => Self::Other(octets.into()),
+        }
+    }
+}
+
 impl Record {
-    pub(super) const fn new(speech: Speech, context: Option<Bytes>) -> Self {
+    pub(super) fn new(speech: Speech, context: Option<&[u8]>) -> Self {
+        let context = Context::of(speech, context);
         let held = Some(Vec::new());
         let (instance, state) = (None, None);
         let (held_octets, is_new, losses) = (0, true, 0);
         Self { instance, speech, context, state, held, held_octets, is_new, losses }
+    }
+
+    /// Contents octets of its application context.
+    pub(super) fn context(&self) -> Option<Bytes> {
+        match &self.context {
+            Context::None => None,
+            Context::Spoken => self.speech.context().map(Bytes::from),
+            Context::Other(octets) => Some(Bytes::copy_from_slice(octets)),
+        }
     }
 
     /// Its instance is lost: whether it is, too. Another instance goes on with one that was not
@@ -60,25 +89,27 @@ impl Application {
         let room = self.settings.held_octets_max as usize;
         let Some(record) = self.dialogues.get_mut(&dialogue) else { return };
         let Some(held) = &mut record.held else { return };
-        if record.held_octets + octets <= HELD_OCTETS_MAX && self.held_octets + octets <= room {
+        let all = record.held_octets as usize + octets;
+        if all <= HELD_OCTETS_MAX && self.held_octets + octets <= room {
+            // Nearly always it is the only one: more room would be the most of what a dialogue takes.
+            held.reserve_exact(1);
             held.push(it.detached());
-            record.held_octets += octets;
+            // It is below the limit.
+            record.held_octets = u32::try_from(all).unwrap_or(u32::MAX);
             self.held_octets += octets;
             return;
         }
-        self.held_octets -= record.held_octets;
+        self.held_octets -= record.held_octets as usize;
         (record.held, record.held_octets) = (None, 0);
     }
 
     /// The instance has said something: it knows what it was told.
     pub(super) fn release(&mut self, dialogue: u64) {
         let Some(record) = self.dialogues.get_mut(&dialogue) else { return };
-        self.held_octets -= record.held_octets;
+        self.held_octets -= record.held_octets as usize;
         (record.held_octets, record.is_new, record.losses) = (0, false, 0);
-        match &mut record.held {
-            Some(held) => held.clear(),
-            None => record.held = Some(Vec::new()),
-        }
+        // A dialogue that stands for a minute keeps no room for what it holds for a moment.
+        record.held = Some(Vec::new());
     }
 }
 

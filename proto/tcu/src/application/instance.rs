@@ -177,7 +177,7 @@ impl Application {
             late.into_iter().filter(|it| self.dialogues.contains_key(it)).collect::<Vec<_>>()
         {
             self.counts.shed_late += 1;
-            let context = self.dialogues.get(&dialogue).and_then(|it| it.context.clone());
+            let context = self.dialogues.get(&dialogue).and_then(|it| it.context());
             self.refuse(now, dialogue, context, side);
         }
         self.pump(now, id);

@@ -35,7 +35,7 @@ impl Application {
             let Some((_, dialogue)) = self.doomed.pop_front() else { return };
             let Some(record) = self.dialogues.get(&dialogue) else { continue };
             self.counts.lost += 1;
-            let context = record.context.clone();
+            let context = record.context();
             self.refuse(now, dialogue, context, side);
         }
     }
@@ -71,7 +71,7 @@ impl Application {
     fn move_to(&mut self, now: Time, to: InstanceId, dialogue: u64, side: &mut Side<'_>) {
         let Some(record) = self.dialogues.get_mut(&dialogue) else { return };
         let (speech, held) = (record.speech, record.held.clone().unwrap_or_default());
-        let (context, state) = (record.context.clone(), record.state.clone().unwrap_or_default());
+        let (context, state) = (record.context(), record.state.clone().unwrap_or_default());
         let is_unanswered = record.is_unanswered();
         let ends = side.transactions.numbered(dialogue).and_then(|it| side.transactions.ends(it));
         let Some((own, peer)) = ends else { return self.forget(dialogue) };
@@ -98,7 +98,7 @@ impl Application {
             let Some(record) = self.dialogues.get(&dialogue) else { continue };
             if record.instance.is_none() {
                 self.counts.lost += 1;
-                let context = record.context.clone();
+                let context = record.context();
                 self.refuse(now, dialogue, context, side);
             }
         }
@@ -112,7 +112,7 @@ impl Application {
         self.instances.clear();
         for dialogue in self.dialogues.keys().copied().collect::<Vec<_>>() {
             self.counts.lost += 1;
-            let context = self.dialogues.get(&dialogue).and_then(|it| it.context.clone());
+            let context = self.dialogues.get(&dialogue).and_then(|it| it.context());
             self.refuse(now, dialogue, context, side);
         }
         self.orphans.clear();

@@ -123,8 +123,7 @@ impl Application {
         let speech = Speech::of(portion.context.as_deref(), &portion.components);
         let begun = carry_out(now, side.transactions, request, speech, side.outs)?;
         let dialogue = begun.ok_or(Refusal::State)?.number();
-        let context = portion.context.as_deref().map(Bytes::copy_from_slice);
-        let mut record = Record::new(speech, context);
+        let mut record = Record::new(speech, portion.context.as_deref());
         record.is_new = false;
         record.state = state.as_deref().map(Bytes::copy_from_slice);
         self.dialogues.insert(dialogue, record);
