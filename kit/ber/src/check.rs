@@ -16,6 +16,9 @@ impl Type {
     /// The first offence, with its place in the message and this type's section.
     pub fn check(&self, element: &Element<'_>) -> Result<(), Malformed> {
         match self.shape {
+            Shape::Octets(size) if !element.is_constructed() => {
+                self.sized(element, element.contents().len(), size)
+            }
             Shape::Null => element.null(),
             Shape::Boolean => element.boolean().map(drop),
             Shape::Integer(min, max) => match element.integer()? {
@@ -60,6 +63,7 @@ impl Type {
         Err(element.offence(what, self.spec))
     }
 
+    #[inline]
     fn sized(&self, element: &Element<'_>, count: usize, size: Size) -> Result<(), Malformed> {
         match () {
             () if count < size.min => self.refuse(element, "too short"),
@@ -115,8 +119,16 @@ impl Type {
         let mut next = 0;
         for child in element.children()? {
             let child = child?;
-            let ahead = fields[next..].iter().position(|it| it.begins_with(child.tag()));
-            let Some(ahead) = ahead else {
+            let (mut found, mut is_missing) = (next, false);
+            let field = loop {
+                match fields.get(found) {
+                    Some(field) if field.begins_with(child.tag()) => break Some(field),
+                    Some(field) => is_missing |= field.presence == Presence::Required,
+                    None => break None,
+                }
+                found += 1;
+            };
+            let Some(field) = field else {
                 let tag_of = |it: &Field| it.tag.or(it.kind.tag());
                 let is_behind = fields[..next].iter().any(|it| tag_of(it) == Some(child.tag()));
                 match () {
@@ -125,11 +137,11 @@ impl Type {
                     () => return self.refuse(&child, "a component that the type has not"),
                 }
             };
-            if fields[next..next + ahead].iter().any(|it| it.presence == Presence::Required) {
+            if is_missing {
                 return self.refuse(&child, "a component lacks before this one");
             }
-            each(next + ahead, value(&fields[next + ahead], child)?);
-            next += ahead + 1;
+            each(found, value(field, child)?);
+            next = found + 1;
         }
         match fields[next..].iter().any(|it| it.presence == Presence::Required) {
             true => self.refuse(element, "a component lacks"),

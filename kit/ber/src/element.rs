@@ -210,12 +210,31 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// When there is none, when it is not well-formed, or when octets follow it.
+    #[inline]
     pub fn only(mut self) -> Result<Element<'a>, Malformed> {
+        let begin = self.clone();
+        match self.take_short() {
+            Some(element) if self.cursor.is_empty() => Ok(element),
+            _ => begin.only_of_any(),
+        }
+    }
+
+    fn only_of_any(mut self) -> Result<Element<'a>, Malformed> {
         let element = self.next().ok_or_else(|| self.cursor.offence("an element lacks"))??;
         match self.cursor.is_empty() {
             true => Ok(element),
             false => Err(self.cursor.offence("octets follow the last element")),
         }
+    }
+
+    /// Takes an INTEGER of one octet, as identifiers of invokes and most operations are. `None` is
+    /// for anything else: nothing is taken then.
+    #[inline]
+    pub fn small_integer(&mut self) -> Option<i8> {
+        const IDENTIFIER: u8 = 2;
+        let [IDENTIFIER, 1, octet, ref rest @ ..] = *self.cursor.rest() else { return None };
+        self.cursor = Cursor::new(rest, self.cursor.at() + 3, CONTENTS);
+        Some(octet.cast_signed())
     }
 
     /// An element whose identifier and length have an octet each: nearly all. `None` is for any

@@ -4,7 +4,11 @@ pub(crate) const SPEC: &str = "X.690 §8.3";
 const OCTETS_MAX: usize = 8;
 
 /// Reads the contents.
+#[inline]
 pub(crate) fn read(contents: &[u8]) -> Result<i64, &'static str> {
+    if let [octet] = *contents {
+        return Ok(i64::from(octet.cast_signed()));
+    }
     let Some(first) = contents.first() else {
         return Err("an INTEGER without octets");
     };

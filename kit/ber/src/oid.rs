@@ -19,6 +19,11 @@ impl<'a> Oid<'a> {
     /// bits, or one cut off.
     pub const fn new(contents: &'a [u8]) -> Result<Self, &'static str> {
         let (mut at, mut begin) = (0, 0);
+        // Nearly all have arcs of one octet, which all can be read.
+        while at < contents.len() && contents[at] & 0x80 == 0 {
+            at += 1;
+            begin = at;
+        }
         // Nearly all are shorter than the longest arc: their arcs need not be measured.
         while contents.len() < ARC_OCTETS_MAX && at < contents.len() {
             if at == begin && contents[at] == 0x80 {

@@ -57,6 +57,13 @@ impl<'a> Message<'a> {
         self.values[index]
     }
 
+    /// The first value of each rule of its type, in their order.
+    #[inline]
+    pub(super) fn values(&self) -> impl Iterator<Item = (Tag, &'a [u8])> {
+        let rules = self.kind.rules().iter().map(|rule| rule.tag);
+        rules.zip(self.values).filter_map(|(tag, value)| Some((tag, value?)))
+    }
+
     /// The number in a parameter of that tag.
     #[inline]
     #[must_use]

@@ -195,21 +195,28 @@ impl<'a> Data<'a> {
     /// Context.
     #[inline]
     pub fn of(message: &Message<'a>) -> Result<Self, Offence> {
-        let spec = Tag::RoutingContext.spec();
-        if message.value(Tag::RoutingContext).is_some_and(|value| value.len() > 4) {
-            let (code, what) = (ErrorCode::InvalidParameterValue, "DATA has one Routing Context");
-            return Err(Offence::new(code, message.offset(Tag::RoutingContext), what, spec));
+        let (mut network, mut routing_context, mut correlation) = (None, None, None);
+        let mut value = &[][..];
+        for (tag, of) in message.values() {
+            let word = || be32(of, 0);
+            match tag {
+                Tag::RoutingContext if of.len() > 4 => {
+                    let (code, spec) = (ErrorCode::InvalidParameterValue, tag.spec());
+                    let what = "DATA has one Routing Context";
+                    return Err(Offence::new(code, message.offset(tag), what, spec));
+                }
+                // Their lengths were checked when the message was read.
+                Tag::RoutingContext => routing_context = Some(RoutingContext(word())),
+                Tag::NetworkAppearance => network = Some(NetworkAppearance(word())),
+                Tag::CorrelationId => correlation = Some(word()),
+                Tag::ProtocolData => value = of,
+                _ => {}
+            }
         }
-        let value = message.value(Tag::ProtocolData).unwrap_or_default();
         let read = ProtocolData::read(0, value);
         let protocol_data =
             read.map_err(|offence| offence.shifted(message.offset(Tag::ProtocolData)))?;
-        Ok(Self {
-            network: message.word(Tag::NetworkAppearance).map(NetworkAppearance),
-            routing_context: message.word(Tag::RoutingContext).map(RoutingContext),
-            protocol_data,
-            correlation: message.word(Tag::CorrelationId),
-        })
+        Ok(Self { network, routing_context, protocol_data, correlation })
     }
 }
 

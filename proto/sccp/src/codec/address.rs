@@ -12,6 +12,11 @@ const SPEC: &str = "Q.713 §3.4";
 const HAS_POINT_CODE: u8 = 0x01;
 const HAS_SUBSYSTEM: u8 = 0x02;
 const ON_SUBSYSTEM: u8 = 0x40;
+/// A title of the fourth format and a subsystem, no point code; and the bits that say so.
+const USUAL: u8 = 4 << 2 | HAS_SUBSYSTEM;
+const USUAL_MASK: u8 = 0x3f;
+/// Octets of such an address before its digits.
+const USUAL_OCTETS: usize = 5;
 
 /// What a message is routed by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -176,6 +181,9 @@ impl Address {
     /// What is cut off; digits beyond [`super::DIGITS_MAX`]; a title indicator that is not
     /// international (Q.713 §3.4.1).
     pub fn read(bytes: &[u8], at: usize) -> Result<Self, Malformed> {
+        if let Some(address) = Self::read_usual(bytes) {
+            return Ok(address);
+        }
         let mut cursor = Cursor::new(bytes, at, SPEC);
         let indicator = cursor.octet("an address indicator lacks")?;
         let mut address = Self {
@@ -203,8 +211,55 @@ impl Address {
         Ok(address)
     }
 
+    /// A subsystem and a title of the fourth format, as nearly all have between networks. `None` is
+    /// for any other address, and for an offence.
+    #[inline]
+    fn read_usual(bytes: &[u8]) -> Option<Self> {
+        let [first, subsystem, translation_type, plan, nature, ref digits @ ..] = *bytes else {
+            return None;
+        };
+        if first & USUAL_MASK != USUAL {
+            return None;
+        }
+        let encoding = plan & 0x0f;
+        let title = Title {
+            indicator: Indicator::TypePlanNature,
+            translation_type,
+            plan: plan >> 4,
+            nature: nature & 0x7f,
+            encoding,
+            digits: Digits::read(digits, encoding == 1)?,
+        };
+        let routing = if first & ON_SUBSYSTEM == 0 { Routing::Title } else { Routing::Subsystem };
+        Some(Self { routing, point_code: None, subsystem: Some(subsystem), title: Some(title) })
+    }
+
+    /// The same of what is written: `false` is for any other address, and nothing was written.
+    #[inline]
+    fn write_usual(&self, out: &mut Vec<u8>) -> bool {
+        let (None, Some(subsystem), Some(title)) = (self.point_code, self.subsystem, &self.title)
+        else {
+            return false;
+        };
+        if title.indicator != Indicator::TypePlanNature {
+            return false;
+        }
+        let routing = if self.routing == Routing::Subsystem { ON_SUBSYSTEM } else { 0 };
+        let plan = title.plan << 4 | title.encoding & 0x0f;
+        let nature = title.nature & 0x7f;
+        let digits = title.digits.octets();
+        out.reserve(USUAL_OCTETS + digits.len());
+        let head = [USUAL | routing, subsystem, title.translation_type, plan, nature];
+        out.extend_from_slice(&head);
+        out.extend_from_slice(digits);
+        true
+    }
+
     /// Appends the address.
     pub fn write(&self, out: &mut Vec<u8>) {
+        if self.write_usual(out) {
+            return;
+        }
         let mut indicator = self.title.map_or(0, |title| title.indicator.number() << 2);
         indicator |= if self.routing == Routing::Subsystem { ON_SUBSYSTEM } else { 0 };
         indicator |= if self.subsystem.is_some() { HAS_SUBSYSTEM } else { 0 };

@@ -27,6 +27,9 @@ impl<'a> Message<'a> {
     /// # Errors
     /// The first offence: such a message is discarded (Q.714 §1.1.4.1).
     pub fn read(bytes: &'a [u8]) -> Result<Self, Malformed> {
+        if let Some(message) = Self::read_unitdata(bytes) {
+            return Ok(message);
+        }
         let mut cursor = Cursor::new(bytes, 0, PARTS);
         let kind = cursor.octet("a message type lacks")?;
         let Some(kind) = MessageType::of(kind) else {
@@ -53,6 +56,29 @@ impl<'a> Message<'a> {
             message.read_optional(bytes, at)?;
         }
         Ok(message)
+    }
+
+    /// A UDT, as nearly all are. `None` is for any other message, and for an offence.
+    #[inline]
+    fn read_unitdata(bytes: &'a [u8]) -> Option<Self> {
+        const KIND: u8 = MessageType::Unitdata.number();
+        let [KIND, _, called, calling, data, ..] = *bytes else { return None };
+        let mut message = Self { kind: MessageType::Unitdata, bytes, places: [(0, 0); PARAMETERS] };
+        message.places[usize::from(Parameter::Class.number())] = (1, 1);
+        let pointers = [
+            (2, called, Parameter::Called),
+            (3, calling, Parameter::Calling),
+            (4, data, Parameter::Data),
+        ];
+        for (at, pointer, parameter) in pointers {
+            // It counts from its own octet.
+            let length = u32::from(pointer) + at;
+            let count = *bytes.get(length as usize).filter(|_| pointer != 0)?;
+            bytes.get(length as usize + usize::from(count))?;
+            let value = length + 1;
+            message.places[usize::from(parameter.number())] = (value, count.into());
+        }
+        Some(message)
     }
 
     #[inline]

@@ -87,7 +87,13 @@ impl<'a> Component<'a> {
         }
         let mistyped = |invoke_id| reject(invoke_id, MISTYPED);
         let mut parts = element.children().map_err(|_| reject(None, STRUCTURE))?;
-        let invoke_id = match next(&mut parts).map_err(|()| reject(None, STRUCTURE))? {
+        let small = parts.small_integer();
+        let first = match small {
+            Some(_) => None,
+            None => next(&mut parts).map_err(|()| reject(None, STRUCTURE))?,
+        };
+        let invoke_id = match first {
+            None if small.is_some() => small,
             Some(first) if first.tag() == Tag::INTEGER => {
                 let number = first.integer().ok().and_then(|number| i8::try_from(number).ok());
                 Some(number.ok_or_else(|| mistyped(None))?)
@@ -131,6 +137,10 @@ fn code<'a>(element: Option<Element<'a>>) -> Result<Code<'a>, GeneralProblem> {
 }
 
 fn invoke<'a>(parts: &mut Reader<'a>) -> Result<Payload<'a>, GeneralProblem> {
+    if let Some(number) = parts.small_integer() {
+        let (code, parameter) = (Code::Local(number.into()), part(parts)?);
+        return Ok(Payload::Invoke { linked_id: None, code, parameter });
+    }
     let mut first = part(parts)?;
     let mut linked_id = None;
     if let Some(linked) = first.filter(|it| it.tag() == Tag::context(0)) {

@@ -18,7 +18,11 @@ impl TransactionId {
 
     /// Reads octets; `None` for none and for more than four.
     #[must_use]
+    #[inline]
     pub fn read(octets: &[u8]) -> Option<Self> {
+        if let Ok(four) = <[u8; 4]>::try_from(octets) {
+            return Some(Self::of(u32::from_be_bytes(four)));
+        }
         let count = u8::try_from(octets.len()).ok().filter(|count| (1..=4).contains(count))?;
         let number = octets.iter().fold(0, |number, octet| number << 8 | u32::from(*octet));
         Some(Self { number, octets: count })

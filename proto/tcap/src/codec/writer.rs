@@ -224,11 +224,32 @@ impl ComponentWriter<'_, '_> {
 
     /// A result, or a part of one.
     pub fn result(&mut self, id: i8, is_last: bool, result: Option<(Code<'_>, Option<&[u8]>)>) {
+        if let (true, Some((Code::Local(code), Some(parameter)))) = (is_last, result)
+            && self.usual_result(id, code, parameter)
+        {
+            return;
+        }
         self.component(if is_last { 2 } else { 7 }, Some(id), |out| {
             if let Some((code, parameter)) = result {
                 out.constructed(Tag::SEQUENCE, |out| write_code(out, code, parameter));
             }
         });
+    }
+
+    /// A result as nearly all are: a local operation of one octet, each length in one octet.
+    /// `false`: it is another, and nothing was written.
+    fn usual_result(&mut self, id: i8, code: i64, parameter: &[u8]) -> bool {
+        const OCTETS_MAX: u8 = 100;
+        let (Ok(code), Ok(count @ 0..OCTETS_MAX)) =
+            (i8::try_from(code), u8::try_from(parameter.len()))
+        else {
+            return false;
+        };
+        let (id, code) = (id.cast_unsigned(), code.cast_unsigned());
+        // [2], the identifier of the invoke, and a SEQUENCE with the operation.
+        self.out.element(&[0xa2, count + 8, 2, 1, id, 0x30, count + 3, 2, 1, code]);
+        self.out.element(parameter);
+        true
     }
 
     /// An error.

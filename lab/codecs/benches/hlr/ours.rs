@@ -1,9 +1,6 @@
-//! An HLR's turn: a DATA of M3UA with a BEGIN and sendRoutingInfoForSM in it is read, the END with
-//! its result written, from M3UA to MAP and back.
-#![allow(missing_docs, reason = "the macros of criterion make public items")]
+//! By the codecs of this house.
 
 use ber::Writer as Ber;
-use criterion::{Criterion, criterion_group, criterion_main};
 use m3ua::codec::{Data, Message, PointCode, ProtocolData, RoutingContext};
 use map::types::{LocationInfoWithLmsi, RoutingInfoForSmArg, RoutingInfoForSmRes};
 use map::{Context, Operation};
@@ -17,11 +14,11 @@ fn point_code(number: u32) -> PointCode {
 
 /// Octets that are used again for every message.
 #[derive(Default)]
-struct Buffers {
+pub struct Buffers {
     result: Vec<u8>,
     tcap: Vec<u8>,
     sccp: Vec<u8>,
-    m3ua: Vec<u8>,
+    pub m3ua: Vec<u8>,
 }
 
 fn unit(called: Address, calling: Address, data: &[u8]) -> Unit<'_> {
@@ -45,7 +42,8 @@ fn wrap(opc: u32, dpc: u32, payload: &[u8], out: &mut Vec<u8>) {
     Data { network: None, routing_context, protocol_data, correlation: None }.write(out);
 }
 
-fn request() -> Vec<u8> {
+/// The question.
+pub fn request() -> Vec<u8> {
     let mut argument = Vec::new();
     Ber::new(&mut argument).record::<RoutingInfoForSmArg>(|out| {
         out.octets(RoutingInfoForSmArg::Msisdn, &[0x91, 0x44, 0x67, 0x10, 0x20, 0x30, 0x40]);
@@ -69,7 +67,7 @@ fn request() -> Vec<u8> {
 
 /// Reads the question and writes the answer into `to.m3ua`.
 #[inline(never)]
-fn turn(message: &[u8], to: &mut Buffers) {
+pub fn turn(message: &[u8], to: &mut Buffers) {
     let message = Message::read(message).expect("M3UA");
     let data = Data::of(&message).expect("DATA").protocol_data;
     let message = sccp::codec::Message::read(data.payload).expect("SCCP");
@@ -103,14 +101,3 @@ fn turn(message: &[u8], to: &mut Buffers) {
     unit(asked.calling, asked.called, &to.tcap).write(&mut to.sccp).expect("it fits");
     wrap(data.dpc.number(), data.opc.number(), &to.sccp, &mut to.m3ua);
 }
-
-fn hlr(criterion: &mut Criterion) {
-    let (message, mut buffers) = (request(), Buffers::default());
-    turn(&message, &mut buffers);
-    criterion.bench_function("an HLR's turn", |bench| {
-        bench.iter(|| turn(black_box(&message), &mut buffers));
-    });
-}
-
-criterion_group!(benches, hlr);
-criterion_main!(benches);
