@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod guest;
+mod jss7;
 mod kamailio;
 mod ng_client;
 mod port;
@@ -18,6 +19,7 @@ mod talk;
 mod tsctp;
 
 pub use guest::{GUEST_ADDRESSES, GUEST_CONTROL, GUEST_WIRES, Guest, HOST_CONTROL, guest_mac};
+pub use jss7::{Jss7, Jss7Spec, java};
 pub use kamailio::{Duty, Kamailio, KamailioSpec, TlsFiles};
 pub use ng_client::{Ng, Reply, Says};
 pub use port::{free_port, wait_for_sip};

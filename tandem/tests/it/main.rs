@@ -7,6 +7,7 @@ mod changes;
 mod check;
 mod demo;
 mod edge;
+mod jss7;
 mod lab;
 mod link;
 mod monitoring;

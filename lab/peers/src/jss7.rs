@@ -1,0 +1,137 @@
+//! jSS7, a stack of SS7 in Java: M3UA over TCP (IPSP), SCCP, TCAP, MAP and CAP.
+//!
+//! The first use fetches its jars with Maven and keeps them with the user's caches; the program is
+//! `lab/peers/jss7`, which is compiled each time.
+
+use crate::process::ProcessSpec;
+use crate::talk::Talk;
+use anyhow::Context;
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+const VERSION: &str = "jss7-8.0.112";
+const POM: &str = include_str!("../jss7/pom.xml");
+const SOURCES: [(&str, &str); 5] = [
+    ("Load.java", include_str!("../jss7/Load.java")),
+    ("Node.java", include_str!("../jss7/Node.java")),
+    ("Peer.java", include_str!("../jss7/Peer.java")),
+    ("Tap.java", include_str!("../jss7/Tap.java")),
+    ("Values.java", include_str!("../jss7/Values.java")),
+];
+/// Octets of a failed command's words that are quoted.
+const QUOTE_MAX: usize = 1_000;
+/// For a Java machine to start and load all of it, however busy this one is.
+const START: Duration = Duration::from_secs(60);
+
+/// Where a node of jSS7 stands.
+#[derive(Debug, Clone, Copy)]
+pub struct Jss7Spec {
+    /// It connects to `port`; else it listens there.
+    pub connects: bool,
+    /// The port of who listens, on 127.0.0.1.
+    pub port: u16,
+    /// Its point code.
+    pub own: u32,
+    /// The point code of the other node.
+    pub far: u32,
+    /// The Routing Context of both.
+    pub context: u32,
+}
+
+/// A node of jSS7 that tells in lines what it hears: `message NAME OCTETS`, `begin`, `end`; it
+/// ends with the handle.
+#[derive(Debug)]
+pub struct Jss7 {
+    /// What is said to it begins dialogues: `sri`, `location`, `ussd`, `call`, with a title or
+    /// without.
+    pub talk: Talk,
+    folder: tempfile::TempDir,
+}
+
+impl Jss7 {
+    /// Starts a node; it is ready, and its association may still come.
+    ///
+    /// # Errors
+    /// When its jars cannot be had, or Java is missing.
+    pub fn start(spec: Jss7Spec) -> anyhow::Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let mut words: Vec<OsString> = java(folder.path())?;
+        let role = if spec.connects { "connect" } else { "listen" };
+        let numbers = [u32::from(spec.port), spec.own, spec.far, spec.context];
+        words.extend(["Peer".into(), role.into()]);
+        words.extend(numbers.map(|number| number.to_string().into()));
+        words.push(folder.path().into());
+        let program = ProcessSpec::new("jss7", "java", folder.path()).with(words);
+        let mut talk = Talk::start(&program)?;
+        talk.hear("ready", START)?;
+        Ok(Self { talk, folder })
+    }
+
+    /// What passed on its association so far: whether it came from who connected, and the octets
+    /// that were read at once.
+    ///
+    /// # Errors
+    /// When the notes cannot be read.
+    pub fn passed(&self) -> anyhow::Result<Vec<(bool, Vec<u8>)>> {
+        let notes = fs::read_to_string(self.folder.path().join("tap"))?;
+        let octets = |digits: &str| -> Option<Vec<u8>> {
+            let pairs = digits.as_bytes().chunks(2).map(|it| std::str::from_utf8(it).ok());
+            pairs.map(|it| u8::from_str_radix(it?, 16).ok()).collect()
+        };
+        let line = |line: &str| {
+            let (way, digits) = line.split_at_checked(1)?;
+            Some((way == ">", octets(digits)?))
+        };
+        Ok(notes.lines().filter_map(line).collect())
+    }
+}
+
+/// The first words for `java` to run a class of `lab/peers/jss7`, which is compiled into `folder`.
+///
+/// # Errors
+/// When its jars cannot be had, or Java is missing.
+pub fn java(folder: &Path) -> anyhow::Result<Vec<OsString>> {
+    let jars = jars()?.join("*").display().to_string();
+    for (name, text) in SOURCES {
+        fs::write(folder.join(name), text)?;
+    }
+    let here = folder.display().to_string();
+    let files = SOURCES.map(|(name, _)| name);
+    run(folder, "javac", &[&["-d", &here, "-cp", &jars][..], &files].concat())?;
+    Ok(["-cp".into(), format!("{here}:{jars}").into()].into())
+}
+
+/// The folder with its jars, fetched if they are not there yet.
+fn jars() -> anyhow::Result<PathBuf> {
+    let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+    let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(home);
+    let all = cache.context("there is no HOME")?.join("tandem/java");
+    let kept = all.join(VERSION);
+    if !kept.exists() {
+        fs::create_dir_all(&all)?;
+        let work = tempfile::Builder::new().prefix("fetch-").tempdir_in(&all)?;
+        fs::write(work.path().join("pom.xml"), POM)?;
+        let to = format!("-DoutputDirectory={}", work.path().join("jars").display());
+        let words = ["--batch-mode", "--quiet", "dependency:copy-dependencies", &to];
+        run(work.path(), "mvn", &words).context("the jars of jSS7 cannot be had")?;
+        // Another process may have been sooner.
+        let moved = fs::rename(work.path().join("jars"), &kept);
+        anyhow::ensure!(moved.is_ok() || kept.exists(), "{} cannot be made", kept.display());
+    }
+    Ok(kept)
+}
+
+fn run(folder: &Path, program: &str, words: &[&str]) -> anyhow::Result<()> {
+    let output = Command::new(program).args(words).current_dir(folder).output();
+    let output = output.with_context(|| format!("{program} (Debian: maven, openjdk-17-jdk)"))?;
+    let mut said = String::from_utf8_lossy(&output.stdout).into_owned();
+    said.push_str(&String::from_utf8_lossy(&output.stderr));
+    let from = said.len().saturating_sub(QUOTE_MAX);
+    let end = said.get(from..).unwrap_or(&said);
+    anyhow::ensure!(output.status.success(), "{program} ended with {}: {end}", output.status);
+    Ok(())
+}
