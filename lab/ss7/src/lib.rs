@@ -1,4 +1,5 @@
-//! SCTP under M3UA, as two signalling endpoints on two paths: one experiment is one file.
+//! Signalling over IP: SCTP under M3UA, as two signalling endpoints on two paths, one experiment a
+//! file; and what runs on top of it ([`dialogues`]).
 //!
 //! ```text
 //!   ledger: MSUs ─→ End (M3UA, SCTP) ─┬─ path 0, cut ──┬─→ End (SCTP, M3UA) ─→ ledger: times
@@ -7,6 +8,7 @@
 //!                                     live: namespaces, link::Emulator, UDP or IP
 //! ```
 
+pub mod dialogues;
 mod failover_live;
 mod failover_rows;
 mod failover_search;
@@ -36,6 +38,18 @@ pub const EXPERIMENTS: &[Experiment] = &[
         "what Path.Max.Retrans costs in failover: Telecom(2) to (5), in virtual time",
         path_max_retrans::run,
     ),
+    Experiment::new(
+        "cap-call-monitoring",
+        "calls a second that a gsmSCF monitors, SCTP to CAP; beside jSS7 over TCP",
+        dialogues::calls,
+    )
+    .taking(Takes::Plane),
+    Experiment::new(
+        "map-sri-for-sm",
+        "sendRoutingInfoForSM a second, SCTP to MAP; beside jSS7 over TCP",
+        dialogues::routing,
+    )
+    .taking(Takes::Plane),
     Experiment::new(
         "ss7",
         "all tables of the reports on signalling over IP, and their page",

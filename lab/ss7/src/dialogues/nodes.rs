@@ -1,0 +1,160 @@
+//! The report's two nodes: a gateway at each point code with an application, and what leads from
+//! one to the other.
+
+use super::flow::Answers;
+use application::{Address, Program};
+use peers::Usage;
+use report::scratch::Scratch;
+use report::site::{self, Site};
+use report::site_file::SiteFile;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use tcu::Hello;
+
+/// The point codes of who asks and who answers.
+const NEAR: u32 = 4;
+pub(super) const FAR: u32 = 3;
+/// The subsystem of who asks.
+pub(super) const ASKS: u8 = 8;
+/// For the association to be there.
+const UP: Duration = Duration::from_secs(20);
+
+/// What carries M3UA.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Carrier {
+    /// Our SCTP in UDP, with the report's parameters.
+    Sctp,
+    /// As jSS7 does here.
+    Tcp,
+}
+
+/// Both gateways; they and the application that answers end with it.
+pub(super) struct Nodes {
+    near: Site,
+    far: Site,
+    directory: PathBuf,
+    _scratch: Scratch,
+}
+
+/// What both have used: the one that asks first.
+pub(super) type Used = [Usage; 2];
+
+impl Nodes {
+    /// Starts them, and waits until dialogues can pass.
+    pub(super) fn start(tandem: &Path, carrier: Carrier) -> anyhow::Result<Self> {
+        let scratch = Scratch::new("tandem-lab-")?;
+        let here = [127, 0, 0, 1].into();
+        let port = peers::free_port(here)?;
+        let udp = [peers::free_port(here)?, peers::free_port(here)?];
+        let start = |name: &str, is_far: bool| -> anyhow::Result<Site> {
+            let directory = scratch.path().join(name);
+            std::fs::create_dir(&directory)?;
+            let api = site::address(here, 9_080)?;
+            let mut spec = Site::spec(tandem, &directory);
+            spec.core = Some(usize::from(is_far).min(report::host::cores() - 1));
+            let text = SiteFile::new(name, &directory, api);
+            let text = text.with(gateway(is_far, carrier, port, udp)).text();
+            Site::start(&spec, &text, api)
+        };
+        let (far, near) = (start("far", true)?, start("near", false)?);
+        let directory = scratch.path().to_owned();
+        let nodes = Self { near, far, directory, _scratch: scratch };
+        for application in ["hlr", "scf"] {
+            nodes.answer(application);
+        }
+        nodes.wait()?;
+        Ok(nodes)
+    }
+
+    /// Where who asks connects.
+    pub(super) fn socket(&self) -> PathBuf {
+        self.directory.join("near/var/asks.sock")
+    }
+
+    /// What both have used so far.
+    pub(super) fn used(&self) -> Used {
+        [self.near.usage(), self.far.usage()]
+    }
+
+    /// An application that answers, until its gateway ends.
+    fn answer(&self, name: &'static str) {
+        let socket = self.directory.join(format!("far/var/{name}.sock"));
+        std::thread::spawn(move || {
+            let mut program = Program::new(Hello::new(name, "", "lab"));
+            program.run(&Address::Unix(socket), &mut Answers::new())
+        });
+    }
+
+    fn wait(&self) -> anyhow::Result<()> {
+        let until = Instant::now() + UP;
+        loop {
+            let is_up =
+                [(&self.near, "near"), (&self.far, "far")].into_iter().all(|(site, name)| {
+                    let path = format!("functions/{name}/m3ua/asps");
+                    site.get(&path).unwrap_or_default().to_string().contains("\"active\"")
+                });
+            if is_up {
+                return Ok(());
+            }
+            anyhow::ensure!(Instant::now() < until, "the association does not come");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+/// The section of a gateway.
+fn gateway(is_far: bool, carrier: Carrier, port: SocketAddr, udp: [SocketAddr; 2]) -> String {
+    let (own, other) = if is_far { (FAR, NEAR) } else { (NEAR, FAR) };
+    let (name, port) = (if is_far { "far" } else { "near" }, port.port());
+    let [udp_own, udp_other] = if is_far { [udp[1], udp[0]] } else { udp };
+    let (udp_own, udp_other) = (udp_own.port(), udp_other.port());
+    let connect = if is_far { String::new() } else { format!(", port = {port}, connect = true") };
+    let (transport, link) = match carrier {
+        Carrier::Tcp if is_far => ("tcp", format!("tcp = {{ listen = [\"127.0.0.1:{port}\"] }}")),
+        Carrier::Tcp => ("tcp", String::new()),
+        Carrier::Sctp => (
+            "sctp",
+            format!(
+                "[sgc.sctp]\naddresses = [\"127.0.0.1\"]\nencapsulation_port = {udp_own}\n\
+                 port = {}\n[sgc.sctp.parameters]\nrto_min_ms = 80\nsack_delay_ms = 70\n\
+                 send_buffer_bytes = 2048000\nreceive_buffer_bytes = 2048000",
+                if is_far { port } else { port + 1 }
+            ),
+        ),
+    };
+    let connect = match carrier {
+        Carrier::Sctp if !is_far => format!("{connect}, encapsulation_port = {udp_other}"),
+        _ => connect,
+    };
+    let (subsystems, applications) = match is_far {
+        true => (
+            "{ name = \"hlr\", number = 6, user = \"tcap\" }, \
+             { name = \"scf\", number = 146, user = \"tcap\" }",
+            ["hlr", "scf"].as_slice(),
+        ),
+        false => ("{ name = \"asks\", number = 8, user = \"tcap\" }", ["asks"].as_slice()),
+    };
+    let applications = applications.iter().map(|it| {
+        format!(
+            "[[sgc.application]]\nname = \"{it}\"\nsubsystem = \"{it}\"\n\
+             listen = [\"unix:{it}.sock\"]\ndialogues_max = 2000000\n\
+             queue_octets_max = 67108864\nheld_octets_max = 1073741824\nabsent = \"refused\"\n"
+        )
+    });
+    let applications: String = applications.collect();
+    let (top, sections) = match carrier {
+        Carrier::Tcp => (link, String::new()),
+        Carrier::Sctp => (String::new(), link),
+    };
+    format!(
+        "\n[[sgc]]\nname = \"{name}\"\npoint_code_format = \"decimal\"\npoint_codes = [\"{own}\"]\n\
+         timers = {{ reconnect_ms = 100 }}\n{top}\n\
+         peer = [{{ name = \"other\", role = \"ipsp\", transport = \"{transport}\", \
+         addresses = [\"127.0.0.1\"]{connect} }}]\n\
+         application_server = [{{ name = \"other\", peers = [\"other\"], routing_context = 10, \
+         destination = [{{ point_code = \"{other}\" }}] }}]\n\
+         subsystem = [{subsystems}]\n{sections}\n[sgc.tcap]\ndialogues_max = 2000000\n\
+         dialogues_per_source_max = 2000000\n{applications}"
+    )
+}
