@@ -1,8 +1,8 @@
 //! `map-sri-for-sm` and `cap-call-monitoring`: the report's roles as processes.
 //!
 //! ```text
-//!   generator ─ Unix socket ─ gateway 4 ══ M3UA: SCTP in UDP, or TCP ══ gateway 3 ─ HLR, gsmSCF
-//!   the lab                    core 0                                    core 1      the lab
+//!   generator ─ Unix socket ─ gateway 4 ══ SCTP in UDP, or TCP ══ gateway 3 ─ HLR, gsmSCF
+//!   the lab                   core 0                             core 1      the lab
 //! ```
 //! The generator and who answers are applications of `clients/rust` in the lab's own process, so
 //! that what the gateways use is theirs alone. jSS7 is its own generator, over TCP.

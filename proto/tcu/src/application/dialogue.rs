@@ -91,7 +91,7 @@ impl Application {
         let Some(held) = &mut record.held else { return };
         let all = record.held_octets as usize + octets;
         if all <= HELD_OCTETS_MAX && self.held_octets + octets <= room {
-            // Nearly always it is the only one: more room would be the most of what a dialogue takes.
+            // It is nearly always the only one, and room for more is most of what a dialogue takes.
             held.reserve_exact(1);
             held.push(it.detached());
             // It is below the limit.

@@ -12,15 +12,21 @@ const SRI: &str =
     r#"{"msisdn":"91447700091032","sm-RP-PRI":true,"serviceCentreAddress":"91447700000009"}"#;
 const LOCATION: &str =
     r#"{"imsi":"32140500000021f3","msc-Number":"91447700000010","vlr-Number":"91447700000020"}"#;
-const CALL: &str = r#"{"serviceKey":1,"callingPartyNumber":"0413447700091032","eventTypeBCSM":"collectedInfo","iMSI":"32140500000021f3","mscAddress":"91447700000010","calledPartyBCDNumber":"91447700099099"}"#;
+const CALL: &str = concat!(
+    r#"{"serviceKey":1,"callingPartyNumber":"0413447700091032","#,
+    r#""eventTypeBCSM":"collectedInfo","iMSI":"32140500000021f3","#,
+    r#""mscAddress":"91447700000010","calledPartyBCDNumber":"91447700099099"}"#,
+);
 
-/// What is said, the same by both sides: an operation, its argument, its result. Where jSS7 adds
-/// what it cannot leave out, the second one is its own.
+/// What is said, the same by both sides: an operation, its argument, its result.
 const SAID: [(&str, &str, &str); 8] = [
     (
         "sendRoutingInfoForSM",
         SRI,
-        r#"{"imsi":"32140500000021f3","locationInfoWithLMSI":{"networkNode-Number":"91447700000010"}}"#,
+        concat!(
+            r#"{"imsi":"32140500000021f3","#,
+            r#""locationInfoWithLMSI":{"networkNode-Number":"91447700000010"}}"#,
+        ),
     ),
     ("updateLocation", LOCATION, r#"{"hlr-Number":"91447700000060"}"#),
     (
@@ -42,14 +48,25 @@ const SAID: [(&str, &str, &str); 8] = [
     ("initialDP", CALL, ""),
     (
         "requestReportBCSMEvent",
-        r#"{"bcsmEvents":[{"eventTypeBCSM":"oAnswer","monitorMode":"notifyAndContinue","legID":{"sendingSideID":"02"}},{"eventTypeBCSM":"oDisconnect","monitorMode":"notifyAndContinue","legID":{"sendingSideID":"01"}}]}"#,
+        concat!(
+            r#"{"bcsmEvents":[{"eventTypeBCSM":"oAnswer","#,
+            r#""monitorMode":"notifyAndContinue","legID":{"sendingSideID":"02"}},"#,
+            r#"{"eventTypeBCSM":"oDisconnect","monitorMode":"notifyAndContinue","#,
+            r#""legID":{"sendingSideID":"01"}}]}"#,
+        ),
         "",
     ),
     ("continue", "", ""),
 ];
 /// The reports of a call.
-pub const ANSWER: &str = r#"{"eventTypeBCSM":"oAnswer","legID":{"receivingSideID":"02"},"miscCallInfo":{"messageType":"notification"}}"#;
-pub const RELEASE: &str = r#"{"eventTypeBCSM":"oDisconnect","legID":{"receivingSideID":"01"},"miscCallInfo":{"messageType":"notification"}}"#;
+pub const ANSWER: &str = concat!(
+    r#"{"eventTypeBCSM":"oAnswer","legID":{"receivingSideID":"02"},"#,
+    r#""miscCallInfo":{"messageType":"notification"}}"#,
+);
+pub const RELEASE: &str = concat!(
+    r#"{"eventTypeBCSM":"oDisconnect","legID":{"receivingSideID":"01"},"#,
+    r#""miscCallInfo":{"messageType":"notification"}}"#,
+);
 
 /// The argument of an operation, in JSON.
 pub fn argument(operation: &str) -> &'static str {
