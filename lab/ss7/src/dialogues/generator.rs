@@ -2,6 +2,7 @@
 //! in for the simulator of scenarios: a flow, a pace, times; and what was found.
 
 use super::flow::{Flow, over};
+use super::nodes::{ASKS, NAME};
 use anyhow::Context;
 use hdrhistogram::Histogram;
 use sccp::codec::Address;
@@ -94,15 +95,10 @@ fn micros(time: Duration) -> u64 {
 }
 
 impl Generator {
-    /// Greets as the application `name` at `socket`; asks `far` from the subsystem `own`.
-    pub(super) fn new(
-        socket: &Path,
-        name: &str,
-        (own, far): (u8, Address),
-        load: Load,
-    ) -> anyhow::Result<Self> {
+    /// Greets as the application [`NAME`] at `socket`; asks `far` from its subsystem.
+    pub(super) fn new(socket: &Path, far: Address, load: Load) -> anyhow::Result<Self> {
         let mut stream = UnixStream::connect(socket).context("the gateway's socket")?;
-        let client = Client::new(Hello::new(name, "", "generator"), Spelling::Tagged, None);
+        let client = Client::new(Hello::new(NAME, "", "generator"), Spelling::Tagged, None);
         stream.write_all(&client.greeting())?;
         stream.set_nonblocking(true)?;
         let found = Found {
@@ -117,7 +113,7 @@ impl Generator {
             stream,
             client,
             out: Vec::new(),
-            begin: load.flow.begin(own, far),
+            begin: load.flow.begin(ASKS, far),
             load,
             asked: HashMap::new(),
             dialogues: HashMap::new(),

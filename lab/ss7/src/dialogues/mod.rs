@@ -14,7 +14,7 @@ mod peer;
 
 use crate::dialogues::flow::Flow;
 use crate::dialogues::generator::{Found, Generator, Load, Pace};
-use crate::dialogues::nodes::{ASKS, Carrier, FAR, Nodes, Used};
+use crate::dialogues::nodes::{Carrier, FAR, Nodes, Used};
 use hdrhistogram::Histogram;
 use m3ua::codec::PointCode;
 use peers::Usage;
@@ -85,7 +85,7 @@ impl Flow {
 
 fn measure(nodes: &Nodes, load: Load) -> anyhow::Result<Measured> {
     let far = Address::subsystem(PointCode::new(FAR), load.flow.subsystem());
-    let generator = Generator::new(&nodes.socket(), "asks", (ASKS, far), load)?;
+    let generator = Generator::new(&nodes.socket(), far, load)?;
     let before = (Instant::now(), nodes.used());
     let mut after = before;
     let found = generator.run(&mut || after = (Instant::now(), nodes.used()))?;

@@ -15,7 +15,8 @@ use tcu::Hello;
 /// The point codes of who asks and who answers.
 const NEAR: u32 = 4;
 pub(super) const FAR: u32 = 3;
-/// The subsystem of who asks.
+/// The application of who asks, and its subsystem.
+pub(super) const NAME: &str = "asks";
 pub(super) const ASKS: u8 = 8;
 /// For the association to be there.
 const UP: Duration = Duration::from_secs(20);
