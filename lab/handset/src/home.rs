@@ -2,7 +2,7 @@
 
 use crate::text::{Draw, Subscriber, description, line};
 use aka::digest::{Algorithm, Credentials, Qops, Refused, Request, Server};
-use aka::{Amf, Generator, GeneratorState, Rand, Scheme};
+use aka::{Amf, Generator, GeneratorState, Rand, Scheme, Vector};
 use machine::Time;
 use sip::{Header, Message, Method};
 use std::collections::HashMap;
@@ -32,6 +32,8 @@ struct Card {
     subscriber: Subscriber,
     home: aka::Home,
     server: Option<Server>,
+    /// The last vector.
+    last: Option<Vector>,
     /// The contact that is registered.
     contact: Option<Vec<u8>>,
 }
@@ -47,6 +49,8 @@ pub struct Home {
     /// Whether right responses are refused.
     refuses: bool,
     algorithm: Algorithm,
+    /// Whether the same challenge serves until a card does not take it any more.
+    repeats: bool,
     /// Where calls are answered by itself.
     calls: Option<SocketAddr>,
 }
@@ -65,7 +69,7 @@ impl Home {
             let generator = Generator::new(Scheme::Counter, 5, GeneratorState::default());
             let home = aka::Home::new(subscriber.algorithm(), Amf([0x80, 0]), generator);
             let impi = subscriber.impi.clone();
-            (impi, Card { subscriber, home, server: None, contact: None })
+            (impi, Card { subscriber, home, server: None, last: None, contact: None })
         };
         Self {
             cards: subscribers.into_iter().map(card).collect(),
@@ -75,6 +79,7 @@ impl Home {
             challenges_again: true,
             refuses: false,
             algorithm: Algorithm::named(b"AKAv1-MD5").expect("it is one"),
+            repeats: false,
             calls: None,
         }
     }
@@ -82,6 +87,12 @@ impl Home {
     /// Whether registrations are challenged although they come under protection.
     pub const fn challenge_again(&mut self, on: bool) {
         self.challenges_again = on;
+    }
+
+    /// Whether a subscriber gets the challenge again that it had last, as no home network may do
+    /// (RFC 3310 §3.2), until its card does not take it.
+    pub const fn repeat_challenges(&mut self, on: bool) {
+        self.repeats = on;
     }
 
     /// Calls to it are answered here, with a description; without it a call gets a bare 200.
@@ -120,7 +131,12 @@ impl Home {
         if message.method() == Method::Ack {
             return None;
         }
-        let mut name = message.via().branch.unwrap_or_default().to_vec();
+        // Of another sender the same branch is another transaction (RFC 3261 §17.2.3): each
+        // challenge has a vector of its own (RFC 3310 §3.2).
+        let via = message.via();
+        let mut name = via.branch.unwrap_or_default().to_vec();
+        name.extend_from_slice(via.host);
+        name.extend_from_slice(&via.port.unwrap_or(5_060).to_be_bytes());
         name.extend_from_slice(message.call_id());
         name.extend_from_slice(&message.cseq().number.to_be_bytes());
         if let Some(kept) = self.kept.get(&name) {
@@ -197,9 +213,13 @@ impl Home {
         let mut rand = [0; 16];
         rand[..8].copy_from_slice(&self.draw.number().to_be_bytes());
         rand[8..].copy_from_slice(&self.draw.number().to_be_bytes());
-        let Ok(vector) = card.home.vector(Rand(rand), 0) else {
+        let asks_again = credentials.auts.is_some();
+        let repeated = card.last.take().filter(|_| self.repeats && !asks_again);
+        let vector = repeated.or_else(|| card.home.vector(Rand(rand), 0).ok());
+        let Some(vector) = vector else {
             return head(message, from, "500 Server Internal Error", &tag, &[]);
         };
+        card.last = Some(vector.clone());
         self.counts.challenges += 1;
         let (impi, realm) = (card.subscriber.impi.as_bytes(), card.subscriber.realm.as_bytes());
         let server = Server::new(self.algorithm, impi, realm, Qops::AUTH, vector, &[]);

@@ -202,7 +202,7 @@ impl Controller {
                 self.media.clear();
                 self.transactions.clear(now);
             }
-            Mirrored::Delta(delta) => self.apply(delta),
+            Mirrored::Delta(delta) => self.apply(now, delta),
             Mirrored::Followed(mark) => self.ims.followed(mark),
             Mirrored::Snapshot(number) => {
                 let from = Some(0);
@@ -292,13 +292,13 @@ impl Controller {
 
     /// Makes the change that the active node made. What cannot be read is of a later version, or
     /// of another configuration, and is passed over.
-    fn apply(&mut self, delta: &[u8]) {
+    fn apply(&mut self, now: Time, delta: &[u8]) {
         let Some((&kind, fields)) = delta.split_first() else { return };
         if media_stack::KINDS.contains(&kind) {
             return self.media.apply(kind, fields);
         }
         if kind == ims::KIND {
-            return self.ims.apply(fields);
+            return self.ims.apply(now, fields);
         }
         if kind >= registrar::KINDS_FROM {
             let realms = self.border.realms.rows().len();

@@ -146,7 +146,9 @@ impl Inbound {
     /// passed. [`Inbound::resume`] for one that stands.
     pub fn follow(&mut self, edge: u64, usage: Usage) {
         if let Some(window) = &mut self.window {
-            window.skip(edge);
+            // As in `resume`: behind the last number there is none that could still come.
+            let last = if self.extended { u64::MAX - 1 } else { u32::MAX.into() };
+            window.skip(edge.min(last));
             self.told = self.told.max(window.edge());
         }
         self.meter.usage = usage;

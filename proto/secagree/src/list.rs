@@ -19,10 +19,26 @@ impl List {
     /// # Errors
     /// A value is no list, or they are too many or too long.
     pub fn read<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Result<Self, Malformed> {
+        Self::read_up_to(OCTETS_MAX, values)
+    }
+
+    /// Reads what [`List::write`] has written of a list that was read: it may be longer than that
+    /// was, for it names what was left out.
+    ///
+    /// # Errors
+    /// It is no list, or its mechanisms are too many.
+    pub fn read_written(value: &[u8]) -> Result<Self, Malformed> {
+        Self::read_up_to(2 * OCTETS_MAX, [value])
+    }
+
+    fn read_up_to<'a>(
+        most: usize,
+        values: impl IntoIterator<Item = &'a [u8]>,
+    ) -> Result<Self, Malformed> {
         let (mut list, mut octets) = (Vec::new(), 0);
         for value in values {
             octets += value.len();
-            if octets > OCTETS_MAX {
+            if octets > most {
                 return Err(Malformed::new(value.len(), "the list is too long", SPEC));
             }
             for (at, item) in split(value, b',') {

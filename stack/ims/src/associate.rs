@@ -2,6 +2,7 @@
 //! takes over.
 
 use crate::access::Access;
+use crate::facts::Fact;
 use crate::request::of_mode;
 use crate::set::{Associated, Set, Stage};
 use aka::digest::SessionKeys;
@@ -67,7 +68,25 @@ impl Ends<'_> {
 
 impl Access {
     /// Makes the four associations of an offer.
-    pub(crate) fn associate(&mut self, now: Time, key: Key, keys: &SessionKeys) -> Option<()> {
+    ///
+    /// # Errors
+    /// Why there are none.
+    pub(crate) fn associate(
+        &mut self,
+        now: Time,
+        key: Key,
+        keys: &SessionKeys,
+    ) -> Result<(), &'static str> {
+        if self.table.knows_keys(keys) {
+            self.facts.add(Fact::Repeated, 1);
+            return Err("the core has repeated a challenge: its keys were used before \
+                        (TS 33.102 §6.3.2, RFC 3310 §3.2)");
+        }
+        let made = self.associate_by(now, key, keys);
+        made.ok_or("no associations could be made: there are as many as may be")
+    }
+
+    fn associate_by(&mut self, now: Time, key: Key, keys: &SessionKeys) -> Option<()> {
         let set = self.table.at(key)?;
         let row = self.rows.get(set.realm)?;
         let section = &row.realm.section;
@@ -93,10 +112,11 @@ impl Access {
             return None;
         }
         // Whoever takes over makes them of the same keys.
-        let keys = self.pair.is_on().then(|| Box::new(keys.clone()));
+        let kept = self.pair.is_on().then(|| Box::new(keys.clone()));
+        let associated = Associated { key: reserved, own, keys: kept, spent: 0 };
+        self.table.associate(key, associated, keys);
         if let Some(set) = self.table.at_mut(key) {
             set.server = preference.list(&own, own.mode);
-            set.associated = Some(Associated { key: reserved, own, keys });
             set.identity.port = door;
         }
         self.table.advance(key, Stage::Challenged, now + challenge);

@@ -19,6 +19,8 @@ const ASKED: Duration = Duration::from_secs(32);
 const UNANSWERED: Duration = Duration::from_secs(300);
 /// How long a call may last.
 const ANSWERED: Duration = Duration::from_secs(43_200);
+/// By how much the clock of another node may be ahead.
+const AHEAD: Duration = Duration::from_secs(10);
 /// How long copies of the last messages may come (64 x T1).
 const OVER: Duration = Duration::from_secs(32);
 
@@ -244,17 +246,22 @@ impl Emergencies {
         true
     }
 
-    /// Takes a call as another node has written it; without a source it is gone.
-    pub fn read(&mut self, number: u64, fields: &[u8]) {
+    /// Takes a call as another node has written it; without a source it is gone. Of more than there
+    /// may be the last ones are not taken, and none lasts longer than it may.
+    pub fn read(&mut self, now: Time, number: u64, fields: &[u8]) {
         self.remove(number);
         let find = |wanted| Fields::new(fields).find(|(tag, _)| *tag == wanted);
         let [source, until, state] = [tag::SOURCE, tag::UNTIL, tag::STATE]
             .map(|tag| find(tag).map(|(_, value)| field::read(value)));
         let (Some(source), Some(until)) = (source, until) else { return };
+        if self.calls.len() >= CALLS_MAX {
+            return;
+        }
         let states = [State::Asked, State::Begun, State::Answered, State::Over];
         let state = states.into_iter().find(|it| Some(*it as u64) == state);
         let state = state.unwrap_or(State::Over);
-        self.put(number, Call { source, until: Time::from_nanos(until), state });
+        let until = Time::from_nanos(until).min(now + ANSWERED + AHEAD);
+        self.put(number, Call { source, until, state });
     }
 
     /// Forgets all.
@@ -366,6 +373,27 @@ mod tests {
         }
         assert!((0..3).all(|number| calls.knows(number)));
         assert!(calls.knows(20_019), "its ACK comes through");
+    }
+
+    #[test]
+    fn what_another_node_tells_is_bounded_in_number_and_in_time() {
+        let told = |number: u64| {
+            let mut calls = Emergencies::default();
+            let until = Time::MAX;
+            calls.put(number, Call { source: number, until, state: State::Answered });
+            let mut fields = Vec::new();
+            assert!(calls.write(number, &mut fields));
+            fields
+        };
+        let (mut calls, now) = (Emergencies::default(), Time::from_millis(5));
+        for number in 0..CALLS_MAX as u64 + 9 {
+            calls.read(now, number, &told(number));
+        }
+        assert_eq!(calls.calls.len(), CALLS_MAX);
+        calls.read(now, 3, &told(3));
+        assert!(calls.knows(3), "of one that it has it hears more");
+        calls.tick(now + ANSWERED + AHEAD);
+        assert_eq!(calls.calls.len(), 0);
     }
 
     #[test]

@@ -27,6 +27,8 @@ event::facts! {
         KeysTaken = Counter, "ims_keys_taken_total";
         /// Challenges whose keys nobody used in time, or that came without keys.
         KeysLost = Counter, "ims_keys_lost_total";
+        /// Challenges of the core that repeat the keys of an earlier one: no agreement is made.
+        Repeated = Counter, "ims_challenges_repeated_total";
         /// Requests refused because they ask for no security agreement (421).
         NotAsked = Counter, "ims_refused_no_agreement_total";
         /// Requests refused because of what their security headers say (494, 502).

@@ -1,7 +1,7 @@
 //! What leaves towards phones: the 401 becomes an agreement, the 200 makes it stand or ends it, and
 //! everything is protected (TS 24.229 §5.2.2, TS 33.203 §7.4).
 
-use crate::access::{Access, BEYOND_S, LINGERING};
+use crate::access::{Access, BEYOND_S, GRANTED_MAX_S, LINGERING};
 use crate::facts::Fact;
 use crate::keys;
 use crate::request::{again, of_mode, row_server};
@@ -14,10 +14,6 @@ use runtime::Flow;
 use sip::view::Contact;
 use sip::{Header, Message, Method};
 use trail::Event;
-
-/// The longest time that an agreement stands without another registration, seconds; phones ask for
-/// 600,000 (TS 24.229 §5.1.1.2).
-const GRANTED_MAX_S: u32 = 604_800;
 
 /// What becomes of a message that leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -175,7 +171,7 @@ impl Access {
         }
         let Some(key) = self.table.by_register(at.register) else { return };
         let taken = self.keys_of(at, key);
-        let Some(key) = self.challenged_again(at, key, taken.as_ref()) else { return };
+        let Some(key) = self.challenged_again(at, key, carrying, taken.as_ref()) else { return };
         let Some(set) = self.table.at(key) else { return };
         if set.stage == Stage::Offered {
             let Some(session) = taken else {
@@ -186,9 +182,8 @@ impl Access {
                 self.trails.of(set, Event::AgreementFailed, vec![("text", why.into())]);
                 return;
             };
-            if self.associate(at.now, key, &session).is_none() {
+            if let Err(why) = self.associate(at.now, key, &session) {
                 let Some(set) = self.table.at(key) else { return };
-                let why = "no associations could be made: there are as many as may be";
                 self.failures.note(at.now, &set.impi, at.flow.remote, why);
                 self.trails.of(set, Event::AgreementFailed, vec![("text", why.into())]);
                 self.table.remove(key, &mut self.esp);
@@ -218,21 +213,34 @@ impl Access {
 
     /// The agreement that a challenge is for. The core was asked again for a REGISTER that it has
     /// challenged: by the node that has taken over, of which the phone may have heard nothing. Of
-    /// both challenges the phone answers one.
+    /// both challenges the phone answers one. One that comes again is for the same agreement
+    /// as before.
     fn challenged_again(
         &mut self,
         at: &Answer<'_>,
         key: Key,
+        carrying: Option<Key>,
         keys: Option<&SessionKeys>,
     ) -> Option<Key> {
         let set = self.table.at(key)?;
-        let known = set.associated.as_ref().and_then(|it| it.keys.as_deref());
-        if set.stage != Stage::Challenged || keys.is_none() || known == keys {
-            return Some(key);
+        let Some(keys) = keys else { return Some(key) };
+        let same = self.table.by_keys(keys).filter(|same| {
+            let same = self.table.at(*same);
+            same.is_some_and(|it| {
+                let is_of_phone = it.impi == set.impi && it.client.is_same(&set.client);
+                it.stage == Stage::Challenged && is_of_phone
+            })
+        });
+        if same.is_some() || set.stage != Stage::Challenged {
+            return same.or(Some(key));
         }
         let is_from_clear = set.is_from_clear;
         let next = again(set, set.choice, set.client.clone(), at.register);
-        self.offer(at.now, Set { is_from_clear, ..next }).ok()
+        let next = Set { is_from_clear, ..next };
+        match carrying {
+            Some(carrying) => self.offer_again(at.now, carrying, next),
+            None => self.offer(at.now, next).ok(),
+        }
     }
 
     /// The core does not take an answer to its challenge and asks anew: the same offer serves for

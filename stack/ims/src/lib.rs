@@ -41,6 +41,7 @@ mod set;
 mod settings;
 mod show;
 mod sources;
+mod spent;
 mod table;
 mod trails;
 mod vacated;

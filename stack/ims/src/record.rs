@@ -1,6 +1,7 @@
 //! An agreement as tagged fields, with the keys of its challenge: they travel by the link of the
 //! pair alone, which is encrypted, and stand in no log.
 
+use crate::access::LASTS_MAX;
 use crate::set::{Associated, Identity, Registration, Set, Stage, Usage};
 use crate::settings::Row;
 use crate::table::{Copied, Copy};
@@ -52,6 +53,9 @@ const USED: u64 = 8;
 const DEREGISTERS: u64 = 16;
 const OFFER: u64 = 32;
 
+/// The last place in the order in which sets begin; those here go on behind it.
+const ORDER_MAX: u64 = u64::MAX / 2;
+
 const STAGES: [Stage; 5] =
     [Stage::Challenged, Stage::Proven, Stage::Current, Stage::Old, Stage::Ending];
 
@@ -101,7 +105,7 @@ pub(crate) fn write(copied: &Copied<'_>, rows: &[Row], out: &mut Vec<u8>) {
     }
     let registered: Vec<[u8; 8]> = copied.registered.iter().map(|it| it.to_be_bytes()).collect();
     field::bytes(out, tag::REGISTERED, registered.as_flattened());
-    let Some(Associated { key, own, keys }) = &set.associated else { return };
+    let Some(Associated { key, own, keys, .. }) = &set.associated else { return };
     field::nested(out, tag::OWN, |out| list_of(*own).write(out));
     field::number(out, tag::ASSOCIATIONS, u64::from(key.generation) << 32 | u64::from(key.index));
     if let Some(keys) = keys {
@@ -117,11 +121,15 @@ fn list_of(ipsec: Ipsec) -> List {
 
 /// An agreement as it was written, with the fields of its numbers; `None`: it cannot be read, or
 /// none of the realms has its address.
-pub(crate) fn read<'a>(fields: &'a [u8], rows: &[Row]) -> Option<(Copy, &'a [u8])> {
+///
+/// What would count or last without end is cut: `now` is the time here.
+pub(crate) fn read<'a>(now: Time, fields: &'a [u8], rows: &[Row]) -> Option<(Copy, &'a [u8])> {
     let find = |wanted| Fields::new(fields).find(|(tag, _)| *tag == wanted).map(|(_, it)| it);
     let number = |tag| find(tag).map_or(0, field::read);
     let ip = |tag| -> Option<IpAddr> { read_address(find(tag)?).map(|it| it.ip()) };
-    let list = |tag| List::read(find(tag)).ok();
+    let list = |tag| List::read_written(find(tag)?).ok();
+    let until = |tag| Time::from_nanos(number(tag)).min(now + LASTS_MAX);
+    let order = |tag| number(tag).min(ORDER_MAX);
     let ipsec = |tag| list(tag).and_then(|list| list.0.first()?.ipsec().copied());
     let name = find(tag::REALM)?;
     let realm = rows.iter().position(|row| row.realm.name.as_bytes() == name)?;
@@ -136,7 +144,7 @@ pub(crate) fn read<'a>(fields: &'a [u8], rows: &[Row]) -> Option<(Copy, &'a [u8]
         let secret = |tag| Secret::new(find(tag)?);
         let keys = SessionKeys { ck: secret(tag::CK)?, ik: secret(tag::IK)? };
         let key = Key { index: half(number), generation: half(number >> 32) };
-        Some(Associated { key, own: ipsec(tag::OWN)?, keys: Some(Box::new(keys)) })
+        Some(Associated { key, own: ipsec(tag::OWN)?, keys: Some(Box::new(keys)), spent: 0 })
     });
     // Of a copy of a REGISTER that was under way nobody here knows: it offers anew.
     let is_over = matches!(stage, Stage::Current | Stage::Old) && !is(OFFER);
@@ -149,9 +157,9 @@ pub(crate) fn read<'a>(fields: &'a [u8], rows: &[Row]) -> Option<(Copy, &'a [u8]
         register: find(tag::CALL).map(cseq).filter(|_| !is_over),
         registration: Registration {
             deregisters: is(DEREGISTERS),
-            call_id: find(tag::CALL_ID).unwrap_or_default().into(),
+            call_id: crate::request::cut(find(tag::CALL_ID).unwrap_or_default()),
         },
-        begun: number(tag::BEGUN),
+        begun: order(tag::BEGUN),
         is_from_clear: is(FROM_CLEAR),
         client: list(tag::CLIENT)?,
         server: list(tag::SERVER)?,
@@ -166,11 +174,11 @@ pub(crate) fn read<'a>(fields: &'a [u8], rows: &[Row]) -> Option<(Copy, &'a [u8]
         associated: Some(associated?),
         usage: Usage {
             was_accepted: is(ACCEPTED),
-            registered_until: Time::from_nanos(number(tag::REGISTERED_UNTIL)),
+            registered_until: until(tag::REGISTERED_UNTIL),
             is_used: is(USED),
-            proven: number(tag::PROVEN),
+            proven: order(tag::PROVEN),
         },
-        expires: Time::from_nanos(number(tag::EXPIRES)),
+        expires: until(tag::EXPIRES),
         ..Set::default()
     };
     let registered = registered.iter().map(|it| u64::from_be_bytes(*it)).collect();

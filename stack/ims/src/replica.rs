@@ -12,7 +12,7 @@
 //! the core challenges anew. So it is with all that was under way: the phone repeats it, and finds
 //! the associations by which it does.
 
-use crate::access::Access;
+use crate::access::{Access, LASTS_MAX};
 use crate::facts::Fact;
 use crate::pair::Snapshot;
 use crate::record;
@@ -189,7 +189,7 @@ impl Access {
 
     /// Makes a change that the other node has told: what stands behind [`KIND`]. What cannot be
     /// read is of a later version, or of another configuration: that agreement is not there.
-    pub fn apply(&mut self, delta: &[u8]) {
+    pub fn apply(&mut self, now: Time, delta: &[u8]) {
         let Some((&kind, fields)) = delta.split_first() else { return };
         match kind {
             kind::SECRETS => {
@@ -206,7 +206,7 @@ impl Access {
             kind::SET if !self.pair.has_secrets => {}
             kind::SET => {
                 if let Some(key) = read_key(fields)
-                    && self.put(key, fields).is_none()
+                    && self.put(now, key, fields).is_none()
                 {
                     self.pair.lacks_some = true;
                     self.table.take_away(key, &mut self.esp);
@@ -220,11 +220,11 @@ impl Access {
                 self.gauges();
             }
             kind::NUMBERS => self.esp.apply(fields),
-            kind::VACATED => self.vacated(fields),
+            kind::VACATED => self.vacated(now, fields),
             kind::CALL => {
                 let mut fields = Fields::new(fields);
                 if let Some((tag::NUMBER, number)) = fields.next() {
-                    self.emergencies.read(field::read(number), fields.rest());
+                    self.emergencies.read(now, field::read(number), fields.rest());
                 }
             }
             _ => {}
@@ -232,8 +232,8 @@ impl Access {
     }
 
     /// An agreement as the other node has it.
-    fn put(&mut self, key: Key, fields: &[u8]) -> Option<()> {
-        let (copy, numbers) = record::read(fields, &self.rows)?;
+    fn put(&mut self, now: Time, key: Key, fields: &[u8]) -> Option<()> {
+        let (copy, numbers) = record::read(now, fields, &self.rows)?;
         let numbers = Numbers::read(numbers)?;
         let associated = copy.set.associated.as_ref()?;
         let (at, own, keys) = (associated.key, associated.own, associated.keys.clone()?);
@@ -246,7 +246,7 @@ impl Access {
         Some(())
     }
 
-    fn vacated(&mut self, fields: &[u8]) {
+    fn vacated(&mut self, now: Time, fields: &[u8]) {
         let find = |wanted| Fields::new(fields).find(|(tag, _)| *tag == wanted).map(|(_, it)| it);
         let (Some(port), Some(remote)) = (find(tag::PORT), find(tag::REMOTE)) else { return };
         let Some(remote) = read_address(remote) else { return };
@@ -254,7 +254,7 @@ impl Access {
         let identity = Identity { port, remote };
         match find(tag::IMPI).zip(find(tag::UNTIL)) {
             Some((impi, until)) => {
-                let until = Time::from_nanos(field::read(until));
+                let until = Time::from_nanos(field::read(until)).min(now + LASTS_MAX);
                 self.table.vacated.put(identity, crate::request::cut(impi), until);
             }
             None => self.table.vacated.remove(identity),

@@ -244,13 +244,18 @@ impl Access {
 
     /// A phone offers another agreement by the associations that it has: without one its challenge
     /// leaves without Security-Server.
-    pub(crate) fn offer_again(&mut self, now: Time, carrying: Key, next: Set) {
-        let Ok(next) = self.offer(now, next) else { return };
+    pub(crate) fn offer_again(&mut self, now: Time, carrying: Key, next: Set) -> Option<Key> {
+        let next = self.offer(now, next).ok()?;
         let before = self.table.at_mut(carrying).and_then(|set| set.offers(next));
-        let is_it = |key: &Key| self.table.at(*key).is_some_and(|it| it.stage == Stage::Offered);
-        if let Some(before) = before.filter(is_it) {
-            self.table.remove(before, &mut self.esp);
+        let Some(before) = before else { return Some(next) };
+        match self.table.at(before).map(|set| set.stage) {
+            Some(Stage::Offered) => self.table.remove(before, &mut self.esp),
+            Some(Stage::Challenged) => {
+                self.end(before, "its phone has offered others since, and not answered it");
+            }
+            _ => {}
         }
+        Some(next)
     }
 
     /// What came by associations.
@@ -320,7 +325,12 @@ impl Access {
             return Err(Refusal::new(403, Fact::Unprotected, why));
         };
         let stands = matches!(set.stage, Stage::Current | Stage::Old);
-        let offers = stands && set.register != Some(register);
+        // The node before may have had a challenge for it already, and told of that.
+        let known = self.table.by_register(register).and_then(|key| self.table.at(key));
+        let is_known = known.is_some_and(|it| {
+            it.stage == Stage::Challenged && it.impi == set.impi && it.client.is_same(&client)
+        });
+        let offers = stands && set.register != Some(register) && !is_known;
         let choice = offers
             .then(|| {
                 let own = of_mode(&self.rows[set.realm].preference, set.is_behind_nat);

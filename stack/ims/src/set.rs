@@ -105,6 +105,8 @@ pub(crate) struct Associated {
     pub own: Ipsec,
     /// The keys of the challenge, where another node of the pair has to know them.
     pub keys: Option<Box<SessionKeys>>,
+    /// The number of these keys.
+    pub spent: u64,
 }
 
 /// An agreement.

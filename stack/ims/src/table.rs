@@ -1,9 +1,11 @@
 //! All agreements of a shard, found by REGISTER, by the phone's flow, by private identity.
 
 use crate::keys;
-use crate::set::{Identity, Register, Registration, Set, Stage};
+use crate::set::{Associated, Identity, Register, Registration, Set, Stage};
 use crate::sources::{Class, Sources};
+use crate::spent::Spent;
 use crate::vacated::Vacated;
+use aka::digest::SessionKeys;
 use ipsec::Endpoint;
 use machine::Time;
 use machine::slots::{Key, Slots, Told};
@@ -52,6 +54,7 @@ pub(crate) struct Table {
     /// Those that nobody has proven yet, by a hash of the private identity that they claim.
     claimed: BTreeSet<(u64, u32)>,
     secret: u64,
+    spent: Spent,
     pub vacated: Vacated,
     pub sources: Sources,
     begun: u64,
@@ -68,6 +71,7 @@ impl Table {
             by_impi: BTreeMap::new(),
             claimed: BTreeSet::new(),
             secret,
+            spent: Spent::default(),
             vacated: Vacated::default(),
             sources: Sources::default(),
             begun: 0,
@@ -124,6 +128,25 @@ impl Table {
         let claimed = claimed.filter_map(|(_, index)| self.sets.user_of(*index));
         let keys = self.by_impi(impi).iter().copied().chain(claimed);
         keys.filter_map(|key| self.sets.at(key)).filter(move |set| *set.impi == *impi)
+    }
+
+    /// Whether a set has, or has had, associations with these keys.
+    pub fn knows_keys(&self, keys: &SessionKeys) -> bool {
+        self.spent.knows(Spent::number(self.secret, keys))
+    }
+
+    /// The set that has associations with these keys.
+    pub fn by_keys(&self, keys: &SessionKeys) -> Option<Key> {
+        self.spent.set_of(Spent::number(self.secret, keys))
+    }
+
+    /// A set gets its associations, with these keys.
+    pub fn associate(&mut self, key: Key, associated: Associated, keys: &SessionKeys) {
+        let spent = Spent::number(self.secret, keys);
+        if let Some(set) = self.sets.at_mut(key) {
+            set.associated = Some(Associated { spent, ..associated });
+            self.spent.begin(spent, key);
+        }
     }
 
     /// Whether a phone may be known by that flow: nobody is, and nobody was who may still be
@@ -223,6 +246,7 @@ impl Table {
         if let Some(associations) = associations {
             esp.remove(associations);
         }
+        self.spend(key);
         let Some(set) = self.sets.at(key) else { return };
         let (identity, registered_until) = (set.identity, set.usage.registered_until);
         if registered_until > Time::ZERO && self.by_identity(identity).is_empty() {
@@ -231,12 +255,23 @@ impl Table {
         self.sets.give_back(key);
     }
 
+    /// Its keys have no associations any more. Nothing leaves by a set before its phone has proven
+    /// its card.
+    fn spend(&mut self, key: Key) {
+        if let Some(set) = self.sets.at(key)
+            && let Some(associated) = &set.associated
+        {
+            self.spent.end(associated.spent, key, set.usage.proven > 0);
+        }
+    }
+
     /// Ends all agreements. Flows whose registration stands are kept for their phones, by the last
     /// of each phone's registrations.
     pub fn end_all(&mut self, esp: &mut Endpoint) {
         let until = |set: &Set| set.usage.registered_until;
         let mut keys: Vec<_> = self.iter().map(|(key, set)| (until(set), key)).collect();
         keys.sort_by_key(|(until, _)| *until);
+        self.spent.end_all();
         for (_, key) in keys {
             self.remove(key, esp);
         }
@@ -306,9 +341,16 @@ impl Table {
             && Some(before) != associations
         {
             esp.remove(before);
+            self.spend(user);
         }
         let Some(slot) = self.sets.put(key) else { return false };
         *slot = copy.set;
+        if let Some(associated) = &mut slot.associated
+            && let Some(keys) = &associated.keys
+        {
+            associated.spent = Spent::number(self.secret, keys);
+            self.spent.begin(associated.spent, key);
+        }
         let (stage, class, begun) = (slot.stage, Class::of(slot), slot.begun);
         let (source, expires, proven) = (slot.source, slot.expires, slot.usage.proven);
         let (identity, impi, register) = (slot.identity, slot.impi.clone(), slot.register);
@@ -333,6 +375,7 @@ impl Table {
         phone.keys.push(key);
         phone.keys.sort_by_key(order);
         phone.registered = copy.registered;
+        phone.registered.truncate(REGISTERED_MAX);
         true
     }
 
@@ -342,6 +385,7 @@ impl Table {
             && let Some((_, Some(associations))) = self.unlist(user)
         {
             esp.remove(associations);
+            self.spend(user);
         }
         self.sets.take_away(next);
     }
@@ -353,6 +397,7 @@ impl Table {
         self.by_identity.clear();
         self.by_impi.clear();
         self.claimed.clear();
+        self.spent.end_all();
         self.vacated.clear();
         self.sources = Sources::default();
         (self.under_way, self.current) = (0, 0);

@@ -35,6 +35,7 @@ pub(crate) struct Promise {
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
     since: Time,
+    is_told: bool,
     /// The mark behind which it was told.
     mark: Option<u64>,
     promise: Promise,
@@ -60,13 +61,28 @@ impl Promises {
 
     /// What was asked for is told in this step. What may be granted because it was told long ago.
     pub fn tick(&mut self, now: Time) -> Vec<Promise> {
-        let told = |promise| Waiting { since: now, mark: None, promise };
-        self.waiting.extend(self.asked.drain(..).map(told));
+        let asked = |promise| Waiting { since: now, is_told: false, mark: None, promise };
+        self.waiting.extend(self.asked.drain(..).map(asked));
         let mut granted = Vec::new();
         while let Some(first) = self.waiting.pop_front_if(|it| it.since + STALE <= now) {
             granted.push(first.promise);
         }
+        // What was said to a mark may have been lost on its way: others go on by the next one.
+        let is_over = |mark| !self.waiting.iter().any(|it| it.mark == Some(mark));
+        if !granted.is_empty() && self.marked.is_some_and(is_over) {
+            self.marked = None;
+        }
         granted
+    }
+
+    /// Sets that have a promise which was not told yet. Whoever asks tells them.
+    pub fn untold(&mut self) -> Vec<Key> {
+        let untold = self.waiting.iter_mut().rev().take_while(|it| !it.is_told);
+        let keys = untold.map(|it| {
+            it.is_told = true;
+            it.promise.set
+        });
+        keys.collect()
     }
 
     /// The mark that shall stand behind all that has been told by now, if any: one at a time.
@@ -144,9 +160,25 @@ mod tests {
         assert_eq!(promises.mark(), Some(3));
         // Nobody follows.
         assert_eq!((promises.followed(None), promises.mark()), (vec![], None));
+        assert_eq!(promises.untold(), [promise(2).set]);
+        assert_eq!(promises.untold(), []);
         let later = now + STALE;
         assert_eq!(promises.tick(Time::from_millis(5_999)), []);
         assert_eq!(promises.tick(later), [promise(2)]);
         assert_eq!(promises.tick(later + STALE), []);
+    }
+
+    #[test]
+    fn a_mark_of_which_nobody_hears_does_not_hold_up_those_behind_it() {
+        let (mut promises, now) = (Promises::default(), Time::from_millis(1_000));
+        promises.anew();
+        promises.ask(promise(1));
+        assert_eq!((promises.tick(now), promises.mark()), (vec![], Some(1)));
+        // What would be said to it is lost; meanwhile another block is asked for.
+        let later = now + STALE;
+        promises.ask(promise(2));
+        assert_eq!((promises.tick(later), promises.mark()), (vec![promise(1)], Some(2)));
+        assert_eq!(promises.followed(Some(1)), [], "it comes late");
+        assert_eq!(promises.followed(Some(2)), [promise(2)]);
     }
 }

@@ -173,6 +173,9 @@ impl Endpoint {
     /// Tells what changed, each under `head`, and asks when that is applied where something waits
     /// for it. To be called last of all that the function tells in a step.
     pub fn tell(&mut self, head: &[u8], out: &mut Effects, scratch: &mut Vec<u8>) {
+        // A promise is told whatever the number for its record says: a peer chooses some of what
+        // that is made of, and could seek one that hides it.
+        let untold = self.promises.untold();
         self.sets.tell(|told| {
             let Told::Stands(key, set, was) = told else { return 0 };
             let Some(set) = set.0.as_deref() else { return 0 };
@@ -182,7 +185,7 @@ impl Endpoint {
             write_key(scratch, key);
             numbers.write(scratch);
             let digest = digest(scratch);
-            if digest != was {
+            if digest != was || untold.contains(&key) {
                 numbers.write_usage(scratch);
                 out.delta(|buffer| buffer.extend_from_slice(scratch));
             }

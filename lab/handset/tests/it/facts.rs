@@ -120,6 +120,7 @@ fn every_fact_moves() {
     hostile::an_emergency_call_passes_without_an_agreement_from_its_invite_to_its_end();
     hostile::keys_of_no_answer_reach_a_phone_or_the_function();
     hostile::a_wrong_response_ends_its_associations_and_no_others();
+    hostile::a_challenge_that_the_core_repeats_makes_no_second_set_of_the_same_keys();
     seeds::worlds_come_to_rest_with_the_same_associations_at_both_ends_and_none_after_the_last_200(
     );
     seeds::through_another_registration_old_associations_serve_until_the_new_ones_are_used();

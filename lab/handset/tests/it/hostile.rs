@@ -767,11 +767,67 @@ pub fn a_wrong_response_ends_its_associations_and_no_others() {
     world.act(1, Handset::register);
     world.run(Duration::from_secs(5));
     assert!(matches!(world.phones[1].handset.state(), State::Failed(_)));
+    // Though he says what the phone has said, word for word, he has a challenge of his own.
+    assert_eq!(world.pcscf.home.counts().challenges, 2);
     assert_eq!(world.current(0), first);
     world.run(Duration::from_secs(300));
     assert_eq!(world.pcscf.access.show(None, 10).len(), 1);
     let why = world.pcscf.access.explain(world.now, None, 1).remove(0).why;
     assert_eq!(why, "the challenge was not answered in time");
+}
+
+#[test]
+pub fn a_challenge_that_the_core_repeats_makes_no_second_set_of_the_same_keys() {
+    for is_protected in [false, true] {
+        let mut world = registered(8);
+        world.pcscf.home.repeat_challenges(true);
+        if !is_protected {
+            world.phones[0].handset.restart();
+        }
+        world.act(0, Handset::register);
+        // Its card does not take the challenge again and asks for another one.
+        world.run(Duration::from_secs(5));
+        let access = &world.pcscf.access;
+        let counts =
+            [Fact::Repeated, Fact::Challenged, Fact::Established].map(|it| access.count(it));
+        assert_eq!(counts, [1, 2, 2], "protected: {is_protected}");
+        assert_eq!(world.pcscf.home.counts().resynchronised, 1);
+        let rows = world.pcscf.access.explain(world.now, None, 9);
+        assert!(rows.iter().any(|row| row.why.contains("has repeated a challenge")), "{rows:?}");
+        assert_eq!(world.phones[0].handset.state(), State::Registered);
+        // Whose sets are over has used its keys all the same.
+        world.act(0, Handset::deregister);
+        world.run(Duration::from_secs(60));
+        assert_eq!(world.pcscf.access.show(None, 9).len(), 0);
+        let before = world.pcscf.access.count(Fact::Repeated);
+        world.phones[0].handset.restart();
+        world.act(0, Handset::register);
+        world.run(Duration::from_secs(5));
+        assert_eq!(world.pcscf.access.count(Fact::Repeated), before + 1);
+    }
+}
+
+#[test]
+fn challenges_that_a_registered_phone_does_not_answer_are_bounded() {
+    let mut world = registered(9);
+    let impi = world.phones[0].handset.config().subscriber.impi.clone();
+    for number in 0..40 {
+        let lines = format!(
+            "Authorization: Digest username=\"{impi}\", realm=\"ims.example.org\", nonce=\"\", \
+             uri=\"sip:x\"\r\n\
+             Security-Client: ipsec-3gpp;alg=hmac-sha-1-96;ealg=aes-cbc;spi-c={};spi-s=9001;\
+             port-c=2000;port-s=2001\r\n",
+            9_100 + number
+        );
+        let text = String::from_utf8(request("REGISTER", &lines)).unwrap();
+        let text = text.replace("Call-ID: c", &format!("Call-ID: again{number}"));
+        let text = text.replace("bKx", &format!("bKx{number}"));
+        world.act(0, |handset, _, out| handset.send(text.as_bytes(), out));
+        world.run(Duration::from_millis(100));
+    }
+    assert_eq!(world.pcscf.access.count(Fact::Challenged), 41);
+    assert_eq!(world.pcscf.access.show_shard().under_way, 4);
+    assert_eq!(world.current(0).len(), 1);
 }
 
 #[test]

@@ -263,3 +263,15 @@ fn a_cipher_with_blocks_of_64_bits_ends_before_two_of_them_are_the_same() {
         assert_eq!(next.err(), is_short.then_some(Dropped::Expired), "{algorithm:?}");
     }
 }
+
+#[test]
+fn an_edge_beyond_all_numbers_that_was_told_is_the_last_one() {
+    for (extended, last) in [(false, u64::from(u32::MAX)), (true, u64::MAX - 1)] {
+        let algorithm = algorithms().next().expect("there is one");
+        let keys = Keys::new(algorithm, &mut Random(3));
+        let parameters = Parameters { extended, sole_key: true, ..parameters(algorithm) };
+        let mut into = Inbound::new(parameters, keys.material()).expect("it fits");
+        into.follow(u64::MAX, Usage::default());
+        assert_eq!(into.edge(), last);
+    }
+}

@@ -1,7 +1,7 @@
 //! Lists as they are written, by the standard and by phones.
 
 use crate::{PHONE, list, written};
-use secagree::{Alg, Ealg, LIST_MAX, List, Mode, Name, Protocol, Q};
+use secagree::{Alg, Ealg, LIST_MAX, List, Mode, Name, OCTETS_MAX, Protocol, Q};
 
 #[test]
 fn a_phones_list_is_read_whole() {
@@ -130,4 +130,18 @@ fn nothing_that_is_read_panics_and_what_is_read_is_written() {
         read += 1;
     }
     assert!(read > 3_000, "{read}");
+}
+
+#[test]
+fn a_list_as_long_as_may_be_is_read_again_as_it_is_written() {
+    let first = "ipsec-3gpp;alg=hmac-sha-1-96;spi-c=1;spi-s=2;port-c=3;port-s=4";
+    let others = (1..LIST_MAX).map(|number| format!("x{number};y={}", "z".repeat(122)));
+    let mut text = [first.to_owned()].into_iter().chain(others).collect::<Vec<_>>().join(",");
+    text += &"z".repeat(OCTETS_MAX - text.len());
+    let list = List::read([text.as_bytes()]).expect("it is as long as may be");
+    let mut written = Vec::new();
+    list.write(&mut written);
+    assert!(written.len() > OCTETS_MAX, "{}", written.len());
+    assert!(List::read([written.as_slice()]).is_err(), "from a phone it is too long");
+    assert_eq!(List::read_written(&written), Ok(list));
 }
