@@ -125,16 +125,29 @@ pub(crate) struct Election {
     pub(crate) freshness: Freshness,
     /// Whether what the node held when it was elected was of the last term.
     pub(crate) is_current: bool,
-    /// The life of the peer that may serve, too: there is no arbiter, and this node was elected
-    /// though that one may live.
-    rival: Option<u64>,
+    /// The peer that may serve, too: there is no arbiter, and this node was elected though that one
+    /// may live.
+    rival: Option<Rival>,
     /// It did, and stands by now.
     has_met_rival: bool,
+    /// Until when this node may have served in its last term.
+    served: Time,
 }
 
-/// A peer that serves, too, for so short a time has used no more than this node knows of: what it
-/// lets itself do alone it does no sooner than 5 s after it has told it, and who is elected knows
-/// all that was told up to 4.04 s ago.
+/// A peer that may serve beside this node.
+#[derive(Debug, Clone, Copy)]
+struct Rival {
+    /// Its life.
+    life: u64,
+    /// Its time when it said the last that this node had heard of it by its election; zero: it was
+    /// not heard before.
+    stamp: Time,
+}
+
+/// A peer that serves, too, for so short a time after it was heard last has used no more than this
+/// node knows of: what it lets itself do alone it does no sooner than 5 s after it has told it, and
+/// who is elected knows all that was told up to 4.04 s ago. One that was paused has not served: its
+/// lease has run out meanwhile, and it hears who serves before it renews that.
 const RIVAL_HARMLESS: Duration = Duration::from_millis(500);
 
 impl Election {
@@ -158,6 +171,7 @@ impl Election {
             is_current: true,
             rival: None,
             has_met_rival: false,
+            served: Time::ZERO,
         }
     }
 
@@ -191,6 +205,7 @@ impl Election {
         beat.role = self.role;
         beat.epoch = self.epoch;
         beat.merit = self.merit;
+        beat.served = (self.role == Role::Standby).then_some(self.served);
         if now < self.promised_until && self.role == Role::Standby {
             (beat.vote, beat.vote_echo) = self.vote;
         }
@@ -212,7 +227,9 @@ impl Election {
                     self.freshness.heard(now, beat);
                     self.promised_until = now + self.params.detect;
                 } else if !self.params.has_arbiter {
-                    self.rival = Some(beat.incarnation);
+                    let life = beat.incarnation;
+                    let known = self.rival.filter(|rival| rival.life == life);
+                    self.rival = known.or(Some(Rival { life, stamp: Time::ZERO }));
                 }
             }
             (Role::Active, Role::Standby) => self.acknowledged(now, beat),
@@ -236,8 +253,8 @@ impl Election {
 
     /// The standby heard us: it will elect nobody for `detect` from then.
     fn acknowledged(&mut self, now: Time, beat: &Beat) {
-        let was_rival = self.rival.take() == Some(beat.incarnation)
-            && now >= self.active_since + RIVAL_HARMLESS
+        let rival = self.rival.take().filter(|rival| rival.life == beat.incarnation);
+        let was_rival = rival.is_some_and(|rival| self.has_served_on(now, rival, beat))
             || beat.epoch > self.epoch && !self.params.has_arbiter;
         self.has_met_rival |= was_rival;
         if beat.epoch > self.epoch {
@@ -245,6 +262,14 @@ impl Election {
         }
         if beat.echo >= self.active_since {
             self.lease = self.lease.max(beat.echo + self.params.lease);
+        }
+    }
+
+    /// Whether a rival that stands by has served for longer than does no harm.
+    fn has_served_on(&self, now: Time, rival: Rival, beat: &Beat) -> bool {
+        match beat.served {
+            Some(served) => served > rival.stamp + RIVAL_HARMLESS,
+            None => now >= self.active_since + RIVAL_HARMLESS,
         }
     }
 
@@ -338,7 +363,9 @@ impl Election {
 
     fn activate(&mut self, now: Time, epoch: u64, lease: Time, by: Elected<'_>) {
         self.rival = match by {
-            Elected::Alone(peer) => peer.map(|beat| beat.incarnation),
+            Elected::Alone(peer) => {
+                peer.map(|beat| Rival { life: beat.incarnation, stamp: beat.stamp })
+            }
             Elected::ByPeer(_) | Elected::ByArbiter(_) => None,
         };
         self.is_current = self.freshness.is_current(now, by);
@@ -357,7 +384,8 @@ impl Election {
     pub(crate) fn step_down(&mut self, now: Time, epoch: u64) {
         if self.role == Role::Active {
             let life = self.peer.map(|peer| peer.beat.incarnation);
-            self.freshness.ended(now.min(self.lease), life, self.epoch);
+            self.served = now.min(self.lease);
+            self.freshness.ended(self.served, life, self.epoch);
         }
         self.role = Role::Standby;
         (self.rival, self.has_met_rival) = (None, false);

@@ -44,6 +44,7 @@ mod tag {
     pub const TELLS: u8 = 22;
     pub const TOLD: u8 = 23;
     pub const HELD: u8 = 24;
+    pub const SERVED: u8 = 25;
 }
 
 /// A heartbeat, and at the same time the acknowledgement of the stream.
@@ -75,6 +76,9 @@ pub struct Beat {
     pub tells: Option<((u64, u64), u64)>,
     /// Version of what the sender says; zero: one before there was a number.
     pub version: u32,
+    /// The time of the sender up to which it may have served in its last term, while it does not;
+    /// `None`: it does not say.
+    pub served: Option<Time>,
 }
 
 /// An entry of the stream.
@@ -149,6 +153,9 @@ pub fn beat(pair: u64, beat: &Beat) -> Vec<u8> {
     ];
     for (tag, value) in fields {
         field::number(&mut out, tag, value);
+    }
+    if let Some(served) = beat.served {
+        field::number(&mut out, tag::SERVED, served.as_nanos());
     }
     if let Some(((epoch, stream), told)) = beat.tells {
         field::number(&mut out, tag::TELLS_EPOCH, epoch);
@@ -283,6 +290,7 @@ pub fn read(bytes: &[u8]) -> Option<(u64, Datagram<'_>)> {
                 .filter(|(epoch, _)| *epoch > 0)
                 .map(|stream| (stream, found(tag::TOLD))),
             version: u32::try_from(found(tag::VERSION)).unwrap_or(u32::MAX),
+            served: fields.clone().any(|(it, _)| it == tag::SERVED).then(|| time(tag::SERVED)),
         }),
         KIND_DELTAS => {
             Datagram::Deltas { stream, first: found(tag::FIRST), fields: fields.clone() }
@@ -322,6 +330,7 @@ mod tests {
             applied: 1_000,
             tells: Some(((3, 2), 7)),
             version: 1,
+            served: Some(Time::ZERO),
         };
         let mut bytes = beat(77, &written);
         field::bytes(&mut bytes, 250, b"what a later version says");

@@ -9,7 +9,7 @@
 //! two has told its standby more than the network, never less.
 
 use crate::address::Addresses;
-use crate::backlog::Backlog;
+use crate::backlog::{Backlog, Stuck};
 use crate::config::{Replica, VirtualAddress};
 use crate::election::{Name, Role};
 use crate::facts::ReplicaFact;
@@ -384,6 +384,9 @@ impl Node {
             );
             alarm("replica-refuses", "major", text);
         }
+        for stuck in lock(&self.shared.inner).backlog.stuck(now) {
+            alarm("replica-shard-stuck", "critical", stuck_text(now, stuck));
+        }
         if let Some(trouble) = &*lock(&self.shared.trouble) {
             alarm("replica-address", "critical", trouble.clone());
         }
@@ -398,6 +401,7 @@ impl Node {
     #[must_use]
     pub fn cells(&self) -> event::Cells {
         let standing = self.standing();
+        let waiting = lock(&self.shared.inner).backlog.len();
         let sheet = lock(&self.shared.sheet);
         sheet.add(ReplicaFact::Told, self.shared.told.swap(0, Relaxed));
         sheet.set(ReplicaFact::Active, u64::from(standing.role == Role::Active));
@@ -405,6 +409,7 @@ impl Node {
         sheet.set(ReplicaFact::ArbiterAlive, (standing.is_arbiter_alive == Some(true)).into());
         sheet.set(ReplicaFact::WaitsForVote, standing.waits_for_vote.is_some().into());
         sheet.set(ReplicaFact::Lag, standing.lag);
+        sheet.set(ReplicaFact::Waiting, waiting as u64);
         sheet.set(ReplicaFact::Overflows, standing.overflows);
         sheet.set(ReplicaFact::TooLong, standing.too_long);
         sheet.cells()
@@ -489,6 +494,17 @@ impl Mirror for Node {
         drop(inner);
         self.shared.speak(datagrams);
     }
+}
+
+/// What is wrong with a shard that takes nothing.
+fn stuck_text(now: Time, stuck: Stuck) -> String {
+    format!(
+        "shard {} of this node has taken nothing for {} s, and {} changes that the other node has \
+         told wait for it: nothing is acknowledged, and this node can serve no calls. Restart it",
+        stuck.shard,
+        now.since(stuck.since).as_secs(),
+        stuck.orders
+    )
 }
 
 /// What leaves at once; the rest is the thread's.
@@ -753,7 +769,7 @@ impl Shared {
         if shard >= orders.shards() {
             return;
         }
-        backlog.add(shard, order, |shard, order| orders.give(shard, order.clone()));
+        backlog.add(self.now(), shard, order, |shard, order| orders.give(shard, order.clone()));
     }
 
     /// Gives shards what waits for them, and holds the stream up while they are behind.
@@ -761,7 +777,11 @@ impl Shared {
         let mut inner = self.patient();
         let Inner { orders: Some(orders), backlog, pair, .. } = &mut *inner else { return };
         if !backlog.is_empty() {
-            backlog.give(|shard, order| orders.give(shard, order.clone()));
+            backlog.give(self.now(), |shard, order| orders.give(shard, order.clone()));
+            for Stuck { shard, orders, .. } in backlog.newly_stuck(self.now()) {
+                lock(&self.sheet).add(ReplicaFact::Stuck, 1);
+                tracing::error!(target: "replica", shard, orders, "a shard takes nothing any more");
+            }
             if !orders.are_alive() {
                 *backlog = Backlog::default(); // those that begin anew are told everything
             }

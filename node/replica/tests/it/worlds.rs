@@ -64,6 +64,8 @@ struct World {
     followed: [Option<u64>; 2],
     /// Who listens to everything, if somebody does: from, to, what.
     recorded: Option<Vec<(usize, usize, Vec<u8>)>>,
+    /// Until when a node does nothing; what comes to it waits.
+    paused: [Time; 2],
 }
 
 fn name(at: usize) -> Name {
@@ -101,6 +103,7 @@ impl World {
             memory: [None; 2],
             followed: [None; 2],
             recorded: None,
+            paused: [Time::ZERO; 2],
         };
         if has_arbiter {
             world.start_arbiter();
@@ -276,7 +279,8 @@ impl World {
 
     fn speaks(&self, at: usize) -> bool {
         let home = self.homes[at].as_ref();
-        home.is_some_and(|home| home.is_speaking && self.now < home.pair.lease())
+        let runs = self.now >= self.paused[at];
+        home.is_some_and(|home| runs && home.is_speaking && self.now < home.pair.lease())
     }
 
     fn role(&self, at: usize) -> Option<Role> {
@@ -337,9 +341,13 @@ impl World {
         let end = self.now + time;
         loop {
             let mut at = self.next_change;
-            at = self.flying.iter().map(|flight| flight.0).fold(at, Time::min);
-            for home in self.homes.iter().flatten() {
-                at = at.min(home.pair.deadline(self.now).max(self.now));
+            let comes = |flight: &(Time, usize, usize, Vec<u8>)| {
+                flight.0.max(self.paused.get(flight.2).copied().unwrap_or(Time::ZERO))
+            };
+            at = self.flying.iter().map(comes).fold(at, Time::min);
+            for (home, paused) in self.homes.iter().zip(self.paused) {
+                let Some(home) = home else { continue };
+                at = at.min(home.pair.deadline(self.now).max(self.now).max(paused));
             }
             if at > end {
                 break;
@@ -380,11 +388,15 @@ impl World {
     }
 
     fn step(&mut self) {
-        while let Some(place) = self.flying.iter().position(|flight| flight.0 <= self.now) {
+        let runs = [0, 1].map(|at| self.now >= self.paused[at]);
+        let has_come = |(at, _, to, _): &(Time, usize, usize, Vec<u8>), now: Time| {
+            *at <= now && runs.get(*to).is_none_or(|runs| *runs)
+        };
+        while let Some(place) = self.flying.iter().position(|it| has_come(it, self.now)) {
             let (_, from, to, bytes) = self.flying.remove(place).unwrap();
             self.arrive(from, to, &bytes);
         }
-        for at in 0..2 {
+        for at in (0..2).filter(|at| runs[*at]) {
             let now = self.now;
             let mut outs = Vec::new();
             if let Some(home) = &mut self.homes[at]
@@ -594,6 +606,35 @@ fn who_serves_hears_how_far_the_other_one_has_followed_and_that_none_does() {
     world.crash(1 - active);
     world.run(Duration::from_secs(3));
     assert_eq!(world.followed[active], None);
+}
+
+#[test]
+fn a_mere_pause_of_either_node_loses_nothing_and_makes_nobody_serve_beside_the_other() {
+    for seed in 0..60 {
+        let has_arbiter = seed % 2 == 0;
+        let mut world = World::new(seed, has_arbiter);
+        let active = world.rest();
+        let more = world.chance(40_000);
+        world.run(Duration::from_micros(more));
+        let paused = if world.chance(2) == 0 { active } else { 1 - active };
+        let home = world.homes[active].as_ref().unwrap();
+        let (told, before) = (home.told.clone(), home.is_current);
+        world.paused[paused] = world.now + Duration::from_millis(600);
+        world.run(Duration::from_millis(590));
+        let what = format!("seed {seed}, arbiter {has_arbiter}, node {paused} of active {active}");
+        assert!(world.speaks(1 - paused), "{what}");
+        world.run(Duration::from_millis(20));
+        assert_eq!(world.both_spoke, 0, "{what}");
+        let serves = world.rest();
+        assert_eq!(serves, 1 - paused, "{what}");
+        let home = world.homes[serves].as_ref().unwrap();
+        let wanted = if serves == active { before } else { Some(true) };
+        assert_eq!(home.is_current, wanted, "{what}: nothing of before is out of date");
+        let missing = told.keys().filter(|key| !home.table.contains_key(key)).count();
+        assert_eq!(missing, 0, "{what}");
+        world.compare();
+        assert_eq!(world.both_spoke, 0, "{what}");
+    }
 }
 
 /// The one that served votes for the other, of which nothing arrives any more: that may have
