@@ -134,6 +134,9 @@ pub struct Realm {
     /// Accept requests other than REGISTER only from registered contacts.
     #[serde(default)]
     pub register_required: bool,
+    /// Expiry told to the clients of this realm, seconds; absent: that of `[ssc.registrar]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_expires_s: Option<u32>,
     /// Where requests inside a call (and the CANCEL of one) may come from, beside their Call-ID
     /// and tags, which whoever sees a message can read: `flow`, address and port of the far end;
     /// `address`, its address (of IPv6: /64); `realm`, whoever is in the realm. Over TCP and TLS
@@ -324,6 +327,12 @@ impl Timers {
 }
 
 impl Ssc {
+    /// What the registrar is told.
+    pub(crate) fn registrar(&self) -> registrar::Config {
+        let of_realms = self.realm.iter().map(|realm| realm.client_expires_s).collect();
+        registrar::Config { of_realms, ..self.registrar.clone() }
+    }
+
     /// Every door: its realm, its port, its address.
     #[must_use]
     pub fn doors(&self) -> Vec<(RealmId, PortId, Address)> {
@@ -485,6 +494,11 @@ impl Ssc {
                 let what = format!("{} is out of range", realm.send_queue_octets_max);
                 let at = format!("{at}.send_queue_octets_max");
                 issues.push(Issue::new(at, what, "use 65536 to 1073741824"));
+            }
+            if realm.client_expires_s.is_some_and(|it| it < self.registrar.client_expires_min_s) {
+                let hint = "write `client_expires_min_s` of [ssc.registrar] or more";
+                let at = format!("{at}.client_expires_s");
+                issues.push(Issue::new(at, "it is less than clients may ask for", hint));
             }
             realm.validate_passes(&at, issues);
             for (n, listen) in realm.listen.iter().enumerate() {

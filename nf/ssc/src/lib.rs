@@ -488,7 +488,7 @@ impl Function for Controller {
         self.overload.configure(&config.admission());
         self.wire.capture.configure(config.capture_settings());
         self.wire.rule(&config, &self.border.realms);
-        self.registrar.configure(config.registrar.clone(), config.limits.bindings_max);
+        self.registrar.configure(config.registrar(), config.limits.bindings_max);
         self.media.configure(now, media::settings(&config), out);
         self.media.flush(out);
         access::protect(self, now, out); // as it was agreed before the change

@@ -243,6 +243,5 @@ impl Controller {
 
 /// A registrar as the configuration wants it.
 pub(crate) fn registrar(config: &Ssc, shard: u16, seed: &[u8; 16], now: Time) -> Registrar {
-    let (section, bindings_max) = (config.registrar.clone(), config.limits.bindings_max);
-    Registrar::new(section, bindings_max, shard, seed, now)
+    Registrar::new(config.registrar(), config.limits.bindings_max, shard, seed, now)
 }

@@ -88,7 +88,8 @@ impl Registrar {
         for (value, &key) in contacts.zip(&record.keys) {
             let Ok(Contact::Address(contact)) = Contact::parse(value) else { continue };
             let asked_s = contact.expires_s().or_else(|| header_expires(&request));
-            let asked_s = asked_s.unwrap_or(self.config.client_expires_s);
+            let longest = self.config.client_expires_s(record.realm);
+            let asked_s = asked_s.unwrap_or(longest);
             let core_s = if asked_s == 0 { 0 } else { self.core_granted(key, response) };
             if core_s == 0 {
                 self.remove(key);
@@ -97,7 +98,7 @@ impl Registrar {
             }
             let known = self.bindings.at(key).is_some_and(Binding::is_active);
             let moved = Update { aor, contact, request: &request, response, record };
-            let granted_s = asked_s.min(self.config.client_expires_s).min(core_s);
+            let granted_s = asked_s.min(longest).min(core_s);
             if !self.activate(now, key, &moved, [granted_s, core_s]) {
                 continue;
             }

@@ -38,8 +38,7 @@ impl Registrar {
             return None;
         }
         let asked = contact.expires_s().or_else(|| header_expires(message));
-        let asked_s = asked.unwrap_or(self.config.client_expires_s);
-        if asked_s == 0 || asked_s < self.config.client_expires_min_s {
+        if asked == Some(0) || asked.is_some_and(|it| it < self.config.client_expires_min_s) {
             return None;
         }
         let aor = Aor::parse(message.to().uri)?;
@@ -51,7 +50,8 @@ impl Registrar {
         if binding.cseq == cseq {
             return Some(Refreshed { aor, mark, is_repeated: true });
         }
-        let granted_s = asked_s.min(self.config.client_expires_s);
+        let longest = self.config.client_expires_s(binding.realm);
+        let granted_s = asked.unwrap_or(longest).min(longest);
         let expires = now + seconds(granted_s);
         let is_fresh =
             cseq > binding.cseq && now < binding.core_refresh && expires <= binding.core_expires;

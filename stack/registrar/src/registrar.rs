@@ -129,7 +129,7 @@ impl Registrar {
         let Some(aor) = Aor::parse(message.to().uri) else {
             return Verdict::Reject(Reject::new(404, "the To names no address of record"));
         };
-        if let Err(reject) = self.judge(&aor, message) {
+        if let Err(reject) = self.judge(&aor, realm, message) {
             return Verdict::Reject(reject);
         }
         match self.suspend(now, (flow, realm), &aor, message) {
@@ -139,7 +139,7 @@ impl Registrar {
     }
 
     /// Whether the core shall be asked.
-    fn judge(&self, aor: &Aor, message: &Message<'_>) -> Result<(), Reject> {
+    fn judge(&self, aor: &Aor, realm: RealmId, message: &Message<'_>) -> Result<(), Reject> {
         let mut contacts = message.values(Header::Contact);
         let (first, second) = (contacts.next(), contacts.next());
         let Some(first) = first else { return Ok(()) };
@@ -152,9 +152,9 @@ impl Registrar {
             Err(_) => return Err(Reject::new(400, "a Contact cannot be read")),
         };
         if second.is_some() {
-            return self.judge_many(message);
+            return self.judge_many(realm, message);
         }
-        let asked_s = self.asked(&contact, message)?;
+        let asked_s = self.asked(&contact, realm, message)?;
         let Some(key) = self.find(aor, &contact) else { return self.judge_new(aor, asked_s) };
         let Some(binding) = self.bindings.at(key) else { return Ok(()) };
         let same_call = binding.call_id == self.hash.hash(message.call_id());
@@ -173,11 +173,11 @@ impl Registrar {
     }
 
     /// Several contacts at once always go to the core.
-    fn judge_many(&self, message: &Message<'_>) -> Result<(), Reject> {
+    fn judge_many(&self, realm: RealmId, message: &Message<'_>) -> Result<(), Reject> {
         let mut count = 0;
         for value in message.values(Header::Contact) {
             match Contact::parse(value) {
-                Ok(Contact::Address(contact)) => self.asked(&contact, message)?,
+                Ok(Contact::Address(contact)) => self.asked(&contact, realm, message)?,
                 Ok(Contact::All) => return Err(Reject::new(400, "Contact: * beside others")),
                 Err(_) => return Err(Reject::new(400, "a Contact cannot be read")),
             };
@@ -190,9 +190,14 @@ impl Registrar {
     }
 
     /// Seconds asked for: by the contact, by the message, or as many as we give (§10.2.1.1).
-    fn asked(&self, contact: &NameAddr<'_>, message: &Message<'_>) -> Result<u32, Reject> {
+    fn asked(
+        &self,
+        contact: &NameAddr<'_>,
+        realm: RealmId,
+        message: &Message<'_>,
+    ) -> Result<u32, Reject> {
         let asked = contact.expires_s().or_else(|| header_expires(message));
-        let asked_s = asked.unwrap_or(self.config.client_expires_s);
+        let asked_s = asked.unwrap_or(self.config.client_expires_s(realm));
         let least = self.config.client_expires_min_s;
         if asked_s > 0 && asked_s < least {
             let mut reject = Reject::new(423, "the interval is too brief");

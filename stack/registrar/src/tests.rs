@@ -419,6 +419,30 @@ fn a_core_that_gives_less_than_the_client_interval_gives_the_client_less() {
 }
 
 #[test]
+fn clients_of_a_realm_with_an_expiry_of_its_own_get_that() {
+    let mut bench = bench();
+    let of_realms = vec![Some(600), None];
+    bench.registrar.configure(Config { of_realms, ..Config::default() }, 100);
+    let mut client = alice();
+    for expected in ["600", "30"] {
+        bench.register(&client, &flow(1));
+        let answer = bench.answer("alice");
+        assert!(answer.ends_with(&format!(";expires={expected}\r\n")), "{answer}");
+        client.cseq += 1;
+        bench.refresh(&client, &flow(1)).expect("the core need not know");
+        let answer = bench.answer("alice");
+        assert!(answer.ends_with(&format!(";expires={expected}\r\n")), "{answer}");
+        client.cseq += 1;
+        // The realm's own is taken back; the core is asked again.
+        bench.registrar.configure(Config::default(), 100);
+        bench.pass(1_500);
+    }
+    let of_realms = vec![None, Some(9_000)];
+    let config = Config { of_realms, ..Config::default() };
+    assert_eq!((config.client_expires_s(RealmId(0)), config.client_expires_max_s()), (30, 9_000));
+}
+
+#[test]
 fn a_connection_that_ends_takes_its_bindings_along() {
     let mut bench = bench();
     bench.register(&alice(), &connection(4));

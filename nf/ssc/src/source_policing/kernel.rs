@@ -21,7 +21,7 @@ impl Ssc {
         if self.wish() == Wish::Off {
             return Duration::ZERO;
         }
-        let longest = self.registrar.client_expires_s.max(self.registrar.core_expires_s);
+        let longest = self.registrar().client_expires_max_s().max(self.registrar.core_expires_s);
         Duration::from_secs(longest.into()) + MARGIN
     }
 
