@@ -89,6 +89,7 @@ pub(crate) fn protect(controller: &mut Controller, now: Time, out: &mut Effects)
         Leaving::Instead(to) => Diverted::Instead { to, in_parts: true },
     });
     ims.tell(now, &mut controller.wire.capture);
+    ims.write_keys(out);
     for (flow, packet) in handed {
         out.hand(0, |work| ipsec::write_handed(&flow, &packet, work));
     }

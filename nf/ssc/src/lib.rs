@@ -419,7 +419,8 @@ impl Function for Controller {
             }
             In::Drain => self.is_draining = true,
             // Of ports that a controller has none of.
-            In::Returned { .. } | In::Ready { .. } | In::Channel { .. } | In::Written { .. } => {}
+            In::Returned { .. } | In::Ready { .. } | In::Written { .. } => {}
+            In::Channel { port, event } => self.ims.channel(port, &event),
             In::Work { work, .. } => access::handed(work, out),
             In::HandedBack { .. } => {} // a packet of ESP is lost, as on any wire
         }

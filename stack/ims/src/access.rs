@@ -4,6 +4,7 @@ use crate::charging;
 use crate::emergency::Emergencies;
 use crate::explain::Failures;
 use crate::facts::Fact;
+use crate::key_log::KeyLog;
 use crate::keys::{self, Keys};
 use crate::pair::Pair;
 use crate::request::Verdict;
@@ -58,6 +59,7 @@ pub struct Access {
     pub(crate) table: Table,
     pub(crate) keys: Keys,
     pub(crate) failures: Failures,
+    pub(crate) key_log: KeyLog,
     pub(crate) emergencies: Emergencies,
     pub(crate) trails: Trails,
     pub(crate) facts: Sheet<Fact>,
@@ -84,6 +86,7 @@ impl Access {
             table: Table::new(settings.agreements_max(), secret, now),
             keys: Keys::new(nonces),
             failures: Failures::default(),
+            key_log: KeyLog::default(),
             emergencies: Emergencies::default(),
             trails: Trails::default(),
             facts: Sheet::new(),

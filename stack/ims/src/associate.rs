@@ -3,6 +3,7 @@
 
 use crate::access::Access;
 use crate::facts::Fact;
+use crate::key_log::Line;
 use crate::request::of_mode;
 use crate::set::{Associated, Set, Stage};
 use aka::digest::SessionKeys;
@@ -106,10 +107,14 @@ impl Access {
         let outside = self.seen_at(&set.impi, set.identity.remote.ip());
         let (reserved, own) = self.indices(choice, ports)?;
         let made = self.associations(key, own, outside, keys);
+        let path = made.as_ref().map(|made| made.path);
         let installed = made.is_some_and(|made| self.esp.install(reserved, made));
         if !installed {
             self.esp.remove(reserved);
             return None;
+        }
+        if let Some(path) = path {
+            self.log_keys(key, own, path, keys);
         }
         // Whoever takes over makes them of the same keys.
         let kept = self.pair.is_on().then(|| Box::new(keys.clone()));
@@ -121,6 +126,24 @@ impl Access {
         }
         self.table.advance(key, Stage::Challenged, now + challenge);
         Some(())
+    }
+
+    /// Notes the keys of a set for analysers, where its realm has them written.
+    fn log_keys(&mut self, key: Key, own: Ipsec, path: Path, keys: &SessionKeys) {
+        let Some(set) = self.table.at(key) else { return };
+        let row = self.rows.get(set.realm).filter(|row| row.realm.section.key_log.is_some());
+        let (Some(_), Some(choice), Some(keys)) = (row, set.choice, own.keys(keys)) else { return };
+        let Some(algorithm) = own.algorithm() else { return };
+        let (ours, phone) = (path.local.ip(), path.remote.ip());
+        for (spi, from, to) in [
+            (own.spi_s, phone, ours),
+            (own.spi_c, phone, ours),
+            (choice.of.spi_c, ours, phone),
+            (choice.of.spi_s, ours, phone),
+        ] {
+            let line = Line { from, to, spi, algorithm, material: keys.material() };
+            self.key_log.note(set.realm, &line);
+        }
     }
 
     /// The associations of a set in the table, whose phone is seen at `outside`.

@@ -52,6 +52,10 @@ pub struct Ipsec {
     /// that each REGISTER and each request that begins a dialog or stands alone gets (RFC 7315
     /// §4.6, TS 24.229 §5.2.6.3); empty: none is sent.
     pub charging: String,
+    /// File that the keys of all security associations are appended to, for tshark (`esp_sa`); made
+    /// with mode 0600. An alarm stands while it is written. For tests: absent otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key_log: Option<String>,
 }
 
 impl Default for Ipsec {
@@ -71,6 +75,7 @@ impl Default for Ipsec {
             sets_of_source_max: 10_000,
             visited_network: String::new(),
             charging: String::new(),
+            key_log: None,
         }
     }
 }
@@ -118,6 +123,10 @@ impl Ipsec {
                 let hint = "write integrity/encryption: hmac-sha-1-96/aes-cbc";
                 issues.push(Issue::new(format!("algorithms[{at}]"), what, hint));
             }
+        }
+        if self.key_log.as_ref().is_some_and(|path| !path.starts_with('/')) {
+            let hint = "begin it with /, where nobody else may write";
+            issues.push(Issue::new("key_log", "it is no path from the root", hint));
         }
         named("visited_network", &self.visited_network, issues);
         named("charging", &self.charging, issues);
@@ -169,12 +178,13 @@ mod tests {
             algorithms: vec!["HMAC-SHA-1-96/AES-CBC".into(), "null/null".into(), "rot13".into()],
             challenge_s: 1,
             charging: "a\r\nb".into(),
+            key_log: Some("keys".into()),
             visited_network: "\"".into(),
             ..Ipsec::default()
         };
         wrong.validate(&mut issues);
         let paths: Vec<_> = issues.iter().map(|issue| issue.path.as_str()).collect();
-        let strings = ["algorithms[1]", "algorithms[2]", "visited_network", "charging"];
+        let strings = ["algorithms[1]", "algorithms[2]", "key_log", "visited_network", "charging"];
         assert_eq!(paths, [&["client_ports"][..], &strings, &["challenge_s"]].concat());
         let pairs = wrong.preference().pairs;
         assert_eq!(pairs, [(Alg::HmacSha1_96, Ealg::AesCbc)]);

@@ -30,6 +30,7 @@ mod config;
 mod emergency;
 mod explain;
 mod facts;
+mod key_log;
 mod keys;
 mod leaving;
 mod pair;

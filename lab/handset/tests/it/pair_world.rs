@@ -129,12 +129,18 @@ pub struct World {
     pub lacks_agreements: bool,
     /// Phones that spoke in the clear though they were registered.
     pub clear: u32,
+    /// What was written to channels.
+    pub keys: Vec<u8>,
     out: Effects,
 }
 
 impl World {
     pub fn new(seed: u64, phones: Vec<Phone>, spec: LinkSpec) -> Self {
-        let config: ssc::config::Ssc = toml::from_str(SITE).expect("it is a section");
+        Self::of(SITE, seed, phones, spec)
+    }
+
+    pub fn of(site: &str, seed: u64, phones: Vec<Phone>, spec: LinkSpec) -> Self {
+        let config: ssc::config::Ssc = toml::from_str(site).expect("it is a section");
         let subscribers = phones.iter().map(|it| it.handset.config().subscriber.clone());
         let caller = |phone| Caller {
             phone,
@@ -170,6 +176,7 @@ impl World {
             is_current: true,
             lacks_agreements: false,
             clear: 0,
+            keys: Vec::new(),
             out: Effects::default(),
         };
         world.nodes[0] = Some(world.begins());
@@ -233,6 +240,11 @@ impl World {
             }
             if let Some(mark) = out.marked() {
                 self.later(Duration::ZERO, Later::Marked(mark));
+            }
+        }
+        for (_, order) in &out.channels {
+            if let runtime::ChannelOrder::Write(octets) = order {
+                self.keys.extend(octets);
             }
         }
         let sends: Vec<_> = out.sends().map(|(flow, bytes)| (flow, bytes.to_vec())).collect();

@@ -1,0 +1,154 @@
+//! Keys for analysers: of each association a line as Wireshark keeps them in `esp_sa`, by which
+//! tshark decrypts what a tap has recorded. Off unless a realm names a file; an alarm stands while
+//! one does.
+//!
+//! ```text
+//! associate ── four lines ──→ kept until the step ends ── Effects::write ──→ append::PrivateFile
+//! ```
+//! The file is opened for each piece anew: whoever moves it away gets another one.
+
+use crate::access::Access;
+use crate::settings::Row;
+use append::PrivateFile;
+use esp::{Encryption, Integrity, Material, Spi};
+use question::Condition;
+use runtime::{ChannelEvent, Effects, PortId};
+use std::fmt::Write as _;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+/// Octets of lines that wait for the end of their step; those beyond are left out.
+const WAITING_OCTETS_MAX: usize = 1 << 20;
+
+/// Lines that wait, and what became of those before.
+#[derive(Debug, Default)]
+pub(crate) struct KeyLog {
+    /// Each with the place of its realm.
+    waiting: Vec<(usize, String)>,
+    octets: usize,
+    /// Why the file of a realm takes nothing.
+    trouble: Option<(usize, String)>,
+}
+
+/// An association as an analyser has to know it.
+pub(crate) struct Line<'a> {
+    pub from: IpAddr,
+    pub to: IpAddr,
+    pub spi: Spi,
+    pub algorithm: esp::Algorithm,
+    pub material: Material<'a>,
+}
+
+/// What Wireshark calls them; GMAC it does not know.
+const fn names(encryption: Encryption, integrity: Integrity) -> Option<[&'static str; 2]> {
+    let cipher = match encryption {
+        Encryption::Null => "NULL",
+        Encryption::AesCbc(_) => "AES-CBC [RFC3602]",
+        Encryption::AesGcm16(_) => "AES-GCM with 16 octet ICV [RFC4106]",
+        Encryption::TripleDesCbc => "TripleDES-CBC [RFC2451]",
+    };
+    let code = match integrity {
+        Integrity::HmacSha1_96 => "HMAC-SHA-1-96 [RFC2404]",
+        Integrity::HmacSha256_128 => "HMAC-SHA-256-128 [RFC4868]",
+        Integrity::HmacSha384_192 => "HMAC-SHA-384-192 [RFC4868]",
+        Integrity::HmacSha512_256 => "HMAC-SHA-512-256 [RFC4868]",
+        Integrity::HmacMd5_96 => "HMAC-MD5-96 [RFC2403]",
+        Integrity::Combined => "NULL",
+        Integrity::AesGmac(_) => return None,
+    };
+    Some([cipher, code])
+}
+
+fn hex(key: &[u8]) -> String {
+    let start = if key.is_empty() { String::new() } else { "0x".to_owned() };
+    key.iter().fold(start, |mut text, octet| {
+        let _ = write!(text, "{octet:02x}");
+        text
+    })
+}
+
+impl Line<'_> {
+    fn write(&self, out: &mut String) {
+        let Self { from, to, spi: Spi(spi), algorithm, material } = self;
+        let names = names(algorithm.encryption(), algorithm.integrity());
+        let _ = match names {
+            Some([cipher, code]) => writeln!(
+                out,
+                "\"{}\",\"{from}\",\"{to}\",\"{spi:#010x}\",\"{cipher}\",\"{}\",\"{code}\",\"{}\",\
+                 \"32-bit\",\"0x00000000\"",
+                if from.is_ipv4() { "IPv4" } else { "IPv6" },
+                hex(material.encryption),
+                hex(material.integrity),
+            ),
+            None => writeln!(out, "# {from} to {to}, {spi:#010x}: GMAC, which has no name here"),
+        };
+    }
+}
+
+impl KeyLog {
+    /// An association of that realm was made.
+    pub fn note(&mut self, realm: usize, line: &Line<'_>) {
+        if self.octets > WAITING_OCTETS_MAX {
+            return;
+        }
+        let mut text = String::new();
+        line.write(&mut text);
+        self.octets += text.len();
+        match self.waiting.last_mut().filter(|(of, _)| *of == realm) {
+            Some((_, before)) => before.push_str(&text),
+            None => self.waiting.push((realm, text)),
+        }
+    }
+
+    /// What is wrong while keys are written.
+    pub fn alarms(&self, rows: &[Row], alarms: &mut Vec<Condition>) {
+        for (at, row) in rows.iter().enumerate() {
+            let (name, section) = (row.realm.name.as_str(), &row.realm.section);
+            let Some(path) = &section.key_log else { continue };
+            let text = format!(
+                "keys of security associations are written to {path}: whoever has it reads what \
+                 phones say. Take `key_log` out of the realm when it is not needed any more"
+            );
+            let row = Condition::new("ims-keys-written", name, "major", text);
+            alarms.push(row.caused_by("configuration-or-customization-error"));
+            if let Some((_, why)) = self.trouble.as_ref().filter(|(of, _)| *of == at) {
+                let text = format!("{path} takes no keys: {why}");
+                let row = Condition::new("ims-keys-not-written", name, "minor", text);
+                alarms.push(row.caused_by("configuration-or-customization-error"));
+            }
+        }
+    }
+}
+
+/// The channel of a realm's file: behind the numbers of all ports.
+fn channel(realm: usize) -> PortId {
+    PortId(u16::MAX - 1 - u16::try_from(realm).unwrap_or(u16::MAX / 2))
+}
+
+impl Access {
+    /// Writes the keys of associations that were made since this was called last, where their realm
+    /// wants that. To be called in each step, after [`Access::leaving`].
+    pub fn write_keys(&mut self, out: &mut Effects) {
+        self.key_log.octets = 0;
+        for (realm, lines) in self.key_log.waiting.drain(..) {
+            let row = self.rows.get(realm).map(|row| &row.realm.section);
+            let Some(path) = row.and_then(|section| section.key_log.as_ref()) else { continue };
+            out.connect(channel(realm), Arc::new(PrivateFile(path.into())));
+            out.write(channel(realm), |buffer| buffer.extend_from_slice(lines.as_bytes()));
+        }
+    }
+
+    /// What became of a channel that [`Access::write_keys`] has opened.
+    pub fn channel(&mut self, port: PortId, event: &ChannelEvent<'_>) {
+        let Some(realm) = (0..self.rows.len()).find(|at| channel(*at) == port) else { return };
+        match event {
+            ChannelEvent::Up => self.key_log.trouble = None,
+            ChannelEvent::Absent(why) => {
+                let why = why.unwrap_or("it cannot be opened");
+                self.key_log.trouble = Some((realm, why.to_owned()));
+            }
+            ChannelEvent::Down(why) => self.key_log.trouble = Some((realm, (*why).to_owned())),
+            _ => {}
+        }
+    }
+}
