@@ -18,13 +18,15 @@ PACKAGE_PACKAGES := crun lintian podman skopeo
 # What tests hold Tandem against, and what they look at it with.
 TEST_PACKAGES := baresip-core bgpdump bird2 ca-certificates chromium clang curl dpdk-dev ethtool \
 	exabgp ffmpeg frr gir1.2-gst-plugins-bad-1.0 gobgpd gstreamer1.0-nice gstreamer1.0-plugins-bad \
-	gstreamer1.0-plugins-good iperf3 iproute2 iputils-ping kamailio kamailio-tls-modules libsrtp2-1 \
-	libusrsctp-dev libusrsctp-examples llvm maven openbgpd openjdk-17-jdk-headless openssl pmacct \
-	procps prometheus python3-aiortc python3-cryptography python3-gst-1.0 python3-pip python3-scapy \
-	qemu-system-x86 rtpengine-daemon stayrtr systemd traceroute tshark
+	gstreamer1.0-plugins-good iperf3 iproute2 iputils-ping kamailio kamailio-ims-modules \
+	kamailio-presence-modules kamailio-tls-modules libsrtp2-1 libusrsctp-dev libusrsctp-examples llvm \
+	maven openbgpd openjdk-17-jdk-headless openssl pmacct procps prometheus python3-aiortc \
+	python3-cryptography python3-gst-1.0 python3-pip python3-scapy qemu-system-x86 rtpengine-daemon \
+	stayrtr systemd traceroute tshark
 # What PyPI has and Debian has not, where tests look for it.
 PYTHON_PEERS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tandem/python
 PYCRATE := 0.8.1
+PYTHON_DIAMETER := 0.9.0
 CARGO := cargo
 TARGET = $(or $(CARGO_TARGET_DIR),target)
 TANDEM = $(TARGET)/release/tandem
@@ -35,10 +37,12 @@ TARGETS :=
 
 # The peers that are packages of Python; nothing of the system's own is touched.
 setup-python: setup
-	@if [ -e $(PYTHON_PEERS)/pycrate-$(PYCRATE).dist-info ]; then echo "== setup: pycrate is there"; \
-	else echo "== setup: pycrate $(PYCRATE)"; /usr/bin/python3 -m pip install --quiet \
-	--disable-pip-version-check --root-user-action=ignore --no-deps --upgrade \
-	--target $(PYTHON_PEERS) pycrate==$(PYCRATE); fi
+	@for peer in pycrate==$(PYCRATE) python_diameter==$(PYTHON_DIAMETER); do \
+	  if [ -e $(PYTHON_PEERS)/$$(echo $$peer | sed s/==/-/).dist-info ]; then \
+	  echo "== setup: $$peer is there"; else echo "== setup: $$peer"; \
+	  /usr/bin/python3 -m pip install --quiet --disable-pip-version-check \
+	  --root-user-action=ignore --no-deps --upgrade --target $(PYTHON_PEERS) $$peer || exit 1; \
+	  fi; done
 
 .PHONY: demo package test test-long lint deny fuzz setup setup-python setup-build setup-demo setup-package console build clean
 .DEFAULT_GOAL := build

@@ -65,15 +65,15 @@ impl Drop for Core {
 }
 
 /// A phone on its sockets.
-struct Phone {
-    handset: Handset,
+pub struct Phone {
+    pub handset: Handset,
     sockets: Sockets,
     began: Instant,
-    events: Vec<Event>,
+    pub events: Vec<Event>,
 }
 
 impl Phone {
-    fn new(net: u8, number: u64, mode: Mode) -> Self {
+    pub fn new(net: u8, number: u64, mode: Mode) -> Self {
         let config = Config {
             subscriber: Subscriber::number(number),
             address: IpAddr::from([127, net, 1, number as u8]),
@@ -94,7 +94,7 @@ impl Phone {
         Time::ZERO + self.began.elapsed()
     }
 
-    fn act(&mut self, act: impl FnOnce(&mut Handset, Time, &mut Vec<Packet>)) {
+    pub fn act(&mut self, act: impl FnOnce(&mut Handset, Time, &mut Vec<Packet>)) {
         let (now, mut out) = (self.now(), Vec::new());
         act(&mut self.handset, now, &mut out);
         self.sockets.send(&out);
@@ -111,7 +111,7 @@ impl Phone {
     }
 }
 
-fn until(phones: &mut [Phone], what: &str, done: impl Fn(&[Phone]) -> bool) {
+pub fn until(phones: &mut [Phone], what: &str, done: impl Fn(&[Phone]) -> bool) {
     let end = Instant::now() + PATIENCE;
     while !done(phones) {
         assert!(Instant::now() < end, "{what}: {:?}", phones[0].handset.state());
@@ -120,13 +120,14 @@ fn until(phones: &mut [Phone], what: &str, done: impl Fn(&[Phone]) -> bool) {
     }
 }
 
-fn controller(net: u8, shards: u16) -> Running<Controller> {
+pub fn controller(net: u8, shards: u16, registrar: &str) -> Running<Controller> {
     let text = format!(
         r#"
         name = "sbc"
         shards = {shards}
         [registrar]
         enabled = true
+        {registrar}
         [[realm]]
         name = "access"
         side = "access"
@@ -162,7 +163,7 @@ fn controller(net: u8, shards: u16) -> Running<Controller> {
     ssc::start(spec, Arc::new(config), Arc::new(Controller::new)).expect("it starts")
 }
 
-fn asked(running: &Running<Controller>, path: &str) -> Vec<serde_json::Value> {
+pub fn asked(running: &Running<Controller>, path: &str) -> Vec<serde_json::Value> {
     let ask = Ask { path: path.to_owned(), ..Ask::default() };
     let answer = running.ask(ask).expect("it answers");
     answer.as_array().cloned().unwrap_or_default()
@@ -185,7 +186,7 @@ fn count(running: &Running<Controller>, name: &str) -> u64 {
 fn phones_register_call_and_are_called_by_their_associations_on_two_shards() {
     let net = 201;
     let core = Core::start(net, (1..=6).map(Subscriber::number).collect());
-    let running = controller(net, 2);
+    let running = controller(net, 2, "");
     let mut phones: Vec<Phone> =
         (1..=6).map(|number| Phone::new(net, number, Mode::Transport)).collect();
     for phone in &mut phones {

@@ -7,6 +7,7 @@ mod key_log;
 mod live;
 mod pair;
 mod pair_world;
+mod scscf;
 mod seeds;
 mod trails;
 mod world;
