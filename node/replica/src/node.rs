@@ -391,7 +391,7 @@ impl Node {
             alarm("replica-address", "critical", trouble.clone());
         }
         // Who was never heard is starting.
-        let is_starting = standing.peer_version.is_none();
+        let is_starting = !standing.was_peer_heard;
         let lost = rows.iter_mut().filter(|row| row.name == "replica-peer-lost");
         lost.for_each(|row| row.starting = is_starting);
         rows

@@ -90,6 +90,8 @@ pub struct Standing {
     pub epoch: u64,
     /// Whether the peer was heard within `detect`.
     pub is_peer_alive: bool,
+    /// Whether it was ever heard in this life of the node.
+    pub was_peer_heard: bool,
     /// Whether it says that it is the active one.
     pub is_peer_active: bool,
     /// Whether the arbiter answers; `None`: the pair has none.
@@ -188,6 +190,7 @@ impl Pair {
             role: self.election.role,
             epoch: self.election.epoch,
             is_peer_alive: peer.is_some(),
+            was_peer_heard: self.election.peer.is_some(),
             is_peer_active: peer.is_some_and(|beat| beat.role == Role::Active),
             is_arbiter_alive: self
                 .params

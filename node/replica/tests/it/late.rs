@@ -70,6 +70,10 @@ fn a_standby_that_has_everything_takes_over_after_the_detection_time() {
     assert_eq!((a.standing(now).role, b.standing(now).is_synced), (Role::Active, true));
     let waited = silence(&mut now, &mut b);
     assert!((40..=60).contains(&waited), "{waited}");
+    let standing = b.standing(now);
+    assert_eq!((standing.is_peer_alive, standing.was_peer_heard), (false, true));
+    let standing = node(Name::A, now).standing(now);
+    assert!(!standing.was_peer_heard, "one that begins has heard nobody");
 }
 
 #[test]
