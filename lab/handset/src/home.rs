@@ -181,7 +181,7 @@ impl Home {
         let protection = credentials.integrity_protected.as_deref();
         let is_protected = protection.is_some_and(|said| said == b"yes");
         if let Some(server) = &mut card.server
-            && (!credentials.response.is_empty() || credentials.auts.is_some())
+            && !credentials.nonce.is_empty()
         {
             match server.check(&credentials, uri, Request::REGISTER) {
                 Ok(_) if self.refuses => {

@@ -21,6 +21,13 @@ const T1: Duration = Duration::from_millis(500);
 const T2: Duration = Duration::from_secs(4);
 const TIMER_F: Duration = Duration::from_secs(32);
 
+/// The code of a challenge is wrong: it says so by an empty response (TS 24.229 §5.1.1.5.3).
+const NOT_BELIEVED: &str = "the network was not believed: the MAC of its challenge is wrong (the \
+                            home has another K or OPc than the card)";
+/// A challenge came without associations, or none of them is of an algorithm that the phone has.
+const NO_AGREEMENT: &str = "the challenge offers no agreement that fits: its Security-Server is \
+                            missing, or names none of the phone's algorithms";
+
 /// What a packet travels in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Carrier {
@@ -119,6 +126,8 @@ struct Waiting {
     expires_s: u32,
     client: List,
     own: (Key, Ipsec),
+    /// Whether it says that the challenge was not believed: whatever comes, this ends.
+    is_disbelief: bool,
 }
 
 /// What a REGISTER asks for and offers.
@@ -306,7 +315,18 @@ impl Phone {
         let now = turn.now;
         let (next, interval, until) = (now + T1, T1, now + TIMER_F);
         self.state = State::Registering;
-        self.waiting = Some(Waiting { bytes, by, next, interval, until, expires_s, client, own });
+        let is_disbelief = false;
+        self.waiting = Some(Waiting {
+            bytes,
+            by,
+            next,
+            interval,
+            until,
+            expires_s,
+            client,
+            own,
+            is_disbelief,
+        });
         self.resend(turn);
     }
 
@@ -404,6 +424,9 @@ impl Phone {
         if !is_ours || !is_as_sent || status < 200 {
             return;
         }
+        if waiting.is_disbelief {
+            return self.fail(State::Failed(NOT_BELIEVED), turn.esp);
+        }
         match status {
             401 => self.challenged(&message, turn),
             200..=299 => {
@@ -451,20 +474,24 @@ impl Phone {
         );
         let mut authorization = Vec::new();
         answered.credentials.as_ref().ok_or("no AKA")?.write(&mut authorization);
+        let is_disbelief = answered.outcome == digest::Outcome::WrongNetwork;
         let by = match answered.outcome {
             digest::Outcome::Answered(keys) => {
                 let set = self.agree(&waiting, &server, &keys, turn.esp);
-                let set = set.ok_or("nothing of the network's list fits")?;
+                let set = set.ok_or(NO_AGREEMENT)?;
                 let by = Some(set.key);
                 self.next = Some(set);
                 by
             }
-            digest::Outcome::Resynchronising => waiting.by,
-            _ => return Err("the network was not believed"),
+            digest::Outcome::Resynchronising | digest::Outcome::WrongNetwork => waiting.by,
+            digest::Outcome::NoChallenge => return Err("the challenge is none of AKA"),
         };
         let (key, own) = waiting.own;
         let offer = Offer { expires_s: waiting.expires_s, client: waiting.client, key, own };
         self.send_register(Some(authorization), offer, by, turn);
+        if let Some(waiting) = &mut self.waiting {
+            waiting.is_disbelief = is_disbelief;
+        }
         Ok(())
     }
 

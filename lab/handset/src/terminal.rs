@@ -17,6 +17,8 @@ use std::time::{Duration, Instant};
 
 /// How long one step may take: a transaction (64 x T1), and something.
 const STEP_MAX: Duration = Duration::from_secs(35);
+/// A step that takes longer is late.
+const LATE: Duration = Duration::from_secs(4);
 /// A request that nobody answers is sent again after this.
 const AGAIN: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(2);
@@ -178,6 +180,14 @@ impl Terminal {
         self.act(Handset::register, State::Registered)
     }
 
+    /// The same; `late` is called once if that takes long.
+    ///
+    /// # Errors
+    /// Why not, in words.
+    pub fn register_saying(&mut self, late: &mut dyn FnMut()) -> anyhow::Result<()> {
+        self.act_saying(Handset::register, State::Registered, late)
+    }
+
     /// De-registers.
     ///
     /// # Errors
@@ -191,12 +201,24 @@ impl Terminal {
         act: fn(&mut Handset, Time, &mut Vec<Packet>),
         wanted: State,
     ) -> anyhow::Result<()> {
+        self.act_saying(act, wanted, &mut || {})
+    }
+
+    fn act_saying(
+        &mut self,
+        act: fn(&mut Handset, Time, &mut Vec<Packet>),
+        wanted: State,
+        late: &mut dyn FnMut(),
+    ) -> anyhow::Result<()> {
         let (now, mut out) = (self.now(), Vec::new());
         (self.failed, self.registered) = (None, Instant::now());
         act(&mut self.handset, now, &mut out);
         self.sockets.send(&out);
         let is_over = |it: &Self| it.failed.is_some() || it.handset.state() == wanted;
-        self.until(STEP_MAX, is_over);
+        if !self.until(LATE, is_over) {
+            late();
+            self.until(STEP_MAX, is_over);
+        }
         match self.failed.unwrap_or_else(|| self.handset.state()) {
             state if state == wanted => Ok(()),
             State::Refused(status) => bail!("the network answers {status}"),
@@ -354,12 +376,13 @@ impl Terminal {
         self.sockets.send(&out);
     }
 
-    fn until(&mut self, most: Duration, done: impl Fn(&Self) -> bool) {
+    fn until(&mut self, most: Duration, done: impl Fn(&Self) -> bool) -> bool {
         let end = Instant::now() + most;
         while !done(self) && Instant::now() < end {
             self.turn();
             std::thread::sleep(PAUSE);
         }
+        done(self)
     }
 
     /// Takes what has come, and answers requests.

@@ -122,6 +122,7 @@ impl Access {
             rewrite::request(at.message, Some(&registrant), false, out);
             return Ok(Verdict::Changed);
         }
+        self.disbelieved(at, &registrant);
         let register = self.register(at.message, at.flow.remote);
         let (inside, is_behind_nat) = inside(at.message, at.flow.remote);
         let own = of_mode(&preference, is_behind_nat);
@@ -211,6 +212,22 @@ impl Access {
             (Method::Bye, Some(200..)) => self.emergencies.over(now, number),
             _ => {}
         }
+    }
+
+    /// A phone that has found the code of a challenge wrong says so by an empty response. Where no
+    /// challenge waits for an answer the nonce is one of before, as registrations repeat it.
+    fn disbelieved(&mut self, at: &At<'_>, registrant: &Registrant) {
+        let mut own = self.table.naming(&registrant.impi);
+        if !registrant.disbelieves || !own.any(|set| set.stage == Stage::Challenged) {
+            return;
+        }
+        drop(own);
+        let why = "the phone did not believe the challenge: its MAC is wrong; K or OPc of card and \
+                   home are perhaps not the same (TS 24.229 §5.1.1.5.3)";
+        self.failures.note(at.now, &registrant.impi, at.flow.remote, why);
+        let impi = Value::Text(registrant.impi.to_vec());
+        let fields = vec![("impi", impi), ("text", why.into())];
+        self.trails.push(Event::AgreementFailed, *at.flow, at.message.call_id(), fields);
     }
 
     fn registration(&self, message: &Message<'_>) -> Registration {
@@ -318,6 +335,7 @@ impl Access {
     fn registers(&mut self, at: &At<'_>, key: Key, client: List) -> Result<Registrant, Refusal> {
         let register = self.register(at.message, at.flow.remote);
         let registrant = Registrant::of(at.message, Integrity::Yes).map_err(malformed)?;
+        self.disbelieved(at, &registrant);
         let registration = self.registration(at.message);
         let set = self.table.at(key).filter(|set| set.impi == registrant.impi);
         let Some(set) = set else {

@@ -42,6 +42,8 @@ const CREDENTIALS: HeaderSet = HeaderSet::of(&[Header::Authorization, Header::Pr
 #[derive(Debug)]
 pub(crate) struct Registrant {
     pub impi: Box<[u8]>,
+    /// Whether it answers a challenge with nothing: its card has not believed the network.
+    pub disbelieves: bool,
     /// Lines of credentials.
     credentials: Vec<u8>,
 }
@@ -53,14 +55,17 @@ impl Registrant {
     pub fn of(message: &Message<'_>, integrity: Integrity) -> Result<Self, &'static str> {
         const UNREADABLE: &str = "the credentials cannot be read (RFC 7616 §3.4)";
         const UNKEPT: &str = "the private identity is empty or too long";
-        let (mut credentials, mut impi) = (Vec::new(), None);
+        let (mut credentials, mut impi, mut disbelieves) = (Vec::new(), None, false);
         for given in message.lines_of(Header::Authorization) {
             if impi.is_some() {
                 return Err("there are credentials twice (TS 24.229 §5.1.1.2)");
             }
             let mut value = Vec::new();
             let read = mark(given.value, Some(integrity.word()), &mut value);
-            impi = Some(Box::from(&*read.map_err(|_| UNREADABLE)?.username));
+            let read = read.map_err(|_| UNREADABLE)?;
+            let is_empty = read.response.is_empty() && read.auts.is_none();
+            disbelieves = is_empty && !read.nonce.is_empty();
+            impi = Some(Box::from(&*read.username));
             line(&mut credentials, "Authorization", &value);
         }
         for given in message.lines_of(Header::ProxyAuthorization) {
@@ -70,7 +75,7 @@ impl Registrant {
         }
         let impi: Box<[u8]> = impi.unwrap_or_else(|| of_public(message.to().uri).into());
         match (1..=IMPI_OCTETS_MAX).contains(&impi.len()) {
-            true => Ok(Self { impi, credentials }),
+            true => Ok(Self { impi, disbelieves, credentials }),
             false => Err(UNKEPT),
         }
     }

@@ -22,6 +22,10 @@ pub struct Phone {
     #[arg(long, default_value = "cd63cb71954a9f4e48a5994e37a02baf", hide_default_value = true)]
     #[arg(value_parser = key)]
     pub opc: [u8; 16],
+    /// K that the home which it plays (--home) has in place of the card's: a card that the network
+    /// has another key of.
+    #[arg(long, value_parser = key, requires = "home")]
+    pub home_k: Option<[u8; 16]>,
     /// Domain of its home; absent: ims.mncMNC.mccMCC.3gppnetwork.org of the IMSI, with an MNC of
     /// two digits (TS 23.003 §13.2).
     #[arg(long)]
@@ -48,7 +52,7 @@ pub struct Phone {
     #[arg(long, default_value_t = 600_000, value_parser = clap::value_parser!(u32).range(1..))]
     pub expires: u32,
     /// Protected ports: server, client.
-    #[arg(long, value_delimiter = ',', num_args = 2, default_values_t = [6_100, 6_200])]
+    #[arg(long, value_delimiter = ',', num_args = 1..=2, default_values_t = [6_100, 6_200])]
     pub ports: Vec<u16>,
 }
 
@@ -79,6 +83,20 @@ fn key(text: &str) -> Result<[u8; 16], String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ports_are_written_with_a_comma_or_a_blank_between() {
+        #[derive(clap::Parser)]
+        struct Line {
+            #[command(flatten)]
+            phone: Phone,
+        }
+        for ports in [&["6100,6200"][..], &["6100", "6200"]] {
+            let words = ["phone", "10.0.0.1:5060", "--address", "10.0.0.2", "--ports"];
+            let line = <Line as clap::Parser>::try_parse_from(words.iter().chain(ports)).unwrap();
+            assert_eq!(line.phone.ports, [6_100, 6_200]);
+        }
+    }
 
     #[test]
     fn keys_and_imsis_that_are_none_are_refused() {

@@ -4,7 +4,7 @@ pub mod command;
 
 use anyhow::Context;
 use command::Phone;
-use handset::{Config, Home, HomeServer, Subscriber, Terminal};
+use handset::{Config, Home, HomeServer, State, Subscriber, Terminal};
 use secagree::{Mode, Preference};
 use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -18,17 +18,20 @@ const AGAIN: Duration = Duration::from_secs(5);
 /// # Errors
 /// What did not go well.
 pub fn run(asked: &Phone, say: &mut dyn FnMut(&str)) -> anyhow::Result<()> {
+    let own = asked.pcscf.ip();
+    anyhow::ensure!(asked.address != own, "--address {own} is the P-CSCF's: give another one");
     let mut terminal = open(asked)?;
     let name = terminal.handset().config().subscriber.impi.clone();
     say(&format!("{name} registers at {}", asked.pcscf));
-    let mut registered = terminal.register();
+    let mut late = || say(&format!("nobody has answered at {} yet (UDP)", asked.pcscf));
+    let mut registered = terminal.register_saying(&mut late);
     let until = Instant::now() + FOUND_MAX;
     while asked.home.is_some() && registered.is_err() && Instant::now() < until {
         say("the P-CSCF has perhaps not found its home yet: it tries again");
         terminal.serve(AGAIN);
         registered = terminal.register();
     }
-    registered.context("it is not registered (`tandem ctl ims-explain` says more)")?;
+    registered.with_context(|| hint(&terminal))?;
     say(&agreed(&terminal));
     if let Some(to) = &asked.call {
         say(&format!("it calls {to}"));
@@ -48,6 +51,24 @@ pub fn run(asked: &Phone, say: &mut dyn FnMut(&str)) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Where to look when it is not registered.
+fn hint(terminal: &Terminal) -> &'static str {
+    match terminal.handset().state() {
+        State::Refused(420) => {
+            "it is not registered: the address understands no security agreement; it is of a realm \
+             without [ssc.realm.ipsec], of the core perhaps"
+        }
+        State::Refused(503) => {
+            "it is not registered: nobody took its REGISTER on (`tandem ctl next-hops`), or there \
+             are as many registrations as may be (`tandem ctl ims-explain`)"
+        }
+        State::Failed("nobody answers") => {
+            "it is not registered: is the P-CSCF at that address and port, and does it run?"
+        }
+        _ => "it is not registered (`tandem ctl ims-explain` says more)",
+    }
+}
+
 fn open(asked: &Phone) -> anyhow::Result<Terminal> {
     let domain = asked.domain();
     let own = |given: &Option<String>, usual: String| given.clone().unwrap_or(usual);
@@ -62,7 +83,8 @@ fn open(asked: &Phone) -> anyhow::Result<Terminal> {
     let home = match asked.home {
         None => None,
         Some(listen) => {
-            let home = Home::new([subscriber.clone()], seed);
+            let known = Subscriber { k: asked.home_k.unwrap_or(asked.k), ..subscriber.clone() };
+            let home = Home::new([known], seed);
             Some(HomeServer::open(home, listen).with_context(|| format!("the home at {listen}"))?)
         }
     };

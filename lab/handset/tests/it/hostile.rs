@@ -767,6 +767,8 @@ pub fn a_wrong_response_ends_its_associations_and_no_others() {
     world.act(1, Handset::register);
     world.run(Duration::from_secs(5));
     assert!(matches!(world.phones[1].handset.state(), State::Failed(_)));
+    let why = world.pcscf.access.explain(world.now, None, 9);
+    assert!(why.iter().any(|row| row.why.contains("its MAC is wrong")), "{why:?}");
     // Though he says what the phone has said, word for word, he has a challenge of his own.
     assert_eq!(world.pcscf.home.counts().challenges, 2);
     assert_eq!(world.current(0), first);
