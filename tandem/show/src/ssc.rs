@@ -78,6 +78,13 @@ pub const IPSEC: Listing = Listing::new(
     ],
 );
 
+/// The same of one private identity.
+pub const IPSEC_OF: Listing = Listing {
+    empty: "no phone of that private identity has a security agreement: \
+            `ipsec` without it has all",
+    ..IPSEC
+};
+
 /// Why registrations of IMS failed.
 pub const EXPLAIN: Listing = Listing::new(
     "no registration of IMS has failed of late",
@@ -89,6 +96,13 @@ pub const EXPLAIN: Listing = Listing::new(
         plain("why", "WHY"),
     ],
 );
+
+/// The same of one private identity.
+pub const EXPLAIN_OF: Listing = Listing {
+    empty: "no registration of that private identity has failed of late: \
+            `ims-explain` without it has all",
+    ..EXPLAIN
+};
 
 /// Limits of calls.
 pub const LIMITS: Listing = Listing::new(
@@ -209,6 +223,14 @@ mod tests {
             SECONDS AGO  PRIVATE IDENTITY   SOURCE         WHY\n\
             \x20         5  alice@ims.example  10.0.0.7:5060  no security agreement\n";
         assert_eq!(table(&LOOK, &[row], &EXPLAIN), wanted);
+    }
+
+    #[test]
+    fn of_one_private_identity_an_empty_answer_says_that_others_may_be_there() {
+        let empty = [table(&LOOK, &[], &IPSEC_OF), table(&LOOK, &[], &EXPLAIN_OF)];
+        assert!(empty.iter().all(|it| it.contains("of that private identity")), "{empty:?}");
+        let row = json!({"impi": "a@x", "state": "current"});
+        assert!(table(&LOOK, &[row], &IPSEC_OF).contains("a@x"));
     }
 
     #[test]

@@ -36,9 +36,9 @@ pub enum SscWords {
     },
     /// Why registrations of IMS failed of late.
     ImsExplain {
-        /// Name of the function.
+        /// Name of the function; absent: all that answer.
         #[arg(add = functions())]
-        function: String,
+        function: Option<String>,
         /// Only of this private identity.
         impi: Option<String>,
     },
@@ -85,12 +85,13 @@ impl Words for SscWords {
                 return asked_and(client, form, function, "rules", &listings::RULES, more);
             }
             Self::Ipsec { function, impi } => {
-                let about = of_impi("ipsec", impi);
-                return asked(client, form, function, &about, &listings::IPSEC);
+                let listing = if impi.is_some() { &listings::IPSEC_OF } else { &listings::IPSEC };
+                return asked(client, form, function, &of_impi("ipsec", impi), listing);
             }
             Self::ImsExplain { function, impi } => {
-                let about = of_impi("ims/explain", impi);
-                return asked(client, form, Some(function), &about, &listings::EXPLAIN);
+                let listing =
+                    if impi.is_some() { &listings::EXPLAIN_OF } else { &listings::EXPLAIN };
+                return asked(client, form, function, &of_impi("ims/explain", impi), listing);
             }
             Self::Terminate { function, call } => {
                 let function = client.function("ssc", function)?;
