@@ -181,6 +181,31 @@ pub fn a_planned_change_loses_nothing() {
 }
 
 #[test]
+pub fn a_phone_hears_of_its_registration_by_its_own_subscription_also_after_a_takeover() {
+    let mut world = World::new(1, phones(1), LinkSpec::perfect(Duration::from_millis(5)));
+    world.act(0, Handset::register);
+    world.run(SECOND * 2);
+    world.subscribe(0);
+    world.run(SECOND * 2);
+    let asked = world.subscribed.clone().expect("it reaches the core");
+    assert!(value(&asked, "Event") == "reg" && !asked.contains("sec-agree"), "{asked}");
+    let state =
+        |number| format!("<reginfo version=\"{number}\" state=\"full\"><registration/></reginfo>");
+    let heard = |world: &World, body: &str| {
+        world.requests(0).iter().any(|it| it.starts_with("NOTIFY ") && it.ends_with(body))
+    };
+    world.notify(&state(0));
+    world.run(SECOND * 2);
+    assert!(heard(&world, &state(0)), "{:?}", world.requests(0));
+    world.dies();
+    world.run(SECOND);
+    world.notify(&state(1));
+    world.run(SECOND * 2);
+    assert!(heard(&world, &state(1)), "{:?}", world.requests(0));
+    assert_eq!(world.clear, 0);
+}
+
+#[test]
 pub fn who_takes_over_and_lacks_what_was_told_forgets_all_agreements_and_phones_begin_anew() {
     let mut world = World::new(1, phones(1), LinkSpec::perfect(Duration::from_millis(5)));
     for phone in 0..2 {

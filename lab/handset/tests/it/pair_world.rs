@@ -88,9 +88,9 @@ struct Caller {
     call: u32,
     /// Tag and target of the other side, while a call stands.
     dialog: Option<(String, String)>,
-    /// Calls that were answered and ended; whether a request of the core came.
+    /// Calls that were answered and ended; requests of the core that came.
     ended: u32,
-    has_come: bool,
+    requests: Vec<String>,
     /// Whether it was registered: it has no reason to speak in the clear from now on.
     was_registered: bool,
 }
@@ -129,6 +129,8 @@ pub struct World {
     pub lacks_agreements: bool,
     /// Phones that spoke in the clear though they were registered.
     pub clear: u32,
+    /// The SUBSCRIBE that the core has answered last.
+    pub subscribed: Option<String>,
     /// What was written to channels.
     pub keys: Vec<u8>,
     out: Effects,
@@ -148,7 +150,7 @@ impl World {
             call: 0,
             dialog: None,
             ended: 0,
-            has_come: false,
+            requests: Vec::new(),
             was_registered: false,
         };
         let mut world = Self {
@@ -176,6 +178,7 @@ impl World {
             is_current: true,
             lacks_agreements: false,
             clear: 0,
+            subscribed: None,
             keys: Vec::new(),
             out: Effects::default(),
         };
@@ -361,6 +364,11 @@ impl World {
                 let answer = match text.split(' ').next() {
                     Some("INVITE") => Some(answer(&text, "200 OK", SDP).into_bytes()),
                     Some("ACK") => None,
+                    Some("SUBSCRIBE") => {
+                        let ok = answer(&text, "200 OK", "");
+                        self.subscribed = Some(text);
+                        Some(ok.replacen("Contact:", "Expires: 600\r\nContact:", 1).into_bytes())
+                    }
                     _ => self.home.receive(self.now, from, &bytes),
                 };
                 if let Some(answer) = answer {
@@ -479,11 +487,47 @@ impl World {
 
     /// Whether a request of the core has come to a phone.
     pub fn has_come(&self, phone: usize) -> bool {
-        self.callers[phone].has_come
+        !self.callers[phone].requests.is_empty()
+    }
+
+    /// Requests of the core that have come to a phone.
+    pub fn requests(&self, phone: usize) -> &[String] {
+        &self.callers[phone].requests
     }
 
     pub fn state(&self, phone: usize) -> handset::State {
         self.callers[phone].phone.handset.state()
+    }
+
+    /// A phone subscribes to what becomes of its registration (RFC 3680).
+    pub fn subscribe(&mut self, phone: usize) {
+        let impu = self.callers[phone].phone.handset.config().subscriber.impu.clone();
+        let contact = self.callers[phone].phone.handset.contact();
+        let text = format!(
+            "SUBSCRIBE {impu} SIP/2.0\r\nVia: SIP/2.0/UDP {contact};branch=z9hG4bKs{phone}\r\n\
+             Max-Forwards: 70\r\nFrom: <{impu}>;tag=s{phone}\r\nTo: <{impu}>\r\n\
+             Call-ID: s{phone}\r\nCSeq: 1 SUBSCRIBE\r\nEvent: reg\r\nExpires: 600\r\n\
+             Contact: <sip:p@{contact}>\r\nContent-Length: 0\r\n\r\n"
+        );
+        self.act(phone, |handset, _, out| handset.send(text.as_bytes(), out));
+    }
+
+    /// The core says what became of a registration to whoever has subscribed.
+    pub fn notify(&mut self, body: &str) {
+        let asked = self.subscribed.clone().expect("somebody has subscribed");
+        let target = value(&asked, "Contact").split(['<', '>']).nth(1).expect("an address");
+        let (from, to) = (value(&asked, "To"), value(&asked, "From"));
+        let number = self.count + 2;
+        let text = format!(
+            "NOTIFY {target} SIP/2.0\r\nVia: SIP/2.0/UDP 192.0.2.9:5080;branch=z9hG4bKn{number}\r\n\
+             Max-Forwards: 70\r\nFrom: {from};tag=b\r\nTo: {to}\r\nCall-ID: {}\r\n\
+             CSeq: {number} NOTIFY\r\nContact: <sip:bob@192.0.2.9:5080>\r\nEvent: reg\r\n\
+             Subscription-State: active;expires=600\r\nContent-Type: application/reginfo+xml\r\n\
+             Content-Length: {}\r\n\r\n{body}",
+            value(&asked, "Call-ID"),
+            body.len()
+        );
+        self.later(Duration::ZERO, Later::FromCore(text.into_bytes()));
     }
 
     /// The core asks a phone something, once.
@@ -511,7 +555,7 @@ impl World {
             Event::Came(bytes) => {
                 let text = String::from_utf8_lossy(bytes).into_owned();
                 if !text.starts_with("SIP/2.0 ") {
-                    self.callers[phone].has_come = true;
+                    self.callers[phone].requests.push(text);
                     let request = bytes.clone();
                     self.act(phone, |it, _, out| it.answer(&request, 200, b"", out));
                 } else if !text.starts_with("SIP/2.0 1") {
