@@ -24,7 +24,24 @@ const PROGRAMS: &[&str] = &[
 /// Applets of busybox that are not to stand in the way of the programs above.
 const SHADOWS: &[&str] = &["ip", "tc", "busybox"];
 /// Modules that are needed; those that they need come along.
-const MODULES: &[&str] = &["virtio_pci", "virtio_net", "sctp", "sctp_diag", "sch_netem"];
+const MODULES: &[&str] = &[
+    "virtio_pci",
+    "virtio_net",
+    "sctp",
+    "sctp_diag",
+    "sch_netem",
+    "xfrm_user",
+    "esp4",
+    "sha512_generic",
+    "jitterentropy_rng",
+    "drbg",
+    "authenc",
+    "echainiv",
+    "seqiv",
+    "gcm",
+    "ctr",
+    "ghash_generic",
+];
 /// Modules at most.
 const MODULES_MAX: usize = 64;
 /// The loader of dynamic programs, in the guest as on the host.
