@@ -117,7 +117,7 @@ fn passes(end: &mut End, number: u16, algorithm: Algorithm) {
     };
     let policy = |from: Ipv4Addr, to: Ipv4Addr, way: &str, side: &str| {
         format!(
-            "/debian/ip xfrm policy add src {from} dst {to} proto udp {side} {port} dir {way} \
+            "/debian/ip xfrm policy add src {from} dst {to} proto 17 {side} {port} dir {way} \
              tmpl src {from} dst {to} proto esp reqid {number} mode transport"
         )
     };
