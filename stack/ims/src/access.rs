@@ -19,7 +19,7 @@ use machine::slots::Key;
 use machine::{Duration, Time};
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
-use runtime::{Flow, PortId, Transport};
+use runtime::{ChannelEvent, Effects, Flow, PortId, Transport};
 use sip::{HeaderSet, Message, Method};
 use std::net::{IpAddr, SocketAddr};
 use trail::{Capture, Event};
@@ -27,13 +27,6 @@ use trail::{Capture, Event};
 /// What is left to a set whose successor is used, or whose last answer has left: as long as copies
 /// of messages may come (64 x T1, TS 24.229 §5.2.2).
 pub(crate) const LINGERING: Duration = Duration::from_secs(32);
-/// A set outlives its registration by this (TS 24.229 §5.2.2).
-pub(crate) const BEYOND_S: u64 = 30;
-/// The longest time that an agreement stands without another registration, seconds; phones ask for
-/// 600,000 (TS 24.229 §5.1.1.2).
-pub(crate) const GRANTED_MAX_S: u32 = 604_800;
-/// No agreement of another node lasts longer; its clock may be ahead by some seconds.
-pub(crate) const LASTS_MAX: Duration = Duration::from_secs(GRANTED_MAX_S as u64 + BEYOND_S + 10);
 
 /// How many ports are tried by which a phone could be known.
 const IDENTITIES: usize = 64;
@@ -343,6 +336,17 @@ impl Access {
     pub fn tell(&mut self, now: Time, capture: &mut Capture) {
         self.esp.tick(now);
         self.trails.capture(now, capture);
+    }
+
+    /// Writes the keys of associations that were made since this was called last, where their realm
+    /// wants that. To be called in each step, after [`Access::leaving`].
+    pub fn write_keys(&mut self, out: &mut Effects) {
+        self.key_log.write(&self.rows, out);
+    }
+
+    /// What became of a channel that [`Access::write_keys`] has opened.
+    pub fn channel(&mut self, port: PortId, event: &ChannelEvent<'_>) {
+        self.key_log.channel(&self.rows, port, event);
     }
 
     /// Ends a set with its associations, and says why.

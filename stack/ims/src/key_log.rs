@@ -7,7 +7,6 @@
 //! ```
 //! The file is opened for each piece anew: whoever moves it away gets another one.
 
-use crate::access::Access;
 use crate::settings::Row;
 use append::PrivateFile;
 use esp::{Encryption, Integrity, Material, Spi};
@@ -125,29 +124,28 @@ fn channel(realm: usize) -> PortId {
     PortId(u16::MAX - 1 - u16::try_from(realm).unwrap_or(u16::MAX / 2))
 }
 
-impl Access {
-    /// Writes the keys of associations that were made since this was called last, where their realm
-    /// wants that. To be called in each step, after [`Access::leaving`].
-    pub fn write_keys(&mut self, out: &mut Effects) {
-        self.key_log.octets = 0;
-        for (realm, lines) in self.key_log.waiting.drain(..) {
-            let row = self.rows.get(realm).map(|row| &row.realm.section);
+impl KeyLog {
+    /// Writes the lines that wait.
+    pub fn write(&mut self, rows: &[Row], out: &mut Effects) {
+        self.octets = 0;
+        for (realm, lines) in self.waiting.drain(..) {
+            let row = rows.get(realm).map(|row| &row.realm.section);
             let Some(path) = row.and_then(|section| section.key_log.as_ref()) else { continue };
             out.connect(channel(realm), Arc::new(PrivateFile(path.into())));
             out.write(channel(realm), |buffer| buffer.extend_from_slice(lines.as_bytes()));
         }
     }
 
-    /// What became of a channel that [`Access::write_keys`] has opened.
-    pub fn channel(&mut self, port: PortId, event: &ChannelEvent<'_>) {
-        let Some(realm) = (0..self.rows.len()).find(|at| channel(*at) == port) else { return };
+    /// What became of the channel of a realm's file.
+    pub fn channel(&mut self, rows: &[Row], port: PortId, event: &ChannelEvent<'_>) {
+        let Some(realm) = (0..rows.len()).find(|at| channel(*at) == port) else { return };
         match event {
-            ChannelEvent::Up => self.key_log.trouble = None,
+            ChannelEvent::Up => self.trouble = None,
             ChannelEvent::Absent(why) => {
                 let why = why.unwrap_or("it cannot be opened");
-                self.key_log.trouble = Some((realm, why.to_owned()));
+                self.trouble = Some((realm, why.to_owned()));
             }
-            ChannelEvent::Down(why) => self.key_log.trouble = Some((realm, (*why).to_owned())),
+            ChannelEvent::Down(why) => self.trouble = Some((realm, (*why).to_owned())),
             _ => {}
         }
     }

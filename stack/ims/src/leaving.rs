@@ -1,12 +1,12 @@
 //! What leaves towards phones: the 401 becomes an agreement, the 200 makes it stand or ends it, and
 //! everything is protected (TS 24.229 §5.2.2, TS 33.203 §7.4).
 
-use crate::access::{Access, BEYOND_S, GRANTED_MAX_S, LINGERING};
+use crate::access::{Access, LINGERING};
 use crate::facts::Fact;
 use crate::keys;
 use crate::request::{again, of_mode, row_server};
 use crate::rewrite;
-use crate::set::{Set, Stage};
+use crate::set::{BEYOND_S, GRANTED_MAX_S, Set, Stage};
 use aka::digest::SessionKeys;
 use machine::slots::Key;
 use machine::{Duration, Time};

@@ -1,8 +1,7 @@
 //! An agreement as tagged fields, with the keys of its challenge: they travel by the link of the
 //! pair alone, which is encrypted, and stand in no log.
 
-use crate::access::LASTS_MAX;
-use crate::set::{Associated, Identity, Registration, Set, Stage, Usage};
+use crate::set::{Associated, Identity, LASTS_MAX, Registration, Set, Stage, Usage};
 use crate::settings::Row;
 use crate::table::{Copied, Copy};
 use aka::Secret;

@@ -12,11 +12,11 @@
 //! the core challenges anew. So it is with all that was under way: the phone repeats it, and finds
 //! the associations by which it does.
 
-use crate::access::{Access, LASTS_MAX};
+use crate::access::Access;
 use crate::facts::Fact;
 use crate::pair::Snapshot;
 use crate::record;
-use crate::set::Identity;
+use crate::set::{Identity, LASTS_MAX};
 use ipsec::Numbers;
 use machine::Time;
 use machine::narrow::told;

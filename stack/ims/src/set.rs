@@ -9,12 +9,19 @@
 
 use aka::digest::SessionKeys;
 use ipsec::Lane;
-use machine::Time;
 use machine::slots::{Key, Reuse};
+use machine::{Duration, Time};
 use runtime::{Flow, PortId};
 use secagree::{Choice, Ipsec, List};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+/// A set outlives its registration by this (TS 24.229 §5.2.2).
+pub(crate) const BEYOND_S: u64 = 30;
+/// The longest time that an agreement stands without another registration, seconds; phones ask for
+/// 600,000 (TS 24.229 §5.1.1.2).
+pub(crate) const GRANTED_MAX_S: u32 = 604_800;
+/// No agreement of another node lasts longer; its clock may be ahead by some seconds.
+pub(crate) const LASTS_MAX: Duration = Duration::from_secs(GRANTED_MAX_S as u64 + BEYOND_S + 10);
 /// Octets of a private identity that are kept.
 pub(crate) const IMPI_OCTETS_MAX: usize = 256;
 
