@@ -60,6 +60,7 @@ mod sample;
 mod string;
 mod tag;
 mod types;
+mod visit;
 mod writer;
 
 pub use element::{Element, Reader};
@@ -73,6 +74,7 @@ pub use types::{
     ObjectIdentifier, OctetString, Presence, SequenceOf, SetOf, Shape, Size, Type, Utf8String,
     VisibleString,
 };
+pub use visit::Each;
 #[doc(hidden)]
 pub use wire;
 pub use writer::Writer;

@@ -41,8 +41,9 @@ pub struct Sas {
     #[serde(skip)]
     pub auth_keys: Vec<Password>,
     /// What is kept of messages as it was captured and would else be replaced by how long it was:
-    /// `credentials` (Authorization, Proxy-Authorization), `keys` (`a=crypto`, `a=key-mgmt`, `k=`),
-    /// `bodies` (of MESSAGE).
+    /// `credentials` (Authorization, Proxy-Authorization), `keys` (`a=crypto`, `a=key-mgmt`, `k=`;
+    /// of MAP those of authentication and ciphering), `bodies` (of MESSAGE; short messages and USSD
+    /// strings).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keep: Vec<Keep>,
     /// Agents (HEP3 chunk 12) that capture on trusted networks only: what X-CID, X-Call-ID,
@@ -66,10 +67,15 @@ pub struct Sas {
 pub enum Keep {
     /// Values of Authorization and Proxy-Authorization.
     Credentials,
-    /// Keys of media in session descriptions.
+    /// Keys of media in session descriptions, and of MAP.
     Keys,
-    /// Bodies of MESSAGE.
+    /// Bodies of MESSAGE, short messages, USSD strings.
     Bodies,
+}
+
+impl Keep {
+    /// All of them.
+    pub const ALL: &'static [Self] = &[Self::Credentials, Self::Keys, Self::Bodies];
 }
 
 fn name() -> String {

@@ -17,6 +17,7 @@ use crate::live::{Live, Phase, Repeat};
 use crate::live_search::Searches;
 use crate::losses::Losses;
 use crate::media;
+use crate::protocol::{self, Signal};
 use crate::receiver::{self, Arrival};
 use crate::table::{Believed, Slot, Table};
 use crate::tail::{Subscribe, Tail};
@@ -93,17 +94,16 @@ impl Correlator {
     /// Takes a message that the receiver of a sibling shard has handed over.
     pub(crate) fn handed(&mut self, now_us: u64, work: &[u8]) {
         let Some(entry) = receiver::decode(work) else { return };
-        let mut room = None;
-        let is_sip = entry.kind == hep::KIND_SIP && entry.flags & MALFORMED == 0;
-        let message = match is_sip {
-            true => sip::Message::parse_in(&mut room, entry.payload).ok(),
-            false => None,
-        };
-        self.arrive(now_us, &Arrival { entry, message });
+        if entry.flags & MALFORMED != 0 {
+            return self.arrive(now_us, &Arrival { entry, message: None });
+        }
+        protocol::read(entry.kind, entry.payload, &mut |message| {
+            self.arrive(now_us, &Arrival { entry, message });
+        });
     }
 
     /// Finds the trail, keeps the message, lets the trail learn from it.
-    pub(crate) fn arrive(&mut self, now_us: u64, arrival: &Arrival<'_, '_>) {
+    pub(crate) fn arrive(&mut self, now_us: u64, arrival: &Arrival<'_>) {
         let Arrival { mut entry, message } = *arrival;
         if self.writer.is_full() {
             self.writer.tick(now_us);
@@ -150,9 +150,9 @@ impl Correlator {
         now_us: u64,
         index: u32,
         entry: &Entry<'_>,
-        message: Option<&sip::Message<'_>>,
+        message: Option<&dyn Signal>,
     ) {
-        let hash = message.map(|message| self.table.hash(message.call_id()));
+        let hash = message.and_then(Signal::leg).map(|leg| self.table.hash(leg));
         let Some(live) = self.table.at(index) else { return };
         // Reports that come on and on do not keep a call that is over.
         let is_media = media::is_media(entry.kind, entry.payload);
@@ -169,8 +169,8 @@ impl Correlator {
             keys::add_call_id(&mut live.keys, entry.correlation);
         }
         let mut changed = is_first;
-        if let (Some(message), Some(hash)) = (message, hash) {
-            let leg = live.leg(hash, message.call_id());
+        if let Some(message) = message {
+            let leg = message.leg().zip(hash).map_or(0, |(leg, hash)| live.leg(hash, leg));
             if !entry.is_retransmission() {
                 changed |= live.observe(entry.at_us, leg, message);
             }
@@ -206,16 +206,17 @@ impl Correlator {
 
     /// The slot of the trail that a message belongs to; begins one if there is none. `None`: it
     /// comes late to one that was closed.
-    fn trail_of(&mut self, now_us: u64, arrival: &Arrival<'_, '_>) -> Option<u32> {
+    fn trail_of(&mut self, now_us: u64, arrival: &Arrival<'_>) -> Option<u32> {
         let Arrival { entry, message } = arrival;
         let own = self.table.locate(*message, entry.correlation);
-        if let Some(index) = own.and_then(|index| self.with_room(now_us, index)) {
+        if let Some(index) = own.and_then(|index| self.with_room(now_us, index, *message)) {
             // Marks are learnt from the message that begins a trail, or a leg of it.
-            if let Some(message) = message.as_ref()
-                && !self.table.has_leg(index, message.call_id())
+            if let Some(message) = *message
+                && let Some(leg) = message.leg()
+                && (message.joins_more() || !self.table.has_leg(index, leg))
             {
                 if self.believed(entry, Some(message)) == Believed::Never {
-                    self.table.unite(index, entry, message.call_id());
+                    self.table.unite(index, entry, leg);
                     self.sheet.set(Fact::Live, self.table.len() as u64);
                 }
                 self.adopt(index, entry, Some(message));
@@ -223,7 +224,7 @@ impl Correlator {
             self.table.correlate(index, entry.correlation);
             return Some(index);
         }
-        let is_late = match message {
+        let is_late = match *message {
             Some(message) => self.table.is_late(now_us, message),
             // The end of a stream may come after that of its call.
             None => {
@@ -237,7 +238,7 @@ impl Correlator {
         let believed = self.believed(entry, *message);
         let marked = message.map(|message| self.table.marked(message, believed));
         let found = match marked {
-            Some(Ok(index)) => index.and_then(|index| self.with_room(now_us, index)),
+            Some(Ok(index)) => index.and_then(|index| self.with_room(now_us, index, None)),
             Some(Err(_)) => {
                 self.sheet.add(Fact::Unjoined, 1);
                 None
@@ -253,10 +254,10 @@ impl Correlator {
     }
 
     /// How far the headers of a message are believed when they name a call.
-    fn believed(&self, entry: &Entry<'_>, message: Option<&sip::Message<'_>>) -> Believed {
-        let is_own = |message: &sip::Message<'_>| {
+    fn believed(&self, entry: &Entry<'_>, message: Option<&dyn Signal>) -> Believed {
+        let is_own = |message: &dyn Signal| {
             // Some agents give the Call-ID, which says nothing of their own.
-            !entry.correlation.is_empty() && entry.correlation != message.call_id()
+            !entry.correlation.is_empty() && Some(entry.correlation) != message.leg()
         };
         match message {
             _ if self.config.joins.contains(&entry.capture_id) => Believed::Always,
@@ -266,20 +267,19 @@ impl Correlator {
     }
 
     /// Lets what a message may be joined by lead to its trail.
-    pub(crate) fn adopt(
-        &mut self,
-        index: u32,
-        entry: &Entry<'_>,
-        message: Option<&sip::Message<'_>>,
-    ) {
+    pub(crate) fn adopt(&mut self, index: u32, entry: &Entry<'_>, message: Option<&dyn Signal>) {
         let believed = self.believed(entry, message);
         self.table.adopt(index, message, entry.correlation, believed);
     }
 
-    /// A trail with as many messages as one may have is closed; what follows begins another.
-    fn with_room(&mut self, now_us: u64, index: u32) -> Option<u32> {
-        let full = self.table.at(index).is_none_or(|live| live.trail.places.len() >= MESSAGES_MAX);
-        if full && self.close(now_us, index) {
+    /// A trail with as many messages as one may have is closed; what follows begins another. So
+    /// does what begins anew with the names of one that is over.
+    fn with_room(&mut self, now_us: u64, index: u32, message: Option<&dyn Signal>) -> Option<u32> {
+        let is_done = self.table.at(index).is_none_or(|live| {
+            live.trail.places.len() >= MESSAGES_MAX
+                || message.is_some_and(|message| live.is_behind(message))
+        });
+        if is_done && self.close(now_us, index) {
             return None;
         }
         Some(index)
@@ -319,7 +319,7 @@ impl Correlator {
         if let Some(ms) = trail.post_dial_delay_ms() {
             self.sheet.observe(Fact::PostDialDelay, ms);
         }
-        if let Some(ms) = trail.duration_ms() {
+        if let Some(ms) = trail.duration_ms().filter(|_| trail.kind == Kind::Call) {
             self.sheet.observe(Fact::CallDuration, ms);
         }
         self.sheet.add(Fact::Closed, 1);

@@ -3,7 +3,8 @@
 use crate::answer::unhex;
 use crate::entry::{Entry, MALFORMED, RETRANSMISSION};
 use crate::media::{self, StreamView};
-use crate::trail::{Trail, TrailView, printable};
+use crate::protocol::{self, Talk};
+use crate::trail::{Kind, Trail, TrailView, printable};
 use serde::Serialize;
 use sip::{Header, Message, Method};
 use std::collections::HashMap;
@@ -14,6 +15,8 @@ use utoipa::ToSchema;
 
 /// Longest time between a message and what it became on the other leg, microseconds.
 const PAIR_MAX_US: u64 = 2_000_000;
+/// Lines of a dialogue that may be the same one before they left a relay, at most.
+const RELAYED_MAX: usize = 64;
 /// Octets of a host's label.
 const LABEL_BYTES_MAX: usize = 80;
 
@@ -106,7 +109,8 @@ pub struct MessageView {
     pub call_id: String,
     /// Index of its Call-ID in the trail's list.
     pub leg: usize,
-    /// Method of a SIP request, name of an M3UA or BGP message.
+    /// Method of a SIP request, name of an M3UA or BGP message; of a dialogue its message with
+    /// operations, errors and problems.
     pub method: Option<String>,
     /// Status of a response.
     pub status: Option<u16>,
@@ -122,6 +126,10 @@ pub struct MessageView {
     pub pair: Option<usize>,
     /// Whether it carries a session description.
     pub has_sdp: bool,
+    /// Whether it tells a failure: of a dialogue an error, a reject, an abort, what came back.
+    pub failed: bool,
+    /// The components of a message of a dialogue, parameters by their names in ASN.1.
+    pub components: Vec<serde_json::Value>,
     /// The message; of a protocol whose messages are octets its name and they, in hexadecimal.
     pub text: String,
 }
@@ -139,6 +147,20 @@ pub struct EventView {
     pub leg: Option<usize>,
     /// Index of the host that said it.
     pub host: Option<usize>,
+}
+
+/// What a message of a dialogue is shown as.
+pub(crate) struct DialogueLine<'a> {
+    /// Its transaction: that of who sent it.
+    pub(crate) leg: Option<&'a str>,
+    /// The node that sent it.
+    pub(crate) node: String,
+    /// The line of the ladder.
+    pub(crate) title: String,
+    pub(crate) failed: bool,
+    pub(crate) components: Vec<serde_json::Value>,
+    /// All of it in words.
+    pub(crate) text: String,
 }
 
 /// Puts a trail's page together. `entries` come in any order and go out in that of the page.
@@ -162,8 +184,12 @@ pub fn build(trail: &Trail, mut entries: Vec<Read>, left_out: usize) -> (Detail,
     (Detail { trail: trail.view(), hosts, messages, events, streams, left_out }, entries)
 }
 
-struct Page<'t> {
+pub(crate) struct Page<'t> {
     trail: &'t Trail,
+    /// What was said in its dialogue.
+    pub(crate) talk: Talk,
+    /// Nodes whose messages a host got: it passes them on.
+    passes: Vec<(usize, String)>,
     hosts: Vec<Host>,
     addresses: Vec<SocketAddr>,
     messages: Vec<MessageView>,
@@ -175,6 +201,8 @@ impl<'t> Page<'t> {
     fn new(trail: &'t Trail) -> Self {
         Self {
             trail,
+            talk: Talk::reassembling(),
+            passes: Vec::new(),
             hosts: Vec::new(),
             addresses: Vec::new(),
             messages: Vec::new(),
@@ -202,7 +230,7 @@ impl<'t> Page<'t> {
         let n = self.messages.len();
         let first = *self.first_of.entry((from, to, entry.payload.clone())).or_insert(n);
         let repeats = entry.flags & RETRANSMISSION != 0 && first != n;
-        let mut view = MessageView {
+        let view = MessageView {
             n,
             at_us: entry.at_us,
             from,
@@ -218,21 +246,47 @@ impl<'t> Page<'t> {
             retransmission_of: repeats.then_some(first),
             pair: None,
             has_sdp: false,
+            failed: false,
+            components: Vec::new(),
             text: match hep::signalling(entry.kind) {
                 Some(protocol) => octets(protocol, &entry.payload),
                 None => printable(&entry.payload),
             },
         };
-        if entry.flags & MALFORMED == 0
-            && entry.kind == hep::KIND_SIP
-            && let Ok(message) = Message::parse(&entry.payload)
-        {
-            self.describe(&mut view, &message);
-        }
-        if entry.kind == hep::KIND_M3UA {
-            view.method = m3ua_name(&entry.payload).map(str::to_owned);
-        }
         self.messages.push(view);
+        if entry.flags & MALFORMED == 0
+            && let Some(row) = protocol::row(entry.kind)
+        {
+            (row.describe)(self, &entry.payload);
+        }
+    }
+
+    /// The line that was added last is a message of M3UA that belongs to its association.
+    pub(crate) fn name_m3ua(&mut self, payload: &[u8]) {
+        if let Some(view) = self.messages.last_mut() {
+            view.method = m3ua_name(payload).map(str::to_owned);
+        }
+    }
+
+    /// The line that was added last is a message of a dialogue.
+    pub(crate) fn describe_dialogue(&mut self, line: DialogueLine<'_>) {
+        let Some(view) = self.messages.last_mut() else { return };
+        if let Some(leg) = line.leg {
+            leg.clone_into(&mut view.call_id);
+            let known = self.trail.call_ids.iter().position(|known| **known == *leg);
+            view.leg = known.unwrap_or(0);
+        }
+        view.method = Some(line.title);
+        (view.failed, view.components) = (line.failed, line.components);
+        view.text = format!("{}\n{}", line.text, view.text);
+        let (from, to) = (view.from, view.to);
+        // A relay sends what another node has sent: it is none that would be called so.
+        let passes = self.passes.contains(&(from, line.node.clone()));
+        let host = &mut self.hosts[from];
+        if !passes && host.label == host.address {
+            host.label.clone_from(&line.node);
+        }
+        self.passes.push((to, line.node));
     }
 
     /// A message of a session that a function tells as an event: HEP has no number for BGP.
@@ -253,7 +307,9 @@ impl<'t> Page<'t> {
         }
     }
 
-    fn describe(&mut self, view: &mut MessageView, message: &Message<'_>) {
+    /// The line that was added last is this message.
+    pub(crate) fn describe_sip(&mut self, message: &Message<'_>) {
+        let Some(view) = self.messages.last_mut() else { return };
         view.call_id = printable(message.call_id());
         let leg = self.trail.call_ids.iter().position(|known| **known == *view.call_id);
         view.leg = leg.unwrap_or(0);
@@ -302,6 +358,10 @@ impl<'t> Page<'t> {
 
     fn became(&self, earlier: usize, later: usize) -> bool {
         let (a, b) = (&self.messages[earlier], &self.messages[later]);
+        if self.trail.kind == Kind::Dialogue {
+            // Through a relay a message stays what it is.
+            return a.to == b.from && (&a.method, a.leg) == (&b.method, b.leg);
+        }
         a.leg != b.leg
             && a.from != b.from
             && a.to != b.to
@@ -310,6 +370,9 @@ impl<'t> Page<'t> {
 
     fn is_end_to_end(&self, n: usize) -> bool {
         let message = &self.messages[n];
+        if self.trail.kind == Kind::Dialogue {
+            return message.retransmission_of.is_none() && n < RELAYED_MAX;
+        }
         let of = |method: Method| message.cseq_method.as_deref() == Some(method.name());
         if message.retransmission_of.is_some() || message.cseq.is_none() {
             return false;

@@ -77,11 +77,11 @@ impl Function for Sas {
         let now_us = now.as_micros();
         match (input, correlator) {
             (In::Message { flow, bytes }, Some(correlator)) => {
-                let keep = &mut |arrival: &Arrival<'_, '_>| correlator.arrive(now_us, arrival);
+                let keep = &mut |arrival: &Arrival<'_>| correlator.arrive(now_us, arrival);
                 receiver.packet(now, flow.remote, bytes, keep);
             }
             (In::Message { flow, bytes }, None) => {
-                let keep = &mut |arrival: &Arrival<'_, '_>| {
+                let keep = &mut |arrival: &Arrival<'_>| {
                     out.hand(FIRST, |work| receiver::encode(&arrival.entry, work));
                 };
                 receiver.packet(now, flow.remote, bytes, keep);

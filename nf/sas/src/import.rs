@@ -5,6 +5,7 @@ use crate::capture_file::{self, Payload};
 use crate::detail::{self, Detail, Read};
 use crate::entry::{Entry, MALFORMED, RETRANSMISSION};
 use crate::live::{Live, Repeat};
+use crate::protocol::Signal;
 use crate::table::{Believed, Table};
 use crate::trail::{Kind, MESSAGES_MAX};
 use std::collections::BTreeMap;
@@ -72,6 +73,7 @@ impl Bench {
     fn keep(&mut self, mut entry: Entry<'_>) {
         let message = sip::Message::parse(entry.payload).ok();
         let message = message.as_ref().filter(|_| entry.kind == hep::KIND_SIP);
+        let message = message.map(|message| -> &dyn Signal { message });
         if message.is_none() && entry.kind == hep::KIND_SIP {
             if !resembles_sip(entry.payload) {
                 return;
@@ -92,7 +94,7 @@ impl Bench {
             }
         };
         self.table.adopt(index, message, entry.correlation, Believed::Always);
-        let hash = message.map(|message| self.table.hash(message.call_id()));
+        let hash = message.and_then(Signal::leg).map(|leg| self.table.hash(leg));
         let Some(live) = self.table.at(index) else { return };
         if message.is_some() {
             let (source, destination) = (entry.source, entry.destination);
@@ -109,7 +111,7 @@ impl Bench {
         live.add_host(entry.destination);
         match (message, hash) {
             (Some(message), Some(hash)) => {
-                let leg = live.leg(hash, message.call_id());
+                let leg = message.leg().map_or(0, |leg| live.leg(hash, leg));
                 if !entry.is_retransmission() {
                     live.observe(entry.at_us, leg, message);
                 }

@@ -76,6 +76,14 @@ pub fn of(trail: &Trail) -> Vec<Key> {
     if trail.kind == Kind::Session {
         add_name(&mut keys, &trail.from);
     }
+    if trail.kind == Kind::Dialogue {
+        for text in [&trail.from, &trail.to, &trail.subscriber] {
+            match text.bytes().all(|octet| octet.is_ascii_digit()) {
+                true => add_digits(&mut keys, text),
+                false => add_name(&mut keys, text),
+            }
+        }
+    }
     add_uri(&mut keys, trail.from.as_bytes());
     add_uri(&mut keys, trail.to.as_bytes());
     for host in &trail.hosts {
@@ -118,13 +126,26 @@ pub fn add_uri(keys: &mut Vec<Key>, uri: &[u8]) {
         return;
     }
     if let Some(digits) = number(user) {
-        add(keys, Key { class: NUMBER_END, value: packed(digits.iter().rev().copied()).0 });
-        add(keys, Key { class: NUMBER, value: packed(digits.iter().copied()).0 });
+        add_number(keys, &digits);
     } else {
         add(keys, hash_lower(NAME, user));
     }
     if uri.scheme != sip::Scheme::Tel {
         add(keys, name_at_host(user, uri.host));
+    }
+}
+
+fn add_number(keys: &mut Vec<Key>, digits: &[u8]) {
+    add(keys, Key { class: NUMBER_END, value: packed(digits.iter().rev().copied()).0 });
+    add(keys, Key { class: NUMBER, value: packed(digits.iter().copied()).0 });
+}
+
+/// Adds the keys of a number that stands by itself: of a subscriber, of a global title.
+pub fn add_digits(keys: &mut Vec<Key>, digits: &str) {
+    match number(digits.as_bytes()) {
+        Some(digits) => add_number(keys, &digits),
+        // A title may have digits beyond nine.
+        None => add_name(keys, digits),
     }
 }
 

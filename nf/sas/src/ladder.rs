@@ -2,10 +2,12 @@
 
 use crate::detail::{Detail, Host, MessageView};
 use crate::media::StreamView;
+use crate::trail::Kind;
 use std::fmt::Write as _;
 
-/// Columns between two hosts.
+/// Columns between two hosts: so many at least, and as the lines of a dialogue need.
 const WIDTH: usize = 26;
+const WIDTH_MAX: usize = 52;
 /// Columns for the time.
 const MARGIN: usize = 12;
 
@@ -21,10 +23,11 @@ pub enum Extent {
 /// Draws a trail: its ladder, with events and media in their places by time.
 #[must_use]
 pub fn draw(detail: &Detail, extent: Extent) -> String {
-    let mut out = head(detail);
+    let width = width(detail);
+    let mut out = head(detail, width);
     let (messages, events) = (detail.messages.iter(), detail.events.iter());
     let start = messages.map(|it| it.at_us).chain(events.map(|it| it.at_us)).min().unwrap_or(0);
-    lines(detail, start).iter().for_each(|line| out.push_str(line));
+    lines(detail, start, width).iter().for_each(|line| out.push_str(line));
     out.push_str(&media(&detail.streams, start));
     if extent == Extent::Whole {
         bodies(detail, start, &mut out);
@@ -32,16 +35,28 @@ pub fn draw(detail: &Detail, extent: Extent) -> String {
     out
 }
 
+fn width(detail: &Detail) -> usize {
+    let of_dialogue = detail.trail.kind == Kind::Dialogue;
+    let titles = detail.messages.iter().filter_map(|it| it.method.as_ref());
+    let longest = titles.map(|title| title.chars().count() + 8).max().unwrap_or(0);
+    if of_dialogue { longest.clamp(WIDTH, WIDTH_MAX) } else { WIDTH }
+}
+
 /// What the trail is, and the hosts over their columns.
-fn head(detail: &Detail) -> String {
+fn head(detail: &Detail, width: usize) -> String {
     let mut out = String::new();
     let trail = &detail.trail;
     let what = if trail.method.is_empty() { trail.kind.word() } else { trail.method };
     // Writing to a string cannot fail.
-    let _ = writeln!(out, "{} {what} {}", trail.id, trail.outcome.word());
+    let cause = trail.cause.as_ref().map_or_else(String::new, |cause| format!(": {cause}"));
+    let _ = writeln!(out, "{} {what} {}{cause}", trail.id, trail.outcome.word());
     let _ = writeln!(out, "from {}\nto   {}", trail.from, trail.to);
+    if let Some(subscriber) = &trail.subscriber {
+        let _ = writeln!(out, "about {subscriber}");
+    }
+    let leg = if trail.kind == Kind::Dialogue { "transaction" } else { "call" };
     for call_id in &trail.call_ids {
-        let _ = writeln!(out, "call {call_id}");
+        let _ = writeln!(out, "{leg} {call_id}");
     }
     out.push('\n');
     // A host that calls itself nothing has its address said once.
@@ -56,8 +71,8 @@ fn head(detail: &Detail) -> String {
         }
         let _ = write!(out, "{:MARGIN$}", "");
         for name in names {
-            let name: String = name.chars().take(WIDTH - 2).collect();
-            let _ = write!(out, "{name:^WIDTH$}");
+            let name: String = name.chars().take(width - 2).collect();
+            let _ = write!(out, "{name:^width$}");
         }
         out.truncate(out.trim_end().len());
         out.push('\n');
@@ -80,10 +95,10 @@ fn bodies(detail: &Detail, start: u64, out: &mut String) {
 }
 
 /// Messages, events and what happened to media, in the order of time.
-fn lines(detail: &Detail, start: u64) -> Vec<String> {
+fn lines(detail: &Detail, start: u64, width: usize) -> Vec<String> {
     let seconds = |at_us: u64| at_us.saturating_sub(start) as f64 / 1e6;
     let messages = detail.messages.iter();
-    let messages = messages.map(|it| (it.at_us, arrow(it, start, detail.hosts.len())));
+    let messages = messages.map(|it| (it.at_us, arrow(it, start, (detail.hosts.len(), width))));
     let events = detail.events.iter().map(|event| {
         (event.at_us, format!("{:>10.3}  * {} {}\n", seconds(event.at_us), event.name, event.text))
     });
@@ -158,8 +173,9 @@ fn cells(stream: &StreamView, start: u64) -> [String; 11] {
 }
 
 /// One line of the ladder.
-fn arrow(message: &MessageView, start: u64, hosts: usize) -> String {
-    let mut line: Vec<char> = vec![' '; MARGIN + hosts * WIDTH];
+fn arrow(message: &MessageView, start: u64, (hosts, width): (usize, usize)) -> String {
+    let column = |host: usize| MARGIN + host * width + width / 2;
+    let mut line: Vec<char> = vec![' '; MARGIN + hosts * width];
     for host in 0..hosts {
         line[column(host)] = '|';
     }
@@ -200,8 +216,4 @@ fn arrow(message: &MessageView, start: u64, hosts: usize) -> String {
     let seconds = message.at_us.saturating_sub(start) as f64 / 1e6;
     let text: String = line[MARGIN..].iter().collect();
     format!("{seconds:>10.3}  {}\n", text.trim_end())
-}
-
-const fn column(host: usize) -> usize {
-    MARGIN + host * WIDTH + WIDTH / 2
 }

@@ -31,6 +31,7 @@ mod live_search;
 mod losses;
 pub mod media;
 pub mod pcapng;
+mod protocol;
 mod receiver;
 mod recover;
 mod redact;

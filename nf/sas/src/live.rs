@@ -10,10 +10,11 @@
 
 use crate::entry::Entry;
 use crate::keys;
-use crate::media::{self, Places};
+use crate::media;
+use crate::protocol::{Progress, Signal, Talk};
 use crate::trail::{CALL_IDS_MAX, HOSTS_MAX, Kind, MESSAGES_MAX, Outcome, Trail, printable};
 use core::time::Duration;
-use sip::{Header, Message, Method};
+use sip::Method;
 use std::net::SocketAddr;
 use store::{Key, Record};
 use trail::{Event, Meaning};
@@ -25,7 +26,7 @@ pub const LINGER_CALL: Duration = Duration::from_secs(4);
 pub const LINGER: Duration = Duration::from_millis(1_500);
 /// A call without final answer: longer than timer C (RFC 3261 §16.6).
 pub const LINGER_EARLY: Duration = Duration::from_secs(200);
-/// An answered call without any message (a lost BYE): longer than any session interval in use.
+/// An answered call, or a dialogue that goes on, without any message (a lost BYE): longer than any session interval in use.
 pub const LINGER_ANSWERED: Duration = Duration::from_secs(4 * 3_600);
 /// A session or a link without any message: long enough for what is sent once an hour.
 pub const LINGER_SESSION: Duration = Duration::from_secs(4 * 3_600);
@@ -36,8 +37,6 @@ pub const SEEN_MAX: usize = 64;
 /// Two captures of one call begin within this time of each other, microseconds: agents send in
 /// batches of their own.
 const TOGETHER_US: u64 = 10_000_000;
-/// Asserted identities of one message: a `sip:` and a `tel:` URI (RFC 3325 §9.1).
-const IDENTITIES_MAX: usize = 2;
 /// Reports of media are kept for so long, microseconds, then the next time when the call has become
 /// longer by the 60th part: a long call has dense figures at its beginning.
 const REPORTS_US: u64 = 5_000_000;
@@ -90,13 +89,10 @@ pub struct Live {
     pub phase: Phase,
     seen: Vec<(u64, u32)>,
     seen_at: usize,
-    /// Number of the request whose answer decides; `None` takes any.
-    cseq: Option<u32>,
-    has_request: bool,
-    is_cancelled: bool,
-    is_deregistration: bool,
-    /// Where its ends receive media.
-    media_places: Places,
+    /// What its messages of SIP have said.
+    pub(crate) sip: Progress,
+    /// What its messages of TCAP have said.
+    pub(crate) talk: Option<Talk>,
     /// When reports of media were last begun to be kept, by our clock.
     reports_us: u64,
 }
@@ -128,11 +124,8 @@ impl Live {
             phase,
             seen: Vec::new(),
             seen_at: 0,
-            cseq: None,
-            has_request: trail.method != Method::Other,
-            is_cancelled: false,
-            is_deregistration: false,
-            media_places: Places::default(),
+            sip: Progress::resumed(trail.method != Method::Other),
+            talk: None,
             reports_us: now_us,
             trail,
         }
@@ -145,7 +138,7 @@ impl Live {
             (Phase::Over, Kind::Call) => LINGER_CALL,
             (Phase::Over, _) => LINGER,
             (Phase::Answered, _) => LINGER_ANSWERED,
-            (Phase::Early, Kind::Call) => LINGER_EARLY,
+            (Phase::Early, Kind::Call | Kind::Dialogue) => LINGER_EARLY,
             (Phase::Early, Kind::Session) => LINGER_SESSION,
             (Phase::Early, Kind::Rejected) => LINGER,
             (Phase::Early, _) => LINGER_REQUEST,
@@ -197,6 +190,12 @@ impl Live {
             && hosts.contains(&entry.destination)
     }
 
+    /// Whether a message begins a trail of its own, since this one is over.
+    #[must_use]
+    pub fn is_behind(&self, message: &dyn Signal) -> bool {
+        self.phase == Phase::Over && message.begins_anew()
+    }
+
     /// Takes in what another trail has: its messages, and what they were recognised by.
     pub fn absorb(&mut self, other: Self) {
         self.trail.started_us = self.trail.started_us.min(other.trail.started_us);
@@ -229,129 +228,10 @@ impl Live {
     }
 
     /// Takes a message of a leg in; returns whether the outcome changed.
-    pub fn observe(&mut self, at_us: u64, leg: usize, message: &Message<'_>) -> bool {
+    pub fn observe(&mut self, at_us: u64, leg: usize, message: &dyn Signal) -> bool {
         let before = (self.phase, self.trail.outcome, self.trail.status);
-        self.media_places.learn(leg, message);
-        if message.is_request() {
-            self.request(at_us, leg, message);
-        } else if leg == 0 {
-            self.response(at_us, message);
-        }
-        if message.has(Header::PAssertedIdentity) {
-            for value in message.values(Header::PAssertedIdentity).take(IDENTITIES_MAX) {
-                if let Ok(address) = sip::NameAddr::parse(value) {
-                    keys::add_uri(&mut self.keys, address.uri);
-                }
-            }
-        }
+        message.observe(self, at_us, leg);
         before != (self.phase, self.trail.outcome, self.trail.status)
-    }
-
-    fn request(&mut self, at_us: u64, leg: usize, message: &Message<'_>) {
-        let method = message.method();
-        let is_initial = message.to_tag().is_none();
-        if !self.has_request {
-            self.begin(message);
-        }
-        if is_initial && method != Method::Cancel && method != Method::Ack {
-            self.find_by(message);
-            if leg == 0 && method == self.trail.method {
-                self.cseq = Some(message.cseq().number);
-                if self.phase == Phase::Over && matches!(self.trail.status, 401 | 407) {
-                    self.phase = Phase::Early;
-                    self.trail.outcome = Outcome::InProgress;
-                    self.trail.ended_us = 0;
-                }
-            }
-        }
-        match method {
-            Method::Cancel if leg == 0 => self.is_cancelled = true,
-            Method::Bye if self.trail.ended_us == 0 => {
-                self.trail.ended_us = at_us;
-                if self.trail.method != Method::Bye {
-                    self.phase = Phase::Over;
-                }
-            }
-            Method::Register => self.is_deregistration = is_deregistration(message),
-            _ => {}
-        }
-    }
-
-    /// The first request says what the trail is about.
-    fn begin(&mut self, message: &Message<'_>) {
-        self.has_request = true;
-        let method = message.method();
-        self.trail.method = method;
-        self.trail.kind = match method {
-            Method::Register => Kind::Registration,
-            Method::Subscribe | Method::Notify | Method::Publish => Kind::Subscription,
-            Method::Message => Kind::Message,
-            Method::Options => Kind::Options,
-            Method::Other => Kind::Other,
-            Method::Info | Method::Refer if message.to_tag().is_none() => Kind::Other,
-            _ => Kind::Call,
-        };
-        self.cseq = Some(message.cseq().number);
-        self.trail.from = text(message.from().uri);
-        self.trail.to = text(message.to().uri);
-        self.find_by(message);
-    }
-
-    /// Adds what an initial request can be found by.
-    fn find_by(&mut self, message: &Message<'_>) {
-        keys::add_uri(&mut self.keys, message.from().uri);
-        keys::add_uri(&mut self.keys, message.to().uri);
-        if let Some(uri) = message.request_uri() {
-            keys::add_uri(&mut self.keys, uri);
-        }
-    }
-
-    fn response(&mut self, at_us: u64, message: &Message<'_>) {
-        let (Some(status), cseq) = (message.status(), message.cseq()) else { return };
-        if !self.has_request {
-            // The trail begins with an answer: its request was not captured.
-            self.has_request = true;
-            self.trail.method = cseq.method;
-            self.trail.kind = if cseq.method == Method::Invite { Kind::Call } else { Kind::Other };
-            self.trail.from = text(message.from().uri);
-            self.trail.to = text(message.to().uri);
-            self.find_by(message);
-        }
-        let decides = cseq.method == self.trail.method
-            && self.cseq.is_none_or(|number| number == cseq.number)
-            && self.phase == Phase::Early;
-        if !decides {
-            return;
-        }
-        match status {
-            180 | 183 if self.trail.rang_us == 0 => self.trail.rang_us = at_us,
-            100..200 => {}
-            _ => self.finish(at_us, status),
-        }
-    }
-
-    fn finish(&mut self, at_us: u64, status: u16) {
-        self.trail.status = status;
-        let success = (200..300).contains(&status);
-        self.trail.outcome = match (self.trail.kind, status) {
-            (Kind::Call, 200..300) if self.trail.method == Method::Invite => Outcome::Answered,
-            (Kind::Registration, 200..300) if self.is_deregistration => Outcome::Deregistered,
-            (Kind::Registration, 200..300) => Outcome::Registered,
-            (_, 200..300) => Outcome::Ok,
-            (_, 300..400) => Outcome::Redirected,
-            (_, 487) if self.is_cancelled => Outcome::Cancelled,
-            (_, 408 | 480 | 487) => Outcome::NoAnswer,
-            (_, 486 | 600) => Outcome::Busy,
-            (_, 500..600) => Outcome::Failed,
-            _ => Outcome::Rejected,
-        };
-        if success && self.trail.outcome == Outcome::Answered {
-            self.trail.answered_us = at_us;
-            self.phase = Phase::Answered;
-        } else {
-            self.trail.ended_us = at_us;
-            self.phase = Phase::Over;
-        }
     }
 
     /// Whether a report of media is kept as an entry; its figures are taken in either way.
@@ -367,7 +247,7 @@ impl Live {
 
     /// Takes in what is said of its media.
     fn listen(&mut self, entry: &Entry<'_>) -> bool {
-        let changed = media::take(&mut self.trail.media, &self.media_places, entry);
+        let changed = media::take(&mut self.trail.media, &self.sip.media_places, entry);
         media::add_keys(&mut self.keys, &self.trail.media);
         changed
     }
@@ -435,6 +315,8 @@ impl Live {
             self.trail.outcome = match self.trail.kind {
                 Kind::Rejected => Outcome::Rejected,
                 Kind::Session => Outcome::Ok,
+                // Both ends agreed to say nothing at its end (Q.771 §3.1.2.2.3).
+                Kind::Dialogue if self.phase == Phase::Answered => Outcome::Ok,
                 _ => Outcome::NoAnswer,
             };
         }
@@ -460,16 +342,7 @@ fn way(address: SocketAddr) -> u64 {
     (ip << 16 | u64::from(address.port())).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-fn text(bytes: &[u8]) -> Box<str> {
+/// Text of a summary, of so many octets at most.
+pub(crate) fn text(bytes: &[u8]) -> Box<str> {
     printable(&bytes[..bytes.len().min(TEXT_BYTES_MAX)]).into()
-}
-
-/// Whether a REGISTER takes bindings away (RFC 3261 §10.2.2).
-fn is_deregistration(message: &Message<'_>) -> bool {
-    let zero = |value: &[u8]| value.trim_ascii() == b"0";
-    let contacts_go = message.header(Header::Contact).is_some_and(|contact| {
-        contact.trim_ascii() == b"*"
-            || sip::NameAddr::parse(contact).is_ok_and(|c| c.param(b"expires").is_some_and(zero))
-    });
-    contacts_go || message.header(Header::Expires).is_some_and(zero)
 }

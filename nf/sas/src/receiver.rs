@@ -1,13 +1,14 @@
 //! HEP in, on every shard: a packet is read and proved, and what is secret in it replaced.
 //!
 //! ```text
-//!  packet ─ HEP ─ key ─ inflate ─ SIP ─ redact ─▶ Arrival
+//!  packet ─ HEP ─ key ─ inflate ─ a protocol's row: read, redact ─▶ Arrival
 //! ```
 
 use crate::config;
 use crate::entry::{Entry, MALFORMED};
 use crate::facts::Fact;
 use crate::losses::Losses;
+use crate::protocol::{self, Row, Signal};
 use crate::redact;
 use event::Sheet;
 use machine::Time;
@@ -20,13 +21,13 @@ const FUTURE_MAX_US: u64 = 60_000_000;
 const INFLATED_BYTES_MAX: usize = 65_535;
 
 /// One packet, understood as far as it can be, with nothing in it that shall not be kept.
-pub(crate) struct Arrival<'a, 'm> {
+pub(crate) struct Arrival<'a> {
     pub(crate) entry: Entry<'a>,
-    pub(crate) message: Option<&'m sip::Message<'a>>,
+    pub(crate) message: Option<&'a dyn Signal>,
 }
 
 /// Where what is to be kept goes.
-pub(crate) type Keep<'k> = dyn FnMut(&Arrival<'_, '_>) + 'k;
+pub(crate) type Keep<'k> = dyn FnMut(&Arrival<'_>) + 'k;
 
 /// Reads packets.
 #[derive(Debug)]
@@ -78,23 +79,7 @@ impl Receiver {
             payload: packet.payload,
         };
         let is_keep_alive = packet.payload.iter().all(|b| matches!(b, b'\r' | b'\n' | 0));
-        let mut room = None;
         match packet.kind {
-            hep::KIND_SIP if !is_keep_alive => {
-                match sip::Message::parse_in(&mut room, packet.payload) {
-                    Ok(message) if !redact::concerns(message, &self.config.keep) => {
-                        keep(&Arrival { entry, message: Some(message) });
-                    }
-                    Ok(_) => {
-                        self.sheet.add(Fact::Redacted, 1);
-                        self.clean(entry, keep);
-                    }
-                    Err(_) => {
-                        self.sheet.add(Fact::MalformedMessages, 1);
-                        self.clean(entry, keep);
-                    }
-                }
-            }
             hep::KIND_LOG => match redact::event(entry.payload, &self.config.keep) {
                 None => keep(&Arrival { entry, message: None }),
                 Some(payload) => {
@@ -104,20 +89,33 @@ impl Receiver {
                 }
             },
             hep::KIND_RTCP => keep(&Arrival { entry, message: None }),
-            kind if hep::signalling(kind).is_some() => keep(&Arrival { entry, message: None }),
-            _ => self.sheet.add(Fact::Refused, 1),
+            hep::KIND_SIP if is_keep_alive => self.sheet.add(Fact::Refused, 1),
+            kind => match protocol::row(kind) {
+                Some(row) => self.understood(row, entry, keep),
+                None if hep::signalling(kind).is_some() => keep(&Arrival { entry, message: None }),
+                None => self.sheet.add(Fact::Refused, 1),
+            },
         }
     }
 
-    /// Lets a message through without what is secret in it.
-    fn clean(&self, mut entry: Entry<'_>, keep: &mut Keep<'_>) {
-        let payload = redact::redacted(entry.payload, &self.config.keep);
-        let mut room = None;
-        let message = sip::Message::parse_in(&mut room, &payload).ok();
-        if message.is_none() {
-            entry.flags |= MALFORMED;
-        }
-        keep(&Arrival { entry: Entry { payload: &payload, ..entry }, message });
+    /// Lets a message through as its protocol reads it, without what is secret in it.
+    fn understood(&self, row: &Row, entry: Entry<'_>, keep: &mut Keep<'_>) {
+        (row.take)(entry.payload, &self.config.keep, &mut |taken| {
+            let mut entry = Entry { payload: taken.payload, ..entry };
+            if taken.is_redacted {
+                self.sheet.add(Fact::Redacted, 1);
+            }
+            if taken.is_malformed {
+                self.sheet.add(Fact::MalformedMessages, 1);
+                if taken.signal.is_none() {
+                    entry.flags |= MALFORMED;
+                }
+            }
+            if taken.is_carried {
+                entry.correlation = b"";
+            }
+            keep(&Arrival { entry, message: taken.signal });
+        });
     }
 }
 

@@ -5,6 +5,7 @@ use crate::correlator::Correlator;
 use crate::entry::Entry;
 use crate::facts::Fact;
 use crate::live::Live;
+use crate::protocol::{self, Signal};
 use crate::trail::Trail;
 use machine::Time;
 use std::collections::BTreeMap;
@@ -49,8 +50,18 @@ impl Correlator {
     }
 
     fn replay(&mut self, now_us: u64, index: u32, place: Place, entry: &Entry<'_>) {
-        let message = sip::Message::parse(entry.payload).ok();
-        let message = message.as_ref().filter(|_| entry.kind == hep::KIND_SIP);
+        protocol::read(entry.kind, entry.payload, &mut |message| {
+            self.replayed(now_us, (index, place), entry, message);
+        });
+    }
+
+    fn replayed(
+        &mut self,
+        now_us: u64,
+        (index, place): (u32, Place),
+        entry: &Entry<'_>,
+        message: Option<&dyn Signal>,
+    ) {
         self.adopt(index, entry, message);
         let Some(live) = self.table.at(index) else { return };
         live.recognise(entry.payload, entry.source, entry.destination, entry.capture_id);

@@ -2,6 +2,7 @@
 
 use crate::keys;
 use crate::media;
+use crate::protocol::dialogue::Operation;
 use crate::trail::{Kind, Outcome, Trail};
 use std::collections::BTreeMap;
 use store::{KeyRange, Query};
@@ -78,11 +79,13 @@ pub fn query(params: &BTreeMap<String, String>) -> Result<Query, BadParameter> {
         query.tags[0] = Some((kind as u16, kind as u16));
     }
     if let Some(name) = text("method") {
-        let method = sip::Method::parse(name.to_ascii_uppercase().as_bytes());
-        if method == sip::Method::Other {
-            return Err(BadParameter::new("method", name, "a SIP method"));
-        }
-        query.tags[1] = Some((method as u16, method as u16));
+        let number = match sip::Method::parse(name.to_ascii_uppercase().as_bytes()) {
+            sip::Method::Other => Operation::named(name).map(|it| it.0),
+            method => Some(method as u16),
+        };
+        let wrong = || BadParameter::new("method", name, "a SIP method, or an operation");
+        let number = number.ok_or_else(wrong)?;
+        query.tags[1] = Some((number, number));
     }
     if let Some(status) = text("status") {
         query.tags[2] = Some(statuses(status)?);

@@ -3,8 +3,8 @@
 use crate::entry::Entry;
 use crate::keys;
 use crate::live::Live;
+use crate::protocol::Signal;
 use hashbrown::HashTable;
-use sip::{Header, Message, Method};
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -142,12 +142,15 @@ impl Table {
     }
 
     /// The trail that a message or an event belongs to: by what its agent says, which no sender can
-    /// write, then by Call-ID.
+    /// write, then by Call-ID, or by its transactions.
     #[must_use]
-    pub fn locate(&self, message: Option<&Message<'_>>, correlation: &[u8]) -> Option<u32> {
+    pub fn locate(&self, message: Option<&dyn Signal>, correlation: &[u8]) -> Option<u32> {
         let known = |mark: &[u8]| self.find(self.hash(mark));
-        let own = Some(correlation).filter(|c| !c.is_empty()).and_then(known);
-        own.or_else(|| message.and_then(|message| known(message.call_id())))
+        let mut found = Some(correlation).filter(|c| !c.is_empty()).and_then(known);
+        if let Some(message) = message {
+            message.joins(&mut |mark| found = found.or_else(|| known(mark)));
+        }
+        found
     }
 
     /// Joins what another element captured of the leg of this message, before its agent said whose
@@ -182,13 +185,11 @@ impl Table {
     }
 
     /// Whether a message is one that comes late to a trail that was closed: it begins nothing by
-    /// itself (RFC 3261 §17: transactions repeat their messages for 64 T1).
+    /// itself.
     #[must_use]
-    pub fn is_late(&mut self, now_us: u64, message: &Message<'_>) -> bool {
-        let begins = message.is_request()
-            && message.to_tag().is_none()
-            && !matches!(message.method(), Method::Ack | Method::Cancel);
-        !begins && self.is_closed(now_us, message.call_id())
+    pub fn is_late(&mut self, now_us: u64, message: &dyn Signal) -> bool {
+        let leg = message.leg().filter(|_| !message.begins());
+        leg.is_some_and(|leg| self.is_closed(now_us, leg))
     }
 
     /// Whether a trail with this Call-ID or correlation was closed a short while ago.
@@ -215,14 +216,14 @@ impl Table {
     /// They lead to one, and are not believed.
     pub fn marked(
         &mut self,
-        message: &Message<'_>,
+        message: &dyn Signal,
         believed: Believed,
     ) -> Result<Option<u32>, Unbelieved> {
         if believed == Believed::Never {
             return Ok(None);
         }
         let mut found = None;
-        marks(message, |mark| found = found.or_else(|| self.find(self.hash(mark))));
+        message.marks(&mut |mark| found = found.or_else(|| self.find(self.hash(mark))));
         let Some(live) = found.and_then(|index| self.at(index)) else { return Ok(None) };
         let is_part = match believed {
             Believed::Never => false,
@@ -236,14 +237,14 @@ impl Table {
     pub fn adopt(
         &mut self,
         index: u32,
-        message: Option<&Message<'_>>,
+        message: Option<&dyn Signal>,
         correlation: &[u8],
         believed: Believed,
     ) {
         if let Some(message) = message {
-            self.join_new(self.hash(message.call_id()), index);
+            message.joins(&mut |mark| self.join_new(self.hash(mark), index));
             if believed != Believed::Never {
-                marks(message, |mark| self.join_new(self.hash(mark), index));
+                message.marks(&mut |mark| self.join_new(self.hash(mark), index));
             }
         }
         self.correlate(index, correlation);
@@ -305,27 +306,5 @@ impl Table {
             }
         }
         quietest.map(|(_, slot)| slot)
-    }
-}
-
-/// What a message may be joined by beyond its Call-ID: `X-CID`, the first part of `Session-ID`
-/// (RFC 7989), the `icid-value` of P-Charging-Vector (RFC 7315 §4.6).
-pub fn marks<'a>(message: &Message<'a>, mut each: impl FnMut(&'a [u8])) {
-    for name in [&b"X-CID"[..], b"X-Call-ID"] {
-        message.named(name).map(<[u8]>::trim_ascii).filter(|v| !v.is_empty()).for_each(&mut each);
-    }
-    if let Some(value) = message.header(Header::SessionId) {
-        let local = value.split(|&b| b == b';').next().unwrap_or_default().trim_ascii();
-        // The nil UUID stands for "not known yet" (RFC 7989 §5).
-        if local.iter().any(|&b| b != b'0') {
-            each(local);
-        }
-    }
-    if let Some(value) = message.header(Header::PChargingVector) {
-        let icid = value.split(|&b| b == b';').map(<[u8]>::trim_ascii);
-        let icid = icid.filter_map(|part| part.strip_prefix(b"icid-value=")).next();
-        if let Some(icid) = icid.map(|v| v.trim_ascii()) {
-            each(icid.strip_prefix(b"\"").and_then(|v| v.strip_suffix(b"\"")).unwrap_or(icid));
-        }
     }
 }

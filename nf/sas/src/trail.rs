@@ -2,6 +2,7 @@
 
 use crate::entry;
 use crate::media::{MediaView, STREAMS_MAX, Stream};
+use crate::protocol::dialogue::Operation;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -64,6 +65,8 @@ words! {
         Other = "other",
         /// A session or a link: of BGP, of M3UA.
         Session = "session",
+        /// A dialogue of TCAP.
+        Dialogue = "dialogue",
     }
 }
 
@@ -106,8 +109,15 @@ pub struct Trail {
     pub outcome: Outcome,
     /// Method of the first request; [`sip::Method::Other`] when there was none.
     pub method: sip::Method,
-    /// Last final status of the first leg, 0 when there is none.
+    /// The first operation of a dialogue, by its number in [`crate::protocol`]; 0: none.
+    pub(crate) operation: u16,
+    /// Last final status of the first leg; of a dialogue the number of the error or cause by which
+    /// it failed. 0 when there is none.
     pub status: u16,
+    /// Why a dialogue failed: its error, cause or problem by name.
+    pub cause: Box<str>,
+    /// Digits of whom a dialogue is about.
+    pub subscriber: Box<str>,
     /// First message, microseconds since the UNIX epoch.
     pub started_us: u64,
     /// When it ended; 0 while it runs.
@@ -141,7 +151,10 @@ impl Trail {
             kind: Kind::Other,
             outcome: Outcome::InProgress,
             method: sip::Method::Other,
+            operation: 0,
             status: 0,
+            cause: Box::default(),
+            subscriber: Box::default(),
             started_us,
             ended_us: 0,
             answered_us: 0,
@@ -172,13 +185,18 @@ impl Trail {
     /// What a search filters by.
     #[must_use]
     pub const fn head(&self) -> Head {
-        let tags = [self.kind as u16, self.method as u16, self.status, self.outcome as u16];
+        let method = if self.operation > 0 { self.operation } else { self.method as u16 };
+        let tags = [self.kind as u16, method, self.status, self.outcome as u16];
         Head { id: self.id, start_us: self.started_us, tags }
     }
 
-    /// Time from answer to end in milliseconds, of an answered call that ended.
+    /// Time from answer to end in milliseconds, of an answered call that ended; of a dialogue that
+    /// ended from its first message.
     #[must_use]
     pub const fn duration_ms(&self) -> Option<u64> {
+        if matches!(self.kind, Kind::Dialogue) && self.ended_us >= self.started_us {
+            return Some((self.ended_us - self.started_us) / 1_000);
+        }
         if self.answered_us == 0 || self.ended_us < self.answered_us {
             return None;
         }
@@ -227,6 +245,11 @@ impl Trail {
         }
         push_number(&mut out, self.media.len() as u64);
         self.media.iter().for_each(|stream| stream.encode(&mut out));
+        if self.kind == Kind::Dialogue {
+            push_number(&mut out, self.operation.into());
+            push_text(&mut out, &self.cause);
+            push_text(&mut out, &self.subscriber);
+        }
         out
     }
 
@@ -270,6 +293,11 @@ impl Trail {
         for _ in 0..number(&mut rest)?.min(STREAMS_MAX as u64) {
             it.media.push(Stream::decode(&mut rest)?);
         }
+        if it.kind == Kind::Dialogue {
+            it.operation = u16::try_from(number(&mut rest)?).ok()?;
+            it.cause = text(&mut rest)?;
+            it.subscriber = text(&mut rest)?;
+        }
         Some(it)
     }
 
@@ -284,7 +312,12 @@ impl Trail {
             ended_at_us: known(self.ended_us),
             from: self.from.to_string(),
             to: self.to.to_string(),
-            method: self.method.name(),
+            method: match self.operation {
+                0 => self.method.name(),
+                number => Operation(number).name(),
+            },
+            subscriber: known_text(&self.subscriber),
+            cause: known_text(&self.cause),
             call_ids: self.call_ids.iter().map(ToString::to_string).collect(),
             hosts: self.hosts.iter().map(ToString::to_string).collect(),
             status: (self.status > 0).then_some(self.status),
@@ -309,13 +342,17 @@ pub struct TrailView {
     pub started_at_us: u64,
     /// When it ended; null while it runs.
     pub ended_at_us: Option<u64>,
-    /// URI of From.
+    /// URI of From; of a dialogue the address of who began it.
     pub from: String,
-    /// URI of To.
+    /// URI of To; of a dialogue the address that it was sent to.
     pub to: String,
-    /// Method of the first request.
+    /// Method of the first request; of a dialogue its first operation.
     pub method: &'static str,
-    /// Call-ID of each leg.
+    /// Digits of whom a dialogue is about.
+    pub subscriber: Option<String>,
+    /// Why a dialogue failed: its error, cause or problem by name.
+    pub cause: Option<String>,
+    /// Call-ID of each leg; of a dialogue its transactions, `number@address`.
     pub call_ids: Vec<String>,
     /// Everyone who sent or received, as `address:port`.
     pub hosts: Vec<String>,
@@ -333,6 +370,10 @@ pub struct TrailView {
     pub retransmissions: u32,
     /// What its media were like, the worst of all streams; null where nobody said.
     pub media: Option<MediaView>,
+}
+
+fn known_text(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
 }
 
 /// Text of a message as a string; octets that are not UTF-8 become `\xNN`.
@@ -442,6 +483,19 @@ mod tests {
         let mut bytes = trail.encode();
         assert_eq!(bytes.pop(), Some(0), "how many streams there are");
         assert_eq!(Trail::decode(&bytes), Some(trail));
+    }
+
+    #[test]
+    fn a_dialogue_survives_the_round_trip_with_its_operation_and_cause() {
+        let mut trail = sample();
+        (trail.kind, trail.outcome) = (Kind::Dialogue, Outcome::Failed);
+        trail.operation = Operation::named("sendRoutingInfoForSM").unwrap().0;
+        (trail.cause, trail.subscriber) = ("unknownSubscriber".into(), "4477".into());
+        assert_eq!(Trail::decode(&trail.encode()), Some(trail.clone()));
+        let view = trail.view();
+        assert_eq!(view.method, "sendRoutingInfoForSM");
+        assert_eq!(view.cause.as_deref(), Some("unknownSubscriber"));
+        assert_eq!(view.duration_ms, Some(62_000));
     }
 
     #[test]

@@ -35,8 +35,9 @@ pub use application::{
 };
 pub use client::{Client, ClientEvent};
 pub use frame::{Cut, MESSAGE_OCTETS_MAX, cut, ends_within};
+pub use json::{component_json, problem_name};
 pub use message::{Hello, PROOF_LABEL, ToApplication, ToGateway, VERSION, Welcome, proof_text};
-pub use names::Speech;
+pub use names::{Speech, context_name};
 pub use primitive::{
     Code, Component, Indication, PointCodeStatus, Portion, Refusal, Request, STATE_OCTETS_MAX,
 };

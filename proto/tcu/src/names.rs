@@ -73,7 +73,8 @@ impl Speech {
     }
 
     /// That of a dialogue without a portion whose first operation has that number.
-    pub(crate) fn first(code: Option<i64>) -> Self {
+    #[must_use]
+    pub fn first(code: Option<i64>) -> Self {
         match judge(None, code, |_, _| true) {
             Verdict::Accept(context, version) => Self::Map(context, version),
             _ => Self::Unknown,
@@ -85,7 +86,9 @@ impl Speech {
         Self::first(map::Operation::named(name).map(map::Operation::code))
     }
 
-    pub(crate) fn operation_name(self, code: i64) -> Option<&'static str> {
+    /// What an operation of that number is called.
+    #[must_use]
+    pub fn operation_name(self, code: i64) -> Option<&'static str> {
         match self {
             Self::Map(_, version) => {
                 let row = map::Operation::of(code)?;
@@ -108,7 +111,9 @@ impl Speech {
         self.operation_name(code).map(|_| code)
     }
 
-    pub(crate) fn error_name(self, code: i64) -> Option<&'static str> {
+    /// What an error of that number is called.
+    #[must_use]
+    pub fn error_name(self, code: i64) -> Option<&'static str> {
         match self {
             Self::Map(..) => map::Error::of(code).map(map::Error::name),
             Self::Cap(..) => cap::Error::of(code).map(cap::Error::name),
@@ -122,6 +127,18 @@ impl Speech {
             Self::Cap(..) => cap::Error::named(name).map(cap::Error::code),
             Self::Unknown => None,
         }
+    }
+
+    /// What an operation of that number is asked with.
+    #[must_use]
+    pub fn argument(self, code: i64) -> Option<Parameter> {
+        self.parameter(code, Which::Argument)
+    }
+
+    /// What it is answered with.
+    #[must_use]
+    pub fn result(self, code: i64) -> Option<Parameter> {
+        self.parameter(code, Which::Result)
     }
 
     /// What an operation is asked or answered with.
@@ -170,7 +187,8 @@ impl Speech {
 
 /// An application context as people write it: `shortMsgGatewayContext-v3`, or digits and dots where
 /// there is no name that leads back to it.
-pub(crate) fn context_name(contents: &[u8]) -> String {
+#[must_use]
+pub fn context_name(contents: &[u8]) -> String {
     let name = match Speech::of_context(contents) {
         Speech::Map(context, version) => Some(format!("{}-v{version}", context.name())),
         Speech::Cap(context, phase) => Some(format!("{}-v{phase}", context.name())),

@@ -200,7 +200,7 @@ fn component(octets: &Bytes) -> Option<Component> {
 }
 
 /// A component that keeps its message; none without the identifier that it must have.
-fn owned(component: &codec::Component<'_>, message: &Bytes) -> Option<Component> {
+pub(crate) fn owned(component: &codec::Component<'_>, message: &Bytes) -> Option<Component> {
     let code = |it: codec::Code<'_>| match it {
         codec::Code::Local(number) => Code::Local(number),
         codec::Code::Global(oid) => Code::Global(message.slice_ref(oid.contents())),

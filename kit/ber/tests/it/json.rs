@@ -36,6 +36,35 @@ fn a_value_is_an_object_by_the_names_of_its_type() {
 }
 
 #[test]
+fn every_component_is_visited_by_its_name_and_place_at_any_depth() {
+    let octets = [
+        &[0x30, 27, 4, 3, 0x62, 2, 0x10, 0x81, 2, 0x91, 0x44, 4, 2, 0x91, 0x45][..],
+        &[0xa6, 8, 0x80, 2, 4, 0xf0, 0xa3, 2, 0x80, 0, 0x8f, 2, 1, 2],
+    ]
+    .concat();
+    let mut names = Vec::new();
+    let visited =
+        UpdateLocationArg::TYPE.visit(&Element::only(&octets).unwrap(), &mut |name, it| {
+            names.push((name, it.contents_at()));
+            assert_eq!(octets[it.contents_at()..][..it.contents().len()], *it.contents());
+        });
+    visited.unwrap();
+    let wanted = [
+        ("imsi", 4),
+        ("msc-Number", 9),
+        ("vlr-Number", 13),
+        ("vlr-Capability", 17),
+        ("supportedCamelPhases", 19),
+        ("superChargerSupportedInServingNetworkEntity", 25),
+        ("sendSubscriberData", 25),
+    ];
+    assert_eq!(names, wanted);
+    let cut = [0x30, 5, 4, 3, 0x62, 2, 0x10];
+    let cut = Element::only(&cut).unwrap();
+    assert!(UpdateLocationArg::TYPE.visit(&cut, &mut |_, _| ()).is_err());
+}
+
+#[test]
 fn sets_numbers_without_a_name_and_strings_are_written_too() {
     let octets =
         [0x31, 16, 0xa0, 6, 0x81, 1, 5, 0x81, 1, 77, 0xa1, 6, 0x1a, 4, b'a', b'"', b'\\', b' '];

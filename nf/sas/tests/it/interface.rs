@@ -64,7 +64,7 @@ fn a_page_shows_hosts_legs_and_what_became_of_each_message() {
 }
 
 /// What tshark says of a file: one line of the given fields per packet.
-fn tshark(path: &std::path::Path, fields: &[&str]) -> Vec<String> {
+pub fn tshark(path: &std::path::Path, fields: &[&str]) -> Vec<String> {
     let mut command = Command::new("tshark");
     command.args(["-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"]);
     command.args(["-o", "tcp.check_checksum:TRUE", "-T", "fields"]);

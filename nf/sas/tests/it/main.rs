@@ -3,6 +3,7 @@
 
 #[path = "support/bench.rs"]
 mod bench;
+mod dialogues;
 mod interface;
 mod kamailio;
 mod measure;

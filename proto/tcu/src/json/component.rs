@@ -117,7 +117,7 @@ pub(super) fn read_context(of: &mut Object<'_>) -> Result<Option<Bytes>, Malform
     }
 }
 
-fn write_component(it: &Component, speech: Speech, out: &mut String) {
+pub(super) fn write_component(it: &Component, speech: Speech, out: &mut String) {
     let mut to = Members::begin(out);
     match it {
         Component::Invoke { id, linked, code, parameter, class, time_ms } => {
@@ -339,8 +339,9 @@ const fn number_of(class: OperationClass) -> u8 {
     }
 }
 
-/// `invoke/mistypedParameter`; `1/9` where it has no name.
-pub(super) fn problem_name(problem: Problem) -> String {
+/// What a problem is called: `invoke/mistypedParameter`; `1/9` where it has no name.
+#[must_use]
+pub fn problem_name(problem: Problem) -> String {
     match problem {
         Problem::General(it) => format!("component/{}", it.name()),
         Problem::Invoke(it) => format!("invoke/{}", it.name()),

@@ -1,0 +1,184 @@
+//! Dialogues of TCAP with MAP and CAP, over SCCP and M3UA, as a row: legs are the transactions of
+//! both ends, each called `number@address`; operations say what a trail is about, the last answer
+//! how it went.
+//!
+//! ```text
+//!   M3UA ─ DATA, SI 3 ─ SCCP ─ TCAP ─┬─ transactions at both ends → trail
+//!                                    ├─ addresses, IMSI, MSISDN → keys
+//!                                    └─ operations, errors, aborts → outcome
+//! ```
+//! What else M3UA carries belongs to the association that it came by.
+
+mod secrets;
+mod subscriber;
+mod unit;
+mod words;
+
+pub(crate) use words::{Operation, Talk};
+
+use super::{Row, Signal, Taken, Then};
+use crate::config::Keep;
+use crate::detail::Page;
+use crate::keys;
+use crate::live::{Live, Phase, text};
+use crate::trail::{Kind, Outcome};
+use tcap::codec::MessageType;
+use unit::{Party, Unit, hex, show};
+use words::{Failure, Said};
+
+pub(super) const ROW: Row = Row { kind: hep::KIND_M3UA, take, describe };
+
+fn take(payload: &[u8], keep: &[Keep], then: &mut Then<'_>) {
+    let read = Unit::read(payload);
+    let clean = read.as_ref().and_then(|unit| secrets::redacted(payload, unit, keep));
+    let is_redacted = clean.is_some();
+    let payload = clean.as_deref().unwrap_or(payload);
+    let unit = if is_redacted { Unit::read(payload) } else { read };
+    let message = unit.map(Named::of);
+    then(Taken {
+        payload,
+        signal: message.as_ref().map(|it| -> &dyn Signal { it }),
+        is_redacted,
+        is_malformed: false,
+        is_carried: message.is_some(),
+    });
+}
+
+/// A message with the names of its transactions.
+struct Named<'a> {
+    unit: Unit<'a>,
+    own: Option<String>,
+    far: Option<String>,
+    segments: Option<String>,
+}
+
+impl<'a> Named<'a> {
+    fn of(unit: Unit<'a>) -> Self {
+        let ([own, far], segments) = (unit.transactions(), unit.segments());
+        Self { unit, own, far, segments }
+    }
+
+    fn kind(&self) -> Option<MessageType> {
+        self.unit.head.map(|head| head.kind)
+    }
+}
+
+impl Signal for Named<'_> {
+    fn leg(&self) -> Option<&[u8]> {
+        self.own.as_deref().or(self.far.as_deref()).map(str::as_bytes)
+    }
+
+    fn joins(&self, each: &mut dyn FnMut(&[u8])) {
+        let all = [&self.far, &self.own, &self.segments];
+        all.into_iter().flatten().for_each(|it| each(it.as_bytes()));
+    }
+
+    fn joins_more(&self) -> bool {
+        self.segments.is_some()
+    }
+
+    fn begins(&self) -> bool {
+        matches!(self.kind(), Some(MessageType::Begin | MessageType::Unidirectional))
+    }
+
+    fn begins_anew(&self) -> bool {
+        self.begins() && self.unit.cause().is_none()
+    }
+
+    fn observe(&self, live: &mut Live, at_us: u64, _leg: usize) {
+        let unit = &self.unit;
+        find_by(live, unit);
+        let mut talk = live.talk.take().unwrap_or_default();
+        let said = talk.take(unit);
+        subscriber::learn(live, &said.octets, &talk);
+        live.talk = Some(talk);
+        if live.trail.kind != Kind::Dialogue {
+            live.trail.kind = Kind::Dialogue;
+            // One that begins with an answer was asked by who gets it.
+            let is_asked = self.begins();
+            let (from, to) = match is_asked {
+                true => (&unit.sender, &unit.receiver),
+                false => (&unit.receiver, &unit.sender),
+            };
+            live.trail.from = text(from.name.as_bytes());
+            live.trail.to = text(to.name.as_bytes());
+        }
+        if live.trail.operation == 0 {
+            live.trail.operation = said.operation.map_or(0, |it| it.0);
+        }
+        progress(live, at_us, self, said);
+    }
+}
+
+/// What became of the dialogue.
+fn progress(live: &mut Live, at_us: u64, named: &Named<'_>, said: Said) {
+    let has_failed = said.failure.is_some();
+    if let Some((how, cause, status)) = said.failure {
+        live.trail.outcome = match how {
+            Failure::Failed => Outcome::Failed,
+            Failure::Rejected => Outcome::Rejected,
+        };
+        live.trail.cause = text(cause.as_bytes());
+        live.trail.status = status;
+    }
+    let is_over = match named.kind() {
+        Some(MessageType::End | MessageType::Abort | MessageType::Unidirectional) => true,
+        Some(MessageType::Begin) => named.unit.cause().is_some(),
+        Some(MessageType::Continue) => {
+            live.phase = Phase::Answered;
+            false
+        }
+        None => false,
+    };
+    if !is_over {
+        return;
+    }
+    live.phase = Phase::Over;
+    if live.trail.ended_us == 0 {
+        live.trail.ended_us = at_us;
+    }
+    if !has_failed && live.trail.outcome == Outcome::InProgress {
+        live.trail.outcome = Outcome::Ok;
+    }
+}
+
+/// Adds what its addresses and transactions can be found by.
+fn find_by(live: &mut Live, unit: &Unit<'_>) {
+    for party in [&unit.sender, &unit.receiver] {
+        of_party(live, party);
+    }
+    let ids = unit.head.iter().flat_map(|head| [head.otid, head.dtid]).flatten();
+    for id in ids {
+        keys::add_call_id(&mut live.keys, hex(id).as_bytes());
+    }
+}
+
+fn of_party(live: &mut Live, party: &Party) {
+    if let Some(digits) = &party.digits {
+        keys::add_digits(&mut live.keys, digits);
+    }
+    if let Some(point_code) = party.point_code {
+        keys::add_name(&mut live.keys, &show(point_code));
+        keys::add_name(&mut live.keys, &point_code.number().to_string());
+        keys::add_name(&mut live.keys, &party.name);
+    }
+}
+
+fn describe(page: &mut Page<'_>, payload: &[u8]) {
+    let Some(unit) = Unit::read(payload) else {
+        return page.name_m3ua(payload);
+    };
+    let said = page.talk.take(&unit);
+    let components = page.talk.components(&said.octets);
+    let text = words::full(&unit, &said.octets, &components);
+    let components = components.iter().filter_map(|it| serde_json::from_str(it).ok()).collect();
+    let leg = Named::of(unit);
+    page.describe_dialogue(crate::detail::DialogueLine {
+        leg: leg.own.as_deref().or(leg.far.as_deref()),
+        node: show(leg.unit.opc),
+        title: said.title,
+        failed: said.failure.is_some(),
+        components,
+        text,
+    });
+}
