@@ -24,7 +24,7 @@ fn node() -> Node {
     };
     let rule = |prefix, targets| Rule {
         selector: Selector::default(),
-        prefix: Digits::parse(prefix).expect("digits"),
+        prefix: Digits::parse(prefix).expect("digits").into(),
         change: Change::default(),
         targets,
         choice: Choice::Share,

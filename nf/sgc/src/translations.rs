@@ -8,7 +8,7 @@ use m3ua::codec::{Affected, PointCode};
 use question::{Condition, rows};
 use runtime::{Ask, AskError};
 use sccp::codec::{Address, Digits, Indicator, MANAGEMENT_SSN, Routing, Title};
-use sccp::{RemoteStatus, Selector, Target};
+use sccp::{Pattern, RemoteStatus, Selector, Target};
 
 /// Rows of one answer.
 const ROWS_MAX: usize = 20_000;
@@ -466,11 +466,14 @@ fn beginning<'c>(
     of: TranslationOf,
     title: &Title,
 ) -> impl Iterator<Item = (usize, &'c Translation)> {
-    let digits = title.digits.to_string();
+    let (text, digits) = (title.digits.to_string(), title.digits);
     // Among a million rules few begin so: the others cost a comparison.
     config.translation.iter().enumerate().filter(move |(_, it)| {
-        let first = digits.get(..it.digits.len());
-        it.of == of && first.is_some_and(|first| first.eq_ignore_ascii_case(&it.digits))
+        let first = text.get(..it.digits.len());
+        let is_it = first.is_some_and(|first| first.eq_ignore_ascii_case(&it.digits));
+        let has_choices = || it.digits.contains(['?', '[', '.']);
+        let matches = || Pattern::parse(&it.digits).is_some_and(|it| it.matches(&digits));
+        it.of == of && (is_it || has_choices() && matches())
     })
 }
 
@@ -481,7 +484,7 @@ fn near<'c>(config: &'c Sgc, of: TranslationOf, title: &Title) -> Vec<(&'c Trans
         Some((it, difference(&selector, title)))
     });
     let mut near: Vec<(&Translation, String)> = others.collect();
-    near.sort_by_key(|(it, _)| core::cmp::Reverse(it.digits.len()));
+    near.sort_by_key(|(it, _)| core::cmp::Reverse(places(it)));
     near.truncate(NEAR_MAX);
     near
 }
@@ -548,10 +551,15 @@ fn show_hits(hits: &[&Translation], near: Vec<(&Translation, String)>) -> Vec<Tr
 fn hits<'c>(config: &'c Sgc, of: TranslationOf, title: &Title) -> Vec<&'c Translation> {
     let hit = beginning(config, of, title)
         .filter(|(_, it)| it.selector().is_some_and(|selector| selector.has(title)));
-    let mut hits: Vec<(usize, usize, usize, &Translation)> =
-        hit.map(|(at, it)| (it.digits.len(), weight(it), at, it)).collect();
-    hits.sort_by_key(|(digits, weight, at, _)| core::cmp::Reverse((*digits, *weight, *at)));
+    let mut hits: Vec<((usize, u8), usize, usize, &Translation)> =
+        hit.map(|(at, it)| (places(it), weight(it), at, it)).collect();
+    hits.sort_by_key(|(places, weight, at, _)| core::cmp::Reverse((*places, *weight, *at)));
     hits.into_iter().map(|it| it.3).collect()
+}
+
+/// How many digits a rule knows, and how little it leaves open of them.
+fn places(of: &Translation) -> (usize, u8) {
+    Pattern::parse(&of.digits).map_or((0, 0), |it| (it.len(), it.rank()))
 }
 
 fn weight(of: &Translation) -> usize {
@@ -562,7 +570,8 @@ fn why(place: usize, hits: &[&Translation]) -> &'static str {
     let (Some(first), Some(it)) = (hits.first(), hits.get(place)) else { return "" };
     match () {
         () if place == 0 => "its digits are the longest",
-        () if it.digits.len() < first.digits.len() => "another one has more digits",
+        () if places(it).0 < places(first).0 => "another one has more digits",
+        () if places(it) < places(first) => "another one leaves less of them open",
         () if weight(it) < weight(first) => "another one says more of the title",
         () => "a later one says the same",
     }

@@ -61,6 +61,7 @@ mod connection;
 mod effects;
 mod facts;
 mod node;
+mod pattern;
 mod reassembly;
 mod room;
 mod settings;
@@ -73,7 +74,8 @@ pub use connection::{
 pub use effects::{In, Indication, Out, Unitdata};
 pub use facts::Fact;
 pub use node::{Node, RemoteStatus};
+pub use pattern::{Pattern, Shape};
 pub use settings::{Parameters, Settings};
 pub use translation::{
-    Change, Choice, Outcome, RULES_MAX, Rule, Rules, Selector, Target, Untranslated,
+    Change, Choice, Outcome, RULES_MAX, Rule, Rules, SHAPES_MAX, Selector, Target, Untranslated,
 };

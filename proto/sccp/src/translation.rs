@@ -1,11 +1,17 @@
-//! Global title translation (Q.714 §2.4): rules as data, the longest prefix wins.
+//! Global title translation (Q.714 §2.4): rules as data, the longest beginning wins.
 
 use crate::codec::{Address, Digits, Indicator, Routing, Title};
+use crate::pattern::{Pattern, Shape};
 use m3ua::codec::{Affected, PointCode};
 use std::collections::{BTreeMap, HashMap};
 
 /// Rules at most.
 pub const RULES_MAX: usize = 1 << 21;
+/// Bits of the place of a rule among so many.
+const PLACE_BITS: u32 = 21;
+/// Shapes of patterns with any digit in them that the rules of one selector may have: each costs a
+/// look at every title.
+pub const SHAPES_MAX: usize = 64;
 const NOWHERE: u32 = u32::MAX;
 
 /// Which titles a rule is for; a field that is none may be any.
@@ -103,7 +109,7 @@ pub struct Rule {
     /// Which titles.
     pub selector: Selector,
     /// What their digits begin with.
-    pub prefix: Digits,
+    pub prefix: Pattern,
     /// What becomes of the title.
     pub change: Change,
     /// Where to; at least one.
@@ -171,55 +177,128 @@ impl Key {
 struct Slot {
     key: Key,
     outcome: u32,
+    claim: Claim,
 }
 
-/// The prefixes of the rules of one selector, by length in one table: of a title each length is
-/// looked up by itself, one visit to memory each, and the processor makes them side by side.
+/// Which of the rules with the same digits holds: the one of the higher rank, then the later one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Claim(u32);
+
+impl Claim {
+    fn of(rank: u8, place: usize) -> Self {
+        Self(u32::from(rank) << PLACE_BITS | machine::narrow::place(place))
+    }
+
+    const fn rank(self) -> u32 {
+        self.0 >> PLACE_BITS
+    }
+
+    const fn place(self) -> u32 {
+        self.0 & ((1 << PLACE_BITS) - 1)
+    }
+}
+
+/// What was found for a title.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    length: usize,
+    claim: Claim,
+    outcome: u32,
+}
+
+/// A table of keys; a fifth of its slots is free.
 #[derive(Debug)]
-struct Prefixes {
-    selector: Selector,
-    /// A fifth of them is free.
-    slots: Vec<Slot>,
-    /// Bit n: there are prefixes of n digits among the slots.
-    lengths: u16,
-    /// Prefixes of more digits than a key has.
-    long: BTreeMap<Digits, u32>,
-}
+struct Table(Vec<Slot>);
 
-impl Prefixes {
-    /// Of equal prefixes the last one is kept.
-    fn new(selector: Selector, prefixes: &[(Digits, u32)]) -> Self {
-        let free = Slot { key: FREE, outcome: NOWHERE };
-        let slots = vec![free; prefixes.len() + prefixes.len() / 4 + 1];
-        let mut all = Self { selector, slots, lengths: 0, long: BTreeMap::new() };
-        for (prefix, outcome) in prefixes {
-            if prefix.len() > KEY_DIGITS {
-                all.long.insert(*prefix, *outcome);
-                continue;
+impl Table {
+    fn new(entries: &[Slot]) -> Self {
+        let free = Slot { key: FREE, outcome: NOWHERE, claim: Claim(0) };
+        let mut table = Self(vec![free; entries.len() + entries.len() / 4 + 1]);
+        for entry in entries {
+            let at = table.seek(entry.key);
+            let slot = &mut table.0[at];
+            if slot.key == FREE || entry.claim >= slot.claim {
+                *slot = *entry;
             }
-            let key = Key::first(Key::of(prefix), prefix.len());
-            all.lengths |= 1 << prefix.len();
-            let at = all.seek(key);
-            all.slots[at] = Slot { key, outcome: *outcome };
         }
-        all
+        table
     }
 
     /// The slot of a key, or the free one that ends its search.
     #[inline]
     fn seek(&self, key: Key) -> usize {
-        let mut at = key.place(self.slots.len());
-        while self.slots[at].key != key && self.slots[at].key != FREE {
-            at = if at + 1 == self.slots.len() { 0 } else { at + 1 };
+        let mut at = key.place(self.0.len());
+        while self.0[at].key != key && self.0[at].key != FREE {
+            at = if at + 1 == self.0.len() { 0 } else { at + 1 };
         }
         at
     }
 
-    /// The outcome of the longest prefix of these digits, and how long that is.
-    fn find(&self, digits: &Digits) -> Option<(usize, u32)> {
+    #[inline]
+    fn get(&self, key: Key) -> Option<Slot> {
+        let slot = self.0[self.seek(key)];
+        (slot.key != FREE).then_some(slot)
+    }
+}
+
+/// The patterns of the rules of one selector. Those that are beginnings lie by length in one table:
+/// of a title each length is looked up by itself, one visit to memory each, and the processor makes
+/// them side by side. Those with any digit in some place have a table for each shape.
+#[derive(Debug)]
+struct Prefixes {
+    selector: Selector,
+    table: Table,
+    /// Bit n: there are beginnings of n digits in the table.
+    lengths: u16,
+    /// The longest first.
+    shapes: Vec<(Shape, Table)>,
+    /// Beginnings of more digits than a key has.
+    long: BTreeMap<Digits, (Claim, u32)>,
+}
+
+/// A pattern, the place of its rule, and what that says.
+type Placed = (Pattern, usize, u32);
+
+impl Prefixes {
+    /// # Errors
+    /// The place of the rule whose shape is one too many.
+    fn new(selector: Selector, patterns: &[Placed]) -> Result<Self, usize> {
+        let mut beginnings = Vec::with_capacity(patterns.len());
+        let mut shapes: BTreeMap<Shape, Vec<Slot>> = BTreeMap::new();
+        let (mut long, mut lengths) = (BTreeMap::new(), 0);
+        for (pattern, place, outcome) in patterns {
+            let claim = Claim::of(pattern.rank(), *place);
+            if let Some(digits) = pattern.digits().filter(|it| it.len() > KEY_DIGITS) {
+                long.insert(digits, (claim, *outcome));
+                continue;
+            }
+            for entry in pattern.entries() {
+                let length = usize::from(entry.shape.length);
+                let slot = Slot { key: Key::first(entry.digits, length), outcome: *outcome, claim };
+                if entry.shape.is_beginning() {
+                    lengths |= 1 << length;
+                    beginnings.push(slot);
+                    continue;
+                }
+                if shapes.len() >= SHAPES_MAX && !shapes.contains_key(&entry.shape) {
+                    return Err(*place);
+                }
+                shapes.entry(entry.shape).or_default().push(slot);
+            }
+        }
+        let shapes = shapes.into_iter().rev().map(|(shape, all)| (shape, Table::new(&all)));
+        let (table, shapes) = (Table::new(&beginnings), shapes.collect());
+        Ok(Self { selector, table, lengths, shapes, long })
+    }
+
+    /// The best pattern of these digits: the longest, then the one with the better claim.
+    fn find(&self, digits: &Digits) -> Option<Found> {
         let long = || {
             let lengths = (KEY_DIGITS + 1..=digits.len()).rev();
-            lengths.map(|it| digits.first(it)).find_map(|it| Some((it.len(), *self.long.get(&it)?)))
+            lengths.map(|it| digits.first(it)).find_map(|it| {
+                let (claim, outcome) = *self.long.get(&it)?;
+                Some(Found { length: it.len(), claim, outcome })
+            })
         };
         if !self.long.is_empty()
             && let Some(found) = long()
@@ -228,10 +307,30 @@ impl Prefixes {
         }
         let all = Key::of(digits);
         let lengths = (0..=digits.len().min(KEY_DIGITS)).rev();
-        lengths.filter(|length| self.lengths >> length & 1 == 1).find_map(|length| {
-            let slot = self.slots[self.seek(Key::first(all, length))];
-            (slot.key != FREE).then_some((length, slot.outcome))
-        })
+        let best = lengths.filter(|length| self.lengths >> length & 1 == 1).find_map(|length| {
+            let Slot { claim, outcome, .. } = self.table.get(Key::first(all, length))?;
+            Some(Found { length, claim, outcome })
+        });
+        if self.shapes.is_empty() { best } else { self.shaped(all, digits.len(), best) }
+    }
+
+    /// The same among the patterns with any digit in them, where `best` is the one of the others.
+    fn shaped(&self, all: u64, count: usize, mut best: Option<Found>) -> Option<Found> {
+        for (shape, table) in &self.shapes {
+            let length = usize::from(shape.length);
+            if best.is_some_and(|best| best.length > length) {
+                break;
+            }
+            if count < length {
+                continue;
+            }
+            let found = table.get(Key::first(all & shape.mask, length));
+            let Some(Slot { claim, outcome, .. }) = found else { continue };
+            if best.is_none_or(|best| (best.length, best.claim) < (length, claim)) {
+                best = Some(Found { length, claim, outcome });
+            }
+        }
+        best
     }
 }
 
@@ -247,23 +346,24 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// These rules; of two with the same selector and prefix the later one is kept.
+    /// These rules; of two with the same selector and pattern the later one is kept.
     ///
     /// # Errors
-    /// The index of a rule without targets, or of one beyond [`RULES_MAX`].
+    /// The index of a rule without targets, of one beyond [`RULES_MAX`], or of one whose pattern has
+    /// a shape beyond [`SHAPES_MAX`].
     pub fn new(rules: Vec<Rule>) -> Result<Self, usize> {
         let mut outcomes: IndexOf<Outcome> = IndexOf::new();
-        let mut prefixes: BTreeMap<Selector, Vec<(Digits, u32)>> = BTreeMap::new();
+        let mut prefixes: BTreeMap<Selector, Vec<Placed>> = BTreeMap::new();
         for (index, rule) in rules.into_iter().enumerate() {
             if rule.targets.is_empty() || index >= RULES_MAX {
                 return Err(index);
             }
             let Rule { selector, prefix, change, targets, choice } = rule;
             let outcome = outcomes.place(Outcome { change, targets, choice });
-            prefixes.entry(selector).or_default().push((prefix, outcome));
+            prefixes.entry(selector).or_default().push((prefix, index, outcome));
         }
         let prefixes = prefixes.into_iter().map(|(selector, all)| Prefixes::new(selector, &all));
-        let (prefixes, outcomes) = (prefixes.collect(), outcomes.all);
+        let (prefixes, outcomes) = (prefixes.collect::<Result<_, _>>()?, outcomes.all);
         let targets = outcomes.iter().flat_map(|it: &Outcome| &it.targets);
         let mut point_codes: Vec<PointCode> = targets.filter_map(|it| it.point_code).collect();
         point_codes.sort_unstable();
@@ -301,7 +401,8 @@ impl Rules {
     /// Octets that the digits take.
     #[must_use]
     pub fn octets(&self) -> usize {
-        let slots = self.prefixes.iter().map(|it| it.slots.len());
+        let shapes = |it: &Prefixes| it.shapes.iter().map(|(_, it)| it.0.len()).sum::<usize>();
+        let slots = self.prefixes.iter().map(|it| it.table.0.len() + shapes(it));
         slots.sum::<usize>() * core::mem::size_of::<Slot>()
     }
 
@@ -314,7 +415,8 @@ impl Rules {
         &self.point_codes[begin..end]
     }
 
-    /// What the rule for a title says: the longest prefix, then the selector that says more.
+    /// What the rule for a title says: the longest pattern, of those the one of the highest rank,
+    /// then the selector that says more, then the later rule.
     ///
     /// # Errors
     /// Whether no rule is for such titles, or none for these digits.
@@ -324,8 +426,8 @@ impl Rules {
             return Err(Untranslated::Nature);
         }
         let found = all.filter_map(|it| {
-            let (length, outcome) = it.find(&title.digits)?;
-            Some(((length, it.selector.weight()), outcome))
+            let Found { length, claim, outcome } = it.find(&title.digits)?;
+            Some(((length, claim.rank(), it.selector.weight(), claim.place()), outcome))
         });
         let (_, outcome) = found.max_by_key(|it| it.0).ok_or(Untranslated::Digits)?;
         self.outcomes.get(outcome as usize).ok_or(Untranslated::Digits)

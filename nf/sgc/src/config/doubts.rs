@@ -89,7 +89,8 @@ impl Sgc {
 }
 
 fn doubt_change(rule: &Translation, at: &str, found: &mut Vec<Issue>) {
-    let (strip, digits) = (usize::from(rule.strip), rule.digits.len());
+    let pattern = sccp::Pattern::parse(&rule.digits);
+    let (strip, digits) = (usize::from(rule.strip), pattern.map_or(0, |it| it.len()));
     if digits > 0 && strip > digits {
         let what = format!("{strip} digits are taken off, and the rule knows {digits} of them");
         let hint = "take off no more than `digits` has, unless the others do not matter";

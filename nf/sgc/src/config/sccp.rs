@@ -149,7 +149,8 @@ pub enum TargetRouting {
 }
 
 /// A rule for global titles: the one whose digits are the longest beginning of the title holds, of
-/// two with the same digits the one that gives more of the other fields, then the later one.
+/// two as long the one that leaves less open (a digit, some digits, any digit), then the one that
+/// gives more of the other fields, then the later one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Translation {
@@ -159,7 +160,8 @@ pub struct Translation {
     /// way out.
     #[serde(default)]
     pub of: TranslationOf,
-    /// What the digits of the title begin with (0 to 9, a to f); empty: all titles.
+    /// What the digits of the title begin with (0 to 9, a to f); empty: all titles. `?` is any
+    /// digit, `[1-35]` one of some, `4470..4479` the numbers between two.
     #[serde(default)]
     pub digits: String,
     /// Only titles of this Global Title Indicator, 1 to 4.

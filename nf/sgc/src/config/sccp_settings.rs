@@ -4,7 +4,7 @@ use super::sccp::{TargetChoice, TargetRouting, Translation, TranslationOf};
 use super::{PointCodeFormat, Sgc};
 use machine::Duration;
 use sccp::codec::{Digits, HOPS_MAX, Indicator, Routing};
-use sccp::{Change, Choice, Parameters, Rule, Rules, Selector, Settings, Target};
+use sccp::{Change, Choice, Parameters, Pattern, Rule, Rules, Selector, Settings, Target};
 
 impl Sgc {
     /// Whether this node has SCCP.
@@ -105,7 +105,7 @@ impl Translation {
         }
         Some(Rule {
             selector: self.selector()?,
-            prefix: Digits::parse(&self.digits)?,
+            prefix: Pattern::parse(&self.digits)?,
             change: Change {
                 strip: self.strip.into(),
                 prepend: Digits::parse(&self.prepend)?,

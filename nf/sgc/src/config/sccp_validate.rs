@@ -4,9 +4,9 @@ use super::Sgc;
 use super::sccp::{Dialogues, SubsystemUser, TargetRouting, Translation, TranslationOf};
 use config::Issue;
 use m3ua_stack::config::validate_name;
-use sccp::RULES_MAX;
 use sccp::codec::{DIGITS_MAX, Digits, MANAGEMENT_SSN, SERVICE_INDICATOR};
-use std::collections::BTreeMap;
+use sccp::{Pattern, RULES_MAX, SHAPES_MAX};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Point codes in an address have 14 bits (Q.713 §3.4.2.1).
 const POINT_CODE_BITS: u32 = 14;
@@ -44,6 +44,7 @@ impl Sgc {
         }
         self.validate_subsystems(issues);
         self.validate_translations(issues);
+        validate_shapes(&self.translation, issues);
     }
 
     fn validate_sccp_numbers(&self, issues: &mut Vec<Issue>) {
@@ -189,13 +190,50 @@ fn validate_fields(translation: &Translation, at: &str, issues: &mut Vec<Issue>)
     }
 }
 
+/// Places that a pattern with choices may have.
+const CHOICES_MAX: usize = 15;
+
+/// Pushes the rule whose pattern has a shape too many: each costs a look at every title.
+fn validate_shapes(all: &[Translation], issues: &mut Vec<Issue>) {
+    let mut shapes: BTreeMap<_, BTreeSet<sccp::Shape>> = BTreeMap::new();
+    for (n, rule) in all.iter().enumerate() {
+        // Of digits alone there are none, and there may be a million of those.
+        if rule.digits.bytes().all(|octet| octet.is_ascii_hexdigit()) {
+            continue;
+        }
+        let (Some(pattern), Some(selector)) = (Pattern::parse(&rule.digits), rule.selector())
+        else {
+            continue;
+        };
+        let of = shapes.entry((rule.of == TranslationOf::Called, selector)).or_default();
+        of.extend(pattern.shapes());
+        if of.len() > SHAPES_MAX {
+            let what = format!(
+                "with this rule there are more than {SHAPES_MAX} kinds of patterns with any digit \
+                 in some place"
+            );
+            let hint = "let `?` and the ends of ranges stand in the same places";
+            issues.push(Issue::new(format!("translation[{n}].digits"), what, hint));
+            return;
+        }
+    }
+}
+
 fn validate_title(translation: &Translation, at: &str, issues: &mut Vec<Issue>) {
-    let texts = [("digits", &translation.digits), ("prepend", &translation.prepend)];
-    for (key, text) in texts {
-        if Digits::parse(text).is_none() {
+    let (digits, prepend) = (&translation.digits, &translation.prepend);
+    let texts = [
+        ("digits", digits, Pattern::parse(digits).is_none()),
+        ("prepend", prepend, Digits::parse(prepend).is_none()),
+    ];
+    for (key, text, is_wrong) in texts {
+        if is_wrong {
             let hint = match text.strip_prefix('+').and_then(Digits::parse) {
                 Some(digits) => format!(
                     "write `{digits}`: that it is international says the nature of address, 4"
+                ),
+                None if key == "digits" && text.contains(['?', '[', '.']) => format!(
+                    "write `44?7`, `44[1-35]`, or `4470..4479` with as many digits on both sides: \
+                     {CHOICES_MAX} places and 1,024 ways to choose at most"
                 ),
                 None => format!("use 0 to 9 and a to f, {DIGITS_MAX} at most"),
             };

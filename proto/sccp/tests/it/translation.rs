@@ -6,7 +6,8 @@ use m3ua::codec::Affected;
 use proptest::prelude::*;
 use sccp::codec::{Address, Digits, Indicator, Routing, Title};
 use sccp::{
-    Change, Choice, Fact, In, Indication, Parameters, Rule, Rules, Selector, Target, Unitdata,
+    Change, Choice, Fact, In, Indication, Parameters, Pattern, Rule, Rules, Selector, Target,
+    Unitdata,
 };
 
 fn point_code_of(rules: &Rules, digits: &str, sls: u8) -> Option<u32> {
@@ -31,6 +32,84 @@ fn the_longest_prefix_wins_then_the_rule_that_says_more() {
     let typed = Title { translation_type: 9, ..Title::e164(Digits::parse("4467").unwrap()) };
     assert_eq!(rules.find(&typed).unwrap().targets[0].point_code, Some(point_code(5)));
     assert!(Rules::new(vec![rule("1", &[], Choice::Backup)]).is_err());
+}
+
+#[test]
+fn of_patterns_as_long_the_one_that_leaves_less_open_holds() {
+    let to = |number| [(Some(number), Routing::Title)];
+    let of = |pattern: &str, number| Rule {
+        prefix: Pattern::parse(pattern).unwrap(),
+        ..rule("", &to(number), Choice::Backup)
+    };
+    let all = [
+        of("44", 1),
+        of("44??", 2),
+        of("44?7", 3),
+        of("4427", 4),
+        of("44[12]7", 5),
+        of("4410..4433", 6),
+        of("44?7?9", 7),
+    ];
+    let cases = [
+        ("441", Some(1)),
+        ("4499", Some(2)),
+        ("4497", Some(3)),
+        ("4427", Some(4)),
+        ("4417", Some(5)),
+        ("4418", Some(6)),
+        ("4433", Some(6)),
+        ("4434", Some(2)),
+        ("442719", Some(7)),
+        ("442718", Some(4)),
+        ("45", None),
+    ];
+    // Whatever the order in which they stand.
+    for turn in 0..all.len() {
+        let mut rules = all.to_vec();
+        rules.rotate_left(turn);
+        let rules = Rules::new(rules).unwrap();
+        for (digits, wanted) in cases {
+            assert_eq!(point_code_of(&rules, digits, 0), wanted, "{digits} {turn}");
+        }
+    }
+    let same = Rules::new(vec![of("44?", 1), of("4?4", 2), of("44?", 3)]).unwrap();
+    assert_eq!(point_code_of(&same, "444", 0), Some(3), "the later one");
+}
+
+#[test]
+fn no_selector_has_more_shapes_than_may_be_looked_up() {
+    let of = |at: u32| {
+        let text: String = (0..7).map(|bit| if at >> bit & 1 == 1 { '?' } else { '1' }).collect();
+        Rule {
+            prefix: Pattern::parse(&text).unwrap(),
+            ..rule("", &[(None, Routing::Title)], Choice::Backup)
+        }
+    };
+    assert!(Rules::new((0..=64).map(of).collect()).is_ok());
+    assert_eq!(Rules::new((0..=65).map(of).collect()).err(), Some(65));
+}
+
+proptest! {
+    /// What the tables find is what the patterns say, one held against the title after the other.
+    #[test]
+    fn tables_find_what_the_patterns_say(
+        patterns in prop::collection::vec("[0-3]([0-3]|\\?|\\[[0-3]{1,2}\\]){0,4}|1[0-9]{2}\\.\\.1[0-9]{2}", 1..12),
+        titles in prop::collection::vec("[0-9]{0,7}", 1..40),
+    ) {
+        let patterns: Vec<Pattern> =
+            patterns.iter().filter_map(|it| Pattern::parse(it)).collect();
+        let rules = patterns.iter().zip(1u32..).map(|(pattern, number)| Rule {
+            prefix: pattern.clone(),
+            ..rule("", &[(Some(number), Routing::Title)], Choice::Backup)
+        });
+        let rules = Rules::new(rules.collect()).unwrap();
+        for digits in titles {
+            let title = Digits::parse(&digits).unwrap();
+            let held = patterns.iter().zip(1u32..).filter(|(it, _)| it.matches(&title));
+            let best = held.max_by_key(|(it, number)| (it.len(), it.rank(), *number));
+            prop_assert_eq!(point_code_of(&rules, &digits, 0), best.map(|it| it.1), "{}", digits);
+        }
+    }
 }
 
 #[test]
@@ -138,7 +217,7 @@ fn the_digits_of_a_hundred_thousand_rules_take_few_octets_and_are_all_found() {
     };
     let rules = numbers().zip(0..).map(|(number, index): (String, u32)| Rule {
         selector: Selector::default(),
-        prefix: Digits::parse(&number).unwrap(),
+        prefix: Digits::parse(&number).unwrap().into(),
         change: Change::default(),
         targets: vec![target(index % 200 + 1)],
         choice: Choice::Backup,
@@ -161,7 +240,7 @@ fn the_title_of_who_calls_is_changed_when_a_message_leaves() {
         Target { point_code: None, subsystem: Some(8), routing: Routing::Title, weight: 1 };
     let calling = Rule {
         selector: Selector::default(),
-        prefix: Digits::parse("00").unwrap(),
+        prefix: Digits::parse("00").unwrap().into(),
         change,
         targets: vec![target],
         choice: Choice::Backup,

@@ -150,7 +150,7 @@ pub fn rule(prefix: &str, targets: &[(Option<u32>, Routing)], choice: Choice) ->
     };
     Rule {
         selector: Selector::default(),
-        prefix: Digits::parse(prefix).unwrap(),
+        prefix: Digits::parse(prefix).unwrap().into(),
         change: Change::default(),
         targets: targets.iter().map(target).collect(),
         choice,
