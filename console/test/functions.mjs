@@ -86,6 +86,7 @@ export const FACTS = {
     ['sgc_peers_associated', 'gauge', 'Peers whose association stands', 3, 0],
     ['sgc_as_active', 'gauge', 'Application Servers that are AS-ACTIVE', 2, 0],
     ['sgc_msus_waiting', 'gauge', 'MSUs that wait for an ASP', 0, 0],
+    ['tcap_dialogues', 'gauge', 'Dialogues that stand', 18_420, 900],
     [
       'sgc_msus_no_route_total',
       'counter',
@@ -730,6 +731,109 @@ export const servers = () => [
   },
 ];
 
+export const subsystems = () => [
+  { name: 'hlr', number: 6, point_codes: ['2-3-1'], user: 'tcap', state: 'allowed', why: '' },
+  { name: 'msc', number: 8, point_codes: ['2-3-1'], user: 'tcap', state: 'allowed', why: '' },
+  {
+    name: 'ussd',
+    number: 147,
+    point_codes: ['2-3-1'],
+    user: 'tcap',
+    state: 'prohibited',
+    why: 'no instance of its application is there, or it is blocked',
+  },
+];
+
+export const remotes = () => [
+  {
+    point_code: '2-9-2',
+    subsystem: null,
+    state: 'unavailable',
+    why: 'no ASP of its Application Server is active',
+  },
+  { point_code: '2-3-5', subsystem: 149, state: 'prohibited', why: '' },
+];
+
+export const tcapDialogues = () => [
+  {
+    dialogues: 18_420,
+    dialogues_max: 100_000,
+    begun_here: 2_204_118,
+    begun_there: 8_911_240,
+    aborts_in: 412,
+    aborts_out: 97,
+    rejected: 3,
+    cancelled: 118,
+    idle: 12,
+    shed: 0,
+  },
+];
+
+export const applications = () => [
+  application('hlr', 6, 'available', ['hlr-1', 'hlr-2'], 18_211, 8_911_240),
+  application('ussd', 147, 'no instance', [], 0, 4_118),
+];
+
+function application(name, subsystem, state, instances, dialogues, begun_there) {
+  const none = { begun_here: 0, resumed: 2, lost: 0, shed: 0, malformed: 0 };
+  const listens = [`unix:${name}.sock`];
+  return { name, subsystem, state, instances, dialogues, begun_there, ...none, listens };
+}
+
+export const instances = () =>
+  ['hlr-1', 'hlr-2'].map((name, n) => ({
+    application: 'hlr',
+    name,
+    group: 'a',
+    state: 'ready',
+    dialogues: 9_105 + n,
+    waiting_octets: 0,
+  }));
+
+export const titleRules = () => [
+  rule('hlr', '4477', ['2-3-5/6', '2-3-6/6'], { choice: 'share' }),
+  rule('ported', '44770090[0-4]', ['2-4-1/6']),
+  rule('ussd', '4477009?0', ['here/147']),
+  rule('abroad', '', ['2-9-2'], { title: 'NP 1' }),
+  rule('inner', '99', [], { of: 'calling', change: 'strip 2 prepend 4478' }),
+];
+
+function rule(name, digits, to, more = {}) {
+  return { name, of: 'called', digits, title: '', change: '', choice: 'backup', to, ...more };
+}
+
+export function translated(_mock, query) {
+  const digits = query?.get?.('digits') ?? '447700900123';
+  const target = (point_code, state, chosen) => ({
+    point_code,
+    subsystem: 6,
+    routing: 'subsystem',
+    weight: 1,
+    state,
+    chosen,
+  });
+  return {
+    title: `${digits} TT 0 NP 1 NAI 4`,
+    of: 'called',
+    verdict: 'translated',
+    cause: null,
+    hint: null,
+    rule: 'hlr',
+    to: '2-3-6',
+    subsystem: 6,
+    routing: 'subsystem',
+    becomes: `${digits} TT 0 NP 1 NAI 4`,
+    targets: [
+      target('2-3-5', 'no ASP of its Application Server is active', false),
+      target('2-3-6', 'available', true),
+    ],
+    rules: [
+      { name: 'hlr', digits: '4477', holds: true, why: 'its digits are the longest' },
+      { name: 'abroad', digits: '', holds: false, why: 'another one has more digits' },
+    ],
+  };
+}
+
 export const ss7Routes = () => [
   {
     point_code: '2-3-4',
@@ -845,6 +949,13 @@ export const ASKED = {
     'm3ua/servers': servers,
     'm3ua/routes': ss7Routes,
     'm3ua/destinations': destinations,
+    'sccp/subsystems': subsystems,
+    'sccp/remotes': remotes,
+    'tcap/dialogues': tcapDialogues,
+    applications,
+    'applications/instances': instances,
+    'gtt/rules': titleRules,
+    'gtt/translate': translated,
     'sctp/associations': associations,
     'sctp/paths': sctpPaths,
   },
@@ -915,6 +1026,8 @@ export function makeSessions(start_us) {
         from: 'rr1',
         to: name,
         method: '',
+        subscriber: null,
+        cause: null,
         call_ids: [],
         hosts: ['10.0.0.1:179', `10.1.0.${n + 1}:41022`],
         status: null,
@@ -945,6 +1058,8 @@ export function makeSessions(start_us) {
         retransmission_of: null,
         pair: null,
         has_sdp: false,
+        failed: false,
+        components: [],
         text: 'BGP\nff ff ff ff ff ff ff ff ff ff ff ff ff ff ff ff\n00 1d 01 04 fd e8 00 5a 0a 00 00 01 00',
       })),
       events: [

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { extname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ASKED, FACTS as FACTS_OF, functionRow, makeSessions, nothing } from './functions.mjs';
-import { liveTrail, makeTrails } from './trails.mjs';
+import { liveTrail, makeDialogues, makeTrails } from './trails.mjs';
 
 export const TOKEN = 'mock-token';
 const DIST = fileURLToPath(new URL('../dist', import.meta.url));
@@ -122,6 +122,9 @@ class Mock {
     this.asked = [];
     this.start_us = Date.now() * 1000;
     this.details = kinds.includes('ssc') ? makeTrails(this.start_us) : makeSessions(this.start_us);
+    if (kinds.includes('sgc') && kinds.includes('sas')) {
+      this.details.push(...makeDialogues(this.start_us));
+    }
     this.holder = { name: 'administrator', role: 'administrator' };
     this.candidate = CONFIGURATION;
     this.running = CONFIGURATION;

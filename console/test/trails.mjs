@@ -84,6 +84,8 @@ class Call {
       retransmission_of: null,
       pair: null,
       has_sdp: message.text.includes('\r\nv=0'),
+      failed: false,
+      components: [],
       ...message,
       call_id: this.callIds[message.leg],
     });
@@ -219,6 +221,8 @@ class Call {
         from: `sip:+${this.from}@${this.domain}`,
         to: `sip:+${this.to}@${this.domain}`,
         method: kind === 'registration' ? 'REGISTER' : 'INVITE',
+        subscriber: null,
+        cause: null,
         call_ids: this.callIds.slice(0, legs),
         hosts: this.hosts.map((host) => host.address),
         duration_ms: answered === null ? null : (last - answered) / 1000,
@@ -591,4 +595,106 @@ export function liveTrail(n, now_us) {
     phone: PHONES[n % PHONES.length],
     start_us: now_us,
   });
+}
+
+/** Dialogues of TCAP over a relay, the newest first. */
+export function makeDialogues(start_us) {
+  return [
+    ['D1', 'sendRoutingInfoForSM', 'shortMsgGatewayContext-v3', '447700900123', null, 4],
+    ['D2', 'sendAuthenticationInfo', 'infoRetrievalContext-v3', '234150000000002', null, 190],
+    [
+      'D3',
+      'sendRoutingInfoForSM',
+      'shortMsgGatewayContext-v3',
+      '447700900999',
+      'unknownSubscriber',
+    ],
+    ['D4', 'updateLocation', 'networkLocUpContext-v3', '234150000000007', null, 640],
+    ['D5', 'initialDP', 'CAP-v2-gsmSSF-to-gsmSCF-AC-v2', '447700900311', 'resourceLimitation'],
+    ['D6', 'mt-ForwardSM', 'shortMsgMT-RelayContext-v3', '234150000000002', null, 22],
+  ].map((row, n) => dialogue(row, start_us - (n * 41 + 6) * 1e6));
+}
+
+function dialogue([id, method, context, subscriber, cause, lasted_ms = 6], at_us) {
+  const [asks, answers] = ['447800000001', '447700000001'];
+  const isAbort = cause === 'resourceLimitation';
+  const hosts = [
+    ['10.30.1.1:2905', '2-3-9', false],
+    ['10.30.0.1:2905', '10.30.0.1:2905', true],
+    ['10.30.2.1:2905', '2-3-5', false],
+  ].map(([address, label, self]) => ({ address, label, side: null, self }));
+  const answer = isAbort
+    ? `Abort: ${cause}`
+    : cause
+      ? `End error ${cause}`
+      : `End result ${method}`;
+  const component = cause
+    ? { error: 1, name: cause }
+    : { result: 1, operation: method, value: { imsi: '32140500000000f1' } };
+  const lines = [
+    [0, 1, `Begin ${method}`, 0],
+    [1, 2, `Begin ${method}`, 210],
+    [2, 1, answer, lasted_ms * 1000 - 400],
+    [1, 0, answer, lasted_ms * 1000],
+  ];
+  const messages = lines.map(([from, to, title, after], n) => ({
+    n,
+    at_us: at_us + after,
+    from,
+    to,
+    transport: 'sctp',
+    call_id: `0a00b0${id}@${asks}`,
+    leg: 0,
+    method: title,
+    status: null,
+    reason: null,
+    cseq: null,
+    cseq_method: null,
+    retransmission_of: null,
+    pair: [1, 0, 3, 2][n],
+    has_sdp: false,
+    failed: n > 1 && cause !== null,
+    components: n < 2 ? [{ invoke: 1, operation: method }] : isAbort ? [] : [component],
+    text: [
+      `UDT from node ${n % 2 ? '2-3-1' : '2-3-9'}`,
+      `calling: ${n < 2 ? asks : answers}, subsystem 8`,
+      `called: ${n < 2 ? answers : asks}, subsystem 6`,
+      '',
+      title.split(/[ :]/)[0],
+      `transaction at who sent it: 0a00b0${id}@${asks}`,
+      ...(n < 2 ? ['dialogue: AARQ', `context: ${context}`] : []),
+      '',
+      JSON.stringify(n < 2 ? { invoke: 1, operation: method } : component, null, 2),
+      '',
+      'M3UA',
+      '01 00 01 01 00 00 00 8c 02 10 00 84 00 00 13 24',
+    ].join('\n'),
+  }));
+  return {
+    trail: {
+      id,
+      kind: 'dialogue',
+      outcome: cause ? 'failed' : 'ok',
+      status: cause ? 1 : null,
+      started_at_us: at_us,
+      ended_at_us: at_us + lasted_ms * 1000,
+      from: asks,
+      to: answers,
+      method,
+      subscriber,
+      cause,
+      call_ids: [`0a00b0${id}@${asks}`],
+      hosts: hosts.map((host) => host.address),
+      duration_ms: lasted_ms,
+      post_dial_delay_ms: null,
+      messages: messages.length,
+      retransmissions: 0,
+      media: null,
+    },
+    hosts,
+    messages,
+    events: [],
+    streams: [],
+    left_out: 0,
+  };
 }

@@ -454,6 +454,98 @@ export interface Ss7Destination {
   congestion: number;
 }
 
+/** A subsystem of SCCP of a gateway. */
+export interface Subsystem {
+  name: string;
+  number: number;
+  point_codes: string[];
+  user: string;
+  state: 'allowed' | 'prohibited';
+  why: string;
+}
+
+/** A node elsewhere, or a subsystem of it, that is not as it should be. */
+export interface RemoteNode {
+  point_code: string;
+  subsystem: number | null;
+  state: string;
+  why: string;
+}
+
+/** The dialogues of TCAP of a gateway. */
+export interface TcapDialogues {
+  dialogues: number;
+  dialogues_max: number;
+  begun_here: number;
+  begun_there: number;
+  aborts_in: number;
+  aborts_out: number;
+  rejected: number;
+  cancelled: number;
+  idle: number;
+  shed: number;
+}
+
+/** An application on TCAP. */
+export interface Application {
+  name: string;
+  subsystem: number;
+  state: 'available' | 'no instance';
+  instances: string[];
+  dialogues: number;
+  begun_there: number;
+  begun_here: number;
+  resumed: number;
+  lost: number;
+  shed: number;
+  malformed: number;
+  listens: string[];
+}
+
+/** An instance of an application. */
+export interface Instance {
+  application: string;
+  name: string;
+  group: string;
+  state: string;
+  dialogues: number;
+  waiting_octets: number;
+}
+
+/** A rule for global titles. */
+export interface Ss7Rule {
+  name: string;
+  of: 'called' | 'calling';
+  digits: string;
+  title: string;
+  change: string;
+  choice: 'backup' | 'share';
+  to: string[];
+}
+
+/** Where a global title goes, and by which rules. */
+export interface Translated {
+  title: string;
+  of: 'called' | 'calling';
+  verdict: 'translated' | 'returned' | 'changed' | 'unchanged';
+  cause: string | null;
+  hint: string | null;
+  rule: string | null;
+  to: string | null;
+  subsystem: number | null;
+  routing: string | null;
+  becomes: string | null;
+  targets: {
+    point_code: string;
+    subsystem: number | null;
+    routing: string;
+    weight: number;
+    state: string;
+    chosen: boolean;
+  }[];
+  rules: { name: string; digits: string; holds: boolean; why: string }[];
+}
+
 export interface Association {
   association: string;
   name: string | null;
@@ -492,6 +584,10 @@ export interface Trail {
   from: string;
   to: string;
   method: string;
+  /** Digits of whom a dialogue is about. */
+  subscriber: string | null;
+  /** Why a dialogue failed. */
+  cause: string | null;
   call_ids: string[];
   hosts: string[];
   status: number | null;
@@ -654,6 +750,10 @@ export interface TrailMessage {
   retransmission_of: number | null;
   pair: number | null;
   has_sdp: boolean;
+  /** Of a dialogue: an error, a reject, an abort, or what came back. */
+  failed: boolean;
+  /** The components of a message of a dialogue. */
+  components: unknown[];
   text: string;
 }
 
@@ -861,6 +961,13 @@ export const api = {
   ss7Routes: (name: string) => ask<Ss7Route[]>(name, 'm3ua/routes'),
   destinations: (name: string) => ask<Ss7Destination[]>(name, 'm3ua/destinations'),
   associations: (name: string) => ask<Association[]>(name, 'sctp/associations'),
+  subsystems: (name: string) => ask<Subsystem[]>(name, 'sccp/subsystems'),
+  remotes: (name: string) => ask<RemoteNode[]>(name, 'sccp/remotes'),
+  tcapDialogues: (name: string) => ask<TcapDialogues[]>(name, 'tcap/dialogues'),
+  applications: (name: string) => ask<Application[]>(name, 'applications'),
+  instances: (name: string) => ask<Instance[]>(name, 'applications/instances'),
+  ss7Rules: (name: string) => ask<Ss7Rule[]>(name, 'gtt/rules'),
+  translate: (name: string, query: Query) => ask<Translated>(name, 'gtt/translate', query),
   sctpPaths: (name: string) => ask<SctpPath[]>(name, 'sctp/paths'),
 
   media: (name: string) => ask<MediaController[]>(name, 'media'),

@@ -29,6 +29,7 @@ const WISHES: Wish[] = [
   ['sgc', 'MSUs relayed', 'per s', 'rates', 'sgc_msus_relayed_total'],
   ['sgc', 'Associations', 'up', 'gauges', 'sgc_peers_associated'],
   ['sgc', 'AS active', 'now', 'gauges', 'sgc_as_active'],
+  ['sgc', 'Dialogues', 'now', 'gauges', 'tcap_dialogues'],
   ['sgc', 'MSUs waiting', 'now', 'gauges', 'sgc_msus_waiting'],
   ['sgc', 'No route', 'per s', 'rates', 'sgc_msus_no_route_total'],
   ['msc', 'Streams', 'now', 'gauges', 'msc_streams'],

@@ -117,6 +117,10 @@ export interface Choice {
 
 export function classOf(message: TrailMessage): Class {
   const status = message.status;
+  if (message.failed) return 'failure';
+  if (message.components.length && /^(End|Continue) result/.test(message.method ?? '')) {
+    return 'success';
+  }
   if (status === null) return 'request';
   if (status < 200) return 'provisional';
   if (status < 300) return 'success';
@@ -146,6 +150,8 @@ export function order(detail: TrailDetail): number[] {
       seen.push(event.host);
     }
   }
+  // A dialogue goes from node to node.
+  if (detail.trail.kind === 'dialogue') return seen;
   if (!seen.some((index) => hosts[index]?.self)) return seen;
   const ranks = new Map(seen.map((index) => [index, rank(detail, index)]));
   return seen

@@ -42,6 +42,10 @@ const PAGES = [
   ['/ss7', '10.31.2.1'],
   ['/ss7?view=servers', 'AS-PENDING'],
   ['/ss7?view=routes', '2-9-2'],
+  ['/ss7?view=numbers', '44770090[0-4]'],
+  ['/ss7?view=numbers&digits=447700900123', 'takes it'],
+  ['/ss7?view=subsystems', 'no instance of its application'],
+  ['/ss7?view=dialogues', 'sendRoutingInfoForSM'],
   ['/alarms', 'Port ge2 has no link'],
   ['/metrics', 'BMP sessions'],
   ['/configuration', '[site]'],
@@ -220,6 +224,8 @@ test('functions without anything configured say what is missing, in their words'
     ['/ss7', 'No peers'],
     ['/ss7?view=servers', 'No Application Servers'],
     ['/ss7?view=routes', 'No routes'],
+    ['/ss7?view=numbers', 'No rules'],
+    ['/ss7?view=subsystems', 'No subsystems'],
   ]) {
     await seen.go(path, text);
     assert.deepEqual(await offences(seen.page), [], path);
@@ -234,6 +240,8 @@ test('what cannot be read is told, and comes back by itself', async () => {
     ['/peers', 'The peers cannot be read', 'transit2'],
     ['/edge', 'The ports cannot be read', '02:00:00:00:00:04'],
     ['/ss7', 'The associations cannot be read', '10.31.2.1'],
+    ['/ss7?view=numbers', 'The rules cannot be read', '44770090[0-4]'],
+    ['/ss7?view=subsystems', 'The subsystems cannot be read', 'hlr-2'],
     ['/media', 'The media controllers cannot be read', 'IPv6'],
     ['/media?view=worst', 'The worst calls cannot be read', 'At worst'],
     ['/media?view=streams', 'The streams cannot be read', 'atlanta.example.com'],

@@ -34,6 +34,8 @@ function message(
     retransmission_of: null,
     pair: null,
     has_sdp: false,
+    failed: false,
+    components: [],
     text: '',
     ...more,
   };
@@ -54,6 +56,8 @@ function detail(hosts: Host[], messages: TrailMessage[]): TrailDetail {
       from: 'sip:a@x',
       to: 'sip:b@x',
       method: 'INVITE',
+      subscriber: null,
+      cause: null,
       call_ids: [],
       hosts: [],
       status: null,
@@ -198,4 +202,17 @@ it('hosts that are ours carry the name of their port, whatever their messages sa
     ['ssc1 access', true],
     ['10.0.0.3:5060', true],
   ]);
+});
+
+describe('dialogues', () => {
+  it('are coloured by what their messages tell', () => {
+    const of = (method: string, failed = false): TrailMessage => ({
+      ...message(0, 0, 0, 1, { method }),
+      failed,
+      components: [{}],
+    });
+    expect(classOf(of('Begin sendRoutingInfoForSM'))).toBe('request');
+    expect(classOf(of('End result sendRoutingInfoForSM'))).toBe('success');
+    expect(classOf(of('End error unknownSubscriber', true))).toBe('failure');
+  });
 });

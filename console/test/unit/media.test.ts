@@ -81,6 +81,8 @@ function message(n: number, at_s: number, method: string): TrailMessage {
     retransmission_of: null,
     pair: null,
     has_sdp: false,
+    failed: false,
+    components: [],
     text: '',
   };
 }
@@ -103,6 +105,8 @@ function call(streams: TrailStream[], isOver = true): TrailDetail {
       from: 'sip:alice@x',
       to: 'sip:bob@x',
       method: 'INVITE',
+      subscriber: null,
+      cause: null,
       call_ids: [],
       hosts: [],
       status: 200,

@@ -28,8 +28,8 @@ const UNKNOWN: &str = "447700900009";
 /// How long the two gateways, and the HLR, may take to find each other.
 const UP_MAX: Duration = Duration::from_secs(30);
 
-/// The two gateways.
-pub(crate) fn sections(listen: SocketAddr) -> String {
+/// The two gateways; what passes between them is captured.
+pub(crate) fn sections(listen: SocketAddr, collector: SocketAddr) -> String {
     let (ip, port) = (listen.ip(), listen.port());
     format!(
         r#"
@@ -37,6 +37,7 @@ pub(crate) fn sections(listen: SocketAddr) -> String {
 name = "hlr"
 point_code_format = "decimal"
 point_codes = ["3"]
+capture = "tcp:{collector}"
 tcp = {{ listen = ["{listen}"] }}
 peer = [{{ name = "smsc", role = "ipsp", transport = "tcp", addresses = ["127.0.0.1"] }}]
 application_server = [

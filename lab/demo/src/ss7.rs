@@ -106,7 +106,7 @@ fn set(place: &Place) -> anyhow::Result<Box<dyn Play>> {
     let udp = peers::free_port(RELAY.into())?.port();
     let hlr = place.address([127, 0, 0, 31], 2905)?;
     let text = relay(SiteFile::new("demo", &place.directory, api), [collector, tcp], udp)
-        + &hlr::sections(hlr);
+        + &hlr::sections(hlr, collector);
     let relay = Site::start(&Site::spec(&place.tandem, &place.directory), &text, api)?;
     let [one, other] = SHARING.map(|who| start_of(place, who, udp));
     let starts = [one?, other?];
@@ -193,11 +193,14 @@ impl Play for Ss7 {
         let [one, other] = SHARING.map(|who| dotted(who.host));
         let ways = format!("{}, {}", self.tcp, dotted(RELAY));
         Programme {
-            look: "the calls: one trail for each association, its M3UA messages as a ladder; and \
-                the alarms, while one is lost"
+            look: "SS7: the dialogues with the HLR, each as a ladder with its operations; where a \
+                number goes, and by which rules; the trails: one for each association; and the \
+                alarms, while one is lost"
                 .into(),
             tries: &[
                 ["m3ua", "the peers: association, state"],
+                ["trails --kind dialogue", "what the HLR was asked; `trail ID` is the ladder"],
+                ["gtt translate hlr 447700900001", "where a number goes, and by which rules"],
                 ["applications", "the HLR in Python: an application on TCAP, and its instances"],
                 ["m3ua servers", "Application Servers and their ASPs"],
                 ["sctp paths", "round trip and state of each path"],
@@ -213,7 +216,7 @@ impl Play for Ss7 {
     }
 
     fn console(&self) -> String {
-        self.relay.console_at("/calls")
+        self.relay.console_at("/ss7?view=dialogues")
     }
 
     fn act(&mut self, screen: &mut Screen) -> anyhow::Result<()> {
@@ -246,6 +249,8 @@ impl Play for Ss7 {
             let (said, answers) = hlr.ask(&self.place)?;
             self.answers = answers;
             screen.event(&format!("an HLR in Python, asked by its title, says: {said}"))?;
+            let seen = self.dialogues()?;
+            screen.event(&format!("the SAS has the {seen} dialogues: console, SS7, Dialogues"))?;
         }
         Ok(())
     }
@@ -307,6 +312,16 @@ impl Ss7 {
         let rows = self.relay.get("functions/relay/m3ua/asps")?;
         let rows: Vec<Value> = rows.as_array().cloned().unwrap_or_default();
         Ok(rows.iter().any(|row| row["name"] == name && row["state"] == "active"))
+    }
+
+    /// Dialogues with the HLR that the SAS has.
+    fn dialogues(&self) -> anyhow::Result<u64> {
+        let trails = self.relay.get("sas/trails?kind=dialogue&q=447700900001")?;
+        let first = trails["trails"].as_array().map_or(0, Vec::len);
+        let trails = self.relay.get("sas/trails?kind=dialogue&method=sendRoutingInfoForSM")?;
+        let all = trails["trails"].as_array().map_or(0, Vec::len);
+        anyhow::ensure!(first > 0, "the SAS has no dialogue about 447700900001");
+        Ok(all as u64)
     }
 
     fn both_active(&mut self) -> anyhow::Result<()> {

@@ -38,6 +38,8 @@ impl Gateway {
         }
         self.sccp.alarms(&self.config, |dpc| self.no_way_in_words(dpc), &mut rows);
         self.application_alarms(&mut rows);
+        self.filling_alarms(&mut rows);
+        self.congestion_alarms(&mut rows);
         rows.extend(self.offenders(now).map(|(name, of)| self.screened_alarm(name, of)));
         rows
     }

@@ -266,6 +266,9 @@ impl Gateway {
         facts.set(Fact::ServersDown, down);
         facts.set(Fact::Waiting, waiting);
         self.show_application_facts();
+        self.show_operation_facts();
+        let transactions = &self.sccp.transactions;
+        transactions.facts().set(tcap::Fact::Dialogues, transactions.len() as u64);
         self.links.show(&self.peer_table, |peer| {
             let Some(status) = self.process.peer_status(peer) else { return (0, false) };
             let active = status.servers.iter().filter(|it| self.process.is_active(peer, **it));

@@ -417,6 +417,6 @@ impl Gateway {
             ];
             ([name], values)
         });
-        self.application_table.show(rows);
+        self.tables.applications.show(rows);
     }
 }

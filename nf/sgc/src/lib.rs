@@ -20,7 +20,9 @@ mod ask;
 pub mod config;
 mod doors;
 mod facts;
+mod filling;
 mod network;
+mod operations;
 mod ping;
 mod relay;
 mod sccp_node;
@@ -34,6 +36,9 @@ mod user;
 pub use ask::questions;
 pub use doors::{ApplicationTable, application_table};
 pub use facts::{ApplicationFact, Fact};
+pub use operations::{
+    FailureFact, FailureTable, OperationFact, OperationTable, failure_table, operation_table,
+};
 
 use config::{CAPTURE_PORT, Sgc};
 use event::Sheet;
@@ -71,7 +76,7 @@ pub struct Gateway {
     sccp: SccpNode,
     /// Where instances of applications connect.
     doors: doors::Doors,
-    application_table: doors::ApplicationTable,
+    tables: operations::Tables,
     told: relay::Told,
     offenders: screening::Offenders,
     facts: Sheet<Fact>,
@@ -120,7 +125,7 @@ impl Gateway {
             users: Users::new(&config),
             sccp: SccpNode::new(seed, &config),
             doors: doors::Doors::new(seed.now, is_real),
-            application_table: application_table(),
+            tables: operations::Tables::new(),
             told: relay::Told::default(),
             offenders: screening::Offenders::default(),
             facts: Sheet::new(),
@@ -341,9 +346,8 @@ impl Function for Gateway {
         let doorway = self.links.doorway().map(sctp_stack::Doorway::cells);
         let (sccp, tcap) = (self.sccp.node.facts(), self.sccp.transactions.facts());
         let own = [self.facts.cells(), self.peer_table.cells(), self.process.facts().cells()];
-        let own =
-            own.into_iter().chain([sccp.cells(), tcap.cells(), self.application_table.cells()]);
-        own.chain(doorway).collect()
+        let own = own.into_iter().chain([sccp.cells(), tcap.cells()]);
+        own.chain(self.tables.cells()).chain(doorway).collect()
     }
 }
 

@@ -31,5 +31,7 @@ event::facts! {
         Idle = Counter, "tcap_idle_total";
         /// A message came back.
         Notices = Counter, "tcap_notices_total";
+        /// Dialogues that stand.
+        Dialogues = Gauge, "tcap_dialogues";
     }
 }

@@ -20,10 +20,12 @@ mod queue;
 mod requests;
 mod settings;
 mod status;
+mod tally;
 
 pub use greeting::GREETING_MAX;
 pub use settings::{Absent, Count, Settings};
 pub use status::{InstanceStatus, Status};
+pub use tally::{Failures, Operations, Tally};
 
 use crate::frame::MESSAGE_OCTETS_MAX;
 use crate::message::ToApplication;
@@ -80,6 +82,7 @@ pub struct Application {
     secret: Keys,
     challenges: u64,
     counts: Count,
+    tally: Tally,
     wanted: Vec<Wanted>,
 }
 
@@ -123,6 +126,7 @@ impl Application {
             secret,
             challenges: 0,
             counts: Count::default(),
+            tally: Tally::default(),
             wanted: Vec::new(),
         }
     }
@@ -149,12 +153,24 @@ impl Application {
         self.dialogues.contains_key(&dialogue)
     }
 
+    /// Dialogues that stand.
+    #[must_use]
+    pub fn dialogues(&self) -> usize {
+        self.dialogues.len()
+    }
+
     /// Whether an instance is there that takes new dialogues.
     #[must_use]
     pub fn is_available(&self) -> bool {
         let groups = &self.settings.groups;
         let is_configured = |it: &&Instance| groups.is_empty() || groups.contains(&it.group);
         self.instances.values().filter(is_configured).any(Instance::takes_new)
+    }
+
+    /// What was counted of its operations.
+    #[must_use]
+    pub const fn tally(&self) -> &Tally {
+        &self.tally
     }
 
     /// What it wants, in order.
@@ -203,6 +219,7 @@ impl Application {
             return self.refuse(now, dialogue, context, side);
         };
         self.counts.begun_there += 1;
+        self.tally.heard(&it, speech);
         self.dialogues.insert(dialogue, Record::new(speech, context.as_deref()));
         self.give(to, dialogue);
         self.hold(dialogue, &it);
@@ -230,6 +247,7 @@ impl Application {
         match self.choose() {
             Some(to) => {
                 self.last = to;
+                self.tally.heard(&it, speech);
                 self.push(now, to, &it, speech);
             }
             None => self.counts.absent += 1,
@@ -241,6 +259,7 @@ impl Application {
         let Some(dialogue) = it.dialogue() else { return };
         let Some(record) = self.dialogues.get(&dialogue) else { return };
         let (speech, instance, is_new) = (record.speech, record.instance, record.is_new);
+        self.tally.heard(&it, speech);
         if let Some(portion) = it.portion().filter(|_| !it.is_last()) {
             self.owe(dialogue, portion, speech, side);
         }

@@ -12,7 +12,7 @@ mod write;
 
 pub use component::problem_name;
 pub(crate) use read::{read_to_application, read_to_gateway};
-pub(crate) use write::{write_to_application, write_to_gateway};
+pub(crate) use write::{p_abort_name, write_to_application, write_to_gateway};
 
 const SPEC: &str = "docs/applications.md, lines of JSON";
 

@@ -30,8 +30,8 @@ mod spelling;
 mod tagged;
 
 pub use application::{
-    Absent, Application, Count, GREETING_MAX, InstanceId, InstanceStatus, Settings, Side, Status,
-    Wanted,
+    Absent, Application, Count, Failures, GREETING_MAX, InstanceId, InstanceStatus, Operations,
+    Settings, Side, Status, Tally, Wanted,
 };
 pub use client::{Client, ClientEvent};
 pub use frame::{Cut, MESSAGE_OCTETS_MAX, cut, ends_within};

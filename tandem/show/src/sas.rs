@@ -20,6 +20,23 @@ pub const TRAILS: Listing = Listing::new(
     ],
 );
 
+/// Trails that are dialogues of TCAP, all of them.
+pub const DIALOGUES: Listing = Listing::new(
+    "no dialogue matches",
+    &[
+        firm("id", "ID"),
+        time("started_at_us", "STARTED"),
+        plain("method", "OPERATION"),
+        plain("subscriber", "SUBSCRIBER").yields(1),
+        plain("from", "FROM").yields(3),
+        plain("to", "TO").yields(2),
+        firm("outcome", "OUTCOME"),
+        plain("cause", "CAUSE"),
+        column("duration_ms", "LASTED", Form::Milliseconds),
+        plain("messages", "MESSAGES").yields(4),
+    ],
+);
+
 /// The calls with the worst media; what is said of their media stands beside what is said of them.
 pub const WORST_CALLS: Listing = Listing::new(
     "nothing is known of the media of a call",
@@ -98,6 +115,21 @@ mod tests {
     use super::*;
     use crate::{Look, table};
     use serde_json::json;
+
+    #[test]
+    fn dialogues_are_shown_by_their_operation_and_why_they_failed() {
+        let look = Look { width: None, colour: false, now_us: 0 };
+        let row = json!({"id": "00000000000000aa", "started_at_us": 1, "kind": "dialogue",
+            "method": "sendRoutingInfoForSM", "subscriber": "447700900123", "from": "4478",
+            "to": "4477", "outcome": "failed", "cause": "unknownSubscriber", "duration_ms": 4,
+            "messages": 2});
+        let shown = table(&look, &[row], &DIALOGUES);
+        let lines: Vec<&str> = shown.lines().collect();
+        assert!(lines[0].contains("OPERATION") && lines[0].contains("CAUSE"), "{shown}");
+        for text in ["sendRoutingInfoForSM", "447700900123", "unknownSubscriber", "4ms"] {
+            assert!(lines[1].contains(text), "{shown}");
+        }
+    }
 
     #[test]
     fn a_trail_is_rows_of_messages_and_events_in_their_order() {

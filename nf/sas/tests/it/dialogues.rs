@@ -417,3 +417,39 @@ fn segments_of_a_message_are_in_the_trail_of_its_dialogue() {
     assert_eq!(title(3), "End result sendRoutingInfoForSM");
     assert_eq!(page.messages[3].components[0]["value"]["imsi"], "32140500000000f1");
 }
+
+#[test]
+fn damaged_messages_are_kept_and_shown_without_a_panic() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(directory.path());
+    let envelope = Envelope::from(ASKS.point_code, ANSWERS.point_code);
+    let whole = [
+        m3ua(ASKS, ANSWERS, envelope, &begin()),
+        m3ua(ANSWERS, ASKS, Envelope::from(ANSWERS.point_code, ASKS.point_code), &result()),
+    ];
+    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    let mut chance = |most: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state as usize % most
+    };
+    for round in 0..2_000 {
+        let mut octets = whole[round % 2].clone();
+        for _ in 0..=chance(3) {
+            let at = chance(octets.len());
+            octets[at] = chance(256) as u8;
+        }
+        if chance(8) == 0 {
+            octets.truncate(chance(octets.len()));
+        }
+        bench.captured(hep::KIND_M3UA, SMSC, HLR, &octets, ASSOCIATION);
+    }
+    for trail in bench.search(&[("limit", "500")]).trails {
+        let (page, entries) = bench.detail(trail.id);
+        ladder::draw(&page, Extent::Whole);
+        pcapng::write(&entries);
+    }
+    bench.wait_ms(60_000);
+    assert!(!bench.search(&[("kind", "dialogue")]).trails.is_empty());
+}

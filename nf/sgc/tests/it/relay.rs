@@ -313,6 +313,10 @@ fn an_asp_tells_of_its_own_destinations_and_of_no_others() {
     world.at(b1, |asp, _| asp.say(0, congested(2, two)));
     world.pass(ms(50));
     assert_eq!((heard(&mut world), world.fact(gateway, "sgc_ssnm_screened_total")), (2, 2));
+    let alarms = world.alarms(gateway);
+    for at in ["destination-congested 1", "destination-congested 2"] {
+        assert!(alarms.iter().any(|it| it == at), "{alarms:?}");
+    }
 }
 
 /// A gateway into the network, and an IPSP that serves point code 5.

@@ -130,6 +130,7 @@ impl Application {
         // Who begins is no less loaded than who is given.
         self.give(id, dialogue);
         self.counts.begun_here += 1;
+        self.tally.said(request, speech);
         Ok(dialogue)
     }
 
@@ -172,6 +173,9 @@ impl Application {
             return Err(Refusal::Long);
         }
         let done = carry_out(now, side.transactions, request, speech, side.outs);
+        if done.is_ok() {
+            self.tally.said(request, speech);
+        }
         let Some(dialogue) = request.dialogue() else { return done.map(drop) };
         match &done {
             Ok(_) => {

@@ -251,7 +251,7 @@ fn diagnostic_name(of: Diagnostic) -> String {
     }
 }
 
-fn p_abort_name(cause: PAbort) -> String {
+pub(crate) fn p_abort_name(cause: PAbort) -> String {
     match cause {
         PAbort::AbnormalDialogue => "abnormalDialogue".to_owned(),
         PAbort::NoCommonDialoguePortion => "noCommonDialoguePortion".to_owned(),

@@ -4,8 +4,11 @@ use crate::values::Draw;
 use crate::world::{World, invoke, result, settings};
 use bytes::Bytes;
 use machine::Duration;
-use tcap::codec::Diagnostic;
-use tcu::{ClientEvent, Indication, InstanceId, Portion, Refusal, Request, Settings, Spelling};
+use tcap::codec::{Diagnostic, InvokeProblem, Problem};
+use tcu::{
+    ClientEvent, Code, Component, Indication, InstanceId, Operations, Portion, Refusal, Request,
+    Settings, Spelling,
+};
 
 const JSON: Spelling = Spelling::Json;
 const STATE: &[u8] = b"balance 12";
@@ -42,6 +45,43 @@ fn new_dialogues_are_shared_out_and_answered() {
     assert_eq!(heard.len(), 10);
     assert!(heard.iter().all(|it| it.portion().unwrap().components == [result(1)]));
     assert_eq!((world.status().dialogues, world.near.len(), world.far.len()), (0, 0, 0));
+}
+
+#[test]
+fn what_is_asked_answered_and_refused_is_counted_by_its_name() {
+    let mut world = World::new(settings());
+    let a = world.instance("", JSON);
+    let answers = [
+        vec![result(1)],
+        vec![Component::Error { id: 1, code: Code::Local(1), parameter: None }],
+        vec![Component::Error { id: 1, code: Code::Local(4_711), parameter: None }],
+        vec![Component::Reject {
+            id: Some(1),
+            problem: Problem::Invoke(InvokeProblem::MistypedParameter),
+        }],
+    ];
+    for answer in answers {
+        world.begin(vec![invoke(1)]);
+        let dialogue = dialogue_of(&world.told_to(a));
+        world.ask(a, &end(dialogue, Portion::of(answer)));
+    }
+    world.begin(vec![invoke(1)]);
+    let dialogue = dialogue_of(&world.told_to(a));
+    world.ask(a, &Request::UAbort { dialogue, portion: Portion::default() });
+    let tally = world.application.tally();
+    let operations: Vec<_> = tally.operations().collect();
+    let asked = Operations { asked_there: 5, ..Operations::default() };
+    let answered = Operations { answered_here: 1, ..Operations::default() };
+    assert_eq!(operations, [("other", answered), ("sendRoutingInfoForSM", asked)]);
+    let causes: Vec<_> =
+        tally.causes().map(|(name, it)| (name, it.said_here, it.said_there)).collect();
+    let wanted = [
+        ("abort/user", 1, 0),
+        ("error/other", 1, 0),
+        ("error/unknownSubscriber", 1, 0),
+        ("reject/invoke/mistypedParameter", 1, 0),
+    ];
+    assert_eq!(causes, wanted);
 }
 
 #[test]

@@ -1,0 +1,90 @@
+//! Metrics of the operations of applications: by operation, and by why something failed.
+
+use crate::Gateway;
+use event::Table;
+
+event::facts! {
+    /// What is counted of an operation of an application.
+    pub enum OperationFact {
+        /// A peer has asked for it.
+        AskedThere = Counter, "sgc_operation_asked_there_total";
+        /// The application has asked for it.
+        AskedHere = Counter, "sgc_operation_asked_here_total";
+        /// The application has answered it with a result.
+        AnsweredHere = Counter, "sgc_operation_answered_here_total";
+        /// A peer has answered it with a result.
+        AnsweredThere = Counter, "sgc_operation_answered_there_total";
+    }
+}
+
+event::facts! {
+    /// How often operations and dialogues of an application failed for one cause: an error, a
+    /// reject, an abort, no answer in time, or a message that came back.
+    pub enum FailureFact {
+        /// The application said so.
+        SaidHere = Counter, "sgc_failures_said_here_total";
+        /// A peer said so, or nothing came of it.
+        SaidThere = Counter, "sgc_failures_said_there_total";
+    }
+}
+
+/// By application and operation; rows of MAP and CAP, and `other`, are all that there may be.
+pub type OperationTable = Table<OperationFact, 2>;
+/// By application and cause; rows of MAP, CAP and TCAP, and `other`, are all that there may be.
+pub type FailureTable = Table<FailureFact, 2>;
+
+/// An empty table.
+#[must_use]
+pub fn operation_table() -> OperationTable {
+    Table::new(&["application", "operation"])
+}
+
+/// An empty table.
+#[must_use]
+pub fn failure_table() -> FailureTable {
+    Table::new(&["application", "cause"])
+}
+
+/// The tables of applications.
+pub(crate) struct Tables {
+    pub(crate) applications: crate::doors::ApplicationTable,
+    operations: OperationTable,
+    failures: FailureTable,
+}
+
+impl Tables {
+    pub(crate) fn new() -> Self {
+        let applications = crate::doors::application_table();
+        Self { applications, operations: operation_table(), failures: failure_table() }
+    }
+
+    pub(crate) fn cells(&self) -> [event::Cells; 3] {
+        [self.applications.cells(), self.operations.cells(), self.failures.cells()]
+    }
+}
+
+impl Gateway {
+    pub(crate) fn show_operation_facts(&self) {
+        use {FailureFact as C, OperationFact as F};
+        let applications = || self.sccp.applications().iter();
+        let operations = applications().flat_map(|(name, end)| {
+            end.tally().operations().map(move |(operation, counts)| {
+                let values = [
+                    (F::AskedThere, counts.asked_there),
+                    (F::AskedHere, counts.asked_here),
+                    (F::AnsweredHere, counts.answered_here),
+                    (F::AnsweredThere, counts.answered_there),
+                ];
+                ([name, operation], values)
+            })
+        });
+        self.tables.operations.show(operations);
+        let failures = applications().flat_map(|(name, end)| {
+            end.tally().causes().map(move |(cause, counts)| {
+                let values = [(C::SaidHere, counts.said_here), (C::SaidThere, counts.said_there)];
+                ([name, cause], values)
+            })
+        });
+        self.tables.failures.show(failures);
+    }
+}
