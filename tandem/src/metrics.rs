@@ -25,13 +25,7 @@ pub fn parts() -> Vec<(&'static str, Vec<Cells>)> {
     let sas = vec![of::<sas::Fact>(), of::<sas::SearchFact>(), of::<store::Fact>()];
     let sctp = of::<sctp_stack::AssociationFact>();
     let sgc = vec![of::<sgc::Fact>(), m3ua_stack::peer_table().cells(), of::<m3ua::Fact>(), sctp];
-    let upper = vec![
-        of::<sccp::Fact>(),
-        of::<tcap::Fact>(),
-        sgc::application_table().cells(),
-        sgc::operation_table().cells(),
-        sgc::failure_table().cells(),
-    ];
+    let upper = [&[of::<sccp::Fact>(), of::<tcap::Fact>()][..], &sgc::empty_tables()].concat();
     let pe = [vec![of::<pe::Fact>()], dataplane::empty_tables().to_vec()].concat();
     let msc = [vec![of::<msc::Fact>()], msc::empty_tables().to_vec()].concat();
     let pairs = vec![of::<replica::ReplicaFact>(), of::<replica::ArbiterFact>()];

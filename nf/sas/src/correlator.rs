@@ -172,7 +172,7 @@ impl Correlator {
         if let Some(message) = message {
             let leg = message.leg().zip(hash).map_or(0, |(leg, hash)| live.leg(hash, leg));
             if !entry.is_retransmission() {
-                changed |= live.observe(entry.at_us, leg, message);
+                changed |= protocol::observe(live, entry.at_us, leg, message);
             }
         } else if is_first && entry.flags & MALFORMED != 0 {
             live.trail.kind = Kind::Rejected;
@@ -277,7 +277,7 @@ impl Correlator {
     fn with_room(&mut self, now_us: u64, index: u32, message: Option<&dyn Signal>) -> Option<u32> {
         let is_done = self.table.at(index).is_none_or(|live| {
             live.trail.places.len() >= MESSAGES_MAX
-                || message.is_some_and(|message| live.is_behind(message))
+                || live.phase == Phase::Over && message.is_some_and(Signal::begins_anew)
         });
         if is_done && self.close(now_us, index) {
             return None;

@@ -2,11 +2,13 @@
 
 use crate::answer::unhex;
 use crate::entry::{Entry, MALFORMED, RETRANSMISSION};
+use crate::line::Line;
 use crate::media::{self, StreamView};
-use crate::protocol::{self, Talk};
+use crate::protocol;
+use crate::protocol::dialogue::words::Talk;
 use crate::trail::{Kind, Trail, TrailView, printable};
 use serde::Serialize;
-use sip::{Header, Message, Method};
+use sip::Method;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -17,8 +19,6 @@ use utoipa::ToSchema;
 const PAIR_MAX_US: u64 = 2_000_000;
 /// Lines of a dialogue that may be the same one before they left a relay, at most.
 const RELAYED_MAX: usize = 64;
-/// Octets of a host's label.
-const LABEL_BYTES_MAX: usize = 80;
 
 /// A stored message, owned.
 #[derive(Debug, Clone)]
@@ -149,20 +149,6 @@ pub struct EventView {
     pub host: Option<usize>,
 }
 
-/// What a message of a dialogue is shown as.
-pub(crate) struct DialogueLine<'a> {
-    /// Its transaction: that of who sent it.
-    pub(crate) leg: Option<&'a str>,
-    /// The node that sent it.
-    pub(crate) node: String,
-    /// The line of the ladder.
-    pub(crate) title: String,
-    pub(crate) failed: bool,
-    pub(crate) components: Vec<serde_json::Value>,
-    /// All of it in words.
-    pub(crate) text: String,
-}
-
 /// Puts a trail's page together. `entries` come in any order and go out in that of the page.
 #[must_use]
 pub fn build(trail: &Trail, mut entries: Vec<Read>, left_out: usize) -> (Detail, Vec<Read>) {
@@ -184,10 +170,10 @@ pub fn build(trail: &Trail, mut entries: Vec<Read>, left_out: usize) -> (Detail,
     (Detail { trail: trail.view(), hosts, messages, events, streams, left_out }, entries)
 }
 
-pub(crate) struct Page<'t> {
+struct Page<'t> {
     trail: &'t Trail,
     /// What was said in its dialogue.
-    pub(crate) talk: Talk,
+    talk: Talk,
     /// Nodes whose messages a host got: it passes them on.
     passes: Vec<(usize, String)>,
     hosts: Vec<Host>,
@@ -257,36 +243,38 @@ impl<'t> Page<'t> {
         if entry.flags & MALFORMED == 0
             && let Some(row) = protocol::row(entry.kind)
         {
-            (row.describe)(self, &entry.payload);
+            let line = (row.describe)(&entry.payload, &mut self.talk);
+            self.describe(line);
         }
     }
 
-    /// The line that was added last is a message of M3UA that belongs to its association.
-    pub(crate) fn name_m3ua(&mut self, payload: &[u8]) {
-        if let Some(view) = self.messages.last_mut() {
-            view.method = m3ua_name(payload).map(str::to_owned);
-        }
-    }
-
-    /// The line that was added last is a message of a dialogue.
-    pub(crate) fn describe_dialogue(&mut self, line: DialogueLine<'_>) {
+    /// Says what the line that was added last is.
+    fn describe(&mut self, line: Line) {
         let Some(view) = self.messages.last_mut() else { return };
         if let Some(leg) = line.leg {
-            leg.clone_into(&mut view.call_id);
             let known = self.trail.call_ids.iter().position(|known| **known == *leg);
-            view.leg = known.unwrap_or(0);
+            (view.leg, view.call_id) = (known.unwrap_or(0), leg);
         }
-        view.method = Some(line.title);
-        (view.failed, view.components) = (line.failed, line.components);
-        view.text = format!("{}\n{}", line.text, view.text);
+        view.method = line.method;
+        (view.status, view.reason) = line.answer.unzip();
+        (view.cseq, view.cseq_method) = line.cseq.unzip();
+        (view.has_sdp, view.failed) = (line.has_sdp, line.failed);
+        view.components = line.components;
+        if let Some(text) = line.text {
+            view.text = format!("{text}\n{}", view.text);
+        }
         let (from, to) = (view.from, view.to);
-        // A relay sends what another node has sent: it is none that would be called so.
-        let passes = self.passes.contains(&(from, line.node.clone()));
-        let host = &mut self.hosts[from];
-        if !passes && host.label == host.address {
-            host.label.clone_from(&line.node);
+        let mut name = line.agent;
+        if let Some(node) = line.node {
+            // A relay sends what another node has sent: it is none that would be called so.
+            let passes = self.passes.contains(&(from, node.clone()));
+            name = Some(node.clone()).filter(|_| !passes);
+            self.passes.push((to, node));
         }
-        self.passes.push((to, line.node));
+        let host = &mut self.hosts[from];
+        if let Some(name) = name.filter(|_| host.label == host.address) {
+            host.label = name;
+        }
     }
 
     /// A message of a session that a function tells as an event: HEP has no number for BGP.
@@ -304,30 +292,6 @@ impl<'t> Page<'t> {
         if let Some(view) = self.messages.last_mut() {
             view.method = Some(word("message").to_owned());
             view.text = text;
-        }
-    }
-
-    /// The line that was added last is this message.
-    pub(crate) fn describe_sip(&mut self, message: &Message<'_>) {
-        let Some(view) = self.messages.last_mut() else { return };
-        view.call_id = printable(message.call_id());
-        let leg = self.trail.call_ids.iter().position(|known| **known == *view.call_id);
-        view.leg = leg.unwrap_or(0);
-        match message.start() {
-            sip::Start::Request { name, .. } => view.method = Some(printable(name)),
-            sip::Start::Response { status, reason } => {
-                (view.status, view.reason) = (Some(status), Some(printable(reason)));
-            }
-        }
-        let cseq = message.cseq();
-        (view.cseq, view.cseq_method) = (Some(cseq.number), Some(printable(cseq.name)));
-        let sdp = |media: &[u8]| media.to_ascii_lowercase().starts_with(b"application/sdp");
-        view.has_sdp = message.header(Header::ContentType).is_some_and(sdp)
-            || message.body().starts_with(b"v=0");
-        let agent = message.header(Header::UserAgent).or(message.header(Header::Server));
-        let host = &mut self.hosts[view.from];
-        if let Some(agent) = agent.filter(|_| host.label == host.address) {
-            host.label = printable(&agent[..agent.len().min(LABEL_BYTES_MAX)]);
         }
     }
 
@@ -443,12 +407,6 @@ fn session_message_of(entry: &Read) -> Option<(bool, serde_json::Value)> {
     };
     let said: serde_json::Value = serde_json::from_slice(&entry.payload).ok()?;
     said["message"].is_string().then_some((is_ours, said))
-}
-
-/// The name of an M3UA message by its class and type (RFC 4666 §3.1.2).
-fn m3ua_name(payload: &[u8]) -> Option<&'static str> {
-    let number = u16::from_be_bytes([*payload.get(2)?, *payload.get(3)?]);
-    m3ua::codec::MessageType::of(number).map(m3ua::codec::MessageType::name)
 }
 
 /// A message that is no text: sixteen octets a line after the name of its protocol.

@@ -5,7 +5,7 @@ use crate::capture_file::{self, Payload};
 use crate::detail::{self, Detail, Read};
 use crate::entry::{Entry, MALFORMED, RETRANSMISSION};
 use crate::live::{Live, Repeat};
-use crate::protocol::Signal;
+use crate::protocol::{self, Signal};
 use crate::table::{Believed, Table};
 use crate::trail::{Kind, MESSAGES_MAX};
 use std::collections::BTreeMap;
@@ -113,7 +113,7 @@ impl Bench {
             (Some(message), Some(hash)) => {
                 let leg = message.leg().map_or(0, |leg| live.leg(hash, leg));
                 if !entry.is_retransmission() {
-                    live.observe(entry.at_us, leg, message);
+                    protocol::observe(live, entry.at_us, leg, message);
                 }
             }
             _ if live.trail.places.len() == 1 => live.trail.kind = Kind::Rejected,

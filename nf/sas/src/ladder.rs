@@ -98,7 +98,7 @@ fn bodies(detail: &Detail, start: u64, out: &mut String) {
 fn lines(detail: &Detail, start: u64, width: usize) -> Vec<String> {
     let seconds = |at_us: u64| at_us.saturating_sub(start) as f64 / 1e6;
     let messages = detail.messages.iter();
-    let messages = messages.map(|it| (it.at_us, arrow(it, start, (detail.hosts.len(), width))));
+    let messages = messages.map(|it| (it.at_us, arrow(it, start, detail.hosts.len(), width)));
     let events = detail.events.iter().map(|event| {
         (event.at_us, format!("{:>10.3}  * {} {}\n", seconds(event.at_us), event.name, event.text))
     });
@@ -173,7 +173,7 @@ fn cells(stream: &StreamView, start: u64) -> [String; 11] {
 }
 
 /// One line of the ladder.
-fn arrow(message: &MessageView, start: u64, (hosts, width): (usize, usize)) -> String {
+fn arrow(message: &MessageView, start: u64, hosts: usize, width: usize) -> String {
     let column = |host: usize| MARGIN + host * width + width / 2;
     let mut line: Vec<char> = vec![' '; MARGIN + hosts * width];
     for host in 0..hosts {

@@ -11,7 +11,8 @@
 use crate::entry::Entry;
 use crate::keys;
 use crate::media;
-use crate::protocol::{Progress, Signal, Talk};
+use crate::progress::Progress;
+use crate::protocol::dialogue::words::Talk;
 use crate::trail::{CALL_IDS_MAX, HOSTS_MAX, Kind, MESSAGES_MAX, Outcome, Trail, printable};
 use core::time::Duration;
 use sip::Method;
@@ -26,7 +27,8 @@ pub const LINGER_CALL: Duration = Duration::from_secs(4);
 pub const LINGER: Duration = Duration::from_millis(1_500);
 /// A call without final answer: longer than timer C (RFC 3261 §16.6).
 pub const LINGER_EARLY: Duration = Duration::from_secs(200);
-/// An answered call, or a dialogue that goes on, without any message (a lost BYE): longer than any session interval in use.
+/// An answered call, or a dialogue that goes on, without any message (a lost BYE): longer than any
+/// session interval in use.
 pub const LINGER_ANSWERED: Duration = Duration::from_secs(4 * 3_600);
 /// A session or a link without any message: long enough for what is sent once an hour.
 pub const LINGER_SESSION: Duration = Duration::from_secs(4 * 3_600);
@@ -190,12 +192,6 @@ impl Live {
             && hosts.contains(&entry.destination)
     }
 
-    /// Whether a message begins a trail of its own, since this one is over.
-    #[must_use]
-    pub fn is_behind(&self, message: &dyn Signal) -> bool {
-        self.phase == Phase::Over && message.begins_anew()
-    }
-
     /// Takes in what another trail has: its messages, and what they were recognised by.
     pub fn absorb(&mut self, other: Self) {
         self.trail.started_us = self.trail.started_us.min(other.trail.started_us);
@@ -225,13 +221,6 @@ impl Live {
             self.trail.call_ids.push(text(call_id));
         }
         self.legs.len() - 1
-    }
-
-    /// Takes a message of a leg in; returns whether the outcome changed.
-    pub fn observe(&mut self, at_us: u64, leg: usize, message: &dyn Signal) -> bool {
-        let before = (self.phase, self.trail.outcome, self.trail.status);
-        message.observe(self, at_us, leg);
-        before != (self.phase, self.trail.outcome, self.trail.status)
     }
 
     /// Whether a report of media is kept as an entry; its figures are taken in either way.

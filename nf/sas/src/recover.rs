@@ -51,14 +51,15 @@ impl Correlator {
 
     fn replay(&mut self, now_us: u64, index: u32, place: Place, entry: &Entry<'_>) {
         protocol::read(entry.kind, entry.payload, &mut |message| {
-            self.replayed(now_us, (index, place), entry, message);
+            self.replayed(now_us, index, place, entry, message);
         });
     }
 
     fn replayed(
         &mut self,
         now_us: u64,
-        (index, place): (u32, Place),
+        index: u32,
+        place: Place,
         entry: &Entry<'_>,
         message: Option<&dyn Signal>,
     ) {

@@ -2,7 +2,7 @@
 
 use crate::keys;
 use crate::media;
-use crate::protocol::dialogue::Operation;
+use crate::operation::Operation;
 use crate::trail::{Kind, Outcome, Trail};
 use std::collections::BTreeMap;
 use store::{KeyRange, Query};

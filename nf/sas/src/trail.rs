@@ -2,7 +2,7 @@
 
 use crate::entry;
 use crate::media::{MediaView, STREAMS_MAX, Stream};
-use crate::protocol::dialogue::Operation;
+use crate::operation::Operation;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -109,7 +109,7 @@ pub struct Trail {
     pub outcome: Outcome,
     /// Method of the first request; [`sip::Method::Other`] when there was none.
     pub method: sip::Method,
-    /// The first operation of a dialogue, by its number in [`crate::protocol`]; 0: none.
+    /// The first operation of a dialogue, by its number in [`Operation`]; 0: none.
     pub(crate) operation: u16,
     /// Last final status of the first leg; of a dialogue the number of the error or cause by which
     /// it failed. 0 when there is none.

@@ -1,6 +1,7 @@
 //! What somebody should look at: associations, paths, Application Servers.
 
 use crate::Gateway;
+use crate::filling;
 use crate::screening::Screened;
 use m3ua::codec::ServerState;
 use m3ua::{ServerStatus, Side};
@@ -38,8 +39,8 @@ impl Gateway {
         }
         self.sccp.alarms(&self.config, |dpc| self.no_way_in_words(dpc), &mut rows);
         self.application_alarms(&mut rows);
-        self.filling_alarms(&mut rows);
-        self.congestion_alarms(&mut rows);
+        filling::filling(self, &mut rows);
+        filling::congested(self, &mut rows);
         rows.extend(self.offenders(now).map(|(name, of)| self.screened_alarm(name, of)));
         rows
     }

@@ -6,6 +6,7 @@ use crate::alarms::blocked_why;
 use crate::config::{Carriage, PeerRole, Sgc, show_network};
 use crate::doors::{ApplicationRow, InstanceRow};
 use crate::facts::Fact;
+use crate::operations;
 use crate::ping::PingRow;
 use crate::trace::TraceRow;
 use crate::translations::{
@@ -266,7 +267,7 @@ impl Gateway {
         facts.set(Fact::ServersDown, down);
         facts.set(Fact::Waiting, waiting);
         self.show_application_facts();
-        self.show_operation_facts();
+        operations::show(self);
         let transactions = &self.sccp.transactions;
         transactions.facts().set(tcap::Fact::Dialogues, transactions.len() as u64);
         self.links.show(&self.peer_table, |peer| {

@@ -28,7 +28,7 @@ pub type ApplicationTable = Table<ApplicationFact, 1>;
 
 /// An empty table.
 #[must_use]
-pub fn application_table() -> ApplicationTable {
+pub(crate) fn application_table() -> ApplicationTable {
     Table::new(&["application"])
 }
 

@@ -34,11 +34,9 @@ mod translations;
 mod user;
 
 pub use ask::questions;
-pub use doors::{ApplicationTable, application_table};
+pub use doors::ApplicationTable;
 pub use facts::{ApplicationFact, Fact};
-pub use operations::{
-    FailureFact, FailureTable, OperationFact, OperationTable, failure_table, operation_table,
-};
+pub use operations::{FailureFact, FailureTable, OperationFact, OperationTable, empty_tables};
 
 use config::{CAPTURE_PORT, Sgc};
 use event::Sheet;

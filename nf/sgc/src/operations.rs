@@ -33,16 +33,10 @@ pub type OperationTable = Table<OperationFact, 2>;
 /// By application and cause; rows of MAP, CAP and TCAP, and `other`, are all that there may be.
 pub type FailureTable = Table<FailureFact, 2>;
 
-/// An empty table.
+/// The tables of applications without a row.
 #[must_use]
-pub fn operation_table() -> OperationTable {
-    Table::new(&["application", "operation"])
-}
-
-/// An empty table.
-#[must_use]
-pub fn failure_table() -> FailureTable {
-    Table::new(&["application", "cause"])
+pub fn empty_tables() -> [event::Cells; 3] {
+    Tables::new().cells()
 }
 
 /// The tables of applications.
@@ -55,7 +49,8 @@ pub(crate) struct Tables {
 impl Tables {
     pub(crate) fn new() -> Self {
         let applications = crate::doors::application_table();
-        Self { applications, operations: operation_table(), failures: failure_table() }
+        let operations = Table::new(&["application", "operation"]);
+        Self { applications, operations, failures: Table::new(&["application", "cause"]) }
     }
 
     pub(crate) fn cells(&self) -> [event::Cells; 3] {
@@ -63,28 +58,27 @@ impl Tables {
     }
 }
 
-impl Gateway {
-    pub(crate) fn show_operation_facts(&self) {
-        use {FailureFact as C, OperationFact as F};
-        let applications = || self.sccp.applications().iter();
-        let operations = applications().flat_map(|(name, end)| {
-            end.tally().operations().map(move |(operation, counts)| {
-                let values = [
-                    (F::AskedThere, counts.asked_there),
-                    (F::AskedHere, counts.asked_here),
-                    (F::AnsweredHere, counts.answered_here),
-                    (F::AnsweredThere, counts.answered_there),
-                ];
-                ([name, operation], values)
-            })
-        });
-        self.tables.operations.show(operations);
-        let failures = applications().flat_map(|(name, end)| {
-            end.tally().causes().map(move |(cause, counts)| {
-                let values = [(C::SaidHere, counts.said_here), (C::SaidThere, counts.said_there)];
-                ([name, cause], values)
-            })
-        });
-        self.tables.failures.show(failures);
-    }
+/// Brings the tables up to date.
+pub(crate) fn show(of: &Gateway) {
+    use {FailureFact as C, OperationFact as F};
+    let applications = || of.sccp.applications().iter();
+    let operations = applications().flat_map(|(name, end)| {
+        end.tally().operations().map(move |(operation, counts)| {
+            let values = [
+                (F::AskedThere, counts.asked_there),
+                (F::AskedHere, counts.asked_here),
+                (F::AnsweredHere, counts.answered_here),
+                (F::AnsweredThere, counts.answered_there),
+            ];
+            ([name, operation], values)
+        })
+    });
+    of.tables.operations.show(operations);
+    let failures = applications().flat_map(|(name, end)| {
+        end.tally().causes().map(move |(cause, counts)| {
+            let values = [(C::SaidHere, counts.said_here), (C::SaidThere, counts.said_there)];
+            ([name, cause], values)
+        })
+    });
+    of.tables.failures.show(failures);
 }

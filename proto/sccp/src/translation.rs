@@ -349,8 +349,8 @@ impl Rules {
     /// These rules; of two with the same selector and pattern the later one is kept.
     ///
     /// # Errors
-    /// The index of a rule without targets, of one beyond [`RULES_MAX`], or of one whose pattern has
-    /// a shape beyond [`SHAPES_MAX`].
+    /// The index of a rule without targets, of one beyond [`RULES_MAX`], or of one whose pattern
+    /// has a shape beyond [`SHAPES_MAX`].
     pub fn new(rules: Vec<Rule>) -> Result<Self, usize> {
         let mut outcomes: IndexOf<Outcome> = IndexOf::new();
         let mut prefixes: BTreeMap<Selector, Vec<Placed>> = BTreeMap::new();

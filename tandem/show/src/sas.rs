@@ -37,6 +37,15 @@ pub const DIALOGUES: Listing = Listing::new(
     ],
 );
 
+/// How these trails are shown: dialogues, where all of them are.
+#[must_use]
+pub fn listing(trails: &[Value]) -> &'static Listing {
+    match trails.iter().all(|row| row["kind"] == "dialogue") && !trails.is_empty() {
+        true => &DIALOGUES,
+        false => &TRAILS,
+    }
+}
+
 /// The calls with the worst media; what is said of their media stands beside what is said of them.
 pub const WORST_CALLS: Listing = Listing::new(
     "nothing is known of the media of a call",

@@ -1,8 +1,8 @@
 //! The protocols whose messages are joined into trails: each is a row.
 //!
 //! ```text
-//!  octets ─ take ─→ what is kept, and a Signal ─→ joins, marks ─→ a trail ─ observe ─→ kind, outcome
-//!                                                                         └ keys ─→ found
+//!  octets ─ take ─→ what is kept, a Signal ─→ joins, marks ─→ a trail ─ observe ─→ kind, outcome
+//!                                                               └ keys ─→ found
 //!  octets ─ describe ─→ the line of a ladder, and what it says in full
 //! ```
 //! What has no row is kept as octets on the trail that its agent says ([`hep::signalling`]).
@@ -11,11 +11,9 @@ pub(crate) mod dialogue;
 mod sip;
 
 use crate::config::Keep;
-use crate::detail::Page;
+use crate::line::Line;
 use crate::live::Live;
-
-pub(crate) use self::dialogue::Talk;
-pub(crate) use self::sip::Progress;
+use dialogue::words::Talk;
 
 /// A message that its row has understood, as trails see it.
 pub(crate) trait Signal {
@@ -69,8 +67,8 @@ pub(crate) struct Row {
     pub(crate) kind: u8,
     /// Reads a message and takes out what is secret, but for what is to be kept.
     pub(crate) take: fn(&[u8], &[Keep], &mut Then<'_>),
-    /// Describes the last line of a page, whose message this is.
-    pub(crate) describe: fn(&mut Page<'_>, &[u8]),
+    /// Describes a message; what was said in its trail before is in the talk.
+    pub(crate) describe: fn(&[u8], &mut Talk) -> Line,
 }
 
 /// Every row.
@@ -79,6 +77,13 @@ const ROWS: &[Row] = &[self::sip::ROW, dialogue::ROW];
 /// The row of a kind of HEP.
 pub(crate) fn row(kind: u8) -> Option<&'static Row> {
     ROWS.iter().find(|row| row.kind == kind)
+}
+
+/// Takes a message of a leg in; returns whether the outcome of its trail changed.
+pub(crate) fn observe(live: &mut Live, at_us: u64, leg: usize, message: &dyn Signal) -> bool {
+    let before = (live.phase, live.trail.outcome, live.trail.status);
+    message.observe(live, at_us, leg);
+    before != (live.phase, live.trail.outcome, live.trail.status)
 }
 
 /// Reads a message that was kept: nothing is taken out of it again.

@@ -1,39 +1,23 @@
 //! SIP (RFC 3261) as a row: legs are Call-IDs, the first request says what the trail is about, the
 //! answers to it how it went.
 
+use super::dialogue::words::Talk;
 use super::{Row, Signal, Taken, Then};
 use crate::config::Keep;
-use crate::detail::Page;
 use crate::keys;
+use crate::line::Line;
 use crate::live::{Live, Phase, text};
-use crate::media::Places;
 use crate::redact;
-use crate::trail::{Kind, Outcome};
+use crate::trail::{Kind, Outcome, printable};
 use sip::{Header, Message, Method};
 
 /// Asserted identities of one message: a `sip:` and a `tel:` URI (RFC 3325 §9.1).
 const IDENTITIES_MAX: usize = 2;
 
+/// Octets of what an agent calls itself.
+const LABEL_BYTES_MAX: usize = 80;
+
 pub(super) const ROW: Row = Row { kind: hep::KIND_SIP, take, describe };
-
-/// What the messages of a trail have said so far.
-#[derive(Debug, Default)]
-pub(crate) struct Progress {
-    /// Number of the request whose answer decides; `None` takes any.
-    cseq: Option<u32>,
-    has_request: bool,
-    is_cancelled: bool,
-    is_deregistration: bool,
-    /// Where its ends receive media.
-    pub(crate) media_places: Places,
-}
-
-impl Progress {
-    /// That of a trail that is taken up again.
-    pub(crate) fn resumed(has_request: bool) -> Self {
-        Self { has_request, ..Self::default() }
-    }
-}
 
 fn take(payload: &[u8], keep: &[Keep], then: &mut Then<'_>) {
     let mut room = None;
@@ -71,9 +55,24 @@ fn take(payload: &[u8], keep: &[Keep], then: &mut Then<'_>) {
     });
 }
 
-fn describe(page: &mut Page<'_>, payload: &[u8]) {
-    if let Ok(message) = Message::parse(payload) {
-        page.describe_sip(&message);
+fn describe(payload: &[u8], _talk: &mut Talk) -> Line {
+    let Ok(message) = Message::parse(payload) else { return Line::default() };
+    let (method, answer) = match message.start() {
+        sip::Start::Request { name, .. } => (Some(printable(name)), None),
+        sip::Start::Response { status, reason } => (None, Some((status, printable(reason)))),
+    };
+    let cseq = message.cseq();
+    let sdp = |media: &[u8]| media.to_ascii_lowercase().starts_with(b"application/sdp");
+    let agent = message.header(Header::UserAgent).or(message.header(Header::Server));
+    Line {
+        leg: Some(printable(message.call_id())),
+        method,
+        answer,
+        cseq: Some((cseq.number, printable(cseq.name))),
+        has_sdp: message.header(Header::ContentType).is_some_and(sdp)
+            || message.body().starts_with(b"v=0"),
+        agent: agent.map(|agent| printable(&agent[..agent.len().min(LABEL_BYTES_MAX)])),
+        ..Line::default()
     }
 }
 

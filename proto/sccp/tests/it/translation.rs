@@ -89,11 +89,14 @@ fn no_selector_has_more_shapes_than_may_be_looked_up() {
     assert_eq!(Rules::new((0..=65).map(of).collect()).err(), Some(65));
 }
 
+/// Digits, choices and ranges.
+const PATTERNS: &str = "[0-3]([0-3]|\\?|\\[[0-3]{1,2}\\]){0,4}|1[0-9]{2}\\.\\.1[0-9]{2}";
+
 proptest! {
     /// What the tables find is what the patterns say, one held against the title after the other.
     #[test]
     fn tables_find_what_the_patterns_say(
-        patterns in prop::collection::vec("[0-3]([0-3]|\\?|\\[[0-3]{1,2}\\]){0,4}|1[0-9]{2}\\.\\.1[0-9]{2}", 1..12),
+        patterns in prop::collection::vec(PATTERNS, 1..12),
         titles in prop::collection::vec("[0-9]{0,7}", 1..40),
     ) {
         let patterns: Vec<Pattern> =

@@ -80,11 +80,7 @@ fn trails(client: &Client, form: Output, wanted: &Trails) -> Result<(), Exit> {
     ]);
     let whole = client.get(&format!("/api/v1/sas/trails{query}"))?;
     let rows = whole["trails"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let listing = match rows.iter().all(|row| row["kind"] == "dialogue") && !rows.is_empty() {
-        true => &show::sas::DIALOGUES,
-        false => &show::sas::TRAILS,
-    };
-    output::rows(form, &whole, rows, listing)
+    output::rows(form, &whole, rows, show::sas::listing(rows))
 }
 
 /// Which of the worst calls.

@@ -12,19 +12,17 @@
 mod secrets;
 mod subscriber;
 mod unit;
-mod words;
-
-pub(crate) use words::{Operation, Talk};
+pub(crate) mod words;
 
 use super::{Row, Signal, Taken, Then};
 use crate::config::Keep;
-use crate::detail::Page;
 use crate::keys;
+use crate::line::Line;
 use crate::live::{Live, Phase, text};
 use crate::trail::{Kind, Outcome};
 use tcap::codec::MessageType;
 use unit::{Party, Unit, hex, show};
-use words::{Failure, Said};
+use words::{Failure, Said, Talk};
 
 pub(super) const ROW: Row = Row { kind: hep::KIND_M3UA, take, describe };
 
@@ -164,21 +162,30 @@ fn of_party(live: &mut Live, party: &Party) {
     }
 }
 
-fn describe(page: &mut Page<'_>, payload: &[u8]) {
+fn describe(payload: &[u8], talk: &mut Talk) -> Line {
     let Some(unit) = Unit::read(payload) else {
-        return page.name_m3ua(payload);
+        let method = name_of_m3ua(payload).map(str::to_owned);
+        return Line { method, ..Line::default() };
     };
-    let said = page.talk.take(&unit);
-    let components = page.talk.components(&said.octets);
+    let said = talk.take(&unit);
+    let components = talk.components(&said.octets);
     let text = words::full(&unit, &said.octets, &components);
     let components = components.iter().filter_map(|it| serde_json::from_str(it).ok()).collect();
-    let leg = Named::of(unit);
-    page.describe_dialogue(crate::detail::DialogueLine {
-        leg: leg.own.as_deref().or(leg.far.as_deref()),
-        node: show(leg.unit.opc),
-        title: said.title,
+    let node = show(unit.opc);
+    let Named { own, far, .. } = Named::of(unit);
+    Line {
+        leg: own.or(far),
+        method: Some(said.title),
         failed: said.failure.is_some(),
+        node: Some(node),
         components,
-        text,
-    });
+        text: Some(text),
+        ..Line::default()
+    }
+}
+
+/// The name of an M3UA message by its class and type (RFC 4666 §3.1.2).
+fn name_of_m3ua(payload: &[u8]) -> Option<&'static str> {
+    let number = u16::from_be_bytes([*payload.get(2)?, *payload.get(3)?]);
+    m3ua::codec::MessageType::of(number).map(m3ua::codec::MessageType::name)
 }
