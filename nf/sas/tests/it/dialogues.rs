@@ -447,8 +447,8 @@ fn damaged_messages_are_kept_and_shown_without_a_panic() {
     }
     for trail in bench.search(&[("limit", "500")]).trails {
         let (page, entries) = bench.detail(trail.id);
-        ladder::draw(&page, Extent::Whole);
-        pcapng::write(&entries);
+        assert!(!ladder::draw(&page, Extent::Whole).is_empty());
+        assert!(!pcapng::write(&entries).is_empty());
     }
     bench.wait_ms(60_000);
     assert!(!bench.search(&[("kind", "dialogue")]).trails.is_empty());
