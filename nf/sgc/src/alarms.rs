@@ -13,6 +13,11 @@ use sctp::PathState;
 impl Gateway {
     pub(crate) fn show_alarms(&self, now: Time) -> Vec<Condition> {
         let mut rows = Vec::new();
+        if !self.sccp.part().has_links() {
+            self.sccp.dialogue_alarms(&mut rows);
+            self.application_alarms(&mut rows);
+            return rows;
+        }
         let doorway = self.links.doorway();
         if let Some(why) = doorway.and_then(sctp_stack::Doorway::failure) {
             rows.push(alarm("sctp-unavailable", "sctp", "critical", why));

@@ -7,8 +7,9 @@
 
 use crate::config::Sgc;
 use crate::config::application::Absent;
+use crate::shards::REFUSED;
 use authentication::Keys;
-use machine::Time;
+use machine::{Duration, Time};
 use runtime::Seed;
 use std::collections::{BTreeMap, BTreeSet};
 use tcap::{Out, Transactions};
@@ -38,7 +39,20 @@ pub(crate) struct Applications {
     secret: Keys,
     /// Applications that were made.
     made: u64,
+    /// The groups that take dialogues here, as the first shard was told of them.
+    told: Told,
 }
+
+/// What of several shards the first one was told.
+#[derive(Debug, Default)]
+struct Told {
+    ranks: BTreeMap<u8, u8>,
+    /// When everything is told again, where something of it was not taken.
+    again: Option<Time>,
+}
+
+/// The pause before something is told again that was not taken.
+const AGAIN: Duration = Duration::from_millis(100);
 
 /// An application, and what its subsystem was told to be.
 struct Served {
@@ -53,21 +67,36 @@ impl Served {
     fn can_serve(&self) -> bool {
         self.absent == Absent::Refused || self.end.is_available()
     }
+
+    /// Which of its groups takes dialogues first; none: nobody does.
+    fn rank(&self) -> Option<u8> {
+        let group = self.end.first_group();
+        let rank = group.map(|at| u8::try_from(at).unwrap_or(REFUSED).min(REFUSED - 1));
+        rank.or((self.absent == Absent::Refused).then_some(REFUSED))
+    }
 }
 
 impl Applications {
     pub(crate) fn new(seed: &Seed) -> Self {
         let secret = key(&seed.random);
         let secret = drawn(&secret, &seed.shard.to_be_bytes());
-        Self { all: BTreeMap::new(), blocked: BTreeSet::new(), secret, made: 0 }
+        let (all, blocked, told) = (BTreeMap::new(), BTreeSet::new(), Told::default());
+        Self { all, blocked, secret, made: 0, told }
     }
 
-    /// Takes another configuration; what TCAP wants is added to `side`. Instances of what is gone
-    /// are told, and dialogues of it end.
-    pub(crate) fn configure(&mut self, now: Time, next: &Sgc, side: &mut Side<'_>) -> Vec<Wanted> {
+    /// Takes another configuration, as far as it concerns that shard; what TCAP wants is added to
+    /// `side`. Instances of what is gone are told, and dialogues of it end.
+    pub(crate) fn configure(
+        &mut self,
+        now: Time,
+        next: &Sgc,
+        shard: u16,
+        side: &mut Side<'_>,
+    ) -> Vec<Wanted> {
         let mut wanted = Vec::new();
+        let here = |it: &&crate::config::application::Application| next.is_at(it, shard);
         let stays = |name: &String, served: &Served| {
-            let same = next.application.iter().find(|it| it.name == *name);
+            let same = next.application.iter().filter(here).find(|it| it.name == *name);
             let subsystem = same.and_then(|it| next.subsystem_of(it));
             subsystem == Some(served.end.settings().subsystem)
         };
@@ -78,7 +107,7 @@ impl Applications {
                 wanted.append(&mut served.end.take_wanted());
             }
         }
-        for it in &next.application {
+        for it in next.application.iter().filter(here) {
             let Some(subsystem) = next.subsystem_of(it) else { continue };
             let settings = it.settings(next, subsystem);
             match self.all.get_mut(&it.name) {
@@ -98,11 +127,6 @@ impl Applications {
             }
         }
         wanted
-    }
-
-    /// Whether an application serves a subsystem.
-    pub(crate) fn serves(&self, subsystem: u8) -> bool {
-        self.all.values().any(|it| it.end.settings().subsystem == subsystem)
     }
 
     /// An operator takes a subsystem out of service, or gives it back; whether it is then in it.
@@ -135,6 +159,29 @@ impl Applications {
         changed.collect()
     }
 
+    /// Of several shards: which groups take the dialogues of subsystems here, where that is news.
+    pub(crate) fn ranks(&mut self, now: Time) -> Vec<(u8, Option<u8>)> {
+        match self.told.again {
+            Some(at) if at > now => return Vec::new(),
+            _ => self.told.again = None,
+        }
+        let ranks = self.all.values();
+        let ranks = ranks.filter_map(|it| Some((it.end.settings().subsystem, it.rank()?)));
+        let ranks: BTreeMap<u8, u8> = ranks.collect();
+        let before = core::mem::replace(&mut self.told.ranks, ranks);
+        let ranks = &self.told.ranks;
+        let gone = before.keys().filter(|it| !ranks.contains_key(*it)).map(|it| (*it, None));
+        let news = ranks.iter().filter(|(it, rank)| before.get(*it) != Some(*rank));
+        gone.chain(news.map(|(it, rank)| (*it, Some(*rank)))).collect()
+    }
+
+    /// The first shard has begun anew, or has not taken what it was told: it is told everything
+    /// again, in the second case a little later.
+    pub(crate) fn tell_again(&mut self, not_taken: Option<Time>) {
+        let again = not_taken.map(|at| at + AGAIN);
+        self.told = Told { ranks: BTreeMap::new(), again };
+    }
+
     /// The end of an application.
     pub(crate) fn of(&mut self, name: &str) -> Option<&mut Application> {
         self.all.get_mut(name).map(|it| &mut it.end)
@@ -143,11 +190,6 @@ impl Applications {
     /// All of them.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Application)> {
         self.all.iter().map(|(name, it)| (&**name, &it.end))
-    }
-
-    /// Whether the subsystem of an application stays in service without an instance.
-    pub(crate) fn is_refusing(&self, name: &str) -> bool {
-        self.all.get(name).is_some_and(|it| it.absent == Absent::Refused)
     }
 
     /// What all of them want.
@@ -193,6 +235,7 @@ impl Applications {
     }
 
     pub(crate) fn deadline(&self) -> Option<Time> {
-        self.all.values().filter_map(|it| it.end.deadline()).min()
+        let ends = self.all.values().filter_map(|it| it.end.deadline());
+        ends.chain(self.told.again).min()
     }
 }

@@ -32,7 +32,11 @@ pub(crate) const CAPTURE_PORT: PortId = PortId(TCP_PORTS);
 pub struct Sgc {
     /// Name of the function, unique in the site.
     pub name: String,
-    /// Core to pin its thread to; empty leaves it to the kernel.
+    /// Number of shards, threads that share nothing, 1 to 7: of several the first has links, MTP
+    /// and SCCP, the others TCAP dialogues and their applications.
+    #[serde(default = "one")]
+    pub shards: u16,
+    /// Cores to pin the shards to, in order; empty leaves it to the kernel.
     #[serde(default)]
     pub cores: Vec<usize>,
     /// Collector for captured messages and events (HEP3): `tcp:127.0.0.1:9060`; absent: none.
@@ -311,6 +315,19 @@ impl Sgc {
         ports.extend(self.application_ports());
         ports.extend(self.capture_settings().flow.iter().map(trail::port_of));
         ports
+    }
+
+    /// What of it concerns a shard without links.
+    pub(crate) fn without_links(&self) -> Self {
+        Self {
+            sctp: None,
+            tcp: Tcp::default(),
+            peer: Vec::new(),
+            application_server: Vec::new(),
+            translation: Vec::new(),
+            sccp: sccp::Sccp { concerned: Vec::new(), ..self.sccp.clone() },
+            ..self.clone()
+        }
     }
 
     /// What the capture takes of the section.

@@ -7,7 +7,7 @@
 //! ```
 
 use crate::Gateway;
-use crate::config::application::{Door, INSTANCES_MAX, Place, SOCKET_OCTETS, is_door};
+use crate::config::application::{Absent, Door, INSTANCES_MAX, Place, SOCKET_OCTETS, is_door};
 use crate::facts::ApplicationFact;
 use event::Table;
 use machine::{Duration, Time};
@@ -183,8 +183,9 @@ impl Gateway {
     pub(crate) fn open_doors(&mut self, now: Time, out: &mut Effects) {
         self.doors.opens = None;
         let config = Arc::clone(&self.config);
-        let next: BTreeMap<PortId, Door> =
-            config.doors().into_iter().map(|door| (door.port, door)).collect();
+        let shard = self.sccp.shard();
+        let doors = config.doors().into_iter().filter(|door| door.shard == shard);
+        let next: BTreeMap<PortId, Door> = doors.map(|door| (door.port, door)).collect();
         let is_same = |(port, it): &(&PortId, &Standing)| {
             next.get(*port).is_some_and(|door| {
                 door.place == it.door.place && door.application == it.door.application
@@ -329,6 +330,7 @@ impl Gateway {
 
     /// The applications, as they are shown.
     pub(crate) fn show_applications(&self) -> Vec<ApplicationRow> {
+        let shard = self.sccp.shard();
         let rows = self.sccp.applications().iter().map(|(name, end)| {
             let status = end.status();
             let counts = status.counts;
@@ -345,7 +347,7 @@ impl Gateway {
                 lost: counts.lost,
                 shed: counts.shed_full + counts.shed_slow + counts.shed_late + counts.absent,
                 malformed: counts.malformed,
-                listens: config.map(|it| it.listen.clone()).unwrap_or_default(),
+                listens: config.map(|it| self.config.listens_at(it, shard)).unwrap_or_default(),
             }
         });
         rows.collect()
@@ -369,17 +371,9 @@ impl Gateway {
     /// What somebody should look at.
     pub(crate) fn application_alarms(&self, rows: &mut Vec<Condition>) {
         self.doors.alarms(rows);
+        self.absent_alarms(rows);
         for (name, end) in self.sccp.applications().iter() {
             let status = end.status();
-            if !end.is_available() {
-                let text = format!("no instance of {name} is there: its subsystem answers nobody");
-                // Who only begins dialogues comes and goes.
-                let severity =
-                    if self.sccp.applications().is_refusing(name) { "minor" } else { "major" };
-                let row = Condition::new("application-absent", name, severity, text);
-                let has_had_some = status.counts.welcomed > 0;
-                rows.push(row.caused_by("underlying-resource-unavailable").starting(!has_had_some));
-            }
             for it in status.instances.iter().filter(|it| it.state == "slow") {
                 let subject = format!("{name}/{}", it.name);
                 let octets = it.waiting_octets;
@@ -387,6 +381,20 @@ impl Gateway {
                 let row = Condition::new("application-slow", &subject, "minor", text);
                 rows.push(row.caused_by("performance-degraded"));
             }
+        }
+    }
+
+    /// Applications without an instance: of several shards, the first one knows.
+    pub(crate) fn absent_alarms(&self, rows: &mut Vec<Condition>) {
+        for application in &self.config.application {
+            let Some(subsystem) = self.config.subsystem_of(application) else { continue };
+            let name = &application.name;
+            let Some(has_had_some) = self.sccp.is_absent(name, subsystem) else { continue };
+            let text = format!("no instance of {name} is there: its subsystem answers nobody");
+            // Who only begins dialogues comes and goes.
+            let severity = if application.absent == Absent::Refused { "minor" } else { "major" };
+            let row = Condition::new("application-absent", name, severity, text);
+            rows.push(row.caused_by("underlying-resource-unavailable").starting(!has_had_some));
         }
     }
 

@@ -31,6 +31,8 @@ event::facts! {
         ScreenedNetwork = Counter, "sgc_ssnm_screened_total";
         /// MSUs discarded because the send buffer of their association was full.
         TransportShed = Counter, "sgc_msus_transport_shed_total";
+        /// Messages of dialogues that their shard did not take: what began was aborted.
+        Unserved = Counter, "sgc_dialogue_messages_unserved_total";
         /// Messages that an association was lost with, or that were given up on the way.
         Lost = Counter, "sgc_messages_lost_total";
         /// Messages for a peer whose association had gone already.

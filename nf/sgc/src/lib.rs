@@ -28,6 +28,7 @@ mod relay;
 mod sccp_node;
 mod screening;
 mod services;
+mod shards;
 mod trace;
 mod trails;
 mod translations;
@@ -108,6 +109,7 @@ impl Gateway {
     }
 
     fn made(seed: Seed, config: Arc<Sgc>, is_real: bool) -> Self {
+        let config = shards::concerning(seed.shard, config);
         let process = Process::new(config.settings()).expect("the configuration was checked");
         let mut it = Self {
             process,
@@ -158,6 +160,7 @@ impl Gateway {
             self.leave(now, out);
         }
         self.flush_doors(now, out);
+        self.hand_over(out);
         ping::pings_heard(self, now, out);
         self.links.flush(out);
         self.publish_counts();
@@ -245,6 +248,8 @@ impl Function for Gateway {
             return self.run(now, out);
         }
         match input {
+            In::Work { from, work } => self.worked(now, from, work),
+            In::HandedBack { to, work } => self.handed_back(now, to, work),
             In::Drain => {
                 self.is_draining = true;
                 for peer in self.links.iter().map(|(peer, _)| peer).collect::<Vec<_>>() {
@@ -284,6 +289,7 @@ impl Function for Gateway {
     }
 
     fn configure(&mut self, now: Time, config: Arc<Sgc>, out: &mut Effects) {
+        let config = shards::concerning(self.sccp.shard(), config);
         self.trails.capture.configure(config.capture_settings());
         self.apply(now, config, out);
         // Who is turned away is told before the place goes.
@@ -306,8 +312,15 @@ impl Function for Gateway {
         !config::application::is_door(port) || tcu::ends_within(buffer, seen)
     }
 
-    fn steer(_config: &Sgc, _flow: &Flow, _bytes: &[u8], _shards: u16) -> Option<u16> {
-        Some(0)
+    fn steer(config: &Sgc, flow: &Flow, _bytes: &[u8], shards: u16) -> Option<u16> {
+        match flow.port {
+            // Of several shards, each has its own way to the collector.
+            CAPTURE_PORT if shards > 1 => None,
+            port if shards > 1 && config::application::is_door(port) => {
+                Some(config.shard_of_door(port))
+            }
+            _ => Some(0),
+        }
     }
 
     fn ask(
@@ -328,7 +341,7 @@ impl Function for Gateway {
         ticket: Ticket,
         out: &mut Effects,
     ) -> Option<Answered> {
-        if ask.path != ping::PING {
+        if ask.path != ping::PING || !self.sccp.part().has_links() {
             return Some(self.ask(now, ask, out));
         }
         let answer = ping::ping(self, now, ask, ticket);

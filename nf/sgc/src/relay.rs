@@ -98,7 +98,7 @@ impl Gateway {
     }
 
     /// The same, where an MSU of that peer led to them: they go to where it may send.
-    fn send(&mut self, now: Time, because_of: Option<PeerId>, mut wants: Vec<Transfer>) {
+    pub(crate) fn send(&mut self, now: Time, because_of: Option<PeerId>, mut wants: Vec<Transfer>) {
         loop {
             if let Some(peer) = because_of {
                 self.lets_reach(now, peer, &mut wants);

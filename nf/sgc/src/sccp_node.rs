@@ -7,11 +7,14 @@
 //!                                   │        └─ subsystem of `tcap` ─→ Transactions ⇄ services
 //!                                   └──────────── N-UNITDATA ───────────────┘
 //! ```
+//! Of several shards the first has the node, the others have transactions and services: what
+//! passes from one to the other is `handed` ([`crate::shards`]).
 
 use crate::applications::Applications;
 use crate::config::Sgc;
 use crate::config::sccp::{Dialogues, SubsystemUser};
 use crate::services::Services;
+use crate::shards::{Part, Spread, Transit, Work};
 use core::hash::{Hash, Hasher};
 use m3ua::Transfer;
 use m3ua::codec::{Affected, PointCode};
@@ -20,9 +23,10 @@ use machine::{Machine, Time};
 use runtime::Seed;
 use sccp::codec::{Address, Class, ReturnCause};
 use sccp::{In, Indication, Node, Out, Unitdata};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::DefaultHasher;
 use tcap::Transactions;
+use tcap::codec::{Message, MessageType, PAbortCause, Writer};
 use tcu::{PointCodeStatus, Side, Wanted};
 
 /// Steps that one event may lead to here, at most: what goes on is discarded, and counted.
@@ -56,6 +60,9 @@ pub(crate) struct SccpNode {
     tested: Vec<(PointCode, u8, bool)>,
     outs: Vec<Out>,
     tcap_outs: Vec<tcap::Out>,
+    part: Part,
+    /// Work for other shards.
+    handed: Vec<(u16, Work)>,
     shard: u16,
     secret: u64,
     /// What applications want that are gone.
@@ -69,6 +76,12 @@ impl SccpNode {
         // Nothing else is made with the same number.
         let secret = mix(u64::from_be_bytes([a, b, c, d, e, f, g, h]) ^ SECRET_OF_TCAP);
         let shard = seed.shard;
+        let part = Part::of(&seed);
+        let handed = match &part {
+            Part::Whole => Vec::new(),
+            Part::Links(spread) => spread.dialogues().map(|it| (it, Work::Born)).collect(),
+            Part::Dialogues => vec![(0, Work::Born)],
+        };
         Self {
             node: Node::new(config.sccp_settings(), config.rules()),
             transactions: Transactions::new(config.tcap_settings(shard, secret), seed.now),
@@ -81,6 +94,8 @@ impl SccpNode {
             tested: Vec::new(),
             outs: Vec::new(),
             tcap_outs: Vec::new(),
+            part,
+            handed,
             shard,
             secret,
             wanted: Vec::new(),
@@ -99,28 +114,53 @@ impl SccpNode {
         for number in before.keys().filter(|it| !self.users.contains_key(*it)) {
             self.node.remove_subsystem(*number, &mut self.outs);
         }
+        let served: BTreeSet<u8> =
+            next.application.iter().filter_map(|it| next.subsystem_of(it)).collect();
+        if self.part.has_dialogues() {
+            let mut side = Side { transactions: &mut self.transactions, outs: &mut self.tcap_outs };
+            let shard = self.shard;
+            self.wanted.extend(self.services.applications.configure(now, next, shard, &mut side));
+        }
+        if self.part.has_links() {
+            self.states_follow(old, next, &before, &served);
+        }
+        if let Part::Links(spread) = &mut self.part {
+            // Shards say by themselves which instances are there.
+            let news = served.iter().filter(|it| !spread.serves(**it)).copied();
+            let news: Vec<u8> = news.collect();
+            spread.serve(served);
+            self.queue.extend(news.into_iter().map(|it| In::State(it, false)));
+        }
+    }
+
+    /// Subsystems that no application serves are in service as the configuration says.
+    fn states_follow(
+        &mut self,
+        old: Option<&Sgc>,
+        next: &Sgc,
+        before: &BTreeMap<u8, (SubsystemUser, Dialogues)>,
+        served: &BTreeSet<u8>,
+    ) {
         // One that an operator took out of service stays so.
         let enabled = |of: &Sgc, number: u8| {
             of.subsystem.iter().find(|it| it.number == number).map(|it| it.enabled)
         };
-        let mut side = Side { transactions: &mut self.transactions, outs: &mut self.tcap_outs };
-        self.wanted.extend(self.services.applications.configure(now, next, &mut side));
         let applications = &self.services.applications;
-        // Those of applications are in service when these are.
-        let served = |of: &Sgc, number: u8| {
+        let was_served = |of: &Sgc, number: u8| {
             of.application.iter().any(|it| of.subsystem_of(it) == Some(number))
         };
         // An application that is gone leaves its subsystem in service: it refuses.
         let left = before.keys().filter(|number| self.users.contains_key(*number));
         let left = left.filter(|number| {
-            !applications.serves(**number) && old.is_some_and(|old| served(old, **number))
+            !served.contains(*number) && old.is_some_and(|old| was_served(old, **number))
         });
         let left = left.filter(|number| !applications.is_blocked(**number));
         self.queue.extend(left.map(|it| In::State(*it, enabled(next, *it) != Some(false))));
         let is_news = |it: &&crate::config::sccp::Subsystem| {
             let was = old.and_then(|old| enabled(old, it.number));
             let is_new = !before.contains_key(&it.number) || was != Some(it.enabled);
-            is_new && !applications.serves(it.number)
+            // Those of applications are in service when these are.
+            is_new && !served.contains(&it.number)
         };
         let news = next.subsystem.iter().filter(is_news);
         self.queue.extend(news.map(|it| In::State(it.number, it.enabled)));
@@ -142,12 +182,15 @@ impl SccpNode {
 
     pub(crate) fn deadline(&self) -> Option<Time> {
         let own = self.node.deadline().into_iter().chain(self.transactions.deadline());
-        own.chain(self.services.applications.deadline()).min()
+        own.chain(self.services.deadline()).min()
     }
 
     /// A subsystem goes out of service, or comes back.
     pub(crate) fn set_state(&mut self, now: Time, number: u8, is: bool, wants: &mut Vec<Transfer>) {
-        let is = self.services.applications.block(number, !is);
+        let mut is = self.services.applications.block(number, !is);
+        if let Part::Links(spread) = &self.part {
+            is &= spread.can_serve(number);
+        }
         self.step(now, In::State(number, is), wants);
     }
 
@@ -166,8 +209,12 @@ impl SccpNode {
         self.node.point_codes().any(|it| it == point_code)
     }
 
-    fn run(&mut self, now: Time, wants: &mut Vec<Transfer>) -> bool {
+    pub(crate) fn run(&mut self, now: Time, wants: &mut Vec<Transfer>) -> bool {
         self.undelivered.clear();
+        // Of dialogues there is nothing for a node without links.
+        if !self.part.has_links() {
+            self.queue.clear();
+        }
         self.carry_out(now, wants);
         self.serve(now);
         // What waits already is no consequence: all dialogues may time out at once.
@@ -200,12 +247,12 @@ impl SccpNode {
 
     fn indicated(&mut self, now: Time, indication: Indication) {
         if let Some(told) = management(&indication) {
-            self.services.applications.tell(now, &told);
+            self.tell(now, told);
         }
         match indication {
-            Indication::Unitdata(from, unitdata) => self.unitdata(from, unitdata),
+            Indication::Unitdata(from, unitdata) => self.unitdata(now, from, unitdata),
             Indication::Notice { calling, cause, data, .. } if self.has_tcap(&calling) => {
-                self.services.notice(tcap::In::Notice(cause, data));
+                self.notice(cause, data);
             }
             Indication::Undelivered { called, calling, cause, .. } => {
                 self.undelivered.push(Undelivered { called, calling, cause });
@@ -232,8 +279,29 @@ impl SccpNode {
         self.user(address).is_some_and(|it| it.0 == SubsystemUser::Tcap)
     }
 
+    /// N-STATE and N-PCSTATE, for all applications.
+    fn tell(&mut self, now: Time, told: tcu::Indication) {
+        match &self.part {
+            Part::Links(spread) => {
+                self.handed.extend(spread.dialogues().map(|it| (it, Work::Told(told.clone()))));
+            }
+            _ => self.services.applications.tell(now, &told),
+        }
+    }
+
+    /// Data of a dialogue came back.
+    fn notice(&mut self, cause: u8, data: bytes::Bytes) {
+        match &self.part {
+            Part::Links(spread) => {
+                let shard = spread.sender_of(&data);
+                self.handed.extend(shard.map(|it| (it, Work::Notice(cause, data))));
+            }
+            _ => self.services.notice(tcap::In::Notice(cause, data)),
+        }
+    }
+
     /// Data for a subsystem here.
-    fn unitdata(&mut self, from: Option<PointCode>, unitdata: Unitdata) {
+    fn unitdata(&mut self, now: Time, from: Option<PointCode>, unitdata: Unitdata) {
         match self.user(&unitdata.called) {
             // What echoes send asks for no return: two of them do not keep each other busy.
             Some((SubsystemUser::Echo, _)) if from.is_some() && unitdata.class.returns => {
@@ -242,6 +310,12 @@ impl SccpNode {
                 self.queue.push_back(In::Unitdata(Unitdata { called, calling, class, ..unitdata }));
             }
             Some((SubsystemUser::Echo, _)) | None => {}
+            Some((SubsystemUser::Tcap, _)) if let Part::Links(spread) = &mut self.part => {
+                let number = unitdata.called.subsystem.unwrap_or_default();
+                let shard = spread.of(now, number, &unitdata.data);
+                let transit = Transit { by: self.by, from, unitdata };
+                self.handed.push((shard, Work::Unitdata(transit)));
+            }
             Some((SubsystemUser::Tcap, dialogues)) => {
                 // Its dialogues count as those of who has sent the MSU, whatever calls.
                 let source = source(self.by, from);
@@ -254,12 +328,125 @@ impl SccpNode {
     fn serve(&mut self, now: Time) {
         self.services.serve(now, &mut self.transactions, &mut self.tcap_outs);
         for out in self.tcap_outs.drain(..) {
-            if let tcap::Out::Unitdata(unitdata) = out {
-                self.queue.push_back(In::Unitdata(unitdata));
+            let tcap::Out::Unitdata(unitdata) = out else { continue };
+            match self.part {
+                Part::Dialogues => {
+                    let transit = Transit { by: self.by, from: None, unitdata };
+                    self.handed.push((0, Work::Unitdata(transit)));
+                }
+                _ => self.queue.push_back(In::Unitdata(unitdata)),
             }
         }
-        let changed = self.services.applications.changed();
-        self.queue.extend(changed.into_iter().map(|(number, is)| In::State(number, is)));
+        match self.part {
+            Part::Dialogues => {
+                let ranks = self.services.applications.ranks(now);
+                let ranks = ranks.into_iter().map(|(number, rank)| Work::Rank(number, rank));
+                self.handed.extend(ranks.map(|it| (0, it)));
+            }
+            _ => {
+                let changed = self.services.applications.changed();
+                self.queue.extend(changed.into_iter().map(|(number, is)| In::State(number, is)));
+            }
+        }
+    }
+
+    /// Another shard handed this over; what is to be sent is added to `wants`. The association that
+    /// has led to it is the one whose rules hold for that.
+    pub(crate) fn worked(
+        &mut self,
+        now: Time,
+        from: u16,
+        work: Work,
+        wants: &mut Vec<Transfer>,
+    ) -> Option<m3ua::PeerId> {
+        let mut by = None;
+        match (work, &mut self.part) {
+            (Work::Unitdata(it), Part::Links(_)) => {
+                by = it.by;
+                self.queue.push_back(In::Unitdata(it.unitdata));
+            }
+            (Work::Rank(number, rank), Part::Links(spread)) => {
+                let changed = spread.rank(from, number, rank);
+                let is_blocked = self.services.applications.is_blocked(number);
+                let changed = changed.filter(|_| !is_blocked);
+                self.queue.extend(changed.map(|is| In::State(number, is)));
+            }
+            (Work::Born, Part::Links(spread)) => {
+                let lost = spread.born(from);
+                self.queue.extend(lost.into_iter().map(|it| In::State(it, false)));
+            }
+            (Work::Born, Part::Dialogues) => self.services.applications.tell_again(None),
+            (Work::Unitdata(it), Part::Dialogues) => {
+                if let Some((SubsystemUser::Tcap, dialogues)) = self.user(&it.unitdata.called) {
+                    self.by = it.by;
+                    let source = source(it.by, it.from);
+                    self.services.unitdata(dialogues, source, it.unitdata);
+                }
+            }
+            (Work::Notice(cause, data), Part::Dialogues) => {
+                self.services.notice(tcap::In::Notice(cause, data));
+            }
+            (Work::Told(told), Part::Dialogues) => self.services.applications.tell(now, &told),
+            // Nothing of the kind is handed to this part.
+            _ => {}
+        }
+        self.run(now, wants);
+        self.by = None;
+        by
+    }
+
+    /// A shard did not take this. What began goes to another one, or is aborted; whether it was
+    /// lost.
+    pub(crate) fn handed_back(&mut self, now: Time, to: u16, work: Work) -> bool {
+        match (work, &mut self.part) {
+            (Work::Unitdata(it), Part::Links(spread)) => {
+                spread.rests(now, to);
+                let is_begin = Spread::is_begin(&it.unitdata.data);
+                if is_begin && spread.has_other(to) {
+                    let number = it.unitdata.called.subsystem.unwrap_or_default();
+                    let shard = spread.of(now, number, &it.unitdata.data);
+                    if shard != to {
+                        self.handed.push((shard, Work::Unitdata(it)));
+                        return false;
+                    }
+                }
+                self.queue.extend(aborted(&it.unitdata).map(In::Unitdata));
+                true
+            }
+            (Work::Rank(..) | Work::Born, Part::Dialogues) => {
+                self.services.applications.tell_again(Some(now));
+                false
+            }
+            _ => true,
+        }
+    }
+
+    /// Where no instance of an application is there: whether one has been. Of a shard that cannot
+    /// know, none.
+    pub(crate) fn is_absent(&self, name: &str, subsystem: u8) -> Option<bool> {
+        match &self.part {
+            Part::Whole => {
+                let (_, end) = self.services.applications.iter().find(|it| it.0 == name)?;
+                (!end.is_available()).then(|| end.status().counts.welcomed > 0)
+            }
+            Part::Links(spread) => spread.is_absent(subsystem),
+            Part::Dialogues => None,
+        }
+    }
+
+    /// Work for other shards since this was asked last.
+    pub(crate) fn take_handed(&mut self) -> impl Iterator<Item = (u16, Work)> {
+        self.handed.drain(..)
+    }
+
+    /// The number of its shard.
+    pub(crate) const fn shard(&self) -> u16 {
+        self.shard
+    }
+
+    /// What it is of its gateway.
+    pub(crate) const fn part(&self) -> &Part {
+        &self.part
     }
 
     /// Does something at an application; what is to be sent is added to `wants`.
@@ -321,6 +508,19 @@ fn management(indication: &Indication) -> Option<tcu::Indication> {
     }
 }
 
+/// The abort of a dialogue that no shard has taken a message of.
+fn aborted(unitdata: &Unitdata) -> Option<Unitdata> {
+    let message = Message::read(&unitdata.data).ok()?;
+    let cause = match message.kind {
+        MessageType::Begin => PAbortCause::ResourceLimitation,
+        _ => PAbortCause::UnrecognizedTransactionId,
+    };
+    let mut data = Vec::new();
+    Writer::p_abort(message.otid?, cause).write(&mut data, |_| ());
+    let (called, calling) = (unitdata.calling, unitdata.called);
+    Some(Unitdata { called, calling, data: data.into(), ..unitdata.clone() })
+}
+
 /// The number of who has sent a message: its association and its point code.
 fn source(by: Option<m3ua::PeerId>, from: Option<PointCode>) -> u64 {
     let mut hasher = DefaultHasher::new();
@@ -340,7 +540,7 @@ pub(crate) enum Mtp {
 mod tests {
     use super::*;
     use machine::Duration;
-    use tcap::codec::{TransactionId, Writer};
+    use tcap::codec::TransactionId;
 
     #[test]
     fn all_dialogues_that_time_out_at_once_are_broken_off() {

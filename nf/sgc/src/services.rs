@@ -39,6 +39,11 @@ impl Services {
         self.waiting.push((Dialogues::default(), notice));
     }
 
+    /// When [`Services::tick`] wants to be called next.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        self.applications.deadline()
+    }
+
     /// Gives what waits to TCAP; what that sends is left in `outs`.
     pub(crate) fn serve(
         &mut self,

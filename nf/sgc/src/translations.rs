@@ -181,6 +181,9 @@ impl SccpNode {
         let facts = self.transactions.facts();
         let read = |fact| facts.read(fact);
         use tcap::Fact as F;
+        if !self.part().has_dialogues() {
+            return Vec::new();
+        }
         vec![TcapRow {
             dialogues: self.transactions.len(),
             dialogues_max: self.transactions.settings().dialogues_max,
@@ -315,16 +318,22 @@ impl SccpNode {
                 break;
             }
         }
-        let (dialogues, most) = (self.transactions.len(), config.tcap.dialogues_max as usize);
-        if dialogues * 10 >= most * FILLING {
-            let text = format!("{dialogues} of {most} dialogues stand");
-            rows.push(alarm("dialogues-filling", "tcap".into(), "major", text));
-        }
+        self.dialogue_alarms(rows);
         let (octets, most) =
             (self.node.waiting_octets(), config.sccp.reassembly_octets_max as usize);
         if octets * 10 >= most * FILLING {
             let text = format!("{octets} of {most} octets wait for segments");
             rows.push(alarm("segments-filling", "sccp".into(), "major", text));
+        }
+    }
+
+    /// What somebody should look at of the dialogues of this shard.
+    pub(crate) fn dialogue_alarms(&self, rows: &mut Vec<Condition>) {
+        let most = self.transactions.settings().dialogues_max as usize;
+        let dialogues = self.transactions.len();
+        if dialogues * 10 >= most * FILLING {
+            let text = format!("{dialogues} of {most} dialogues stand");
+            rows.push(alarm("dialogues-filling", "tcap".into(), "major", text));
         }
     }
 

@@ -486,7 +486,8 @@ fn join(answers: Vec<Reply>) -> Reply {
         match answer {
             Ok(value) => values.push(value),
             Err(error @ AskError::BadParameter(_)) => return Err(error),
-            Err(error) => refusal = Some(error),
+            // The first shard that refuses says why: others may know nothing of the question.
+            Err(error) => drop(refusal.get_or_insert(error)),
         }
     }
     if values.is_empty() {

@@ -8,6 +8,20 @@ pub struct PeerId {
     generation: u32,
 }
 
+impl PeerId {
+    /// What names it in octets, within this process.
+    #[must_use]
+    pub const fn numbers(self) -> (u32, u32) {
+        (self.index, self.generation)
+    }
+
+    /// The peer with these [`PeerId::numbers`].
+    #[must_use]
+    pub const fn of_numbers(index: u32, generation: u32) -> Self {
+        Self { index, generation }
+    }
+}
+
 /// An Application Server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ServerId {

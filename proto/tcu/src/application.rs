@@ -173,6 +173,21 @@ impl Application {
         &self.tally
     }
 
+    /// The place of the first group that has an instance which takes new dialogues; without groups
+    /// all instances are one. None: no instance does.
+    #[must_use]
+    pub fn first_group(&self) -> Option<usize> {
+        let has = |group: Option<&String>| {
+            let mut of =
+                self.instances.values().filter(|it| group.is_none_or(|of| it.group == *of));
+            of.any(Instance::takes_new)
+        };
+        match self.settings.groups.is_empty() {
+            true => has(None).then_some(0),
+            false => self.settings.groups.iter().position(|group| has(Some(group))),
+        }
+    }
+
     /// What it wants, in order.
     pub fn take_wanted(&mut self) -> Vec<Wanted> {
         core::mem::take(&mut self.wanted)

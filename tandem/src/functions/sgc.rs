@@ -126,7 +126,8 @@ impl Kind for Sgc {
     }
 
     fn fixed(&self, new: &Self) -> Option<&'static str> {
-        (self.cores != new.cores).then_some("cores")
+        let same = [("shards", self.shards == new.shards), ("cores", self.cores == new.cores)];
+        same.into_iter().find(|(_, is_same)| !is_same).map(|(key, _)| key)
     }
 
     fn interruptions(&self, new: &Self) -> Vec<Issue> {
@@ -144,6 +145,7 @@ impl Kind for Sgc {
     ) -> Result<Started<Self>, StartError> {
         let spec = ShardSpec {
             name: self.name.clone(),
+            shards: self.shards,
             cores: self.cores.clone(),
             ports: config.ports(),
             streams: StreamLimits { idle_timeout: IDLE, ..StreamLimits::default() },

@@ -157,6 +157,8 @@ pub(crate) struct Door {
     pub(crate) place: Place,
     /// Whether who comes there has to prove that it has a key.
     pub(crate) must_prove: bool,
+    /// The shard that reads there.
+    pub(crate) shard: u16,
 }
 
 /// Whether a port is one of those that applications connect to.
@@ -225,7 +227,7 @@ impl Sgc {
     pub(crate) fn doors(&self) -> Vec<Door> {
         let mut doors: Vec<Door> = Vec::new();
         for application in &self.application {
-            for place in application.places() {
+            for (at, place) in application.places().enumerate() {
                 let text = match &place {
                     Place::Unix(path) => path.display().to_string(),
                     Place::Stream(address) => address.to_string(),
@@ -236,11 +238,38 @@ impl Sgc {
                 let port = PortId(FIRST_PORT + port.0);
                 let must_prove =
                     matches!(place, Place::Stream(_)) && application.key_file.is_some();
+                let shard = self.shard_of(application, at);
                 let application = application.name.clone();
-                doors.push(Door { port, application, place, must_prove });
+                doors.push(Door { port, application, place, must_prove, shard });
             }
         }
         doors
+    }
+
+    /// The shard that reads at a place of an application: by its name, and one after the other.
+    fn shard_of(&self, application: &Application, place: usize) -> u16 {
+        let Some(others) = self.shards.checked_sub(1).filter(|it| *it > 0) else { return 0 };
+        let first =
+            application.name.bytes().fold(0_usize, |sum, it| sum * 31 % 65_521 + usize::from(it));
+        let at = (first + place) % usize::from(others);
+        u16::try_from(at + 1).unwrap_or(1)
+    }
+
+    /// The places of an application that a shard reads at, as they are written.
+    pub(crate) fn listens_at(&self, application: &Application, shard: u16) -> Vec<String> {
+        let all = application.listen.iter().enumerate();
+        let here = all.filter(|(place, _)| self.shard_of(application, *place) == shard);
+        here.map(|(_, text)| text.clone()).collect()
+    }
+
+    /// Whether instances of an application connect to a shard.
+    pub(crate) fn is_at(&self, application: &Application, shard: u16) -> bool {
+        !self.listens_at(application, shard).is_empty()
+    }
+
+    /// The shard that reads at a door.
+    pub(crate) fn shard_of_door(&self, port: PortId) -> u16 {
+        self.doors().iter().find(|it| it.port == port).map_or(0, |it| it.shard)
     }
 
     /// The ports of those that are no Unix sockets.

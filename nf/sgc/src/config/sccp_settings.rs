@@ -44,10 +44,16 @@ impl Sgc {
         tcap::Settings {
             shard,
             secret,
-            dialogues_max: self.tcap.dialogues_max,
-            dialogues_per_source_max: self.tcap.dialogues_per_source_max,
+            dialogues_max: self.share(self.tcap.dialogues_max),
+            dialogues_per_source_max: self.share(self.tcap.dialogues_per_source_max),
             idle: Duration::from_millis(self.tcap.t_idle_ms.into()),
         }
+    }
+
+    /// What each shard with dialogues has of a limit.
+    pub(crate) fn share(&self, most: u32) -> u32 {
+        let shards = self.shards.saturating_sub(1).max(1);
+        most.div_ceil(shards.into())
     }
 
     /// The rules; those that cannot be read were refused by the check.

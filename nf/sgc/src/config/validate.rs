@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 
 /// Point codes of one node at most.
 pub(crate) const POINT_CODES_MAX: usize = 256;
+/// Shards at most: a transaction identifier names one of so many.
+const SHARDS_MAX: u16 = 7;
 /// The highest Service Indicator: four bits.
 const SERVICE_INDICATOR_MAX: u8 = 15;
 
@@ -43,9 +45,13 @@ impl Sgc {
     }
 
     fn validate_own(&self, issues: &mut Vec<Issue>) {
-        if self.cores.len() > 1 {
-            let hint = "name one core, or none";
-            issues.push(Issue::new("cores", "a gateway has one thread", hint));
+        if !(1..=SHARDS_MAX).contains(&self.shards) {
+            let what = format!("a gateway has 1 to {SHARDS_MAX} shards");
+            issues.push(Issue::new("shards", what, "set 1"));
+        }
+        if self.cores.len() > usize::from(self.shards.max(1)) {
+            let what = format!("more cores than shards, of which there are {}", self.shards);
+            issues.push(Issue::new("cores", what, "name one for each shard, or none"));
         }
         if self.point_codes.len() > POINT_CODES_MAX {
             let what = format!("{} point codes", self.point_codes.len());

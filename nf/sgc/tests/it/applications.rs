@@ -1,5 +1,6 @@
 //! Applications of a gateway: instances over a connection answer dialogues that come by SCCP.
 
+use super::SHARDS;
 use crate::world::asp::point_code;
 use crate::world::{Asp, Program, World, read};
 use bytes::Bytes;
@@ -46,7 +47,7 @@ fn program(spelling: Spelling) -> Program {
 
 /// A gateway and the ASP of the point code 1.
 fn site(text: &str) -> (World, usize, usize) {
-    let mut world = World::new();
+    let mut world = World::on(SHARDS);
     let gateway = world.gateway(text);
     let asp = world.asp(Asp::of("10.0.1.1", GATEWAY, 1, 1));
     world.pass(ms(800));
@@ -122,8 +123,8 @@ fn the_dialogues_of_a_subsystem_are_its_application_s() {
         begin(&mut world, asp, 2);
         world.pass(ms(50));
         assert_eq!(came(&mut world, asp), [format!("{:?}", MessageType::End)]);
-        let rows = world.ask(gateway, "applications", &[]);
-        assert_eq!((&rows[0]["begun_there"], &rows[0]["dialogues"]), (&1.into(), &0.into()));
+        let sums = ["begun_there", "dialogues"].map(|it| world.sum(gateway, "applications", it));
+        assert_eq!(sums, [1, 0]);
         let rows = world.ask(gateway, "applications/instances", &[]);
         assert_eq!((&rows[0]["name"], &rows[0]["state"]), (&"i".into(), &"ready".into()));
         // It goes: SSP.
@@ -174,7 +175,7 @@ fn an_instance_that_dies_leaves_its_dialogues_to_another() {
         it.ask(&Request::End { dialogue, is_prearranged: false, portion });
     });
     assert!(came(&mut world, asp).contains(&format!("{:?}", MessageType::End)));
-    assert_eq!(world.ask(gateway, "applications", &[])[0]["resumed"], 1);
+    assert_eq!(world.sum(gateway, "applications", "resumed"), 1);
 }
 
 #[test]
@@ -281,7 +282,7 @@ fn lines_that_are_no_messages_are_told_and_counted() {
         "{:?}",
         it.events
     );
-    assert_eq!(world.ask(gateway, "applications", &[])[0]["malformed"], 1);
+    assert_eq!(world.sum(gateway, "applications", "malformed"), 1);
 }
 
 #[test]

@@ -36,6 +36,8 @@ const OVER_SCTP: &[&str] = &[
     "sgc_congestion_level",
     "sgc_association_claims_refused_total",
 ];
+/// Facts of several shards: `shards` has a test of it.
+const ON_SHARDS: &[&str] = &["sgc_dialogue_messages_unserved_total"];
 
 const fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
@@ -112,6 +114,7 @@ fn every_fact_moves() {
     let all: BTreeSet<&str> = Fact::ROWS.iter().map(|row| row.name).collect();
     let still: Vec<&&str> =
         all.iter().filter(|name| !moved.contains(*name) && !OVER_SCTP.contains(name)).collect();
+    let still: Vec<&&str> = still.into_iter().filter(|name| !ON_SHARDS.contains(name)).collect();
     assert_eq!(still, Vec::<&&str>::new());
 }
 

@@ -1,13 +1,32 @@
 //! The signalling gateway in a simulated world, and its carriers.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod applications;
 mod carriers;
 mod facts;
 #[path = "../../../../stack/sctp/tests/it/namespace/mod.rs"]
 mod namespace;
 mod operator;
 mod relay;
-mod sccp;
+mod shards;
 mod trails;
 mod world;
+
+/// What is SCCP's and the applications', on one shard.
+#[path = "."]
+mod on_one {
+    const SHARDS: u16 = 1;
+    #[path = "applications.rs"]
+    mod applications;
+    #[path = "sccp.rs"]
+    mod sccp;
+}
+
+/// The same on three.
+#[path = "."]
+mod on_three {
+    const SHARDS: u16 = 3;
+    #[path = "applications.rs"]
+    mod applications;
+    #[path = "sccp.rs"]
+    mod sccp;
+}

@@ -1,5 +1,6 @@
 //! SCCP and TCAP of a gateway: titles are translated, subsystems answer, and the operator sees why.
 
+use super::SHARDS;
 use crate::world::asp::point_code;
 use crate::world::{Asp, World, read};
 use bytes::Bytes;
@@ -63,7 +64,7 @@ const fn ms(milliseconds: u64) -> Duration {
 
 /// A gateway and the ASPs of the point codes 1, 2 and 3.
 fn site(text: &str) -> (World, usize, [usize; 3]) {
-    let mut world = World::new();
+    let mut world = World::on(SHARDS);
     let gateway = world.gateway(text);
     let asps = [("10.0.1.1", 1), ("10.0.2.1", 2), ("10.0.3.1", 3)];
     let asps = asps.map(|(ip, number)| world.asp(Asp::of(ip, GATEWAY, number, number)));
@@ -195,7 +196,7 @@ fn a_udt_stays_one_where_the_next_node_reads_nothing_else() {
 
 #[test]
 fn a_node_that_was_never_there_is_no_way_either() {
-    let mut world = World::new();
+    let mut world = World::on(SHARDS);
     let gateway = world.gateway(SITE);
     let a = world.asp(Asp::of("10.0.1.1", GATEWAY, 1, 1));
     world.pass(ms(800));
@@ -420,8 +421,8 @@ fn dialogues_end_with_what_they_ask_for_or_are_refused() {
         );
         assert_eq!(is_refused, context.is_some());
     }
-    let row = &world.ask(gateway, "tcap/dialogues", &[])[0];
-    assert_eq!((&row["begun_there"], &row["dialogues"]), (&json!(3), &json!(0)));
+    let sums = ["begun_there", "dialogues"].map(|it| world.sum(gateway, "tcap/dialogues", it));
+    assert_eq!(sums, [3, 0]);
 }
 
 #[test]
@@ -752,7 +753,7 @@ target = [{ point_code = "3", weight = 2 }, { point_code = "9", subsystem = 6 }]
 
 /// A relay and a node behind it, which is an ASP of the relay.
 fn relay_and_node() -> (World, [usize; 2]) {
-    let mut world = World::new();
+    let mut world = World::on(SHARDS);
     let relay = world.gateway(&SITE.replace("concerned = [\"1\"]", "concerned = [\"2\"]"));
     let node = world.gateway(
         r#"

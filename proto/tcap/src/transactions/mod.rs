@@ -110,6 +110,12 @@ impl Transactions {
         LAYOUT.shard_of(message.dtid?.number()?.into())
     }
 
+    /// The shard whose transaction has sent a message that came back; none: nobody's.
+    #[must_use]
+    pub fn sender_of(message: &Message<'_>) -> Option<u16> {
+        LAYOUT.shard_of(message.otid?.number()?.into())
+    }
+
     fn count(&self, fact: Fact) {
         self.facts.add(fact, 1);
     }

@@ -2,16 +2,16 @@
 
 pub mod asp;
 pub mod program;
+pub mod shards;
 
 pub use asp::Asp;
 use machine::{Duration, Time};
 pub use program::Program;
-use runtime::{
-    Answered, Ask, ConnId, Effects, Flow, Function, In, PortId, Seed, Ticket, Transport,
-};
+use runtime::{Answered, Ask, ConnId, Effects, Flow, Function, In, PortId, Ticket, Transport};
 use serde_json::Value;
 use sgc::Gateway;
 use sgc::config::Sgc;
+pub use shards::Shards;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ enum What {
 }
 
 pub enum Node {
-    Gateway(Box<Gateway>),
+    Gateway(Box<Shards>),
     Asp(Box<Asp>),
     Program(Box<Program>),
 }
@@ -44,6 +44,7 @@ struct End {
 
 pub struct World {
     pub now: Time,
+    shards: u16,
     nodes: Vec<Node>,
     listening: BTreeMap<SocketAddr, (usize, PortId)>,
     events: BTreeMap<(Time, u64), (usize, What)>,
@@ -73,8 +74,14 @@ pub fn checked(text: &str) -> Sgc {
 
 impl World {
     pub fn new() -> Self {
+        Self::on(1)
+    }
+
+    /// One whose gateways have so many shards.
+    pub fn on(shards: u16) -> Self {
         Self {
             now: START,
+            shards,
             nodes: Vec::new(),
             listening: BTreeMap::new(),
             events: BTreeMap::new(),
@@ -90,14 +97,12 @@ impl World {
 
     /// A gateway with this section.
     pub fn gateway(&mut self, text: &str) -> usize {
-        let config = checked(text);
+        let config = Sgc { shards: self.shards, ..checked(text) };
         let id = self.nodes.len();
         for port in config.ports().iter().filter(|port| port.listens()) {
             self.listening.insert(port.listen, (id, port.id));
         }
-        let seed = Seed { shard: 0, shards: 1, random: [7; 32], now: self.now };
-        let gateway = Gateway::simulated(seed, Arc::new(config));
-        self.nodes.push(Node::Gateway(Box::new(gateway)));
+        self.nodes.push(Node::Gateway(Box::new(Shards::new(self.now, Arc::new(config)))));
         id
     }
 
@@ -110,11 +115,36 @@ impl World {
         id
     }
 
+    /// The first shard of a gateway.
     pub fn gateway_of(&mut self, id: usize) -> &mut Gateway {
+        &mut self.shards_of(id).all[0]
+    }
+
+    pub fn shards_of(&mut self, id: usize) -> &mut Shards {
         match &mut self.nodes[id] {
-            Node::Gateway(gateway) => gateway,
+            Node::Gateway(shards) => shards,
             Node::Asp(_) | Node::Program(_) => panic!("{id} is no gateway"),
         }
+    }
+
+    /// A shard of a gateway panics: its connections break, and its function is made anew.
+    pub fn crash(&mut self, id: usize, shard: u16) {
+        let shards = self.shards_of(id);
+        shards.crash(shard);
+        let config = Arc::clone(&shards.config);
+        let count = config.shards;
+        let of_shard = self.ends.iter().filter(|(_, end)| {
+            let owner = || Gateway::steer(&config, &end.flow, &[], count).unwrap_or_default();
+            end.node == id && owner() == shard
+        });
+        for conn in of_shard.map(|(conn, _)| *conn).collect::<Vec<_>>() {
+            self.break_off(conn, false);
+        }
+        let mut out = core::mem::take(&mut self.out);
+        let now = self.now;
+        self.shards_of(id).anew(now, shard, &mut out);
+        self.out = out;
+        self.carry_out(id);
     }
 
     pub fn program(&mut self, program: Program) -> usize {
@@ -160,9 +190,10 @@ impl World {
 
     /// Another section for a gateway.
     pub fn configure(&mut self, id: usize, text: &str) {
-        let (config, now) = (Arc::new(checked(text)), self.now);
+        let config = Arc::new(Sgc { shards: self.shards, ..checked(text) });
+        let now = self.now;
         let mut out = core::mem::take(&mut self.out);
-        self.gateway_of(id).configure(now, config, &mut out);
+        self.shards_of(id).configure(now, config, &mut out);
         self.out = out;
         self.carry_out(id);
     }
@@ -170,7 +201,7 @@ impl World {
     pub fn drain(&mut self, id: usize) {
         let now = self.now;
         let mut out = core::mem::take(&mut self.out);
-        self.gateway_of(id).step(now, In::Drain, &mut out);
+        self.shards_of(id).drain(now, &mut out);
         self.out = out;
         self.carry_out(id);
     }
@@ -189,7 +220,7 @@ impl World {
         let ask = Ask { path: path.to_owned(), params: params.collect() };
         let now = self.now;
         let mut out = core::mem::take(&mut self.out);
-        let answer = self.gateway_of(id).ask(now, &ask, &mut out);
+        let answer = self.shards_of(id).ask(now, &ask, &mut out);
         self.out = out;
         self.carry_out(id);
         answer
@@ -208,6 +239,12 @@ impl World {
         answer
     }
 
+    /// The sum of a column over all rows of an answer.
+    pub fn sum(&mut self, id: usize, path: &str, column: &str) -> u64 {
+        let rows = self.ask(id, path, &[]);
+        rows.as_array().into_iter().flatten().map(|row| row[column].as_u64().unwrap_or(0)).sum()
+    }
+
     /// Names of the alarms that stand, with their subjects.
     pub fn alarms(&mut self, id: usize) -> Vec<String> {
         let rows = self.ask(id, "alarms", &[]);
@@ -219,12 +256,15 @@ impl World {
     /// A counter or gauge of a gateway.
     pub fn fact(&mut self, id: usize, name: &str) -> u64 {
         self.ask(id, "m3ua/asps", &[]);
-        let cells = self.gateway_of(id).cells();
-        let mut rows = cells.iter().flat_map(event::Cells::readings);
-        match rows.find(|(row, _)| row.name == name) {
-            Some((_, event::Reading::Value(value))) => value,
-            _ => panic!("there is no {name}"),
-        }
+        let cells = self.shards_of(id).all.iter().flat_map(Gateway::cells).collect::<Vec<_>>();
+        let rows = cells.iter().flat_map(event::Cells::readings);
+        let values = rows.filter(|(row, _)| row.name == name).map(|(_, reading)| match reading {
+            event::Reading::Value(value) => value,
+            _ => panic!("{name} is no number"),
+        });
+        let values: Vec<u64> = values.collect();
+        assert!(!values.is_empty(), "there is no {name}");
+        values.into_iter().sum()
     }
 
     /// The connections of a node break; it takes none until it hears again.
@@ -307,7 +347,7 @@ impl World {
     fn deadline(&self) -> Option<Time> {
         let awake = self.nodes.iter().enumerate().filter(|(id, _)| !self.frozen.contains(id));
         let nodes = awake.filter_map(|(_, node)| match node {
-            Node::Gateway(gateway) => gateway.deadline(),
+            Node::Gateway(shards) => shards.deadline(),
             Node::Asp(asp) => asp.deadline(),
             Node::Program(program) => program.deadline(),
         });
@@ -337,11 +377,7 @@ impl World {
         let now = self.now;
         let mut out = core::mem::take(&mut self.out);
         match &mut self.nodes[node] {
-            Node::Gateway(gateway) => {
-                if gateway.deadline().is_some_and(|at| at <= now) {
-                    gateway.tick(now, &mut out);
-                }
-            }
+            Node::Gateway(shards) => shards.tick(now, &mut out),
             Node::Asp(asp) => asp.tick(now, &mut out),
             Node::Program(program) => program.tick(&mut out),
         }
@@ -362,7 +398,7 @@ impl World {
             What::Written(flow, octets) => In::Written { flow: *flow, octets: *octets, left: 0 },
         };
         match &mut self.nodes[node] {
-            Node::Gateway(gateway) => gateway.step(now, input, &mut out),
+            Node::Gateway(shards) => shards.step(now, input, &mut out),
             Node::Asp(asp) => asp.step(now, &input, &mut out),
             Node::Program(program) => program.step(now, &input, &mut out),
         }
