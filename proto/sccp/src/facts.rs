@@ -41,6 +41,8 @@ event::facts! {
         ConnectionsRefused = Counter, "sccp_connections_refused_total";
         /// A connection was established.
         ConnectionsBegun = Counter, "sccp_connections_begun_total";
+        /// Two sections of a connection were coupled at this node.
+        ConnectionsCoupled = Counter, "sccp_connections_coupled_total";
         /// A connection was released.
         ConnectionsReleased = Counter, "sccp_connections_released_total";
         /// A timer ended a connection.

@@ -16,7 +16,8 @@
 //!   is counted either way.
 //! - Connections (classes 2 and 3) are for the subsystems that take them
 //!   ([`ConnectionInput::Serve`]); what is asked of another is refused (CREF). A CR whose title
-//!   leads elsewhere goes on without coupling: this node has no part of that connection.
+//!   leads elsewhere goes on by a section that is coupled with the one it came by
+//!   ([`Parameters::couples`]), or without one: then this node has no part of that connection.
 //!
 //! ```
 //! use bytes::Bytes;
@@ -68,8 +69,8 @@ mod settings;
 mod translation;
 
 pub use connection::{
-    Accept, Connect, ConnectionEvent, ConnectionInput, ConnectionParameters, Disconnect,
-    Disconnected, Inform,
+    Accept, Connect, ConnectionEvent, ConnectionInput, ConnectionParameters, ConnectionStatus,
+    Disconnect, Disconnected, Inform,
 };
 pub use effects::{In, Indication, Out, Unitdata};
 pub use facts::Fact;

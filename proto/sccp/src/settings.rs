@@ -32,6 +32,9 @@ pub struct Parameters {
     pub reassembly_octets_max: usize,
     /// Point codes whose status is kept, at most.
     pub remotes_max: usize,
+    /// Whether a CR that goes on by this node is coupled: the node beyond knows this one alone.
+    /// Otherwise both ends speak to each other without it.
+    pub couples: bool,
     /// Timers and limits of connections.
     pub connections: ConnectionParameters,
 }
@@ -52,6 +55,7 @@ impl Parameters {
             relays_extended: true,
             reassembly_octets_max: 4 << 20,
             remotes_max: 4_096,
+            couples: false,
             connections: ConnectionParameters::q714(),
         }
     }

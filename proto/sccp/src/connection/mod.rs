@@ -7,19 +7,23 @@
 //! A procedure takes a section out of the table and either keeps it or freezes its reference:
 //! nothing else becomes of one.
 
+mod coupling;
 mod flow;
 mod parameters;
 mod primitives;
 mod receive;
 mod request;
 mod section;
+mod status;
 mod table;
 mod timers;
 
+pub(crate) use coupling::Onward;
 pub use parameters::ConnectionParameters;
 pub use primitives::{
     Accept, Connect, ConnectionEvent, ConnectionInput, Disconnect, Disconnected, Inform,
 };
 pub(crate) use receive::Offer;
 pub(crate) use section::{Source, Way};
+pub use status::ConnectionStatus;
 pub(crate) use table::{Connections, Effect};

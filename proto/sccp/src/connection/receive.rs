@@ -1,9 +1,9 @@
 //! Messages that come for a section (Q.714 §3, and the tables of annex B for those that do not
 //! belong).
 
-use super::primitives::{ConnectionEvent, Disconnected};
+use super::primitives::{ConnectionEvent, Disconnect, Disconnected};
 use super::section::{Reset, Section, Source, State, Way};
-use super::table::Connections;
+use super::table::{Connections, Effect};
 use crate::codec::{
     ConnectionClass, ConnectionMessage, ConnectionRequest, ErrorCause, LocalReference,
     RefusalCause, ReleaseCause, ResetCause, Sequencing,
@@ -44,6 +44,7 @@ impl Connections {
         let state = State::Offered(now + self.parameters.establishment);
         let mut section = Section::new(offer.way, offer.source, request.class, credit, state, now);
         section.other = Some(request.source);
+        section.subsystem = request.called.subsystem;
         let ConnectionRequest { called, calling, class, importance, data, .. } = request;
         let data = owned(data);
         self.tell(reference, ConnectionEvent::Offered { called, calling, class, importance, data });
@@ -352,6 +353,7 @@ impl Connections {
         }
         self.send_waiting(now, reference, &mut section);
         if section.flow.owes()
+            && !self.is_held(reference)
             && let Some(destination) = section.other
         {
             let (receive, credit) = section.flow.acknowledgement();
@@ -370,6 +372,10 @@ impl Connections {
         more: bool,
         data: &[u8],
     ) {
+        if self.is_coupled(reference) {
+            self.effects.push(Effect::Pass(reference, more, Bytes::copy_from_slice(data)));
+            return self.keep(reference, section);
+        }
         if !more && section.came.is_empty() {
             self.tell(reference, ConnectionEvent::Data(Bytes::copy_from_slice(data)));
             return self.keep(reference, section);
@@ -400,6 +406,32 @@ impl Connections {
         let why = Disconnected::Released(cause.number());
         self.tell_end(reference, why, Bytes::new());
         self.keep(reference, section);
+    }
+
+    /// A subsystem here is out of service: its connections end.
+    pub(crate) fn subsystem_failed(&mut self, now: Time, subsystem: u8) {
+        let of = self.sections().filter(|(_, it)| it.subsystem == Some(subsystem));
+        for reference in of.map(|(reference, _)| reference).collect::<Vec<_>>() {
+            let Some(mut section) = self.take(reference) else { continue };
+            match section.state {
+                State::Active(_) => {
+                    self.break_off(now, reference, section, ReleaseCause::SubsystemFailure);
+                }
+                State::Requested(until) => {
+                    section.state = State::Abandoned(until);
+                    let cause = RefusalCause::SubsystemFailure.number();
+                    self.tell_end(reference, Disconnected::Refused(cause), Bytes::new());
+                    self.keep(reference, section);
+                }
+                State::Offered(_) => {
+                    self.keep(reference, section);
+                    let cause = RefusalCause::SubsystemFailure.number();
+                    self.tell_end(reference, Disconnected::Refused(cause), Bytes::new());
+                    self.disconnect(now, reference, Disconnect { cause, data: Bytes::new() });
+                }
+                State::Abandoned(_) | State::Releasing { .. } => self.keep(reference, section),
+            }
+        }
     }
 
     /// MTP3 had no way for a CR of this node.

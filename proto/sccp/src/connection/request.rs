@@ -52,6 +52,7 @@ impl Connections {
         let credit = self.parameters.credit_max.clamp(1, 127);
         let state = State::Requested(now + self.parameters.establishment);
         let mut section = Section::new(way, source, connect.class, credit, state, now);
+        section.subsystem = connect.calling.and_then(|it| it.subsystem);
         let message = ConnectionMessage::Request(ConnectionRequest {
             source: reference,
             class: connect.class,
@@ -99,23 +100,18 @@ impl Connections {
         let Some(mut section) = self.take(reference) else {
             return self.not_sent(reference, data);
         };
-        let room = self.message_octets_max.saturating_sub(DATA_OVERHEAD).clamp(1, DATA_BYTES_MAX);
+        let room = self.room();
         let has_length = !data.is_empty() && data.len() <= self.parameters.data_octets_max;
         let is_taken = match (section.state, section.class) {
             _ if !has_length => false,
             (State::Active(_), ConnectionClass::Basic) => {
-                self.send_basic(now, reference, &mut section, &data, room);
+                self.send_basic(now, reference, &mut section, (&data, false), room);
                 true
             }
             // What is requested after an RSR came is of the time after the reset.
             (State::Active(_), ConnectionClass::FlowControl) => {
-                let pieces = data.len().div_ceil(room);
-                let is_taken = self.make_room(section.source, data.len() + pieces * cost(0));
+                let is_taken = self.queue(&mut section, &data, false, room);
                 if is_taken {
-                    for at in (0..data.len()).step_by(room) {
-                        let end = data.len().min(at + room);
-                        section.waiting.push_back((end < data.len(), data.slice(at..end)));
-                    }
                     self.send_waiting(now, reference, &mut section);
                 }
                 is_taken
@@ -128,24 +124,26 @@ impl Connections {
         }
     }
 
-    fn send_basic(
+    /// Octets of a segment, at most.
+    pub(super) fn room(&self) -> usize {
+        self.message_octets_max.saturating_sub(DATA_OVERHEAD).clamp(1, DATA_BYTES_MAX)
+    }
+
+    /// Sends data in segments; `more`: others follow them.
+    pub(super) fn send_basic(
         &mut self,
         now: Time,
         reference: LocalReference,
         section: &mut Section,
-        data: &Bytes,
+        (data, more): (&Bytes, bool),
         room: usize,
     ) {
         let Some(destination) = section.other else { return };
         for at in (0..data.len()).step_by(room) {
             let end = data.len().min(at + room);
-            let (more, data) = (end < data.len(), &data[at..end]);
-            self.send(
-                now,
-                reference,
-                section,
-                &ConnectionMessage::Data1 { destination, more, data },
-            );
+            let (more, data) = (more || end < data.len(), &data[at..end]);
+            let message = ConnectionMessage::Data1 { destination, more, data };
+            self.send(now, reference, section, &message);
         }
     }
 
@@ -173,6 +171,9 @@ impl Connections {
             let sequencing = section.flow.next(more);
             let message = ConnectionMessage::Data2 { destination, sequencing, data: &data };
             self.send(now, reference, section, &message);
+        }
+        if self.is_coupled(reference) {
+            self.effects.push(Effect::Drained(reference));
         }
     }
 

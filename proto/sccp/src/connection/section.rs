@@ -67,6 +67,8 @@ pub(crate) struct Section {
     pub(crate) class: ConnectionClass,
     /// The other half.
     pub(crate) other: Option<LocalReference>,
+    /// The subsystem here that has it.
+    pub(crate) subsystem: Option<u8>,
     pub(crate) state: State,
     pub(crate) flow: Flow,
     /// Segments that wait for credit, and whether more follow.
@@ -98,6 +100,7 @@ impl Section {
             source,
             class,
             other: None,
+            subsystem: None,
             state,
             flow: Flow::new(credit),
             waiting: VecDeque::new(),

@@ -2,7 +2,7 @@
 
 use super::parameters::ConnectionParameters;
 use super::primitives::{ConnectionEvent, Disconnected, Inform};
-use super::section::{Section, Source, Way};
+use super::section::{Section, Source, State, Way};
 use crate::codec::{ConnectionMessage, LocalReference};
 use crate::facts::Fact;
 use crate::room::Room;
@@ -28,6 +28,10 @@ pub(crate) enum Effect {
     Tell(LocalReference, ConnectionEvent),
     /// An N-CONNECT request with that tag got no reference.
     NotConnected(u64, u8),
+    /// A segment of a section that is coupled, and whether more follow.
+    Pass(LocalReference, bool, Bytes),
+    /// A section that is coupled has sent what waited.
+    Drained(LocalReference),
     Count(Fact),
 }
 
@@ -37,6 +41,8 @@ pub(crate) struct Connections {
     pub(super) parameters: ConnectionParameters,
     slots: BTreeMap<LocalReference, Slot>,
     due: BTreeSet<(Time, LocalReference)>,
+    /// Sections that are coupled, each with the other one.
+    pub(super) couples: BTreeMap<LocalReference, LocalReference>,
     /// Sections by the node they are with.
     remotes: BTreeSet<(PointCode, LocalReference)>,
     /// Those of them that MTP3 has no way to.
@@ -48,6 +54,8 @@ pub(crate) struct Connections {
     pub(super) message_octets_max: usize,
     /// When T(guard) began.
     started: Option<Time>,
+    /// The time of what is under way.
+    pub(super) now: Time,
     pub(crate) effects: Vec<Effect>,
 }
 
@@ -57,6 +65,7 @@ impl Connections {
             parameters,
             slots: BTreeMap::new(),
             due: BTreeSet::new(),
+            couples: BTreeMap::new(),
             remotes: BTreeSet::new(),
             failed: BTreeSet::new(),
             references: Room::default(),
@@ -64,6 +73,7 @@ impl Connections {
             next: parameters.reference_first,
             message_octets_max,
             started: None,
+            now: Time::ZERO,
             effects: Vec::new(),
         }
     }
@@ -75,8 +85,14 @@ impl Connections {
 
     /// Notes when the node began to live. Whether T(guard) has run out since.
     pub(crate) fn is_guarded(&mut self, now: Time) -> bool {
+        self.now = now;
         let started = *self.started.get_or_insert(now);
         now < started + self.parameters.guard
+    }
+
+    /// The time of what is under way.
+    pub(crate) const fn now(&self) -> Time {
+        self.now
     }
 
     /// Sections, and references that are frozen.
@@ -126,6 +142,35 @@ impl Connections {
                 return Some(reference);
             }
         }
+    }
+
+    /// Gives back the reference that was allocated last, which nothing stands for yet.
+    pub(super) fn give_up(&mut self, source: Source) {
+        self.references.give_back(source.by, source.opc, 1);
+    }
+
+    /// A section that is not under way.
+    pub(super) fn section(&self, reference: LocalReference) -> Option<&Section> {
+        match self.slots.get(&reference)? {
+            Slot::Section(section) => Some(section),
+            Slot::Frozen(_) => None,
+        }
+    }
+
+    pub(super) fn has(&self, reference: LocalReference) -> bool {
+        self.section(reference).is_some()
+    }
+
+    pub(super) fn is_offered(&self, reference: LocalReference) -> bool {
+        self.section(reference).is_some_and(|it| matches!(it.state, State::Offered(_)))
+    }
+
+    /// All sections.
+    pub(super) fn sections(&self) -> impl Iterator<Item = (LocalReference, &Section)> {
+        self.slots.iter().filter_map(|(reference, slot)| match slot {
+            Slot::Section(section) => Some((*reference, &**section)),
+            Slot::Frozen(_) => None,
+        })
     }
 
     /// Takes a section out, to [`Connections::keep`] or [`Connections::freeze`] it.

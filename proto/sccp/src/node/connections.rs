@@ -6,7 +6,7 @@ use crate::codec::{
     Address, Class, ConnectionMessage, ConnectionRequest, Form, LocalReference, Message,
     RefusalCause, ReturnCause, Routing, Unit, Word,
 };
-use crate::connection::{Connect, ConnectionInput, Effect, Inform, Offer, Source, Way};
+use crate::connection::{Connect, ConnectionInput, Effect, Inform, Offer, Onward, Source, Way};
 use crate::effects::Indication;
 use crate::facts::Fact;
 use m3ua::codec::PointCode;
@@ -87,6 +87,17 @@ impl Node {
                     self.connections.offer(now, Offer { way, source, request })
                 })
             }
+            Ok(Course::There(dpc, called)) if self.settings.parameters.couples => {
+                let hops = self.hops_left(&request);
+                // The node beyond is to answer this one.
+                let calling = request
+                    .calling
+                    .map(|it| self.rules.calling(&Address { point_code: None, ..it }));
+                let onward = Way { own: self.at, remote: dpc };
+                let onward = Onward { way: onward, called, calling, hops };
+                self.count(Fact::Relayed);
+                self.connections.couple(now, Offer { way, source, request }, onward)
+            }
             Ok(Course::There(dpc, called)) => {
                 self.pass_on(ConnectionRequest { called, ..request }, msu, dpc)
             }
@@ -106,8 +117,14 @@ impl Node {
         }
     }
 
-    /// A CR goes on without coupling: the calling address says whose the connection is. One
-    /// without hop counter gets one, so that no circle of translations keeps it.
+    /// The hop counter of a CR that goes on. One without it gets one, so that no circle of
+    /// translations keeps it.
+    fn hops_left(&self, request: &ConnectionRequest<'_>) -> Option<u8> {
+        let hops = request.hops.map(|it| it.saturating_sub(1));
+        hops.or(Some(self.settings.parameters.hops))
+    }
+
+    /// A CR goes on without coupling: the calling address says whose the connection is.
     fn pass_on(
         &mut self,
         mut request: ConnectionRequest<'_>,
@@ -117,8 +134,7 @@ impl Node {
         let calling = request.calling.get_or_insert_with(nobody);
         calling.point_code = calling.point_code.or(Some(msu.opc));
         *calling = self.rules.calling(calling);
-        let hops = request.hops.map(|it| it.saturating_sub(1));
-        request.hops = hops.or(Some(self.settings.parameters.hops));
+        request.hops = self.hops_left(&request);
         let mut payload = Vec::new();
         let written = ConnectionMessage::Request(request).write(&mut payload);
         written.ok_or(RefusalCause::Unqualified)?;
@@ -171,8 +187,15 @@ impl Node {
         self.carry_out();
     }
 
+    /// The connections of a subsystem that is out of service end.
+    pub(super) fn end_connections(&mut self, subsystem: u8) {
+        self.connections.subsystem_failed(self.connections.now(), subsystem);
+        self.carry_out();
+    }
+
     /// What the connections want.
     fn carry_out(&mut self) {
+        self.connections.relay();
         for effect in core::mem::take(&mut self.connections.effects) {
             match effect {
                 Effect::Send(way, sls, payload) => {
@@ -186,6 +209,8 @@ impl Node {
                     self.indicate(Indication::NotConnected(tag, cause));
                 }
                 Effect::Count(fact) => self.count(fact),
+                // Of sections that are coupled no more.
+                Effect::Pass(..) | Effect::Drained(_) => {}
             }
         }
     }

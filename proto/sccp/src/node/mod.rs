@@ -117,6 +117,7 @@ impl Node {
         self.set_state(subsystem, false);
         self.subsystems.remove(&subsystem);
         self.connected.remove(&subsystem);
+        self.end_connections(subsystem);
         out.append(&mut self.out);
     }
 
@@ -157,6 +158,11 @@ impl Node {
     #[must_use]
     pub fn connections(&self) -> (usize, usize) {
         self.connections.count()
+    }
+
+    /// The sections of connections, by their references.
+    pub fn connection_status(&self) -> impl Iterator<Item = crate::ConnectionStatus> {
+        self.connections.status()
     }
 
     /// Octets that wait in connections, with what each costs.
@@ -226,7 +232,12 @@ impl Machine for Node {
                 self.by = None;
             }
             In::Unitdata(unitdata) => self.request(now, &unitdata),
-            In::State(subsystem, is_in_service) => self.set_state(subsystem, is_in_service),
+            In::State(subsystem, is_in_service) => {
+                self.set_state(subsystem, is_in_service);
+                if !is_in_service {
+                    self.end_connections(subsystem);
+                }
+            }
             In::Pause(affected) => self.pause(affected),
             In::Resume(affected) => self.resume(affected),
             In::Status(affected, cause) => self.status(now, affected, cause),

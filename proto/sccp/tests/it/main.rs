@@ -8,6 +8,7 @@ mod connection_codec;
 mod connection_refusals;
 mod connection_seeds;
 mod connections;
+mod coupling;
 mod every;
 mod flows;
 mod forged;

@@ -68,6 +68,17 @@ fn tshark_names_every_message_and_finds_no_fault() {
 }
 
 #[test]
+fn tshark_finds_no_fault_in_what_a_relay_sends_that_couples() {
+    let all = crate::coupling::passes();
+    let octets: Vec<&[u8]> = all.iter().map(|msu| &msu.payload[..]).collect();
+    let lines = fields(&octets, &["sccp.message_type"]);
+    let kinds: std::collections::BTreeSet<u32> = lines.iter().map(|it| number(&it[0])).collect();
+    // CR, CC, RLSD, RLC, DT1, DT2, AK, ED, EA, RSR, RSC, IT.
+    let expected = [1, 2, 4, 5, 6, 7, 8, 11, 12, 13, 14, 16];
+    assert_eq!(kinds.into_iter().collect::<Vec<_>>(), expected);
+}
+
+#[test]
 fn tshark_reads_addresses_and_data_as_they_were_written() {
     let all = every::units();
     let octets: Vec<&[u8]> = all.iter().map(|(_, octets)| &octets[..]).collect();
