@@ -46,6 +46,8 @@ impl World {
             name: "a".to_owned(),
             function: "f".to_owned(),
             subsystem: 6,
+            is_network: false,
+            tag: 0,
             point_codes: Vec::new(),
             titles: Vec::new(),
             keys: None,

@@ -7,10 +7,12 @@
 
 use crate::config::Sgc;
 use crate::config::application::Absent;
-use crate::shards::REFUSED;
+use crate::shards::{REFUSED, subsystem_of_tag};
 use authentication::Keys;
 use machine::{Duration, Time};
 use runtime::Seed;
+use sccp::ConnectionEvent;
+use sccp::codec::LocalReference;
 use std::collections::{BTreeMap, BTreeSet};
 use tcap::{Out, Transactions};
 use tcu::{Application, Indication, Side, Wanted};
@@ -39,6 +41,8 @@ pub(crate) struct Applications {
     secret: Keys,
     /// Applications that were made.
     made: u64,
+    /// What those want of the network service that are no more.
+    left: Vec<tcu::Network>,
     /// The groups that take dialogues here, as the first shard was told of them.
     told: Told,
 }
@@ -81,7 +85,7 @@ impl Applications {
         let secret = key(&seed.random);
         let secret = drawn(&secret, &seed.shard.to_be_bytes());
         let (all, blocked, told) = (BTreeMap::new(), BTreeSet::new(), Told::default());
-        Self { all, blocked, secret, made: 0, told }
+        Self { all, blocked, secret, made: 0, left: Vec::new(), told }
     }
 
     /// Takes another configuration, as far as it concerns that shard; what TCAP wants is added to
@@ -104,12 +108,13 @@ impl Applications {
         for name in gone.map(|(name, _)| name.clone()).collect::<Vec<_>>() {
             if let Some(mut served) = self.all.remove(&name) {
                 served.end.end(now, side);
+                self.left.append(&mut served.end.take_network());
                 wanted.append(&mut served.end.take_wanted());
             }
         }
         for it in next.application.iter().filter(here) {
             let Some(subsystem) = next.subsystem_of(it) else { continue };
-            let settings = it.settings(next, subsystem);
+            let settings = it.settings(next, subsystem, shard);
             match self.all.get_mut(&it.name) {
                 Some(served) => {
                     served.end.set_settings(now, settings, side);
@@ -219,6 +224,44 @@ impl Applications {
         let Some(served) = found else { return Some(it) };
         served.end.indicated(now, it, &mut Side { transactions, outs });
         None
+    }
+
+    /// The end of the application that serves a subsystem.
+    pub(crate) fn serving(&mut self, subsystem: u8) -> Option<&mut Application> {
+        let mut ends = self.all.values_mut().map(|it| &mut it.end);
+        ends.find(|it| it.settings().subsystem == subsystem)
+    }
+
+    /// Something happened to a connection: its application is told, or, where it is offered or has
+    /// just begun, the one that serves its subsystem.
+    pub(crate) fn connection_event(
+        &mut self,
+        now: Time,
+        of: LocalReference,
+        event: ConnectionEvent,
+    ) {
+        let end = match &event {
+            ConnectionEvent::Offered { called, .. } => {
+                self.serving(called.subsystem.unwrap_or_default())
+            }
+            ConnectionEvent::Begun(tag) => self.serving(subsystem_of_tag(*tag)),
+            _ => self.all.values_mut().map(|it| &mut it.end).find(|it| it.has_connection(of)),
+        };
+        if let Some(end) = end {
+            end.connection_event(now, of, event);
+        }
+    }
+
+    /// SCCP has begun anew.
+    pub(crate) fn connections_lost(&mut self, now: Time) {
+        self.all.values_mut().for_each(|it| it.end.connections_lost(now));
+    }
+
+    /// What they want of the network service.
+    pub(crate) fn take_network(&mut self) -> Vec<tcu::Network> {
+        let mut wanted = core::mem::take(&mut self.left);
+        wanted.extend(self.all.values_mut().flat_map(|it| it.end.take_network()));
+        wanted
     }
 
     /// N-STATE and N-PCSTATE, for all of them.

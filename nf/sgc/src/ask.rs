@@ -10,7 +10,8 @@ use crate::operations;
 use crate::ping::PingRow;
 use crate::trace::TraceRow;
 use crate::translations::{
-    RemoteRow, StateRow, SubsystemRow, TcapRow, TranslatedRow, TranslationRow, show_rules, state,
+    ConnectionRow, RemoteRow, StateRow, SubsystemRow, TcapRow, TranslatedRow, TranslationRow,
+    show_rules, state,
 };
 use m3ua::codec::{Affected, PointCode, ServerState};
 use m3ua::{Availability, In, PeerId, Role, ServerId, Side};
@@ -197,6 +198,9 @@ questions! {
     Ask "sccp/remotes" [] -> Vec<RemoteRow>, |it, _| {
         Ok(it.sccp.show_remotes(&it.config, &|dpc| it.no_way_in_words(dpc)))
     };
+    /// The connections of classes 2 and 3.
+    Ask "sccp/connections" [] -> Vec<ConnectionRow>,
+        |it, asked| Ok(it.sccp.show_connections(asked.now, &it.config));
     /// Takes a subsystem of this node out of service.
     Act "sccp/block" [SUBSYSTEM] -> Vec<StateRow>,
         |it, asked| it.set_subsystem(asked.now, asked.ask, false);

@@ -340,7 +340,7 @@ impl Gateway {
                 subsystem: end.settings().subsystem,
                 state: if end.is_available() { "available" } else { "no instance" },
                 instances: status.instances.iter().map(|it| it.name.clone()).collect(),
-                dialogues: status.dialogues,
+                dialogues: status.dialogues + end.connections(),
                 begun_there: counts.begun_there,
                 begun_here: counts.begun_here,
                 resumed: counts.resumed + counts.again,

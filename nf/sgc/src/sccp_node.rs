@@ -10,6 +10,8 @@
 //! Of several shards the first has the node, the others have transactions and services: what
 //! passes from one to the other is `handed` ([`crate::shards`]).
 
+mod connections;
+
 use crate::applications::Applications;
 use crate::config::Sgc;
 use crate::config::sccp::{Dialogues, SubsystemUser};
@@ -22,7 +24,7 @@ use machine::identity::mix;
 use machine::{Machine, Time};
 use runtime::Seed;
 use sccp::codec::{Address, Class, ReturnCause};
-use sccp::{In, Indication, Node, Out, Unitdata};
+use sccp::{ConnectionInput, In, Indication, Node, Out, Unitdata};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::DefaultHasher;
 use tcap::Transactions;
@@ -83,7 +85,7 @@ impl SccpNode {
             Part::Dialogues => vec![(0, Work::Born)],
         };
         Self {
-            node: Node::new(config.sccp_settings(), config.rules()),
+            node: Node::new(config.sccp_settings_of(secret), config.rules()),
             transactions: Transactions::new(config.tcap_settings(shard, secret), seed.now),
             users: BTreeMap::new(),
             services: Services::new(&seed),
@@ -122,6 +124,7 @@ impl SccpNode {
             self.wanted.extend(self.services.applications.configure(now, next, shard, &mut side));
         }
         if self.part.has_links() {
+            self.connections_follow(old, next);
             self.states_follow(old, next, &before, &served);
         }
         if let Part::Links(spread) = &mut self.part {
@@ -254,20 +257,23 @@ impl SccpNode {
             Indication::Notice { calling, cause, data, .. } if self.has_tcap(&calling) => {
                 self.notice(cause, data);
             }
+            Indication::Notice { called, calling, cause, data } if self.is_network(&calling) => {
+                self.network_notice(now, (called, calling), cause, data);
+            }
+            Indication::Connection(of, event) => self.connection_event(now, of, event),
+            Indication::NotConnected(tag, cause) => self.not_connected(now, tag, cause),
             Indication::Undelivered { called, calling, cause, .. } => {
                 self.undelivered.push(Undelivered { called, calling, cause });
             }
             Indication::Tested(of, subsystem, is) => self.tested.push((of, subsystem, is)),
-            // Nobody here asks a replicate, and none is asked for; no subsystem takes connections.
+            // Nobody here asks a replicate, and none is asked for.
             Indication::Notice { .. }
             | Indication::State(..)
             | Indication::PointCode(..)
             | Indication::Sccp(..)
             | Indication::Congested(..)
             | Indication::Coordinate(..)
-            | Indication::Coordinated(..)
-            | Indication::Connection(..)
-            | Indication::NotConnected(..) => {}
+            | Indication::Coordinated(..) => {}
         }
     }
 
@@ -277,6 +283,10 @@ impl SccpNode {
 
     fn has_tcap(&self, address: &Address) -> bool {
         self.user(address).is_some_and(|it| it.0 == SubsystemUser::Tcap)
+    }
+
+    fn is_network(&self, address: &Address) -> bool {
+        self.user(address).is_some_and(|it| it.0 == SubsystemUser::Sccp)
     }
 
     /// N-STATE and N-PCSTATE, for all applications.
@@ -310,6 +320,7 @@ impl SccpNode {
                 self.queue.push_back(In::Unitdata(Unitdata { called, calling, class, ..unitdata }));
             }
             Some((SubsystemUser::Echo, _)) | None => {}
+            Some((SubsystemUser::Sccp, _)) => self.network_unitdata(now, from, unitdata),
             Some((SubsystemUser::Tcap, _)) if let Part::Links(spread) = &mut self.part => {
                 let number = unitdata.called.subsystem.unwrap_or_default();
                 let shard = spread.of(now, number, &unitdata.data);
@@ -318,7 +329,7 @@ impl SccpNode {
             }
             Some((SubsystemUser::Tcap, dialogues)) => {
                 // Its dialogues count as those of who has sent the MSU, whatever calls.
-                let source = source(self.by, from);
+                let source = source(self.by, from, &unitdata.calling);
                 self.services.unitdata(dialogues, source, unitdata);
             }
         }
@@ -337,6 +348,7 @@ impl SccpNode {
                 _ => self.queue.push_back(In::Unitdata(unitdata)),
             }
         }
+        self.serve_network();
         match self.part {
             Part::Dialogues => {
                 let ranks = self.services.applications.ranks(now);
@@ -374,14 +386,30 @@ impl SccpNode {
             (Work::Born, Part::Links(spread)) => {
                 let lost = spread.born(from);
                 self.queue.extend(lost.into_iter().map(|it| In::State(it, false)));
+                self.connections_lost(from);
             }
-            (Work::Born, Part::Dialogues) => self.services.applications.tell_again(None),
-            (Work::Unitdata(it), Part::Dialogues) => {
-                if let Some((SubsystemUser::Tcap, dialogues)) = self.user(&it.unitdata.called) {
-                    self.by = it.by;
-                    let source = source(it.by, it.from);
-                    self.services.unitdata(dialogues, source, it.unitdata);
+            (Work::Born, Part::Dialogues) => {
+                self.services.applications.tell_again(None);
+                self.services.applications.connections_lost(now);
+            }
+            (Work::Connection(input), Part::Links(spread)) => {
+                if let ConnectionInput::Disconnect(of, _) = &input {
+                    spread.forget(*of);
                 }
+                self.queue.push_back(In::Connection(input));
+            }
+            (Work::Event(of, event), Part::Dialogues) => {
+                self.services.applications.connection_event(now, of, event);
+            }
+            (Work::NotConnected(tag, cause), Part::Dialogues) => {
+                self.not_connected(now, tag, cause);
+            }
+            (Work::Returned(cause, unitdata), Part::Dialogues) => {
+                self.returned(now, cause, unitdata);
+            }
+            (Work::Unitdata(it), Part::Dialogues) => {
+                self.by = it.by;
+                self.unitdata(now, it.from, it.unitdata);
             }
             (Work::Notice(cause, data), Part::Dialogues) => {
                 self.services.notice(tcap::In::Notice(cause, data));
@@ -411,6 +439,15 @@ impl SccpNode {
                     }
                 }
                 self.queue.extend(aborted(&it.unitdata).map(In::Unitdata));
+                true
+            }
+            (Work::Event(of, event), Part::Links(spread)) => {
+                spread.rests(now, to);
+                self.event_handed_back(of, &event);
+                true
+            }
+            (Work::Connection(input), Part::Dialogues) => {
+                self.input_handed_back(now, input);
                 true
             }
             (Work::Rank(..) | Work::Born, Part::Dialogues) => {
@@ -521,10 +558,12 @@ fn aborted(unitdata: &Unitdata) -> Option<Unitdata> {
     Some(Unitdata { called, calling, data: data.into(), ..unitdata.clone() })
 }
 
-/// The number of who has sent a message: its association and its point code.
-fn source(by: Option<m3ua::PeerId>, from: Option<PointCode>) -> u64 {
+/// The number of who has sent a message: its association and its point code; of this node itself
+/// its subsystem, which it cannot choose.
+fn source(by: Option<m3ua::PeerId>, from: Option<PointCode>, calling: &Address) -> u64 {
     let mut hasher = DefaultHasher::new();
-    (by, from).hash(&mut hasher);
+    let subsystem = if from.is_none() { calling.subsystem } else { None };
+    (by.filter(|_| from.is_some()), from, subsystem).hash(&mut hasher);
     hasher.finish()
 }
 

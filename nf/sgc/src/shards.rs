@@ -11,10 +11,11 @@
 //!   it, and nothing is known twice. An application that one shard cannot carry has several places.
 //! - A shard that dies has cost its dialogues: peers hear P-Abort when they go on. The links stay.
 
+mod connection;
 mod spread;
 mod work;
 
-pub(crate) use spread::{REFUSED, Spread};
+pub(crate) use spread::{REFUSED, Spread, shard_of_tag, subsystem_of_tag, tag_of};
 pub(crate) use work::{Transit, Work};
 
 use crate::Gateway;

@@ -5,9 +5,10 @@ use crate::config::sccp::{Subsystem, SubsystemUser, TargetChoice, Translation, T
 use crate::config::{PointCodeFormat, Sgc, indicator};
 use crate::sccp_node::SccpNode;
 use m3ua::codec::{Affected, PointCode};
+use machine::Time;
 use question::{Condition, rows};
 use runtime::{Ask, AskError};
-use sccp::codec::{Address, Digits, Indicator, MANAGEMENT_SSN, Routing, Title};
+use sccp::codec::{Address, Digits, Indicator, LocalReference, MANAGEMENT_SSN, Routing, Title};
 use sccp::{Pattern, RemoteStatus, Selector, Target};
 
 /// Rows of one answer.
@@ -25,7 +26,7 @@ rows! {
         name: String,
         number: u8,
         point_codes: Vec<String>,
-        /// `tcap` or `echo`.
+        /// `tcap`, `sccp` or `echo`.
         user: &'static str,
         /// `allowed` or `prohibited`.
         state: &'static str,
@@ -42,6 +43,25 @@ rows! {
         state: &'static str,
         /// Why there is no way to it.
         why: String,
+    }
+
+    /// A section of a connection.
+    pub(crate) struct ConnectionRow {
+        reference: u32,
+        /// The node that it is with.
+        point_code: String,
+        /// The reference there.
+        other: Option<u32>,
+        class: u8,
+        /// `requested`, `offered`, `active`, `resetting` or `releasing`.
+        state: &'static str,
+        /// The subsystem here that has it.
+        subsystem: Option<u8>,
+        /// The section that it is coupled with.
+        coupled: Option<u32>,
+        waiting_octets: usize,
+        /// For how long nothing was heard of it.
+        silent_us: u64,
     }
 
     /// TCAP of this node.
@@ -145,6 +165,7 @@ impl SccpNode {
             user: match it.user {
                 SubsystemUser::Echo => "echo",
                 SubsystemUser::Tcap => "tcap",
+                SubsystemUser::Sccp => "sccp",
             },
             state: state(self.is_in_service(it.number)),
             why: if self.is_in_service(it.number) { "" } else { prohibited_why(config, it) },
@@ -175,6 +196,22 @@ impl SccpNode {
             itself.into_iter().chain(prohibited)
         });
         rows.take(ROWS_MAX).collect()
+    }
+
+    pub(crate) fn show_connections(&self, now: Time, config: &Sgc) -> Vec<ConnectionRow> {
+        let format = config.point_code_format;
+        let rows = self.node.connection_status().take(ROWS_MAX).map(|it| ConnectionRow {
+            reference: it.reference.number(),
+            point_code: format.show(it.remote),
+            other: it.other.map(LocalReference::number),
+            class: it.class.number(),
+            state: it.state,
+            subsystem: it.subsystem,
+            coupled: it.coupled.map(LocalReference::number),
+            waiting_octets: it.waiting_octets,
+            silent_us: u64::try_from(now.since(it.received).as_micros()).unwrap_or(u64::MAX),
+        });
+        rows.collect()
     }
 
     pub(crate) fn show_tcap(&self) -> Vec<TcapRow> {

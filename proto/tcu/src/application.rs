@@ -12,6 +12,7 @@
 //! - What waits for an instance is bounded. Dialogues in progress leave first; new ones that wait
 //!   too long are aborted.
 
+mod connections;
 mod dialogue;
 mod greeting;
 mod instance;
@@ -22,6 +23,7 @@ mod settings;
 mod status;
 mod tally;
 
+pub use connections::Network;
 pub use greeting::GREETING_MAX;
 pub use settings::{Absent, Count, Settings};
 pub use status::{InstanceStatus, Status};
@@ -78,6 +80,8 @@ pub struct Application {
     /// The instance that was given a dialogue last.
     last: InstanceId,
     held_octets: usize,
+    /// Those of a subsystem without TCAP.
+    connections: connections::Connections,
     /// Challenges are made with it, and nothing else.
     secret: Keys,
     challenges: u64,
@@ -123,6 +127,7 @@ impl Application {
             unsaid: Vec::new(),
             last: InstanceId(0),
             held_octets: 0,
+            connections: connections::Connections::default(),
             secret,
             challenges: 0,
             counts: Count::default(),
@@ -309,7 +314,8 @@ impl Application {
             };
             // The fewest; among equals the next in turn. Who reads slowly comes last.
             let order = |it: &(&InstanceId, &Instance)| {
-                (it.1.is_slow, it.1.dialogues.len(), *it.0 <= self.last, *it.0)
+                let has = it.1.dialogues.len() + self.connections.of(*it.0);
+                (it.1.is_slow, has, *it.0 <= self.last, *it.0)
             };
             self.instances.iter().filter(fits).min_by_key(order).map(|(id, _)| *id)
         };

@@ -24,20 +24,22 @@ mod frame;
 mod json;
 mod message;
 mod names;
+mod network;
 mod primitive;
 mod service;
 mod spelling;
 mod tagged;
 
 pub use application::{
-    Absent, Application, Count, Failures, GREETING_MAX, InstanceId, InstanceStatus, Operations,
-    Settings, Side, Status, Tally, Wanted,
+    Absent, Application, Count, Failures, GREETING_MAX, InstanceId, InstanceStatus, Network,
+    Operations, Settings, Side, Status, Tally, Wanted,
 };
 pub use client::{Client, ClientEvent};
 pub use frame::{Cut, MESSAGE_OCTETS_MAX, cut, ends_within};
 pub use json::{component_json, problem_name};
 pub use message::{Hello, PROOF_LABEL, ToApplication, ToGateway, VERSION, Welcome, proof_text};
 pub use names::{Speech, context_name};
+pub use network::{NetworkIndication, NetworkRequest};
 pub use primitive::{
     Code, Component, Indication, PointCodeStatus, Portion, Refusal, Request, STATE_OCTETS_MAX,
 };

@@ -1,5 +1,6 @@
 //! The primitives of Q.771 §3.1, with N-STATE and N-PCSTATE of Q.711 §6.3.3.
 
+use crate::network::{NetworkIndication, NetworkRequest};
 use bytes::Bytes;
 use m3ua::codec::PointCode;
 use sccp::codec::Address;
@@ -298,6 +299,8 @@ pub enum Indication {
     },
     /// More waits for this instance than it reads: it is given no new dialogues, or it is again.
     Slow(bool),
+    /// Of the network service, for a subsystem without TCAP.
+    Network(NetworkIndication),
 }
 
 /// What an application asks for.
@@ -379,6 +382,8 @@ pub enum Request {
         /// Whether it takes some.
         in_service: bool,
     },
+    /// Of the network service, for a subsystem without TCAP.
+    Network(NetworkRequest),
 }
 
 impl Indication {
@@ -397,7 +402,11 @@ impl Indication {
             | Self::Begun { dialogue, .. }
             | Self::Resume { dialogue, .. } => Some(*dialogue),
             Self::Refused { dialogue, .. } => *dialogue,
-            Self::Uni { .. } | Self::State { .. } | Self::PointCode { .. } | Self::Slow(_) => None,
+            Self::Uni { .. }
+            | Self::State { .. }
+            | Self::PointCode { .. }
+            | Self::Slow(_)
+            | Self::Network(_) => None,
         }
     }
 
@@ -447,7 +456,7 @@ impl Request {
             | Self::Cancel { dialogue, .. }
             | Self::TimerReset { dialogue, .. }
             | Self::Keep { dialogue, .. } => Some(*dialogue),
-            Self::Uni { .. } | Self::Begin { .. } | Self::State { .. } => None,
+            Self::Uni { .. } | Self::Begin { .. } | Self::State { .. } | Self::Network(_) => None,
         }
     }
 

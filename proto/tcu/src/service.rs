@@ -335,7 +335,8 @@ pub fn carry_out(
             transactions.reset_timer(now, dialogue, *id, time)
         }
         Request::Keep { .. } => found(transactions).map(drop).map_err(|_| Refused::Unknown),
-        Request::State { .. } => Ok(()),
+        // What is of no dialogue.
+        Request::State { .. } | Request::Network(_) => Ok(()),
     };
     done.map(|()| None).map_err(refusal)
 }

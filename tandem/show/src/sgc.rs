@@ -104,6 +104,23 @@ pub const REMOTES: Listing = Listing::new(
     ],
 );
 
+/// Sections of connections.
+pub const CONNECTIONS: Listing = Listing::new(
+    "no connection stands",
+    &[
+        plain("function", "FUNCTION"),
+        plain("reference", "REFERENCE"),
+        plain("point_code", "POINT CODE"),
+        plain("other", "THERE"),
+        plain("class", "CLASS"),
+        column("state", "STATE", Form::State),
+        plain("subsystem", "SSN"),
+        plain("coupled", "COUPLED WITH"),
+        plain("waiting_octets", "WAITING OCTETS"),
+        column("silent_us", "SILENT FOR", Form::Microseconds),
+    ],
+);
+
 /// What a node elsewhere answered.
 pub const PINGED: Listing = Listing::new(
     "nobody was asked",
@@ -355,6 +372,10 @@ PEER   ROLE  OVER  ADDRESS            ASSOCIATION  ASP     ACTIVE FOR  SINCE\n\
         let row = json!({"point_code": "2-1-3", "subsystem": 6, "state": "prohibited"});
         let wanted = "POINT CODE  SSN  STATE\n2-1-3         6  prohibited\n";
         assert_eq!(table(&LOOK, &[row], &REMOTES), wanted);
+        let row = json!({"reference": 77, "point_code": "2-1-3", "other": 5, "class": 2,
+            "state": "active", "subsystem": 254, "waiting_octets": 0, "silent_us": 1_234});
+        let shown = table(&LOOK, &[row], &CONNECTIONS);
+        assert!(shown.starts_with("REFERENCE  POINT CODE  THERE  CLASS  STATE   SSN"), "{shown}");
         let row = json!({"point_code": "2-1-3", "subsystem": 6, "state": "answers",
             "rtt_us": 1_234, "why": "SSA"});
         let wanted = "\

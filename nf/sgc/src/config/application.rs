@@ -2,6 +2,7 @@
 
 use super::Sgc;
 use super::sccp::{Dialogues, SubsystemUser};
+use crate::shards::tag_of;
 use authentication::Keys;
 use config::{Issue, interrupted, meant};
 use m3ua_stack::config::{TCP_PORTS, validate_name};
@@ -182,12 +183,15 @@ impl Application {
     }
 
     /// What the application's end is.
-    pub(crate) fn settings(&self, of: &Sgc, subsystem: u8) -> tcu::Settings {
+    pub(crate) fn settings(&self, of: &Sgc, subsystem: u8, shard: u16) -> tcu::Settings {
+        let user = of.subsystem.iter().find(|it| it.number == subsystem).map(|it| it.user);
         let ms = |ms: u32| Duration::from_millis(ms.into());
         tcu::Settings {
             name: self.name.clone(),
             function: of.name.clone(),
             subsystem,
+            is_network: user == Some(SubsystemUser::Sccp),
+            tag: tag_of(subsystem, shard),
             point_codes: of.own_point_codes(),
             titles: self.titles.iter().filter_map(|it| Digits::parse(it)).collect(),
             keys: self.keys.clone(),
@@ -346,9 +350,10 @@ impl Sgc {
             let hint = meant(name, known, "add [[sgc.subsystem]] with that name");
             return issues.push(Issue::new(at, format!("there is no subsystem `{name}`"), hint));
         };
-        if subsystem.user != SubsystemUser::Tcap {
+        if subsystem.user == SubsystemUser::Echo {
             let what = format!("the subsystem `{name}` has no TCAP");
-            issues.push(Issue::new(at, what, "set its user = \"tcap\""));
+            let hint = "set its user = \"tcap\", or \"sccp\" for connections and N-UNITDATA";
+            issues.push(Issue::new(at, what, hint));
         } else if subsystem.dialogues != Dialogues::default() {
             let what = format!("the subsystem `{name}` echoes its dialogues");
             issues.push(Issue::new(at, what, "leave `dialogues` out there"));

@@ -35,6 +35,55 @@ pub struct Sccp {
     /// Point codes of which is kept what is not as it should be, of those that translations lead to
     /// or that are concerned.
     pub destinations_max: u32,
+    /// Connections of classes 2 and 3.
+    pub connections: Connections,
+}
+
+/// Connections of classes 2 and 3 (Q.714 §3).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Connections {
+    /// A connection that a title leads on is coupled of two sections here, so that both ends know
+    /// this node alone; else they speak to each other without it.
+    pub coupled: bool,
+    /// T(conn est): how long a connection that is asked for may take, milliseconds.
+    pub t_conn_est_ms: u32,
+    /// T(ias): after so long without anything sent, a test is, milliseconds.
+    pub t_ias_ms: u32,
+    /// T(iar): after so long without anything heard a connection is released, milliseconds; more
+    /// than T(ias) of the other side.
+    pub t_iar_ms: u32,
+    /// T(rel), T(repeat rel): how long a release waits for its answer before it is said again,
+    /// milliseconds.
+    pub t_rel_ms: u32,
+    /// T(int): how long it is said again before it is given up, milliseconds.
+    pub t_int_ms: u32,
+    /// T(reset): how long a reset waits for its answer, milliseconds.
+    pub t_reset_ms: u32,
+    /// The window of class 3, messages.
+    pub credit_max: u8,
+    /// Local references in use or frozen; a connection that is coupled has two. No association has
+    /// more than is left by the others, no point code more than is left of that.
+    pub references_max: u32,
+    /// Octets that wait in all connections, shared out like references.
+    pub waiting_octets_max: u32,
+}
+
+impl Default for Connections {
+    fn default() -> Self {
+        Self {
+            coupled: false,
+            t_conn_est_ms: 90_000,
+            t_ias_ms: 420_000,
+            t_iar_ms: 900_000,
+            t_rel_ms: 15_000,
+            t_int_ms: 60_000,
+            t_reset_ms: 15_000,
+            credit_max: 16,
+            references_max: 65_536,
+            waiting_octets_max: 4 << 20,
+        }
+    }
 }
 
 impl Default for Sccp {
@@ -51,6 +100,7 @@ impl Default for Sccp {
             t_status_max_ms: 600_000,
             reassembly_octets_max: 4 << 20,
             destinations_max: 4_096,
+            connections: Connections::default(),
         }
     }
 }
@@ -82,6 +132,8 @@ pub enum SubsystemUser {
     Echo,
     /// TCAP: the data are messages of dialogues.
     Tcap,
+    /// Its application itself: connections of classes 2 and 3, and N-UNITDATA as it comes.
+    Sccp,
 }
 
 /// What becomes of the dialogues that begin at a subsystem of TCAP.
@@ -104,7 +156,7 @@ pub struct Subsystem {
     pub name: String,
     /// Subsystem number: 6 HLR, 7 VLR, 8 MSC, 146 CAP, 147 gsmSCF (TS 23.003 §8).
     pub number: u8,
-    /// Who takes its data: `tcap` or `echo`.
+    /// Who takes its data: `tcap`; `sccp`, an application that has connections; or `echo`.
     pub user: SubsystemUser,
     /// With `tcap`: dialogues that begin are `refused` or `echoed`.
     #[serde(default)]

@@ -4,7 +4,10 @@ use super::sccp::{TargetChoice, TargetRouting, Translation, TranslationOf};
 use super::{PointCodeFormat, Sgc};
 use machine::Duration;
 use sccp::codec::{Digits, HOPS_MAX, Indicator, Routing};
-use sccp::{Change, Choice, Parameters, Pattern, Rule, Rules, Selector, Settings, Target};
+use sccp::{
+    Change, Choice, ConnectionParameters, Parameters, Pattern, Rule, Rules, Selector, Settings,
+    Target,
+};
 
 impl Sgc {
     /// Whether this node has SCCP.
@@ -34,9 +37,20 @@ impl Sgc {
                 relays_extended: keys.relay_extended,
                 reassembly_octets_max: keys.reassembly_octets_max as usize,
                 remotes_max: keys.destinations_max as usize,
+                couples: keys.connections.coupled,
+                connections: keys.connections.parameters(),
                 ..Parameters::q714()
             },
         }
+    }
+
+    /// The same at the start, with the first local reference drawn anew: those of before do not
+    /// come back, and T(guard) is for nothing.
+    pub(crate) fn sccp_settings_of(&self, secret: u64) -> Settings {
+        let mut settings = self.sccp_settings();
+        let [.., a, b, c] = machine::identity::mix(secret).to_be_bytes();
+        settings.parameters.connections.reference_first = u32::from_be_bytes([0, a, b, c]);
+        settings
     }
 
     /// What the TCAP transactions of a shard are.
@@ -67,6 +81,26 @@ impl Sgc {
         match self.translation.iter().any(|it| it.of == TranslationOf::Calling) {
             true => called.with_calling(of(TranslationOf::Calling)),
             false => called,
+        }
+    }
+}
+
+impl super::sccp::Connections {
+    fn parameters(&self) -> ConnectionParameters {
+        let ms = |ms: u32| Duration::from_millis(ms.into());
+        ConnectionParameters {
+            establishment: ms(self.t_conn_est_ms),
+            inactivity_send: ms(self.t_ias_ms),
+            inactivity_receive: ms(self.t_iar_ms),
+            release: ms(self.t_rel_ms),
+            release_repeat: ms(self.t_rel_ms),
+            release_most: ms(self.t_int_ms),
+            guard: Duration::ZERO,
+            reset: ms(self.t_reset_ms),
+            references_max: self.references_max as usize,
+            credit_max: self.credit_max,
+            waiting_octets_max: self.waiting_octets_max as usize,
+            ..ConnectionParameters::q714()
         }
     }
 }

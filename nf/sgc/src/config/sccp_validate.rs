@@ -48,7 +48,7 @@ impl Sgc {
     }
 
     fn validate_sccp_numbers(&self, issues: &mut Vec<Issue>) {
-        let (s, t) = (&self.sccp, &self.tcap);
+        let (s, t, c) = (&self.sccp, &self.tcap, &self.sccp.connections);
         let checks = [
             ("sccp.network_indicator", u32::from(s.network_indicator), 0, 3),
             ("sccp.message_octets_max", s.message_octets_max, 100, 4_000),
@@ -58,6 +58,15 @@ impl Sgc {
             ("sccp.t_status_max_ms", s.t_status_max_ms, s.t_status_ms, 3_600_000),
             ("sccp.reassembly_octets_max", s.reassembly_octets_max, 65_536, 1 << 30),
             ("sccp.destinations_max", s.destinations_max, 16, 65_536),
+            ("sccp.connections.t_conn_est_ms", c.t_conn_est_ms, 1_000, 600_000),
+            ("sccp.connections.t_ias_ms", c.t_ias_ms, 1_000, 3_600_000),
+            ("sccp.connections.t_iar_ms", c.t_iar_ms, c.t_ias_ms, 86_400_000),
+            ("sccp.connections.t_rel_ms", c.t_rel_ms, 1_000, 60_000),
+            ("sccp.connections.t_int_ms", c.t_int_ms, 1_000, 600_000),
+            ("sccp.connections.t_reset_ms", c.t_reset_ms, 1_000, 60_000),
+            ("sccp.connections.credit_max", c.credit_max.into(), 1, 127),
+            ("sccp.connections.references_max", c.references_max, 16, 1 << 22),
+            ("sccp.connections.waiting_octets_max", c.waiting_octets_max, 65_536, 1 << 30),
             ("tcap.dialogues_max", t.dialogues_max, 1, 2_000_000),
             ("tcap.dialogues_per_source_max", t.dialogues_per_source_max, 1, 2_000_000),
             ("tcap.t_idle_ms", t.t_idle_ms, 1_000, 86_400_000),
@@ -92,9 +101,15 @@ impl Sgc {
                 let what = format!("another subsystem has the number {}", subsystem.number);
                 issues.push(Issue::new(format!("{at}.number"), what, "choose another one"));
             }
-            if subsystem.user == SubsystemUser::Echo && subsystem.dialogues != Dialogues::default()
+            let is_served = self.application.iter().any(|it| it.subsystem == subsystem.name);
+            if subsystem.user == SubsystemUser::Sccp && !is_served {
+                let what = format!("no application takes what comes for `{}`", subsystem.name);
+                let hint = "add [[sgc.application]] with this subsystem";
+                issues.push(Issue::new(format!("{at}.user"), what, hint));
+            }
+            if subsystem.user != SubsystemUser::Tcap && subsystem.dialogues != Dialogues::default()
             {
-                let what = "an echo has no dialogues";
+                let what = "without TCAP there are no dialogues";
                 issues.push(Issue::new(format!("{at}.dialogues"), what, "set user = \"tcap\""));
             }
         }

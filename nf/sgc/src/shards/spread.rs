@@ -1,6 +1,8 @@
 //! Which shard a message of TCAP goes to.
 
 use machine::{Duration, Time};
+use sccp::ConnectionEvent;
+use sccp::codec::LocalReference;
 use std::collections::{BTreeMap, BTreeSet};
 use tcap::Transactions;
 use tcap::codec::{Message, MessageType};
@@ -10,6 +12,21 @@ const REST: Duration = Duration::from_millis(500);
 
 /// The rank of an application without an instance whose dialogues are refused.
 pub(crate) const REFUSED: u8 = 254;
+
+/// The tag of what an application of a subsystem asks for at a shard, above 40 bits.
+pub(crate) const fn tag_of(subsystem: u8, shard: u16) -> u64 {
+    (subsystem as u64) << 56 | (shard as u64) << 40
+}
+
+/// The shard that a tag names.
+pub(crate) fn shard_of_tag(tag: u64) -> u16 {
+    u16::try_from(tag >> 40 & 0xffff).unwrap_or_default()
+}
+
+/// The subsystem whose application has given a tag.
+pub(crate) fn subsystem_of_tag(tag: u64) -> u8 {
+    u8::try_from(tag >> 56).unwrap_or_default()
+}
 
 /// What the first shard knows of those with dialogues.
 #[derive(Debug)]
@@ -22,6 +39,8 @@ pub(crate) struct Spread {
     ranks: BTreeMap<u8, BTreeMap<u16, u8>>,
     /// Those of them that have had an instance.
     has_had: BTreeSet<u8>,
+    /// The shards whose applications have connections, by reference.
+    connections: BTreeMap<LocalReference, u16>,
     /// Shards that took no work, until when they rest.
     resting: BTreeMap<u16, Time>,
     /// The shard that was given a dialogue last.
@@ -35,6 +54,7 @@ impl Spread {
             served: BTreeSet::new(),
             ranks: BTreeMap::new(),
             has_had: BTreeSet::new(),
+            connections: BTreeMap::new(),
             resting: BTreeMap::new(),
             last: 0,
         }
@@ -113,7 +133,8 @@ impl Spread {
             .unwrap_or_else(|| self.begins(now, subsystem))
     }
 
-    fn begins(&mut self, now: Time, subsystem: u8) -> u16 {
+    /// Where what begins goes.
+    pub(crate) fn begins(&mut self, now: Time, subsystem: u8) -> u16 {
         self.resting.retain(|_, until| *until > now);
         let ranks = self.ranks.get(&subsystem);
         let rank_of = |shard: u16| match ranks {
@@ -139,6 +160,43 @@ impl Spread {
     /// Whether a message begins a dialogue, and may so go to any shard.
     pub(crate) fn is_begin(message: &[u8]) -> bool {
         Message::read(message).is_ok_and(|it| it.kind == MessageType::Begin)
+    }
+
+    /// Something happens to a connection: at which shard. One that is offered goes to the next in
+    /// turn, one that was asked for is where it was asked for.
+    pub(crate) fn connection(
+        &mut self,
+        now: Time,
+        of: LocalReference,
+        event: &ConnectionEvent,
+    ) -> Option<u16> {
+        match event {
+            ConnectionEvent::Offered { called, .. } => {
+                let shard = self.begins(now, called.subsystem.unwrap_or_default());
+                self.connections.insert(of, shard);
+                Some(shard)
+            }
+            ConnectionEvent::Begun(tag) => {
+                let shard = shard_of_tag(*tag);
+                self.connections.insert(of, shard);
+                Some(shard)
+            }
+            ConnectionEvent::Disconnected { .. } => self.connections.remove(&of),
+            _ => self.connections.get(&of).copied(),
+        }
+    }
+
+    /// An application has ended a connection, or it is to end.
+    pub(crate) fn forget(&mut self, of: LocalReference) {
+        self.connections.remove(&of);
+    }
+
+    /// Takes the connections of a shard, which are to end.
+    pub(crate) fn take_connections(&mut self, shard: u16) -> Vec<LocalReference> {
+        let own = self.connections.iter().filter(|it| *it.1 == shard).map(|it| *it.0);
+        let own: Vec<LocalReference> = own.collect();
+        self.connections.retain(|_, of| *of != shard);
+        own
     }
 
     /// Whether a shard is left that may take what another one did not.

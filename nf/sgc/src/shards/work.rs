@@ -1,19 +1,20 @@
 //! What shards hand to each other, as octets. Both ends are of the same process: what cannot be
 //! read is discarded.
 
+use super::connection;
 use bytes::Bytes;
 use m3ua::PeerId;
 use m3ua::codec::PointCode;
-use sccp::Unitdata;
-use sccp::codec::{Address, Class};
+use sccp::codec::{Address, Class, LocalReference};
+use sccp::{ConnectionEvent, ConnectionInput, Unitdata};
 use tcu::{Indication, PointCodeStatus};
 use wire::{Cursor, Malformed};
 
 const SPEC: &str = "work of the gateway's shards";
-const CUT: &str = "work is cut off";
+pub(super) const CUT: &str = "work is cut off";
 /// No point code, no association, no rank, no importance.
 const NONE: u32 = u32::MAX;
-const NO_OCTET: u8 = u8::MAX;
+pub(super) const NO_OCTET: u8 = u8::MAX;
 
 const UNITDATA: u8 = 1;
 const NOTICE: u8 = 2;
@@ -21,6 +22,10 @@ const STATE: u8 = 3;
 const POINT_CODE: u8 = 4;
 const RANK: u8 = 5;
 const BORN: u8 = 6;
+const CONNECTION: u8 = 7;
+const EVENT: u8 = 8;
+const NOT_CONNECTED: u8 = 9;
+const RETURNED: u8 = 10;
 
 /// Data on their way between SCCP and TCAP.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +50,14 @@ pub(crate) enum Work {
     Rank(u8, Option<u8>),
     /// A shard has begun: nothing stands in it.
     Born,
+    /// What an application wants of a connection.
+    Connection(ConnectionInput),
+    /// What happened to a connection.
+    Event(LocalReference, ConnectionEvent),
+    /// A connection that was asked for with that tag got no reference.
+    NotConnected(u64, u8),
+    /// N-NOTICE of a subsystem without TCAP: the return cause, and what came back.
+    Returned(u8, Unitdata),
 }
 
 impl Work {
@@ -56,12 +69,11 @@ impl Work {
                 let (index, generation) = it.by.map_or((NONE, NONE), PeerId::numbers);
                 [index, generation].iter().for_each(|it| out.extend(it.to_be_bytes()));
                 write_point_code(it.from, out);
-                let Unitdata { called, calling, class, sls, importance, data } = &it.unitdata;
-                let class = u8::from(class.is_sequenced) | u8::from(class.returns) << 1;
-                out.extend([class, *sls, importance.unwrap_or(NO_OCTET)]);
-                write_address(called, out);
-                write_address(calling, out);
-                out.extend_from_slice(data);
+                write_unitdata(&it.unitdata, out);
+            }
+            Self::Returned(cause, unitdata) => {
+                out.extend([RETURNED, *cause]);
+                write_unitdata(unitdata, out);
             }
             Self::Notice(cause, data) => {
                 out.extend([NOTICE, *cause]);
@@ -81,6 +93,19 @@ impl Work {
             Self::Told(_) => {}
             Self::Rank(subsystem, rank) => out.extend([RANK, *subsystem, rank.unwrap_or(NO_OCTET)]),
             Self::Born => out.push(BORN),
+            Self::Connection(it) => {
+                out.push(CONNECTION);
+                connection::write_input(it, out);
+            }
+            Self::Event(of, it) => {
+                out.push(EVENT);
+                connection::write_event(*of, it, out);
+            }
+            Self::NotConnected(tag, cause) => {
+                out.push(NOT_CONNECTED);
+                out.extend(tag.to_be_bytes());
+                out.push(*cause);
+            }
         }
     }
 
@@ -108,6 +133,13 @@ impl Work {
                 Self::Rank(subsystem, Some(rank).filter(|it| *it != NO_OCTET))
             }
             BORN => Self::Born,
+            RETURNED => Self::Returned(cursor.octet(CUT)?, read_unitdata(&mut cursor)?),
+            CONNECTION => Self::Connection(connection::read_input(&mut cursor)?),
+            EVENT => {
+                let of = connection::read_reference(&mut cursor)?;
+                Self::Event(of, connection::read_event(&mut cursor)?)
+            }
+            NOT_CONNECTED => Self::NotConnected(cursor.be64(CUT)?, cursor.octet(CUT)?),
             _ => return Err(cursor.offence("no work of this name")),
         })
     }
@@ -117,24 +149,37 @@ fn read_transit(cursor: &mut Cursor<'_>) -> Result<Transit, Malformed> {
     let (index, generation) = (cursor.be32(CUT)?, cursor.be32(CUT)?);
     let by = (index != NONE).then(|| PeerId::of_numbers(index, generation));
     let from = read_point_code(cursor)?;
+    Ok(Transit { by, from, unitdata: read_unitdata(cursor)? })
+}
+
+fn write_unitdata(it: &Unitdata, out: &mut Vec<u8>) {
+    let Unitdata { called, calling, class, sls, importance, data } = it;
+    let class = u8::from(class.is_sequenced) | u8::from(class.returns) << 1;
+    out.extend([class, *sls, importance.unwrap_or(NO_OCTET)]);
+    write_address(called, out);
+    write_address(calling, out);
+    out.extend_from_slice(data);
+}
+
+fn read_unitdata(cursor: &mut Cursor<'_>) -> Result<Unitdata, Malformed> {
     let (class, sls, importance) = (cursor.octet(CUT)?, cursor.octet(CUT)?, cursor.octet(CUT)?);
     let (called, calling) = (read_address(cursor)?, read_address(cursor)?);
     let class = Class { is_sequenced: class & 1 != 0, returns: class & 2 != 0 };
     let importance = Some(importance).filter(|it| *it != NO_OCTET);
     let data = Bytes::copy_from_slice(cursor.rest());
-    Ok(Transit { by, from, unitdata: Unitdata { called, calling, class, sls, importance, data } })
+    Ok(Unitdata { called, calling, class, sls, importance, data })
 }
 
-fn write_point_code(it: Option<PointCode>, out: &mut Vec<u8>) {
+pub(super) fn write_point_code(it: Option<PointCode>, out: &mut Vec<u8>) {
     out.extend(it.map_or(NONE, PointCode::number).to_be_bytes());
 }
 
-fn read_point_code(cursor: &mut Cursor<'_>) -> Result<Option<PointCode>, Malformed> {
+pub(super) fn read_point_code(cursor: &mut Cursor<'_>) -> Result<Option<PointCode>, Malformed> {
     Ok(PointCode::new(cursor.be32(CUT)?))
 }
 
 /// An address: its point code apart, for that of Q.713 has 14 bits.
-fn write_address(it: &Address, out: &mut Vec<u8>) {
+pub(super) fn write_address(it: &Address, out: &mut Vec<u8>) {
     write_point_code(it.point_code, out);
     let at = out.len();
     out.push(0);
@@ -143,7 +188,7 @@ fn write_address(it: &Address, out: &mut Vec<u8>) {
     out[at] = u8::try_from(out.len() - at - 1).unwrap_or_default();
 }
 
-fn read_address(cursor: &mut Cursor<'_>) -> Result<Address, Malformed> {
+pub(super) fn read_address(cursor: &mut Cursor<'_>) -> Result<Address, Malformed> {
     let point_code = read_point_code(cursor)?;
     let length = cursor.octet(CUT)?;
     let at = cursor.at();
@@ -206,6 +251,7 @@ mod tests {
         let told = statuses.map(|status| Work::Told(Indication::PointCode { point_code, status }));
         let mut all = vec![
             Work::Unitdata(whole),
+            Work::Returned(3, without.unitdata.clone()),
             Work::Unitdata(without),
             Work::Notice(3, Bytes::from_static(b"data")),
             Work::Told(state),

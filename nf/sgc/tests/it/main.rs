@@ -1,5 +1,6 @@
 //! The signalling gateway in a simulated world, and its carriers.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::duplicate_mod, reason = "the same tests on one shard and on three")]
 
 mod carriers;
 mod facts;
@@ -17,6 +18,10 @@ mod on_one {
     const SHARDS: u16 = 1;
     #[path = "applications.rs"]
     mod applications;
+    #[path = "connection_seeds.rs"]
+    mod connection_seeds;
+    #[path = "connections.rs"]
+    mod connections;
     #[path = "sccp.rs"]
     mod sccp;
 }
@@ -27,6 +32,10 @@ mod on_three {
     const SHARDS: u16 = 3;
     #[path = "applications.rs"]
     mod applications;
+    #[path = "connection_seeds.rs"]
+    mod connection_seeds;
+    #[path = "connections.rs"]
+    mod connections;
     #[path = "sccp.rs"]
     mod sccp;
 }

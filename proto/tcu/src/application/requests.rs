@@ -4,6 +4,7 @@ use super::dialogue::Record;
 use super::{Application, InstanceId, Side};
 use crate::message::{ToApplication, ToGateway};
 use crate::names::Speech;
+use crate::network::{NetworkIndication, NetworkRequest};
 use crate::primitive::{Indication, Portion, Refusal, Request, STATE_OCTETS_MAX};
 use crate::service::carry_out;
 use crate::spelling::Spelling;
@@ -85,12 +86,20 @@ impl Application {
                 }
                 begun.map(drop)
             }
+            Request::Network(it) => self.network_asked(id, it),
             other => self.carried_out(now, id, other, side),
         };
         let Err(why) = done else { return };
         self.counts.refused += 1;
+        if let Request::Network(it) = request
+            && let Some(connection) = it.connection()
+        {
+            let told = Indication::Network(NetworkIndication::NotSent { connection });
+            return self.push(now, id, &told, Speech::Unknown);
+        }
         let reference = match request {
-            Request::Begin { reference, .. } => Some(*reference),
+            Request::Begin { reference, .. }
+            | Request::Network(NetworkRequest::Connect { reference, .. }) => Some(*reference),
             _ => None,
         };
         let told = Indication::Refused { reference, dialogue: request.dialogue(), why };
@@ -108,6 +117,9 @@ impl Application {
         let Request::Begin { calling, portion, state, .. } = request else {
             return Err(Refusal::State);
         };
+        if self.settings.is_network {
+            return Err(Refusal::State);
+        }
         if !self.is_own(calling) {
             return Err(Refusal::Calling);
         }
@@ -136,7 +148,7 @@ impl Application {
 
     /// Whether an address is this application's: of its subsystem, without a point code or with one
     /// of its node, without a title or with one that it was given.
-    fn is_own(&self, calling: &Address) -> bool {
+    pub(super) fn is_own(&self, calling: &Address) -> bool {
         let settings = &self.settings;
         let is_title = |own: &sccp::codec::Digits, it: &sccp::codec::Title| {
             it.digits.len() >= own.len() && it.digits.first(own.len()) == *own
@@ -154,6 +166,7 @@ impl Application {
         side: &mut Side<'_>,
     ) -> Result<(), Refusal> {
         let speech = match request {
+            Request::Uni { .. } if self.settings.is_network => return Err(Refusal::State),
             Request::Uni { calling, .. } if !self.is_own(calling) => {
                 return Err(Refusal::Calling);
             }

@@ -24,6 +24,10 @@ pub struct Settings {
     pub function: String,
     /// The subsystem that it serves.
     pub subsystem: u8,
+    /// It has connections and N-UNITDATA of its subsystem, which has no TCAP.
+    pub is_network: bool,
+    /// What the tags of connections that it asks for begin with, above 40 bits.
+    pub tag: u64,
     /// The point codes of its node: with none, one of these and its subsystem it may call.
     pub point_codes: Vec<PointCode>,
     /// What the digits of the titles begin with by which it may call.

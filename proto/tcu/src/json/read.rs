@@ -7,6 +7,7 @@ use super::object::Object;
 use super::write::REFUSALS;
 use crate::message::{Hello, ToApplication, ToGateway, Welcome};
 use crate::names::Speech;
+use crate::network::{NetworkIndication, NetworkRequest, Parts, name_of_is};
 use crate::primitive::{Indication, PointCodeStatus, Request, STATE_OCTETS_MAX};
 use crate::tagged::Kind;
 use ber::json::Text;
@@ -88,7 +89,11 @@ fn request(kind: Kind, of: &mut Object<'_>, speaks: Speaks<'_>) -> Result<Reques
             let in_service = is.ok_or_else(|| of.offence("`in_service` lacks"))?;
             Request::State { in_service }
         }
-        _ => return Err(of.offence("a message of the other side")),
+        other => {
+            let parts = network(other, of)?;
+            let request = NetworkRequest::of(other, parts);
+            Request::Network(request.map_err(|what| of.offence(what))?)
+        }
     })
 }
 
@@ -212,7 +217,29 @@ fn more(kind: Kind, of: &mut Object<'_>) -> Result<Indication, Malformed> {
             state: of.octets("state")?.unwrap_or_default(),
         },
         Kind::Slow => Indication::Slow(of.boolean("slow")?.unwrap_or(false)),
-        _ => return Err(of.offence("a message of the other side")),
+        other => {
+            let parts = network(other, of)?;
+            let indication = NetworkIndication::of(other, parts);
+            Indication::Network(indication.map_err(|what| of.offence(what))?)
+        }
+    })
+}
+
+/// What a primitive of the network service carries.
+fn network(kind: Kind, of: &mut Object<'_>) -> Result<Parts, Malformed> {
+    let address = |of: &mut Object<'_>, name: &str| match of.find(name) {
+        None => Ok(None),
+        Some(_) => address::read(of, name).map(Some),
+    };
+    Ok(Parts {
+        reference: of.number("reference")?,
+        connection: of.number("connection")?,
+        called: address(of, "called")?,
+        calling: address(of, "calling")?,
+        class: of.number("class")?,
+        cause: of.number("cause")?,
+        is: of.boolean(name_of_is(kind))?,
+        data: of.octets("data")?.unwrap_or_default(),
     })
 }
 

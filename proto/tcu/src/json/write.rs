@@ -5,6 +5,7 @@ use super::component::{problem_name, write_context, write_portion};
 use super::object::Members;
 use crate::message::{ToApplication, ToGateway};
 use crate::names::Speech;
+use crate::network::{Parts, name_of_is};
 use crate::primitive::{Indication, PointCodeStatus, Portion, Refusal, Request};
 use crate::tagged::Kind;
 use tcap::PAbort;
@@ -157,8 +158,37 @@ fn more(it: &Indication, out: &mut Vec<u8>) {
             });
         }
         Indication::Slow(is) => line(Kind::Slow, out, |to| to.boolean("slow", *is)),
+        Indication::Network(it) => network(&it.parts(), out),
         _ => {}
     }
+}
+
+/// A primitive of the network service.
+fn network((kind, it): &(Kind, Parts), out: &mut Vec<u8>) {
+    line(*kind, out, |to| {
+        if let Some(reference) = it.reference {
+            to.number("reference", reference);
+        }
+        if let Some(connection) = it.connection {
+            to.number("connection", connection);
+        }
+        for (name, address) in [("called", &it.called), ("calling", &it.calling)] {
+            if let Some(address) = address {
+                address::write(to, name, address);
+            }
+        }
+        for (name, number) in [("class", it.class), ("cause", it.cause)] {
+            if let Some(number) = number {
+                to.number(name, number);
+            }
+        }
+        if let Some(is) = it.is {
+            to.boolean(name_of_is(*kind), is);
+        }
+        if !it.data.is_empty() {
+            to.octets("data", &it.data);
+        }
+    });
 }
 
 fn request(it: &Request, speech: Speech, out: &mut Vec<u8>) {
@@ -217,6 +247,7 @@ fn request(it: &Request, speech: Speech, out: &mut Vec<u8>) {
         Request::State { in_service } => {
             line(Kind::State, out, |to| to.boolean("in_service", *in_service));
         }
+        Request::Network(it) => network(&it.parts(), out),
     }
 }
 

@@ -49,6 +49,34 @@ wire::rows! {
         Slow = 0x33, "slow", "TCU";
         /// The application's state of a dialogue.
         Keep = 0x34, "keep", "TCU";
+        /// N-CONNECT, request and indication.
+        NetworkConnect = 0x40, "n-connect", "Q.711 §6.2.2";
+        /// A connection that was asked for has a number.
+        NetworkConnecting = 0x41, "n-connecting", "TCU";
+        /// N-CONNECT response.
+        NetworkAccept = 0x42, "n-accept", "Q.711 §6.2.2";
+        /// N-CONNECT confirm.
+        NetworkConnected = 0x43, "n-connected", "Q.711 §6.2.2";
+        /// N-DATA.
+        NetworkData = 0x44, "n-data", "Q.711 §6.2.3";
+        /// N-EXPEDITED-DATA.
+        NetworkExpedited = 0x45, "n-expedited-data", "Q.711 §6.2.4";
+        /// N-RESET, request and indication.
+        NetworkReset = 0x46, "n-reset", "Q.711 §6.2.5";
+        /// N-RESET response.
+        NetworkResetResponse = 0x47, "n-reset-response", "Q.711 §6.2.5";
+        /// N-RESET confirm.
+        NetworkResetConfirm = 0x48, "n-reset-confirm", "Q.711 §6.2.5";
+        /// N-DISCONNECT.
+        NetworkDisconnect = 0x49, "n-disconnect", "Q.711 §6.2.6";
+        /// N-INFORM.
+        NetworkInform = 0x4a, "n-inform", "Q.711 §6.2.7";
+        /// Data of a connection were not sent.
+        NetworkNotSent = 0x4b, "n-not-sent", "TCU";
+        /// N-UNITDATA.
+        NetworkUnitdata = 0x4c, "n-unitdata", "Q.711 §6.3.2";
+        /// N-NOTICE.
+        NetworkNotice = 0x4d, "n-notice", "Q.711 §6.3.2";
     }
 }
 
@@ -129,5 +157,9 @@ wire::rows! {
         By = 36, "by", "TCU";
         /// One octet.
         Level = 37, "level", "Q.711 §6.3.3";
+        /// 4 octets.
+        Connection = 38, "connection", "Q.711 §6.2";
+        /// Octets.
+        Data = 39, "data", "Q.711 §6.2";
     }
 }

@@ -5,6 +5,7 @@ use super::field::Found;
 use super::kind::{Kind, Tag};
 use crate::frame::HEAD;
 use crate::message::{Hello, ToApplication, ToGateway, Welcome};
+use crate::network::{NetworkIndication, NetworkRequest, Parts};
 use crate::primitive::{
     Code, Component, Indication, PointCodeStatus, Portion, Refusal, Request, STATE_OCTETS_MAX,
 };
@@ -24,10 +25,6 @@ fn opened(message: &[u8]) -> Result<(Kind, Found<'_>), Malformed> {
     };
     let kind = Kind::of(*kind).ok_or(Malformed::new(HEAD, "no such kind of message", SPEC))?;
     Ok((kind, Found::read(fields, HEAD + 1)?))
-}
-
-const fn not_for(at: usize) -> Malformed {
-    Malformed::new(at, "a message of the other side", SPEC)
 }
 
 pub(crate) fn read_to_gateway(message: &[u8]) -> Result<ToGateway, Malformed> {
@@ -71,7 +68,10 @@ pub(crate) fn read_to_gateway(message: &[u8]) -> Result<ToGateway, Malformed> {
             Request::Keep { dialogue: of.need_long(Tag::Dialogue)?, state }
         }
         Kind::State => Request::State { in_service: of.need_octet(Tag::Is)? != 0 },
-        _ => return Err(not_for(HEAD)),
+        other => {
+            let request = NetworkRequest::of(other, network(&of)?);
+            Request::Network(request.map_err(|what| Malformed::new(HEAD, what, SPEC))?)
+        }
     }))
 }
 
@@ -146,7 +146,25 @@ fn indication(kind: Kind, of: &Found<'_>) -> Result<Indication, Malformed> {
         Kind::PointCode => {
             Indication::PointCode { point_code: point_code(of)?, status: status(of)? }
         }
-        _ => return Err(not_for(HEAD)),
+        other => {
+            let indication = NetworkIndication::of(other, network(of)?);
+            Indication::Network(indication.map_err(|what| Malformed::new(HEAD, what, SPEC))?)
+        }
+    })
+}
+
+/// What a primitive of the network service carries.
+fn network(of: &Found<'_>) -> Result<Parts, Malformed> {
+    let address = |tag| if of.has(tag) { address(of, tag).map(Some) } else { Ok(None) };
+    Ok(Parts {
+        reference: of.long(Tag::Reference)?,
+        connection: of.array(Tag::Connection)?.map(u32::from_be_bytes),
+        called: address(Tag::Called)?,
+        calling: address(Tag::Calling)?,
+        class: of.octet(Tag::Class)?,
+        cause: of.octet(Tag::Cause)?,
+        is: of.octet(Tag::Is)?.map(|it| it != 0),
+        data: of.octets(Tag::Data).unwrap_or_default(),
     })
 }
 

@@ -4,6 +4,7 @@ use super::field::Fields;
 use super::kind::{Kind, Tag};
 use crate::frame::{HEAD, MARK};
 use crate::message::{Hello, ToApplication, ToGateway, Welcome};
+use crate::network::Parts;
 use crate::primitive::{Code, Component, Indication, PointCodeStatus, Portion, Refusal, Request};
 use sccp::codec::Address;
 use tcap::codec::{Diagnostic, Problem};
@@ -162,8 +163,32 @@ fn more(it: &Indication, out: &mut Vec<u8>) {
         Indication::Slow(is) => {
             framed(Kind::Slow, out, |to| to.put(Tag::Is, &[u8::from(*is)]));
         }
+        Indication::Network(it) => network(&it.parts(), out),
         _ => {}
     }
+}
+
+/// A primitive of the network service.
+fn network((kind, it): &(Kind, Parts), out: &mut Vec<u8>) {
+    framed(*kind, out, |to| {
+        long(Tag::Reference, it.reference, to);
+        if let Some(connection) = it.connection {
+            to.put(Tag::Connection, &connection.to_be_bytes());
+        }
+        for (tag, address) in [(Tag::Called, &it.called), (Tag::Calling, &it.calling)] {
+            if let Some(address) = address {
+                let mut octets = Vec::with_capacity(24);
+                address.write(&mut octets);
+                to.put(tag, &octets);
+            }
+        }
+        octet(Tag::Class, it.class, to);
+        octet(Tag::Cause, it.cause, to);
+        octet(Tag::Is, it.is.map(u8::from), to);
+        if !it.data.is_empty() {
+            to.put(Tag::Data, &it.data);
+        }
+    });
 }
 
 fn request(it: &Request, out: &mut Vec<u8>) {
@@ -214,6 +239,7 @@ fn request(it: &Request, out: &mut Vec<u8>) {
         Request::State { in_service } => {
             framed(Kind::State, out, |to| to.put(Tag::Is, &[u8::from(*in_service)]));
         }
+        Request::Network(it) => network(&it.parts(), out),
     }
 }
 

@@ -8,8 +8,8 @@ use sccp::codec::{Address, Digits, Routing, Title};
 use tcap::codec::{Diagnostic, PAbortCause, Problem};
 use tcap::{OperationClass, PAbort};
 use tcu::{
-    Code, Component, Hello, Indication, PointCodeStatus, Portion, Refusal, Request, ToApplication,
-    ToGateway, Welcome,
+    Code, Component, Hello, Indication, NetworkIndication, NetworkRequest, PointCodeStatus,
+    Portion, Refusal, Request, ToApplication, ToGateway, Welcome,
 };
 
 /// 0.4.0.0.1.0.20.3: shortMsgGatewayContext-v3.
@@ -140,7 +140,8 @@ impl Draw {
 
     pub fn indication(&mut self) -> Indication {
         let (dialogue, called, calling) = (self.number(), self.address(), self.address());
-        match self.below(15) {
+        match self.below(16) {
+            15 => Indication::Network(self.network_indication(called, calling)),
             0 => Indication::Uni { called, calling, portion: self.portion() },
             1 => {
                 let (is_again, portion) = (self.is(), self.portion());
@@ -214,7 +215,8 @@ impl Draw {
     pub fn request(&mut self) -> Request {
         let (dialogue, called, calling) = (self.number(), self.address(), self.address());
         let state = self.maybe(|it| it.octets(256));
-        match self.below(9) {
+        match self.below(10) {
+            9 => Request::Network(self.network_request(called, calling)),
             0 => Request::Uni { called, calling, portion: self.portion() },
             1 => {
                 let (reference, portion) = (self.number(), self.portion());
@@ -233,6 +235,54 @@ impl Draw {
             }
             7 => Request::Keep { dialogue, state: self.octets(256) },
             _ => Request::State { in_service: self.is() },
+        }
+    }
+
+    fn network_indication(&mut self, called: Address, calling: Address) -> NetworkIndication {
+        use NetworkIndication as N;
+        let (connection, cause, data) = (self.below(1 << 24), self.octet(), self.octets(200));
+        let class = 2 + self.below(2) as u8;
+        match self.below(12) {
+            0 => N::Connecting { reference: self.number(), connection },
+            1 => {
+                let calling = self.maybe(|_| calling);
+                N::Connect { connection, called, calling, class, data }
+            }
+            2 => N::Connected { connection, class, data },
+            3 => N::Data { connection, data },
+            4 => N::Expedited { connection, data },
+            5 => N::Reset { connection, cause },
+            6 => N::ResetConfirm { connection },
+            7 => N::Disconnect {
+                reference: self.maybe(Self::number),
+                connection: self.maybe(|_| connection),
+                is_refused: self.is(),
+                cause,
+                data,
+            },
+            8 => N::Inform { connection, is_available: self.is() },
+            9 => N::NotSent { connection },
+            10 => N::Unitdata { called, calling, data },
+            _ => N::Notice { called, calling, cause, data },
+        }
+    }
+
+    fn network_request(&mut self, called: Address, calling: Address) -> NetworkRequest {
+        use NetworkRequest as N;
+        let (connection, cause, data) = (self.below(1 << 24), self.octet(), self.octets(200));
+        let class = 2 + self.below(2) as u8;
+        match self.below(8) {
+            0 => N::Connect { reference: self.number(), called, calling, class, data },
+            1 => N::Accept { connection, class: self.maybe(|_| class), data },
+            2 => N::Data { connection, data },
+            3 => N::Expedited { connection, data },
+            4 => N::Reset { connection, cause },
+            5 => N::ResetResponse { connection },
+            6 => N::Disconnect { connection, cause, data },
+            _ => {
+                let (class, returns) = (class - 2, self.is());
+                N::Unitdata { called, calling, class, returns, data }
+            }
         }
     }
 

@@ -19,6 +19,8 @@ pub fn settings() -> Settings {
         name: "hlr".to_owned(),
         function: "stp".to_owned(),
         subsystem: 6,
+        is_network: false,
+        tag: 0,
         point_codes: Vec::new(),
         titles: vec![sccp::codec::Digits::parse("4477").unwrap()],
         keys: None,
@@ -165,6 +167,12 @@ impl World {
     pub fn stick(&mut self, id: InstanceId, is_stuck: bool) {
         self.instances.get_mut(&id).unwrap().is_stuck = is_stuck;
         self.settle();
+    }
+
+    /// The application is given one turn; what the far end hears of it.
+    pub fn tick_once(&mut self) -> usize {
+        self.near(|it, now, side| it.tick(now, side));
+        self.heard().len()
     }
 
     pub fn pass(&mut self, time: Duration) {

@@ -176,6 +176,8 @@ pub enum SccpCommand {
     Subsystems(Of),
     /// Nodes and subsystems elsewhere that are not as they should be.
     Remotes(Of),
+    /// Connections of classes 2 and 3: with whom, whose they are, what waits.
+    Connections(Of),
     /// Ask a node whether its SCCP is there, and a subsystem of it (SST); fails where it is not.
     #[command(override_usage = "tandem ctl sccp ping [OPTIONS] [FUNCTION] <POINT_CODE> [SSN]")]
     Ping {
@@ -263,6 +265,9 @@ fn sccp(client: &Client, form: Output, command: SccpCommand) -> Result<(), Exit>
         }
         SccpCommand::Remotes(of) => {
             asked(client, form, of.function, "sccp/remotes", &listings::REMOTES)
+        }
+        SccpCommand::Connections(of) => {
+            asked(client, form, of.function, "sccp/connections", &listings::CONNECTIONS)
         }
         SccpCommand::Ping { words } => ping(client, form, words),
         SccpCommand::Block(of) => act(of, "block"),
