@@ -115,6 +115,53 @@ class Dialogue:
         self.connection.dialogues.pop(self.number, None)
 
 
+class Link:
+    """A connection of classes 2 and 3, of an application whose subsystem has `user = "sccp"`. A
+    handler is given it in the place of a dialogue; `octets(message)` is what came."""
+
+    def __init__(self, connection, number=None):
+        self.connection, self.number, self.is_over = connection, number, False
+
+    def _send(self, what, data=b"", **more):
+        if data:
+            more["data"] = data.hex()
+        self.connection.send(tc=what, connection=self.number, **more)
+
+    def accept(self, data=b"", **more):
+        """N-CONNECT response."""
+        self._send("n-accept", data, **more)
+
+    def data(self, data):
+        """N-DATA."""
+        self._send("n-data", data)
+
+    def expedited(self, data):
+        """N-EXPEDITED-DATA, class 3."""
+        self._send("n-expedited-data", data)
+
+    def reset(self, cause=0):
+        """N-RESET, class 3."""
+        self._send("n-reset", cause=cause)
+
+    def reset_response(self):
+        """Answers an N-RESET."""
+        self._send("n-reset-response")
+
+    def disconnect(self, cause=3, data=b""):
+        """N-DISCONNECT: 3 is *SCCP user originated*."""
+        self._over()
+        self._send("n-disconnect", data, cause=cause)
+
+    def _over(self):
+        self.is_over = True
+        self.connection.links.pop(self.number, None)
+
+
+def octets(message):
+    """What a message of the network service carries."""
+    return bytes.fromhex(message.get("data", ""))
+
+
 class Connection:
     """A connection to a gateway, greeted."""
 
@@ -131,6 +178,7 @@ class Connection:
             self.socket = context.wrap_socket(self.socket, server_hostname=host)
         self.reader = self.socket.makefile("rb")
         self.dialogues, self.begins, self._reference = {}, {}, 0
+        self.links, self.asked = {}, {}
         names = (application, group, instance or f"{socket.gethostname()}-{os.getpid()}")
         hello = dict(zip(("application", "group", "instance"), names))
         self.send(tc="hello", version=VERSION, **hello)
@@ -171,6 +219,36 @@ class Connection:
                   context=context, **more)
         return dialogue
 
+    def connect(self, called, calling, data=b"", class_=2):
+        """N-CONNECT; the link has its number when `n-connecting` comes."""
+        self._reference += 1
+        link = self.asked[self._reference] = Link(self)
+        more = {"data": data.hex()} if data else {}
+        more["class"] = class_
+        self.send(tc="n-connect", reference=self._reference, called=called, calling=calling, **more)
+        return link
+
+    def unitdata(self, called, calling, data, returns=False):
+        """N-UNITDATA."""
+        more = {"return": True} if returns else {}
+        self.send(tc="n-unitdata", called=called, calling=calling, data=data.hex(), **more)
+
+    def _link(self, message):
+        """The link that a message is of."""
+        what, number = message["tc"], message.get("connection")
+        if what == "n-connecting":
+            link = self.links[number] = self.asked.pop(message["reference"])
+            link.number = number
+        elif what == "n-connect":
+            link = self.links[number] = Link(self, number)
+        elif "reference" in message:
+            link = self.asked.pop(message["reference"], None)
+        else:
+            link = self.links.get(number)
+        if link is not None and what == "n-disconnect":
+            link._over()
+        return link
+
     def take_no_more(self):
         """No new dialogues come: to end once those that stand are over."""
         self.send(tc="n-state", in_service=False)
@@ -178,6 +256,8 @@ class Connection:
     def handle(self, message, handler):
         """Finds the dialogue of a message, and gives both to the handler."""
         what, number = message["tc"], message.get("dialogue")
+        if what.startswith("n-") or message.get("reference") in self.asked:
+            return handler(self._link(message), message)
         if what == "begun":
             dialogue = self.begins.pop(message["reference"])
             dialogue.number = number

@@ -91,9 +91,20 @@ application = [
     )
 }
 
+/// The same site, whose gateways have so many shards.
+fn on(shards: u16, text: &str) -> String {
+    let format = "point_code_format = \"decimal\"";
+    text.replace(format, &format!("{format}\nshards = {shards}"))
+}
+
 impl Site {
     fn start() -> Self {
         Self::start_with(|text| text)
+    }
+
+    /// Gateways on several shards.
+    fn start_on(shards: u16) -> Self {
+        Self::start_with(|text| on(shards, &text))
     }
 
     /// With another text; a key and a certificate are there.
@@ -244,7 +255,19 @@ fn an_hlr_from_a_csv_file_answers_in_python_and_in_typescript() {
 
 #[test]
 fn a_ussd_menu_goes_on_at_another_instance_when_its_own_is_killed() {
-    let site = Site::start();
+    a_menu_goes_on(&Site::start());
+}
+
+/// Links on the first shard, dialogues and applications on the second: nothing else is different.
+#[test]
+fn on_two_shards_an_hlr_answers_and_a_menu_goes_on_when_its_instance_is_killed() {
+    let site = Site::start_on(2);
+    let _hlr = site.example("hlr.py", &[&site.socket("hlr"), &site.subscribers()]);
+    the_hlr_answers(&site);
+    a_menu_goes_on(&site);
+}
+
+fn a_menu_goes_on(site: &Site) {
     let mut instances: Vec<Running> =
         (0..2).map(|_| site.example("ussd_menu.py", &[&site.socket("ussd")])).collect();
     site.instances("ussd", 2);
@@ -270,6 +293,16 @@ fn a_ussd_menu_goes_on_at_another_instance_when_its_own_is_killed() {
 /// Over TLS and TCP a key is proved with the greeting; a commit changes where instances connect.
 #[test]
 fn who_connects_by_tls_or_tcp_has_the_key_and_a_commit_moves_the_place() {
+    who_connects_has_the_key(1);
+}
+
+/// Each place is read by a shard of its own, whoever accepts there.
+#[test]
+fn on_three_shards_who_connects_by_tls_or_tcp_has_the_key_and_a_commit_moves_the_place() {
+    who_connects_has_the_key(3);
+}
+
+fn who_connects_has_the_key(shards: u16) {
     let ports = [0; 2].map(|_| peers::free_port([127, 0, 0, 1].into()).unwrap().port());
     let [tls, tcp] = ports;
     let places = format!(
@@ -277,7 +310,7 @@ fn who_connects_by_tls_or_tcp_has_the_key_and_a_commit_moves_the_place() {
          tls = {{ certificate = \"cert.pem\", key = \"key.pem\" }}"
     );
     let plain = "listen = [\"unix:hlr.sock\"]";
-    let site = Site::start_with(|text| text.replace(plain, &places));
+    let site = Site::start_with(|text| on(shards, &text.replace(plain, &places)));
     let folder = site.folder.path();
     let program = format!(
         "import ssl, sys\nsys.path.append(sys.argv[1])\n\
@@ -305,6 +338,52 @@ fn who_connects_by_tls_or_tcp_has_the_key_and_a_commit_moves_the_place() {
     assert!(site.ctl(&["config", "commit"]).status.success());
     let _hlr = site.example("hlr.py", &[&site.socket("hlr"), &site.subscribers()]);
     the_hlr_answers(&site);
+}
+
+/// A BSC behind one gateway, an MSC behind the other: their applications, over both of them.
+#[test]
+fn a_bsc_opens_a_location_update_at_an_msc_by_a_connection() {
+    for shards in [1, 2] {
+        let near = "subsystem = [\n  { name = \"hlr\"";
+        let bsc = "subsystem = [\n  { name = \"bsc\", number = 254, user = \"sccp\" },\n  \
+            { name = \"hlr\"";
+        let far = "subsystem = [\n  { name = \"smsc\"";
+        let msc = "subsystem = [\n  { name = \"msc\", number = 254, user = \"sccp\" },\n  \
+            { name = \"smsc\"";
+        let site = Site::start_with(|text| {
+            let text = text.replace(near, bsc).replace(far, msc);
+            let places = ["hlr", "smsc"].map(|it| format!("application = [\n  {{ name = \"{it}\""));
+            let with = [("hlr", "bsc"), ("smsc", "msc")].map(|(it, more)| {
+                format!(
+                    "application = [\n  {{ name = \"{more}\", subsystem = \"{more}\", \
+                     listen = [\"unix:{more}.sock\"] }},\n  {{ name = \"{it}\""
+                )
+            });
+            let text = text.replace(&places[0], &with[0]).replace(&places[1], &with[1]);
+            on(shards, &text)
+        });
+        let ask = || {
+            let mut command = Command::new("python3");
+            command.arg(root().join("clients/python/examples/bsc.py"));
+            command.args([&site.socket("bsc"), "4", "3", "234150000000123"]);
+            let output = command.output().unwrap();
+            String::from_utf8_lossy(&output.stdout).trim().to_owned()
+        };
+        let mut command = Command::new("python3");
+        command.arg(root().join("tandem/tests/it/applications/msc.py"));
+        command.arg(site.socket("msc")).arg(root().join("clients/python"));
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let from = child.stdout.take().unwrap();
+        let _msc = Running(child);
+        site.until(&["applications", "far", "--instances"], |rows| {
+            rows.iter().any(|it| it["application"] == "msc" && it["state"] == "ready")
+        });
+        assert_eq!(ask(), "connected\nLOCATION UPDATING ACCEPT\ndone");
+        let mut line = String::new();
+        BufReader::new(from).read_line(&mut line).unwrap();
+        assert_eq!(line.trim(), "released: 3");
+        site.until(&["sccp", "connections", "stp"], |rows| rows.is_empty());
+    }
 }
 
 #[test]
