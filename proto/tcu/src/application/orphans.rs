@@ -15,6 +15,7 @@ impl Application {
         if instance.is_ready() {
             self.counts.ended += 1;
         }
+        self.end_connections(id);
         let until = now + self.settings.resume;
         for dialogue in instance.dialogues {
             let Some(record) = self.dialogues.get_mut(&dialogue) else { continue };
@@ -91,9 +92,11 @@ impl Application {
         }
     }
 
-    /// Dialogues that nobody has taken over in time end.
+    /// Dialogues that nobody has taken over in time end, as many as one turn may take.
     pub(super) fn expire(&mut self, now: Time, side: &mut Side<'_>) {
-        while let Some((_, dialogue)) = self.orphans.front().copied().filter(|it| it.0 <= now) {
+        for _ in 0..TAKEN_OVER_MAX {
+            let due = self.orphans.front().copied().filter(|it| it.0 <= now);
+            let Some((_, dialogue)) = due else { return };
             self.orphans.pop_front();
             let Some(record) = self.dialogues.get(&dialogue) else { continue };
             if record.instance.is_none() {
@@ -109,7 +112,9 @@ impl Application {
         for id in self.instances.keys().copied().collect::<Vec<_>>() {
             self.bye(now, id, "the application is configured no more");
         }
-        self.instances.clear();
+        for id in core::mem::take(&mut self.instances).into_keys() {
+            self.end_connections(id);
+        }
         for dialogue in self.dialogues.keys().copied().collect::<Vec<_>>() {
             self.counts.lost += 1;
             let context = self.dialogues.get(&dialogue).and_then(|it| it.context());

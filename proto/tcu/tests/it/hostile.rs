@@ -409,6 +409,33 @@ fn the_dialogues_of_an_instance_that_is_lost_end_some_at_a_time() {
 }
 
 #[test]
+fn dialogues_that_nobody_takes_over_end_some_at_a_time() {
+    let mut world = World::new(Settings { dialogues_max: 9_000, ..settings() });
+    let a = world.instance("", Spelling::Tagged);
+    for _ in 0..5_000 {
+        world.told_to(a);
+        world.heard();
+        let told = asks(&mut world, a, Address::subsystem(None, 6), Portion::default());
+        let [Indication::Begun { dialogue, .. }] = told[..] else { panic!("{told:?}") };
+        // With a state another instance could go on.
+        let state = Bytes::from_static(b"s");
+        world.ask(a, &Request::Keep { dialogue, state });
+        let heard = dialogue_of(&world.heard());
+        world.far(&go_on(heard, None, Portion::default()));
+        world.ask(a, &go_on(dialogue, None, Portion::default()));
+    }
+    world.told_to(a);
+    world.heard();
+    world.kill(a);
+    assert_eq!(world.heard().len(), 0, "they wait for another one");
+    world.now += settings().resume;
+    let first = world.tick_once();
+    assert!((1..5_000).contains(&first), "{first} at once");
+    world.pass(Duration::ZERO);
+    assert_eq!((world.near.len(), world.status().dialogues), (0, 0));
+}
+
+#[test]
 fn timers_that_fire_together_are_looked_at_some_at_a_time() {
     let mut world = World::new(Settings { dialogues_max: 9_000, ..settings() });
     let begin = tcap::Begin {
