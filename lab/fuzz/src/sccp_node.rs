@@ -1,5 +1,5 @@
-//! MSUs of strangers to an SCCP node with rules, and time that passes: nothing panics, the
-//! deadline advances, what waits is bounded, and nothing is left at the end.
+//! MSUs of strangers to an SCCP node with rules, which couples connections, and time that passes:
+//! nothing panics, the deadline advances, what waits is bounded, and nothing is left at the end.
 //!
 //! ```text
 //! input = (what, length, octets)…     what: the low bits name the source, the high ones the event
@@ -10,10 +10,16 @@ use m3ua::Transfer;
 use m3ua::codec::{Affected, PointCode};
 use machine::{Duration, Machine, Time};
 use sccp::codec::{Digits, Routing};
-use sccp::{Change, Choice, In, Node, Out, Parameters, Rule, Rules, Selector, Settings, Target};
+use sccp::{
+    Change, Choice, ConnectionParameters, In, Node, Out, Parameters, Rule, Rules, Selector,
+    Settings, Target,
+};
 
 const HERE: PointCode = PointCode::truncated(1);
 const REASSEMBLY_OCTETS: usize = 16 << 10;
+const REFERENCES: usize = 64;
+/// What one message leads to, at most: a window, and the answers of both sections.
+const SENT_MAX: usize = 8;
 
 fn node() -> Node {
     let target = |number, routing| Target {
@@ -42,6 +48,14 @@ fn node() -> Node {
         parameters: Parameters {
             reassembly_octets_max: REASSEMBLY_OCTETS,
             remotes_max: 8,
+            couples: true,
+            connections: ConnectionParameters {
+                guard: Duration::ZERO,
+                credit_max: 3,
+                references_max: REFERENCES,
+                waiting_octets_max: REASSEMBLY_OCTETS,
+                ..ConnectionParameters::q714()
+            },
             ..Parameters::q714()
         },
     };
@@ -80,11 +94,20 @@ pub fn run(bytes: &[u8]) {
             }
         };
         out.clear();
+        let is_message = matches!(input, In::Transfer(_));
         node.step(now, input, &mut out);
         assert!(node.waiting_octets() <= REASSEMBLY_OCTETS);
+        let (used, frozen) = node.connections();
+        assert!(used + frozen <= REFERENCES && node.connection_octets() <= REASSEMBLY_OCTETS);
         let sent = out.iter().filter(|it| matches!(it, Out::Transfer(_))).count();
-        assert!(sent <= 3, "one message is answered by few");
+        assert!(!is_message || sent <= SENT_MAX, "one message is answered by few");
     }
-    node.tick(now + Duration::from_secs(60), &mut out);
+    let end = now + Duration::from_secs(3 * 3_600);
+    while now < end {
+        now = node.deadline().unwrap_or(end).clamp(now, end);
+        node.tick(now, &mut out);
+        assert!(node.deadline().is_none_or(|deadline| deadline > now));
+    }
     assert_eq!(node.waiting_octets(), 0);
+    assert_eq!((node.connections(), node.connection_octets()), ((0, 0), 0));
 }

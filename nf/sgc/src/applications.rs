@@ -6,8 +6,8 @@
 //! ```
 
 use crate::config::Sgc;
-use crate::config::application::Absent;
-use crate::shards::{REFUSED, subsystem_of_tag};
+use crate::config::application::{Absent, subsystem_of_tag};
+use crate::shards::REFUSED;
 use authentication::Keys;
 use machine::{Duration, Time};
 use runtime::Seed;
@@ -44,12 +44,12 @@ pub(crate) struct Applications {
     /// What those want of the network service that are no more.
     left: Vec<tcu::Network>,
     /// The groups that take dialogues here, as the first shard was told of them.
-    told: Told,
+    announced: Announced,
 }
 
 /// What of several shards the first one was told.
 #[derive(Debug, Default)]
-struct Told {
+struct Announced {
     ranks: BTreeMap<u8, u8>,
     /// When everything is told again, where something of it was not taken.
     again: Option<Time>,
@@ -84,8 +84,9 @@ impl Applications {
     pub(crate) fn new(seed: &Seed) -> Self {
         let secret = key(&seed.random);
         let secret = drawn(&secret, &seed.shard.to_be_bytes());
-        let (all, blocked, told) = (BTreeMap::new(), BTreeSet::new(), Told::default());
-        Self { all, blocked, secret, made: 0, left: Vec::new(), told }
+        let (all, blocked) = (BTreeMap::new(), BTreeSet::new());
+        let announced = Announced::default();
+        Self { all, blocked, secret, made: 0, left: Vec::new(), announced }
     }
 
     /// Takes another configuration, as far as it concerns that shard; what TCAP wants is added to
@@ -166,15 +167,15 @@ impl Applications {
 
     /// Of several shards: which groups take the dialogues of subsystems here, where that is news.
     pub(crate) fn ranks(&mut self, now: Time) -> Vec<(u8, Option<u8>)> {
-        match self.told.again {
+        match self.announced.again {
             Some(at) if at > now => return Vec::new(),
-            _ => self.told.again = None,
+            _ => self.announced.again = None,
         }
         let ranks = self.all.values();
         let ranks = ranks.filter_map(|it| Some((it.end.settings().subsystem, it.rank()?)));
         let ranks: BTreeMap<u8, u8> = ranks.collect();
-        let before = core::mem::replace(&mut self.told.ranks, ranks);
-        let ranks = &self.told.ranks;
+        let before = core::mem::replace(&mut self.announced.ranks, ranks);
+        let ranks = &self.announced.ranks;
         let gone = before.keys().filter(|it| !ranks.contains_key(*it)).map(|it| (*it, None));
         let news = ranks.iter().filter(|(it, rank)| before.get(*it) != Some(*rank));
         gone.chain(news.map(|(it, rank)| (*it, Some(*rank)))).collect()
@@ -184,7 +185,7 @@ impl Applications {
     /// again, in the second case a little later.
     pub(crate) fn tell_again(&mut self, not_taken: Option<Time>) {
         let again = not_taken.map(|at| at + AGAIN);
-        self.told = Told { ranks: BTreeMap::new(), again };
+        self.announced = Announced { ranks: BTreeMap::new(), again };
     }
 
     /// The end of an application.
@@ -279,6 +280,6 @@ impl Applications {
 
     pub(crate) fn deadline(&self) -> Option<Time> {
         let ends = self.all.values().filter_map(|it| it.end.deadline());
-        ends.chain(self.told.again).min()
+        ends.chain(self.announced.again).min()
     }
 }

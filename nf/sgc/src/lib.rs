@@ -160,7 +160,7 @@ impl Gateway {
             self.leave(now, out);
         }
         self.flush_doors(now, out);
-        self.hand_over(out);
+        shards::hand_over(self, out);
         ping::pings_heard(self, now, out);
         self.links.flush(out);
         self.publish_counts();
@@ -248,8 +248,8 @@ impl Function for Gateway {
             return self.run(now, out);
         }
         match input {
-            In::Work { from, work } => self.worked(now, from, work),
-            In::HandedBack { to, work } => self.handed_back(now, to, work),
+            In::Work { from, work } => shards::worked(self, now, from, work),
+            In::HandedBack { to, work } => shards::handed_back(self, now, to, work),
             In::Drain => {
                 self.is_draining = true;
                 for peer in self.links.iter().map(|(peer, _)| peer).collect::<Vec<_>>() {

@@ -6,7 +6,7 @@
 //! ```
 //! - A transaction identifier names its shard: what goes on finds it. What begins is shared out
 //!   among the shards that have an instance of its application; without one, among all.
-//! - A place where instances connect is read by one shard, and the dialogues of its instances live
+//! - A place where instances connect belongs to one shard, and the dialogues of its instances live
 //!   there: what they say passes no other shard, an instance that dies finds its successor beside
 //!   it, and nothing is known twice. An application that one shard cannot carry has several places.
 //! - A shard that dies has cost its dialogues: peers hear P-Abort when they go on. The links stay.
@@ -15,7 +15,7 @@ mod connection;
 mod spread;
 mod work;
 
-pub(crate) use spread::{REFUSED, Spread, shard_of_tag, subsystem_of_tag, tag_of};
+pub(crate) use spread::{REFUSED, Spread};
 pub(crate) use work::{Transit, Work};
 
 use crate::Gateway;
@@ -64,31 +64,29 @@ pub(crate) fn concerning(shard: u16, config: Arc<Sgc>) -> Arc<Sgc> {
     }
 }
 
-impl Gateway {
-    /// Another shard handed this over.
-    pub(crate) fn worked(&mut self, now: Time, from: u16, work: &[u8]) {
-        let Ok(work) = Work::read(work) else { return };
-        let mut wants = Vec::new();
-        let by = self.sccp.worked(now, from, work, &mut wants);
-        self.undelivered(now, by);
-        self.send(now, by, wants);
-    }
+/// Another shard handed this over.
+pub(crate) fn worked(gateway: &mut Gateway, now: Time, from: u16, work: &[u8]) {
+    let Ok(work) = Work::read(work) else { return };
+    let mut wants = Vec::new();
+    let by = gateway.sccp.worked(now, from, work, &mut wants);
+    gateway.undelivered(now, by);
+    gateway.send(now, by, wants);
+}
 
-    /// A shard did not take this: it has too much to do, or is no more.
-    pub(crate) fn handed_back(&mut self, now: Time, to: u16, work: &[u8]) {
-        let Ok(work) = Work::read(work) else { return };
-        if self.sccp.handed_back(now, to, work) {
-            self.facts.add(Fact::Unserved, 1);
-        }
-        let mut wants = Vec::new();
-        self.sccp.run(now, &mut wants);
-        self.send_all(now, wants);
+/// A shard did not take this: it has too much to do, or is no more.
+pub(crate) fn handed_back(gateway: &mut Gateway, now: Time, to: u16, work: &[u8]) {
+    let Ok(work) = Work::read(work) else { return };
+    if gateway.sccp.handed_back(now, to, work) {
+        gateway.facts.add(Fact::Unserved, 1);
     }
+    let mut wants = Vec::new();
+    gateway.sccp.run(now, &mut wants);
+    gateway.send_all(now, wants);
+}
 
-    /// What is for other shards leaves.
-    pub(crate) fn hand_over(&mut self, out: &mut Effects) {
-        for (shard, work) in self.sccp.take_handed() {
-            out.hand(shard, |to| work.write(to));
-        }
+/// What is for other shards leaves.
+pub(crate) fn hand_over(gateway: &mut Gateway, out: &mut Effects) {
+    for (shard, work) in gateway.sccp.take_handed() {
+        out.hand(shard, |to| work.write(to));
     }
 }

@@ -356,8 +356,13 @@ impl Application {
 
     fn send(&mut self, now: Time, to: InstanceId, message: &ToApplication, speech: Speech) {
         let Some(octets) = self.spelled(to, message, speech) else { return };
+        let of = match message {
+            ToApplication::Indication(it) if dialogue::is_held(it) => it.dialogue(),
+            _ => None,
+        };
         if let Some(instance) = self.instances.get_mut(&to) {
-            instance.queue.push(octets);
+            instance.queue.push(of, octets);
+            self.waits(of);
         }
         self.pump(now, to);
     }
@@ -410,7 +415,15 @@ impl Application {
         let Some(octets) = self.spelled(to, &message, speech) else { return };
         if let Some(instance) = self.instances.get_mut(&to) {
             instance.queue.push_new(now, dialogue, octets);
+            self.waits(Some(dialogue));
         }
         self.pump(now, to);
+    }
+
+    /// Something that is held of a dialogue waits in a queue.
+    fn waits(&mut self, of: Option<u64>) {
+        if let Some(record) = of.and_then(|it| self.dialogues.get_mut(&it)) {
+            record.unsent += 1;
+        }
     }
 }

@@ -126,8 +126,8 @@ impl Kind for Sgc {
     }
 
     fn fixed(&self, new: &Self) -> Option<&'static str> {
-        let same = [("shards", self.shards == new.shards), ("cores", self.cores == new.cores)];
-        same.into_iter().find(|(_, is_same)| !is_same).map(|(key, _)| key)
+        let shards = (self.shards != new.shards).then_some("shards");
+        shards.or((self.cores != new.cores).then_some("cores"))
     }
 
     fn interruptions(&self, new: &Self) -> Vec<Issue> {

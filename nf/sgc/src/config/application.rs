@@ -2,7 +2,6 @@
 
 use super::Sgc;
 use super::sccp::{Dialogues, SubsystemUser};
-use crate::shards::tag_of;
 use authentication::Keys;
 use config::{Issue, interrupted, meant};
 use m3ua_stack::config::{TCP_PORTS, validate_name};
@@ -139,6 +138,21 @@ const fn slow_ms() -> u32 {
 }
 const fn resume_ms() -> u32 {
     2_000
+}
+
+/// The tag of what an application of a subsystem asks for at a shard, above 40 bits.
+pub(crate) const fn tag_of(subsystem: u8, shard: u16) -> u64 {
+    (subsystem as u64) << 56 | (shard as u64) << 40
+}
+
+/// The shard that a tag names.
+pub(crate) fn shard_of_tag(tag: u64) -> u16 {
+    u16::try_from(tag >> 40 & 0xffff).unwrap_or_default()
+}
+
+/// The subsystem whose application has given a tag.
+pub(crate) fn subsystem_of_tag(tag: u64) -> u8 {
+    u8::try_from(tag >> 56).unwrap_or_default()
 }
 
 /// A place where instances connect.

@@ -3,8 +3,9 @@
 
 use super::SccpNode;
 use crate::config::Sgc;
+use crate::config::application::{shard_of_tag, subsystem_of_tag};
 use crate::config::sccp::SubsystemUser;
-use crate::shards::{Part, Transit, Work, shard_of_tag, subsystem_of_tag};
+use crate::shards::{Part, Transit, Work};
 use bytes::Bytes;
 use m3ua::codec::PointCode;
 use machine::Time;

@@ -1,5 +1,6 @@
 //! Which shard a message of TCAP goes to.
 
+use crate::config::application::shard_of_tag;
 use machine::{Duration, Time};
 use sccp::ConnectionEvent;
 use sccp::codec::LocalReference;
@@ -12,21 +13,6 @@ const REST: Duration = Duration::from_millis(500);
 
 /// The rank of an application without an instance whose dialogues are refused.
 pub(crate) const REFUSED: u8 = 254;
-
-/// The tag of what an application of a subsystem asks for at a shard, above 40 bits.
-pub(crate) const fn tag_of(subsystem: u8, shard: u16) -> u64 {
-    (subsystem as u64) << 56 | (shard as u64) << 40
-}
-
-/// The shard that a tag names.
-pub(crate) fn shard_of_tag(tag: u64) -> u16 {
-    u16::try_from(tag >> 40 & 0xffff).unwrap_or_default()
-}
-
-/// The subsystem whose application has given a tag.
-pub(crate) fn subsystem_of_tag(tag: u64) -> u8 {
-    u8::try_from(tag >> 56).unwrap_or_default()
-}
 
 /// What the first shard knows of those with dialogues.
 #[derive(Debug)]

@@ -1,5 +1,5 @@
-//! A gateway on several shards: dialogues live on all but the first, and a shard that dies costs its
-//! own alone.
+//! A gateway on several shards: dialogues live on all but the first, and a shard that dies costs
+//! its own alone.
 
 use crate::world::asp::point_code;
 use crate::world::{Asp, Program, World, checked, read};

@@ -1,5 +1,5 @@
-//! Coupling at a relay point (Q.714 §3.1.4, §3.2.3, §3.3.4, §3.5, §3.7.4): two sections, one towards
-//! each end, of which each hears what happens to the other.
+//! Coupling at a relay point (Q.714 §3.1.4, §3.2.3, §3.3.4, §3.5, §3.7.4): two sections, one
+//! towards each end, of which each hears what happens to the other.
 //!
 //! ```text
 //!   CR ─→ Offered ─couples─ Requested ─ CR ─→      CC ←─ accept ←─ Confirmed ←─ CC

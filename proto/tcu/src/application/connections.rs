@@ -296,9 +296,14 @@ impl Application {
     pub(super) fn end_connections(&mut self, id: InstanceId) {
         let own = self.connections.owners.iter().filter(|it| *it.1 == id).map(|it| *it.0);
         for connection in own.collect::<Vec<_>>() {
+            // One that was not accepted yet is refused.
+            let cause = match self.connections.classes.contains_key(&connection) {
+                true => RefusalCause::SubsystemFailure.number(),
+                false => ReleaseCause::SubsystemFailure.number(),
+            };
             self.connections.forget(connection);
             self.counts.lost += 1;
-            self.disconnect(connection, ReleaseCause::SubsystemFailure.number());
+            self.disconnect(connection, cause);
         }
     }
 

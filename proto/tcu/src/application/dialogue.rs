@@ -24,6 +24,8 @@ pub(super) struct Record {
     /// What its instance was told since it said anything; none: more than is kept.
     pub(super) held: Option<Vec<Indication>>,
     pub(super) held_octets: u32,
+    /// How many of these, the last ones, wait in the queue: its instance cannot know them.
+    pub(super) unsent: usize,
     /// Its BEGIN may still wait for its first instance.
     pub(super) is_new: bool,
     /// Instances that were lost one after the other while something was held for them.
@@ -54,8 +56,8 @@ impl Record {
         let context = Context::of(speech, context);
         let held = Some(Vec::new());
         let (instance, state) = (None, None);
-        let (held_octets, is_new, losses) = (0, true, 0);
-        Self { instance, speech, context, state, held, held_octets, is_new, losses }
+        let (held_octets, unsent, is_new, losses) = (0, 0, true, 0);
+        Self { instance, speech, context, state, held, held_octets, unsent, is_new, losses }
     }
 
     /// Contents octets of its application context.
@@ -103,14 +105,37 @@ impl Application {
         (record.held, record.held_octets) = (None, 0);
     }
 
-    /// The instance has said something: it knows what it was told.
+    /// The instance has said something: it may know what has left the queue.
     pub(super) fn release(&mut self, dialogue: u64) {
         let Some(record) = self.dialogues.get_mut(&dialogue) else { return };
-        self.held_octets -= record.held_octets as usize;
-        (record.held_octets, record.is_new, record.losses) = (0, false, 0);
-        // A dialogue that stands for a minute keeps no room for what it holds for a moment.
-        record.held = Some(Vec::new());
+        (record.is_new, record.losses) = (false, 0);
+        match &mut record.held {
+            Some(held) => {
+                let known = held.len().saturating_sub(record.unsent);
+                let before = record.held_octets;
+                let octets: usize = held.drain(..known).map(|it| octets_of(&it)).sum();
+                record.held_octets = before.saturating_sub(u32::try_from(octets).unwrap_or(before));
+                self.held_octets -= (before - record.held_octets) as usize;
+                // A dialogue that stands for a minute keeps no room for what it holds for a moment.
+                if held.is_empty() {
+                    *held = Vec::new();
+                }
+            }
+            // More than is kept, of which some waits still: nobody could take it over.
+            None if record.unsent > 0 => {}
+            None => record.held = Some(Vec::new()),
+        }
     }
+}
+
+/// Whether an indication is one of those that are held.
+pub(super) const fn is_held(it: &Indication) -> bool {
+    !it.is_last()
+        && it.dialogue().is_some()
+        && !matches!(
+            it,
+            Indication::Begun { .. } | Indication::Refused { .. } | Indication::Resume { .. }
+        )
 }
 
 /// About what an indication occupies.

@@ -99,8 +99,11 @@ impl Application {
     pub(super) fn pump(&mut self, now: Time, to: InstanceId) {
         let Some(instance) = self.instances.get_mut(&to) else { return };
         while instance.outstanding < WINDOW_OCTETS {
-            let Some(octets) = instance.queue.next() else { break };
+            let Some((of, octets)) = instance.queue.next() else { break };
             instance.outstanding += octets.len();
+            if let Some(record) = of.and_then(|it| self.dialogues.get_mut(&it)) {
+                record.unsent = record.unsent.saturating_sub(1);
+            }
             self.wanted.push(Wanted::Send(to, octets));
         }
         if instance.outstanding > 0 {

@@ -21,6 +21,7 @@ impl Application {
             let Some(record) = self.dialogues.get_mut(&dialogue) else { continue };
             record.instance = None;
             record.is_new = false;
+            record.unsent = 0;
             match record.is_lost() {
                 true => self.doomed.push_back((now, dialogue)),
                 false => self.orphans.push_back((until, dialogue)),

@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 /// What waits, in two rows.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    /// Of dialogues in progress.
-    first: VecDeque<Bytes>,
+    /// Of dialogues in progress: which one it is, where it is held for who would take that over.
+    first: VecDeque<(Option<u64>, Bytes)>,
     /// Dialogues that begin, since when they wait.
     later: VecDeque<(Time, u64, Bytes)>,
     octets: usize,
@@ -25,15 +25,15 @@ impl Queue {
         self.first.len()
     }
 
-    pub(super) fn push(&mut self, octets: Bytes) {
+    pub(super) fn push(&mut self, of: Option<u64>, octets: Bytes) {
         self.octets += octets.len();
-        self.first.push_back(octets);
+        self.first.push_back((of, octets));
     }
 
     /// Before everything else.
     pub(super) fn push_front(&mut self, octets: Bytes) {
         self.octets += octets.len();
-        self.first.push_front(octets);
+        self.first.push_front((None, octets));
     }
 
     /// A dialogue that begins.
@@ -60,9 +60,10 @@ impl Queue {
         self.later.len() < before
     }
 
-    pub(super) fn next(&mut self) -> Option<Bytes> {
-        let next = self.first.pop_front().or_else(|| self.later.pop_front().map(|it| it.2))?;
-        self.octets -= next.len();
+    pub(super) fn next(&mut self) -> Option<(Option<u64>, Bytes)> {
+        let later = || self.later.pop_front().map(|(_, dialogue, it)| (Some(dialogue), it));
+        let next = self.first.pop_front().or_else(later)?;
+        self.octets -= next.1.len();
         Some(next)
     }
 

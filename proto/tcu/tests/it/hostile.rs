@@ -320,6 +320,34 @@ fn nothing_of_a_dialogue_passes_its_begin() {
 }
 
 #[test]
+fn what_has_not_left_the_queue_is_not_known_to_who_says_something() {
+    let mut world = World::new(settings());
+    let a = world.instance("", JSON);
+    let begun = world.begin(vec![invoke(1)]);
+    let dialogue = dialogue_of(&world.told_to(a));
+    let state = Some(Bytes::from_static(STATE));
+    world.ask(a, &go_on(dialogue, state, Portion::of(vec![result(1)])));
+    world.heard();
+    // It reads nothing; other dialogues fill its connection.
+    world.stick(a, true);
+    for _ in 0..400 {
+        world.begin(vec![invoke(1)]);
+    }
+    world.far(&go_on(begun.number(), None, Portion::of(vec![invoke(2)])));
+    // What it says now crosses that.
+    world.ask(a, &go_on(dialogue, None, Portion::default()));
+    world.kill(a);
+    let b = world.instance("", JSON);
+    let told = world.told_to(b);
+    let of: Vec<_> = told.iter().filter(|it| it.dialogue() == Some(dialogue)).collect();
+    assert!(
+        matches!(of[..], [Indication::Resume { .. }, Indication::Continue { portion, .. }]
+            if portion.components == [invoke(2)]),
+        "{of:?}"
+    );
+}
+
+#[test]
 fn who_only_keeps_a_state_is_still_owed_what_it_was_told() {
     let mut world = World::new(settings());
     let [a, b] = [0; 2].map(|_| world.instance("", JSON));

@@ -259,16 +259,11 @@ fn sccp(client: &Client, form: Output, command: SccpCommand) -> Result<(), Exit>
         let answer = client.post(&path, &json!({ "subsystem": of.subsystem }))?;
         output::acted(form, &answer, &listings::subsystem_set(&answer))
     };
+    let list = |of: Of, path, listing| asked(client, form, of.function, path, listing);
     match command {
-        SccpCommand::Subsystems(of) => {
-            asked(client, form, of.function, "sccp/subsystems", &listings::SUBSYSTEMS)
-        }
-        SccpCommand::Remotes(of) => {
-            asked(client, form, of.function, "sccp/remotes", &listings::REMOTES)
-        }
-        SccpCommand::Connections(of) => {
-            asked(client, form, of.function, "sccp/connections", &listings::CONNECTIONS)
-        }
+        SccpCommand::Subsystems(of) => list(of, "sccp/subsystems", &listings::SUBSYSTEMS),
+        SccpCommand::Remotes(of) => list(of, "sccp/remotes", &listings::REMOTES),
+        SccpCommand::Connections(of) => list(of, "sccp/connections", &listings::CONNECTIONS),
         SccpCommand::Ping { words } => ping(client, form, words),
         SccpCommand::Block(of) => act(of, "block"),
         SccpCommand::Unblock(of) => act(of, "unblock"),
