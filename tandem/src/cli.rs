@@ -361,6 +361,9 @@ pub enum LabCommand {
     /// Register a phone of IMS with AKA and IPsec, call, and answer calls: for a P-CSCF to be tried
     /// with.
     Phone(Box<phone_command::command::Phone>),
+    /// Play scenarios of TCAP: what roles say to each other in dialogues of MAP and CAP, once or at
+    /// a rate, against a gateway, its applications, or each other.
+    Play(Box<play_command::command::Play>),
     /// Put emulated links between interfaces, for packets of any program.
     Link(Box<link_command::command::Link>),
     /// Run an experiment and compare with the published figures.

@@ -84,6 +84,17 @@ impl From<msu_command::Ended> for Exit {
     }
 }
 
+impl From<play_command::Ended> for Exit {
+    fn from(ended: play_command::Ended) -> Self {
+        use play_command::Ended;
+        match ended {
+            Ended::Failed(text) => Self::Failed(text),
+            Ended::Usage(text) => Self::Usage(text),
+            Ended::Invalid(text) => Self::Invalid(text),
+        }
+    }
+}
+
 impl From<sctp_command::Ended> for Exit {
     fn from(ended: sctp_command::Ended) -> Self {
         use sctp_command::Ended;

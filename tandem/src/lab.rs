@@ -18,6 +18,18 @@ fn msu(asked: &msu_command::command::Msu) -> Result<(), Exit> {
     Ok(ended?)
 }
 
+/// Plays a scenario.
+fn play(asked: &play_command::command::Play) -> Result<(), Exit> {
+    let mut said = Ok(());
+    let ended = play_command::run(asked, &mut |text| {
+        if said.is_ok() {
+            said = output::text(text);
+        }
+    });
+    said?;
+    Ok(ended?)
+}
+
 /// Runs emulated links, and prints what passed them.
 fn emulate(asked: &link_command::command::Link) -> Result<(), Exit> {
     let summary = link_command::run(asked)?;
@@ -44,6 +56,7 @@ pub fn lab(lab: Lab) -> Result<(), Exit> {
             })?;
             said
         }
+        LabCommand::Play(asked) => play(&asked),
         LabCommand::Link(asked) => emulate(&asked),
         LabCommand::Run(trial) => trials::run(*trial),
     }

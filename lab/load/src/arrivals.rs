@@ -24,6 +24,8 @@ pub struct Arrivals {
     rest_ns: f64,
     spread: Spread,
     random: u64,
+    /// When the ramp began, and how long it is.
+    ramp: Option<(Time, Duration)>,
 }
 
 impl Arrivals {
@@ -31,7 +33,31 @@ impl Arrivals {
     #[must_use]
     pub fn new(now: Time, rate: f64, length: Duration, spread: Spread, seed: u64) -> Self {
         let mean_ns = 1e9 / rate.max(0.001);
-        Self { next: now, until: now + length, mean_ns, rest_ns: 0.0, spread, random: seed | 1 }
+        let (until, random) = (now + length, seed | 1);
+        Self { next: now, until, mean_ns, rest_ns: 0.0, spread, random, ramp: None }
+    }
+
+    /// The rate rises from nothing within this time, evenly; it counts as part of the length.
+    #[must_use]
+    pub fn rising(self, ramp: Duration) -> Self {
+        let ramp = Some((self.next, ramp)).filter(|_| !ramp.is_zero());
+        Self { ramp, ..self }
+    }
+
+    /// The time to the next call that a gap at the full rate becomes: with a rate that rises by
+    /// `t / ramp`, the calls until `t` are `rate * t * t / (2 * ramp)`.
+    fn stretched(&self, at: Time, gap_ns: f64) -> f64 {
+        let Some((begun, ramp)) = self.ramp else { return gap_ns };
+        let (past, ramp) = (at.since(begun).as_nanos() as f64, ramp.as_nanos() as f64);
+        if past >= ramp {
+            return gap_ns;
+        }
+        let next = (past * past + 2.0 * ramp * gap_ns).sqrt();
+        if next <= ramp {
+            return next - past;
+        }
+        let rest = gap_ns - (ramp * ramp - past * past) / (2.0 * ramp);
+        ramp + rest - past
     }
 
     /// The next call's time, if it is due at `now`.
@@ -40,7 +66,8 @@ impl Arrivals {
         let gap_ns = match self.spread {
             Spread::Uniform => self.mean_ns,
             Spread::Poisson => -self.mean_ns * (1.0 - self.uniform()).ln(),
-        } + self.rest_ns;
+        };
+        let gap_ns = self.stretched(at, gap_ns) + self.rest_ns;
         self.rest_ns = gap_ns.fract();
         self.next = at + Duration::from_nanos(gap_ns as u64);
         Some(at)
@@ -83,6 +110,24 @@ mod tests {
         assert_eq!(count(Spread::Uniform, 30_000.0), 300_000);
         let poisson = count(Spread::Poisson, 3_000.0);
         assert!((29_000..31_000).contains(&poisson), "{poisson}");
+    }
+
+    #[test]
+    fn a_ramp_has_half_of_the_calls_and_then_the_rate_is_kept() {
+        for spread in [Spread::Uniform, Spread::Poisson] {
+            let (start, length) = (Time::from_millis(5), Duration::from_secs(20));
+            let ramp = Duration::from_secs(10);
+            let mut arrivals = Arrivals::new(start, 2_000.0, length, spread, 7).rising(ramp);
+            let mut seconds = [0u32; 20];
+            while let Some(at) = arrivals.due(Time::MAX) {
+                seconds[at.since(start).as_secs() as usize] += 1;
+            }
+            let near = |is: u32, wanted: u32| is.abs_diff(wanted) <= 20 + wanted / 10;
+            for (second, count) in seconds.iter().enumerate() {
+                let wanted = if second < 10 { 200 * second as u32 + 100 } else { 2_000 };
+                assert!(near(*count, wanted), "{spread:?} {seconds:?}");
+            }
+        }
     }
 
     #[test]

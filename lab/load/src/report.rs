@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 /// Failures told in words.
 const EXAMPLES_MAX: usize = 8;
-/// Longest time that is told apart, microseconds.
-const TIME_MAX_US: u64 = 60_000_000;
+/// Longest time that is told apart, microseconds: an hour.
+const TIME_MAX_US: u64 = 3_600_000_000;
 
 /// Why a call failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -41,6 +41,15 @@ pub struct Times {
     pub count: u64,
     /// Half are at most this.
     pub p50_us: u64,
+    /// Of a hundred, 75.
+    #[serde(default)]
+    pub p75_us: u64,
+    /// Of a hundred, 90.
+    #[serde(default)]
+    pub p90_us: u64,
+    /// Of a hundred, 95.
+    #[serde(default)]
+    pub p95_us: u64,
     /// Of a hundred, 99.
     pub p99_us: u64,
     /// Of a thousand, 999.
@@ -49,12 +58,39 @@ pub struct Times {
     pub max_us: u64,
 }
 
+/// A distribution of times, as it is gathered.
+#[derive(Debug)]
+pub struct Timing(Histogram<u64>);
+
+impl Default for Timing {
+    fn default() -> Self {
+        let three_digits = Histogram::new_with_max(TIME_MAX_US, 3);
+        Self(three_digits.expect("three digits up to an hour is a valid range"))
+    }
+}
+
+impl Timing {
+    /// One more, microseconds; those beyond an hour count as an hour.
+    pub fn record(&mut self, us: u64) {
+        self.0.saturating_record(us);
+    }
+
+    /// Its quantiles.
+    #[must_use]
+    pub fn times(&self) -> Times {
+        Times::of(&self.0)
+    }
+}
+
 impl Times {
     fn of(histogram: &Histogram<u64>) -> Self {
         let at = |quantile| histogram.value_at_quantile(quantile);
         Self {
             count: histogram.len(),
             p50_us: at(0.5),
+            p75_us: at(0.75),
+            p90_us: at(0.9),
+            p95_us: at(0.95),
             p99_us: at(0.99),
             p999_us: at(0.999),
             max_us: histogram.max(),
@@ -138,28 +174,13 @@ impl Report {
 }
 
 /// Counts as they happen.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Tally {
     /// Plain counts.
     pub report: Report,
-    setup: Histogram<u64>,
-    refusal: Histogram<u64>,
-    responses: Vec<(sip::Method, Histogram<u64>)>,
-}
-
-impl Default for Tally {
-    fn default() -> Self {
-        Self {
-            report: Report::default(),
-            setup: histogram(),
-            refusal: histogram(),
-            responses: Vec::new(),
-        }
-    }
-}
-
-fn histogram() -> Histogram<u64> {
-    Histogram::new_with_max(TIME_MAX_US, 3).expect("three digits up to a minute is a valid range")
+    setup: Timing,
+    refusal: Timing,
+    responses: Vec<(sip::Method, Timing)>,
 }
 
 impl Tally {
@@ -174,23 +195,23 @@ impl Tally {
     /// A call was refused.
     pub fn reject(&mut self, status: u16, us: u64) {
         *self.report.rejected.entry(status).or_default() += 1;
-        self.refusal.saturating_record(us);
+        self.refusal.record(us);
     }
 
     /// A call stands.
     pub fn set_up(&mut self, us: u64) {
-        self.setup.saturating_record(us);
+        self.setup.record(us);
     }
 
     /// A request was answered for good.
     pub fn responded(&mut self, method: sip::Method, us: u64) {
         let known = self.responses.iter_mut().find(|(m, _)| *m == method);
         if let Some((_, times)) = known {
-            times.saturating_record(us);
+            times.record(us);
             return;
         }
-        let mut times = histogram();
-        times.saturating_record(us);
+        let mut times = Timing::default();
+        times.record(us);
         self.responses.push((method, times));
     }
 
@@ -198,11 +219,11 @@ impl Tally {
     #[must_use]
     pub fn report(&self) -> Report {
         let mut report = self.report.clone();
-        report.setup = Times::of(&self.setup);
-        report.refusal = Times::of(&self.refusal);
+        report.setup = self.setup.times();
+        report.refusal = self.refusal.times();
         let responses = self.responses.iter();
         report.responses =
-            responses.map(|(m, times)| (m.name().to_owned(), Times::of(times))).collect();
+            responses.map(|(m, times)| (m.name().to_owned(), times.times())).collect();
         report
     }
 }

@@ -11,7 +11,9 @@ use machine::Time;
 use runtime::Running;
 use sctp::{Failure, Indication, Outgoing};
 use sctp_stack::host::{self, Host, User};
-use sctp_stack::{AssociationId, Config, Doorway, Peer};
+use sctp_stack::{AssociationId, Carrier, Config, Doorway, Peer};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
 
@@ -19,6 +21,13 @@ use std::time::{Duration, Instant};
 const ORDERS_MAX: usize = 64;
 /// What has happened and is not heard yet; beyond that the association is given up.
 const EVENTS_MAX: usize = 65_536;
+/// Longest wait for an association to stand.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The first of the ports that IANA assigns to nobody, and how many there are (RFC 6335 §6).
+const DYNAMIC_FIRST: u16 = 49_152;
+const DYNAMIC: u32 = 16_384;
+/// Associations that this process has opened: each has a port of its own.
+static OPENED: AtomicU32 = AtomicU32::new(0);
 /// Longest wait for an orderly end.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -40,9 +49,37 @@ pub enum Event {
 
 /// An association that was begun.
 pub struct Association {
+    sending: Sending,
+    events: Receiver<Event>,
+}
+
+/// The half of an association that sends; it ends with it.
+pub struct Sending {
     running: Running<Host>,
     orders: SyncSender<Order>,
-    events: Receiver<Event>,
+}
+
+impl Sending {
+    /// Wakes the endpoint.
+    fn pump(&self) -> anyhow::Result<()> {
+        host::pump(&self.running).map_err(|error| anyhow::anyhow!("the endpoint: {error}"))
+    }
+
+    /// Sends a message on a stream; waits while the peer takes none.
+    ///
+    /// # Errors
+    /// The association is no more.
+    pub fn send(&self, stream: u16, message: Bytes) -> anyhow::Result<()> {
+        self.orders.send(Order::Send(stream, message)).ok().context("the association has ended")?;
+        self.pump()
+    }
+
+    /// Ends it once everything that was sent has been acknowledged; [`Event::Ended`] follows.
+    /// Whether that was heard.
+    #[must_use]
+    pub fn shut_down(&self) -> bool {
+        self.orders.try_send(Order::Shutdown).is_ok() && self.pump().is_ok()
+    }
 }
 
 impl Association {
@@ -63,14 +100,53 @@ impl Association {
             has_ended: false,
         };
         let running = host::start(config, user)?;
-        let it = Self { running, orders, events };
-        it.pump()?;
+        let it = Self { sending: Sending { running, orders }, events };
+        it.sending.pump()?;
         Ok(it)
     }
 
-    /// Wakes the endpoint.
-    fn pump(&self) -> anyhow::Result<()> {
-        host::pump(&self.running).map_err(|error| anyhow::anyhow!("the endpoint: {error}"))
+    /// Begins one with a gateway, and waits until it stands; how many streams lead there. `local`
+    /// has the addresses here, none: as the routes say; `udp_port` is the gateway's with
+    /// [`Carrier::Udp`] (RFC 6951).
+    ///
+    /// # Errors
+    /// It does not come to stand.
+    pub fn open(
+        to: SocketAddr,
+        local: &[IpAddr],
+        carrier: Carrier,
+        udp_port: u16,
+    ) -> anyhow::Result<(Self, u16)> {
+        let any: IpAddr = match to {
+            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        let own = OPENED.fetch_add(1, Ordering::Relaxed).wrapping_add(std::process::id());
+        let config = Config {
+            addresses: if local.is_empty() { vec![any] } else { local.to_vec() },
+            port: DYNAMIC_FIRST + (own % DYNAMIC) as u16,
+            carrier,
+            encapsulation_port: 0,
+            listens: false,
+            ..Config::default()
+        };
+        let peer = Peer { addresses: vec![to.ip()], port: to.port(), encapsulation_port: udp_port };
+        let mut issues = Vec::new();
+        config.validate(&mut issues);
+        peer.validate(&mut issues);
+        if let Some(issue) = issues.first() {
+            bail!("{}: {}; {}", issue.path, issue.what, issue.hint);
+        }
+        let reached = || format!("{to} cannot be reached");
+        let association = Self::begin(config, peer).with_context(reached)?;
+        let streams = association.stands(PATIENCE).with_context(reached)?;
+        Ok((association, streams))
+    }
+
+    /// Who sends and who hears may be two threads.
+    #[must_use]
+    pub fn split(self) -> (Sending, Receiver<Event>) {
+        (self.sending, self.events)
     }
 
     /// Sends a message on a stream; waits while the peer takes none.
@@ -78,8 +154,7 @@ impl Association {
     /// # Errors
     /// The association is no more.
     pub fn send(&self, stream: u16, message: Bytes) -> anyhow::Result<()> {
-        self.orders.send(Order::Send(stream, message)).ok().context("the association has ended")?;
-        self.pump()
+        self.sending.send(stream, message)
     }
 
     /// What happened next, within that time.
@@ -94,7 +169,7 @@ impl Association {
 
     /// Ends it once everything that was sent has been acknowledged, or after [`GRACE`].
     pub fn shut_down(&self) {
-        let has_heard = self.orders.try_send(Order::Shutdown).is_ok() && self.pump().is_ok();
+        let has_heard = self.sending.shut_down();
         let until = Instant::now() + GRACE;
         while has_heard && Instant::now() < until {
             if let Some(Event::Ended(_)) =

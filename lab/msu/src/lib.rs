@@ -7,7 +7,7 @@
 #![forbid(unsafe_code)]
 #![warn(clippy::cast_possible_truncation)]
 
-mod association;
+pub mod association;
 pub mod operation;
 pub mod sccp;
 
@@ -21,18 +21,14 @@ use m3ua::{
 };
 use machine::{Machine as _, Time};
 pub use sctp_stack::Carrier;
-use sctp_stack::{Config, Peer};
 use std::io::{ErrorKind, Read as _, Write as _};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 /// Longest wait for the connection and for the gateway's acknowledgements.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Between two looks at the clock while nothing comes.
 const LOOK: Duration = Duration::from_millis(20);
-/// The first of the ports that IANA assigns to nobody, and how many there are (RFC 6335 §6).
-const DYNAMIC_FIRST: u16 = 49_152;
-const DYNAMIC: u32 = 16_384;
 /// The Service Indicator of SCCP.
 const SCCP: u8 = ::sccp::codec::SERVICE_INDICATOR;
 /// Octets of one read.
@@ -155,32 +151,7 @@ impl Wire {
             stream.set_write_timeout(Some(PATIENCE))?;
             return Ok((Self::Tcp(stream, Vec::new()), None));
         };
-        let any: IpAddr = match plan.to {
-            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-        };
-        let config = Config {
-            addresses: if local.is_empty() { vec![any] } else { local.clone() },
-            port: DYNAMIC_FIRST + (std::process::id() % DYNAMIC) as u16,
-            carrier: *carrier,
-            encapsulation_port: 0,
-            listens: false,
-            ..Config::default()
-        };
-        let peer = Peer {
-            addresses: vec![plan.to.ip()],
-            port: plan.to.port(),
-            encapsulation_port: *udp_port,
-        };
-        let mut issues = Vec::new();
-        config.validate(&mut issues);
-        peer.validate(&mut issues);
-        if let Some(issue) = issues.first() {
-            bail!("{}: {}; {}", issue.path, issue.what, issue.hint);
-        }
-        let reached = || format!("{} cannot be reached", plan.to);
-        let association = Association::begin(config, peer).with_context(reached)?;
-        let streams = association.stands(PATIENCE).with_context(reached)?;
+        let (association, streams) = Association::open(plan.to, local, *carrier, *udp_port)?;
         Ok((Self::Sctp(Box::new(association)), Some(streams)))
     }
 

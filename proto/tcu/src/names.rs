@@ -86,7 +86,7 @@ impl Speech {
         Self::first(map::Operation::named(name).map(map::Operation::code))
     }
 
-    /// What an operation of that number is called.
+    /// The name of an operation; none: it is none of those that the dialogue has.
     #[must_use]
     pub fn operation_name(self, code: i64) -> Option<&'static str> {
         match self {
@@ -111,7 +111,7 @@ impl Speech {
         self.operation_name(code).map(|_| code)
     }
 
-    /// What an error of that number is called.
+    /// The name of an error.
     #[must_use]
     pub fn error_name(self, code: i64) -> Option<&'static str> {
         match self {

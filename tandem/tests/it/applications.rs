@@ -1,6 +1,8 @@
 //! The examples of the clients, as real processes at a real gateway: an HLR from a CSV file in
 //! Python and TypeScript, a USSD menu of which an instance dies, a prepaid service.
 
+mod play;
+
 use serde_json::Value;
 use std::fs::Permissions;
 use std::io::{BufRead, BufReader, Write};

@@ -1,0 +1,224 @@
+//! Messages that plays send.
+
+use super::{Player, Want, Went};
+use crate::came::{self, Offence};
+use crate::file::Sent;
+use crate::filter::text_of;
+use crate::message;
+use crate::play::{Dialogue, Play, Stands, Waits};
+use crate::program::{Identifier, Made, Program, Send, Sending};
+use crate::report::Cause;
+use crate::template::Template;
+use machine::Time;
+use std::sync::Arc;
+use tcu::{Component, Portion, Request, Speech};
+
+/// Bits of a slot in the reference of a begin, behind two of the dialogue.
+const SLOT_BITS: u32 = 24;
+/// Bits of a slot's generation there: with all others 50, which JSON carries exactly.
+const GENERATION_BITS: u32 = 24;
+
+fn made<T: Clone>(
+    of: &Made<T>,
+    play: &Play,
+    program: &Program,
+    read: impl FnOnce(&str) -> Result<T, String>,
+) -> Result<T, Offence> {
+    match of {
+        Made::Fixed(value) => Ok(value.clone()),
+        Made::Each(template) => {
+            let text = text(template, play, program)?;
+            read(&text).map_err(|wrong| (Cause::Value, wrong))
+        }
+    }
+}
+
+fn text(template: &Template, play: &Play, program: &Program) -> Result<String, Offence> {
+    let mut text = String::with_capacity(256);
+    let rendered = template.render(&play.scope(program), &mut text);
+    rendered.map(|()| text).map_err(|wrong| (Cause::Value, wrong))
+}
+
+fn set_id(component: &mut Component, is: i8, linked_to: Option<i8>) {
+    match component {
+        Component::Invoke { id, linked, .. } => {
+            *id = is;
+            *linked = linked_to.or(*linked);
+        }
+        Component::Result { id, .. } | Component::Error { id, .. } => *id = is,
+        Component::Reject { id, .. } => *id = Some(is),
+    }
+}
+
+/// The invoke identifier of a component.
+fn identifier(
+    sending: &Sending,
+    dialogue: usize,
+    play: &mut Play,
+    program: &Program,
+) -> Result<i8, Offence> {
+    let of = &mut play.dialogues[dialogue];
+    match &sending.id {
+        Identifier::Next => Ok(of.next_id()),
+        Identifier::Answers(name) => of.asked(name.as_deref()).ok_or_else(|| {
+            let name = name.as_deref().unwrap_or("any operation");
+            (Cause::Value, format!("nobody has asked for {name}"))
+        }),
+        Identifier::Is(template) => {
+            let value = template.value(&play.scope(program)).map_err(|it| (Cause::Value, it))?;
+            let text = text_of(&value);
+            text.parse().map_err(|_| (Cause::Value, format!("{text} is no invoke identifier")))
+        }
+    }
+}
+
+/// The components of a message; operations that are asked for, and those that are answered, are
+/// noted.
+fn components(
+    send: &Send,
+    speech: Option<Speech>,
+    play: &mut Play,
+    program: &Program,
+) -> Result<Vec<Component>, Offence> {
+    let mut components = Vec::with_capacity(send.components.len());
+    let mut speech = speech;
+    for sending in &send.components {
+        let read = |text: &str| message::component(text, speech);
+        let mut component = made(&sending.is, play, program, read)?;
+        let id = identifier(sending, send.dialogue, play, program)?;
+        let of = &mut play.dialogues[send.dialogue];
+        let linked = match &sending.linked {
+            Some(name) => {
+                let id = of.asked(Some(name));
+                Some(id.ok_or_else(|| (Cause::Value, format!("nobody has asked for {name}")))?)
+            }
+            None => None,
+        };
+        set_id(&mut component, id, linked);
+        if let Some(operation) = &sending.operation {
+            of.ours.push((id, Arc::clone(operation)));
+        } else if !matches!(component, Component::Result { is_last: false, .. }) {
+            of.theirs.retain(|it| it.0 != id);
+        }
+        components.push(component);
+        if speech.is_none() {
+            speech = Some(Speech::of(None, &components));
+        }
+    }
+    Ok(components)
+}
+
+impl Player {
+    /// The reference of a begin: slot, generation and dialogue.
+    fn reference(slot: usize, generation: u32, dialogue: usize) -> u64 {
+        let generation = u64::from(generation) & ((1 << GENERATION_BITS) - 1);
+        (generation << SLOT_BITS | slot as u64) << 2 | dialogue as u64
+    }
+
+    /// The play and the dialogue of a reference.
+    pub(super) fn referred(&self, reference: u64) -> Option<(usize, usize)> {
+        let dialogue = usize::try_from(reference & 3).ok()?;
+        let slot = usize::try_from(reference >> 2 & ((1 << SLOT_BITS) - 1)).ok()?;
+        let play = self.plays.get(slot).filter(|it| it.is_live)?;
+        let is_it = Self::reference(slot, play.generation, dialogue) == reference;
+        (is_it && dialogue < play.dialogues.len()).then_some((slot, dialogue))
+    }
+
+    /// A dialogue that was asked for has its number.
+    pub(super) fn begun(&mut self, now: Time, role: usize, reference: u64, number: u64) {
+        let Some((slot, dialogue)) = self.referred(reference) else {
+            // Its play has failed meanwhile.
+            let request = Request::UAbort { dialogue: number, portion: Portion::default() };
+            return self.out.push(Want { role, request });
+        };
+        let play = &mut self.plays[slot];
+        if play.dialogues[dialogue].stands == Stands::Begins {
+            play.dialogues[dialogue].stands = Stands::Open(number);
+            self.dialogues.insert((role, number), (slot as u32, dialogue));
+        }
+        if play.waits == Waits::Begun(dialogue) {
+            play.waits = Waits::Not;
+            self.advance(now, slot);
+        }
+    }
+
+    /// Sends a step's message, unless the dialogue's number is not known yet.
+    pub(super) fn send(&mut self, now: Time, slot: usize, send: &Send) -> Result<Went, Offence> {
+        let program = Arc::clone(&self.program);
+        let play = &mut self.plays[slot];
+        let role = program.scenarios[play.scenario].dialogues[send.dialogue];
+        let begins = matches!(send.kind, Sent::Begin | Sent::Uni);
+        let number = match play.dialogues[send.dialogue].stands {
+            Stands::Begins => return Ok(Went::Later(send.dialogue)),
+            Stands::Open(number) => number,
+            Stands::Not if begins => 0,
+            Stands::Not | Stands::Over => return Err(over(play, send.dialogue)),
+        };
+        let speech = match (begins, &send.context) {
+            (true, Some(context)) => Some(Speech::of_context(context)),
+            (true, None) => None,
+            (false, _) => Some(play.dialogues[send.dialogue].speech),
+        };
+        let components = components(send, speech, play, &program)?;
+        let information = send.information.as_ref();
+        let information = information.map(|it| made(it, play, &program, message::information));
+        let user_information = information.transpose()?.unwrap_or_default();
+        let portion = Portion { context: send.context.clone(), user_information, components };
+        let request = request(send, slot, number, portion, play, &program)?;
+        match send.kind {
+            Sent::Begin => play.dialogues[send.dialogue].stands = Stands::Begins,
+            Sent::Continue => {}
+            Sent::End | Sent::Prearranged | Sent::Abort | Sent::Uni => {
+                play.dialogues[send.dialogue].stands = Stands::Over;
+                self.dialogues.remove(&(role, number));
+            }
+        }
+        play.sent.get_or_insert(now);
+        play.sent_last = now;
+        self.tally.messages_out += u64::from(send.kind != Sent::Prearranged);
+        self.out.push(Want { role, request });
+        Ok(Went::Out)
+    }
+}
+
+fn request(
+    send: &Send,
+    slot: usize,
+    dialogue: u64,
+    portion: Portion,
+    play: &mut Play,
+    program: &Program,
+) -> Result<Request, Offence> {
+    let own = |portion: Portion| Portion { context: None, ..portion };
+    Ok(match send.kind {
+        Sent::Begin | Sent::Uni => {
+            let none = || (Cause::Value, "whom it is to is not said".to_owned());
+            let (called, calling) = send.addresses.as_ref().ok_or_else(none)?;
+            let called = made(called, play, program, message::address)?;
+            let calling = made(calling, play, program, message::address)?;
+            if send.kind == Sent::Uni {
+                return Ok(Request::Uni { called, calling, portion });
+            }
+            let of: &mut Dialogue = &mut play.dialogues[send.dialogue];
+            of.speech = Speech::of(portion.context.as_deref(), &portion.components);
+            let reference = Player::reference(slot, play.generation, send.dialogue);
+            Request::Begin { reference, called, calling, state: None, portion }
+        }
+        Sent::Continue => Request::Continue { dialogue, state: None, portion: own(portion) },
+        Sent::End => Request::End { dialogue, is_prearranged: false, portion: own(portion) },
+        Sent::Prearranged => {
+            Request::End { dialogue, is_prearranged: true, portion: Portion::default() }
+        }
+        Sent::Abort => Request::UAbort { dialogue, portion },
+    })
+}
+
+/// A message is to be sent in a dialogue that is over: what has ended it.
+fn over(play: &Play, dialogue: usize) -> Offence {
+    let speech = play.dialogues[dialogue].speech;
+    let last = play.came.iter().rev().find(|it| it.0 == dialogue);
+    match last {
+        Some((_, it)) => came::instead(it, speech),
+        None => (Cause::Unexpected, "the dialogue is over".into()),
+    }
+}

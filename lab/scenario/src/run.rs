@@ -1,0 +1,378 @@
+//! A run: endpoints are connected, time is the machine's, and the player plays until all is over.
+
+use crate::endpoint::Place;
+use crate::file::{Role, RoleSpelling};
+use crate::inside::Inside;
+use crate::player::{Player, Told, Want};
+use crate::program::Program;
+use crate::report::{Phase, Report};
+use crate::stack::Stack;
+use crate::wire::{Event, Wire};
+use anyhow::{Context as _, bail};
+use machine::{Machine as _, Time};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::{Duration, Instant};
+use tcu::{Client, ClientEvent, Hello, Indication, Spelling};
+
+/// Reads that wait to be looked at; then sockets are not read any more.
+const EVENTS_MAX: usize = 4_096;
+/// Of those looked at in one go, at most.
+const EVENTS_AT_ONCE_MAX: usize = 256;
+/// Longest wait for a gateway to take a role in.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Between two looks at whether the run is to end.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// How a program is run.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Roles that are played here; none: those that have a place, or all.
+    pub only: Vec<String>,
+    /// Plays at most.
+    pub count: Option<u64>,
+    /// Whether who only answers does so to the end of the measurement; else until it is stopped.
+    pub is_timed: bool,
+    /// What random choices are made with.
+    pub seed: u64,
+    /// The folder that paths of sockets and keys are in.
+    pub base: PathBuf,
+}
+
+/// Which roles are played here: those that have a place; all, inside, where none has.
+fn played(program: &Program, only: &[String]) -> anyhow::Result<Vec<bool>> {
+    for name in only {
+        if program.role(name).is_none() {
+            let known = program.roles.iter().map(|it| &*it.name);
+            bail!("there is no role `{name}`; {}", config::meant(name, known, "there is none"));
+        }
+    }
+    let has_places = program.roles.iter().any(|it| it.at.is_some());
+    let is_here = |it: &Role| {
+        (it.at.is_some() || !has_places) && (only.is_empty() || only.contains(&it.name))
+    };
+    let is_here: Vec<bool> = program.roles.iter().map(is_here).collect();
+    if !is_here.contains(&true) {
+        bail!("none of its roles has a place: say where, with --at ROLE=PLACE");
+    }
+    Ok(is_here)
+}
+
+enum Endpoint {
+    /// Played elsewhere, or with others inside.
+    None,
+    Application {
+        client: Box<Client>,
+        wire: Wire,
+        out: Vec<u8>,
+    },
+    Stack {
+        stack: Box<Stack>,
+        wire: Wire,
+    },
+}
+
+struct Runner {
+    program: Arc<Program>,
+    player: Player,
+    endpoints: Vec<Endpoint>,
+    inside: Option<Inside>,
+    events: Receiver<Event>,
+    clock: Instant,
+    wants: Vec<Want>,
+    told: Vec<(usize, Indication)>,
+}
+
+/// Runs a program to its end, or until `is_stopped`.
+///
+/// # Errors
+/// A gateway cannot be reached, or takes a role not in.
+pub fn run(
+    program: Program,
+    options: &Options,
+    is_stopped: &dyn Fn() -> bool,
+) -> anyhow::Result<Report> {
+    let program = Arc::new(program);
+    let is_here = played(&program, &options.only)?;
+    let clock = Instant::now();
+    let now = Time::ZERO;
+    let (sender, events) = sync_channel(EVENTS_MAX);
+    let is_inside = program.roles.iter().all(|it| it.at.is_none());
+    let mut runner = Runner {
+        player: Player::new(Arc::clone(&program), is_here.clone(), options.seed, now),
+        endpoints: Vec::new(),
+        inside: is_inside.then(|| Inside::new(&program.roles, options.seed, now)),
+        events,
+        clock,
+        wants: Vec::new(),
+        told: Vec::new(),
+        program,
+    };
+    runner.connect(&is_here, options, &sender)?;
+    let begins = runner.program.begins(&|role| is_here.get(role).copied().unwrap_or(false));
+    if begins || options.is_timed {
+        let now = runner.now();
+        runner.player.start(now, options.count);
+    }
+    runner.play(is_stopped)?;
+    let report = runner.player.report(runner.now());
+    runner.end();
+    Ok(report)
+}
+
+fn keys(role: &Role, base: &Path) -> anyhow::Result<Option<authentication::Keys>> {
+    let Some(file) = &role.key_file else { return Ok(None) };
+    config::keys::read(base, file)
+        .map(Some)
+        .map_err(|wrong| anyhow::anyhow!("{}", wrong.issue(file).what))
+}
+
+impl Runner {
+    fn now(&self) -> Time {
+        Time::ZERO + self.clock.elapsed()
+    }
+
+    /// Connects the roles, and waits until each is taken in.
+    fn connect(
+        &mut self,
+        is_here: &[bool],
+        options: &Options,
+        events: &SyncSender<Event>,
+    ) -> anyhow::Result<()> {
+        let program = Arc::clone(&self.program);
+        for (at, role) in program.roles.iter().enumerate() {
+            let place = role.at.as_deref().filter(|_| is_here.get(at) == Some(&true));
+            let endpoint = match place {
+                None => Endpoint::None,
+                Some(text) => {
+                    let place: Place = text.parse().map_err(anyhow::Error::msg)?;
+                    let endpoint = self.endpoint(at, role, &place, options, events);
+                    endpoint.with_context(|| format!("role {} at {text}", role.name))?
+                }
+            };
+            self.endpoints.push(endpoint);
+        }
+        for at in 0..self.endpoints.len() {
+            let name = &program.roles[at].name;
+            self.taken_in(at).with_context(|| format!("role {name}"))?;
+        }
+        Ok(())
+    }
+
+    fn endpoint(
+        &self,
+        at: usize,
+        role: &Role,
+        place: &Place,
+        options: &Options,
+        events: &SyncSender<Event>,
+    ) -> anyhow::Result<Endpoint> {
+        if let Place::Stack { .. } = place {
+            let seed = options.seed.wrapping_add(at as u64);
+            let mut stack = Box::new(Stack::new(role, seed, self.now())?);
+            let (mut wire, streams) = Wire::open(place, role.udp_port, at, events)?;
+            stack.up(self.now(), streams);
+            flush_stack(&mut stack, &mut wire)?;
+            return Ok(Endpoint::Stack { stack, wire });
+        }
+        let name = role.application.as_ref().unwrap_or(&role.name);
+        let group = role.group.as_deref().unwrap_or_default();
+        let hello = Hello::new(name, group, &format!("play-{}", std::process::id()));
+        let spelling = match role.spelling {
+            RoleSpelling::Tagged => Spelling::Tagged,
+            RoleSpelling::Json => Spelling::Json,
+        };
+        let client = Box::new(Client::new(hello, spelling, keys(role, &options.base)?));
+        let (mut wire, _) = Wire::open(place, role.udp_port, at, events)?;
+        wire.send(0, client.greeting().into())?;
+        Ok(Endpoint::Application { client, wire, out: Vec::new() })
+    }
+
+    /// Waits until the gateway has taken a role in. What roles are told meanwhile is played.
+    fn taken_in(&mut self, at: usize) -> anyhow::Result<()> {
+        let until = Instant::now() + PATIENCE;
+        let mut is_welcome = false;
+        loop {
+            match &self.endpoints[at] {
+                Endpoint::None => return Ok(()),
+                Endpoint::Application { .. } if is_welcome => return Ok(()),
+                Endpoint::Stack { stack, .. } if stack.is_active() => return Ok(()),
+                Endpoint::Stack { stack, .. } if Instant::now() >= until => {
+                    bail!("the gateway does not let it become active: {}", stack.last);
+                }
+                _ if Instant::now() >= until => bail!("the gateway does not take it in"),
+                _ => {}
+            }
+            match self.events.recv_timeout(LOOK) {
+                Ok(Event::Ended(role, why)) if role == at => bail!("{why}"),
+                Ok(event) => is_welcome |= self.happened(event)? == Some(at),
+                Err(_) => {}
+            }
+            self.turn()?;
+        }
+    }
+
+    fn play(&mut self, is_stopped: &dyn Fn() -> bool) -> anyhow::Result<()> {
+        let mut looked = Instant::now();
+        while self.player.phase(self.now()) != Phase::Over {
+            if looked.elapsed() >= LOOK {
+                looked = Instant::now();
+                if is_stopped() {
+                    break;
+                }
+            }
+            self.turn()?;
+            let now = self.now();
+            let wait = self.deadline().map_or(LOOK, |at| at.since(now)).min(LOOK);
+            match self.events.recv_timeout(wait) {
+                Ok(event) => {
+                    self.happened(event)?;
+                    for _ in 0..EVENTS_AT_ONCE_MAX {
+                        let Ok(event) = self.events.try_recv() else { break };
+                        self.happened(event)?;
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    bail!("every connection is gone");
+                }
+            }
+        }
+        let now = self.now();
+        self.player.stop(now, &mut self.wants);
+        self.carry_out()
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        let stacks = self.endpoints.iter().filter_map(|it| match it {
+            Endpoint::Stack { stack, .. } => stack.deadline(),
+            _ => None,
+        });
+        let inside = self.inside.as_ref().and_then(Inside::deadline);
+        self.player.deadline().into_iter().chain(inside).chain(stacks).min()
+    }
+
+    /// Lets timers fire, and carries out what is wanted.
+    fn turn(&mut self) -> anyhow::Result<()> {
+        let now = self.now();
+        self.player.tick(now, &mut self.wants);
+        for (at, endpoint) in self.endpoints.iter_mut().enumerate() {
+            if let Endpoint::Stack { stack, .. } = endpoint {
+                stack.tick(now);
+                self.told.extend(stack.take_told().into_iter().map(|it| (at, it)));
+            }
+        }
+        if let Some(inside) = &mut self.inside {
+            inside.tick(now, &mut self.told);
+        }
+        self.carry_out()
+    }
+
+    /// Carries out what is wanted, and tells what comes of it, until nothing does.
+    fn carry_out(&mut self) -> anyhow::Result<()> {
+        let now = self.now();
+        while !self.wants.is_empty() || !self.told.is_empty() {
+            for (role, it) in core::mem::take(&mut self.told) {
+                self.player.step(now, Told::Indication(role, it), &mut self.wants);
+            }
+            for want in core::mem::take(&mut self.wants) {
+                self.request(now, &want);
+            }
+        }
+        for endpoint in &mut self.endpoints {
+            match endpoint {
+                Endpoint::Application { wire, out, .. } if !out.is_empty() => {
+                    wire.send(0, core::mem::take(out).into())?;
+                }
+                Endpoint::Stack { stack, wire } => flush_stack(stack, wire)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn request(&mut self, now: Time, want: &Want) {
+        if let Some(inside) = &mut self.inside {
+            return inside.request(now, want.role, &want.request, &mut self.told);
+        }
+        match self.endpoints.get_mut(want.role) {
+            Some(Endpoint::Application { client, out, .. }) => client.write(&want.request, out),
+            Some(Endpoint::Stack { stack, .. }) => {
+                stack.request(now, &want.request);
+                let told = stack.take_told().into_iter();
+                self.told.extend(told.map(|it| (want.role, it)));
+            }
+            Some(Endpoint::None) | None => {}
+        }
+    }
+
+    /// Something came by a socket. Returns the role that was taken in by it.
+    fn happened(&mut self, event: Event) -> anyhow::Result<Option<usize>> {
+        let now = self.now();
+        let mut is_welcome = None;
+        match event {
+            Event::Octets(role, octets) => {
+                if let Some(Endpoint::Application { client, out, .. }) =
+                    self.endpoints.get_mut(role)
+                {
+                    let (told, mut bye) = (&mut self.told, None);
+                    let answer = client.received(&octets, &mut |event| match event {
+                        ClientEvent::Welcome(_) => is_welcome = Some(role),
+                        ClientEvent::Indication(it) => told.push((role, it)),
+                        ClientEvent::Bye(why) => bye = Some(why),
+                        ClientEvent::Malformed(what, at) => {
+                            bye = Some(format!("the gateway does not understand {at}: {what}"));
+                        }
+                        ClientEvent::Unread(wrong) => bye = Some(wrong.to_string()),
+                    });
+                    out.extend(answer.map_err(|wrong| anyhow::anyhow!("{wrong}"))?);
+                    if let Some(why) = bye {
+                        bail!("the gateway ends the connection: {why}");
+                    }
+                }
+            }
+            Event::Message(role, stream, message) => {
+                if let Some(Endpoint::Stack { stack, .. }) = self.endpoints.get_mut(role) {
+                    stack.message(now, stream, message);
+                    self.told.extend(stack.take_told().into_iter().map(|it| (role, it)));
+                }
+            }
+            Event::Ended(role, why) => {
+                self.endpoints[role] = Endpoint::None;
+                self.player.step(now, Told::Lost(role, why.clone()), &mut self.wants);
+                self.carry_out()?;
+                bail!("role {}: {why}", self.program.roles[role].name);
+            }
+        }
+        self.carry_out()?;
+        Ok(is_welcome)
+    }
+
+    /// Leaves the gateways.
+    fn end(mut self) {
+        let now = self.now();
+        for endpoint in &mut self.endpoints {
+            match endpoint {
+                Endpoint::Application { wire, .. } => wire.close(),
+                Endpoint::Stack { stack, wire } => {
+                    stack.down(now);
+                    // The gateway may be gone already.
+                    let _ = flush_stack(stack, wire);
+                    wire.close();
+                }
+                Endpoint::None => {}
+            }
+        }
+    }
+}
+
+fn flush_stack(stack: &mut Stack, wire: &mut Wire) -> anyhow::Result<()> {
+    for (stream, message) in stack.take_sends() {
+        wire.send(stream, message)?;
+    }
+    if stack.has_ended {
+        bail!("the gateway has ended the association: {}", stack.last);
+    }
+    Ok(())
+}

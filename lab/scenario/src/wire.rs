@@ -1,0 +1,165 @@
+//! Sockets: a thread for each reads, and what it reads comes in one queue.
+
+use crate::endpoint::Place;
+use anyhow::Context as _;
+use application::Address;
+use bytes::Bytes;
+use m3ua::codec::Framing;
+use msu::Carrier;
+use msu::association::{Association, Event as Happened, Sending};
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc::{Receiver, SyncSender};
+use std::time::Duration;
+
+/// Octets of one read.
+const READ_OCTETS: usize = 65_536;
+/// The UDP port of SCTP at a gateway (RFC 6951).
+const SCTP_UDP_PORT: u16 = 9_899;
+/// Longest wait for a connection, and for a gateway to take what is written.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What came by a socket.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// Octets for a role.
+    Octets(usize, Vec<u8>),
+    /// A message of M3UA on a stream.
+    Message(usize, u16, Bytes),
+    /// The connection of a role is gone.
+    Ended(usize, String),
+}
+
+/// The way to a gateway.
+pub(crate) enum Wire {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+    Sctp(Box<Sending>),
+}
+
+impl Wire {
+    /// Connects, and reads from then on; how many streams lead there, by SCTP.
+    pub(crate) fn open(
+        place: &Place,
+        udp_port: Option<u16>,
+        role: usize,
+        events: &SyncSender<Event>,
+    ) -> anyhow::Result<(Self, Option<u16>)> {
+        match place {
+            Place::Application(Address::Unix(path)) => {
+                let stream = UnixStream::connect(path);
+                let stream = stream.with_context(|| format!("{}", path.display()))?;
+                stream.set_write_timeout(Some(PATIENCE))?;
+                read(stream.try_clone()?, role, events.clone(), octets);
+                Ok((Self::Unix(stream), None))
+            }
+            Place::Application(Address::Tcp(to)) => {
+                let stream = tcp(*to)?;
+                read(stream.try_clone()?, role, events.clone(), octets);
+                Ok((Self::Tcp(stream), None))
+            }
+            Place::Stack { to, by_sctp: false } => {
+                let stream = tcp(*to)?;
+                read(stream.try_clone()?, role, events.clone(), messages);
+                Ok((Self::Tcp(stream), None))
+            }
+            Place::Stack { to, by_sctp: true } => {
+                let port = udp_port.unwrap_or(SCTP_UDP_PORT);
+                let opened = Association::open(*to, &[], Carrier::Udp, port)?;
+                let (sending, happened) = opened.0.split();
+                hear(happened, role, events.clone());
+                Ok((Self::Sctp(Box::new(sending)), Some(opened.1)))
+            }
+        }
+    }
+
+    /// Writes octets, or a message on a stream.
+    pub(crate) fn send(&mut self, stream: u16, octets: Bytes) -> anyhow::Result<()> {
+        match self {
+            Self::Tcp(tcp) => Ok(tcp.write_all(&octets)?),
+            Self::Unix(unix) => Ok(unix.write_all(&octets)?),
+            Self::Sctp(sending) => sending.send(stream, octets),
+        }
+    }
+
+    /// Ends it: who reads hears of it.
+    pub(crate) fn close(&self) {
+        use std::net::Shutdown;
+        // It may be gone already.
+        let _ = match self {
+            Self::Tcp(tcp) => tcp.shutdown(Shutdown::Both),
+            Self::Unix(unix) => unix.shutdown(Shutdown::Both),
+            Self::Sctp(sending) => {
+                let _ = sending.shut_down();
+                Ok(())
+            }
+        };
+    }
+}
+
+fn tcp(to: SocketAddr) -> anyhow::Result<TcpStream> {
+    let stream = TcpStream::connect_timeout(&to, PATIENCE);
+    let stream = stream.with_context(|| format!("{to} cannot be reached"))?;
+    stream.set_nodelay(true)?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    Ok(stream)
+}
+
+/// Takes what can be taken from the front of what came.
+type Cut = fn(usize, &mut Vec<u8>, &SyncSender<Event>) -> bool;
+
+fn octets(role: usize, buffer: &mut Vec<u8>, events: &SyncSender<Event>) -> bool {
+    events.send(Event::Octets(role, core::mem::take(buffer))).is_ok()
+}
+
+fn messages(role: usize, buffer: &mut Vec<u8>, events: &SyncSender<Event>) -> bool {
+    let mut at = 0;
+    while let Framing::Message(length) = m3ua::codec::frame(&buffer[at..]) {
+        let message = Bytes::copy_from_slice(&buffer[at..at + length]);
+        at += length;
+        if events.send(Event::Message(role, 0, message)).is_err() {
+            return false;
+        }
+    }
+    buffer.drain(..at);
+    true
+}
+
+fn read(mut from: impl Read + Send + 'static, role: usize, to: SyncSender<Event>, cut: Cut) {
+    std::thread::spawn(move || {
+        let (mut octets, mut buffer) = (vec![0; READ_OCTETS], Vec::new());
+        let why = loop {
+            match from.read(&mut octets) {
+                Ok(0) => break "the gateway has closed the connection".to_owned(),
+                Ok(count) => {
+                    buffer.extend_from_slice(&octets[..count]);
+                    if !cut(role, &mut buffer, &to) {
+                        return;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => break error.to_string(),
+            }
+        };
+        // Nobody may be there any more.
+        let _ = to.send(Event::Ended(role, why));
+    });
+}
+
+fn hear(from: Receiver<Happened>, role: usize, to: SyncSender<Event>) {
+    std::thread::spawn(move || {
+        while let Ok(event) = from.recv() {
+            let (event, is_last) = match event {
+                Happened::Up(_) => continue,
+                Happened::Message(stream, message) => {
+                    (Event::Message(role, stream, message), false)
+                }
+                Happened::Ended(why) => (Event::Ended(role, why), true),
+            };
+            if to.send(event).is_err() || is_last {
+                return;
+            }
+        }
+    });
+}

@@ -1,0 +1,11 @@
+//! Scenarios as they are played, in virtual time.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod built_in;
+mod choice;
+mod documentation;
+mod load;
+mod mistakes;
+mod tshark;
+mod world;
+mod worlds;
