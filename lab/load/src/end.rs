@@ -10,6 +10,7 @@ use crate::report::{Cause, Tally};
 use crate::restraint::Restraint;
 use crate::script::{Script, Voice, names};
 use crate::template::Id;
+use crate::watch::{Became, Moment};
 use machine::{Duration, Time, Wheel};
 use runtime::{Effects, Flow, PortId, Transport};
 use sip::Method;
@@ -70,6 +71,8 @@ pub struct End {
     pub hold: Duration,
     /// Calls that run.
     pub live: u64,
+    /// What became of calls, where somebody follows them.
+    moments: Option<Vec<Moment>>,
 }
 
 impl End {
@@ -104,6 +107,7 @@ impl End {
             restraint: Restraint::default(),
             hold: Duration::ZERO,
             live: 0,
+            moments: None,
         })
     }
 
@@ -112,6 +116,25 @@ impl End {
     pub fn describing(mut self, descriptions: Option<Arc<dyn Descriptions>>) -> Self {
         self.script.descriptions = descriptions;
         self
+    }
+
+    /// The same, whose calls are followed one by one ([`End::take_moments`]).
+    #[must_use]
+    pub fn followed(mut self) -> Self {
+        self.moments = Some(Vec::new());
+        self
+    }
+
+    /// What became of calls since this was asked last.
+    pub fn take_moments(&mut self) -> Vec<Moment> {
+        self.moments.as_mut().map(core::mem::take).unwrap_or_default()
+    }
+
+    pub(crate) fn note(&mut self, slot: u32, became: Became) {
+        let generation = self.legs[slot as usize].generation;
+        if let Some(moments) = &mut self.moments {
+            moments.push(Moment { call: Id { slot, generation }.number(), became });
+        }
     }
 
     /// Takes overload control feedback from now on, or takes none.
@@ -132,17 +155,33 @@ impl End {
         self.wheel.deadline()
     }
 
-    /// Places a call that was due at `scheduled`.
-    pub fn call(&mut self, now: Time, scheduled: Time, subscriber: u32, tally: &mut Tally) {
+    /// Places a call that was due at `scheduled`; its number, unless there is no room.
+    pub fn call(
+        &mut self,
+        now: Time,
+        scheduled: Time,
+        subscriber: u32,
+        tally: &mut Tally,
+    ) -> Option<u64> {
         let door = subscriber as usize % self.doors.len();
         let flow = self.doors[door].flow();
         let Some(slot) = self.open(flow, door) else {
             tally.fail(self.side, Cause::Full, || format!("{LEGS_MAX} calls run already"));
-            return;
+            return None;
         };
         let leg = &mut self.legs[slot as usize];
         (leg.subscriber, leg.scheduled) = (subscriber, scheduled);
+        let id = Id { slot, generation: leg.generation };
         self.advance(now, slot, tally);
+        Some(id.number())
+    }
+
+    /// Ends the hold time of that call, if it stands.
+    pub fn hang_up_call(&mut self, now: Time, call: u64, tally: &mut Tally) {
+        let slot = self.find(Id::of(call)).filter(|slot| self.legs[*slot as usize].holding);
+        if let Some(slot) = slot {
+            self.advance(now, slot, tally);
+        }
     }
 
     /// The Call-IDs of every call that this end has placed since it was made; `None` with several
@@ -212,6 +251,7 @@ impl End {
         tally.fail(self.side, cause, || {
             format!("{} at step {}: {}", String::from_utf8_lossy(&id), step + 1, words())
         });
+        self.note(slot, Became::Failed(cause));
         self.release(slot);
     }
 
@@ -288,6 +328,7 @@ impl End {
             Side::Answerer => tally.report.answered += 1,
             Side::Caller | Side::Hop => tally.report.completed += 1,
         }
+        self.note(slot, Became::Over);
         self.release(slot);
     }
 

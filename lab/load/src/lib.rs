@@ -28,6 +28,7 @@ mod scan;
 mod script;
 mod search;
 mod template;
+mod watch;
 
 pub use arrivals::{Arrivals, Spread};
 pub use description::Descriptions;
@@ -39,3 +40,4 @@ pub use registrants::{Registrants, RegistrantsConfig, UNDER_WAY_MAX};
 pub use report::{Cause, Report, Tally, Times, Timing};
 pub use scan::Scan;
 pub use search::{Found, Purpose, Search};
+pub use watch::{Became, Moment};

@@ -8,6 +8,7 @@ use crate::report::{Cause, Tally};
 use crate::scan::{Scan, tag};
 use crate::script::{Voice, names, write_plain_ok};
 use crate::template::Id;
+use crate::watch::Became;
 use machine::Time;
 use runtime::{Effects, Flow};
 use sip::Method;
@@ -282,6 +283,7 @@ impl End {
             tally.responded(scan.method, us);
             if self.side == Side::Caller && self.ladder.set_up() == Some(at) {
                 tally.set_up(now.since(leg.scheduled).as_micros() as u64);
+                self.note(slot, Became::Answered);
             }
         }
         self.advance(now, slot, tally);
@@ -314,6 +316,7 @@ impl End {
         out.send(leg.flow, |bytes| self.script.write_ack_of(bytes, &voice, scan));
         tally.report.messages_out += 1;
         tally.reject(scan.status, now.since(leg.scheduled).as_micros() as u64);
+        self.note(slot, Became::Refused(scan.status));
         self.release(slot);
     }
 

@@ -40,11 +40,23 @@ pub struct Id {
 }
 
 impl Id {
+    /// Slot and generation as one number.
+    #[must_use]
+    pub const fn number(self) -> u64 {
+        (self.slot as u64) << 32 | self.generation as u64
+    }
+
+    /// That of a number.
+    #[must_use]
+    pub const fn of(number: u64) -> Self {
+        Self { slot: (number >> 32) as u32, generation: number as u32 }
+    }
+
     /// Sixteen hexadecimal digits.
     #[must_use]
     pub fn digits(self) -> [u8; ID_DIGITS] {
         const HEX: &[u8; 16] = b"0123456789abcdef";
-        let value = u64::from(self.slot) << 32 | u64::from(self.generation);
+        let value = self.number();
         core::array::from_fn(|at| HEX[(value >> (60 - 4 * at)) as usize & 15])
     }
 
@@ -55,7 +67,7 @@ impl Id {
         for digit in digits.get(..ID_DIGITS)? {
             value = value << 4 | u64::from(char::from(*digit).to_digit(16)?);
         }
-        Some(Self { slot: (value >> 32) as u32, generation: value as u32 })
+        Some(Self::of(value))
     }
 }
 

@@ -3,9 +3,10 @@
 use crate::file::Awaited;
 use crate::filter::text_of;
 use crate::message;
-use crate::play::{Dialogue, Play};
+use crate::play::{Came, Dialogue, Play};
 use crate::program::{Await, Capture, Check, ComponentKind, Expected, Program};
 use crate::report::Cause;
+use load::Became;
 use serde_json::Value;
 use tcu::{Code, Component, Indication, Portion, Speech};
 
@@ -13,7 +14,13 @@ use tcu::{Code, Component, Indication, Portion, Speech};
 pub(crate) type Offence = (Cause, String);
 
 /// The kind of an indication that a step can wait for.
-pub(crate) const fn kind_of(it: &Indication) -> Option<Awaited> {
+pub(crate) const fn kind_of(it: &Came) -> Option<Awaited> {
+    let it = match it {
+        Came::Tc(it) => it,
+        Came::Call(Became::Answered) => return Some(Awaited::Answered),
+        Came::Call(Became::Over) => return Some(Awaited::Released),
+        Came::Call(Became::Refused(_) | Became::Failed(_)) => return None,
+    };
     Some(match it {
         Indication::Begin { .. } => Awaited::Begin,
         Indication::Uni { .. } => Awaited::Uni,
@@ -28,8 +35,28 @@ pub(crate) const fn kind_of(it: &Indication) -> Option<Awaited> {
     })
 }
 
+impl Came {
+    /// What it carries of a message of TCAP.
+    pub(crate) const fn portion(&self) -> Option<&Portion> {
+        match self {
+            Self::Tc(it) => it.portion(),
+            Self::Call(_) => None,
+        }
+    }
+}
+
 /// What it is in words, and the cause of who did not wait for it.
-pub(crate) fn instead(it: &Indication, speech: Speech) -> Offence {
+pub(crate) fn instead(it: &Came, speech: Speech) -> Offence {
+    let it = match it {
+        Came::Tc(it) => it,
+        Came::Call(Became::Refused(status)) => {
+            return (Cause::Aborted, format!("the call was refused: {status}"));
+        }
+        Came::Call(Became::Failed(cause)) => {
+            return (Cause::ProviderAborted, format!("the call failed: {cause:?}"));
+        }
+        Came::Call(became) => return (Cause::Unexpected, format!("the call: {became:?}")),
+    };
     let value = message::shown(it, speech);
     let cause = match it {
         Indication::UAbort { .. } => Cause::Aborted,
@@ -42,7 +69,7 @@ pub(crate) fn instead(it: &Indication, speech: Speech) -> Offence {
 }
 
 /// Whether the names of a message fit: its kind, its context, its components.
-pub(crate) fn fits(step: &Await, it: &Indication, of: &Dialogue) -> Result<(), Offence> {
+pub(crate) fn fits(step: &Await, it: &Came, of: &Dialogue) -> Result<(), Offence> {
     if kind_of(it) != Some(step.kind) {
         return Err(instead(it, of.speech));
     }
@@ -92,11 +119,13 @@ fn is(expected: &Expected, component: &Component, of: &Dialogue) -> bool {
 /// Takes what the step wants of a message that fits, after it has checked what has to stand there.
 pub(crate) fn take(
     step: &Await,
-    it: &Indication,
+    it: &Came,
     play: &mut Play,
     program: &Program,
 ) -> Result<(), Offence> {
-    if step.looks_inside() {
+    if let Came::Tc(it) = it
+        && step.looks_inside()
+    {
         let speech = play.dialogues.get(step.dialogue).map(|it| it.speech).unwrap_or_default();
         let value = message::shown(it, speech);
         look(&step.checks, &step.captures, &value, play, program)?;

@@ -77,7 +77,13 @@ fn program(file: &File, base: &Path, issues: &mut Vec<Issue>) -> Program {
         scenarios.push(scenario);
     }
     let (name, about) = (file.name.clone(), file.about.clone());
+    let calls = |role: &file::Role| {
+        let steps = file.scenario.iter().flat_map(|of| of.step.iter().map(move |it| (of, it)));
+        let mut calling = steps.filter(|(_, step)| step.send == Some(Sent::Call));
+        calling.any(|(of, step)| *step.role.as_ref().unwrap_or(&of.role) == role.name)
+    };
     Program {
+        calls: file.role.iter().map(calls).collect(),
         name,
         about,
         load: file.load.clone(),
@@ -94,6 +100,8 @@ struct Dialogue {
     role: usize,
     /// What is spoken in it, where that is known.
     speech: Option<Speech>,
+    /// Whether the peer begins it, and says what is spoken.
+    is_answered: bool,
 }
 
 struct Compiler<'c> {
@@ -189,7 +197,7 @@ impl<'c> Compiler<'c> {
         }
         let role = of.role.as_ref().unwrap_or(&self.file.role[self.role].name).clone();
         let number = self.file.role.iter().position(|it| it.name == role).unwrap_or(self.role);
-        let begins = matches!(of.send, Some(Sent::Begin | Sent::Uni))
+        let begins = matches!(of.send, Some(Sent::Begin | Sent::Uni | Sent::Call))
             || matches!(of.awaits, Some(Awaited::Begin | Awaited::Uni));
         let name = of.dialogue.clone().unwrap_or(role);
         let dialogue = self.dialogue(&name, number, begins, path)?;
@@ -221,7 +229,8 @@ impl<'c> Compiler<'c> {
                 None
             }
             (None, true) => {
-                self.dialogues.push(Dialogue { name: name.to_owned(), role, speech: None });
+                let name = name.to_owned();
+                self.dialogues.push(Dialogue { name, role, speech: None, is_answered: false });
                 Some(self.dialogues.len() - 1)
             }
         }
@@ -327,7 +336,12 @@ impl<'c> Compiler<'c> {
         for (at, it) in of.component.iter().enumerate() {
             components.push(self.sending(it, dialogue, &format!("{path}.component[{at}]")));
         }
-        Send { kind, dialogue, context, addresses, information, components }
+        let own = Value::from("{n}");
+        let subscriber = (kind == Sent::Call).then(|| {
+            let value = of.subscriber.as_ref().unwrap_or(&own);
+            self.template(value, &format!("{path}.subscriber"))
+        });
+        Send { kind, dialogue, context, addresses, information, components, subscriber }
     }
 
     fn sending(&mut self, of: &file::Component, dialogue: usize, path: &str) -> Sending {
@@ -379,7 +393,7 @@ impl<'c> Compiler<'c> {
             put("part", json!(true));
         }
         let template = self.template(&Value::Object(members), path);
-        let is = self.component(template, kind, speech, path);
+        let is = self.component(template, kind, dialogue, path);
         let operation = (kind == ComponentKind::Invoke).then(|| Arc::from(name));
         if let (Made::Fixed(component), None) = (&is, speech) {
             // Without a context the first operation says what is spoken.
@@ -395,10 +409,11 @@ impl<'c> Compiler<'c> {
         &mut self,
         template: Template,
         kind: ComponentKind,
-        speech: Option<Speech>,
+        dialogue: usize,
         path: &str,
     ) -> Made<tcu::Component> {
-        if speech.is_none() && kind != ComponentKind::Invoke {
+        let Dialogue { speech, is_answered, .. } = self.dialogues[dialogue];
+        if speech.is_none() && (is_answered || kind != ComponentKind::Invoke) {
             return Made::Each(template);
         }
         self.made(template, path, |text| message::component(text, speech))
@@ -425,6 +440,7 @@ impl<'c> Compiler<'c> {
         let context = self.context(of, path);
         if kind == Awaited::Begin {
             self.dialogues[dialogue].speech = context.as_deref().map(Speech::of_context);
+            self.dialogues[dialogue].is_answered = true;
         }
         let mut components = Vec::new();
         for (at, it) in of.component.iter().enumerate() {

@@ -18,6 +18,10 @@ const IDLE: Duration = Duration::from_secs(3_600);
 pub(crate) enum Place {
     /// An application of a gateway.
     Application(Address),
+    /// With the others that are so, inside this process.
+    Inside,
+    /// SIP over UDP: where calls are sent, or answered.
+    Sip(SocketAddr),
     /// A stack of its own.
     Stack {
         /// The gateway.
@@ -35,6 +39,13 @@ impl FromStr for Place {
             let to = to.parse().map_err(|_| "behind m3ua: stand address and port".to_owned())?;
             Ok(Self::Stack { to, by_sctp })
         };
+        if text == "inside" {
+            return Ok(Self::Inside);
+        }
+        if let Some(to) = text.strip_prefix("sip:") {
+            let to = to.parse().map(Self::Sip);
+            return to.map_err(|_| "behind sip: stand address and port".to_owned());
+        }
         if let Some(to) = text.strip_prefix("m3ua:") {
             return stack(to, false);
         }
@@ -43,7 +54,7 @@ impl FromStr for Place {
         }
         text.parse()
             .map(Self::Application)
-            .map_err(|why: &str| format!("{why}, or m3ua:ADDRESS:PORT, m3ua+sctp:ADDRESS:PORT"))
+            .map_err(|why: &str| format!("{why}, or m3ua:, m3ua+sctp: or sip: with ADDRESS:PORT"))
     }
 }
 

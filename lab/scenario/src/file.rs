@@ -78,11 +78,13 @@ pub struct Role {
     /// What it is called.
     pub name: String,
     /// Where it is: `unix:PATH` or `tcp:ADDRESS:PORT`, an application of a gateway;
-    /// `m3ua:ADDRESS:PORT` or `m3ua+sctp:ADDRESS:PORT`, a stack of its own at a gateway. Absent
-    /// for all roles: they play with each other inside this process; for some of several: these
-    /// are played elsewhere.
+    /// `m3ua:ADDRESS:PORT` or `m3ua+sctp:ADDRESS:PORT`, a stack of its own at a gateway;
+    /// `sip:ADDRESS:PORT`, over UDP: where calls are sent, or where they are answered if no step of
+    /// the role calls; `inside`: with the others that are so, inside this process. Absent for all
+    /// roles: they are inside; for some of several: these are played elsewhere.
     pub at: Option<String>,
-    /// Its subsystem.
+    /// Its subsystem; of SIP none.
+    #[serde(default)]
     pub subsystem: u8,
     /// The digits of its title: it calls by them where a step says nothing else, and inside this
     /// process it is called by them.
@@ -96,6 +98,10 @@ pub struct Role {
     /// How it speaks with the gateway.
     #[serde(default)]
     pub spelling: RoleSpelling,
+    /// With `sip:`, the address and port that calls come from.
+    pub local: Option<String>,
+    /// With `sip:`, the flow of its calls; absent: `SIP` (docs/call-flows.md).
+    pub flow: Option<String>,
     /// With `m3ua:`, its own point code.
     pub point_code: Option<String>,
     /// With `m3ua:`, the point code that messages are sent to: of the peer, or of who translates.
@@ -183,6 +189,8 @@ pub struct Step {
     pub pause_ms: Option<Pause>,
     /// Whose dialogue it is; absent: that of the scenario.
     pub role: Option<String>,
+    /// Of a call, the number of the subscriber who calls: `{n}`.
+    pub subscriber: Option<Value>,
     /// Which dialogue, where a play has several; absent: the role's name.
     pub dialogue: Option<String>,
     /// The application context: of a begin or uni; of an abort, the one that might be used.
@@ -226,6 +234,10 @@ pub enum Sent {
     Abort,
     /// TC-UNI.
     Uni,
+    /// A call by SIP begins.
+    Call,
+    /// It ends, once it has been answered.
+    Release,
 }
 
 /// What is waited for.
@@ -250,6 +262,10 @@ pub enum Awaited {
     Cancel,
     /// TC-L-REJECT.
     Reject,
+    /// A call by SIP is answered.
+    Answered,
+    /// A call by SIP is over, as its flow says.
+    Released,
 }
 
 /// A pause.

@@ -34,21 +34,24 @@ mod player;
 mod program;
 mod report;
 mod run;
+mod sip;
 mod stack;
 mod table;
 mod template;
 mod validate;
 mod wire;
+mod world;
 
 pub use built_in::{BuiltIn, built_in};
 pub use changes::Changes;
 pub use compile::{Wrong, read, read_changed};
 pub use file::{Awaited, File, Load, Role, Scenario, Sent, Spread, Step};
 pub use inside::{Fate, Inside};
-pub use player::{Player, Told, Want};
+pub use player::{Player, Told, Want, Wanted};
 pub use program::Program;
 pub use report::{Cause, Phase, Report, ScenarioReport};
 pub use run::{Options, run};
+pub use world::World;
 
 /// The filters of templates: the name of each, and what it does.
 #[must_use]

@@ -2,6 +2,7 @@
 
 use crate::program::{DIALOGUES_MAX, Program, Scenario};
 use crate::template::{Name, Scope};
+use load::Became;
 use machine::Time;
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -10,6 +11,15 @@ use tcu::{Indication, Speech};
 
 /// Messages that came and are not waited for yet, at most.
 pub(crate) const WAITING_MAX: usize = 16;
+
+/// What a play is told.
+#[derive(Debug, Clone)]
+pub(crate) enum Came {
+    /// In a dialogue of TCAP.
+    Tc(Indication),
+    /// Of a call by SIP.
+    Call(Became),
+}
 
 /// How a dialogue of a play stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -75,7 +85,7 @@ pub(crate) struct Play {
     pub(crate) captured: Vec<Option<Value>>,
     pub(crate) dialogues: Vec<Dialogue>,
     /// What came before it was waited for, with its dialogue.
-    pub(crate) came: VecDeque<(usize, Indication)>,
+    pub(crate) came: VecDeque<(usize, Came)>,
 }
 
 impl Play {

@@ -14,9 +14,10 @@ mod sending;
 
 use crate::came::{self, Offence};
 use crate::file::Awaited;
-use crate::play::{Play, Stands, WAITING_MAX, Waits};
+use crate::play::{Came, Play, Stands, WAITING_MAX, Waits};
 use crate::program::{Await, Program, Step};
 use crate::report::{Cause, Moment, Phase, Report, Tally};
+use load::Became;
 use machine::identity::mix;
 use machine::{Machine, Time, Wheel};
 use schedule::Schedule;
@@ -33,7 +34,26 @@ pub struct Want {
     /// Which role.
     pub role: usize,
     /// What.
-    pub request: Request,
+    pub what: Wanted,
+}
+
+/// What can be asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wanted {
+    /// Of TCAP.
+    Request(Request),
+    /// A call by SIP, with a number of its own.
+    Call {
+        /// Names the call.
+        call: u64,
+        /// Who calls.
+        subscriber: u32,
+    },
+    /// That call ends.
+    Release {
+        /// Which.
+        call: u64,
+    },
 }
 
 /// What happened.
@@ -41,6 +61,8 @@ pub struct Want {
 pub enum Told {
     /// A role was told this.
     Indication(usize, Indication),
+    /// Something became of a call of a role.
+    Call(usize, u64, Became),
     /// The connection of a role is gone, and why.
     Lost(usize, String),
 }
@@ -137,6 +159,7 @@ impl Player {
             running_max: self.tally.running_max,
             lag_max_us: self.tally.lag_max_us,
             examples: self.tally.examples.clone(),
+            sip: std::collections::BTreeMap::new(),
         }
     }
 
@@ -242,7 +265,7 @@ impl Player {
                 }
                 Some(Step::Send(send)) => self.send(now, slot, send),
                 Some(Step::Await(step)) => {
-                    let of = |it: &(usize, Indication)| it.0 == step.dialogue;
+                    let of = |it: &(usize, Came)| it.0 == step.dialogue;
                     let Some(at) = play.came.iter().position(of) else {
                         return self.wait(slot, Waits::Message, now + step.within);
                     };
@@ -273,13 +296,7 @@ impl Player {
     }
 
     /// A message that the play waits for has come: whether it is right.
-    fn take(
-        &mut self,
-        now: Time,
-        slot: usize,
-        step: &Await,
-        it: &Indication,
-    ) -> Result<(), Offence> {
+    fn take(&mut self, now: Time, slot: usize, step: &Await, it: &Came) -> Result<(), Offence> {
         let program = Arc::clone(&self.program);
         let play = &mut self.plays[slot];
         came::fits(step, it, &play.dialogues[step.dialogue])?;
@@ -336,9 +353,14 @@ impl Player {
         for (dialogue, role) in play.dialogues.iter_mut().zip(&scenario.dialogues) {
             if let Stands::Open(number) = dialogue.stands {
                 self.dialogues.remove(&(*role, number));
-                let request = Request::UAbort { dialogue: number, portion: Portion::default() };
-                self.out.push(Want { role: *role, request });
-                self.tally.messages_out += 1;
+                let what = if program.is_sip(*role) {
+                    Wanted::Release { call: number }
+                } else {
+                    self.tally.messages_out += 1;
+                    let portion = Portion::default();
+                    Wanted::Request(Request::UAbort { dialogue: number, portion })
+                };
+                self.out.push(Want { role: *role, what });
             }
             dialogue.stands = Stands::Over;
         }
@@ -346,11 +368,15 @@ impl Player {
     }
 
     /// A message of a dialogue that stands.
-    fn heard(&mut self, now: Time, slot: usize, dialogue: usize, it: Indication) {
+    fn heard(&mut self, now: Time, slot: usize, dialogue: usize, it: Came) {
         let program = Arc::clone(&self.program);
         let play = &mut self.plays[slot];
         let scenario = &program.scenarios[play.scenario];
-        if it.is_last() {
+        let is_last = match &it {
+            Came::Tc(it) => it.is_last(),
+            Came::Call(became) => *became != Became::Answered,
+        };
+        if is_last {
             let of = &mut play.dialogues[dialogue];
             if let Stands::Open(number) = of.stands {
                 self.dialogues.remove(&(scenario.dialogues[dialogue], number));
@@ -364,12 +390,12 @@ impl Player {
         });
         let is_next = next.is_some_and(|step| came::kind_of(&it) == Some(step.kind));
         // No step has to wait for the end of an operation that has no answer.
-        if matches!(it, Indication::Cancel { .. }) && !is_next {
+        if matches!(it, Came::Tc(Indication::Cancel { .. })) && !is_next {
             return;
         }
         let is_end = matches!(
             came::kind_of(&it),
-            Some(Awaited::Abort | Awaited::PAbort | Awaited::Notice | Awaited::Reject)
+            None | Some(Awaited::Abort | Awaited::PAbort | Awaited::Notice | Awaited::Reject)
         );
         if is_end && !is_next {
             let offence = came::instead(&it, play.dialogues[dialogue].speech);
@@ -395,13 +421,13 @@ impl Player {
             self.tally.messages_in += 1;
         }
         match it {
-            Indication::Begin { dialogue, .. } => self.answer(now, role, Some(dialogue), &it),
-            Indication::Uni { .. } => self.answer(now, role, None, &it),
+            Indication::Begin { dialogue, .. } => self.answer(now, role, Some(dialogue), it),
+            Indication::Uni { .. } => self.answer(now, role, None, it),
             Indication::Begun { reference, dialogue } => {
                 self.begun(now, role, reference, dialogue);
             }
             Indication::Refused { reference: Some(reference), why, .. } => {
-                if let Some((slot, _)) = self.referred(reference) {
+                if let Some((slot, _)) = self.referred(role, reference) {
                     let what = format!("the begin was refused: {why:?}");
                     self.fail(now, slot, (Cause::Refused, what));
                 }
@@ -415,7 +441,7 @@ impl Player {
             // Another instance died in the middle: its play is gone.
             Indication::Resume { dialogue, .. } => {
                 let request = Request::UAbort { dialogue, portion: Portion::default() };
-                self.out.push(Want { role, request });
+                self.out.push(Want { role, what: Wanted::Request(request) });
             }
             Indication::Refused { .. }
             | Indication::State { .. }
@@ -424,7 +450,7 @@ impl Player {
             of_dialogue => {
                 let number = of_dialogue.dialogue().unwrap_or_default();
                 match self.dialogues.get(&(role, number)).copied() {
-                    Some((slot, at)) => self.heard(now, slot as usize, at, of_dialogue),
+                    Some((slot, at)) => self.heard(now, slot as usize, at, Came::Tc(of_dialogue)),
                     // The time of an operation in a dialogue that is over is no message.
                     None if matches!(of_dialogue, Indication::Cancel { .. }) => {}
                     None => self.tally.late += 1,
@@ -486,6 +512,12 @@ impl Machine for Player {
     fn step(&mut self, now: Time, input: Told, out: &mut Vec<Want>) {
         match input {
             Told::Indication(role, it) => self.indicated(now, role, it),
+            Told::Call(role, call, became) => {
+                // Of a play that has failed meanwhile nothing more is told.
+                if let Some((slot, at)) = self.dialogues.get(&(role, call)).copied() {
+                    self.heard(now, slot as usize, at, Came::Call(became));
+                }
+            }
             Told::Lost(role, why) => self.lost(now, role, &why),
         }
         out.append(&mut self.out);

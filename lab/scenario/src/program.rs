@@ -26,6 +26,8 @@ pub struct Program {
     pub roles: Vec<Role>,
     pub(crate) tables: Vec<Table>,
     pub(crate) scenarios: Vec<Scenario>,
+    /// By role: whether one of its steps calls by SIP.
+    pub(crate) calls: Vec<bool>,
     /// By role: the scenarios that begin by waiting, in their order.
     pub(crate) answers: Vec<Vec<usize>>,
 }
@@ -35,6 +37,12 @@ impl Program {
     #[must_use]
     pub fn role(&self, name: &str) -> Option<usize> {
         self.roles.iter().position(|it| it.name == name)
+    }
+
+    /// Whether a role is one of SIP.
+    pub(crate) fn is_sip(&self, role: usize) -> bool {
+        let at = self.roles.get(role).and_then(|it| it.at.as_deref());
+        at.is_some_and(|it| it.starts_with("sip:"))
     }
 
     /// Whether one of these roles begins something.
@@ -90,6 +98,8 @@ pub(crate) struct Send {
     pub(crate) addresses: Option<(Made<Address>, Made<Address>)>,
     pub(crate) information: Option<Made<Bytes>>,
     pub(crate) components: Vec<Sending>,
+    /// Who calls by SIP.
+    pub(crate) subscriber: Option<Template>,
 }
 
 /// Which invoke identifier a component has.

@@ -121,6 +121,9 @@ pub struct Report {
     pub lag_max_us: u64,
     /// The first failures, told.
     pub examples: Vec<String>,
+    /// What ends of SIP have counted, by role.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub sip: BTreeMap<String, load::Report>,
 }
 
 impl ScenarioReport {
@@ -179,6 +182,10 @@ impl Report {
             if count > 0 {
                 let _ = writeln!(out, "{count} {what}");
             }
+        }
+        for (role, it) in &self.sip {
+            let (calls, failed) = (it.completed + it.answered, it.failed());
+            let _ = writeln!(out, "{role}: {calls} calls over, {failed} failed, {} stand", it.live);
         }
         self.examples.iter().for_each(|it| {
             let _ = writeln!(out, "  {it}");

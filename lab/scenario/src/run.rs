@@ -3,13 +3,15 @@
 use crate::endpoint::Place;
 use crate::file::{Role, RoleSpelling};
 use crate::inside::Inside;
-use crate::player::{Player, Told, Want};
+use crate::player::{Player, Told, Want, Wanted};
 use crate::program::Program;
 use crate::report::{Phase, Report};
+use crate::sip::Sip;
 use crate::stack::Stack;
-use crate::wire::{Event, Wire};
+use crate::wire::{Event, Wire, datagrams};
 use anyhow::{Context as _, bail};
 use machine::{Machine as _, Time};
+use std::net::{SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -60,16 +62,24 @@ fn played(program: &Program, only: &[String]) -> anyhow::Result<Vec<bool>> {
 }
 
 enum Endpoint {
-    /// Played elsewhere, or with others inside.
+    /// Played elsewhere.
     None,
+    /// With others inside this process.
+    Inside,
     Application {
         client: Box<Client>,
         wire: Wire,
         out: Vec<u8>,
+        /// The gateway has taken it in.
+        is_welcome: bool,
     },
     Stack {
         stack: Box<Stack>,
         wire: Wire,
+    },
+    Sip {
+        sip: Box<Sip>,
+        socket: UdpSocket,
     },
 }
 
@@ -77,7 +87,7 @@ struct Runner {
     program: Arc<Program>,
     player: Player,
     endpoints: Vec<Endpoint>,
-    inside: Option<Inside>,
+    inside: Inside,
     events: Receiver<Event>,
     clock: Instant,
     wants: Vec<Want>,
@@ -98,11 +108,10 @@ pub fn run(
     let clock = Instant::now();
     let now = Time::ZERO;
     let (sender, events) = sync_channel(EVENTS_MAX);
-    let is_inside = program.roles.iter().all(|it| it.at.is_none());
     let mut runner = Runner {
         player: Player::new(Arc::clone(&program), is_here.clone(), options.seed, now),
         endpoints: Vec::new(),
-        inside: is_inside.then(|| Inside::new(&program.roles, options.seed, now)),
+        inside: Inside::new(&program.roles, options.seed, now),
         events,
         clock,
         wants: Vec::new(),
@@ -116,7 +125,12 @@ pub fn run(
         runner.player.start(now, options.count);
     }
     runner.play(is_stopped)?;
-    let report = runner.player.report(runner.now());
+    let mut report = runner.player.report(runner.now());
+    for (role, endpoint) in runner.program.roles.iter().zip(&runner.endpoints) {
+        if let Endpoint::Sip { sip, .. } = endpoint {
+            report.sip.insert(role.name.clone(), sip.report());
+        }
+    }
     runner.end();
     Ok(report)
 }
@@ -142,9 +156,10 @@ impl Runner {
     ) -> anyhow::Result<()> {
         let program = Arc::clone(&self.program);
         for (at, role) in program.roles.iter().enumerate() {
-            let place = role.at.as_deref().filter(|_| is_here.get(at) == Some(&true));
-            let endpoint = match place {
-                None => Endpoint::None,
+            let is_here = is_here.get(at) == Some(&true);
+            let endpoint = match &role.at {
+                _ if !is_here => Endpoint::None,
+                None => Endpoint::Inside,
                 Some(text) => {
                     let place: Place = text.parse().map_err(anyhow::Error::msg)?;
                     let endpoint = self.endpoint(at, role, &place, options, events);
@@ -176,6 +191,12 @@ impl Runner {
             flush_stack(&mut stack, &mut wire)?;
             return Ok(Endpoint::Stack { stack, wire });
         }
+        if *place == Place::Inside {
+            return Ok(Endpoint::Inside);
+        }
+        if let Place::Sip(to) = place {
+            return self.sip(at, role, *to, options, events);
+        }
         let name = role.application.as_ref().unwrap_or(&role.name);
         let group = role.group.as_deref().unwrap_or_default();
         let hello = Hello::new(name, group, &format!("play-{}", std::process::id()));
@@ -186,17 +207,41 @@ impl Runner {
         let client = Box::new(Client::new(hello, spelling, keys(role, &options.base)?));
         let (mut wire, _) = Wire::open(place, role.udp_port, at, events)?;
         wire.send(0, client.greeting().into())?;
-        Ok(Endpoint::Application { client, wire, out: Vec::new() })
+        Ok(Endpoint::Application { client, wire, out: Vec::new(), is_welcome: false })
+    }
+
+    /// An end of SIP: it calls if a step does, else it answers.
+    fn sip(
+        &self,
+        at: usize,
+        role: &Role,
+        to: SocketAddr,
+        options: &Options,
+        events: &SyncSender<Event>,
+    ) -> anyhow::Result<Endpoint> {
+        let calls = self.program.calls.get(at).copied().unwrap_or(false);
+        let (side, local) = match (calls, &role.local) {
+            (false, _) => (load::Side::Answerer, to),
+            (true, Some(local)) => {
+                let local = local.parse().with_context(|| format!("local = {local}"))?;
+                (load::Side::Caller, local)
+            }
+            (true, None) => bail!("who calls needs `local`: the address and port it calls from"),
+        };
+        let socket = datagrams(local, at, events)?;
+        let local = socket.local_addr()?;
+        let seed = options.seed.wrapping_add(at as u64) ^ u64::from(std::process::id()) << 8;
+        let sip = Box::new(Sip::new(role, side, (local, to), seed, self.now())?);
+        Ok(Endpoint::Sip { sip, socket })
     }
 
     /// Waits until the gateway has taken a role in. What roles are told meanwhile is played.
     fn taken_in(&mut self, at: usize) -> anyhow::Result<()> {
         let until = Instant::now() + PATIENCE;
-        let mut is_welcome = false;
         loop {
             match &self.endpoints[at] {
-                Endpoint::None => return Ok(()),
-                Endpoint::Application { .. } if is_welcome => return Ok(()),
+                Endpoint::None | Endpoint::Inside | Endpoint::Sip { .. } => return Ok(()),
+                Endpoint::Application { is_welcome: true, .. } => return Ok(()),
                 Endpoint::Stack { stack, .. } if stack.is_active() => return Ok(()),
                 Endpoint::Stack { stack, .. } if Instant::now() >= until => {
                     bail!("the gateway does not let it become active: {}", stack.last);
@@ -206,7 +251,7 @@ impl Runner {
             }
             match self.events.recv_timeout(LOOK) {
                 Ok(Event::Ended(role, why)) if role == at => bail!("{why}"),
-                Ok(event) => is_welcome |= self.happened(event)? == Some(at),
+                Ok(event) => self.happened(event)?,
                 Err(_) => {}
             }
             self.turn()?;
@@ -247,10 +292,11 @@ impl Runner {
     fn deadline(&self) -> Option<Time> {
         let stacks = self.endpoints.iter().filter_map(|it| match it {
             Endpoint::Stack { stack, .. } => stack.deadline(),
+            Endpoint::Sip { sip, .. } => sip.deadline(),
             _ => None,
         });
-        let inside = self.inside.as_ref().and_then(Inside::deadline);
-        self.player.deadline().into_iter().chain(inside).chain(stacks).min()
+        let own = [self.player.deadline(), self.inside.deadline()];
+        own.into_iter().flatten().chain(stacks).min()
     }
 
     /// Lets timers fire, and carries out what is wanted.
@@ -258,23 +304,34 @@ impl Runner {
         let now = self.now();
         self.player.tick(now, &mut self.wants);
         for (at, endpoint) in self.endpoints.iter_mut().enumerate() {
-            if let Endpoint::Stack { stack, .. } = endpoint {
-                stack.tick(now);
-                self.told.extend(stack.take_told().into_iter().map(|it| (at, it)));
+            match endpoint {
+                Endpoint::Stack { stack, .. } => {
+                    stack.tick(now);
+                    self.told.extend(stack.take_told().into_iter().map(|it| (at, it)));
+                }
+                Endpoint::Sip { sip, .. } => sip.tick(now),
+                _ => {}
             }
         }
-        if let Some(inside) = &mut self.inside {
-            inside.tick(now, &mut self.told);
-        }
+        self.inside.tick(now, &mut self.told);
         self.carry_out()
     }
 
     /// Carries out what is wanted, and tells what comes of it, until nothing does.
     fn carry_out(&mut self) -> anyhow::Result<()> {
         let now = self.now();
-        while !self.wants.is_empty() || !self.told.is_empty() {
+        loop {
             for (role, it) in core::mem::take(&mut self.told) {
                 self.player.step(now, Told::Indication(role, it), &mut self.wants);
+            }
+            for (role, endpoint) in self.endpoints.iter_mut().enumerate() {
+                let Endpoint::Sip { sip, .. } = endpoint else { continue };
+                for (call, became) in sip.take_told() {
+                    self.player.step(now, Told::Call(role, call, became), &mut self.wants);
+                }
+            }
+            if self.wants.is_empty() && self.told.is_empty() {
+                break;
             }
             for want in core::mem::take(&mut self.wants) {
                 self.request(now, &want);
@@ -286,6 +343,12 @@ impl Runner {
                     wire.send(0, core::mem::take(out).into())?;
                 }
                 Endpoint::Stack { stack, wire } => flush_stack(stack, wire)?,
+                Endpoint::Sip { sip, socket } => {
+                    for (to, octets) in sip.take_sends() {
+                        // What is not taken is lost, as on any way of UDP.
+                        let _ = socket.send_to(&octets, to);
+                    }
+                }
                 _ => {}
             }
         }
@@ -293,32 +356,41 @@ impl Runner {
     }
 
     fn request(&mut self, now: Time, want: &Want) {
-        if let Some(inside) = &mut self.inside {
-            return inside.request(now, want.role, &want.request, &mut self.told);
-        }
+        let request = match (&want.what, self.endpoints.get_mut(want.role)) {
+            (Wanted::Request(request), _) => request,
+            (Wanted::Call { call, subscriber }, Some(Endpoint::Sip { sip, .. })) => {
+                return sip.call(now, *call, *subscriber);
+            }
+            (Wanted::Release { call }, Some(Endpoint::Sip { sip, .. })) => {
+                return sip.release(now, *call);
+            }
+            _ => return,
+        };
         match self.endpoints.get_mut(want.role) {
-            Some(Endpoint::Application { client, out, .. }) => client.write(&want.request, out),
+            Some(Endpoint::Application { client, out, .. }) => client.write(request, out),
             Some(Endpoint::Stack { stack, .. }) => {
-                stack.request(now, &want.request);
+                stack.request(now, request);
                 let told = stack.take_told().into_iter();
                 self.told.extend(told.map(|it| (want.role, it)));
             }
-            Some(Endpoint::None) | None => {}
+            Some(Endpoint::Inside) => {
+                self.inside.request(now, want.role, request, &mut self.told);
+            }
+            Some(Endpoint::Sip { .. } | Endpoint::None) | None => {}
         }
     }
 
-    /// Something came by a socket. Returns the role that was taken in by it.
-    fn happened(&mut self, event: Event) -> anyhow::Result<Option<usize>> {
+    /// Something came by a socket.
+    fn happened(&mut self, event: Event) -> anyhow::Result<()> {
         let now = self.now();
-        let mut is_welcome = None;
         match event {
             Event::Octets(role, octets) => {
-                if let Some(Endpoint::Application { client, out, .. }) =
+                if let Some(Endpoint::Application { client, out, is_welcome, .. }) =
                     self.endpoints.get_mut(role)
                 {
                     let (told, mut bye) = (&mut self.told, None);
                     let answer = client.received(&octets, &mut |event| match event {
-                        ClientEvent::Welcome(_) => is_welcome = Some(role),
+                        ClientEvent::Welcome(_) => *is_welcome = true,
                         ClientEvent::Indication(it) => told.push((role, it)),
                         ClientEvent::Bye(why) => bye = Some(why),
                         ClientEvent::Malformed(what, at) => {
@@ -338,6 +410,13 @@ impl Runner {
                     self.told.extend(stack.take_told().into_iter().map(|it| (role, it)));
                 }
             }
+            Event::Datagram(role, from, octets) => {
+                if let Some(Endpoint::Sip { sip, .. }) = self.endpoints.get_mut(role)
+                    && !octets.is_empty()
+                {
+                    sip.datagram(now, from, &octets);
+                }
+            }
             Event::Ended(role, why) => {
                 self.endpoints[role] = Endpoint::None;
                 self.player.step(now, Told::Lost(role, why.clone()), &mut self.wants);
@@ -345,8 +424,7 @@ impl Runner {
                 bail!("role {}: {why}", self.program.roles[role].name);
             }
         }
-        self.carry_out()?;
-        Ok(is_welcome)
+        self.carry_out()
     }
 
     /// Leaves the gateways.
@@ -361,7 +439,7 @@ impl Runner {
                     let _ = flush_stack(stack, wire);
                     wire.close();
                 }
-                Endpoint::None => {}
+                Endpoint::Sip { .. } | Endpoint::Inside | Endpoint::None => {}
             }
         }
     }

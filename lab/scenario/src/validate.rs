@@ -33,6 +33,11 @@ pub(crate) fn validate(file: &File, issues: &mut Vec<Issue>) {
                 }
             }
         }
+        let is_sip = role.at.as_deref().is_some_and(|it| it.starts_with("sip:"));
+        if role.subsystem == 0 && !is_sip {
+            let hint = "6 is an HLR, 8 an MSC, 146 is CAP; a role at sip: needs none";
+            issues.push(Issue::new(format!("role[{at}]"), "it has no `subsystem`", hint));
+        }
         if let Some(text) = &role.at
             && let Err(wrong) = text.parse::<crate::endpoint::Place>()
         {
@@ -96,7 +101,7 @@ fn scenario(file: &File, it: &Scenario, path: &str, issues: &mut Vec<Issue>) {
         issues.push(Issue::new(path, format!("it has more than {STEPS_MAX} steps"), ""));
     }
     let begins = |step: &Step| {
-        matches!(step.send, Some(Sent::Begin | Sent::Uni))
+        matches!(step.send, Some(Sent::Begin | Sent::Uni | Sent::Call))
             || matches!(step.awaits, Some(Awaited::Begin | Awaited::Uni))
     };
     if !it.step.first().is_some_and(begins) {
@@ -141,16 +146,20 @@ fn shape(step: &Step, path: &str, issues: &mut Vec<Issue>) {
     let begins = matches!(step.send, Some(Sent::Begin | Sent::Uni));
     needless("called", !begins && step.called.is_some(), "send = \"begin\"");
     needless("calling", !begins && step.calling.is_some(), "send = \"begin\"");
+    let calls = step.send == Some(Sent::Call);
+    needless("subscriber", !calls && step.subscriber.is_some(), "send = \"call\"");
     needless("check", !awaits && !step.check.is_empty(), "`await`");
     needless("capture", !awaits && !step.capture.is_empty(), "`await`");
     needless("find", !awaits && step.find.is_some(), "`await`");
     needless("within_ms", !awaits && step.within_ms.is_some(), "`await`");
     needless("time", !awaits && step.time.is_some(), "`await`");
     let silent = step.pause_ms.is_some()
-        || matches!(step.send, Some(Sent::Prearranged | Sent::Abort))
-        || matches!(
+        || matches!(step.send, Some(Sent::Prearranged | Sent::Abort | Sent::Call | Sent::Release))
+        || !matches!(
             step.awaits,
-            Some(Awaited::Notice | Awaited::Cancel | Awaited::PAbort | Awaited::Reject)
+            None | Some(
+                Awaited::Begin | Awaited::Uni | Awaited::Continue | Awaited::End | Awaited::Abort
+            )
         );
     needless("component", silent && !step.component.is_empty(), "messages that have some");
     if begins && step.called.is_none() {

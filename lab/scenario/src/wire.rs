@@ -8,7 +8,7 @@ use m3ua::codec::Framing;
 use msu::Carrier;
 use msu::association::{Association, Event as Happened, Sending};
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::Duration;
@@ -17,6 +17,8 @@ use std::time::Duration;
 const READ_OCTETS: usize = 65_536;
 /// The UDP port of SCTP at a gateway (RFC 6951).
 const SCTP_UDP_PORT: u16 = 9_899;
+/// Between two looks at whether somebody still hears.
+const LOOK: Duration = Duration::from_secs(1);
 /// Longest wait for a connection, and for a gateway to take what is written.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -27,8 +29,35 @@ pub(crate) enum Event {
     Octets(usize, Vec<u8>),
     /// A message of M3UA on a stream.
     Message(usize, u16, Bytes),
+    /// A datagram for a role.
+    Datagram(usize, SocketAddr, Vec<u8>),
     /// The connection of a role is gone.
     Ended(usize, String),
+}
+
+/// A socket of datagrams, which is read from then on.
+pub(crate) fn datagrams(
+    local: SocketAddr,
+    role: usize,
+    events: &SyncSender<Event>,
+) -> anyhow::Result<UdpSocket> {
+    let socket = UdpSocket::bind(local).with_context(|| format!("{local}"))?;
+    let (reads, to) = (socket.try_clone()?, events.clone());
+    reads.set_read_timeout(Some(LOOK))?;
+    std::thread::spawn(move || {
+        let mut octets = vec![0; READ_OCTETS];
+        loop {
+            let event = match reads.recv_from(&mut octets) {
+                Ok((count, from)) => Event::Datagram(role, from, octets[..count].to_vec()),
+                // Nothing came; or an ICMP error of what was sent.
+                Err(_) => Event::Datagram(role, local, Vec::new()),
+            };
+            if to.send(event).is_err() {
+                return;
+            }
+        }
+    });
+    Ok(socket)
 }
 
 /// The way to a gateway.
@@ -59,6 +88,7 @@ impl Wire {
                 read(stream.try_clone()?, role, events.clone(), octets);
                 Ok((Self::Tcp(stream), None))
             }
+            Place::Sip(_) | Place::Inside => anyhow::bail!("it has no stream"),
             Place::Stack { to, by_sctp: false } => {
                 let stream = tcp(*to)?;
                 read(stream.try_clone()?, role, events.clone(), messages);

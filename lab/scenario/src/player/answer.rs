@@ -1,8 +1,8 @@
 //! What came from a peer that begins: the first scenario plays that fits it.
 
-use super::{Player, Want};
+use super::{Player, Want, Wanted};
 use crate::came;
-use crate::play::Stands;
+use crate::play::{Came, Stands};
 use crate::program::Step;
 use machine::Time;
 use std::sync::Arc;
@@ -10,8 +10,9 @@ use tcu::{Indication, Portion, Request, Speech};
 
 impl Player {
     /// Answers a BEGIN, or takes a UNI.
-    pub(super) fn answer(&mut self, now: Time, role: usize, number: Option<u64>, it: &Indication) {
+    pub(super) fn answer(&mut self, now: Time, role: usize, number: Option<u64>, it: Indication) {
         let program = Arc::clone(&self.program);
+        let it = &Came::Tc(it);
         let portion = it.portion();
         let context = portion.and_then(|it| it.context.as_deref());
         let components = portion.map(|it| &it.components[..]).unwrap_or_default();
@@ -52,11 +53,12 @@ impl Player {
     }
 
     /// Nothing answers it.
-    fn refuse(&mut self, role: usize, number: Option<u64>, it: &Indication) {
+    fn refuse(&mut self, role: usize, number: Option<u64>, it: &Came) {
         let Some(dialogue) = number else { return };
         let context = it.portion().and_then(|it| it.context.clone());
         let portion = Portion { context, ..Portion::default() };
-        self.out.push(Want { role, request: Request::UAbort { dialogue, portion } });
+        let what = Wanted::Request(Request::UAbort { dialogue, portion });
+        self.out.push(Want { role, what });
         self.tally.messages_out += 1;
     }
 }

@@ -1,6 +1,6 @@
 //! Messages that plays send.
 
-use super::{Player, Want, Went};
+use super::{Player, Want, Wanted, Went};
 use crate::came::{self, Offence};
 use crate::file::Sent;
 use crate::filter::text_of;
@@ -115,21 +115,22 @@ impl Player {
         (generation << SLOT_BITS | slot as u64) << 2 | dialogue as u64
     }
 
-    /// The play and the dialogue of a reference.
-    pub(super) fn referred(&self, reference: u64) -> Option<(usize, usize)> {
+    /// The play and the dialogue of a reference, if it is one of that role.
+    pub(super) fn referred(&self, role: usize, reference: u64) -> Option<(usize, usize)> {
         let dialogue = usize::try_from(reference & 3).ok()?;
         let slot = usize::try_from(reference >> 2 & ((1 << SLOT_BITS) - 1)).ok()?;
         let play = self.plays.get(slot).filter(|it| it.is_live)?;
         let is_it = Self::reference(slot, play.generation, dialogue) == reference;
-        (is_it && dialogue < play.dialogues.len()).then_some((slot, dialogue))
+        let roles = &self.program.scenarios.get(play.scenario)?.dialogues;
+        (is_it && roles.get(dialogue) == Some(&role)).then_some((slot, dialogue))
     }
 
     /// A dialogue that was asked for has its number.
     pub(super) fn begun(&mut self, now: Time, role: usize, reference: u64, number: u64) {
-        let Some((slot, dialogue)) = self.referred(reference) else {
+        let Some((slot, dialogue)) = self.referred(role, reference) else {
             // Its play has failed meanwhile.
             let request = Request::UAbort { dialogue: number, portion: Portion::default() };
-            return self.out.push(Want { role, request });
+            return self.out.push(Want { role, what: Wanted::Request(request) });
         };
         let play = &mut self.plays[slot];
         if play.dialogues[dialogue].stands == Stands::Begins {
@@ -147,6 +148,9 @@ impl Player {
         let program = Arc::clone(&self.program);
         let play = &mut self.plays[slot];
         let role = program.scenarios[play.scenario].dialogues[send.dialogue];
+        if matches!(send.kind, Sent::Call | Sent::Release) {
+            return self.send_call(now, slot, send, role);
+        }
         let begins = matches!(send.kind, Sent::Begin | Sent::Uni);
         let number = match play.dialogues[send.dialogue].stands {
             Stands::Begins => return Ok(Went::Later(send.dialogue)),
@@ -168,6 +172,7 @@ impl Player {
         match send.kind {
             Sent::Begin => play.dialogues[send.dialogue].stands = Stands::Begins,
             Sent::Continue => {}
+            Sent::Call | Sent::Release => {}
             Sent::End | Sent::Prearranged | Sent::Abort | Sent::Uni => {
                 play.dialogues[send.dialogue].stands = Stands::Over;
                 self.dialogues.remove(&(role, number));
@@ -176,7 +181,40 @@ impl Player {
         play.sent.get_or_insert(now);
         play.sent_last = now;
         self.tally.messages_out += u64::from(send.kind != Sent::Prearranged);
-        self.out.push(Want { role, request });
+        self.out.push(Want { role, what: Wanted::Request(request) });
+        Ok(Went::Out)
+    }
+
+    /// A call by SIP begins, or ends.
+    fn send_call(
+        &mut self,
+        now: Time,
+        slot: usize,
+        send: &Send,
+        role: usize,
+    ) -> Result<Went, Offence> {
+        let program = Arc::clone(&self.program);
+        let play = &mut self.plays[slot];
+        let stands = play.dialogues[send.dialogue].stands;
+        let what = match (send.kind, stands) {
+            (Sent::Call, Stands::Not) => {
+                let template = send.subscriber.as_ref();
+                let value = template.map(|it| it.value(&play.scope(&program)));
+                let value = value.transpose().map_err(|wrong| (Cause::Value, wrong))?;
+                let text = value.as_ref().map(text_of).unwrap_or_default();
+                let wrong = || (Cause::Value, format!("{text} is no subscriber"));
+                let subscriber: u32 = text.parse().map_err(|_| wrong())?;
+                let call = Self::reference(slot, play.generation, send.dialogue);
+                play.dialogues[send.dialogue].stands = Stands::Open(call);
+                self.dialogues.insert((role, call), (slot as u32, send.dialogue));
+                Wanted::Call { call, subscriber }
+            }
+            (Sent::Release, Stands::Open(call)) => Wanted::Release { call },
+            _ => return Err(over(play, send.dialogue)),
+        };
+        play.sent.get_or_insert(now);
+        play.sent_last = now;
+        self.out.push(Want { role, what });
         Ok(Went::Out)
     }
 }
@@ -209,7 +247,7 @@ fn request(
         Sent::Prearranged => {
             Request::End { dialogue, is_prearranged: true, portion: Portion::default() }
         }
-        Sent::Abort => Request::UAbort { dialogue, portion },
+        Sent::Abort | Sent::Call | Sent::Release => Request::UAbort { dialogue, portion },
     })
 }
 

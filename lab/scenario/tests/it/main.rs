@@ -4,8 +4,10 @@
 mod built_in;
 mod choice;
 mod documentation;
+mod laws;
 mod load;
 mod mistakes;
+mod sip;
 mod tshark;
 mod world;
 mod worlds;

@@ -220,6 +220,7 @@ pages! {
     reflector "docs/rr.md";
     assurance "docs/sas.md";
     applications "docs/applications.md";
+    scenarios "docs/scenarios.md";
     sccp "docs/sccp.md";
     sctp "docs/sctp.md";
     security "docs/security.md";
