@@ -63,36 +63,21 @@ impl From<std::io::Error> for Exit {
     }
 }
 
-impl From<link_command::Ended> for Exit {
-    fn from(ended: link_command::Ended) -> Self {
-        use link_command::Ended;
-        match ended {
-            Ended::Failed(text) => Self::Failed(text),
-            Ended::Usage(text) => Self::Usage(text),
-            Ended::Invalid(text) => Self::Invalid(text),
+/// How commands end that have a crate of their own.
+macro_rules! ended {
+    ($($command:ident: $($how:ident),+;)+) => { $(
+        impl From<$command::Ended> for Exit {
+            fn from(ended: $command::Ended) -> Self {
+                match ended { $($command::Ended::$how(text) => Self::$how(text)),+ }
+            }
         }
-    }
+    )+ };
 }
 
-impl From<msu_command::Ended> for Exit {
-    fn from(ended: msu_command::Ended) -> Self {
-        use msu_command::Ended;
-        match ended {
-            Ended::Failed(text) => Self::Failed(text),
-            Ended::Usage(text) => Self::Usage(text),
-        }
-    }
-}
-
-impl From<play_command::Ended> for Exit {
-    fn from(ended: play_command::Ended) -> Self {
-        use play_command::Ended;
-        match ended {
-            Ended::Failed(text) => Self::Failed(text),
-            Ended::Usage(text) => Self::Usage(text),
-            Ended::Invalid(text) => Self::Invalid(text),
-        }
-    }
+ended! {
+    link_command: Failed, Usage, Invalid;
+    msu_command: Failed, Usage;
+    play_command: Failed, Usage, Invalid;
 }
 
 impl From<sctp_command::Ended> for Exit {

@@ -6,24 +6,15 @@ use crate::{output, trials};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// Sends MSUs.
-fn msu(asked: &msu_command::command::Msu) -> Result<(), Exit> {
+/// Prints each line that a command says, as it says it.
+fn said<E>(run: impl FnOnce(&mut dyn FnMut(&str)) -> Result<(), E>) -> Result<(), Exit>
+where
+    Exit: From<E>,
+{
     let mut said = Ok(());
-    let ended = msu_command::run(asked, &mut |line| {
+    let ended = run(&mut |line| {
         if said.is_ok() {
             said = output::text(&format!("{line}\n"));
-        }
-    });
-    said?;
-    Ok(ended?)
-}
-
-/// Plays a scenario.
-fn play(asked: &play_command::command::Play) -> Result<(), Exit> {
-    let mut said = Ok(());
-    let ended = play_command::run(asked, &mut |text| {
-        if said.is_ok() {
-            said = output::text(text);
         }
     });
     said?;
@@ -45,18 +36,10 @@ pub fn lab(lab: Lab) -> Result<(), Exit> {
     match lab.command {
         LabCommand::List => trials::list(),
         LabCommand::Attack(asked) => attack(&asked),
-        LabCommand::Msu(asked) => msu(&asked),
+        LabCommand::Msu(asked) => said(|say| msu_command::run(&asked, say)),
         LabCommand::Operation(asked) => output::text(&msu_command::operation(&asked)?),
-        LabCommand::Phone(asked) => {
-            let mut said = Ok(());
-            phone_command::run(&asked, &mut |line| {
-                if said.is_ok() {
-                    said = output::text(&format!("{line}\n"));
-                }
-            })?;
-            said
-        }
-        LabCommand::Play(asked) => play(&asked),
+        LabCommand::Phone(asked) => said(|say| phone_command::run(&asked, say)),
+        LabCommand::Play(asked) => said(|say| play_command::run(&asked, say)),
         LabCommand::Link(asked) => emulate(&asked),
         LabCommand::Run(trial) => trials::run(*trial),
     }

@@ -1,7 +1,7 @@
 //! What a play costs, both of its roles and their TCAP, in virtual time: no sockets, no clock.
 //!
-//! `cargo bench -p tandem-scenario` tells plays a second of some scenarios; `-- --plays N NAME` plays
-//! N and ends, for callgrind.
+//! `cargo bench -p tandem-scenario` tells plays a second of some scenarios; `-- --plays N NAME`
+//! plays N and ends, for callgrind.
 
 use machine::Duration;
 use scenario::{World, built_in};

@@ -1,6 +1,6 @@
 //! What a scenario's file says, as it is written.
 
-use config::{Doorway, Issue, Site};
+use config::{Issue, Site};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -331,9 +331,5 @@ pub struct Find {
 impl Site for File {
     fn validate(&self, issues: &mut Vec<Issue>) {
         crate::validate::validate(self, issues);
-    }
-
-    fn doorways(&self) -> Vec<Doorway> {
-        Vec::new()
     }
 }

@@ -104,7 +104,7 @@ fn tbcd(digits: &str) -> Option<String> {
 
 fn untbcd(octets: &str) -> Option<String> {
     let octets = octets.as_bytes();
-    if octets.len() % 2 != 0 || !octets.iter().all(u8::is_ascii_hexdigit) {
+    if !octets.len().is_multiple_of(2) || !octets.iter().all(u8::is_ascii_hexdigit) {
         return None;
     }
     let digits = octets.chunks(2).flat_map(|pair| [char::from(pair[1]), char::from(pair[0])]);
@@ -167,7 +167,7 @@ fn unpack(octets: &[u8]) -> String {
             (bits, count) = (bits >> 7, count - 7);
         }
     }
-    if text.len() % 8 == 0 && text.ends_with('\r') {
+    if text.len().is_multiple_of(8) && text.ends_with('\r') {
         text.pop();
     }
     text

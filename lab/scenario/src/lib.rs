@@ -2,7 +2,7 @@
 //! at a rate, and measures how long the answers take.
 //!
 //! ```text
-//!   file ─ config ─→ File ─ compile ─→ Program          every name known, every value fits its type
+//!   file ─ config ─→ File ─ compile ─→ Program      every name known, every value fits its type
 //!                                         │
 //!   Arrivals ─ due ─→ Player ─ Request ─→ endpoint ─→ a gateway, by `tcu` over a socket
 //!                        ↑                       ├──→ a gateway, by a stack of its own over M3UA
@@ -47,7 +47,7 @@ pub use changes::Changes;
 pub use compile::{Wrong, read, read_changed};
 pub use file::{Awaited, File, Load, Role, Scenario, Sent, Spread, Step};
 pub use inside::{Fate, Inside};
-pub use player::{Player, Told, Want, Wanted};
+pub use player::{In, Player, Want, Wanted};
 pub use program::Program;
 pub use report::{Cause, Phase, Report, ScenarioReport};
 pub use run::{Options, run};

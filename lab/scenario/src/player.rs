@@ -58,7 +58,7 @@ pub enum Wanted {
 
 /// What happened.
 #[derive(Debug, Clone)]
-pub enum Told {
+pub enum In {
     /// A role was told this.
     Indication(usize, Indication),
     /// Something became of a call of a role.
@@ -76,7 +76,7 @@ pub struct Player {
     plays: Vec<Play>,
     free: Vec<u32>,
     /// Dialogues that stand, by role and number: the play, and which of its dialogues.
-    dialogues: HashMap<(usize, u64), (u32, usize)>,
+    dialogues: HashMap<(usize, u64), (usize, usize)>,
     /// Slots and generations of plays that time acts on.
     wheel: Wheel<(u32, u32)>,
     fired: Vec<(u32, u32)>,
@@ -168,16 +168,16 @@ impl Player {
     }
 
     /// Ends what runs: plays fail, their dialogues are aborted.
-    pub fn stop(&mut self, now: Time, out: &mut Vec<Want>) {
+    pub fn stop(&mut self, out: &mut Vec<Want>) {
         self.schedule.stop();
-        self.end(now);
+        self.end();
         out.append(&mut self.out);
     }
 
-    fn end(&mut self, now: Time) {
+    fn end(&mut self) {
         for slot in 0..self.plays.len() {
             if self.plays[slot].is_live {
-                self.fail(now, slot, (Cause::Unfinished, "the run ended first".into()));
+                self.fail(slot, (Cause::Unfinished, "the run ended first".into()));
             }
         }
     }
@@ -280,7 +280,7 @@ impl Player {
                     let until = now + core::time::Duration::from_secs(30);
                     return self.wait(slot, Waits::Begun(dialogue), until);
                 }
-                Err(offence) => return self.fail(now, slot, offence),
+                Err(offence) => return self.fail(slot, offence),
             }
         }
     }
@@ -326,11 +326,11 @@ impl Player {
             |it: &crate::play::Dialogue| matches!(it.stands, Stands::Open(_) | Stands::Begins);
         if play.dialogues.iter().any(stands) {
             let what = "all steps are done and a dialogue stands";
-            return self.fail(now, slot, (Cause::Open, what.into()));
+            return self.fail(slot, (Cause::Open, what.into()));
         }
         if let Some((_, it)) = play.came.front() {
             let (_, what) = came::instead(it, tcu::Speech::Unknown);
-            return self.fail(now, slot, (Cause::Unexpected, what));
+            return self.fail(slot, (Cause::Unexpected, what));
         }
         let counts = &mut self.tally.scenarios[play.scenario];
         counts.completed += 1;
@@ -343,7 +343,8 @@ impl Player {
     }
 
     /// The play is over; its dialogues are aborted.
-    fn fail(&mut self, _now: Time, slot: usize, (cause, words): Offence) {
+    fn fail(&mut self, slot: usize, offence: Offence) {
+        let (cause, words) = offence;
         let program = Arc::clone(&self.program);
         let play = &mut self.plays[slot];
         let scenario = &program.scenarios[play.scenario];
@@ -399,11 +400,11 @@ impl Player {
         );
         if is_end && !is_next {
             let offence = came::instead(&it, play.dialogues[dialogue].speech);
-            return self.fail(now, slot, offence);
+            return self.fail(slot, offence);
         }
         if play.came.len() == WAITING_MAX {
             let what = format!("over {WAITING_MAX} messages that nothing waits for");
-            return self.fail(now, slot, (Cause::Unexpected, what));
+            return self.fail(slot, (Cause::Unexpected, what));
         }
         play.came.push_back((dialogue, it));
         let waits_for = match scenario.steps.get(play.step) {
@@ -429,13 +430,13 @@ impl Player {
             Indication::Refused { reference: Some(reference), why, .. } => {
                 if let Some((slot, _)) = self.referred(role, reference) {
                     let what = format!("the begin was refused: {why:?}");
-                    self.fail(now, slot, (Cause::Refused, what));
+                    self.fail(slot, (Cause::Refused, what));
                 }
             }
             Indication::Refused { dialogue: Some(dialogue), why, .. } => {
                 if let Some((slot, _)) = self.dialogues.get(&(role, dialogue)).copied() {
                     let what = format!("a request was refused: {why:?}");
-                    self.fail(now, slot as usize, (Cause::Refused, what));
+                    self.fail(slot, (Cause::Refused, what));
                 }
             }
             // Another instance died in the middle: its play is gone.
@@ -450,7 +451,7 @@ impl Player {
             of_dialogue => {
                 let number = of_dialogue.dialogue().unwrap_or_default();
                 match self.dialogues.get(&(role, number)).copied() {
-                    Some((slot, at)) => self.heard(now, slot as usize, at, Came::Tc(of_dialogue)),
+                    Some((slot, at)) => self.heard(now, slot, at, Came::Tc(of_dialogue)),
                     // The time of an operation in a dialogue that is over is no message.
                     None if matches!(of_dialogue, Indication::Cancel { .. }) => {}
                     None => self.tally.late += 1,
@@ -459,7 +460,7 @@ impl Player {
         }
     }
 
-    fn lost(&mut self, now: Time, role: usize, why: &str) {
+    fn lost(&mut self, role: usize, why: &str) {
         let program = Arc::clone(&self.program);
         for slot in 0..self.plays.len() {
             let play = &self.plays[slot];
@@ -468,7 +469,7 @@ impl Player {
                 |it: &crate::play::Dialogue| matches!(it.stands, Stands::Open(_) | Stands::Begins);
             let is_its = play.dialogues.iter().zip(roles).any(|(it, of)| *of == role && has(it));
             if play.is_live && is_its {
-                self.fail(now, slot, (Cause::Lost, why.to_owned()));
+                self.fail(slot, (Cause::Lost, why.to_owned()));
             }
         }
         self.out.retain(|it| it.role != role);
@@ -498,7 +499,7 @@ impl Player {
                     play.step += 1;
                     self.advance(now, slot);
                 }
-                _ => self.fail(now, slot, (Cause::Timeout, "it did not come in time".into())),
+                _ => self.fail(slot, (Cause::Timeout, "it did not come in time".into())),
             }
         }
         self.fired = fired;
@@ -506,19 +507,19 @@ impl Player {
 }
 
 impl Machine for Player {
-    type In = Told;
+    type In = In;
     type Out = Want;
 
-    fn step(&mut self, now: Time, input: Told, out: &mut Vec<Want>) {
+    fn step(&mut self, now: Time, input: In, out: &mut Vec<Want>) {
         match input {
-            Told::Indication(role, it) => self.indicated(now, role, it),
-            Told::Call(role, call, became) => {
+            In::Indication(role, it) => self.indicated(now, role, it),
+            In::Call(role, call, became) => {
                 // Of a play that has failed meanwhile nothing more is told.
                 if let Some((slot, at)) = self.dialogues.get(&(role, call)).copied() {
-                    self.heard(now, slot as usize, at, Came::Call(became));
+                    self.heard(now, slot, at, Came::Call(became));
                 }
             }
-            Told::Lost(role, why) => self.lost(now, role, &why),
+            In::Lost(role, why) => self.lost(role, &why),
         }
         out.append(&mut self.out);
     }
@@ -527,7 +528,7 @@ impl Machine for Player {
         self.expire(now);
         self.arrive(now);
         if now >= self.schedule.ends() && self.tally.running > 0 {
-            self.end(now);
+            self.end();
         }
         out.append(&mut self.out);
     }

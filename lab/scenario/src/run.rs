@@ -3,10 +3,10 @@
 use crate::endpoint::Place;
 use crate::file::{Role, RoleSpelling};
 use crate::inside::Inside;
-use crate::player::{Player, Told, Want, Wanted};
+use crate::player::{In, Player, Want, Wanted};
 use crate::program::Program;
 use crate::report::{Phase, Report};
-use crate::sip::Sip;
+use crate::sip::{Sip, door};
 use crate::stack::Stack;
 use crate::wire::{Event, Wire, datagrams};
 use anyhow::{Context as _, bail};
@@ -231,7 +231,7 @@ impl Runner {
         let socket = datagrams(local, at, events)?;
         let local = socket.local_addr()?;
         let seed = options.seed.wrapping_add(at as u64) ^ u64::from(std::process::id()) << 8;
-        let sip = Box::new(Sip::new(role, side, (local, to), seed, self.now())?);
+        let sip = Box::new(Sip::new(role, side, door(local, to), seed, self.now())?);
         Ok(Endpoint::Sip { sip, socket })
     }
 
@@ -284,8 +284,7 @@ impl Runner {
                 }
             }
         }
-        let now = self.now();
-        self.player.stop(now, &mut self.wants);
+        self.player.stop(&mut self.wants);
         self.carry_out()
     }
 
@@ -307,7 +306,7 @@ impl Runner {
             match endpoint {
                 Endpoint::Stack { stack, .. } => {
                     stack.tick(now);
-                    self.told.extend(stack.take_told().into_iter().map(|it| (at, it)));
+                    self.told.extend(stack.take_indications().into_iter().map(|it| (at, it)));
                 }
                 Endpoint::Sip { sip, .. } => sip.tick(now),
                 _ => {}
@@ -322,12 +321,12 @@ impl Runner {
         let now = self.now();
         loop {
             for (role, it) in core::mem::take(&mut self.told) {
-                self.player.step(now, Told::Indication(role, it), &mut self.wants);
+                self.player.step(now, In::Indication(role, it), &mut self.wants);
             }
             for (role, endpoint) in self.endpoints.iter_mut().enumerate() {
                 let Endpoint::Sip { sip, .. } = endpoint else { continue };
-                for (call, became) in sip.take_told() {
-                    self.player.step(now, Told::Call(role, call, became), &mut self.wants);
+                for (call, became) in sip.take_moments() {
+                    self.player.step(now, In::Call(role, call, became), &mut self.wants);
                 }
             }
             if self.wants.is_empty() && self.told.is_empty() {
@@ -370,7 +369,7 @@ impl Runner {
             Some(Endpoint::Application { client, out, .. }) => client.write(request, out),
             Some(Endpoint::Stack { stack, .. }) => {
                 stack.request(now, request);
-                let told = stack.take_told().into_iter();
+                let told = stack.take_indications().into_iter();
                 self.told.extend(told.map(|it| (want.role, it)));
             }
             Some(Endpoint::Inside) => {
@@ -407,7 +406,7 @@ impl Runner {
             Event::Message(role, stream, message) => {
                 if let Some(Endpoint::Stack { stack, .. }) = self.endpoints.get_mut(role) {
                     stack.message(now, stream, message);
-                    self.told.extend(stack.take_told().into_iter().map(|it| (role, it)));
+                    self.told.extend(stack.take_indications().into_iter().map(|it| (role, it)));
                 }
             }
             Event::Datagram(role, from, octets) => {
@@ -419,7 +418,7 @@ impl Runner {
             }
             Event::Ended(role, why) => {
                 self.endpoints[role] = Endpoint::None;
-                self.player.step(now, Told::Lost(role, why.clone()), &mut self.wants);
+                self.player.step(now, In::Lost(role, why.clone()), &mut self.wants);
                 self.carry_out()?;
                 bail!("role {}: {why}", self.program.roles[role].name);
             }

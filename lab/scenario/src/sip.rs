@@ -12,6 +12,12 @@ use std::sync::Arc;
 
 /// The only port.
 const PORT: PortId = PortId(0);
+
+/// An address that an end speaks from over UDP; a caller's calls go to `remote`.
+pub(crate) const fn door(local: SocketAddr, remote: SocketAddr) -> Door {
+    Door { port: PORT, transport: Transport::Udp, local, remote }
+}
+
 /// A call stands until its scenario ends it.
 const HOLD: Duration = Duration::from_secs(604_800);
 
@@ -28,17 +34,17 @@ pub(crate) struct Sip {
 }
 
 impl Sip {
-    /// An end at `local`; a caller's calls go to `remote`.
+    /// An end that speaks from there.
     pub(crate) fn new(
         role: &Role,
         side: Side,
-        (local, remote): (SocketAddr, SocketAddr),
+        door: Door,
         seed: u64,
         now: Time,
     ) -> anyhow::Result<Self> {
         let flow = role.flow.as_deref().unwrap_or("SIP");
         let ladder = Ladder::built_in(flow).with_context(|| format!("role {}", role.name))?;
-        let door = Door { port: PORT, transport: Transport::Udp, local, remote };
+        let local = door.local;
         let [a, b, c, d, ..] = seed.to_le_bytes();
         let first = u32::from_le_bytes([a, b, c, d]);
         let mut end = End::new(side, Arc::new(ladder), vec![door], first, now)?.followed();
@@ -117,7 +123,7 @@ impl Sip {
     }
 
     /// What became of calls.
-    pub(crate) fn take_told(&mut self) -> Vec<(u64, Became)> {
+    pub(crate) fn take_moments(&mut self) -> Vec<(u64, Became)> {
         core::mem::take(&mut self.told)
     }
 

@@ -144,7 +144,7 @@ impl Stack {
     }
 
     /// What the role is told.
-    pub(crate) fn take_told(&mut self) -> Vec<Indication> {
+    pub(crate) fn take_indications(&mut self) -> Vec<Indication> {
         core::mem::take(&mut self.told)
     }
 

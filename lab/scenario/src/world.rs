@@ -1,7 +1,7 @@
 //! A player whose roles are inside, in virtual time: for tests, and to count what a play costs.
 
 use crate::inside::Inside;
-use crate::player::{Player, Told, Want, Wanted};
+use crate::player::{In, Player, Want, Wanted};
 use crate::program::Program;
 use crate::report::{Phase, Report};
 use machine::{Duration, Machine as _, Time};
@@ -40,7 +40,7 @@ impl World {
                 self.inside.request(self.now, want.role, &request, &mut told);
             }
             for (role, it) in told.drain(..) {
-                self.player.step(self.now, Told::Indication(role, it), &mut wants);
+                self.player.step(self.now, In::Indication(role, it), &mut wants);
             }
         }
     }
@@ -63,12 +63,12 @@ impl World {
             self.player.tick(self.now, &mut wants);
             self.inside.tick(self.now, &mut told);
             for (role, it) in told {
-                self.player.step(self.now, Told::Indication(role, it), &mut wants);
+                self.player.step(self.now, In::Indication(role, it), &mut wants);
             }
             self.carry_out(wants);
         }
         let mut wants = Vec::new();
-        self.player.stop(self.now, &mut wants);
+        self.player.stop(&mut wants);
         self.carry_out(wants);
         self.player.report(self.now)
     }

@@ -95,7 +95,9 @@ pub trait Site: DeserializeOwned + Serialize + JsonSchema + Clone + Send + Sync 
     fn validate(&self, issues: &mut Vec<Issue>);
 
     /// Every address that the site binds.
-    fn doorways(&self) -> Vec<Doorway>;
+    fn doorways(&self) -> Vec<Doorway> {
+        Vec::new()
+    }
 }
 
 /// The JSON schema of a site file, with the doc comments of its types as descriptions.

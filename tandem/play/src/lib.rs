@@ -29,7 +29,7 @@ impl From<anyhow::Error> for Ended {
     }
 }
 
-/// Lists, shows, or plays; `say` hears what is to be printed.
+/// Lists, shows, or plays; `say` hears each line that is to be printed.
 ///
 /// # Errors
 /// The file is wrong, a gateway cannot be reached, or plays have failed.
@@ -39,7 +39,7 @@ pub fn run(asked: &Play, say: &mut dyn FnMut(&str)) -> Result<(), Ended> {
         return Ok(());
     }
     if let Some(name) = &asked.show {
-        say(known(name)?);
+        say(known(name)?.trim_end());
         return Ok(());
     }
     let program = program(asked)?;
@@ -56,9 +56,9 @@ pub fn run(asked: &Play, say: &mut dyn FnMut(&str)) -> Result<(), Ended> {
     };
     let report = scenario::run(program, &options, &|| stopped.load(Ordering::Relaxed))?;
     if asked.json {
-        say(&format!("{}\n", serde_json::to_string(&report).map_err(anyhow::Error::from)?));
+        say(&serde_json::to_string(&report).map_err(anyhow::Error::from)?);
     } else {
-        say(&report.table());
+        say(report.table().trim_end());
     }
     match report.failed() {
         0 => Ok(()),
@@ -74,7 +74,7 @@ fn list(say: &mut dyn FnMut(&str)) {
     let width = built_in().iter().map(|it| it.name.len()).max().unwrap_or(0);
     for it in built_in() {
         if let Ok(program) = scenario::read(it.text, Path::new(".")) {
-            say(&format!("{:width$}  {}\n", it.name, program.about));
+            say(&format!("{:width$}  {}", it.name, program.about));
         }
     }
 }
@@ -159,7 +159,11 @@ mod tests {
         let asked = Play::from_arg_matches(&matches);
         let asked = asked.map_err(|wrong| Ended::Usage(wrong.to_string()))?;
         let mut text = String::new();
-        run(&asked, &mut |line| text.push_str(line)).map(|()| text)
+        let said = run(&asked, &mut |line| {
+            text.push_str(line);
+            text.push('\n');
+        });
+        said.map(|()| text)
     }
 
     #[test]

@@ -41,7 +41,7 @@ impl Player {
             self.tally.scenarios[*at].begun += 1;
             self.number += 1;
             if let Some(number) = number {
-                self.dialogues.insert((role, number), (slot as u32, step.dialogue));
+                self.dialogues.insert((role, number), (slot, step.dialogue));
             }
             self.plays[slot].step = 1;
             return self.advance(now, slot);

@@ -135,7 +135,7 @@ impl Player {
         let play = &mut self.plays[slot];
         if play.dialogues[dialogue].stands == Stands::Begins {
             play.dialogues[dialogue].stands = Stands::Open(number);
-            self.dialogues.insert((role, number), (slot as u32, dialogue));
+            self.dialogues.insert((role, number), (slot, dialogue));
         }
         if play.waits == Waits::Begun(dialogue) {
             play.waits = Waits::Not;
@@ -206,7 +206,7 @@ impl Player {
                 let subscriber: u32 = text.parse().map_err(|_| wrong())?;
                 let call = Self::reference(slot, play.generation, send.dialogue);
                 play.dialogues[send.dialogue].stands = Stands::Open(call);
-                self.dialogues.insert((role, call), (slot as u32, send.dialogue));
+                self.dialogues.insert((role, call), (slot, send.dialogue));
                 Wanted::Call { call, subscriber }
             }
             (Sent::Release, Stands::Open(call)) => Wanted::Release { call },

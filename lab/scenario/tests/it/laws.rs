@@ -3,7 +3,7 @@
 use crate::world::named;
 use bytes::Bytes;
 use sccp::codec::Address;
-use scenario::{Player, Told};
+use scenario::{In, Player};
 use sim::{Random, hold};
 use std::sync::Arc;
 use tcap::PAbort;
@@ -63,9 +63,9 @@ fn a_player() {
                 7 => Indication::Cancel { dialogue, id: 1 },
                 // References have slot, generation and dialogue.
                 8 => Indication::Begun { reference: random.below(20) << 2, dialogue },
-                _ => return Told::Lost(role, "gone".into()),
+                _ => return In::Lost(role, "gone".into()),
             };
-            Told::Indication(role, it)
+            In::Indication(role, it)
         };
         (0..40).for_each(|seed| hold(seed, make, input));
     }

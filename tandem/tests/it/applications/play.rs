@@ -97,7 +97,8 @@ point_codes = ["2-100-3"]
 tcp = {{ listen = ["127.0.0.1:{port}"] }}
 peer = [{{ name = "smsc", role = "asp", transport = "tcp", addresses = ["127.0.0.1"] }}]
 application_server = [
-  {{ name = "smsc", peers = ["smsc"], routing_context = 4, destination = [{{ point_code = "2-100-4" }}] }},
+  {{ name = "smsc", peers = ["smsc"], routing_context = 4,
+    destination = [{{ point_code = "2-100-4" }}] }},
 ]
 subsystem = [{{ name = "hlr", number = 6, user = "tcap" }}]
 translation = [
