@@ -72,7 +72,7 @@ impl Stack {
             Target { point_code: Some(via), subsystem: None, routing: Routing::Title, weight: 1 };
         let rule = Rule {
             selector: Selector::default(),
-            prefix: Digits::default(),
+            prefix: Digits::default().into(),
             change: Change::default(),
             targets: vec![target],
             choice: Choice::Backup,
