@@ -1,4 +1,4 @@
-//! What the bench measures: an answer that is the same by all codecs, and nothing allocated by ours.
+//! What the bench measures: the answer is the same by all codecs, and ours allocate nothing.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "../../benches/hlr/ours.rs"]
