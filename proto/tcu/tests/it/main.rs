@@ -6,5 +6,6 @@ mod documentation;
 mod forgetting;
 mod hostile;
 mod spelling;
+mod standing;
 mod values;
 mod world;
