@@ -91,7 +91,7 @@ impl Connections {
             for effect in effects {
                 match effect {
                     Effect::Tell(of, event) if let Some(to) = self.couples.get(&of).copied() => {
-                        self.told(of, to, event);
+                        self.passed_on(of, to, event);
                     }
                     Effect::Pass(of, more, data) => self.pass(of, more, data),
                     Effect::Drained(of) => self.drained(of),
@@ -107,7 +107,7 @@ impl Connections {
     }
 
     /// The section `of` has told something: what `to` makes of it.
-    fn told(&mut self, of: LocalReference, to: LocalReference, event: ConnectionEvent) {
+    fn passed_on(&mut self, of: LocalReference, to: LocalReference, event: ConnectionEvent) {
         let now = self.now;
         if !self.has(to) {
             return self.uncouple(of, to);
@@ -184,7 +184,7 @@ impl Connections {
         let room = self.room();
         let is_taken = match (section.state, section.class) {
             (State::Active(_), ConnectionClass::Basic) => {
-                self.send_basic(now, to, &mut section, (&data, more), room);
+                self.send_basic(now, to, &mut section, &data, more);
                 true
             }
             (State::Active(_), ConnectionClass::FlowControl) => {

@@ -105,7 +105,7 @@ impl Connections {
         let is_taken = match (section.state, section.class) {
             _ if !has_length => false,
             (State::Active(_), ConnectionClass::Basic) => {
-                self.send_basic(now, reference, &mut section, (&data, false), room);
+                self.send_basic(now, reference, &mut section, &data, false);
                 true
             }
             // What is requested after an RSR came is of the time after the reset.
@@ -135,10 +135,11 @@ impl Connections {
         now: Time,
         reference: LocalReference,
         section: &mut Section,
-        (data, more): (&Bytes, bool),
-        room: usize,
+        data: &Bytes,
+        more: bool,
     ) {
         let Some(destination) = section.other else { return };
+        let room = self.room();
         for at in (0..data.len()).step_by(room) {
             let end = data.len().min(at + room);
             let (more, data) = (more || end < data.len(), &data[at..end]);

@@ -158,14 +158,17 @@ fn more(it: &Indication, out: &mut Vec<u8>) {
             });
         }
         Indication::Slow(is) => line(Kind::Slow, out, |to| to.boolean("slow", *is)),
-        Indication::Network(it) => network(&it.parts(), out),
+        Indication::Network(it) => {
+            let (kind, parts) = it.parts();
+            network(kind, &parts, out);
+        }
         _ => {}
     }
 }
 
 /// A primitive of the network service.
-fn network((kind, it): &(Kind, Parts), out: &mut Vec<u8>) {
-    line(*kind, out, |to| {
+fn network(kind: Kind, it: &Parts, out: &mut Vec<u8>) {
+    line(kind, out, |to| {
         if let Some(reference) = it.reference {
             to.number("reference", reference);
         }
@@ -183,7 +186,7 @@ fn network((kind, it): &(Kind, Parts), out: &mut Vec<u8>) {
             }
         }
         if let Some(is) = it.is {
-            to.boolean(name_of_is(*kind), is);
+            to.boolean(name_of_is(kind), is);
         }
         if !it.data.is_empty() {
             to.octets("data", &it.data);
@@ -247,7 +250,10 @@ fn request(it: &Request, speech: Speech, out: &mut Vec<u8>) {
         Request::State { in_service } => {
             line(Kind::State, out, |to| to.boolean("in_service", *in_service));
         }
-        Request::Network(it) => network(&it.parts(), out),
+        Request::Network(it) => {
+            let (kind, parts) = it.parts();
+            network(kind, &parts, out);
+        }
     }
 }
 

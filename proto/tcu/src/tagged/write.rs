@@ -163,14 +163,17 @@ fn more(it: &Indication, out: &mut Vec<u8>) {
         Indication::Slow(is) => {
             framed(Kind::Slow, out, |to| to.put(Tag::Is, &[u8::from(*is)]));
         }
-        Indication::Network(it) => network(&it.parts(), out),
+        Indication::Network(it) => {
+            let (kind, parts) = it.parts();
+            network(kind, &parts, out);
+        }
         _ => {}
     }
 }
 
 /// A primitive of the network service.
-fn network((kind, it): &(Kind, Parts), out: &mut Vec<u8>) {
-    framed(*kind, out, |to| {
+fn network(kind: Kind, it: &Parts, out: &mut Vec<u8>) {
+    framed(kind, out, |to| {
         long(Tag::Reference, it.reference, to);
         if let Some(connection) = it.connection {
             to.put(Tag::Connection, &connection.to_be_bytes());
@@ -239,7 +242,10 @@ fn request(it: &Request, out: &mut Vec<u8>) {
         Request::State { in_service } => {
             framed(Kind::State, out, |to| to.put(Tag::Is, &[u8::from(*in_service)]));
         }
-        Request::Network(it) => network(&it.parts(), out),
+        Request::Network(it) => {
+            let (kind, parts) = it.parts();
+            network(kind, &parts, out);
+        }
     }
 }
 
