@@ -295,6 +295,10 @@ impl Generator {
                 self.asked.remove(reference);
                 self.failed(it);
             }
+            // An operation that is answered by an error alone has done what was asked when its time
+            // is up (Q.771 §2.2.1.1.1, class 2); initialDP is one.
+            Indication::Cancel { dialogue, .. }
+                if self.dialogues.get(dialogue).is_some_and(|it| it.is_answered) => {}
             Indication::Refused { .. }
             | Indication::UAbort { .. }
             | Indication::PAbort { .. }
