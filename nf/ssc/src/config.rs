@@ -500,6 +500,12 @@ impl Ssc {
                 let at = format!("{at}.client_expires_s");
                 issues.push(Issue::new(at, "it is less than clients may ask for", hint));
             }
+            // A longer one than the core's is never answered here: each REGISTER goes to the core.
+            if realm.client_expires_s.is_some_and(|it| it > self.registrar.core_expires_s) {
+                let hint = "write `core_expires_s` of [ssc.registrar] or less";
+                let at = format!("{at}.client_expires_s");
+                issues.push(Issue::new(at, "it is more than is asked of the core", hint));
+            }
             realm.validate_passes(&at, issues);
             for (n, listen) in realm.listen.iter().enumerate() {
                 let at = format!("{at}.listen[{n}]");

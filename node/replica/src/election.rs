@@ -109,6 +109,8 @@ pub(crate) struct Election {
     pub(crate) role: Role,
     pub(crate) epoch: u64,
     pub(crate) merit: Merit,
+    /// A shard takes nothing of that state: it is not whole, whatever has come.
+    pub(crate) is_stuck: bool,
     pub(crate) peer: Option<Peer>,
     started: Time,
     active_since: Time,
@@ -158,6 +160,7 @@ impl Election {
             role: Role::Standby,
             epoch: 0,
             merit,
+            is_stuck: false,
             peer: None,
             started: now,
             active_since: Time::MAX,
@@ -195,6 +198,11 @@ impl Election {
         (now < peer.heard + self.params.detect).then_some(&peer.beat)
     }
 
+    /// What this node has to offer.
+    pub(crate) const fn merit(&self) -> Merit {
+        Merit { synced: self.merit.synced && !self.is_stuck, ..self.merit }
+    }
+
     /// What a heartbeat says of the election.
     pub(crate) fn write(&self, now: Time, beat: &mut Beat) {
         beat.node = self.params.node;
@@ -204,7 +212,7 @@ impl Election {
         beat.echo = self.peer.map_or(Time::ZERO, |peer| peer.beat.stamp);
         beat.role = self.role;
         beat.epoch = self.epoch;
-        beat.merit = self.merit;
+        beat.merit = self.merit();
         beat.served = (self.role == Role::Standby).then_some(self.served);
         if now < self.promised_until && self.role == Role::Standby {
             (beat.vote, beat.vote_echo) = self.vote;
@@ -285,7 +293,7 @@ impl Election {
             return self.activate(now, beat.vote, lease, Elected::ByPeer(beat));
         }
         let theirs = (beat.merit, self.params.node);
-        let ours = (self.merit, beat.node);
+        let ours = (self.merit(), beat.node);
         if is_free && (self.yields || theirs > ours) {
             self.give_vote(now, beat);
         }

@@ -51,7 +51,7 @@ pub use election::{Name, Role};
 pub use facts::{ArbiterFact, ReplicaFact};
 pub use message::envelope;
 pub use node::{Node, NodeRow};
-pub use pair::{In, Out, PROTOCOL, Pair, Params, Standing};
+pub use pair::{In, Out, PROTOCOL, Pace, Pair, Params, Standing};
 pub use server::ArbiterServer;
 pub use source::DELTA_BYTES_MAX;
 pub use wire::field;

@@ -15,7 +15,7 @@ use crate::election::{Name, Role};
 use crate::facts::ReplicaFact;
 use crate::guard::{Door, End, Refusals, Seal, guard};
 use crate::message;
-use crate::pair::{In, Out, PROTOCOL, Pair, Params, Standing, fit};
+use crate::pair::{In, Out, PROTOCOL, Pace, Pair, Params, Standing, fit};
 use crate::source::WINDOW_BYTES;
 use authentication::{Keys, Refused};
 use driver::Clock;
@@ -786,6 +786,10 @@ impl Shared {
                 *backlog = Backlog::default(); // those that begin anew are told everything
             }
         }
-        pair.hold(!backlog.is_empty());
+        pair.hold(match (backlog.is_empty(), backlog.stuck(self.now()).next()) {
+            (true, _) => Pace::Current,
+            (false, None) => Pace::Behind,
+            (false, Some(_)) => Pace::Stuck,
+        });
     }
 }

@@ -24,6 +24,17 @@ pub(crate) const fn fit(one: u32, other: u32) -> bool {
     one.abs_diff(other) <= 1
 }
 
+/// How shards keep up with what is to be applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pace {
+    /// They have all of it.
+    Current,
+    /// One of them is behind.
+    Behind,
+    /// One of them takes nothing any more.
+    Stuck,
+}
+
 /// What happened.
 #[derive(Debug)]
 pub enum In<'a> {
@@ -166,10 +177,12 @@ impl Pair {
     }
 
     /// Whether lanes are behind with what is to be applied: until they are not, the peer hears of
-    /// no progress, and its window fills.
-    pub fn hold(&mut self, is_behind: bool) {
+    /// no progress, and its window fills. While one of them takes nothing at all the node says that
+    /// its state is not whole: no planned change leads to it.
+    pub fn hold(&mut self, pace: Pace) {
         let here = (self.sink.stream, self.sink.applied);
-        self.held = is_behind.then(|| self.held.unwrap_or(here));
+        self.held = (pace != Pace::Current).then(|| self.held.unwrap_or(here));
+        self.election.is_stuck = pace == Pace::Stuck;
     }
 
     /// Until when the node may speak; look at it before each send.
@@ -200,7 +213,7 @@ impl Pair {
             peer_version: peer.map(|beat| beat.version),
             is_synced: match is_active {
                 true => peer.is_some_and(|beat| self.follows(beat)),
-                false => self.election.merit.synced,
+                false => self.election.merit().synced,
             },
             lag: self.source.lag(),
             applied: self.sink.applied,

@@ -12,6 +12,7 @@ use append::PrivateFile;
 use esp::{Encryption, Integrity, Material, Spi};
 use question::Condition;
 use runtime::{ChannelEvent, Effects, PortId};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -25,8 +26,8 @@ pub(crate) struct KeyLog {
     /// Each with the place of its realm.
     waiting: Vec<(usize, String)>,
     octets: usize,
-    /// Why the file of a realm takes nothing.
-    trouble: Option<(usize, String)>,
+    /// Why the files of realms take nothing.
+    trouble: BTreeMap<usize, String>,
 }
 
 /// An association as an analyser has to know it.
@@ -110,7 +111,7 @@ impl KeyLog {
             );
             let row = Condition::new("ims-keys-written", name, "major", text);
             alarms.push(row.caused_by("configuration-or-customization-error"));
-            if let Some((_, why)) = self.trouble.as_ref().filter(|(of, _)| *of == at) {
+            if let Some(why) = self.trouble.get(&at) {
                 let text = format!("{path} takes no keys: {why}");
                 let row = Condition::new("ims-keys-not-written", name, "minor", text);
                 alarms.push(row.caused_by("configuration-or-customization-error"));
@@ -139,14 +140,15 @@ impl KeyLog {
     /// What became of the channel of a realm's file.
     pub fn channel(&mut self, rows: &[Row], port: PortId, event: &ChannelEvent<'_>) {
         let Some(realm) = (0..rows.len()).find(|at| channel(*at) == port) else { return };
-        match event {
-            ChannelEvent::Up => self.trouble = None,
-            ChannelEvent::Absent(why) => {
-                let why = why.unwrap_or("it cannot be opened");
-                self.trouble = Some((realm, why.to_owned()));
+        let why = match event {
+            ChannelEvent::Up => {
+                self.trouble.remove(&realm);
+                return;
             }
-            ChannelEvent::Down(why) => self.trouble = Some((realm, (*why).to_owned())),
-            _ => {}
-        }
+            ChannelEvent::Absent(why) => why.unwrap_or("it cannot be opened"),
+            ChannelEvent::Down(why) => why,
+            _ => return,
+        };
+        self.trouble.insert(realm, why.to_owned());
     }
 }

@@ -4,7 +4,7 @@ use machine::{Duration, Time};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 use replica::guard::{Door, End, Seal, guard};
-use replica::{Arbiter, In, Keys, Name, Out, Pair, Params, Role, Terms, envelope};
+use replica::{Arbiter, In, Keys, Name, Out, Pace, Pair, Params, Role, Terms, envelope};
 use std::collections::{BTreeMap, VecDeque};
 
 const DETECT: Duration = Duration::from_millis(50);
@@ -918,6 +918,27 @@ fn nodes_that_are_two_versions_apart_neither_follow_each_other_nor_change_places
     world.run(Duration::from_millis(100));
     assert!(world.speaks(active) && !world.speaks(1 - active));
     assert!(world.homes[1 - active].as_ref().unwrap().table.is_empty());
+}
+
+#[test]
+fn no_planned_change_leads_to_a_node_of_which_a_shard_is_stuck() {
+    let mut world = World::new(2, false);
+    let active = world.rest();
+    world.homes[1 - active].as_mut().unwrap().pair.hold(Pace::Stuck);
+    world.run(Duration::from_secs(1));
+    let standing = |world: &World| world.homes[active].as_ref().unwrap().pair.standing(world.now);
+    assert!(!standing(&world).is_synced && standing(&world).is_peer_alive);
+    world.input(active, In::Switchover);
+    world.function(active);
+    world.run(Duration::from_millis(100));
+    assert!(world.speaks(active) && !world.speaks(1 - active));
+    world.homes[1 - active].as_mut().unwrap().pair.hold(Pace::Current);
+    world.run(Duration::from_secs(1));
+    assert!(standing(&world).is_synced, "the stream went on meanwhile");
+    world.input(active, In::Switchover);
+    world.function(active);
+    world.run(Duration::from_millis(100));
+    assert!(world.speaks(1 - active));
 }
 
 /// Datagrams in clear as whoever can send from the right address makes them.
