@@ -69,6 +69,11 @@ const RUNS: &[Run] = &[
         kept: &["generator"],
     },
     Run {
+        heading: "A call beside itself: what the measure is worth",
+        command: "tandem lab run compare --json >target/figures/compare.json",
+        kept: &["compare"],
+    },
+    Run {
         heading: "SIPp's scenarios",
         command: "tandem lab run sipp --json >target/figures/sipp.json",
         kept: &["sipp"],
@@ -76,7 +81,7 @@ const RUNS: &[Run] = &[
     Run {
         heading: "Signalling over IP",
         command: "tandem lab run ss7 --output target/figures",
-        kept: &["sctp-failover", "sctp-path-max-retrans"],
+        kept: &["map-sri-for-sm", "cap-call-monitoring", "sctp-failover", "sctp-path-max-retrans"],
     },
     Run {
         heading: "Signalling over IP, real packets",

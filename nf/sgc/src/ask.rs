@@ -10,7 +10,7 @@ use crate::operations;
 use crate::ping::PingRow;
 use crate::trace::TraceRow;
 use crate::translations::{
-    ConnectionRow, RemoteRow, StateRow, SubsystemRow, TcapRow, TranslatedRow, TranslationRow,
+    RemoteRow, SectionRow, StateRow, SubsystemRow, TcapRow, TranslatedRow, TranslationRow,
     show_rules, state,
 };
 use m3ua::codec::{Affected, PointCode, ServerState};
@@ -199,7 +199,7 @@ questions! {
         Ok(it.sccp.show_remotes(&it.config, &|dpc| it.no_way_in_words(dpc)))
     };
     /// The connections of classes 2 and 3.
-    Ask "sccp/connections" [] -> Vec<ConnectionRow>,
+    Ask "sccp/connections" [] -> Vec<SectionRow>,
         |it, asked| Ok(it.sccp.show_connections(asked.now, &it.config));
     /// Takes a subsystem of this node out of service.
     Act "sccp/block" [SUBSYSTEM] -> Vec<StateRow>,

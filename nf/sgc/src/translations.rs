@@ -46,7 +46,7 @@ rows! {
     }
 
     /// A section of a connection.
-    pub(crate) struct ConnectionRow {
+    pub(crate) struct SectionRow {
         reference: u32,
         /// The node that it is with.
         point_code: String,
@@ -198,9 +198,9 @@ impl SccpNode {
         rows.take(ROWS_MAX).collect()
     }
 
-    pub(crate) fn show_connections(&self, now: Time, config: &Sgc) -> Vec<ConnectionRow> {
+    pub(crate) fn show_connections(&self, now: Time, config: &Sgc) -> Vec<SectionRow> {
         let format = config.point_code_format;
-        let rows = self.node.connection_status().take(ROWS_MAX).map(|it| ConnectionRow {
+        let rows = self.node.connection_status().take(ROWS_MAX).map(|it| SectionRow {
             reference: it.reference.number(),
             point_code: format.show(it.remote),
             other: it.other.map(LocalReference::number),
