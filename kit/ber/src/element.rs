@@ -206,6 +206,16 @@ impl<'a> Reader<'a> {
         self.cursor.rest()
     }
 
+    /// Takes identifier and length of what comes next, which may be cut off behind them; the length
+    /// is `None` where it is indefinite.
+    ///
+    /// # Errors
+    /// When they are not well-formed, or cut off themselves.
+    pub fn header(&mut self) -> Result<(Tag, Option<usize>), Malformed> {
+        let header = header::take(&mut self.cursor)?;
+        Ok((header.tag, header.length))
+    }
+
     /// The only element that is left.
     ///
     /// # Errors

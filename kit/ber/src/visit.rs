@@ -1,15 +1,15 @@
-//! A walk through a value: every component of it, at any depth, by its name.
+//! A walk through a value: every component of it, at any depth, by its declaration.
 
 use crate::element::Element;
 use crate::types::{Field, Shape, Type};
 use wire::Malformed;
 
-/// Called with the name and the value of a component.
-pub type Each<'f, 'a> = dyn FnMut(&'static str, &Element<'a>) + 'f;
+/// Called with the declaration and the value of a component.
+pub type Each<'f, 'a> = dyn FnMut(&'static Field, &Element<'a>) + 'f;
 
 impl Type {
-    /// Calls `each` with the name and the value of each component of the value that `element`,
-    /// whatever its tag, holds: one in front of those within it.
+    /// Calls `each` with the declaration and the value of each component of the value that
+    /// `element`, whatever its tag, holds: one in front of those within it.
     ///
     /// # Errors
     /// As [`Type::check`]; components in front of the offence have been told.
@@ -55,7 +55,7 @@ fn within<'a>(
     each: &mut Each<'_, 'a>,
 ) -> Result<(), Malformed> {
     for (field, value) in found {
-        each(field.name, &value);
+        each(field, &value);
         field.kind.visit(&value, each)?;
     }
     Ok(())

@@ -44,8 +44,8 @@ fn every_component_is_visited_by_its_name_and_place_at_any_depth() {
     .concat();
     let mut names = Vec::new();
     let visited =
-        UpdateLocationArg::TYPE.visit(&Element::only(&octets).unwrap(), &mut |name, it| {
-            names.push((name, it.contents_at()));
+        UpdateLocationArg::TYPE.visit(&Element::only(&octets).unwrap(), &mut |field, it| {
+            names.push((field.name, it.contents_at()));
             assert_eq!(octets[it.contents_at()..][..it.contents().len()], *it.contents());
         });
     visited.unwrap();

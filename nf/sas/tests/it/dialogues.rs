@@ -12,31 +12,32 @@ use tcap::codec::{
     Code, ComponentWriter, Diagnostic, InvokeProblem, PAbortCause, Problem, TransactionId, Writer,
 };
 
-const SMSC: &str = "10.0.1.1:2905";
-const STP_WEST: &str = "10.0.0.1:2905";
+pub(crate) const SMSC: &str = "10.0.1.1:2905";
+pub(crate) const STP_WEST: &str = "10.0.0.1:2905";
 const STP_EAST: &str = "10.0.0.2:2905";
-const HLR: &str = "10.0.2.1:2905";
+pub(crate) const HLR: &str = "10.0.2.1:2905";
 /// What the agent says of the association that a message came by.
-const ASSOCIATION: &str = "00000000000000aa";
+pub(crate) const ASSOCIATION: &str = "00000000000000aa";
 const SEND_ROUTING_INFO_FOR_SM: i64 = 45;
-const SEND_AUTHENTICATION_INFO: i64 = 56;
+pub(crate) const SEND_AUTHENTICATION_INFO: i64 = 56;
 const MT_FORWARD_SM: i64 = 44;
 const SHORT_MSG_GATEWAY: [u8; 7] = [4, 0, 0, 1, 0, 20, 3];
-const INFO_RETRIEVAL: [u8; 7] = [4, 0, 0, 1, 0, 14, 3];
+pub(crate) const INFO_RETRIEVAL: [u8; 7] = [4, 0, 0, 1, 0, 14, 3];
 const SHORT_MSG_MT: [u8; 7] = [4, 0, 0, 1, 0, 25, 3];
 
 /// Who speaks: point code, and an address by its title, or by point code and subsystem.
 #[derive(Clone, Copy)]
-struct End {
-    point_code: u32,
-    title: Option<&'static str>,
-    subsystem: u8,
+pub(crate) struct End {
+    pub(crate) point_code: u32,
+    pub(crate) title: Option<&'static str>,
+    pub(crate) subsystem: u8,
 }
 
-const ASKS: End = End { point_code: 4_900, title: Some("447800000001"), subsystem: 8 };
-const ANSWERS: End = End { point_code: 4_899, title: Some("447700900123"), subsystem: 6 };
+pub(crate) const ASKS: End = End { point_code: 4_900, title: Some("447800000001"), subsystem: 8 };
+pub(crate) const ANSWERS: End =
+    End { point_code: 4_899, title: Some("447700900123"), subsystem: 6 };
 /// The relay between them.
-const RELAY: u32 = 4_897;
+pub(crate) const RELAY: u32 = 4_897;
 
 impl End {
     fn address(self) -> Address {
@@ -50,20 +51,20 @@ impl End {
 
 /// What of SCCP a message has beside its data.
 #[derive(Clone, Copy)]
-struct Envelope {
+pub(crate) struct Envelope {
     word: Word,
     segmentation: Option<Segmentation>,
     label: (u32, u32),
 }
 
 impl Envelope {
-    fn from(opc: u32, dpc: u32) -> Self {
+    pub(crate) fn from(opc: u32, dpc: u32) -> Self {
         let word = Word::Data(Class { is_sequenced: false, returns: true });
         Self { word, segmentation: None, label: (opc, dpc) }
     }
 }
 
-fn m3ua(from: End, to: End, envelope: Envelope, data: &[u8]) -> Vec<u8> {
+pub(crate) fn m3ua(from: End, to: End, envelope: Envelope, data: &[u8]) -> Vec<u8> {
     let has_more = envelope.segmentation.is_some();
     let unit = Unit {
         form: if has_more { Form::Extended } else { Form::Basic },
@@ -86,13 +87,16 @@ fn m3ua(from: End, to: End, envelope: Envelope, data: &[u8]) -> Vec<u8> {
     out
 }
 
-fn tcap(writer: Writer<'_>, write: impl FnOnce(&mut ComponentWriter<'_, '_>)) -> Vec<u8> {
+pub(crate) fn tcap(
+    writer: Writer<'_>,
+    write: impl FnOnce(&mut ComponentWriter<'_, '_>),
+) -> Vec<u8> {
     let mut out = Vec::new();
     writer.write(&mut out, write);
     out
 }
 
-fn octets(operation: i64, is_argument: bool, json: &str) -> Vec<u8> {
+pub(crate) fn octets(operation: i64, is_argument: bool, json: &str) -> Vec<u8> {
     let signature = map::Operation::of(operation).unwrap().signature(3).unwrap();
     let kind = if is_argument { signature.argument } else { signature.result };
     let mut out = Vec::new();
@@ -100,11 +104,11 @@ fn octets(operation: i64, is_argument: bool, json: &str) -> Vec<u8> {
     out
 }
 
-const ASKED: u32 = 0x0a00_0001;
-const ANSWERED: u32 = 0x0b00_0002;
+pub(crate) const ASKED: u32 = 0x0a00_0001;
+pub(crate) const ANSWERED: u32 = 0x0b00_0002;
 
 /// The question for where a short message goes.
-fn begin() -> Vec<u8> {
+pub(crate) fn begin() -> Vec<u8> {
     let argument = octets(
         SEND_ROUTING_INFO_FOR_SM,
         true,
@@ -115,7 +119,7 @@ fn begin() -> Vec<u8> {
     tcap(writer, |out| out.invoke(1, None, code, Some(&argument)))
 }
 
-fn result() -> Vec<u8> {
+pub(crate) fn result() -> Vec<u8> {
     let json = r#"{"imsi":"32140500000000f1",
         "locationInfoWithLMSI":{"networkNode-Number":"91447700000001"}}"#;
     let result = octets(SEND_ROUTING_INFO_FOR_SM, false, json);
@@ -125,14 +129,14 @@ fn result() -> Vec<u8> {
 }
 
 impl Bench {
-    fn m3ua(&mut self, from: &str, to: &str, payload: &[u8]) {
+    pub(crate) fn m3ua(&mut self, from: &str, to: &str, payload: &[u8]) {
         self.protocol = hep::SCTP;
         self.captured(hep::KIND_M3UA, from, to, payload, ASSOCIATION);
         self.wait_ms(2);
     }
 
     /// A message of the one who asks, over the relay.
-    fn there(&mut self, data: &[u8]) {
+    pub(crate) fn there(&mut self, data: &[u8]) {
         let first = m3ua(ASKS, ANSWERS, Envelope::from(ASKS.point_code, RELAY), data);
         self.m3ua(SMSC, STP_WEST, &first);
         let second = m3ua(ASKS, ANSWERS, Envelope::from(RELAY, ANSWERS.point_code), data);
@@ -140,7 +144,7 @@ impl Bench {
     }
 
     /// An answer, over the relay.
-    fn back(&mut self, data: &[u8]) {
+    pub(crate) fn back(&mut self, data: &[u8]) {
         let first = m3ua(ANSWERS, ASKS, Envelope::from(ANSWERS.point_code, RELAY), data);
         self.m3ua(HLR, STP_EAST, &first);
         let second = m3ua(ANSWERS, ASKS, Envelope::from(RELAY, ASKS.point_code), data);

@@ -9,6 +9,7 @@ mod kamailio;
 mod measure;
 mod media;
 mod rtpengine;
+mod secrets;
 mod shards;
 mod streams;
 mod trails;

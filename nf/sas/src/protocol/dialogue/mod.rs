@@ -28,7 +28,7 @@ pub(super) const ROW: Row = Row { kind: hep::KIND_M3UA, take, describe };
 
 fn take(payload: &[u8], keep: &[Keep], then: &mut Then<'_>) {
     let read = Unit::read(payload);
-    let clean = read.as_ref().and_then(|unit| secrets::redacted(payload, unit, keep));
+    let clean = secrets::redacted(payload, read.as_ref(), keep);
     let is_redacted = clean.is_some();
     let payload = clean.as_deref().unwrap_or(payload);
     let unit = if is_redacted { Unit::read(payload) } else { read };

@@ -54,8 +54,8 @@ fn of_parameter(live: &mut Live, parameter: &Element<'_>, kind: Option<Parameter
         return;
     };
     let mut found = Vec::new();
-    let visited = kind.kind.visit(parameter, &mut |name, value| {
-        let row = IDENTITIES.iter().find(|(known, _)| *known == name);
+    let visited = kind.kind.visit(parameter, &mut |field, value| {
+        let row = IDENTITIES.iter().find(|(known, _)| *known == field.name);
         if let (Some((_, how)), Ok(octets)) = (row, value.octets()) {
             found.extend(read(*how, &octets.iter().collect::<Vec<u8>>()));
         }

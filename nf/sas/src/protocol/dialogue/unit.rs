@@ -1,6 +1,8 @@
 //! A message of TCAP as it comes in M3UA and SCCP: who sent it to whom, and of which transactions
 //! it is.
 
+use ber::{Class, Reader};
+use core::ops::Range;
 use m3ua::codec::{Data, MessageType as M3uaType, PointCode, Tag};
 use sccp::codec::{
     Address, MANAGEMENT_SSN, Parameter, SERVICE_INDICATOR, Segmentation, Unit as Connectionless,
@@ -11,6 +13,13 @@ use tcap::codec::{Message, MessageType};
 
 /// Octets in front of what the user sends: a parameter's header, and the label of MTP3.
 const LABEL_BYTES: usize = 16;
+/// Octets of the header of M3UA, and where its class stands (RFC 4666 §3.1).
+const HEADER_BYTES: usize = 8;
+const CLASS_AT: usize = 2;
+/// The class of transfer messages (RFC 4666 §3.1.2).
+const TRANSFER: u8 = 1;
+/// Octets of the longest message of SCCP management (Q.713 §5.3).
+const MANAGEMENT_BYTES_MAX: usize = 8;
 /// Bits of a point code of ITU-T.
 const ITU_BITS: u32 = 14;
 
@@ -65,8 +74,7 @@ impl<'a> Unit<'a> {
         }
         let message = sccp::codec::Message::read(msu.payload).ok()?;
         let unit = Connectionless::of(&message).ok()??;
-        let is_managed = |address: &Address| address.subsystem == Some(MANAGEMENT_SSN);
-        if is_managed(&unit.called) || is_managed(&unit.calling) {
+        if is_management(&unit) {
             return None;
         }
         let is_later = unit.segmentation.is_some_and(|it| !it.is_first);
@@ -133,6 +141,47 @@ impl Party {
     }
 }
 
+/// Whether a message is one of SCCP management. A subsystem is what its sender likes: what begins
+/// as TCAP does (Q.773 §3.1) is taken for it by who gets it.
+fn is_management(unit: &Connectionless<'_>) -> bool {
+    let is_managed = |address: &Address| address.subsystem == Some(MANAGEMENT_SSN);
+    let is_tcap = unit.data.first().is_some_and(|octet| (0x60..=0x67).contains(octet));
+    (is_managed(&unit.called) || is_managed(&unit.calling))
+        && !is_tcap
+        && unit.data.len() <= MANAGEMENT_BYTES_MAX
+}
+
+/// Where data of users may be in a payload that [`Unit::read`] has not read.
+pub(super) fn unread(payload: &[u8]) -> Option<Range<usize>> {
+    let behind_the_header = Some(HEADER_BYTES.min(payload.len())..payload.len());
+    let Ok(message) = m3ua::codec::Message::read(payload) else {
+        let class = payload.get(CLASS_AT).copied();
+        return behind_the_header.filter(|_| class.is_none_or(|it| it == TRANSFER));
+    };
+    if message.kind != M3uaType::Data {
+        return None;
+    }
+    let at = message.offset(Tag::ProtocolData) + LABEL_BYTES;
+    let Ok(data) = Data::of(&message) else { return behind_the_header };
+    if data.protocol_data.si != SERVICE_INDICATOR {
+        return None;
+    }
+    let msu = data.protocol_data.payload;
+    // The type of the message stays.
+    let behind_the_type = Some(at + 1..at + msu.len().max(1));
+    let Ok(message) = sccp::codec::Message::read(msu) else { return behind_the_type };
+    match Connectionless::of(&message) {
+        Ok(Some(unit)) if is_management(&unit) => return None,
+        Ok(_) => {}
+        Err(_) => return behind_the_type,
+    }
+    // What radio networks say on connections has keys in it, too.
+    [Parameter::Data, Parameter::LongData].into_iter().find_map(|which| {
+        let at = at + message.at(which);
+        message.value(which).map(|data| at..at + data.len())
+    })
+}
+
 /// A point code as it is shown: 3-8-3 bits (ITU-T Q.708), 8-8-8 where it has more.
 pub(crate) fn show(point_code: PointCode) -> String {
     let number = point_code.number();
@@ -151,28 +200,26 @@ pub(crate) fn hex(octets: &[u8]) -> String {
     })
 }
 
-const OTID: u8 = 0x48;
-const DTID: u8 = 0x49;
+const OTID: ber::Tag = ber::Tag::application(8);
+const DTID: ber::Tag = ber::Tag::application(9);
 
 impl<'a> Head<'a> {
     /// Reads the beginning of a message: it may be cut off behind the transaction identifiers
     /// (Q.773 §3.1).
     fn read(data: &'a [u8]) -> Option<Self> {
-        let (&tag, rest) = data.split_first()?;
-        // Application, constructed.
-        let kind = MessageType::of(tag.checked_sub(0x60)?)?;
-        let (&length, rest) = rest.split_first()?;
-        let mut rest = match length {
-            0x81 => rest.get(1..)?,
-            0x82 => rest.get(2..)?,
-            0x83 => rest.get(3..)?,
-            0..=0x80 => rest,
+        let mut reader = Reader::new(data);
+        let (tag, _) = reader.header().ok()?;
+        let kind = match tag.class() {
+            Class::Application => MessageType::of(u8::try_from(tag.number()).ok()?)?,
             _ => return None,
         };
         let mut head = Self { kind, otid: None, dtid: None, length: 0 };
-        while let [tag @ (OTID | DTID), count @ 1..=4, after @ ..] = rest {
-            let (id, after) = after.split_at_checked(usize::from(*count))?;
-            match *tag {
+        let mut rest = reader.rest();
+        loop {
+            let mut reader = Reader::new(rest);
+            let Ok((tag @ (OTID | DTID), Some(count @ 1..=4))) = reader.header() else { break };
+            let (id, after) = reader.rest().split_at_checked(count)?;
+            match tag {
                 OTID => head.otid = Some(id),
                 _ => head.dtid = Some(id),
             }
@@ -203,6 +250,14 @@ mod tests {
         for broken in [&octets[..6], &octets[1..], &[0x62, 2, 0x49, 1], &[0x66, 0], &[]] {
             assert!(Head::read(broken).is_none(), "{broken:?}");
         }
+    }
+
+    #[test]
+    fn lengths_are_read_in_every_form_that_who_gets_the_message_reads() {
+        let octets = [0x62, 0x84, 0, 0, 0, 8, 0x48, 0x81, 4, 1, 2, 3, 4, 0x6c, 0];
+        let head = Head::read(&octets).unwrap();
+        assert_eq!((head.kind, head.otid), (MessageType::Begin, Some(&[1, 2, 3, 4][..])));
+        assert_eq!(head.length, 13);
     }
 
     #[test]

@@ -48,18 +48,23 @@ pub(crate) enum Failure {
     Rejected,
 }
 
-/// What is spoken in a message: what its context says, what was known before, what its first
-/// operation says, or else what its subsystems are.
-pub(crate) fn speech_of(unit: &Unit<'_>, message: &Message<'_>, known: Speech) -> Speech {
+/// What the context of a message says that is spoken.
+pub(super) fn context_of(message: &Message<'_>) -> Speech {
     let dialogue = message.dialogue.and_then(|it| Dialogue::read(&it).ok());
-    let context = match &dialogue {
+    match &dialogue {
         Some(
             Dialogue::Request { context, .. }
             | Dialogue::Response { context, .. }
             | Dialogue::Unidirectional { context, .. },
         ) => Speech::of_context(context.contents()),
         _ => Speech::Unknown,
-    };
+    }
+}
+
+/// What is spoken in a message: what its context says, what was known before, what its first
+/// operation says, or else what its subsystems are.
+fn speech_of(unit: &Unit<'_>, message: &Message<'_>, known: Speech) -> Speech {
+    let context = context_of(message);
     if context != Speech::Unknown {
         return context;
     }

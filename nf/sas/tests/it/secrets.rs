@@ -1,0 +1,155 @@
+//! What is secret in messages of MAP and CAP, and what cannot be read, is kept nowhere; what of a
+//! message is very long is shown in short.
+
+use crate::bench::Bench;
+use crate::dialogues::{
+    ANSWERS, ASKED, ASKS, End, Envelope, HLR, RELAY, SEND_AUTHENTICATION_INFO, SMSC, STP_WEST,
+    begin, m3ua, octets, result, tcap,
+};
+use m3ua::codec::{Data, PointCode, ProtocolData};
+use sas::trail::Outcome;
+use tcap::codec::{Code, TransactionId, Writer};
+
+const SECRET: &str = "c0c1c2c3c4c5c6c7c8c9cacbcccdcecf";
+const OCTETS: [u8; 4] = [0xc4, 0xc5, 0xc6, 0xc7];
+
+fn asked() -> TransactionId {
+    TransactionId::of(ASKED)
+}
+
+/// Vectors of authentication of 4G.
+fn vectors() -> Vec<u8> {
+    let json = format!(
+        r#"{{"eps-AuthenticationSetList":[{{"rand":"000102030405060708090a0b0c0d0e0f",
+        "xres":"a1a2a3a4a5a6a7a8","autn":"e0e1e2e3e4e5e6e7e8e9eaebecedeeef",
+        "kasme":"{SECRET}{SECRET}"}}]}}"#
+    );
+    octets(SEND_AUTHENTICATION_INFO, false, &json)
+}
+
+fn end_with(operation: i64, parameter: &[u8]) -> Vec<u8> {
+    let code = Code::Local(operation);
+    let writer = Writer::end(asked());
+    tcap(writer, |out| out.result(1, true, Some((code, Some(parameter)))))
+}
+
+/// The octets that are kept of a payload.
+fn kept(payload: &[u8]) -> Vec<u8> {
+    let directory = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(directory.path());
+    bench.m3ua(HLR, STP_WEST, payload);
+    let trails = bench.search(&[]).trails;
+    assert_eq!(trails.len(), 1);
+    let (_, entries) = bench.detail(trails[0].id);
+    assert_eq!(entries.len(), 1);
+    assert_eq!(entries[0].payload.len(), payload.len());
+    entries[0].payload.clone()
+}
+
+fn has(octets: &[u8], what: &[u8]) -> bool {
+    octets.windows(what.len()).any(|window| window == what)
+}
+
+fn envelope() -> Envelope {
+    Envelope::from(ANSWERS.point_code, RELAY)
+}
+
+/// A message of SCCP in one of M3UA.
+fn sccp(payload: &[u8]) -> Vec<u8> {
+    let code = |number| PointCode::new(number).unwrap();
+    let (opc, dpc) = (code(ANSWERS.point_code), code(ASKS.point_code));
+    let protocol_data = ProtocolData { opc, dpc, si: 3, ni: 2, mp: 0, sls: 5, payload };
+    let mut out = Vec::new();
+    Data { network: None, routing_context: None, protocol_data, correlation: None }.write(&mut out);
+    out
+}
+
+#[test]
+fn keys_and_passwords_are_known_by_their_types() {
+    let group = format!(
+        r#"{{"teleservice":"91","asciCallReference":"21","codec-Info":"0102030405",
+        "cipheringAlgorithm":"01","groupKey":"c4c5c6c7c8c9cacb","vstk":"{SECRET}"}}"#
+    );
+    let group = octets(39, true, &group);
+    let group = tcap(Writer::begin(asked()), |out| {
+        out.invoke(1, None, Code::Local(39), Some(&group));
+    });
+    // A PIN, in digits: what is asked for has no context here, and no subsystem of CAP.
+    let pin = [0x80, 5, 0xc4, 0xc5, 0xc6, 0xc7, 0xc8];
+    let password = [0x12, 4, b'4', b'7', b'1', b'1'];
+    let table: [(&str, Vec<u8>, &[u8]); 4] = [
+        ("kasme", end_with(SEND_AUTHENTICATION_INFO, &vectors()), &OCTETS),
+        ("vstk", group, &OCTETS),
+        ("digitsResponse", end_with(48, &pin), &OCTETS),
+        ("password", end_with(18, &password), b"4711"),
+    ];
+    for (name, data, secret) in table {
+        let payload = m3ua(ANSWERS, ASKS, envelope(), &data);
+        assert!(has(&payload, secret), "{name}");
+        assert!(!has(&kept(&payload), secret), "{name}");
+    }
+    // A later release knows another key.
+    let mut vectors_of_later = vectors();
+    let extension = [&[0x97, 4][..], &OCTETS].concat();
+    vectors_of_later.extend_from_slice(&extension);
+    vectors_of_later[1] += 6;
+    let later = m3ua(ANSWERS, ASKS, envelope(), &end_with(56, &vectors_of_later));
+    assert!(!has(&kept(&later), &extension));
+    let rand = kept(&m3ua(ANSWERS, ASKS, envelope(), &end_with(56, &vectors())));
+    assert!(has(&rand, &[4, 5, 6, 7, 8, 9, 0x0a]), "what is no secret stays");
+}
+
+#[test]
+fn of_what_is_not_understood_no_user_data_are_kept() {
+    let whole = end_with(SEND_AUTHENTICATION_INFO, &vectors());
+    let managed = End { subsystem: 1, ..ASKS };
+    // An octet behind the component, a tag that no component has, an operation of nobody.
+    let code = Code::Local(SEND_AUTHENTICATION_INFO);
+    let mut component = Vec::new();
+    let mut components = |tag: u8, tail: &[u8], code: Code<'_>| {
+        let data = tcap(Writer::end(asked()), |out| {
+            out.result(1, true, Some((code, Some(&vectors()))));
+        });
+        let at = data.iter().position(|octet| *octet == 0x6c).unwrap();
+        component.clear();
+        component.extend_from_slice(&data[at + 2..]);
+        assert_eq!(component[0], 0xa2);
+        component[0] = tag;
+        component[1] += u8::try_from(tail.len()).unwrap();
+        component.extend_from_slice(tail);
+        tcap(Writer::end(asked()), |out| out.component_as_is(&component))
+    };
+    let cut = &whole[..whole.len() - 1];
+    let messages = [
+        m3ua(ANSWERS, managed, envelope(), &whole),
+        m3ua(ANSWERS, ASKS, envelope(), &components(0xa2, &[5, 0], code)),
+        m3ua(ANSWERS, ASKS, envelope(), &components(0xa9, &[], code)),
+        m3ua(ANSWERS, ASKS, envelope(), &components(0xa2, &[], Code::Local(127))),
+        m3ua(ANSWERS, ASKS, envelope(), cut),
+        // DT1: what radio networks say on a connection.
+        sccp(&[&[6, 1, 2, 3, 0, 1, 6][..], &OCTETS, &[0, 0]].concat()),
+        // No message of SCCP.
+        sccp(&[&[0xee][..], &OCTETS].concat()),
+    ];
+    for (at, payload) in messages.iter().enumerate() {
+        assert!(has(payload, &OCTETS), "{at}");
+        assert!(!has(&kept(payload), &OCTETS), "{at}");
+    }
+    // The agent has cut it off.
+    let payload = m3ua(ANSWERS, ASKS, envelope(), &whole);
+    assert!(!has(&kept(&payload[..payload.len() - 9]), &OCTETS));
+}
+
+#[test]
+fn a_question_from_the_subsystem_of_management_is_a_dialogue_like_any_other() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(directory.path());
+    let managed = End { subsystem: 1, ..ASKS };
+    bench.m3ua(SMSC, STP_WEST, &m3ua(managed, ANSWERS, envelope(), &begin()));
+    bench.m3ua(STP_WEST, SMSC, &m3ua(ANSWERS, managed, envelope(), &result()));
+    let trail = bench.only(&[("kind", "dialogue")]);
+    assert_eq!((trail.outcome, trail.places.len()), (Outcome::Ok, 2));
+    // Management itself is none.
+    bench.m3ua(SMSC, STP_WEST, &m3ua(managed, managed, envelope(), &[3, 6, 1, 2, 0]));
+    bench.only(&[("kind", "dialogue")]);
+}
