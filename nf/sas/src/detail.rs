@@ -19,6 +19,10 @@ use utoipa::ToSchema;
 const PAIR_MAX_US: u64 = 2_000_000;
 /// Lines of a dialogue that may be the same one before they left a relay, at most.
 const RELAYED_MAX: usize = 64;
+/// Octets of text on one page, in about; what comes behind them is left out.
+const PAGE_BYTES_MAX: usize = 32 << 20;
+/// Octets that a component takes beside its text, in about.
+const COMPONENT_BYTES: usize = 512;
 
 /// A stored message, owned.
 #[derive(Debug, Clone)]
@@ -151,7 +155,7 @@ pub struct EventView {
 
 /// Puts a trail's page together. `entries` come in any order and go out in that of the page.
 #[must_use]
-pub fn build(trail: &Trail, mut entries: Vec<Read>, left_out: usize) -> (Detail, Vec<Read>) {
+pub fn build(trail: &Trail, mut entries: Vec<Read>, mut left_out: usize) -> (Detail, Vec<Read>) {
     entries.sort_by_key(|entry| entry.at_us);
     let mut page = Page::new(trail);
     let is_media = |entry: &&Read| media::is_media(entry.kind, &entry.payload);
@@ -159,10 +163,16 @@ pub fn build(trail: &Trail, mut entries: Vec<Read>, left_out: usize) -> (Detail,
         |entry: &&Read| entry.kind == hep::KIND_LOG && session_message_of(entry).is_none();
     let (logs, messages): (Vec<&Read>, Vec<&Read>) =
         entries.iter().filter(|entry| !is_media(entry)).partition(is_event);
-    messages.into_iter().for_each(|entry| match session_message_of(entry) {
-        Some((is_ours, said)) => page.session_message(entry, is_ours, &said),
-        None => page.message(entry),
-    });
+    for entry in messages {
+        if page.bytes > PAGE_BYTES_MAX {
+            left_out += 1;
+            continue;
+        }
+        match session_message_of(entry) {
+            Some((is_ours, said)) => page.session_message(entry, is_ours, &said),
+            None => page.message(entry),
+        }
+    }
     page.pair();
     logs.into_iter().for_each(|entry| page.event(entry));
     let Page { hosts, messages, events, .. } = page;
@@ -176,6 +186,8 @@ struct Page<'t> {
     talk: Talk,
     /// Nodes whose messages a host got: it passes them on.
     passes: Vec<(usize, String)>,
+    /// Octets of what was made of messages.
+    bytes: usize,
     hosts: Vec<Host>,
     addresses: Vec<SocketAddr>,
     messages: Vec<MessageView>,
@@ -189,6 +201,7 @@ impl<'t> Page<'t> {
             trail,
             talk: Talk::reassembling(),
             passes: Vec::new(),
+            bytes: 0,
             hosts: Vec::new(),
             addresses: Vec::new(),
             messages: Vec::new(),
@@ -245,6 +258,9 @@ impl<'t> Page<'t> {
         {
             let line = (row.describe)(&entry.payload, &mut self.talk);
             self.describe(line);
+        }
+        if let Some(view) = self.messages.last() {
+            self.bytes += view.text.len() + view.components.len() * COMPONENT_BYTES;
         }
     }
 

@@ -153,3 +153,37 @@ fn a_question_from_the_subsystem_of_management_is_a_dialogue_like_any_other() {
     bench.m3ua(SMSC, STP_WEST, &m3ua(managed, managed, envelope(), &[3, 6, 1, 2, 0]));
     bench.only(&[("kind", "dialogue")]);
 }
+
+#[test]
+fn many_components_and_long_names_are_shown_in_short() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(directory.path());
+    let name = [0x2a; 65];
+    let long = Code::Global(ber::Oid::new(&name).unwrap());
+    let data = tcap(Writer::begin(asked()), |out| {
+        out.invoke(1, None, long, None);
+        for id in 0..99 {
+            out.invoke(id, None, Code::Local(2), None);
+        }
+    });
+    // More than a UDT takes.
+    bench.m3ua(SMSC, STP_WEST, &long_unit(&data));
+    let (page, _) = bench.detail(bench.only(&[("kind", "dialogue")]).id);
+    let title = page.messages[0].method.clone().unwrap();
+    assert!(title.starts_with("Begin operation of a long name, updateLocation"), "{title}");
+    assert!(title.ends_with(", ... and 36 more"), "{title}");
+    assert_eq!(page.messages[0].components.len(), 64);
+    assert!(page.messages[0].text.contains("\n... and 36 more\n"));
+}
+
+fn long_unit(data: &[u8]) -> Vec<u8> {
+    let payload = m3ua(ASKS, ANSWERS, envelope(), &[]);
+    let message = m3ua::codec::Message::read(&payload).unwrap();
+    let short = Data::of(&message).unwrap().protocol_data.payload;
+    let short = sccp::codec::Message::read(short).unwrap();
+    let unit = sccp::codec::Unit::of(&short).unwrap().unwrap();
+    let form = sccp::codec::Form::Long;
+    let mut out = Vec::new();
+    sccp::codec::Unit { form, hops: 12, data, ..unit }.write(&mut out).unwrap();
+    sccp(&out)
+}

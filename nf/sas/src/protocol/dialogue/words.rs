@@ -11,8 +11,12 @@ use tcap::codec::{
 };
 use tcu::{Speech, component_json, context_name, problem_name};
 
-/// Operations that wait for an answer, whose names are remembered.
+/// Operations that wait for an answer, which are remembered.
 const ASKED_MAX: usize = 64;
+/// Components of a message that are shown.
+const COMPONENTS_MAX: usize = 64;
+/// Octets of an object identifier that are written out.
+const OID_BYTES_MAX: usize = 64;
 /// The subsystems of CAP and of the gsmSSF's side of it (TS 23.003 §8).
 const CAP_SUBSYSTEM: u8 = 146;
 
@@ -21,7 +25,7 @@ const CAP_SUBSYSTEM: u8 = 146;
 pub(crate) struct Talk {
     speech: Speech,
     /// Operations that were asked for, by invoke identifier.
-    asked: Vec<(i8, String)>,
+    asked: Vec<(i8, Option<Operation>)>,
     reassembles: bool,
     pending: Option<Pending>,
 }
@@ -175,11 +179,19 @@ impl Talk {
         self.speech = speech_of(unit, message, self.speech);
         self.of_dialogue(message, said);
         let mut parts = Vec::new();
+        let mut count = 0usize;
         for component in message.components() {
+            count += 1;
+            if count > COMPONENTS_MAX {
+                continue;
+            }
             match component {
                 Ok(component) => parts.push(self.component(&component, said)),
                 Err(_) => parts.push("not well-formed".to_owned()),
             }
+        }
+        if count > COMPONENTS_MAX {
+            parts.push(and_more(count));
         }
         if !parts.is_empty() {
             let _ = write!(said.title, " {}", parts.join(", "));
@@ -200,25 +212,27 @@ impl Talk {
         let id = component.invoke_id;
         match &component.payload {
             Payload::Invoke { code, .. } => {
-                let name = self.operation(code);
-                if said.operation.is_none() {
-                    said.operation = Operation::of(self.speech, code);
-                }
+                let operation = Operation::of(self.speech, code);
+                said.operation = said.operation.or(operation);
+                self.answered(id);
                 if let Some(id) = id.filter(|_| self.asked.len() < ASKED_MAX) {
-                    self.asked.retain(|(known, _)| *known != id);
-                    self.asked.push((id, name.clone()));
+                    self.asked.push((id, operation));
                 }
-                name
+                self.operation(code)
             }
             Payload::ReturnResult { is_last, result } => {
                 let name = match result {
                     Some((code, _)) => self.operation(code),
-                    None => self.asked(id),
+                    None => self.asked(id).to_owned(),
                 };
+                if *is_last {
+                    self.answered(id);
+                }
                 let what = if *is_last { "result" } else { "part of result" };
                 format!("{what} {name}").trim_end().to_owned()
             }
             Payload::ReturnError { code, .. } => {
+                self.answered(id);
                 let name = match code {
                     Code::Local(code) => self.speech.error_name(*code).map(str::to_owned),
                     Code::Global(_) => None,
@@ -232,6 +246,7 @@ impl Talk {
                 format!("error {name}")
             }
             Payload::Reject(problem) => {
+                self.answered(id);
                 let name = problem_name(*problem);
                 said.failure = Some((Failure::Rejected, format!("reject {name}"), 0));
                 format!("reject {name}")
@@ -247,22 +262,33 @@ impl Talk {
         name.map_or_else(|| format!("operation {}", number(code)), str::to_owned)
     }
 
-    fn asked(&self, id: Option<i8>) -> String {
+    fn asked(&self, id: Option<i8>) -> &'static str {
         let found = self.asked.iter().find(|(known, _)| Some(*known) == id);
-        found.map_or_else(String::new, |(_, name)| name.clone())
+        found.and_then(|(_, operation)| *operation).map_or("", Operation::name)
     }
 
-    /// The components of a message as JSON, each by the names of what is spoken.
+    /// Nothing more is expected of that invocation.
+    fn answered(&mut self, id: Option<i8>) {
+        self.asked.retain(|(known, _)| Some(*known) != id);
+    }
+
+    /// The components of a message as JSON, each by the names of what is spoken; of very many the
+    /// first ones.
     pub(crate) fn components(&self, octets: &Bytes) -> Vec<String> {
         let message = Message::read(octets).ok();
-        let components = message.iter().flat_map(Message::components).flatten();
-        components.filter_map(|it| component_json(&it, octets, self.speech)).collect()
+        let components = message.iter().flat_map(Message::components).take(COMPONENTS_MAX);
+        components.flatten().filter_map(|it| component_json(&it, octets, self.speech)).collect()
     }
+}
+
+fn and_more(count: usize) -> String {
+    format!("... and {} more", count - COMPONENTS_MAX)
 }
 
 fn number(code: &Code<'_>) -> String {
     match code {
         Code::Local(code) => code.to_string(),
+        Code::Global(oid) if oid.contents().len() > OID_BYTES_MAX => "of a long name".to_owned(),
         Code::Global(oid) => oid.to_string(),
     }
 }
@@ -346,6 +372,10 @@ pub(crate) fn full(unit: &Unit<'_>, octets: &Bytes, components: &[String]) -> St
         out.push('\n');
         out.push_str(&pretty(component));
         out.push('\n');
+    }
+    let count = message.components().count();
+    if count > COMPONENTS_MAX {
+        let _ = writeln!(out, "\n{}", and_more(count));
     }
     out
 }
