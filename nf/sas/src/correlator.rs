@@ -152,7 +152,7 @@ impl Correlator {
         entry: &Entry<'_>,
         message: Option<&dyn Signal>,
     ) {
-        let hash = message.and_then(Signal::leg).map(|leg| self.table.hash(leg));
+        let hash = message.and_then(|message| self.table.leg_of(message));
         let Some(live) = self.table.at(index) else { return };
         // Reports that come on and on do not keep a call that is over.
         let is_media = media::is_media(entry.kind, entry.payload);
@@ -180,6 +180,8 @@ impl Correlator {
             live.trail.kind = Kind::Session;
         }
         changed |= live.hear(entry);
+        self.table.count(index);
+        let Some(live) = self.table.at(index) else { return };
         if changed && self.tail.show(now_us, &live.trail) {
             self.sheet.add(Fact::TailDropped, 1);
         }
@@ -212,7 +214,7 @@ impl Correlator {
         if let Some(index) = own.and_then(|index| self.with_room(now_us, index, *message)) {
             // Marks are learnt from the message that begins a trail, or a leg of it.
             if let Some(message) = *message
-                && let Some(leg) = message.leg()
+                && let Some(leg) = self.table.leg_of(message)
                 && (message.joins_more() || !self.table.has_leg(index, leg))
             {
                 if self.believed(entry, Some(message)) == Believed::Never {
@@ -245,7 +247,10 @@ impl Correlator {
             }
             None => None,
         };
-        let index = found.unwrap_or_else(|| self.begin(now_us, entry.at_us));
+        let index = found.unwrap_or_else(|| {
+            let is_dialogue = message.is_some_and(Signal::is_of_dialogue);
+            self.begin(now_us, entry.at_us, is_dialogue)
+        });
         if let (Some(_), Some(live)) = (found, self.table.at(index)) {
             live.marked = live.marked.saturating_add(1);
         }
@@ -286,9 +291,9 @@ impl Correlator {
     }
 
     /// Begins a trail; the quietest goes when there are too many.
-    fn begin(&mut self, now_us: u64, at_us: u64) -> u32 {
-        if self.table.len() >= self.config.live_max as usize
-            && let Some(slot) = self.table.quiet()
+    fn begin(&mut self, now_us: u64, at_us: u64, is_dialogue: bool) -> u32 {
+        let most = self.config.live_max as usize;
+        if let Some(slot) = self.table.evicted_for(most, is_dialogue)
             && self.close(now_us, slot.index)
         {
             self.sheet.add(Fact::Evicted, 1);

@@ -94,7 +94,7 @@ impl Bench {
             }
         };
         self.table.adopt(index, message, entry.correlation, Believed::Always);
-        let hash = message.and_then(Signal::leg).map(|leg| self.table.hash(leg));
+        let hash = message.and_then(|message| self.table.leg_of(message));
         let Some(live) = self.table.at(index) else { return };
         if message.is_some() {
             let (source, destination) = (entry.source, entry.destination);

@@ -81,6 +81,8 @@ pub struct Live {
     pub legs: Vec<u64>,
     /// Hash of the correlation seen last, 0 for none.
     pub correlation: u64,
+    /// The table counts it as a dialogue.
+    pub is_dialogue: bool,
     /// Legs that came to it by what a header said.
     pub marked: u8,
     /// When the last message came, by our clock.
@@ -111,6 +113,7 @@ impl Live {
     pub fn resumed(trail: Trail, keys: Vec<Key>, now_us: u64) -> Self {
         let phase = match trail.outcome {
             _ if trail.ended_us > 0 => Phase::Over,
+            _ if trail.kind == Kind::Dialogue && trail.answered_us > 0 => Phase::Answered,
             Outcome::InProgress => Phase::Early,
             Outcome::Answered => Phase::Answered,
             _ => Phase::Over,
@@ -120,6 +123,7 @@ impl Live {
             joins: Vec::new(),
             legs: Vec::new(),
             correlation: 0,
+            is_dialogue: false,
             marked: 0,
             last_us: now_us,
             armed_us: 0,

@@ -6,7 +6,7 @@ use crate::entry::Entry;
 use crate::facts::Fact;
 use crate::live::Live;
 use crate::protocol::{self, Signal};
-use crate::trail::Trail;
+use crate::trail::{Kind, Trail};
 use machine::Time;
 use std::collections::BTreeMap;
 use store::{Place, Record, Recovery, Replayed};
@@ -43,7 +43,11 @@ impl Correlator {
     fn resume(&mut self, now_us: u64, record: &Record) -> Option<u32> {
         let trail = Trail::decode(&record.body)?;
         let texts = trail.call_ids.iter().map(|call_id| call_id.as_bytes());
-        let legs = texts.map(|call_id| self.table.hash(call_id)).collect();
+        let legs = texts.map(|it| match trail.kind {
+            Kind::Dialogue => self.table.hash_of_dialogue(it),
+            _ => self.table.hash(it),
+        });
+        let legs = legs.collect();
         let mut live = Live::resumed(trail, record.keys.clone(), now_us);
         live.legs = legs;
         Some(self.table.resume(live))

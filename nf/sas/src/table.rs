@@ -4,6 +4,7 @@ use crate::entry::Entry;
 use crate::keys;
 use crate::live::Live;
 use crate::protocol::Signal;
+use crate::trail::Kind;
 use hashbrown::HashTable;
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
@@ -17,8 +18,12 @@ const MARKED_MAX: u8 = 16;
 /// 64 T1 (RFC 3261 §17.1.1.2).
 const CLOSED_MAX: usize = 65_536;
 const LATE_US: u64 = 32_000_000;
+/// Tells hashes of transactions from all others.
+const OF_DIALOGUES: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Slots that are compared when the quietest trail has to go.
 const EVICTION_SAMPLE: usize = 32;
+/// Slots that are passed over at most to find them.
+const EVICTION_PASS: usize = 1_024;
 
 /// A trail's slot and how often the slot was used before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +59,8 @@ pub struct Table {
     joins: HashTable<(u64, u32)>,
     seed: u64,
     hand: u32,
+    /// Those of them that are dialogues.
+    dialogues: usize,
     /// Call-IDs of trails that were closed a short while ago, and until when they count.
     closed: HashMap<u64, u64>,
     closed_order: VecDeque<(u64, u64)>,
@@ -69,6 +76,7 @@ impl Table {
             joins: HashTable::new(),
             seed,
             hand: 0,
+            dialogues: 0,
             closed: HashMap::new(),
             closed_order: VecDeque::new(),
         }
@@ -90,6 +98,24 @@ impl Table {
     #[must_use]
     pub fn hash(&self, mark: &[u8]) -> u64 {
         xxh3_64_with_seed(mark, self.seed).max(1)
+    }
+
+    /// The hash of what a message is joined by: transactions and Call-IDs are different things,
+    /// even where they are written alike.
+    fn hash_of(&self, message: &dyn Signal, mark: &[u8]) -> u64 {
+        if message.is_of_dialogue() { self.hash_of_dialogue(mark) } else { self.hash(mark) }
+    }
+
+    /// The hash of a transaction; never 0.
+    #[must_use]
+    pub fn hash_of_dialogue(&self, mark: &[u8]) -> u64 {
+        xxh3_64_with_seed(mark, self.seed ^ OF_DIALOGUES).max(1)
+    }
+
+    /// The hash of the leg of a message.
+    #[must_use]
+    pub fn leg_of(&self, message: &dyn Signal) -> Option<u64> {
+        message.leg().map(|leg| self.hash_of(message, leg))
     }
 
     /// The trail that a hash leads to.
@@ -145,18 +171,20 @@ impl Table {
     /// write, then by Call-ID, or by its transactions.
     #[must_use]
     pub fn locate(&self, message: Option<&dyn Signal>, correlation: &[u8]) -> Option<u32> {
-        let known = |mark: &[u8]| self.find(self.hash(mark));
-        let mut found = Some(correlation).filter(|c| !c.is_empty()).and_then(known);
+        let known = |hash: u64| self.find(hash);
+        let own = Some(correlation).filter(|c| !c.is_empty());
+        let mut found = own.and_then(|it| known(self.hash(it)));
         if let Some(message) = message {
-            message.joins(&mut |mark| found = found.or_else(|| known(mark)));
+            message.joins(&mut |mark| {
+                found = found.or_else(|| known(self.hash_of(message, mark)));
+            });
         }
         found
     }
 
     /// Joins what another element captured of the leg of this message, before its agent said whose
     /// leg it is, to the trail that the agent says. The ladder would be cut in two.
-    pub fn unite(&mut self, index: u32, entry: &Entry<'_>, call_id: &[u8]) {
-        let hash = self.hash(call_id);
+    pub fn unite(&mut self, index: u32, entry: &Entry<'_>, hash: u64) {
         let Some(other) = self.find(hash).filter(|other| *other != index) else { return };
         let at = |index: u32| self.slots.get(index as usize).and_then(|slot| slot.1.as_deref());
         let Some((live, foreign)) = at(index).zip(at(other)) else { return };
@@ -188,7 +216,8 @@ impl Table {
     /// itself.
     #[must_use]
     pub fn is_late(&mut self, now_us: u64, message: &dyn Signal) -> bool {
-        let leg = message.leg().filter(|_| !message.begins());
+        let may_be = !message.begins() && !message.is_of_dialogue();
+        let leg = message.leg().filter(|_| may_be);
         leg.is_some_and(|leg| self.is_closed(now_us, leg))
     }
 
@@ -203,10 +232,9 @@ impl Table {
         self.closed.contains_key(&self.hash(mark))
     }
 
-    /// Whether a trail has a leg with this Call-ID.
+    /// Whether a trail has a leg of this hash.
     #[must_use]
-    pub fn has_leg(&mut self, index: u32, call_id: &[u8]) -> bool {
-        let hash = self.hash(call_id);
+    pub fn has_leg(&mut self, index: u32, hash: u64) -> bool {
         self.at(index).is_some_and(|live| live.legs.contains(&hash))
     }
 
@@ -242,7 +270,7 @@ impl Table {
         believed: Believed,
     ) {
         if let Some(message) = message {
-            message.joins(&mut |mark| self.join_new(self.hash(mark), index));
+            message.joins(&mut |mark| self.join_new(self.hash_of(message, mark), index));
             if believed != Believed::Never {
                 message.marks(&mut |mark| self.join_new(self.hash(mark), index));
             }
@@ -276,13 +304,38 @@ impl Table {
     pub fn resume(&mut self, live: Live) -> u32 {
         let legs = live.legs.clone();
         let index = self.insert(live).index;
+        self.count(index);
         legs.into_iter().for_each(|hash| self.join_new(hash, index));
         index
+    }
+
+    /// Counts a trail that has turned out to be a dialogue.
+    pub fn count(&mut self, index: u32) {
+        let Some(live) = self.at(index) else { return };
+        if live.trail.kind == Kind::Dialogue && !live.is_dialogue {
+            live.is_dialogue = true;
+            self.dialogues += 1;
+        }
+    }
+
+    /// Which trail goes so that another one has room among so many. Dialogues have half of them at
+    /// most, and make room for each other first: whoever reaches a node of SS7 can begin as many as
+    /// he likes.
+    #[must_use]
+    pub fn evicted_for(&mut self, most: usize, is_dialogue: bool) -> Option<Slot> {
+        let is_full = self.len() >= most;
+        let is_share_full = self.dialogues >= (most / 2).max(1);
+        let own = match is_dialogue && (is_full || is_share_full) {
+            true => self.quiet(true),
+            false => None,
+        };
+        own.or_else(|| is_full.then(|| self.quiet(false)).flatten())
     }
 
     /// Takes a trail out.
     pub fn remove(&mut self, index: u32) -> Option<Box<Live>> {
         let live = self.slots.get_mut(index as usize)?.1.take()?;
+        self.dialogues -= usize::from(live.is_dialogue);
         for &hash in &live.joins {
             let found = self.joins.find_entry(hash, |&(h, i)| h == hash && i == index);
             if let Ok(entry) = found {
@@ -293,13 +346,19 @@ impl Table {
         Some(live)
     }
 
-    /// A trail that was quiet long, to make room: the quietest of the next few slots.
-    #[must_use]
-    pub fn quiet(&mut self) -> Option<Slot> {
-        let mut quietest: Option<(u64, Slot)> = None;
-        for _ in 0..EVICTION_SAMPLE.min(self.slots.len()) {
+    /// A trail that was quiet long: the quietest of the next few slots.
+    fn quiet(&mut self, is_dialogue: bool) -> Option<Slot> {
+        let (mut quietest, mut compared): (Option<(u64, Slot)>, usize) = (None, 0);
+        for _ in 0..EVICTION_PASS.min(self.slots.len()) {
+            if compared == EVICTION_SAMPLE {
+                break;
+            }
             self.hand = (self.hand + 1) % self.slots();
             let (generation, Some(live)) = &self.slots[self.hand as usize] else { continue };
+            if is_dialogue && !live.is_dialogue {
+                continue;
+            }
+            compared += 1;
             if quietest.is_none_or(|(last, _)| live.last_us < last) {
                 let slot = Slot { index: self.hand, generation: *generation };
                 quietest = Some((live.last_us, slot));

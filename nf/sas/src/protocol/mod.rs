@@ -35,6 +35,12 @@ pub(crate) trait Signal {
     /// Whether it begins something by itself: else it may be late.
     fn begins(&self) -> bool;
 
+    /// Whether it is of a dialogue: its transactions are no names of anything else, and none of its
+    /// messages is late.
+    fn is_of_dialogue(&self) -> bool {
+        false
+    }
+
     /// Whether it begins a trail of its own although one with the same names is just over.
     fn begins_anew(&self) -> bool {
         false

@@ -11,5 +11,6 @@ mod media;
 mod rtpengine;
 mod secrets;
 mod shards;
+mod strangers;
 mod streams;
 mod trails;

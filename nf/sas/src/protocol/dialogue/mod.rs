@@ -9,6 +9,7 @@
 //! ```
 //! What else M3UA carries belongs to the association that it came by.
 
+mod ends;
 mod secrets;
 mod subscriber;
 mod unit;
@@ -79,6 +80,10 @@ impl Signal for Named<'_> {
         matches!(self.kind(), Some(MessageType::Begin | MessageType::Unidirectional))
     }
 
+    fn is_of_dialogue(&self) -> bool {
+        true
+    }
+
     fn begins_anew(&self) -> bool {
         self.begins() && self.unit.cause().is_none()
     }
@@ -87,6 +92,10 @@ impl Signal for Named<'_> {
         let unit = &self.unit;
         find_by(live, unit);
         let mut talk = live.talk.take().unwrap_or_default();
+        if !talk.ends.take(self) {
+            live.talk = Some(talk);
+            return;
+        }
         let said = talk.take(unit);
         subscriber::learn(live, &said.octets, &talk);
         live.talk = Some(talk);
@@ -123,7 +132,13 @@ fn progress(live: &mut Live, at_us: u64, named: &Named<'_>, said: Said) {
         Some(MessageType::End | MessageType::Abort | MessageType::Unidirectional) => true,
         Some(MessageType::Begin) => named.unit.cause().is_some(),
         Some(MessageType::Continue) => {
-            live.phase = Phase::Answered;
+            // Who speaks alone may have made the other end up.
+            if live.talk.as_ref().is_some_and(|talk| talk.ends.have_met()) {
+                live.phase = Phase::Answered;
+                if live.trail.answered_us == 0 {
+                    live.trail.answered_us = at_us.max(1);
+                }
+            }
             false
         }
         None => false,

@@ -1,6 +1,7 @@
 //! What a message of a dialogue says in words: the line of a ladder, why something failed, and all
 //! of it in full, parameters as JSON by their names in ASN.1.
 
+use super::ends::Ends;
 use super::unit::{Unit, show};
 use crate::operation::Operation;
 use bytes::Bytes;
@@ -24,6 +25,8 @@ const CAP_SUBSYSTEM: u8 = 146;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Talk {
     speech: Speech,
+    /// Who speaks.
+    pub(super) ends: Ends,
     /// Operations that were asked for, by invoke identifier.
     asked: Vec<(i8, Option<Operation>)>,
     reassembles: bool,
