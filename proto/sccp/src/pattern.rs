@@ -79,9 +79,8 @@ impl Pattern {
             counts.fold(1usize, usize::saturating_mul)
         };
         let count = blocks.iter().map(entries).fold(0, usize::saturating_add);
-        let is_short = blocks.iter().all(|block| block.len() <= PLACES_MAX);
         let choices = Choices { blocks, rank };
-        (count <= ENTRIES_MAX && is_short).then(|| Self(Kind::Choices(Box::new(choices))))
+        (count <= ENTRIES_MAX).then(|| Self(Kind::Choices(Box::new(choices))))
     }
 
     /// The digits, where there is no choice.
@@ -197,11 +196,14 @@ fn entries(places: &[u16]) -> Vec<Entry> {
     all
 }
 
-/// The sets of digits of a text.
+/// The sets of digits of a text. `None` beyond [`PLACES_MAX`], before anything is made of them.
 fn places(text: &str) -> Option<Vec<u16>> {
     let mut places = Vec::new();
     let mut letters = text.chars();
     while let Some(letter) = letters.next() {
+        if places.len() == PLACES_MAX {
+            return None;
+        }
         places.push(match letter {
             '?' => ANY,
             '[' => {
@@ -330,6 +332,17 @@ mod tests {
         ] {
             assert_eq!(Pattern::parse(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_long_pattern_is_refused_before_anything_is_made_of_it() {
+        let digits = |digit: &str, count| digit.repeat(count);
+        assert_eq!(Pattern::parse(&format!("[12]{}", digits("1", 128))), None);
+        assert_eq!(Pattern::parse(&digits("0", 128)), None);
+        let (first, last) = (digits("1", 100_000), digits("2", 100_000));
+        assert_eq!(Pattern::parse(&format!("{first}..{last}")), None);
+        let (first, last) = (digits("1", PLACES_MAX), digits("2", PLACES_MAX));
+        assert!(Pattern::parse(&format!("{first}..{last}")).is_some());
     }
 
     #[test]
