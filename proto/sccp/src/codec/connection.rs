@@ -4,8 +4,8 @@ use super::{Address, EXPEDITED_BYTES_MAX, Message, MessageType, Parameter as P, 
 use wire::Malformed;
 
 /// Octets of data in CR, CC, CREF and RLSD that are read: who takes the 130 octets of Q.713 §4.2
-/// for those of the value alone is understood as well.
-const CONNECT_DATA_READ_MAX: usize = 130;
+/// for those of the value alone is understood as well, and passed on as it is.
+pub(crate) const CONNECT_DATA_READ_MAX: usize = 130;
 
 /// A local reference, 24 bits (Q.713 §3.2, §3.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -14,6 +14,7 @@ mod writer;
 
 pub use address::{Address, Indicator, Routing, Title};
 pub use cause::{ErrorCause, RefusalCause, ReleaseCause, ResetCause, ReturnCause};
+pub(crate) use connection::CONNECT_DATA_READ_MAX;
 pub use connection::{
     ConnectionClass, ConnectionMessage, ConnectionRequest, LocalReference, Sequencing,
 };

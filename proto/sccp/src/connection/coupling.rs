@@ -15,7 +15,7 @@ use super::section::{Reset, Section, State, Way, cost};
 use super::table::{Connections, Effect};
 use crate::codec::{
     Address, ConnectionClass, ConnectionMessage, ConnectionRequest, LocalReference, RefusalCause,
-    ReleaseCause,
+    ReleaseCause, Routing,
 };
 use crate::facts::Fact;
 use bytes::Bytes;
@@ -65,6 +65,7 @@ impl Connections {
         self.keep(near, section);
         let state = State::Requested(until);
         let mut section = Section::new(onward.way, source, class, credit, state, now);
+        section.is_bound = onward.called.routing == Routing::Subsystem;
         let message = ConnectionMessage::Request(ConnectionRequest {
             source: far,
             called: onward.called,
@@ -123,7 +124,6 @@ impl Connections {
                 self.reset_response(now, of);
             }
             ConnectionEvent::Disconnected { why, data } => {
-                self.uncouple(of, to);
                 let is_offered = self.is_offered(to);
                 let cause = match why {
                     Disconnected::Refused(cause) if is_offered => cause,
@@ -132,6 +132,7 @@ impl Connections {
                     Disconnected::Released(_) => RefusalCause::Unqualified.number(),
                 };
                 self.disconnect(now, to, Disconnect { cause, data });
+                self.uncouple(of, to);
             }
             ConnectionEvent::Inform(Inform::Failure) => self.peer_lost(now, of),
             // Data that a section cannot take are lost, and so is what they are a part of.

@@ -59,18 +59,20 @@ impl Flow {
         distance(self.acknowledged, self.send) < self.credit_out
     }
 
-    /// The numbers of the next DT2, which acknowledges what came.
-    pub(crate) const fn next(&mut self, more: bool) -> Sequencing {
-        let sequencing = Sequencing { send: self.send, receive: self.receive, more };
+    /// The numbers of the next DT2, which acknowledges what came, but where no more is asked for:
+    /// then it says again what was said.
+    pub(crate) const fn next(&mut self, more: bool, is_held: bool) -> Sequencing {
+        let sequencing = Sequencing { more, ..self.as_it_is(is_held) };
         self.send = (self.send + 1) % MODULO;
-        self.told = self.receive;
         sequencing
     }
 
-    /// The numbers as they are, for an IT.
-    pub(crate) const fn as_it_is(&mut self) -> Sequencing {
-        self.told = self.receive;
-        Sequencing { send: self.send, receive: self.receive, more: false }
+    /// The numbers as they are, for an IT; they acknowledge as those of a DT2.
+    pub(crate) const fn as_it_is(&mut self, is_held: bool) -> Sequencing {
+        if !is_held {
+            self.told = self.receive;
+        }
+        Sequencing { send: self.send, receive: self.told, more: false }
     }
 
     /// What an AK says, which acknowledges what came.
@@ -135,7 +137,7 @@ mod tests {
         for round in 0..200 {
             let mut sent = 0;
             while a.may_send() {
-                assert_eq!(b.take(a.next(false).send), Ok(()), "round {round}");
+                assert_eq!(b.take(a.next(false, false).send), Ok(()), "round {round}");
                 sent += 1;
             }
             assert_eq!((sent, b.owes()), (3, true));
@@ -153,7 +155,7 @@ mod tests {
         assert_eq!(flow.take(2), Err(ResetCause::IncorrectSend));
         assert_eq!(flow.take(4), Err(ResetCause::OutOfWindow));
         assert_eq!(flow.acknowledge(1, None), Err(ResetCause::IncorrectReceive));
-        flow.next(false);
+        assert_eq!(flow.next(false, true).receive, 0, "no more is asked for");
         assert_eq!(flow.acknowledge(1, Some(0)), Ok(()));
         assert!(!flow.may_send(), "who is busy gives no credit");
         assert!(!flow.lacks(1) && !flow.lacks(0) && flow.lacks(3));

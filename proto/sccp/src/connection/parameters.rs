@@ -29,6 +29,9 @@ pub struct ConnectionParameters {
     pub freeze: Duration,
     /// The first local reference.
     pub reference_first: u32,
+    /// What the order of local references is drawn with, so that one does not lead to the next;
+    /// zero: one after the other.
+    pub reference_key: u64,
     /// Local references in use or frozen, at most. An association has no more than is left for all
     /// others, a node within it no more than is left of that.
     pub references_max: usize,
@@ -56,6 +59,7 @@ impl ConnectionParameters {
             reset: Duration::from_secs(15),
             freeze: Duration::from_secs(60),
             reference_first: 1,
+            reference_key: 0,
             references_max: 65_536,
             credit_max: 16,
             data_octets_max: 8_192,

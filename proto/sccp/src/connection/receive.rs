@@ -98,7 +98,7 @@ impl Connections {
     }
 
     /// What comes while CR waits for its answer. It may come from another node than CR was sent
-    /// to: one behind a translation.
+    /// to where that translates a title: of one that is bound, nobody else can answer.
     fn answered(
         &mut self,
         now: Time,
@@ -107,6 +107,10 @@ impl Connections {
         mut section: Box<Section>,
         message: &ConnectionMessage<'_>,
     ) {
+        if section.is_bound && section.way.remote != way.remote {
+            self.keep(reference, section);
+            return self.object(way, reference, message, ErrorCause::PointCodeMismatch);
+        }
         let is_wanted = matches!(section.state, State::Requested(_));
         match *message {
             M::Confirm { source, class, credit, called, data, .. } => {

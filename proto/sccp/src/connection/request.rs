@@ -4,8 +4,8 @@ use super::primitives::{Accept, Connect, ConnectionEvent, Disconnect};
 use super::section::{Reset, Section, Source, State, Way, cost};
 use super::table::{Connections, Effect};
 use crate::codec::{
-    Address, CONNECT_DATA_BYTES_MAX, ConnectionClass, ConnectionMessage, ConnectionRequest,
-    DATA_BYTES_MAX, EXPEDITED_BYTES_MAX, LocalReference, RefusalCause,
+    Address, CONNECT_DATA_BYTES_MAX, CONNECT_DATA_READ_MAX, ConnectionClass, ConnectionMessage,
+    ConnectionRequest, DATA_BYTES_MAX, EXPEDITED_BYTES_MAX, LocalReference, RefusalCause, Routing,
 };
 use crate::facts::Fact;
 use bytes::Bytes;
@@ -53,6 +53,7 @@ impl Connections {
         let state = State::Requested(now + self.parameters.establishment);
         let mut section = Section::new(way, source, connect.class, credit, state, now);
         section.subsystem = connect.calling.and_then(|it| it.subsystem);
+        section.is_bound = called.routing == Routing::Subsystem;
         let message = ConnectionMessage::Request(ConnectionRequest {
             source: reference,
             class: connect.class,
@@ -72,7 +73,7 @@ impl Connections {
         let Some(mut section) = self.take(reference) else {
             return self.not_sent(reference, accept.data);
         };
-        let fits = accept.data.len() <= CONNECT_DATA_BYTES_MAX;
+        let fits = self.fits(reference, &accept.data);
         let (State::Offered(_), Some(other), true) = (section.state, section.other, fits) else {
             self.keep(reference, section);
             return self.not_sent(reference, accept.data);
@@ -93,6 +94,16 @@ impl Connections {
         self.fact(Fact::ConnectionsBegun);
         self.send(now, reference, &mut section, &message);
         self.keep(reference, section);
+    }
+
+    /// Whether data fit into CC, CREF or RLSD. What a relay point has read it can also pass on:
+    /// another limit here would end one half of a connection alone.
+    fn fits(&self, reference: LocalReference, data: &Bytes) -> bool {
+        let most = match self.is_coupled(reference) {
+            true => CONNECT_DATA_READ_MAX,
+            false => CONNECT_DATA_BYTES_MAX,
+        };
+        data.len() <= most
     }
 
     /// N-DATA request: in segments (§3.5.1). Class 3 sends as far as there is credit.
@@ -169,7 +180,7 @@ impl Connections {
             && let Some((more, data)) = section.waiting.pop_front()
         {
             self.give_back(section.source, cost(data.len()));
-            let sequencing = section.flow.next(more);
+            let sequencing = section.flow.next(more, self.is_held(reference));
             let message = ConnectionMessage::Data2 { destination, sequencing, data: &data };
             self.send(now, reference, section, &message);
         }
@@ -256,7 +267,7 @@ impl Connections {
         let Some(mut section) = self.take(reference) else {
             return self.not_sent(reference, what.data);
         };
-        if what.data.len() > CONNECT_DATA_BYTES_MAX {
+        if !self.fits(reference, &what.data) {
             self.keep(reference, section);
             return self.not_sent(reference, what.data);
         }

@@ -67,6 +67,9 @@ pub(crate) struct Section {
     pub(crate) class: ConnectionClass,
     /// The other half.
     pub(crate) other: Option<LocalReference>,
+    /// CR left by a subsystem number: the node that it was sent to answers, and no other. Behind
+    /// a title another one may.
+    pub(crate) is_bound: bool,
     /// The subsystem here that has it.
     pub(crate) subsystem: Option<u8>,
     pub(crate) state: State,
@@ -100,6 +103,7 @@ impl Section {
             source,
             class,
             other: None,
+            is_bound: false,
             subsystem: None,
             state,
             flow: Flow::new(credit),

@@ -8,6 +8,7 @@ use crate::facts::Fact;
 use crate::room::Room;
 use bytes::Bytes;
 use m3ua::codec::PointCode;
+use machine::identity::mix;
 use machine::{Duration, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -50,6 +51,8 @@ pub(crate) struct Connections {
     references: Room,
     octets: Room,
     next: u32,
+    /// What the order of references is drawn with, for as long as the node lives.
+    key: u64,
     /// Octets of a message, at most.
     pub(super) message_octets_max: usize,
     /// When T(guard) began.
@@ -71,6 +74,7 @@ impl Connections {
             references: Room::default(),
             octets: Room::default(),
             next: parameters.reference_first,
+            key: parameters.reference_key,
             message_octets_max,
             started: None,
             now: Time::ZERO,
@@ -136,7 +140,7 @@ impl Connections {
             return None;
         }
         loop {
-            let reference = LocalReference::truncated(self.next);
+            let reference = drawn(self.next, self.key);
             self.next = self.next.wrapping_add(1);
             if !self.slots.contains_key(&reference) {
                 return Some(reference);
@@ -291,6 +295,45 @@ impl Connections {
     }
 }
 
+/// The reference of a number: each of 24 bits has one of its own, by a Feistel network of two
+/// halves.
+fn drawn(number: u32, key: u64) -> LocalReference {
+    const HALF: u32 = 12;
+    const MASK: u32 = (1 << HALF) - 1;
+    let whole = LocalReference::truncated(number);
+    if key == 0 {
+        return whole;
+    }
+    let (mut high, mut low) = (whole.number() >> HALF, whole.number() & MASK);
+    for round in 1..=6_u64 {
+        let [.., a, b] = mix(key ^ mix(round << 32 | u64::from(low))).to_be_bytes();
+        let made = u32::from(u16::from_be_bytes([a, b])) & MASK;
+        (high, low) = (low, high ^ made);
+    }
+    LocalReference::truncated(high << HALF | low)
+}
+
 fn range_of(of: PointCode) -> RangeInclusive<(PointCode, LocalReference)> {
     (of, LocalReference::truncated(0))..=(of, LocalReference::truncated(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_has_a_reference_of_its_own_and_the_next_one_is_elsewhere() {
+        let mut seen = vec![false; 1 << 24];
+        let mut near = 0;
+        let mut last = drawn(u32::MAX, 7).number();
+        for number in 0..1 << 24 {
+            let it = drawn(number, 7).number();
+            assert!(!core::mem::replace(&mut seen[it as usize], true), "{it} comes twice");
+            near += u32::from(it.abs_diff(last) < 16);
+            last = it;
+        }
+        assert!(near < 100, "{near} follow one another");
+        assert_eq!(drawn(5, 0).number(), 5);
+        assert_ne!(drawn(5, 1), drawn(5, 2));
+    }
 }

@@ -169,6 +169,107 @@ fn a_side_that_takes_nothing_stops_the_other_one() {
     assert_eq!(world.nodes[RELAY - 1].connection_octets(), 0);
 }
 
+/// What it sends itself says of what came no more than is asked for.
+#[test]
+fn a_side_that_takes_nothing_and_speaks_stops_the_other_one_as_well() {
+    let mut world = three(couples());
+    let [near, far] = stands(&mut world, FLOW);
+    let mut held = Vec::new();
+    for number in 0..60_u8 {
+        let mut msus = world.step(1, data(near, &[number; 200]));
+        if matches!(number, 10 | 15 | 20 | 25) {
+            msus.extend(world.step(3, data(far, &[number])));
+        }
+        while let Some(msu) = msus.pop() {
+            match msu.dpc.number() {
+                3 => held.push(msu),
+                number => msus.extend(world.step(number as usize, In::Transfer(msu))),
+            }
+        }
+    }
+    let waiting = world.nodes[RELAY - 1].connection_octets();
+    assert!((1..=8 * 264).contains(&waiting), "{waiting} octets wait at the relay");
+    world.carry(held);
+    let all: Vec<_> = (0..60_u8).map(|it| (far, Event::Data(vec![it; 200].into()))).collect();
+    assert_eq!(events(&mut world, 3), all);
+    assert_eq!(events(&mut world, 1).len(), 4);
+    assert_eq!(world.nodes[RELAY - 1].connection_octets(), 0);
+}
+
+/// The same message with other data.
+fn with_data(msu: &Transfer, octets: &[u8]) -> Transfer {
+    let message = Message::read(&msu.payload).unwrap();
+    let mut message = ConnectionMessage::of(&message).unwrap().unwrap();
+    match &mut message {
+        ConnectionMessage::Confirm { data, .. }
+        | ConnectionMessage::Refused { data, .. }
+        | ConnectionMessage::Released { data, .. } => *data = Some(octets),
+        other => panic!("{other:?}"),
+    }
+    let mut payload = Vec::new();
+    message.write(&mut payload).unwrap();
+    Transfer { payload: payload.into(), ..msu.clone() }
+}
+
+#[test]
+fn data_of_every_length_that_is_read_pass_and_leave_no_section_alone() {
+    for length in 1..=130 {
+        let mut world = three(couples());
+        let octets = vec![7; length];
+        let [near, far] = stands(&mut world, FLOW);
+        let sent = world.step(1, In::Connection(Input::Disconnect(near, disconnect(3, b"bye"))));
+        world.carry(vec![with_data(&sent[0], &octets)]);
+        let ended = |why| Event::Disconnected { why, data: octets.clone().into() };
+        assert_eq!(events(&mut world, 3), [(far, ended(Disconnected::Released(3)))]);
+        assert_eq!(world.nodes[RELAY - 1].connections().0, 0, "{length} octets");
+        for is_accepted in [true, false] {
+            world.run(1, connect(FLOW));
+            let [(far, Event::Offered { .. })] = events(&mut world, 3)[..] else { panic!() };
+            let answer = match is_accepted {
+                true => Input::Accept(far, accept(FLOW)),
+                false => Input::Disconnect(far, disconnect(4, b"no")),
+            };
+            let sent = world.step(3, In::Connection(answer));
+            world.carry(vec![with_data(&sent[0], &octets)]);
+            let came = events(&mut world, 1).pop().unwrap().1;
+            let is_told = match is_accepted {
+                true => matches!(&came, Event::Confirmed { data, .. } if *data == octets),
+                false => came == ended(Disconnected::Refused(4)),
+            };
+            assert!(is_told, "{length} octets: {came:?}");
+        }
+        assert_eq!(world.nodes[RELAY - 1].connections().0, 2, "{length} octets");
+    }
+}
+
+#[test]
+fn who_was_not_asked_cannot_answer() {
+    let mut world = three(couples());
+    let sent = world.step(1, connect(BASIC));
+    let onward = world.step(RELAY, In::Transfer(sent[0].clone()));
+    let message = Message::read(&onward[0].payload).unwrap();
+    let Some(ConnectionMessage::Request(request)) = ConnectionMessage::of(&message).unwrap() else {
+        panic!("{message:?}")
+    };
+    let (destination, called, importance, data) = (request.source, None, None, None);
+    let (source, class, credit) = (LocalReference::truncated(9), BASIC, None);
+    let confirm =
+        ConnectionMessage::Confirm { destination, source, class, credit, called, importance, data };
+    let refused = ConnectionMessage::Refused { destination, cause: 0, called, importance, data };
+    for forged in [confirm, refused] {
+        let mut payload = Vec::new();
+        forged.write(&mut payload).unwrap();
+        let (opc, dpc, payload) = (point_code(7), point_code(2), Bytes::from(payload));
+        let msu = Transfer { network: None, opc, dpc, si: 3, ni: 2, mp: 0, sls: 0, payload };
+        let said = world.step(RELAY, In::Transfer(msu));
+        assert!(said.iter().all(|it| it.dpc == point_code(7)), "{:?}", kinds(&said));
+    }
+    world.carry(onward);
+    let [(far, Event::Offered { .. })] = events(&mut world, 3)[..] else { panic!() };
+    world.run(3, In::Connection(Input::Accept(far, accept(BASIC))));
+    assert!(matches!(events(&mut world, 1)[..], [_, (_, Event::Confirmed { .. })]));
+}
+
 #[test]
 fn expedited_data_and_resets_pass() {
     let mut world = three(couples());
