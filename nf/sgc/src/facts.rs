@@ -81,7 +81,8 @@ event::facts! {
         Lost = Counter, "sgc_application_lost_total";
         /// Dialogues that were refused because there are as many as there may be.
         ShedFull = Counter, "sgc_application_shed_full_total";
-        /// Dialogues that were refused because too much waits for every instance.
+        /// Dialogues that were refused because too much waits for every instance, and connections
+        /// of which more came than theirs reads.
         ShedSlow = Counter, "sgc_application_shed_slow_total";
         /// Dialogues that were aborted because they waited too long for their instance to read.
         ShedLate = Counter, "sgc_application_shed_late_total";

@@ -32,6 +32,7 @@ pub use tally::{Failures, Operations, Tally};
 use crate::frame::MESSAGE_OCTETS_MAX;
 use crate::message::ToApplication;
 use crate::names::Speech;
+use crate::network::NetworkIndication;
 use crate::primitive::{Indication, Portion, Request};
 use crate::service::carry_out;
 use authentication::Keys;
@@ -39,6 +40,7 @@ use bytes::Bytes;
 use dialogue::Record;
 use instance::Instance;
 use machine::Time;
+use queue::Of;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use tcap::{Out, PAbort, Transactions};
 
@@ -357,12 +359,20 @@ impl Application {
     fn send(&mut self, now: Time, to: InstanceId, message: &ToApplication, speech: Speech) {
         let Some(octets) = self.spelled(to, message, speech) else { return };
         let of = match message {
-            ToApplication::Indication(it) if dialogue::is_held(it) => it.dialogue(),
-            _ => None,
+            ToApplication::Indication(Indication::Network(
+                NetworkIndication::Data { connection, .. }
+                | NetworkIndication::Expedited { connection, .. },
+            )) => Of::Connection(*connection),
+            ToApplication::Indication(it) if dialogue::is_held(it) => {
+                it.dialogue().map_or(Of::Nothing, Of::Dialogue)
+            }
+            _ => Of::Nothing,
         };
         if let Some(instance) = self.instances.get_mut(&to) {
             instance.queue.push(of, octets);
-            self.waits(of);
+            if let Of::Dialogue(dialogue) = of {
+                self.waits(dialogue);
+            }
         }
         self.pump(now, to);
     }
@@ -415,14 +425,14 @@ impl Application {
         let Some(octets) = self.spelled(to, &message, speech) else { return };
         if let Some(instance) = self.instances.get_mut(&to) {
             instance.queue.push_new(now, dialogue, octets);
-            self.waits(Some(dialogue));
+            self.waits(dialogue);
         }
         self.pump(now, to);
     }
 
     /// Something that is held of a dialogue waits in a queue.
-    fn waits(&mut self, of: Option<u64>) {
-        if let Some(record) = of.and_then(|it| self.dialogues.get_mut(&it)) {
+    fn waits(&mut self, of: u64) {
+        if let Some(record) = self.dialogues.get_mut(&of) {
             record.unsent += 1;
         }
     }

@@ -205,6 +205,11 @@ impl Application {
             _ => {}
         }
         let Some(to) = self.connections.owners.get(&connection).copied() else { return };
+        if let ConnectionEvent::Data(data) | ConnectionEvent::Expedited(data) = &event
+            && !self.has_room_for(to, connection, data.len())
+        {
+            return self.shed(now, to, connection);
+        }
         let told = match event {
             ConnectionEvent::Confirmed { class, data, .. } => {
                 Told::Connected { connection, class: class.number(), data }
@@ -229,6 +234,20 @@ impl Application {
             ConnectionEvent::Begun(_) | ConnectionEvent::Offered { .. } => return,
         };
         self.tell_network(now, to, told);
+    }
+
+    fn has_room_for(&self, to: InstanceId, connection: u32, data: usize) -> bool {
+        let instance = self.instances.get(&to);
+        instance.is_none_or(|it| it.has_room_for(connection, data, &self.settings))
+    }
+
+    /// More comes of a connection than its instance reads: it ends, and no other one with it.
+    fn shed(&mut self, now: Time, to: InstanceId, connection: u32) {
+        self.counts.shed_slow += 1;
+        self.connections.forget(connection);
+        let cause = ReleaseCause::NetworkCongestion.number();
+        self.disconnect(connection, cause);
+        self.tell_network(now, to, ended(connection, cause));
     }
 
     /// A connection that was asked for has a number.
@@ -294,6 +313,10 @@ impl Application {
 
     /// The connections of an instance that is lost end.
     pub(super) fn end_connections(&mut self, id: InstanceId) {
+        // Who has none costs no walk over those of all others: anybody may connect and go.
+        if self.connections.of(id) == 0 {
+            return;
+        }
         let own = self.connections.owners.iter().filter(|it| *it.1 == id).map(|it| *it.0);
         for connection in own.collect::<Vec<_>>() {
             // One that was not accepted yet is refused.
@@ -313,15 +336,18 @@ impl Application {
         self.connections.counts.clear();
         let cause = ReleaseCause::SubsystemFailure.number();
         for (connection, to) in core::mem::take(&mut self.connections.owners) {
-            let (reference, connection, is_refused) = (None, Some(connection), false);
-            let told =
-                Told::Disconnect { reference, connection, is_refused, cause, data: Bytes::new() };
-            self.tell_network(now, to, told);
+            self.tell_network(now, to, ended(connection, cause));
         }
         for tag in self.connections.asked.keys().copied().collect::<Vec<_>>() {
             self.not_connected(now, tag, RefusalCause::SubsystemFailure.number());
         }
     }
+}
+
+/// A connection was released, for that cause.
+const fn ended(connection: u32, cause: u8) -> Told {
+    let (reference, connection, is_refused) = (None, Some(connection), false);
+    Told::Disconnect { reference, connection, is_refused, cause, data: Bytes::new() }
 }
 
 /// Bits of a tag that number what an application asks for; those above are its own.

@@ -1,6 +1,6 @@
 //! A connection of an application: what waits for it, and how fast it reads.
 
-use super::queue::Queue;
+use super::queue::{Of, Queue};
 use super::{Application, InstanceId, Settings, Side, Wanted};
 use crate::message::ToApplication;
 use crate::names::Speech;
@@ -13,6 +13,9 @@ use std::collections::BTreeSet;
 
 /// Octets that were sent and not taken yet, at most: what is behind them can still be put in order.
 const WINDOW_OCTETS: usize = 65_536;
+
+/// What data of a connection cost beside their octets, at most.
+const SPELLING_OCTETS: usize = 128;
 
 /// An instance.
 #[derive(Debug)]
@@ -86,6 +89,16 @@ impl Instance {
         self.queue.octets() * 2 < settings.queue_octets_max as usize
     }
 
+    /// Whether data of a connection may wait for it beside what waits already: four times what
+    /// waits of that connection has to fit into what is left. So one that floods meets its own
+    /// limit, however many do, and a quarter of the queue is left for what ends connections.
+    pub(super) fn has_room_for(&self, connection: u32, data: usize, settings: &Settings) -> bool {
+        let most = settings.queue_octets_max as usize / 4 * 3;
+        // As JSON an octet is two digits.
+        let wanted = self.queue.octets_of(connection) * 4 + data * 2 + SPELLING_OCTETS;
+        self.queue.octets() + wanted <= most
+    }
+
     pub(super) fn deadline(&self, settings: &Settings) -> Option<Time> {
         let slow = self.blocked_since.filter(|_| !self.is_slow).map(|it| it + settings.slow);
         let late = self.queue.waits_since().map(|it| it + settings.wait);
@@ -101,7 +114,9 @@ impl Application {
         while instance.outstanding < WINDOW_OCTETS {
             let Some((of, octets)) = instance.queue.next() else { break };
             instance.outstanding += octets.len();
-            if let Some(record) = of.and_then(|it| self.dialogues.get_mut(&it)) {
+            if let Of::Dialogue(dialogue) = of
+                && let Some(record) = self.dialogues.get_mut(&dialogue)
+            {
                 record.unsent = record.unsent.saturating_sub(1);
             }
             self.wanted.push(Wanted::Send(to, octets));

@@ -2,16 +2,29 @@
 
 use bytes::Bytes;
 use machine::Time;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+
+/// What a message in progress is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Of {
+    /// Nothing that counts.
+    Nothing,
+    /// A dialogue that it is held for.
+    Dialogue(u64),
+    /// A connection.
+    Connection(u32),
+}
 
 /// What waits, in two rows.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    /// Of dialogues in progress: which one it is, where it is held for who would take that over.
-    first: VecDeque<(Option<u64>, Bytes)>,
+    /// Of dialogues and connections in progress.
+    first: VecDeque<(Of, Bytes)>,
     /// Dialogues that begin, since when they wait.
     later: VecDeque<(Time, u64, Bytes)>,
     octets: usize,
+    /// Octets of connections, each that has some.
+    connections: BTreeMap<u32, usize>,
 }
 
 impl Queue {
@@ -25,15 +38,23 @@ impl Queue {
         self.first.len()
     }
 
-    pub(super) fn push(&mut self, of: Option<u64>, octets: Bytes) {
+    /// Octets of a connection.
+    pub(super) fn octets_of(&self, connection: u32) -> usize {
+        self.connections.get(&connection).copied().unwrap_or(0)
+    }
+
+    pub(super) fn push(&mut self, of: Of, octets: Bytes) {
         self.octets += octets.len();
+        if let Of::Connection(connection) = of {
+            *self.connections.entry(connection).or_default() += octets.len();
+        }
         self.first.push_back((of, octets));
     }
 
     /// Before everything else.
     pub(super) fn push_front(&mut self, octets: Bytes) {
         self.octets += octets.len();
-        self.first.push_front((None, octets));
+        self.first.push_front((Of::Nothing, octets));
     }
 
     /// A dialogue that begins.
@@ -60,10 +81,18 @@ impl Queue {
         self.later.len() < before
     }
 
-    pub(super) fn next(&mut self) -> Option<(Option<u64>, Bytes)> {
-        let later = || self.later.pop_front().map(|(_, dialogue, it)| (Some(dialogue), it));
+    pub(super) fn next(&mut self) -> Option<(Of, Bytes)> {
+        let later = || self.later.pop_front().map(|(_, dialogue, it)| (Of::Dialogue(dialogue), it));
         let next = self.first.pop_front().or_else(later)?;
         self.octets -= next.1.len();
+        if let Of::Connection(connection) = next.0
+            && let Some(octets) = self.connections.get_mut(&connection)
+        {
+            *octets -= next.1.len();
+            if *octets == 0 {
+                self.connections.remove(&connection);
+            }
+        }
         Some(next)
     }
 

@@ -67,7 +67,8 @@ pub struct Count {
     pub lost: u64,
     /// Dialogues that were refused because there is no room for more.
     pub shed_full: u64,
-    /// Dialogues that were refused because too much waits for every instance.
+    /// Dialogues that were refused because too much waits for every instance, and connections of
+    /// which more came than theirs reads.
     pub shed_slow: u64,
     /// Dialogues that were aborted because they waited too long for their instance to read.
     pub shed_late: u64,

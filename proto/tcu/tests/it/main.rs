@@ -5,6 +5,7 @@ mod application;
 mod documentation;
 mod forgetting;
 mod hostile;
+mod network;
 mod spelling;
 mod standing;
 mod values;
