@@ -296,6 +296,9 @@ class Connection:
                 dialogue = self.dialogues.get(message.get("dialogue"))
                 if dialogue is not None:
                     dialogue.abort()
+                link = self.links.get(message.get("connection"))
+                if link is not None:
+                    link.disconnect()
 
 
 def serve(address, application, handler, again_s=1.0, **more):

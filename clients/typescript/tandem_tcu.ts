@@ -49,6 +49,7 @@ export interface Answer {
 export interface Message {
   tc: string
   dialogue?: number
+  connection?: number
   reference?: number
   called?: Address
   calling?: Address
@@ -60,6 +61,10 @@ export interface Message {
   [more: string]: unknown
 }
 
+/**
+ * What takes messages. One that throws, or whose promise is rejected, costs the dialogue or connection
+ * of that message alone: it is aborted, and the error printed.
+ */
 export type Handler = (dialogue: Dialogue | undefined, message: Message) => void
 
 export interface Options {
@@ -206,7 +211,10 @@ export class Connection {
   }
 
   private prove(nonce: string): void {
-    if (this.options.key === undefined) throw new Error('the gateway wants a key')
+    if (this.options.key === undefined) {
+      this.socket.destroy(new Error('the gateway wants a key'))
+      return
+    }
     const hmac = createHmac('sha256', this.options.key).update('tcu hello\0')
     hmac.update(Buffer.from(nonce, 'hex')).update(this.names.map((it) => '\0' + it).join(''))
     this.hello(hmac.digest('hex'))
@@ -215,17 +223,38 @@ export class Connection {
   private received(text: string): void {
     const lines = (this.rest + text).split('\n')
     this.rest = lines.pop() ?? ''
-    for (const line of lines) this.take(JSON.parse(line) as Message)
+    for (const line of lines) {
+      let message: Message | undefined
+      try {
+        message = JSON.parse(line) as Message
+        const done = this.take(message)
+        if (done instanceof Promise) done.catch((error: unknown) => this.failed(message, error))
+      } catch (error) {
+        this.failed(message, error)
+      }
+    }
   }
 
-  private take(message: Message): void {
+  /** One message is no reason to lose all other dialogues: its own ends. */
+  private failed(message: Message | undefined, error: unknown): void {
+    console.error(error)
+    const { tc, connection } = message ?? { tc: '' }
+    this.dialogues.get(message?.dialogue ?? NaN)?.abort()
+    // Of these two nothing is left to be ended.
+    if (connection !== undefined && tc !== 'n-disconnect' && tc !== 'n-not-sent') {
+      this.send({ tc: 'n-disconnect', connection, cause: 3 })
+    }
+  }
+
+  /** Gives a message to the handler; what that returns. */
+  private take(message: Message): unknown {
     if (message.tc === 'challenge') return this.prove(message['nonce'] as string)
     const dialogue = this.found(message)
     if (dialogue !== undefined) {
       dialogue.came = message.components ?? []
       if (LAST.includes(message.tc)) dialogue.over()
     }
-    this.handler(dialogue, message)
+    return this.handler(dialogue, message)
   }
 
   /** The dialogue of a message; a new one where it begins or is resumed. */
@@ -249,9 +278,9 @@ export class Connection {
     dialogue.called = message.called ?? message.own
     dialogue.calling = message.calling ?? message.peer
     dialogue.context = message.context
+    this.dialogues.set(number, dialogue)
     const state = Buffer.from(message.state ?? '', 'hex').toString()
     dialogue.state = state === '' ? null : (JSON.parse(state) as Json)
-    this.dialogues.set(number, dialogue)
     return dialogue
   }
 }

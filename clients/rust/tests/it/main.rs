@@ -1,6 +1,8 @@
 //! A service in a program apart is told over a Unix socket what it would be told inside.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod others;
+
 use application::{Address, Program};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixListener;
