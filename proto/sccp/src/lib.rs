@@ -78,5 +78,6 @@ pub use node::{Node, RemoteStatus};
 pub use pattern::{Pattern, Shape};
 pub use settings::{Parameters, Settings};
 pub use translation::{
-    Change, Choice, Outcome, RULES_MAX, Rule, Rules, SHAPES_MAX, Selector, Target, Untranslated,
+    CHOICES_MAX, Change, Choice, Outcome, RULES_MAX, Rule, Rules, SHAPES_MAX, Selector, Target,
+    Untranslated,
 };

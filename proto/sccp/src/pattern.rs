@@ -34,6 +34,8 @@ struct Choices {
     /// Sets of digits by place, a bit each; the pattern is any of these rows.
     blocks: Vec<Vec<u16>>,
     rank: u8,
+    /// Entries that it becomes.
+    count: usize,
 }
 
 /// Digits of an entry, the first one highest, and which of them count.
@@ -79,7 +81,7 @@ impl Pattern {
             counts.fold(1usize, usize::saturating_mul)
         };
         let count = blocks.iter().map(entries).fold(0, usize::saturating_add);
-        let choices = Choices { blocks, rank };
+        let choices = Choices { blocks, rank, count };
         (count <= ENTRIES_MAX).then(|| Self(Kind::Choices(Box::new(choices))))
     }
 
@@ -89,6 +91,15 @@ impl Pattern {
         match &self.0 {
             Kind::Digits(digits) => Some(*digits),
             Kind::Choices(_) => None,
+        }
+    }
+
+    /// Entries of tables that it becomes.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        match &self.0 {
+            Kind::Digits(_) => 1,
+            Kind::Choices(it) => it.count,
         }
     }
 
@@ -365,5 +376,9 @@ mod tests {
         assert_eq!((rank("4400..4499"), rank("44??")), (6, 4));
         assert_eq!(Pattern::parse("4?[12]7").unwrap().shapes().len(), 1);
         assert!(Pattern::parse("44[12]").unwrap().shapes().is_empty());
+        for text in ["447", "44[12]?[3-5]", "44?", "120..457"] {
+            let pattern = Pattern::parse(text).unwrap();
+            assert_eq!(pattern.size(), pattern.entries().len(), "{text}");
+        }
     }
 }

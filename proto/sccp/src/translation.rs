@@ -12,6 +12,9 @@ const PLACE_BITS: u32 = 21;
 /// Shapes of patterns with any digit in them that the rules of one selector may have: each costs a
 /// look at every title.
 pub const SHAPES_MAX: usize = 64;
+/// Entries of tables that all patterns with choices of one kind of rules may become: as many as
+/// there may be rules.
+pub const CHOICES_MAX: usize = RULES_MAX;
 const NOWHERE: u32 = u32::MAX;
 
 /// Which titles a rule is for; a field that is none may be any.
@@ -349,13 +352,17 @@ impl Rules {
     /// These rules; of two with the same selector and pattern the later one is kept.
     ///
     /// # Errors
-    /// The index of a rule without targets, of one beyond [`RULES_MAX`], or of one whose pattern
-    /// has a shape beyond [`SHAPES_MAX`].
+    /// The index of a rule without targets, of one beyond [`RULES_MAX`], of one whose choices are
+    /// beyond [`CHOICES_MAX`], or of one whose pattern has a shape beyond [`SHAPES_MAX`].
     pub fn new(rules: Vec<Rule>) -> Result<Self, usize> {
         let mut outcomes: IndexOf<Outcome> = IndexOf::new();
         let mut prefixes: BTreeMap<Selector, Vec<Placed>> = BTreeMap::new();
+        let mut choices = 0;
         for (index, rule) in rules.into_iter().enumerate() {
-            if rule.targets.is_empty() || index >= RULES_MAX {
+            if rule.prefix.digits().is_none() {
+                choices += rule.prefix.size();
+            }
+            if rule.targets.is_empty() || index >= RULES_MAX || choices > CHOICES_MAX {
                 return Err(index);
             }
             let Rule { selector, prefix, change, targets, choice } = rule;

@@ -5,7 +5,7 @@ use super::sccp::{Dialogues, SubsystemUser, TargetRouting, Translation, Translat
 use config::Issue;
 use m3ua_stack::config::validate_name;
 use sccp::codec::{DIGITS_MAX, Digits, MANAGEMENT_SSN, SERVICE_INDICATOR};
-use sccp::{Pattern, RULES_MAX, SHAPES_MAX};
+use sccp::{CHOICES_MAX, Pattern, RULES_MAX, SHAPES_MAX};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Point codes in an address have 14 bits (Q.713 §3.4.2.1).
@@ -206,11 +206,13 @@ fn validate_fields(translation: &Translation, at: &str, issues: &mut Vec<Issue>)
 }
 
 /// Places that a pattern with choices may have.
-const CHOICES_MAX: usize = 15;
+const PLACES_MAX: usize = 15;
 
-/// Pushes the rule whose pattern has a shape too many: each costs a look at every title.
+/// Pushes the rule whose pattern has a shape too many, which costs a look at every title, or with
+/// which there are too many ways to choose.
 fn validate_shapes(all: &[Translation], issues: &mut Vec<Issue>) {
     let mut shapes: BTreeMap<_, BTreeSet<sccp::Shape>> = BTreeMap::new();
+    let mut choices = [0; 2];
     for (n, rule) in all.iter().enumerate() {
         // Of digits alone there are none, and there may be a million of those.
         if rule.digits.bytes().all(|octet| octet.is_ascii_hexdigit()) {
@@ -220,6 +222,14 @@ fn validate_shapes(all: &[Translation], issues: &mut Vec<Issue>) {
         else {
             continue;
         };
+        let sum = &mut choices[usize::from(rule.of == TranslationOf::Called)];
+        *sum += pattern.size();
+        if *sum > CHOICES_MAX {
+            let what = format!("with this rule there are more than {CHOICES_MAX} ways to choose");
+            let hint = "write `?` for any digit, or ranges that end in 0 and 9";
+            issues.push(Issue::new(format!("translation[{n}].digits"), what, hint));
+            return;
+        }
         let of = shapes.entry((rule.of == TranslationOf::Called, selector)).or_default();
         of.extend(pattern.shapes());
         if of.len() > SHAPES_MAX {
@@ -248,7 +258,7 @@ fn validate_title(translation: &Translation, at: &str, issues: &mut Vec<Issue>) 
                 ),
                 None if key == "digits" && text.contains(['?', '[', '.']) => format!(
                     "write `44?7`, `44[1-35]`, or `4470..4479` with as many digits on both sides: \
-                     {CHOICES_MAX} places and 1,024 ways to choose at most"
+                     {PLACES_MAX} places and 1,024 ways to choose at most"
                 ),
                 None => format!("use 0 to 9 and a to f, {DIGITS_MAX} at most"),
             };

@@ -810,3 +810,22 @@ fn a_node_is_asked_whether_its_sccp_and_a_subsystem_are_there() {
     }
     assert!(world.answers.is_empty());
 }
+
+#[test]
+fn ways_to_choose_have_a_limit_in_all_rules() {
+    let rules = |count: usize| {
+        let rule = |n| {
+            format!(
+                "[[translation]]\nname = \"r{n}\"\ndigits = \"44[0-9][0-9][0-9]\"\n\
+                 target = [{{ point_code = \"0-0-1\" }}]\n"
+            )
+        };
+        let text: String = (0..count).map(rule).collect();
+        let mut issues = Vec::new();
+        read(&format!("name = \"stp\"\n{text}")).validate(&mut issues);
+        let wrong = issues.into_iter().filter(|it| it.path.ends_with("digits"));
+        wrong.map(|it| it.path).collect::<Vec<_>>()
+    };
+    assert!(rules(100).is_empty());
+    assert_eq!(rules(2_100), ["translation[2097].digits"]);
+}

@@ -116,6 +116,17 @@ proptest! {
 }
 
 #[test]
+fn choices_of_all_rules_have_a_limit_before_tables_are_made() {
+    let of = |_| Rule {
+        prefix: Pattern::parse("44[0-9][0-9][0-9]").unwrap(),
+        ..rule("", &[(None, Routing::Title)], Choice::Backup)
+    };
+    let most = sccp::CHOICES_MAX / 1_000;
+    let refused = Rules::new((0..most + 2).map(of).collect());
+    assert_eq!(refused.err(), Some(most));
+}
+
+#[test]
 fn the_point_codes_that_rules_lead_to_are_known_by_their_range() {
     let targets = |of: &[u32]| -> Vec<(Option<u32>, Routing)> {
         of.iter().map(|it| (Some(*it), Routing::Title)).collect()
