@@ -9,6 +9,9 @@ use sccp::{
     Target,
 };
 
+/// What the order of local references is drawn for.
+const ORDER_OF_REFERENCES: u64 = 0x5343_4350;
+
 impl Sgc {
     /// Whether this node has SCCP.
     pub(crate) fn has_sccp(&self) -> bool {
@@ -49,7 +52,9 @@ impl Sgc {
     pub(crate) fn sccp_settings_of(&self, secret: u64) -> Settings {
         let mut settings = self.sccp_settings();
         let [.., a, b, c] = machine::identity::mix(secret).to_be_bytes();
-        settings.parameters.connections.reference_first = u32::from_be_bytes([0, a, b, c]);
+        let connections = &mut settings.parameters.connections;
+        connections.reference_first = u32::from_be_bytes([0, a, b, c]);
+        connections.reference_key = machine::identity::mix(secret ^ ORDER_OF_REFERENCES);
         settings
     }
 
