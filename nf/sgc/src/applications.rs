@@ -7,12 +7,12 @@
 
 use crate::config::Sgc;
 use crate::config::application::{Absent, subsystem_of_tag};
-use crate::shards::REFUSED;
+use crate::shards::{AGAIN, REFUSED};
 use authentication::Keys;
-use machine::{Duration, Time};
+use machine::Time;
 use runtime::Seed;
-use sccp::ConnectionEvent;
-use sccp::codec::LocalReference;
+use sccp::codec::{LocalReference, RefusalCause, ReleaseCause};
+use sccp::{ConnectionEvent, ConnectionInput, Disconnect};
 use std::collections::{BTreeMap, BTreeSet};
 use tcap::{Out, Transactions};
 use tcu::{Application, Indication, Side, Wanted};
@@ -54,9 +54,6 @@ struct Announced {
     /// When everything is told again, where something of it was not taken.
     again: Option<Time>,
 }
-
-/// The pause before something is told again that was not taken.
-const AGAIN: Duration = Duration::from_millis(100);
 
 /// An application, and what its subsystem was told to be.
 struct Served {
@@ -234,7 +231,7 @@ impl Applications {
     }
 
     /// Something happened to a connection: its application is told, or, where it is offered or has
-    /// just begun, the one that serves its subsystem.
+    /// just begun, the one that serves its subsystem. One that nobody has ends.
     pub(crate) fn connection_event(
         &mut self,
         now: Time,
@@ -248,9 +245,15 @@ impl Applications {
             ConnectionEvent::Begun(tag) => self.serving(subsystem_of_tag(*tag)),
             _ => self.all.values_mut().map(|it| &mut it.end).find(|it| it.has_connection(of)),
         };
-        if let Some(end) = end {
-            end.connection_event(now, of, event);
-        }
+        let cause = match (end, &event) {
+            (Some(end), _) => return end.connection_event(now, of, event),
+            // It is over already.
+            (None, ConnectionEvent::Disconnected { .. } | ConnectionEvent::NotSent(_)) => return,
+            (None, ConnectionEvent::Offered { .. }) => RefusalCause::SubsystemFailure.number(),
+            (None, _) => ReleaseCause::SubsystemFailure.number(),
+        };
+        let what = Disconnect { cause, data: bytes::Bytes::new() };
+        self.left.push(tcu::Network::Connection(ConnectionInput::Disconnect(of, what)));
     }
 
     /// SCCP has begun anew.
@@ -281,5 +284,27 @@ impl Applications {
     pub(crate) fn deadline(&self) -> Option<Time> {
         let ends = self.all.values().filter_map(|it| it.end.deadline());
         ends.chain(self.announced.again).min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_that_no_application_has_is_released() {
+        let seed = Seed { now: Time::ZERO, random: [7; 32], shard: 0, shards: 1 };
+        let mut it = Applications::new(&seed);
+        let of = LocalReference::truncated(5);
+        it.connection_event(Time::ZERO, of, ConnectionEvent::Begun(9));
+        let wanted = it.take_network();
+        assert!(
+            matches!(&wanted[..], [tcu::Network::Connection(ConnectionInput::Disconnect(it, _))]
+                if *it == of),
+            "{wanted:?}"
+        );
+        // What says that it is over is not answered.
+        it.connection_event(Time::ZERO, of, ConnectionEvent::NotSent(bytes::Bytes::new()));
+        assert!(it.take_network().is_empty());
     }
 }

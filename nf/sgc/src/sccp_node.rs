@@ -16,7 +16,7 @@ use crate::applications::Applications;
 use crate::config::Sgc;
 use crate::config::sccp::{Dialogues, SubsystemUser};
 use crate::services::Services;
-use crate::shards::{Part, Spread, Transit, Work};
+use crate::shards::{Owed, Part, Spread, Transit, Work};
 use core::hash::{Hash, Hasher};
 use m3ua::Transfer;
 use m3ua::codec::{Affected, PointCode};
@@ -24,7 +24,7 @@ use machine::identity::mix;
 use machine::{Machine, Time};
 use runtime::Seed;
 use sccp::codec::{Address, Class, ReturnCause};
-use sccp::{ConnectionInput, In, Indication, Node, Out, Unitdata};
+use sccp::{In, Indication, Node, Out, Unitdata};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::DefaultHasher;
 use tcap::Transactions;
@@ -65,6 +65,8 @@ pub(crate) struct SccpNode {
     part: Part,
     /// Work for other shards.
     handed: Vec<(u16, Work)>,
+    /// What they did not take and have to be told.
+    owed: Owed,
     shard: u16,
     secret: u64,
     /// What applications want that are gone.
@@ -98,6 +100,7 @@ impl SccpNode {
             tcap_outs: Vec::new(),
             part,
             handed,
+            owed: Owed::default(),
             shard,
             secret,
             wanted: Vec::new(),
@@ -132,7 +135,9 @@ impl SccpNode {
             let news = served.iter().filter(|it| !spread.serves(**it)).copied();
             let news: Vec<u8> = news.collect();
             spread.serve(served);
-            self.queue.extend(news.into_iter().map(|it| In::State(it, false)));
+            let applications = &self.services.applications;
+            let is = |it: u8| spread.can_serve(it) && !applications.is_blocked(it);
+            self.queue.extend(news.into_iter().map(|it| In::State(it, is(it))));
         }
     }
 
@@ -178,6 +183,7 @@ impl SccpNode {
 
     /// Timers.
     pub(crate) fn tick(&mut self, now: Time, wants: &mut Vec<Transfer>) -> bool {
+        self.handed.extend(self.owed.take(now));
         self.node.tick(now, &mut self.outs);
         self.services.tick(now, &mut self.transactions, &mut self.tcap_outs);
         self.run(now, wants)
@@ -185,7 +191,7 @@ impl SccpNode {
 
     pub(crate) fn deadline(&self) -> Option<Time> {
         let own = self.node.deadline().into_iter().chain(self.transactions.deadline());
-        own.chain(self.services.deadline()).min()
+        own.chain(self.services.deadline()).chain(self.owed.deadline()).min()
     }
 
     /// A subsystem goes out of service, or comes back.
@@ -386,21 +392,16 @@ impl SccpNode {
             (Work::Born, Part::Links(spread)) => {
                 let lost = spread.born(from);
                 self.queue.extend(lost.into_iter().map(|it| In::State(it, false)));
-                self.connections_lost(from);
+                self.owed.forget(from);
+                self.connections_lost(now, from);
             }
             (Work::Born, Part::Dialogues) => {
+                self.owed.forget(from);
                 self.services.applications.tell_again(None);
                 self.services.applications.connections_lost(now);
             }
-            (Work::Connection(input), Part::Links(spread)) => {
-                if let ConnectionInput::Disconnect(of, _) = &input {
-                    spread.forget(*of);
-                }
-                self.queue.push_back(In::Connection(input));
-            }
-            (Work::Event(of, event), Part::Dialogues) => {
-                self.services.applications.connection_event(now, of, event);
-            }
+            (Work::Connection(input), Part::Links(_)) => self.input_of(from, input),
+            (Work::Event(of, event), Part::Dialogues) => self.event_of(now, from, of, event),
             (Work::NotConnected(tag, cause), Part::Dialogues) => {
                 self.not_connected(now, tag, cause);
             }
@@ -426,9 +427,20 @@ impl SccpNode {
     /// A shard did not take this. What began goes to another one, or is aborted; whether it was
     /// lost.
     pub(crate) fn handed_back(&mut self, now: Time, to: u16, work: Work) -> bool {
+        let has_tcap = matches!(&work, Work::Unitdata(it) if self.has_tcap(&it.unitdata.called));
         match (work, &mut self.part) {
             (Work::Unitdata(it), Part::Links(spread)) => {
                 spread.rests(now, to);
+                // No other subsystem has transactions that an abort could end.
+                if !has_tcap {
+                    return true;
+                }
+                if let Some(unitdata) = abort_of(&it.unitdata) {
+                    self.owed.aborted(now, to, Transit { by: it.by, from: it.from, unitdata });
+                }
+                if Spread::is_abort(&it.unitdata.data) {
+                    return false;
+                }
                 let is_begin = Spread::is_begin(&it.unitdata.data);
                 if is_begin && spread.has_other(to) {
                     let number = it.unitdata.called.subsystem.unwrap_or_default();
@@ -443,14 +455,25 @@ impl SccpNode {
             }
             (Work::Event(of, event), Part::Links(spread)) => {
                 spread.rests(now, to);
-                self.event_handed_back(of, &event);
-                true
+                self.event_not_taken(now, to, of, event)
             }
-            (Work::Connection(input), Part::Dialogues) => {
-                self.input_handed_back(now, input);
-                true
+            (Work::NotConnected(tag, cause), Part::Links(_)) => {
+                self.owed.refused(now, to, tag, cause);
+                false
             }
-            (Work::Rank(..) | Work::Born, Part::Dialogues) => {
+            (Work::Born, Part::Links(spread)) => {
+                spread.rests(now, to);
+                self.owed.begun(now, to);
+                false
+            }
+            (Work::Connection(input), Part::Dialogues) => self.input_handed_back(now, to, input),
+            (Work::Rank(..), Part::Dialogues) => {
+                self.services.applications.tell_again(Some(now));
+                false
+            }
+            // With it the first shard forgets the ranks that it was told before.
+            (Work::Born, Part::Dialogues) => {
+                self.owed.begun(now, to);
                 self.services.applications.tell_again(Some(now));
                 false
             }
@@ -558,6 +581,14 @@ fn aborted(unitdata: &Unitdata) -> Option<Unitdata> {
     Some(Unitdata { called, calling, data: data.into(), ..unitdata.clone() })
 }
 
+/// What tells a dialogue that a message of it is lost: an abort in the place of that.
+fn abort_of(unitdata: &Unitdata) -> Option<Unitdata> {
+    let dtid = Message::read(&unitdata.data).ok()?.dtid?;
+    let mut data = Vec::new();
+    Writer::p_abort(dtid, PAbortCause::ResourceLimitation).write(&mut data, |_| ());
+    Some(Unitdata { data: data.into(), ..unitdata.clone() })
+}
+
 /// The number of who has sent a message: its association and its point code; of this node itself
 /// its subsystem, which it cannot choose.
 fn source(by: Option<m3ua::PeerId>, from: Option<PointCode>, calling: &Address) -> u64 {
@@ -580,6 +611,26 @@ mod tests {
     use super::*;
     use machine::Duration;
     use tcap::codec::TransactionId;
+
+    #[test]
+    fn a_shard_can_do_nothing_with_connections_that_it_does_not_have() {
+        let text = "name = \"bsc\"\npoint_code_format = \"decimal\"\npoint_codes = [\"9\"]";
+        let config: Sgc = toml::from_str(text).expect("a section");
+        let seed = Seed { now: Time::ZERO, random: [7; 32], shard: 0, shards: 3 };
+        let mut it = SccpNode::new(seed, &config);
+        it.configure(Time::ZERO, None, &config);
+        assert!(it.take_handed().all(|it| it.1 == Work::Born));
+        let of = sccp::codec::LocalReference::truncated(5);
+        let data =
+            Work::Connection(sccp::ConnectionInput::Data(of, bytes::Bytes::from_static(b"x")));
+        it.worked(Time::ZERO, 2, data, &mut Vec::new());
+        let handed: Vec<_> = it.take_handed().collect();
+        assert!(
+            matches!(handed[..], [(2, Work::Event(it, sccp::ConnectionEvent::Disconnected { .. }))]
+                if it == of),
+            "{handed:?}"
+        );
+    }
 
     #[test]
     fn all_dialogues_that_time_out_at_once_are_broken_off() {

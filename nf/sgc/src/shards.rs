@@ -12,9 +12,11 @@
 //! - A shard that dies has cost its dialogues: peers hear P-Abort when they go on. The links stay.
 
 mod connection;
+mod owed;
 mod spread;
 mod work;
 
+pub(crate) use owed::{AGAIN, Owed};
 pub(crate) use spread::{REFUSED, Spread};
 pub(crate) use work::{Transit, Work};
 
@@ -76,12 +78,14 @@ pub(crate) fn worked(gateway: &mut Gateway, now: Time, from: u16, work: &[u8]) {
 /// A shard did not take this: it has too much to do, or is no more.
 pub(crate) fn handed_back(gateway: &mut Gateway, now: Time, to: u16, work: &[u8]) {
     let Ok(work) = Work::read(work) else { return };
+    // What is said of it goes to where its sender may send, as an answer would.
+    let by = work.by();
     if gateway.sccp.handed_back(now, to, work) {
         gateway.facts.add(Fact::Unserved, 1);
     }
     let mut wants = Vec::new();
     gateway.sccp.run(now, &mut wants);
-    gateway.send_all(now, wants);
+    gateway.send(now, by, wants);
 }
 
 /// What is for other shards leaves.

@@ -9,8 +9,8 @@ use crate::shards::{Part, Transit, Work};
 use bytes::Bytes;
 use m3ua::codec::PointCode;
 use machine::Time;
-use sccp::codec::{Address, Class, LocalReference, ReleaseCause};
-use sccp::{ConnectionEvent, ConnectionInput, Disconnect, In, Unitdata};
+use sccp::codec::{Address, Class, LocalReference, RefusalCause, ReleaseCause};
+use sccp::{ConnectionEvent, ConnectionInput, Disconnect, Disconnected, In, Unitdata};
 use std::collections::BTreeSet;
 use tcu::Network;
 
@@ -36,8 +36,13 @@ impl SccpNode {
     ) {
         match &mut self.part {
             Part::Links(spread) => {
-                let shard = spread.connection(now, of, &event);
-                self.handed.extend(shard.map(|it| (it, Work::Event(of, event))));
+                let Some(shard) = spread.connection(now, of, &event) else { return };
+                // Who has to hear first that this one has begun would end it then.
+                if self.owed.owes_begun(shard) {
+                    self.event_not_taken(now, shard, of, event);
+                } else {
+                    self.handed.push((shard, Work::Event(of, event)));
+                }
             }
             _ => self.services.applications.connection_event(now, of, event),
         }
@@ -125,34 +130,135 @@ impl SccpNode {
         }
     }
 
-    /// The connections of a shard that has begun anew end.
-    pub(super) fn connections_lost(&mut self, shard: u16) {
+    /// The connections of a shard that has begun anew end. Where it could say so late only, some
+    /// of them may have begun since: it hears of each.
+    pub(super) fn connections_lost(&mut self, now: Time, shard: u16) {
         let Part::Links(spread) = &mut self.part else { return };
-        let lost = spread.take_connections(shard);
-        self.queue.extend(lost.into_iter().map(released));
+        for of in spread.take_connections(shard) {
+            self.queue.push_back(In::Connection(released(of)));
+            self.owed.ended(now, shard, of, ended(of));
+        }
     }
 
-    /// A shard has not taken what happened to a connection: it ends.
-    pub(super) fn event_handed_back(&mut self, of: LocalReference, event: &ConnectionEvent) {
-        if let (Part::Links(spread), false) =
-            (&mut self.part, matches!(event, ConnectionEvent::Disconnected { .. }))
-        {
+    /// A shard has not taken what happened to a connection: it ends, and that shard is told so
+    /// until it takes it. Whether something was lost.
+    pub(super) fn event_not_taken(
+        &mut self,
+        now: Time,
+        shard: u16,
+        of: LocalReference,
+        event: ConnectionEvent,
+    ) -> bool {
+        let Part::Links(spread) = &mut self.part else { return true };
+        match event {
+            event @ ConnectionEvent::Disconnected { .. } => {
+                self.owed.ended(now, shard, of, Work::Event(of, event));
+                return false;
+            }
+            ConnectionEvent::Begun(tag) => {
+                let cause = RefusalCause::NoServiceNow.number();
+                self.owed.refused(now, shard, tag, cause);
+            }
+            ConnectionEvent::Offered { .. } => {}
+            _ if self.owed.owes_end(shard, of) => {}
+            _ => self.owed.ended(now, shard, of, ended(of)),
+        }
+        if spread.has(shard, of) {
             spread.forget(of);
-            self.queue.push_back(released(of));
+            self.queue.push_back(In::Connection(released(of)));
         }
+        true
     }
 
-    /// The first shard has not taken what is wanted of a connection.
-    pub(super) fn input_handed_back(&mut self, now: Time, input: ConnectionInput) {
-        if let ConnectionInput::Connect(connect) = input {
-            let cause = sccp::codec::RefusalCause::NoServiceNow.number();
-            self.not_connected(now, connect.tag, cause);
+    /// A shard wants something of a connection: only of one that its applications have. Who
+    /// believes to have another one hears that it is no more.
+    pub(super) fn input_of(&mut self, from: u16, input: ConnectionInput) {
+        let Part::Links(spread) = &mut self.part else { return };
+        let of = reference_of(&input);
+        match (of, &input) {
+            (Some(of), ConnectionInput::Disconnect(..)) if spread.has(from, of) => {
+                spread.forget(of);
+            }
+            (Some(of), _) if spread.has(from, of) => {}
+            (Some(_), ConnectionInput::Disconnect(..)) => return,
+            (Some(of), _) => return self.handed.push((from, ended(of))),
+            (None, _) => {}
         }
+        self.queue.push_back(In::Connection(input));
+    }
+
+    /// The first shard says what happened to a connection of an application here.
+    pub(super) fn event_of(
+        &mut self,
+        now: Time,
+        from: u16,
+        of: LocalReference,
+        event: ConnectionEvent,
+    ) {
+        let is_settled = matches!(
+            event,
+            ConnectionEvent::Offered { .. }
+                | ConnectionEvent::Begun(_)
+                | ConnectionEvent::Disconnected { .. }
+        );
+        if is_settled {
+            self.owed.settled(from, of);
+        } else if self.owed.owes_end(from, of) {
+            // Its application has ended it, and the first shard will hear so.
+            return;
+        }
+        self.services.applications.connection_event(now, of, event);
+    }
+
+    /// The first shard has not taken what is wanted of a connection: it ends, and that shard is
+    /// told so until it takes it. Whether something was lost.
+    pub(super) fn input_handed_back(&mut self, now: Time, to: u16, input: ConnectionInput) -> bool {
+        let cause = match &input {
+            ConnectionInput::Connect(connect) => {
+                let cause = RefusalCause::NoServiceNow.number();
+                self.not_connected(now, connect.tag, cause);
+                return true;
+            }
+            ConnectionInput::Disconnect(of, _) => {
+                self.owed.ended(now, to, *of, Work::Connection(input));
+                return false;
+            }
+            ConnectionInput::Accept(..) => RefusalCause::SubsystemCongestion.number(),
+            _ => ReleaseCause::NetworkCongestion.number(),
+        };
+        let Some(of) = reference_of(&input) else { return true };
+        if !self.owed.owes_end(to, of) {
+            let input = ConnectionInput::Disconnect(of, Disconnect { cause, data: Bytes::new() });
+            self.owed.ended(now, to, of, Work::Connection(input));
+            let (why, data) = (Disconnected::Released(cause), Bytes::new());
+            let event = ConnectionEvent::Disconnected { why, data };
+            self.services.applications.connection_event(now, of, event);
+        }
+        true
+    }
+}
+
+/// The connection that something is wanted of.
+const fn reference_of(input: &ConnectionInput) -> Option<LocalReference> {
+    match input {
+        ConnectionInput::Accept(of, _)
+        | ConnectionInput::Data(of, _)
+        | ConnectionInput::Expedited(of, _)
+        | ConnectionInput::Reset(of, _)
+        | ConnectionInput::ResetResponse(of)
+        | ConnectionInput::Disconnect(of, _) => Some(*of),
+        ConnectionInput::Connect(_) | ConnectionInput::Serve(..) => None,
     }
 }
 
 /// The end of a connection whose application is lost.
-fn released(of: LocalReference) -> In {
+const fn released(of: LocalReference) -> ConnectionInput {
     let what = Disconnect { cause: ReleaseCause::SubsystemFailure.number(), data: Bytes::new() };
-    In::Connection(ConnectionInput::Disconnect(of, what))
+    ConnectionInput::Disconnect(of, what)
+}
+
+/// What tells an application that a connection is no more.
+const fn ended(of: LocalReference) -> Work {
+    let why = Disconnected::Released(ReleaseCause::SubsystemFailure.number());
+    Work::Event(of, ConnectionEvent::Disconnected { why, data: Bytes::new() })
 }

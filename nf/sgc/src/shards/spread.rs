@@ -23,6 +23,9 @@ pub(crate) struct Spread {
     served: BTreeSet<u8>,
     /// The first group of each that takes dialogues, by subsystem and shard.
     ranks: BTreeMap<u8, BTreeMap<u16, u8>>,
+    /// The same of subsystems that no application serves yet: a shard may have taken a commit
+    /// before this one, and says so once.
+    early: BTreeMap<u8, BTreeMap<u16, u8>>,
     /// Those of them that have had an instance.
     has_had: BTreeSet<u8>,
     /// The shards whose applications have connections, by reference.
@@ -39,6 +42,7 @@ impl Spread {
             shards,
             served: BTreeSet::new(),
             ranks: BTreeMap::new(),
+            early: BTreeMap::new(),
             has_had: BTreeSet::new(),
             connections: BTreeMap::new(),
             resting: BTreeMap::new(),
@@ -56,6 +60,11 @@ impl Spread {
         self.ranks.retain(|subsystem, _| served.contains(subsystem));
         self.has_had.retain(|subsystem| served.contains(subsystem));
         self.served = served;
+        for subsystem in self.served.iter().copied().collect::<Vec<_>>() {
+            for (shard, rank) in self.early.remove(&subsystem).unwrap_or_default() {
+                self.rank(shard, subsystem, Some(rank));
+            }
+        }
     }
 
     /// Whether an application serves a subsystem.
@@ -71,8 +80,12 @@ impl Spread {
     /// A shard says which group takes the dialogues of a subsystem there. Whether the subsystem
     /// can serve, where that has changed.
     pub(crate) fn rank(&mut self, shard: u16, subsystem: u8, rank: Option<u8>) -> Option<bool> {
-        // A commit that this shard has taken already may have ended the application.
         if !self.serves(subsystem) {
+            let early = self.early.entry(subsystem).or_default();
+            match rank {
+                Some(rank) => drop(early.insert(shard, rank)),
+                None => drop(early.remove(&shard)),
+            }
             return None;
         }
         let before = self.can_serve(subsystem);
@@ -99,6 +112,7 @@ impl Spread {
         let subsystems: Vec<u8> = self.ranks.keys().copied().collect();
         let lost = subsystems.into_iter().filter(|it| self.rank(shard, *it, None) == Some(false));
         let lost = lost.collect();
+        self.early.values_mut().for_each(|it| it.retain(|of, _| *of != shard));
         self.resting.remove(&shard);
         lost
     }
@@ -148,6 +162,11 @@ impl Spread {
         Message::read(message).is_ok_and(|it| it.kind == MessageType::Begin)
     }
 
+    /// Whether a message aborts a dialogue.
+    pub(crate) fn is_abort(message: &[u8]) -> bool {
+        Message::read(message).is_ok_and(|it| it.kind == MessageType::Abort)
+    }
+
     /// Something happens to a connection: at which shard. One that is offered goes to the next in
     /// turn, one that was asked for is where it was asked for.
     pub(crate) fn connection(
@@ -170,6 +189,11 @@ impl Spread {
             ConnectionEvent::Disconnected { .. } => self.connections.remove(&of),
             _ => self.connections.get(&of).copied(),
         }
+    }
+
+    /// Whether a connection is one of a shard's applications.
+    pub(crate) fn has(&self, shard: u16, connection: LocalReference) -> bool {
+        self.connections.get(&connection) == Some(&shard)
     }
 
     /// An application has ended a connection, or it is to end.
@@ -229,6 +253,10 @@ mod tests {
         assert_eq!(it.of(NOW, 6, &message), 2);
         assert_eq!((it.born(2), it.can_serve(6)), (vec![6], false));
         assert_eq!(it.rank(2, 7, Some(0)), None, "of a subsystem without an application");
+        it.rank(2, 9, Some(0));
+        it.rank(2, 9, None);
+        it.serve(BTreeSet::from([6, 7, 9]));
+        assert!(it.can_serve(7) && !it.can_serve(9), "it took a commit before this one");
         it.rank(2, 6, Some(0));
         it.serve(BTreeSet::new());
         assert!(it.can_serve(6) && !it.serves(6));

@@ -61,6 +61,14 @@ pub(crate) enum Work {
 }
 
 impl Work {
+    /// The association that has led to it.
+    pub(crate) const fn by(&self) -> Option<PeerId> {
+        match self {
+            Self::Unitdata(it) => it.by,
+            _ => None,
+        }
+    }
+
     /// Appends it.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         match self {

@@ -391,6 +391,123 @@ fn a_shard_that_dies_releases_its_connections() {
     );
 }
 
+/// Releases that came to an ASP.
+fn released(world: &mut World, asp: usize) -> usize {
+    let mut releases = 0;
+    came(world, asp, |it| {
+        releases += usize::from(matches!(it, ConnectionMessage::Released { .. }))
+    });
+    releases
+}
+
+/// The application hears that a connection is no more, and nothing else.
+fn is_over(world: &mut World, program: usize, of: u32) {
+    let all = told(world, program);
+    assert!(
+        matches!(all[..], [Told::Disconnect { connection: Some(it), is_refused: false, .. }]
+            if it == of),
+        "{all:?}"
+    );
+}
+
+/// Shards take work again, and what they did not take is said again.
+fn take_work(world: &mut World, gateway: usize) {
+    world.shards_of(gateway).full.clear();
+    world.pass(ms(300));
+}
+
+#[test]
+fn what_a_shard_did_not_take_of_a_connection_ends_it_on_both_sides() {
+    if SHARDS == 1 {
+        return;
+    }
+    let (mut world, gateway, [_, b]) = site();
+    let one = world.program(program(Spelling::Tagged));
+    world.pass(ms(100));
+    // Data of the peer.
+    let (connection, destination) = opened(&mut world, one, b);
+    world.shards_of(gateway).full.extend(1..SHARDS);
+    send(&mut world, b, 2, &ConnectionMessage::Data1 { destination, more: false, data: b"lost" });
+    assert_eq!((released(&mut world, b), told(&mut world, one)), (1, Vec::new()));
+    take_work(&mut world, gateway);
+    is_over(&mut world, one, connection);
+    assert_eq!(world.sum(gateway, "applications", "dialogues"), 0);
+    // Its end.
+    let (connection, destination) = opened(&mut world, one, b);
+    world.shards_of(gateway).full.extend(1..SHARDS);
+    let (source, importance, data, cause) = (reference(5), None, None, 3);
+    let message = ConnectionMessage::Released { destination, source, cause, importance, data };
+    send(&mut world, b, 2, &message);
+    assert_eq!(told(&mut world, one), []);
+    take_work(&mut world, gateway);
+    is_over(&mut world, one, connection);
+    assert_eq!(world.sum(gateway, "applications", "dialogues"), 0);
+    // Data of the application.
+    world.asp_of(b).received.clear();
+    let (connection, _) = opened(&mut world, one, b);
+    world.shards_of(gateway).full.insert(0);
+    ask(&mut world, one, Ask::Data { connection, data: Bytes::from_static(b"lost") });
+    is_over(&mut world, one, connection);
+    assert_eq!(released(&mut world, b), 0);
+    take_work(&mut world, gateway);
+    assert_eq!(released(&mut world, b), 1);
+    // Its end.
+    let (connection, _) = opened(&mut world, one, b);
+    world.shards_of(gateway).full.insert(0);
+    ask(&mut world, one, Ask::Disconnect { connection, cause: 3, data: Bytes::new() });
+    assert_eq!(released(&mut world, b), 0);
+    take_work(&mut world, gateway);
+    assert_eq!((released(&mut world, b), told(&mut world, one)), (1, Vec::new()));
+}
+
+#[test]
+fn a_connection_that_begins_while_its_shard_takes_nothing_is_refused_to_its_application() {
+    if SHARDS == 1 {
+        return;
+    }
+    let (mut world, gateway, [_, b]) = site();
+    let one = world.program(program(Spelling::Tagged));
+    world.pass(ms(100));
+    world.shards_of(gateway).full.extend(1..SHARDS);
+    let (called, calling, data) = (at(2), at(9), Bytes::new());
+    ask(&mut world, one, Ask::Connect { reference: 1, called, calling, class: 2, data });
+    assert_eq!(told(&mut world, one), []);
+    take_work(&mut world, gateway);
+    let all = told(&mut world, one);
+    assert!(
+        matches!(all[..], [Told::Disconnect { reference: Some(1), is_refused: true, .. }]),
+        "{all:?}"
+    );
+    assert_eq!(world.sum(gateway, "applications", "dialogues"), 0);
+    world.asp_of(b).received.clear();
+    opened(&mut world, one, b);
+}
+
+#[test]
+fn a_shard_that_begins_anew_says_so_until_it_is_taken() {
+    if SHARDS == 1 {
+        return;
+    }
+    let (mut world, gateway, [_, b]) = site();
+    let one = world.program(program(Spelling::Tagged));
+    world.pass(ms(100));
+    let (connection, _) = opened(&mut world, one, b);
+    world.shards_of(gateway).full.extend(1..SHARDS);
+    world.crash(gateway, 0);
+    world.pass(ms(3_000));
+    assert_eq!(told(&mut world, one), []);
+    take_work(&mut world, gateway);
+    is_over(&mut world, one, connection);
+    world.asp_of(b).received.clear();
+    opened(&mut world, one, b);
+    world.shards_of(gateway).full.insert(0);
+    (1..SHARDS).for_each(|shard| world.crash(gateway, shard));
+    world.pass(ms(50));
+    assert_eq!(released(&mut world, b), 0);
+    take_work(&mut world, gateway);
+    assert_eq!(released(&mut world, b), 1);
+}
+
 #[test]
 fn a_subsystem_without_tcap_has_an_application() {
     let without = SITE.replace("application = [{", "# [{");

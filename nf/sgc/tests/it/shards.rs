@@ -271,6 +271,13 @@ fn a_shard_that_takes_no_work_is_passed_over_and_without_another_one_dialogues_a
     world.shards_of(gateway).full.extend([1, 2]);
     go_on(&mut world, asp, 10, at);
     assert_eq!(came(&mut world, asp), [(10, kind(MessageType::Abort), None)]);
+    // Its application hears when its shard takes work again.
+    assert_eq!(world.sum(gateway, "applications", "dialogues"), 1);
+    world.pass(ms(300));
+    world.shards_of(gateway).full.clear();
+    world.pass(ms(300));
+    assert_eq!(world.sum(gateway, "applications", "dialogues"), 0);
+    assert_eq!(came(&mut world, asp), []);
 }
 
 #[test]
