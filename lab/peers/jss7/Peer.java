@@ -6,7 +6,7 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.LongConsumer;
+import java.util.concurrent.atomic.AtomicLong;
 import org.apache.log4j.BasicConfigurator;
 import org.apache.log4j.Level;
 import org.apache.log4j.Logger;
@@ -21,6 +21,7 @@ import org.mobicents.protocols.ss7.cap.api.primitives.EventTypeBCSM;
 import org.mobicents.protocols.ss7.cap.api.service.circuitSwitchedCall.CAPDialogCircuitSwitchedCall;
 import org.mobicents.protocols.ss7.cap.api.service.circuitSwitchedCall.CAPServiceCircuitSwitchedCallListener;
 import org.mobicents.protocols.ss7.cap.api.service.circuitSwitchedCall.EventReportBCSMRequest;
+import org.mobicents.protocols.ss7.cap.api.service.circuitSwitchedCall.RequestReportBCSMEventRequest;
 import org.mobicents.protocols.ss7.cap.primitives.CAPAsnPrimitive;
 import org.mobicents.protocols.ss7.map.MAPStackImpl;
 import org.mobicents.protocols.ss7.map.api.MAPApplicationContext;
@@ -35,6 +36,7 @@ import org.mobicents.protocols.ss7.map.api.service.mobility.MAPDialogMobility;
 import org.mobicents.protocols.ss7.map.api.service.mobility.MAPServiceMobilityListener;
 import org.mobicents.protocols.ss7.map.api.service.sms.MAPDialogSms;
 import org.mobicents.protocols.ss7.map.api.service.sms.MAPServiceSmsListener;
+import org.mobicents.protocols.ss7.map.api.service.sms.SendRoutingInfoForSMResponse;
 import org.mobicents.protocols.ss7.map.api.service.supplementary.MAPDialogSupplementary;
 import org.mobicents.protocols.ss7.map.api.service.supplementary.MAPServiceSupplementaryListener;
 import org.mobicents.protocols.ss7.map.primitives.MAPAsnPrimitive;
@@ -55,9 +57,29 @@ final class Peer implements InvocationHandler {
     private final MAPProvider map;
     private final CAPProvider cap;
     private final Values values;
-    /** Told when a dialogue that this side began is over, with what it was begun with. */
-    LongConsumer released = begin -> {};
-    private final Map<Object, Long> begun = new ConcurrentHashMap<>();
+    /** Told when a dialogue that this side began is over. */
+    Released released = (due, answered) -> {};
+    /** Questions answered here and calls whose release was told; calls whose answer was told. */
+    final AtomicLong served = new AtomicLong();
+    final AtomicLong reported = new AtomicLong();
+    /** What could not be carried out, or was not what is said here. */
+    final AtomicLong wrong = new AtomicLong();
+    private final Map<Object, Begun> begun = new ConcurrentHashMap<>();
+
+    /** With when it was due, and when what was asked for was heard: zero if it was not. */
+    interface Released {
+        void over(long due, long answered);
+    }
+
+    private static final class Begun {
+        final long due;
+        volatile long answered;
+        volatile boolean isMonitored;
+
+        Begun(long due) {
+            this.due = due;
+        }
+    }
 
     Peer(Node node, File folder, boolean isQuiet) throws Exception {
         this.node = node;
@@ -118,8 +140,9 @@ final class Peer implements InvocationHandler {
         }
         try {
             heard(name, words);
-        } catch (Exception wrong) {
-            tell("wrong " + wrong);
+        } catch (Exception cause) {
+            wrong.incrementAndGet();
+            tell("wrong " + cause);
         }
         return null;
     }
@@ -141,9 +164,17 @@ final class Peer implements InvocationHandler {
     }
 
     private void over(Object dialogue) {
-        Long begin = begun.remove(dialogue);
-        if (begin != null) {
-            released.accept(begin);
+        Begun it = begun.remove(dialogue);
+        if (it != null) {
+            released.over(it.due, it.answered);
+        }
+    }
+
+    /** What a dialogue was begun for came, as it should be or not. */
+    private void answered(Object dialogue, boolean isRight) {
+        Begun it = begun.get(dialogue);
+        if (it != null && isRight) {
+            it.answered = System.nanoTime();
         }
     }
 
@@ -161,6 +192,12 @@ final class Peer implements InvocationHandler {
             var type = it instanceof MAPMessage message
                     ? message.getMessageType() : ((CAPMessage) it).getMessageType();
             tell("message " + type + " " + octets(it));
+        }
+        if (it instanceof SendRoutingInfoForSMResponse found) {
+            boolean isRight = found.getIMSI().getData().equals(Values.IMSI_DIGITS)
+                    && found.getLocationInfoWithLMSI().getNetworkNodeNumber().getAddress()
+                            .equals(Values.MSC);
+            answered(found.getMAPDialog(), isRight);
         }
         if (it instanceof MAPMessage message) {
             answer(name, message.getMAPDialog(), message.getInvokeId());
@@ -194,6 +231,7 @@ final class Peer implements InvocationHandler {
             case "onSendRoutingInfoForSMRequest" -> {
                 values.routingInfoForSm((MAPDialogSms) dialogue, invoke);
                 dialogue.setUserObject("close");
+                served.incrementAndGet();
             }
             case "onUpdateLocationRequest" -> {
                 values.subscriberData((MAPDialogMobility) dialogue);
@@ -233,10 +271,25 @@ final class Peer implements InvocationHandler {
                 values.monitor(cap, dialogue);
                 dialogue.setUserObject("send");
             }
-            case "onContinueRequest" -> dialogue.setUserObject("answered");
+            case "onRequestReportBCSMEventRequest" -> {
+                var events = ((RequestReportBCSMEventRequest) it).getBCSMEventList();
+                Begun call = begun.get(dialogue);
+                if (call != null) {
+                    call.isMonitored = events.size() == 2
+                            && events.get(0).getEventTypeBCSM() == EventTypeBCSM.oAnswer
+                            && events.get(1).getEventTypeBCSM() == EventTypeBCSM.oDisconnect;
+                }
+            }
+            case "onContinueRequest" -> {
+                Begun call = begun.get(dialogue);
+                answered(dialogue, call != null && call.isMonitored);
+                dialogue.setUserObject("answered");
+            }
             case "onEventReportBCSMRequest" -> {
                 var event = ((EventReportBCSMRequest) it).getEventTypeBCSM();
-                dialogue.setUserObject(event == EventTypeBCSM.oDisconnect ? "prearranged" : null);
+                boolean isOver = event == EventTypeBCSM.oDisconnect;
+                (isOver ? served : reported).incrementAndGet();
+                dialogue.setUserObject(isOver ? "prearranged" : null);
             }
             default -> {}
         }
@@ -277,8 +330,8 @@ final class Peer implements InvocationHandler {
         return MAPApplicationContext.getInstance(name, number);
     }
 
-    /** Begins a dialogue; by a title where there is one. {@code begin} is told when it is over. */
-    void ask(String what, String title, long begin) throws Exception {
+    /** Begins a dialogue; by a title where there is one. {@code due} is told when it is over. */
+    void ask(String what, String title, long due) throws Exception {
         boolean isCall = what.equals("call");
         SccpAddress from = node.address(node.own, isCall ? SCF : HLR, null);
         int subsystem = isCall ? SCF : HLR;
@@ -287,14 +340,14 @@ final class Peer implements InvocationHandler {
             case "sri" -> {
                 var context = context(MAPApplicationContextName.shortMsgGatewayContext, 3);
                 var it = map.getMAPServiceSms().createNewDialog(context, from, null, to, null);
-                begun.put(it, begin);
+                begun.put(it, new Begun(due));
                 values.routingInfoForSm(it);
                 it.send();
             }
             case "location" -> {
                 var context = context(MAPApplicationContextName.networkLocUpContext, 3);
                 var it = map.getMAPServiceMobility().createNewDialog(context, from, null, to, null);
-                begun.put(it, begin);
+                begun.put(it, new Begun(due));
                 values.updateLocation(it);
                 it.send();
             }
@@ -303,7 +356,7 @@ final class Peer implements InvocationHandler {
                 var service = map.getMAPServiceSupplementary();
                 var it = service.createNewDialog(
                         context, from, values.number(Values.MSC), to, values.subscriber());
-                begun.put(it, begin);
+                begun.put(it, new Begun(due));
                 values.ussd(it, "*100#");
                 it.send();
             }
@@ -311,7 +364,7 @@ final class Peer implements InvocationHandler {
                 var context = CAPApplicationContext.CapV2_gsmSSF_to_gsmSCF;
                 var service = cap.getCAPServiceCircuitSwitchedCall();
                 var it = service.createNewDialog(context, from, to);
-                begun.put(it, begin);
+                begun.put(it, new Begun(due));
                 values.initialDp(cap, it);
                 it.send();
             }

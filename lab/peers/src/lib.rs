@@ -24,7 +24,7 @@ pub use jss7::{Jss7, Jss7Spec, java};
 pub use kamailio::{Duty, Kamailio, KamailioSpec, TlsFiles};
 pub use ng_client::{Ng, Reply, Says};
 pub use port::{free_port, wait_for_sip};
-pub use priority::{Priority, pin};
+pub use priority::{Priority, pin, pinned};
 pub use process::{Member, Process, ProcessSpec, Usage};
 pub use reaper::reap;
 pub use reflector::{Reflector, ReflectorKind, ReflectorSpec};

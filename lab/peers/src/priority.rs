@@ -1,7 +1,7 @@
 //! The lab before everything else on the machine: its scheduling group, its nice value, its core.
 
 use rustix::process::{getpriority_process, setpriority_process, setsid};
-use rustix::thread::{CpuSet, sched_setaffinity};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::fs;
 
 const AUTOGROUP: &str = "/proc/self/autogroup";
@@ -56,4 +56,31 @@ pub fn pin(core: usize) -> anyhow::Result<()> {
     let mut cores = CpuSet::new();
     cores.set(core);
     Ok(sched_setaffinity(None, &cores)?)
+}
+
+/// Runs `run` in the calling thread, pinned to one core as long.
+///
+/// # Errors
+/// When there is no such core.
+pub fn pinned<T>(core: usize, run: impl FnOnce() -> T) -> anyhow::Result<T> {
+    let before = sched_getaffinity(None)?;
+    pin(core)?;
+    let found = run();
+    sched_setaffinity(None, &before)?;
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_is_pinned_as_long_as_it_runs_what_it_is_given() {
+        let cores = || sched_getaffinity(None).expect("of this thread");
+        let before = cores();
+        let core = (0..CpuSet::MAX_CPU).find(|it| before.is_set(*it)).expect("it runs on one");
+        let within = pinned(core, cores).expect("there is such a core");
+        assert!(within.is_set(core) && within.count() == 1, "{within:?}");
+        assert_eq!(cores(), before);
+    }
 }

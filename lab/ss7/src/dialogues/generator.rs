@@ -1,7 +1,7 @@
-//! Who begins dialogues: an application of the gateway, in an open loop or a closed one. It stands
-//! in for the simulator of scenarios: a flow, a pace, times; and what was found.
+//! Who begins dialogues: an application of the gateway, in an open loop or a closed one. A flow, a
+//! pace, times; and what was found.
 
-use super::flow::{Flow, over};
+use super::flow::{Counts, Flow, over};
 use super::nodes::{ASKS, NAME};
 use anyhow::Context;
 use hdrhistogram::Histogram;
@@ -12,7 +12,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use tcu::{Client, ClientEvent, Hello, Indication, Request, Spelling};
+use tcu::{Client, ClientEvent, Component, Hello, Indication, Request, Spelling};
 
 /// Octets that are read at a time.
 const READ_OCTETS: usize = 262_144;
@@ -24,7 +24,7 @@ const BEGINNING_MAX: u64 = 1_000;
 const SETTLE: Duration = Duration::from_millis(500);
 /// Sleep when there is nothing to do: what a response may wait for unseen.
 const IDLE: Duration = Duration::from_micros(20);
-/// For the last dialogues to end.
+/// For the last dialogues to end, and for who answers to hear of it.
 const DRAIN: Duration = Duration::from_secs(20);
 const TIME_MAX_US: u64 = 60_000_000;
 
@@ -44,16 +44,28 @@ pub(super) enum Pace {
 pub(super) struct Load {
     pub(super) flow: Flow,
     pub(super) pace: Pace,
+    pub(super) span: Span,
+}
+
+/// How long a load takes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Span {
     /// This long nothing is measured.
     pub(super) warm: Duration,
     pub(super) measured: Duration,
 }
 
-/// What was found while it was measured.
+/// What was found.
 #[derive(Debug)]
 pub(super) struct Found {
+    /// Dialogues that ended while it was measured.
     pub(super) ended: u64,
+    /// Those that failed, of all.
     pub(super) failed: u64,
+    /// Those that were due and were never begun.
+    pub(super) unbegun: u64,
+    /// What this side has heard and said in all, for who answers to agree.
+    pub(super) counts: Counts,
     pub(super) per_s: f64,
     /// Response times from submission, and from when they were due, microseconds.
     pub(super) sent: Histogram<u64>,
@@ -81,9 +93,25 @@ pub(super) struct Generator {
     dialogues: HashMap<u64, Begun>,
     later: BinaryHeap<Reverse<(Instant, u64, bool)>>,
     next: u64,
-    answered: u64,
+    /// Dialogues that were begun and neither answered nor failed.
+    unanswered: u64,
     measures_from: Instant,
     found: Found,
+}
+
+impl Found {
+    pub(super) fn new() -> Self {
+        Self {
+            ended: 0,
+            failed: 0,
+            unbegun: 0,
+            counts: Counts::default(),
+            per_s: 0.0,
+            sent: histogram(),
+            due: histogram(),
+            why: None,
+        }
+    }
 }
 
 fn histogram() -> Histogram<u64> {
@@ -101,14 +129,6 @@ impl Generator {
         let client = Client::new(Hello::new(NAME, "", "generator"), Spelling::Tagged, None);
         stream.write_all(&client.greeting())?;
         stream.set_nonblocking(true)?;
-        let found = Found {
-            ended: 0,
-            failed: 0,
-            per_s: 0.0,
-            sent: histogram(),
-            due: histogram(),
-            why: None,
-        };
         Ok(Self {
             stream,
             client,
@@ -119,18 +139,23 @@ impl Generator {
             dialogues: HashMap::new(),
             later: BinaryHeap::new(),
             next: 0,
-            answered: 0,
+            unanswered: 0,
             measures_from: Instant::now(),
-            found,
+            found: Found::new(),
         })
     }
 
-    /// Runs the load; `standing` is called at its end, before dialogues are over.
-    pub(super) fn run(mut self, standing: &mut dyn FnMut()) -> anyhow::Result<Found> {
+    /// Runs the load. `mark` is called when what is measured begins, and when it ends with all
+    /// dialogues standing; `agrees` says whether who answers has counted the same.
+    pub(super) fn run(
+        mut self,
+        mark: &mut dyn FnMut(),
+        agrees: &dyn Fn(&Counts) -> bool,
+    ) -> anyhow::Result<Found> {
         let begun = Instant::now();
-        self.measures_from = begun + self.load.warm;
-        let until = self.measures_from + self.load.measured;
-        let mut buffer = vec![0; READ_OCTETS];
+        self.measures_from = begun + self.load.span.warm;
+        let until = self.measures_from + self.load.span.measured;
+        let (mut buffer, mut is_marked) = (vec![0; READ_OCTETS], false);
         loop {
             let now = Instant::now();
             let is_over = match self.load.pace {
@@ -140,34 +165,54 @@ impl Generator {
             if is_over || now >= until + DRAIN {
                 break;
             }
+            if !is_marked && now >= self.measures_from {
+                is_marked = true;
+                mark();
+            }
             self.begin_due(begun, now);
             self.report_due(now);
-            if !self.turn(&mut buffer)? {
-                std::thread::sleep(IDLE);
-            }
+            self.pass(&mut buffer)?;
         }
-        let measured = self.load.measured.as_secs_f64();
-        self.found.per_s = self.found.ended as f64 / measured;
+        if let Pace::PerSecond(rate) = self.load.pace {
+            self.begin_due(begun, until);
+            let due = ((until - begun).as_secs_f64() * rate) as u64;
+            self.found.unbegun = due.saturating_sub(self.next);
+        }
+        self.found.per_s = self.found.ended as f64 / self.load.span.measured.as_secs_f64();
         let settles = if self.load_stands() { SETTLE } else { Duration::ZERO };
         let settled = Instant::now() + settles;
         while Instant::now() < settled {
             self.report_due(Instant::now());
-            if !self.turn(&mut buffer)? {
-                std::thread::sleep(IDLE);
-            }
+            self.pass(&mut buffer)?;
         }
-        standing();
+        mark();
         let end = Instant::now() + DRAIN;
-        while self.open() > 0 && self.load_ends() && Instant::now() < end {
-            self.report_due(Instant::now());
-            if !self.turn(&mut buffer)? {
-                std::thread::sleep(IDLE);
+        while !(self.has_settled() && agrees(&self.found.counts)) && Instant::now() < end {
+            // Calls that pause for longer are left where they are.
+            if self.load_ends() {
+                self.report_due(Instant::now());
             }
+            self.pass(&mut buffer)?;
         }
-        if self.load_ends() {
-            self.found.failed += self.open() as u64;
-        }
+        self.found.failed += self.left();
         Ok(self.found)
+    }
+
+    fn pass(&mut self, buffer: &mut [u8]) -> anyhow::Result<()> {
+        if !self.turn(buffer)? {
+            std::thread::sleep(IDLE);
+        }
+        Ok(())
+    }
+
+    /// Dialogues that should have come further: all where they are to end, else those without an
+    /// answer.
+    fn left(&self) -> u64 {
+        if self.load_ends() { self.open() as u64 } else { self.unanswered }
+    }
+
+    fn has_settled(&self) -> bool {
+        self.out.is_empty() && self.left() == 0
     }
 
     fn open(&self) -> usize {
@@ -189,7 +234,7 @@ impl Generator {
 
     /// Dialogues that were answered, or that failed.
     const fn over(&self) -> u64 {
-        self.answered + self.found.failed
+        self.found.counts.answered + self.found.failed
     }
 
     fn begin_due(&mut self, begun: Instant, now: Instant) {
@@ -211,9 +256,11 @@ impl Generator {
                 }
             };
             self.next += 1;
-            if let Request::Begin { reference, .. } = &mut self.begin {
+            if let Request::Begin { reference, portion, .. } = &mut self.begin {
                 *reference = self.next;
+                portion.components = vec![self.load.flow.question()];
             }
+            self.unanswered += 1;
             self.client.write(&self.begin, &mut self.out);
             self.asked.insert(self.next, Begun { due, sent: now, is_answered: false });
         }
@@ -232,13 +279,16 @@ impl Generator {
             if is_release {
                 self.client.write(&over(dialogue), &mut self.out);
                 self.dialogues.remove(&dialogue);
+                self.found.counts.released += 1;
                 self.count(now);
+            } else {
+                self.found.counts.reported += 1;
             }
         }
     }
 
     fn count(&mut self, now: Instant) {
-        if now >= self.measures_from && now < self.measures_from + self.load.measured {
+        if now >= self.measures_from && now < self.measures_from + self.load.span.measured {
             self.found.ended += 1;
         }
     }
@@ -284,16 +334,18 @@ impl Generator {
                     self.dialogues.insert(*dialogue, begun);
                 }
             }
-            Indication::Continue { dialogue, .. } => self.answered(now, *dialogue),
-            Indication::End { dialogue, .. } => {
-                self.answered(now, *dialogue);
-                if self.dialogues.remove(dialogue).is_some() {
+            Indication::Continue { dialogue, portion } => {
+                self.heard(now, it, *dialogue, false, &portion.components);
+            }
+            Indication::End { dialogue, portion } => {
+                if self.heard(now, it, *dialogue, true, &portion.components) {
+                    self.dialogues.remove(dialogue);
                     self.count(now);
                 }
             }
             Indication::Refused { reference: Some(reference), .. } => {
-                self.asked.remove(reference);
-                self.failed(it);
+                let begun = self.asked.remove(reference);
+                self.failed(begun, it);
             }
             // An operation that is answered by an error alone has done what was asked when its time
             // is up (Q.771 §2.2.1.1.1, class 2); initialDP is one.
@@ -303,36 +355,115 @@ impl Generator {
             | Indication::UAbort { .. }
             | Indication::PAbort { .. }
             | Indication::Notice { .. }
+            | Indication::LocalReject { .. }
             | Indication::Cancel { .. } => {
-                self.dialogues.remove(&it.dialogue().unwrap_or_default());
-                self.failed(it);
+                let begun = it.dialogue().and_then(|it| self.dialogues.remove(&it));
+                self.failed(begun, it);
             }
             _ => {}
         }
     }
 
-    fn failed(&mut self, it: &Indication) {
+    /// A dialogue that was removed has failed; one that was over, or has failed before, has not.
+    fn failed(&mut self, begun: Option<Begun>, it: &Indication) {
+        let Some(begun) = begun else { return };
+        self.unanswered -= u64::from(!begun.is_answered);
         self.found.failed += 1;
         self.found.why.get_or_insert_with(|| format!("{it:?}"));
     }
 
-    fn answered(&mut self, now: Instant, dialogue: u64) {
-        let Some(begun) = self.dialogues.get_mut(&dialogue) else { return };
-        if core::mem::replace(&mut begun.is_answered, true) {
-            return;
+    /// A message of a dialogue: the answer, once, or it has failed. Whether it was the answer.
+    fn heard(
+        &mut self,
+        now: Instant,
+        it: &Indication,
+        dialogue: u64,
+        is_end: bool,
+        components: &[Component],
+    ) -> bool {
+        let Some(begun) = self.dialogues.get_mut(&dialogue) else { return false };
+        if begun.is_answered || !self.load.flow.is_answer(is_end, components) {
+            let begun = self.dialogues.remove(&dialogue);
+            self.failed(begun, it);
+            return false;
         }
-        self.answered += 1;
+        begun.is_answered = true;
+        self.unanswered -= 1;
+        self.found.counts.answered += 1;
         if now >= self.measures_from {
             self.found.sent.saturating_record(micros(now - begun.sent));
             self.found.due.saturating_record(micros(now - begun.due));
         }
-        let Flow::Call(answer, release) = self.load.flow else { return };
-        match self.load.pace {
-            Pace::Standing(_) => self.later.push(Reverse((now, dialogue, false))),
-            _ => {
-                self.later.push(Reverse((now + answer, dialogue, false)));
-                self.later.push(Reverse((now + answer + release, dialogue, true)));
+        if let Flow::Call(answer, release) = self.load.flow {
+            let pauses = match self.load.pace {
+                Pace::Standing(_) => [Some(Duration::ZERO), None],
+                _ => [Some(answer), Some(answer + release)],
+            };
+            for (is_release, pause) in [false, true].into_iter().zip(pauses) {
+                self.later.extend(pause.map(|it| Reverse((now + it, dialogue, is_release))));
             }
         }
+        true
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixListener;
+    use tcu::{Code, Portion};
+
+    /// A generator of which nobody reads what it writes, with a dialogue that is begun.
+    fn begun(flow: Flow, pace: Pace) -> (Generator, UnixListener, tempfile::TempDir) {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("asks.sock");
+        let listener = UnixListener::bind(&socket).unwrap();
+        let (warm, measured) = (Duration::ZERO, Duration::from_secs(1_000));
+        let load = Load { flow, pace, span: Span { warm, measured } };
+        let mut it = Generator::new(&socket, Address::subsystem(None, 6), load).unwrap();
+        let now = Instant::now();
+        it.begin_due(now, now);
+        it.indicated(now, &Indication::Begun { reference: 1, dialogue: 70 });
+        (it, listener, folder)
+    }
+
+    fn end(components: Vec<Component>) -> Indication {
+        Indication::End { dialogue: 70, portion: Portion::of(components) }
+    }
+
+    #[test]
+    fn an_end_without_the_result_is_a_failure_and_no_answer() {
+        let error = Component::Error { id: 1, code: Code::Local(27), parameter: None };
+        for components in [vec![], vec![error]] {
+            let (mut it, ..) = begun(Flow::Routing, Pace::Window(1));
+            it.indicated(Instant::now(), &end(components));
+            let counts = (it.found.ended, it.found.failed, it.found.counts.answered);
+            assert_eq!((counts, it.left()), ((0, 1, 0), 0));
+            // What is told of it afterwards has been counted.
+            it.indicated(Instant::now(), &Indication::Cancel { dialogue: 70, id: 1 });
+            assert_eq!(it.found.failed, 1);
+        }
+    }
+
+    #[test]
+    fn who_is_never_answered_is_left_whether_or_not_calls_are_waited_for() {
+        let long = Flow::Call(Duration::from_secs(10), Duration::from_secs(60));
+        for (flow, pace) in
+            [(long, Pace::Window(1)), (long, Pace::Standing(1)), (Flow::Routing, Pace::Window(1))]
+        {
+            let (it, ..) = begun(flow, pace);
+            assert_eq!((it.left(), it.unanswered), (1, 1), "{flow:?} {pace:?}");
+        }
+    }
+
+    #[test]
+    fn what_crosses_the_end_of_a_dialogue_is_no_failure() {
+        let (mut it, ..) = begun(Flow::Routing, Pace::Window(1));
+        it.indicated(Instant::now(), &Indication::Cancel { dialogue: 71, id: 1 });
+        let refused =
+            Indication::Refused { reference: None, dialogue: Some(71), why: tcu::Refusal::Unknown };
+        it.indicated(Instant::now(), &refused);
+        assert_eq!((it.found.failed, it.open()), (0, 1));
     }
 }

@@ -1,7 +1,7 @@
 //! The report's two nodes: a gateway at each point code with an application, and what leads from
 //! one to the other.
 
-use super::flow::Answers;
+use super::flow::{Answers, Counts, Heard};
 use application::{Address, Program};
 use peers::Usage;
 use report::scratch::Scratch;
@@ -9,6 +9,7 @@ use report::site::{self, Site};
 use report::site_file::SiteFile;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tcu::Hello;
 
@@ -35,6 +36,7 @@ pub(super) struct Nodes {
     near: Site,
     far: Site,
     directory: PathBuf,
+    heard: Arc<Heard>,
     _scratch: Scratch,
 }
 
@@ -53,14 +55,14 @@ impl Nodes {
             std::fs::create_dir(&directory)?;
             let api = site::address(here, 9_080)?;
             let mut spec = Site::spec(tandem, &directory);
-            spec.core = Some(usize::from(is_far).min(report::host::cores() - 1));
+            spec.core = Some(core(is_far));
             let text = SiteFile::new(name, &directory, api);
             let text = text.with(gateway(is_far, carrier, port, udp)).text();
             Site::start(&spec, &text, api)
         };
         let (far, near) = (start("far", true)?, start("near", false)?);
         let directory = scratch.path().to_owned();
-        let nodes = Self { near, far, directory, _scratch: scratch };
+        let nodes = Self { near, far, directory, heard: Arc::default(), _scratch: scratch };
         for application in ["hlr", "scf"] {
             nodes.answer(application);
         }
@@ -78,12 +80,21 @@ impl Nodes {
         [self.near.usage(), self.far.usage()]
     }
 
-    /// An application that answers, until its gateway ends.
+    /// What who answers has counted so far.
+    pub(super) fn heard(&self) -> Counts {
+        self.heard.counts()
+    }
+
+    /// An application that answers, until its gateway ends; it shares the core of the gateway.
     fn answer(&self, name: &'static str) {
         let socket = self.directory.join(format!("far/var/{name}.sock"));
+        let heard = Arc::clone(&self.heard);
         std::thread::spawn(move || {
+            if let Err(why) = peers::pin(core(true)) {
+                return why;
+            }
             let mut program = Program::new(Hello::new(name, "", "lab"));
-            program.run(&Address::Unix(socket), &mut Answers::new())
+            program.run(&Address::Unix(socket), &mut Answers(heard)).into()
         });
     }
 
@@ -102,6 +113,11 @@ impl Nodes {
             std::thread::sleep(Duration::from_millis(100));
         }
     }
+}
+
+/// The core of a gateway and of its application, as jSS7 has both in one process.
+pub(super) fn core(is_far: bool) -> usize {
+    usize::from(is_far).min(report::host::cores() - 1)
 }
 
 /// The section of a gateway.
