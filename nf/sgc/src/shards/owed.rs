@@ -1,6 +1,6 @@
 //! What other shards did not take and have to be told nevertheless: that this one has begun, and
-//! which connections and dialogues are no more. Nothing else of these is kept, so that no more waits
-//! than there are.
+//! which connections and dialogues are no more. Nothing else of these is kept, so that no more
+//! waits than there are.
 
 use super::{Transit, Work};
 use bytes::Bytes;
