@@ -159,6 +159,7 @@ impl Player {
             running_max: self.tally.running_max,
             lag_max_us: self.tally.lag_max_us,
             examples: self.tally.examples.clone(),
+            lost: None,
             sip: std::collections::BTreeMap::new(),
         }
     }

@@ -121,6 +121,10 @@ pub struct Report {
     pub lag_max_us: u64,
     /// The first failures, told.
     pub examples: Vec<String>,
+    /// Why the run ended before it was over: a gateway ended a connection, or what it sends cannot
+    /// be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lost: Option<String>,
     /// What ends of SIP have counted, by role.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub sip: BTreeMap<String, load::Report>,
@@ -139,6 +143,12 @@ impl Report {
     #[must_use]
     pub fn failed(&self) -> u64 {
         self.scenarios.iter().map(ScenarioReport::failed).sum::<u64>() + self.unanswered
+    }
+
+    /// Plays that were begun, or answered.
+    #[must_use]
+    pub fn begun(&self) -> u64 {
+        self.scenarios.iter().map(|it| it.begun).sum()
     }
 
     /// Plays that did all their steps.
@@ -199,6 +209,9 @@ impl Report {
             self.running_max,
             ms(self.lag_max_us)
         );
+        if let Some(why) = &self.lost {
+            let _ = writeln!(out, "it ended before it was over: {why}");
+        }
         out
     }
 

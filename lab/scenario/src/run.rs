@@ -94,7 +94,8 @@ struct Runner {
     told: Vec<(usize, Indication)>,
 }
 
-/// Runs a program to its end, or until `is_stopped`.
+/// Runs a program to its end, until `is_stopped`, or until a connection is lost: then
+/// [`Report::lost`] says why.
 ///
 /// # Errors
 /// A gateway cannot be reached, or takes a role not in.
@@ -124,15 +125,7 @@ pub fn run(
         let now = runner.now();
         runner.player.start(now, options.count);
     }
-    runner.play(is_stopped)?;
-    let mut report = runner.player.report(runner.now());
-    for (role, endpoint) in runner.program.roles.iter().zip(&runner.endpoints) {
-        if let Endpoint::Sip { sip, .. } = endpoint {
-            report.sip.insert(role.name.clone(), sip.report());
-        }
-    }
-    runner.end();
-    Ok(report)
+    Ok(runner.finish(is_stopped))
 }
 
 fn keys(role: &Role, base: &Path) -> anyhow::Result<Option<authentication::Keys>> {
@@ -258,6 +251,23 @@ impl Runner {
         }
     }
 
+    /// Plays, and leaves the gateways.
+    fn finish(mut self, is_stopped: &dyn Fn() -> bool) -> Report {
+        let played = self.play(is_stopped);
+        self.player.stop(&mut self.wants);
+        // Of a connection that is lost now too, the first was told.
+        let played = played.and(self.carry_out());
+        let mut report = self.player.report(self.now());
+        report.lost = played.err().map(|why| format!("{why:#}"));
+        for (role, endpoint) in self.program.roles.iter().zip(&self.endpoints) {
+            if let Endpoint::Sip { sip, .. } = endpoint {
+                report.sip.insert(role.name.clone(), sip.report());
+            }
+        }
+        self.end();
+        report
+    }
+
     fn play(&mut self, is_stopped: &dyn Fn() -> bool) -> anyhow::Result<()> {
         let mut looked = Instant::now();
         while self.player.phase(self.now()) != Phase::Over {
@@ -284,8 +294,7 @@ impl Runner {
                 }
             }
         }
-        self.player.stop(&mut self.wants);
-        self.carry_out()
+        Ok(())
     }
 
     fn deadline(&self) -> Option<Time> {
@@ -336,22 +345,25 @@ impl Runner {
                 self.request(now, &want);
             }
         }
-        for endpoint in &mut self.endpoints {
-            match endpoint {
-                Endpoint::Application { wire, out, .. } if !out.is_empty() => {
-                    wire.send(0, core::mem::take(out).into())?;
-                }
-                Endpoint::Stack { stack, wire } => flush_stack(stack, wire)?,
-                Endpoint::Sip { sip, socket } => {
-                    for (to, octets) in sip.take_sends() {
-                        // What is not taken is lost, as on any way of UDP.
-                        let _ = socket.send_to(&octets, to);
-                    }
-                }
-                _ => {}
+        let mut first = Ok(());
+        for role in 0..self.endpoints.len() {
+            if let Err(why) = flush(&mut self.endpoints[role]) {
+                let lost = self.lost(role, &format!("{why:#}"));
+                first = first.and(lost);
             }
         }
-        Ok(())
+        first
+    }
+
+    /// The connection of a role is gone: its plays have failed, and the run ends.
+    fn lost(&mut self, role: usize, why: &str) -> anyhow::Result<()> {
+        let endpoint = core::mem::replace(&mut self.endpoints[role], Endpoint::None);
+        if let Endpoint::Application { wire, .. } | Endpoint::Stack { wire, .. } = &endpoint {
+            wire.close();
+        }
+        let now = self.now();
+        self.player.step(now, In::Lost(role, why.to_owned()), &mut self.wants);
+        bail!("role {}: {why}", self.program.roles[role].name)
     }
 
     fn request(&mut self, now: Time, want: &Want) {
@@ -397,9 +409,15 @@ impl Runner {
                         }
                         ClientEvent::Unread(wrong) => bye = Some(wrong.to_string()),
                     });
-                    out.extend(answer.map_err(|wrong| anyhow::anyhow!("{wrong}"))?);
+                    match answer {
+                        Ok(answer) => out.extend(answer),
+                        Err(wrong) => bye = Some(wrong.to_string()),
+                    }
                     if let Some(why) = bye {
-                        bail!("the gateway ends the connection: {why}");
+                        // What came before it is told.
+                        let carried = self.carry_out();
+                        let lost = self.lost(role, &format!("the connection ends: {why}"));
+                        return carried.and(lost);
                     }
                 }
             }
@@ -417,10 +435,7 @@ impl Runner {
                 }
             }
             Event::Ended(role, why) => {
-                self.endpoints[role] = Endpoint::None;
-                self.player.step(now, In::Lost(role, why.clone()), &mut self.wants);
-                self.carry_out()?;
-                bail!("role {}: {why}", self.program.roles[role].name);
+                return self.lost(role, &why);
             }
         }
         self.carry_out()
@@ -444,6 +459,24 @@ impl Runner {
     }
 }
 
+/// Sends what is to be sent.
+fn flush(endpoint: &mut Endpoint) -> anyhow::Result<()> {
+    match endpoint {
+        Endpoint::Application { wire, out, .. } if !out.is_empty() => {
+            wire.send(0, core::mem::take(out).into())?;
+        }
+        Endpoint::Stack { stack, wire } => flush_stack(stack, wire)?,
+        Endpoint::Sip { sip, socket } => {
+            for (to, octets) in sip.take_sends() {
+                // What is not taken is lost, as on any way of UDP.
+                let _ = socket.send_to(&octets, to);
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
 fn flush_stack(stack: &mut Stack, wire: &mut Wire) -> anyhow::Result<()> {
     for (stream, message) in stack.take_sends() {
         wire.send(stream, message)?;
@@ -452,4 +485,58 @@ fn flush_stack(stack: &mut Stack, wire: &mut Wire) -> anyhow::Result<()> {
         bail!("the gateway has ended the association: {}", stack.last);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Cause;
+    use std::collections::BTreeMap;
+
+    /// Calls that pause, played inside; what comes by a connection of the first role.
+    fn runner(came: Vec<Event>) -> (Runner, SyncSender<Event>) {
+        let mut built_in = crate::built_in().iter();
+        let text = built_in.find(|it| it.name == "cap-call-monitoring").expect("it is there").text;
+        let program = Arc::new(crate::read(text, Path::new(".")).expect("it is right"));
+        let is_here = vec![true; program.roles.len()];
+        let (sender, events) = sync_channel(EVENTS_MAX);
+        came.into_iter().for_each(|it| sender.send(it).expect("there is room"));
+        let mut player = Player::new(Arc::clone(&program), is_here, 1, Time::ZERO);
+        player.start(Time::ZERO, None);
+        let runner = Runner {
+            player,
+            endpoints: program.roles.iter().map(|_| Endpoint::Inside).collect(),
+            inside: Inside::new(&program.roles, 1, Time::ZERO),
+            events,
+            clock: Instant::now(),
+            wants: Vec::new(),
+            told: Vec::new(),
+            program,
+        };
+        (runner, sender)
+    }
+
+    #[test]
+    fn a_connection_that_is_lost_ends_the_run_with_its_report() {
+        let (runner, _sender) = runner(vec![Event::Ended(0, "it is gone".into())]);
+        let report = runner.finish(&|| false);
+        let why = report.lost.as_deref().expect("it was lost");
+        assert!(why.contains("it is gone"), "{why}");
+        let failures: Vec<&BTreeMap<Cause, u64>> =
+            report.scenarios.iter().map(|it| &it.failures).collect();
+        assert!(failures[0].get(&Cause::Lost).is_some_and(|it| *it > 0), "{report:#?}");
+        for it in &report.scenarios {
+            assert_eq!((it.begun, it.running), (it.completed + it.failed(), 0), "{report:#?}");
+        }
+        assert!(report.table().contains("before it was over: role"), "{}", report.table());
+    }
+
+    #[test]
+    fn every_connection_that_is_gone_is_told_and_a_run_that_is_stopped_is_not_lost() {
+        let (it, sender) = runner(vec![]);
+        drop(sender);
+        assert!(it.finish(&|| false).lost.is_some_and(|it| it.contains("every connection")));
+        let (it, _sender) = runner(vec![]);
+        assert_eq!(it.finish(&|| true).lost, None);
+    }
 }

@@ -9,6 +9,7 @@ use msu::Carrier;
 use msu::association::{Association, Event as Happened, Sending};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::ops::ControlFlow;
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::Duration;
@@ -136,24 +137,44 @@ fn tcp(to: SocketAddr) -> anyhow::Result<TcpStream> {
     Ok(stream)
 }
 
-/// Takes what can be taken from the front of what came.
-type Cut = fn(usize, &mut Vec<u8>, &SyncSender<Event>) -> bool;
+/// Takes what can be taken from the front of what came; breaks with why nothing more can be, or with
+/// nothing when nobody hears it.
+type Cut = fn(usize, &mut Vec<u8>, &SyncSender<Event>) -> ControlFlow<Option<String>>;
 
-fn octets(role: usize, buffer: &mut Vec<u8>, events: &SyncSender<Event>) -> bool {
-    events.send(Event::Octets(role, core::mem::take(buffer))).is_ok()
+fn say(to: &SyncSender<Event>, event: Event) -> ControlFlow<Option<String>> {
+    to.send(event).map_or(ControlFlow::Break(None), ControlFlow::Continue)
 }
 
-fn messages(role: usize, buffer: &mut Vec<u8>, events: &SyncSender<Event>) -> bool {
+fn octets(
+    role: usize,
+    buffer: &mut Vec<u8>,
+    events: &SyncSender<Event>,
+) -> ControlFlow<Option<String>> {
+    say(events, Event::Octets(role, core::mem::take(buffer)))
+}
+
+fn messages(
+    role: usize,
+    buffer: &mut Vec<u8>,
+    events: &SyncSender<Event>,
+) -> ControlFlow<Option<String>> {
     let mut at = 0;
-    while let Framing::Message(length) = m3ua::codec::frame(&buffer[at..]) {
-        let message = Bytes::copy_from_slice(&buffer[at..at + length]);
-        at += length;
-        if events.send(Event::Message(role, 0, message)).is_err() {
-            return false;
+    loop {
+        match m3ua::codec::frame(&buffer[at..]) {
+            Framing::Message(length) => {
+                let message = Bytes::copy_from_slice(&buffer[at..at + length]);
+                at += length;
+                say(events, Event::Message(role, 0, message))?;
+            }
+            Framing::Padding(zeros) => at += zeros,
+            Framing::Partial => break,
+            Framing::Broken(offence) => {
+                return ControlFlow::Break(Some(format!("the gateway sends no M3UA: {offence}")));
+            }
         }
     }
     buffer.drain(..at);
-    true
+    ControlFlow::Continue(())
 }
 
 fn read(mut from: impl Read + Send + 'static, role: usize, to: SyncSender<Event>, cut: Cut) {
@@ -164,8 +185,10 @@ fn read(mut from: impl Read + Send + 'static, role: usize, to: SyncSender<Event>
                 Ok(0) => break "the gateway has closed the connection".to_owned(),
                 Ok(count) => {
                     buffer.extend_from_slice(&octets[..count]);
-                    if !cut(role, &mut buffer, &to) {
-                        return;
+                    match cut(role, &mut buffer, &to) {
+                        ControlFlow::Continue(()) => {}
+                        ControlFlow::Break(Some(why)) => break why,
+                        ControlFlow::Break(None) => return,
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -192,4 +215,34 @@ fn hear(from: Receiver<Happened>, role: usize, to: SyncSender<Event>) {
             }
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::sync_channel;
+
+    /// ASP Up.
+    const MESSAGE: [u8; 8] = [1, 0, 3, 1, 0, 0, 0, 8];
+
+    #[test]
+    fn padding_behind_a_message_is_passed_over() {
+        let (to, events) = sync_channel(9);
+        let mut buffer = [&MESSAGE[..], &[0, 0], &MESSAGE, &[0], &MESSAGE[..3]].concat();
+        assert_eq!(messages(0, &mut buffer, &to), ControlFlow::Continue(()));
+        assert_eq!(buffer, MESSAGE[..3]);
+        drop(to);
+        let message = |it| matches!(it, Event::Message(0, 0, octets) if *octets == MESSAGE);
+        assert_eq!(events.iter().map(message).collect::<Vec<_>>(), [true, true]);
+    }
+
+    #[test]
+    fn what_is_no_message_ends_the_connection() {
+        let (to, events) = sync_channel(9);
+        let broken = [1, 0, 3, 1, 0, 0, 0, 7];
+        read(std::io::Cursor::new([MESSAGE, broken, MESSAGE].concat()), 0, to, messages);
+        let all: Vec<Event> = events.iter().collect();
+        let [Event::Message(..), Event::Ended(0, why)] = &*all else { panic!("{all:?}") };
+        assert!(why.contains("no M3UA"), "{why}");
+    }
 }

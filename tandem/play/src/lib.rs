@@ -60,9 +60,14 @@ pub fn run(asked: &Play, say: &mut dyn FnMut(&str)) -> Result<(), Ended> {
     } else {
         say(report.table().trim_end());
     }
-    match report.failed() {
-        0 => Ok(()),
-        failed => {
+    let did_anything = report.begun() > 0 || !report.sip.is_empty();
+    match (report.lost.clone(), report.failed()) {
+        (Some(why), _) => Err(Ended::Failed(why)),
+        (None, 0) if !did_anything && !stopped.load(Ordering::Relaxed) => {
+            Err(Ended::Failed("nothing was begun and nothing was asked".into()))
+        }
+        (None, 0) => Ok(()),
+        (None, failed) => {
             let failed = usize::try_from(failed).unwrap_or(usize::MAX);
             let all = config::counted(failed, "play has failed", "plays have failed");
             Err(Ended::Failed(all))
@@ -187,11 +192,19 @@ mod tests {
         std::fs::write(&file, text).unwrap();
         let (name, table) = (file.to_str().unwrap(), table.to_str().unwrap());
         let with = format!("subscribers={table}");
-        let table = said(&[name, "-n", "3", "--table", &with]).unwrap();
-        assert!(table.contains("3"), "{table}");
+        let report = said(&[name, "-n", "3", "--table", &with, "--json"]).unwrap();
+        let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+        assert_eq!(report["scenarios"][0]["completed"], 3, "{report}");
         std::fs::write(&file, text.replace("rate = 100", "rat = 100")).unwrap();
         let Err(Ended::Invalid(wrong)) = said(&[name]) else { panic!("it is wrong") };
         assert!(wrong.contains("x.toml:6:1"), "{wrong}");
+    }
+
+    #[test]
+    fn a_run_that_begins_nothing_has_not_succeeded() {
+        let words = ["map-sri-for-sm", "-n", "0", "--rate", "1000", "--measure", "0.1"];
+        let Err(Ended::Failed(why)) = said(&words) else { panic!("nothing was played") };
+        assert!(why.contains("nothing was begun"), "{why}");
     }
 
     #[test]
