@@ -18,7 +18,7 @@ pub(crate) use screening::{Origins, Screen};
 
 use m3ua_stack::config::{Section, TCP_PORTS};
 use machine::Duration;
-use runtime::{PortId, PortSpec};
+use runtime::{Carrier, PortId, PortSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -312,6 +312,15 @@ impl Sgc {
     #[must_use]
     pub fn ports(&self) -> Vec<PortSpec> {
         let mut ports = self.links().ports();
+        if self.shards > 1 {
+            // The kernel gives a connection to any shard, and only of a paced one is the first, which
+            // has the links, told that it stands.
+            for port in &mut ports {
+                if let Carrier::Stream(stream) = &mut port.carrier {
+                    stream.paced = true;
+                }
+            }
+        }
         ports.extend(self.application_ports());
         ports.extend(self.capture_settings().flow.iter().map(trail::port_of));
         ports

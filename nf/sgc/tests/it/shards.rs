@@ -35,6 +35,19 @@ subsystem = "hlr"
 listen = ["tcp:127.0.0.1:7700", "tcp:127.0.0.1:7701", "tcp:127.0.0.1:7702"]
 "#;
 
+/// Only of a paced connection the first shard hears that it stands, whichever the kernel gave it to.
+#[test]
+fn connections_of_links_are_told_to_the_first_shard_of_several() {
+    for (shards, paced) in [(1, false), (3, true)] {
+        let mut config = checked(SITE);
+        config.shards = shards;
+        let ports = config.ports();
+        let link = ports.iter().find(|port| port.listen == "10.0.0.1:2905".parse().unwrap());
+        let runtime::Carrier::Stream(stream) = &link.unwrap().carrier else { unreachable!() };
+        assert_eq!(stream.paced, paced, "{shards}");
+    }
+}
+
 const fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
 }
