@@ -137,8 +137,8 @@ fn tcp(to: SocketAddr) -> anyhow::Result<TcpStream> {
     Ok(stream)
 }
 
-/// Takes what can be taken from the front of what came; breaks with why nothing more can be, or with
-/// nothing when nobody hears it.
+/// Takes what can be taken from the front of what came; breaks with why nothing more can be, or
+/// with nothing when nobody hears it.
 type Cut = fn(usize, &mut Vec<u8>, &SyncSender<Event>) -> ControlFlow<Option<String>>;
 
 fn say(to: &SyncSender<Event>, event: Event) -> ControlFlow<Option<String>> {

@@ -313,8 +313,8 @@ impl Sgc {
     pub fn ports(&self) -> Vec<PortSpec> {
         let mut ports = self.links().ports();
         if self.shards > 1 {
-            // The kernel gives a connection to any shard, and only of a paced one is the first, which
-            // has the links, told that it stands.
+            // The kernel gives a connection to any shard, and only of a paced one is the first,
+            // which has the links, told that it stands.
             for port in &mut ports {
                 if let Carrier::Stream(stream) = &mut port.carrier {
                     stream.paced = true;

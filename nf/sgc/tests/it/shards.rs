@@ -35,7 +35,8 @@ subsystem = "hlr"
 listen = ["tcp:127.0.0.1:7700", "tcp:127.0.0.1:7701", "tcp:127.0.0.1:7702"]
 "#;
 
-/// Only of a paced connection the first shard hears that it stands, whichever the kernel gave it to.
+/// Only of a paced connection the first shard hears that it stands, whichever the kernel gave it
+/// to.
 #[test]
 fn connections_of_links_are_told_to_the_first_shard_of_several() {
     for (shards, paced) in [(1, false), (3, true)] {

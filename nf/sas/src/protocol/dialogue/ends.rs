@@ -1,8 +1,27 @@
 //! Both ends of a dialogue, as their messages show them: a stranger who knows a transaction can say
 //! what he likes to it, but neither keeps its trail nor ends it.
 
-use super::Named;
+use super::unit::Unit;
 use tcap::codec::MessageType;
+
+/// A message with the names of its transactions.
+pub(super) struct Named<'a> {
+    pub(super) unit: Unit<'a>,
+    pub(super) own: Option<String>,
+    pub(super) far: Option<String>,
+    pub(super) segments: Option<String>,
+}
+
+impl<'a> Named<'a> {
+    pub(super) fn of(unit: Unit<'a>) -> Self {
+        let ([own, far], segments) = (unit.transactions(), unit.segments());
+        Self { unit, own, far, segments }
+    }
+
+    pub(super) fn kind(&self) -> Option<MessageType> {
+        self.unit.head.map(|head| head.kind)
+    }
+}
 
 /// Transactions of the ends that have spoken, each `number@address`.
 #[derive(Debug, Clone, Default)]

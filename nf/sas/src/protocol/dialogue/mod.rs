@@ -21,6 +21,7 @@ use crate::keys;
 use crate::line::Line;
 use crate::live::{Live, Phase, text};
 use crate::trail::{Kind, Outcome};
+use ends::Named;
 use tcap::codec::MessageType;
 use unit::{Party, Unit, hex, show};
 use words::{Failure, Said, Talk};
@@ -41,25 +42,6 @@ fn take(payload: &[u8], keep: &[Keep], then: &mut Then<'_>) {
         is_malformed: false,
         is_carried: message.is_some(),
     });
-}
-
-/// A message with the names of its transactions.
-struct Named<'a> {
-    unit: Unit<'a>,
-    own: Option<String>,
-    far: Option<String>,
-    segments: Option<String>,
-}
-
-impl<'a> Named<'a> {
-    fn of(unit: Unit<'a>) -> Self {
-        let ([own, far], segments) = (unit.transactions(), unit.segments());
-        Self { unit, own, far, segments }
-    }
-
-    fn kind(&self) -> Option<MessageType> {
-        self.unit.head.map(|head| head.kind)
-    }
 }
 
 impl Signal for Named<'_> {
