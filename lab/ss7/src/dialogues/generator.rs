@@ -338,7 +338,8 @@ impl Generator {
                 self.heard(now, it, *dialogue, false, &portion.components);
             }
             Indication::End { dialogue, portion } => {
-                if self.heard(now, it, *dialogue, true, &portion.components) {
+                let is_answer = self.heard(now, it, *dialogue, true, &portion.components);
+                if is_answer {
                     self.dialogues.remove(dialogue);
                     self.count(now);
                 }
