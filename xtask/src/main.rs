@@ -26,11 +26,11 @@ fn main() -> anyhow::Result<()> {
         ["fuzz", ref words @ ..] => fuzz::run(words),
         ["figures", ref files @ ..] => figures::run(files),
         ["bpf"] => bpf::run(),
-        ["test"] => test::run(),
+        ["test", ref wanted @ ..] => test::run(wanted),
         ["package", ref words @ ..] => package::run(words),
         ["installed", folder] => installed::run(Path::new(folder)),
         _ => anyhow::bail!(
-            "usage: cargo xtask test, end-to-end|live-change PATH-OF-TANDEM, \
+            "usage: cargo xtask test [PART OF A NAME]…, end-to-end|live-change PATH-OF-TANDEM, \
              bpf, figures FILE…, or fuzz|package|installed …"
         ),
     }

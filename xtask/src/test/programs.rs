@@ -1,0 +1,122 @@
+//! The test programs of the workspace, as cargo builds them.
+
+use super::job::Job;
+use anyhow::{Context as _, Result, ensure};
+use serde_json::Value;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Floors whose crates have no sockets, threads and clocks (`clippy.toml` of each).
+const WITHOUT_IO: [&str; 5] = ["kit", "proto", "plane", "stack", "nf"];
+
+/// Beside what a program runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lane {
+    /// One after another, with the cores for itself.
+    First,
+    /// On what the first lane leaves.
+    Idle,
+}
+
+/// A test program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// The words that select it, as cargo prints them: `-p tandem-rr --test it`.
+    pub name: String,
+    pub lane: Lane,
+    executable: PathBuf,
+    /// The folder of its crate, where it runs.
+    folder: PathBuf,
+}
+
+impl Program {
+    /// What runs it with these words.
+    pub fn job(&self, words: &[&str]) -> Job {
+        Job::new(&self.name, &self.executable)
+            .words(words.iter().copied())
+            .within(self.folder.clone())
+            .variable("CARGO_MANIFEST_DIR", self.folder.as_os_str())
+            .variable("CARGO", &cargo())
+    }
+
+    /// The program of a line of cargo's, if it says that one was built.
+    fn read(line: &Value) -> Option<Self> {
+        let is_test = line["reason"] == "compiler-artifact" && line["profile"]["test"] == true;
+        let executable = line["executable"].as_str().filter(|_| is_test)?;
+        let folder = Path::new(line["manifest_path"].as_str()?).parent()?;
+        let package = line["package_id"].as_str()?;
+        // `path+file:///…/nf/rr#tandem-rr@0.1.0`, or `…/xtask#0.1.0` where both names are one.
+        let (path, id) = package.rsplit_once('#')?;
+        let package =
+            id.split_once('@').map_or_else(|| path.rsplit('/').next(), |it| Some(it.0))?;
+        let (target, kind) = (&line["target"], line["target"]["kind"][0].as_str()?);
+        let select = match kind {
+            "test" | "bin" | "example" | "bench" => {
+                format!("--{kind} {}", target["name"].as_str()?)
+            }
+            _ => "--lib".to_owned(),
+        };
+        let floor = folder.parent().and_then(Path::file_name).and_then(|it| it.to_str());
+        let is_idle = floor.is_some_and(|floor| WITHOUT_IO.contains(&floor));
+        Some(Self {
+            name: format!("-p {package} {select}"),
+            lane: if is_idle { Lane::Idle } else { Lane::First },
+            executable: executable.into(),
+            folder: folder.to_owned(),
+        })
+    }
+}
+
+/// The cargo that runs this program.
+pub fn cargo() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+/// Builds all of them.
+///
+/// # Errors
+/// When one does not compile; what the compiler says was printed.
+pub fn build() -> Result<Vec<Program>> {
+    let words = "test --quiet --workspace --no-run --message-format=json-render-diagnostics";
+    let output = Command::new(cargo())
+        .args(words.split(' '))
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .context("cargo")?;
+    ensure!(output.status.success(), "the tests do not compile");
+    let text = String::from_utf8(output.stdout)?;
+    let mut programs = Vec::new();
+    for line in text.lines() {
+        programs.extend(Program::read(&serde_json::from_str(line).context("a line of cargo's")?));
+    }
+    programs.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(programs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_built_program_is_read_with_its_lane() {
+        let line = |package: &str, folder: &str, kind: &str| {
+            json!({
+                "reason": "compiler-artifact", "package_id": package,
+                "manifest_path": format!("{folder}/Cargo.toml"),
+                "target": {"kind": [kind], "name": "it"}, "profile": {"test": true},
+                "executable": "/t/it-1",
+            })
+        };
+        let rr = line("path+file:///t/nf/rr#tandem-rr@0.1.0", "/t/nf/rr", "test");
+        let rr = Program::read(&rr).unwrap();
+        assert_eq!((rr.name.as_str(), rr.lane), ("-p tandem-rr --test it", Lane::Idle));
+        let xtask = Program::read(&line("path+file:///t/xtask#0.1.0", "/t/xtask", "lib")).unwrap();
+        assert_eq!((xtask.name.as_str(), xtask.lane), ("-p xtask --lib", Lane::First));
+        let mut library = line("path+file:///t/nf/rr#tandem-rr@0.1.0", "/t/nf/rr", "lib");
+        library["executable"] = Value::Null;
+        assert_eq!(Program::read(&library), None);
+    }
+}
