@@ -196,22 +196,19 @@ pub enum CtlCommand {
     #[command(flatten)]
     Function(FunctionWords),
     /// Read keys, passwords and certificates again; connections stay, new handshakes use the new
-    /// ones, and a session of BGP whose password changed begins anew.
+    /// ones, and a session of BGP whose password changed begins anew. Without a name, every function
+    /// that has any.
     #[command(visible_alias = "reload-keys")]
-    ReloadCertificates {
-        /// Name of the function.
-        #[arg(add = functions())]
-        function: String,
-    },
+    ReloadCertificates(Of),
     /// The site's pool of sessions: what the keeper has leased, what each controller holds.
     Pool(Of),
     /// The pair: role, epoch, what the standby lacks.
     Replica(Of),
     /// Let the standby of a pair take over: new requests wait, nothing is lost.
     Switchover {
-        /// Name of the function.
+        /// Name of the function; absent: the only one that is one of a pair.
         #[arg(add = functions())]
-        function: String,
+        function: Option<String>,
     },
     /// SCTP: associations and their paths; without more, the associations.
     Sctp {
@@ -393,8 +390,8 @@ pub struct Trial {
     /// Real packets between namespaces, where it is a simulation otherwise (`sctp-failover`).
     #[arg(long)]
     pub live: bool,
-    /// Another `tandem`: attacked in place of this one (`hardening`), measured beside it
-    /// (`compare`).
+    /// Another `tandem`: attacked (`hardening`) or measured (`reflection-ipv4`, `reflection-evpn`,
+    /// `throughput`) in place of this one, or measured beside it (`compare`).
     #[arg(long, value_name = "PATH")]
     pub binary: Option<PathBuf>,
     #[command(flatten)]

@@ -44,7 +44,7 @@ pub const EXPERIMENTS: &[Experiment] = &[Experiment::new(
     "what is left of good traffic beside each attack of `tandem lab attack`",
     run,
 )
-.taking(Takes::Binary)];
+.taking(&[Takes::Binary])];
 
 /// A row.
 struct Scenario {

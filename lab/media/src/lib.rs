@@ -39,7 +39,7 @@ pub const CAPACITY: Experiment = Experiment::new(
     "calls with media anchored: RTP and SRTP, a core, beside rtpengine on the same wires",
     capacity::run,
 )
-.taking(Takes::Plane);
+.taking(&[Takes::Plane]);
 
 /// What nodes that die cost, as the report shows it.
 pub const AVAILABILITY: Experiment = Experiment::new(
@@ -47,7 +47,7 @@ pub const AVAILABILITY: Experiment = Experiment::new(
     "nodes killed under calls with media: what each stream loses, and how calls are spread",
     availability::run,
 )
-.taking(Takes::Plane);
+.taking(&[Takes::Plane]);
 
 /// Streams that are transcoded on a core.
 pub const TRANSCODING: Experiment = Experiment::new(

@@ -11,7 +11,7 @@ pub struct Experiment {
     pub line: &'static str,
     /// Runs it. Progress goes to standard error.
     pub run: fn(&Options) -> anyhow::Result<Outcome>,
-    takes: Option<Takes>,
+    takes: &'static [Takes],
 }
 
 /// Options that an experiment takes beside those that all take.
@@ -35,18 +35,18 @@ impl Experiment {
         line: &'static str,
         run: fn(&Options) -> anyhow::Result<Outcome>,
     ) -> Self {
-        Self { name, line, run, takes: None }
+        Self { name, line, run, takes: &[] }
     }
 
     /// The same with options of its own.
     #[must_use]
-    pub const fn taking(self, takes: Takes) -> Self {
-        Self { takes: Some(takes), ..self }
+    pub const fn taking(self, takes: &'static [Takes]) -> Self {
+        Self { takes, ..self }
     }
 
     /// Whether it takes these options.
     #[must_use]
     pub fn takes(&self, options: Takes) -> bool {
-        self.takes == Some(options)
+        self.takes.contains(&options)
     }
 }

@@ -75,7 +75,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         "what a call costs this binary and that of --binary, in pairs at the same rate",
         compare::run,
     )
-    .taking(Takes::Binary),
+    .taking(&[Takes::Binary]),
     Experiment::new(
         "overload",
         "calls served at twice and four times the maximum, beside Kamailio",

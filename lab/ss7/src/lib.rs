@@ -32,7 +32,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         "SCTP's failover under M3UA: the report's 110 runs in virtual time, or --live",
         sctp_failover::run,
     )
-    .taking(Takes::Live),
+    .taking(&[Takes::Live]),
     Experiment::new(
         "sctp-path-max-retrans",
         "what Path.Max.Retrans costs in failover: Telecom(2) to (5), in virtual time",
@@ -43,13 +43,13 @@ pub const EXPERIMENTS: &[Experiment] = &[
         "calls a second that a gsmSCF monitors, SCTP to CAP; beside jSS7 over TCP",
         dialogues::calls,
     )
-    .taking(Takes::Plane),
+    .taking(&[Takes::Plane]),
     Experiment::new(
         "map-sri-for-sm",
         "sendRoutingInfoForSM a second, SCTP to MAP; beside jSS7 over TCP",
         dialogues::routing,
     )
-    .taking(Takes::Plane),
+    .taking(&[Takes::Plane]),
     Experiment::new(
         "ss7",
         "all tables of the reports on signalling over IP, and their page",
