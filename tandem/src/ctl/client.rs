@@ -3,6 +3,7 @@
 use super::target::{Target, URL_DEFAULT};
 use crate::cli::{Ctl, CtlCommand, Output};
 use crate::exit::Exit;
+use local::segment;
 use serde_json::Value;
 use std::io;
 use std::path::Path;
@@ -30,6 +31,17 @@ pub struct Client {
 struct Answer {
     status: u16,
     body: Vec<u8>,
+}
+
+/// The only one of these functions.
+///
+/// # Errors
+/// There are several.
+pub fn only(functions: &[String]) -> Result<String, Exit> {
+    match functions {
+        [one] => Ok(one.clone()),
+        many => Err(Exit::Usage(format!("name the function: there are {}", many.join(", ")))),
+    }
 }
 
 fn words(body: Vec<u8>) -> String {
@@ -98,11 +110,31 @@ impl Client {
         }
         let all = self.functions()?.into_iter().filter(|(_, it)| it == kind);
         let own: Vec<String> = all.map(|(name, _)| name).collect();
-        match &own[..] {
-            [one] => Ok(one.clone()),
-            [] => Err(Exit::Failed(format!("this site has no function of the kind {kind}"))),
-            many => Err(Exit::Usage(format!("name the function: there are {}", many.join(", ")))),
+        if own.is_empty() {
+            return Err(Exit::Failed(format!("this site has no function of the kind {kind}")));
         }
+        only(&own)
+    }
+
+    /// Names of the functions that can do what stands at `path` below a function, for those who do
+    /// not name one.
+    ///
+    /// # Errors
+    /// None can; and as [`Client::text`].
+    pub fn able(&self, path: &str, named: Option<String>) -> Result<Vec<String>, Exit> {
+        if let Some(name) = named {
+            return Ok(vec![name]);
+        }
+        let mut able = Vec::new();
+        for (name, _) in self.functions()? {
+            let question = format!("/api/v1/functions/{}/{path}", segment(&name));
+            // What is there is not asked, but told: it says so, and nothing else.
+            if self.send(Method::GET, &question, "", "")?.status == 405 {
+                able.push(name);
+            }
+        }
+        let none = || Exit::Failed(format!("no function of this site has `{path}`"));
+        if able.is_empty() { Err(none()) } else { Ok(able) }
     }
 
     /// The API of the site that runs the site file `file`.

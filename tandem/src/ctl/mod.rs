@@ -85,15 +85,20 @@ pub fn ctl(ctl: Ctl) -> Result<(), Exit> {
             show::asked(&client, form, of.function, "replica", &::show::site::REPLICA)
         }
         CtlCommand::Switchover { function } => {
+            let function = client::only(&client.able("switchover", function)?)?;
             let path = format!("/api/v1/functions/{}/switchover", segment(&function));
             let answer = client.post(&path, &json!({}))?;
             output::acted(form, &answer, &format!("the standby of {function} takes over"))
         }
-        CtlCommand::ReloadCertificates { function } => {
-            let name = segment(&function);
-            let path = format!("/api/v1/functions/{name}/certificates/reload");
-            let answer = client.post(&path, &json!({}))?;
-            output::sheet(form, &answer, |_, answer| ::show::site::reloaded(answer))
+        CtlCommand::ReloadCertificates(of) => {
+            let path = "certificates/reload";
+            let mut rows = Vec::new();
+            for function in client.able(path, of.function)? {
+                let path = format!("/api/v1/functions/{}/{path}", segment(&function));
+                let answer = client.post(&path, &json!({}))?;
+                rows.extend(answer.as_array().into_iter().flatten().cloned());
+            }
+            output::sheet(form, &rows.into(), |_, answer| ::show::site::reloaded(answer))
         }
         CtlCommand::Capture(wanted) => capture::capture(&client, &wanted),
         CtlCommand::Sctp { command } => sctp::sctp(&client, form, command),

@@ -68,14 +68,17 @@ pub enum PlaneCommand {
     /// The packets that `trace` chose, node by node.
     Traced(Of),
     /// Any question to the forwarder; parameters are written `name=value`.
-    #[command(after_help = questions_as_help())]
+    #[command(
+        after_help = questions_as_help(),
+        override_usage = "tandem ctl plane ask [OPTIONS] [FUNCTION] <PATH> [PARAMS]..."
+    )]
     Ask {
-        /// Name of the function.
+        /// Name of the function; absent, so that the question stands here: all that answer it.
         #[arg(add = functions())]
         function: String,
         /// What is asked.
         #[arg(add = names(Name::Question))]
-        path: String,
+        path: Option<String>,
         /// How: `name=value`.
         #[arg(add = names(Name::Parameter))]
         params: Vec<String>,
@@ -124,7 +127,7 @@ fn plane(client: &Client, form: Output, command: PlaneCommand) -> Result<(), Exi
         PlaneCommand::Traced(of) => (of, "plane/traced", &listings::TRACED),
         PlaneCommand::Trace(wanted) => return trace(client, form, &wanted),
         PlaneCommand::Ask { function, path, params } => {
-            return ask(client, form, function, &path, &params);
+            return ask(client, form, Wanted::read(function, path, params));
         }
     };
     asked(client, form, of.function, about, listing)
@@ -161,14 +164,30 @@ fn parameter<'t>(of: &Question, text: &'t str) -> Result<(&'t str, Option<String
     Ok((name, Some(value.to_owned())))
 }
 
+/// A question to the forwarder, as its words stand.
+struct Wanted {
+    function: Option<String>,
+    path: String,
+    params: Vec<String>,
+}
+
+impl Wanted {
+    /// The first word is the function, but where what follows is no question.
+    fn read(first: String, second: Option<String>, mut params: Vec<String>) -> Self {
+        match second {
+            Some(path) if !path.contains('=') => Self { function: Some(first), path, params },
+            parameter => {
+                params.splice(0..0, parameter);
+                Self { function: None, path: first, params }
+            }
+        }
+    }
+}
+
 /// Asks the forwarder one of its questions.
-fn ask(
-    client: &Client,
-    form: Output,
-    function: String,
-    path: &str,
-    params: &[String],
-) -> Result<(), Exit> {
+fn ask(client: &Client, form: Output, wanted: Wanted) -> Result<(), Exit> {
+    let Wanted { function, path, params } = wanted;
+    let path = path.as_str();
     let found = listings::ASKED.iter().find(|(known, _)| *known == path);
     let Some((_, listing)) = found else {
         let hint = config::meant(path, listings::ASKED.iter().map(|(known, _)| *known), "");
@@ -178,7 +197,7 @@ fn ask(
     let named = of.iter().flat_map(|of| params.iter().map(|text| parameter(of, text)));
     let named = named.collect::<Result<Vec<_>, Exit>>()?;
     let about = format!("plane/{path}{}", query(&named));
-    asked(client, form, Some(function), &about, listing)
+    asked(client, form, function, &about, listing)
 }
 
 /// Why a router that runs does not serve yet: nobody forwards for it. `None`: somebody does, or it
@@ -284,6 +303,21 @@ mod tests {
         assert_eq!(asked, listings::ASKED.map(|(path, _)| path));
         let help = questions_as_help();
         assert!(asked.iter().all(|path| help.contains(&format!("\n  {path} "))), "{help}");
+    }
+
+    #[test]
+    fn the_function_of_a_question_may_be_left_out() {
+        let read = |words: &[&str]| {
+            let mut words = words.iter().map(|&word| word.to_owned());
+            let first = words.next().unwrap();
+            Wanted::read(first, words.next(), words.collect())
+        };
+        let both = read(&["pe1", "macs", "limit=5"]);
+        assert_eq!((both.function.as_deref(), both.path.as_str()), (Some("pe1"), "macs"));
+        let alone = read(&["macs", "limit=5", "skip=2"]);
+        assert_eq!((alone.function, alone.path.as_str()), (None, "macs"));
+        assert_eq!(alone.params, ["limit=5", "skip=2"]);
+        assert_eq!(read(&["ports"]).path, "ports");
     }
 
     #[test]
