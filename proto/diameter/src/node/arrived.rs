@@ -1,0 +1,263 @@
+//! Requests that come: refused, relayed, redirected, or given to the application, which answers.
+
+use super::Node;
+use super::requests::overhead;
+use super::route::{Decision, Destination};
+use crate::codec::{Flags, HEADER_OCTETS, Header, Message, Offence, ResultCode, append, stamp};
+use crate::effects::{Indication, RequestId};
+use crate::facts::Fact;
+use crate::rows::base;
+use crate::settings::{Connection, PeerId};
+use bytes::Bytes;
+use machine::Time;
+use machine::shares::Shares;
+use machine::slots::{Key, Reuse, Slots};
+
+/// Ways that one answer goes, when its request came by several.
+const WAYS_MAX: usize = 4;
+
+/// A request that the application has.
+#[derive(Debug, Default)]
+pub(crate) struct Held {
+    message: Bytes,
+    header: Option<Header>,
+    peer: Option<PeerId>,
+    /// By which connections it came, and its Hop-by-Hop Identifier there.
+    ways: Vec<(PeerId, Connection, u32)>,
+    /// What it is known by when it comes again.
+    mark: u64,
+}
+
+impl Reuse for Held {
+    fn reuse(&mut self) {
+        self.message = Bytes::new();
+        self.header = None;
+        self.peer = None;
+        self.ways.clear();
+    }
+}
+
+/// All of them.
+#[derive(Debug)]
+pub(crate) struct Arrived {
+    slots: Slots<Held>,
+    shares: Shares<PeerId>,
+}
+
+impl Arrived {
+    pub(crate) fn new(max: u32, now: Time) -> Self {
+        Self { slots: Slots::new(max, now), shares: Shares::default() }
+    }
+
+    pub(crate) fn set_max(&mut self, max: u32) {
+        self.slots.set_max(max);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        self.slots.deadline()
+    }
+
+    fn finish(&mut self, key: Key) {
+        if let Some(held) = self.slots.at(key) {
+            let octets = overhead(held.message.len());
+            if let Some(peer) = held.peer {
+                self.shares.give_back(&peer, octets);
+            }
+        }
+        self.slots.give_back(key);
+    }
+}
+
+impl Node {
+    /// A request of a peer.
+    pub(super) fn asked(&mut self, id: PeerId, way: Connection, octets: &Bytes) {
+        let message = match Message::read(octets) {
+            Ok(message) => message,
+            Err(offence) => return self.refuse(id, way, octets, offence),
+        };
+        // A relay too has to walk the AVPs.
+        if let Some(offence) = message.avps().find_map(Result::err) {
+            return self.refuse(id, way, octets, offence);
+        }
+        let own = self.settings.host.as_bytes();
+        let mut route = message.avps().all(&base::ROUTE_RECORD);
+        if route.any(|it| it.data.eq_ignore_ascii_case(own)) {
+            self.count(Fact::Loops);
+            let offence = Self::refused(ResultCode::LoopDetected, "the request was here before");
+            return self.refuse(id, way, octets, offence);
+        }
+        let to = Destination::of(&message);
+        match self.decide(&message, &to) {
+            Decision::Local => self.take_in(id, way, octets, &message),
+            Decision::Forward => self.forward(id, way, &message, to),
+            Decision::Redirect(hosts, time) => self.redirect(id, way, octets, &hosts, time),
+            Decision::Refuse(code, what) => {
+                self.refuse(id, way, octets, Self::refused(code, what));
+            }
+        }
+    }
+
+    /// Answers a request with what is wrong.
+    pub(super) fn refuse(&mut self, id: PeerId, way: Connection, octets: &[u8], why: Offence) {
+        if why.code.is_protocol_error() {
+            self.count(Fact::ErrorsOut);
+        }
+        if !why.failed.is_empty() || why.malformed.at > 0 {
+            self.count(Fact::Malformed);
+            self.indicate(Indication::Complaint(Some(id), why.clone()));
+        }
+        let answer = self.refusal(octets, &why);
+        if !answer.is_empty() {
+            self.give_answer(id, way, answer.into());
+        }
+    }
+
+    /// RFC 6733 §6.1.9: the sender is noted in Route-Record, and the request goes on.
+    fn forward(&mut self, id: PeerId, way: Connection, message: &Message<'_>, to: Destination) {
+        let octets = message.octets();
+        let sender = self.peers.find(id).map(|peer| peer.settings.host.clone());
+        let mut next = octets.to_vec();
+        let has_room =
+            append(&mut next, &base::ROUTE_RECORD, sender.unwrap_or_default().as_bytes());
+        let sent = match has_room {
+            true => self.relay(id, way, next, &message.header, to),
+            false => Err(ResultCode::UnableToDeliver),
+        };
+        match sent {
+            Ok(()) => self.count(Fact::RequestsRelayed),
+            Err(code) => {
+                let what = "no peer takes the request";
+                self.refuse(id, way, octets, Self::refused(code, what));
+            }
+        }
+    }
+
+    /// RFC 6733 §6.1.8.
+    fn redirect(
+        &mut self,
+        id: PeerId,
+        way: Connection,
+        octets: &[u8],
+        hosts: &[String],
+        time: u32,
+    ) {
+        let what = "the request goes to another host";
+        let offence = Self::refused(ResultCode::RedirectIndication, what);
+        let mut answer = self.refusal(octets, &offence);
+        let mut is_whole = !answer.is_empty();
+        for host in hosts {
+            is_whole &= append(&mut answer, &base::REDIRECT_HOST, host.as_bytes());
+        }
+        if time > 0 {
+            // REALM_AND_APPLICATION
+            is_whole &= append(&mut answer, &base::REDIRECT_HOST_USAGE, &3u32.to_be_bytes());
+            is_whole &= append(&mut answer, &base::REDIRECT_MAX_CACHE_TIME, &time.to_be_bytes());
+        }
+        self.count(Fact::RequestsRedirected);
+        self.count(Fact::ErrorsOut);
+        if is_whole {
+            self.give_answer(id, way, answer.into());
+        }
+    }
+
+    /// A request for this node's application.
+    fn take_in(&mut self, id: PeerId, way: Connection, octets: &Bytes, message: &Message<'_>) {
+        if let Err(offence) = self.dictionary.check(message) {
+            return self.refuse(id, way, octets, offence);
+        }
+        let header = message.header;
+        if !self.settings.applications.contains(&header.application) {
+            let what = "an application that this node does not speak";
+            let offence = Self::refused(ResultCode::ApplicationUnsupported, what);
+            return self.refuse(id, way, octets, offence);
+        }
+        self.count(Fact::RequestsIn);
+        let mark = self.duplicates.mark(message);
+        if self.comes_again(id, way, &header, mark) {
+            return;
+        }
+        let parameters = self.settings.parameters;
+        let (cost, most) = (overhead(octets.len()), parameters.arrived_octets_max);
+        let has_room = !self.is_closing && self.arrived.shares.take(id, cost, most);
+        let taken = if has_room { self.arrived.slots.take() } else { None };
+        let Some((key, held)) = taken else {
+            if has_room {
+                self.arrived.shares.give_back(&id, cost);
+            }
+            self.count(Fact::Shed);
+            let offence = Self::refused(ResultCode::TooBusy, "no room for the request");
+            return self.refuse(id, way, octets, offence);
+        };
+        held.message = octets.clone();
+        held.header = Some(header);
+        held.peer = Some(id);
+        held.ways.push((id, way, header.hop_by_hop));
+        held.mark = mark;
+        self.arrived.slots.arm(key, self.now + parameters.t_answer);
+        self.duplicates.begin(mark, key);
+        self.indicate(Indication::Request(RequestId(key), id, octets.clone()));
+    }
+
+    /// A request that was here before is answered as it was, or with the one that is under way.
+    fn comes_again(&mut self, id: PeerId, way: Connection, header: &Header, mark: u64) -> bool {
+        use super::duplicates::Known;
+        match self.duplicates.find(mark, self.now) {
+            None => return false,
+            Some(Known::Answered(octets)) => {
+                let mut answer = octets.to_vec();
+                stamp(&mut answer, 0, header.hop_by_hop, header.end_to_end);
+                self.give_answer(id, way, answer.into());
+            }
+            Some(Known::UnderWay(key)) => {
+                let Some(held) = self.arrived.slots.at_mut(key) else { return false };
+                if held.ways.len() < WAYS_MAX {
+                    held.ways.push((id, way, header.hop_by_hop));
+                }
+            }
+        }
+        self.count(Fact::Duplicates);
+        true
+    }
+
+    /// The application answers.
+    pub(super) fn answer(&mut self, request: RequestId, octets: Vec<u8>) {
+        let RequestId(key) = request;
+        let Some(held) = self.arrived.slots.at(key) else {
+            return self.count(Fact::AnswersLost);
+        };
+        let (Some(header), Some(peer)) = (held.header, held.peer) else { return };
+        let (ways, mark) = (held.ways.clone(), held.mark);
+        self.arrived.finish(key);
+        let mut octets = octets;
+        if octets.len() < HEADER_OCTETS {
+            self.duplicates.forget(mark);
+            return self.count(Fact::AnswersLost);
+        }
+        octets[4] &= !(Flags::REQUEST | Flags::RETRANSMITTED);
+        for (peer, way, hop_by_hop) in ways {
+            stamp(&mut octets, 0, hop_by_hop, header.end_to_end);
+            self.give_answer(peer, way, Bytes::copy_from_slice(&octets));
+        }
+        let parameters = &self.settings.parameters;
+        let until = self.now + parameters.t_duplicates;
+        self.duplicates.end(mark, peer, octets.into(), until, parameters.duplicates_octets_max);
+    }
+
+    /// Requests that the application has not answered.
+    pub(super) fn arrived_due(&mut self) {
+        let mut due = Vec::new();
+        self.arrived.slots.expire(self.now, &mut due);
+        for key in due {
+            let Some(held) = self.arrived.slots.at(key) else { continue };
+            self.count(Fact::Unanswered);
+            let offence =
+                Self::refused(ResultCode::UnableToComply, "the application has not answered");
+            let answer = self.refusal(&held.message.clone(), &offence);
+            self.answer(RequestId(key), answer);
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! Diameter: its rows, its codec, and the node.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod codec;
+mod documentation;
+mod failover;
+mod json;
+mod node;
+mod offences;
+mod random;
+mod rows;
+mod tshark;
+mod world;
