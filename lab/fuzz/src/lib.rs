@@ -15,6 +15,8 @@ pub mod bgp_message;
 pub mod bgp_session;
 pub mod bmp_message;
 pub mod codec_payloads;
+pub mod diameter_message;
+pub mod diameter_node;
 pub mod esp_packet;
 pub mod forwarder_messages;
 pub mod hep_packet;
@@ -100,6 +102,8 @@ pub const TARGETS: &[Target] = &[
     target("sctp_association", sctp_association::run),
     target("m3ua_message", m3ua_message::run),
     target("m3ua_process", m3ua_process::run),
+    target("diameter_message", diameter_message::run),
+    target("diameter_node", diameter_node::run),
     target("sccp_message", sccp_message::run),
     target("sccp_connections", sccp_connections::run),
     target("sccp_node", sccp_node::run),

@@ -107,6 +107,69 @@ fn an_m3ua_process() {
     }
 }
 
+#[test]
+fn a_diameter_node() {
+    use diameter::codec::Writer;
+    use diameter::rows::{base, sh};
+    use diameter::{Connection, DisconnectCause, In, Node, Outgoing, PeerSettings};
+    use std::sync::Arc;
+    let made = || {
+        let settings = diameter::Settings {
+            host: String::from("node.example"),
+            realm: String::from("example"),
+            product: String::from("Tandem"),
+            vendor: 0,
+            addresses: Vec::new(),
+            origin_state: 1,
+            applications: vec![sh::SH.id],
+            relays: false,
+            shard: 0,
+            seed: 7,
+            parameters: diameter::Parameters::default(),
+        };
+        let now = Time::from_millis(1);
+        let mut node = Node::new(settings, Arc::default(), now).expect("they are valid");
+        let settings =
+            PeerSettings { host: String::from("peer.example"), realm: None, connects: true };
+        let peer = node.add_peer(now, settings).expect("there is room");
+        (node, peer)
+    };
+    let (_, peer) = made();
+    let message = |command: &diameter::row::Command| {
+        let mut octets = Vec::new();
+        let mut writer = Writer::request(&mut octets, command, 0)
+            .put(&base::ORIGIN_HOST, "peer.example")
+            .put(&base::ORIGIN_REALM, "example");
+        writer.avps().address(&base::HOST_IP_ADDRESS, [10, 0, 0, 1].into());
+        let writer = writer
+            .number(&base::VENDOR_ID, 0)
+            .put(&base::PRODUCT_NAME, "laws")
+            .integer(&base::DISCONNECT_CAUSE, 0)
+            .number(&base::AUTH_APPLICATION_ID, sh::SH.id);
+        writer.end().expect("it is short");
+        bytes::Bytes::from(octets)
+    };
+    let input = |random: &mut Random| {
+        let way = Connection(random.below(3));
+        match random.below(12) {
+            0 => In::Lost(way, "it broke"),
+            1 => In::NotConnected(peer, "nobody listens"),
+            2 => In::Start(peer),
+            3 => In::Stop(peer, DisconnectCause::Busy),
+            4 | 5 => In::Connected(peer, way, None),
+            6 | 7 => In::Accepted(way, None),
+            8 => In::Message(way, message(&base::DEVICE_WATCHDOG)),
+            9 => In::Message(way, message(&base::DISCONNECT_PEER)),
+            10 => {
+                let message = message(&sh::USER_DATA_COMMAND).to_vec();
+                In::Request(Outgoing { token: 1, message, timeout: None })
+            }
+            _ => In::Message(way, message(&base::CAPABILITIES_EXCHANGE)),
+        }
+    };
+    SEEDS.for_each(|seed| hold(seed, || made().0, input));
+}
+
 /// A check of ICE as one sends it who knows the password.
 fn check(random: &mut Random, password: &[u8]) -> stun::ice::In {
     use stun::{Algorithm, AttributeType, BINDING, Class, TransactionId, Writer};

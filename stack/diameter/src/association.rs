@@ -1,0 +1,129 @@
+//! Connections over SCTP: the doorway's associations.
+
+use crate::config::Carriage;
+use crate::peers::{Link, Opening, Peers, Way};
+use bytes::Bytes;
+use diameter::codec::SCTP_PPID;
+use diameter::{In, PeerId};
+use machine::Time;
+use runtime::{Flow, Why};
+use sctp::{Failure, Indication, Outgoing, PathState};
+use sctp_stack::{AssociationId, Doorway};
+use std::net::IpAddr;
+
+impl Peers {
+    /// A packet came.
+    pub(crate) fn packet(&mut self, now: Time, flow: &Flow, bytes: &[u8]) {
+        if let Some(doorway) = self.doorway.as_mut().filter(|doorway| doorway.owns(flow)) {
+            doorway.message(now, flow, bytes);
+        }
+    }
+
+    /// The kernel's SCTP has something.
+    pub(crate) fn ready(&mut self, now: Time) {
+        if let Some(doorway) = &mut self.doorway {
+            doorway.ready(now);
+        }
+    }
+
+    /// A packet came back.
+    pub(crate) fn returned(&mut self, now: Time, flow: &Flow, why: Why, quoted: &[u8]) {
+        if let Some(doorway) = self.doorway.as_mut().filter(|doorway| doorway.owns(flow)) {
+            doorway.returned(now, flow, why, quoted);
+        }
+    }
+
+    pub(crate) fn associate(&mut self, now: Time, id: PeerId) {
+        let (Some(row), Some(doorway)) = (self.rows.get(&id), &mut self.doorway) else {
+            return self.tell(now, In::NotConnected(id, "there is no SCTP endpoint"));
+        };
+        match doorway.associate(now, &row.endpoint()) {
+            Ok(association) => drop(self.opening.insert(id, Opening::Association(association))),
+            Err(_) => self.tell(now, In::NotConnected(id, "the SCTP endpoint has refused")),
+        }
+    }
+
+    pub(crate) fn send_on(&mut self, now: Time, id: AssociationId, octets: Bytes) {
+        if let Some(doorway) = &mut self.doorway {
+            let message = Outgoing::new(0, SCTP_PPID, octets);
+            doorway.wish(now, sctp::In::Send(id, message));
+        }
+    }
+
+    pub(crate) fn shut_down(&mut self, now: Time, id: AssociationId) {
+        if let Some(doorway) = &mut self.doorway {
+            doorway.wish(now, sctp::In::Shutdown(id));
+        }
+    }
+
+    fn abort(&mut self, now: Time, id: AssociationId) {
+        if let Some(doorway) = &mut self.doorway {
+            doorway.wish(now, sctp::In::Abort(id, Bytes::new()));
+        }
+    }
+
+    /// Takes everything that happened to associations.
+    pub(crate) fn take_associations(&mut self, now: Time) {
+        while let Some((id, what)) = self.doorway.as_mut().and_then(Doorway::next) {
+            match what {
+                Indication::CommunicationUp(..) => self.associated(now, id),
+                Indication::Data(message) => {
+                    if let Some(name) = self.associations.get(&id).copied() {
+                        self.arrived(now, name, message.payload);
+                    }
+                }
+                Indication::SendFailure(_, Failure::BufferFull) => self.counts.shed += 1,
+                // A restart has lost what the far end knew of the exchange of capabilities.
+                Indication::Restart => {
+                    self.ended(now, id, "the association began anew");
+                    self.abort(now, id);
+                }
+                Indication::ShutdownComplete => {
+                    self.ended(now, id, "the association was shut down");
+                }
+                Indication::CommunicationLost(_) => self.ended(now, id, "the association is lost"),
+                _ => {}
+            }
+        }
+    }
+
+    fn opened_by(&self, id: AssociationId) -> Option<PeerId> {
+        let is_it = |it: &Opening| *it == Opening::Association(id);
+        self.opening.iter().find(|(_, opening)| is_it(opening)).map(|(id, _)| *id)
+    }
+
+    fn associated(&mut self, now: Time, id: AssociationId) {
+        let way = Way::Association(id);
+        let remote = self.confirmed(id);
+        if let Some(peer) = self.opened_by(id) {
+            self.opening.remove(&peer);
+            let name = self.link(Link { way, remote, is_stranger: false, names: None });
+            return self.tell(now, In::Connected(peer, name, None));
+        }
+        if !self.may_come(Carriage::Sctp, &remote) {
+            self.counts.refused += 1;
+            return self.abort(now, id);
+        }
+        let name = self.link(Link { way, remote, is_stranger: true, names: None });
+        self.tell(now, In::Accepted(name, None));
+    }
+
+    /// Addresses from which an association has answered: anybody may write those of others into
+    /// his INIT (RFC 9260 §5.4).
+    fn confirmed(&self, id: AssociationId) -> Vec<IpAddr> {
+        let status = self.doorway.as_ref().and_then(|doorway| doorway.status(id));
+        let paths = status.iter().flat_map(|it| &it.paths);
+        paths.filter(|it| it.state != PathState::Unconfirmed).map(|it| it.address).collect()
+    }
+
+    fn ended(&mut self, now: Time, id: AssociationId, why: &'static str) {
+        if let Some(name) = self.associations.get(&id).copied() {
+            self.unlink(name);
+            return self.tell(now, In::Lost(name, why));
+        }
+        if let Some(peer) = self.opened_by(id) {
+            self.opening.remove(&peer);
+            self.tell(now, In::NotConnected(peer, why));
+        }
+    }
+}
