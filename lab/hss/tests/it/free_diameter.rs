@@ -8,7 +8,8 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// freeDiameter at `127.80.NET.2`, the server at .1, the client anywhere.
+/// freeDiameter, which listens nowhere but at all addresses where only loopback is left: at a port of
+/// its own for each test. The server is at `127.80.NET.1`.
 fn relay(directory: &Path, net: u8) -> Process {
     // It wants keys, though nothing here speaks TLS.
     let key = KeyPair::generate().unwrap();
@@ -17,9 +18,10 @@ fn relay(directory: &Path, net: u8) -> Process {
     fs::write(directory.join("fd.crt"), certificate.pem()).unwrap();
     fs::write(directory.join("fd.key"), key.serialize_pem()).unwrap();
     fs::write(directory.join("acl.conf"), "ALLOW_IPSEC as.example\n").unwrap();
+    let port = port(net);
     let configuration = format!(
-        "Identity = \"fd.net\";\nRealm = \"net\";\nPort = 3868;\nSecPort = 0;\nNo_SCTP;\n\
-         No_IPv6;\nListenOn = \"127.80.{net}.2\";\nTcTimer = 6;\nTwTimer = 6;\n\
+        "Identity = \"fd.net\";\nRealm = \"net\";\nPort = {port};\nSecPort = 0;\nNo_SCTP;\n\
+         No_IPv6;\nTcTimer = 6;\nTwTimer = 6;\n\
          TLS_Cred = \"fd.crt\", \"fd.key\";\nTLS_CA = \"fd.crt\";\n\
          LoadExtension = \"/usr/lib/freeDiameter/acl_wl.fdx\" : \"acl.conf\";\n\
          ConnectPeer = \"hss.home\" {{ ConnectTo = \"127.80.{net}.1\"; Port = 3868; No_TLS; }};\n"
@@ -27,6 +29,10 @@ fn relay(directory: &Path, net: u8) -> Process {
     fs::write(directory.join("fd.conf"), configuration).unwrap();
     let spec = ProcessSpec::new("fd", "/usr/bin/freeDiameterd", directory).with(["-c", "fd.conf"]);
     Process::start(&spec).expect("freeDiameter is installed (make setup)")
+}
+
+fn port(net: u8) -> u16 {
+    38_680 + u16::from(net)
 }
 
 fn server(net: u8) -> Live {
@@ -58,11 +64,13 @@ fn client(net: u8) -> Live {
         name = "fd"
         host = "fd.net"
         addresses = ["127.80.{net}.2"]
+        port = {port}
         connect = true
         [[route]]
         realm = "home"
         to = [{{ peer = "fd" }}]
-        "#
+        "#,
+        port = port(net),
     ))
 }
 

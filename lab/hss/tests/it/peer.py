@@ -77,7 +77,7 @@ def main():
     apps = [SimpleThreadingApplication(number, is_auth_application=True, request_handler=answer)
             for number in (SH, CX)]
     for app in apps:
-        node.add_application(app, [known])
+        node.add_application(app, [known], [realm if role == "server" else other_realm])
     node.start()
     say("listens")
     apps[0].wait_for_ready()
