@@ -1,0 +1,474 @@
+//! All sessions of a worker: which one a packet is for, whether it is believed, and what is due.
+
+use crate::agenda::Agenda;
+use crate::authentication::Keys;
+use crate::echo::{ECHO_OCTETS, Echo};
+use crate::packet::{AuthSection, Datagram, Packet};
+use crate::rows::{Diagnostic, Discard, State};
+use crate::session::{Session, bounded};
+use crate::settings::{Limits, Path, SessionId, SessionSettings, Timers};
+use machine::{Duration, KeyedHash, Machine, Time};
+use std::collections::BTreeMap;
+
+/// Packets ahead of the last one whose number is believed, for each that may be lost (§6.7.3).
+const AHEAD: u32 = 3;
+
+/// A packet as it arrived at one of the ports of control packets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Received {
+    /// The path that it came by, seen from here.
+    pub path: Path,
+    /// The TTL or hop limit that it had.
+    pub ttl: u8,
+    /// Its payload.
+    pub octets: Vec<u8>,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum In {
+    /// A control packet came.
+    Received(Received),
+    /// One of our echo packets came back.
+    EchoReturned(Vec<u8>),
+    /// The operator lets the session run.
+    Enabled(SessionId),
+    /// The operator put the session down.
+    Disabled(SessionId),
+    /// The path is known to be down, for that reason.
+    PathDown(SessionId, Diagnostic),
+    /// Somebody wants to know whether the peer still answers (demand mode).
+    PollWanted(SessionId),
+    /// The session has other times from now on.
+    TimersChanged(SessionId, Timers),
+}
+
+/// What shall be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Out {
+    /// The session's state is another one. Its state before, and why, stand with it; this comes
+    /// before the packet that tells the peer.
+    State {
+        /// Which session.
+        session: SessionId,
+        /// Its state before.
+        from: State,
+        /// Its state now.
+        to: State,
+        /// Why it is down.
+        diagnostic: Diagnostic,
+    },
+    /// A control packet leaves, with TTL 255 on one hop.
+    Send {
+        /// Which session.
+        session: SessionId,
+        /// The way.
+        path: Path,
+        /// What is sent.
+        datagram: Datagram,
+    },
+    /// An echo packet leaves, to our own address by the neighbour.
+    SendEcho {
+        /// Which session.
+        session: SessionId,
+        /// The way.
+        path: Path,
+        /// Its payload.
+        octets: [u8; ECHO_OCTETS],
+    },
+}
+
+/// A session for people to see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Summary {
+    /// Its state.
+    pub state: State,
+    /// Why it went down last.
+    pub diagnostic: Diagnostic,
+    /// The peer's state.
+    pub remote_state: State,
+    /// The peer's discriminator.
+    pub remote_discriminator: u32,
+    /// The interval of our packets.
+    pub interval: Duration,
+    /// The time after which the peer is lost.
+    pub detection_time: Duration,
+    /// How often it left the state Up.
+    pub downs: u32,
+    /// The number of the last echo that came back.
+    pub echoes: u32,
+}
+
+/// The sessions.
+#[derive(Debug)]
+pub struct Sessions {
+    limits: Limits,
+    /// Keys that sessions name.
+    pub keys: Keys,
+    secret: KeyedHash,
+    random: u64,
+    places: Vec<Option<Session>>,
+    free: Vec<u32>,
+    by_path: BTreeMap<Path, u32>,
+    agenda: Agenda,
+    discards: [u64; Discard::ALL.len()],
+}
+
+impl Sessions {
+    /// None yet. Discriminators, jitter, first sequence numbers and the tags of echoes are made
+    /// from `seed`.
+    #[must_use]
+    pub fn new(limits: Limits, seed: [u8; 32]) -> Self {
+        let [secret, rest] = [0, 16].map(|at| seed[at..at + 16].first_chunk::<16>().copied());
+        let rest = u128::from_le_bytes(rest.unwrap_or_default());
+        Self {
+            limits: Limits { sessions: limits.sessions.min(u16::MAX - 1), ..limits },
+            keys: Keys::default(),
+            secret: KeyedHash::new(&secret.unwrap_or_default()),
+            random: machine::narrow::halves(rest)[0],
+            places: Vec::new(),
+            free: Vec::new(),
+            by_path: BTreeMap::new(),
+            agenda: Agenda::default(),
+            discards: [0; Discard::ALL.len()],
+        }
+    }
+
+    /// Adds a session, which begins at once. `None` when there are as many as may be, when one
+    /// has that path already, or when its keys are not there.
+    pub fn add(&mut self, now: Time, settings: SessionSettings) -> Option<SessionId> {
+        let has_keys = settings.authentication.is_none_or(|it| self.keys.of(it).is_some());
+        if self.by_path.contains_key(&settings.path) || !has_keys {
+            return None;
+        }
+        let timers = bounded(settings.timers, &self.limits);
+        let settings = SessionSettings { timers, ..settings };
+        let index = match self.free.pop() {
+            Some(index) => index,
+            None if self.places.len() < usize::from(self.limits.sessions) => {
+                self.places.push(None);
+                machine::narrow::place(self.places.len() - 1)
+            }
+            None => return None,
+        };
+        // The upper half is chance: who does not see packets cannot name a session.
+        let discriminator = self.chance() & 0xFFFF_0000 | (index + 1);
+        let mut session = Session::new(settings, discriminator, now);
+        session.sequence.transmit = self.chance();
+        self.places[index as usize] = Some(session);
+        self.by_path.insert(settings.path, index);
+        self.agenda.arm(index, now);
+        Some(SessionId { index, discriminator })
+    }
+
+    /// Ends a session; the peer is told once that this was meant.
+    pub fn remove(&mut self, id: SessionId, out: &mut Vec<Out>) {
+        let Some(session) = self.of_mut(id) else { return };
+        let (path, was) = (session.settings.path, session.state);
+        session.disable();
+        if was != State::AdminDown {
+            let diagnostic = session.diagnostic;
+            out.push(Out::State { session: id, from: was, to: State::AdminDown, diagnostic });
+        }
+        self.send(id, false, out);
+        self.by_path.remove(&path);
+        self.places[id.index as usize] = None;
+        self.free.push(id.index);
+    }
+
+    fn chance(&mut self) -> u32 {
+        // SplitMix64 (Steele, Lea and Flood 2014).
+        self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut word = self.random;
+        word = (word ^ word >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        word = (word ^ word >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        machine::narrow::half(word ^ word >> 31)
+    }
+
+    fn of_mut(&mut self, id: SessionId) -> Option<&mut Session> {
+        let session = self.places.get_mut(id.index as usize)?.as_mut()?;
+        (session.discriminator == id.discriminator).then_some(session)
+    }
+
+    fn of(&self, id: SessionId) -> Option<&Session> {
+        let session = self.places.get(id.index as usize)?.as_ref()?;
+        (session.discriminator == id.discriminator).then_some(session)
+    }
+
+    /// The session that has a discriminator of ours.
+    #[must_use]
+    pub fn named(&self, discriminator: u32) -> Option<SessionId> {
+        let index = (discriminator & 0xFFFF).checked_sub(1)?;
+        let id = SessionId { index, discriminator };
+        self.of(id).map(|_| id)
+    }
+
+    /// A session, for people.
+    #[must_use]
+    pub fn summary(&self, id: SessionId) -> Option<Summary> {
+        let session = self.of(id)?;
+        Some(Summary {
+            state: session.state,
+            diagnostic: session.diagnostic,
+            remote_state: session.remote.state,
+            remote_discriminator: session.remote.discriminator,
+            interval: session.interval(),
+            detection_time: session.detection_time(&self.limits),
+            downs: session.downs,
+            echoes: session.echoes.returned,
+        })
+    }
+
+    /// How many packets were discarded for a reason.
+    #[must_use]
+    pub const fn discarded(&self, why: Discard) -> u64 {
+        self.discards[why as usize]
+    }
+
+    /// How many sessions there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.by_path.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.by_path.is_empty()
+    }
+
+    /// A control packet came by `path` with `ttl`: [`In::Received`] without a copy of the packet.
+    pub fn receive(&mut self, now: Time, path: Path, ttl: u8, octets: &[u8], out: &mut Vec<Out>) {
+        match self.accept(now, path, ttl, octets) {
+            Err(why) => self.discards[why as usize] += 1,
+            Ok(found) => self.react(now, found.0, &found.1, out),
+        }
+    }
+
+    /// The session of a packet that is believed.
+    fn accept(
+        &mut self,
+        now: Time,
+        path: Path,
+        ttl: u8,
+        octets: &[u8],
+    ) -> Result<(SessionId, Packet), Discard> {
+        let (packet, section) = Packet::read(octets)?;
+        let id = self.find(path, &packet)?;
+        let limits = self.limits;
+        let session = self.of_mut(id).ok_or(Discard::NoSession)?;
+        if ttl < session.settings.ttl_least() {
+            return Err(Discard::Ttl);
+        }
+        if now >= session.clock.forget {
+            session.sequence.receive = None;
+        }
+        let session = *session;
+        let sequence = self.authenticate(&session, octets, section, packet.detect_mult)?;
+        let session = self.of_mut(id).ok_or(Discard::NoSession)?;
+        if sequence.is_some() {
+            session.sequence.receive = sequence;
+            session.clock.forget = now + session.detection_time(&limits) * 2;
+        }
+        if session.state == State::AdminDown {
+            return Err(Discard::AdminDown);
+        }
+        Ok((id, packet))
+    }
+
+    /// The session that a packet is for (RFC 5880 §6.3, RFC 5881 §3).
+    fn find(&self, path: Path, packet: &Packet) -> Result<SessionId, Discard> {
+        if packet.your_discriminator == 0 {
+            if !matches!(packet.state, State::Down | State::AdminDown) {
+                return Err(Discard::State);
+            }
+            let index = *self.by_path.get(&path).ok_or(Discard::NoSession)?;
+            let session = self.places[index as usize].as_ref().ok_or(Discard::NoSession)?;
+            return Ok(SessionId { index, discriminator: session.discriminator });
+        }
+        let id = self.named(packet.your_discriminator).ok_or(Discard::YourDiscriminator)?;
+        let session = self.of(id).ok_or(Discard::YourDiscriminator)?;
+        // The way back of a label switched path may be by IP (RFC 5884 §7).
+        let comes_back = matches!(session.settings.path, Path::Lsp { .. })
+            && matches!(path, Path::Multihop { .. });
+        if session.settings.path == path || comes_back { Ok(id) } else { Err(Discard::Path) }
+    }
+
+    /// The number of a packet that is authenticated as its session wants; `None` where it wants
+    /// no authentication.
+    fn authenticate(
+        &self,
+        session: &Session,
+        octets: &[u8],
+        section: Option<AuthSection<'_>>,
+        detect_mult: u8,
+    ) -> Result<Option<u32>, Discard> {
+        let wanted = session.settings.authentication.map(|number| self.keys.of(number));
+        let (authentication, section) = match (wanted, section) {
+            (None, None) => return Ok(None),
+            (None, Some(_)) => return Err(Discard::AuthUnexpected),
+            (Some(None), _) => return Err(Discard::AuthKey),
+            (Some(Some(_)), None) => return Err(Discard::AuthMissing),
+            (Some(Some(authentication)), Some(section)) => (authentication, section),
+        };
+        let ahead = AHEAD * u32::from(detect_mult);
+        let expected = session.sequence.receive.map(|last| [last, ahead]);
+        authentication.verify(octets, section, expected).map(Some)
+    }
+
+    fn react(&mut self, now: Time, id: SessionId, packet: &Packet, out: &mut Vec<Out>) {
+        let (limits, chance) = (self.limits, self.chance());
+        let Some(session) = self.of_mut(id) else { return };
+        let was = session.state;
+        let reaction = session.receive(now, packet, &limits);
+        session.reschedule(now, chance);
+        self.tell(id, was, out);
+        if reaction.answer {
+            self.send(id, true, out);
+        }
+        if reaction.transmit {
+            self.transmit(now, id, out);
+        }
+        self.arm(id);
+    }
+
+    /// Tells of a state that is not what it was.
+    fn tell(&self, id: SessionId, from: State, out: &mut Vec<Out>) {
+        let Some(session) = self.of(id).filter(|it| it.state != from) else { return };
+        let diagnostic = session.diagnostic;
+        out.push(Out::State { session: id, from, to: session.state, diagnostic });
+    }
+
+    fn arm(&mut self, id: SessionId) {
+        let Some(at) = self.of(id).map(Session::due) else { return };
+        if at != Time::MAX {
+            self.agenda.arm(id.index, at);
+        }
+    }
+
+    /// Sends the packet of this interval, and says when the next one is due.
+    fn transmit(&mut self, now: Time, id: SessionId, out: &mut Vec<Out>) {
+        let chance = self.chance();
+        let Some(session) = self.of_mut(id) else { return };
+        session.schedule(now, chance);
+        if session.clock.transmit != Time::MAX {
+            self.send(id, false, out);
+        }
+    }
+
+    fn send(&mut self, id: SessionId, is_final: bool, out: &mut Vec<Out>) {
+        let Some(session) = self.of_mut(id) else { return };
+        let mut datagram = session.packet(is_final).write();
+        let (path, number) = (session.settings.path, session.settings.authentication);
+        session.sequence.transmit = session.sequence.transmit.wrapping_add(1);
+        let sequence = session.sequence.transmit;
+        if let Some(number) = number {
+            // Without its keys nothing is sent that the peer would not believe.
+            let Some(authentication) = self.keys.of(number) else { return };
+            authentication.seal(&mut datagram, sequence);
+        }
+        out.push(Out::Send { session: id, path, datagram });
+    }
+
+    fn return_echo(&mut self, now: Time, octets: &[u8]) -> Result<(), Discard> {
+        let echo = Echo::read(octets, &self.secret).ok_or(Discard::ForeignEcho)?;
+        let id = self.named(echo.discriminator).ok_or(Discard::StrayEcho)?;
+        let session = self.of_mut(id).ok_or(Discard::StrayEcho)?;
+        if !session.take_echo(now, echo.sequence) {
+            return Err(Discard::StrayEcho);
+        }
+        self.arm(id);
+        Ok(())
+    }
+
+    /// Everything that is due of a session.
+    fn run(&mut self, now: Time, id: SessionId, out: &mut Vec<Out>) {
+        let Some(session) = self.of_mut(id) else { return };
+        let (was, clock) = (session.state, session.clock);
+        let is_lost = clock.detect <= now && session.lose();
+        if clock.echo_detect <= now && session.state == State::Up {
+            session.go_down(Diagnostic::EchoFailed);
+        }
+        let is_echo_due = session.clock.echo <= now;
+        let is_changed = is_lost || session.state != was;
+        self.tell(id, was, out);
+        if is_changed || clock.transmit <= now {
+            self.transmit(now, id, out);
+        }
+        if is_echo_due {
+            self.send_echo(now, id, out);
+        }
+        self.arm(id);
+    }
+
+    fn send_echo(&mut self, now: Time, id: SessionId, out: &mut Vec<Out>) {
+        let chance = self.chance();
+        let Some(session) = self.of_mut(id) else { return };
+        let (path, sequence) = (session.settings.path, session.send_echo(now, chance));
+        let echo = Echo { discriminator: id.discriminator, sequence };
+        out.push(Out::SendEcho { session: id, path, octets: echo.write(&self.secret) });
+    }
+
+    /// A change by our own side; the peer is told at once.
+    fn change(
+        &mut self,
+        now: Time,
+        id: SessionId,
+        change: impl FnOnce(&mut Session, &Limits),
+        out: &mut Vec<Out>,
+    ) {
+        let limits = self.limits;
+        let Some(session) = self.of_mut(id) else { return };
+        let was = session.state;
+        change(session, &limits);
+        self.tell(id, was, out);
+        self.transmit(now, id, out);
+        self.arm(id);
+    }
+}
+
+impl Machine for Sessions {
+    type In = In;
+    type Out = Out;
+
+    fn step(&mut self, now: Time, input: In, out: &mut Vec<Out>) {
+        match input {
+            In::Received(it) => self.receive(now, it.path, it.ttl, &it.octets, out),
+            In::EchoReturned(octets) => {
+                if let Err(why) = self.return_echo(now, &octets) {
+                    self.discards[why as usize] += 1;
+                }
+            }
+            In::Enabled(id) => {
+                let is_down = self.of(id).is_some_and(|it| it.state == State::AdminDown);
+                if is_down {
+                    self.change(now, id, |session, _| session.enable(), out);
+                }
+            }
+            In::Disabled(id) => self.change(now, id, |session, _| session.disable(), out),
+            In::PathDown(id, why) => {
+                let is_heard = self.of(id).is_some_and(|it| it.state != State::AdminDown);
+                if is_heard {
+                    self.change(now, id, |session, _| session.go_down(why), out);
+                }
+            }
+            In::PollWanted(id) => self.change(now, id, |it, limits| it.poll(now, limits), out),
+            In::TimersChanged(id, timers) => {
+                let timers = bounded(timers, &self.limits);
+                self.change(now, id, |it, limits| it.set_timers(now, timers, limits), out);
+            }
+        }
+    }
+
+    fn tick(&mut self, now: Time, out: &mut Vec<Out>) {
+        while let Some(index) = self.agenda.due(now) {
+            let session = self.places.get(index as usize).and_then(Option::as_ref);
+            let Some(discriminator) = session.map(|it| it.discriminator) else { continue };
+            self.run(now, SessionId { index, discriminator }, out);
+        }
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        self.agenda.deadline()
+    }
+}

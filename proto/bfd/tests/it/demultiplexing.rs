@@ -1,0 +1,78 @@
+//! Which session a packet is for, and from where it may come.
+
+use crate::field::ms;
+use crate::packets::packet;
+use bfd::{Discard, Limits, Packet, Path, SessionSettings, Sessions, State, Timers};
+use machine::Time;
+
+const INTERFACE: Path =
+    Path::SingleHop { interface: 3, remote: std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST) };
+
+fn multihop(last: u8) -> Path {
+    Path::Multihop { vrf: 1, local: [192, 0, 2, 1].into(), remote: [198, 51, 100, last].into() }
+}
+
+fn machine(settings: &[SessionSettings]) -> (Sessions, Vec<bfd::SessionId>) {
+    let mut machine = Sessions::new(Limits::default(), [3; 32]);
+    let ids = settings.iter().map(|it| machine.add(Time::ZERO, *it).unwrap()).collect();
+    (machine, ids)
+}
+
+fn hear(machine: &mut Sessions, path: Path, ttl: u8, packet: Packet) -> usize {
+    let mut out = Vec::new();
+    machine.receive(Time::from_millis(1), path, ttl, packet.write().octets(), &mut out);
+    out.len()
+}
+
+fn first() -> Packet {
+    Packet { state: State::Down, poll: false, your_discriminator: 0, ..packet() }
+}
+
+#[test]
+fn a_first_packet_finds_its_session_by_its_path_and_later_ones_by_the_discriminator() {
+    let timers = Timers::every(ms(10), 3);
+    let paths = [INTERFACE, multihop(1), multihop(2), Path::Lsp { fec: 9 }];
+    let (mut machine, ids) = machine(&paths.map(|path| SessionSettings::new(path, timers)));
+    for (path, id) in paths.into_iter().zip(&ids) {
+        assert!(hear(&mut machine, path, 255, first()) > 0);
+        assert_eq!(machine.summary(*id).unwrap().state, State::Init, "{path:?}");
+        let discriminator = id.discriminator();
+        let next = Packet { state: State::Init, your_discriminator: discriminator, ..first() };
+        assert!(hear(&mut machine, path, 255, next) > 0);
+        assert_eq!(machine.summary(*id).unwrap().state, State::Up, "{path:?}");
+    }
+    let lsp = ids[3].discriminator();
+    let back = Packet { state: State::Up, your_discriminator: lsp, poll: true, ..first() };
+    assert_eq!(hear(&mut machine, multihop(7), 60, back), 1, "the way back may be by IP");
+    let hop = ids[0].discriminator();
+    let stray = Packet { state: State::Up, your_discriminator: hop, poll: true, ..first() };
+    assert_eq!(hear(&mut machine, multihop(7), 255, stray), 0, "but not that of a neighbour");
+    assert_eq!(machine.discarded(Discard::Path), 1);
+}
+
+#[test]
+fn a_packet_that_passed_a_router_is_no_neighbours_and_several_hops_have_their_own_bound() {
+    let timers = Timers::every(ms(10), 3);
+    let far = SessionSettings { ttl_min: 250, ..SessionSettings::new(multihop(1), timers) };
+    let (mut machine, _) = machine(&[SessionSettings::new(INTERFACE, timers), far]);
+    assert_eq!(hear(&mut machine, INTERFACE, 254, first()), 0);
+    assert_eq!(hear(&mut machine, multihop(1), 249, first()), 0);
+    assert_eq!(machine.discarded(Discard::Ttl), 2);
+    assert!(hear(&mut machine, multihop(1), 250, first()) > 0);
+}
+
+#[test]
+fn strangers_are_counted() {
+    let timers = Timers::every(ms(10), 3);
+    let (mut machine, ids) = machine(&[SessionSettings::new(INTERFACE, timers)]);
+    assert_eq!(hear(&mut machine, multihop(1), 255, first()), 0);
+    let up = Packet { state: State::Up, ..first() };
+    assert_eq!(hear(&mut machine, INTERFACE, 255, up), 0);
+    let own = ids[0].discriminator();
+    for guess in [own ^ 0x0001_0000, own ^ 1, 1, u32::MAX] {
+        let guess = Packet { your_discriminator: guess, ..first() };
+        assert_eq!(hear(&mut machine, INTERFACE, 255, guess), 0);
+    }
+    let counts = [Discard::NoSession, Discard::State, Discard::YourDiscriminator];
+    assert_eq!(counts.map(|why| machine.discarded(why)), [1, 1, 4]);
+}

@@ -1,0 +1,243 @@
+//! An area as a graph: router and network LSAs become nodes, and links that both ends describe
+//! become edges (RFC 2328 §16.1). What changed is followed vertex by vertex, so that the tree of
+//! shortest paths is updated, not made anew.
+
+use crate::lsa::{Key, LinkKind, LsaType, Network, Router};
+use crate::lsdb::{Entry, Lsdb};
+use machine::Time;
+use spf::{EdgeId, Graph, Hop, Kind, Limits, Node, Tree, UNREACHED};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What an LSA describes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Vertex {
+    /// A router, by its number.
+    Router(u32),
+    /// A network, by the address of its designated router.
+    Network(u32),
+}
+
+impl Vertex {
+    /// The vertex of an LSA, if it has one.
+    pub(crate) const fn of(key: Key) -> Option<Self> {
+        match key.kind {
+            LsaType::Router => Some(Self::Router(key.router)),
+            LsaType::Network => Some(Self::Network(key.id)),
+            _ => None,
+        }
+    }
+}
+
+/// A link of a vertex as its LSA has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Leads {
+    to: Vertex,
+    cost: u32,
+    data: u32,
+}
+
+#[derive(Debug)]
+pub(crate) struct Topology {
+    graph: Graph,
+    nodes: BTreeMap<Vertex, Node>,
+    vertices: BTreeMap<Node, Vertex>,
+    /// The link data of each edge: its router's address there.
+    data: BTreeMap<EdgeId, u32>,
+    tree: Option<Tree>,
+    changed: BTreeSet<Vertex>,
+    pub(crate) full_runs: u64,
+    pub(crate) updates: u64,
+}
+
+/// How a packet leaves: onto the link where we have the address `data`, to the router's address
+/// there; none on the network itself and on links with one neighbour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct FirstHop {
+    pub(crate) data: u32,
+    pub(crate) router: Option<u32>,
+    pub(crate) address: Option<u32>,
+}
+
+/// The LSA that describes a vertex.
+pub(crate) fn entry_of(lsdb: &Lsdb, vertex: Vertex, now: Time) -> Option<(Key, &Entry)> {
+    let entry = match vertex {
+        Vertex::Router(id) => {
+            let key = Key { kind: LsaType::Router, id, router: id };
+            lsdb.of(key).map(|entry| (key, entry))
+        }
+        Vertex::Network(id) => {
+            let mut live = lsdb.of_id(LsaType::Network, id).filter(|it| !it.1.is_max_age(now));
+            live.next().map(|(key, entry)| (*key, entry))
+        }
+    };
+    entry.filter(|(_, entry)| !entry.is_max_age(now))
+}
+
+fn leads(lsdb: &Lsdb, vertex: Vertex, now: Time) -> Option<Vec<Leads>> {
+    let (_, entry) = entry_of(lsdb, vertex, now)?;
+    Some(match vertex {
+        Vertex::Router(_) => {
+            let links = Router::read(entry.body()).ok()?.links;
+            let found = links.iter().filter_map(|link| {
+                let to = match link.kind {
+                    LinkKind::PointToPoint => Vertex::Router(link.id),
+                    LinkKind::Transit => Vertex::Network(link.id),
+                    LinkKind::Stub | LinkKind::Virtual => return None,
+                };
+                Some(Leads { to, cost: link.metric.into(), data: link.data })
+            });
+            found.collect()
+        }
+        Vertex::Network(_) => {
+            let routers = Network::read(entry.body()).ok()?.routers;
+            let to = |router: &u32| Leads { to: Vertex::Router(*router), cost: 0, data: 0 };
+            routers.iter().map(to).collect()
+        }
+    })
+}
+
+impl Topology {
+    pub(crate) fn new() -> Self {
+        Self {
+            graph: Graph::new(Limits::default()),
+            nodes: BTreeMap::new(),
+            vertices: BTreeMap::new(),
+            data: BTreeMap::new(),
+            tree: None,
+            changed: BTreeSet::new(),
+            full_runs: 0,
+            updates: 0,
+        }
+    }
+
+    /// The LSA of a vertex is another one.
+    pub(crate) fn change(&mut self, vertex: Vertex) {
+        self.changed.insert(vertex);
+    }
+
+    /// Follows what changed, and finds the shortest paths from `root`.
+    pub(crate) fn run(&mut self, lsdb: &Lsdb, root: u32, now: Time) {
+        for vertex in core::mem::take(&mut self.changed) {
+            self.follow(lsdb, vertex, now);
+        }
+        let touched = self.graph.take_touched();
+        let Some(&node) = self.nodes.get(&Vertex::Router(root)) else {
+            self.tree = None;
+            return;
+        };
+        match self.tree.as_mut().filter(|tree| tree.root() == node) {
+            Some(tree) => {
+                let is_partial = tree.update(&self.graph, &touched).is_some();
+                self.updates += u64::from(is_partial);
+                self.full_runs += u64::from(!is_partial);
+            }
+            None => {
+                self.tree = Some(Tree::new(&self.graph, node));
+                self.full_runs += 1;
+            }
+        }
+    }
+
+    fn follow(&mut self, lsdb: &Lsdb, vertex: Vertex, now: Time) {
+        let own = leads(lsdb, vertex, now);
+        let Some(node) = self.node(vertex, own.is_some()) else { return };
+        let own = own.unwrap_or_default();
+        let arcs = self.graph.out(node).iter().chain(self.graph.back(node));
+        let known = arcs.filter_map(|arc| self.vertices.get(&arc.other).copied());
+        let ends: BTreeSet<Vertex> = known.chain(own.iter().map(|it| it.to)).collect();
+        for end in ends {
+            let Some(&other) = self.nodes.get(&end) else { continue };
+            let theirs = leads(lsdb, end, now).unwrap_or_default();
+            let there: Vec<Leads> = own.iter().copied().filter(|it| it.to == end).collect();
+            let back: Vec<Leads> = theirs.into_iter().filter(|it| it.to == vertex).collect();
+            // A link counts where both ends describe it.
+            let are_both = !there.is_empty() && !back.is_empty();
+            self.lay(node, other, if are_both { there } else { Vec::new() });
+            self.lay(other, node, if are_both { back } else { Vec::new() });
+        }
+        if !entry_exists(lsdb, vertex, now) {
+            self.graph.remove_node(node);
+            self.nodes.remove(&vertex);
+            self.vertices.remove(&node);
+        }
+    }
+
+    fn node(&mut self, vertex: Vertex, is_there: bool) -> Option<Node> {
+        if let Some(&node) = self.nodes.get(&vertex) {
+            return Some(node);
+        }
+        if !is_there {
+            return None;
+        }
+        let kind = match vertex {
+            Vertex::Router(_) => Kind::Router,
+            Vertex::Network(_) => Kind::Network,
+        };
+        let node = self.graph.add_node(kind)?;
+        self.nodes.insert(vertex, node);
+        self.vertices.insert(node, vertex);
+        Some(node)
+    }
+
+    /// Makes the edges from one node to another those that are wanted.
+    fn lay(&mut self, from: Node, to: Node, mut wanted: Vec<Leads>) {
+        wanted.sort_unstable();
+        let mut wanted: Vec<[u32; 2]> = wanted.iter().map(|it| [it.cost, it.data]).collect();
+        let arcs = self.graph.out(from).iter().filter(|arc| arc.other == to);
+        let mut present: Vec<(EdgeId, [u32; 2])> = arcs
+            .map(|arc| (arc.edge, [arc.cost, self.data.get(&arc.edge).copied().unwrap_or(0)]))
+            .collect();
+        // What is as it should be stays, the rest goes and comes.
+        present.retain(|(_, link)| match wanted.iter().position(|it| it == link) {
+            Some(at) => {
+                wanted.swap_remove(at);
+                false
+            }
+            None => true,
+        });
+        for (edge, _) in present {
+            self.graph.remove_edge(edge);
+            self.data.remove(&edge);
+        }
+        for [cost, data] in wanted {
+            if let Some(edge) = self.graph.add_edge(from, to, cost) {
+                self.data.insert(edge, data);
+            }
+        }
+    }
+
+    /// What the way to a vertex costs, if there is one.
+    pub(crate) fn distance(&self, vertex: Vertex) -> Option<u32> {
+        let distance = self.tree.as_ref()?.distance(*self.nodes.get(&vertex)?);
+        (distance != UNREACHED).then_some(distance)
+    }
+
+    /// How packets to a vertex leave.
+    pub(crate) fn hops(&self, vertex: Vertex) -> Vec<FirstHop> {
+        let node = self.nodes.get(&vertex);
+        let hops = self.tree.as_ref().zip(node).map_or(&[][..], |(tree, node)| tree.hops(*node));
+        hops.iter().filter_map(|hop| self.first_hop(hop)).collect()
+    }
+
+    fn first_hop(&self, hop: &Hop) -> Option<FirstHop> {
+        let data = *self.data.get(&hop.edge)?;
+        let link = self.graph.ends(hop.edge)?[1];
+        let router = match *self.vertices.get(&hop.via)? {
+            Vertex::Router(id) => Some(id),
+            Vertex::Network(_) => None,
+        };
+        let is_across = link != hop.via;
+        let onto = self.graph.out(hop.via).iter().find(|arc| is_across && arc.other == link);
+        let address = onto.and_then(|arc| self.data.get(&arc.edge).copied());
+        Some(FirstHop { data, router, address })
+    }
+
+    /// The graph and the tree, for repairs.
+    pub(crate) const fn paths(&self) -> (&Graph, Option<&Tree>) {
+        (&self.graph, self.tree.as_ref())
+    }
+}
+
+fn entry_exists(lsdb: &Lsdb, vertex: Vertex, now: Time) -> bool {
+    entry_of(lsdb, vertex, now).is_some()
+}

@@ -1,0 +1,74 @@
+//! The helper of graceful restart (RFC 3623).
+
+use crate::net::{Net, SECOND};
+use ospf::lsa::{self, Grace, Key, LsaType, OpaqueType, opaque_id};
+use ospf::packet::{PacketType, Writer};
+use ospf::{Authentication, In, LinkType};
+
+fn grace(net: &mut Net, period_s: u32, age: u16) {
+    let id = opaque_id(OpaqueType::Grace, 0);
+    let key = Key { kind: LsaType::OpaqueLink, id, router: Net::id(1).into() };
+    let body = Grace { period_s, reason: 1, address: None }.write();
+    let octets = lsa::make(key, 2, 1 + i32::from(age), &body).unwrap();
+    let writer = Writer::new(PacketType::Update, Net::id(1).into(), 0);
+    let octets = writer.update(&[(age, &octets)]).finish(&Authentication::Null, 0).unwrap();
+    let (source, destination) = (Net::address(0, 1), ospf::ALL_SPF_ROUTERS);
+    net.step(0, In::Packet { interface: 0, source, destination, octets });
+}
+
+fn pair() -> Net {
+    let mut net = Net::new(8, 3);
+    net.link(LinkType::PointToPoint, 0, &[(0, 1), (1, 1)]);
+    net.link(LinkType::PointToPoint, 0, &[(0, 1), (2, 1)]);
+    net.start_all();
+    net.run(SECOND * 20);
+    net
+}
+
+#[test]
+fn routes_over_a_neighbour_that_restarts_stay_until_its_time_is_over() {
+    let mut net = pair();
+    let before = net.told[2].clone();
+    grace(&mut net, 60, 0);
+    net.routers[1] = None;
+    net.run(SECOND * 50);
+    assert_eq!(net.told[2], before, "nobody else hears of it");
+    net.run(SECOND * 20);
+    assert_eq!(net.full(0), 0);
+    net.check("its time is over");
+}
+
+#[test]
+fn a_neighbour_without_grace_is_lost_after_its_dead_interval() {
+    let mut net = pair();
+    net.routers[1] = None;
+    net.run(SECOND * 10);
+    assert_eq!(net.full(0), 0);
+    net.check("lost");
+}
+
+#[test]
+fn a_neighbour_that_comes_back_in_time_was_never_away() {
+    let mut net = pair();
+    grace(&mut net, 60, 0);
+    net.routers[1] = None;
+    net.run(SECOND * 20);
+    let runs = net.at(2).counts().runs;
+    net.start(1);
+    net.run(SECOND * 20);
+    grace(&mut net, 60, 3_600);
+    net.run(SECOND * 20);
+    net.check("it is back");
+    assert!(net.at(2).counts().runs <= runs + 2, "its own LSA came anew");
+}
+
+#[test]
+fn a_change_of_the_network_ends_the_grace() {
+    let mut net = pair();
+    grace(&mut net, 600, 0);
+    net.routers[1] = None;
+    net.run(SECOND * 10);
+    net.routers[2] = None;
+    net.run(SECOND * 20);
+    net.check("both are lost");
+}
