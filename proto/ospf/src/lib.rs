@@ -1,5 +1,5 @@
-//! OSPFv2 (RFC 2328): packets and LSAs, neighbours and interfaces, flooding, the link state database
-//! with its ageing, designated routers, areas (stub, and not so stubby: RFC 3101), and routes.
+//! OSPFv2 (RFC 2328): packets and LSAs, neighbours and interfaces, flooding, the link state
+//! database with its ageing, designated routers, areas (stub, and not so stubby: RFC 3101), and routes.
 //!
 //! ```text
 //! In::Packet ─→ Instance ─→ Out::Send
@@ -10,7 +10,8 @@
 //!
 //! Beside it: digests (RFC 5709), opaque LSAs (RFC 5250, 7684) and segment routing in them
 //! (RFC 8665), the helper of graceful restart (RFC 3623), stub routers (RFC 6987), delays of SPF
-//! (RFC 8405). [`Instance`] is a machine: time is an argument, packets are octets behind an IP header.
+//! (RFC 8405). [`Instance`] is a machine: time is an argument, packets are what follows
+//! an IP header.
 //!
 //! What a peer can make grow is bounded ([`Limits`]): LSAs by number, by octets and by who says
 //! them, neighbours of an interface. Whatever is not believed is counted with its reason

@@ -91,7 +91,7 @@ impl Distances {
         &self.order
     }
 
-    /// The arcs by which shortest paths come to `node`, from the side of the root, in a fixed order.
+    /// The arcs by which shortest paths come to `node` from the side of the root.
     pub(crate) fn tight<'a>(
         &'a self,
         graph: &'a Graph,

@@ -1,7 +1,7 @@
 //! First hops from the root, and sets of them: every set is kept once.
 //!
-//! A set keeps the lowest [`PATHS_MAX`] hops. The lowest of a union are the lowest of the lowest, so
-//! the order in which paths are found makes no difference.
+//! A set keeps the lowest [`PATHS_MAX`] hops. The lowest of a union are the lowest of the lowest,
+//! so the order in which paths are found makes no difference.
 
 use crate::graph::{EdgeId, Node};
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! An instance of OSPF: a machine that packets and time go into, and packets and routes come out of.
+//! An instance of OSPF: a machine; packets and time go in, packets and routes come out.
 //!
 //! ```text
 //! In::Packet → receive.rs → hello.rs                    neighbours, designated router

@@ -1,7 +1,8 @@
 //! OSPF packets (RFC 2328 §A.3).
 //!
 //! ```text
-//! version, 1 · type, 1 · length, 2 · router ID, 4 · area ID, 4 · checksum, 2 · AuType, 2 · 8 · body
+//! version, 1 · type, 1 · length, 2 · router ID, 4 · area ID, 4
+//! checksum, 2 · AuType, 2 · authentication, 8 · body
 //! ```
 
 mod authentication;

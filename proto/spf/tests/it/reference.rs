@@ -1,4 +1,4 @@
-//! The slow reference: Bellman and Ford until nothing changes, and sets of hops by their definition.
+//! The slow reference: Bellman and Ford until nothing changes, and hops by their definition.
 
 use spf::{Failure, Graph, Hop, Kind, Node, PATHS_MAX, UNREACHED};
 use std::collections::BTreeSet;

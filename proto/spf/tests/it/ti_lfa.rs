@@ -1,5 +1,5 @@
-//! TI-LFA: every pair that stays connected is repaired, and repaired packets arrive whichever of the
-//! equal paths they take, by the tables from before the failure.
+//! TI-LFA: every pair that stays connected is repaired, and repaired packets arrive whichever of
+//! the equal paths they take, by the tables from before the failure.
 
 use crate::lfa::{all_distances, arrives};
 use crate::reference;
