@@ -117,7 +117,10 @@ impl Interface {
             designated: self.designated,
             backup: self.backup,
         };
-        let heard = self.neighbours.values().filter(|it| it.state >= NeighbourState::TwoWay);
+        let heard = self
+            .neighbours
+            .values()
+            .filter(|it| it.state >= NeighbourState::TwoWay || it.grace.is_some());
         let heard = heard.map(|it| Candidate {
             address: it.address,
             router: it.router,

@@ -27,6 +27,7 @@ pub mod lsa;
 mod lsdb;
 mod neighbour;
 pub mod packet;
+mod repairs;
 mod routes;
 mod settings;
 mod topology;
@@ -36,6 +37,7 @@ pub use instance::{ALL_D_ROUTERS, ALL_SPF_ROUTERS, Counts, In, Instance, Out, Re
 pub use interface::InterfaceState;
 pub use neighbour::NeighbourState;
 pub use packet::Authentication;
+pub use repairs::{Protection, RouterRepair, RouterSegment};
 pub use routes::{NextHop, Route, RouteKind};
 pub use settings::{AreaKind, InterfaceSettings, Limits, LinkType, Prefix, Settings, SpfDelays};
 

@@ -224,6 +224,9 @@ pub struct Settings {
     pub ls_arrival: Duration,
     /// Neighbours that restart are borne, at most for so long; zero: not at all (RFC 3623).
     pub grace_max: Duration,
+    /// We come back from a restart, and neighbours were asked for patience (RFC 3623 §2): until
+    /// then nothing is said anew, and routes stay as they were.
+    pub restart: Option<Duration>,
     /// Links cost the most that there is, so that nothing passes through (RFC 6987).
     pub is_stub_router: bool,
     /// Equal paths of a route.
@@ -241,6 +244,7 @@ impl Settings {
             ls_interval: Duration::from_secs(5),
             ls_arrival: Duration::from_secs(1),
             grace_max: Duration::from_secs(1_800),
+            restart: None,
             is_stub_router: false,
             paths: spf::PATHS_MAX,
         }

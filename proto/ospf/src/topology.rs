@@ -219,7 +219,20 @@ impl Topology {
         hops.iter().filter_map(|hop| self.first_hop(hop)).collect()
     }
 
-    fn first_hop(&self, hop: &Hop) -> Option<FirstHop> {
+    pub(crate) fn node_of(&self, vertex: Vertex) -> Option<Node> {
+        self.nodes.get(&vertex).copied()
+    }
+
+    pub(crate) fn vertex_of(&self, node: Node) -> Option<Vertex> {
+        self.vertices.get(&node).copied()
+    }
+
+    /// The link data of an edge; 0 where it has none.
+    pub(crate) fn data_of(&self, edge: EdgeId) -> u32 {
+        self.data.get(&edge).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn first_hop(&self, hop: &Hop) -> Option<FirstHop> {
         let data = *self.data.get(&hop.edge)?;
         let link = self.graph.ends(hop.edge)?[1];
         let router = match *self.vertices.get(&hop.via)? {

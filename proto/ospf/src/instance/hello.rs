@@ -42,6 +42,7 @@ impl Instance {
         };
         out.push(Out::Interface { interface: index, state: interface.state });
         self.own.is_stale = true;
+        self.ask_for_patience(now, index);
     }
 
     pub(super) fn interface_down(&mut self, index: u32, out: &mut Vec<Out>) {
@@ -94,7 +95,12 @@ impl Instance {
         it.dead_at = dead_at;
         let is_new = it.state == NeighbourState::Down;
         let before = (it.priority, it.designated, it.backup);
-        (it.priority, it.designated, it.backup) = (hello.priority, hello.designated, hello.backup);
+        it.priority = hello.priority;
+        // One that restarts does not know yet what part it had.
+        if it.grace.is_none() || !hello.designated.is_unspecified() {
+            (it.designated, it.backup) = (hello.designated, hello.backup);
+        }
+        let is_borne = it.grace.is_some();
         // Only descriptions tell whether it understands opaque LSAs.
         it.options = it.options & OPTION_OPAQUE | hello.options & !OPTION_OPAQUE;
         if is_new {
@@ -105,7 +111,10 @@ impl Instance {
         } else {
             self.one_way(from, out);
         }
-        self.notice_claims(from, hello, before, is_new);
+        self.resume_part(from.0, hello, out);
+        if !is_borne {
+            self.notice_claims(from, hello, before, is_new);
+        }
         Ok(())
     }
 
@@ -174,8 +183,9 @@ impl Instance {
         if self.neighbour(from).is_some_and(|it| it.state >= NeighbourState::TwoWay) {
             self.forget_exchange(from);
             self.set_state(from, NeighbourState::Init, out);
+            let is_borne = self.neighbour(from).is_some_and(|it| it.grace.is_some());
             if let Some(interface) = self.interfaces.get_mut(&from.0) {
-                interface.is_undecided |= interface.is_broadcast();
+                interface.is_undecided |= interface.is_broadcast() && !is_borne;
             }
         }
     }

@@ -26,7 +26,7 @@ use crate::lsdb::{Entry, Lsdb};
 use crate::neighbour::NeighbourState;
 use crate::routes::{Route, Table};
 use crate::settings::{AreaKind, InterfaceSettings, Prefix, Settings};
-use machine::{Machine, Time, Wheel};
+use machine::{Duration, Machine, Time, Wheel};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
@@ -88,6 +88,8 @@ pub enum In {
     Opaque(u32, u32, Vec<u8>),
     /// It is not said any more.
     WithdrawOpaque(u32, u32),
+    /// We are about to restart: neighbours are asked to bear it for so long (RFC 3623 §2.1).
+    RestartAhead(Duration),
     /// Nothing shall pass through us, or again (RFC 6987).
     StubRouter(bool),
 }
@@ -134,6 +136,11 @@ pub enum Out {
 struct Own {
     externals: BTreeMap<Prefix, Redistributed>,
     opaque: BTreeMap<(u32, u32), Vec<u8>>,
+    /// Until when neighbours are asked for patience, and the seconds that were asked for.
+    grace: Option<Time>,
+    grace_s: Option<u32>,
+    /// We came back, and say nothing but that until then.
+    restarting: Option<Time>,
     /// When each was originated last.
     at: BTreeMap<(DbId, Key), Time>,
     /// What we say may be another thing than what stands in the databases.
@@ -187,7 +194,12 @@ impl Instance {
             domain: Lsdb::default(),
             links: BTreeMap::new(),
             interfaces: BTreeMap::new(),
-            own: Own::default(),
+            own: Own {
+                grace: settings.restart.map(|period| now + period),
+                grace_s: settings.restart.map(restart::seconds),
+                restarting: settings.restart.map(|period| now + period),
+                ..Own::default()
+            },
             routes: Table::new(),
             backoff: Backoff::new(settings.delays),
             wheel: Wheel::new(now),
@@ -319,6 +331,7 @@ impl Instance {
     /// What every step ends with.
     fn settle(&mut self, now: Time, out: &mut Vec<Out>) {
         self.elect_all(now, out);
+        self.end_restart(now);
         if self.own.is_stale || self.own.due.is_some_and(|at| at <= now) {
             self.originate_all(now);
         }
@@ -359,6 +372,11 @@ impl Machine for Instance {
             In::WithdrawOpaque(area, id) => {
                 self.own.is_stale |= self.own.opaque.remove(&(area, id)).is_some();
             }
+            In::RestartAhead(period) => {
+                self.own.grace = Some(now + period);
+                self.own.grace_s = Some(restart::seconds(period));
+                self.own.is_stale = true;
+            }
             In::StubRouter(is_stub) => {
                 self.settings.is_stub_router = is_stub;
                 self.own.is_stale = true;
@@ -381,6 +399,7 @@ impl Machine for Instance {
         let interfaces = self.interfaces.values().map(Interface::due).min();
         let interfaces = interfaces.filter(|at| *at != Time::MAX);
         let own = [interfaces, self.own.due, self.backoff.due(), self.wheel.deadline()];
-        own.into_iter().flatten().min()
+        let own = own.into_iter().chain([self.own.grace, self.own.restarting]);
+        own.flatten().min()
     }
 }

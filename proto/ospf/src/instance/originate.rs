@@ -4,6 +4,7 @@
 use super::{DbId, Instance};
 use crate::interface::{Interface, InterfaceState};
 use crate::lsa::{self, External, INFINITY, INITIAL_SEQUENCE, Key, LsaType, MAX_LINK_METRIC};
+use crate::lsa::{Grace, OpaqueType, opaque_id};
 use crate::lsa::{
     Link, LinkKind, MAX_SEQUENCE, Network, OPTION_NSSA, Router, RouterFlags, Summary,
 };
@@ -26,8 +27,11 @@ impl Instance {
         for ((db, key), (options, body)) in &desired {
             self.originate_where_other(now, *db, *key, *options, body);
         }
-        let dbs = self.areas.keys().map(|id| DbId::Area(*id));
-        let dbs: Vec<DbId> = dbs.chain([DbId::Domain]).collect();
+        let dbs = self.areas.keys().map(|id| DbId::Area(*id)).chain([DbId::Domain]);
+        // What we said before the restart stands until it is over.
+        let dbs = dbs.filter(|_| self.own.restarting.is_none());
+        let links = self.links.keys().map(|index| DbId::Link(*index));
+        let dbs: Vec<DbId> = dbs.chain(links).collect();
         for db in dbs {
             let all = self.db(db).into_iter().flat_map(crate::lsdb::Lsdb::iter);
             let undesired = all.filter(|(key, entry)| {
@@ -84,6 +88,10 @@ impl Instance {
     /// Everything that shall be said.
     fn desired(&self) -> Desired {
         let mut desired = Desired::new();
+        self.say_grace(&mut desired);
+        if self.own.restarting.is_some() {
+            return desired;
+        }
         let is_border = self.is_border();
         for (&id, area) in &self.areas {
             let mut up = self
@@ -155,6 +163,18 @@ impl Instance {
             links.push(Link { kind: LinkKind::Transit, id, data, metric: transit });
         } else {
             links.push(stub);
+        }
+    }
+
+    /// On each link, that we restart (RFC 3623 §A).
+    fn say_grace(&self, desired: &mut Desired) {
+        let Some(period_s) = self.own.grace_s else { return };
+        for interface in self.interfaces.values().filter(|it| it.state != InterfaceState::Down) {
+            let address = interface.is_broadcast().then_some(interface.settings.address);
+            let body = Grace { period_s, reason: 1, address }.write();
+            let key = self.key(LsaType::OpaqueLink, opaque_id(OpaqueType::Grace, 0));
+            let index = interface.settings.index;
+            desired.insert((DbId::Link(index), key), (self.options(interface.settings.area), body));
         }
     }
 

@@ -1,11 +1,117 @@
-//! Neighbours that restart are borne for a while: the helper of RFC 3623 §3.
+//! Graceful restart (RFC 3623): neighbours that restart are borne for a while (§3), and our own
+//! (§2): what we said before stands until every adjacency of before is full again.
 
-use super::{Instance, NeighbourId};
-use crate::lsa::{Grace, HEADER_OCTETS, Header, Key, LsaType, MAX_AGE, OpaqueType};
+use super::{DbId, Instance, NeighbourId, Out};
+use crate::interface::{Interface, InterfaceState};
+use crate::lsa::{Grace, HEADER_OCTETS, Header, Key, Link, LinkKind, LsaType, MAX_AGE};
+use crate::lsa::{Network, OpaqueType, Router, opaque_id};
 use crate::neighbour::NeighbourState;
+use crate::packet::Hello;
 use machine::{Duration, Time};
 
+/// Time between what asks for patience and the first hello.
+const HELLO_AFTER: Duration = Duration::from_millis(100);
+
+/// Whole seconds of a period, as a grace LSA has them.
+pub(super) fn seconds(period: Duration) -> u32 {
+    machine::narrow::told(period.as_secs(), u32::MAX)
+}
+
 impl Instance {
+    /// Our restart is over: every adjacency of before is full again, or its time has passed
+    /// (§2.2).
+    pub(super) fn end_restart(&mut self, now: Time) {
+        if self.own.grace.is_some_and(|until| until <= now) {
+            (self.own.grace, self.own.grace_s) = (None, None);
+            self.own.is_stale = true;
+        }
+        let Some(until) = self.own.restarting else { return };
+        if until > now && !self.is_as_before(now) {
+            return;
+        }
+        self.own.restarting = None;
+        (self.own.grace, self.own.grace_s) = (None, None);
+        self.own.is_stale = true;
+        self.backoff.change(now);
+    }
+
+    /// Before the first hello on a link, neighbours to whom we are still full are asked for
+    /// patience (§2.1, unplanned outages).
+    pub(super) fn ask_for_patience(&mut self, now: Time, index: u32) {
+        if self.own.restarting.is_none() {
+            return;
+        }
+        self.originate_all(now);
+        let router = self.settings.router;
+        let id = opaque_id(OpaqueType::Grace, 0);
+        let key = Key { kind: LsaType::OpaqueLink, id, router };
+        self.outgoing.entry(index).or_default().insert((DbId::Link(index), key));
+        // A hello that overtook it would end the adjacency.
+        if let Some(interface) = self.interfaces.get_mut(&index) {
+            interface.hello_at = interface.hello_at.max(now + HELLO_AFTER);
+        }
+    }
+
+    /// Whether what we said before the restart is known, and its adjacencies are full.
+    fn is_as_before(&self, now: Time) -> bool {
+        let own = self.settings.router;
+        let key = Key { kind: LsaType::Router, id: own, router: own };
+        let mut up = self.interfaces.values().filter(|it| it.state != InterfaceState::Down);
+        let has_heard = |area: u32| {
+            let entry = self.entry(DbId::Area(area), key).filter(|it| !it.is_max_age(now));
+            entry.and_then(|entry| Router::read(entry.body()).ok())
+        };
+        up.all(|interface| {
+            let Some(said) = has_heard(interface.settings.area) else { return false };
+            let address = u32::from(interface.settings.address);
+            let mut links = said.links.iter().filter(|link| link.data == address);
+            links.all(|link| self.is_full_again(interface, link, now))
+        })
+    }
+
+    fn is_full_again(&self, interface: &Interface, link: &Link, now: Time) -> bool {
+        let full = |router: u32| {
+            let mut all = interface.neighbours.values();
+            all.any(|it| it.router == router && it.state == NeighbourState::Full)
+        };
+        match link.kind {
+            LinkKind::PointToPoint => full(link.id),
+            LinkKind::Transit if link.id == u32::from(interface.settings.address) => {
+                let own = self.settings.router;
+                let key = Key { kind: LsaType::Network, id: link.id, router: own };
+                let entry = self.entry(DbId::Area(interface.settings.area), key);
+                let network = entry.filter(|it| !it.is_max_age(now));
+                let network = network.and_then(|it| Network::read(it.body()).ok());
+                network.is_some_and(|it| it.routers.iter().all(|id| *id == own || full(*id)))
+            }
+            LinkKind::Transit => {
+                let chief = interface.neighbours.get(&link.id.into());
+                chief.is_some_and(|it| it.state == NeighbourState::Full)
+            }
+            LinkKind::Stub | LinkKind::Virtual => true,
+        }
+    }
+
+    /// A neighbour says that we are designated router, or backup: as before the restart (§2.1).
+    pub(super) fn resume_part(&mut self, index: u32, hello: &Hello, out: &mut Vec<Out>) {
+        let is_restarting = self.own.restarting.is_some();
+        let Some(interface) = self.interfaces.get_mut(&index) else { return };
+        if !is_restarting || interface.state != InterfaceState::Waiting {
+            return;
+        }
+        let own = interface.settings.address;
+        interface.state = match () {
+            () if hello.designated == own => InterfaceState::Designated,
+            () if hello.backup == own => InterfaceState::Backup,
+            () if !hello.designated.is_unspecified() => InterfaceState::Other,
+            () => return,
+        };
+        (interface.designated, interface.backup) = (hello.designated, hello.backup);
+        interface.wait_at = Time::MAX;
+        interface.is_undecided = true;
+        out.push(Out::Interface { interface: index, state: interface.state });
+    }
+
     /// A grace LSA came, or went.
     pub(super) fn notice_grace(
         &mut self,
@@ -26,7 +132,7 @@ impl Instance {
             .find(|it| it.router == router && named.is_none_or(|address| address == it.address));
         let Some(id) = it.map(|it| (from.0, it.address)) else { return };
         if header.age >= MAX_AGE {
-            return self.end_grace(now, id, true);
+            return self.grace_withdrawn(now, id);
         }
         let left = u64::from(grace.period_s).saturating_sub(header.age.into());
         let left = Duration::from_secs(left);
@@ -37,6 +143,18 @@ impl Instance {
         {
             it.grace = Some(now + left);
         }
+    }
+
+    /// A neighbour says that its restart is over. It may be full with us before we are with it:
+    /// then it is borne for a dead interval more.
+    fn grace_withdrawn(&mut self, now: Time, id: NeighbourId) {
+        let dead_s = self.interfaces.get(&id.0).map_or(0, |it| it.settings.dead_s);
+        let Some(it) = self.neighbour_mut(id) else { return };
+        if it.state == NeighbourState::Full || it.grace.is_none() {
+            return self.end_grace(now, id, true);
+        }
+        let until = now + Duration::from_secs(dead_s.into());
+        it.grace = it.grace.map(|at| at.min(until));
     }
 
     /// The grace of a neighbour ends: with its time, or because it is back.

@@ -2,6 +2,7 @@
 
 use super::{Instance, Out};
 use crate::interface::{Interface, InterfaceState};
+use crate::repairs::{Protection, RouterRepair, repairs};
 use crate::routes::{Links, NextHop, Sources};
 use crate::settings::{LinkType, Prefix};
 use crate::topology::FirstHop;
@@ -34,6 +35,17 @@ impl Links for BTreeMap<u32, Interface> {
 }
 
 impl Instance {
+    /// How packets to routers of an interface's area go on when its link fails, or a router at its
+    /// other end: TI-LFA (RFC 9855), for those that are reached by it.
+    #[must_use]
+    pub fn repairs(&self, interface: u32, protection: Protection) -> Vec<RouterRepair> {
+        let Some(interface) = self.interfaces.get(&interface) else { return Vec::new() };
+        let (id, prefix) = (interface.settings.area, interface.settings.prefix());
+        let Some(area) = self.areas.get(&id) else { return Vec::new() };
+        let next_hop = |hop: &FirstHop| self.interfaces.next_hop(id, hop);
+        repairs(&area.topology, self.settings.router, prefix, protection, next_hop)
+    }
+
     /// Whether we are an area border router: in more than one area.
     pub(super) fn is_border(&self) -> bool {
         let up = self.interfaces.values().filter(|it| it.state != InterfaceState::Down);
@@ -45,6 +57,10 @@ impl Instance {
     /// Runs SPF in each area, and makes the table anew.
     pub(super) fn run(&mut self, now: Time, out: &mut Vec<Out>) {
         self.counts.runs += 1;
+        if self.own.restarting.is_some() {
+            // Packets go on by what stands in the forwarding table (RFC 3623 §2.1 (2)).
+            return;
+        }
         let own = self.settings.router;
         for area in self.areas.values_mut() {
             area.topology.run(&area.lsdb, own, now);

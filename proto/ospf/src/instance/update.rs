@@ -112,7 +112,9 @@ impl Instance {
         if !went_back && (!is_backup || from.1 == interface.designated) {
             self.acknowledge_later(now, from.0, header);
         }
-        if self.is_own(header.key) {
+        // While we restart, what we said before stands.
+        let is_of_now = self.own.restarting.is_none() || header.key.kind == LsaType::OpaqueLink;
+        if self.is_own(header.key) && is_of_now {
             self.counts.fought_back += 1;
             self.own.is_stale = true;
         }

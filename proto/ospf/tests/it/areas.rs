@@ -136,3 +136,48 @@ fn opaque_lsas_of_an_area_stay_in_it() {
     net.run(SECOND * 20);
     assert_eq!(net.at(1).body(1, key), None);
 }
+
+/// A ring of four as the backbone, and behind each of its routers an area of three more.
+fn areas(seed: u64) -> Net {
+    let mut net = Net::new(seed, 16);
+    net.areas.insert(0, AreaKind::Normal);
+    for border in 0..4 {
+        let kind = if net.below(2) == 0 { LinkType::Broadcast } else { LinkType::PointToPoint };
+        let cost = net.below(9) as u16 + 1;
+        net.link(kind, 0, &[(border, cost), ((border + 1) % 4, cost)]);
+        let area = border as u32 + 1;
+        net.areas.insert(area, AreaKind::Normal);
+        for at in 0..3 {
+            let router = 4 + border * 3 + at;
+            let parent = if at == 0 { border } else { router - 1 - net.below(at) };
+            let cost = net.below(9) as u16 + 1;
+            net.link(LinkType::PointToPoint, area, &[(parent, cost), (router, cost)]);
+        }
+    }
+    net
+}
+
+#[test]
+fn worlds_of_five_areas_are_right_at_rest_whatever_happened() {
+    for seed in 0..12 {
+        let mut net = areas(seed);
+        net.start_all();
+        net.run(SECOND * 40);
+        net.check(&format!("seed {seed}, at first"));
+        for step in 0..5 {
+            net.loss = 50;
+            for _ in 0..3 {
+                let (link, router) = (net.below(net.links.len()), net.below(net.routers.len()));
+                match net.below(4) {
+                    0 => net.routers[router] = None,
+                    1 => net.start(router),
+                    _ => net.links[link].is_up = !net.links[link].is_up,
+                }
+                net.run(SECOND * 2);
+            }
+            net.loss = 0;
+            net.run(SECOND * 60);
+            net.check(&format!("seed {seed}, step {step}"));
+        }
+    }
+}

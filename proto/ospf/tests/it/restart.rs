@@ -1,9 +1,10 @@
-//! The helper of graceful restart (RFC 3623).
+//! Graceful restart (RFC 3623): the helper, and a router that restarts itself.
 
 use crate::net::{Net, SECOND};
+use machine::Duration;
 use ospf::lsa::{self, Grace, Key, LsaType, OpaqueType, opaque_id};
 use ospf::packet::{PacketType, Writer};
-use ospf::{Authentication, In, LinkType};
+use ospf::{Authentication, In, LinkType, Settings};
 
 fn grace(net: &mut Net, period_s: u32, age: u16) {
     let id = opaque_id(OpaqueType::Grace, 0);
@@ -71,4 +72,61 @@ fn a_change_of_the_network_ends_the_grace() {
     net.routers[2] = None;
     net.run(SECOND * 20);
     net.check("both are lost");
+}
+
+/// Three routers and a network with one more: router 1 restarts.
+fn ring(kind: LinkType) -> Net {
+    let mut net = Net::new(9, 4);
+    for (one, two) in [(0, 1), (1, 2), (2, 0)] {
+        net.link(kind, 0, &[(one, 1), (two, 1)]);
+    }
+    net.link(LinkType::Broadcast, 0, &[(0, 5), (1, 5), (3, 5)]);
+    net.start_all();
+    net.run(SECOND * 30);
+    net.check("at first");
+    net
+}
+
+#[test]
+fn a_router_that_restarts_is_missed_by_nobody_planned_or_not() {
+    for kind in [LinkType::PointToPoint, LinkType::Broadcast] {
+        for is_planned in [true, false] {
+            let mut net = ring(kind);
+            let before = net.told.clone();
+            if is_planned {
+                net.step(1, In::RestartAhead(Duration::from_secs(60)));
+                net.run(SECOND);
+            }
+            net.routers[1] = None;
+            net.run(Duration::from_millis(1_500));
+            let restart = Some(Duration::from_secs(60));
+            net.start_with(1, Settings { restart, ..Net::settings(1) });
+            for step in 0..300 {
+                net.run(Duration::from_millis(100));
+                for other in [0, 2, 3] {
+                    let what = format!("{kind:?}, planned {is_planned}, step {step}");
+                    assert_eq!(net.told[other], before[other], "{what}: router {other}");
+                }
+            }
+            net.check(&format!("{kind:?}, planned {is_planned}: it is back"));
+            assert_eq!(net.told[1], before[1]);
+            let restarted = net.at(1).counts();
+            assert!(restarted.originated > 0 && restarted.runs > 0, "{restarted:?}");
+        }
+    }
+}
+
+#[test]
+fn a_router_whose_neighbours_went_meanwhile_ends_its_restart_with_its_time() {
+    let mut net = ring(LinkType::PointToPoint);
+    net.step(1, In::RestartAhead(Duration::from_secs(30)));
+    net.run(SECOND);
+    (net.routers[1], net.routers[2]) = (None, None);
+    net.run(Duration::from_millis(500));
+    let restart = Some(Duration::from_secs(30));
+    net.start_with(1, Settings { restart, ..Net::settings(1) });
+    net.run(SECOND * 25);
+    assert!(net.told[1].is_empty(), "nothing is said yet");
+    net.run(SECOND * 30);
+    net.check("as it is now");
 }

@@ -2,7 +2,7 @@
 
 use crate::net::{Net, SECOND};
 use machine::Duration;
-use ospf::{In, LinkType};
+use ospf::{In, LinkType, Protection, RouterSegment};
 
 fn world(seed: u64) -> Net {
     let count = 3 + (seed % 18) as usize;
@@ -81,6 +81,30 @@ fn a_change_far_away_is_followed_by_an_update_of_the_tree_not_a_full_run() {
     net.check("one cut");
     let [full_now, partial_now] = net.at(0).runs(0).unwrap();
     assert!(full_now == full && partial_now > partial, "{full} {full_now} {partial_now}");
+}
+
+#[test]
+fn in_a_ring_each_router_is_repaired_by_the_other_side() {
+    let mut net = Net::new(1, 6);
+    for router in 0..6 {
+        let kind = if router % 2 == 0 { LinkType::PointToPoint } else { LinkType::Broadcast };
+        net.link(kind, 0, &[(router, 10), ((router + 1) % 6, 10)]);
+    }
+    net.start_all();
+    net.run(SECOND * 30);
+    let id = |router: usize| u32::from(Net::id(router));
+    let found = net.at(0).repairs(0, Protection::Link);
+    let routers: Vec<u32> = found.iter().map(|it| it.router).collect();
+    assert_eq!(routers, [id(1), id(2), id(3)], "what is reached by the first link");
+    for repair in &found {
+        assert_eq!((repair.hop.interface, repair.hop.gateway), (5, Some(Net::address(5, 0))));
+        // Router 3 is equally far both ways: from router 5 it is reached without the link.
+        let wanted = if repair.router == id(3) { vec![] } else { vec![RouterSegment::Node(id(3))] };
+        assert_eq!(repair.segments, wanted, "{repair:?}");
+    }
+    let found = net.at(0).repairs(0, Protection::Router(id(1)));
+    let routers: Vec<u32> = found.iter().map(|it| it.router).collect();
+    assert_eq!(routers, [id(2), id(3)], "the router itself cannot be repaired");
 }
 
 #[test]
