@@ -10,8 +10,8 @@
 //! ```
 //!
 //! [`Sessions`] is a machine: datagrams and time in, datagrams and changes of state out. It is
-//! small and quick, since a forwarder's worker runs it beside packets: nothing is allocated for a packet,
-//! a session has a fixed size, and one queue holds one deadline of each. Whatever is not
+//! small and quick, since a forwarder's worker runs it beside packets: nothing is allocated for a
+//! packet, a session has a fixed size, and one queue holds one deadline of each. Whatever is not
 //! believed is counted with its reason ([`Discard`]).
 #![forbid(unsafe_code)]
 

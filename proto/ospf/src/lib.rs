@@ -1,5 +1,6 @@
 //! OSPFv2 (RFC 2328): packets and LSAs, neighbours and interfaces, flooding, the link state
-//! database with its ageing, designated routers, areas (stub, and not so stubby: RFC 3101), and routes.
+//! database with its ageing, designated routers, areas (stub, and not so stubby: RFC 3101), and
+//! routes.
 //!
 //! ```text
 //! In::Packet ─→ Instance ─→ Out::Send

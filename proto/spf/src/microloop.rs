@@ -1,6 +1,6 @@
 //! Micro-loop prevention by a local delay (RFC 8333): after a link of its own went down, and
-//! nothing else happened, a router tells others at once and changes its own forwarding late. Until then the
-//! repair carries the packets, and nobody loops who converges earlier.
+//! nothing else happened, a router tells others at once and changes its own forwarding late. Until
+//! then the repair carries the packets, and nobody loops who converges earlier.
 
 use machine::{Duration, Time};
 
