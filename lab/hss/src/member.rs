@@ -85,7 +85,7 @@ impl Member {
     }
 
     fn follow(&mut self, now: Time, out: &mut Effects) {
-        while let Some(indication) = self.peers.next() {
+        while let Some(indication) = self.peers.indication() {
             match indication {
                 Indication::Request(request, _, octets) => {
                     let Ok(message) = Message::read(&octets) else { continue };

@@ -292,7 +292,7 @@ impl Peers {
     }
 
     /// What the function is to be told next.
-    pub fn next(&mut self) -> Option<Indication> {
+    pub fn indication(&mut self) -> Option<Indication> {
         self.told.pop_front()
     }
 

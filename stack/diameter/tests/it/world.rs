@@ -148,7 +148,7 @@ impl World {
 
     fn follow(&mut self, at: usize) {
         let (node, now) = (&mut self.nodes[at], self.now);
-        while let Some(indication) = node.peers.next() {
+        while let Some(indication) = node.peers.indication() {
             let word = match indication {
                 Indication::Request(request, _, octets) => {
                     let answer = answer(&node.peers, &octets);
