@@ -196,8 +196,8 @@ pub enum CtlCommand {
     #[command(flatten)]
     Function(FunctionWords),
     /// Read keys, passwords and certificates again; connections stay, new handshakes use the new
-    /// ones, and a session of BGP whose password changed begins anew. Without a name, every function
-    /// that has any.
+    /// ones, and a session of BGP whose password changed begins anew. Without a name, every
+    /// function that has any.
     #[command(visible_alias = "reload-keys")]
     ReloadCertificates(Of),
     /// The site's pool of sessions: what the keeper has leased, what each controller holds.

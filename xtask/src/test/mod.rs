@@ -2,13 +2,14 @@
 //!
 //! | lane | what stands in it | how it runs |
 //! |---|---|---|
-//! | first | the console against its mock; test programs of the floors with sockets, threads and clocks | one after another; they mostly wait |
-//! | idle | clippy, the examples of the documentation, test programs of the floors without IO | `SCHED_IDLE`: what the first lane leaves of the cores |
+//! | first | the console's tests; test programs of the floors with IO | one after another |
+//! | idle | clippy, examples of the docs, test programs of the floors without IO | `SCHED_IDLE` |
 //!
-//! What the idle lane runs takes no clock, so that it does not matter how long it waits. Tests of the
-//! first lane drive real programs on real sockets, and a machine that is busy elsewhere for a second
-//! can end one: a few failures are run once more, each by itself. What fails again fails the command,
-//! what passes is named at the end, because a test that depends on its neighbours is to be mended.
+//! The first lane mostly waits; the idle one has what it leaves of the cores. What that runs takes
+//! no clock, so that it does not matter how long it waits. Tests of the first lane drive real
+//! programs on real sockets, and a machine that is busy elsewhere for a second can end one: a few
+//! failures are run once more, each by itself. What fails again fails the command, what passes is
+//! named at the end, because a test that depends on its neighbours is to be mended.
 
 mod job;
 mod programs;

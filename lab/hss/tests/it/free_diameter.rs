@@ -8,8 +8,8 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// freeDiameter, which listens nowhere but at all addresses where only loopback is left: at a port of
-/// its own for each test. The server is at `127.80.NET.1`.
+/// freeDiameter, which listens at all addresses where only loopback is left: at a port of its own
+/// for each test. The server is at `127.80.NET.1`.
 fn relay(directory: &Path, net: u8) -> Process {
     // It wants keys, though nothing here speaks TLS.
     let key = KeyPair::generate().unwrap();
