@@ -98,6 +98,21 @@ impl<'a> Element<'a> {
         Ok(Reader { cursor, depth })
     }
 
+    /// Where another element begins that is within this one.
+    #[inline]
+    pub(crate) const fn offset_of(&self, inner: &Self) -> u32 {
+        inner.at.wrapping_sub(self.at)
+    }
+
+    /// The element that begins there within this one, and has been read before.
+    #[inline]
+    pub(crate) fn within(&self, offset: u32) -> Option<Self> {
+        let octets = self.whole.get(offset as usize..)?;
+        let at = self.at as usize + offset as usize;
+        let cursor = Cursor::new(octets, at, CONTENTS);
+        Reader { cursor, depth: self.depth.saturating_sub(1) }.next()?.ok()
+    }
+
     /// The one element within: an explicit tag (X.690 §8.14.2).
     ///
     /// # Errors

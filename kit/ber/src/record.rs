@@ -15,11 +15,15 @@ pub trait Rows: Described + Copy + 'static {
     fn at(index: usize) -> Option<Self>;
 }
 
+/// No component.
+const NOWHERE: u32 = u32::MAX;
+
 /// A checked sequence or set: every component is a value of its type, none missing.
 #[derive(Debug, Clone, Copy)]
 pub struct Record<'a, R, const N: usize> {
     element: Element<'a>,
-    values: [Option<Element<'a>>; N],
+    /// Where the values begin in it: a record is moved, and few of them are asked for.
+    values: [u32; N],
     rows: PhantomData<R>,
 }
 
@@ -29,10 +33,10 @@ impl<'a, R: Rows, const N: usize> Record<'a, R, N> {
     /// # Errors
     /// The first offence, all the way down.
     pub fn read(element: Element<'a>) -> Result<Self, Malformed> {
-        let mut values = [None; N];
-        let mut keep = |index: usize, value| {
+        let mut values = [NOWHERE; N];
+        let mut keep = |index: usize, value: Element<'a>| {
             if let Some(slot) = values.get_mut(index) {
-                *slot = Some(value);
+                *slot = element.offset_of(&value);
             }
         };
         match R::TYPE.shape {
@@ -57,14 +61,15 @@ impl<'a, R: Rows, const N: usize> Record<'a, R, N> {
     #[inline]
     #[must_use]
     pub fn get(&self, row: R) -> Option<Element<'a>> {
-        self.values.get(row.index()).copied().flatten()
+        let offset = *self.values.get(row.index())?;
+        if offset == NOWHERE { None } else { self.element.within(offset) }
     }
 
     /// Whether a component is there: all that a NULL says.
     #[inline]
     #[must_use]
     pub fn has(&self, row: R) -> bool {
-        self.get(row).is_some()
+        self.values.get(row.index()).is_some_and(|offset| *offset != NOWHERE)
     }
 
     /// An OCTET STRING or a string of characters.

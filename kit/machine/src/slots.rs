@@ -293,6 +293,12 @@ impl<T: Reuse> Slots<T> {
         self.slot_mut(index).filter(|slot| slot.live).map(|slot| &mut slot.value)
     }
 
+    /// Does something to every record in use. None of them counts as changed.
+    pub fn each_mut(&mut self, mut act: impl FnMut(&mut T)) {
+        let live = self.pieces.iter_mut().flatten().filter(|slot| slot.live);
+        live.for_each(|slot| act(&mut slot.value));
+    }
+
     /// Every record in use.
     pub fn iter(&self) -> impl Iterator<Item = (Key, &T)> {
         self.pieces.iter().flatten().enumerate().filter(|(_, slot)| slot.live).map(

@@ -30,6 +30,7 @@ pub fn run(bytes: &[u8]) {
         secret: 7,
         dialogues_max: DIALOGUES_MAX,
         dialogues_per_source_max: DIALOGUES_MAX,
+        sources_elsewhere: false,
         idle: Duration::from_secs(60),
     };
     let (mut now, mut out, mut known) = (Time::ZERO, Vec::new(), Vec::<DialogueId>::new());

@@ -39,6 +39,7 @@ impl World {
             secret: 7,
             dialogues_max: 2 * DIALOGUES_MAX,
             dialogues_per_source_max: 2 * DIALOGUES_MAX,
+            sources_elsewhere: false,
             idle: Duration::from_secs(60),
         };
         let now = Time::ZERO;
@@ -49,6 +50,7 @@ impl World {
             is_network: false,
             tag: 0,
             point_codes: Vec::new(),
+            shown: tcu::PointCodes::default(),
             titles: Vec::new(),
             keys: None,
             groups: Vec::new(),

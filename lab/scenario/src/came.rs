@@ -3,9 +3,11 @@
 use crate::file::Awaited;
 use crate::filter::text_of;
 use crate::message;
+use crate::path::Path;
 use crate::play::{Came, Dialogue, Play};
 use crate::program::{Await, Capture, Check, ComponentKind, Expected, Program};
 use crate::report::Cause;
+use crate::seen::Seen;
 use load::Became;
 use serde_json::Value;
 use tcu::{Code, Component, Indication, Portion, Speech};
@@ -127,16 +129,22 @@ pub(crate) fn take(
         && step.looks_inside()
     {
         let speech = play.dialogues.get(step.dialogue).map(|it| it.speech).unwrap_or_default();
-        let value = message::shown(it, speech);
-        look(&step.checks, &step.captures, &value, play, program)?;
-        for (at, expected) in step.components.iter().enumerate() {
-            let component = value.get("components").and_then(|all| all.get(at));
-            let component = component.unwrap_or(&Value::Null);
-            let problem = component.get("problem").and_then(Value::as_str);
-            if expected.kind == ComponentKind::Reject && problem != Some(&expected.name) {
-                return Err((Cause::Unexpected, format!("{component} came")));
+        if !step.checks.is_empty() || !step.captures.is_empty() {
+            let value = message::shown(it, speech);
+            let at = |path: &Path| path.of(&value).cloned();
+            look(&step.checks, &step.captures, &at, &|| value.to_string(), play, program)?;
+        }
+        let components = it.portion().map(|it| &it.components[..]).unwrap_or_default();
+        for (expected, component) in step.components.iter().zip(components) {
+            let seen = Seen::new(component, speech);
+            if let (ComponentKind::Reject, Component::Reject { problem, .. }) =
+                (expected.kind, component)
+                && tcu::problem_name(*problem) != *expected.name
+            {
+                return Err((Cause::Unexpected, format!("{} came", seen.whole())));
             }
-            look(&expected.checks, &expected.captures, component, play, program)?;
+            let (at, whole) = (|path: &Path| seen.at(path), || seen.whole().to_string());
+            look(&expected.checks, &expected.captures, &at, &whole, play, program)?;
         }
     }
     if let Some(find) = &step.find {
@@ -154,21 +162,22 @@ pub(crate) fn take(
 fn look(
     checks: &[Check],
     captures: &[Capture],
-    value: &Value,
+    at: &dyn Fn(&Path) -> Option<Value>,
+    whole: &dyn Fn() -> String,
     play: &mut Play,
     program: &Program,
 ) -> Result<(), Offence> {
     for check in checks {
         let wanted = check.is.value(&play.scope(program)).map_err(|it| (Cause::Value, it))?;
-        let is = check.path.of(value);
-        if is != Some(&wanted) {
-            let is = is.map_or_else(|| "nothing".into(), Value::to_string);
+        let is = at(&check.path);
+        if is.as_ref() != Some(&wanted) {
+            let is = is.map_or_else(|| "nothing".into(), |it| it.to_string());
             return Err((Cause::Check, format!("{} is {is}, not {wanted}", check.word)));
         }
     }
     for capture in captures {
-        let lacks = || (Cause::Check, format!("there is no {} in {value}", capture.word));
-        let mut taken = capture.path.of(value).ok_or_else(lacks)?.clone();
+        let lacks = || (Cause::Check, format!("there is no {} in {}", capture.word, whole()));
+        let mut taken = at(&capture.path).ok_or_else(lacks)?;
         for filter in &capture.filters {
             taken = filter.apply(&taken).ok_or_else(lacks)?;
         }

@@ -7,8 +7,8 @@ use crate::filter::{FILTERS, Filter};
 use crate::message;
 use crate::path::Path as JsonPath;
 use crate::program::{
-    Await, Capture, Check, ComponentKind, DIALOGUES_MAX, Expected, Find, Identifier, Made, Program,
-    Scenario, Send, Sending, Step,
+    Await, Capture, Check, ComponentKind, DIALOGUES_MAX, Expected, Find, Identifier, Made, Number,
+    Program, Scenario, Send, Sending, Step,
 };
 use crate::table::Table;
 use crate::template::{Name, Scope, Template};
@@ -76,6 +76,7 @@ fn program(file: &File, base: &Path, issues: &mut Vec<Issue>) -> Program {
         }
         scenarios.push(scenario);
     }
+    crate::program::number(&mut scenarios);
     let (name, about) = (file.name.clone(), file.about.clone());
     let calls = |role: &file::Role| {
         let steps = file.scenario.iter().flat_map(|of| of.step.iter().map(move |it| (of, it)));
@@ -290,7 +291,7 @@ impl<'c> Compiler<'c> {
             }
             _ => {}
         }
-        Made::Each(template)
+        Made::Each(template, Number::default())
     }
 
     fn context(&mut self, of: &file::Step, path: &str) -> Option<bytes::Bytes> {
@@ -414,7 +415,7 @@ impl<'c> Compiler<'c> {
     ) -> Made<tcu::Component> {
         let Dialogue { speech, is_answered, .. } = self.dialogues[dialogue];
         if speech.is_none() && (is_answered || kind != ComponentKind::Invoke) {
-            return Made::Each(template);
+            return Made::Each(template, Number::default());
         }
         self.made(template, path, |text| message::component(text, speech))
     }

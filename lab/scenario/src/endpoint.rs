@@ -73,6 +73,7 @@ impl TcUser {
             secret,
             dialogues_max: DIALOGUES_MAX,
             dialogues_per_source_max: DIALOGUES_MAX,
+            sources_elsewhere: false,
             idle: IDLE,
         };
         Self { transactions: Transactions::new(settings, now), speeches: HashMap::new() }

@@ -21,6 +21,7 @@
 
 mod built_in;
 mod came;
+mod cast;
 mod changes;
 mod compile;
 mod endpoint;
@@ -34,6 +35,7 @@ mod player;
 mod program;
 mod report;
 mod run;
+mod seen;
 mod sip;
 mod stack;
 mod table;

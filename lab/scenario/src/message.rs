@@ -75,12 +75,12 @@ pub(crate) fn shown(it: &Indication, speech: Speech) -> Value {
     serde_json::from_slice(&line).unwrap_or_default()
 }
 
-/// A component in a line, without a dialogue around it: for words of failures.
-pub(crate) fn shown_component(it: &Component, speech: Speech) -> String {
+/// A component as an object of JSON, without a dialogue around it.
+pub(crate) fn shown_component(it: &Component, speech: Speech) -> Value {
     let portion = Portion::of(vec![it.clone()]);
-    let value = shown(&Indication::Continue { dialogue: 0, portion }, speech);
-    let component = value.get("components").and_then(|it| it.get(0));
-    component.map(Value::to_string).unwrap_or_default()
+    let mut value = shown(&Indication::Continue { dialogue: 0, portion }, speech);
+    let component = value.get_mut("components").and_then(|it| it.get_mut(0));
+    component.map(Value::take).unwrap_or_default()
 }
 
 /// Names of MAP and CAP that begin an object: a number stands for itself.

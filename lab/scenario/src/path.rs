@@ -38,6 +38,19 @@ impl Path {
         Some(Self { steps })
     }
 
+    /// What stands there in a value of that type, which is the member of that name; none: nothing,
+    /// or what only JSON has.
+    pub(crate) fn within<'a>(&self, name: &str, of: ber::Placed<'a>) -> Option<ber::Placed<'a>> {
+        let (first, rest) = self.steps.split_first()?;
+        if !matches!(first, Step::Member(it) if it == name) {
+            return None;
+        }
+        rest.iter().try_fold(of, |(kind, element), step| match step {
+            Step::Member(name) => kind.member(&element, name),
+            Step::Element(at) => kind.element(&element, *at),
+        })
+    }
+
     /// What stands there.
     pub(crate) fn of<'v>(&self, value: &'v Value) -> Option<&'v Value> {
         self.steps.iter().try_fold(value, |value, step| match step {

@@ -13,6 +13,7 @@ mod schedule;
 mod sending;
 
 use crate::came::{self, Offence};
+use crate::cast::Casts;
 use crate::file::Awaited;
 use crate::play::{Came, Play, Stands, WAITING_MAX, Waits};
 use crate::program::{Await, Program, Step};
@@ -85,6 +86,8 @@ pub struct Player {
     number: u64,
     random: u64,
     tally: Tally,
+    /// What templates became before.
+    casts: Casts,
     out: Vec<Want>,
 }
 
@@ -114,6 +117,7 @@ impl Player {
             number: 0,
             random: seed,
             tally,
+            casts: Casts::default(),
             out: Vec::new(),
         }
     }

@@ -85,7 +85,21 @@ pub(crate) enum Step {
 #[derive(Debug)]
 pub(crate) enum Made<T> {
     Fixed(T),
-    Each(Template),
+    Each(Template, Number),
+}
+
+/// Numbers templates of a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Number(pub(crate) usize);
+
+impl<T> Made<T> {
+    /// Gives it the next number.
+    fn count(&mut self, next: &mut usize) {
+        if let Self::Each(_, number) = self {
+            *number = Number(*next);
+            *next += 1;
+        }
+    }
 }
 
 /// A message that is sent.
@@ -100,6 +114,19 @@ pub(crate) struct Send {
     pub(crate) components: Vec<Sending>,
     /// Who calls by SIP.
     pub(crate) subscriber: Option<Template>,
+}
+
+/// Numbers all templates of these scenarios.
+pub(crate) fn number(scenarios: &mut [Scenario]) {
+    let mut next = 0;
+    for step in scenarios.iter_mut().flat_map(|it| &mut it.steps) {
+        let Step::Send(send) = step else { continue };
+        if let Some((called, calling)) = &mut send.addresses {
+            called.count(&mut next);
+            calling.count(&mut next);
+        }
+        send.components.iter_mut().for_each(|it| it.is.count(&mut next));
+    }
 }
 
 /// Which invoke identifier a component has.

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
-use tcu::{Client, ClientEvent, Hello, Indication, Spelling};
+use tcu::{Client, ClientEvent, Hello, Indication, Misread, Spelling};
 
 /// Reads that wait to be looked at; then sockets are not read any more.
 const EVENTS_MAX: usize = 4_096;
@@ -404,7 +404,8 @@ impl Runner {
                         ClientEvent::Welcome(_) => *is_welcome = true,
                         ClientEvent::Indication(it) => told.push((role, it)),
                         ClientEvent::Bye(why) => bye = Some(why),
-                        ClientEvent::Malformed(what, at) => {
+                        ClientEvent::Malformed(it) => {
+                            let Misread { what, at, .. } = it;
                             bye = Some(format!("the gateway does not understand {at}: {what}"));
                         }
                         ClientEvent::Unread(wrong) => bye = Some(wrong.to_string()),

@@ -114,6 +114,9 @@ fn quoted(text: &str) -> String {
 
 /// What stands between the quotation marks.
 fn escaped(text: &str) -> String {
+    if text.bytes().all(|it| it.is_ascii_alphanumeric()) {
+        return text.to_owned();
+    }
     let quoted = quoted(text);
     quoted[1..quoted.len() - 1].to_owned()
 }
@@ -237,6 +240,43 @@ impl Template {
             }
         }
         Ok(())
+    }
+
+    /// What fills the holes, in their order: as it stands in the JSON, but for the quotation marks
+    /// of what is a string by itself.
+    ///
+    /// # Errors
+    /// As [`Template::render`]; none where a value is no string.
+    pub(crate) fn values(&self, scope: &dyn Scope) -> Result<Option<Vec<String>>, String> {
+        let mut values = Vec::new();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(_) => {}
+                Piece::Whole(hole) => match hole.value(scope)? {
+                    Value::String(text) => values.push(escaped(&text)),
+                    _ => return Ok(None),
+                },
+                Piece::Inside(hole) => values.push(escaped(&text_of(&hole.value(scope)?))),
+            }
+        }
+        Ok(Some(values))
+    }
+
+    /// The JSON with these values in its holes.
+    pub(crate) fn filled(&self, values: &[String]) -> String {
+        let (mut out, mut values) = (String::with_capacity(256), values.iter());
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(text) => out.push_str(text),
+                Piece::Whole(_) => {
+                    out.push('"');
+                    out.push_str(values.next().map_or("", String::as_str));
+                    out.push('"');
+                }
+                Piece::Inside(_) => out.push_str(values.next().map_or("", String::as_str)),
+            }
+        }
+        out
     }
 
     /// The value that it becomes.

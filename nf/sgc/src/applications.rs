@@ -195,6 +195,15 @@ impl Applications {
         self.all.iter().map(|(name, it)| (&**name, &it.end))
     }
 
+    /// What is worth a line of a log: each with the name of its application.
+    pub(crate) fn take_notices(&mut self) -> Vec<(String, tcu::Notice)> {
+        let all = self.all.iter_mut();
+        let all = all.flat_map(|(name, it)| {
+            it.end.take_notices().into_iter().map(|notice| (name.clone(), notice))
+        });
+        all.collect()
+    }
+
     /// What all of them want.
     pub(crate) fn take_wanted(&mut self) -> Vec<Wanted> {
         self.all.values_mut().flat_map(|it| it.end.take_wanted()).collect()

@@ -10,14 +10,18 @@ use crate::Gateway;
 use crate::config::application::{Absent, Door, INSTANCES_MAX, Place, SOCKET_OCTETS, is_door};
 use crate::facts::ApplicationFact;
 use event::Table;
+use machine::bucket::{Bucket, Rate};
 use machine::{Duration, Time};
 use question::{Condition, rows};
 use runtime::{ChannelEvent, Effects, Flow, Frame, In, PortId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tcu::{Application, GREETING_MAX, InstanceId, Side, Wanted};
+use tcu::{Application, GREETING_MAX, Happened, InstanceId, Notice, Side, Wanted};
 use unix::{Cut, Event, Framing, Listen, Order};
 
+/// Lines of the log a second, and at once: a stranger may connect as often as he likes.
+const LINES_PER_S: f64 = 10.0;
+const LINES_AT_ONCE: u32 = 32;
 /// Pause before a socket that could not be bound is tried again.
 const AGAIN: Duration = Duration::from_secs(2);
 /// Bits of an instance's number that are its port's, from here on.
@@ -77,6 +81,8 @@ pub(crate) struct Doors {
     is_real: bool,
     /// Since when the places of the first configuration are to be opened.
     opens: Option<Time>,
+    /// Lines of the log.
+    lines: Bucket,
 }
 
 const fn stream(flow: &Flow) -> InstanceId {
@@ -111,9 +117,10 @@ fn cut(buffer: &[u8]) -> Cut {
 }
 
 impl Doors {
-    pub(crate) const fn new(now: Time, is_real: bool) -> Self {
+    pub(crate) fn new(now: Time, is_real: bool) -> Self {
         let opens = Some(now);
-        Self { places: BTreeMap::new(), flows: BTreeMap::new(), is_real, opens }
+        let (places, flows, lines) = (BTreeMap::new(), BTreeMap::new(), Bucket::default());
+        Self { places, flows, is_real, opens, lines }
     }
 
     fn application(&self, port: PortId) -> Option<(&str, bool)> {
@@ -324,8 +331,43 @@ impl Gateway {
         for port in due.map(|it| *it.0).collect::<Vec<_>>() {
             self.doors.bind(port, out);
         }
+        self.log_doors(now);
         let wanted = self.sccp.take_application_wants();
         self.doors.carry_out(wanted, out);
+    }
+
+    /// A line for each instance that came, went or was sent away, as far as strangers let it.
+    fn log_doors(&mut self, now: Time) {
+        let function = &*self.config.name;
+        for (application, it) in self.sccp.take_notices() {
+            let rate = Rate::new(LINES_PER_S, Some(LINES_AT_ONCE));
+            if !self.doors.lines.has_room(now, rate) {
+                return;
+            }
+            self.doors.lines.take(now, rate);
+            let Notice { instance, source, happened } = it;
+            let source = source.map_or_else(|| "its Unix socket".to_owned(), |it| it.to_string());
+            match happened {
+                Happened::Welcomed => {
+                    tracing::info!(
+                        target: "application", function, application, instance, source,
+                        "the instance is taken in"
+                    );
+                }
+                Happened::SentAway(why) => {
+                    tracing::warn!(
+                        target: "application", function, application, instance, source, why,
+                        "the connection was sent away"
+                    );
+                }
+                Happened::Ended => {
+                    tracing::info!(
+                        target: "application", function, application, instance, source,
+                        "the instance is gone"
+                    );
+                }
+            }
+        }
     }
 
     /// The applications, as they are shown.

@@ -16,7 +16,7 @@ use crate::applications::Applications;
 use crate::config::Sgc;
 use crate::config::sccp::{Dialogues, SubsystemUser};
 use crate::services::Services;
-use crate::shards::{Owed, Part, Spread, Transit, Work};
+use crate::shards::{Owed, Part, Releases, SourceCounts, Spread, Transit, Work};
 use core::hash::{Hash, Hasher};
 use m3ua::Transfer;
 use m3ua::codec::{Affected, PointCode};
@@ -27,8 +27,8 @@ use sccp::codec::{Address, Class, ReturnCause};
 use sccp::{In, Indication, Node, Out, Unitdata};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::DefaultHasher;
-use tcap::Transactions;
 use tcap::codec::{Message, MessageType, PAbortCause, Writer};
+use tcap::{Sources, Transactions};
 use tcu::{PointCodeStatus, Side, Wanted};
 
 /// Steps that one event may lead to here, at most: what goes on is discarded, and counted.
@@ -67,6 +67,9 @@ pub(crate) struct SccpNode {
     handed: Vec<(u16, Work)>,
     /// What they did not take and have to be told.
     owed: Owed,
+    /// Dialogues by source: of all shards at the first one, and what is over at the others.
+    sources: SourceCounts,
+    releases: Releases,
     shard: u16,
     secret: u64,
     /// What applications want that are gone.
@@ -101,6 +104,8 @@ impl SccpNode {
             part,
             handed,
             owed: Owed::default(),
+            sources: SourceCounts::default(),
+            releases: Releases::default(),
             shard,
             secret,
             wanted: Vec::new(),
@@ -191,7 +196,8 @@ impl SccpNode {
 
     pub(crate) fn deadline(&self) -> Option<Time> {
         let own = self.node.deadline().into_iter().chain(self.transactions.deadline());
-        own.chain(self.services.deadline()).chain(self.owed.deadline()).min()
+        let own = own.chain(self.services.deadline()).chain(self.owed.deadline());
+        own.chain(self.releases.deadline()).min()
     }
 
     /// A subsystem goes out of service, or comes back.
@@ -330,15 +336,50 @@ impl SccpNode {
             Some((SubsystemUser::Tcap, _)) if let Part::Links(spread) = &mut self.part => {
                 let number = unitdata.called.subsystem.unwrap_or_default();
                 let shard = spread.of(now, number, &unitdata.data);
-                let transit = Transit { by: self.by, from, unitdata };
-                self.handed.push((shard, Work::Unitdata(transit)));
+                let transit = Transit { by: self.by, from, place: None, unitdata };
+                self.give(shard, transit);
             }
             Some((SubsystemUser::Tcap, dialogues)) => {
                 // Its dialogues count as those of who has sent the MSU, whatever calls.
                 let source = source(self.by, from, &unitdata.calling);
-                self.services.unitdata(dialogues, source, unitdata);
+                self.services.unitdata(dialogues, tcap::In::UnitdataOf(source, unitdata));
             }
         }
+    }
+
+    /// A dialogue begins that the first shard has counted at that place.
+    fn begins(&mut self, place: u16, unitdata: Unitdata) {
+        match self.user(&unitdata.called) {
+            Some((SubsystemUser::Tcap, dialogues)) => {
+                self.services.unitdata(dialogues, tcap::In::UnitdataAt(place, unitdata));
+            }
+            // A commit came between.
+            _ => self.releases.again(Time::ZERO, vec![place]),
+        }
+    }
+
+    /// A message of a dialogue goes to a shard; one that begins a dialogue counts as one of its
+    /// source there, if that may have another.
+    fn give(&mut self, shard: u16, mut transit: Transit) {
+        if Spread::is_begin(&transit.unitdata.data) {
+            let source = source(self.by, transit.from, &transit.unitdata.calling);
+            let place = Sources::numbered(self.secret, source);
+            let most = self.transactions.settings().dialogues_per_source_max;
+            if !self.sources.has_room(place, most) {
+                self.transactions.shed_of_source();
+                return self.queue.extend(aborted(&transit.unitdata).map(In::Unitdata));
+            }
+            self.sources.add(shard, place);
+            transit.place = Some(place);
+        }
+        self.handed.push((shard, Work::Unitdata(transit)));
+    }
+
+    /// Tells the first shard which dialogues are over.
+    fn tell_released(&mut self, now: Time) {
+        let released = self.transactions.released();
+        self.releases.add(now, released);
+        self.handed.extend(self.releases.take(now).map(|it| (0, Work::Released(it))));
     }
 
     /// Messages of dialogues, and what becomes of these.
@@ -348,7 +389,7 @@ impl SccpNode {
             let tcap::Out::Unitdata(unitdata) = out else { continue };
             match self.part {
                 Part::Dialogues => {
-                    let transit = Transit { by: self.by, from: None, unitdata };
+                    let transit = Transit { by: self.by, from: None, place: None, unitdata };
                     self.handed.push((0, Work::Unitdata(transit)));
                 }
                 _ => self.queue.push_back(In::Unitdata(unitdata)),
@@ -357,6 +398,7 @@ impl SccpNode {
         self.serve_network();
         match self.part {
             Part::Dialogues => {
+                self.tell_released(now);
                 let ranks = self.services.applications.ranks(now);
                 let ranks = ranks.into_iter().map(|(number, rank)| Work::Rank(number, rank));
                 self.handed.extend(ranks.map(|it| (0, it)));
@@ -393,10 +435,13 @@ impl SccpNode {
                 let lost = spread.born(from);
                 self.queue.extend(lost.into_iter().map(|it| In::State(it, false)));
                 self.owed.forget(from);
+                self.sources.forget(from);
                 self.connections_lost(now, from);
             }
             (Work::Born, Part::Dialogues) => {
                 self.owed.forget(from);
+                self.releases.clear();
+                self.transactions.forget_sources();
                 self.services.applications.tell_again(None);
                 self.services.applications.connections_lost(now);
             }
@@ -410,7 +455,13 @@ impl SccpNode {
             }
             (Work::Unitdata(it), Part::Dialogues) => {
                 self.by = it.by;
-                self.unitdata(now, it.from, it.unitdata);
+                match it.place {
+                    Some(place) => self.begins(place, it.unitdata),
+                    None => self.unitdata(now, it.from, it.unitdata),
+                }
+            }
+            (Work::Released(places), Part::Links(_)) => {
+                places.into_iter().for_each(|place| self.sources.remove(from, place));
             }
             (Work::Notice(cause, data), Part::Dialogues) => {
                 self.services.notice(tcap::In::Notice(cause, data));
@@ -431,12 +482,16 @@ impl SccpNode {
         match (work, &mut self.part) {
             (Work::Unitdata(it), Part::Links(spread)) => {
                 spread.rests(now, to);
+                if let Some(place) = it.place {
+                    self.sources.remove(to, place);
+                }
                 // No other subsystem has transactions that an abort could end.
                 if !has_tcap {
                     return true;
                 }
                 if let Some(unitdata) = abort_of(&it.unitdata) {
-                    self.owed.aborted(now, to, Transit { by: it.by, from: it.from, unitdata });
+                    let abort = Transit { by: it.by, from: it.from, place: None, unitdata };
+                    self.owed.aborted(now, to, abort);
                 }
                 if Spread::is_abort(&it.unitdata.data) {
                     return false;
@@ -446,6 +501,9 @@ impl SccpNode {
                     let number = it.unitdata.called.subsystem.unwrap_or_default();
                     let shard = spread.of(now, number, &it.unitdata.data);
                     if shard != to {
+                        if let Some(place) = it.place {
+                            self.sources.add(shard, place);
+                        }
                         self.handed.push((shard, Work::Unitdata(it)));
                         return false;
                     }
@@ -469,6 +527,10 @@ impl SccpNode {
             (Work::Connection(input), Part::Dialogues) => self.input_handed_back(now, to, input),
             (Work::Rank(..), Part::Dialogues) => {
                 self.services.applications.tell_again(Some(now));
+                false
+            }
+            (Work::Released(places), Part::Dialogues) => {
+                self.releases.again(now, places);
                 false
             }
             // With it the first shard forgets the ranks that it was told before.
@@ -533,6 +595,11 @@ impl SccpNode {
         let mut wanted = core::mem::take(&mut self.wanted);
         wanted.append(&mut self.services.applications.take_wanted());
         wanted
+    }
+
+    /// What is worth a line of a log.
+    pub(crate) fn take_notices(&mut self) -> Vec<(String, tcu::Notice)> {
+        self.services.applications.take_notices()
     }
 
     /// MTP-PAUSE, MTP-RESUME, MTP-STATUS; what is to be sent is added to `wants`.

@@ -5,7 +5,6 @@ use crate::applications::Applications;
 use crate::config::sccp::Dialogues;
 use machine::{Machine, Time};
 use runtime::Seed;
-use sccp::Unitdata;
 use tcap::{In, Out, Transactions};
 use tcu::{Echo, Indication, Refuse, Request, Service, Speech, carry_out, indications};
 
@@ -30,8 +29,8 @@ impl Services {
     }
 
     /// Data came for a subsystem of TCAP.
-    pub(crate) fn unitdata(&mut self, dialogues: Dialogues, source: u64, unitdata: Unitdata) {
-        self.waiting.push((dialogues, In::UnitdataOf(source, unitdata)));
+    pub(crate) fn unitdata(&mut self, dialogues: Dialogues, unitdata: In) {
+        self.waiting.push((dialogues, unitdata));
     }
 
     /// Data of a dialogue came back.

@@ -3,6 +3,7 @@
 //! ```text
 //!   shard 0: links, M3UA, SCCP ── Unitdata, Notice, Told ──→ shards 1 …: TCAP, applications
 //!            Spread: which one ←── Unitdata, Rank, Born ───
+//!            SourceCounts      ←── Released ───────────────
 //! ```
 //! - A transaction identifier names its shard: what goes on finds it. What begins is shared out
 //!   among the shards that have an instance of its application; without one, among all.
@@ -13,10 +14,12 @@
 
 mod connection;
 mod owed;
+mod sources;
 mod spread;
 mod work;
 
 pub(crate) use owed::{AGAIN, Owed};
+pub(crate) use sources::{Releases, SourceCounts};
 pub(crate) use spread::{REFUSED, Spread};
 pub(crate) use work::{Transit, Work};
 

@@ -98,6 +98,8 @@ pub enum In {
     /// The same of a source of that number, by which its dialogues are counted: association and
     /// point code, say. What stands in the calling address, whoever sends may choose.
     UnitdataOf(u64, sccp::Unitdata),
+    /// The same, of a source that is counted elsewhere at that place: see [`crate::Sources`].
+    UnitdataAt(u16, sccp::Unitdata),
     /// N-NOTICE indication: the return cause, and the data that came back.
     Notice(u8, Bytes),
 }

@@ -7,10 +7,15 @@ use machine::{Duration, Time};
 /// An operation that may be answered.
 #[derive(Debug, Clone, Copy)]
 struct Invocation {
+    due: Time,
+    /// How long its answer may take, as long as nobody says another time.
+    time_ms: u32,
     id: i8,
     class: OperationClass,
-    time: Duration,
-    due: Time,
+}
+
+fn milliseconds(time: Duration) -> u32 {
+    u32::try_from(time.as_millis()).unwrap_or(u32::MAX)
 }
 
 /// The operations of a dialogue.
@@ -36,14 +41,16 @@ impl Invocations {
     pub(crate) fn add(&mut self, now: Time, id: i8, class: OperationClass, time: Duration) {
         // Most dialogues have one or two, and many stand.
         self.list.reserve_exact(1);
-        self.list.push(Invocation { id, class, time, due: now + time });
+        let time_ms = milliseconds(time);
+        self.list.push(Invocation { due: now + time, time_ms, id, class });
     }
 
     /// The time of an operation begins anew, as long as it was unless told; whether there is one.
     pub(crate) fn restart(&mut self, now: Time, id: i8, time: Option<Duration>) -> bool {
         let Some(it) = self.list.iter_mut().find(|it| it.id == id) else { return false };
-        it.time = time.unwrap_or(it.time);
-        it.due = now + it.time;
+        let time = time.unwrap_or(Duration::from_millis(it.time_ms.into()));
+        it.time_ms = milliseconds(time);
+        it.due = now + time;
         true
     }
 

@@ -35,6 +35,7 @@ mod effects;
 mod facts;
 mod invocation;
 pub mod operation;
+mod packed;
 mod record;
 mod transactions;
 
@@ -44,4 +45,4 @@ pub use effects::{
     Begin, Close, DialogueId, In, Indication, OperationClass, Out, PAbort, Refused, Say, UAbort,
 };
 pub use facts::Fact;
-pub use transactions::{Settings, Transactions};
+pub use transactions::{Settings, Sources, Transactions};

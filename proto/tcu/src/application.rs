@@ -16,6 +16,7 @@ mod connections;
 mod dialogue;
 mod greeting;
 mod instance;
+mod notice;
 mod orphans;
 mod queue;
 mod requests;
@@ -25,6 +26,7 @@ mod tally;
 
 pub use connections::Network;
 pub use greeting::GREETING_MAX;
+pub use notice::{Happened, Notice};
 pub use settings::{Absent, Count, Settings};
 pub use status::{InstanceStatus, Status};
 pub use tally::{Failures, Operations, Tally};
@@ -82,6 +84,8 @@ pub struct Application {
     /// The instance that was given a dialogue last.
     last: InstanceId,
     held_octets: usize,
+    /// What is held next, while it is written.
+    spelled: Vec<u8>,
     /// Those of a subsystem without TCAP.
     connections: connections::Connections,
     /// Challenges are made with it, and nothing else.
@@ -89,6 +93,7 @@ pub struct Application {
     challenges: u64,
     counts: Count,
     tally: Tally,
+    notices: Vec<Notice>,
     wanted: Vec<Wanted>,
 }
 
@@ -129,11 +134,13 @@ impl Application {
             unsaid: Vec::new(),
             last: InstanceId(0),
             held_octets: 0,
+            spelled: Vec::new(),
             connections: connections::Connections::default(),
             secret,
             challenges: 0,
             counts: Count::default(),
             tally: Tally::default(),
+            notices: Vec::new(),
             wanted: Vec::new(),
         }
     }
@@ -341,7 +348,7 @@ impl Application {
     /// A dialogue is over.
     fn forget(&mut self, dialogue: u64) {
         let Some(record) = self.dialogues.remove(&dialogue) else { return };
-        self.held_octets -= record.held_octets as usize;
+        self.held_octets -= record.held_octets();
         if let Some(instance) = record.instance.and_then(|id| self.instances.get_mut(&id)) {
             instance.dialogues.remove(&dialogue);
         }
@@ -382,7 +389,8 @@ impl Application {
     fn spelled(&mut self, to: InstanceId, it: &ToApplication, speech: Speech) -> Option<Bytes> {
         let instance = self.instances.get(&to).filter(|it| it.over_since.is_none())?;
         let mut octets = Vec::with_capacity(256);
-        instance.spelling().write(it, speech, &mut octets);
+        let point_codes = self.settings.shown;
+        instance.spelling().write_with(point_codes, it, speech, &mut octets);
         if octets.len() <= MESSAGE_OCTETS_MAX {
             return Some(octets.into());
         }

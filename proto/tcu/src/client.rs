@@ -1,7 +1,7 @@
 //! An application's end of a connection, as octets in and octets out.
 
 use crate::frame::{Cut, cut};
-use crate::message::{Hello, PROOF_LABEL, ToApplication, ToGateway, Welcome, proof_text};
+use crate::message::{Hello, Misread, PROOF_LABEL, ToApplication, ToGateway, Welcome, proof_text};
 use crate::names::Speech;
 use crate::primitive::{Indication, Request};
 use crate::spelling::Spelling;
@@ -20,8 +20,8 @@ pub enum ClientEvent {
     Welcome(Welcome),
     /// A primitive.
     Indication(Indication),
-    /// Something that this side said was not understood: why, and where in it.
-    Malformed(String, u32),
+    /// Something that this side said was not understood.
+    Malformed(Misread),
     /// Something that it said was not understood here: it is passed over.
     Unread(Malformed),
     /// It ends the connection: why.
@@ -136,7 +136,7 @@ impl Client {
         match read {
             ToApplication::Challenge(challenge) => self.prove(&challenge, out)?,
             ToApplication::Welcome(welcome) => told(ClientEvent::Welcome(welcome)),
-            ToApplication::Malformed { what, at } => told(ClientEvent::Malformed(what, at)),
+            ToApplication::Malformed(it) => told(ClientEvent::Malformed(it)),
             ToApplication::Bye(why) => told(ClientEvent::Bye(why)),
             ToApplication::Indication(it) => {
                 self.learn(&it);

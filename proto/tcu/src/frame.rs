@@ -1,7 +1,7 @@
 //! Where a message ends: a line of JSON, or a frame of tagged fields with its length in front.
 //!
 //! ```text
-//!   '{' … '\n'                            JSON
+//!   '{' … '\n'                            JSON; so is any other line
 //!   0x16, length in 3 octets, message     tagged fields
 //! ```
 
@@ -40,14 +40,14 @@ pub fn cut(buffer: &[u8]) -> Cut {
             }
         }
         [MARK, ..] => Cut::Partial,
-        [b'{', ..] => match buffer.iter().take(MESSAGE_OCTETS_MAX).position(|it| *it == b'\n') {
+        // What is no object is answered as any other message that is none.
+        _ => match buffer.iter().take(MESSAGE_OCTETS_MAX).position(|it| *it == b'\n') {
             Some(end) => Cut::Message(end + 1),
             None if buffer.len() >= MESSAGE_OCTETS_MAX => {
                 Cut::Broken("a line is longer than 65,536 octets")
             }
             None => Cut::Partial,
         },
-        _ => Cut::Broken("neither an object of JSON nor tagged fields"),
     }
 }
 
@@ -56,7 +56,7 @@ pub fn cut(buffer: &[u8]) -> Cut {
 #[must_use]
 pub fn ends_within(buffer: &[u8], seen: usize) -> bool {
     match buffer.first() {
-        Some(b'{') => {
+        Some(octet) if *octet != MARK => {
             let new = buffer.get(seen..).unwrap_or_default();
             buffer.len() >= MESSAGE_OCTETS_MAX || new.contains(&b'\n')
         }
@@ -74,10 +74,8 @@ mod tests {
         assert_eq!((cut(b""), cut(b"{\"a\":")), (Cut::Partial, Cut::Partial));
         assert_eq!(cut(b"\r\n{}\n"), Cut::Skip(2));
         assert_eq!(cut(&[MARK, 0, 1, 2, 9]), Cut::Message(0x106));
-        assert_eq!(
-            (cut(&[MARK, 0]), cut(b"x")),
-            (Cut::Partial, Cut::Broken("neither an object of JSON nor tagged fields"))
-        );
+        assert_eq!((cut(&[MARK, 0]), cut(b"x")), (Cut::Partial, Cut::Partial));
+        assert_eq!(cut(b"GET / HTTP/1.1\r\n\r\n"), Cut::Message(16), "it is answered");
         assert!(matches!(cut(&[MARK, 1, 0, 0]), Cut::Broken(_)));
         let long = vec![b'{'; MESSAGE_OCTETS_MAX];
         assert!(matches!(cut(&long), Cut::Broken(_)) && ends_within(&long, 5));

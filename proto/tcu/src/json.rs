@@ -11,10 +11,21 @@ mod read;
 mod write;
 
 pub use component::problem_name;
-pub(crate) use read::{read_to_application, read_to_gateway};
-pub(crate) use write::{p_abort_name, write_to_application, write_to_gateway};
+pub use object::PointCodes;
+pub(crate) use read::{named, read_to_application, read_to_gateway};
+pub(crate) use write::{Out, p_abort_name, write_to_application, write_to_gateway};
 
 const SPEC: &str = "docs/applications.md, lines of JSON";
+
+/// The parameter of a component where it stands by its names: the member that it is, its type, and
+/// its element. None: there is none, or it stands in hexadecimal digits (`raw`).
+#[must_use]
+pub fn parameter_of(
+    component: &crate::Component,
+    speech: crate::Speech,
+) -> Option<(&'static str, ber::Placed<'_>)> {
+    component::parameter_of(component, speech)
+}
 
 /// A component of a message as it stands in [`Portion::components`](crate::Portion) of a line: by
 /// the names of `speech`. None for one without the identifier that it must have.

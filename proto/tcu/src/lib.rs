@@ -31,13 +31,15 @@ mod spelling;
 mod tagged;
 
 pub use application::{
-    Absent, Application, Count, Failures, GREETING_MAX, InstanceId, InstanceStatus, Network,
-    Operations, Settings, Side, Status, Tally, Wanted,
+    Absent, Application, Count, Failures, GREETING_MAX, Happened, InstanceId, InstanceStatus,
+    Network, Notice, Operations, Settings, Side, Status, Tally, Wanted,
 };
 pub use client::{Client, ClientEvent};
 pub use frame::{Cut, MESSAGE_OCTETS_MAX, cut, ends_within};
-pub use json::{component_json, problem_name};
-pub use message::{Hello, PROOF_LABEL, ToApplication, ToGateway, VERSION, Welcome, proof_text};
+pub use json::{PointCodes, component_json, parameter_of, problem_name};
+pub use message::{
+    Hello, Misread, Named, PROOF_LABEL, ToApplication, ToGateway, VERSION, Welcome, proof_text,
+};
 pub use names::{Speech, context_name};
 pub use network::{NetworkIndication, NetworkRequest};
 pub use primitive::{

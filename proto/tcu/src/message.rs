@@ -68,6 +68,26 @@ pub struct Welcome {
     pub state_octets_max: u32,
 }
 
+/// A message that was not understood.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Misread {
+    /// Why.
+    pub what: String,
+    /// Octets into the message.
+    pub at: u32,
+    /// What it is of, where that could be read.
+    pub of: Named,
+}
+
+/// What a message says that it is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Named {
+    /// A dialogue.
+    pub dialogue: Option<u64>,
+    /// What was to be begun.
+    pub reference: Option<u64>,
+}
+
 /// What the gateway says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToApplication {
@@ -75,13 +95,8 @@ pub enum ToApplication {
     Challenge(Bytes),
     /// It is taken in.
     Welcome(Welcome),
-    /// A message was not understood, and not carried out: why, and where in it.
-    Malformed {
-        /// Why.
-        what: String,
-        /// Octets into the message.
-        at: u32,
-    },
+    /// A message was not understood, and not carried out.
+    Malformed(Misread),
     /// The connection ends: why.
     Bye(String),
     /// A primitive.

@@ -84,17 +84,6 @@ impl Code {
             Self::Global(contents) => contents.len(),
         }
     }
-
-    fn detached(&self) -> Self {
-        match self {
-            Self::Local(number) => Self::Local(*number),
-            Self::Global(contents) => Self::Global(Bytes::copy_from_slice(contents)),
-        }
-    }
-}
-
-fn detached(octets: Option<&Bytes>) -> Option<Bytes> {
-    octets.map(|it| Bytes::copy_from_slice(it))
 }
 
 impl Component {
@@ -109,30 +98,9 @@ impl Component {
             Self::Result { result: None, .. } | Self::Reject { .. } => 0,
         }
     }
-
-    fn detached(&self) -> Self {
-        let mut it = self.clone();
-        match &mut it {
-            Self::Invoke { code, parameter, .. }
-            | Self::Error { code, parameter, .. }
-            | Self::Result { result: Some((code, parameter)), .. } => {
-                (*code, *parameter) = (code.detached(), detached(parameter.as_ref()));
-            }
-            Self::Result { result: None, .. } | Self::Reject { .. } => {}
-        }
-        it
-    }
 }
 
 impl Portion {
-    fn detached(&self) -> Self {
-        Self {
-            context: detached(self.context.as_ref()),
-            user_information: Bytes::copy_from_slice(&self.user_information),
-            components: self.components.iter().map(Component::detached).collect(),
-        }
-    }
-
     /// Components alone.
     #[must_use]
     pub fn of(components: Vec<Component>) -> Self {
@@ -408,21 +376,6 @@ impl Indication {
             | Self::Slow(_)
             | Self::Network(_) => None,
         }
-    }
-
-    /// The same, of octets of its own: what it was read from need not be kept.
-    #[must_use]
-    pub fn detached(&self) -> Self {
-        let mut it = self.clone();
-        if let Self::Uni { portion, .. }
-        | Self::Begin { portion, .. }
-        | Self::Continue { portion, .. }
-        | Self::End { portion, .. }
-        | Self::UAbort { portion, .. } = &mut it
-        {
-            *portion = portion.detached();
-        }
-        it
     }
 
     /// Whether the dialogue is over with it.

@@ -1,7 +1,8 @@
 //! The two spellings of what goes over a connection.
 
 use crate::frame::MARK;
-use crate::message::{ToApplication, ToGateway};
+use crate::json::{Out, PointCodes};
+use crate::message::{Named, ToApplication, ToGateway};
 use crate::names::Speech;
 use crate::{json, tagged};
 use wire::Malformed;
@@ -24,9 +25,22 @@ impl Spelling {
 
     /// Appends a message, framed. `speech` names what is in it.
     pub fn write(self, message: &ToApplication, speech: Speech, out: &mut Vec<u8>) {
+        self.write_with(PointCodes::Numbers, message, speech, out);
+    }
+
+    /// The same, with point codes written so.
+    pub fn write_with(
+        self,
+        point_codes: PointCodes,
+        message: &ToApplication,
+        speech: Speech,
+        out: &mut Vec<u8>,
+    ) {
         match self {
             Self::Tagged => tagged::write_to_application(message, out),
-            Self::Json => json::write_to_application(message, speech, out),
+            Self::Json => {
+                json::write_to_application(message, speech, &mut Out { octets: out, point_codes });
+            }
         }
     }
 
@@ -34,7 +48,19 @@ impl Spelling {
     pub fn write_request(self, message: &ToGateway, speech: Speech, out: &mut Vec<u8>) {
         match self {
             Self::Tagged => tagged::write_to_gateway(message, out),
-            Self::Json => json::write_to_gateway(message, speech, out),
+            Self::Json => {
+                let point_codes = PointCodes::Numbers;
+                json::write_to_gateway(message, speech, &mut Out { octets: out, point_codes });
+            }
+        }
+    }
+
+    /// What a framed message to the gateway is of, as far as it can be read.
+    #[must_use]
+    pub fn named(self, message: &[u8]) -> Named {
+        match self {
+            Self::Tagged => tagged::named(message),
+            Self::Json => json::named(message),
         }
     }
 

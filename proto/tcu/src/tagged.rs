@@ -12,7 +12,12 @@ mod read;
 mod write;
 
 pub use kind::{Kind, Tag};
-pub(crate) use read::{read_to_application, read_to_gateway};
-pub(crate) use write::{write_to_application, write_to_gateway};
+pub(crate) use read::{named, read_to_application, read_to_gateway};
+pub(crate) use write::{indication as write_indication, write_to_application, write_to_gateway};
 
 const SPEC: &str = "docs/applications.md, tagged fields";
+
+/// Whether a framed message begins a dialogue.
+pub(crate) fn is_begin(message: &[u8]) -> bool {
+    message.get(crate::frame::HEAD) == Some(&Kind::Begin.number())
+}

@@ -2,14 +2,17 @@
 
 use super::{Player, Want, Wanted, Went};
 use crate::came::{self, Offence};
+use crate::cast::Casts;
 use crate::file::Sent;
 use crate::filter::text_of;
 use crate::message;
 use crate::play::{Dialogue, Play, Stands, Waits};
-use crate::program::{Identifier, Made, Program, Send, Sending};
+use crate::program::{Identifier, Made, Number, Program, Send, Sending};
 use crate::report::Cause;
 use crate::template::Template;
+use bytes::Bytes;
 use machine::Time;
+use sccp::codec::Address;
 use std::sync::Arc;
 use tcu::{Component, Portion, Request, Speech};
 
@@ -18,25 +21,15 @@ const SLOT_BITS: u32 = 24;
 /// Bits of a slot's generation there: with all others 50, which JSON carries exactly.
 const GENERATION_BITS: u32 = 24;
 
-fn made<T: Clone>(
-    of: &Made<T>,
-    play: &Play,
-    program: &Program,
-    read: impl FnOnce(&str) -> Result<T, String>,
-) -> Result<T, Offence> {
-    match of {
-        Made::Fixed(value) => Ok(value.clone()),
-        Made::Each(template) => {
-            let text = text(template, play, program)?;
-            read(&text).map_err(|wrong| (Cause::Value, wrong))
-        }
-    }
+/// A play, and what its messages are made of.
+struct Maker<'a> {
+    play: &'a mut Play,
+    program: &'a Program,
+    casts: &'a mut Casts,
 }
 
-fn text(template: &Template, play: &Play, program: &Program) -> Result<String, Offence> {
-    let mut text = String::with_capacity(256);
-    let rendered = template.render(&play.scope(program), &mut text);
-    rendered.map(|()| text).map_err(|wrong| (Cause::Value, wrong))
+fn wrong(words: String) -> Offence {
+    (Cause::Value, words)
 }
 
 fn set_id(component: &mut Component, is: i8, linked_to: Option<i8>) {
@@ -50,62 +43,143 @@ fn set_id(component: &mut Component, is: i8, linked_to: Option<i8>) {
     }
 }
 
-/// The invoke identifier of a component.
-fn identifier(
-    sending: &Sending,
-    dialogue: usize,
-    play: &mut Play,
-    program: &Program,
-) -> Result<i8, Offence> {
-    let of = &mut play.dialogues[dialogue];
-    match &sending.id {
-        Identifier::Next => Ok(of.next_id()),
-        Identifier::Answers(name) => of.asked(name.as_deref()).ok_or_else(|| {
-            let name = name.as_deref().unwrap_or("any operation");
-            (Cause::Value, format!("nobody has asked for {name}"))
-        }),
-        Identifier::Is(template) => {
-            let value = template.value(&play.scope(program)).map_err(|it| (Cause::Value, it))?;
-            let text = text_of(&value);
-            text.parse().map_err(|_| (Cause::Value, format!("{text} is no invoke identifier")))
-        }
+impl Maker<'_> {
+    /// The JSON of a template.
+    fn text(&self, template: &Template) -> Result<String, Offence> {
+        let mut text = String::with_capacity(256);
+        template.render(&self.play.scope(self.program), &mut text).map_err(wrong)?;
+        Ok(text)
     }
-}
 
-/// The components of a message; operations that are asked for, and those that are answered, are
-/// noted.
-fn components(
-    send: &Send,
-    speech: Option<Speech>,
-    play: &mut Play,
-    program: &Program,
-) -> Result<Vec<Component>, Offence> {
-    let mut components = Vec::with_capacity(send.components.len());
-    let mut speech = speech;
-    for sending in &send.components {
-        let read = |text: &str| message::component(text, speech);
-        let mut component = made(&sending.is, play, program, read)?;
-        let id = identifier(sending, send.dialogue, play, program)?;
-        let of = &mut play.dialogues[send.dialogue];
-        let linked = match &sending.linked {
-            Some(name) => {
-                let id = of.asked(Some(name));
-                Some(id.ok_or_else(|| (Cause::Value, format!("nobody has asked for {name}")))?)
-            }
-            None => None,
-        };
-        set_id(&mut component, id, linked);
-        if let Some(operation) = &sending.operation {
-            of.ours.push((id, Arc::clone(operation)));
-        } else if !matches!(component, Component::Result { is_last: false, .. }) {
-            of.theirs.retain(|it| it.0 != id);
-        }
-        components.push(component);
-        if speech.is_none() {
-            speech = Some(Speech::of(None, &components));
+    /// The values that fill a template; none: not all of them are strings.
+    fn values(&self, template: &Template) -> Result<Option<Vec<String>>, Offence> {
+        template.values(&self.play.scope(self.program)).map_err(wrong)
+    }
+
+    fn information(&self, of: &Made<Bytes>) -> Result<Bytes, Offence> {
+        match of {
+            Made::Fixed(information) => Ok(information.clone()),
+            Made::Each(template, _) => message::information(&self.text(template)?).map_err(wrong),
         }
     }
-    Ok(components)
+
+    /// A component, from what its template became before where that can be.
+    fn component(
+        &mut self,
+        of: &Made<Component>,
+        speech: Option<Speech>,
+    ) -> Result<Component, Offence> {
+        let (template, number) = match of {
+            Made::Fixed(component) => return Ok(component.clone()),
+            Made::Each(template, Number(number)) => (template, *number),
+        };
+        let Some(values) = self.values(template)? else {
+            return message::component(&self.text(template)?, speech).map_err(wrong);
+        };
+        if let Some(component) = self.casts.component(number, speech, &values) {
+            return Ok(component);
+        }
+        let component = message::component(&template.filled(&values), speech).map_err(wrong)?;
+        self.casts.learn_component(number, speech, template, &values, &component);
+        Ok(component)
+    }
+
+    /// An address, likewise.
+    fn address(&mut self, of: &Made<Address>) -> Result<Address, Offence> {
+        let (template, number) = match of {
+            Made::Fixed(address) => return Ok(*address),
+            Made::Each(template, Number(number)) => (template, *number),
+        };
+        let Some(values) = self.values(template)? else {
+            return message::address(&self.text(template)?).map_err(wrong);
+        };
+        if let Some(address) = self.casts.address(number, &values) {
+            return Ok(address);
+        }
+        let address = message::address(&template.filled(&values)).map_err(wrong)?;
+        self.casts.learn_address(number, template, &values, &address);
+        Ok(address)
+    }
+
+    /// The invoke identifier of a component.
+    fn identifier(&mut self, sending: &Sending, dialogue: usize) -> Result<i8, Offence> {
+        let of = &mut self.play.dialogues[dialogue];
+        match &sending.id {
+            Identifier::Next => Ok(of.next_id()),
+            Identifier::Answers(name) => of.asked(name.as_deref()).ok_or_else(|| {
+                let name = name.as_deref().unwrap_or("any operation");
+                wrong(format!("nobody has asked for {name}"))
+            }),
+            Identifier::Is(template) => {
+                let value = template.value(&self.play.scope(self.program)).map_err(wrong)?;
+                let text = text_of(&value);
+                text.parse().map_err(|_| wrong(format!("{text} is no invoke identifier")))
+            }
+        }
+    }
+
+    /// The components of a message; operations that are asked for, and those that are answered, are
+    /// noted.
+    fn components(
+        &mut self,
+        send: &Send,
+        mut speech: Option<Speech>,
+    ) -> Result<Vec<Component>, Offence> {
+        let mut components = Vec::with_capacity(send.components.len());
+        for sending in &send.components {
+            let mut component = self.component(&sending.is, speech)?;
+            let id = self.identifier(sending, send.dialogue)?;
+            let of = &mut self.play.dialogues[send.dialogue];
+            let linked = match &sending.linked {
+                Some(name) => {
+                    let id = of.asked(Some(name));
+                    Some(id.ok_or_else(|| wrong(format!("nobody has asked for {name}")))?)
+                }
+                None => None,
+            };
+            set_id(&mut component, id, linked);
+            if let Some(operation) = &sending.operation {
+                of.ours.push((id, Arc::clone(operation)));
+            } else if !matches!(component, Component::Result { is_last: false, .. }) {
+                of.theirs.retain(|it| it.0 != id);
+            }
+            components.push(component);
+            if speech.is_none() {
+                speech = Some(Speech::of(None, &components));
+            }
+        }
+        Ok(components)
+    }
+
+    fn request(
+        &mut self,
+        send: &Send,
+        slot: usize,
+        dialogue: u64,
+        portion: Portion,
+    ) -> Result<Request, Offence> {
+        let own = |portion: Portion| Portion { context: None, ..portion };
+        Ok(match send.kind {
+            Sent::Begin | Sent::Uni => {
+                let none = || wrong("whom it is to is not said".to_owned());
+                let (called, calling) = send.addresses.as_ref().ok_or_else(none)?;
+                let (called, calling) = (self.address(called)?, self.address(calling)?);
+                if send.kind == Sent::Uni {
+                    return Ok(Request::Uni { called, calling, portion });
+                }
+                let of: &mut Dialogue = &mut self.play.dialogues[send.dialogue];
+                of.speech = Speech::of(portion.context.as_deref(), &portion.components);
+                let reference = Player::reference(slot, self.play.generation, send.dialogue);
+                Request::Begin { reference, called, calling, state: None, portion }
+            }
+            Sent::Continue => Request::Continue { dialogue, state: None, portion: own(portion) },
+            Sent::End => Request::End { dialogue, is_prearranged: false, portion: own(portion) },
+            Sent::Prearranged => {
+                Request::End { dialogue, is_prearranged: true, portion: Portion::default() }
+            }
+            Sent::Abort | Sent::Call | Sent::Release => Request::UAbort { dialogue, portion },
+        })
+    }
 }
 
 impl Player {
@@ -163,12 +237,14 @@ impl Player {
             (true, None) => None,
             (false, _) => Some(play.dialogues[send.dialogue].speech),
         };
-        let components = components(send, speech, play, &program)?;
+        let casts = &mut self.casts;
+        let mut maker = Maker { play, program: &program, casts };
+        let components = maker.components(send, speech)?;
         let information = send.information.as_ref();
-        let information = information.map(|it| made(it, play, &program, message::information));
-        let user_information = information.transpose()?.unwrap_or_default();
+        let information = information.map(|it| maker.information(it)).transpose()?;
+        let user_information = information.unwrap_or_default();
         let portion = Portion { context: send.context.clone(), user_information, components };
-        let request = request(send, slot, number, portion, play, &program)?;
+        let request = maker.request(send, slot, number, portion)?;
         match send.kind {
             Sent::Begin => play.dialogues[send.dialogue].stands = Stands::Begins,
             Sent::Continue => {}
@@ -217,38 +293,6 @@ impl Player {
         self.out.push(Want { role, what });
         Ok(Went::Out)
     }
-}
-
-fn request(
-    send: &Send,
-    slot: usize,
-    dialogue: u64,
-    portion: Portion,
-    play: &mut Play,
-    program: &Program,
-) -> Result<Request, Offence> {
-    let own = |portion: Portion| Portion { context: None, ..portion };
-    Ok(match send.kind {
-        Sent::Begin | Sent::Uni => {
-            let none = || (Cause::Value, "whom it is to is not said".to_owned());
-            let (called, calling) = send.addresses.as_ref().ok_or_else(none)?;
-            let called = made(called, play, program, message::address)?;
-            let calling = made(calling, play, program, message::address)?;
-            if send.kind == Sent::Uni {
-                return Ok(Request::Uni { called, calling, portion });
-            }
-            let of: &mut Dialogue = &mut play.dialogues[send.dialogue];
-            of.speech = Speech::of(portion.context.as_deref(), &portion.components);
-            let reference = Player::reference(slot, play.generation, send.dialogue);
-            Request::Begin { reference, called, calling, state: None, portion }
-        }
-        Sent::Continue => Request::Continue { dialogue, state: None, portion: own(portion) },
-        Sent::End => Request::End { dialogue, is_prearranged: false, portion: own(portion) },
-        Sent::Prearranged => {
-            Request::End { dialogue, is_prearranged: true, portion: Portion::default() }
-        }
-        Sent::Abort | Sent::Call | Sent::Release => Request::UAbort { dialogue, portion },
-    })
 }
 
 /// A message is to be sent in a dialogue that is over: what has ended it.

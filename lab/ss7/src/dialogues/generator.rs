@@ -320,7 +320,7 @@ impl Generator {
             match event {
                 ClientEvent::Indication(it) => self.indicated(now, &it),
                 ClientEvent::Bye(why) => anyhow::bail!("{why}"),
-                ClientEvent::Malformed(what, _) => anyhow::bail!("{what}"),
+                ClientEvent::Malformed(it) => anyhow::bail!("{}", it.what),
                 ClientEvent::Unread(_) | ClientEvent::Welcome(_) => {}
             }
         }

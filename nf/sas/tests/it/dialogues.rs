@@ -170,6 +170,9 @@ fn a_dialogue_is_one_trail_over_a_relay_and_found_by_all_that_names_it() {
             &[("q", "0a000001@447800000001")],
             &[("method", "sendRoutingInfoForSM"), ("outcome", "ok")],
             &[("address", HLR)],
+            &[("kind", "dialogue"), ("q", "2-100-3/6")],
+            &[("kind", "dialogue"), ("q", "2-100-4")],
+            &[("q", "4899")],
         ] {
             let trail = bench.only(pairs);
             assert_eq!((trail.kind, trail.outcome), (Kind::Dialogue, Outcome::Ok), "{pairs:?}");

@@ -56,9 +56,14 @@ fn envelope() -> Envelope {
 
 /// A message of SCCP in one of M3UA.
 fn sccp(payload: &[u8]) -> Vec<u8> {
+    msu(3, payload)
+}
+
+/// An MSU of a user of MTP3 in a message of M3UA.
+fn msu(si: u8, payload: &[u8]) -> Vec<u8> {
     let code = |number| PointCode::new(number).unwrap();
     let (opc, dpc) = (code(ANSWERS.point_code), code(ASKS.point_code));
-    let protocol_data = ProtocolData { opc, dpc, si: 3, ni: 2, mp: 0, sls: 5, payload };
+    let protocol_data = ProtocolData { opc, dpc, si, ni: 2, mp: 0, sls: 5, payload };
     let mut out = Vec::new();
     Data { network: None, routing_context: None, protocol_data, correlation: None }.write(&mut out);
     out
@@ -97,6 +102,47 @@ fn keys_and_passwords_are_known_by_their_types() {
     assert!(!has(&kept(&later), &extension));
     let rand = kept(&m3ua(ANSWERS, ASKS, envelope(), &end_with(56, &vectors())));
     assert!(has(&rand, &[4, 5, 6, 7, 8, 9, 0x0a]), "what is no secret stays");
+}
+
+#[test]
+fn user_information_is_kept_where_it_is_that_of_map() {
+    let context = [4, 0, 0, 1, 0, 20, 3];
+    let opened = |pdu: &[u8]| {
+        let mut external = Vec::new();
+        map::dialogue::wrap(&mut external, pdu);
+        external
+    };
+    let open = opened(&[0xa0, 6, 0x80, 4, 0x91, 0x44, 0x77, 0x10]);
+    let later =
+        opened(&[0xa0, 12, 0x80, 4, 0x91, 0x44, 0x77, 0x10, 0x99, 4, 0xc4, 0xc5, 0xc6, 0xc7]);
+    let other = [&[0x28, 12, 6, 2, 0x2a, 3, 0xa0, 6, 4, 4][..], &OCTETS].concat();
+    let kept_of = |user: &[u8]| {
+        let data = tcap(Writer::begin(asked()).request(&context, user), |_| ());
+        let payload = m3ua(ASKS, ANSWERS, envelope(), &data);
+        let kept = kept(&payload);
+        assert!(has(&kept, &context), "the context stays");
+        kept
+    };
+    let number = [0x44, 0x77, 0x10];
+    assert!(has(&kept_of(&open), &number), "who asks is no secret");
+    assert!(!has(&kept_of(&later), &OCTETS));
+    assert!(!has(&kept_of(&other), &OCTETS));
+    let both = kept_of(&[&open[..], &other].concat());
+    assert!(has(&both, &number) && !has(&both, &OCTETS));
+}
+
+#[test]
+fn of_other_users_of_mtp3_what_people_say_is_kept_nowhere() {
+    let answer = [&[1, 0, 0x09, 1, 0x0a, 3, 0x03, 0x10, 0x44, 0x20, 4][..], &OCTETS, &[0]].concat();
+    for (si, circuit) in [(5, 0), (13, 2)] {
+        let payload = msu(si, &[&[0; 2][..circuit], &answer].concat());
+        let kept = kept(&payload);
+        assert!(has(&kept, &[0x0a, 3, 0x03, 0x10, 0x44]) && !has(&kept, &OCTETS), "{si}");
+    }
+    for si in [4, 6, 9, 14] {
+        assert!(!has(&kept(&msu(si, &answer)), &OCTETS), "{si}");
+    }
+    assert!(has(&kept(&msu(0, &answer)), &OCTETS), "management of MTP3 has no users");
 }
 
 #[test]

@@ -67,6 +67,10 @@ pub struct Application {
     /// code of the node, or none, and its subsystem.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub titles: Vec<String>,
+    /// How point codes are written in lines of JSON to it: as a number (`4899`), or by their fields
+    /// (`"2-100-3"`). Both are read.
+    #[serde(default)]
+    pub point_codes_as: PointCodesAs,
     /// Where instances connect: `unix:hlr.sock`, relative to the site's directory, its owner's
     /// alone; `tcp:127.0.0.1:7700`; `tls:192.0.2.1:7701`. Beyond this machine a key or a
     /// certificate has to be proved.
@@ -116,6 +120,26 @@ pub struct Application {
     /// aborted, milliseconds.
     #[serde(default = "resume_ms")]
     pub resume_ms: u32,
+}
+
+/// How point codes are written for an application.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PointCodesAs {
+    /// As a number.
+    #[default]
+    Number,
+    /// By their fields of 3, 8 and 3 bits.
+    Fields,
+}
+
+impl From<PointCodesAs> for tcu::PointCodes {
+    fn from(it: PointCodesAs) -> Self {
+        match it {
+            PointCodesAs::Number => Self::Numbers,
+            PointCodesAs::Fields => Self::Fields,
+        }
+    }
 }
 
 const fn instances_max() -> u32 {
@@ -207,6 +231,7 @@ impl Application {
             is_network: user == Some(SubsystemUser::Sccp),
             tag: tag_of(subsystem, shard),
             point_codes: of.own_point_codes(),
+            shown: self.point_codes_as.into(),
             titles: self.titles.iter().filter_map(|it| Digits::parse(it)).collect(),
             keys: self.keys.clone(),
             groups: self.groups.clone(),

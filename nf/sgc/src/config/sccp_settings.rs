@@ -64,7 +64,9 @@ impl Sgc {
             shard,
             secret,
             dialogues_max: self.share(self.tcap.dialogues_max),
-            dialogues_per_source_max: self.share(self.tcap.dialogues_per_source_max),
+            dialogues_per_source_max: self.tcap.dialogues_per_source_max,
+            // Of several shards the first one counts them for all.
+            sources_elsewhere: self.shards > 1,
             idle: Duration::from_millis(self.tcap.t_idle_ms.into()),
         }
     }

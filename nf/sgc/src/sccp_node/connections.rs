@@ -74,7 +74,7 @@ impl SccpNode {
         match &mut self.part {
             Part::Links(spread) => {
                 let shard = spread.begins(now, number);
-                let transit = Transit { by: self.by, from, unitdata };
+                let transit = Transit { by: self.by, from, place: None, unitdata };
                 self.handed.push((shard, Work::Unitdata(transit)));
             }
             _ => {
@@ -121,7 +121,7 @@ impl SccpNode {
                     self.handed.push((0, Work::Connection(input)));
                 }
                 (Network::Unitdata(unitdata), Part::Dialogues) => {
-                    let transit = Transit { by: self.by, from: None, unitdata };
+                    let transit = Transit { by: self.by, from: None, place: None, unitdata };
                     self.handed.push((0, Work::Unitdata(transit)));
                 }
                 (Network::Connection(input), _) => self.queue.push_back(In::Connection(input)),
@@ -246,6 +246,7 @@ const fn reference_of(input: &ConnectionInput) -> Option<LocalReference> {
         | ConnectionInput::Expedited(of, _)
         | ConnectionInput::Reset(of, _)
         | ConnectionInput::ResetResponse(of)
+        | ConnectionInput::Busy(of, _)
         | ConnectionInput::Disconnect(of, _) => Some(*of),
         ConnectionInput::Connect(_) | ConnectionInput::Serve(..) => None,
     }

@@ -72,6 +72,7 @@ pub(super) fn write_input(it: &Input, out: &mut Vec<u8>) {
         Input::Expedited(reference, data) => of(4, reference, data),
         Input::Reset(reference, cause) => of(5, reference, &[*cause]),
         Input::ResetResponse(reference) => of(6, reference, &[]),
+        Input::Busy(reference, is_busy) => of(8, reference, &[u8::from(*is_busy)]),
         Input::Disconnect(reference, it) => {
             of(7, reference, &[it.cause]);
             out.extend_from_slice(&it.data);
@@ -98,6 +99,7 @@ pub(super) fn read_input(cursor: &mut Cursor<'_>) -> Result<Input, Malformed> {
         4 => Input::Expedited(reference, rest(cursor)),
         5 => Input::Reset(reference, cursor.octet(CUT)?),
         6 => Input::ResetResponse(reference),
+        8 => Input::Busy(reference, cursor.octet(CUT)? == 1),
         7 => {
             let cause = cursor.octet(CUT)?;
             Input::Disconnect(reference, Disconnect { cause, data: rest(cursor) })
@@ -206,6 +208,8 @@ mod tests {
             Input::Expedited(of, data.clone()),
             Input::Reset(of, 3),
             Input::ResetResponse(of),
+            Input::Busy(of, true),
+            Input::Busy(of, false),
             Input::Disconnect(of, Disconnect { cause: 3, data: data.clone() }),
         ];
         let disconnected = |why| Event::Disconnected { why, data: data.clone() };

@@ -15,6 +15,8 @@ pub(super) const CUT: &str = "work is cut off";
 /// No point code, no association, no rank, no importance.
 const NONE: u32 = u32::MAX;
 pub(super) const NO_OCTET: u8 = u8::MAX;
+/// No dialogue that begins.
+const NO_PLACE: u16 = u16::MAX;
 
 const UNITDATA: u8 = 1;
 const NOTICE: u8 = 2;
@@ -26,6 +28,7 @@ const CONNECTION: u8 = 7;
 const EVENT: u8 = 8;
 const NOT_CONNECTED: u8 = 9;
 const RETURNED: u8 = 10;
+const RELEASED: u8 = 11;
 
 /// Data on their way between SCCP and TCAP.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +37,8 @@ pub(crate) struct Transit {
     pub(crate) by: Option<PeerId>,
     /// The point code that they came from; none: from this node.
     pub(crate) from: Option<PointCode>,
+    /// The place at which the first shard has counted the dialogue that begins.
+    pub(crate) place: Option<u16>,
     pub(crate) unitdata: Unitdata,
 }
 
@@ -58,6 +63,8 @@ pub(crate) enum Work {
     NotConnected(u64, u8),
     /// N-NOTICE of a subsystem without TCAP: the return cause, and what came back.
     Returned(u8, Unitdata),
+    /// Dialogues that were counted at these places are over.
+    Released(Vec<u16>),
 }
 
 impl Work {
@@ -77,7 +84,12 @@ impl Work {
                 let (index, generation) = it.by.map_or((NONE, NONE), PeerId::numbers);
                 [index, generation].iter().for_each(|it| out.extend(it.to_be_bytes()));
                 write_point_code(it.from, out);
+                out.extend(it.place.unwrap_or(NO_PLACE).to_be_bytes());
                 write_unitdata(&it.unitdata, out);
+            }
+            Self::Released(places) => {
+                out.push(RELEASED);
+                places.iter().for_each(|place| out.extend(place.to_be_bytes()));
             }
             Self::Returned(cause, unitdata) => {
                 out.extend([RETURNED, *cause]);
@@ -141,6 +153,10 @@ impl Work {
                 Self::Rank(subsystem, Some(rank).filter(|it| *it != NO_OCTET))
             }
             BORN => Self::Born,
+            RELEASED => {
+                let places = cursor.rest().chunks_exact(2);
+                Self::Released(places.map(|it| u16::from_be_bytes([it[0], it[1]])).collect())
+            }
             RETURNED => Self::Returned(cursor.octet(CUT)?, read_unitdata(&mut cursor)?),
             CONNECTION => Self::Connection(connection::read_input(&mut cursor)?),
             EVENT => {
@@ -157,7 +173,8 @@ fn read_transit(cursor: &mut Cursor<'_>) -> Result<Transit, Malformed> {
     let (index, generation) = (cursor.be32(CUT)?, cursor.be32(CUT)?);
     let by = (index != NONE).then(|| PeerId::of_numbers(index, generation));
     let from = read_point_code(cursor)?;
-    Ok(Transit { by, from, unitdata: read_unitdata(cursor)? })
+    let place = Some(u16::from_be_bytes(cursor.array(CUT)?)).filter(|it| *it != NO_PLACE);
+    Ok(Transit { by, from, place, unitdata: read_unitdata(cursor)? })
 }
 
 fn write_unitdata(it: &Unitdata, out: &mut Vec<u8>) {
@@ -245,8 +262,9 @@ mod tests {
             data: Bytes::from_static(b"BEGIN"),
         };
         let by = Some(PeerId::of_numbers(3, 1));
-        let whole = Transit { by, from: Some(point_code(1)), unitdata: unitdata.clone() };
-        let without = Transit { by: None, from: None, unitdata };
+        let whole =
+            Transit { by, from: Some(point_code(1)), place: Some(7), unitdata: unitdata.clone() };
+        let without = Transit { by: None, from: None, place: None, unitdata };
         let state = Indication::State { point_code: point_code(7), subsystem: 8, in_service: true };
         let statuses = [
             PointCodeStatus::Accessible,
@@ -264,6 +282,7 @@ mod tests {
             Work::Notice(3, Bytes::from_static(b"data")),
             Work::Told(state),
             Work::Rank(6, Some(0)),
+            Work::Released(vec![7, 7, 4_095]),
             Work::Rank(6, None),
             Work::Born,
         ];

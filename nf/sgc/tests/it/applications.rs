@@ -274,11 +274,11 @@ fn lines_that_are_no_messages_are_told_and_counted() {
     let (mut world, gateway, _) = site(SITE);
     let one = world.program(program(Spelling::Json));
     world.pass(ms(100));
-    world.at_program(one, |it| it.say(b"{\"tc\":\"end\",\"dialogue\":1,\"more\":[]}\n"));
+    world.at_program(one, |it| it.say(b"{\"tc\":\"n-state\",\"in_service\":true,\"more\":[]}\n"));
     let it = world.program_of(one);
     assert!(
-        matches!(&it.events[..], [_, ClientEvent::Malformed(what, 32)]
-        if what.starts_with("no such member here")),
+        matches!(&it.events[..], [_, ClientEvent::Malformed(it)]
+        if it.what.starts_with("no such member here") && it.at == 41),
         "{:?}",
         it.events
     );

@@ -77,8 +77,12 @@ fn program(door: usize, name: &str) -> Program {
 
 /// A gateway of so many shards, and the ASP of the point code 1.
 fn site(shards: u16) -> (World, usize, usize) {
+    site_of(SITE, shards)
+}
+
+fn site_of(text: &str, shards: u16) -> (World, usize, usize) {
     let mut world = World::on(shards);
-    let gateway = world.gateway(SITE);
+    let gateway = world.gateway(text);
     let asp = world.asp(Asp::of("10.0.1.1", GATEWAY, 1, 1));
     world.pass(ms(800));
     world.asp_of(asp).received.clear();
@@ -214,6 +218,39 @@ fn a_subsystem_is_in_service_while_any_shard_has_an_instance() {
     world.deafen(other);
     world.pass(ms(50));
     assert_eq!(management(&mut world, asp), [2], "SSP with the last one");
+}
+
+#[test]
+fn a_source_has_its_share_once_wherever_its_dialogues_are() {
+    let limited = SITE.replace("sccp = ", "tcap = { dialogues_per_source_max = 6 }\nsccp = ");
+    for doors in [1, 3] {
+        let (mut world, gateway, asp) = site_of(&limited, 4);
+        for door in 0..doors {
+            world.program(program(door, "i"));
+        }
+        world.pass(ms(100));
+        came(&mut world, asp);
+        let all: Vec<_> = (0..6).map(|number| held(&mut world, asp, number)).collect();
+        begin(&mut world, asp, 6, 7);
+        assert_eq!(came(&mut world, asp), [(7, kind(MessageType::Abort), None)]);
+        go_on(&mut world, asp, 0, all[0]);
+        assert_eq!(came(&mut world, asp), [(0, kind(MessageType::End), None)]);
+        held(&mut world, asp, 8);
+        begin(&mut world, asp, 6, 9);
+        assert_eq!(came(&mut world, asp), [(9, kind(MessageType::Abort), None)]);
+        if doors == 1 {
+            continue;
+        }
+        // What a shard had is nobody's any more.
+        let dies = shard_of(all[1]);
+        let lost = 1 + all[2..].iter().filter(|at| shard_of(**at) == dies).count();
+        world.crash(gateway, dies);
+        world.pass(ms(50));
+        came(&mut world, asp);
+        for number in 20..20 + u32::try_from(lost).unwrap() {
+            held(&mut world, asp, number);
+        }
+    }
 }
 
 #[test]

@@ -236,9 +236,16 @@ impl Connections {
         let Some(to) = self.couples.get(&of).copied().filter(|to| !self.is_held(*to)) else {
             return;
         };
-        let Some(mut section) = self.take(to) else { return };
+        if let Some(section) = self.take(to) {
+            self.open(now, to, section);
+        }
+    }
+
+    /// Acknowledges what came, where nobody holds that up any more, and keeps the section.
+    pub(super) fn open(&mut self, now: Time, to: LocalReference, mut section: Box<Section>) {
         let is_open = section.state == State::Active(Reset::None)
-            && section.class == ConnectionClass::FlowControl;
+            && section.class == ConnectionClass::FlowControl
+            && !section.is_busy;
         if let Some(destination) = section.other.filter(|_| is_open && section.flow.owes()) {
             let (receive, credit) = section.flow.acknowledgement();
             let message = ConnectionMessage::Acknowledgement { destination, receive, credit };

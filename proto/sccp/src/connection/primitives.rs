@@ -57,6 +57,9 @@ pub enum ConnectionInput {
     Reset(LocalReference, u8),
     /// N-RESET response.
     ResetResponse(LocalReference),
+    /// The user takes no more for a while, or does again: in class 3 what came is not acknowledged
+    /// meanwhile, so that the other side's window closes (Q.714 §3.5.2).
+    Busy(LocalReference, bool),
     /// N-DISCONNECT request.
     Disconnect(LocalReference, Disconnect),
 }

@@ -357,6 +357,7 @@ impl Connections {
         }
         self.send_waiting(now, reference, &mut section);
         if section.flow.owes()
+            && !section.is_busy
             && !self.is_held(reference)
             && let Some(destination) = section.other
         {

@@ -135,6 +135,13 @@ impl Connections {
         }
     }
 
+    /// The user takes no more, or does again: then what came is acknowledged.
+    pub(crate) fn busy(&mut self, now: Time, reference: LocalReference, is_busy: bool) {
+        let Some(mut section) = self.take(reference) else { return };
+        section.is_busy = is_busy;
+        self.open(now, reference, section);
+    }
+
     /// Octets of a segment, at most.
     pub(super) fn room(&self) -> usize {
         self.message_octets_max.saturating_sub(DATA_OVERHEAD).clamp(1, DATA_BYTES_MAX)
@@ -180,7 +187,7 @@ impl Connections {
             && let Some((more, data)) = section.waiting.pop_front()
         {
             self.give_back(section.source, cost(data.len()));
-            let sequencing = section.flow.next(more, self.is_held(reference));
+            let sequencing = section.flow.next(more, section.is_busy || self.is_held(reference));
             let message = ConnectionMessage::Data2 { destination, sequencing, data: &data };
             self.send(now, reference, section, &message);
         }

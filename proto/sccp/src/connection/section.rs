@@ -80,6 +80,8 @@ pub(crate) struct Section {
     pub(crate) expedited: VecDeque<Bytes>,
     /// Until then the EA has to come.
     pub(crate) expedited_until: Option<Time>,
+    /// The user takes no more for a while.
+    pub(crate) is_busy: bool,
     /// Data of which more follow.
     pub(crate) came: Vec<u8>,
     /// When something was sent last, and came last.
@@ -110,6 +112,7 @@ impl Section {
             waiting: VecDeque::new(),
             expedited: VecDeque::new(),
             expedited_until: None,
+            is_busy: false,
             came: Vec::new(),
             sent: now,
             received: now,

@@ -71,7 +71,7 @@ impl Connections {
                 destination,
                 source: reference,
                 class: section.class,
-                sequencing: section.flow.as_it_is(self.is_held(reference)),
+                sequencing: section.flow.as_it_is(section.is_busy || self.is_held(reference)),
                 credit: section.flow.credit(),
             };
             self.send(now, reference, &mut section, &message);

@@ -25,6 +25,7 @@ impl Node {
             ConnectionInput::Expedited(it, data) => connections.expedited(now, it, data),
             ConnectionInput::Reset(it, cause) => connections.reset(now, it, cause),
             ConnectionInput::ResetResponse(it) => connections.reset_response(now, it),
+            ConnectionInput::Busy(it, is_busy) => connections.busy(now, it, is_busy),
             ConnectionInput::Disconnect(it, what) => connections.disconnect(now, it, what),
         }
         self.carry_out();

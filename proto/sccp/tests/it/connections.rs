@@ -367,3 +367,20 @@ fn a_test_of_another_class_ends_the_connection_and_data_of_another_class_are_an_
     assert_eq!(kinds(&world), ["ERR", "RLSD", "RLC"], "who hears of it releases");
     assert_eq!((world.nodes[0].connections().0, world.nodes[1].connections().0), (0, 0));
 }
+
+#[test]
+fn while_its_user_is_busy_nothing_is_acknowledged_and_the_other_side_stops() {
+    let (mut world, here, there) = connected(FLOW);
+    world.run(2, In::Connection(Input::Busy(there, true)));
+    for number in 0..10 {
+        world.run(1, data(here, &[number]));
+    }
+    assert_eq!(events(&mut world, 2).len(), 4, "as many as the window has");
+    // What it sends itself acknowledges nothing either.
+    world.run(2, data(there, b"back"));
+    assert_eq!((events(&mut world, 1).len(), events(&mut world, 2).len()), (1, 0));
+    assert!(!kinds(&world).contains(&"AK"), "{:?}", kinds(&world));
+    world.run(2, In::Connection(Input::Busy(there, false)));
+    assert_eq!(events(&mut world, 2).len(), 6);
+    assert!(kinds(&world).contains(&"AK"));
+}

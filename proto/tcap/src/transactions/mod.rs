@@ -4,6 +4,8 @@ mod receive;
 mod sources;
 mod user;
 
+pub use sources::Sources;
+
 use crate::codec::{ComponentWriter, Message, PAbortCause, TransactionId, Writer};
 use crate::effects::{Begin, Close, DialogueId, In, Indication, Out, PAbort, Refused, Say};
 use crate::facts::Fact;
@@ -37,6 +39,9 @@ pub struct Settings {
     pub dialogues_max: u32,
     /// Dialogues that one source may have begun, at most: a point code, or a title without one.
     pub dialogues_per_source_max: u32,
+    /// Sources are counted elsewhere: no limit of one holds here, and [`Transactions::released`]
+    /// tells whose dialogues are over.
+    pub sources_elsewhere: bool,
     /// A dialogue of which nothing was heard or said for so long is broken off.
     pub idle: Duration,
 }
@@ -46,7 +51,9 @@ pub struct Settings {
 pub struct Transactions {
     settings: Settings,
     slots: Slots<Record>,
-    sources: sources::Sources,
+    sources: Sources,
+    /// Places of dialogues that are over, where they are counted elsewhere.
+    released: Vec<u16>,
     /// Dialogues whose timers have fired and were not looked at yet, since when, and the newest.
     due: VecDeque<Key>,
     due_since: Option<Time>,
@@ -63,7 +70,8 @@ impl Transactions {
         Self {
             settings,
             slots,
-            sources: sources::Sources::new(),
+            sources: Sources::new(),
+            released: Vec::new(),
             due: VecDeque::new(),
             due_since: None,
             fired: Vec::new(),
@@ -144,9 +152,34 @@ impl Transactions {
     /// The dialogue is over.
     fn close(&mut self, key: Key) {
         if let Some(source) = self.slots.at(key).and_then(|record| record.source) {
-            self.sources.remove(source);
+            self.release(source);
         }
         self.slots.give_back(key);
+    }
+
+    /// A dialogue of that source is over, or has not begun.
+    fn release(&mut self, source: u16) {
+        match self.settings.sources_elsewhere {
+            true => self.released.push(source),
+            false => self.sources.remove(source),
+        }
+    }
+
+    /// Places of sources whose dialogues are over since this was asked last, each as often as it
+    /// has had one: with [`Settings::sources_elsewhere`].
+    pub fn released(&mut self) -> Vec<u16> {
+        core::mem::take(&mut self.released)
+    }
+
+    /// Who counted the sources of dialogues has begun anew, and knows nothing of those that stand.
+    pub fn forget_sources(&mut self) {
+        self.released.clear();
+        self.slots.each_mut(|record| record.source = None);
+    }
+
+    /// Counts a dialogue that was refused elsewhere, because its source has too many.
+    pub fn shed_of_source(&self) {
+        self.count(Fact::ShedOfSource);
     }
 
     /// The user will answer an operation of the peer: until it has, another one with the same
@@ -164,8 +197,7 @@ impl Transactions {
     fn take(&mut self, now: Time, ends: Ends, context: &[u8]) -> Option<Key> {
         let idle_due = now + self.settings.idle;
         let (key, record) = self.slots.take()?;
-        record.ends = Some(ends);
-        record.context.extend_from_slice(context);
+        record.set(&ends, context);
         record.idle_due = idle_due;
         record.sls = u8::try_from(key.index & 0x0f).unwrap_or_default();
         self.slots.arm(key, idle_due);
@@ -320,14 +352,14 @@ impl Transactions {
         writer: impl FnOnce(TransactionId) -> Writer<'w>,
     ) -> Result<(), Refused> {
         let record = self.slots.at(key).ok_or(Refused::Unknown)?;
-        let (Some(remote), Some(ends)) = (record.remote, record.ends) else {
+        let (Some(remote), Some(ends)) = (record.remote, record.ends()) else {
             return Err(Refused::State);
         };
         self.note(now, key, says)?;
         let record = self.slots.at_mut(key).ok_or(Refused::Unknown)?;
-        let accepts = record.state == State::InitiationReceived && !record.context.is_empty();
-        let context = core::mem::take(&mut record.context);
-        let mut rejects = core::mem::take(&mut record.rejects);
+        let mut rejects = record.take_rejects();
+        let context = record.context();
+        let accepts = record.state == State::InitiationReceived && !context.is_empty();
         let sls = record.sls;
         let mut message = Vec::with_capacity(128);
         let write_all = |out: &mut ComponentWriter<'_, '_>| {
@@ -336,11 +368,9 @@ impl Transactions {
         };
         let plain = writer(remote);
         match accepts {
-            true => plain.with_answer(&context, user_information).write(&mut message, write_all),
+            true => plain.with_answer(context, user_information).write(&mut message, write_all),
             false => plain.write(&mut message, write_all),
         }
-        record.context = context;
-        record.rejects = rejects;
         self.send(ends, sls, message);
         Ok(())
     }
@@ -356,8 +386,8 @@ impl Transactions {
         out: &mut Vec<Out>,
     ) -> Result<(), Refused> {
         let record = self.slots.at(key).ok_or(Refused::Unknown)?;
-        let (state, sls, has_context) = (record.state, record.sls, !record.context.is_empty());
-        if let (Some(remote), Some(ends)) = (record.remote, record.ends) {
+        let (state, sls, has_context) = (record.state, record.sls, !record.context().is_empty());
+        if let (Some(remote), Some(ends)) = (record.remote, record.ends()) {
             let mut message = Vec::with_capacity(64);
             let plain = Writer::abort(remote);
             let writer = match close {
@@ -379,8 +409,8 @@ impl Transactions {
     /// Breaks a dialogue off, and tells both sides why.
     fn break_off(&mut self, key: Key, why: PAbort) {
         let Some(record) = self.slots.at(key) else { return };
-        let (has_context, sls) = (!record.context.is_empty(), record.sls);
-        if let (Some(remote), Some(ends)) = (record.remote, record.ends) {
+        let (has_context, sls) = (!record.context().is_empty(), record.sls);
+        if let (Some(remote), Some(ends)) = (record.remote, record.ends()) {
             let mut message = Vec::with_capacity(64);
             let writer = match has_context {
                 true => Writer::abort(remote).abrt(true, &[]),
@@ -432,7 +462,11 @@ impl Machine for Transactions {
     fn step(&mut self, now: Time, input: In, out: &mut Vec<Out>) {
         match input {
             In::Unitdata(unitdata) => self.receive(now, None, &unitdata),
-            In::UnitdataOf(source, unitdata) => self.receive(now, Some(source), &unitdata),
+            In::UnitdataOf(source, unitdata) => {
+                let place = Sources::numbered(self.settings.secret, source);
+                self.receive(now, Some(place), &unitdata);
+            }
+            In::UnitdataAt(place, unitdata) => self.receive(now, Some(place), &unitdata),
             In::Notice(cause, data) => self.notice(cause, &data),
         }
         out.append(&mut self.out);

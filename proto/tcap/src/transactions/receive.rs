@@ -23,7 +23,7 @@ const fn back(unitdata: &Unitdata) -> Ends {
 }
 
 impl Transactions {
-    pub(super) fn receive(&mut self, now: Time, source: Option<u64>, unitdata: &Unitdata) {
+    pub(super) fn receive(&mut self, now: Time, source: Option<u16>, unitdata: &Unitdata) {
         self.count(Fact::MessagesIn);
         let message = match Message::read(&unitdata.data) {
             Ok(message) => message,
@@ -71,16 +71,32 @@ impl Transactions {
     fn begun(
         &mut self,
         now: Time,
-        source: Option<u64>,
+        source: Option<u16>,
         unitdata: &Unitdata,
         message: &Message<'_>,
     ) {
-        let Some(otid) = message.otid else { return };
+        let secret = self.settings.secret;
+        let source = source.unwrap_or_else(|| Sources::of(secret, &unitdata.calling));
+        if !self.began(now, source, unitdata, message) && self.settings.sources_elsewhere {
+            self.release(source);
+        }
+    }
+
+    /// Whether the dialogue stands.
+    fn began(
+        &mut self,
+        now: Time,
+        source: u16,
+        unitdata: &Unitdata,
+        message: &Message<'_>,
+    ) -> bool {
+        let Some(otid) = message.otid else { return false };
         let abort = |of: &mut Self, writer: Writer<'_>| {
             of.count(Fact::AbortsOut);
             let mut message = Vec::with_capacity(64);
             writer.write(&mut message, |_| ());
             of.send(back(unitdata), unitdata.sls, message);
+            false
         };
         let context = match message.dialogue.map(|it| Dialogue::read(&it)) {
             None => &[][..],
@@ -103,22 +119,23 @@ impl Transactions {
                 return abort(self, Writer::abort(otid).abrt(true, &[]));
             }
         };
-        let secret = self.settings.secret;
-        let source = match source {
-            Some(number) => Sources::numbered(secret, number),
-            None => Sources::of(secret, &unitdata.calling),
-        };
-        if !self.sources.has_room(source, self.settings.dialogues_per_source_max) {
+        let has_room = self.settings.sources_elsewhere
+            || self.sources.has_room(source, self.settings.dialogues_per_source_max);
+        if !has_room {
             self.count(Fact::ShedOfSource);
-            return self.p_abort(unitdata, otid, PAbortCause::ResourceLimitation);
+            self.p_abort(unitdata, otid, PAbortCause::ResourceLimitation);
+            return false;
         }
         let Some(key) = self.take(now, back(unitdata), context) else {
             self.count(Fact::Shed);
-            return self.p_abort(unitdata, otid, PAbortCause::ResourceLimitation);
+            self.p_abort(unitdata, otid, PAbortCause::ResourceLimitation);
+            return false;
         };
         if let Some(record) = self.slots.at_mut(key) {
             (record.state, record.remote) = (State::InitiationReceived, Some(otid));
             record.source = Some(source);
+        }
+        if !self.settings.sources_elsewhere {
             self.sources.add(source);
         }
         self.count(Fact::BegunThere);
@@ -127,13 +144,14 @@ impl Transactions {
         self.indicate(key, Indication::Begin { called, calling, message: octets });
         self.components(key, message, &unitdata.data);
         self.touch(now, key);
+        true
     }
 
     /// Whether the dialogue portion of an answer is what this state expects: an AARE in the first
     /// one to an AARQ, none otherwise (§3.2.2.1).
     fn is_expected(&self, key: Key, message: &Message<'_>) -> bool {
         let Some(record) = self.slots.at(key) else { return false };
-        let is_asked = record.state == State::InitiationSent && !record.context.is_empty();
+        let is_asked = record.state == State::InitiationSent && !record.context().is_empty();
         match (is_asked, message.dialogue.map(|it| Dialogue::read(&it))) {
             (false, None) => true,
             (true, Some(Ok(Dialogue::Response { is_refused, .. }))) => !is_refused,
@@ -153,7 +171,7 @@ impl Transactions {
             State::InitiationSent => {
                 record.remote = Some(otid);
                 // The peer answers from where it stands: there goes what follows (§3.3.2.2).
-                record.ends = record.ends.map(|it| Ends { peer: unitdata.calling, ..it });
+                record.set_peer(unitdata.calling);
             }
             // Nobody may go on before this side has answered, nor from another transaction.
             State::InitiationReceived => return self.count(Fact::Unrecognized),

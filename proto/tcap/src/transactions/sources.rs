@@ -7,14 +7,16 @@ use std::hash::DefaultHasher;
 /// Places, a power of two; sources that share one share its room.
 const PLACES: usize = 1 << 12;
 
-/// Dialogues by place.
+/// Dialogues by place. A place is that of a source, by a hash that nobody outside can choose.
 #[derive(Debug)]
-pub(super) struct Sources {
+pub struct Sources {
     counts: Vec<u32>,
 }
 
 impl Sources {
-    pub(super) fn new() -> Self {
+    /// None yet.
+    #[must_use]
+    pub fn new() -> Self {
         Self { counts: vec![0; PLACES] }
     }
 
@@ -28,21 +30,42 @@ impl Sources {
     }
 
     /// The place of a source that has a number.
-    pub(super) fn numbered(secret: u64, number: u64) -> u16 {
+    #[must_use]
+    pub fn numbered(secret: u64, number: u64) -> u16 {
         place(secret, number)
     }
 
-    pub(super) fn has_room(&self, place: u16, most: u32) -> bool {
-        self.counts[usize::from(place)] < most
+    /// Whether another one may begin there.
+    #[must_use]
+    pub fn has_room(&self, place: u16, most: u32) -> bool {
+        self.counts.get(usize::from(place)).is_some_and(|count| *count < most)
     }
 
-    pub(super) fn add(&mut self, place: u16) {
-        self.counts[usize::from(place)] += 1;
+    /// One begins.
+    pub fn add(&mut self, place: u16) {
+        if let Some(count) = self.counts.get_mut(usize::from(place)) {
+            *count += 1;
+        }
     }
 
-    pub(super) fn remove(&mut self, place: u16) {
-        let count = &mut self.counts[usize::from(place)];
-        *count = count.saturating_sub(1);
+    /// One is over.
+    pub fn remove(&mut self, place: u16) {
+        if let Some(count) = self.counts.get_mut(usize::from(place)) {
+            *count = count.saturating_sub(1);
+        }
+    }
+
+    /// Those of `other` are over.
+    pub fn remove_all(&mut self, other: &Self) {
+        for (count, gone) in self.counts.iter_mut().zip(&other.counts) {
+            *count = count.saturating_sub(*gone);
+        }
+    }
+}
+
+impl Default for Sources {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

@@ -33,14 +33,14 @@ impl Transactions {
     /// Addresses of a dialogue: this side's, and the peer's.
     #[must_use]
     pub fn ends(&self, DialogueId(key): DialogueId) -> Option<(Address, Address)> {
-        let ends = self.slots.at(key)?.ends?;
+        let ends = self.slots.at(key)?.ends()?;
         Some((ends.own, ends.peer))
     }
 
     /// Contents octets of the application context of a dialogue; none without a dialogue portion.
     #[must_use]
     pub fn context(&self, DialogueId(key): DialogueId) -> Option<&[u8]> {
-        let context = &self.slots.at(key)?.context[..];
+        let context = self.slots.at(key)?.context();
         Some(context).filter(|it| !it.is_empty())
     }
 
@@ -50,7 +50,7 @@ impl Transactions {
     pub fn may_refuse(&self, DialogueId(key): DialogueId) -> bool {
         self.slots
             .at(key)
-            .is_some_and(|it| it.state == State::InitiationReceived && !it.context.is_empty())
+            .is_some_and(|it| it.state == State::InitiationReceived && !it.context().is_empty())
     }
 
     /// TC-U-CANCEL request: no answer to this operation is waited for any more. Nothing is sent.

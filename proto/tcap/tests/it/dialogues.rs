@@ -55,6 +55,7 @@ impl World {
             secret: 7,
             dialogues_max,
             dialogues_per_source_max: dialogues_max + 1,
+            sources_elsewhere: false,
             idle,
         };
         Self {
@@ -543,8 +544,14 @@ fn an_operation_that_is_owed_an_answer_is_not_asked_for_twice() {
 #[test]
 fn a_source_has_no_more_dialogues_than_its_share_and_has_them_again() {
     let idle = Duration::from_secs(60);
-    let settings =
-        Settings { shard: 0, secret: 9, dialogues_max: 100, dialogues_per_source_max: 3, idle };
+    let settings = Settings {
+        shard: 0,
+        secret: 9,
+        dialogues_max: 100,
+        dialogues_per_source_max: 3,
+        sources_elsewhere: false,
+        idle,
+    };
     let mut side = Transactions::new(settings, Time::ZERO);
     let begun_of = |side: &mut Transactions, source: Option<u64>, from: usize, number: u32| {
         let mut octets = Vec::new();
@@ -581,4 +588,52 @@ fn a_source_has_no_more_dialogues_than_its_share_and_has_them_again() {
     assert!((0..3).all(|it| other(77, 10 + it, 20 + it as u32).is_some()));
     assert_eq!(other(77, 14, 24), None);
     assert!(other(78, 14, 25).is_some());
+}
+
+#[test]
+fn where_sources_are_counted_elsewhere_each_dialogue_that_is_over_is_told_once() {
+    let settings = Settings {
+        shard: 0,
+        secret: 9,
+        dialogues_max: 3,
+        dialogues_per_source_max: 1,
+        sources_elsewhere: true,
+        idle: Duration::from_secs(60),
+    };
+    let mut side = Transactions::new(settings, Time::ZERO);
+    let begin = |side: &mut Transactions, place: u16, context: &[u8]| {
+        let mut octets = Vec::new();
+        let otid = tcap::codec::TransactionId::of(place.into());
+        let writer = tcap::codec::Writer::begin(otid).request(context, &[]);
+        writer.write(&mut octets, |_| ());
+        let unitdata = sccp::Unitdata {
+            called: address(9),
+            calling: address(1),
+            class: sccp::codec::Class { is_sequenced: true, returns: true },
+            sls: 0,
+            importance: None,
+            data: octets.into(),
+        };
+        let mut out = Vec::new();
+        side.step(Time::ZERO, In::UnitdataAt(place, unitdata), &mut out);
+        out.into_iter().find_map(|it| match it {
+            Out::Indicate(id, Indication::Begin { .. }) => Some(id),
+            _ => None,
+        })
+    };
+    let known = [4, 0, 0, 1, 0, 20, 3];
+    let all: Vec<_> = (0..3).map(|_| begin(&mut side, 7, &known).unwrap()).collect();
+    assert_eq!(side.released(), [], "no limit of a source holds here");
+    // Those that do not begin are over: without room, and with a context that is too long.
+    assert_eq!(begin(&mut side, 8, &known), None);
+    assert_eq!(begin(&mut side, 9, &[1; 65]), None);
+    assert_eq!(side.released(), [8, 9]);
+    side.end(Time::ZERO, all[0], &[], &[], &mut Vec::new()).unwrap();
+    side.end_prearranged(all[1]).unwrap();
+    assert_eq!(side.released(), [7, 7]);
+    assert_eq!(side.released(), []);
+    side.forget_sources();
+    let (mut out, idle) = (Vec::new(), Time::from_millis(61_000));
+    side.tick(idle, &mut out);
+    assert_eq!((side.len(), side.released()), (0, vec![]), "nobody counts it any more");
 }

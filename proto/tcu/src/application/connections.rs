@@ -14,7 +14,10 @@ use sccp::codec::{
 use sccp::{
     Accept, Connect, ConnectionEvent, ConnectionInput, Disconnect, Disconnected, Inform, Unitdata,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Octets of one connection that wait for its instance, at most, before no more is asked for.
+const FULL_OCTETS: usize = 16_384;
 
 /// What an application wants of SCCP.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +38,8 @@ pub(super) struct Connections {
     classes: BTreeMap<u32, ConnectionClass>,
     /// How many each instance has.
     counts: BTreeMap<InstanceId, usize>,
+    /// Those of which so much waits for their instances that no more is asked for.
+    full: BTreeSet<u32>,
     tags: u64,
     wants: Vec<Network>,
 }
@@ -56,6 +61,7 @@ impl Connections {
 
     fn forget(&mut self, connection: u32) {
         self.classes.remove(&connection);
+        self.full.remove(&connection);
         let Some(of) = self.owners.remove(&connection) else { return };
         if let Some(count) = self.counts.get_mut(&of) {
             *count -= 1;
@@ -210,6 +216,7 @@ impl Application {
         {
             return self.shed(now, to, connection);
         }
+        let has_data = matches!(event, ConnectionEvent::Data(_));
         let told = match event {
             ConnectionEvent::Confirmed { class, data, .. } => {
                 Told::Connected { connection, class: class.number(), data }
@@ -234,6 +241,33 @@ impl Application {
             ConnectionEvent::Begun(_) | ConnectionEvent::Offered { .. } => return,
         };
         self.tell_network(now, to, told);
+        if has_data {
+            self.fills(to, connection);
+        }
+    }
+
+    /// Where much of a connection waits for its instance, no more is asked for: in class 3 its
+    /// other side stops.
+    fn fills(&mut self, to: InstanceId, connection: u32) {
+        let waits = self.instances.get(&to).map_or(0, |it| it.queue.octets_of(connection));
+        if waits >= FULL_OCTETS && self.connections.full.insert(connection) {
+            self.want(ConnectionInput::Busy(reference(connection), true));
+        }
+    }
+
+    /// An instance has read: more is asked for of those of its connections of which nothing waits.
+    pub(super) fn drain(&mut self, id: InstanceId) {
+        if self.connections.full.is_empty() {
+            return;
+        }
+        let Some(instance) = self.instances.get(&id) else { return };
+        let Connections { owners, full, .. } = &self.connections;
+        let is_drained =
+            |it: &u32| owners.get(it) == Some(&id) && instance.queue.octets_of(*it) == 0;
+        for connection in full.iter().copied().filter(is_drained).collect::<Vec<_>>() {
+            self.connections.full.remove(&connection);
+            self.want(ConnectionInput::Busy(reference(connection), false));
+        }
     }
 
     fn has_room_for(&self, to: InstanceId, connection: u32, data: usize) -> bool {
@@ -333,6 +367,7 @@ impl Application {
     /// SCCP has begun anew: no connection is left.
     pub fn connections_lost(&mut self, now: Time) {
         self.connections.classes.clear();
+        self.connections.full.clear();
         self.connections.counts.clear();
         let cause = ReleaseCause::SubsystemFailure.number();
         for (connection, to) in core::mem::take(&mut self.connections.owners) {

@@ -1,8 +1,11 @@
 //! What is kept of a dialogue: whose it is, its application's state, and what is held.
 
 use super::{Application, InstanceId};
+use crate::frame::{Cut, cut};
+use crate::message::ToApplication;
 use crate::names::Speech;
-use crate::primitive::{Indication, Portion};
+use crate::primitive::Indication;
+use crate::tagged;
 use bytes::Bytes;
 
 /// Octets of indications that are held of one dialogue, at most.
@@ -10,8 +13,6 @@ const HELD_OCTETS_MAX: usize = 16_384;
 /// Instances that may be lost with what one dialogue told them: what has ended two programs would
 /// end every other one, too.
 const LOSSES_MAX: u8 = 1;
-/// What an indication costs beside its parameters.
-const HELD_OVERHEAD: usize = 256;
 
 /// A dialogue.
 #[derive(Debug)]
@@ -20,16 +21,65 @@ pub(super) struct Record {
     pub(super) speech: Speech,
     context: Context,
     /// What the application has said of it last.
-    pub(super) state: Option<Bytes>,
+    pub(super) state: Option<Box<[u8]>>,
     /// What its instance was told since it said anything; none: more than is kept.
-    pub(super) held: Option<Vec<Indication>>,
-    pub(super) held_octets: u32,
+    pub(super) held: Option<Held>,
     /// How many of these, the last ones, wait in the queue: its instance cannot know them.
-    pub(super) unsent: usize,
+    pub(super) unsent: u32,
     /// Its BEGIN may still wait for its first instance.
     pub(super) is_new: bool,
     /// Instances that were lost one after the other while something was held for them.
     losses: u8,
+}
+
+/// Indications that are held: as tagged fields, one message after the other, whatever spelling their
+/// instance has. Many dialogues stand with one or two.
+#[derive(Debug, Default)]
+pub(super) struct Held(Box<[u8]>);
+
+impl Held {
+    /// Octets of all.
+    pub(super) const fn octets(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Another one, by its message.
+    fn add(&mut self, message: &[u8]) {
+        let mut all = core::mem::take(&mut self.0).into_vec();
+        all.reserve_exact(message.len());
+        all.extend_from_slice(message);
+        self.0 = all.into();
+    }
+
+    /// The messages of all.
+    fn messages(&self) -> impl Iterator<Item = &[u8]> {
+        let mut rest = &*self.0;
+        core::iter::from_fn(move || {
+            let Cut::Message(length) = cut(rest) else { return None };
+            let (message, others) = rest.split_at_checked(length)?;
+            rest = others;
+            Some(message)
+        })
+    }
+
+    /// All of them, as they were told.
+    pub(super) fn indications(&self) -> impl Iterator<Item = Indication> {
+        self.messages().filter_map(|message| match tagged::read_to_application(message) {
+            Ok(ToApplication::Indication(it)) => Some(it),
+            _ => None,
+        })
+    }
+
+    /// Lets go of all but the last ones.
+    fn keep_last(&mut self, count: usize) {
+        if count == 0 {
+            self.0 = Box::default();
+            return;
+        }
+        let known = self.messages().count().saturating_sub(count);
+        let octets: usize = self.messages().take(known).map(<[u8]>::len).sum();
+        self.0 = self.0.get(octets..).unwrap_or_default().into();
+    }
 }
 
 /// The application context of a dialogue. Many dialogues stand, and nearly all have one that their
@@ -54,10 +104,10 @@ impl Context {
 impl Record {
     pub(super) fn new(speech: Speech, context: Option<&[u8]>) -> Self {
         let context = Context::of(speech, context);
-        let held = Some(Vec::new());
+        let held = Some(Held::default());
         let (instance, state) = (None, None);
-        let (held_octets, unsent, is_new, losses) = (0, 0, true, 0);
-        Self { instance, speech, context, state, held, held_octets, unsent, is_new, losses }
+        let (unsent, is_new, losses) = (0, true, 0);
+        Self { instance, speech, context, state, held, unsent, is_new, losses }
     }
 
     /// Contents octets of its application context.
@@ -72,37 +122,39 @@ impl Record {
     /// Its instance is lost: whether it is, too. Another instance goes on with one that was not
     /// answered or has a state, unless what it was told may be what ends programs.
     pub(super) fn is_lost(&mut self) -> bool {
-        self.losses += u8::from(self.held.as_ref().is_none_or(|held| !held.is_empty()));
+        self.losses += u8::from(self.held.as_ref().is_none_or(|held| held.octets() > 0));
         let can_go_on = self.held.is_some() && (self.is_unanswered() || self.state.is_some());
         !can_go_on || self.losses > LOSSES_MAX
     }
 
     /// Whether its BEGIN was not answered yet.
     pub(super) fn is_unanswered(&self) -> bool {
-        let first = self.held.as_ref().and_then(|held| held.first());
-        matches!(first, Some(Indication::Begin { .. }))
+        let first = self.held.as_ref().and_then(|held| held.messages().next());
+        first.is_some_and(tagged::is_begin)
+    }
+
+    /// Octets that are held of it.
+    pub(super) fn held_octets(&self) -> usize {
+        self.held.as_ref().map_or(0, Held::octets)
     }
 }
 
 impl Application {
     /// Keeps what an instance is told, for who would take the dialogue over.
     pub(super) fn hold(&mut self, dialogue: u64, it: &Indication) {
-        let octets = octets_of(it);
         let room = self.settings.held_octets_max as usize;
         let Some(record) = self.dialogues.get_mut(&dialogue) else { return };
         let Some(held) = &mut record.held else { return };
-        let all = record.held_octets as usize + octets;
-        if all <= HELD_OCTETS_MAX && self.held_octets + octets <= room {
-            // It is nearly always the only one, and room for more is most of what a dialogue takes.
-            held.reserve_exact(1);
-            held.push(it.detached());
-            // It is below the limit.
-            record.held_octets = u32::try_from(all).unwrap_or(u32::MAX);
+        self.spelled.clear();
+        tagged::write_indication(it, &mut self.spelled);
+        let octets = self.spelled.len();
+        if held.octets() + octets <= HELD_OCTETS_MAX && self.held_octets + octets <= room {
+            held.add(&self.spelled);
             self.held_octets += octets;
             return;
         }
-        self.held_octets -= record.held_octets as usize;
-        (record.held, record.held_octets) = (None, 0);
+        self.held_octets -= held.octets();
+        record.held = None;
     }
 
     /// The instance has said something: it may know what has left the queue.
@@ -111,19 +163,13 @@ impl Application {
         (record.is_new, record.losses) = (false, 0);
         match &mut record.held {
             Some(held) => {
-                let known = held.len().saturating_sub(record.unsent);
-                let before = record.held_octets;
-                let octets: usize = held.drain(..known).map(|it| octets_of(&it)).sum();
-                record.held_octets = before.saturating_sub(u32::try_from(octets).unwrap_or(before));
-                self.held_octets -= (before - record.held_octets) as usize;
-                // A dialogue that stands for a minute keeps no room for what it holds for a moment.
-                if held.is_empty() {
-                    *held = Vec::new();
-                }
+                let before = held.octets();
+                held.keep_last(record.unsent as usize);
+                self.held_octets -= before - held.octets();
             }
             // More than is kept, of which some waits still: nobody could take it over.
             None if record.unsent > 0 => {}
-            None => record.held = Some(Vec::new()),
+            None => record.held = Some(Held::default()),
         }
     }
 }
@@ -136,15 +182,4 @@ pub(super) const fn is_held(it: &Indication) -> bool {
             it,
             Indication::Begun { .. } | Indication::Refused { .. } | Indication::Resume { .. }
         )
-}
-
-/// About what an indication occupies.
-fn octets_of(it: &Indication) -> usize {
-    HELD_OVERHEAD + it.portion().map_or(0, portion_octets)
-}
-
-fn portion_octets(portion: &Portion) -> usize {
-    let components = portion.components.iter().map(|it| HELD_OVERHEAD + it.octets());
-    let context = portion.context.as_ref().map_or(0, Bytes::len);
-    context + portion.user_information.len() + components.sum::<usize>()
 }

@@ -1,7 +1,7 @@
 //! Instances come: version, name, group, and the proof of a key.
 
 use super::instance::Instance;
-use super::{Application, InstanceId, Side, Wanted};
+use super::{Application, Happened, InstanceId, Side, Wanted};
 use crate::frame::MESSAGE_OCTETS_MAX;
 use crate::message::{Hello, PROOF_LABEL, ToApplication, VERSION, Welcome, proof_text};
 use crate::names::Speech;
@@ -48,6 +48,7 @@ impl Application {
     }
 
     pub(super) fn bye(&mut self, now: Time, id: InstanceId, why: &str) {
+        self.note(id, Happened::SentAway(why.to_owned()));
         self.send(now, id, &ToApplication::Bye(why.to_owned()), Speech::Unknown);
         self.wanted.push(Wanted::Close(id));
     }
@@ -81,6 +82,7 @@ impl Application {
         instance.name.clone_from(&hello.instance);
         instance.group.clone_from(&hello.group);
         self.counts.welcomed += 1;
+        self.note(id, Happened::Welcomed);
         let welcome = ToApplication::Welcome(Welcome {
             version: VERSION,
             function: self.settings.function.clone(),

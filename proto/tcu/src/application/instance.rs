@@ -148,6 +148,7 @@ impl Application {
             instance.blocked_since = None;
         }
         self.pump(now, id);
+        self.drain(id);
         self.take_over(now, side);
     }
 

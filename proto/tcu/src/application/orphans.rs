@@ -1,8 +1,11 @@
 //! Instances are lost: their dialogues go on at others, or end.
 
-use super::{Application, InstanceId, Side};
+use super::dialogue::Held;
+use super::instance::Instance;
+use super::{Application, Happened, InstanceId, Side};
 use crate::names::Speech;
 use crate::primitive::Indication;
+use bytes::Bytes;
 use machine::Time;
 
 /// Dialogues that are taken over or ended in one go, at most: each costs a message.
@@ -11,10 +14,11 @@ const TAKEN_OVER_MAX: usize = 4_096;
 impl Application {
     /// A connection is over.
     pub fn lost(&mut self, now: Time, id: InstanceId, side: &mut Side<'_>) {
-        let Some(instance) = self.instances.remove(&id) else { return };
-        if instance.is_ready() {
+        if self.instances.get(&id).is_some_and(Instance::is_ready) {
             self.counts.ended += 1;
+            self.note(id, Happened::Ended);
         }
+        let Some(instance) = self.instances.remove(&id) else { return };
         self.end_connections(id);
         let until = now + self.settings.resume;
         for dialogue in instance.dialogues {
@@ -72,8 +76,10 @@ impl Application {
 
     fn move_to(&mut self, now: Time, to: InstanceId, dialogue: u64, side: &mut Side<'_>) {
         let Some(record) = self.dialogues.get_mut(&dialogue) else { return };
-        let (speech, held) = (record.speech, record.held.clone().unwrap_or_default());
-        let (context, state) = (record.context(), record.state.clone().unwrap_or_default());
+        let held = record.held.iter().flat_map(Held::indications);
+        let (speech, held) = (record.speech, held.collect::<Vec<_>>());
+        let state = record.state.as_deref().map(Bytes::copy_from_slice);
+        let (context, state) = (record.context(), state.unwrap_or_default());
         let is_unanswered = record.is_unanswered();
         let ends = side.transactions.numbered(dialogue).and_then(|it| side.transactions.ends(it));
         let Some((own, peer)) = ends else { return self.forget(dialogue) };

@@ -2,7 +2,7 @@
 
 use super::dialogue::Record;
 use super::{Application, InstanceId, Side};
-use crate::message::{ToApplication, ToGateway};
+use crate::message::{Misread, Named, ToApplication, ToGateway};
 use crate::names::Speech;
 use crate::network::{NetworkIndication, NetworkRequest};
 use crate::primitive::{Indication, Portion, Refusal, Request, STATE_OCTETS_MAX};
@@ -42,13 +42,20 @@ impl Application {
             Ok(ToGateway::Request(request)) if is_ready => self.asked(now, id, &request, side),
             Ok(ToGateway::Request(_)) => {
                 let offence = Malformed::new(0, "the greeting lacks", SPEC);
-                return self.malformed(now, id, offence, side);
+                return self.malformed(now, id, offence, Named::default(), side);
             }
             Ok(ToGateway::Hello(_)) => {
                 let offence = Malformed::new(0, "a second greeting", SPEC);
-                return self.malformed(now, id, offence, side);
+                return self.malformed(now, id, offence, Named::default(), side);
             }
-            Err(offence) => return self.malformed(now, id, offence, side),
+            Err(offence) => {
+                let of = own.named(message);
+                // What operations are called in a dialogue that is over, nobody knows any more.
+                match of.dialogue.filter(|it| is_ready && !self.is_of(id, *it)) {
+                    Some(dialogue) => self.refused_of(now, id, dialogue),
+                    None => return self.malformed(now, id, offence, of, side),
+                }
+            }
         }
         if let Some(instance) = self.instances.get_mut(&id) {
             instance.malformed = 0;
@@ -56,11 +63,32 @@ impl Application {
         self.close_overfull(now, side);
     }
 
-    fn malformed(&mut self, now: Time, id: InstanceId, offence: Malformed, side: &mut Side<'_>) {
+    /// Whether a dialogue is one of that instance.
+    fn is_of(&self, id: InstanceId, dialogue: u64) -> bool {
+        self.dialogues.get(&dialogue).is_some_and(|it| it.instance == Some(id))
+    }
+
+    /// Something was asked of a dialogue that this instance has not, or not any more.
+    fn refused_of(&mut self, now: Time, id: InstanceId, dialogue: u64) {
+        self.counts.refused += 1;
+        let (dialogue, why) = (Some(dialogue), Refusal::Unknown);
+        let told = Indication::Refused { reference: None, dialogue, why };
+        self.push(now, id, &told, Speech::Unknown);
+    }
+
+    fn malformed(
+        &mut self,
+        now: Time,
+        id: InstanceId,
+        offence: Malformed,
+        of: Named,
+        side: &mut Side<'_>,
+    ) {
         self.counts.malformed += 1;
         let what = format!("{} ({})", offence.what, offence.spec);
         let at = told(offence.at as u64, u32::MAX);
-        self.send(now, id, &ToApplication::Malformed { what, at }, Speech::Unknown);
+        let misread = Misread { what, at, of };
+        self.send(now, id, &ToApplication::Malformed(misread), Speech::Unknown);
         let Some(instance) = self.instances.get_mut(&id) else { return };
         instance.malformed += 1;
         if instance.malformed == MALFORMED_MAX {
@@ -137,7 +165,7 @@ impl Application {
         let dialogue = begun.ok_or(Refusal::State)?.number();
         let mut record = Record::new(speech, portion.context.as_deref());
         record.is_new = false;
-        record.state = state.as_deref().map(Bytes::copy_from_slice);
+        record.state = state.as_deref().map(Box::from);
         self.dialogues.insert(dialogue, record);
         // Who begins is no less loaded than who is given.
         self.give(id, dialogue);
@@ -199,7 +227,7 @@ impl Application {
                 if let (Some(state), Some(record)) =
                     (request.state(), self.dialogues.get_mut(&dialogue))
                 {
-                    record.state = Some(Bytes::copy_from_slice(state));
+                    record.state = Some(Box::from(&state[..]));
                 }
                 if matches!(request, Request::End { .. } | Request::UAbort { .. }) {
                     self.forget(dialogue);

@@ -1,5 +1,6 @@
 //! What an application may have, and what is counted of it.
 
+use crate::json::PointCodes;
 use authentication::Keys;
 use m3ua::codec::PointCode;
 use machine::Duration;
@@ -30,6 +31,8 @@ pub struct Settings {
     pub tag: u64,
     /// The point codes of its node: with none, one of these and its subsystem it may call.
     pub point_codes: Vec<PointCode>,
+    /// How point codes are written in lines of JSON.
+    pub shown: PointCodes,
     /// What the digits of the titles begin with by which it may call.
     pub titles: Vec<Digits>,
     /// The keys of which an instance has to have one.

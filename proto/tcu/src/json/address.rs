@@ -2,22 +2,23 @@
 //!
 //! ```text
 //! {"pc":1234,"ssn":6}                          by point code and subsystem
+//! {"pc":"0-154-2","ssn":6}                     the same
 //! {"ssn":6,"gt":"447700900123"}                by an international E.164 title
 //! {"ssn":6,"gt":{"digits":"26201…","np":6,"tt":0,"nai":4,"indicator":4}}
 //! {…,"route":"subsystem"}                      where another is meant than what is there says
 //! ```
 
 use super::SPEC;
-use super::object::{Members, Object};
+use super::object::{ITU_BITS, Members, Object};
 use ber::json::Text;
-use m3ua::codec::PointCode;
 use sccp::codec::{Address, Digits, Indicator, Routing, Title};
 use wire::Malformed;
 
 pub(super) fn write(to: &mut Members<'_>, name: &str, address: &Address) {
-    let mut object = Members::begin(to.name(name));
+    let point_codes = to.point_codes;
+    let mut object = Members::begin(to.name(name), point_codes);
     if let Some(point_code) = address.point_code {
-        object.number("pc", point_code.number());
+        object.point_code("pc", point_code);
     }
     if let Some(subsystem) = address.subsystem {
         object.number("ssn", subsystem);
@@ -50,7 +51,8 @@ fn write_title(to: &mut Members<'_>, title: &Title) {
     if *title == Title::e164(title.digits) {
         return to.string("gt", &digits);
     }
-    let mut object = Members::begin(to.name("gt"));
+    let point_codes = to.point_codes;
+    let mut object = Members::begin(to.name("gt"), point_codes);
     object.string("digits", &digits);
     object.number("indicator", title.indicator.number());
     object.number("tt", title.translation_type);
@@ -63,13 +65,7 @@ fn write_title(to: &mut Members<'_>, title: &Title) {
 pub(super) fn read(of: &mut Object<'_>, name: &str) -> Result<Address, Malformed> {
     let mut text = of.need(name, "an address lacks")?;
     let mut object = Object::read(&mut text)?;
-    let point_code = match object.number::<u32>("pc")? {
-        None => None,
-        Some(number) => match PointCode::new(number).filter(|_| number < 1 << 14) {
-            Some(point_code) => Some(point_code),
-            None => return Err(object.offence("a point code beyond 14 bits")),
-        },
-    };
+    let point_code = object.point_code("pc", ITU_BITS)?;
     let subsystem = object.number("ssn")?;
     let title = match object.find("gt") {
         None => None,

@@ -1,7 +1,7 @@
 //! Components, application contexts and user information.
 
 use super::SPEC;
-use super::object::{Members, Object};
+use super::object::{Members, Object, PointCodes};
 use crate::names::{Speech, Which, context_name, context_of};
 use crate::primitive::{Code, Component, Portion};
 use ber::json::{Text, hex};
@@ -118,7 +118,7 @@ pub(super) fn read_context(of: &mut Object<'_>) -> Result<Option<Bytes>, Malform
 }
 
 pub(super) fn write_component(it: &Component, speech: Speech, out: &mut String) {
-    let mut to = Members::begin(out);
+    let mut to = Members::begin(out, PointCodes::Numbers);
     match it {
         Component::Invoke { id, linked, code, parameter, class, time_ms } => {
             to.number("invoke", id);
@@ -161,6 +161,28 @@ pub(super) fn write_component(it: &Component, speech: Speech, out: &mut String) 
         }
     }
     to.end();
+}
+
+/// The member, the type and the element of a parameter that is written by its names.
+pub(super) fn parameter_of(
+    it: &Component,
+    speech: Speech,
+) -> Option<(&'static str, ber::Placed<'_>)> {
+    let (member, kind, octets) = match it {
+        Component::Invoke { code, parameter, .. } => {
+            ("argument", speech.parameter(local(code)?, Which::Argument), parameter)
+        }
+        Component::Result { result: Some((code, parameter)), .. } => {
+            ("value", speech.parameter(local(code)?, Which::Result), parameter)
+        }
+        Component::Error { code, parameter, .. } => {
+            ("parameter", speech.of_error(local(code)?), parameter)
+        }
+        Component::Result { result: None, .. } | Component::Reject { .. } => return None,
+    };
+    let (kind, element) = (kind?, Element::only(octets.as_ref()?).ok()?);
+    check(Some(kind), Some(&element), SPEC).ok()?;
+    Some((member, (kind.kind, element)))
 }
 
 const fn local(code: &Code) -> Option<i64> {

@@ -4,6 +4,7 @@ use super::SPEC;
 use ber::json::{Text, hex, string};
 use bytes::Bytes;
 use core::fmt::Write as _;
+use m3ua::codec::PointCode;
 use wire::Malformed;
 
 /// Members of one object, at most: more than any has.
@@ -78,6 +79,24 @@ impl<'a> Object<'a> {
         self.number(name)?.ok_or_else(|| self.offence(what))
     }
 
+    /// A point code of up to that many bits, in either way.
+    pub(super) fn point_code(
+        &mut self,
+        name: &str,
+        bits: u32,
+    ) -> Result<Option<PointCode>, Malformed> {
+        let Some(mut text) = self.find(name) else { return Ok(None) };
+        let wrong = Malformed::new(text.at(), "no point code: write 4899 or \"2-100-3\"", SPEC);
+        let found = match text.peek() {
+            Some(b'"') => point_code_of(&text.string()?),
+            _ => {
+                let number = u32::try_from(text.integer()?).ok().filter(|it| *it < 1 << bits);
+                number.and_then(PointCode::new)
+            }
+        };
+        found.map(Some).ok_or(wrong)
+    }
+
     pub(super) fn octets(&mut self, name: &str) -> Result<Option<Bytes>, Malformed> {
         let Some(mut text) = self.find(name) else { return Ok(None) };
         text.hex().map(|it| Some(it.into()))
@@ -93,16 +112,42 @@ impl<'a> Object<'a> {
     }
 }
 
+/// Bits of a point code of ITU-T, which addresses of SCCP have (Q.713 §3.4.2.1).
+pub(super) const ITU_BITS: u32 = 14;
+
+/// How point codes are written in lines of JSON; both are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PointCodes {
+    /// `4899`.
+    #[default]
+    Numbers,
+    /// `"2-100-3"`: fields of 3, 8 and 3 bits (ITU-T Q.708).
+    Fields,
+}
+
+/// A point code of 14 bits, by its number or by its fields.
+fn point_code_of(text: &str) -> Option<PointCode> {
+    let fields: Option<Vec<u32>> = text.split(['-', '.']).map(|it| it.parse().ok()).collect();
+    match fields?[..] {
+        [number @ ..=0x3fff] => PointCode::new(number),
+        [zone @ ..=7, area @ ..=255, point @ ..=7] => {
+            PointCode::new(zone << 11 | area << 3 | point)
+        }
+        _ => None,
+    }
+}
+
 /// Writes an object, member by member.
 pub(super) struct Members<'a> {
     pub(super) out: &'a mut String,
     is_first: bool,
+    pub(super) point_codes: PointCodes,
 }
 
 impl<'a> Members<'a> {
-    pub(super) fn begin(out: &'a mut String) -> Self {
+    pub(super) fn begin(out: &'a mut String, point_codes: PointCodes) -> Self {
         out.push('{');
-        Self { out, is_first: true }
+        Self { out, is_first: true, point_codes }
     }
 
     pub(super) fn end(self) {
@@ -126,6 +171,18 @@ impl<'a> Members<'a> {
     pub(super) fn number(&mut self, name: &str, value: impl core::fmt::Display) {
         let out = self.name(name);
         write!(out, "{value}").expect("a string takes whatever is written");
+    }
+
+    pub(super) fn point_code(&mut self, name: &str, it: PointCode) {
+        let number = it.number();
+        match self.point_codes {
+            PointCodes::Fields if number < 1 << ITU_BITS => {
+                let fields = (number >> 11, number >> 3 & 0xff, number & 7);
+                self.string(name, &format!("{}-{}-{}", fields.0, fields.1, fields.2));
+            }
+            // What has more bits has no such fields.
+            PointCodes::Numbers | PointCodes::Fields => self.number(name, number),
+        }
     }
 
     pub(super) fn boolean(&mut self, name: &str, value: bool) {

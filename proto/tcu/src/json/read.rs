@@ -5,7 +5,7 @@ use super::address;
 use super::component::{problem_of, read_context, read_portion};
 use super::object::Object;
 use super::write::REFUSALS;
-use crate::message::{Hello, ToApplication, ToGateway, Welcome};
+use crate::message::{Hello, Misread, Named, ToApplication, ToGateway, Welcome};
 use crate::names::Speech;
 use crate::network::{NetworkIndication, NetworkRequest, Parts, name_of_is};
 use crate::primitive::{Indication, PointCodeStatus, Request, STATE_OCTETS_MAX};
@@ -33,6 +33,15 @@ fn opened(message: &[u8]) -> Result<(Kind, Object<'_>), Malformed> {
         Some(kind) => Ok((*kind, object)),
         None => Err(Malformed::new(at, "no such kind of message", SPEC)),
     }
+}
+
+fn names(of: &mut Object<'_>) -> Result<Named, Malformed> {
+    Ok(Named { dialogue: of.number("dialogue")?, reference: of.number("reference")? })
+}
+
+/// What a message is of, as far as it can be read.
+pub(crate) fn named(message: &[u8]) -> Named {
+    opened(message).and_then(|(_, mut of)| names(&mut of)).unwrap_or_default()
 }
 
 pub(crate) fn read_to_gateway(message: &[u8], speaks: Speaks<'_>) -> Result<ToGateway, Malformed> {
@@ -112,10 +121,11 @@ pub(crate) fn read_to_application(
             message_octets_max: of.need_number("message_octets_max", "a limit lacks")?,
             state_octets_max: of.need_number("state_octets_max", "a limit lacks")?,
         }),
-        Kind::Malformed => ToApplication::Malformed {
+        Kind::Malformed => ToApplication::Malformed(Misread {
             what: text(&mut of, "what")?,
             at: of.need_number("at", "the place lacks")?,
-        },
+            of: names(&mut of)?,
+        }),
         Kind::Bye => ToApplication::Bye(text(&mut of, "why")?),
         other => ToApplication::Indication(indication(other, &mut of, speaks)?),
     };
@@ -271,8 +281,7 @@ fn state(of: &mut Object<'_>) -> Result<Option<Bytes>, Malformed> {
 }
 
 fn point_code(of: &mut Object<'_>) -> Result<PointCode, Malformed> {
-    let number = of.need_number("pc", "the point code lacks")?;
-    PointCode::new(number).ok_or_else(|| of.offence("no point code"))
+    of.point_code("pc", 24)?.ok_or_else(|| of.offence("the point code lacks"))
 }
 
 fn diagnostic(name: &str) -> Option<Diagnostic> {

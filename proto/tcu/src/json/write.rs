@@ -2,7 +2,7 @@
 
 use super::address;
 use super::component::{problem_name, write_context, write_portion};
-use super::object::Members;
+use super::object::{Members, PointCodes};
 use crate::message::{ToApplication, ToGateway};
 use crate::names::Speech;
 use crate::network::{Parts, name_of_is};
@@ -11,25 +11,31 @@ use crate::tagged::Kind;
 use tcap::PAbort;
 use tcap::codec::{Diagnostic, PAbortCause};
 
+/// Where lines go, and how point codes are written in them.
+pub(crate) struct Out<'a> {
+    pub(crate) octets: &'a mut Vec<u8>,
+    pub(crate) point_codes: PointCodes,
+}
+
 /// Appends a line: an object of that kind with the members that `write` writes.
-fn line(kind: Kind, out: &mut Vec<u8>, write: impl FnOnce(&mut Members<'_>)) {
+fn line(kind: Kind, out: &mut Out<'_>, write: impl FnOnce(&mut Members<'_>)) {
     let mut text = String::with_capacity(256);
-    let mut to = Members::begin(&mut text);
+    let mut to = Members::begin(&mut text, out.point_codes);
     to.string("tc", kind.name());
     write(&mut to);
     to.end();
     text.push('\n');
-    out.extend_from_slice(text.as_bytes());
+    out.octets.extend_from_slice(text.as_bytes());
 }
 
-fn of_dialogue(kind: Kind, dialogue: u64, out: &mut Vec<u8>, write: impl FnOnce(&mut Members<'_>)) {
+fn of_dialogue(kind: Kind, dialogue: u64, out: &mut Out<'_>, write: impl FnOnce(&mut Members<'_>)) {
     line(kind, out, |to| {
         to.number("dialogue", dialogue);
         write(to);
     });
 }
 
-pub(crate) fn write_to_application(message: &ToApplication, speech: Speech, out: &mut Vec<u8>) {
+pub(crate) fn write_to_application(message: &ToApplication, speech: Speech, out: &mut Out<'_>) {
     match message {
         ToApplication::Challenge(nonce) => {
             line(Kind::Challenge, out, |to| to.octets("nonce", nonce));
@@ -41,16 +47,21 @@ pub(crate) fn write_to_application(message: &ToApplication, speech: Speech, out:
             to.number("message_octets_max", it.message_octets_max);
             to.number("state_octets_max", it.state_octets_max);
         }),
-        ToApplication::Malformed { what, at } => line(Kind::Malformed, out, |to| {
-            to.string("what", what);
-            to.number("at", at);
+        ToApplication::Malformed(it) => line(Kind::Malformed, out, |to| {
+            to.string("what", &it.what);
+            to.number("at", it.at);
+            for (name, number) in [("dialogue", it.of.dialogue), ("reference", it.of.reference)] {
+                if let Some(number) = number {
+                    to.number(name, number);
+                }
+            }
         }),
         ToApplication::Bye(why) => line(Kind::Bye, out, |to| to.string("why", why)),
         ToApplication::Indication(it) => indication(it, speech, out),
     }
 }
 
-pub(crate) fn write_to_gateway(message: &ToGateway, speech: Speech, out: &mut Vec<u8>) {
+pub(crate) fn write_to_gateway(message: &ToGateway, speech: Speech, out: &mut Out<'_>) {
     match message {
         ToGateway::Hello(it) => line(Kind::Hello, out, |to| {
             to.number("version", it.version);
@@ -65,7 +76,7 @@ pub(crate) fn write_to_gateway(message: &ToGateway, speech: Speech, out: &mut Ve
     }
 }
 
-fn indication(it: &Indication, speech: Speech, out: &mut Vec<u8>) {
+fn indication(it: &Indication, speech: Speech, out: &mut Out<'_>) {
     let portion = |of: &Portion, to: &mut Members<'_>| write_portion(to, of, speech);
     match it {
         Indication::Uni { called, calling, portion: what } => line(Kind::Uni, out, |to| {
@@ -121,17 +132,17 @@ fn indication(it: &Indication, speech: Speech, out: &mut Vec<u8>) {
 }
 
 /// Indications beside those of messages.
-fn more(it: &Indication, out: &mut Vec<u8>) {
+fn more(it: &Indication, out: &mut Out<'_>) {
     match it {
         Indication::State { point_code, subsystem, in_service } => {
             line(Kind::State, out, |to| {
-                to.number("pc", point_code.number());
+                to.point_code("pc", *point_code);
                 to.number("ssn", subsystem);
                 to.boolean("in_service", *in_service);
             });
         }
         Indication::PointCode { point_code, status } => line(Kind::PointCode, out, |to| {
-            to.number("pc", point_code.number());
+            to.point_code("pc", *point_code);
             to.string("status", status_name(*status));
             if let PointCodeStatus::Congested(level) = status {
                 to.number("level", level);
@@ -167,7 +178,7 @@ fn more(it: &Indication, out: &mut Vec<u8>) {
 }
 
 /// A primitive of the network service.
-fn network(kind: Kind, it: &Parts, out: &mut Vec<u8>) {
+fn network(kind: Kind, it: &Parts, out: &mut Out<'_>) {
     line(kind, out, |to| {
         if let Some(reference) = it.reference {
             to.number("reference", reference);
@@ -194,7 +205,7 @@ fn network(kind: Kind, it: &Parts, out: &mut Vec<u8>) {
     });
 }
 
-fn request(it: &Request, speech: Speech, out: &mut Vec<u8>) {
+fn request(it: &Request, speech: Speech, out: &mut Out<'_>) {
     let portion = |of: &Portion, to: &mut Members<'_>| write_portion(to, of, speech);
     let state = |state: &Option<bytes::Bytes>, to: &mut Members<'_>| {
         if let Some(state) = state {

@@ -4,7 +4,7 @@ use super::SPEC;
 use super::field::Found;
 use super::kind::{Kind, Tag};
 use crate::frame::HEAD;
-use crate::message::{Hello, ToApplication, ToGateway, Welcome};
+use crate::message::{Hello, Misread, Named, ToApplication, ToGateway, Welcome};
 use crate::network::{NetworkIndication, NetworkRequest, Parts};
 use crate::primitive::{
     Code, Component, Indication, PointCodeStatus, Portion, Refusal, Request, STATE_OCTETS_MAX,
@@ -25,6 +25,16 @@ fn opened(message: &[u8]) -> Result<(Kind, Found<'_>), Malformed> {
     };
     let kind = Kind::of(*kind).ok_or(Malformed::new(HEAD, "no such kind of message", SPEC))?;
     Ok((kind, Found::read(fields, HEAD + 1)?))
+}
+
+fn names(of: &Found<'_>) -> Result<Named, Malformed> {
+    let number = |tag| Ok(of.array(tag)?.map(u64::from_be_bytes));
+    Ok(Named { dialogue: number(Tag::Dialogue)?, reference: number(Tag::Reference)? })
+}
+
+/// What a message is of, as far as it can be read.
+pub(crate) fn named(message: &[u8]) -> Named {
+    opened(message).and_then(|(_, of)| names(&of)).unwrap_or_default()
 }
 
 pub(crate) fn read_to_gateway(message: &[u8]) -> Result<ToGateway, Malformed> {
@@ -86,10 +96,11 @@ pub(crate) fn read_to_application(message: &[u8]) -> Result<ToApplication, Malfo
             message_octets_max: u32::from_be_bytes(of.need_array(Tag::MessageOctetsMax)?),
             state_octets_max: u32::from_be_bytes(of.need_array(Tag::StateOctetsMax)?),
         }),
-        Kind::Malformed => ToApplication::Malformed {
+        Kind::Malformed => ToApplication::Malformed(Misread {
             what: of.text(Tag::What)?,
             at: u32::from_be_bytes(of.need_array(Tag::At)?),
-        },
+            of: names(&of)?,
+        }),
         Kind::Bye => ToApplication::Bye(of.text(Tag::What)?),
         other => ToApplication::Indication(indication(other, &of)?),
     })

@@ -3,7 +3,7 @@
 use super::field::Fields;
 use super::kind::{Kind, Tag};
 use crate::frame::{HEAD, MARK};
-use crate::message::{Hello, ToApplication, ToGateway, Welcome};
+use crate::message::{Hello, Misread, ToApplication, ToGateway, Welcome};
 use crate::network::Parts;
 use crate::primitive::{Code, Component, Indication, PointCodeStatus, Portion, Refusal, Request};
 use sccp::codec::Address;
@@ -28,10 +28,7 @@ pub(crate) fn write_to_application(message: &ToApplication, out: &mut Vec<u8>) {
             framed(Kind::Challenge, out, |to| to.put(Tag::Proof, nonce));
         }
         ToApplication::Welcome(it) => framed(Kind::Welcome, out, |to| welcome(it, to)),
-        ToApplication::Malformed { what, at } => framed(Kind::Malformed, out, |to| {
-            to.put(Tag::What, what.as_bytes());
-            to.put(Tag::At, &at.to_be_bytes());
-        }),
+        ToApplication::Malformed(it) => framed(Kind::Malformed, out, |to| misread(it, to)),
         ToApplication::Bye(why) => framed(Kind::Bye, out, |to| to.put(Tag::What, why.as_bytes())),
         ToApplication::Indication(it) => indication(it, out),
     }
@@ -41,6 +38,17 @@ pub(crate) fn write_to_gateway(message: &ToGateway, out: &mut Vec<u8>) {
     match message {
         ToGateway::Hello(it) => framed(Kind::Hello, out, |to| hello(it, to)),
         ToGateway::Request(it) => request(it, out),
+    }
+}
+
+fn misread(it: &Misread, to: &mut Fields<'_>) {
+    to.put(Tag::What, it.what.as_bytes());
+    to.put(Tag::At, &it.at.to_be_bytes());
+    let of = [(Tag::Dialogue, it.of.dialogue), (Tag::Reference, it.of.reference)];
+    for (tag, number) in of {
+        if let Some(number) = number {
+            to.put(tag, &number.to_be_bytes());
+        }
     }
 }
 
@@ -60,7 +68,7 @@ fn welcome(it: &Welcome, to: &mut Fields<'_>) {
     to.put(Tag::StateOctetsMax, &it.state_octets_max.to_be_bytes());
 }
 
-fn indication(it: &Indication, out: &mut Vec<u8>) {
+pub(crate) fn indication(it: &Indication, out: &mut Vec<u8>) {
     match it {
         Indication::Uni { called, calling, portion: what } => framed(Kind::Uni, out, |to| {
             addresses(called, calling, to);

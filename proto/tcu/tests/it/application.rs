@@ -357,10 +357,10 @@ fn what_is_no_message_is_answered_with_its_place_and_ends_a_connection_that_goes
     let a = world.instance("", JSON);
     world.instances.get_mut(&a).unwrap().events.clear();
     world.say(a, b"{\"tc\":\"end\"}\n");
-    let [ClientEvent::Malformed(what, 0)] = &world.instances[&a].events[..] else {
+    let [ClientEvent::Malformed(it)] = &world.instances[&a].events[..] else {
         panic!("{:?}", world.instances[&a].events)
     };
-    assert!(what.starts_with("the dialogue lacks"), "{what}");
+    assert!(it.at == 0 && it.what.starts_with("the dialogue lacks"), "{it:?}");
     world.say(a, b"\x16\x00\x00\x01\x10");
     world.ask(a, &Request::State { in_service: true });
     for _ in 0..15 {

@@ -107,6 +107,7 @@ fn are_read(message: Vec<u8>, seed: u64) {
         secret: 7,
         dialogues_max: 8,
         dialogues_per_source_max: 8,
+        sources_elsewhere: false,
         idle: Duration::from_secs(60),
     };
     let mut transactions = Transactions::new(settings, Time::ZERO);

@@ -6,6 +6,7 @@ mod documentation;
 mod forgetting;
 mod hostile;
 mod network;
+mod offences;
 mod spelling;
 mod standing;
 mod values;

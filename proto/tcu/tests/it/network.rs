@@ -31,11 +31,13 @@ fn world(connections: &[u32]) -> (World, InstanceId) {
 fn data(world: &mut World, connection: u32, octets: usize) -> Vec<u32> {
     let event = Event::Data(vec![7; octets].into());
     world.application.connection_event(world.now, reference(connection), event);
-    let wanted = world.application.take_network().into_iter().map(|it| match it {
+    let wanted = world.application.take_network().into_iter().filter_map(|it| match it {
         Network::Connection(Input::Disconnect(of, what)) => {
             assert_eq!(what.cause, ReleaseCause::NetworkCongestion.number());
-            of.number()
+            Some(of.number())
         }
+        // Whoever goes on although nothing is acknowledged is ended.
+        Network::Connection(Input::Busy(_, true)) => None,
         other => panic!("{other:?}"),
     });
     wanted.collect()

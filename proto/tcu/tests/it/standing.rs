@@ -44,6 +44,7 @@ fn a_dialogue_that_stands_takes_at_most_512_octets() {
         secret: 1,
         dialogues_max,
         dialogues_per_source_max: dialogues_max,
+        sources_elsewhere: false,
         idle: Duration::from_secs(300),
     };
     let mut transactions = Transactions::new(tcap, NOW);

@@ -8,8 +8,8 @@ use sccp::codec::{Address, Digits, Routing, Title};
 use tcap::codec::{Diagnostic, PAbortCause, Problem};
 use tcap::{OperationClass, PAbort};
 use tcu::{
-    Code, Component, Hello, Indication, NetworkIndication, NetworkRequest, PointCodeStatus,
-    Portion, Refusal, Request, ToApplication, ToGateway, Welcome,
+    Code, Component, Hello, Indication, Misread, Named, NetworkIndication, NetworkRequest,
+    PointCodeStatus, Portion, Refusal, Request, ToApplication, ToGateway, Welcome,
 };
 
 /// 0.4.0.0.1.0.20.3: shortMsgGatewayContext-v3.
@@ -296,7 +296,12 @@ impl Draw {
                 message_octets_max: 65_536,
                 state_octets_max: 256,
             }),
-            2 => ToApplication::Malformed { what: self.text(), at: self.below(9_999) },
+            2 => {
+                let dialogue = self.maybe(|it| it.below(99_999).into());
+                let reference = self.maybe(|it| it.below(99_999).into());
+                let of = Named { dialogue, reference };
+                ToApplication::Malformed(Misread { what: self.text(), at: self.below(9_999), of })
+            }
             3 => ToApplication::Bye(self.text()),
             _ => ToApplication::Indication(self.indication()),
         }

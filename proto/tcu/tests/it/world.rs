@@ -22,6 +22,7 @@ pub fn settings() -> Settings {
         is_network: false,
         tag: 0,
         point_codes: Vec::new(),
+        shown: tcu::PointCodes::default(),
         titles: vec![sccp::codec::Digits::parse("4477").unwrap()],
         keys: None,
         groups: Vec::new(),
@@ -41,6 +42,7 @@ fn transactions(secret: u64) -> Transactions {
         secret,
         dialogues_max: 10_000,
         dialogues_per_source_max: 10_000,
+        sources_elsewhere: false,
         idle: Duration::from_secs(60),
     };
     Transactions::new(settings, Time::ZERO)

@@ -10,6 +10,7 @@
 //! What else M3UA carries belongs to the association that it came by.
 
 mod ends;
+mod isup;
 mod secrets;
 mod subscriber;
 mod unit;
@@ -152,10 +153,12 @@ fn of_party(live: &mut Live, party: &Party) {
     if let Some(digits) = &party.digits {
         keys::add_digits(&mut live.keys, digits);
     }
-    if let Some(point_code) = party.point_code {
-        keys::add_name(&mut live.keys, &show(point_code));
-        keys::add_name(&mut live.keys, &point_code.number().to_string());
-        keys::add_name(&mut live.keys, &party.name);
+    // A party that has a title is found by the node of its message, too.
+    let at = party.point_code.unwrap_or(party.label);
+    keys::add_name(&mut live.keys, &show(at));
+    keys::add_name(&mut live.keys, &at.number().to_string());
+    if let Some(subsystem) = party.subsystem {
+        keys::add_name(&mut live.keys, &format!("{}/{subsystem}", show(at)));
     }
 }
 

@@ -5,8 +5,9 @@
 use super::unit::{Unit, unread};
 use super::words::context_of;
 use crate::config::Keep;
-use ber::{Element, Field, Shape, Tag, Type};
+use ber::{Described as _, Element, Field, Shape, Tag, Type};
 use core::ops::Range;
+use map::types::MapDialoguePdu;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 use tcap::codec::{Code, Component, Message, Payload};
@@ -46,8 +47,16 @@ const ENVELOPE: &str = "ExternalSignalInfo";
 const OF_CALLS: &[&str] =
     &["networkSignalInfo", "networkSignalInfo2", "gsm-BearerCapability", "callInfo"];
 
-/// The component portion of TCAP (Q.773 §3.1).
+/// The dialogue and the component portion of TCAP (Q.773 §3.1).
+const DIALOGUE_PORTION: Tag = Tag::application(11);
 const COMPONENT_PORTION: Tag = Tag::application(12);
+/// Within the former: single-ASN1-type of the EXTERNAL, the dialogue PDUs, and their parts before
+/// the last, which is for users (Q.773 §4.2).
+const SINGLE: Tag = Tag::context(0);
+const DIALOGUE_PDUS: [Tag; 3] = [Tag::application(0), Tag::application(1), Tag::application(4)];
+const DIALOGUE_PARTS: [Tag; 4] =
+    [Tag::context(0), Tag::context(1), Tag::context(2), Tag::context(3)];
+const USER_INFORMATION: Tag = Tag::context(30);
 /// Versions of MAP, and phases of CAP.
 const VERSIONS: core::ops::RangeInclusive<u8> = 1..=4;
 /// Types within each other, at most, until one is found.
@@ -170,7 +179,7 @@ pub(super) fn redacted(payload: &[u8], unit: Option<&Unit<'_>>, keep: &[Keep]) -
             let at = unit.data_at;
             within.into_iter().map(|it| at + it.start..at + it.end).collect()
         }
-        None => Vec::from_iter(unread(payload)),
+        None => unread(payload),
     };
     if spots.iter().all(Range::is_empty) {
         return None;
@@ -195,7 +204,12 @@ fn of_unit(unit: &Unit<'_>, keep: &[Keep]) -> Vec<Range<usize>> {
     let Ok(parts) = outer.children() else { return vec![behind_the_head] };
     for part in parts {
         let Ok(part) = part else { return vec![behind_the_head] };
-        if part.tag() == COMPONENT_PORTION && spots.of_components(&part).is_none() {
+        let understood = match part.tag() {
+            COMPONENT_PORTION => spots.of_components(&part),
+            DIALOGUE_PORTION => spots.of_dialogue(&part),
+            _ => Some(()),
+        };
+        if understood.is_none() {
             spots.found.push(contents(&part));
         }
     }
@@ -235,6 +249,48 @@ impl Spots<'_> {
             }
         }
         Some(())
+    }
+
+    /// The same of the dialogue portion.
+    fn of_dialogue(&mut self, portion: &Element<'_>) -> Option<()> {
+        for it in portion.inner().ok()?.children().ok()? {
+            let it = it.ok()?;
+            match it.tag() {
+                SINGLE => self.of_dialogue_pdu(&it.inner().ok()?)?,
+                Tag::OBJECT_IDENTIFIER => {}
+                _ => self.whole(&it),
+            }
+        }
+        Some(())
+    }
+
+    fn of_dialogue_pdu(&mut self, pdu: &Element<'_>) -> Option<()> {
+        if !DIALOGUE_PDUS.contains(&pdu.tag()) {
+            return None;
+        }
+        for part in pdu.children().ok()? {
+            let part = part.ok()?;
+            match part.tag() {
+                USER_INFORMATION => {
+                    let all = part.children().and_then(Iterator::collect::<Result<Vec<_>, _>>);
+                    all.ok()?.iter().for_each(|it| self.of_user_information(it));
+                }
+                tag if DIALOGUE_PARTS.contains(&tag) => {}
+                _ => self.whole(&part),
+            }
+        }
+        Some(())
+    }
+
+    /// What users say to each other beside components: who asks whom, in MAP (TS 29.002 §17.4).
+    /// Anything else is not understood.
+    fn of_user_information(&mut self, external: &Element<'_>) {
+        let Ok(Some((_, pdu))) = map::dialogue::read(*external) else {
+            return self.whole(external);
+        };
+        let mut told = HashMap::new();
+        self.of_value(MapDialoguePdu::TYPE, &pdu, &mut told);
+        self.untold(&pdu, &told);
     }
 
     fn of_component(&mut self, component: &Component<'_>) {

@@ -1,6 +1,7 @@
 //! A message of TCAP as it comes in M3UA and SCCP: who sent it to whom, and of which transactions
 //! it is.
 
+use super::isup;
 use ber::{Class, Reader};
 use core::ops::Range;
 use m3ua::codec::{Data, MessageType as M3uaType, PointCode, Tag};
@@ -20,6 +21,13 @@ const CLASS_AT: usize = 2;
 const TRANSFER: u8 = 1;
 /// Octets of the longest message of SCCP management (Q.713 §5.3).
 const MANAGEMENT_BYTES_MAX: usize = 8;
+/// Service Indicators of the management of MTP3 and its tests, of ISUP and of BICC (Q.704 §14.2.1),
+/// and octets of a circuit of the latter two (Q.763 §1.2, Q.1902.3 §5.2).
+const MANAGEMENT: [u8; 3] = [0, 1, 2];
+const ISUP: u8 = 5;
+const ISUP_CIRCUIT: usize = 2;
+const BICC: u8 = 13;
+const BICC_CIRCUIT: usize = 4;
 /// Bits of a point code of ITU-T.
 const ITU_BITS: u32 = 14;
 
@@ -47,6 +55,8 @@ pub(crate) struct Party {
     /// The digits alone.
     pub(crate) digits: Option<String>,
     pub(crate) point_code: Option<PointCode>,
+    /// Where its message came from or was sent to.
+    pub(crate) label: PointCode,
     pub(crate) subsystem: Option<u8>,
 }
 
@@ -137,7 +147,7 @@ impl Party {
             }
             (None, at, _) => show(at.unwrap_or(label)),
         };
-        Self { name, digits, point_code, subsystem: address.subsystem }
+        Self { name, digits, point_code, label, subsystem: address.subsystem }
     }
 }
 
@@ -152,23 +162,35 @@ fn is_management(unit: &Connectionless<'_>) -> bool {
 }
 
 /// Where data of users may be in a payload that [`Unit::read`] has not read.
-pub(super) fn unread(payload: &[u8]) -> Option<Range<usize>> {
-    let behind_the_header = Some(HEADER_BYTES.min(payload.len())..payload.len());
+pub(super) fn unread(payload: &[u8]) -> Vec<Range<usize>> {
+    let behind_the_header = || vec![HEADER_BYTES.min(payload.len())..payload.len()];
     let Ok(message) = m3ua::codec::Message::read(payload) else {
-        let class = payload.get(CLASS_AT).copied();
-        return behind_the_header.filter(|_| class.is_none_or(|it| it == TRANSFER));
+        return match payload.get(CLASS_AT) {
+            Some(class) if *class != TRANSFER => Vec::new(),
+            _ => behind_the_header(),
+        };
     };
     if message.kind != M3uaType::Data {
-        return None;
+        return Vec::new();
     }
     let at = message.offset(Tag::ProtocolData) + LABEL_BYTES;
-    let Ok(data) = Data::of(&message) else { return behind_the_header };
-    if data.protocol_data.si != SERVICE_INDICATOR {
-        return None;
-    }
+    let Ok(data) = Data::of(&message) else { return behind_the_header() };
     let msu = data.protocol_data.payload;
+    let spots = match data.protocol_data.si {
+        si if MANAGEMENT.contains(&si) => Vec::new(),
+        SERVICE_INDICATOR => Vec::from_iter(of_sccp(msu)),
+        ISUP => isup::secret(msu, ISUP_CIRCUIT),
+        BICC => isup::secret(msu, BICC_CIRCUIT),
+        // Of other users nobody here knows what they say.
+        _ => vec![0..msu.len()],
+    };
+    spots.into_iter().map(|it| at + it.start..at + it.end).collect()
+}
+
+/// The same in a message of SCCP.
+fn of_sccp(msu: &[u8]) -> Option<Range<usize>> {
     // The type of the message stays.
-    let behind_the_type = Some(at + 1..at + msu.len().max(1));
+    let behind_the_type = Some(1..msu.len().max(1));
     let Ok(message) = sccp::codec::Message::read(msu) else { return behind_the_type };
     match Connectionless::of(&message) {
         Ok(Some(unit)) if is_management(&unit) => return None,
@@ -177,7 +199,7 @@ pub(super) fn unread(payload: &[u8]) -> Option<Range<usize>> {
     }
     // What radio networks say on connections has keys in it, too.
     [Parameter::Data, Parameter::LongData].into_iter().find_map(|which| {
-        let at = at + message.at(which);
+        let at = message.at(which);
         message.value(which).map(|data| at..at + data.len())
     })
 }
