@@ -59,16 +59,17 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
         };
         let rate = highest * RATE_SHARE;
         let asked = Trial { rate, length: LENGTH, hold: HOLD, ..Trial::default() };
-        let mut costs = Vec::new();
+        // Captures that were shed cost less than those that were sent: a reader has to know.
+        let (mut costs, mut shed) = (Vec::new(), [0; 2]);
         for pair in 0..pairs {
             let mut both = [0.0; 2];
             for at in [pair % 2, 1 - pair % 2] {
                 let measured = cost(&ground, &load, &binaries[at], asked)?;
-                if !measured.held() {
-                    let (name, failed) = (scenario.name, measured.report.failed());
-                    let path = binaries[at].display();
-                    outcome.broken.push(format!("{name}: {failed} calls of {path} failed"));
+                if let Some(offence) = measured.offence() {
+                    let (name, path) = (scenario.name, binaries[at].display());
+                    outcome.broken.push(format!("{name}: {path}: {offence}"));
                 }
+                shed[at] += measured.captures_shed();
                 both[at] = measured.cpu_us_per_call;
             }
             progress.say(&format!(
@@ -91,15 +92,25 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
             peer: Some(Peer { name: name(&options.tandem), value: median(&other) }),
             tandem: Some(median(&own)),
             detail: json!({
-                "note": format!("x {ratio:.3} of the other, {least:.3} to {most:.3} by pairs"),
+                "note": note(ratio, [least, most], shed),
                 "ratio": ratio,
                 "pairs": costs,
+                "captures_shed": shed,
                 "rate": rate,
                 "priority": priority.granted,
             }),
         });
     }
     Ok(outcome)
+}
+
+/// What stands beside a row.
+fn note(ratio: f64, [least, most]: [f64; 2], [other, own]: [u64; 2]) -> String {
+    let pairs = format!("x {ratio:.3} of the other, {least:.3} to {most:.3} by pairs");
+    match other + own {
+        0 => pairs,
+        _ => format!("{pairs}; captures shed: {own}, the other {other}"),
+    }
 }
 
 /// What the other binary is called: the last two parts of its path, for most are called `tandem`.
@@ -135,6 +146,13 @@ mod tests {
     fn the_median_of_an_even_number_is_between_the_middle_two() {
         assert!((median(&sorted([4.0, 1.0, 3.0].into_iter())) - 3.0).abs() < f64::EPSILON);
         assert!((median(&sorted([4.0, 1.0].into_iter())) - 2.5).abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn captures_that_were_shed_are_told_beside_the_ratio() {
+        assert_eq!(note(1.0, [0.9, 1.1], [0, 0]), "x 1.000 of the other, 0.900 to 1.100 by pairs");
+        let told = note(1.0, [0.9, 1.1], [3, 5]);
+        assert!(told.ends_with("captures shed: 5, the other 3"), "{told}");
     }
 
     #[test]

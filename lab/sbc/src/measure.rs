@@ -122,6 +122,21 @@ impl Measured {
             && u128::from(report.setup.p99_us) <= SETUP_P99_MAX.as_micros()
     }
 
+    /// What did not hold of the calls, in words; none: all of it did.
+    #[must_use]
+    pub fn offence(&self) -> Option<String> {
+        let report = &self.report;
+        let (failed, open) = (report.failed(), report.started.saturating_sub(report.completed));
+        let p99_ms = report.setup.p99_us as f64 / 1e3;
+        match () {
+            () if self.calls_held() => None,
+            () if report.started == 0 => Some("no call began".to_owned()),
+            () if failed > 0 => Some(format!("{failed} calls failed")),
+            () if open > 0 => Some(format!("{open} calls did not end as their flow says")),
+            () => Some(format!("p99 of the set-up was {p99_ms:.1} ms")),
+        }
+    }
+
     /// Whether a rate was missed although no call failed or was refused and the system had time
     /// left: the machine did something else meanwhile.
     fn was_idle(&self) -> bool {

@@ -76,6 +76,10 @@ pub fn run(asked: &Msu, say: &mut dyn FnMut(&str)) -> Result<(), Ended> {
     let outcome = msu::run(&plan, &|point_code| format.show(point_code), say)?;
     let msu::Outcome { sent, came, told } = outcome;
     let against = match told {
+        // What its screening discards no gateway tells the sender.
+        0 if came < sent => {
+            "the gateway says nothing against them, nor of what it screens".to_owned()
+        }
         0 => "the gateway has nothing against them".to_owned(),
         told => config::counted(told as usize, "objection", "objections") + " of the gateway",
     };
