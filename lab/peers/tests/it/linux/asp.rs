@@ -66,7 +66,7 @@ impl Asp {
         }
     }
 
-    fn turn(&mut self) -> bool {
+    pub fn turn(&mut self) -> bool {
         let has_arrived = self.node.turn();
         for (id, what) in std::mem::take(&mut self.node.told) {
             self.id = Some(id);

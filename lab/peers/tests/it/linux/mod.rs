@@ -9,6 +9,8 @@ mod asp;
 mod esp;
 mod guest;
 mod programs;
+mod sccp;
+mod sccp_node;
 mod stp;
 
 use crate::peer::against;
