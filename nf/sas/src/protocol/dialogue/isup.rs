@@ -84,7 +84,7 @@ const SHOWN: &[u8] = &[
 
 /// Where what is secret stands in a message whose circuit has that many octets.
 pub(super) fn secret(message: &[u8], circuit: usize) -> Vec<Range<usize>> {
-    let mut shown = vec![0..circuit + 1];
+    let mut shown: Vec<_> = std::iter::once(0..circuit + 1).collect();
     // What was shown until something was not understood stays.
     let _ = show(message, circuit, &mut shown);
     let mut spots = Vec::new();

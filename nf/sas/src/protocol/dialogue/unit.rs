@@ -163,7 +163,8 @@ fn is_management(unit: &Connectionless<'_>) -> bool {
 
 /// Where data of users may be in a payload that [`Unit::read`] has not read.
 pub(super) fn unread(payload: &[u8]) -> Vec<Range<usize>> {
-    let behind_the_header = || vec![HEADER_BYTES.min(payload.len())..payload.len()];
+    let whole = |range: Range<usize>| std::iter::once(range).collect::<Vec<_>>();
+    let behind_the_header = || whole(HEADER_BYTES.min(payload.len())..payload.len());
     let Ok(message) = m3ua::codec::Message::read(payload) else {
         return match payload.get(CLASS_AT) {
             Some(class) if *class != TRANSFER => Vec::new(),
@@ -182,7 +183,7 @@ pub(super) fn unread(payload: &[u8]) -> Vec<Range<usize>> {
         ISUP => isup::secret(msu, ISUP_CIRCUIT),
         BICC => isup::secret(msu, BICC_CIRCUIT),
         // Of other users nobody here knows what they say.
-        _ => vec![0..msu.len()],
+        _ => whole(0..msu.len()),
     };
     spots.into_iter().map(|it| at + it.start..at + it.end).collect()
 }
