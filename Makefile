@@ -26,6 +26,7 @@ TEST_PACKAGES := baresip-core bgpdump bird2 ca-certificates chromium clang curl 
 # What PyPI has and Debian has not, where tests look for it.
 PYTHON_PEERS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tandem/python
 PYCRATE := 0.8.1
+GSMCODECS := 1.0.0
 PYTHON_DIAMETER := 0.9.0
 CARGO := cargo
 TARGET = $(or $(CARGO_TARGET_DIR),target)
@@ -37,7 +38,7 @@ TARGETS :=
 
 # The peers that are packages of Python; nothing of the system's own is touched.
 setup-python: setup
-	@for peer in pycrate==$(PYCRATE) python_diameter==$(PYTHON_DIAMETER); do \
+	@for peer in pycrate==$(PYCRATE) gsmcodecs==$(GSMCODECS) python_diameter==$(PYTHON_DIAMETER); do \
 	  if [ -e $(PYTHON_PEERS)/$$(echo $$peer | sed s/==/-/).dist-info ]; then \
 	  echo "== setup: $$peer is there"; else echo "== setup: $$peer"; \
 	  /usr/bin/python3 -m pip install --quiet --disable-pip-version-check \
