@@ -1,0 +1,178 @@
+//! What the gateway is told, and what it wants.
+
+use crate::identity::{Imsi, Msisdn};
+use crate::store::{Answer, Question};
+
+/// A third-party REGISTER (TS 24.229 §5.4.1.7), from a next hop that is trusted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Register {
+    /// The public user identity: To.
+    pub identity: String,
+    /// The S-CSCF: Contact.
+    pub s_cscf: String,
+    /// How long it stands, seconds; zero ends it.
+    pub expires_s: u32,
+    /// The MSISDN of the service information (`application/3gpp-ims+xml`), if it has one.
+    pub msisdn: Option<Msisdn>,
+    /// The IMSI, where the private user identity of the terminal's own REGISTER has it.
+    pub imsi: Option<Imsi>,
+    /// The contacts of the terminal's own REGISTER (`message/sip`) that take short messages; none
+    /// where the body does not have it.
+    pub contacts: Option<Vec<String>>,
+}
+
+/// A MESSAGE that came, from a next hop that is trusted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Received {
+    /// The identities that the network asserts (RFC 3325).
+    pub asserted: Vec<String>,
+    /// Call-ID.
+    pub call_id: String,
+    /// In-Reply-To.
+    pub in_reply_to: Option<String>,
+    /// Content-Type.
+    pub content_type: String,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+/// Where a MESSAGE goes first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Route {
+    /// The S-CSCF that serves the receiver.
+    Serving(String),
+    /// Wherever the configuration says: the I-CSCF.
+    Interrogating,
+}
+
+/// A MESSAGE that is to be sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sending {
+    /// Names it in [`In::Response`].
+    pub number: Sent,
+    /// The Request-URI: a public user identity.
+    pub to: String,
+    /// Where it goes first.
+    pub route: Route,
+    /// The part of the Call-ID in front of the host.
+    pub call_id: String,
+    /// The Call-ID of what it answers.
+    pub in_reply_to: Option<String>,
+    /// The body: an RP message.
+    pub body: Vec<u8>,
+}
+
+/// Names a MESSAGE of ours: its flow, and which of the flow's it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Sent {
+    /// The flow.
+    pub flow: u64,
+    /// Which one of the flow's.
+    pub attempt: u8,
+}
+
+/// What happened.
+#[derive(Debug)]
+pub enum In {
+    /// A third-party REGISTER came.
+    Register {
+        /// Its server transaction.
+        transaction: u64,
+        /// It.
+        register: Register,
+    },
+    /// A MESSAGE came.
+    Message {
+        /// Its server transaction.
+        transaction: u64,
+        /// It.
+        message: Received,
+    },
+    /// A MESSAGE of ours had its final response; 408 stands for silence.
+    Response {
+        /// Which one.
+        number: Sent,
+        /// Status.
+        status: u16,
+    },
+    /// The signalling gateway told something.
+    Network(tcu::Indication),
+    /// The signalling gateway is connected, or is not: then all dialogues are lost.
+    Connected(bool),
+    /// A question was answered.
+    Stored {
+        /// Whose.
+        ticket: u64,
+        /// The answer.
+        answer: Answer,
+    },
+}
+
+/// What shall be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Out {
+    /// Answer a request.
+    Respond {
+        /// Its server transaction.
+        transaction: u64,
+        /// Status.
+        status: u16,
+    },
+    /// Send a MESSAGE.
+    Send(Box<Sending>),
+    /// Ask the signalling gateway for something.
+    Request(Box<tcu::Request>),
+    /// Ask the store.
+    Ask {
+        /// Comes back with the answer.
+        ticket: u64,
+        /// What.
+        question: Question,
+    },
+    /// A message was dealt with to its end.
+    Record(Box<Record>),
+}
+
+/// Which way a message went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// From a terminal.
+    Originated,
+    /// To a terminal.
+    Terminated,
+}
+
+/// How a message reached the subscriber.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// By SIP.
+    PacketSwitched,
+    /// By an MSC, an SGSN or an MME.
+    CircuitSwitched,
+}
+
+impl Way {
+    /// As the configuration says it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::PacketSwitched => "ps",
+            Self::CircuitSwitched => "cs",
+        }
+    }
+}
+
+/// What is recorded of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// Which way it went.
+    pub direction: Direction,
+    /// The subscriber's number.
+    pub subscriber: Option<Msisdn>,
+    /// The service centre.
+    pub centre: Option<Msisdn>,
+    /// The way of delivery, where it was delivered.
+    pub way: Option<Way>,
+    /// RP-Cause, where it failed.
+    pub cause: Option<u8>,
+}

@@ -1,0 +1,480 @@
+//! The gateway as a machine: which flow an input belongs to, and the tables that flows share.
+//!
+//! ```text
+//!   In::Register, Message ──→ a new flow            In::Stored, Response, Network ──→ its flow
+//!   a report (In-Reply-To) ─→ the flow that sent    BEGIN of a peer ──→ a new flow
+//! ```
+
+use crate::asking::{Reply, Silence, reply_of};
+use crate::effects::{In, Out, Received, Register, Sent};
+use crate::facts::Fact;
+use crate::flow::{Flow, key, number};
+use crate::identity::{Correlations, Msisdn};
+use crate::notice::Notice;
+use crate::registration::Registration;
+use crate::senders::Senders;
+use crate::settings::Settings;
+use crate::step::Step;
+use crate::store::Answer;
+use crate::submission::Submission;
+use crate::subscribers::Subscribers;
+use event::Sheet;
+use machine::slots::{Key, Slots};
+use machine::{KeyedHash, Machine, Time};
+use map::Context;
+use sccp::codec::Address;
+use std::collections::{BTreeMap, VecDeque};
+use tcu::{Component, Indication, Portion, Request};
+
+/// Peers whose version is remembered.
+const VERSIONS_MAX: usize = 4_096;
+/// Hexadecimal digits of a Call-ID: flow, attempt, proof.
+const CALL_ID_DIGITS: usize = 34;
+
+/// Whose dialogue it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// The flow began it.
+    Own,
+    /// A peer did, and the flow answers.
+    Peer,
+}
+
+/// What a flow is told.
+#[derive(Debug)]
+pub enum Event {
+    /// It begins.
+    Begin,
+    /// The store answered.
+    Stored(Answer),
+    /// The network answered.
+    Replied(Reply),
+    /// A MESSAGE had its final response.
+    Response(u8, u16),
+    /// A terminal reported: the RP message, and the report's server transaction.
+    Reported(Vec<u8>),
+    /// A peer's dialogue goes on.
+    Continued(Vec<Component>),
+    /// A peer's dialogue is lost.
+    Lost,
+    /// It is the flow's turn.
+    Turn,
+    /// Its time is over.
+    Due,
+}
+
+/// Seeds of a gateway: secret, and new at each start.
+#[derive(Debug, Clone, Copy)]
+pub struct Seeds {
+    /// Of Call-IDs and sums.
+    pub proofs: [u8; 16],
+    /// Of correlation IMSIs.
+    pub correlations: [u8; 16],
+    /// This one among as many gateways that give out correlation IMSIs.
+    pub share: (u16, u16),
+}
+
+/// The gateway.
+#[derive(Debug)]
+pub struct Gateway {
+    pub(crate) settings: Settings,
+    pub(crate) facts: Sheet<Fact>,
+    pub(crate) senders: Senders,
+    pub(crate) subscribers: Subscribers,
+    pub(crate) correlations: Correlations,
+    pub(crate) hash: KeyedHash,
+    flows: Slots<Flow>,
+    due: Vec<Key>,
+    dialogues: BTreeMap<u64, (u64, Role)>,
+    versions: BTreeMap<(Address, u8), u8>,
+    /// What flows are told within a step.
+    events: VecDeque<(u64, Event)>,
+    alerts: VecDeque<(Msisdn, Msisdn)>,
+    is_connected: bool,
+}
+
+impl Gateway {
+    /// One without flows, not connected yet.
+    #[must_use]
+    pub fn new(settings: Settings, seeds: Seeds, now: Time) -> Self {
+        let prefix = settings.correlation_prefix.clone();
+        Self {
+            facts: Sheet::new(),
+            senders: Senders::new(settings.sender_rate, settings.duplicate_time),
+            subscribers: Subscribers::default(),
+            correlations: Correlations::new(&prefix, &seeds.correlations, seeds.share),
+            hash: KeyedHash::new(&seeds.proofs),
+            flows: Slots::new(settings.flows_max, now),
+            due: Vec::new(),
+            dialogues: BTreeMap::new(),
+            versions: BTreeMap::new(),
+            events: VecDeque::new(),
+            alerts: VecDeque::new(),
+            is_connected: false,
+            settings,
+        }
+    }
+
+    /// What it counts.
+    #[must_use]
+    pub const fn facts(&self) -> &Sheet<Fact> {
+        &self.facts
+    }
+
+    /// Flows under way, dialogues of them, and subscribers to whom something is under way.
+    #[must_use]
+    pub fn under_way(&self) -> (usize, usize, usize) {
+        (self.flows.len(), self.dialogues.len(), self.subscribers.len())
+    }
+
+    /// A new flow; false if there is no room.
+    fn begin(&mut self, flow: Flow, event: Event) -> bool {
+        let Some((key, place)) = self.flows.take() else {
+            self.facts.add(Fact::Overload, 1);
+            return false;
+        };
+        *place = flow;
+        self.events.push_back((number(key), event));
+        true
+    }
+
+    fn registered(&mut self, transaction: u64, register: Register, out: &mut Vec<Out>) {
+        let flow = Flow::Registration(Box::new(Registration::new(transaction, register)));
+        if !self.begin(flow, Event::Begin) {
+            out.push(Out::Respond { transaction, status: 503 });
+        }
+    }
+
+    /// A MESSAGE: a report belongs to its flow, everything else begins one.
+    fn received(&mut self, transaction: u64, message: Received, out: &mut Vec<Out>) {
+        if !sms::rp::is_content_type(&message.content_type) {
+            return out.push(Out::Respond { transaction, status: 415 });
+        }
+        if message.asserted.is_empty() {
+            return out.push(Out::Respond { transaction, status: 403 });
+        }
+        let is_report = matches!(message.body.first().map(|it| it & 7), Some(2 | 4));
+        if is_report {
+            let sent = message.in_reply_to.as_deref().and_then(|it| self.sent_of(it));
+            // A report that comes too late is taken, and changes nothing.
+            out.push(Out::Respond { transaction, status: 202 });
+            if let Some(sent) = sent {
+                self.events.push_back((sent.flow, Event::Reported(message.body)));
+            }
+            return;
+        }
+        let flow = match message.body.first().map(|it| it & 7) {
+            Some(6) => Flow::Notice(Box::new(Notice::memory(transaction, message))),
+            _ => Flow::Submission(Box::new(Submission::new(transaction, message))),
+        };
+        if !self.begin(flow, Event::Begin) {
+            out.push(Out::Respond { transaction, status: 503 });
+        }
+    }
+
+    /// The signalling gateway told something.
+    fn told(&mut self, it: Indication, out: &mut Vec<Out>) {
+        match it {
+            Indication::Begin { dialogue, calling, portion, .. } => {
+                self.peer_begins(dialogue, &calling, &portion, out);
+            }
+            Indication::Begun { reference, dialogue } => self.begun(reference, dialogue, out),
+            Indication::Continue { dialogue, portion } => self.continued(dialogue, portion, out),
+            Indication::End { dialogue, portion } => {
+                let reply = reply_of(&portion.components);
+                // A version without a result ends without a component.
+                let reply = reply.unwrap_or(Reply::Result(None));
+                self.over(dialogue, reply);
+            }
+            Indication::UAbort { dialogue, refused, portion } => {
+                let context = portion.context.filter(|_| refused.is_some());
+                self.broken(dialogue, context.as_ref(), None, out);
+            }
+            Indication::PAbort { dialogue, cause } => {
+                self.broken(dialogue, None, Some(cause), out);
+            }
+            Indication::Notice { dialogue, .. } => {
+                self.given_up(dialogue, Silence::Undelivered, out);
+            }
+            Indication::Cancel { dialogue, .. } => {
+                self.given_up(dialogue, Silence::Timeout, out);
+            }
+            Indication::LocalReject { dialogue, .. } => {
+                self.given_up(dialogue, Silence::Aborted, out);
+            }
+            Indication::Refused { reference: Some(flow), .. } => {
+                self.events.push_back((flow, Event::Replied(Reply::Silence(Silence::Undelivered))));
+            }
+            Indication::Refused { dialogue: Some(dialogue), .. } => {
+                self.over(dialogue, Reply::Silence(Silence::Undelivered));
+            }
+            Indication::Resume { dialogue, .. } => {
+                // Of a process that is gone: nothing is known of it here.
+                out.push(abort(dialogue, Portion::default()));
+            }
+            _ => {}
+        }
+    }
+
+    fn begun(&mut self, flow: u64, dialogue: u64, out: &mut Vec<Out>) {
+        let at = self.flows.at_mut(key(flow));
+        match at.and_then(Flow::asking).and_then(Option::as_mut) {
+            Some(asking) => {
+                asking.dialogue = Some(dialogue);
+                self.dialogues.insert(dialogue, (flow, Role::Own));
+            }
+            None => out.push(abort(dialogue, Portion::default())),
+        }
+    }
+
+    fn continued(&mut self, dialogue: u64, portion: Portion, out: &mut Vec<Out>) {
+        let Some(&(flow, role)) = self.dialogues.get(&dialogue) else {
+            return out.push(abort(dialogue, Portion::default()));
+        };
+        if role == Role::Peer {
+            return self.events.push_back((flow, Event::Continued(portion.components)));
+        }
+        let reply = reply_of(&portion.components);
+        let at = self.flows.at_mut(key(flow)).and_then(Flow::asking).and_then(Option::as_mut);
+        let delayed = at.and_then(crate::asking::Asking::accepted);
+        match (reply, delayed) {
+            (Some(reply), _) => {
+                let end =
+                    Request::End { dialogue, is_prearranged: false, portion: Portion::default() };
+                out.push(Out::Request(Box::new(end)));
+                self.over(dialogue, reply);
+            }
+            (None, Some(components)) => {
+                let portion = Portion::of(components);
+                let request = Request::Continue { dialogue, state: None, portion };
+                out.push(Out::Request(Box::new(request)));
+            }
+            // Something else of the peer's: the answer is still to come.
+            (None, None) => {}
+        }
+    }
+
+    /// A dialogue is over.
+    fn over(&mut self, dialogue: u64, reply: Reply) {
+        match self.dialogues.remove(&dialogue) {
+            Some((flow, Role::Own)) => {
+                self.learn(flow);
+                self.events.push_back((flow, Event::Replied(reply)));
+            }
+            Some((flow, Role::Peer)) => self.events.push_back((flow, Event::Lost)),
+            None => {}
+        }
+    }
+
+    /// A dialogue was broken off: another version is tried, if that is why.
+    fn broken(
+        &mut self,
+        dialogue: u64,
+        context: Option<&bytes::Bytes>,
+        provider: Option<tcap::PAbort>,
+        out: &mut Vec<Out>,
+    ) {
+        let Some(&(flow, role)) = self.dialogues.get(&dialogue) else { return };
+        let octets_max = self.settings.begin_octets_max;
+        if role == Role::Own
+            && let Some(asking) =
+                self.flows.at_mut(key(flow)).and_then(Flow::asking).and_then(Option::as_mut)
+            && asking.refused(context, provider)
+        {
+            self.dialogues.remove(&dialogue);
+            let begin = asking.begin(flow, octets_max);
+            return self.request(flow, begin, out);
+        }
+        self.over(dialogue, Reply::Silence(Silence::Aborted));
+    }
+
+    /// Nothing more is waited for in a dialogue that stands.
+    fn given_up(&mut self, dialogue: u64, why: Silence, out: &mut Vec<Out>) {
+        if self.dialogues.contains_key(&dialogue) {
+            out.push(abort(dialogue, Portion::default()));
+            self.over(dialogue, Reply::Silence(why));
+        }
+    }
+
+    /// Remembers which version a peer answered in.
+    fn learn(&mut self, flow: u64) {
+        let asking = self.flows.at_mut(key(flow)).and_then(Flow::asking).and_then(Option::as_mut);
+        let Some(asking) = asking else { return };
+        let (context, highest) = asking.argument().context();
+        let (peer, version) = asking.peer();
+        let place = (*peer, context.number());
+        if version == highest {
+            self.versions.remove(&place);
+        } else if self.versions.len() < VERSIONS_MAX {
+            self.versions.insert(place, version);
+        }
+    }
+
+    pub(crate) fn known_version(&self, peer: &Address, context: Context) -> Option<u8> {
+        self.versions.get(&(*peer, context.number())).copied()
+    }
+
+    /// Asks the signalling gateway to begin a dialogue, if it is connected.
+    pub(crate) fn request(&mut self, flow: u64, request: Request, out: &mut Vec<Out>) {
+        if self.is_connected {
+            return out.push(Out::Request(Box::new(request)));
+        }
+        let reply = Reply::Silence(Silence::Undelivered);
+        self.events.push_back((flow, Event::Replied(reply)));
+    }
+
+    /// Takes a peer's dialogue for a flow.
+    pub(crate) fn adopt(&mut self, dialogue: u64, flow: Flow, event: Event) -> bool {
+        let is_begun = self.begin(flow, event);
+        if let Some((flow, _)) = self.events.back().filter(|_| is_begun) {
+            self.dialogues.insert(dialogue, (*flow, Role::Peer));
+        }
+        is_begun
+    }
+
+    pub(crate) fn forget(&mut self, dialogue: u64) {
+        self.dialogues.remove(&dialogue);
+    }
+
+    pub(crate) fn role(&self, dialogue: u64) -> Option<Role> {
+        self.dialogues.get(&dialogue).map(|it| it.1)
+    }
+
+    pub(crate) fn arm(&mut self, flow: u64, at: Time) {
+        self.flows.arm(key(flow), at);
+    }
+
+    pub(crate) fn alert(&mut self, msisdn: Msisdn, centre: Msisdn) {
+        self.alerts.push_back((msisdn, centre));
+    }
+
+    /// It is that flow's turn.
+    pub(crate) fn turn(&mut self, flow: u64) {
+        self.events.push_back((flow, Event::Turn));
+    }
+
+    /// The Call-ID, in front of the host, of a MESSAGE: whoever answers it names its flow.
+    pub(crate) fn call_id(&self, sent: Sent) -> String {
+        let Sent { flow, attempt } = sent;
+        format!("{flow:016x}{attempt:02x}{:016x}", self.proof(sent))
+    }
+
+    fn proof(&self, sent: Sent) -> u64 {
+        let text = [&sent.flow.to_be_bytes()[..], &[sent.attempt]].concat();
+        self.hash.hash(&text)
+    }
+
+    /// The MESSAGE that a Call-ID names, if it is one of ours.
+    fn sent_of(&self, call_id: &str) -> Option<Sent> {
+        let digits = call_id.split('@').next()?;
+        if digits.len() != CALL_ID_DIGITS || !digits.is_ascii() {
+            return None;
+        }
+        let flow = u64::from_str_radix(&digits[..16], 16).ok()?;
+        let attempt = u8::from_str_radix(&digits[16..18], 16).ok()?;
+        let proof = u64::from_str_radix(&digits[18..], 16).ok()?;
+        let sent = Sent { flow, attempt };
+        (self.proof(sent) == proof).then_some(sent)
+    }
+
+    /// Tells flows what there is for them, until nothing is left.
+    fn settle(&mut self, now: Time, out: &mut Vec<Out>) {
+        loop {
+            while let Some((msisdn, centre)) = self.alerts.pop_front() {
+                let notice = Notice::alert(msisdn, centre);
+                self.begin(Flow::Notice(Box::new(notice)), Event::Begin);
+            }
+            let Some((flow, event)) = self.events.pop_front() else { break };
+            self.tell(now, flow, event, out);
+        }
+        let count = u64::try_from(self.flows.len()).unwrap_or(u64::MAX);
+        self.facts.set(Fact::Flows, count);
+    }
+
+    fn tell(&mut self, now: Time, flow: u64, event: Event, out: &mut Vec<Out>) {
+        let Some(place) = self.flows.at_mut(key(flow)) else { return };
+        let mut taken = core::mem::take(place);
+        if let Event::Replied(_) = event {
+            taken.asking().into_iter().for_each(|it| *it = None);
+        }
+        let time = self.settings.flow_time;
+        let mut step = Step { now, flow, gateway: self, out };
+        if matches!(event, Event::Begin) {
+            step.arm(time);
+        }
+        let is_over = match &mut taken {
+            Flow::Idle => true,
+            Flow::Registration(it) => it.on(event, &mut step),
+            Flow::Submission(it) => it.on(event, &mut step),
+            Flow::Routing(it) => it.on(event, &mut step),
+            Flow::Delivery(it) => it.on(event, &mut step),
+            Flow::Notice(it) => it.on(event, &mut step),
+        };
+        if !is_over {
+            if let Some(place) = self.flows.at_mut(key(flow)) {
+                *place = taken;
+            }
+            return;
+        }
+        // What it still asked of the network is of no use to anybody.
+        let left = taken.asking().and_then(Option::take).and_then(|it| it.dialogue);
+        if let Some(dialogue) = left.filter(|it| self.dialogues.remove(it).is_some()) {
+            out.push(abort(dialogue, Portion::default()));
+        }
+        self.flows.give_back(key(flow));
+    }
+
+    /// The signalling gateway is there, or is not: then no dialogue stands.
+    fn connected(&mut self, is_connected: bool) {
+        self.is_connected = is_connected;
+        if is_connected {
+            return;
+        }
+        for (_, (flow, role)) in core::mem::take(&mut self.dialogues) {
+            let event = match role {
+                Role::Own => Event::Replied(Reply::Silence(Silence::Undelivered)),
+                Role::Peer => Event::Lost,
+            };
+            self.events.push_back((flow, event));
+        }
+    }
+}
+
+/// Breaks a dialogue off.
+pub(crate) fn abort(dialogue: u64, portion: Portion) -> Out {
+    Out::Request(Box::new(Request::UAbort { dialogue, portion }))
+}
+
+impl Machine for Gateway {
+    type In = In;
+    type Out = Out;
+
+    fn step(&mut self, now: Time, input: In, out: &mut Vec<Out>) {
+        match input {
+            In::Register { transaction, register } => self.registered(transaction, register, out),
+            In::Message { transaction, message } => self.received(transaction, message, out),
+            In::Response { number, status } => {
+                self.events.push_back((number.flow, Event::Response(number.attempt, status)));
+            }
+            In::Network(it) => self.told(it, out),
+            In::Connected(is_connected) => self.connected(is_connected),
+            In::Stored { ticket, answer } => {
+                self.events.push_back((ticket, Event::Stored(answer)));
+            }
+        }
+        self.settle(now, out);
+    }
+
+    fn tick(&mut self, now: Time, out: &mut Vec<Out>) {
+        self.senders.tick(now);
+        let mut due = core::mem::take(&mut self.due);
+        self.flows.expire(now, &mut due);
+        due.drain(..).for_each(|key| self.events.push_back((number(key), Event::Due)));
+        self.due = due;
+        self.settle(now, out);
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        self.flows.deadline().into_iter().chain(self.senders.deadline()).min()
+    }
+}

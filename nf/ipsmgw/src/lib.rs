@@ -1,0 +1,50 @@
+//! IP short message gateway (TS 23.204, TS 24.341): short messages between SIP and MAP, as machines
+//! over effects.
+//!
+//! ```text
+//!              MESSAGE, third-party REGISTER          TC-user primitives (proto/tcu)
+//!   S-CSCF ⇄ ──────────────┐                    ┌──────────────── ⇄ HLR, service centres, MSCs
+//!                          Gateway: flows ── effects
+//!                             │ ↑ questions and answers
+//!                           rows that outlive a flow: who is registered, correlates, or waits
+//! ```
+//! - [`sip_text`] reads and writes what of SIP the flows have to do with.
+//! - [`Gateway`] is a [`machine::Machine`]: [`In`] says what happened, [`Out`] what shall be done.
+//!   It knows no socket, no transaction of SIP and no store; whoever runs it has those.
+//! - A flow is one record: a registration, a submission, a question for routing information, a
+//!   delivery, or something that is told on. Its number stands in the Call-ID of what it sends,
+//!   with a proof, so that a report finds it (In-Reply-To), and names its dialogues and questions.
+//! - Messages of one sender to one subscriber are delivered one after the other; references of RP
+//!   messages are not shared by what is under way to a subscriber.
+//! - What fails, fails closed: without an asserted identity, with a correlation IMSI that was never
+//!   given out, from an address that may not ask, nothing is relayed.
+#![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
+
+mod argument;
+mod asking;
+mod delivery;
+mod effects;
+mod facts;
+mod flow;
+mod gateway;
+mod identity;
+mod invoked;
+mod notice;
+mod peers;
+mod registration;
+mod routing;
+mod senders;
+mod settings;
+pub mod sip_text;
+mod step;
+pub mod store;
+mod submission;
+mod subscribers;
+
+pub use effects::{Direction, In, Out, Received, Record, Register, Route, Sending, Sent, Way};
+pub use facts::Fact;
+pub use gateway::{Gateway, Seeds};
+pub use identity::{Correlations, Imsi, Msisdn};
+pub use settings::{Hlr, Settings, Subsystems};

@@ -1,0 +1,255 @@
+//! What is told on: a terminal that has memory again (RP-SMMA), the end of a delivery
+//! (ReportSM-DeliveryStatus), and alerts to service centres (TS 23.204 §6.6, TS 23.040 §3.2.7).
+
+use crate::argument::Argument;
+use crate::asking::{Asking, Reply};
+use crate::effects::{Received, Route};
+use crate::facts::Fact;
+use crate::gateway::Event;
+use crate::identity::Msisdn;
+use crate::invoked::Refused;
+use crate::step::{Asked, Step};
+use crate::store::{Answer, Key, Question, Row, Waiting};
+use crate::submission::cause_of;
+use map::Error;
+use map::types::{AlertReason, SmDeliveryOutcome};
+use sms::rp::{Failure, Message};
+use sms::{Cause, RpAddress};
+
+/// What is told on.
+#[derive(Debug)]
+enum What {
+    /// A terminal has memory.
+    Memory { transaction: u64, message: Received },
+    /// A delivery ended.
+    Report { asked: Asked, centre: RpAddress, outcome: SmDeliveryOutcome, diagnostic: Option<i64> },
+    /// A service centre may try again.
+    Alert(Msisdn),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Begun,
+    Whose,
+    Registered,
+    Waiting,
+    Keeping,
+    Asking,
+    Reporting,
+}
+
+/// Something that is told on.
+#[derive(Debug)]
+pub struct Notice {
+    what: What,
+    msisdn: Option<Msisdn>,
+    state: State,
+    pub(crate) asking: Option<Asking>,
+}
+
+impl Notice {
+    const fn new(what: What, msisdn: Option<Msisdn>) -> Self {
+        Self { what, msisdn, state: State::Begun, asking: None }
+    }
+
+    pub(crate) const fn memory(transaction: u64, message: Received) -> Self {
+        Self::new(What::Memory { transaction, message }, None)
+    }
+
+    pub(crate) const fn report(
+        asked: Asked,
+        msisdn: Msisdn,
+        centre: RpAddress,
+        outcome: SmDeliveryOutcome,
+        diagnostic: Option<i64>,
+    ) -> Self {
+        Self::new(What::Report { asked, centre, outcome, diagnostic }, Some(msisdn))
+    }
+
+    pub(crate) const fn alert(msisdn: Msisdn, centre: Msisdn) -> Self {
+        Self::new(What::Alert(centre), Some(msisdn))
+    }
+
+    /// Takes an event; whether the flow is over.
+    pub(crate) fn on(&mut self, event: Event, step: &mut Step<'_>) -> bool {
+        match (self.state, event) {
+            (_, Event::Lost) => true,
+            (State::Begun, Event::Begin) => self.begin(step),
+            (State::Whose, Event::Stored(answer)) => {
+                if let Answer::Row(Some(Row::Identity(msisdn))) = answer {
+                    self.msisdn = Some(msisdn);
+                }
+                self.whose(step)
+            }
+            (State::Registered, Event::Stored(answer)) => self.registered(answer, step),
+            (State::Waiting, Event::Stored(answer)) => self.waited(answer, step),
+            (State::Keeping, Event::Stored(answer)) => {
+                let is_kept = matches!(answer, Answer::Row(_));
+                self.done(is_kept.then_some(()).ok_or(Error::SystemFailure), step)
+            }
+            (State::Asking, Event::Replied(reply)) => self.replied(reply, step),
+            (State::Reporting, Event::Response(..) | Event::Due) => true,
+            (_, Event::Due) => self.done(Err(Error::SystemFailure), step),
+            _ => false,
+        }
+    }
+
+    fn begin(&mut self, step: &mut Step<'_>) -> bool {
+        match &self.what {
+            What::Memory { transaction, message } => {
+                let transaction = *transaction;
+                let identity = message.asserted.first().cloned().unwrap_or_default();
+                if Message::read(&message.body).is_err() {
+                    step.count(Fact::Malformed);
+                    step.respond(transaction, 400);
+                    return true;
+                }
+                step.count(Fact::MemoryAvailable);
+                step.respond(transaction, 202);
+                self.state = State::Whose;
+                step.store(Question::Get(Key::Identity(identity)));
+                false
+            }
+            What::Report { centre, outcome, diagnostic, .. } => {
+                let Some(msisdn) = self.msisdn.clone() else { return true };
+                if let Some(hlr) = step.hlr(&msisdn) {
+                    let (centre, outcome, diagnostic) = (*centre, *outcome, *diagnostic);
+                    self.state = State::Asking;
+                    let argument = Argument::Report { msisdn, centre, outcome, diagnostic };
+                    self.asking = Some(step.ask(argument, hlr));
+                    return false;
+                }
+                self.state = State::Waiting;
+                step.store(Question::Get(Key::Waiting(msisdn)));
+                false
+            }
+            What::Alert(centre) => {
+                let subsystem = step.settings().subsystems.centre;
+                let (to, msisdn) = (Step::titled(centre, subsystem), self.msisdn.clone());
+                let Some((to, msisdn)) = to.zip(msisdn) else { return true };
+                step.count(Fact::Alerts);
+                self.state = State::Asking;
+                let argument = Argument::Alert { msisdn, centre: centre.clone() };
+                self.asking = Some(step.ask(argument, to));
+                false
+            }
+        }
+    }
+
+    fn whose(&mut self, step: &mut Step<'_>) -> bool {
+        let What::Memory { message, .. } = &self.what else { return true };
+        let asserted = || message.asserted.iter().find_map(|it| Msisdn::of_uri(it));
+        let Some(msisdn) = self.msisdn.clone().or_else(asserted) else {
+            return self.acknowledge(Some(Cause::UnidentifiedSubscriber), step);
+        };
+        self.msisdn = Some(msisdn.clone());
+        self.state = State::Registered;
+        step.store(Question::Get(Key::Subscriber(msisdn)));
+        false
+    }
+
+    fn registered(&mut self, answer: Answer, step: &mut Step<'_>) -> bool {
+        let Some(msisdn) = self.msisdn.clone() else { return true };
+        let imsi = match answer {
+            Answer::Row(Some(Row::Subscriber(subscriber))) => subscriber.imsi,
+            _ => None,
+        };
+        match (step.hlr(&msisdn), imsi) {
+            (Some(hlr), Some(imsi)) => {
+                self.state = State::Asking;
+                let reason = AlertReason::MemoryAvailable;
+                self.asking = Some(step.ask(Argument::Ready { imsi, reason }, hlr));
+                false
+            }
+            // The HLR knows a subscriber by the IMSI alone here.
+            (Some(_), None) => self.acknowledge(Some(Cause::UnidentifiedSubscriber), step),
+            (None, _) => {
+                self.state = State::Waiting;
+                step.store(Question::Take(Key::Waiting(msisdn)));
+                false
+            }
+        }
+    }
+
+    /// Who waits is known: it is alerted, or one more waits.
+    fn waited(&mut self, answer: Answer, step: &mut Step<'_>) -> bool {
+        let Some(msisdn) = self.msisdn.clone() else { return true };
+        let Answer::Row(row) = answer else { return self.done(Err(Error::SystemFailure), step) };
+        let mut waiting = match row {
+            Some(Row::Waiting(waiting)) => waiting,
+            _ => Waiting::default(),
+        };
+        match &self.what {
+            What::Memory { .. } => {
+                waiting.centres.iter().for_each(|it| step.alert(&msisdn, it));
+                self.acknowledge(None, step)
+            }
+            What::Report { outcome: SmDeliveryOutcome::SuccessfulTransfer, .. }
+            | What::Alert(_) => self.done(Ok(()), step),
+            What::Report { centre, outcome, .. } => {
+                let centre = Msisdn::of_address_string(centre.octets());
+                centre.into_iter().for_each(|it| waiting.add(it));
+                waiting.is_full |= *outcome == SmDeliveryOutcome::MemoryCapacityExceeded;
+                self.state = State::Keeping;
+                let time = step.settings().waiting_time;
+                step.store(Question::Put(Key::Waiting(msisdn), Row::Waiting(waiting), time));
+                false
+            }
+        }
+    }
+
+    fn replied(&mut self, reply: Reply, step: &mut Step<'_>) -> bool {
+        match (&self.what, reply) {
+            (What::Alert(_), _) => true,
+            (What::Memory { .. }, Reply::Result(_)) => self.acknowledge(None, step),
+            (What::Memory { .. }, Reply::Error(error, parameter)) => {
+                let (cause, _) = cause_of(error, parameter.as_ref());
+                self.acknowledge(Some(cause), step)
+            }
+            (What::Memory { .. }, Reply::Silence(_)) => {
+                self.acknowledge(Some(Cause::NetworkOutOfOrder), step)
+            }
+            (What::Report { asked, .. }, Reply::Result(result)) => {
+                let asked = *asked;
+                step.answer(asked, Ok(result.filter(|_| asked.version >= 3)));
+                true
+            }
+            (What::Report { asked, .. }, Reply::Error(error, parameter)) => {
+                let error = error.unwrap_or(Error::SystemFailure);
+                step.answer(*asked, Err(Refused { error, parameter }));
+                true
+            }
+            (What::Report { .. }, Reply::Silence(_)) => self.done(Err(Error::SystemFailure), step),
+        }
+    }
+
+    /// It is over, well or not: whoever asked is answered.
+    fn done(&mut self, how: Result<(), Error>, step: &mut Step<'_>) -> bool {
+        match &self.what {
+            What::Report { asked, .. } => {
+                step.answer(*asked, how.map(|()| None).map_err(Refused::of));
+                true
+            }
+            What::Memory { .. } => {
+                self.acknowledge(how.err().map(|_| Cause::TemporaryFailure), step)
+            }
+            What::Alert(_) => true,
+        }
+    }
+
+    /// Answers RP-SMMA.
+    fn acknowledge(&mut self, cause: Option<Cause>, step: &mut Step<'_>) -> bool {
+        let What::Memory { message, .. } = &self.what else { return true };
+        let Ok(read) = Message::read(&message.body) else { return true };
+        let mut body = Vec::new();
+        if read.answer(cause.map(Failure::of), None).write(&mut body).is_err() {
+            return true;
+        }
+        self.state = State::Reporting;
+        let to = message.asserted.first().cloned().unwrap_or_default();
+        let call_id = message.call_id.clone();
+        step.send(0, &to, Route::Interrogating, Some(&call_id), body);
+        step.arm(step.settings().report_time);
+        false
+    }
+}

@@ -1,0 +1,140 @@
+//! Dialogues that peers begin: who may, in which context, and what they ask.
+
+use crate::delivery::Delivery;
+use crate::effects::Out;
+use crate::facts::Fact;
+use crate::flow::Flow;
+use crate::gateway::{Event, Gateway, abort};
+use crate::invoked::{Invoked, Refused};
+use crate::notice::Notice;
+use crate::routing::Routing;
+use crate::step::Asked;
+use bytes::Bytes;
+use map::negotiation::{Verdict, judge};
+use map::{Context, Error, Operation};
+use sccp::codec::Address;
+use tcap::codec::{InvokeProblem, Problem};
+use tcu::{Code, Component, Portion, Request};
+
+/// The context and version of a dialogue, if they are spoken here.
+const fn speaks(context: Context, version: u8) -> bool {
+    match context {
+        Context::ShortMsgGateway | Context::ShortMsgMtRelay => true,
+        // Version 1 has one operation for both ways (GSM 09.02 §14.6.5).
+        Context::ShortMsgMoRelay => version == 1,
+        _ => false,
+    }
+}
+
+/// The first invoke of components.
+fn invoke_of(components: &[Component]) -> Option<(i8, i64, Option<&Bytes>)> {
+    components.iter().find_map(|it| match it {
+        Component::Invoke { id, code: Code::Local(code), parameter, .. } => {
+            Some((*id, *code, parameter.as_ref()))
+        }
+        _ => None,
+    })
+}
+
+/// What a peer's invoke is, or how it is answered at once.
+pub(crate) enum Read {
+    /// An operation.
+    Operation(Asked, Invoked),
+    /// An answer, and the end of the dialogue.
+    Answer(Component),
+}
+
+/// Reads the operation of a peer.
+pub(crate) fn read(dialogue: u64, version: u8, components: &[Component]) -> Option<Read> {
+    let (invoke, code, parameter) = invoke_of(components)?;
+    let reject = |problem| {
+        Read::Answer(Component::Reject { id: Some(invoke), problem: Problem::Invoke(problem) })
+    };
+    let Some(operation) = Operation::of(code) else {
+        return Some(reject(InvokeProblem::UnrecognizedOperation));
+    };
+    let read = parameter.map_or(Ok(None), |it| Invoked::read(operation, it));
+    Some(match read {
+        Ok(Some(invoked)) => {
+            Read::Operation(Asked { dialogue, version, invoke, operation }, invoked)
+        }
+        // It is of its type, and yet says nothing that can be done.
+        Ok(None) => Read::Answer(Refused::of(Error::UnexpectedDataValue).component(invoke)),
+        Err(_) => reject(InvokeProblem::MistypedParameter),
+    })
+}
+
+impl Gateway {
+    /// A peer begins a dialogue.
+    pub(crate) fn peer_begins(
+        &mut self,
+        dialogue: u64,
+        calling: &Address,
+        portion: &Portion,
+        out: &mut Vec<Out>,
+    ) {
+        let first = invoke_of(&portion.components).map(|it| it.1);
+        let verdict = judge(portion.context.as_deref(), first, speaks);
+        let (context, version) = match verdict {
+            Verdict::Accept(context, version) if self.may_ask(calling) => (context, version),
+            Verdict::Refuse(context, version) if self.may_ask(calling) => {
+                let context = Some(Bytes::copy_from_slice(&context.oid(version)));
+                return self.refuse(dialogue, Portion { context, ..Portion::default() }, out);
+            }
+            _ => return self.refuse(dialogue, Portion::default(), out),
+        };
+        match read(dialogue, version, &portion.components) {
+            Some(Read::Operation(asked, invoked)) => self.invoked(asked, invoked, out),
+            Some(Read::Answer(component)) => self.answered(dialogue, component, out),
+            // The operation is long, and follows (TS 29.002 §23.2.1).
+            None if context == Context::ShortMsgMtRelay => {
+                let delivery = Delivery::awaited(dialogue, version);
+                self.opened(dialogue, Flow::Delivery(Box::new(delivery)), out);
+            }
+            None => self.refuse(dialogue, Portion::default(), out),
+        }
+    }
+
+    /// Whether an address may ask here.
+    fn may_ask(&self, calling: &Address) -> bool {
+        let Some(title) = &calling.title else { return self.settings.allowed.is_empty() };
+        let digits: String =
+            title.digits.iter().filter_map(|it| char::from_digit(it.into(), 16)).collect();
+        let allowed = &self.settings.allowed;
+        allowed.is_empty() || allowed.iter().any(|it| digits.starts_with(it))
+    }
+
+    fn refuse(&self, dialogue: u64, portion: Portion, out: &mut Vec<Out>) {
+        self.facts.add(Fact::DialoguesRefused, 1);
+        out.push(abort(dialogue, portion));
+    }
+
+    fn answered(&self, dialogue: u64, component: Component, out: &mut Vec<Out>) {
+        self.facts.add(Fact::Malformed, 1);
+        let portion = Portion::of(vec![component]);
+        let end = Request::End { dialogue, is_prearranged: false, portion };
+        out.push(Out::Request(Box::new(end)));
+    }
+
+    fn invoked(&mut self, asked: Asked, invoked: Invoked, out: &mut Vec<Out>) {
+        let flow = match invoked {
+            Invoked::Routing { msisdn, centre, has_priority } => {
+                Flow::Routing(Box::new(Routing::new(asked, msisdn, centre, has_priority)))
+            }
+            Invoked::Deliver { imsi, centre, tpdu } => {
+                Flow::Delivery(Box::new(Delivery::new(asked, imsi, centre, tpdu)))
+            }
+            Invoked::Report { msisdn, centre, outcome, diagnostic } => {
+                let notice = Notice::report(asked, msisdn, centre, outcome, diagnostic);
+                Flow::Notice(Box::new(notice))
+            }
+        };
+        self.opened(asked.dialogue, flow, out);
+    }
+
+    fn opened(&mut self, dialogue: u64, flow: Flow, out: &mut Vec<Out>) {
+        if !self.adopt(dialogue, flow, Event::Begin) {
+            out.push(abort(dialogue, Portion::default()));
+        }
+    }
+}

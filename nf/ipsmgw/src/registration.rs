@@ -1,0 +1,184 @@
+//! Third-party registration (TS 24.341 §5.3.3.2, TS 23.204 §6.1): who takes short messages over IP.
+//!
+//! ```text
+//!   REGISTER ─→ Get ─→ Put subscriber ─→ Put identity ─→ 200 ─→ HLR: this gateway serves ─→ who
+//!               Expires: 0 ─→ Take subscriber ─→ Take identity ─→ 200 ─→ HLR: no longer     waits
+//! ```
+
+use crate::argument::Argument;
+use crate::asking::Asking;
+use crate::effects::Register;
+use crate::facts::Fact;
+use crate::gateway::Event;
+use crate::identity::Msisdn;
+use crate::step::Step;
+use crate::store::{Answer, Key, Question, Row, Subscriber};
+use machine::Duration;
+use map::types::AlertReason;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Looking,
+    Storing,
+    Naming,
+    Ending,
+    Unnaming,
+    Telling,
+    Waiting,
+    Alerting,
+}
+
+/// A third-party registration under way.
+#[derive(Debug)]
+pub struct Registration {
+    transaction: u64,
+    register: Register,
+    msisdn: Option<Msisdn>,
+    state: State,
+    is_initial: bool,
+    pub(crate) asking: Option<Asking>,
+}
+
+impl Registration {
+    pub(crate) fn new(transaction: u64, register: Register) -> Self {
+        let msisdn = register.msisdn.clone().or_else(|| Msisdn::of_uri(&register.identity));
+        Self {
+            transaction,
+            register,
+            msisdn,
+            state: State::Looking,
+            is_initial: false,
+            asking: None,
+        }
+    }
+
+    fn subscriber(&self) -> Subscriber {
+        Subscriber {
+            identity: self.register.identity.clone(),
+            s_cscf: self.register.s_cscf.clone(),
+            imsi: self.register.imsi.clone(),
+            contacts: self.register.contacts.clone().unwrap_or_default(),
+        }
+    }
+
+    /// Whether the terminal takes short messages.
+    fn takes(&self, step: &Step<'_>) -> bool {
+        let told = self.register.contacts.as_ref().map(|it| !it.is_empty());
+        self.register.expires_s > 0 && told.unwrap_or(step.settings().takes_by_default)
+    }
+
+    /// Takes an event; whether the flow is over.
+    pub(crate) fn on(&mut self, event: Event, step: &mut Step<'_>) -> bool {
+        let Some(msisdn) = self.msisdn.clone() else {
+            step.count(Fact::RegistrationRefused);
+            step.respond(self.transaction, 403);
+            return true;
+        };
+        match (self.state, event) {
+            (State::Looking, Event::Begin) if self.takes(step) => {
+                step.store(Question::Get(Key::Subscriber(msisdn)));
+                false
+            }
+            (State::Looking, Event::Begin) => {
+                self.state = State::Ending;
+                step.store(Question::Take(Key::Subscriber(msisdn)));
+                false
+            }
+            (_, Event::Stored(Answer::Failed)) => self.failed(step),
+            (_, Event::Stored(Answer::Row(row))) => self.stored(msisdn, row, step),
+            (State::Telling, Event::Replied(_)) if self.takes(step) => {
+                self.state = State::Waiting;
+                step.store(Question::Take(Key::Waiting(msisdn)));
+                false
+            }
+            (State::Telling | State::Alerting, Event::Replied(_)) => true,
+            (_, Event::Due) => self.failed(step),
+            _ => false,
+        }
+    }
+
+    /// The store has no room, or does not answer: nothing stands that was not stored.
+    fn failed(&self, step: &mut Step<'_>) -> bool {
+        if matches!(self.state, State::Looking | State::Storing | State::Naming | State::Ending) {
+            step.count(Fact::RegistrationRefused);
+            step.respond(self.transaction, 503);
+        }
+        true
+    }
+
+    fn stored(&mut self, msisdn: Msisdn, row: Option<Row>, step: &mut Step<'_>) -> bool {
+        let time = Duration::from_secs(self.register.expires_s.into());
+        match self.state {
+            State::Looking => {
+                self.is_initial = row.is_none();
+                self.state = State::Storing;
+                let row = Row::Subscriber(self.subscriber());
+                step.store(Question::Put(Key::Subscriber(msisdn), row, time));
+            }
+            State::Storing => {
+                self.state = State::Naming;
+                let key = Key::Identity(self.register.identity.clone());
+                step.store(Question::Put(key, Row::Identity(msisdn), time));
+            }
+            State::Naming => {
+                step.count(Fact::Registered);
+                step.respond(self.transaction, 200);
+                // A refresh tells nobody anything new.
+                return !self.is_initial || self.tell(msisdn, true, step);
+            }
+            State::Ending => {
+                self.is_initial = row.is_some();
+                self.state = State::Unnaming;
+                step.store(Question::Take(Key::Identity(self.register.identity.clone())));
+            }
+            State::Unnaming => {
+                step.respond(self.transaction, 200);
+                if !self.is_initial {
+                    return true;
+                }
+                step.count(Fact::Deregistered);
+                return self.tell(msisdn, false, step);
+            }
+            State::Waiting => return self.waited(&msisdn, row, step),
+            State::Telling | State::Alerting => return true,
+        }
+        false
+    }
+
+    /// Tells the HLR whether this gateway serves the subscriber.
+    fn tell(&mut self, msisdn: Msisdn, is_registered: bool, step: &mut Step<'_>) -> bool {
+        self.state = State::Telling;
+        if let Some(hlr) = step.hlr(&msisdn) {
+            let gateway = step.settings().number.clone();
+            let argument = Argument::Registration { msisdn, gateway, is_registered };
+            self.asking = Some(step.ask(argument, hlr));
+            return false;
+        }
+        if is_registered {
+            self.state = State::Waiting;
+            step.store(Question::Take(Key::Waiting(msisdn)));
+        }
+        !is_registered
+    }
+
+    /// The subscriber can be reached: whoever waits may try again.
+    fn waited(&mut self, msisdn: &Msisdn, row: Option<Row>, step: &mut Step<'_>) -> bool {
+        self.state = State::Alerting;
+        if let Some((hlr, imsi)) = step.hlr(msisdn).zip(self.register.imsi.clone()) {
+            let argument = Argument::Ready { imsi, reason: AlertReason::MsPresent };
+            self.asking = Some(step.ask(argument, hlr));
+            return false;
+        }
+        if let Some(Row::Waiting(waiting)) = row {
+            if waiting.is_full {
+                // It had no memory; that it is there again does not say that it has some.
+                let time = step.settings().waiting_time;
+                let key = Key::Waiting(msisdn.clone());
+                step.store(Question::Put(key, Row::Waiting(waiting), time));
+                return false;
+            }
+            waiting.centres.iter().for_each(|it| step.alert(msisdn, it));
+        }
+        true
+    }
+}

@@ -1,0 +1,176 @@
+//! Routing information (TS 23.204 §6.4): a service centre asks where a subscriber is, and is told
+//! this gateway and a correlation IMSI.
+//!
+//! ```text
+//!   SRI-for-SM ─→ Get subscriber ─→ HLR: SRI-for-SM ─→ Put correlation ─→ result: own address
+//!                                └─ suppressed ───────┘       not registered: as the HLR said
+//! ```
+
+use crate::argument::Argument;
+use crate::asking::{Asking, Reply};
+use crate::effects::Way;
+use crate::facts::Fact;
+use crate::gateway::Event;
+use crate::identity::{Imsi, Msisdn};
+use crate::invoked::{Refused, routing_of, routing_result};
+use crate::step::{Asked, Step};
+use crate::store::{Answer, Correlation, Key, Question, Row, Waiting};
+use bytes::Bytes;
+use map::Error;
+use sms::RpAddress;
+
+/// Why a subscriber is absent: deregistered for IMS (TS 23.040 §3.3.2).
+pub(crate) const DEREGISTERED: i64 = 11;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Looking,
+    Asking,
+    Storing,
+    /// Of a subscriber who is absent: who waits.
+    Waiting,
+    Keeping,
+}
+
+/// A question for routing information.
+#[derive(Debug)]
+pub struct Routing {
+    asked: Asked,
+    msisdn: Msisdn,
+    centre: RpAddress,
+    has_priority: bool,
+    is_registered: bool,
+    correlation: Option<Imsi>,
+    state: State,
+    pub(crate) asking: Option<Asking>,
+}
+
+impl Routing {
+    pub(crate) const fn new(
+        asked: Asked,
+        msisdn: Msisdn,
+        centre: RpAddress,
+        has_priority: bool,
+    ) -> Self {
+        Self {
+            asked,
+            msisdn,
+            centre,
+            has_priority,
+            is_registered: false,
+            correlation: None,
+            state: State::Looking,
+            asking: None,
+        }
+    }
+
+    /// Takes an event; whether the flow is over.
+    pub(crate) fn on(&mut self, event: Event, step: &mut Step<'_>) -> bool {
+        match (self.state, event) {
+            (_, Event::Lost) => true,
+            (_, Event::Due) => self.refuse(Refused::of(Error::SystemFailure), step),
+            (State::Looking, Event::Begin) => {
+                step.store(Question::Get(Key::Subscriber(self.msisdn.clone())));
+                false
+            }
+            (State::Looking, Event::Stored(answer)) => self.looked(&answer, step),
+            (State::Asking, Event::Replied(reply)) => self.replied(reply, step),
+            (State::Storing, Event::Stored(answer)) => self.stored(&answer, step),
+            (State::Waiting, Event::Stored(Answer::Row(row))) => self.wait(row, step),
+            (State::Waiting | State::Keeping, Event::Stored(_)) => {
+                self.refuse(Refused::absent(DEREGISTERED), step)
+            }
+            _ => false,
+        }
+    }
+
+    fn looked(&mut self, answer: &Answer, step: &mut Step<'_>) -> bool {
+        let by_ip = step.settings().ways.contains(&Way::PacketSwitched);
+        self.is_registered = by_ip && matches!(answer, Answer::Row(Some(Row::Subscriber(_))));
+        if let Some(hlr) = step.hlr(&self.msisdn) {
+            self.state = State::Asking;
+            let (msisdn, centre) = (self.msisdn.clone(), self.centre);
+            let argument = Argument::Routing { msisdn, centre, has_priority: self.has_priority };
+            self.asking = Some(step.ask(argument, hlr));
+            return false;
+        }
+        if self.is_registered {
+            return self.keep(None, Vec::new(), step);
+        }
+        self.state = State::Waiting;
+        step.store(Question::Get(Key::Waiting(self.msisdn.clone())));
+        false
+    }
+
+    /// The service centre is to hear when the subscriber comes.
+    fn wait(&mut self, row: Option<Row>, step: &mut Step<'_>) -> bool {
+        self.state = State::Keeping;
+        let mut waiting = match row {
+            Some(Row::Waiting(waiting)) => waiting,
+            _ => Waiting::default(),
+        };
+        let Some(centre) = Msisdn::of_address_string(self.centre.octets()) else {
+            return self.refuse(Refused::absent(DEREGISTERED), step);
+        };
+        waiting.add(centre);
+        let (key, time) = (Key::Waiting(self.msisdn.clone()), step.settings().waiting_time);
+        step.store(Question::Put(key, Row::Waiting(waiting), time));
+        false
+    }
+
+    fn replied(&mut self, reply: Reply, step: &mut Step<'_>) -> bool {
+        match reply {
+            Reply::Result(Some(result)) if self.is_registered => match routing_of(&result) {
+                Some((imsi, nodes)) => self.keep(Some(imsi), nodes, step),
+                None => self.keep(None, Vec::new(), step),
+            },
+            // Who takes nothing over IP is the HLR's alone.
+            Reply::Result(Some(result)) => self.pass(result, step),
+            // The HLR has the subscriber detached, or nothing of him: over IP he is there.
+            Reply::Error(Some(Error::AbsentSubscriberSm), _) | Reply::Silence(_)
+                if self.is_registered =>
+            {
+                self.keep(None, Vec::new(), step)
+            }
+            Reply::Error(error, parameter) => {
+                let error = error.unwrap_or(Error::SystemFailure);
+                self.refuse(Refused { error, parameter }, step)
+            }
+            Reply::Result(None) | Reply::Silence(_) => {
+                self.refuse(Refused::of(Error::SystemFailure), step)
+            }
+        }
+    }
+
+    fn keep(&mut self, imsi: Option<Imsi>, nodes: Vec<Msisdn>, step: &mut Step<'_>) -> bool {
+        self.state = State::Storing;
+        let correlation = step.gateway.correlations.next();
+        let row = Correlation { msisdn: self.msisdn.clone(), imsi, nodes };
+        let time = step.settings().correlation_time;
+        self.correlation = Some(correlation.clone());
+        step.store(Question::Put(Key::Correlation(correlation), Row::Correlation(row), time));
+        false
+    }
+
+    fn stored(&self, answer: &Answer, step: &mut Step<'_>) -> bool {
+        match (answer, &self.correlation) {
+            (Answer::Row(_), Some(imsi)) => {
+                let result = routing_result(imsi, &step.settings().number.clone());
+                self.pass(result, step)
+            }
+            _ => self.refuse(Refused::of(Error::SystemFailure), step),
+        }
+    }
+
+    fn pass(&self, result: Bytes, step: &mut Step<'_>) -> bool {
+        step.count(Fact::Routed);
+        step.answer(self.asked, Ok(Some(result)));
+        true
+    }
+
+    fn refuse(&self, refused: Refused, step: &mut Step<'_>) -> bool {
+        step.count(Fact::RoutingFailed);
+        step.answer(self.asked, Err(refused));
+        true
+    }
+}

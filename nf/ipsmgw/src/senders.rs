@@ -1,0 +1,122 @@
+//! What each sender may do: how many messages, and which of them came already.
+
+use crate::identity::Msisdn;
+use machine::bucket::{Bucket, Rate};
+use machine::{Duration, Time};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Senders, and messages of theirs, that are remembered.
+const REMEMBERED_MAX: usize = 100_000;
+
+/// A message of a terminal that came already.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Known {
+    /// Its flow is under way.
+    UnderWay,
+    /// It has been reported: that report again.
+    Reported(Vec<u8>),
+}
+
+/// Who sends.
+#[derive(Debug)]
+pub struct Senders {
+    rate: Rate,
+    buckets: BTreeMap<Msisdn, Bucket>,
+    time: Duration,
+    seen: BTreeMap<u64, (Known, u64)>,
+    due: VecDeque<(Time, u64, u64)>,
+    count: u64,
+}
+
+impl Senders {
+    /// Nobody yet.
+    #[must_use]
+    pub const fn new(rate: Rate, time: Duration) -> Self {
+        Self {
+            rate,
+            buckets: BTreeMap::new(),
+            time,
+            seen: BTreeMap::new(),
+            due: VecDeque::new(),
+            count: 0,
+        }
+    }
+
+    /// Whether a sender may send one more, which is counted then.
+    pub fn admit(&mut self, now: Time, sender: &Msisdn) -> bool {
+        if self.buckets.len() >= REMEMBERED_MAX && !self.buckets.contains_key(sender) {
+            self.buckets.retain(|_, it| !it.is_rested(now));
+            if self.buckets.len() >= REMEMBERED_MAX {
+                return false;
+            }
+        }
+        let bucket = self.buckets.entry(sender.clone()).or_default();
+        let has_room = bucket.has_room(now, self.rate);
+        if has_room {
+            bucket.take(now, self.rate);
+        }
+        has_room
+    }
+
+    /// What is known of a message by its sum; it is under way from now on if nothing was.
+    pub fn seen(&mut self, now: Time, sum: u64) -> Option<Known> {
+        self.tick(now);
+        if let Some((known, _)) = self.seen.get(&sum) {
+            return Some(known.clone());
+        }
+        if self.seen.len() >= REMEMBERED_MAX {
+            self.forget_first();
+        }
+        self.count += 1;
+        self.seen.insert(sum, (Known::UnderWay, self.count));
+        self.due.push_back((now + self.time, sum, self.count));
+        None
+    }
+
+    /// A message was reported, and shall be so again if it comes again.
+    pub fn reported(&mut self, sum: u64, report: &[u8]) {
+        if let Some((known, _)) = self.seen.get_mut(&sum) {
+            *known = Known::Reported(report.to_vec());
+        }
+    }
+
+    fn forget_first(&mut self) {
+        if let Some((_, sum, count)) = self.due.pop_front()
+            && self.seen.get(&sum).is_some_and(|it| it.1 == count)
+        {
+            self.seen.remove(&sum);
+        }
+    }
+
+    /// Forgets messages whose time is over.
+    pub fn tick(&mut self, now: Time) {
+        while self.due.front().is_some_and(|it| it.0 <= now) {
+            self.forget_first();
+        }
+    }
+
+    /// When the next message is forgotten.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Time> {
+        self.due.front().map(|it| it.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_known_for_its_time_and_a_sender_has_his_rate() {
+        let (rate, now) = (Rate::new(1.0, Some(2)), Time::from_millis(1));
+        let mut senders = Senders::new(rate, Duration::from_secs(10));
+        let sender = Msisdn::of("44").unwrap();
+        let admitted: Vec<_> = (0..3).map(|_| senders.admit(now, &sender)).collect();
+        assert_eq!(admitted, [true, true, false]);
+        assert_eq!(senders.seen(now, 7), None);
+        assert_eq!(senders.seen(now, 7), Some(Known::UnderWay));
+        senders.reported(7, &[3, 1]);
+        assert_eq!(senders.seen(now, 7), Some(Known::Reported(vec![3, 1])));
+        assert_eq!(senders.seen(senders.deadline().unwrap(), 7), None);
+    }
+}

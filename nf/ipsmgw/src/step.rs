@@ -1,0 +1,153 @@
+//! What a flow can do in a step: everything it wants of others passes here.
+
+use crate::argument::Argument;
+use crate::asking::Asking;
+use crate::effects::{Out, Record, Route, Sending, Sent};
+use crate::facts::Fact;
+use crate::gateway::{Gateway, Role};
+use crate::identity::Msisdn;
+use crate::invoked::Refused;
+use crate::settings::{Hlr, Settings};
+use crate::store::Question;
+use bytes::Bytes;
+use machine::{Duration, Time};
+use map::Operation;
+use sccp::codec::{Address, Digits, Title};
+use tcu::{Code, Component, Portion, Request};
+
+/// The operation of a peer that is answered, in a dialogue of the peer's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Asked {
+    /// The dialogue.
+    pub dialogue: u64,
+    /// Version of its context.
+    pub version: u8,
+    /// The invoke.
+    pub invoke: i8,
+    /// The operation.
+    pub operation: Operation,
+}
+
+/// A step of one flow.
+pub struct Step<'a> {
+    /// Now.
+    pub now: Time,
+    /// The flow.
+    pub flow: u64,
+    /// Everything else.
+    pub gateway: &'a mut Gateway,
+    /// What shall be done.
+    pub out: &'a mut Vec<Out>,
+}
+
+impl Step<'_> {
+    /// How the gateway is set up.
+    pub const fn settings(&self) -> &Settings {
+        &self.gateway.settings
+    }
+
+    /// Counts.
+    pub fn count(&self, fact: Fact) {
+        self.gateway.facts.add(fact, 1);
+    }
+
+    /// Answers a request of SIP.
+    pub fn respond(&mut self, transaction: u64, status: u16) {
+        self.out.push(Out::Respond { transaction, status });
+    }
+
+    /// Asks the store.
+    pub fn store(&mut self, question: Question) {
+        self.out.push(Out::Ask { ticket: self.flow, question });
+    }
+
+    /// The flow is due after that time.
+    pub fn arm(&mut self, time: Duration) {
+        let at = self.now + time;
+        self.gateway.arm(self.flow, at);
+    }
+
+    /// Asks the network.
+    pub fn ask(&mut self, argument: Argument, to: Address) -> Asking {
+        let from = self.settings().address;
+        let known = self.gateway.known_version(&to, argument.context().0);
+        let mut asking = Asking::new(argument, to, from, known);
+        let begin = asking.begin(self.flow, self.settings().begin_octets_max);
+        self.gateway.request(self.flow, begin, self.out);
+        asking
+    }
+
+    /// The HLR of a subscriber; none where it is never asked.
+    pub fn hlr(&self, msisdn: &Msisdn) -> Option<Address> {
+        match &self.settings().hlr {
+            Hlr::Suppressed => None,
+            Hlr::Address(address) => Some(**address),
+            Hlr::Number(translation_type) => {
+                let title = Title::e164(Digits::parse(msisdn.digits())?);
+                let title = Title { translation_type: *translation_type, ..title };
+                Some(Address::title(title, self.settings().subsystems.hlr))
+            }
+        }
+    }
+
+    /// Whoever has that number.
+    pub fn titled(number: &Msisdn, subsystem: u8) -> Option<Address> {
+        Some(Address::title(Title::e164(Digits::parse(number.digits())?), subsystem))
+    }
+
+    /// Sends an RP message in a MESSAGE; returns the Call-ID in front of the host.
+    pub fn send(
+        &mut self,
+        attempt: u8,
+        to: &str,
+        route: Route,
+        answers: Option<&str>,
+        body: Vec<u8>,
+    ) {
+        let number = Sent { flow: self.flow, attempt };
+        let call_id = self.gateway.call_id(number);
+        let in_reply_to = answers.map(ToOwned::to_owned);
+        let to = to.to_owned();
+        let sending = Sending { number, to, route, call_id, in_reply_to, body };
+        self.out.push(Out::Send(Box::new(sending)));
+    }
+
+    /// Answers an operation of a peer, and ends its dialogue.
+    pub fn answer(&mut self, asked: Asked, answer: Result<Option<Bytes>, Refused>) {
+        let code = Code::Local(asked.operation.code());
+        let component = match answer {
+            Ok(value) => Component::Result {
+                id: asked.invoke,
+                is_last: true,
+                result: value.map(|it| (code, Some(it))),
+            },
+            Err(refused) => refused.component(asked.invoke),
+        };
+        let portion = Portion::of(vec![component]);
+        self.gateway.forget(asked.dialogue);
+        let end = Request::End { dialogue: asked.dialogue, is_prearranged: false, portion };
+        self.out.push(Out::Request(Box::new(end)));
+    }
+
+    /// Takes a dialogue of a peer whose operation is to come.
+    pub fn accept(&mut self, dialogue: u64) {
+        let portion = Portion::default();
+        let request = Request::Continue { dialogue, state: None, portion };
+        self.out.push(Out::Request(Box::new(request)));
+    }
+
+    /// Says what became of a message.
+    pub fn record(&mut self, record: Record) {
+        self.out.push(Out::Record(Box::new(record)));
+    }
+
+    /// Begins another flow, which alerts a service centre.
+    pub fn alert(&mut self, msisdn: &Msisdn, centre: &Msisdn) {
+        self.gateway.alert(msisdn.clone(), centre.clone());
+    }
+
+    /// Which role a dialogue has for its flow.
+    pub fn is_own(&self, dialogue: u64) -> bool {
+        self.gateway.role(dialogue) == Some(Role::Own)
+    }
+}

@@ -1,0 +1,10 @@
+//! The gateway among simple models of its neighbours: flows one by one, and worlds by seed.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod deliveries;
+mod network;
+mod registrations;
+mod sip_texts;
+mod submissions;
+mod world;
+mod worlds;

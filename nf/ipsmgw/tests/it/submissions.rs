@@ -1,0 +1,209 @@
+//! Messages of terminals.
+
+use crate::network::{error, forwarded, number, result, text_of};
+use crate::world::{ALICE, World, settings};
+use ber::Writer;
+use bytes::Bytes;
+use ipsmgw::{Fact, In, Received, Route};
+use machine::Duration;
+use machine::bucket::Rate;
+use map::{Context, Error, Operation};
+use sms::Cause;
+use sms::rp::{Kind, Message};
+use tcap::PAbort;
+use tcu::{Indication, Portion, Request};
+
+fn cause(world: &World) -> Option<Cause> {
+    let message = Message::read(&world.sent.last().unwrap().body).unwrap();
+    assert!(matches!(message.kind, Kind::ErrorToTerminal | Kind::AckToTerminal));
+    message.failure.and_then(|it| it.cause())
+}
+
+#[test]
+fn a_message_is_taken_forwarded_and_reported_to_who_sent_it() {
+    let mut world = World::registered();
+    world.submits(20, 9, "Hi");
+    assert_eq!(world.responses, [(20, 202)]);
+    let (operation, argument) = world.asked();
+    assert_eq!(operation, Operation::MoForwardSm);
+    assert_eq!(text_of(sms::Kind::Submit, &forwarded(&argument)), "Hi");
+    let dialogue = world.begun().unwrap();
+    world.end(dialogue, vec![result(operation, None)]);
+    let sent = &world.sent[0];
+    let report = Message::read(&sent.body).unwrap();
+    assert_eq!((report.kind, report.reference), (Kind::AckToTerminal, 9));
+    assert_eq!((&*sent.to, &sent.route), (ALICE, &Route::Interrogating));
+    assert_eq!(sent.in_reply_to.as_deref(), Some("call-20"));
+    let number = sent.number;
+    world.step(In::Response { number, status: 202 });
+    assert!(world.idle());
+    assert_eq!((world.records.len(), world.records[0].cause), (1, None));
+}
+
+#[test]
+fn an_error_of_the_service_centre_is_told_with_its_cause_and_its_report() {
+    let report = [1, 0xc0, 0, 0x62, 0x11, 0x72, 0, 0x40, 0x24, 0x40];
+    let failure = |number: i64, with: bool| {
+        use map::types::SmDeliveryFailureCause as Parameter;
+        let mut octets = Vec::new();
+        Writer::new(&mut octets).record::<Parameter>(|out| {
+            out.integer(Parameter::SmEnumeratedDeliveryFailureCause, number);
+            if with {
+                out.octets(Parameter::DiagnosticInfo, &report);
+            }
+        });
+        Some(Bytes::from(octets))
+    };
+    for (reference, code, parameter, cause, with) in [
+        (1, Error::SmDeliveryFailure, failure(3, false), Cause::UnassignedNumber, false),
+        (2, Error::SmDeliveryFailure, failure(4, true), Cause::Congestion, true),
+        (3, Error::SmDeliveryFailure, failure(6, false), Cause::UnidentifiedSubscriber, false),
+        (4, Error::SystemFailure, None, Cause::NetworkOutOfOrder, false),
+        (5, Error::FacilityNotSupported, None, Cause::FacilityRejected, false),
+    ] {
+        let mut world = World::registered();
+        world.submits(20, reference, "Hi");
+        let dialogue = world.begun().unwrap();
+        world.end(dialogue, vec![error(code, parameter)]);
+        let message = Message::read(&world.sent[0].body).unwrap();
+        assert_eq!(message.failure.and_then(|it| it.cause()), Some(cause));
+        assert_eq!(message.user_data, with.then_some(&report[..]));
+    }
+}
+
+#[test]
+fn versions_are_negotiated_down_and_remembered() {
+    let mut world = World::registered();
+    world.submits(20, 9, "Hi");
+    let dialogue = world.begun().unwrap();
+    let context = Context::ShortMsgMoRelay.oid(2);
+    let portion = Portion { context: Some(Bytes::copy_from_slice(&context)), ..Portion::default() };
+    let refused = Some(tcap::codec::Diagnostic::User(2));
+    world.step(In::Network(Indication::UAbort { dialogue, refused, portion }));
+    let Some(Request::Begin { portion, .. }) = world.requests.last() else { panic!("once more") };
+    assert_eq!(portion.context.as_deref(), Some(&context[..]));
+    let dialogue = world.begun().unwrap();
+    world.step(In::Network(Indication::PAbort { dialogue, cause: PAbort::Cause(3) }));
+    let Some(Request::Begin { portion, .. }) = world.requests.last() else { panic!("once more") };
+    assert_eq!(portion.context, None, "version 1 has no dialogue portion");
+    let dialogue = world.begun().unwrap();
+    world.end(dialogue, Vec::new());
+    assert_eq!(cause(&world), None);
+    world.submits(21, 10, "Hi");
+    let Some(Request::Begin { portion, .. }) = world.requests.last() else { panic!("it begins") };
+    assert_eq!(portion.context, None, "the centre is known to speak it");
+}
+
+#[test]
+fn a_long_message_follows_an_empty_begin() {
+    let mut world = World::registered();
+    world.submits(20, 9, &"a".repeat(160));
+    let Some(Request::Begin { portion, .. }) = world.requests.last() else { panic!("it begins") };
+    assert!(portion.components.is_empty() && portion.context.is_some());
+    let dialogue = world.begun().unwrap();
+    let portion = Portion::default();
+    world.step(In::Network(Indication::Continue { dialogue, portion }));
+    let Some(Request::Continue { portion, .. }) = world.requests.last() else {
+        panic!("it follows")
+    };
+    let (operation, argument) = crate::network::invoked(&portion.components).unwrap();
+    assert_eq!(text_of(sms::Kind::Submit, &forwarded(&argument)).len(), 160);
+    world.end(dialogue, vec![result(operation, None)]);
+    assert_eq!(cause(&world), None);
+}
+
+#[test]
+fn what_comes_again_is_not_forwarded_again_and_reported_as_before() {
+    let mut world = World::registered();
+    world.submits(20, 9, "Hi");
+    world.submits(21, 9, "Hi");
+    assert_eq!(world.responses, [(20, 202), (21, 202)]);
+    let dialogue = world.begun().unwrap();
+    assert_eq!(world.begun(), None, "it is under way");
+    world.end(dialogue, vec![result(Operation::MoForwardSm, None)]);
+    world.submits(22, 9, "Hi");
+    assert_eq!((world.sent.len(), world.begun()), (2, None));
+    assert_eq!(world.sent[0].body, world.sent[1].body);
+    assert_eq!(world.sent[1].in_reply_to.as_deref(), Some("call-22"));
+    world.submits(23, 10, "Hi");
+    assert!(world.begun().is_some(), "another reference is another message");
+    assert_eq!(world.gateway.facts().read(Fact::Duplicates), 2);
+}
+
+#[test]
+fn each_fault_has_its_cause_or_its_status() {
+    let mut world = World::registered();
+    let cases: [(&[u8], u16, Option<Cause>); 7] = [
+        (&[], 400, None),
+        (&[7], 400, None),
+        (&[7, 3], 202, Some(Cause::TypeNonExistent)),
+        (&[0, 3, 0, 2, 0x91, 0x44], 202, Some(Cause::InvalidMandatory)),
+        (&[0, 3, 0, 0, 2, 1, 0], 202, Some(Cause::InvalidMandatory)),
+        (&[1, 3, 2, 0x91, 0x44, 0, 2, 0, 0], 400, None),
+        (&[0, 4, 0, 2, 0x91, 0x44, 3, 1, 9, 9], 202, Some(Cause::InvalidMandatory)),
+    ];
+    for (index, (body, status, expected)) in cases.into_iter().enumerate() {
+        let transaction = 30 + index as u64;
+        let before = world.sent.len();
+        world.octets(transaction, None, body.to_vec());
+        assert_eq!(world.responses.last(), Some(&(transaction, status)), "{body:?}");
+        assert_eq!(world.sent.len() - before, usize::from(expected.is_some()), "{body:?}");
+        if expected.is_some() {
+            assert_eq!(cause(&world), expected, "{body:?}");
+        }
+    }
+    for (content_type, asserted, status) in
+        [("text/plain", vec![ALICE.to_owned()], 415), (sms::rp::CONTENT_TYPE, Vec::new(), 403)]
+    {
+        let message = Received {
+            asserted,
+            call_id: "x".into(),
+            in_reply_to: None,
+            content_type: content_type.into(),
+            body: vec![0],
+        };
+        world.step(In::Message { transaction: 50, message });
+        assert_eq!(world.responses.last(), Some(&(50, status)));
+    }
+    world.pass(Duration::from_secs(200));
+    assert!(world.idle() && world.requests.is_empty());
+}
+
+#[test]
+fn silence_a_lost_gateway_and_too_many_messages_are_told() {
+    let mut world = World::registered();
+    world.submits(20, 1, "Hi");
+    let dialogue = world.begun().unwrap();
+    world.step(In::Network(Indication::Cancel { dialogue, id: 1 }));
+    assert_eq!(cause(&world), Some(Cause::TemporaryFailure));
+    assert!(matches!(world.requests.last(), Some(Request::UAbort { .. })));
+    world.submits(21, 2, "Hi");
+    world.begun().unwrap();
+    world.step(In::Connected(false));
+    assert_eq!(cause(&world), Some(Cause::NetworkOutOfOrder));
+    world.submits(22, 3, "Hi");
+    assert_eq!(cause(&world), Some(Cause::NetworkOutOfOrder));
+    world.step(In::Connected(true));
+    world.submits(23, 4, "Hi");
+    world.begun().unwrap();
+    world.pass(Duration::from_secs(100));
+    assert_eq!(cause(&world), Some(Cause::TemporaryFailure), "its time is over");
+    world.pass(Duration::from_secs(100));
+    assert!(world.idle());
+    let mut world =
+        World::new(ipsmgw::Settings { sender_rate: Rate::new(0.1, Some(1)), ..settings() });
+    world.submits(20, 1, "Hi");
+    world.submits(21, 2, "Hi");
+    assert_eq!(cause(&world), Some(Cause::Congestion));
+    let tpdu = crate::network::submit(5, "44", "x");
+    let unnumbered = Message::from_terminal(5, number(crate::network::CENTRE), &tpdu);
+    let message = Received {
+        asserted: vec!["sip:bob@example.org".into()],
+        call_id: "x".into(),
+        in_reply_to: None,
+        content_type: sms::rp::CONTENT_TYPE.into(),
+        body: crate::network::rp(&unnumbered),
+    };
+    world.step(In::Message { transaction: 24, message });
+    assert_eq!(cause(&world), Some(Cause::UnidentifiedSubscriber));
+}
