@@ -42,6 +42,8 @@ pub struct Asking {
     from: Address,
     context: Context,
     version: u8,
+    /// Names the BEGIN that was asked for last.
+    pub reference: u64,
     /// The dialogue, once it stands.
     pub dialogue: Option<u64>,
     /// The invoke follows once the empty BEGIN is answered.
@@ -57,7 +59,8 @@ impl Asking {
         let version = known.filter(|it| *it < highest).unwrap_or(highest);
         let context =
             if version == 1 { context.in_version_1().unwrap_or(context) } else { context };
-        Self { argument, to, from, context, version, dialogue: None, is_delayed: false }
+        let (reference, dialogue, is_delayed) = (0, None, false);
+        Self { argument, to, from, context, version, reference, dialogue, is_delayed }
     }
 
     /// What is asked.
@@ -76,7 +79,7 @@ impl Asking {
     pub fn begin(&mut self, reference: u64, octets_max: usize) -> Request {
         let argument = self.argument.encode(self.version);
         self.is_delayed = argument.len() > octets_max && self.version > 1;
-        self.dialogue = None;
+        (self.reference, self.dialogue) = (reference, None);
         let context = (self.version > 1).then(|| self.context.oid(self.version));
         let portion = Portion {
             context: context.map(|it| Bytes::copy_from_slice(&it)),

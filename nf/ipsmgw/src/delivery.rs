@@ -320,11 +320,7 @@ impl Delivery {
     fn failed(&mut self, refused: Refused, cause: Option<Cause>, step: &mut Step<'_>) -> bool {
         self.release(step);
         // What the node was asked is of no use any more.
-        let left = self.asking.take().and_then(|it| it.dialogue);
-        if let Some(dialogue) = left.filter(|it| step.is_own(*it)) {
-            step.gateway.forget(dialogue);
-            step.out.push(crate::gateway::abort(dialogue, tcu::Portion::default()));
-        }
+        step.gateway.drop_asking(self.asking.take(), step.out);
         let said = |it: &Refused| it.error == Error::SmDeliveryFailure;
         if !self.failure.as_ref().is_some_and(|it| said(&it.0)) {
             self.failure = Some((refused, cause));

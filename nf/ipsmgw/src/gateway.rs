@@ -5,7 +5,7 @@
 //!   a report (In-Reply-To) ─→ the flow that sent    BEGIN of a peer ──→ a new flow
 //! ```
 
-use crate::asking::{Reply, Silence, reply_of};
+use crate::asking::{Asking, Reply, Silence, reply_of};
 use crate::effects::{In, Out, Received, Register, Sent};
 use crate::facts::Fact;
 use crate::flow::{Flow, key, number};
@@ -86,6 +86,9 @@ pub struct Gateway {
     flows: Slots<Flow>,
     due: Vec<Key>,
     dialogues: BTreeMap<u64, (u64, Role)>,
+    /// Dialogues that were asked for and are not begun yet: by their reference, whose.
+    begins: BTreeMap<u64, u64>,
+    references: u64,
     versions: BTreeMap<(Address, u8), u8>,
     /// What flows are told within a step.
     events: VecDeque<(u64, Event)>,
@@ -107,6 +110,8 @@ impl Gateway {
             flows: Slots::new(settings.flows_max, now),
             due: Vec::new(),
             dialogues: BTreeMap::new(),
+            begins: BTreeMap::new(),
+            references: 0,
             versions: BTreeMap::new(),
             events: VecDeque::new(),
             alerts: VecDeque::new(),
@@ -202,8 +207,11 @@ impl Gateway {
             Indication::LocalReject { dialogue, .. } => {
                 self.given_up(dialogue, Silence::Aborted, out);
             }
-            Indication::Refused { reference: Some(flow), .. } => {
-                self.events.push_back((flow, Event::Replied(Reply::Silence(Silence::Undelivered))));
+            Indication::Refused { reference: Some(reference), .. } => {
+                let reply = Reply::Silence(Silence::Undelivered);
+                let flow = self.begins.remove(&reference);
+                flow.into_iter()
+                    .for_each(|it| self.events.push_back((it, Event::Replied(reply.clone()))));
             }
             Indication::Refused { dialogue: Some(dialogue), .. } => {
                 self.over(dialogue, Reply::Silence(Silence::Undelivered));
@@ -216,15 +224,33 @@ impl Gateway {
         }
     }
 
-    fn begun(&mut self, flow: u64, dialogue: u64, out: &mut Vec<Out>) {
-        let at = self.flows.at_mut(key(flow));
-        match at.and_then(Flow::asking).and_then(Option::as_mut) {
-            Some(asking) => {
+    /// A dialogue that was asked for stands. One that nobody wants any more is broken off.
+    fn begun(&mut self, reference: u64, dialogue: u64, out: &mut Vec<Out>) {
+        let flow = self.begins.remove(&reference);
+        let at = flow.and_then(|it| self.flows.at_mut(key(it)));
+        let asking = at.and_then(Flow::asking).and_then(Option::as_mut);
+        match (flow, asking.filter(|it| it.reference == reference)) {
+            (Some(flow), Some(asking)) => {
                 asking.dialogue = Some(dialogue);
                 self.dialogues.insert(dialogue, (flow, Role::Own));
             }
-            None => out.push(abort(dialogue, Portion::default())),
+            _ => out.push(abort(dialogue, Portion::default())),
         }
+    }
+
+    /// A reference for the next dialogue of a flow.
+    pub(crate) fn reference(&mut self, flow: u64) -> u64 {
+        self.references = self.references.wrapping_add(1);
+        self.begins.insert(self.references, flow);
+        self.references
+    }
+
+    /// An operation is not waited for any more: its dialogue is broken off, now or when it stands.
+    pub(crate) fn drop_asking(&mut self, asking: Option<Asking>, out: &mut Vec<Out>) {
+        let Some(asking) = asking else { return };
+        self.begins.remove(&asking.reference);
+        let dialogue = asking.dialogue.filter(|it| self.dialogues.remove(it).is_some());
+        dialogue.into_iter().for_each(|it| out.push(abort(it, Portion::default())));
     }
 
     fn continued(&mut self, dialogue: u64, portion: Portion, out: &mut Vec<Out>) {
@@ -236,7 +262,7 @@ impl Gateway {
         }
         let reply = reply_of(&portion.components);
         let at = self.flows.at_mut(key(flow)).and_then(Flow::asking).and_then(Option::as_mut);
-        let delayed = at.and_then(crate::asking::Asking::accepted);
+        let delayed = at.and_then(Asking::accepted);
         match (reply, delayed) {
             (Some(reply), _) => {
                 let end =
@@ -275,17 +301,23 @@ impl Gateway {
         out: &mut Vec<Out>,
     ) {
         let Some(&(flow, role)) = self.dialogues.get(&dialogue) else { return };
-        let octets_max = self.settings.begin_octets_max;
-        if role == Role::Own
-            && let Some(asking) =
-                self.flows.at_mut(key(flow)).and_then(Flow::asking).and_then(Option::as_mut)
-            && asking.refused(context, provider)
-        {
+        let at = self.flows.at_mut(key(flow)).and_then(Flow::asking).and_then(Option::as_mut);
+        let again = at.filter(|_| role == Role::Own);
+        if again.is_some_and(|it| it.refused(context, provider)) {
             self.dialogues.remove(&dialogue);
-            let begin = asking.begin(flow, octets_max);
-            return self.request(flow, begin, out);
+            return self.begin_again(flow, out);
         }
         self.over(dialogue, Reply::Silence(Silence::Aborted));
+    }
+
+    /// Asks for a dialogue of the version that is to be tried now.
+    fn begin_again(&mut self, flow: u64, out: &mut Vec<Out>) {
+        let (reference, octets_max) = (self.reference(flow), self.settings.begin_octets_max);
+        let at = self.flows.at_mut(key(flow)).and_then(Flow::asking).and_then(Option::as_mut);
+        if let Some(asking) = at {
+            let begin = asking.begin(reference, octets_max);
+            self.request(flow, begin, out);
+        }
     }
 
     /// Nothing more is waited for in a dialogue that stands.
@@ -319,6 +351,9 @@ impl Gateway {
         if self.is_connected {
             return out.push(Out::Request(Box::new(request)));
         }
+        if let Request::Begin { reference, .. } = request {
+            self.begins.remove(&reference);
+        }
         let reply = Reply::Silence(Silence::Undelivered);
         self.events.push_back((flow, Event::Replied(reply)));
     }
@@ -334,10 +369,6 @@ impl Gateway {
 
     pub(crate) fn forget(&mut self, dialogue: u64) {
         self.dialogues.remove(&dialogue);
-    }
-
-    pub(crate) fn role(&self, dialogue: u64) -> Option<Role> {
-        self.dialogues.get(&dialogue).map(|it| it.1)
     }
 
     pub(crate) fn arm(&mut self, flow: u64, at: Time) {
@@ -417,10 +448,8 @@ impl Gateway {
             return;
         }
         // What it still asked of the network is of no use to anybody.
-        let left = taken.asking().and_then(Option::take).and_then(|it| it.dialogue);
-        if let Some(dialogue) = left.filter(|it| self.dialogues.remove(it).is_some()) {
-            out.push(abort(dialogue, Portion::default()));
-        }
+        let left = taken.asking().and_then(Option::take);
+        self.drop_asking(left, out);
         self.flows.give_back(key(flow));
     }
 
@@ -429,6 +458,10 @@ impl Gateway {
         self.is_connected = is_connected;
         if is_connected {
             return;
+        }
+        for (_, flow) in core::mem::take(&mut self.begins) {
+            let reply = Reply::Silence(Silence::Undelivered);
+            self.events.push_back((flow, Event::Replied(reply)));
         }
         for (_, (flow, role)) in core::mem::take(&mut self.dialogues) {
             let event = match role {

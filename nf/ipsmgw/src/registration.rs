@@ -99,7 +99,8 @@ impl Registration {
 
     /// The store has no room, or does not answer: nothing stands that was not stored.
     fn failed(&self, step: &mut Step<'_>) -> bool {
-        if matches!(self.state, State::Looking | State::Storing | State::Naming | State::Ending) {
+        let is_told = matches!(self.state, State::Telling | State::Waiting | State::Alerting);
+        if !is_told {
             step.count(Fact::RegistrationRefused);
             step.respond(self.transaction, 503);
         }

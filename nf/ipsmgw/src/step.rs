@@ -4,7 +4,7 @@ use crate::argument::Argument;
 use crate::asking::Asking;
 use crate::effects::{Out, Record, Route, Sending, Sent};
 use crate::facts::Fact;
-use crate::gateway::{Gateway, Role};
+use crate::gateway::Gateway;
 use crate::identity::Msisdn;
 use crate::invoked::Refused;
 use crate::settings::{Hlr, Settings};
@@ -72,7 +72,8 @@ impl Step<'_> {
         let from = self.settings().address;
         let known = self.gateway.known_version(&to, argument.context().0);
         let mut asking = Asking::new(argument, to, from, known);
-        let begin = asking.begin(self.flow, self.settings().begin_octets_max);
+        let reference = self.gateway.reference(self.flow);
+        let begin = asking.begin(reference, self.settings().begin_octets_max);
         self.gateway.request(self.flow, begin, self.out);
         asking
     }
@@ -144,10 +145,5 @@ impl Step<'_> {
     /// Begins another flow, which alerts a service centre.
     pub fn alert(&mut self, msisdn: &Msisdn, centre: &Msisdn) {
         self.gateway.alert(msisdn.clone(), centre.clone());
-    }
-
-    /// Which role a dialogue has for its flow.
-    pub fn is_own(&self, dialogue: u64) -> bool {
-        self.gateway.role(dialogue) == Some(Role::Own)
     }
 }
