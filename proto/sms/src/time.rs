@@ -120,7 +120,8 @@ const fn swapped(octet: u8) -> u8 {
 /// The octet of a number below 100.
 fn semi_octets(number: i64) -> u8 {
     let number = u8::try_from(number.rem_euclid(100)).unwrap_or_default();
-    number % 10 << 4 | number / 10
+    let (tens, units) = (number / 10, number % 10);
+    units << 4 | tens
 }
 
 /// Days since 1970 of a date of the Gregorian calendar.

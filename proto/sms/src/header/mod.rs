@@ -136,8 +136,11 @@ impl<'a> Header<'a> {
     }
 }
 
+/// An element: identifier and value.
+type Found<'a> = (u8, &'a [u8]);
+
 /// The first element, and what follows it.
-fn split(octets: &[u8]) -> Option<((u8, &[u8]), &[u8])> {
+fn split(octets: &[u8]) -> Option<(Found<'_>, &[u8])> {
     let (&[number, length], rest) = octets.split_first_chunk::<2>()?;
     let (value, rest) = rest.split_at_checked(usize::from(length))?;
     Some(((number, value), rest))
