@@ -12,11 +12,11 @@ use crate::argument::Argument;
 use crate::asking::{Asking, Reply};
 use crate::effects::{Direction, Record, Route, Way};
 use crate::facts::Fact;
-use crate::gateway::Event;
 use crate::identity::{Imsi, Msisdn};
 use crate::invoked::{Invoked, Refused, delivery_result, report_of};
-use crate::peers::{Read, read};
+use crate::peer_operation::{Read, read};
 use crate::routing::DEREGISTERED;
+use crate::shared::Event;
 use crate::step::{Asked, Step};
 use crate::store::{Answer, Correlation, Key, Question, Row, Subscriber};
 use crate::subscribers::Turn;
@@ -109,8 +109,8 @@ impl Delivery {
             }
             (State::Awaited, Event::Continued(components)) => self.came(&components, step),
             (State::Awaited, Event::Due) => {
-                step.gateway.forget(self.dialogue);
-                step.out.push(crate::gateway::abort(self.dialogue, tcu::Portion::default()));
+                step.shared.forget(self.dialogue);
+                step.out.push(crate::shared::abort(self.dialogue, tcu::Portion::default()));
                 true
             }
             (State::Correlating, Event::Begin) => self.correlate(step),
@@ -144,7 +144,7 @@ impl Delivery {
                 step.count(Fact::Malformed);
                 let portion = tcu::Portion::of(vec![component]);
                 let (dialogue, is_prearranged) = (self.dialogue, false);
-                step.gateway.forget(dialogue);
+                step.shared.forget(dialogue);
                 let end = tcu::Request::End { dialogue, is_prearranged, portion };
                 step.out.push(crate::effects::Out::Request(Box::new(end)));
                 true
@@ -190,7 +190,7 @@ impl Delivery {
         };
         let (sender, max) = (self.sender(), step.settings().deliveries_max);
         self.state = State::Queued;
-        match step.gateway.subscribers.join(&msisdn, &sender, step.flow, max) {
+        match step.shared.subscribers.join(&msisdn, &sender, step.flow, max) {
             Turn::Now => self.begin(step),
             Turn::Later => false,
             Turn::Full => {
@@ -241,7 +241,7 @@ impl Delivery {
         let Some((subscriber, msisdn)) = self.subscriber.take().zip(self.msisdn()) else {
             return false;
         };
-        let Some(reference) = step.gateway.subscribers.reference(&msisdn) else { return false };
+        let Some(reference) = step.shared.subscribers.reference(&msisdn) else { return false };
         self.reference = Some(reference);
         let message = Message::to_terminal(reference, self.content.centre, &self.content.tpdu);
         let mut body = Vec::new();
@@ -320,7 +320,7 @@ impl Delivery {
     fn failed(&mut self, refused: Refused, cause: Option<Cause>, step: &mut Step<'_>) -> bool {
         self.release(step);
         // What the node was asked is of no use any more.
-        step.gateway.drop_asking(self.asking.take(), step.out);
+        step.shared.drop_asking(self.asking.take(), step.out);
         let said = |it: &Refused| it.error == Error::SmDeliveryFailure;
         if !self.failure.as_ref().is_some_and(|it| said(&it.0)) {
             self.failure = Some((refused, cause));
@@ -362,7 +362,7 @@ impl Delivery {
 
     fn release(&mut self, step: &mut Step<'_>) {
         if let Some((msisdn, reference)) = self.msisdn().zip(self.reference.take()) {
-            step.gateway.subscribers.release(&msisdn, reference);
+            step.shared.subscribers.release(&msisdn, reference);
         }
     }
 
@@ -370,10 +370,10 @@ impl Delivery {
     fn leave(&self, step: &mut Step<'_>) -> bool {
         let Some(msisdn) = self.msisdn() else { return true };
         if let Some(reference) = self.reference {
-            step.gateway.subscribers.release(&msisdn, reference);
+            step.shared.subscribers.release(&msisdn, reference);
         }
-        let next = step.gateway.subscribers.leave(&msisdn, &self.sender(), step.flow);
-        next.into_iter().for_each(|it| step.gateway.turn(it));
+        let next = step.shared.subscribers.leave(&msisdn, &self.sender(), step.flow);
+        next.into_iter().for_each(|it| step.shared.turn(it));
         true
     }
 }

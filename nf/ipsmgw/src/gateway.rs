@@ -6,62 +6,20 @@
 //! ```
 
 use crate::asking::{Asking, Reply, Silence, reply_of};
-use crate::effects::{In, Out, Received, Register, Sent};
+use crate::effects::{In, Out, Received, Register};
 use crate::facts::Fact;
 use crate::flow::{Flow, key, number};
-use crate::identity::{Correlations, Msisdn};
+use crate::identity::Correlations;
 use crate::notice::Notice;
 use crate::registration::Registration;
-use crate::senders::Senders;
 use crate::settings::Settings;
+use crate::shared::{Event, Role, Shared, VERSIONS_MAX, abort};
 use crate::step::Step;
-use crate::store::Answer;
 use crate::submission::Submission;
-use crate::subscribers::Subscribers;
 use event::Sheet;
 use machine::slots::{Key, Slots};
 use machine::{KeyedHash, Machine, Time};
-use map::Context;
-use sccp::codec::Address;
-use std::collections::{BTreeMap, VecDeque};
-use tcu::{Component, Indication, Portion, Request};
-
-/// Peers whose version is remembered.
-const VERSIONS_MAX: usize = 4_096;
-/// Hexadecimal digits of a Call-ID: flow, attempt, proof.
-const CALL_ID_DIGITS: usize = 34;
-
-/// Whose dialogue it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
-    /// The flow began it.
-    Own,
-    /// A peer did, and the flow answers.
-    Peer,
-}
-
-/// What a flow is told.
-#[derive(Debug)]
-pub enum Event {
-    /// It begins.
-    Begin,
-    /// The store answered.
-    Stored(Answer),
-    /// The network answered.
-    Replied(Reply),
-    /// A MESSAGE had its final response.
-    Response(u8, u16),
-    /// A terminal reported: the RP message, and the report's server transaction.
-    Reported(Vec<u8>),
-    /// A peer's dialogue goes on.
-    Continued(Vec<Component>),
-    /// A peer's dialogue is lost.
-    Lost,
-    /// It is the flow's turn.
-    Turn,
-    /// Its time is over.
-    Due,
-}
+use tcu::{Indication, Portion, Request};
 
 /// Seeds of a gateway: secret, and new at each start.
 #[derive(Debug, Clone, Copy)]
@@ -77,69 +35,42 @@ pub struct Seeds {
 /// The gateway.
 #[derive(Debug)]
 pub struct Gateway {
-    pub(crate) settings: Settings,
-    pub(crate) facts: Sheet<Fact>,
-    pub(crate) senders: Senders,
-    pub(crate) subscribers: Subscribers,
-    pub(crate) correlations: Correlations,
-    pub(crate) hash: KeyedHash,
+    pub(crate) shared: Shared,
     flows: Slots<Flow>,
     due: Vec<Key>,
-    dialogues: BTreeMap<u64, (u64, Role)>,
-    /// Dialogues that were asked for and are not begun yet: by their reference, whose.
-    begins: BTreeMap<u64, u64>,
-    references: u64,
-    versions: BTreeMap<(Address, u8), u8>,
-    /// What flows are told within a step.
-    events: VecDeque<(u64, Event)>,
-    alerts: VecDeque<(Msisdn, Msisdn)>,
-    is_connected: bool,
 }
 
 impl Gateway {
     /// One without flows, not connected yet.
     #[must_use]
     pub fn new(settings: Settings, seeds: Seeds, now: Time) -> Self {
+        let flows = Slots::new(settings.flows_max, now);
         let prefix = settings.correlation_prefix.clone();
-        Self {
-            facts: Sheet::new(),
-            senders: Senders::new(settings.sender_rate, settings.duplicate_time),
-            subscribers: Subscribers::default(),
-            correlations: Correlations::new(&prefix, &seeds.correlations, seeds.share),
-            hash: KeyedHash::new(&seeds.proofs),
-            flows: Slots::new(settings.flows_max, now),
-            due: Vec::new(),
-            dialogues: BTreeMap::new(),
-            begins: BTreeMap::new(),
-            references: 0,
-            versions: BTreeMap::new(),
-            events: VecDeque::new(),
-            alerts: VecDeque::new(),
-            is_connected: false,
-            settings,
-        }
+        let correlations = Correlations::new(&prefix, &seeds.correlations, seeds.share);
+        let shared = Shared::new(settings, KeyedHash::new(&seeds.proofs), correlations);
+        Self { shared, flows, due: Vec::new() }
     }
 
     /// What it counts.
     #[must_use]
     pub const fn facts(&self) -> &Sheet<Fact> {
-        &self.facts
+        &self.shared.facts
     }
 
     /// Flows under way, dialogues of them, and subscribers to whom something is under way.
     #[must_use]
     pub fn under_way(&self) -> (usize, usize, usize) {
-        (self.flows.len(), self.dialogues.len(), self.subscribers.len())
+        (self.flows.len(), self.shared.dialogues.len(), self.shared.subscribers.len())
     }
 
     /// A new flow; false if there is no room.
     fn begin(&mut self, flow: Flow, event: Event) -> bool {
         let Some((key, place)) = self.flows.take() else {
-            self.facts.add(Fact::Overload, 1);
+            self.shared.facts.add(Fact::Overload, 1);
             return false;
         };
         *place = flow;
-        self.events.push_back((number(key), event));
+        self.shared.events.push_back((number(key), event));
         true
     }
 
@@ -160,11 +91,11 @@ impl Gateway {
         }
         let is_report = matches!(message.body.first().map(|it| it & 7), Some(2 | 4));
         if is_report {
-            let sent = message.in_reply_to.as_deref().and_then(|it| self.sent_of(it));
+            let sent = message.in_reply_to.as_deref().and_then(|it| self.shared.sent_of(it));
             // A report that comes too late is taken, and changes nothing.
             out.push(Out::Respond { transaction, status: 202 });
             if let Some(sent) = sent {
-                self.events.push_back((sent.flow, Event::Reported(message.body)));
+                self.shared.events.push_back((sent.flow, Event::Reported(message.body)));
             }
             return;
         }
@@ -178,7 +109,7 @@ impl Gateway {
     }
 
     /// The signalling gateway told something.
-    fn told(&mut self, it: Indication, out: &mut Vec<Out>) {
+    fn indicated(&mut self, it: Indication, out: &mut Vec<Out>) {
         match it {
             Indication::Begin { dialogue, calling, portion, .. } => {
                 self.peer_begins(dialogue, &calling, &portion, out);
@@ -209,9 +140,10 @@ impl Gateway {
             }
             Indication::Refused { reference: Some(reference), .. } => {
                 let reply = Reply::Silence(Silence::Undelivered);
-                let flow = self.begins.remove(&reference);
-                flow.into_iter()
-                    .for_each(|it| self.events.push_back((it, Event::Replied(reply.clone()))));
+                let flow = self.shared.begins.remove(&reference);
+                flow.into_iter().for_each(|it| {
+                    self.shared.events.push_back((it, Event::Replied(reply.clone())))
+                });
             }
             Indication::Refused { dialogue: Some(dialogue), .. } => {
                 self.over(dialogue, Reply::Silence(Silence::Undelivered));
@@ -226,39 +158,24 @@ impl Gateway {
 
     /// A dialogue that was asked for stands. One that nobody wants any more is broken off.
     fn begun(&mut self, reference: u64, dialogue: u64, out: &mut Vec<Out>) {
-        let flow = self.begins.remove(&reference);
+        let flow = self.shared.begins.remove(&reference);
         let at = flow.and_then(|it| self.flows.at_mut(key(it)));
         let asking = at.and_then(Flow::asking).and_then(Option::as_mut);
         match (flow, asking.filter(|it| it.reference == reference)) {
             (Some(flow), Some(asking)) => {
                 asking.dialogue = Some(dialogue);
-                self.dialogues.insert(dialogue, (flow, Role::Own));
+                self.shared.dialogues.insert(dialogue, (flow, Role::Own));
             }
             _ => out.push(abort(dialogue, Portion::default())),
         }
     }
 
-    /// A reference for the next dialogue of a flow.
-    pub(crate) fn reference(&mut self, flow: u64) -> u64 {
-        self.references = self.references.wrapping_add(1);
-        self.begins.insert(self.references, flow);
-        self.references
-    }
-
-    /// An operation is not waited for any more: its dialogue is broken off, now or when it stands.
-    pub(crate) fn drop_asking(&mut self, asking: Option<Asking>, out: &mut Vec<Out>) {
-        let Some(asking) = asking else { return };
-        self.begins.remove(&asking.reference);
-        let dialogue = asking.dialogue.filter(|it| self.dialogues.remove(it).is_some());
-        dialogue.into_iter().for_each(|it| out.push(abort(it, Portion::default())));
-    }
-
     fn continued(&mut self, dialogue: u64, portion: Portion, out: &mut Vec<Out>) {
-        let Some(&(flow, role)) = self.dialogues.get(&dialogue) else {
+        let Some(&(flow, role)) = self.shared.dialogues.get(&dialogue) else {
             return out.push(abort(dialogue, Portion::default()));
         };
         if role == Role::Peer {
-            return self.events.push_back((flow, Event::Continued(portion.components)));
+            return self.shared.events.push_back((flow, Event::Continued(portion.components)));
         }
         let reply = reply_of(&portion.components);
         let at = self.flows.at_mut(key(flow)).and_then(Flow::asking).and_then(Option::as_mut);
@@ -282,12 +199,12 @@ impl Gateway {
 
     /// A dialogue is over.
     fn over(&mut self, dialogue: u64, reply: Reply) {
-        match self.dialogues.remove(&dialogue) {
+        match self.shared.dialogues.remove(&dialogue) {
             Some((flow, Role::Own)) => {
                 self.learn(flow);
-                self.events.push_back((flow, Event::Replied(reply)));
+                self.shared.events.push_back((flow, Event::Replied(reply)));
             }
-            Some((flow, Role::Peer)) => self.events.push_back((flow, Event::Lost)),
+            Some((flow, Role::Peer)) => self.shared.events.push_back((flow, Event::Lost)),
             None => {}
         }
     }
@@ -300,11 +217,11 @@ impl Gateway {
         provider: Option<tcap::PAbort>,
         out: &mut Vec<Out>,
     ) {
-        let Some(&(flow, role)) = self.dialogues.get(&dialogue) else { return };
+        let Some(&(flow, role)) = self.shared.dialogues.get(&dialogue) else { return };
         let at = self.flows.at_mut(key(flow)).and_then(Flow::asking).and_then(Option::as_mut);
         let again = at.filter(|_| role == Role::Own);
         if again.is_some_and(|it| it.refused(context, provider)) {
-            self.dialogues.remove(&dialogue);
+            self.shared.dialogues.remove(&dialogue);
             return self.begin_again(flow, out);
         }
         self.over(dialogue, Reply::Silence(Silence::Aborted));
@@ -312,17 +229,18 @@ impl Gateway {
 
     /// Asks for a dialogue of the version that is to be tried now.
     fn begin_again(&mut self, flow: u64, out: &mut Vec<Out>) {
-        let (reference, octets_max) = (self.reference(flow), self.settings.begin_octets_max);
+        let (reference, octets_max) =
+            (self.shared.reference(flow), self.shared.settings.begin_octets_max);
         let at = self.flows.at_mut(key(flow)).and_then(Flow::asking).and_then(Option::as_mut);
         if let Some(asking) = at {
             let begin = asking.begin(reference, octets_max);
-            self.request(flow, begin, out);
+            self.shared.request(flow, begin, out);
         }
     }
 
     /// Nothing more is waited for in a dialogue that stands.
     fn given_up(&mut self, dialogue: u64, why: Silence, out: &mut Vec<Out>) {
-        if self.dialogues.contains_key(&dialogue) {
+        if self.shared.dialogues.contains_key(&dialogue) {
             out.push(abort(dialogue, Portion::default()));
             self.over(dialogue, Reply::Silence(why));
         }
@@ -336,90 +254,33 @@ impl Gateway {
         let (peer, version) = asking.peer();
         let place = (*peer, context.number());
         if version == highest {
-            self.versions.remove(&place);
-        } else if self.versions.len() < VERSIONS_MAX {
-            self.versions.insert(place, version);
+            self.shared.versions.remove(&place);
+        } else if self.shared.versions.len() < VERSIONS_MAX {
+            self.shared.versions.insert(place, version);
         }
-    }
-
-    pub(crate) fn known_version(&self, peer: &Address, context: Context) -> Option<u8> {
-        self.versions.get(&(*peer, context.number())).copied()
-    }
-
-    /// Asks the signalling gateway to begin a dialogue, if it is connected.
-    pub(crate) fn request(&mut self, flow: u64, request: Request, out: &mut Vec<Out>) {
-        if self.is_connected {
-            return out.push(Out::Request(Box::new(request)));
-        }
-        if let Request::Begin { reference, .. } = request {
-            self.begins.remove(&reference);
-        }
-        let reply = Reply::Silence(Silence::Undelivered);
-        self.events.push_back((flow, Event::Replied(reply)));
     }
 
     /// Takes a peer's dialogue for a flow.
     pub(crate) fn adopt(&mut self, dialogue: u64, flow: Flow, event: Event) -> bool {
         let is_begun = self.begin(flow, event);
-        if let Some((flow, _)) = self.events.back().filter(|_| is_begun) {
-            self.dialogues.insert(dialogue, (*flow, Role::Peer));
+        if let Some((flow, _)) = self.shared.events.back().filter(|_| is_begun) {
+            self.shared.dialogues.insert(dialogue, (*flow, Role::Peer));
         }
         is_begun
-    }
-
-    pub(crate) fn forget(&mut self, dialogue: u64) {
-        self.dialogues.remove(&dialogue);
-    }
-
-    pub(crate) fn arm(&mut self, flow: u64, at: Time) {
-        self.flows.arm(key(flow), at);
-    }
-
-    pub(crate) fn alert(&mut self, msisdn: Msisdn, centre: Msisdn) {
-        self.alerts.push_back((msisdn, centre));
-    }
-
-    /// It is that flow's turn.
-    pub(crate) fn turn(&mut self, flow: u64) {
-        self.events.push_back((flow, Event::Turn));
-    }
-
-    /// The Call-ID, in front of the host, of a MESSAGE: whoever answers it names its flow.
-    pub(crate) fn call_id(&self, sent: Sent) -> String {
-        let Sent { flow, attempt } = sent;
-        format!("{flow:016x}{attempt:02x}{:016x}", self.proof(sent))
-    }
-
-    fn proof(&self, sent: Sent) -> u64 {
-        let text = [&sent.flow.to_be_bytes()[..], &[sent.attempt]].concat();
-        self.hash.hash(&text)
-    }
-
-    /// The MESSAGE that a Call-ID names, if it is one of ours.
-    fn sent_of(&self, call_id: &str) -> Option<Sent> {
-        let digits = call_id.split('@').next()?;
-        if digits.len() != CALL_ID_DIGITS || !digits.is_ascii() {
-            return None;
-        }
-        let flow = u64::from_str_radix(&digits[..16], 16).ok()?;
-        let attempt = u8::from_str_radix(&digits[16..18], 16).ok()?;
-        let proof = u64::from_str_radix(&digits[18..], 16).ok()?;
-        let sent = Sent { flow, attempt };
-        (self.proof(sent) == proof).then_some(sent)
     }
 
     /// Tells flows what there is for them, until nothing is left.
     fn settle(&mut self, now: Time, out: &mut Vec<Out>) {
         loop {
-            while let Some((msisdn, centre)) = self.alerts.pop_front() {
+            while let Some((msisdn, centre)) = self.shared.alerts.pop_front() {
                 let notice = Notice::alert(msisdn, centre);
                 self.begin(Flow::Notice(Box::new(notice)), Event::Begin);
             }
-            let Some((flow, event)) = self.events.pop_front() else { break };
+            let Some((flow, event)) = self.shared.events.pop_front() else { break };
             self.tell(now, flow, event, out);
         }
         let count = u64::try_from(self.flows.len()).unwrap_or(u64::MAX);
-        self.facts.set(Fact::Flows, count);
+        self.shared.facts.set(Fact::Flows, count);
     }
 
     fn tell(&mut self, now: Time, flow: u64, event: Event, out: &mut Vec<Out>) {
@@ -428,8 +289,8 @@ impl Gateway {
         if let Event::Replied(_) = event {
             taken.asking().into_iter().for_each(|it| *it = None);
         }
-        let time = self.settings.flow_time;
-        let mut step = Step { now, flow, gateway: self, out };
+        let time = self.shared.settings.flow_time;
+        let mut step = Step { now, flow, shared: &mut self.shared, out };
         if matches!(event, Event::Begin) {
             step.arm(time);
         }
@@ -441,6 +302,9 @@ impl Gateway {
             Flow::Delivery(it) => it.on(event, &mut step),
             Flow::Notice(it) => it.on(event, &mut step),
         };
+        for (flow, at) in self.shared.arms.drain(..) {
+            self.flows.arm(key(flow), at);
+        }
         if !is_over {
             if let Some(place) = self.flows.at_mut(key(flow)) {
                 *place = taken;
@@ -449,33 +313,28 @@ impl Gateway {
         }
         // What it still asked of the network is of no use to anybody.
         let left = taken.asking().and_then(Option::take);
-        self.drop_asking(left, out);
+        self.shared.drop_asking(left, out);
         self.flows.give_back(key(flow));
     }
 
     /// The signalling gateway is there, or is not: then no dialogue stands.
     fn connected(&mut self, is_connected: bool) {
-        self.is_connected = is_connected;
+        self.shared.is_connected = is_connected;
         if is_connected {
             return;
         }
-        for (_, flow) in core::mem::take(&mut self.begins) {
+        for (_, flow) in core::mem::take(&mut self.shared.begins) {
             let reply = Reply::Silence(Silence::Undelivered);
-            self.events.push_back((flow, Event::Replied(reply)));
+            self.shared.events.push_back((flow, Event::Replied(reply)));
         }
-        for (_, (flow, role)) in core::mem::take(&mut self.dialogues) {
+        for (_, (flow, role)) in core::mem::take(&mut self.shared.dialogues) {
             let event = match role {
                 Role::Own => Event::Replied(Reply::Silence(Silence::Undelivered)),
                 Role::Peer => Event::Lost,
             };
-            self.events.push_back((flow, event));
+            self.shared.events.push_back((flow, event));
         }
     }
-}
-
-/// Breaks a dialogue off.
-pub(crate) fn abort(dialogue: u64, portion: Portion) -> Out {
-    Out::Request(Box::new(Request::UAbort { dialogue, portion }))
 }
 
 impl Machine for Gateway {
@@ -487,27 +346,29 @@ impl Machine for Gateway {
             In::Register { transaction, register } => self.registered(transaction, register, out),
             In::Message { transaction, message } => self.received(transaction, message, out),
             In::Response { number, status } => {
-                self.events.push_back((number.flow, Event::Response(number.attempt, status)));
+                self.shared
+                    .events
+                    .push_back((number.flow, Event::Response(number.attempt, status)));
             }
-            In::Network(it) => self.told(it, out),
+            In::Network(it) => self.indicated(it, out),
             In::Connected(is_connected) => self.connected(is_connected),
             In::Stored { ticket, answer } => {
-                self.events.push_back((ticket, Event::Stored(answer)));
+                self.shared.events.push_back((ticket, Event::Stored(answer)));
             }
         }
         self.settle(now, out);
     }
 
     fn tick(&mut self, now: Time, out: &mut Vec<Out>) {
-        self.senders.tick(now);
+        self.shared.senders.tick(now);
         let mut due = core::mem::take(&mut self.due);
         self.flows.expire(now, &mut due);
-        due.drain(..).for_each(|key| self.events.push_back((number(key), Event::Due)));
+        due.drain(..).for_each(|key| self.shared.events.push_back((number(key), Event::Due)));
         self.due = due;
         self.settle(now, out);
     }
 
     fn deadline(&self) -> Option<Time> {
-        self.flows.deadline().into_iter().chain(self.senders.deadline()).min()
+        self.flows.deadline().into_iter().chain(self.shared.senders.deadline()).min()
     }
 }

@@ -134,8 +134,8 @@ impl Correlations {
         }
     }
 
-    /// The next one.
-    pub fn next(&mut self) -> Imsi {
+    /// Gives one out.
+    pub fn give(&mut self) -> Imsi {
         let domain = 10u64.pow(self.count);
         let number = (self.given * self.share.1 + self.share.0) % domain;
         self.given = self.given.wrapping_add(1);
@@ -191,7 +191,7 @@ mod tests {
         for shard in 0..3 {
             let mut given = Correlations::new("23415000000", &[7; 16], (shard, 3));
             for _ in 0..3_000 {
-                let imsi = given.next();
+                let imsi = given.give();
                 assert!(imsi.digits().len() == 15 && imsi.digits().starts_with("23415"));
                 assert!(all.insert(imsi));
             }

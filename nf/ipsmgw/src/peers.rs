@@ -4,17 +4,18 @@ use crate::delivery::Delivery;
 use crate::effects::Out;
 use crate::facts::Fact;
 use crate::flow::Flow;
-use crate::gateway::{Event, Gateway, abort};
-use crate::invoked::{Invoked, Refused};
+use crate::gateway::Gateway;
+use crate::invoked::Invoked;
 use crate::notice::Notice;
+use crate::peer_operation::{Read, invoke_of, read};
 use crate::routing::Routing;
+use crate::shared::{Event, abort};
 use crate::step::Asked;
 use bytes::Bytes;
+use map::Context;
 use map::negotiation::{Verdict, judge};
-use map::{Context, Error, Operation};
 use sccp::codec::Address;
-use tcap::codec::{InvokeProblem, Problem};
-use tcu::{Code, Component, Portion, Request};
+use tcu::{Component, Portion, Request};
 
 /// The context and version of a dialogue, if they are spoken here.
 const fn speaks(context: Context, version: u8) -> bool {
@@ -24,44 +25,6 @@ const fn speaks(context: Context, version: u8) -> bool {
         Context::ShortMsgMoRelay => version == 1,
         _ => false,
     }
-}
-
-/// The first invoke of components.
-fn invoke_of(components: &[Component]) -> Option<(i8, i64, Option<&Bytes>)> {
-    components.iter().find_map(|it| match it {
-        Component::Invoke { id, code: Code::Local(code), parameter, .. } => {
-            Some((*id, *code, parameter.as_ref()))
-        }
-        _ => None,
-    })
-}
-
-/// What a peer's invoke is, or how it is answered at once.
-pub(crate) enum Read {
-    /// An operation.
-    Operation(Asked, Invoked),
-    /// An answer, and the end of the dialogue.
-    Answer(Component),
-}
-
-/// Reads the operation of a peer.
-pub(crate) fn read(dialogue: u64, version: u8, components: &[Component]) -> Option<Read> {
-    let (invoke, code, parameter) = invoke_of(components)?;
-    let reject = |problem| {
-        Read::Answer(Component::Reject { id: Some(invoke), problem: Problem::Invoke(problem) })
-    };
-    let Some(operation) = Operation::of(code) else {
-        return Some(reject(InvokeProblem::UnrecognizedOperation));
-    };
-    let read = parameter.map_or(Ok(None), |it| Invoked::read(operation, it));
-    Some(match read {
-        Ok(Some(invoked)) => {
-            Read::Operation(Asked { dialogue, version, invoke, operation }, invoked)
-        }
-        // It is of its type, and yet says nothing that can be done.
-        Ok(None) => Read::Answer(Refused::of(Error::UnexpectedDataValue).component(invoke)),
-        Err(_) => reject(InvokeProblem::MistypedParameter),
-    })
 }
 
 impl Gateway {
@@ -97,20 +60,20 @@ impl Gateway {
 
     /// Whether an address may ask here.
     fn may_ask(&self, calling: &Address) -> bool {
-        let Some(title) = &calling.title else { return self.settings.allowed.is_empty() };
+        let Some(title) = &calling.title else { return self.shared.settings.allowed.is_empty() };
         let digits: String =
             title.digits.iter().filter_map(|it| char::from_digit(it.into(), 16)).collect();
-        let allowed = &self.settings.allowed;
+        let allowed = &self.shared.settings.allowed;
         allowed.is_empty() || allowed.iter().any(|it| digits.starts_with(it))
     }
 
     fn refuse(&self, dialogue: u64, portion: Portion, out: &mut Vec<Out>) {
-        self.facts.add(Fact::DialoguesRefused, 1);
+        self.shared.facts.add(Fact::DialoguesRefused, 1);
         out.push(abort(dialogue, portion));
     }
 
     fn answered(&self, dialogue: u64, component: Component, out: &mut Vec<Out>) {
-        self.facts.add(Fact::Malformed, 1);
+        self.shared.facts.add(Fact::Malformed, 1);
         let portion = Portion::of(vec![component]);
         let end = Request::End { dialogue, is_prearranged: false, portion };
         out.push(Out::Request(Box::new(end)));

@@ -10,9 +10,9 @@ use crate::argument::Argument;
 use crate::asking::{Asking, Reply};
 use crate::effects::Way;
 use crate::facts::Fact;
-use crate::gateway::Event;
 use crate::identity::{Imsi, Msisdn};
 use crate::invoked::{Refused, routing_of, routing_result};
+use crate::shared::Event;
 use crate::step::{Asked, Step};
 use crate::store::{Answer, Correlation, Key, Question, Row, Waiting};
 use bytes::Bytes;
@@ -144,7 +144,7 @@ impl Routing {
 
     fn keep(&mut self, imsi: Option<Imsi>, nodes: Vec<Msisdn>, step: &mut Step<'_>) -> bool {
         self.state = State::Storing;
-        let correlation = step.gateway.correlations.next();
+        let correlation = step.shared.correlations.give();
         let row = Correlation { msisdn: self.msisdn.clone(), imsi, nodes };
         let time = step.settings().correlation_time;
         self.correlation = Some(correlation.clone());

@@ -4,10 +4,10 @@ use crate::argument::Argument;
 use crate::asking::Asking;
 use crate::effects::{Out, Record, Route, Sending, Sent};
 use crate::facts::Fact;
-use crate::gateway::Gateway;
 use crate::identity::Msisdn;
 use crate::invoked::Refused;
 use crate::settings::{Hlr, Settings};
+use crate::shared::Shared;
 use crate::store::Question;
 use bytes::Bytes;
 use machine::{Duration, Time};
@@ -35,7 +35,7 @@ pub struct Step<'a> {
     /// The flow.
     pub flow: u64,
     /// Everything else.
-    pub gateway: &'a mut Gateway,
+    pub shared: &'a mut Shared,
     /// What shall be done.
     pub out: &'a mut Vec<Out>,
 }
@@ -43,12 +43,12 @@ pub struct Step<'a> {
 impl Step<'_> {
     /// How the gateway is set up.
     pub const fn settings(&self) -> &Settings {
-        &self.gateway.settings
+        &self.shared.settings
     }
 
     /// Counts.
     pub fn count(&self, fact: Fact) {
-        self.gateway.facts.add(fact, 1);
+        self.shared.facts.add(fact, 1);
     }
 
     /// Answers a request of SIP.
@@ -64,17 +64,17 @@ impl Step<'_> {
     /// The flow is due after that time.
     pub fn arm(&mut self, time: Duration) {
         let at = self.now + time;
-        self.gateway.arm(self.flow, at);
+        self.shared.arm(self.flow, at);
     }
 
     /// Asks the network.
     pub fn ask(&mut self, argument: Argument, to: Address) -> Asking {
         let from = self.settings().address;
-        let known = self.gateway.known_version(&to, argument.context().0);
+        let known = self.shared.known_version(&to, argument.context().0);
         let mut asking = Asking::new(argument, to, from, known);
-        let reference = self.gateway.reference(self.flow);
+        let reference = self.shared.reference(self.flow);
         let begin = asking.begin(reference, self.settings().begin_octets_max);
-        self.gateway.request(self.flow, begin, self.out);
+        self.shared.request(self.flow, begin, self.out);
         asking
     }
 
@@ -106,7 +106,7 @@ impl Step<'_> {
         body: Vec<u8>,
     ) {
         let number = Sent { flow: self.flow, attempt };
-        let call_id = self.gateway.call_id(number);
+        let call_id = self.shared.call_id(number);
         let in_reply_to = answers.map(ToOwned::to_owned);
         let to = to.to_owned();
         let sending = Sending { number, to, route, call_id, in_reply_to, body };
@@ -125,7 +125,7 @@ impl Step<'_> {
             Err(refused) => refused.component(asked.invoke),
         };
         let portion = Portion::of(vec![component]);
-        self.gateway.forget(asked.dialogue);
+        self.shared.forget(asked.dialogue);
         let end = Request::End { dialogue: asked.dialogue, is_prearranged: false, portion };
         self.out.push(Out::Request(Box::new(end)));
     }
@@ -144,6 +144,6 @@ impl Step<'_> {
 
     /// Begins another flow, which alerts a service centre.
     pub fn alert(&mut self, msisdn: &Msisdn, centre: &Msisdn) {
-        self.gateway.alert(msisdn.clone(), centre.clone());
+        self.shared.alert(msisdn.clone(), centre.clone());
     }
 }

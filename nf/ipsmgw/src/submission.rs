@@ -9,10 +9,10 @@ use crate::argument::Argument;
 use crate::asking::{Asking, Reply, Silence};
 use crate::effects::{Direction, Received, Record, Route};
 use crate::facts::Fact;
-use crate::gateway::Event;
 use crate::identity::{Imsi, Msisdn};
 use crate::invoked::{failure_of, report_of};
 use crate::senders::Known;
+use crate::shared::Event;
 use crate::step::Step;
 use crate::store::{Answer, Key, Question, Row};
 use bytes::Bytes;
@@ -110,7 +110,7 @@ impl Submission {
         let is_tpdu = message.tpdu_kind().is_some_and(|it| it.read(tpdu).is_ok());
         self.sum = self.sum(step);
         step.respond(self.transaction, 202);
-        match step.gateway.senders.seen(step.now, self.sum) {
+        match step.shared.senders.seen(step.now, self.sum) {
             Some(Known::UnderWay) => {
                 step.count(Fact::Duplicates);
                 return true;
@@ -133,7 +133,7 @@ impl Submission {
     /// What tells this message from others: its sender, its reference and all that it says.
     fn sum(&self, step: &Step<'_>) -> u64 {
         let text = [self.identity.as_bytes(), &[0], &self.message.body].concat();
-        step.gateway.hash.hash(&text)
+        step.shared.hash.hash(&text)
     }
 
     fn whose(&mut self, step: &mut Step<'_>) -> bool {
@@ -142,7 +142,7 @@ impl Submission {
             return self.refused(Cause::UnidentifiedSubscriber, None, step);
         };
         self.msisdn = Some(msisdn.clone());
-        if !step.gateway.senders.admit(step.now, &msisdn) {
+        if !step.shared.senders.admit(step.now, &msisdn) {
             step.count(Fact::Limited);
             return self.refused(Cause::Congestion, None, step);
         }
@@ -203,7 +203,7 @@ impl Submission {
     }
 
     fn reported(&mut self, body: Vec<u8>, step: &mut Step<'_>) -> bool {
-        step.gateway.senders.reported(self.sum, &body);
+        step.shared.senders.reported(self.sum, &body);
         self.report(body, step)
     }
 

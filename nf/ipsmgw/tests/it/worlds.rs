@@ -1,4 +1,4 @@
-//! Worlds by seed: an S-CSCF with terminals, an HLR, MSCs and a service centre as simple models that
+//! Worlds by seed: an S-CSCF with terminals, an HLR, MSCs, a service centre as simple models that
 //! lose, repeat, delay, refuse and fall silent; a store that is slow or fails; a signalling gateway
 //! that goes and comes. What must hold whatever they do is looked at as it happens and at the end.
 

@@ -1,0 +1,174 @@
+//! What flows share: who is under way to whom, dialogues, and what is to be told within a step.
+
+use crate::asking::{Asking, Reply, Silence};
+use crate::effects::{Out, Sent};
+use crate::facts::Fact;
+use crate::identity::{Correlations, Msisdn};
+use crate::senders::Senders;
+use crate::settings::Settings;
+use crate::store::Answer;
+use crate::subscribers::Subscribers;
+use event::Sheet;
+use machine::{KeyedHash, Time};
+use map::Context;
+use sccp::codec::Address;
+use std::collections::{BTreeMap, VecDeque};
+use tcu::{Component, Portion, Request};
+
+/// Peers whose version is remembered.
+pub(crate) const VERSIONS_MAX: usize = 4_096;
+/// Hexadecimal digits of a Call-ID: flow, attempt, proof.
+const CALL_ID_DIGITS: usize = 34;
+
+/// Whose dialogue it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// The flow began it.
+    Own,
+    /// A peer did, and the flow answers.
+    Peer,
+}
+
+/// What a flow is told.
+#[derive(Debug)]
+pub enum Event {
+    /// It begins.
+    Begin,
+    /// The store answered.
+    Stored(Answer),
+    /// The network answered.
+    Replied(Reply),
+    /// A MESSAGE had its final response.
+    Response(u8, u16),
+    /// A terminal reported: the RP message, and the report's server transaction.
+    Reported(Vec<u8>),
+    /// A peer's dialogue goes on.
+    Continued(Vec<Component>),
+    /// A peer's dialogue is lost.
+    Lost,
+    /// It is the flow's turn.
+    Turn,
+    /// Its time is over.
+    Due,
+}
+
+/// What flows share.
+#[derive(Debug)]
+pub struct Shared {
+    pub(crate) settings: Settings,
+    pub(crate) facts: Sheet<Fact>,
+    pub(crate) senders: Senders,
+    pub(crate) subscribers: Subscribers,
+    pub(crate) correlations: Correlations,
+    pub(crate) hash: KeyedHash,
+    pub(crate) dialogues: BTreeMap<u64, (u64, Role)>,
+    /// Dialogues that were asked for and are not begun yet: by their reference, whose.
+    pub(crate) begins: BTreeMap<u64, u64>,
+    references: u64,
+    pub(crate) versions: BTreeMap<(Address, u8), u8>,
+    /// What flows are told within a step.
+    pub(crate) events: VecDeque<(u64, Event)>,
+    /// When flows are due.
+    pub(crate) arms: Vec<(u64, Time)>,
+    pub(crate) alerts: VecDeque<(Msisdn, Msisdn)>,
+    pub(crate) is_connected: bool,
+}
+
+impl Shared {
+    /// Nothing is under way, and nothing connected.
+    pub(crate) fn new(settings: Settings, hash: KeyedHash, correlations: Correlations) -> Self {
+        Self {
+            facts: Sheet::new(),
+            senders: Senders::new(settings.sender_rate, settings.duplicate_time),
+            subscribers: Subscribers::default(),
+            correlations,
+            hash,
+            dialogues: BTreeMap::new(),
+            begins: BTreeMap::new(),
+            references: 0,
+            versions: BTreeMap::new(),
+            events: VecDeque::new(),
+            arms: Vec::new(),
+            alerts: VecDeque::new(),
+            is_connected: false,
+            settings,
+        }
+    }
+
+    pub(crate) fn known_version(&self, peer: &Address, context: Context) -> Option<u8> {
+        self.versions.get(&(*peer, context.number())).copied()
+    }
+
+    /// Asks the signalling gateway to begin a dialogue, if it is connected.
+    pub(crate) fn request(&mut self, flow: u64, request: Request, out: &mut Vec<Out>) {
+        if self.is_connected {
+            return out.push(Out::Request(Box::new(request)));
+        }
+        if let Request::Begin { reference, .. } = request {
+            self.begins.remove(&reference);
+        }
+        let reply = Reply::Silence(Silence::Undelivered);
+        self.events.push_back((flow, Event::Replied(reply)));
+    }
+
+    pub(crate) fn forget(&mut self, dialogue: u64) {
+        self.dialogues.remove(&dialogue);
+    }
+
+    pub(crate) fn arm(&mut self, flow: u64, at: Time) {
+        self.arms.push((flow, at));
+    }
+
+    pub(crate) fn alert(&mut self, msisdn: Msisdn, centre: Msisdn) {
+        self.alerts.push_back((msisdn, centre));
+    }
+
+    /// It is that flow's turn.
+    pub(crate) fn turn(&mut self, flow: u64) {
+        self.events.push_back((flow, Event::Turn));
+    }
+
+    /// The Call-ID, in front of the host, of a MESSAGE: whoever answers it names its flow.
+    pub(crate) fn call_id(&self, sent: Sent) -> String {
+        let Sent { flow, attempt } = sent;
+        format!("{flow:016x}{attempt:02x}{:016x}", self.proof(sent))
+    }
+
+    fn proof(&self, sent: Sent) -> u64 {
+        let text = [&sent.flow.to_be_bytes()[..], &[sent.attempt]].concat();
+        self.hash.hash(&text)
+    }
+
+    /// The MESSAGE that a Call-ID names, if it is one of ours.
+    pub(crate) fn sent_of(&self, call_id: &str) -> Option<Sent> {
+        let digits = call_id.split('@').next()?;
+        if digits.len() != CALL_ID_DIGITS || !digits.is_ascii() {
+            return None;
+        }
+        let flow = u64::from_str_radix(&digits[..16], 16).ok()?;
+        let attempt = u8::from_str_radix(&digits[16..18], 16).ok()?;
+        let proof = u64::from_str_radix(&digits[18..], 16).ok()?;
+        let sent = Sent { flow, attempt };
+        (self.proof(sent) == proof).then_some(sent)
+    }
+
+    /// A reference for the next dialogue of a flow.
+    pub(crate) fn reference(&mut self, flow: u64) -> u64 {
+        self.references = self.references.wrapping_add(1);
+        self.begins.insert(self.references, flow);
+        self.references
+    }
+
+    /// An operation is not waited for any more: its dialogue is broken off, now or when it stands.
+    pub(crate) fn drop_asking(&mut self, asking: Option<Asking>, out: &mut Vec<Out>) {
+        let Some(asking) = asking else { return };
+        self.begins.remove(&asking.reference);
+        let dialogue = asking.dialogue.filter(|it| self.dialogues.remove(it).is_some());
+        dialogue.into_iter().for_each(|it| out.push(abort(it, Portion::default())));
+    }
+}
+
+/// Breaks a dialogue off.
+pub(crate) fn abort(dialogue: u64, portion: Portion) -> Out {
+    Out::Request(Box::new(Request::UAbort { dialogue, portion }))
+}
