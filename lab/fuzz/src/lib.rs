@@ -21,6 +21,7 @@ pub mod esp_packet;
 pub mod forwarder_messages;
 pub mod hep_packet;
 pub mod ims_registrations;
+pub mod ipsmgw_flows;
 pub mod m3ua_message;
 pub mod m3ua_process;
 pub mod manipulation_rules;
@@ -50,6 +51,7 @@ pub mod security_list;
 pub mod sip_message;
 pub mod sip_stream;
 pub mod sip_uri;
+pub mod sms_messages;
 pub mod srtp_packet;
 pub mod ssc_dialogs;
 pub mod store_blocks;
@@ -112,6 +114,8 @@ pub const TARGETS: &[Target] = &[
     target("tcu_message", tcu_message::run),
     target("tcu_application", tcu_application::run),
     target("operation_values", operation_values::run),
+    target("sms_messages", sms_messages::run),
+    target("ipsmgw_flows", ipsmgw_flows::run),
     target("ber_elements", ber_elements::run),
     target("bgp_message", bgp_message::run),
     target("policy_attributes", policy_attributes::run),

@@ -207,6 +207,80 @@ fn a_lite_agent_of_ice() {
 }
 
 #[test]
+fn an_ip_short_message_gateway() {
+    use ipsmgw::store::Answer;
+    use ipsmgw::{Gateway, In, Msisdn, Received, Register, Seeds, Sent};
+    let make = || {
+        let seeds = Seeds { proofs: [1; 16], correlations: [2; 16], share: (0, 1) };
+        Gateway::new(sms_settings(), seeds, Time::from_millis(1))
+    };
+    let input = |random: &mut Random| match random.below(7) {
+        0 => In::Connected(random.chance(0.8)),
+        1 => In::Register {
+            transaction: random.below(99),
+            register: Register {
+                identity: "sip:+447700900123@ims.example.org".into(),
+                s_cscf: "sip:scscf".into(),
+                expires_s: if random.chance(0.2) { 0 } else { 600 },
+                msisdn: Msisdn::of("447700900123"),
+                imsi: None,
+                contacts: None,
+            },
+        },
+        2 | 3 => {
+            let mut body = Vec::new();
+            let kind = sms::rp::Kind::of(random.below(7) as u8).expect("there are seven");
+            kind.sample(&mut || random.below(u64::MAX), &mut body);
+            let message = Received {
+                asserted: vec!["sip:+447700900123@ims.example.org".into()],
+                call_id: "call".into(),
+                in_reply_to: None,
+                content_type: sms::rp::CONTENT_TYPE.into(),
+                body,
+            };
+            In::Message { transaction: random.below(99), message }
+        }
+        4 => {
+            let number = Sent { flow: random.below(8) << 32, attempt: 0 };
+            In::Response { number, status: 202 }
+        }
+        5 => {
+            let (reference, dialogue) = (random.below(8) << 32, random.below(9));
+            In::Network(tcu::Indication::Begun { reference, dialogue })
+        }
+        _ => In::Stored { ticket: random.below(8) << 32, answer: Answer::Row(None) },
+    };
+    SEEDS.for_each(|seed| hold(seed, make, input));
+}
+
+fn sms_settings() -> ipsmgw::Settings {
+    use machine::Duration;
+    use sccp::codec::{Address, Digits, Title};
+    let number = "447700000099";
+    let title = Title::e164(Digits::parse(number).expect("they are digits"));
+    ipsmgw::Settings {
+        number: ipsmgw::Msisdn::of(number).expect("it is a number"),
+        address: Address::title(title, 8),
+        subsystems: ipsmgw::Subsystems { hlr: 6, centre: 8, msc: 8 },
+        hlr: ipsmgw::Hlr::Number(9),
+        ways: vec![ipsmgw::Way::PacketSwitched],
+        correlation_prefix: "23415".into(),
+        correlation_time: Duration::from_secs(60),
+        report_time: Duration::from_secs(40),
+        flow_time: Duration::from_secs(90),
+        duplicate_time: Duration::from_secs(60),
+        waiting_time: Duration::from_secs(600),
+        final_causes: vec![22],
+        begin_octets_max: 120,
+        sender_rate: machine::bucket::Rate::new(9.0, Some(9)),
+        allowed: Vec::new(),
+        takes_by_default: true,
+        flows_max: 16,
+        deliveries_max: 4,
+    }
+}
+
+#[test]
 fn a_pipe() {
     let make = || Pipe::new(7, PipeSpec::default(), Schedule::default());
     SEEDS.for_each(|seed| hold(seed, make, |random| vec![0; 1 + random.below(99) as usize]));
