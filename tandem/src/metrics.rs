@@ -31,7 +31,7 @@ pub fn parts() -> Vec<(&'static str, Vec<Cells>)> {
     let pairs = vec![of::<replica::ReplicaFact>(), of::<replica::ArbiterFact>()];
     let ssc =
         vec![of::<ssc::Fact>(), ssc::next_hop_table().cells(), of::<media_stack::MediaFact>()];
-    let access = vec![of::<ims::Fact>(), of::<ipsec::Fact>()];
+    let access = vec![of::<ims::Fact>(), of::<ims::RegEventFact>(), of::<ipsec::Fact>()];
     vec![
         ("Signalling session controller", ssc),
         ("IMS access of a signalling session controller", access),

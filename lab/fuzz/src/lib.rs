@@ -34,6 +34,7 @@ pub mod operation_values;
 pub mod plane;
 pub mod policy_attributes;
 pub mod recorded_routes;
+pub mod reginfo_document;
 pub mod replica_pair;
 pub mod rpki_pdu;
 pub mod rtcp_packet;
@@ -99,6 +100,7 @@ pub const TARGETS: &[Target] = &[
     target("aka_digest", aka_digest::run),
     target("ims_registrations", ims_registrations::run),
     target("security_list", security_list::run),
+    target("reginfo_document", reginfo_document::run),
     target("manipulation_rules", manipulation_rules::run),
     target("sctp_packet", sctp_packet::run),
     target("sctp_association", sctp_association::run),

@@ -1,5 +1,6 @@
 //! A home network as a P-CSCF sees it: S-CSCF and HSS in one, for registrations.
 
+use crate::notifier::Notifier;
 use crate::text::{Draw, Subscriber, description, line};
 use aka::digest::{Algorithm, Credentials, Qops, Refused, Request, Server};
 use aka::{Amf, Generator, GeneratorState, Rand, Scheme, Vector};
@@ -53,6 +54,8 @@ pub struct Home {
     repeats: bool,
     /// Where calls are answered by itself.
     calls: Option<SocketAddr>,
+    /// Whom it tells of registrations.
+    notifier: Notifier,
 }
 
 impl core::fmt::Debug for Home {
@@ -81,6 +84,7 @@ impl Home {
             algorithm: Algorithm::named(b"AKAv1-MD5").expect("it is one"),
             repeats: false,
             calls: None,
+            notifier: Notifier::default(),
         }
     }
 
@@ -145,6 +149,7 @@ impl Home {
         let answer = match message.method() {
             Method::Register => self.register(&message, from),
             Method::Invite if self.calls.is_some() => self.called(&message, from),
+            Method::Subscribe => self.subscribed(&message, from),
             _ => head(&message, from, "200 OK", &self.draw.word(), &[]),
         };
         if self.kept.len() >= KEPT_MAX {
@@ -152,6 +157,40 @@ impl Home {
         }
         self.kept.insert(name, answer.clone());
         Some(answer)
+    }
+
+    /// Who subscribes to the registrations of a public user identity is told of them.
+    fn subscribed(&mut self, message: &Message<'_>, from: SocketAddr) -> Vec<u8> {
+        let tag = self.draw.word();
+        let identity = match self.notifier.identity_of(message) {
+            Some(identity) => identity,
+            None => String::from_utf8_lossy(message.request_uri().unwrap_or_default()).into_owned(),
+        };
+        let card = self.cards.values().find(|card| card.subscriber.impu == identity);
+        let Some(card) = card else { return head(message, from, "404 Not Found", &tag, &[]) };
+        let contact = card.contact.clone();
+        match self.notifier.subscribe(message, from, &identity, &tag) {
+            Ok(lines) => {
+                self.notifier.tell(&identity, contact.as_deref(), None);
+                let tag = self.notifier.tag_of(message).unwrap_or(tag);
+                head(message, from, "200 OK", &tag, &lines)
+            }
+            Err(status) => head(message, from, status, &tag, &[]),
+        }
+    }
+
+    /// Ends the registration of a subscriber, and tells those who have subscribed to it why.
+    /// `false`: there is none.
+    pub fn deregister(&mut self, impi: &str, why: reginfo::Event) -> bool {
+        let Some(card) = self.cards.get_mut(impi) else { return false };
+        let Some(contact) = card.contact.take() else { return false };
+        self.notifier.tell(&card.subscriber.impu, Some(&contact), Some(why));
+        true
+    }
+
+    /// What it has to send of itself, each to where it goes.
+    pub fn notifies(&mut self) -> Vec<(SocketAddr, Vec<u8>)> {
+        self.notifier.take()
     }
 
     fn called(&mut self, message: &Message<'_>, from: SocketAddr) -> Vec<u8> {
@@ -191,7 +230,7 @@ impl Home {
                 }
                 Ok(_) if is_protected => {
                     card.server = None;
-                    return accept(&mut self.counts, card, message, from, &tag);
+                    return accept(&mut self.counts, &mut self.notifier, card, message, from, &tag);
                 }
                 Ok(_) => self.counts.unprotected += 1,
                 Err(Refused::Resynchronise(auts)) => {
@@ -208,7 +247,7 @@ impl Home {
                 }
             }
         } else if is_protected && !self.challenges_again && card.contact.is_some() {
-            return accept(&mut self.counts, card, message, from, &tag);
+            return accept(&mut self.counts, &mut self.notifier, card, message, from, &tag);
         }
         let mut rand = [0; 16];
         rand[..8].copy_from_slice(&self.draw.number().to_be_bytes());
@@ -233,6 +272,7 @@ impl Home {
 
 fn accept(
     counts: &mut HomeCounts,
+    notifier: &mut Notifier,
     card: &mut Card,
     message: &Message<'_>,
     from: SocketAddr,
@@ -246,11 +286,17 @@ fn accept(
     let removes = param.map_or(header.as_deref().is_some_and(is_zero), is_zero);
     if removes {
         counts.removed += 1;
-        card.contact = None;
+        let contact = card.contact.take();
+        notifier.tell(
+            &card.subscriber.impu,
+            contact.as_deref(),
+            Some(reginfo::Event::Unregistered),
+        );
         return head(message, from, "200 OK", tag, &[]);
     }
     counts.accepted += 1;
     card.contact = Some(contact.clone());
+    notifier.tell(&card.subscriber.impu, Some(&contact), None);
     let expires = header.unwrap_or_else(|| "600".to_owned()).into_bytes();
     let mut lines = vec![
         ("Contact", contact),

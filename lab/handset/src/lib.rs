@@ -13,6 +13,7 @@
 mod fleet;
 mod handset;
 mod home;
+mod notifier;
 mod phone;
 mod sockets;
 mod terminal;

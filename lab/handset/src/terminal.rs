@@ -63,6 +63,9 @@ impl HomeServer {
                 let _ = self.socket.send_to(&answer, from); // it is lost, as on any wire
             }
         }
+        for (to, notify) in self.home.notifies() {
+            let _ = self.socket.send_to(&notify, to);
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::call::{Call, State};
 use crate::facts::{Fact, show_next_hops};
 use crate::replica::Left;
 use admission::{LimitRow, PoolRow, ReportRow, UnitsRow};
-use ims::{ExplainRow, IpsecRow};
+use ims::{ExplainRow, IpsecRow, RegEventRow};
 use machine::Time;
 use machine::identity::{hex, unhex};
 use machine::slots::Key;
@@ -95,6 +95,11 @@ questions! {
     Ask "ims/explain" [LIMIT, IMPI] -> Vec<ExplainRow>, |it, asked| {
         Ok(it.ims.explain(asked.now, named(asked.ask, "impi"), limit(asked.ask)?))
     };
+    /// The subscriptions of a P-CSCF to what becomes of registrations at the core.
+    Ask "ims/reg-events" [LIMIT, Parameter::text("identity", "only of this public user identity")]
+        -> Vec<RegEventRow>, |it, asked| {
+            Ok(it.ims.show_reg_events(named(asked.ask, "identity"), limit(asked.ask)?))
+        };
     /// What each shard captures for the service assurance.
     Ask "capture" [] -> Vec<CaptureRow>, |it, asked| Ok(it.show_capture(asked.now));
 }

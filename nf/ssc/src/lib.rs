@@ -24,6 +24,7 @@ mod limit;
 mod media;
 mod probe;
 mod refusal;
+mod reg_event;
 mod register;
 mod replica;
 mod shed;
@@ -80,6 +81,8 @@ enum User {
     Move(Key, Side),
     /// A probe of a next hop's target, as the next hops stood at that time.
     Probe(Probed),
+    /// A SUBSCRIBE of our own to what becomes of registrations.
+    Watch(Key),
     /// Nobody's: its answer changes nothing.
     Nobody,
 }
@@ -292,7 +295,9 @@ impl Controller {
     }
 
     fn request(&mut self, at: &Arrived<'_>, server: ServerId, out: &mut Effects) {
-        if at.message.to_tag().is_some() {
+        if self.ims.is_watching(at.message) {
+            reg_event::notified(self, at, server, out);
+        } else if at.message.to_tag().is_some() {
             self.in_dialog(at, server, out);
         } else {
             self.open(at, server, out);
@@ -372,6 +377,7 @@ impl Controller {
             User::Bye(call, _) => self.bye_done(now, call, out),
             User::Move(call, _) => self.move_failed(now, call, status, out),
             User::Probe(probed) => self.probed(now, probed, false),
+            User::Watch(watch) => self.ims.unsubscribed(now, watch, status),
             User::Nobody => {}
         }
     }
@@ -445,6 +451,7 @@ impl Function for Controller {
         self.calls_due(now, out);
         self.registrar_tick(now);
         self.ims.tick(now);
+        reg_event::subscribe(self, now, out);
         self.border.look_up(now, &mut self.random, out);
         self.probe(now, out);
         self.lost(now, out);
@@ -553,8 +560,9 @@ impl Function for Controller {
 
     fn cells(&self) -> Vec<event::Cells> {
         let media = self.media.facts.cells();
-        let [agreements, esp] = self.ims.cells();
-        vec![self.wire.facts.cells(), self.wire.next_hops.cells(), media, agreements, esp]
+        let [agreements, esp, reg_events] = self.ims.cells();
+        let own = [self.wire.facts.cells(), self.wire.next_hops.cells(), media];
+        own.into_iter().chain([agreements, esp, reg_events]).collect()
     }
 }
 

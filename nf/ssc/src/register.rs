@@ -6,6 +6,7 @@ use crate::facts::Fact;
 use crate::refusal::{Refusal, status_line};
 use crate::wire::{Event, Field};
 use crate::{Arrived, Controller};
+use ims::Accepted;
 use machine::Time;
 use machine::slots::Key;
 use registrar::{Aor, Change, CoreVerdict, Gone, Registrar, Reject, Verdict};
@@ -147,6 +148,11 @@ impl Controller {
         }
         if matches!(change, Change::Registered | Change::Refreshed) {
             self.policer.allow_source(at.now, upstream.remote.ip());
+            if let Some(binding) = repeated {
+                let path = self.registrar.token(binding);
+                let accepted = Accepted { core: &at.flow, answer: at.message, path: &path };
+                self.ims.watch(at.now, upstream.port, &accepted);
+            }
         }
         let event = match change {
             Change::Registered => Event::Registered,

@@ -31,6 +31,19 @@ impl RouteSet {
         Self::collect(hops.into_iter())
     }
 
+    /// As [`RouteSet::text`] had it; `None` if there are too many.
+    #[must_use]
+    pub fn restored(text: &[u8]) -> Option<Self> {
+        let set = Self { text: text.into() };
+        (set.iter().take(ROUTES_MAX + 1).count() <= ROUTES_MAX).then_some(set)
+    }
+
+    /// All hops as one list.
+    #[must_use]
+    pub fn text(&self) -> &[u8] {
+        &self.text
+    }
+
     fn collect<'a>(hops: impl Iterator<Item = &'a [u8]>) -> Option<Self> {
         let mut text = Vec::new();
         for (count, hop) in hops.enumerate() {
@@ -132,6 +145,7 @@ mod tests {
         assert_eq!(loose.next_hop(b"sip:target@there"), b"sip:p1;lr");
         assert_eq!(route(&loose), "Route: <sip:p1;lr>,\"a, b\" <sip:p2;lr>");
         assert_eq!(loose.iter().count(), 2);
+        assert_eq!(RouteSet::restored(loose.text()), Some(loose));
     }
 
     #[test]

@@ -38,6 +38,12 @@ impl Subscription {
         Self { phase, deadline: now + seconds(expires_s) }
     }
 
+    /// As another one was: where it stood, and [`Subscription::deadline`].
+    #[must_use]
+    pub const fn restored(phase: SubscriptionPhase, deadline: Time) -> Self {
+        Self { phase, deadline }
+    }
+
     /// The subscription was refreshed: a SUBSCRIBE in its dialog got a 2xx with `expires_s`. Zero
     /// ends it with the NOTIFY that follows (§4.1.2.3).
     pub fn refreshed(&mut self, now: Time, expires_s: u32, timers: &Timers) {
@@ -136,6 +142,8 @@ mod tests {
         assert_eq!((subscription.phase(), subscription.deadline()), (Active, Some(at(102))));
         subscription.refreshed(at(50), 600, &TIMERS);
         assert_eq!(subscription.deadline(), Some(at(650)));
+        let restored = Subscription::restored(subscription.phase(), at(650));
+        assert_eq!((restored.phase(), restored.deadline()), (Active, Some(at(650))));
         notify(&mut subscription, at(60), b"terminated;reason=noresource");
         assert_eq!(subscription.phase(), Terminated);
         notify(&mut subscription, at(61), b"active;expires=100");

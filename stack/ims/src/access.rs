@@ -13,6 +13,7 @@ use crate::set::{Identity, Set, Stage};
 use crate::settings::{Door, Row, Settings};
 use crate::table::Table;
 use crate::trails::Trails;
+use crate::watches::Watches;
 use event::{Cells, Sheet};
 use ipsec::{Arrived, Endpoint};
 use machine::slots::Key;
@@ -54,6 +55,7 @@ pub struct Access {
     pub(crate) failures: Failures,
     pub(crate) key_log: KeyLog,
     pub(crate) emergencies: Emergencies,
+    pub(crate) watches: Watches,
     pub(crate) trails: Trails,
     pub(crate) facts: Sheet<Fact>,
     pub(crate) random: ChaCha12Rng,
@@ -81,6 +83,7 @@ impl Access {
             failures: Failures::default(),
             key_log: KeyLog::default(),
             emergencies: Emergencies::default(),
+            watches: Watches::new(shard, now),
             trails: Trails::default(),
             facts: Sheet::new(),
             random,
@@ -112,6 +115,13 @@ impl Access {
                 None => self.end(key, "its realm or its doorway is gone"),
             }
         }
+        let names: Vec<String> = self.rows.iter().map(|row| row.realm.name.clone()).collect();
+        self.watches.remap(|realm| {
+            let is_it = |row: &Row| {
+                names.get(realm) == Some(&row.realm.name) && row.realm.section.reg_event
+            };
+            rows.iter().position(is_it)
+        });
         self.rows = rows;
         self.table.set_max(settings.agreements_max());
         self.esp.configure(settings.esp());
@@ -395,19 +405,26 @@ impl Access {
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
         let others = self.keys.deadline().into_iter().chain(self.emergencies.deadline());
+        let others = others.chain(self.watches.deadline());
         self.table.deadline().into_iter().chain(others).min()
     }
 
-    /// The facts: of the agreements, and of ESP.
+    /// The facts: of the agreements, of ESP, and of subscriptions to registrations.
     #[must_use]
-    pub fn cells(&self) -> [Cells; 2] {
-        [self.facts.cells(), self.esp.cells()]
+    pub fn cells(&self) -> [Cells; 3] {
+        [self.facts.cells(), self.esp.cells(), self.watches.facts.cells()]
     }
 
     /// The count of one fact.
     #[must_use]
     pub fn count(&self, fact: Fact) -> u64 {
         self.facts.read(fact)
+    }
+
+    /// The count of one fact of subscriptions to registrations.
+    #[must_use]
+    pub fn reg_event_count(&self, fact: crate::facts::RegEventFact) -> u64 {
+        self.watches.facts.read(fact)
     }
 
     /// The count of one fact of ESP.

@@ -52,6 +52,12 @@ pub struct Ipsec {
     /// that each REGISTER and each request that begins a dialog or stands alone gets (RFC 7315
     /// §4.6, TS 24.229 §5.2.6.3); empty: none is sent.
     pub charging: String,
+    /// Subscribe at the core to what becomes of each registration (RFC 3680, TS 24.229 §5.2.3): what
+    /// the network ends itself then ends here too, binding and associations.
+    pub reg_event: bool,
+    /// Such subscriptions of phones of this realm at most, of each shard; other registrations are
+    /// not watched.
+    pub reg_events_max: u32,
     /// File that the keys of all security associations are appended to, for tshark (`esp_sa`); made
     /// with mode 0600. An alarm stands while it is written. For tests: absent otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -75,6 +81,8 @@ impl Default for Ipsec {
             sets_of_source_max: 10_000,
             visited_network: String::new(),
             charging: String::new(),
+            reg_event: false,
+            reg_events_max: 300_000,
             key_log: None,
         }
     }
@@ -136,6 +144,7 @@ impl Ipsec {
             ("under_way_max", self.under_way_max, 1, 1 << 20),
             ("sets_max", self.sets_max, 4, ipsec::SETS_MAX),
             ("sets_of_source_max", self.sets_of_source_max, 3, ipsec::SETS_MAX),
+            ("reg_events_max", self.reg_events_max, 1, ipsec::SETS_MAX),
         ];
         for (path, value, least, most) in checks {
             if !(least..=most).contains(&value) {

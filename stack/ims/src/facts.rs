@@ -51,3 +51,29 @@ event::facts! {
         NoAssociations = Counter, "ims_unsent_no_associations_total";
     }
 }
+
+event::facts! {
+    /// The facts of the subscriptions to registrations of one shard.
+    pub enum RegEventFact {
+        /// Subscriptions of this P-CSCF to registrations of its phones.
+        Watched = Gauge, "ims_reg_subscriptions";
+        /// SUBSCRIBE requests that were sent, those that renew or take back with them.
+        Subscribes = Counter, "ims_reg_subscribes_total";
+        /// SUBSCRIBE requests that the core refused, or that nobody answered.
+        Failed = Counter, "ims_reg_subscribes_failed_total";
+        /// Registrations that are not watched because there are as many subscriptions as may be.
+        NoRoom = Counter, "ims_reg_subscriptions_refused_total";
+        /// NOTIFY requests that were taken.
+        Notifies = Counter, "ims_reg_notifies_total";
+        /// NOTIFY requests that name a subscription and are not its notifier's.
+        Strangers = Counter, "ims_reg_notifies_refused_total";
+        /// NOTIFY requests whose document cannot be read.
+        Unreadable = Counter, "ims_reg_documents_unreadable_total";
+        /// Documents that were older than what was known.
+        Outdated = Counter, "ims_reg_documents_outdated_total";
+        /// Bindings that the network has ended.
+        Deregistered = Counter, "ims_reg_deregistrations_total";
+        /// Bindings that the network lets end earlier: their next REGISTER goes to the core.
+        Shortened = Counter, "ims_reg_shortened_total";
+    }
+}

@@ -389,7 +389,7 @@ fn answered(status: u16) -> String {
 }
 
 /// The longest time that the phone's contacts were given, seconds.
-fn granted_s(message: &Message<'_>) -> u32 {
+pub(crate) fn granted_s(message: &Message<'_>) -> u32 {
     let header = message
         .header(Header::Expires)
         .and_then(|value| core::str::from_utf8(value).ok()?.trim().parse::<u32>().ok());

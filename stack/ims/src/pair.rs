@@ -9,6 +9,8 @@ pub(crate) enum Snapshot {
     Sets(u32),
     /// The last flow that was told.
     Vacated(Option<Identity>),
+    /// The next subscription to registrations.
+    Watches(u32),
     /// The last emergency call that was told.
     Calls(Option<u64>),
 }

@@ -7,6 +7,7 @@
 //! sequence numbers promised, those that came, the phone's place ── NUMBERS
 //! flows kept for phones that have left them ── VACATED
 //! emergency calls in the clear ── CALL
+//! subscriptions to registrations ── WATCH, WATCH_GONE
 //! ```
 //! An offer that the core has not challenged is not told: the phone sends its REGISTER again, and
 //! the core challenges anew. So it is with all that was under way: the phone repeats it, and finds
@@ -16,6 +17,7 @@ use crate::access::Access;
 use crate::facts::Fact;
 use crate::pair::Snapshot;
 use crate::record;
+use crate::reg_event;
 use crate::set::{Identity, LASTS_MAX};
 use ipsec::Numbers;
 use machine::Time;
@@ -38,6 +40,8 @@ mod kind {
     pub const NUMBERS: u8 = 4;
     pub const VACATED: u8 = 5;
     pub const CALL: u8 = 6;
+    pub const WATCH: u8 = 7;
+    pub const WATCH_GONE: u8 = 8;
 }
 
 mod tag {
@@ -56,7 +60,7 @@ impl Access {
     /// The other node of a pair serves: this one follows.
     pub fn stand_by(&mut self) {
         self.pair.stand_by();
-        self.watch(false);
+        self.watch_changes(false);
         self.esp.watch(false);
     }
 
@@ -74,12 +78,16 @@ impl Access {
             self.esp.set_secret(self.random.next_u64());
         }
         self.esp.take_over();
-        self.watch(true);
+        let random = &mut self.random;
+        self.watches
+            .take_over(|| u128::from(random.next_u64()) << 64 | u128::from(random.next_u64()));
+        self.watch_changes(true);
         self.facts.set(Fact::TakenOver, self.table.counts().1 as u64);
         self.gauges();
     }
 
-    fn watch(&mut self, is_watched: bool) {
+    fn watch_changes(&mut self, is_watched: bool) {
+        self.watches.slots.watch(is_watched);
         self.table.watch(is_watched);
         self.emergencies.watch(is_watched);
     }
@@ -89,6 +97,7 @@ impl Access {
         self.table.clear();
         self.esp.clear();
         self.emergencies.clear();
+        self.watches.clear();
         self.pair.lacks_some = false;
         self.pair.has_secrets = false;
         self.gauges();
@@ -126,6 +135,10 @@ impl Access {
             },
             Snapshot::Vacated(after) => match self.table.vacated.touch(after, most) {
                 Some(last) => Some(Snapshot::Vacated(Some(last))),
+                None => Some(Snapshot::Watches(0)),
+            },
+            Snapshot::Watches(from) => match self.watches.slots.touch(from, most) {
+                Some(next) => Some(Snapshot::Watches(next)),
                 None => Some(Snapshot::Calls(None)),
             },
             Snapshot::Calls(after) => {
@@ -185,6 +198,31 @@ impl Access {
             });
         }
         self.esp.tell(&[KIND, kind::NUMBERS], out, &mut self.pair.scratch);
+        self.tell_watches(out);
+    }
+
+    fn tell_watches(&mut self, out: &mut Effects) {
+        let (rows, scratch) = (&self.rows, &mut self.pair.scratch);
+        self.watches.slots.tell(|told| match told {
+            Told::Stands(key, watch, was) => {
+                scratch.clear();
+                scratch.extend_from_slice(&[KIND, kind::WATCH]);
+                write_key(scratch, key);
+                reg_event::write(watch, rows, scratch);
+                let digest = digest(scratch);
+                if digest != was {
+                    out.delta(|buffer| buffer.extend_from_slice(scratch));
+                }
+                digest
+            }
+            Told::Gone(next) => {
+                out.delta(|out| {
+                    out.extend_from_slice(&[KIND, kind::WATCH_GONE]);
+                    write_key(out, next);
+                });
+                0
+            }
+        });
     }
 
     /// Makes a change that the other node has told: what stands behind [`KIND`]. What cannot be
@@ -220,6 +258,20 @@ impl Access {
                 self.gauges();
             }
             kind::NUMBERS => self.esp.apply(fields),
+            kind::WATCH => {
+                // The phones of one that cannot be taken register anew in time, and are watched.
+                if let Some(key) = read_key(fields) {
+                    let watch = reg_event::read(now, fields, &self.rows);
+                    if !watch.is_some_and(|watch| self.watches.put(key, watch)) {
+                        self.watches.take_away(key);
+                    }
+                }
+            }
+            kind::WATCH_GONE => {
+                if let Some(next) = read_key(fields) {
+                    self.watches.take_away(next);
+                }
+            }
             kind::VACATED => self.vacated(now, fields),
             kind::CALL => {
                 let mut fields = Fields::new(fields);

@@ -157,6 +157,7 @@ impl Access {
             let row = Condition::new("ims-registrations-scarce", "under_way_max", "minor", text);
             alarms.push(row.caused_by("resource-at-or-nearing-capacity"));
         }
+        self.reg_event_alarms(now, &mut alarms);
         self.key_log.alarms(&self.rows, &mut alarms);
         alarms
     }

@@ -166,6 +166,13 @@ impl Table {
         !phone.registered.is_empty()
     }
 
+    /// The network has taken back all public identities that a phone has registered.
+    pub fn forget_registered(&mut self, impi: &[u8]) {
+        if let Some(phone) = self.by_impi.get_mut(impi) {
+            phone.registered.clear();
+        }
+    }
+
     /// A new agreement under way, begun by that REGISTER.
     pub fn offer(&mut self, set: Set, expires: Time) -> Option<Key> {
         let (key, slot) = self.sets.take()?;

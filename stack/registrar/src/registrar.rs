@@ -309,6 +309,31 @@ impl Registrar {
         }
     }
 
+    /// Ends an active binding, and says why.
+    pub fn end_one(&mut self, key: Key, why: &'static str, gone: &mut Vec<Gone>) {
+        if self.bindings.at(key).is_some_and(Binding::is_active) {
+            self.end(key, why, gone);
+        }
+    }
+
+    /// The core lets a binding end after so many seconds, earlier than it has said before
+    /// (RFC 3680 §4.7.1, shortened): its next REGISTER goes there, and it ends by then. `false`: it
+    /// ends that early already.
+    pub fn shorten(&mut self, now: Time, key: Key, left_s: u32) -> bool {
+        let Some(binding) = self.bindings.at_mut(key).filter(|it| it.is_active()) else {
+            return false;
+        };
+        let until = now + seconds(left_s);
+        if until >= binding.core_expires {
+            return false;
+        }
+        (binding.core_expires, binding.core_refresh) = (until, now);
+        binding.expires = binding.expires.min(until);
+        let expires = binding.expires;
+        self.bindings.arm(key, expires);
+        true
+    }
+
     /// Every active binding.
     pub fn iter(&self) -> impl Iterator<Item = (Key, &Binding)> {
         self.bindings.iter().filter(|(_, binding)| binding.is_active())
@@ -424,8 +449,9 @@ impl Registrar {
         self.unlink(key);
     }
 
-    /// The user part of the contact that the core gets for a binding.
-    pub(crate) fn token(&self, key: Key) -> [u8; TOKEN_BYTES] {
+    /// The user part of the contact that the core gets for a binding, and of its Path.
+    #[must_use]
+    pub fn token(&self, key: Key) -> [u8; TOKEN_BYTES] {
         let mut bytes = [0; 10];
         bytes[..4].copy_from_slice(&key.index.to_le_bytes());
         bytes[4..8].copy_from_slice(&key.generation.to_le_bytes());

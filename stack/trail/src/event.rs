@@ -87,6 +87,11 @@ events! {
     AgreementEnded = Told [impi, own_spis, text],
     /// There is no security agreement with a phone, and why.
     AgreementFailed = Told [impi, text],
+    /// The core tells a P-CSCF what becomes of registrations of a public user identity (RFC 3680),
+    /// for `expires_s`.
+    RegistrationWatched = Told [aor, expires_s],
+    /// The core does not tell it, or not any more, and why.
+    RegistrationNotWatched = Told [aor, status, text],
     /// A request was refused.
     RequestRejected = Refused [status, text, method, from, to, limit, queue_delay_us],
     /// So many requests were refused within a second.

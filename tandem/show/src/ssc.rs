@@ -104,6 +104,28 @@ pub const EXPLAIN_OF: Listing = Listing {
     ..EXPLAIN
 };
 
+/// Subscriptions of a P-CSCF to what becomes of registrations.
+pub const REG_EVENTS: Listing = Listing::new(
+    "no registration is watched at the core",
+    &[
+        plain("function", "FUNCTION"),
+        plain("identity", "PUBLIC IDENTITY"),
+        plain("realm", "REALM"),
+        column("state", "STATE", Form::State),
+        plain("core", "CORE"),
+        plain("version", "VERSION"),
+        plain("refused", "REFUSED"),
+        column("expires_at_us", "EXPIRES", Form::Until),
+    ],
+);
+
+/// The same of one public user identity.
+pub const REG_EVENTS_OF: Listing = Listing {
+    empty: "no registration of that public user identity is watched at the core: \
+            `reg-events` without it has all",
+    ..REG_EVENTS
+};
+
 /// Limits of calls.
 pub const LIMITS: Listing = Listing::new(
     "no limit is configured",
@@ -223,10 +245,18 @@ mod tests {
             SECONDS AGO  PRIVATE IDENTITY   SOURCE         WHY\n\
             \x20         5  alice@ims.example  10.0.0.7:5060  no security agreement\n";
         assert_eq!(table(&LOOK, &[row], &EXPLAIN), wanted);
+        let row = json!({"identity": "sip:alice@ims.example", "realm": "access",
+            "state": "standing", "core": "10.1.0.2:5060", "version": 2, "refused": null,
+            "failures": 0, "expires_at_us": 1_060_000_000, "due_at_us": 1_000_000_000});
+        let wanted = "\
+            PUBLIC IDENTITY        REALM   STATE     CORE           VERSION  EXPIRES\n\
+            sip:alice@ims.example  access  standing  10.1.0.2:5060        2  in 1m\n";
+        assert_eq!(table(&LOOK, &[row], &REG_EVENTS), wanted);
     }
 
     #[test]
     fn of_one_private_identity_an_empty_answer_says_that_others_may_be_there() {
+        assert!(table(&LOOK, &[], &REG_EVENTS_OF).contains("of that public user identity"));
         let empty = [table(&LOOK, &[], &IPSEC_OF), table(&LOOK, &[], &EXPLAIN_OF)];
         assert!(empty.iter().all(|it| it.contains("of that private identity")), "{empty:?}");
         let row = json!({"impi": "a@x", "state": "current"});

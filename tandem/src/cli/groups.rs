@@ -22,6 +22,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
             "shield",
             "ipsec",
             "ims-explain",
+            "reg-events",
         ],
     ),
     ("Service assurance", &["trails", "trail", "worst-calls", "capture"]),

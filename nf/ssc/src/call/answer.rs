@@ -56,6 +56,12 @@ impl Controller {
                     self.probed(at.now, probed, status != 503 && status != 408);
                 }
             }
+            User::Watch(watch) => {
+                self.seen(at, None);
+                if status >= 200 {
+                    self.ims.subscribed(at.now, watch, at.message);
+                }
+            }
             User::Nobody => self.seen(at, None),
         }
     }

@@ -18,6 +18,7 @@ mod other;
 mod overload;
 mod overload_queue;
 mod refusals;
+mod reg_event;
 mod register;
 mod replica;
 mod rules;

@@ -42,6 +42,14 @@ pub enum SscWords {
         /// Only of this private identity.
         impi: Option<String>,
     },
+    /// Subscriptions of a P-CSCF to what becomes of registrations at the core.
+    RegEvents {
+        /// Name of the function; absent: all that answer.
+        #[arg(add = functions())]
+        function: Option<String>,
+        /// Only of this public user identity.
+        identity: Option<String>,
+    },
     /// Next hops and their state.
     NextHops(Of),
     /// Realms and their addresses.
@@ -92,6 +100,15 @@ impl Words for SscWords {
                 let listing =
                     if impi.is_some() { &listings::EXPLAIN_OF } else { &listings::EXPLAIN };
                 return asked(client, form, function, &of_impi("ims/explain", impi), listing);
+            }
+            Self::RegEvents { function, identity } => {
+                let listing = match identity {
+                    Some(_) => &listings::REG_EVENTS_OF,
+                    None => &listings::REG_EVENTS,
+                };
+                let of = identity.map(|it| format!("?identity={}", segment(&it)));
+                let about = format!("ims/reg-events{}", of.unwrap_or_default());
+                return asked(client, form, function, &about, listing);
             }
             Self::Terminate { function, call } => {
                 let function = client.function("ssc", function)?;

@@ -1,0 +1,102 @@
+//! Registration information: the examples of RFC 3680, round trips, and what is refused.
+#![allow(missing_docs, reason = "a test program")]
+
+use reginfo::{
+    Contact, ContactState, Event, NODES_MAX, OCTETS_MAX, Reginfo, Registration, RegistrationState,
+    State,
+};
+
+/// As RFC 3680 §5.1 and §8 write it, with what is passed over.
+const JOE: &str = r#"<?xml version="1.0"?>
+    <reginfo xmlns="urn:ietf:params:xml:ns:reginfo" xmlns:o="urn:other"
+             xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" version="1" state="partial">
+      <!-- what changed -->
+      <registration aor="sip:joe@example.com" id="a7" state="active">
+        <contact id="76" state="active" event="registered" expires="7200" q="0.8">
+          <uri>sip:joe@pc34.example.com</uri>
+          <display-name xml:lang="en">Joe &amp; co</display-name>
+          <unknown-param name="audio"/>
+        </contact>
+        <o:contact>of another namespace</o:contact>
+        <contact id="77" state="terminated" event="rejected">
+          <uri> sip:joe@pc35.example.com;a=&quot;b&quot; </uri>
+        </contact>
+      </registration>
+    </reginfo>"#;
+
+#[test]
+fn an_example_of_the_rfc_is_read() {
+    let read = Reginfo::read(JOE.as_bytes()).expect("it is one");
+    assert_eq!((read.version, read.state), (1, State::Partial));
+    let [joe] = read.registrations.as_slice() else { panic!("one: {read:?}") };
+    assert_eq!((joe.aor.as_str(), joe.id.as_str()), ("sip:joe@example.com", "a7"));
+    let [active, rejected] = joe.contacts.as_slice() else { panic!("two: {joe:?}") };
+    assert_eq!((active.event, active.expires_s), (Event::Registered, Some(7_200)));
+    assert_eq!(active.uri, "sip:joe@pc34.example.com");
+    assert_eq!((rejected.state, rejected.event), (ContactState::Terminated, Event::Rejected));
+    assert_eq!(rejected.uri, "sip:joe@pc35.example.com;a=\"b\"");
+}
+
+#[test]
+fn what_is_written_is_read_again() {
+    for event in Event::ALL.iter().copied() {
+        let contact = Contact {
+            id: "c<\"".to_owned(),
+            state: ContactState::Active,
+            event,
+            expires_s: Some(u64::MAX),
+            uri: "sip:a&b@[::1];x=\"<>\"".to_owned(),
+        };
+        let ended = Contact { state: ContactState::Terminated, expires_s: None, ..contact.clone() };
+        let registrations = RegistrationState::ALL.iter().map(|state| Registration {
+            aor: "sip:\u{fc}'@x".to_owned(),
+            id: "r".to_owned(),
+            state: *state,
+            contacts: vec![contact.clone(), ended.clone()],
+        });
+        let state = State::Full;
+        let whole = Reginfo { version: u32::MAX, state, registrations: registrations.collect() };
+        let mut text = Vec::new();
+        whole.write(&mut text);
+        assert_eq!(Reginfo::read(&text), Ok(whole));
+    }
+}
+
+#[test]
+fn what_is_no_document_is_refused_and_says_why() {
+    let swap = |from: &str, to: &str| {
+        assert!(JOE.contains(from), "{from}");
+        JOE.replacen(from, to, 1)
+    };
+    let bomb = format!(
+        "<!DOCTYPE r [<!ENTITY a \"{}\">]>{}",
+        "x".repeat(99),
+        &JOE[JOE.find("<reginfo").expect("it is there")..]
+    );
+    let nodes = format!("<a>{}</a>", "<b/>".repeat(NODES_MAX as usize));
+    let deep = format!("{}{}", "<b>".repeat(9_000), "</b>".repeat(9_000));
+    let table = [
+        (String::new(), "well-formed"),
+        (swap("</reginfo>", ""), "well-formed"),
+        (bomb, "document type"),
+        (nodes, "nodes"),
+        (deep, "nodes"),
+        ("x".repeat(OCTETS_MAX + 1), "too long"),
+        (swap("ns:reginfo\"", "ns:other\""), "root"),
+        (swap("version=\"1\" state", "version=\"-1\" state"), "version"),
+        (swap("version=\"1\" state", "version=\"4294967296\" state"), "version"),
+        (swap("state=\"partial\"", ""), "state"),
+        (swap("aor=\"sip:joe@example.com\"", "aor=\" \""), "attribute"),
+        (swap("event=\"registered\"", "event=\"moved\""), "event"),
+        (swap("<uri>sip:joe@pc34.example.com</uri>", "<uri/>"), "URI"),
+        (swap("Joe &amp; co", "&who;"), "well-formed"),
+    ];
+    for (text, why) in table {
+        let offence = Reginfo::read(text.as_bytes()).expect_err(why);
+        assert!(offence.what.contains(why), "{offence:?} for {why}");
+    }
+    assert_eq!(
+        Reginfo::read(b"<a>\xff</a>").map_err(|it| (it.at, it.what)),
+        Err((3, "it is no UTF-8"))
+    );
+}
