@@ -20,6 +20,12 @@ use std::sync::Arc;
 /// Octets of lines that wait for the end of their step; those beyond are left out.
 const WAITING_OCTETS_MAX: usize = 1 << 20;
 
+/// How files of such lines begin: ours, and those that Wireshark has written.
+const BEGINS: &[&[u8]] =
+    &[b"\"IPv4\",", b"\"IPv6\",", GMAC.as_bytes(), b"# This file is automatically"];
+/// What stands in the place of an association that Wireshark has no name for.
+const GMAC: &str = "# GMAC, which has no name here";
+
 /// Lines that wait, and what became of those before.
 #[derive(Debug, Default)]
 pub(crate) struct KeyLog {
@@ -80,7 +86,7 @@ impl Line<'_> {
                 hex(material.encryption),
                 hex(material.integrity),
             ),
-            None => writeln!(out, "# {from} to {to}, {spi:#010x}: GMAC, which has no name here"),
+            None => writeln!(out, "{GMAC}: {from} to {to}, {spi:#010x}"),
         };
     }
 }
@@ -132,7 +138,8 @@ impl KeyLog {
         for (realm, lines) in self.waiting.drain(..) {
             let row = rows.get(realm).map(|row| &row.realm.section);
             let Some(path) = row.and_then(|section| section.key_log.as_ref()) else { continue };
-            out.connect(channel(realm), Arc::new(PrivateFile(path.into())));
+            let file = PrivateFile { path: path.into(), begins: BEGINS };
+            out.connect(channel(realm), Arc::new(file));
             out.write(channel(realm), |buffer| buffer.extend_from_slice(lines.as_bytes()));
         }
     }

@@ -13,6 +13,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
+/// For what a thread writes.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
+
 /// The packet as it is on its way, from its IP header on.
 fn whole(packet: &Packet) -> Vec<u8> {
     let in_udp = packet.carrier == Carrier::InUdp;
@@ -106,6 +109,11 @@ fn tshark_decrypts_what_phones_said_by_the_keys_that_were_written() {
         let mut out = Effects::default();
         world.pcscf.access.write_keys(&mut out);
         carried_out(out);
+    }
+    let end = std::time::Instant::now() + PATIENCE;
+    while std::fs::read_to_string(&path).map_or(0, |text| text.lines().count()) < 4 * count {
+        assert!(std::time::Instant::now() < end, "its thread has written them");
+        std::thread::sleep(std::time::Duration::from_millis(1));
     }
     let mode = std::fs::metadata(&path).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
