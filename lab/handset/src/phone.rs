@@ -21,9 +21,10 @@ const T1: Duration = Duration::from_millis(500);
 const T2: Duration = Duration::from_secs(4);
 const TIMER_F: Duration = Duration::from_secs(32);
 
-/// The code of a challenge is wrong: it says so by an empty response (TS 24.229 §5.1.1.5.3).
-const NOT_BELIEVED: &str = "the network was not believed: the MAC of its challenge is wrong (the \
-                            home has another K or OPc than the card)";
+/// Why a phone fails that finds the code of its challenge wrong: it says so by an empty response
+/// (TS 24.229 §5.1.1.5.3).
+pub const NOT_BELIEVED: &str = "the network was not believed: the MAC of its challenge is wrong \
+                                (the home has another K or OPc than the card)";
 /// A challenge came without associations, or none of them is of an algorithm that the phone has.
 const NO_AGREEMENT: &str = "the challenge offers no agreement that fits: its Security-Server is \
                             missing, or names none of the phone's algorithms";

@@ -137,7 +137,7 @@ impl Announcer {
     /// The kernel's: no such interface, the interface is down.
     pub fn announce(&self, name: &str, ip: IpAddr) -> io::Result<()> {
         let index = interface(name)?;
-        let own = hardware_address(name)?;
+        let own = hardware_address(&self.0, name)?;
         let frame = match ip {
             IpAddr::V4(ip) => arp(own, ip.octets()),
             IpAddr::V6(ip) => advertisement(own, ip.octets()),
@@ -156,14 +156,24 @@ impl Announcer {
     }
 }
 
-fn hardware_address(name: &str) -> io::Result<[u8; 6]> {
-    let text = std::fs::read_to_string(format!("/sys/class/net/{name}/address"))?;
-    let mut octets = text.trim().split(':').map(|word| u8::from_str_radix(word, 16));
-    let mut own = [0; 6];
-    for octet in &mut own {
-        *octet = octets.next().and_then(Result::ok).ok_or(io::ErrorKind::InvalidData)?;
+/// The Ethernet address of an interface, as the network namespace of that socket has it: `/sys` may
+/// show another one's.
+fn hardware_address(socket: &OwnedFd, name: &str) -> io::Result<[u8; 6]> {
+    // SAFETY: a structure of integers, for which all-zero is a value.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    if name.len() >= request.ifr_name.len() {
+        return Err(io::ErrorKind::InvalidInput.into());
     }
-    Ok(own)
+    for (place, octet) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *place = octet as libc::c_char;
+    }
+    let fd = socket.as_raw_fd();
+    // SAFETY: the kernel reads and writes a structure that lives over the call and ends its name in
+    // zero.
+    check(unsafe { libc::ioctl(fd, libc::SIOCGIFHWADDR as _, &raw mut request) })?;
+    // SAFETY: the kernel has written this field of the union.
+    let data = unsafe { request.ifr_ifru.ifru_hwaddr.sa_data };
+    Ok(std::array::from_fn(|at| data[at] as u8))
 }
 
 /// An ARP announcement: a request in which sender and target are the address (RFC 5227 §3).

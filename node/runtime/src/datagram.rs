@@ -161,7 +161,8 @@ impl Sender {
     }
 
     /// Sends what was added and can pass by the kernel's IP; the rest is left to
-    /// [`Sender::flush`].
+    /// [`Sender::flush`]: what does not fit the interface, and what may travel in parts. Of the
+    /// path behind the interface the kernel alone knows how long packets may be there.
     pub(crate) fn bypass(
         &mut self,
         now: Time,

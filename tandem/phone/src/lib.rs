@@ -4,7 +4,7 @@ pub mod command;
 
 use anyhow::Context;
 use command::Phone;
-use handset::{Config, Home, HomeServer, State, Subscriber, Terminal};
+use handset::{Config, Home, HomeCounts, HomeServer, State, Subscriber, Terminal};
 use secagree::{Mode, Preference};
 use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -26,7 +26,7 @@ pub fn run(asked: &Phone, say: &mut dyn FnMut(&str)) -> anyhow::Result<()> {
     let mut late = || say(&format!("nobody has answered at {} yet (UDP)", asked.pcscf));
     let mut registered = terminal.register_saying(&mut late);
     let until = Instant::now() + FOUND_MAX;
-    while asked.home.is_some() && registered.is_err() && Instant::now() < until {
+    while registered.is_err() && was_asked(&terminal) == Some(false) && Instant::now() < until {
         say("the P-CSCF has perhaps not found its home yet: it tries again");
         terminal.serve(AGAIN);
         registered = terminal.register();
@@ -51,9 +51,27 @@ pub fn run(asked: &Phone, say: &mut dyn FnMut(&str)) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Whether the home that it plays was asked anything; it plays none: `None`. What fails after that
+/// fails again.
+fn was_asked(terminal: &Terminal) -> Option<bool> {
+    terminal.home().map(|home| home.counts() != HomeCounts::default())
+}
+
 /// Where to look when it is not registered.
 fn hint(terminal: &Terminal) -> &'static str {
     match terminal.handset().state() {
+        State::Failed(handset::NOT_BELIEVED) => {
+            "it is not registered: K or OPc of its card and of its home are not the same (--k, \
+             --opc, --home-k)"
+        }
+        State::Refused(408 | 503) if was_asked(terminal) == Some(false) => {
+            "it is not registered: the P-CSCF has answered itself, and asked its home nothing \
+             (`tandem ctl next-hops` says whether it is found there)"
+        }
+        State::Refused(503) if was_asked(terminal) == Some(true) => {
+            "it is not registered: the P-CSCF has answered itself, for its home answers no 503; \
+             there are as many registrations as may be (`tandem ctl ims-explain`)"
+        }
         State::Refused(420) => {
             "it is not registered: the address understands no security agreement; it is of a realm \
              without [ssc.realm.ipsec], of the core perhaps"

@@ -210,7 +210,7 @@ fn fence(section: &Ssc, found: &mut Vec<Issue>) {
     let named = spec.interfaces.iter().map(|name| ("shield.kernel_interfaces", name));
     let awaited = spec.awaited.iter().map(|name| ("replica.addresses", name));
     for (at, name) in named.chain(awaited) {
-        if !Path::new("/sys/class/net").join(name).exists() {
+        if driver::link::interface(name).is_err() {
             let what = format!("this machine has no interface `{name}`: the kernel drops no flood");
             found.push(Issue::new(at, what, "name one that `ip link` shows"));
         }
