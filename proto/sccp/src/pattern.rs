@@ -153,6 +153,12 @@ impl Pattern {
         shapes
     }
 
+    /// What it becomes in tables: digits, the first one in the highest four bits, which of them
+    /// count, and how many places there are; nothing of more digits than fifteen.
+    pub fn keys(&self) -> impl Iterator<Item = (u64, u64, usize)> {
+        self.entries().into_iter().map(|it| (it.digits, it.shape.mask, it.shape.length.into()))
+    }
+
     /// What it becomes in tables; nothing of more digits than a key has.
     pub(crate) fn entries(&self) -> Vec<Entry> {
         match &self.0 {
