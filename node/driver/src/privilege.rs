@@ -4,7 +4,7 @@
 mod account;
 mod calls;
 
-pub use account::{Account, Rights, acting, became, give_up, is_root, owners};
+pub use account::{Account, Rights, acting, became, drop_all, give_up, is_root, owners};
 pub use calls::refuse as refuse_calls;
 
 use std::ffi::CString;

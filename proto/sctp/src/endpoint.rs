@@ -4,7 +4,7 @@
 use crate::association::{Association, PATHS_MAX, RANDOM_BYTES, Secrets, State, Status};
 use crate::budget::{Answers, Budget};
 use crate::codec;
-use crate::effects::{Context, In, Indication, Lost, Out, Pool};
+use crate::effects::{Context, In, Indication, Lost, Out, Pool, Transmit};
 use crate::id::AssociationId;
 use crate::parameters::Parameters;
 use crate::random::Random;
@@ -301,6 +301,15 @@ impl Endpoint {
     #[must_use]
     pub fn status(&self, id: AssociationId) -> Option<Status> {
         self.association(self.index(id)?).map(Association::status)
+    }
+
+    /// The packet that aborts an association, on every path, for who sends it when this process
+    /// cannot any more (RFC 9260 §3.3.7, with the peer's tag); none when it is over, or the peer
+    /// has not answered yet.
+    #[must_use]
+    pub fn abort_packets(&self, id: AssociationId) -> Vec<Transmit> {
+        let association = self.index(id).and_then(|index| self.association(index));
+        association.map(|it| it.abort_packets(self.settings.port)).unwrap_or_default()
     }
 
     /// The associations there are.

@@ -1,11 +1,12 @@
 //! The doorway: an endpoint of the machine, and the ports that carry its packets.
 
-use crate::config::{Carrier, Config, NO_SCTP, Peer};
+use crate::config::{Carrier, Config, NO_SCTP, Peer, SCTP_PROTOCOL};
 use crate::facts::AssociationFact as Fact;
 use crate::kernel::Kernel;
 use crate::routes::{Lookup, Routes};
 use crate::show::{self, SctpAssociationRow, SctpPathRow};
 use crate::stack::Stack;
+use crate::will::Will;
 use bytes::Bytes;
 use core::net::{IpAddr, SocketAddr};
 use event::{Cells, Sheet};
@@ -38,6 +39,8 @@ pub struct Doorway {
     seed: ([u8; 32], u64),
     sheet: Sheet<Fact>,
     counted: Counts,
+    /// What the guardian of this process knows of the associations.
+    will: Option<Will>,
 }
 
 impl Doorway {
@@ -73,6 +76,16 @@ impl Doorway {
             seed: (seed.random, 0),
             sheet: Sheet::new(),
             counted: Counts::default(),
+            will: lookup.and_then(|_| Will::new()),
+        }
+    }
+
+    /// Whether another node carries the associations on when this process dies: nobody shall abort
+    /// them then.
+    pub fn carried_on(&mut self, is_carried_on: bool) {
+        self.will = if is_carried_on { None } else { self.will.take().or_else(Will::new) };
+        for id in self.standing.clone() {
+            self.will.iter_mut().for_each(|it| it.changed(id));
         }
     }
 
@@ -212,7 +225,24 @@ impl Doorway {
             self.stack.recycle(packet.bytes);
         }
         self.packets = packets;
+        self.leave_words();
         self.count();
+    }
+
+    /// Tells the guardian what has changed since it was told last.
+    fn leave_words(&mut self) {
+        let Some(mut will) = self.will.take_if(|will| will.owes()) else { return };
+        let carrier = match self.config.carrier {
+            Carrier::Udp => guardian::Carrier::Udp,
+            _ => guardian::Carrier::Ip(SCTP_PROTOCOL),
+        };
+        will.say(carrier, |id| {
+            let packets =
+                if self.standing.contains(&id) { self.stack.abort_packets(id) } else { Vec::new() };
+            let flows = packets.iter().filter_map(|packet| self.flow(packet)).collect();
+            (packets.into_iter().next().map(|it| it.bytes).unwrap_or_default(), flows)
+        });
+        self.will = Some(will);
     }
 
     /// Takes a new configuration. Changed parameters reach the associations that stand, changed
@@ -233,6 +263,7 @@ impl Doorway {
             self.stack = stack(config, self.next_seed());
             self.is_watched = false;
             self.counted = Counts::default();
+            self.will.iter_mut().for_each(Will::forget);
         }
         self.ports = config.ports(first, "");
         self.own.clone_from(&config.addresses);
@@ -330,6 +361,9 @@ impl Doorway {
                 Out::Transmit(packet) => self.packets.push(packet),
                 Out::Indicate(id, what) => {
                     note(&self.sheet, &mut self.standing, id, &what);
+                    if changes_words(&what) {
+                        self.will.iter_mut().for_each(|it| it.changed(id));
+                    }
                     self.told.push_back((id, what));
                 }
             }
@@ -400,6 +434,18 @@ fn settings(config: &Config) -> Settings {
 /// The addresses that peers are told: no wildcard, for they see where packets come from.
 fn told(config: &Config) -> Vec<IpAddr> {
     config.addresses.iter().filter(|it| !it.is_unspecified()).copied().collect()
+}
+
+/// Whether the packet that would abort an association, or its ways, may be others now.
+const fn changes_words(what: &Indication) -> bool {
+    matches!(
+        what,
+        Indication::CommunicationUp(..)
+            | Indication::Restart
+            | Indication::ShutdownComplete
+            | Indication::CommunicationLost(_)
+            | Indication::NetworkStatusChange(..)
+    )
 }
 
 /// Counts an indication.

@@ -29,6 +29,7 @@ mod parameters;
 mod routes;
 mod show;
 mod stack;
+mod will;
 
 pub use self::config::{
     ADDRESSES_MAX, ASSOCIATIONS_MAX, Carrier, Config, ENCAPSULATION_PORT, Peer,

@@ -65,6 +65,15 @@ impl Stack {
         }
     }
 
+    /// The packets that abort an association, on every path; none of the kernel's: it sends them
+    /// itself when the process dies.
+    pub(crate) fn abort_packets(&self, id: AssociationId) -> Vec<sctp::Transmit> {
+        match self {
+            Self::Own(endpoint) => endpoint.abort_packets(id),
+            Self::Kernel(_) | Self::Failed(_) => Vec::new(),
+        }
+    }
+
     pub(crate) fn associations(&self) -> Vec<AssociationId> {
         match self {
             Self::Own(endpoint) => endpoint.associations().collect(),

@@ -217,6 +217,24 @@ pub fn give_up() -> io::Result<()> {
     Ok(())
 }
 
+/// Drops every capability of the calling thread, for good where it may: before another thread is
+/// started.
+///
+/// # Errors
+/// The kernel's.
+pub fn drop_all() -> io::Result<()> {
+    for one in caps::read(None, CapSet::Bounding).map_err(io::Error::other)? {
+        // Who has not CAP_SETPCAP keeps the bounds, and gets nothing by them.
+        if caps::drop(None, CapSet::Bounding, one).is_err() {
+            break;
+        }
+    }
+    for set in [CapSet::Ambient, CapSet::Inheritable, CapSet::Effective, CapSet::Permitted] {
+        caps::clear(None, set).map_err(io::Error::other)?;
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -62,6 +62,30 @@ impl Association {
         self.post(cx, draft, true);
     }
 
+    /// The packet that aborts it, sealed and authenticated as one that is sent now, on every path.
+    pub(crate) fn abort_packets(&self, port: u16) -> Vec<Transmit> {
+        if self.peer_tag == 0 {
+            return Vec::new();
+        }
+        let mut bytes = Vec::new();
+        let (source_port, destination_port) = (port, self.peer_port);
+        Header { source_port, destination_port, verification_tag: self.peer_tag }.write(&mut bytes);
+        let mut draft = Draft { bytes, path: 0, limit: usize::MAX, auth: None };
+        let causes = crate::codec::Causes::new(&[]);
+        self.put(&mut draft, &Chunk::Abort { is_reflected: false, causes });
+        if let (Some(auth), Some(at)) = (&self.auth, draft.auth) {
+            auth.seal(&mut draft.bytes[at..]);
+        }
+        seal(&mut draft.bytes);
+        let packet = |path: &super::path::Path| Transmit {
+            source: path.local,
+            destination: SocketAddr::new(path.address, path.encapsulation_port),
+            may_fragment: false,
+            bytes: draft.bytes.clone(),
+        };
+        self.paths.iter().map(packet).collect()
+    }
+
     fn open(&self, cx: &mut Context<'_>, path: usize) -> Draft {
         let mut bytes = cx.pool.take();
         let header = Header {

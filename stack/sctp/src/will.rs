@@ -1,0 +1,78 @@
+//! What a doorway leaves with the guardian of its process: of each association that stands, the
+//! packet that aborts it. When the process dies, its peers hear so at once instead of after their
+//! timers (RFC 9260 §8.1).
+
+use guardian::{Carrier, Holder, LastWord, Route};
+use runtime::Flow;
+use sctp::AssociationId;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What was left, and what is to be.
+#[derive(Debug)]
+pub(crate) struct Will {
+    holder: Holder,
+    /// Associations that the guardian knows, by the numbers that it knows them by.
+    told: BTreeMap<AssociationId, u64>,
+    /// Those of which something has changed.
+    owed: BTreeSet<AssociationId>,
+    last: u64,
+}
+
+impl Will {
+    /// That of a doorway in a process that has a guardian.
+    pub(crate) fn new() -> Option<Self> {
+        let holder = guardian::installed()?.holder();
+        let (told, owed) = (BTreeMap::new(), BTreeSet::new());
+        Some(Self { holder, told, owed, last: 0 })
+    }
+
+    /// Something of an association has changed.
+    pub(crate) fn changed(&mut self, id: AssociationId) {
+        self.owed.insert(id);
+    }
+
+    /// Nothing of what was left counts any more.
+    pub(crate) fn forget(&mut self) {
+        self.owed.extend(self.told.keys().copied());
+    }
+
+    /// Says what has changed; `packet` gives the packet of an association and its ways, none when
+    /// it is over. What the guardian does not take now is said the next time.
+    pub(crate) fn say(
+        &mut self,
+        carrier: Carrier,
+        mut packet: impl FnMut(AssociationId) -> (Vec<u8>, Vec<Flow>),
+    ) {
+        let route = |flow: &Flow| Route { carrier, local: flow.local, remote: flow.remote };
+        while let Some(id) = self.owed.first().copied() {
+            let (octets, flows) = packet(id);
+            let key = self.told.get(&id).copied();
+            let is_said = match (key, flows.is_empty()) {
+                (None, true) => true,
+                (Some(key), true) => self.holder.release(key),
+                (key, false) => {
+                    let key = key.unwrap_or(self.last + 1);
+                    self.last = self.last.max(key);
+                    let routes = flows.iter().take(guardian::ROUTES_MAX).map(route).collect();
+                    let is_said = self.holder.hold(key, LastWord { octets, routes });
+                    if is_said {
+                        self.told.insert(id, key);
+                    }
+                    is_said
+                }
+            };
+            if !is_said {
+                return;
+            }
+            if flows.is_empty() {
+                self.told.remove(&id);
+            }
+            self.owed.remove(&id);
+        }
+    }
+
+    /// Whether something is still to be said.
+    pub(crate) fn owes(&self) -> bool {
+        !self.owed.is_empty()
+    }
+}
