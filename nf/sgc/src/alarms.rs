@@ -2,6 +2,7 @@
 
 use crate::Gateway;
 use crate::filling;
+use crate::rule_sets::{Refused, Set};
 use crate::screening::Screened;
 use m3ua::codec::ServerState;
 use m3ua::{ServerStatus, Side};
@@ -47,6 +48,7 @@ impl Gateway {
         filling::filling(self, &mut rows);
         filling::congested(self, &mut rows);
         rows.extend(self.offenders(now).map(|(name, of)| self.screened_alarm(name, of)));
+        rows.extend(self.sccp.rules.alarms(now).map(|(set, last)| ruled_alarm(set, last)));
         rows
     }
 
@@ -76,6 +78,14 @@ impl Gateway {
             rows.push(alarm("path-inactive", &subject, severity, &text));
         }
     }
+}
+
+/// Somebody has sent what rules refuse.
+fn ruled_alarm(set: &Set, last: &Refused) -> Condition {
+    let Refused { by, operation, calling, called, .. } = last;
+    let count = set.counts.refused;
+    let text = format!("{by} refused {operation} of {calling} to {called}: {count} since it began");
+    alarm("screening-hit", &set.name, "major", &text)
 }
 
 /// No fault, but easily forgotten.

@@ -60,6 +60,7 @@ impl Gateway {
         for peer in &next.peer {
             if let Some(id) = self.links.find(&peer.name) {
                 self.screens.insert(id, next.screen(peer));
+                self.sccp.rules.know(id, &peer.name);
             }
         }
         self.links.know(&next.links());
@@ -128,6 +129,7 @@ impl Gateway {
                     self.told.remove(&id);
                     self.offenders.remove(&id);
                     self.screens.remove(&id);
+                    self.sccp.rules.forget(id);
                 }
             }
         }

@@ -8,6 +8,8 @@ use crate::doors::{ApplicationRow, InstanceRow};
 use crate::facts::Fact;
 use crate::operations;
 use crate::ping::PingRow;
+use crate::rule_rows::{RuleRow, RuleSetRow, show_rules_of_sets, show_sets};
+use crate::rule_sets::Set;
 use crate::trace::TraceRow;
 use crate::translations::{
     RemoteRow, SectionRow, StateRow, SubsystemRow, TcapRow, TranslatedRow, TranslationRow,
@@ -227,6 +229,13 @@ questions! {
     ] -> TranslatedRow, |it, asked| {
         it.sccp.translate(&it.config, &|dpc| it.no_way_in_words(dpc), asked.ask)
     };
+    /// The sets of rules for what peers send, and what became of that.
+    Ask "screening/sets" [] -> Vec<RuleSetRow>, |it, _| Ok(show_sets(it));
+    /// Their rules, and how often each held.
+    Ask "screening/hits" [
+        Parameter::text("set", "only this one"),
+        Parameter::text("all", "`yes`: those that never held as well"),
+    ] -> Vec<RuleRow>, |it, asked| Ok(show_rules_of_sets(it, asked.ask));
     /// The dialogues of TCAP.
     Ask "tcap/dialogues" [] -> Vec<TcapRow>, |it, _| Ok(it.sccp.show_tcap());
     /// The applications, and what became of their dialogues.
@@ -276,6 +285,8 @@ impl Gateway {
         facts.set(Fact::ServersPending, pending);
         facts.set(Fact::ServersDown, down);
         facts.set(Fact::Waiting, waiting);
+        let places: usize = self.sccp.rules.iter().map(Set::known).sum();
+        facts.set(Fact::RuledPlaces, places as u64);
         self.show_application_facts();
         operations::show(self);
         let transactions = &self.sccp.transactions;
@@ -297,6 +308,15 @@ impl Gateway {
             (Fact::Unsent, counts.unsent),
             (Fact::TransportShed, counts.shed),
             (Fact::Lost, counts.lost),
+        ];
+        rows.into_iter().for_each(|(fact, count)| self.facts.set(fact, count));
+        let ruled = self.sccp.rules.totals();
+        let rows = [
+            (Fact::RuledJudged, ruled.judged),
+            (Fact::RuledHits, ruled.hits),
+            (Fact::RuledRefused, ruled.refused),
+            (Fact::RuledUnreadable, ruled.unreadable),
+            (Fact::RuledSegments, ruled.segments),
         ];
         rows.into_iter().for_each(|(fact, count)| self.facts.set(fact, count));
     }

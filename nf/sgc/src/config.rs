@@ -4,6 +4,7 @@ pub mod application;
 mod doubts;
 mod needs;
 mod point_code;
+pub mod rule_sets;
 pub mod sccp;
 mod sccp_settings;
 mod sccp_validate;
@@ -93,6 +94,9 @@ pub struct Sgc {
     /// Translation of global titles.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub translation: Vec<sccp::Translation>,
+    /// Rules for what peers send: operations, titles, subscribers (GSMA FS.11).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub screening: Vec<rule_sets::RuleSet>,
     /// Timers.
     #[serde(default)]
     pub timers: Timers,
@@ -334,6 +338,7 @@ impl Sgc {
             peer: Vec::new(),
             application_server: Vec::new(),
             translation: Vec::new(),
+            screening: Vec::new(),
             sccp: sccp::Sccp { concerned: Vec::new(), ..self.sccp.clone() },
             ..self.clone()
         }

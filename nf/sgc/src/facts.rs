@@ -29,6 +29,18 @@ event::facts! {
         ScreenedService = Counter, "sgc_msus_screened_service_total";
         /// SSNM of ASPs and IPSPs ignored because its destinations are none of their own.
         ScreenedNetwork = Counter, "sgc_ssnm_screened_total";
+        /// Messages with TCAP that the rules of a set were asked about.
+        RuledJudged = Counter, "sgc_screening_judged_total";
+        /// Rules that held, those that only count and those that let pass included.
+        RuledHits = Counter, "sgc_screening_hits_total";
+        /// Messages that rules refused, and what no rule could be asked about and was refused.
+        RuledRefused = Counter, "sgc_screening_refused_total";
+        /// Messages for a subsystem of TCAP that were not well-formed.
+        RuledUnreadable = Counter, "sgc_screening_unreadable_total";
+        /// Segments of messages that this node relays.
+        RuledSegments = Counter, "sgc_screening_segments_total";
+        /// Subscribers whose last place is known.
+        RuledPlaces = Gauge, "sgc_screening_places";
         /// MSUs discarded because the send buffer of their association was full.
         TransportShed = Counter, "sgc_msus_transport_shed_total";
         /// Messages of dialogues that their shard did not take: what began was aborted.

@@ -25,6 +25,8 @@ mod network;
 mod operations;
 mod ping;
 mod relay;
+mod rule_rows;
+mod rule_sets;
 mod sccp_node;
 mod screening;
 mod services;
@@ -32,6 +34,7 @@ mod shards;
 mod trace;
 mod trails;
 mod translations;
+pub mod trial;
 mod user;
 
 pub use ask::questions;

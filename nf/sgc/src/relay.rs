@@ -12,11 +12,13 @@
 
 use crate::Gateway;
 use crate::facts::Fact;
+use crate::sccp_node::SccpNode;
 use crate::user::User;
 use hashbrown::HashMap;
 use m3ua::codec::{NetworkAppearance, PointCode, UserCause};
 use m3ua::{In, Indication, Out, PeerId, Role, Transfer};
 use machine::{Duration, Machine, Time};
+use sccp::codec::{Routing, Unit};
 
 /// How often the same peer is told the same (Q.704 T8).
 const TELL_AGAIN: Duration = Duration::from_secs(1);
@@ -36,6 +38,14 @@ impl Gateway {
         if self.has_waited(transfer.mp) {
             return self.facts.add(Fact::Overload, 1);
         }
+        match self.ruled(now, from, &transfer) {
+            Some(sent) => self.refused(now, from, &transfer, sent),
+            None => self.goes_on(now, from, transfer),
+        }
+    }
+
+    /// An MSU that nothing stands in the way of.
+    fn goes_on(&mut self, now: Time, from: PeerId, transfer: Transfer) {
         if self.is_own(transfer.network, transfer.dpc) {
             return self.local(now, from, transfer);
         }
@@ -52,6 +62,22 @@ impl Gateway {
         if !self.dispatch(now, transfer) {
             self.tell(now, from, (network, dpc, None));
         }
+    }
+
+    /// What goes out in the place of an MSU that rules refuse; `None`: they do not.
+    fn ruled(&mut self, now: Time, from: PeerId, msu: &Transfer) -> Option<Vec<Transfer>> {
+        let is_own = self.is_own(msu.network, msu.dpc) && self.users.of(msu.si) == Some(User::Sccp);
+        let SccpNode { rules, node, .. } = &mut self.sccp;
+        rules.rule(now, from, msu, |unit| is_own && ends_here(node, unit, msu.sls))
+    }
+
+    /// Sends what rules have left of an MSU: an answer, and an abort that goes on.
+    fn refused(&mut self, now: Time, from: PeerId, msu: &Transfer, sent: Vec<Transfer>) {
+        let goes_on = |it: &Transfer| (it.opc, it.dpc) == (msu.opc, msu.dpc);
+        let (on, back): (Vec<_>, Vec<_>) = sent.into_iter().partition(goes_on);
+        self.rules_refused(now);
+        self.send(now, Some(from), back);
+        on.into_iter().for_each(|it| self.goes_on(now, from, it));
     }
 
     /// Whether an MSU of that priority came too late to be worth its while.
@@ -89,6 +115,7 @@ impl Gateway {
             self.facts.add(Fact::Circular, 1);
         }
         self.undelivered(now, Some(from));
+        self.rules_refused(now);
         self.send(now, Some(from), wants);
     }
 
@@ -137,5 +164,15 @@ impl Gateway {
         }
         self.told.insert(to, (dpc, now));
         self.process.step(now, In::Unreachable(to, network, dpc, user), &mut self.outs);
+    }
+}
+
+/// Whether what an MSU for a point code of this node carries is for a subsystem here.
+fn ends_here(node: &sccp::Node, unit: &Unit<'_>, sls: u8) -> bool {
+    let is_own =
+        |code: Option<PointCode>| code.is_none_or(|it| node.point_codes().any(|own| own == it));
+    match unit.called.routing {
+        Routing::Subsystem => true,
+        Routing::Title => node.translation(&unit.called, sls).is_ok_and(|to| is_own(to.point_code)),
     }
 }

@@ -15,6 +15,7 @@ mod connections;
 use crate::applications::Applications;
 use crate::config::Sgc;
 use crate::config::sccp::{Dialogues, SubsystemUser};
+use crate::rule_sets::RuleSets;
 use crate::services::Services;
 use crate::shards::{Owed, Part, Releases, SourceCounts, Spread, Transit, Work};
 use core::hash::{Hash, Hasher};
@@ -74,6 +75,8 @@ pub(crate) struct SccpNode {
     secret: u64,
     /// What applications want that are gone.
     wanted: Vec<Wanted>,
+    /// What rules say of what comes.
+    pub(crate) rules: RuleSets,
 }
 
 impl SccpNode {
@@ -109,6 +112,7 @@ impl SccpNode {
             shard,
             secret,
             wanted: Vec::new(),
+            rules: RuleSets::new(secret),
         }
     }
 
@@ -118,6 +122,9 @@ impl SccpNode {
             self.node.set_rules(next.rules());
         }
         self.node.set_settings(next.sccp_settings());
+        if old.is_none_or(|old| old.screening != next.screening) {
+            self.rules.configure(next);
+        }
         self.transactions.set_settings(next.tcap_settings(self.shard, self.secret));
         let row = |it: &crate::config::sccp::Subsystem| (it.number, (it.user, it.dialogues));
         let before = core::mem::replace(&mut self.users, next.subsystem.iter().map(row).collect());
@@ -258,6 +265,7 @@ impl SccpNode {
             }
         }
         self.outs = outs;
+        self.rules.take_owed(wants);
     }
 
     fn indicated(&mut self, now: Time, indication: Indication) {
@@ -265,6 +273,9 @@ impl SccpNode {
             self.tell(now, told);
         }
         match indication {
+            Indication::Unitdata(Some(from), unitdata) if self.rules.awaits => {
+                self.whole(now, from, unitdata);
+            }
             Indication::Unitdata(from, unitdata) => self.unitdata(now, from, unitdata),
             Indication::Notice { calling, cause, data, .. } if self.has_tcap(&calling) => {
                 self.notice(cause, data);
@@ -319,6 +330,14 @@ impl SccpNode {
                 self.handed.extend(shard.map(|it| (it, Work::Notice(cause, data))));
             }
             _ => self.services.notice(tcap::In::Notice(cause, data)),
+        }
+    }
+
+    /// Data that came in segments: rules are asked about the whole.
+    fn whole(&mut self, now: Time, from: PointCode, mut unitdata: Unitdata) {
+        let own = self.node.point_codes().next().unwrap_or(from);
+        if self.rules.lets_whole(now, (self.by, from), own, &mut unitdata) {
+            self.unitdata(now, Some(from), unitdata);
         }
     }
 

@@ -94,6 +94,24 @@ impl Gateway {
         }
     }
 
+    /// What rules have refused in this turn, told on the trail of the association that it came by.
+    pub(crate) fn rules_refused(&mut self, now: Time) {
+        for (from, it) in self.sccp.rules.take_refused() {
+            let ends = from.filter(|_| self.trails.capture.is_on()).and_then(|it| self.ends(it));
+            let Some(Ends { ours: local, theirs: remote, trail, .. }) = ends else { continue };
+            let flow = Flow { local, remote, ..Flow::NOWHERE };
+            let text = format!("screening: {}", it.action.name());
+            let fields = [
+                ("text", Field::Text(text.as_bytes())),
+                ("method", Field::Text(it.operation.as_bytes())),
+                ("from", Field::Text(it.calling.as_bytes())),
+                ("to", Field::Text(it.called.as_bytes())),
+                ("limit", Field::Text(it.by.as_bytes())),
+            ];
+            self.trails.capture.event(now, &flow, trail, Event::RequestRejected, &fields);
+        }
+    }
+
     fn ends(&self, peer: PeerId) -> Option<Ends> {
         let link = self.links.link(peer)?;
         let (ours, theirs, protocol) = match link.way {

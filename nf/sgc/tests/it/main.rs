@@ -22,6 +22,8 @@ mod on_one {
     mod connection_seeds;
     #[path = "connections.rs"]
     mod connections;
+    #[path = "rules.rs"]
+    mod rules;
     #[path = "sccp.rs"]
     mod sccp;
 }
@@ -36,6 +38,8 @@ mod on_three {
     mod connection_seeds;
     #[path = "connections.rs"]
     mod connections;
+    #[path = "rules.rs"]
+    mod rules;
     #[path = "sccp.rs"]
     mod sccp;
 }
