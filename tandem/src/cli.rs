@@ -2,11 +2,13 @@
 
 mod forwarder;
 mod groups;
+mod guardian;
 mod range;
 mod transcoder;
 
 pub use forwarder::Forwarder;
 pub use groups::grouped;
+pub use guardian::Guardian;
 pub use transcoder::Transcoder;
 
 use crate::complete::{Name, functions, functions_and_peers, names, peers, sites};
@@ -69,6 +71,9 @@ pub enum Command {
     /// Play a scene that shows what functions do, with its page in the console; without a name,
     /// list the scenes.
     Demo(Demo),
+    /// Abort the SCTP associations of a site whose process has died (`tandem run` starts it).
+    #[command(hide = true)]
+    Guardian(Guardian),
     /// End the programs of a scene or an experiment when that is gone (where there is no shell).
     #[command(hide = true)]
     Reap,

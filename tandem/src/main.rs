@@ -13,6 +13,7 @@ mod ctl;
 mod exit;
 mod exposure;
 mod functions;
+mod guardian;
 mod lab;
 mod man;
 mod metrics;
@@ -72,6 +73,7 @@ fn dispatch(cli: Cli) -> Result<(), Exit> {
         Command::Forwarder(asked) => functions::forwarder(asked),
         Command::Transcoder(asked) => transcoder::run(asked),
         Command::Demo(demo) => lab::demo(&demo),
+        Command::Guardian(asked) => guardian::run(&asked),
         Command::Reap => Ok(peers::reap()?),
         Command::Completion { shell } => man::completion(shell),
         Command::Reference { directory } => reference::print(directory.as_deref()),

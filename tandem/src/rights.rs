@@ -220,7 +220,7 @@ pub fn give_up(site: &SiteSection) -> Result<(), Exit> {
 
 /// The user to become; none if the process shall stay who it is. Root obeys no file that another
 /// may write: it becomes that user.
-fn account(file: &Path, site: &SiteSection) -> Result<Option<Account>, Issue> {
+pub fn account(file: &Path, site: &SiteSection) -> Result<Option<Account>, Issue> {
     let issue = |what: String, hint: &str| Issue::new("site.user", what, hint);
     let unknown = |error: std::io::Error| issue(error.to_string(), "");
     let is_root = privilege::is_root();

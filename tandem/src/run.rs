@@ -3,6 +3,7 @@
 use crate::exit::Exit;
 use crate::exposure::exposures;
 use crate::functions::StartContext;
+use crate::guardian;
 use crate::probe::probe;
 use crate::rights;
 use crate::site::{REVISIONS, Site};
@@ -80,12 +81,17 @@ pub fn run(file: &Path) -> Result<(), Exit> {
     driver::privilege::keep_files();
     let (text, site) = site_text::read(file)?;
     let directory = site.directory(file);
+    let guarded = guardian::start(file, &site);
     rights::settle(file, &text, &site, &directory)?;
     let weak = rights::confine(&site);
     let _lock = lock(&directory, &site.site.name)?;
     site_text::refuse(file, &text, probe(&site, &directory, &[]))?;
     let levels = Levels::install(&site.oam.log).map_err(Exit::Failed)?;
     weak.iter().for_each(|what| tracing::warn!(target: "site", "{what}"));
+    if let Err(error) = guarded {
+        let what = "there is no guardian: nobody aborts SCTP associations if this process dies";
+        tracing::warn!(target: "guardian", error, "{what}");
+    }
     if site.site.memory_mb > 0 {
         let taken = driver::memory::take(site.site.memory_mb);
         let issue = |error: std::io::Error| {
@@ -101,7 +107,9 @@ pub fn run(file: &Path) -> Result<(), Exit> {
     let wishes = Wishes::install()?;
     let running = Running::start(file, &text, &site, levels, &wishes)?;
     rights::give_up(&site.site)?;
-    running.serve(&wishes)
+    running.serve(&wishes)?;
+    guardian::rest();
+    Ok(())
 }
 
 /// What a text leaves open, once it runs as the site file `file`.

@@ -19,6 +19,7 @@ pub mod diameter_message;
 pub mod diameter_node;
 pub mod esp_packet;
 pub mod forwarder_messages;
+pub mod guardian_words;
 pub mod hep_packet;
 pub mod ims_registrations;
 pub mod ipsmgw_flows;
@@ -42,6 +43,7 @@ pub mod rtp_packet;
 pub mod sccp_connections;
 pub mod sccp_message;
 pub mod sccp_node;
+pub mod screening_messages;
 mod script;
 pub mod sctp_association;
 pub mod sctp_greeting;
@@ -113,6 +115,8 @@ pub const TARGETS: &[Target] = &[
     target("sccp_node", sccp_node::run),
     target("tcap_message", tcap_message::run),
     target("tcap_dialogues", tcap_dialogues::run),
+    target("screening_messages", screening_messages::run),
+    target("guardian_words", guardian_words::run),
     target("tcu_message", tcu_message::run),
     target("tcu_application", tcu_application::run),
     target("operation_values", operation_values::run),

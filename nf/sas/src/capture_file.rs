@@ -51,13 +51,33 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Payload>, SasError> {
         return Err(SasError::BadFile("the file is larger than 32 MiB".to_owned()));
     }
     let mut cutter = Cutter::default();
-    if bytes.starts_with(&[0x0a, 0x0d, 0x0d, 0x0a]) {
+    if bytes.starts_with(&SECTION) {
         pcapng(bytes, &mut cutter)?;
     } else {
         pcap(bytes, &mut cutter)?;
     }
     Ok(cutter.out)
 }
+
+/// Reads the M3UA messages of a file: upper PDUs as [`crate::pcapng`] writes them, and whole user
+/// messages of SCTP over IP and UDP (RFC 6951).
+///
+/// # Errors
+/// As [`read`].
+pub fn signalling(bytes: &[u8]) -> Result<Vec<Payload>, SasError> {
+    if bytes.len() > FILE_BYTES_MAX {
+        return Err(SasError::BadFile("the file is larger than 32 MiB".to_owned()));
+    }
+    let mut cutter = Cutter { takes_sctp: true, ..Cutter::default() };
+    match bytes.starts_with(&SECTION) {
+        true => pcapng(bytes, &mut cutter)?,
+        false => pcap(bytes, &mut cutter)?,
+    }
+    Ok(cutter.out)
+}
+
+/// How a section of a pcapng file begins.
+const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
 fn bad(error: impl std::fmt::Display) -> SasError {
     SasError::BadFile(format!("neither pcap nor pcapng: {error}"))
@@ -123,6 +143,8 @@ struct Cutter {
     fragments_seen: u64,
     streams: HashMap<(SocketAddr, SocketAddr), Stream>,
     out: Vec<Payload>,
+    /// Only what SCTP carries is wanted, beside upper PDUs.
+    takes_sctp: bool,
 }
 
 impl Cutter {
@@ -142,6 +164,9 @@ impl Cutter {
         let Some((from, to)) = addresses(&sliced) else { return };
         if sliced.is_ip_payload_fragmented() {
             return self.fragment(at_us, (from, to), &sliced);
+        }
+        if self.takes_sctp {
+            return self.user_messages(at_us, (from, to), &sliced);
         }
         match sliced.transport {
             Some(TransportSlice::Udp(udp)) => self.datagram(at_us, (from, to), &udp),
@@ -163,6 +188,24 @@ impl Cutter {
             self.datagram(at_us, way, &udp);
         }
         self.fragments.return_buf(whole);
+    }
+
+    /// The user messages of a packet of SCTP.
+    fn user_messages(&mut self, at_us: u64, way: (IpAddr, IpAddr), sliced: &SlicedPacket<'_>) {
+        let packet = match (&sliced.transport, sliced.ip_payload()) {
+            (Some(TransportSlice::Udp(udp)), _) => udp.payload(),
+            (None, Some(ip)) if ip.ip_number == etherparse::IpNumber::SCTP => ip.payload,
+            _ => return,
+        };
+        let Some((&[a, b, c, d], _)) = packet.split_first_chunk::<4>() else { return };
+        let source = SocketAddr::new(way.0, u16::from_be_bytes([a, b]));
+        let destination = SocketAddr::new(way.1, u16::from_be_bytes([c, d]));
+        let protocol = hep::SCTP;
+        let messages = user_messages(packet);
+        self.out.extend(messages.map(|it| {
+            let bytes = it.to_vec();
+            Payload { at_us, protocol, source, destination, bytes }
+        }));
     }
 
     fn datagram(&mut self, at_us: u64, (from, to): (IpAddr, IpAddr), udp: &etherparse::UdpSlice) {
@@ -230,6 +273,27 @@ impl Cutter {
             self.out.push(Payload { at_us, protocol: hep::TLS, source, destination, bytes });
         }
     }
+}
+
+/// Octets of the common header of SCTP, and of a DATA chunk in front of its user data.
+const SCTP_HEADER: usize = 12;
+const DATA_HEADER: usize = 16;
+
+/// The whole user messages of M3UA in a packet of SCTP (RFC 9260 §3.3.1; payload protocol 3).
+fn user_messages(packet: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = packet.get(SCTP_HEADER..).unwrap_or_default();
+    let chunks = core::iter::from_fn(move || {
+        let &[kind, flags, a, b, ..] = rest else { return None };
+        let length = usize::from(u16::from_be_bytes([a, b]));
+        let chunk = rest.get(..length).filter(|_| length >= 4)?;
+        rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+        Some((kind, flags, chunk))
+    });
+    let whole = chunks.filter(|(kind, flags, _)| *kind == 0 && flags & 3 == 3);
+    whole.filter_map(|(.., chunk)| {
+        let is_m3ua = chunk.get(12..DATA_HEADER)? == [0, 0, 0, 3];
+        chunk.get(DATA_HEADER..).filter(|_| is_m3ua)
+    })
 }
 
 fn addresses(sliced: &SlicedPacket<'_>) -> Option<(IpAddr, IpAddr)> {

@@ -2,13 +2,13 @@
 
 use crate::Gateway;
 use crate::filling;
-use crate::rule_sets::{Refused, Set};
 use crate::screening::Screened;
 use m3ua::codec::ServerState;
 use m3ua::{ServerStatus, Side};
 use m3ua_stack::{Link, State, Way};
 use machine::Time;
 use question::Condition;
+use screening_stack::{Refused, Set};
 use sctp::PathState;
 
 impl Gateway {

@@ -9,7 +9,6 @@ use crate::facts::Fact;
 use crate::operations;
 use crate::ping::PingRow;
 use crate::rule_rows::{RuleRow, RuleSetRow, show_rules_of_sets, show_sets};
-use crate::rule_sets::Set;
 use crate::trace::TraceRow;
 use crate::translations::{
     RemoteRow, SectionRow, StateRow, SubsystemRow, TcapRow, TranslatedRow, TranslationRow,
@@ -22,6 +21,7 @@ use machine::{Machine, Time};
 use question::{Condition, Form, Parameter, Question, questions, rows};
 use runtime::{Ask, AskError};
 use schemars::JsonSchema;
+use screening_stack::Set;
 use sctp_stack::{SctpAssociationRow, SctpPathRow};
 use serde::Serialize;
 use serde_json::Value;

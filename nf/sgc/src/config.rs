@@ -4,7 +4,6 @@ pub mod application;
 mod doubts;
 mod needs;
 mod point_code;
-pub mod rule_sets;
 pub mod sccp;
 mod sccp_settings;
 mod sccp_validate;
@@ -96,7 +95,7 @@ pub struct Sgc {
     pub translation: Vec<sccp::Translation>,
     /// Rules for what peers send: operations, titles, subscribers (GSMA FS.11).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub screening: Vec<rule_sets::RuleSet>,
+    pub screening: Vec<screening_stack::RuleSet>,
     /// Timers.
     #[serde(default)]
     pub timers: Timers,

@@ -26,7 +26,6 @@ mod operations;
 mod ping;
 mod relay;
 mod rule_rows;
-mod rule_sets;
 mod sccp_node;
 mod screening;
 mod services;
@@ -34,7 +33,6 @@ mod shards;
 mod trace;
 mod trails;
 mod translations;
-pub mod trial;
 mod user;
 
 pub use ask::questions;

@@ -15,7 +15,6 @@ mod connections;
 use crate::applications::Applications;
 use crate::config::Sgc;
 use crate::config::sccp::{Dialogues, SubsystemUser};
-use crate::rule_sets::RuleSets;
 use crate::services::Services;
 use crate::shards::{Owed, Part, Releases, SourceCounts, Spread, Transit, Work};
 use core::hash::{Hash, Hasher};
@@ -26,6 +25,7 @@ use machine::{Machine, Time};
 use runtime::Seed;
 use sccp::codec::{Address, Class, ReturnCause};
 use sccp::{In, Indication, Node, Out, Unitdata};
+use screening_stack::RuleSets;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::DefaultHasher;
 use tcap::codec::{Message, MessageType, PAbortCause, Writer};
@@ -123,8 +123,9 @@ impl SccpNode {
         }
         self.node.set_settings(next.sccp_settings());
         if old.is_none_or(|old| old.screening != next.screening) {
-            self.rules.configure(next);
+            self.rules.configure(&next.screening, &|it| next.point_code_format.read_range(it));
         }
+        self.rules.set_network(next.network(), next.sccp.network_indicator);
         self.transactions.set_settings(next.tcap_settings(self.shard, self.secret));
         let row = |it: &crate::config::sccp::Subsystem| (it.number, (it.user, it.dialogues));
         let before = core::mem::replace(&mut self.users, next.subsystem.iter().map(row).collect());

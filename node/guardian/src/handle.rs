@@ -97,8 +97,8 @@ pub struct Holder {
 }
 
 impl Holder {
-    /// Leaves a last word, in the place of that under the same key; `false`: the guardian is behind,
-    /// say it again later.
+    /// Leaves a last word, in the place of that under the same key; `false`: the guardian is
+    /// behind, say it again later.
     #[must_use]
     pub fn hold(&self, key: u64, word: LastWord) -> bool {
         self.handle.say(&Word::Hold(self.number, key, word))
@@ -113,8 +113,8 @@ impl Holder {
 
 impl Drop for Holder {
     fn drop(&mut self) {
-        // Where the guardian is behind, words may stay that nobody needs: the other side knows their
-        // tags no more, and passes them over.
+        // Where the guardian is behind, words may stay that nobody needs: the other side knows
+        // their tags no more, and passes them over.
         let _ = self.handle.say(&Word::Forget(self.number));
     }
 }

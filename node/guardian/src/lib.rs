@@ -3,7 +3,7 @@
 //! ```text
 //!   the process: Holder ── hold, release ──→ socket pair ──→ guardian: Held
 //!        │                                                      ↑ pidfd: the process is gone
-//!        └── dies ──────────────────────────────────────────────┘ every packet leaves, the guardian ends
+//!        └── dies ──────────────────────────────────────────────┘ every packet leaves
 //! ```
 //! The kernel ends connections of TCP, and its own of SCTP, when their process dies; nobody does it
 //! for a protocol that the process speaks itself. What says so to the other side is a packet that
@@ -13,8 +13,8 @@
 //!   its end. Nothing that comes by it makes the guardian send: that the process is dead does, as
 //!   the kernel says (`pidfd_open(2)`).
 //! - It holds no rights: sockets that need one are opened before it gives all up.
-//! - A process that ends in order says so ([`Handle::rest`]); then nothing is sent. What a shard has
-//!   left is released when the shard is made anew.
+//! - A process that ends in order says so ([`Handle::rest`]); then nothing is sent. What a shard
+//!   has left is released when the shard is made anew.
 #![forbid(unsafe_code)]
 #![warn(clippy::cast_possible_truncation)]
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]

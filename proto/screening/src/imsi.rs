@@ -36,7 +36,7 @@ pub(crate) struct Places(Vec<Ways>);
 
 /// What an argument tells of its subscriber.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum Tells {
     /// No IMSI.
     Nothing,
     /// This one.
@@ -75,7 +75,7 @@ impl Places {
     }
 
     /// The IMSI in the argument of an operation in that version of its context; 0: of any version.
-    pub(crate) fn find(&self, of: OperationId, version: u8, argument: &Element<'_>) -> Told {
+    pub(crate) fn find(&self, of: OperationId, version: u8, argument: &Element<'_>) -> Tells {
         let ways = self.0.get(usize::from(of.0)).map(|it| it.0.as_slice()).unwrap_or_default();
         let is_known = ways.iter().any(|(versions, _)| holds(*versions, version));
         for (versions, steps) in ways {
@@ -85,18 +85,18 @@ impl Places {
             let fits = |it: &&OneWay| it.chosen.is_none_or(|tag| argument.tag() == tag);
             for way in steps.iter().filter(fits) {
                 match walk(argument, &way.steps) {
-                    Ok(Some(digits)) => return Told::Imsi(digits),
+                    Ok(Some(digits)) => return Tells::Imsi(digits),
                     Ok(None) => {}
-                    Err(Twice) => return Told::Ambiguous,
+                    Err(Twice) => return Tells::Ambiguous,
                 }
             }
         }
-        Told::Nothing
+        Tells::Nothing
     }
 }
 
-const fn holds((first, last): (u8, u8), version: u8) -> bool {
-    first <= version && version <= last
+const fn holds(versions: (u8, u8), version: u8) -> bool {
+    versions.0 <= version && version <= versions.1
 }
 
 fn ways_of(kind: &'static Type) -> Vec<OneWay> {
@@ -116,10 +116,11 @@ fn search(kind: &'static Type, steps: &mut Steps, found: &mut Vec<Steps>) {
     if kind.name == "IMSI" {
         return found.push(steps.clone());
     }
-    let (Shape::Sequence { fields, .. } | Shape::Set { fields, .. } | Shape::Choice { fields, .. }) =
-        kind.shape
-    else {
-        return;
+    let fields = match kind.shape {
+        Shape::Sequence { fields, .. }
+        | Shape::Set { fields, .. }
+        | Shape::Choice { fields, .. } => fields,
+        _ => return,
     };
     // The value of an untagged choice is what is chosen: its tag stands for it.
     for field in fields {
@@ -160,7 +161,7 @@ fn walk(element: &Element<'_>, steps: &[Tag]) -> Result<Option<Digits>, Twice> {
 
 /// The subscriber that a dialogue of MAP is opened for: its destination reference, where that is an
 /// IMSI (TS 29.002 §7.3.1, §17.4).
-pub(crate) fn opened(user: &UserInformation<'_>) -> Told {
+pub(crate) fn opened(user: &UserInformation<'_>) -> Tells {
     let pdus = user.iter().filter_map(|it| map::dialogue::read(it).ok().flatten());
     let opens = pdus.filter(|(kind, _)| *kind == MapDialoguePdu::MapOpen);
     let mut imsi = None;
@@ -174,11 +175,11 @@ pub(crate) fn opened(user: &UserInformation<'_>) -> Told {
             _ => None,
         });
         if found.is_some() && imsi.is_some() {
-            return Told::Ambiguous;
+            return Tells::Ambiguous;
         }
         imsi = imsi.or(found);
     }
-    imsi.map_or(Told::Nothing, Told::Imsi)
+    imsi.map_or(Tells::Nothing, Tells::Imsi)
 }
 
 /// Octets of an IMSI.

@@ -129,7 +129,8 @@ pub(crate) struct Filling(BTreeMap<(Option<Shape>, u64), Vec<Entry>>);
 
 impl Filling {
     /// A rule under a pattern: its digits, which of them count, and how many there are.
-    pub(crate) fn put(&mut self, (digits, mask, length): (u64, u64, usize), entry: Entry) {
+    pub(crate) fn put(&mut self, pattern: (u64, u64, usize), entry: Entry) {
+        let (digits, mask, length) = pattern;
         let shape = (mask != beginning(length)).then_some((mask, length));
         self.0.entry((shape, key(digits, mask, length))).or_default().push(entry);
     }

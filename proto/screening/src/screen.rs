@@ -1,7 +1,7 @@
 //! A set of rules, compiled, and what it says of a message.
 
 use crate::config::{Location, Network, Own, RuleFile, Subscriber};
-use crate::imsi::{self, Places, Told};
+use crate::imsi::{self, Places, Tells};
 use crate::index::{ANY, Entry, Filling, Number, Others, Prefixes};
 use crate::names::OperationId;
 use crate::rule::{Action, Fault, ReadCodes, Rule};
@@ -103,7 +103,7 @@ struct Asked<'a, 'b> {
     subject: &'a Subject<'b>,
     operation: OperationId,
     component: Option<&'a Component<'b>>,
-    told: Option<Told>,
+    tells: Option<Tells>,
     calling: Option<Number>,
     places: &'a LastPlaces,
     now: Time,
@@ -232,7 +232,7 @@ impl Screen {
                 subject,
                 operation,
                 component,
-                told: None,
+                tells: None,
                 calling,
                 places,
                 now,
@@ -241,7 +241,7 @@ impl Screen {
             if let Some(counting) = &self.counting {
                 asked.all(counting, first, &mut verdict);
             }
-            is_ambiguous |= asked.told == Some(Told::Ambiguous);
+            is_ambiguous |= asked.tells == Some(Tells::Ambiguous);
             let action = first.map_or(Action::Pass, |it| self.rules[it as usize].action);
             let is_first = verdict.rule.is_none() && first.is_some();
             if !verdict.action.refuses() && (action.refuses() || is_first) {
@@ -268,25 +268,25 @@ impl Screen {
             if !COMING.contains(&operation) {
                 return;
             }
-            if let Told::Imsi(imsi) = self.told(subject, operation, component) {
+            if let Tells::Imsi(imsi) = self.tells(subject, operation, component) {
                 places.learn(&imsi, Seen { place, at: now }, source);
             }
         });
     }
 
-    fn told(
+    fn tells(
         &self,
         subject: &Subject<'_>,
         operation: OperationId,
         component: Option<&Component<'_>>,
-    ) -> Told {
+    ) -> Tells {
         match component.map(|it| it.payload) {
             Some(Payload::Invoke { parameter: Some(argument), .. }) => {
-                let told = self.places.find(operation, subject.context.version, &argument);
-                if told == Told::Nothing { imsi::opened(&subject.user) } else { told }
+                let tells = self.places.find(operation, subject.context.version, &argument);
+                if tells == Tells::Nothing { imsi::opened(&subject.user) } else { tells }
             }
             Some(Payload::Invoke { parameter: None, .. }) => imsi::opened(&subject.user),
-            _ => Told::Nothing,
+            _ => Tells::Nothing,
         }
     }
 
@@ -449,7 +449,7 @@ impl Asked<'_, '_> {
             index.called.each(number, operation, &mut |entries| look(self, entries));
         }
         if index.imsi.concerns(operation)
-            && let Told::Imsi(imsi) = self.told()
+            && let Tells::Imsi(imsi) = self.tells()
         {
             let number = Number::of(&imsi);
             index.imsi.each(number, operation, &mut |entries| look(self, entries));
@@ -457,15 +457,15 @@ impl Asked<'_, '_> {
         index.others.each(way.opc, operation, &mut |entries| look(self, entries));
     }
 
-    fn told(&mut self) -> Told {
+    fn tells(&mut self) -> Tells {
         let (screen, subject) = (self.screen, self.subject);
-        *self.told.get_or_insert_with(|| screen.told(subject, self.operation, self.component))
+        *self.tells.get_or_insert_with(|| screen.tells(subject, self.operation, self.component))
     }
 
     fn imsi(&mut self) -> Option<Digits> {
-        match self.told() {
-            Told::Imsi(imsi) => Some(imsi),
-            Told::Nothing | Told::Ambiguous => None,
+        match self.tells() {
+            Tells::Imsi(imsi) => Some(imsi),
+            Tells::Nothing | Tells::Ambiguous => None,
         }
     }
 

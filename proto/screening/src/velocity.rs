@@ -177,7 +177,8 @@ const EARTH_KM: f64 = 6_371.0;
     clippy::cast_sign_loss,
     reason = "a number of seconds from zero to a few weeks"
 )]
-fn way((one, radius): Place, (other, other_radius): Place, speed_kmh: u32) -> u32 {
+fn way(from: Place, to: Place, speed_kmh: u32) -> u32 {
+    let ((one, radius), (other, other_radius)) = (from, to);
     let [lat, lon] = one.map(f64::to_radians);
     let [other_lat, other_lon] = other.map(f64::to_radians);
     let half = |angle: f64| (angle / 2.0).sin().powi(2);

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) struct Will {
     holder: Holder,
     /// Associations that the guardian knows, by the numbers that it knows them by.
-    told: BTreeMap<AssociationId, u64>,
+    known: BTreeMap<AssociationId, u64>,
     /// Those of which something has changed.
     owed: BTreeSet<AssociationId>,
     last: u64,
@@ -22,8 +22,8 @@ impl Will {
     /// That of a doorway in a process that has a guardian.
     pub(crate) fn new() -> Option<Self> {
         let holder = guardian::installed()?.holder();
-        let (told, owed) = (BTreeMap::new(), BTreeSet::new());
-        Some(Self { holder, told, owed, last: 0 })
+        let (known, owed) = (BTreeMap::new(), BTreeSet::new());
+        Some(Self { holder, known, owed, last: 0 })
     }
 
     /// Something of an association has changed.
@@ -33,7 +33,7 @@ impl Will {
 
     /// Nothing of what was left counts any more.
     pub(crate) fn forget(&mut self) {
-        self.owed.extend(self.told.keys().copied());
+        self.owed.extend(self.known.keys().copied());
     }
 
     /// Says what has changed; `packet` gives the packet of an association and its ways, none when
@@ -46,7 +46,7 @@ impl Will {
         let route = |flow: &Flow| Route { carrier, local: flow.local, remote: flow.remote };
         while let Some(id) = self.owed.first().copied() {
             let (octets, flows) = packet(id);
-            let key = self.told.get(&id).copied();
+            let key = self.known.get(&id).copied();
             let is_said = match (key, flows.is_empty()) {
                 (None, true) => true,
                 (Some(key), true) => self.holder.release(key),
@@ -56,7 +56,7 @@ impl Will {
                     let routes = flows.iter().take(guardian::ROUTES_MAX).map(route).collect();
                     let is_said = self.holder.hold(key, LastWord { octets, routes });
                     if is_said {
-                        self.told.insert(id, key);
+                        self.known.insert(id, key);
                     }
                     is_said
                 }
@@ -65,7 +65,7 @@ impl Will {
                 return;
             }
             if flows.is_empty() {
-                self.told.remove(&id);
+                self.known.remove(&id);
             }
             self.owed.remove(&id);
         }

@@ -78,6 +78,49 @@ pub const DESTINATIONS: Listing = Listing::new(
     ],
 );
 
+/// Sets of rules for what peers send.
+pub const RULE_SETS: Listing = Listing::new(
+    "no rules are configured: [[sgc.screening]]",
+    &[
+        plain("function", "FUNCTION"),
+        plain("name", "SET"),
+        plain("rules", "RULES"),
+        plain("judged", "JUDGED"),
+        plain("hits", "HITS"),
+        plain("refused", "REFUSED"),
+        plain("unreadable", "UNREADABLE"),
+        plain("segments", "SEGMENTS"),
+        plain("places", "PLACES"),
+        plain("not_kept", "NOT KEPT"),
+    ],
+);
+
+/// Rules that held.
+pub const RULE_HITS: Listing = Listing::new(
+    "no rule has held",
+    &[
+        plain("function", "FUNCTION"),
+        plain("set", "SET"),
+        plain("rule", "RULE"),
+        plain("action", "ACTION"),
+        plain("hits", "HITS"),
+    ],
+);
+
+/// What rules would have refused.
+pub const TRIED: Listing = Listing::new(
+    "nothing would be refused",
+    &[
+        column("at_us", "AT", Form::Time),
+        plain("peer", "PEER"),
+        plain("by", "SET/RULE"),
+        plain("action", "ACTION"),
+        plain("operation", "OPERATION"),
+        plain("calling", "CALLING"),
+        plain("called", "CALLED"),
+    ],
+);
+
 /// Subsystems of a node.
 pub const SUBSYSTEMS: Listing = Listing::new(
     "no subsystem is configured",

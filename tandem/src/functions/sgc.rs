@@ -1,5 +1,6 @@
 //! Signalling gateways of a site.
 
+mod rules;
 mod words;
 
 use super::{Kind, StartContext, Started};
@@ -39,9 +40,10 @@ impl Kind for Sgc {
         doorways.map(|(path, datagram, address)| Doorway { path, datagram, address }).collect()
     }
 
-    fn exposures(&self, _directory: &Path) -> Vec<Issue> {
+    fn exposures(&self, directory: &Path) -> Vec<Issue> {
         let mut found = Vec::new();
         doors(self, &mut found);
+        rules::doubts(self, directory, &mut found);
         self.doubts(&mut found);
         if self.policy.registration == Registration::Open {
             let what = "a peer makes itself an Application Server for any Routing Key, and draws \
@@ -99,6 +101,7 @@ impl Kind for Sgc {
             let keys = keys.map_err(|unusable| unusable.issue("capture_key_file"))?;
             section.capture_key = keys.into_iter().next().unwrap_or_default();
         }
+        rules::load(&mut section, directory)?;
         for (n, application) in section.application.iter_mut().enumerate() {
             if let Some(name) = &application.key_file {
                 let at = format!("application[{n}].key_file");

@@ -301,6 +301,46 @@ fn msus_cross_tcp_and_sctp_through_two_sites_and_a_path_may_fail() {
     ways::dissect_m3ua(&asp.messages);
 }
 
+/// Two sites whose association stands, and the ways between them.
+fn associated() -> (Ways, Site, Site) {
+    let (tcp, udp, near) = (free_port(), free_port(), free_port());
+    let ways = Ways::between(["127.0.0.11", "127.0.0.12"], udp, ["127.0.0.21", "127.0.0.22"], near);
+    let (west, east) = (Site::of(&west(tcp, udp)), Site::of(&east(near, ways.port())));
+    west.until(&["sctp", "paths"], |rows| rows.len() == 2 && is_up(rows));
+    (ways, west, east)
+}
+
+fn is_lost(rows: &[Value]) -> bool {
+    rows.iter().any(|row| row["name"] == "association-down" && row["subject"] == "east")
+}
+
+#[test]
+fn a_site_that_is_killed_has_its_associations_aborted_by_its_guardian() {
+    let (ways, west, mut east) = associated();
+    let killed = Instant::now();
+    east.child.kill().unwrap();
+    east.child.wait().unwrap();
+    west.until(&["alarms"], is_lost);
+    eprintln!("the peer knew it, and was asked, within {:?}", killed.elapsed());
+    let lost = west.json(&["counters", "--name", "sctp_associations_lost"]);
+    assert_eq!(lost[0]["value"], 1, "{lost}");
+    let packets = ways.end();
+    let aborts = ways::aborts(&packets);
+    // One on each path, with the tag that east has sent with all the time.
+    assert_eq!(aborts.len(), 2, "{aborts:?}");
+    let of_east = |packet: &&Vec<u8>| packet[12] == 4 && ways::tag(packet) == aborts[0];
+    assert!(aborts[0] == aborts[1] && packets.iter().any(|it| of_east(&it)), "{aborts:?}");
+}
+
+#[test]
+fn a_site_that_ends_in_order_has_nothing_aborted() {
+    let (ways, west, mut east) = associated();
+    drop(east.text(&["drain"]));
+    west.until(&["alarms"], is_lost);
+    assert!(east.child.wait().unwrap().success());
+    assert_eq!(ways::aborts(&ways.end()), [] as [u32; 0]);
+}
+
 #[test]
 fn a_wrong_section_is_refused_with_file_line_and_mend() {
     let folder = tempfile::tempdir().unwrap();

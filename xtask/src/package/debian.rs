@@ -22,6 +22,7 @@ const FILES: &[(&str, &str)] = &[
     ("systemd/tmpfiles.conf", "usr/lib/tmpfiles.d/tandem.conf"),
     ("grafana/tandem.json", "usr/share/tandem/grafana/tandem.json"),
     ("prometheus/tandem.rules.yml", "usr/share/tandem/prometheus/tandem.rules.yml"),
+    ("screening/fs11.toml", "usr/share/tandem/screening/fs11.toml"),
     ("../clients/python/tandem_tcu.py", "usr/share/tandem/clients/python/tandem_tcu.py"),
     ("../clients/python/examples/hlr.py", "usr/share/tandem/clients/python/examples/hlr.py"),
     (

@@ -7,6 +7,7 @@ mod documentation;
 mod laws;
 mod load;
 mod mistakes;
+mod screening;
 mod sip;
 mod tshark;
 mod world;

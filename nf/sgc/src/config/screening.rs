@@ -85,7 +85,8 @@ fn bits(numbers: Option<&Vec<u8>>) -> u16 {
 
 impl PointCodeFormat {
     /// Reads a point code or a range of them, first and last.
-    pub(crate) fn read_range(self, text: &str) -> Option<(u32, u32)> {
+    #[must_use]
+    pub fn read_range(self, text: &str) -> Option<(u32, u32)> {
         let (first, last) = text.split_once("..").unwrap_or((text, text));
         let (first, last) = (self.read(first)?.number(), self.read(last)?.number());
         (first <= last).then_some((first, last))

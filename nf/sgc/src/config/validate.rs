@@ -39,7 +39,9 @@ impl Sgc {
         self.validate_servers(issues);
         self.validate_sccp(issues);
         self.validate_applications(issues);
-        self.validate_rule_sets(issues);
+        let peers: Vec<&str> = self.peer.iter().map(|it| it.name.as_str()).collect();
+        let codes = |text: &str| self.point_code_format.read_range(text);
+        screening_stack::config::validate(&self.screening, &peers, &codes, issues);
         if issues.len() == before {
             self.rehearse(issues);
         }

@@ -285,3 +285,20 @@ fn a_section_says_what_is_wrong_with_its_rules() {
         ]
     );
 }
+
+#[test]
+fn what_is_no_sccp_is_refused_on_its_way_to_another_node() {
+    let (mut world, gateway, [abroad, hlr]) = site(SITE);
+    let payload = Bytes::from_static(&[9, 0, 3, 200, 201]);
+    let (opc, dpc) = (point_code(1), point_code(2));
+    let msu = Transfer { network: None, opc, dpc, si: 3, ni: 2, mp: 0, sls: 5, payload };
+    world.at(abroad, |asp, now| asp.tell(now, In::Transfer(msu.clone())));
+    world.pass(ms(50));
+    assert_eq!(world.asp_of(hlr).received.len(), 0);
+    assert_eq!(world.fact(gateway, "sgc_screening_unreadable_total"), 1);
+    // Of another user there is nothing to screen.
+    let msu = Transfer { si: 5, ..msu };
+    world.at(abroad, |asp, now| asp.tell(now, In::Transfer(msu)));
+    world.pass(ms(50));
+    assert_eq!(world.asp_of(hlr).received.len(), 1);
+}

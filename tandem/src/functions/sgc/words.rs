@@ -1,5 +1,6 @@
 //! `tandem ctl m3ua`, `sccp`, `gtt`, `tcap` and `applications`.
 
+use super::rules::{self, Try};
 use crate::cli::{Of, OfPeer, Output};
 use crate::complete::{functions, functions_and_peers, peers};
 use crate::ctl::{Action, Client, Words, act, asked, query, segment};
@@ -48,6 +49,15 @@ pub enum SgcWords {
         #[command(subcommand)]
         command: Option<TcapCommand>,
     },
+    /// Rules for what peers send: sets, hits, and what they would have refused.
+    #[command(args_conflicts_with_subcommands = true)]
+    Screening {
+        #[command(flatten)]
+        of: Of,
+        /// What of it.
+        #[command(subcommand)]
+        command: Option<ScreeningCommand>,
+    },
     /// Applications on TCAP: their subsystems, instances and dialogues.
     Applications(ApplicationsOf),
 }
@@ -79,6 +89,9 @@ impl Words for SgcWords {
                 let TcapCommand::Dialogues(of) = command.unwrap_or(TcapCommand::Dialogues(of));
                 asked(client, form, of.function, "tcap/dialogues", &listings::DIALOGUES)
             }
+            Self::Screening { of, command } => {
+                screening(client, form, command.unwrap_or(ScreeningCommand::List(of)))
+            }
             Self::Applications(ApplicationsOf { function, instances: true }) => {
                 asked(client, form, function, "applications/instances", &listings::INSTANCES)
             }
@@ -86,6 +99,40 @@ impl Words for SgcWords {
                 asked(client, form, function, "applications", &listings::APPLICATIONS)
             }
         }
+    }
+}
+
+/// What `tandem ctl screening` shows and does.
+#[derive(Debug, Subcommand)]
+pub enum ScreeningCommand {
+    /// The sets, and what became of what their rules were asked about.
+    List(Of),
+    /// The rules that held, and how often.
+    Hits {
+        #[command(flatten)]
+        of: Of,
+        /// Only this set.
+        #[arg(long)]
+        set: Option<String>,
+        /// Those that never held as well.
+        #[arg(long)]
+        all: bool,
+    },
+    /// Ask the rules of a site file about recorded messages; nothing is changed or sent.
+    Try(Try),
+}
+
+fn screening(client: &Client, form: Output, command: ScreeningCommand) -> Result<(), Exit> {
+    match command {
+        ScreeningCommand::List(of) => {
+            asked(client, form, of.function, "screening/sets", &listings::RULE_SETS)
+        }
+        ScreeningCommand::Hits { of, set, all } => {
+            let query = query(&[("set", set), ("all", all.then(|| "yes".to_owned()))]);
+            let path = format!("screening/hits{query}");
+            asked(client, form, of.function, &path, &listings::RULE_HITS)
+        }
+        ScreeningCommand::Try(wanted) => rules::tried(client, form, &wanted),
     }
 }
 

@@ -222,6 +222,7 @@ pages! {
     applications "docs/applications.md";
     scenarios "docs/scenarios.md";
     sccp "docs/sccp.md";
+    screening "docs/screening.md";
     sctp "docs/sctp.md";
     security "docs/security.md";
     session_controller "docs/sbc.md";

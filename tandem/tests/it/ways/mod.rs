@@ -152,6 +152,25 @@ pub fn dissect_sctp(packets: &[Vec<u8>]) {
     assert!(classes.contains('1') && classes.contains('3') && classes.contains('4'), "{classes}");
 }
 
+/// The verification tags of the ABORTs among packets (RFC 9260 §3.3.7): tshark finds their
+/// checksums good, and no T bit in them.
+pub fn aborts(packets: &[Vec<u8>]) -> Vec<u32> {
+    let kinds = dissect(packets, "CRC 32c", "sctp.abort_t_bit");
+    let checksums = dissect(packets, "CRC 32c", "sctp.checksum.status");
+    let mut tags = Vec::new();
+    for (at, [bit, ..]) in kinds.iter().enumerate().filter(|(_, it)| !it[0].is_empty()) {
+        assert!(bit == "0" || bit == "False", "the tag is the peer's own: {bit}");
+        assert_eq!(checksums[at][0], "1", "the checksum is good");
+        tags.push(tag(&packets[at]));
+    }
+    tags
+}
+
+/// The verification tag of a packet.
+pub fn tag(packet: &[u8]) -> u32 {
+    u32::from_be_bytes(packet[4..8].try_into().unwrap())
+}
+
 /// Messages as they came over TCP, each in a DATA chunk so that tshark takes them for M3UA.
 pub fn dissect_m3ua(messages: &[Vec<u8>]) {
     let packet = |(number, bytes): (usize, &Vec<u8>)| {

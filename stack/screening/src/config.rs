@@ -1,10 +1,9 @@
-//! Sets of rules that TCAP from peers is screened by.
+//! The section of a site file with a set of rules.
 
-use super::{PointCodeFormat, Sgc};
 use ::config::{Issue, meant};
-use ::screening::config::{Own, Rule, RuleFile};
-use ::screening::{Fault, Screen};
 use schemars::JsonSchema;
+use screening::config::{Own, Rule, RuleFile};
+use screening::{Fault, ReadCodes, Screen};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -96,26 +95,26 @@ impl RuleSet {
     /// All that is wrong with them.
     pub fn compile(
         &self,
-        format: PointCodeFormat,
+        codes: ReadCodes<'_>,
         file: Option<RuleFile>,
     ) -> Result<Compiled, Vec<Fault>> {
         let mut all = file.unwrap_or_default();
         all.rule.splice(0..0, self.rule.iter().cloned());
-        let screen = Screen::new(&all, &self.own, &|text| format.read_range(text))?;
+        let screen = Screen::new(&all, &self.own, codes)?;
         Ok(Compiled(Some(Arc::new((all, self.own.clone(), screen)))))
     }
 
     /// The rules as they were compiled when the section was loaded, else those that stand in it.
-    pub(crate) fn screen_of(&self, format: PointCodeFormat) -> Compiled {
+    pub(crate) fn screen_of(&self, codes: ReadCodes<'_>) -> Compiled {
         match self.compiled.0 {
             Some(_) => self.compiled.clone(),
-            None => self.compile(format, None).unwrap_or_default(),
+            None => self.compile(codes, None).unwrap_or_default(),
         }
     }
 
     /// What is wrong with the rules of the section alone; a path within the set each.
-    fn faults(&self, format: PointCodeFormat) -> Vec<Fault> {
-        self.compile(format, None).err().unwrap_or_default()
+    fn faults(&self, codes: ReadCodes<'_>) -> Vec<Fault> {
+        self.compile(codes, None).err().unwrap_or_default()
     }
 
     /// Pushes which rules never decide, and what costs or lets through more than it need.
@@ -137,7 +136,7 @@ impl RuleSet {
             found.push(Issue::new(format!("{at}.name"), what, hint));
         }
         let asks_own = |rule: &Rule| {
-            use ::screening::config::{Network, Subscriber};
+            use screening::config::{Network, Subscriber};
             let is_own = |it: &Option<Network>| matches!(it, Some(Network::Own | Network::Foreign));
             let is_about = matches!(rule.subscriber, Some(Subscriber::Own | Subscriber::Foreign));
             is_own(&rule.calling_network) || is_own(&rule.called_network) || is_about
@@ -164,29 +163,28 @@ impl RuleSet {
     }
 }
 
-impl Sgc {
-    pub(super) fn validate_rule_sets(&self, issues: &mut Vec<Issue>) {
-        if self.screening.len() > SETS_MAX {
-            let what = format!("{} sets of rules", self.screening.len());
-            issues.push(Issue::new("screening", what, format!("use {SETS_MAX} or fewer")));
+/// Pushes what is wrong with the sets of a section, whose peers have these names; their paths begin
+/// with `screening`.
+pub fn validate(sets: &[RuleSet], peers: &[&str], codes: ReadCodes<'_>, issues: &mut Vec<Issue>) {
+    if sets.len() > SETS_MAX {
+        let what = format!("{} sets of rules", sets.len());
+        issues.push(Issue::new("screening", what, format!("use {SETS_MAX} or fewer")));
+    }
+    for (n, set) in sets.iter().enumerate() {
+        let at = format!("screening[{n}]");
+        let is_twice = sets[..n].iter().any(|it| it.name == set.name);
+        if set.name.is_empty() || is_twice {
+            let what = format!("`{}` names no set, or two of them", set.name);
+            issues.push(Issue::new(format!("{at}.name"), what, "give it a name of its own"));
         }
-        for (n, set) in self.screening.iter().enumerate() {
-            let at = format!("screening[{n}]");
-            let is_twice = self.screening[..n].iter().any(|it| it.name == set.name);
-            if set.name.is_empty() || is_twice {
-                let what = format!("`{}` names no set, or two of them", set.name);
-                issues.push(Issue::new(format!("{at}.name"), what, "give it a name of its own"));
+        for (m, peer) in set.peers.iter().enumerate() {
+            if !peers.contains(&peer.as_str()) {
+                let what = format!("there is no peer `{peer}`");
+                let hint = meant(peer, peers.iter().copied(), "name one of `peer`");
+                issues.push(Issue::new(format!("{at}.peers[{m}]"), what, hint));
             }
-            for (m, peer) in set.peers.iter().enumerate() {
-                let names = || self.peer.iter().map(|it| it.name.as_str());
-                if !names().any(|it| it == peer) {
-                    let what = format!("there is no peer `{peer}`");
-                    let hint = meant(peer, names(), "name one of `peer`");
-                    issues.push(Issue::new(format!("{at}.peers[{m}]"), what, hint));
-                }
-            }
-            let faults = set.faults(self.point_code_format).into_iter();
-            issues.extend(faults.map(|it| Issue::new(format!("{at}.{}", it.at), it.what, it.hint)));
         }
+        let faults = set.faults(codes).into_iter();
+        issues.extend(faults.map(|it| Issue::new(format!("{at}.{}", it.at), it.what, it.hint)));
     }
 }

@@ -1,12 +1,12 @@
 //! Rules of a section tried on messages that were recorded: what they would refuse.
 
-use crate::config::Sgc;
-use crate::rule_sets::{Judged, RuleSets, Ruled};
-use ::screening::Way;
+use crate::config::RuleSet;
+use crate::sets::{Judged, RuleSets, Ruled};
 use m3ua::codec::{Data, Message, MessageType, ProtocolData};
 use m3ua::{PeerId, Transfer};
 use machine::{Duration, Time};
 use sccp::codec::{Message as SccpMessage, SERVICE_INDICATOR, Unit, Word};
+use screening::{ReadCodes, Way};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -48,6 +48,7 @@ pub struct Refusal {
 }
 
 /// Rules that are tried.
+#[derive(Debug)]
 pub struct Trial {
     rules: RuleSets,
     peers: Vec<(PeerId, String, Vec<IpAddr>)>,
@@ -63,19 +64,24 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// The rules of a section that was checked and loaded.
+    /// The rules of sets that were checked and loaded, with the names and addresses of peers, and the
+    /// own addresses.
     #[must_use]
-    pub fn new(config: &Sgc) -> Self {
+    pub fn new(
+        sets: &[RuleSet],
+        codes: ReadCodes<'_>,
+        peers: Vec<(String, Vec<IpAddr>)>,
+        own: Vec<IpAddr>,
+    ) -> Self {
         let mut rules = RuleSets::new(0);
-        rules.configure(config);
+        rules.configure(sets, codes);
         let id = |n: usize| PeerId::of_numbers(machine::narrow::place(n), 0);
-        let peers = config.peer.iter().enumerate();
-        let peers = peers.map(|(n, it)| (id(n), it.name.clone(), it.addresses.clone())).collect();
+        let peers = peers.into_iter().enumerate();
         let it = Self {
             rules,
-            peers,
+            peers: peers.map(|(n, (name, addresses))| (id(n), name, addresses)).collect(),
             stranger: id(usize::MAX),
-            own: config.doorways().into_iter().map(|it| it.2.ip()).collect(),
+            own,
             waiting: BTreeMap::new(),
             judged: 0,
             passed_over: 0,
@@ -94,10 +100,11 @@ impl Trial {
 
     /// Asks the rules about one message, as if it came now. What this node has sent is passed over.
     pub fn take(&mut self, recorded: &Recorded<'_>) {
-        let is_ours = self.own.contains(&recorded.source)
-            || (self.peer_of(recorded.destination).is_some()
-                && !self.own.contains(&recorded.destination)
-                && self.peer_of(recorded.source).is_none());
+        // Where both sides have the same address, both directions are looked at.
+        let is_from_peer = self.peer_of(recorded.source).is_some();
+        let is_ours = !is_from_peer
+            && (self.own.contains(&recorded.source)
+                || self.peer_of(recorded.destination).is_some());
         let msu = Message::read(recorded.octets).ok().filter(|_| !is_ours).and_then(|it| msu(&it));
         let Some(msu) = msu else {
             self.passed_over += 1;

@@ -6,9 +6,7 @@
 //!                  └─ a segment, goes on → `segments`
 //! ```
 
-use crate::config::Sgc;
-use crate::config::rule_sets::{Compiled, RuleSet, Unasked};
-use ::screening::{Action, LastPlaces, Subject, Way};
+use crate::config::{Compiled, RuleSet, Unasked};
 use bytes::Bytes;
 use hashbrown::HashMap;
 use m3ua::codec::{NetworkAppearance, PointCode};
@@ -17,7 +15,10 @@ use machine::bucket::{Bucket, Rate};
 use machine::identity::mix;
 use machine::{Duration, Time};
 use sccp::Unitdata;
-use sccp::codec::{Class, Form, Message, Routing, SERVICE_INDICATOR, Segmentation, Unit, Word};
+use sccp::codec::{
+    Address, Class, Form, Message, Routing, SERVICE_INDICATOR, Segmentation, Unit, Word,
+};
+use screening::{Action, LastPlaces, ReadCodes, Subject, Way};
 
 /// How long the alarm stands after the last message that was refused.
 const ALARM: Duration = Duration::from_secs(60);
@@ -31,43 +32,55 @@ const SECRET: u64 = 0x5343_5245_454e;
 
 /// What all sets have counted.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Totals {
-    pub(crate) judged: u64,
-    pub(crate) refused: u64,
-    pub(crate) unreadable: u64,
-    pub(crate) segments: u64,
-    pub(crate) hits: u64,
+pub struct Totals {
+    /// Messages that rules were asked about.
+    pub judged: u64,
+    /// Messages that were refused.
+    pub refused: u64,
+    /// Messages that were not well-formed.
+    pub unreadable: u64,
+    /// Segments that go on.
+    pub segments: u64,
+    /// Rules that held.
+    pub hits: u64,
 }
 
 /// A set of rules at work.
-pub(crate) struct Set {
-    pub(crate) name: String,
+#[derive(Debug)]
+pub struct Set {
+    /// Its name.
+    pub name: String,
     compiled: Compiled,
     peers: Vec<String>,
     networks: Vec<u32>,
     unreadable: Unasked,
     segments: Unasked,
     places: LastPlaces,
-    /// By the place of the rule.
-    pub(crate) hits: Vec<u64>,
-    pub(crate) counts: Totals,
+    /// How often each rule held, by its place.
+    pub hits: Vec<u64>,
+    /// What it has counted.
+    pub counts: Totals,
     last: Option<(Time, Refused)>,
 }
 
 /// A message that was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Refused {
+pub struct Refused {
     /// Set and rule.
-    pub(crate) by: String,
-    pub(crate) operation: String,
-    pub(crate) calling: String,
-    pub(crate) called: String,
-    pub(crate) action: Action,
+    pub by: String,
+    /// The operation, or what is wrong.
+    pub operation: String,
+    /// The calling title, or point code.
+    pub calling: String,
+    /// The called one.
+    pub called: String,
+    /// What became of it.
+    pub action: Action,
 }
 
 /// What becomes of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Ruled {
+pub enum Ruled {
     /// It goes on.
     Passes,
     /// It goes no further.
@@ -86,22 +99,27 @@ impl Ruled {
 }
 
 /// What is judged: where it comes from and goes to, and its data.
-#[derive(Clone, Copy)]
-pub(crate) struct Judged<'a> {
-    pub(crate) from: Option<PeerId>,
-    pub(crate) network: Option<NetworkAppearance>,
-    pub(crate) way: Way<'a>,
-    pub(crate) data: &'a [u8],
+#[derive(Debug, Clone, Copy)]
+pub struct Judged<'a> {
+    /// The peer that has sent it.
+    pub from: Option<PeerId>,
+    /// Its network.
+    pub network: Option<NetworkAppearance>,
+    /// Its addresses and point codes.
+    pub way: Way<'a>,
+    /// Its data: TCAP.
+    pub data: &'a [u8],
 }
 
 /// All sets.
-pub(crate) struct RuleSets {
+#[derive(Debug)]
+pub struct RuleSets {
     sets: Vec<Set>,
     /// Which of them are for what a peer sends.
     of_peer: HashMap<PeerId, Vec<usize>>,
     secret: u64,
     /// What comes next out of SCCP has come in segments.
-    pub(crate) awaits: bool,
+    pub awaits: bool,
     events: Bucket,
     /// For trails, since they were taken last.
     refused: Vec<(Option<PeerId>, Refused)>,
@@ -124,7 +142,9 @@ impl core::ops::AddAssign for Totals {
 }
 
 impl RuleSets {
-    pub(crate) fn new(secret: u64) -> Self {
+    /// None; `secret` keeps rows of tables from being chosen by who sends.
+    #[must_use]
+    pub fn new(secret: u64) -> Self {
         Self {
             sets: Vec::new(),
             of_peer: HashMap::new(),
@@ -139,44 +159,51 @@ impl RuleSets {
         }
     }
 
-    /// What was counted.
-    pub(crate) fn totals(&self) -> Totals {
+    /// What was counted, by sets that are no more too.
+    #[must_use]
+    pub fn totals(&self) -> Totals {
         let mut totals = self.before;
         self.sets.iter().for_each(|it| totals += it.counts);
         totals
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Set> {
+    /// The sets, in their order.
+    pub fn iter(&self) -> impl Iterator<Item = &Set> {
         self.sets.iter()
     }
 
     /// Takes other rules. Counts of rules that stay by name, and places, are kept.
-    pub(crate) fn configure(&mut self, config: &Sgc) {
+    pub fn configure(&mut self, sections: &[RuleSet], codes: ReadCodes<'_>) {
         let mut before: Vec<Set> = core::mem::take(&mut self.sets);
-        for section in &config.screening {
+        for section in sections {
             let old = before.iter().position(|it| it.name == section.name);
             let old = old.map(|at| before.swap_remove(at));
-            let compiled = section.screen_of(config.point_code_format);
+            let compiled = section.screen_of(codes);
             self.sets.push(Set::new(section, compiled, old, self.secret));
         }
         before.iter().for_each(|it| self.before += it.counts);
         self.of_peer.clear();
-        (self.network, self.indicator) = (config.network(), config.sccp.network_indicator);
+    }
+
+    /// Network Appearance and Network Indicator of what goes back of messages in segments.
+    pub const fn set_network(&mut self, network: Option<NetworkAppearance>, indicator: u8) {
+        (self.network, self.indicator) = (network, indicator);
     }
 
     /// A peer of that name is there.
-    pub(crate) fn know(&mut self, peer: PeerId, name: &str) {
+    pub fn know(&mut self, peer: PeerId, name: &str) {
         let is_for = |it: &Set| it.peers.is_empty() || it.peers.iter().any(|of| of == name);
         let sets = self.sets.iter().enumerate().filter(|(_, it)| is_for(it));
         self.of_peer.insert(peer, sets.map(|(n, _)| n).collect());
     }
 
-    pub(crate) fn forget(&mut self, peer: PeerId) {
+    /// A peer is no more.
+    pub fn forget(&mut self, peer: PeerId) {
         self.of_peer.remove(&peer);
     }
 
     /// What the rules say of data of a peer.
-    pub(crate) fn judge(&mut self, now: Time, of: &Judged<'_>) -> Ruled {
+    pub fn judge(&mut self, now: Time, of: &Judged<'_>) -> Ruled {
         if !of.way.has_tcap() {
             return Ruled::Passes;
         }
@@ -222,6 +249,23 @@ impl RuleSets {
         }
     }
 
+    /// An MSU whose SCCP is not well-formed: whether it goes no further.
+    fn unread(&mut self, now: Time, from: PeerId, msu: &Transfer) -> bool {
+        let nobody = Address::subsystem(None, 0);
+        let (opc, dpc) = (msu.opc.number(), msu.dpc.number());
+        let way = Way { opc, dpc, called: &nobody, calling: &nobody };
+        let of = Judged { from: Some(from), network: msu.network, way, data: &[] };
+        let Self { sets, of_peer, .. } = self;
+        let mut places = of_peer.get(&from).into_iter().flatten();
+        let refuses = |it: &Set| it.is_for(of.network) && it.unreadable == Unasked::Refuse;
+        let at = places.find(|at| sets.get(**at).is_some_and(refuses)).copied();
+        let Some(set) = at.and_then(|at| sets.get_mut(at)) else { return false };
+        set.counts.unreadable += 1;
+        let why = set.refuse(now, &of, "unreadable", "SCCP is not well-formed", Action::Discard);
+        self.note(now, Some(from), why);
+        true
+    }
+
     /// Keeps a refused message for the trail, no more of them than is good for it.
     fn note(&mut self, now: Time, from: Option<PeerId>, why: Refused) {
         let rate = Rate::new(EVENTS.0, Some(EVENTS.1));
@@ -232,12 +276,12 @@ impl RuleSets {
     }
 
     /// What was refused since this was asked last.
-    pub(crate) fn take_refused(&mut self) -> Vec<(Option<PeerId>, Refused)> {
+    pub fn take_refused(&mut self) -> Vec<(Option<PeerId>, Refused)> {
         core::mem::take(&mut self.refused)
     }
 
     /// What was refused last; it leaves no trail.
-    pub(crate) fn take_last(&mut self) -> Option<Refused> {
+    pub fn take_last(&mut self) -> Option<Refused> {
         self.refused.clear();
         self.events = Bucket::default();
         let lasts = self.sets.iter_mut().filter_map(|it| it.last.take());
@@ -245,7 +289,7 @@ impl RuleSets {
     }
 
     /// Sets of which something was refused of late, and the last of it.
-    pub(crate) fn alarms(&self, now: Time) -> impl Iterator<Item = (&Set, &Refused)> {
+    pub fn alarms(&self, now: Time) -> impl Iterator<Item = (&Set, &Refused)> {
         self.sets.iter().filter_map(move |set| {
             let (at, refused) = set.last.as_ref()?;
             (now.since(*at) < ALARM).then_some((set, refused))
@@ -254,7 +298,7 @@ impl RuleSets {
 
     /// What the rules say of an MSU of a peer; `ends_here` tells whether SCCP of this node puts
     /// segments together.
-    pub(crate) fn rule(
+    pub fn rule(
         &mut self,
         now: Time,
         from: PeerId,
@@ -265,9 +309,12 @@ impl RuleSets {
         if msu.si != SERVICE_INDICATOR || self.of_peer.get(&from).is_none_or(Vec::is_empty) {
             return None;
         }
-        // What is not well-formed SCCP, and what belongs to a connection, has no TCAP.
-        let message = Message::read(&msu.payload).ok()?;
-        let unit = Unit::of(&message).ok()??;
+        let message = Message::read(&msu.payload);
+        let unit = message.as_ref().map_err(|it| *it).and_then(Unit::of);
+        // Who reads more than this node does is not to be relied on.
+        let Ok(unit) = unit else { return self.unread(now, from, msu).then(Vec::new) };
+        // What belongs to a connection has no TCAP.
+        let unit = unit?;
         if matches!(unit.word, Word::Service(_)) {
             return None;
         }
@@ -296,7 +343,7 @@ impl RuleSets {
 impl RuleSets {
     /// What the rules say of a message that came in segments and is whole now: whether it goes on.
     /// An abort may be in the place of its data then.
-    pub(crate) fn lets_whole(
+    pub fn lets_whole(
         &mut self,
         now: Time,
         from: (Option<PeerId>, PointCode),
@@ -334,7 +381,7 @@ impl RuleSets {
     }
 
     /// What goes back since this was asked last.
-    pub(crate) fn take_owed(&mut self, wants: &mut Vec<Transfer>) {
+    pub fn take_owed(&mut self, wants: &mut Vec<Transfer>) {
         wants.append(&mut self.owed);
     }
 }
@@ -382,7 +429,7 @@ fn in_place(msu: &Transfer, unit: &Unit<'_>, data: &[u8]) -> Option<Transfer> {
 impl Set {
     fn new(section: &RuleSet, compiled: Compiled, old: Option<Self>, secret: u64) -> Self {
         let screen = compiled.screen();
-        let mut hits = vec![0; screen.map_or(0, ::screening::Screen::len)];
+        let mut hits = vec![0; screen.map_or(0, screening::Screen::len)];
         if let Some((old, screen)) = old.as_ref().zip(screen) {
             let rules = old.compiled.screen().into_iter().flat_map(|it| it.rules());
             let before: HashMap<&str, u64> =
@@ -421,18 +468,18 @@ impl Set {
     }
 
     /// Names, actions and hits of the rules.
-    pub(crate) fn rows(&self) -> impl Iterator<Item = (&str, Action, u64)> {
+    pub fn rows(&self) -> impl Iterator<Item = (&str, Action, u64)> {
         let rules = self.compiled.screen().into_iter().flat_map(|it| it.rules());
         rules.zip(&self.hits).map(|((name, action), hits)| (name, action, *hits))
     }
 
     /// Subscribers whose last place is known.
-    pub(crate) const fn known(&self) -> usize {
+    pub const fn known(&self) -> usize {
         self.places.len()
     }
 
     /// Places that there was no room for.
-    pub(crate) const fn not_kept(&self) -> u64 {
+    pub const fn not_kept(&self) -> u64 {
         self.places.shed()
     }
 
@@ -470,10 +517,10 @@ impl Set {
         let rule = verdict.rule.and_then(|it| screen.rule(it)).map_or("", |it| it.0);
         let operation = verdict.operation.name();
         let why = self.refuse(now, of, rule, &operation, verdict.action);
-        let answer = ::screening::answer(verdict.action, &subject, verdict.invoke_id);
+        let answer = screening::answer(verdict.action, &subject, verdict.invoke_id);
         let instead = match verdict.action {
             Action::Discard | Action::Return(_) => None,
-            _ => subject.message().dtid.map(::screening::abort),
+            _ => subject.message().dtid.map(screening::abort),
         };
         let returned = match verdict.action {
             Action::Return(cause) => Some(cause),
