@@ -72,7 +72,7 @@ pub struct Sent {
 }
 
 /// What happened.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum In {
     /// A third-party REGISTER came.
     Register {
