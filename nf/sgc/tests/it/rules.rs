@@ -159,6 +159,35 @@ fn what_is_only_counted_goes_on_and_what_no_rule_names_too() {
     let sets = world.ask(gateway, "screening/sets", &[]);
     assert_eq!((&sets[0]["rules"], &sets[0]["judged"]), (&6.into(), &3.into()));
     assert!(!world.alarms(gateway).contains(&"screening-hit interconnect".to_owned()));
+    assert_eq!(world.fact(gateway, "sgc_screening_hits_total"), 2, "at the HLR, and here");
+}
+
+/// An update of location of an own subscriber, from France.
+fn update_location() -> Vec<u8> {
+    const IMSI: [u8; 10] = [4, 8, 0x62, 0x02, 0x10, 0, 0, 0, 0, 0xf1];
+    const MSC: [u8; 9] = [0x81, 7, 0x91, 0x33, 0x06, 0x09, 0, 0, 0x10];
+    let vlr = [&[4], &MSC[1..]].concat();
+    let argument = [&[0x30, 28], &IMSI[..], &MSC, &vlr].concat();
+    let mut data = Vec::new();
+    let writer = Writer::begin(TransactionId::of(77)).request(&[4, 0, 0, 1, 0, 1, 3], &[]);
+    writer.write(&mut data, |out| out.invoke(1, None, Code::Local(2), Some(&argument)));
+    data
+}
+
+#[test]
+fn where_a_subscriber_is_is_known_from_what_has_passed() {
+    let far = "{ name = \"far\", operations = [\"updateLocation\"], location = \"implausible\", \
+               action = \"discard\" },\n  { name = \"count\"";
+    let (mut world, gateway, [abroad, hlr]) = site(&SITE.replace("{ name = \"count\"", far));
+    assert_eq!(world.fact(gateway, "sgc_screening_places"), 0);
+    send(&mut world, abroad, &unit(HLR, &update_location()));
+    assert_eq!(came(&mut world, hlr).len(), 1);
+    assert_eq!(world.fact(gateway, "sgc_screening_places"), 1);
+    let mut elsewhere = unit(HLR, &[]);
+    elsewhere.calling = title("819012345678", 7);
+    let data = update_location();
+    send(&mut world, abroad, &Unit { data: &data, ..elsewhere });
+    assert_eq!(came(&mut world, hlr), [], "nobody is in Japan a moment later");
 }
 
 #[test]
