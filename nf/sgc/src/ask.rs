@@ -8,7 +8,7 @@ use crate::doors::{ApplicationRow, InstanceRow};
 use crate::facts::Fact;
 use crate::operations;
 use crate::ping::PingRow;
-use crate::rule_rows::{RuleRow, RuleSetRow, show_rules_of_sets, show_sets};
+use crate::rule_rows::{RuleHitRow, RuleSetRow, show_rules_of_sets, show_sets};
 use crate::trace::TraceRow;
 use crate::translations::{
     RemoteRow, SectionRow, StateRow, SubsystemRow, TcapRow, TranslatedRow, TranslationRow,
@@ -235,7 +235,7 @@ questions! {
     Ask "screening/hits" [
         Parameter::text("set", "only this one"),
         Parameter::text("all", "`yes`: those that never held as well"),
-    ] -> Vec<RuleRow>, |it, asked| Ok(show_rules_of_sets(it, asked.ask));
+    ] -> Vec<RuleHitRow>, |it, asked| Ok(show_rules_of_sets(it, asked.ask));
     /// The dialogues of TCAP.
     Ask "tcap/dialogues" [] -> Vec<TcapRow>, |it, _| Ok(it.sccp.show_tcap());
     /// The applications, and what became of their dialogues.

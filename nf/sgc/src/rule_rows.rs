@@ -28,7 +28,7 @@ rows! {
     }
 
     /// A rule.
-    pub(crate) struct RuleRow {
+    pub(crate) struct RuleHitRow {
         set: String,
         rule: String,
         /// `pass`, `count`, `discard`, `error`, `reject`, `abort` or `return`.
@@ -53,13 +53,13 @@ pub(crate) fn show_sets(of: &Gateway) -> Vec<RuleSetRow> {
     rows.collect()
 }
 
-pub(crate) fn show_rules_of_sets(of: &Gateway, ask: &Ask) -> Vec<RuleRow> {
+pub(crate) fn show_rules_of_sets(of: &Gateway, ask: &Ask) -> Vec<RuleHitRow> {
     let of_ask = |name: &str| ask.params.get(name).map(String::as_str);
     let (set, all) = (of_ask("set"), of_ask("all") == Some("yes"));
     let sets = of.sccp.rules.iter().filter(|it| set.is_none_or(|set| it.name == set));
     let rows = sets.flat_map(|it| {
         let rules = it.rows().filter(move |rule| all || rule.2 > 0);
-        rules.map(|(rule, action, hits)| RuleRow {
+        rules.map(|(rule, action, hits)| RuleHitRow {
             set: it.name.clone(),
             rule: rule.to_owned(),
             action: action.name(),

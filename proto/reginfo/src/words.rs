@@ -2,7 +2,9 @@
 
 /// One word of a list for each variant.
 macro_rules! words {
-    ($(#[$about:meta])* pub enum $name:ident { $($(#[$of:meta])* $variant:ident = $word:literal,)* }) => {
+    ($(#[$about:meta])* pub enum $name:ident {
+        $($(#[$of:meta])* $variant:ident = $word:literal,)*
+    }) => {
         $(#[$about])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum $name { $($(#[$of])* $variant,)* }

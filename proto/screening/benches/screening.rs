@@ -47,7 +47,8 @@ fn messages() -> Vec<(Address, Address, Vec<u8>)> {
         let calling = Address::title(Title::e164(digits(format!("{number:012}"))), 7);
         let called = Address::title(Title::e164(digits(format!("49{number:011}"))), 6);
         let mut argument = vec![0x30, 10, 0x04, 8];
-        argument.extend_from_slice(&number.to_le_bytes().map(|it| (((it >> 4) % 10) << 4) | (it % 10)));
+        let digits = number.to_le_bytes().map(|it| (((it >> 4) % 10) << 4) | (it % 10));
+        argument.extend_from_slice(&digits);
         argument[11] |= 0xf0;
         let mut data = Vec::new();
         let writer = Writer::begin(TransactionId::of(7)).request(&[4, 0, 0, 1, 0, 1, 3], &[]);

@@ -1,4 +1,4 @@
-//! What is kept of a dialogue. Many stand at once: what few of them have takes no room in the others.
+//! What is kept of a dialogue. Many stand at once: what few of them have takes no room in others.
 
 use crate::codec::{Problem, TransactionId};
 use crate::invocation::Invocations;

@@ -32,8 +32,8 @@ pub(super) struct Record {
     losses: u8,
 }
 
-/// Indications that are held: as tagged fields, one message after the other, whatever spelling their
-/// instance has. Many dialogues stand with one or two.
+/// Indications that are held: as tagged fields, one message after the other, whatever spelling
+/// their instance has. Many dialogues stand with one or two.
 #[derive(Debug, Default)]
 pub(super) struct Held(Box<[u8]>);
 
