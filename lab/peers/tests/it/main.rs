@@ -1,6 +1,7 @@
 //! Tandem's stacks against those that others wrote, and that a lab leaves nothing behind.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod igp;
 mod killed;
 mod linux;
 mod malformed;

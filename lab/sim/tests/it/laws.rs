@@ -304,3 +304,103 @@ impl Machine for Stuck {
 fn one_that_stands_still_is_seen() {
     hold(1, || Stuck, |_| ());
 }
+
+#[test]
+fn sessions_of_bfd() {
+    use bfd::{In, Limits, Path, Received, SessionSettings, Sessions, Timers};
+    let path = |fec| Path::Lsp { fec };
+    let timers = |ms| Timers::every(machine::Duration::from_millis(ms), 3);
+    let made = || {
+        let mut machine = Sessions::new(Limits::default(), [5; 32]);
+        let add =
+            |fec| machine.add(Time::from_millis(1), SessionSettings::new(path(fec), timers(50)));
+        let ids = [0, 1].map(add).map(|id| id.expect("there is room"));
+        (machine, ids)
+    };
+    let (_, ids) = made();
+    let input = |random: &mut Random| {
+        let which = usize::try_from(random.below(2)).unwrap();
+        let id = ids[which];
+        match random.below(9) {
+            0 => In::Disabled(id),
+            1 => In::PathDown(id, bfd::Diagnostic::PathDown),
+            2 => In::PollWanted(id),
+            3 => In::TimersChanged(id, timers(1 + random.below(2_000))),
+            4 => In::EchoReturned(vec![0; 16]),
+            5 => In::Enabled(id),
+            _ => {
+                let state = bfd::State::ALL[usize::try_from(random.below(4)).unwrap()];
+                let knows = random.chance(0.8);
+                let packet = bfd::Packet {
+                    diagnostic: bfd::Diagnostic::None,
+                    state,
+                    poll: random.chance(0.2),
+                    is_final: false,
+                    control_plane_independent: false,
+                    demand: random.chance(0.1),
+                    detect_mult: 3,
+                    my_discriminator: 7,
+                    your_discriminator: if knows { id.discriminator() } else { 0 },
+                    desired_min_tx_us: 20_000,
+                    required_min_rx_us: 20_000,
+                    required_min_echo_rx_us: 0,
+                };
+                let octets = packet.write().octets().to_vec();
+                In::Received(Received {
+                    path: path(u32::try_from(which).unwrap()),
+                    ttl: 255,
+                    octets,
+                })
+            }
+        }
+    };
+    SEEDS.for_each(|seed| hold(seed, || made().0, input));
+}
+
+#[test]
+fn an_ospf_instance() {
+    use ospf::packet::{Hello, PacketType, Writer};
+    use ospf::{In, Instance, InterfaceSettings, Prefix, Redistributed, Settings};
+    use std::net::Ipv4Addr;
+    let make = || {
+        let mut made =
+            Instance::new(Settings::new(Ipv4Addr::new(9, 9, 9, 1)), Time::from_millis(1));
+        for index in 0..3u32 {
+            let address = Ipv4Addr::new(10, 0, u8::try_from(index).unwrap(), 1);
+            made.add_interface(InterfaceSettings::new(index, index / 2, address, 24));
+        }
+        made
+    };
+    let input = |random: &mut Random| {
+        let interface = u32::try_from(random.below(3)).unwrap();
+        let host = u8::try_from(2 + random.below(3)).unwrap();
+        let source = Ipv4Addr::new(10, 0, u8::try_from(interface).unwrap(), host);
+        let prefix = Prefix::new(0xCB00_7100, 24);
+        match random.below(9) {
+            0 => In::InterfaceDown(interface),
+            1 => In::NeighbourDown(interface, source),
+            2 => In::Redistribute(prefix, Redistributed { metric: 1, is_type2: true, tag: 0 }),
+            3 => In::WithdrawExternal(prefix),
+            4 => In::StubRouter(random.chance(0.5)),
+            5 => In::InterfaceUp(interface),
+            _ => {
+                let hello = Hello {
+                    mask: 0xFFFF_FF00,
+                    interval_s: 10,
+                    options: 2,
+                    priority: host,
+                    dead_s: 40,
+                    designated: if random.chance(0.3) { source } else { Ipv4Addr::UNSPECIFIED },
+                    backup: Ipv4Addr::UNSPECIFIED,
+                    neighbours: vec![0x0909_0901],
+                };
+                let writer = Writer::new(PacketType::Hello, u32::from(source), interface / 2);
+                let writer = writer.hello(&hello);
+                let octets = writer.finish(&ospf::packet::Authentication::Null, 0);
+                let (octets, destination) = (octets.expect("it is short"), ospf::ALL_SPF_ROUTERS);
+                In::Packet { interface, source, destination, octets }
+            }
+        }
+    };
+    SEEDS.for_each(|seed| hold(seed, make, input));
+}
