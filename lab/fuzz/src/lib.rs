@@ -11,6 +11,7 @@ pub mod anchor_calls;
 pub mod anchor_messages;
 pub mod api_bodies;
 pub mod ber_elements;
+pub mod bfd_sessions;
 pub mod bgp_message;
 pub mod bgp_session;
 pub mod bmp_message;
@@ -32,6 +33,8 @@ pub mod memif_peer;
 pub mod mrt_records;
 pub mod ng_commands;
 pub mod operation_values;
+pub mod ospf_instance;
+pub mod ospf_packet;
 pub mod plane;
 pub mod policy_attributes;
 pub mod recorded_routes;
@@ -55,6 +58,7 @@ pub mod sip_message;
 pub mod sip_stream;
 pub mod sip_uri;
 pub mod sms_messages;
+pub mod spf_changes;
 pub mod srtp_packet;
 pub mod ssc_dialogs;
 pub mod store_blocks;
@@ -124,6 +128,10 @@ pub const TARGETS: &[Target] = &[
     target("ipsmgw_flows", ipsmgw_flows::run),
     target("ber_elements", ber_elements::run),
     target("bgp_message", bgp_message::run),
+    target("bfd_sessions", bfd_sessions::run),
+    target("ospf_packet", ospf_packet::run),
+    target("ospf_instance", ospf_instance::run),
+    target("spf_changes", spf_changes::run),
     target("policy_attributes", policy_attributes::run),
     target("mrt_records", mrt_records::run),
     target("recorded_routes", recorded_routes::run),
