@@ -178,7 +178,13 @@ fn update_location() -> Vec<u8> {
 fn where_a_subscriber_is_is_known_from_what_has_passed() {
     let far = "{ name = \"far\", operations = [\"updateLocation\"], location = \"implausible\", \
                action = \"discard\" },\n  { name = \"count\"";
-    let (mut world, gateway, [abroad, hlr]) = site(&SITE.replace("{ name = \"count\"", far));
+    let networks = r#"operator = [
+      { name = "France", titles = ["33"], at = [46.6, 2.4], radius_km = 600 },
+      { name = "Japan", titles = ["81"], at = [36.5, 138.0], radius_km = 1500 },
+    ]
+    own"#;
+    let text = SITE.replace("{ name = \"count\"", far).replace("own =", &format!("{networks} ="));
+    let (mut world, gateway, [abroad, hlr]) = site(&text);
     assert_eq!(world.fact(gateway, "sgc_screening_places"), 0);
     send(&mut world, abroad, &unit(HLR, &update_location()));
     assert_eq!(came(&mut world, hlr).len(), 1);
