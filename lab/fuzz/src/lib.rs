@@ -14,6 +14,7 @@ pub mod ber_elements;
 pub mod bgp_message;
 pub mod bgp_session;
 pub mod bmp_message;
+pub mod cluster_message;
 pub mod codec_payloads;
 pub mod esp_packet;
 pub mod forwarder_messages;
@@ -105,6 +106,7 @@ pub const TARGETS: &[Target] = &[
     target("sccp_node", sccp_node::run),
     target("tcap_message", tcap_message::run),
     target("tcap_dialogues", tcap_dialogues::run),
+    target("cluster_message", cluster_message::run),
     target("tcu_message", tcu_message::run),
     target("tcu_application", tcu_application::run),
     target("operation_values", operation_values::run),

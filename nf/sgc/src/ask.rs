@@ -3,6 +3,7 @@
 
 use crate::Gateway;
 use crate::alarms::blocked_why;
+use crate::clustered::{ClusterRow, DrainRow, LinkRow, PartitionRow};
 use crate::config::{Carriage, PeerRole, Sgc, show_network};
 use crate::doors::{ApplicationRow, InstanceRow};
 use crate::facts::Fact;
@@ -233,6 +234,18 @@ questions! {
     Ask "applications" [] -> Vec<ApplicationRow>, |it, _| Ok(it.show_applications());
     /// Their instances.
     Ask "applications/instances" [] -> Vec<InstanceRow>, |it, _| Ok(it.show_instances());
+    /// The nodes of the cluster.
+    Ask "cluster" [] -> Vec<ClusterRow>, |it, asked| Ok(it.show_cluster(asked.now));
+    /// Which node serves each partition, and who stands by.
+    Ask "cluster/partitions" [] -> Vec<PartitionRow>, |it, _| Ok(it.show_partitions());
+    /// Which node hears which other one.
+    Ask "cluster/links" [] -> Vec<LinkRow>, |it, asked| Ok(it.show_cluster_links(asked.now));
+    /// Gives the partitions of this node to the others, so that it can be stopped.
+    Act "cluster/drain" [] -> DrainRow,
+        |it, _| it.drain_cluster(true).ok_or_else(|| AskError::NotFound("cluster".into()));
+    /// Takes part in the cluster again.
+    Act "cluster/undrain" [] -> DrainRow,
+        |it, _| it.drain_cluster(false).ok_or_else(|| AskError::NotFound("cluster".into()));
     /// The conditions that stand.
     Ask "alarms" [] -> Vec<Condition>, |it, asked| Ok(it.show_alarms(asked.now));
 }
@@ -245,7 +258,7 @@ pub fn questions() -> Vec<Question> {
 impl Gateway {
     /// Answers a question.
     pub(crate) fn answer(&mut self, now: Time, ask: &Ask) -> Answer<Value> {
-        self.gauges();
+        self.gauges(now);
         let serve = question::find(QUESTIONS, &ask.path);
         // A shard of dialogues knows of these alone.
         let serve =
@@ -255,7 +268,7 @@ impl Gateway {
     }
 
     /// Brings the gauges up to date.
-    fn gauges(&self) {
+    fn gauges(&self, now: Time) {
         let facts = &self.facts;
         let links = || self.links.iter().map(|(_, link)| link);
         let up = links().filter(|link| link.state == State::Up).count();
@@ -277,6 +290,7 @@ impl Gateway {
         facts.set(Fact::ServersDown, down);
         facts.set(Fact::Waiting, waiting);
         self.show_application_facts();
+        self.show_cluster_facts(now);
         operations::show(self);
         let transactions = &self.sccp.transactions;
         transactions.facts().set(tcap::Fact::Dialogues, transactions.len() as u64);

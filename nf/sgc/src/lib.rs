@@ -17,6 +17,7 @@ mod alarms;
 mod applications;
 mod apply;
 mod ask;
+mod clustered;
 pub mod config;
 mod doors;
 mod facts;
@@ -35,10 +36,12 @@ mod translations;
 mod user;
 
 pub use ask::questions;
+pub use clustered::{ClusterFact, PartitionFact, PartitionTable};
 pub use doors::ApplicationTable;
 pub use facts::{ApplicationFact, Fact};
 pub use operations::{FailureFact, FailureTable, OperationFact, OperationTable, empty_tables};
 
+use config::cluster::CLUSTER_PORT;
 use config::{CAPTURE_PORT, Sgc};
 use event::Sheet;
 use m3ua::codec::{PointCode, ServerState};
@@ -79,6 +82,7 @@ pub struct Gateway {
     told: relay::Told,
     offenders: screening::Offenders,
     facts: Sheet<Fact>,
+    cluster_facts: Sheet<ClusterFact>,
     peer_table: m3ua_stack::PeerTable,
     /// How long the messages of this turn have waited.
     delay: Duration,
@@ -129,6 +133,7 @@ impl Gateway {
             told: relay::Told::default(),
             offenders: screening::Offenders::default(),
             facts: Sheet::new(),
+            cluster_facts: Sheet::new(),
             peer_table: m3ua_stack::peer_table(),
             delay: Duration::ZERO,
             is_draining: false,
@@ -159,6 +164,7 @@ impl Gateway {
         if self.is_draining {
             self.leave(now, out);
         }
+        self.settle_cluster(now, out);
         self.flush_doors(now, out);
         shards::hand_over(self, out);
         ping::pings_heard(self, now, out);
@@ -244,6 +250,12 @@ impl Function for Gateway {
         if self.trails.capture.takes(now, &input) {
             return;
         }
+        if let (In::Message { flow, bytes }, Some(of)) = (&input, &mut self.sccp.clustered)
+            && flow.port == CLUSTER_PORT
+        {
+            of.datagram(now, flow, bytes, out);
+            return self.run(now, out);
+        }
         if self.at_door(now, &input, out) {
             return self.run(now, out);
         }
@@ -252,6 +264,9 @@ impl Function for Gateway {
             In::HandedBack { to, work } => shards::handed_back(self, now, to, work),
             In::Drain => {
                 self.is_draining = true;
+                if let Some(of) = &mut self.sccp.clustered {
+                    of.cluster.drain(true);
+                }
                 for peer in self.links.iter().map(|(peer, _)| peer).collect::<Vec<_>>() {
                     self.process.step(now, Input::AspDown(peer), &mut self.outs);
                 }
@@ -350,7 +365,8 @@ impl Function for Gateway {
     }
 
     fn is_idle(&self) -> bool {
-        self.links.is_closed()
+        let is_empty = |it: &clustered::Clustered| it.is_empty();
+        self.links.is_closed() && self.sccp.clustered.as_deref().is_none_or(is_empty)
     }
 
     fn cells(&self) -> Vec<event::Cells> {
@@ -358,7 +374,8 @@ impl Function for Gateway {
         let (sccp, tcap) = (self.sccp.node.facts(), self.sccp.transactions.facts());
         let own = [self.facts.cells(), self.peer_table.cells(), self.process.facts().cells()];
         let own = own.into_iter().chain([sccp.cells(), tcap.cells()]);
-        own.chain(self.tables.cells()).chain(doorway).collect()
+        let clustered = self.sccp.clustered.is_some().then(|| self.cluster_facts.cells());
+        own.chain(self.tables.cells()).chain(clustered).chain(doorway).collect()
     }
 }
 

@@ -39,6 +39,17 @@ impl Invocations {
         self.list.push(Invocation { id, class, time, due: now + time });
     }
 
+    /// All of them: class, time, and when that is over.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (i8, OperationClass, Duration, Time)> {
+        self.list.iter().map(|it| (it.id, it.class, it.time, it.due))
+    }
+
+    /// One that another node has asked for.
+    pub(crate) fn put(&mut self, id: i8, class: OperationClass, time: Duration, due: Time) {
+        self.list.reserve_exact(1);
+        self.list.push(Invocation { id, class, time, due });
+    }
+
     /// The time of an operation begins anew, as long as it was unless told; whether there is one.
     pub(crate) fn restart(&mut self, now: Time, id: i8, time: Option<Duration>) -> bool {
         let Some(it) = self.list.iter_mut().find(|it| it.id == id) else { return false };

@@ -44,4 +44,4 @@ pub use effects::{
     Begin, Close, DialogueId, In, Indication, OperationClass, Out, PAbort, Refused, Say, UAbort,
 };
 pub use facts::Fact;
-pub use transactions::{Settings, Transactions};
+pub use transactions::{PARTITIONS, Settings, Told, Transactions};

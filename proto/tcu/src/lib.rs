@@ -31,6 +31,7 @@ mod spelling;
 mod tagged;
 
 pub use application::{
+    application_of,
     Absent, Application, Count, Failures, GREETING_MAX, InstanceId, InstanceStatus, Network,
     Operations, Settings, Side, Status, Tally, Wanted,
 };

@@ -39,6 +39,7 @@ impl Sgc {
         self.validate_servers(issues);
         self.validate_sccp(issues);
         self.validate_applications(issues);
+        self.validate_cluster(issues);
         if issues.len() == before {
             self.rehearse(issues);
         }

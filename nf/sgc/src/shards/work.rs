@@ -3,8 +3,8 @@
 
 use super::connection;
 use bytes::Bytes;
-use m3ua::PeerId;
-use m3ua::codec::PointCode;
+use m3ua::codec::{NetworkAppearance, PointCode};
+use m3ua::{PeerId, Transfer};
 use sccp::codec::{Address, Class, LocalReference};
 use sccp::{ConnectionEvent, ConnectionInput, Unitdata};
 use tcu::{Indication, PointCodeStatus};
@@ -26,6 +26,9 @@ const CONNECTION: u8 = 7;
 const EVENT: u8 = 8;
 const NOT_CONNECTED: u8 = 9;
 const RETURNED: u8 = 10;
+const WAYS: u8 = 11;
+const MSU: u8 = 12;
+const MANAGEMENT: u8 = 13;
 
 /// Data on their way between SCCP and TCAP.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,6 +61,12 @@ pub(crate) enum Work {
     NotConnected(u64, u8),
     /// N-NOTICE of a subsystem without TCAP: the return cause, and what came back.
     Returned(u8, Unitdata),
+    /// Point codes that a node of the cluster has a way to.
+    Ways(Vec<PointCode>),
+    /// An MSU that a node of the cluster has a way for.
+    Msu(Transfer),
+    /// What SCCP management elsewhere has told one node of the cluster.
+    Management(Transfer),
 }
 
 impl Work {
@@ -101,6 +110,12 @@ impl Work {
             Self::Told(_) => {}
             Self::Rank(subsystem, rank) => out.extend([RANK, *subsystem, rank.unwrap_or(NO_OCTET)]),
             Self::Born => out.push(BORN),
+            Self::Ways(ways) => {
+                out.push(WAYS);
+                ways.iter().for_each(|it| write_point_code(Some(*it), out));
+            }
+            Self::Msu(it) => write_transfer(MSU, it, out),
+            Self::Management(it) => write_transfer(MANAGEMENT, it, out),
             Self::Connection(it) => {
                 out.push(CONNECTION);
                 connection::write_input(it, out);
@@ -141,6 +156,13 @@ impl Work {
                 Self::Rank(subsystem, Some(rank).filter(|it| *it != NO_OCTET))
             }
             BORN => Self::Born,
+            WAYS => {
+                let (codes, _) = cursor.rest().as_chunks::<4>();
+                let codes = codes.iter().map(|it| PointCode::new(u32::from_be_bytes(*it)));
+                Self::Ways(codes.flatten().collect())
+            }
+            MSU => Self::Msu(read_transfer(&mut cursor)?),
+            MANAGEMENT => Self::Management(read_transfer(&mut cursor)?),
             RETURNED => Self::Returned(cursor.octet(CUT)?, read_unitdata(&mut cursor)?),
             CONNECTION => Self::Connection(connection::read_input(&mut cursor)?),
             EVENT => {
@@ -151,6 +173,29 @@ impl Work {
             _ => return Err(cursor.offence("no work of this name")),
         })
     }
+}
+
+fn write_transfer(kind: u8, it: &Transfer, out: &mut Vec<u8>) {
+    out.push(kind);
+    out.push(u8::from(it.network.is_some()));
+    out.extend(it.network.map_or(0, |it| it.0).to_be_bytes());
+    write_point_code(Some(it.opc), out);
+    write_point_code(Some(it.dpc), out);
+    out.extend([it.si, it.ni, it.mp, it.sls]);
+    out.extend_from_slice(&it.payload);
+}
+
+fn read_transfer(cursor: &mut Cursor<'_>) -> Result<Transfer, Malformed> {
+    let (has, number) = (cursor.octet(CUT)?, cursor.be32(CUT)?);
+    let network = (has != 0).then_some(NetworkAppearance(number));
+    let mut code = || {
+        let it = read_point_code(cursor)?;
+        it.ok_or_else(|| cursor.offence("no point code"))
+    };
+    let (opc, dpc) = (code()?, code()?);
+    let [si, ni, mp, sls] = cursor.array(CUT)?;
+    let payload = Bytes::copy_from_slice(cursor.rest());
+    Ok(Transfer { network, opc, dpc, si, ni, mp, sls, payload })
 }
 
 fn read_transit(cursor: &mut Cursor<'_>) -> Result<Transit, Malformed> {
@@ -257,6 +302,16 @@ mod tests {
         ];
         let point_code = point_code(7);
         let told = statuses.map(|status| Work::Told(Indication::PointCode { point_code, status }));
+        let transfer = Transfer {
+            network: Some(NetworkAppearance(9)),
+            opc: PointCode::new(1).unwrap_or_default(),
+            dpc: PointCode::new(2).unwrap_or_default(),
+            si: 3,
+            ni: 2,
+            mp: 1,
+            sls: 15,
+            payload: Bytes::from_static(b"payload"),
+        };
         let mut all = vec![
             Work::Unitdata(whole),
             Work::Returned(3, without.unitdata.clone()),
@@ -266,6 +321,9 @@ mod tests {
             Work::Rank(6, Some(0)),
             Work::Rank(6, None),
             Work::Born,
+            Work::Ways(vec![PointCode::new(7).unwrap_or_default()]),
+            Work::Msu(transfer.clone()),
+            Work::Management(transfer),
         ];
         all.extend(told);
         for work in all {

@@ -122,6 +122,7 @@ impl Application {
             self.refuse(now, dialogue, context, side);
         }
         self.orphans.clear();
+        self.homeless.clear();
         self.doomed.clear();
     }
 

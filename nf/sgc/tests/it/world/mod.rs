@@ -309,6 +309,10 @@ impl World {
         let sends: Vec<(Flow, Vec<u8>)> =
             out.sends().map(|(flow, bytes)| (flow, bytes.to_vec())).collect();
         for (flow, bytes) in sends {
+            if flow.transport == Transport::Udp {
+                self.datagram(flow, bytes);
+                continue;
+            }
             let other = self.ends.get(&flow.conn.0).and_then(|end| self.ends.get(&end.other));
             if let Some(other) = other.copied() {
                 let octets = bytes.len() as u64;
@@ -324,6 +328,19 @@ impl World {
         }
         out.clear();
         self.out = out;
+    }
+
+    /// A datagram arrives where somebody listens.
+    fn datagram(&mut self, flow: Flow, bytes: Vec<u8>) {
+        let Some((node, port)) = self.listening.get(&flow.remote).copied() else { return };
+        let arrives = Flow::to(port, Transport::Udp, flow.remote, flow.local);
+        self.plan(node, What::Message(arrives, bytes));
+    }
+
+    /// A process dies: the kernel ends its connections.
+    pub fn kill(&mut self, id: usize) {
+        self.deafen(id);
+        self.freeze(id);
     }
 
     fn open(&mut self, node: usize, flow: Flow) {
