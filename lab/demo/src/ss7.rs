@@ -272,12 +272,12 @@ impl Play for Ss7 {
         let trails = trails["trails"].as_array().map_or(0, Vec::len) as u64;
         let Spell { sent, back } = self.troubled;
         let missing = format!("of {sent}; {} counted as lost with the association", self.lost);
-        let told = self.told.as_millis() as u64;
+        let told = u64::try_from(self.told.as_micros()).unwrap_or(u64::MAX);
         let mut figures = vec![
             Figure::all(self.calm.back, self.calm.sent, "MSUs back before the loss"),
             Figure::some(back, "MSUs back in the two seconds of the loss").noting(missing),
-            Figure::some(told, "ms until the relay knew")
-                .noting("of the kernel: nobody listens there"),
+            Figure::some(told, "us until the relay knew")
+                .noting("by the guardian of hlr-1, which aborts its association"),
             Figure::all(self.after.back, self.after.sent, "MSUs back after it"),
             Figure::some(relayed, "MSUs relayed, both ways"),
             Figure::some(trails, "trails in the SAS"),
