@@ -52,8 +52,8 @@ pub struct Ipsec {
     /// that each REGISTER and each request that begins a dialog or stands alone gets (RFC 7315
     /// §4.6, TS 24.229 §5.2.6.3); empty: none is sent.
     pub charging: String,
-    /// Subscribe at the core to what becomes of each registration (RFC 3680, TS 24.229 §5.2.3): what
-    /// the network ends itself then ends here too, binding and associations.
+    /// Subscribe at the core to what becomes of each registration (RFC 3680, TS 24.229 §5.2.3):
+    /// what the network ends itself then ends here too, binding and associations.
     pub reg_event: bool,
     /// Such subscriptions of phones of this realm at most, of each shard; other registrations are
     /// not watched.

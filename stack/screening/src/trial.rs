@@ -64,8 +64,8 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// The rules of sets that were checked and loaded, with the names and addresses of peers, and the
-    /// own addresses.
+    /// The rules of sets that were checked and loaded, with the names and addresses of peers, and
+    /// the own addresses.
     #[must_use]
     pub fn new(
         sets: &[RuleSet],

@@ -353,6 +353,21 @@ mod tests {
     const LOOK: Look = Look { width: Some(100), colour: false, now_us: 1_000_000_000 };
 
     #[test]
+    fn rules_their_hits_and_what_they_would_refuse_are_rows() {
+        let row = json!({"name": "abroad", "rules": 24, "judged": 900, "hits": 7, "refused": 5,
+            "unreadable": 1, "segments": 0, "places": 12, "not_kept": 0});
+        let shown = table(&LOOK, &[row], &RULE_SETS);
+        assert!(shown.contains("abroad") && shown.contains("900"), "{shown}");
+        let row = json!({"set": "abroad", "rule": "cat1-imsi", "action": "discard", "hits": 5});
+        let shown = table(&LOOK, &[row], &RULE_HITS);
+        assert!(shown.contains("abroad") && shown.contains("cat1-imsi"), "{shown}");
+        let row = json!({"at_us": 900_000_000, "peer": "stp", "by": "abroad/cat1-imsi",
+            "action": "discard", "operation": "sendIMSI", "calling": "33609", "called": "49171"});
+        let shown = table(&LOOK, &[row], &TRIED);
+        assert!(shown.contains("abroad/cat1-imsi") && shown.contains("sendIMSI"), "{shown}");
+    }
+
+    #[test]
     fn peers_servers_and_routes_are_rows_that_fit() {
         let row = json!({"function": "sgc1", "name": "hlr-a", "role": "asp", "transport": "sctp",
             "address": "10.0.0.2 10.1.0.2", "association": "up", "since_us": 100_000_000,

@@ -39,9 +39,6 @@ impl Core {
             let (socket, home, asked, is_over) = parts;
             let mut buffer = vec![0; 65_536];
             while !is_over.load(Relaxed) {
-                for (to, notify) in home.lock().unwrap().notifies() {
-                    let _ = socket.send_to(&notify, to);
-                }
                 let Ok((octets, from)) = socket.recv_from(&mut buffer) else { continue };
                 let bytes = &buffer[..octets];
                 let text = String::from_utf8_lossy(bytes).into_owned();
@@ -124,11 +121,6 @@ pub fn until(phones: &mut [Phone], what: &str, done: impl Fn(&[Phone]) -> bool) 
 }
 
 pub fn controller(net: u8, shards: u16, registrar: &str) -> Running<Controller> {
-    controller_with(net, shards, registrar, "")
-}
-
-/// One whose realm of phones has more keys of IPsec.
-pub fn controller_with(net: u8, shards: u16, registrar: &str, ipsec: &str) -> Running<Controller> {
     let text = format!(
         r#"
         name = "sbc"
@@ -143,7 +135,6 @@ pub fn controller_with(net: u8, shards: u16, registrar: &str, ipsec: &str) -> Ru
         register_required = true
         [realm.ipsec]
         sets_max = 1000
-        {ipsec}
         [[realm]]
         name = "core"
         side = "core"
@@ -306,41 +297,4 @@ fn again_and_off(running: &Running<Controller>, phones: &mut [Phone]) {
     assert_eq!(asked(running, "registrations"), [] as [serde_json::Value; 0]);
     let current = |row: &&serde_json::Value| row["state"] == "current";
     assert_eq!(asked(running, "ipsec").iter().filter(current).count(), 0);
-}
-
-#[test]
-fn what_the_network_ends_ends_at_the_controller_and_the_phone_may_register_anew() {
-    let net = 207;
-    let core = Core::start(net, (1..=2).map(Subscriber::number).collect());
-    let running = controller_with(net, 2, "", "reg_event = true");
-    let mut phones: Vec<Phone> =
-        (1..=2).map(|number| Phone::new(net, number, Mode::Transport)).collect();
-    let registered =
-        |phones: &[Phone]| phones.iter().all(|it| it.events.contains(&Event::Registered));
-    phones.iter_mut().for_each(|phone| phone.act(Handset::register));
-    until(&mut phones, "both register", registered);
-    let standing = |rows: &[serde_json::Value]| {
-        let is_it = |row: &&serde_json::Value| row["state"] == "standing" && row["version"] == 0;
-        rows.iter().filter(is_it).count()
-    };
-    until(&mut phones, "both are watched", |_| standing(&asked(&running, "ims/reg-events")) == 2);
-    let impi = phones[0].handset.config().subscriber.impi.clone();
-    assert!(core.home.lock().unwrap().deregister(&impi, reginfo::Event::Deactivated));
-    until(&mut phones, "its binding has ended", |_| asked(&running, "registrations").len() == 1);
-    let rows = asked(&running, "ipsec");
-    let state = |impi: &str| rows.iter().find(|row| row["impi"] == impi).map(|row| &row["state"]);
-    let other = phones[1].handset.config().subscriber.impi.clone();
-    assert_eq!((state(&impi), state(&other)), (Some(&"ending".into()), Some(&"current".into())));
-    until(&mut phones, "it is watched no more", |_| asked(&running, "ims/reg-events").len() == 1);
-    assert_eq!(count(&running, "ims_reg_deregistrations_total"), 1);
-
-    // As after a new start: in the clear, with another agreement.
-    drop(phones.remove(0)); // its sockets first
-    phones.insert(0, Phone::new(net, 1, Mode::Transport));
-    phones[0].act(Handset::register);
-    until(&mut phones, "it registers anew", |phones| phones[0].events.contains(&Event::Registered));
-    until(&mut phones, "it is watched again", |_| {
-        standing(&asked(&running, "ims/reg-events")) == 2
-    });
-    running.stop(Duration::from_secs(1));
 }

@@ -35,7 +35,8 @@ fn number(message: &Message<'_>, header: Header) -> Option<u32> {
 
 /// Whether an answer will be the same for a while.
 const fn is_for_good(status: u16) -> bool {
-    matches!(status, 401..=403 | 405..=407 | 410 | 416 | 420 | 421 | 484 | 485 | 488 | 489 | 501 | 505 | 604)
+    matches!(status, 401..=403 | 405..=407 | 410 | 416 | 420 | 421)
+        || matches!(status, 484 | 485 | 488 | 489 | 501 | 505 | 604)
 }
 
 impl Watch {
