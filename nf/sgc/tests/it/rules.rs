@@ -162,40 +162,6 @@ fn what_is_only_counted_goes_on_and_what_no_rule_names_too() {
     assert_eq!(world.fact(gateway, "sgc_screening_hits_total"), 2, "at the HLR, and here");
 }
 
-/// An update of location of an own subscriber, from France.
-fn update_location() -> Vec<u8> {
-    const IMSI: [u8; 10] = [4, 8, 0x62, 0x02, 0x10, 0, 0, 0, 0, 0xf1];
-    const MSC: [u8; 9] = [0x81, 7, 0x91, 0x33, 0x06, 0x09, 0, 0, 0x10];
-    let vlr = [&[4], &MSC[1..]].concat();
-    let argument = [&[0x30, 28], &IMSI[..], &MSC, &vlr].concat();
-    let mut data = Vec::new();
-    let writer = Writer::begin(TransactionId::of(77)).request(&[4, 0, 0, 1, 0, 1, 3], &[]);
-    writer.write(&mut data, |out| out.invoke(1, None, Code::Local(2), Some(&argument)));
-    data
-}
-
-#[test]
-fn where_a_subscriber_is_is_known_from_what_has_passed() {
-    let far = "{ name = \"far\", operations = [\"updateLocation\"], location = \"implausible\", \
-               action = \"discard\" },\n  { name = \"count\"";
-    let networks = r#"operator = [
-      { name = "France", titles = ["33"], at = [46.6, 2.4], radius_km = 600 },
-      { name = "Japan", titles = ["81"], at = [36.5, 138.0], radius_km = 1500 },
-    ]
-    own"#;
-    let text = SITE.replace("{ name = \"count\"", far).replace("own =", &format!("{networks} ="));
-    let (mut world, gateway, [abroad, hlr]) = site(&text);
-    assert_eq!(world.fact(gateway, "sgc_screening_places"), 0);
-    send(&mut world, abroad, &unit(HLR, &update_location()));
-    assert_eq!(came(&mut world, hlr).len(), 1);
-    assert_eq!(world.fact(gateway, "sgc_screening_places"), 1);
-    let mut elsewhere = unit(HLR, &[]);
-    elsewhere.calling = title("819012345678", 7);
-    let data = update_location();
-    send(&mut world, abroad, &Unit { data: &data, ..elsewhere });
-    assert_eq!(came(&mut world, hlr), [], "nobody is in Japan a moment later");
-}
-
 #[test]
 fn in_the_middle_of_a_dialogue_both_sides_hear_an_abort() {
     let (mut world, _, [abroad, hlr]) = site(SITE);
