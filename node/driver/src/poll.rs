@@ -48,6 +48,7 @@ pub struct Ready {
 #[derive(Debug)]
 pub struct Poll {
     fd: OwnedFd,
+    events: Box<[libc::epoll_event; EVENTS_MAX]>,
     ready: Vec<Ready>,
 }
 
@@ -59,7 +60,8 @@ impl Poll {
     pub fn new() -> io::Result<Self> {
         // SAFETY: a plain system call; the descriptor that it returns is ours alone.
         let fd = unsafe { OwnedFd::from_raw_fd(check(libc::epoll_create1(libc::EPOLL_CLOEXEC))?) };
-        Ok(Self { fd, ready: Vec::with_capacity(EVENTS_MAX) })
+        let events = Box::new([libc::epoll_event { events: 0, u64: 0 }; EVENTS_MAX]);
+        Ok(Self { fd, events, ready: Vec::with_capacity(EVENTS_MAX) })
     }
 
     fn change(&self, what: i32, fd: BorrowedFd<'_>, token: u64, bits: u32) -> io::Result<()> {
@@ -100,12 +102,11 @@ impl Poll {
     /// The kernel's; none in normal life.
     pub fn wait(&mut self, timeout: Option<Duration>) -> io::Result<&[Ready]> {
         self.ready.clear();
-        let mut events = [libc::epoll_event { events: 0, u64: 0 }; EVENTS_MAX];
-        let count = match wait_ns(self.fd.as_raw_fd(), &mut events, timeout) {
+        let count = match wait_ns(self.fd.as_raw_fd(), &mut self.events, timeout) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
             other => other?,
         };
-        self.ready.extend(events[..count].iter().map(|event| {
+        self.ready.extend(self.events[..count].iter().map(|event| {
             let bits = event.events as i32;
             let error = bits & (libc::EPOLLERR | libc::EPOLLHUP) != 0;
             Ready {

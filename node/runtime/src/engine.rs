@@ -4,7 +4,6 @@ use crate::facts::RuntimeFact;
 use crate::function::{Effects, Function, In};
 use crate::port::Flow;
 use crate::ring::{Rings, ShardMessage};
-use driver::Clock;
 use event::Sheet;
 use machine::narrow::nanos;
 use machine::{Duration, Time};
@@ -26,11 +25,10 @@ pub(crate) struct Engine<F: Function> {
 }
 
 impl<F: Function> Engine<F> {
-    /// The next messages arrived at that time by the system's date; says how long they waited.
-    pub(crate) fn arrived(&mut self, now: Time, arrived_ns: Option<u64>) {
-        let Some(arrived_ns) = arrived_ns else { return };
-        let waited = Duration::from_nanos(Clock::date_ns().saturating_sub(arrived_ns));
-        self.waited(now, waited);
+    /// The next messages arrived at that time by the system's date, which is this one now; says how
+    /// long they waited.
+    pub(crate) fn arrived(&mut self, now: Time, date_ns: u64, arrived_ns: u64) {
+        self.waited(now, Duration::from_nanos(date_ns.saturating_sub(arrived_ns)));
     }
 
     /// The next messages waited so long.

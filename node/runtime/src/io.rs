@@ -44,7 +44,10 @@ pub(crate) enum PortKind {
 /// Everything of a shard that touches the kernel.
 pub(crate) struct Io {
     pub(crate) poll: Poll,
+    /// By number, and few numbers are taken: whoever wants all of one kind asks its list.
     pub(crate) ports: Vec<Option<Port>>,
+    /// Those of datagrams.
+    pub(crate) datagram_ports: Vec<PortId>,
     pub(crate) news: VecDeque<News>,
     pub(crate) streams: Streams,
     pub(crate) channels: Channels,
@@ -70,6 +73,7 @@ impl Io {
         Ok(Self {
             poll: Poll::new()?,
             ports: Vec::new(),
+            datagram_ports: Vec::new(),
             news: VecDeque::new(),
             streams,
             channels: Channels::default(),
@@ -196,7 +200,8 @@ impl Io {
 
     /// Bytes that wait for the queues of datagram ports.
     pub(crate) fn backlog(&self) -> usize {
-        let ports = self.ports.iter().flatten();
+        let port = |id: &PortId| self.ports.get(usize::from(id.0)).and_then(Option::as_ref);
+        let ports = self.datagram_ports.iter().filter_map(port);
         let queued = ports.filter_map(|port| match &port.kind {
             PortKind::Datagrams(port) => Some(port.queued_bytes()),
             PortKind::Streams(_) => None,

@@ -9,7 +9,7 @@ use crate::handshake::words;
 use crate::io::Io;
 use crate::port::{ConnId, Flow};
 use crate::spec::StreamLimits;
-use driver::tcp;
+use driver::{Clock, tcp};
 use machine::Time;
 use tls::Progress;
 
@@ -90,7 +90,9 @@ impl Reader {
         }
         let (length, ended) = match outcome {
             Outcome::Bytes(length, arrived_ns) => {
-                engine.arrived(now, arrived_ns);
+                if let Some(arrived_ns) = arrived_ns {
+                    engine.arrived(now, Clock::date_ns(), arrived_ns);
+                }
                 (length, None)
             }
             Outcome::Nothing => return,

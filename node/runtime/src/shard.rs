@@ -49,6 +49,9 @@ const BATCHES_PER_TURN: usize = 64;
 const COMMANDS_PER_TURN: usize = 16;
 /// Events between two looks at the clock.
 const EVENTS_PER_LOOK: usize = 16;
+/// Datagrams between two looks at the date: each of those behind the first one has waited for the
+/// few before it at most longer than is said.
+const DATAGRAMS_PER_DATE: usize = 8;
 /// Bytes from connections after which timers and datagrams are looked at: a few busy connections
 /// with many subscribers behind them must not keep everybody else waiting.
 const STREAM_BYTES_PER_LOOK: usize = 128 << 10;
@@ -78,15 +81,17 @@ pub(crate) struct Shard<F: Function> {
 impl<F: Function> Shard<F> {
     /// Runs until told to stop.
     pub(crate) fn run(&mut self) {
+        let mut end = self.now();
         while !self.stopping {
             self.status.waits();
-            self.wait();
+            self.wait(end);
             let now = self.now();
             self.status.turns(now);
             let worked = self.turn(now);
+            end = now;
             if worked {
                 self.io.show_gauges();
-                let end = self.now();
+                end = self.now();
                 let us = micros(end.since(now));
                 self.engine.sheet.observe(RuntimeFact::TurnTime, us);
                 self.busy_until = end + self.spin;
@@ -99,8 +104,7 @@ impl<F: Function> Shard<F> {
     }
 
     /// Waits for something to do: not at all shortly after work, else until the next deadline.
-    fn wait(&mut self) {
-        let now = self.now();
+    fn wait(&mut self, now: Time) {
         let mut timeout = Some(Duration::ZERO);
         let news = !self.io.news.is_empty()
             || self.io.channels.has_news()
@@ -316,18 +320,20 @@ impl<F: Function> Shard<F> {
             port.lost = lost;
             engine.sheet.add(RuntimeFact::KernelDropped, u64::from(fresh));
         }
+        let (mut date_ns, mut since_date) = (Clock::date_ns(), 0);
         for datagram in receive.datagrams() {
             let ip = datagram.local.unwrap_or(local.ip());
-            let flow = Flow {
-                port: id,
-                transport: Transport::Udp,
-                conn: ConnId(0),
-                local: SocketAddr::new(ip, local.port()),
-                remote: datagram.remote,
-            };
-            engine.arrived(now, datagram.arrived_ns);
+            let local = SocketAddr::new(ip, local.port());
+            let flow = Flow::to(id, Transport::Udp, local, datagram.remote);
+            if since_date >= DATAGRAMS_PER_DATE {
+                (date_ns, since_date) = (Clock::date_ns(), 0);
+            }
+            if let Some(arrived_ns) = datagram.arrived_ns {
+                engine.arrived(now, date_ns, arrived_ns);
+            }
             for bytes in datagram.segments() {
                 engine.message(now, (&flow, false), bytes);
+                since_date += 1;
             }
             if Io::is_heavy(&engine.effects) {
                 io.flush(now, &mut engine.effects, &mut engine.rings);
@@ -351,7 +357,6 @@ impl<F: Function> Shard<F> {
             refused -= 1;
             let remote = SocketAddr::new(remote, 0);
             let flow = Flow::to(id, Transport::Udp, *local, remote);
-            engine.arrived(now, None);
             engine.message(now, (&flow, false), bytes);
         }
         engine.sheet.add(RuntimeFact::HeaderRefused, refused);
@@ -536,6 +541,7 @@ impl<F: Function> Shard<F> {
     /// Takes a new list of ports: kept ones move, new ones come, the others close.
     pub(crate) fn place(&mut self, ports: Vec<ShardPort>) {
         let mut old = std::mem::take(&mut self.io.ports);
+        self.io.datagram_ports.clear();
         let moved: Vec<(PortId, PortId)> =
             ports.iter().filter_map(|port| Some((port.kept?, port.held.spec.id))).collect();
         for port in ports {
@@ -551,6 +557,7 @@ impl<F: Function> Shard<F> {
             if let PortKind::Datagrams(port) = &mut kind {
                 port.set_whole(held.spec.is_whole());
                 port.set_runs(matches!(held.spec.carrier, Carrier::Udp { runs: true, .. }));
+                self.io.datagram_ports.push(held.spec.id);
             }
             let id = held.spec.id;
             if let Err(error) = self.io.watch_port(&kind, id, kept.is_some()) {
