@@ -7,7 +7,7 @@ use crate::octet;
 use crate::overload::unasked;
 use crate::set::HeaderSet;
 pub use crate::text::decimal;
-use crate::text::put_ip;
+use crate::text::{ipv4, put_ip};
 use crate::via::Via;
 use std::borrow::Cow;
 use std::net::{IpAddr, SocketAddr};
@@ -299,6 +299,9 @@ fn is_address(host: &[u8], ip: IpAddr) -> bool {
 /// A host that is an IP address, brackets allowed.
 #[must_use]
 pub fn address(host: &[u8]) -> Option<IpAddr> {
+    if let Some(ip) = ipv4(host) {
+        return Some(IpAddr::V4(ip));
+    }
     let inner = match host {
         [b'[', inner @ .., b']'] => inner,
         _ => host,
