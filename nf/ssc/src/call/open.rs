@@ -349,16 +349,16 @@ impl Controller {
         if extra.register.is_some() {
             self.wire.facts.add(Fact::RegistersForwarded, 1);
         }
-        let (mut names, mut body) = (key, Verdict::Same);
+        let (mut named, mut body) = (None, Verdict::Same);
         if begins_dialog(method) {
             let Some((call_key, call)) = self.calls.table.take() else {
                 self.calls.relays.give_back(key);
                 self.overload.limits.release(extra.grant);
                 return self.refuse(at, Some(server), Refusal::OVERLOAD, out);
             };
-            names = call_key;
             relay.call = Some(call_key);
             let tag = tag(secret, self.shard, call_key, Side::A, 0);
+            named = Some(tag);
             begin(call, at, secret, &tag);
             call.grant = extra.grant;
             let place = Place { call: call_key, from: Side::A, fork: 0, to: Some(way.realm) };
@@ -377,7 +377,7 @@ impl Controller {
             self.calls.connections.note(call_key, &at.flow, &self.calls.table);
         }
         let Some(relay) = self.calls.relays.at_mut(key) else { return };
-        let tag = tag(secret, self.shard, names, Side::A, 0);
+        let tag = named.unwrap_or_else(|| tag(secret, self.shard, key, Side::A, 0));
         let oc = self.overload.feedback.answer(at.now, &at.message.via());
         relay.texts.fork_at =
             write::response_head(&mut relay.texts.head, at.message, &at.flow, Some(&tag), oc);
