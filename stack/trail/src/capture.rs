@@ -16,8 +16,9 @@ use overload::ALL;
 use runtime::{Effects, Flow, In, PortId, Transport};
 use std::net::SocketAddr;
 
-/// A batch is sent when it is this long.
-const BATCH_BYTES: usize = 24 * 1024;
+/// A batch is sent when it is this long: a write costs about as much as the copy of so many octets,
+/// and together with one message more it fits what is taken for the next one.
+const BATCH_BYTES: usize = 48 * 1024;
 /// After the connection broke, the next attempt waits this long.
 const RETRY: Duration = Duration::from_secs(1);
 /// Why packets are shed while the collector is there.
@@ -240,7 +241,8 @@ impl Capture {
     /// Sends what waits, when there is enough of it or it waited long enough.
     #[inline]
     pub fn flush(&mut self, now: Time, out: &mut Effects) {
-        if self.buffer.len() >= BATCH_BYTES || now >= self.flush_at {
+        let enough = BATCH_BYTES.min(self.settings.octets_max / 2);
+        if self.buffer.len() >= enough || now >= self.flush_at {
             self.flush_all(out);
         }
     }
