@@ -209,6 +209,8 @@ pub enum CtlCommand {
     Pool(Of),
     /// The pair: role, epoch, what the standby lacks.
     Replica(Of),
+    /// What the nodes of pairs track: interfaces and gateways, and whether each is good.
+    Track(Of),
     /// Let the standby of a pair take over: new requests wait, nothing is lost.
     Switchover {
         /// Name of the function; absent: the only one that is one of a pair.

@@ -7,7 +7,7 @@ use config::keys;
 use event::Cells;
 use oam::{Managed, PortRow, State};
 use question::Question;
-use replica::{Node, NodeRow, Replica, Role};
+use replica::{Node, NodeRow, Replica, Role, TrackRow};
 use runtime::{Ask, AskError, Function};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -24,10 +24,14 @@ const HAND_OVER: &str = "hand-over";
 const SWITCHOVER: &str = "switchover";
 
 /// What the node of a pair answers beside its function.
-pub const QUESTIONS: [Question; 2] = [
+pub const QUESTIONS: [Question; 3] = [
     question::question! {
         /// How this node of the pair stands.
         Ask "replica" [] -> Vec<NodeRow>
+    },
+    question::question! {
+        /// What this node of the pair tracks: interfaces and gateways.
+        Ask "track" [] -> Vec<TrackRow>
     },
     question::question! {
         /// Lets the nodes of the pair change places, without the loss of a call.
@@ -277,6 +281,7 @@ impl<F: Function> Managed for Paired<F> {
     fn ask(&self, ask: Ask) -> Result<Value, AskError> {
         match ask.path.as_str() {
             "replica" => Ok(question::value([self.node.row()])),
+            "track" => Ok(question::value(self.node.tracked())),
             SWITCHOVER => self.hands().switch_over(),
             "alarms" => {
                 let mut rows: Vec<Value> = self.node.alarms().iter().map(question::value).collect();

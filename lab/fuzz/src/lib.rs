@@ -39,6 +39,7 @@ pub mod plane;
 pub mod policy_attributes;
 pub mod recorded_routes;
 pub mod reginfo_document;
+pub mod replica_cluster;
 pub mod replica_pair;
 pub mod rpki_pdu;
 pub mod rtcp_packet;
@@ -88,6 +89,7 @@ pub const TARGETS: &[Target] = &[
     target("ssc_dialogs", ssc_dialogs::run),
     target("sctp_greeting", sctp_greeting::run),
     target("bgp_session", bgp_session::run),
+    target("replica_cluster", replica_cluster::run),
     target("replica_pair", replica_pair::run),
     target("hep_packet", hep_packet::run),
     target("api_bodies", api_bodies::run),

@@ -109,7 +109,7 @@ impl World {
                     (0..LANES).for_each(|_| self.step(at, In::SnapshotEnded(number)));
                 }
                 Out::ActivateLane(_) | Out::Forget | Out::Apply(..) => {}
-                Out::Followed(..) | Out::Unfollowed | Out::Outdated => {}
+                Out::Followed(..) | Out::Unfollowed | Out::Outdated | Out::Paced(_) => {}
             }
         }
     }
@@ -230,7 +230,8 @@ pub fn run(input: &[u8]) {
             _ => match at % 8 {
                 0 | 1 => world.step(at % 2, In::Switchover),
                 2 | 3 => world.step(at % 2, In::LaneLost(u16::from(script.octet()) % LANES)),
-                4 | 5 => world.step(at % 2, In::StateLost),
+                4 => world.step(at % 2, In::StateLost),
+                5 => world.step(at % 2, In::Fit(script.octet() & 1 == 0)),
                 _ => world.begin_anew(at % 2),
             },
         }

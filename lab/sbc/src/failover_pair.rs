@@ -84,6 +84,15 @@ impl Network {
         ip(&self.places[0], &format!("link set p{} {way}", node + 1))
     }
 
+    /// Takes the interface down by which a node reaches the generator, or up.
+    ///
+    /// # Errors
+    /// When `ip` refuses.
+    pub fn take_down(&self, node: usize, is_down: bool) -> anyhow::Result<()> {
+        let way = if is_down { "down" } else { "up" };
+        ip(&self.places[node + 1], &format!("link set eth0 {way}"))
+    }
+
     /// Moves the calling thread to where the generator is (0), or to a node (1, 2).
     ///
     /// # Errors

@@ -7,6 +7,7 @@ mod failover_ends;
 mod failover_pair;
 mod failover_scenes;
 mod failover_stream;
+mod failover_tracked;
 pub mod generator;
 pub mod header_manipulation;
 mod ims;

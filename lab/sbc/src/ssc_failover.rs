@@ -15,6 +15,7 @@
 use super::failover_ends::{Call, Ends, Places, Plan};
 use super::failover_pair::{Network, Node, paired, settle, wait};
 use super::failover_scenes::{self, Scenes};
+use super::failover_tracked::{self, Tracked};
 use report::contract::{Options, Outcome, Row};
 use report::host;
 use report::progress::Progress;
@@ -70,6 +71,7 @@ struct Found {
     /// How often the pair changed places since it was started, its first election included.
     epoch: u64,
     scenes: Option<Scenes>,
+    tracked: Option<Tracked>,
 }
 
 /// Runs it.
@@ -82,12 +84,14 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
         Err(error) => return Ok(without_namespaces(options, &error)),
     };
     let scratch = Scratch::new("tandem-lab-")?;
-    let progress = Progress::new(NAME, 5);
+    let progress = Progress::new(NAME, 6);
     let found = thread::scope(|scope| {
         let work = scope.spawn(|| {
             network.enter(0)?;
             let (path, binary) = (scratch.path(), &options.tandem);
             let mut found = measure(&network, path, binary, &progress)?;
+            progress.say("a pair that tracks its interfaces: one is taken down, a cable is pulled");
+            found.tracked = Some(failover_tracked::run(&network, path, binary)?);
             if !options.quick {
                 progress.say("a second pair: IPv6, two shards, an arbiter, TCP; links are cut");
                 let scenes = failover_scenes::run(&network, path, binary);
@@ -217,6 +221,7 @@ fn after_kill(calls: &[Call], killed: Instant) -> Found {
         leave_lost: Vec::new(),
         epoch: 0,
         scenes: None,
+        tracked: None,
     }
 }
 
@@ -249,6 +254,7 @@ fn outcome(options: &Options, found: &Found) -> Outcome {
         found.leave_lost.is_empty(),
         format!("{} calls were lost by a node that was told to end", found.leave_lost.len()),
     );
+    broken.extend(found.tracked.iter().flat_map(Tracked::broken));
     broken.extend(found.scenes.iter().flat_map(Scenes::broken));
     let causes = |lost: &[String]| json!(lost.iter().take(5).collect::<Vec<_>>());
     let figure = |scenario: &str, unit: &str, value: f64, detail: Value| Row {
@@ -276,6 +282,7 @@ fn outcome(options: &Options, found: &Found) -> Outcome {
     let lost = found.leave_lost.len() as f64;
     rows.push(figure("calls lost by ending the active node", "calls", lost, detail));
     let scenes = found.scenes.iter().flat_map(Scenes::rows);
+    let scenes = found.tracked.iter().flat_map(Tracked::rows).chain(scenes);
     rows.extend(
         scenes.map(|(scenario, unit, value, detail)| figure(scenario, unit, value, detail)),
     );

@@ -25,7 +25,7 @@ use nodes::Token;
 use replica::DELTA_BYTES_MAX;
 use replica::field;
 use replica::flow::write_address;
-use runtime::Effects;
+use runtime::{Effects, Pace};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Octets of a text that one delta has.
@@ -115,6 +115,8 @@ pub(crate) struct Pair {
     notes: BTreeMap<String, String>,
     ng_blocks: Vec<(u16, u16)>,
     rest: Option<Rest>,
+    /// How the other node keeps up: no more of a snapshot is told while it does not.
+    pub pace: Pace,
     /// Another node could take over and be current.
     is_followed: bool,
     /// The last notice of the forwarder that the other node was told, and the last one that it has
@@ -224,7 +226,8 @@ impl Pair {
 
     /// When there is something to do.
     pub fn deadline(&self) -> Option<Time> {
-        self.rest.as_ref().map(|_| Time::ZERO).or(self.late_until)
+        let rest = self.rest.as_ref().filter(|_| self.pace == Pace::Current);
+        rest.map(|_| Time::ZERO).or(self.late_until)
     }
 
     /// Whether the time of what comes late has just ended.
@@ -454,6 +457,9 @@ impl MediaController {
 
     /// A piece of the snapshot, if one is under way.
     pub(crate) fn snapshot(&mut self, out: &mut Effects) {
+        if self.pair.pace != Pace::Current {
+            return;
+        }
         let Some(mut rest) = self.pair.rest.take() else { return };
         let streams = rest.streams.len().min(SNAPSHOT_RECORDS);
         for (lessee, id) in rest.streams.drain(..streams) {

@@ -34,6 +34,7 @@ impl MediaController {
             Mirrored::Delta(delta) => self.apply(now, delta, out),
             Mirrored::Snapshot(number) => self.begin_snapshot(now, number, out),
             Mirrored::Followed(mark) => self.followed(now, mark, out),
+            Mirrored::Paced(pace) => self.pair.pace = pace,
         }
     }
 

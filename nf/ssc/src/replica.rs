@@ -23,7 +23,7 @@ use machine::slots::{Key, Told};
 use overload::Queue;
 use replica::field::{self, Fields};
 use replica::record::{digest, read_key, tell_key, write_key};
-use runtime::{Effects, Mirrored};
+use runtime::{Effects, Mirrored, Pace};
 use sip::{Message, Method, NameAddr};
 
 /// Records of a snapshot that one tick tells.
@@ -65,6 +65,8 @@ pub(crate) struct ReplicaState {
     /// What is left to the other node, which takes over soon.
     left: Left,
     snapshot: Option<Snapshot>,
+    /// How the other node keeps up: no more of a snapshot is told while it does not.
+    pace: Pace,
 }
 
 /// Requests that are left unanswered, so that their retransmission meets the other node.
@@ -118,7 +120,7 @@ impl ReplicaState {
 
     /// When the next piece of a snapshot is due.
     pub(crate) fn deadline(&self) -> Option<Time> {
-        self.snapshot.as_ref().map(|_| Time::ZERO)
+        self.snapshot.as_ref().filter(|_| self.pace == Pace::Current).map(|_| Time::ZERO)
     }
 }
 
@@ -204,6 +206,7 @@ impl Controller {
             }
             Mirrored::Delta(delta) => self.apply(now, delta),
             Mirrored::Followed(mark) => self.ims.followed(mark),
+            Mirrored::Paced(pace) => self.pair.state.pace = pace,
             Mirrored::Snapshot(number) => {
                 let from = Some(0);
                 let snapshot = Snapshot { number, calls: from, media: from, bindings: from };
@@ -222,6 +225,9 @@ impl Controller {
 
     /// A piece of the snapshot, if one is under way.
     pub(crate) fn snapshot(&mut self, out: &mut Effects) {
+        if self.pair.state.pace != Pace::Current {
+            return;
+        }
         let Some(snapshot) = &mut self.pair.state.snapshot else { return };
         if let Some(from) = snapshot.calls {
             snapshot.calls = self.calls.table.touch(from, SNAPSHOT_RECORDS);

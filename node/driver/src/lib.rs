@@ -33,6 +33,7 @@ pub mod packet;
 mod poll;
 pub mod privilege;
 mod process;
+pub mod reach;
 mod receive;
 mod route;
 pub mod sctp;

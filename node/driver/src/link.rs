@@ -26,6 +26,35 @@ pub fn interface(name: &str) -> io::Result<u32> {
     }
 }
 
+/// Whether the interface called `name` is there, was not taken down, and has a carrier.
+///
+/// # Errors
+/// The kernel's, other than that there is no such interface.
+pub fn is_up(name: &str) -> io::Result<bool> {
+    // SAFETY: a plain system call; a descriptor that it returns is ours alone.
+    let fd = unsafe {
+        let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC;
+        OwnedFd::from_raw_fd(check(libc::socket(libc::AF_INET, kind, 0))?)
+    };
+    if name.len() >= libc::IFNAMSIZ {
+        return Ok(false);
+    }
+    // SAFETY: all-zero is a value of the request; the kernel reads its name, which ends in zero,
+    // and writes its flags, which are read as such only when it has.
+    let flags = unsafe {
+        let mut request: libc::ifreq = std::mem::zeroed();
+        for (place, octet) in request.ifr_name.iter_mut().zip(name.bytes()) {
+            *place = octet.cast_signed();
+        }
+        match check(libc::ioctl(fd.as_raw_fd(), libc::SIOCGIFFLAGS, &raw mut request)) {
+            Ok(_) => i32::from(request.ifr_ifru.ifru_flags),
+            Err(error) if error.raw_os_error() == Some(libc::ENODEV) => return Ok(false),
+            Err(error) => return Err(error),
+        }
+    };
+    Ok(flags & libc::IFF_UP != 0 && flags & libc::IFF_RUNNING != 0)
+}
+
 /// Gives an interface an address for `valid_s` seconds, or renews it. Afterwards the kernel takes
 /// it away by itself, so that the address of a process that was killed does not stay.
 ///
@@ -230,6 +259,13 @@ pub fn urgent() -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn loopback_is_up_and_an_interface_that_is_not_there_is_not() {
+        assert!(is_up("lo").unwrap());
+        assert!(!is_up("none-such0").unwrap());
+        assert!(!is_up("a name that is longer than any").unwrap());
+    }
 
     #[test]
     fn an_announcement_names_the_address_twice() {

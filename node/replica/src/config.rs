@@ -2,6 +2,7 @@
 
 use crate::election::{Name, detect_min};
 use crate::freshness::fresh_max;
+use crate::track::{TRACKED_MAX, Target};
 use config::Issue;
 use machine::Duration;
 use schemars::JsonSchema;
@@ -54,6 +55,17 @@ pub struct Replica {
     /// Changes while calls stand: those that stay are kept without a gap.
     #[serde(default)]
     pub addresses: Vec<String>,
+    /// What this node needs to serve: names of interfaces (`eth0`), which must be up and have a
+    /// carrier, and addresses of gateways (`192.0.2.1`), which must answer echo requests. When one
+    /// of them fails at the active node while the other node is heard, has everything and lacks
+    /// nothing itself, that one takes over at once, as by a planned switchover. Changes while calls
+    /// stand.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub track: Vec<String>,
+    /// How long all that is tracked must have been good, after one of it had failed, before this
+    /// node counts as one that may be given the calls, seconds. Changes while calls stand.
+    #[serde(default = "track_recover_s")]
+    pub track_recover_s: u32,
 }
 
 /// Which node.
@@ -77,6 +89,9 @@ const fn detect_ms() -> u32 {
 }
 const fn drain_ms() -> u32 {
     5_000
+}
+const fn track_recover_s() -> u32 {
+    5
 }
 
 /// An address of the active node.
@@ -123,6 +138,13 @@ impl Replica {
     #[must_use]
     pub fn holds(&self, ip: IpAddr) -> bool {
         self.addresses().iter().any(|address| address.ip == ip)
+    }
+
+    /// Whether gateways are tracked, for which raw sockets are needed.
+    #[must_use]
+    pub fn asks_gateways(&self) -> bool {
+        let is_gateway = |text: &String| matches!(Target::parse(text), Some(Target::Gateway(_)));
+        self.track.iter().any(is_gateway)
     }
 
     /// Time between two heartbeats.
@@ -181,11 +203,32 @@ impl Replica {
         if self.addresses.len() > ADDRESSES_MAX {
             issues.push(Issue::new("addresses", "more than 64 addresses", "use fewer"));
         }
+        self.validate_track(issues);
         for (n, text) in self.addresses.iter().enumerate() {
             if VirtualAddress::parse(text).is_none() {
                 let what = format!("`{text}` is no address of an interface");
                 issues.push(Issue::new(format!("addresses[{n}]"), what, "write 192.0.2.9/24@eth0"));
             }
+        }
+    }
+
+    fn validate_track(&self, issues: &mut Vec<Issue>) {
+        if self.track.len() > TRACKED_MAX {
+            let what = format!("more than {TRACKED_MAX} things to track");
+            issues.push(Issue::new("track", what, "track fewer"));
+        }
+        for (n, text) in self.track.iter().enumerate() {
+            let at = format!("track[{n}]");
+            if Target::parse(text).is_none() {
+                let what = format!("`{text}` is neither an interface nor an address");
+                issues.push(Issue::new(at, what, "write eth0 or 192.0.2.1"));
+            } else if self.track[..n].contains(text) {
+                issues.push(Issue::new(at, format!("`{text}` stands twice"), "leave one out"));
+            }
+        }
+        if self.track_recover_s > 3_600 {
+            let what = format!("{} is out of range", self.track_recover_s);
+            issues.push(Issue::new("track_recover_s", what, "use 0 to 3600"));
         }
     }
 }
@@ -200,6 +243,16 @@ mod tests {
         let mut issues = Vec::new();
         section.validate(&mut issues);
         issues.into_iter().map(|issue| issue.path).collect()
+    }
+
+    #[test]
+    fn what_is_tracked_is_an_interface_or_an_address_and_stands_once() {
+        let here = r#", "listen": "127.0.0.1:5999", "peer": "[::1]:5999""#;
+        let good = r#", "track": ["eth0", "192.0.2.1", "fe80::1"], "track_recover_s": 0"#;
+        assert_eq!(issues(&format!("{here}{good}")), Vec::<String>::new());
+        let bad = r#", "track": ["eth0", "", "eth0", "a/b"], "track_recover_s": 3601"#;
+        let expected = ["track[1]", "track[2]", "track[3]", "track_recover_s"];
+        assert_eq!(issues(&format!("{here}{bad}")), expected);
     }
 
     #[test]

@@ -88,6 +88,8 @@ pub struct Merit {
     pub epoch: u64,
     /// Whether that state is whole.
     pub synced: bool,
+    /// Whether all that the node tracks is good.
+    pub fit: bool,
     /// What the operator prefers.
     pub priority: u8,
 }
@@ -111,6 +113,8 @@ pub(crate) struct Election {
     pub(crate) merit: Merit,
     /// A shard takes nothing of that state: it is not whole, whatever has come.
     pub(crate) is_stuck: bool,
+    /// All that the node tracks is good.
+    pub(crate) is_fit: bool,
     pub(crate) peer: Option<Peer>,
     started: Time,
     active_since: Time,
@@ -161,6 +165,7 @@ impl Election {
             epoch: 0,
             merit,
             is_stuck: false,
+            is_fit: true,
             peer: None,
             started: now,
             active_since: Time::MAX,
@@ -198,9 +203,14 @@ impl Election {
         (now < peer.heard + self.params.detect).then_some(&peer.beat)
     }
 
+    /// The merit of an active node that begins anew with what it has: it is the state now.
+    pub(crate) const fn held(&self, priority: u8) -> Merit {
+        Merit { epoch: self.epoch, synced: true, fit: self.is_fit, priority }
+    }
+
     /// What this node has to offer.
     pub(crate) const fn merit(&self) -> Merit {
-        Merit { synced: self.merit.synced && !self.is_stuck, ..self.merit }
+        Merit { synced: self.merit.synced && !self.is_stuck, fit: self.is_fit, ..self.merit }
     }
 
     /// What a heartbeat says of the election.

@@ -13,6 +13,10 @@ event::facts! {
         ArbiterAlive = Gauge, "replica_arbiter_alive";
         /// 1 while this node hears nobody, asks the arbiter for its vote, and gets none.
         WaitsForVote = Gauge, "replica_waits_for_vote";
+        /// 1 while all that this node tracks is good.
+        Fit = Gauge, "replica_fit";
+        /// 1 while the standby does not keep up with what it is told.
+        Behind = Gauge, "replica_behind";
         /// Changes of the other node that shards of this one could not take yet.
         Waiting = Gauge, "replica_changes_waiting";
         /// Times that a shard took no change of the other node for 5 s while some waited for it.

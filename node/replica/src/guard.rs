@@ -7,6 +7,7 @@
 use crate::election::Name;
 use authentication::{Keys, Opener, Refused, Sealer};
 use machine::{Duration, Time};
+use runtime::NodeId;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -20,15 +21,20 @@ const MANY: u64 = 10;
 pub enum End {
     /// A node of the pair.
     Node(Name),
+    /// A node of a cluster.
+    Member(NodeId),
     /// The arbiter.
     Arbiter,
 }
 
 fn label(pair: u64, from: End, to: End) -> Vec<u8> {
-    let word = |end| match end {
-        End::Node(Name::A) => "a",
-        End::Node(Name::B) => "b",
-        End::Arbiter => "arbiter",
+    let word = |end| -> String {
+        match end {
+            End::Node(Name::A) => "a".into(),
+            End::Node(Name::B) => "b".into(),
+            End::Member(node) => format!("member {node}"),
+            End::Arbiter => "arbiter".into(),
+        }
     };
     format!("tandem replica {pair} {}>{}", word(from), word(to)).into_bytes()
 }

@@ -2,6 +2,7 @@
 
 use crate::election::{Merit, Name, Role};
 use crate::field::{self, Fields};
+use crate::source::Logged;
 use machine::{Duration, Time};
 
 /// First octets of every datagram.
@@ -45,6 +46,8 @@ mod tag {
     pub const TOLD: u8 = 23;
     pub const HELD: u8 = 24;
     pub const SERVED: u8 = 25;
+    /// Something that the sender tracks has failed; absent: nothing has.
+    pub const UNFIT: u8 = 26;
 }
 
 /// A heartbeat, and at the same time the acknowledgement of the stream.
@@ -154,6 +157,9 @@ pub fn beat(pair: u64, beat: &Beat) -> Vec<u8> {
     for (tag, value) in fields {
         field::number(&mut out, tag, value);
     }
+    if !beat.merit.fit {
+        field::bytes(&mut out, tag::UNFIT, &[]);
+    }
     if let Some(served) = beat.served {
         field::number(&mut out, tag::SERVED, served.as_nanos());
     }
@@ -186,6 +192,14 @@ pub fn delta(out: &mut Vec<u8>, lane: u16, delta: &[u8]) {
         out.extend_from_slice(&lane.to_be_bytes());
         out.extend_from_slice(delta);
     });
+}
+
+/// Appends an entry of the log.
+pub fn logged(out: &mut Vec<u8>, entry: &Logged) {
+    match entry {
+        Some((lane, octets)) => delta(out, *lane, octets),
+        None => snapshot_end(out),
+    }
 }
 
 /// Appends the entry that ends a snapshot.
@@ -280,6 +294,7 @@ pub fn read(bytes: &[u8]) -> Option<(u64, Datagram<'_>)> {
             merit: Merit {
                 epoch: found(tag::STATE_EPOCH),
                 synced: found(tag::SYNCED) == 1,
+                fit: !fields.clone().any(|(it, _)| it == tag::UNFIT),
                 priority: u8::try_from(found(tag::PRIORITY)).unwrap_or(u8::MAX),
             },
             vote: found(tag::VOTE),
@@ -323,7 +338,7 @@ mod tests {
             echo: Time::from_millis(4),
             role: Role::Active,
             epoch: 3,
-            merit: Merit { epoch: 3, synced: true, priority: 7 },
+            merit: Merit { epoch: 3, synced: true, fit: false, priority: 7 },
             vote: 4,
             vote_echo: Time::from_millis(2),
             stream: (3, 1),

@@ -11,20 +11,19 @@
 use crate::address::Addresses;
 use crate::backlog::{Backlog, Stuck};
 use crate::config::{Replica, VirtualAddress};
-use crate::election::{Name, Role};
+use crate::election::Name;
 use crate::facts::ReplicaFact;
 use crate::guard::{Door, End, Refusals, Seal, guard};
 use crate::message;
-use crate::pair::{In, Out, PROTOCOL, Pace, Pair, Params, Standing, fit};
+use crate::pair::{In, Out, PROTOCOL, Pace, Pair, Params, Standing};
 use crate::source::WINDOW_BYTES;
+use crate::track::Track;
+use crate::tracker::{self, recover};
 use authentication::{Keys, Refused};
 use driver::Clock;
 use event::Sheet;
 use machine::{Duration, Time};
-use question::Condition;
 use runtime::{Effects, Mirror, Order, Orders};
-use schemars::JsonSchema;
-use serde::Serialize;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -52,22 +51,20 @@ const ADDRESS_LOOK: std::time::Duration = std::time::Duration::from_millis(5);
 const WAIT_MAX: Duration = Duration::from_millis(5);
 /// How often a node makes itself known to its arbiter.
 const MADE_KNOWN: Duration = Duration::from_secs(1);
-/// A standby that asks for its vote for longer raises an alarm.
-const VOTE_PATIENCE: Duration = Duration::from_secs(1);
 /// How often it is looked whether there are shards yet.
 const ATTACH_LOOK: std::time::Duration = std::time::Duration::from_millis(1);
 
-struct Inner {
-    pair: Pair,
+pub(crate) struct Inner {
+    pub(crate) pair: Pair,
     orders: Option<Orders>,
     /// What happened on shards, for the thread.
-    late: Vec<Out>,
-    backlog: Backlog,
+    pub(crate) late: Vec<Out>,
+    pub(crate) backlog: Backlog,
 }
 
-struct Shared {
+pub(crate) struct Shared {
     /// As it was started: `peer`, `arbiter` and `addresses` may be others by now.
-    config: Replica,
+    pub(crate) config: Replica,
     clock: Clock,
     socket: UdpSocket,
     peer: RwLock<SocketAddr>,
@@ -76,18 +73,20 @@ struct Shared {
     /// What is sealed for the arbiter, whichever it is.
     vote_seal: Seal,
     addresses: Mutex<Vec<VirtualAddress>>,
-    inner: Mutex<Inner>,
+    pub(crate) inner: Mutex<Inner>,
     /// The last heartbeat that the thread sent.
     pulse: Mutex<Vec<u8>>,
     /// Until when shards may send, nanoseconds.
     lease: AtomicU64,
-    is_ending: AtomicBool,
-    trouble: Mutex<Option<String>>,
+    pub(crate) is_ending: AtomicBool,
+    pub(crate) trouble: Mutex<Option<String>>,
     /// Deltas told and not in the sheet yet: no shard may hold a lock that heartbeats wait for.
-    told: AtomicU64,
-    sheet: Mutex<Sheet<ReplicaFact>>,
+    pub(crate) told: AtomicU64,
+    pub(crate) sheet: Mutex<Sheet<ReplicaFact>>,
     /// What was refused on the link and from the arbiter's address.
-    refusals: Mutex<Refusals>,
+    pub(crate) refusals: Mutex<Refusals>,
+    /// What this node needs beside the link.
+    pub(crate) track: Mutex<Track>,
 }
 
 /// What comes from the other node, and from the arbiter.
@@ -96,66 +95,31 @@ struct Doors {
     votes: Door,
 }
 
-/// How a node of a pair stands, for people and programs.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct NodeRow {
-    /// Its number in the pair.
-    pub node: crate::config::Node,
-    /// `active` or `standby`.
-    pub role: &'static str,
-    /// How often the active one changed.
-    pub epoch: u64,
-    /// Where the other one listens.
-    pub peer: String,
-    /// Whether that one is heard.
-    pub peer_alive: bool,
-    /// Where the arbiter listens, if there is one.
-    pub arbiter: Option<String>,
-    /// Whether that one answers.
-    pub arbiter_alive: Option<bool>,
-    /// Whether it would serve, had it the arbiter's vote.
-    pub waits_for_vote: bool,
-    /// Version of what the nodes say to each other.
-    pub version: u32,
-    /// That of the other one.
-    pub peer_version: Option<u32>,
-    /// Whether it answers the network.
-    pub speaks: bool,
-    /// Whether the standby has everything.
-    pub synced: bool,
-    /// Changes that the standby does not have yet.
-    pub lag: u64,
-    /// Changes that this node took from the other one.
-    pub applied: u64,
-    /// Whether the two change places.
-    pub switching_over: bool,
-}
-
 /// A node of a pair that runs. Dropping it ends its thread and gives the addresses away.
 pub struct Node {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 /// The way to the arbiter: not from the address of the private link, which it need not reach.
-struct Votes {
+pub(crate) struct Votes {
     socket: UdpSocket,
-    arbiter: SocketAddr,
-    seal: Seal,
+    pub(crate) arbiter: SocketAddr,
+    pub(crate) seal: Seal,
     pair: u64,
     node: Name,
 }
 
 impl Votes {
-    fn new(arbiter: SocketAddr, seal: Seal, config: &Replica) -> io::Result<Self> {
+    pub(crate) fn new(arbiter: SocketAddr, seal: Seal, pair: u64, node: Name) -> io::Result<Self> {
         let any = if arbiter.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
         let socket = UdpSocket::bind(any)?;
         socket.set_nonblocking(true)?;
-        Ok(Self { socket, arbiter, seal, pair: config.pair.into(), node: config.name() })
+        Ok(Self { socket, arbiter, seal, pair, node })
     }
 
     /// Sends what was sealed already, or a request as it is where nothing is sealed.
-    fn send(&self, bytes: &[u8]) {
+    pub(crate) fn send(&self, bytes: &[u8]) {
         // An arbiter that is away does not answer, and an alarm says so.
         let _ = match self.seal.is_sealed() || bytes.is_empty() {
             true => {
@@ -166,7 +130,7 @@ impl Votes {
         };
     }
 
-    fn heard(&self, buffer: &mut [u8]) -> Option<usize> {
+    pub(crate) fn heard(&self, buffer: &mut [u8]) -> Option<usize> {
         let (length, from) = self.socket.recv_from(buffer).ok()?;
         (from == self.arbiter).then_some(length)
     }
@@ -178,11 +142,11 @@ enum Addressing {
     Release,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn address(text: &str) -> io::Result<SocketAddr> {
+pub(crate) fn address(text: &str) -> io::Result<SocketAddr> {
     text.parse().map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, text.to_owned()))
 }
 
@@ -202,7 +166,7 @@ impl Node {
         let clock = Clock::start();
         let now = Time::from_nanos(clock.now_ns());
         let random = driver::random()?;
-        let [incarnation, life, voter, _] = lives(&random);
+        let [incarnation, life, voter, mark] = lives(&random);
         let detect = config.detect();
         let params = Params {
             pair: config.pair.into(),
@@ -225,7 +189,7 @@ impl Node {
         let (vote_seal, vote_door) = guard(keys, pair, own, End::Arbiter, voter);
         let doors = Doors { link, votes: vote_door };
         let arbiter = config.arbiter.as_deref().map(address).transpose()?;
-        let votes = |at| Votes::new(at, vote_seal.clone(), config).map(Arc::new);
+        let votes = |at| Votes::new(at, vote_seal.clone(), pair, params.node).map(Arc::new);
         let arbiter = arbiter.map(votes).transpose()?;
         let inner = Inner {
             pair: Pair::new(params, now),
@@ -250,6 +214,7 @@ impl Node {
             told: AtomicU64::new(0),
             sheet: Mutex::new(Sheet::new()),
             refusals: Mutex::default(),
+            track: Mutex::new(Track::new(now, &config.track, recover(config.track_recover_s))),
         });
         let (changes, changed) = sync_channel(CHANGES_MAX);
         let own = Arc::clone(&shared);
@@ -262,10 +227,16 @@ impl Node {
             }
             own.run(doors, &changes);
         })?;
-        Ok(Self { shared, threads: Mutex::new(vec![thread, holder]) })
+        let own = Arc::clone(&shared);
+        let tracker = std::thread::Builder::new().name("track".into());
+        let tracker = tracker.spawn(move || {
+            let now = || own.now();
+            tracker::run(&own.track, &own.is_ending, mark, now, |is_fit| own.fit(is_fit));
+        })?;
+        Ok(Self { shared, threads: Mutex::new(vec![thread, holder, tracker]) })
     }
 
-    /// Takes another `peer`, `arbiter` and other `addresses`; what else stands in the section is as
+    /// Takes another `peer`, `arbiter`, other `addresses` and other things to track; what else stands in the section is as
     /// at the start. The seals stay: whoever is at a new address is heard once it has proved that
     /// it has the pair's key.
     ///
@@ -278,11 +249,15 @@ impl Node {
             None => None,
             Some(at) => match shared.arbiter().filter(|votes| votes.arbiter == at) {
                 Some(same) => Some(same),
-                None => Some(Arc::new(Votes::new(at, shared.vote_seal.clone(), &shared.config)?)),
+                None => {
+                    let (seal, pair) = (shared.vote_seal.clone(), shared.config.pair.into());
+                    Some(Arc::new(Votes::new(at, seal, pair, shared.config.name())?))
+                }
             },
         };
         *shared.peer.write().unwrap_or_else(PoisonError::into_inner) = peer;
         *lock(&shared.addresses) = new.addresses();
+        lock(&shared.track).change(shared.now(), &new.track, recover(new.track_recover_s));
         let has_arbiter = arbiter.is_some();
         *shared.arbiter.write().unwrap_or_else(PoisonError::into_inner) = arbiter;
         lock(&shared.inner).pair.set_arbiter(has_arbiter);
@@ -316,103 +291,6 @@ impl Node {
     pub fn standing(&self) -> Standing {
         let now = self.shared.now();
         lock(&self.shared.inner).pair.standing(now)
-    }
-
-    /// Its row for people and programs.
-    #[must_use]
-    pub fn row(&self) -> NodeRow {
-        let standing = self.standing();
-        NodeRow {
-            node: self.shared.config.node,
-            role: if standing.role == Role::Active { "active" } else { "standby" },
-            epoch: standing.epoch,
-            peer: self.shared.peer().to_string(),
-            peer_alive: standing.is_peer_alive,
-            arbiter: self.shared.arbiter().map(|votes| votes.arbiter.to_string()),
-            arbiter_alive: standing.is_arbiter_alive,
-            waits_for_vote: standing.waits_for_vote.is_some(),
-            version: PROTOCOL,
-            peer_version: standing.peer_version,
-            speaks: self.may_speak(),
-            synced: standing.is_synced,
-            lag: standing.lag,
-            applied: standing.applied,
-            switching_over: standing.is_handing_over,
-        }
-    }
-
-    /// The alarms that stand.
-    #[must_use]
-    pub fn alarms(&self) -> Vec<Condition> {
-        let standing = self.standing();
-        let peer = self.shared.peer().to_string();
-        let mut rows = Vec::new();
-        let mut alarm = |name: &str, severity: &str, text: String| {
-            let row = Condition::new(name, peer.as_str(), severity, text);
-            rows.push(row.caused_by("communications-subsystem-failure"));
-        };
-        let is_strange = standing.peer_version.is_some_and(|other| !fit(PROTOCOL, other));
-        if standing.is_peer_alive && is_strange {
-            let text = "the versions of the two nodes are further apart than one: nothing is kept";
-            alarm("replica-version", "critical", text.into());
-        } else if !standing.is_peer_alive {
-            alarm("replica-peer-lost", "major", format!("the other node, {peer}, is not heard"));
-        } else if !standing.is_synced {
-            let text = "the standby does not have everything: a failure now would lose calls";
-            alarm("replica-out-of-date", "major", text.into());
-        }
-        if let (Some(false), Some(votes)) = (standing.is_arbiter_alive, self.shared.arbiter()) {
-            let text = format!(
-                "the arbiter, {}, does not answer: without its vote no node serves alone",
-                votes.arbiter
-            );
-            alarm("arbiter-lost", "major", text);
-        }
-        let now = self.shared.now();
-        if standing.waits_for_vote.is_some_and(|since| now >= since + VOTE_PATIENCE) {
-            let text = format!(
-                "the other node, {peer}, is not heard, and the arbiter gives no vote: this node \
-                 stays the standby. Mend the way to one of them; `ctl replica` at the other node \
-                 says whether it serves"
-            );
-            alarm("replica-waits-for-vote", "critical", text);
-        }
-        if let Some(count) = lock(&self.shared.refusals).last(self.shared.now()) {
-            let text = format!(
-                "{count} datagrams of late were not sealed by the other node: it has another key, \
-                 or somebody forges them"
-            );
-            alarm("replica-refuses", "major", text);
-        }
-        for stuck in lock(&self.shared.inner).backlog.stuck(now) {
-            alarm("replica-shard-stuck", "critical", stuck_text(now, stuck));
-        }
-        if let Some(trouble) = &*lock(&self.shared.trouble) {
-            alarm("replica-address", "critical", trouble.clone());
-        }
-        // Who was never heard is starting.
-        let is_starting = !standing.was_peer_heard;
-        let lost = rows.iter_mut().filter(|row| row.name == "replica-peer-lost");
-        lost.for_each(|row| row.starting = is_starting);
-        rows
-    }
-
-    /// What it counts.
-    #[must_use]
-    pub fn cells(&self) -> event::Cells {
-        let standing = self.standing();
-        let waiting = lock(&self.shared.inner).backlog.len();
-        let sheet = lock(&self.shared.sheet);
-        sheet.add(ReplicaFact::Told, self.shared.told.swap(0, Relaxed));
-        sheet.set(ReplicaFact::Active, u64::from(standing.role == Role::Active));
-        sheet.set(ReplicaFact::Epoch, standing.epoch);
-        sheet.set(ReplicaFact::ArbiterAlive, (standing.is_arbiter_alive == Some(true)).into());
-        sheet.set(ReplicaFact::WaitsForVote, standing.waits_for_vote.is_some().into());
-        sheet.set(ReplicaFact::Lag, standing.lag);
-        sheet.set(ReplicaFact::Waiting, waiting as u64);
-        sheet.set(ReplicaFact::Overflows, standing.overflows);
-        sheet.set(ReplicaFact::TooLong, standing.too_long);
-        sheet.cells()
     }
 }
 
@@ -496,17 +374,6 @@ impl Mirror for Node {
     }
 }
 
-/// What is wrong with a shard that takes nothing.
-fn stuck_text(now: Time, stuck: Stuck) -> String {
-    format!(
-        "shard {} of this node has taken nothing for {} s, and {} changes that the other node has \
-         told wait for it: nothing is acknowledged, and this node can serve no calls. Restart it",
-        stuck.shard,
-        now.since(stuck.since).as_secs(),
-        stuck.orders
-    )
-}
-
 /// What leaves at once; the rest is the thread's.
 fn sorted(outs: Vec<Out>, late: &mut Vec<Out>) -> Vec<Vec<u8>> {
     let mut datagrams = Vec::with_capacity(outs.len());
@@ -520,21 +387,21 @@ fn sorted(outs: Vec<Out>, late: &mut Vec<Out>) -> Vec<Vec<u8>> {
 }
 
 impl Shared {
-    fn now(&self) -> Time {
+    pub(crate) fn now(&self) -> Time {
         Time::from_nanos(self.clock.now_ns())
     }
 
-    fn peer(&self) -> SocketAddr {
+    pub(crate) fn peer(&self) -> SocketAddr {
         *self.peer.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn arbiter(&self) -> Option<Arc<Votes>> {
+    pub(crate) fn arbiter(&self) -> Option<Arc<Votes>> {
         self.arbiter.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The lock, for the heartbeats' thread. A shard that holds it may wait for a core: meanwhile
     /// the last heartbeat is sent again, so that the other node does not take that for a death.
-    fn patient(&self) -> MutexGuard<'_, Inner> {
+    pub(crate) fn patient(&self) -> MutexGuard<'_, Inner> {
         let began = self.now();
         let mut next = began + self.config.heartbeat();
         loop {
@@ -551,8 +418,16 @@ impl Shared {
         }
     }
 
+    fn fit(&self, is_fit: bool) {
+        let mut inner = self.patient();
+        let mut outs = Vec::new();
+        inner.pair.step(self.now(), In::Fit(is_fit), &mut outs);
+        self.gate(&inner);
+        inner.late.append(&mut outs);
+    }
+
     /// Opens or closes the gate.
-    fn gate(&self, inner: &Inner) {
+    pub(crate) fn gate(&self, inner: &Inner) {
         self.lease.store(inner.pair.lease().as_nanos(), Relaxed);
     }
 
@@ -752,6 +627,7 @@ impl Shared {
             }
             Out::Followed(lane, mark) => self.order(lane, Order::Followed(Some(mark))),
             Out::Unfollowed => self.all(&Order::Followed(None)),
+            Out::Paced(pace) => self.all(&Order::Paced(pace)),
         }
     }
 

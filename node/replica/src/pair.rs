@@ -12,6 +12,8 @@ const ACKNOWLEDGE_EVERY: u32 = 16;
 /// An arbiter that has answered nothing for so long is lost; nodes make themselves known to it each
 /// second, and it answers that.
 const ARBITER_SILENCE: Duration = Duration::from_secs(4);
+/// Between two attempts to hand over because something that is tracked has failed.
+const YIELD_PAUSE: Duration = Duration::from_secs(5);
 /// A planned switchover that takes longer is given up.
 const HANDOVER_MAX: Duration = Duration::from_secs(2);
 
@@ -50,6 +52,9 @@ pub enum In<'a> {
     Quiet,
     /// The operator wants the peer to be active.
     Switchover,
+    /// Whether all that this node tracks is good. While it is not, and the peer is there, has
+    /// everything and is fit, that one serves.
+    Fit(bool),
     /// The function was started again and has lost its state.
     StateLost,
     /// A lane has lost its state and began anew; the others stand.
@@ -90,6 +95,8 @@ pub enum Out {
     Followed(u16, u64),
     /// No peer could take over and be current: none was heard for longer than that lasts.
     Unfollowed,
+    /// How the peer keeps up, when that changes.
+    Paced(runtime::Pace),
 }
 
 /// What a node says of itself.
@@ -119,6 +126,14 @@ pub struct Standing {
     pub applied: u64,
     /// Whether a planned switchover is under way.
     pub is_handing_over: bool,
+    /// Whether all that it tracks is good.
+    pub is_fit: bool,
+    /// Whether the peer says the same of itself.
+    pub is_peer_fit: bool,
+    /// How the peer keeps up with what it is told.
+    pub pace: runtime::Pace,
+    /// Since when it has not kept up.
+    pub behind_since: Option<Time>,
     /// Times that the log overflowed.
     pub overflows: u64,
     /// Deltas that are too long to be told.
@@ -138,6 +153,10 @@ pub struct Pair {
     arbiter_heard: Time,
     /// Lanes that are not quiet yet, and when the switchover is given up.
     handover: Option<(u16, Time)>,
+    /// When it may be tried again to hand over because this node is unfit.
+    yields_at: Time,
+    /// Since when the peer has not kept up.
+    behind_since: Option<Time>,
     /// What a lane knew is lost here: the peer has it, and this node is no heir before it was told
     /// everything anew.
     has_gap: bool,
@@ -163,6 +182,8 @@ impl Pair {
             unacknowledged: 0,
             arbiter_heard: now,
             handover: None,
+            yields_at: Time::ZERO,
+            behind_since: None,
             has_gap: false,
             followed_until: None,
             changes: Vec::new(),
@@ -218,6 +239,10 @@ impl Pair {
             lag: self.source.lag(),
             applied: self.sink.applied,
             is_handing_over: self.handover.is_some(),
+            is_fit: self.election.is_fit,
+            is_peer_fit: peer.is_some_and(|beat| beat.merit.fit),
+            pace: self.source.pace(),
+            behind_since: self.behind_since,
             overflows: self.source.overflows,
             too_long: self.source.too_long,
         }
@@ -240,12 +265,26 @@ impl Pair {
                 }
             }
             In::Switchover => self.switch_over(now, out),
+            In::Fit(is_fit) => self.election.is_fit = is_fit,
             In::StateLost => self.state_lost(now, out),
             In::LaneLost(lane) => self.lane_lost(now, lane, out),
         }
+        self.yield_unfit(now, out);
         self.settle(now, out);
         self.follow(now, out);
         self.flush(now, out);
+    }
+
+    /// Hands over while something that this node needs has failed, and the peer lacks nothing.
+    fn yield_unfit(&mut self, now: Time, out: &mut Vec<Out>) {
+        let Some(peer) = self.election.living(now) else { return };
+        let is_wanted = !self.election.is_fit && peer.merit.fit && now >= self.yields_at;
+        if is_wanted && self.handover.is_none() {
+            self.switch_over(now, out);
+            if self.handover.is_some() {
+                self.yields_at = now + YIELD_PAUSE;
+            }
+        }
     }
 
     /// What the peer was told before counts for it, as long as that is not too old.
@@ -258,6 +297,7 @@ impl Pair {
         while let Some((lane, mark)) = self.source.marked() {
             out.push(Out::Followed(lane, mark));
         }
+        self.pace(now, out);
         if self.election.role == Role::Standby {
             self.followed_until = None;
         } else if self.followed_until.take_if(|until| now >= *until).is_some() {
@@ -265,7 +305,15 @@ impl Pair {
         }
     }
 
-    /// Takes deltas of a lane; what they lead to is [`Out::ToPeer`] only.
+    /// Tells lanes how the peer keeps up, when that changes.
+    fn pace(&mut self, now: Time, out: &mut Vec<Out>) {
+        if let Some(pace) = self.source.repaced() {
+            self.behind_since = (pace != runtime::Pace::Current).then_some(now);
+            out.push(Out::Paced(pace));
+        }
+    }
+
+    /// Takes deltas of a lane; what they lead to is [`Out::ToPeer`] and [`Out::Paced`].
     pub fn deltas<'a>(
         &mut self,
         now: Time,
@@ -276,6 +324,7 @@ impl Pair {
         for delta in deltas {
             self.source.push(lane, delta);
         }
+        self.pace(now, out);
         self.flush(now, out);
     }
 
@@ -327,7 +376,7 @@ impl Pair {
             out.push(match change {
                 Change::Forget => {
                     let priority = self.params.priority;
-                    self.election.merit = Merit { epoch: 0, synced: false, priority };
+                    self.election.merit = Merit { priority, ..Merit::default() };
                     Out::Forget
                 }
                 Change::Apply(lane, delta) => Out::Apply(lane, delta),
@@ -386,13 +435,13 @@ impl Pair {
     fn state_lost(&mut self, now: Time, out: &mut Vec<Out>) {
         let priority = self.params.priority;
         let is_safe = self.election.living(now).is_some_and(|beat| self.follows(beat));
-        self.election.merit = Merit { epoch: 0, synced: false, priority };
+        self.election.merit = Merit { priority, ..Merit::default() };
         self.sink = Sink::default();
         self.source.end();
         match self.election.role {
             Role::Active if is_safe => self.election.resign(now),
             Role::Active => {
-                self.election.merit = Merit { epoch: self.election.epoch, synced: true, priority };
+                self.election.merit = self.election.held(priority);
                 // Nobody else has served meanwhile.
                 self.assume_followed(now);
                 out.push(Out::Activate { epoch: self.election.epoch, is_current: true });
@@ -427,7 +476,7 @@ impl Pair {
                 self.was = Role::Standby;
                 if core::mem::take(&mut self.has_gap) {
                     let priority = self.params.priority;
-                    self.election.merit = Merit { epoch: 0, synced: false, priority };
+                    self.election.merit = Merit { priority, ..Merit::default() };
                     self.sink = Sink::default();
                 }
                 self.election.resign(now);
@@ -484,6 +533,7 @@ impl Pair {
     pub fn tick(&mut self, now: Time, out: &mut Vec<Out>) {
         let is_due = now >= self.next_beat;
         let asks = self.election.tick(now);
+        self.yield_unfit(now, out);
         self.settle(now, out);
         self.follow(now, out);
         if is_due {

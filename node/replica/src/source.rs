@@ -3,6 +3,7 @@
 
 use crate::message;
 use machine::{Duration, Time};
+use runtime::Pace;
 use std::collections::VecDeque;
 
 /// Octets of deltas that wait for their acknowledgement; beyond it the standby is out of date and
@@ -19,12 +20,17 @@ const DATAGRAM_BYTES: usize = 1_300;
 pub const DELTA_BYTES_MAX: usize = 60_000;
 /// Time between two snapshots.
 const SNAPSHOT_PAUSE: Duration = Duration::from_secs(1);
+/// Octets in the log from which on no more of a snapshot is told: what waits for its
+/// acknowledgement then are changes, and a snapshot needs no more room however long it is.
+const SNAPSHOT_HIGH: usize = 4 * WINDOW_BYTES;
+/// Octets in the log from which on more of it is told again.
+const SNAPSHOT_LOW: usize = WINDOW_BYTES;
 
 /// Marks that wait; a lane has one at a time.
 const MARKS_MAX: usize = 1 << 10;
 
 /// `None` is the end of the snapshot.
-type Logged = Option<(u16, Box<[u8]>)>;
+pub(crate) type Logged = Option<(u16, Box<[u8]>)>;
 
 /// The stream as the active node keeps it.
 #[derive(Debug)]
@@ -49,6 +55,12 @@ pub(crate) struct Source {
     marks: VecDeque<(u64, u16, u64)>,
     is_running: bool,
     began: Time,
+    /// How the peer keeps up, as it was told last.
+    pace: Pace,
+    /// The stream ended because the log was full.
+    is_lost: bool,
+    /// Octets that the log takes.
+    bytes_max: usize,
     /// Times that the log overflowed.
     pub(crate) overflows: u64,
     /// Deltas that no datagram carries.
@@ -76,9 +88,65 @@ impl Source {
             marks: VecDeque::new(),
             is_running: false,
             began: Time::ZERO,
+            pace: Pace::Current,
+            is_lost: false,
+            bytes_max: LOG_BYTES_MAX,
             overflows: 0,
             too_long: 0,
         }
+    }
+
+    /// The same with another limit of the log.
+    pub(crate) fn with_log(self, bytes_max: usize) -> Self {
+        Self { bytes_max, ..self }
+    }
+
+    /// The same after a stream of that epoch and number.
+    pub(crate) fn after(self, stream: (u64, u64)) -> Self {
+        Self { stream, began: Time::ZERO, ..self }
+    }
+
+    /// What is not acknowledged, and of which lane.
+    pub(crate) fn into_entries(self) -> impl Iterator<Item = (u16, Box<[u8]>)> {
+        self.log.into_iter().flatten()
+    }
+
+    /// The last entry that is acknowledged; zero: none.
+    pub(crate) const fn acked(&self) -> u64 {
+        self.base - 1
+    }
+
+    /// Octets that are on their way unacknowledged.
+    pub(crate) const fn flying(&self) -> usize {
+        self.flying
+    }
+
+    /// Octets that wait for their acknowledgement.
+    pub(crate) const fn waiting(&self) -> usize {
+        self.bytes
+    }
+
+    /// How the peer keeps up, as it was told last.
+    pub(crate) const fn pace(&self) -> Pace {
+        self.pace
+    }
+
+    /// Whether the log has room for more of a snapshot.
+    pub(crate) fn has_room(&self) -> bool {
+        self.is_running && self.bytes <= SNAPSHOT_LOW.min(self.bytes_max / 4)
+    }
+
+    /// How the peer keeps up, if that has changed since this was asked last.
+    pub(crate) fn repaced(&mut self) -> Option<Pace> {
+        let behind = SNAPSHOT_HIGH.min(self.bytes_max / 2);
+        let pace = match (self.is_running, self.pace) {
+            (false, _) if self.is_lost => Pace::Lost,
+            (false, _) => Pace::Current,
+            (true, Pace::Behind) if self.bytes > SNAPSHOT_LOW.min(behind / 2) => Pace::Behind,
+            (true, _) if self.bytes > behind => Pace::Behind,
+            (true, _) => Pace::Current,
+        };
+        (core::mem::replace(&mut self.pace, pace) != pace).then_some(pace)
     }
 
     /// Whether deltas are kept.
@@ -113,7 +181,7 @@ impl Source {
         self.stream = (epoch, self.stream.1 + 1);
         (self.base, self.next) = (1, 1);
         self.open = self.lanes;
-        self.is_running = true;
+        (self.is_running, self.is_lost) = (true, false);
         (self.began, self.moved) = (now, now);
         true
     }
@@ -138,9 +206,10 @@ impl Source {
         }
         self.bytes += size(&entry);
         self.log.push_back(entry);
-        if self.bytes > LOG_BYTES_MAX {
+        if self.bytes > self.bytes_max {
             self.overflows += 1;
             self.end();
+            self.is_lost = true;
         }
     }
 
@@ -159,6 +228,11 @@ impl Source {
         if self.is_running && self.marks.len() < MARKS_MAX {
             self.marks.push_back((self.base + self.log.len() as u64, lane, mark));
         }
+    }
+
+    /// Whether a lane waits for a mark.
+    pub(crate) fn has_marks(&self) -> bool {
+        !self.marks.is_empty()
     }
 
     /// A lane and its mark before which everything is acknowledged.
@@ -206,31 +280,55 @@ impl Source {
 
     /// Sends what the window allows.
     pub(crate) fn flush(&mut self, now: Time, pair: u64, mut send: impl FnMut(Vec<u8>)) {
-        if self.next == self.base {
-            self.moved = self.moved.max(now); // nothing was on its way: time counts from here
-        }
-        while self.flying < self.window {
-            let Some(at) =
-                usize::try_from(self.next - self.base).ok().filter(|at| *at < self.log.len())
-            else {
+        self.awake(now);
+        loop {
+            let mut datagram = Vec::new();
+            let (stream, first) = (self.stream, self.next);
+            let begun = |out: &mut Vec<u8>| *out = message::deltas(pair, stream, first);
+            if !self.piece(&mut datagram, DATAGRAM_BYTES, begun, message::logged) {
                 return;
-            };
-            let mut datagram = message::deltas(pair, self.stream, self.next);
-            let empty = datagram.len();
-            for entry in self.log.range(at..) {
-                let size = size(entry);
-                if datagram.len() > empty && datagram.len() + size > DATAGRAM_BYTES {
-                    break;
-                }
-                match entry {
-                    Some((lane, delta)) => message::delta(&mut datagram, *lane, delta),
-                    None => message::snapshot_end(&mut datagram),
-                }
-                self.next += 1;
-                self.flying += size;
             }
             send(datagram);
         }
+    }
+
+    /// Nothing was on its way: the time to send again counts from now.
+    pub(crate) fn awake(&mut self, now: Time) {
+        if self.next == self.base {
+            self.moved = self.moved.max(now);
+        }
+    }
+
+    /// Number of the entry that is sent next.
+    pub(crate) const fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Appends the next entries to `out`, behind what `begin` writes, until it has so many octets;
+    /// one entry at least. `false`, and nothing is written: none may leave now.
+    pub(crate) fn piece(
+        &mut self,
+        out: &mut Vec<u8>,
+        octets: usize,
+        begin: impl FnOnce(&mut Vec<u8>),
+        write: impl Fn(&mut Vec<u8>, &Logged),
+    ) -> bool {
+        let at = usize::try_from(self.next - self.base).ok().filter(|at| *at < self.log.len());
+        let Some(at) = at.filter(|_| self.is_running && self.flying < self.window) else {
+            return false;
+        };
+        begin(out);
+        let empty = out.len();
+        for entry in self.log.range(at..) {
+            let size = size(entry);
+            if out.len() > empty && out.len() + size > octets {
+                break;
+            }
+            write(out, entry);
+            self.next += 1;
+            self.flying += size;
+        }
+        true
     }
 
     /// When [`Source::tick`] has something to do.

@@ -4,6 +4,8 @@
 //! goes in through [`In`], everything comes out through [`Effects`]; a simulation or a replay
 //! drives a function the same way.
 
+use crate::changes::Deltas;
+use crate::grouped::{Grouped, Pace};
 use crate::port::{Flow, PortId};
 use ::channel::{Connect, PacketRecord, PacketTo, Packets};
 use bytes::Bytes;
@@ -199,6 +201,9 @@ pub enum Mirrored<'a> {
     /// follows again. `None`: no node could take over and be current, until one follows again or
     /// a snapshot is wanted. While nothing was said, one could.
     Followed(Option<u64>),
+    /// How the standby keeps up, when that changes. While it is not [`Pace::Current`] no more of a
+    /// snapshot shall be told.
+    Paced(Pace),
 }
 
 /// How [`Function::frame`] sees the head of a stream's buffer.
@@ -227,16 +232,6 @@ struct Sending {
     in_parts: bool,
     /// Not in the arena but the shared piece at `start`.
     shared: bool,
-}
-
-/// Changes for the standby.
-#[derive(Debug, Default)]
-struct Deltas {
-    octets: Vec<u8>,
-    /// Where each begins and ends.
-    places: Vec<(u32, u32)>,
-    mark: Option<u64>,
-    lacks_some: bool,
 }
 
 /// What a function on a shard wants done, in order.
@@ -270,7 +265,7 @@ pub struct Effects {
     pub changes: Vec<Change>,
     work: Vec<u8>,
     hands: Vec<(u16, u32, u32)>,
-    deltas: Deltas,
+    pub(crate) deltas: Deltas,
     /// Messages that [`Effects::divert`] has seen.
     diverted: usize,
     /// Number of the snapshot that was told to its end.
@@ -338,56 +333,6 @@ impl Effects {
     pub fn clear_hands(&mut self) {
         self.work.clear();
         self.hands.clear();
-    }
-
-    /// Tells the standby what `write` appends: a change of durable state. Deltas leave before the
-    /// messages of the same flush.
-    pub fn delta(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
-        let start = self.deltas.octets.len();
-        write(&mut self.deltas.octets);
-        let end = self.deltas.octets.len();
-        if end > start {
-            self.deltas.places.push((place(start), place(end)));
-        }
-    }
-
-    /// The changes for the standby, in order.
-    pub fn deltas(&self) -> impl ExactSizeIterator<Item = &[u8]> + '_ {
-        let Deltas { octets, places, .. } = &self.deltas;
-        places.iter().map(|&(start, end)| &octets[start as usize..end as usize])
-    }
-
-    /// Says by [`Mirrored::Followed`] when the standby has applied the deltas so far.
-    pub const fn mark(&mut self, mark: u64) {
-        self.deltas.mark = Some(mark);
-    }
-
-    /// That mark.
-    #[must_use]
-    pub const fn marked(&self) -> Option<u64> {
-        self.deltas.mark
-    }
-
-    /// This standby could not take all that it was told: it wants to be told everything anew.
-    pub const fn ask_for_all(&mut self) {
-        self.deltas.lacks_some = true;
-    }
-
-    /// Whether it does; once.
-    pub const fn asks_for_all(&mut self) -> bool {
-        core::mem::replace(&mut self.deltas.lacks_some, false)
-    }
-
-    /// Whether the standby has something to be told.
-    pub(crate) fn has_deltas(&self) -> bool {
-        !self.deltas.places.is_empty() || self.snapshot_ended.or(self.deltas.mark).is_some()
-    }
-
-    /// Forgets the changes, once they were told.
-    pub fn clear_deltas(&mut self) {
-        self.deltas.octets.clear();
-        self.deltas.places.clear();
-        (self.snapshot_ended, self.deltas.mark) = (None, None);
     }
 
     /// Looks a name up; the answer comes as [`In::Resolved`].
@@ -535,7 +480,7 @@ impl Effects {
             && self.answers.is_empty()
             && self.hands.is_empty()
             && !self.hands_over
-            && !self.deltas.lacks_some
+            && !self.lacks_some()
     }
 
     /// Forgets everything, keeps the allocations.
@@ -554,13 +499,13 @@ impl Effects {
         self.answers.clear();
         self.changes.clear();
         self.clear_hands();
-        self.clear_deltas();
-        (self.hands_over, self.deltas.lacks_some) = (false, false);
+        self.drop_deltas();
+        self.hands_over = false;
     }
 
     /// Bytes of all messages of our own; shared ones take no room here.
     pub(crate) fn bytes(&self) -> usize {
-        self.arena.len() + self.deltas.octets.len() + self.work.len()
+        self.arena.len() + self.delta_bytes() + self.work.len()
     }
 
     /// The bytes of messages `first..=last`, which stand next to each other and are not shared.
@@ -698,6 +643,10 @@ pub trait Function: Send + 'static {
     /// Follows the other node of a pair, or becomes the one that serves. Functions without
     /// durable state need nothing of it.
     fn replicate(&mut self, _now: Time, _input: Mirrored<'_>, _out: &mut Effects) {}
+
+    /// The same for one whose state is groups of a cluster, which each are served by one of its
+    /// nodes.
+    fn grouped(&mut self, _now: Time, _input: Grouped<'_>, _out: &mut Effects) {}
 
     /// Whether nothing runs any more (asked after [`In::Drain`]).
     fn is_idle(&self) -> bool;

@@ -8,6 +8,7 @@
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod bind;
+mod changes;
 mod channel;
 mod completion;
 mod connection;
@@ -22,6 +23,7 @@ mod error;
 mod facts;
 mod function;
 mod group;
+mod grouped;
 mod guard;
 mod handshake;
 mod helper_threads;
@@ -41,6 +43,7 @@ mod table;
 mod work;
 
 pub use ::channel::{Absent, Came, Channel, Connect, PacketRecord, PacketTo, Packets};
+pub use changes::{Post, Sliced};
 pub use control::{Crashes, ShardState};
 pub use deferred::{DEFERRED_MAX, DEFERRED_TIME};
 pub use driver::Why;
@@ -51,6 +54,7 @@ pub use function::{
     Answer, Answered, Ask, AskError, ChannelEvent, ChannelOrder, Diverted, Effects, Frame,
     Function, In, Mirrored, Query, Ticket,
 };
+pub use grouped::{GROUPS_MAX, Gate, GroupId, GroupOrder, Grouped, NODES_MAX, NodeId, Pace};
 pub use guard::{GUARDS_MAX, Guard, Secret};
 pub use mirror::{Mirror, MirrorRef, ORDERS_MAX, Order, Orders};
 pub use port::{Address, ConnId, Flow, PortId, Transport};

@@ -7,6 +7,7 @@
 //! ```
 
 use crate::function::Effects;
+use crate::grouped::{GroupId, GroupOrder, Pace};
 use crate::ring::Mailbox;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use machine::narrow::index;
@@ -34,9 +35,13 @@ pub enum Order {
     Snapshot(u64),
     /// The standby has applied all up to this mark, or nobody follows.
     Followed(Option<u64>),
+    /// Whether it keeps up.
+    Paced(Pace),
+    /// What a cluster wants; see [`crate::Grouped`].
+    Group(GroupOrder),
 }
 
-/// The other node of a pair, as the runtime sees it. All methods are called by shards and must
+/// The other node of a pair, or the cluster, as the runtime sees it. All methods are called by shards and must
 /// not wait.
 pub trait Mirror: Send + Sync {
     /// The function starts (again): here its shards take orders. Until told to serve they keep
@@ -51,6 +56,9 @@ pub trait Mirror: Send + Sync {
 
     /// A shard keeps still after [`Order::Deactivate`].
     fn quiet(&self, shard: u16);
+
+    /// A shard keeps still for a group after [`GroupOrder::Deactivate`].
+    fn quiet_for(&self, _group: GroupId) {}
 
     /// A shard cannot serve any more: the other node shall, if it can
     /// ([`crate::Effects::hands_over`]).

@@ -26,6 +26,7 @@ use crate::engine::Engine;
 use crate::facts::RuntimeFact;
 use crate::function::{Ask, Function, In, Mirrored};
 use crate::io::{Io, Port, PortKind};
+use crate::grouped::GroupOrder;
 use crate::mirror::{MirrorRef, Order};
 use crate::news::{News, Token};
 use crate::port::{ConnId, Flow, PortId, Transport};
@@ -494,6 +495,16 @@ impl<F: Function> Shard<F> {
                 }
                 Order::Followed(mark) => {
                     function.replicate(now, Mirrored::Followed(*mark), effects);
+                }
+                Order::Paced(pace) => function.replicate(now, Mirrored::Paced(*pace), effects),
+                Order::Group(order) => {
+                    function.grouped(now, order.view(), effects);
+                    if let GroupOrder::Deactivate { group } = *order {
+                        self.flush(now); // what it changed before is told first
+                        if let Some(MirrorRef(mirror)) = &self.io.mirror {
+                            mirror.quiet_for(group);
+                        }
+                    }
                 }
                 Order::Deactivate => {
                     function.replicate(now, Mirrored::Deactivate, effects);

@@ -40,6 +40,18 @@ pub const REPLICA: Listing = Listing::new(
     ],
 );
 
+/// `tandem ctl track`.
+pub const TRACK: Listing = Listing::new(
+    "no function is one of a pair that tracks something",
+    &[
+        plain("function", "FUNCTION"),
+        plain("target", "TARGET"),
+        column("good", "GOOD", Form::Flag),
+        column("since_s", "FOR", Form::Seconds),
+        column("fit", "NODE IS FIT", Form::Flag),
+    ],
+);
+
 const FUNCTIONS: Listing = Listing::new(
     "the site has no function",
     &[
@@ -302,13 +314,21 @@ mod tests {
             VERSION  OF PEER\na     active      3  10.0.0.2:7000  yes    no              yes       \
             0        4        4\n";
         assert_eq!(table(&LOOK, &[node], &REPLICA), wanted);
+        let rows = [("eth0", false), ("192.0.2.1", true)].map(|(target, good)| {
+            json!({"function": "ssc1", "target": target, "good": good, "since_s": 3, "fit": false})
+        });
+        let wanted = "\
+            TARGET     GOOD  FOR  NODE IS FIT\n\
+            eth0       no    3s   no\n\
+            192.0.2.1  yes   3s   no\n";
+        assert_eq!(table(&LOOK, &rows, &TRACK), wanted);
         let path = json!({"name": "stp", "association": "7", "address": "10.0.0.9",
             "state": "active", "primary": true, "srtt_ms": 12, "rto_ms": 1_000, "cwnd": 4_380,
             "flight": 0, "errors": 0, "pmtu": 1_500});
         let shown = table(&LOOK, &[path], &PATHS);
         assert!(shown.contains("12ms  1.0s  4.3 k"), "{shown}");
         assert_eq!(table(&LOOK, &[], &POOL), "the site has no pool of sessions\n");
-        let empty = [&POOL, &REPLICA, &FUNCTIONS, &COUNTERS, &ALARMS, &HISTORY, &ASSOCIATIONS];
+        let empty = [&POOL, &REPLICA, &TRACK, &FUNCTIONS, &COUNTERS, &ALARMS, &HISTORY, &ASSOCIATIONS];
         assert!(empty.iter().all(|it| it.empty.starts_with("no ") || it.empty.contains("has no")));
     }
 

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 /// Names of the groups, and their commands; others stand at the end.
 const GROUPS: [(&str, &[&str]); 7] = [
     ("The site", &["site", "wait", "alarms", "counters", "log", "config", "drain"]),
-    ("Pairs, pool and keys", &["replica", "switchover", "pool", "reload-certificates"]),
+    ("Pairs, pool and keys", &["replica", "track", "switchover", "pool", "reload-certificates"]),
     (
         "Session controllers (SIP)",
         &[

@@ -84,6 +84,9 @@ pub fn ctl(ctl: Ctl) -> Result<(), Exit> {
         CtlCommand::Replica(of) => {
             show::asked(&client, form, of.function, "replica", &::show::site::REPLICA)
         }
+        CtlCommand::Track(of) => {
+            show::asked(&client, form, of.function, "track", &::show::site::TRACK)
+        }
         CtlCommand::Switchover { function } => {
             let function = client::only(&client.able("switchover", function)?)?;
             let path = format!("/api/v1/functions/{}/switchover", segment(&function));

@@ -132,6 +132,10 @@ impl Kind for Msc {
             let reason = "the active node takes the addresses of the pair";
             needs.push(("replica.addresses", need::Need::Capability(need::NET_ADMIN), reason));
         }
+        if self.replica.as_ref().is_some_and(Replica::asks_gateways) {
+            let reason = "gateways are asked by raw sockets";
+            needs.push(("replica.track", need::Need::Capability(need::NET_RAW), reason));
+        }
         needs
     }
 

@@ -93,6 +93,10 @@ impl Kind for Ssc {
             let reason = "the active node takes the addresses of the pair";
             needs.push(("replica.addresses", Need::Capability(NET_ADMIN), reason));
         }
+        if self.replica.as_ref().is_some_and(Replica::asks_gateways) {
+            let reason = "gateways are asked by raw sockets";
+            needs.push(("replica.track", Need::Capability(NET_RAW), reason));
+        }
         if self.realm.iter().any(|realm| realm.ipsec.is_some()) {
             let reason = "ESP of phones comes and leaves by raw sockets";
             needs.push(("realm.ipsec", Need::Capability(NET_RAW), reason));

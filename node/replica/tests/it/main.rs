@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod changed;
+mod cluster;
+mod groups;
 mod late;
 mod stranger;
 mod worlds;

@@ -237,6 +237,7 @@ impl World {
                     self.followed[at] = self.followed[at].max(Some(change));
                 }
                 Out::Unfollowed => self.followed[at] = None,
+                Out::Paced(_) => {}
             }
         }
     }
@@ -785,6 +786,62 @@ fn a_planned_switchover_hands_everything_over_within_milliseconds() {
         world.compare();
         assert_eq!(world.both_spoke, 0, "seed {seed}");
     }
+}
+
+#[test]
+fn a_node_that_lacks_what_it_tracks_hands_over_to_one_that_does_not_and_loses_nothing() {
+    for seed in 0..60 {
+        let mut world = World::new(seed, seed % 2 == 0);
+        let active = world.rest();
+        let more = world.chance(20_000);
+        world.run(Duration::from_micros(more));
+        let before = world.homes[active].as_ref().unwrap().table.clone();
+        world.input(active, In::Fit(false));
+        world.function(active);
+        let ms = until_speaks(&mut world, 1 - active);
+        assert!(ms <= 25, "seed {seed}: {ms} ms");
+        let table = &world.homes[1 - active].as_ref().unwrap().table;
+        assert!(before.keys().all(|key| table.contains_key(key)), "seed {seed}");
+        // It is good again, and the other one serves on.
+        assert_eq!(world.rest(), 1 - active);
+        world.input(active, In::Fit(true));
+        assert_eq!(world.rest(), 1 - active, "nobody takes back what is served well");
+        // Both lack something: who serves goes on.
+        world.input(active, In::Fit(false));
+        world.run(Duration::from_millis(100));
+        world.input(1 - active, In::Fit(false));
+        assert_eq!(world.rest(), 1 - active);
+        let standing = world.homes[1 - active].as_ref().unwrap().pair.standing(world.now);
+        assert!(!standing.is_fit && !standing.is_peer_fit);
+        // One that lacks something serves when the other one dies.
+        world.compare();
+        world.crash(1 - active);
+        assert!(until_speaks(&mut world, active) <= 65, "seed {seed}");
+        world.start(1 - active);
+        // The one that came back is fit: it is given all as soon as it has everything.
+        assert_eq!(world.rest(), 1 - active, "seed {seed}");
+        world.compare();
+        assert_eq!(world.both_spoke, 0, "seed {seed}");
+    }
+}
+
+#[test]
+fn who_lacks_something_hands_over_only_to_a_node_that_has_everything() {
+    let mut world = World::new(9, false);
+    let active = world.rest();
+    world.crash(1 - active);
+    world.run(Duration::from_millis(200));
+    world.input(active, In::Fit(false));
+    world.run(Duration::from_millis(200));
+    assert!(world.speaks(active), "there is nobody else");
+    world.start(1 - active);
+    let ms = until_speaks(&mut world, 1 - active);
+    assert!(ms < 3_000, "{ms}");
+    world.compare();
+    // Of two that begin, the one that is fit serves, whatever the operator prefers.
+    let mut world = World::new(10, false);
+    world.input(0, In::Fit(false));
+    assert_eq!(world.rest(), 1);
 }
 
 #[test]

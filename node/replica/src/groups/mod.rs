@@ -1,0 +1,589 @@
+//! The edge of a cluster: one socket, a thread, and the gate before what shards say.
+//!
+//! ```text
+//! shard ── publish ──→ Cluster (under a lock, some microseconds) ──→ sendto: the kernel has it
+//! thread ── recv ──→ Cluster ──→ orders to shards · leases ──→ Gate
+//! ```
+//! As with a pair ([`crate::Node`]) a shard sends its changes itself, before its messages.
+
+pub mod config;
+mod facts;
+mod reports;
+
+pub use config::{Member, Members};
+pub use facts::ClusterFact;
+pub use reports::{GroupRow, MemberRow};
+
+use crate::backlog::Backlog;
+use crate::cluster::{Cluster, In, Out, PROTOCOL, Params, Placement, Whose};
+use crate::guard::{Door, End, Refusals, Seal, guard};
+use crate::node::{Votes, address, lives, lock};
+use crate::track::{Track, TrackedRow};
+use crate::tracker::{self, recover};
+use authentication::{Keys, Refused};
+use driver::Clock;
+use event::Sheet;
+use machine::{Duration, Time};
+use runtime::{Effects, GROUPS_MAX, Gate, GroupId, GroupOrder, Mirror, NodeId, Order, Orders};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
+use std::thread::JoinHandle;
+
+/// Octets of the longest datagram.
+const DATAGRAM_MAX: usize = 65_536;
+/// Room of the socket, for several nodes' windows.
+const RECEIVE_BYTES: i32 = 8 << 20;
+/// Datagrams that one turn takes before it looks at the clock.
+const DATAGRAMS_PER_TURN: usize = 4_096;
+/// Longest wait of the thread.
+const WAIT_MAX: Duration = Duration::from_millis(2);
+/// Between two looks at a lock that a shard holds.
+const LOCK_LOOK: std::time::Duration = std::time::Duration::from_micros(100);
+/// A shard that holds the lock for longer is stuck: other nodes may take over.
+const STUCK_MAX: Duration = Duration::from_millis(500);
+/// How often a node makes itself known to its arbiter.
+const MADE_KNOWN: Duration = Duration::from_secs(1);
+/// How often it is looked whether there are shards yet.
+const ATTACH_LOOK: std::time::Duration = std::time::Duration::from_millis(1);
+
+struct Inner {
+    cluster: Cluster,
+    orders: Option<Orders>,
+    /// What happened on shards, for the thread.
+    late: Vec<Out>,
+    backlog: Backlog,
+}
+
+/// Where the other nodes are, and how what is said to each is sealed.
+type Ways = BTreeMap<NodeId, (SocketAddr, Seal)>;
+
+struct Shared {
+    /// As it was started.
+    config: Members,
+    keys: Option<Keys>,
+    clock: Clock,
+    socket: UdpSocket,
+    ways: RwLock<Ways>,
+    doors: Mutex<BTreeMap<NodeId, Door>>,
+    arbiter: Option<(Votes, Mutex<Door>)>,
+    inner: Mutex<Inner>,
+    /// The heartbeats that the thread sent last.
+    pulse: Mutex<Vec<(NodeId, Vec<u8>)>>,
+    /// Until when shards may speak for each group, nanoseconds.
+    leases: Vec<AtomicU64>,
+    is_ending: AtomicBool,
+    /// Why groups are given away: it was told so, something that is tracked fails.
+    leaves: [AtomicBool; 2],
+    sheet: Mutex<Sheet<ClusterFact>>,
+    refusals: Mutex<Refusals>,
+    track: Mutex<Track>,
+}
+
+/// A node of a cluster that runs. Dropping it ends its threads.
+pub struct Groups {
+    shared: Arc<Shared>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Groups {
+    /// Starts a node that serves nothing yet. It is silent until the function is there
+    /// ([`Mirror::attach`]). `keys` are those of the `key_file`.
+    ///
+    /// # Errors
+    /// The socket cannot be bound; what is no address; no randomness; no thread.
+    pub fn start(config: &Members, keys: Option<&Keys>) -> io::Result<Self> {
+        let clock = Clock::start();
+        let now = Time::from_nanos(clock.now_ns());
+        let [life, voter, mark, _] = lives(&driver::random()?);
+        let detect = config.detect();
+        let params = Params {
+            cluster: config.cluster.into(),
+            node: NodeId(config.node),
+            life: life.max(1),
+            heartbeat: config.heartbeat(),
+            detect,
+            lease: detect * 4 / 5,
+            version: PROTOCOL,
+            log_bytes_max: (config.log_mib_max as usize) << 20,
+        };
+        let socket = UdpSocket::bind(address(&config.listen)?)?;
+        if let Err(error) = driver::make_room(&socket, RECEIVE_BYTES) {
+            tracing::warn!(%error, "the link to the other nodes has little room");
+        }
+        let cluster = Cluster::new(params, config.roster(), now);
+        let name = cluster.arbiter_name();
+        let arbiter = config.arbiter.as_deref().map(address).transpose()?.map(|at| {
+            let (own, pair) = (End::Node(name), params.cluster);
+            let (seal, door) = guard(keys, pair, own, End::Arbiter, voter);
+            Votes::new(at, seal, pair, name).map(|votes| (votes, Mutex::new(door)))
+        });
+        let (orders, late, backlog) = (None, Vec::new(), Backlog::default());
+        let shared = Arc::new(Shared {
+            config: config.clone(),
+            keys: keys.cloned(),
+            clock,
+            socket,
+            ways: RwLock::default(),
+            doors: Mutex::default(),
+            arbiter: arbiter.transpose()?,
+            inner: Mutex::new(Inner { cluster, orders, late, backlog }),
+            pulse: Mutex::default(),
+            leases: (0..GROUPS_MAX).map(|_| AtomicU64::new(0)).collect(),
+            is_ending: AtomicBool::new(false),
+            leaves: [AtomicBool::new(false), AtomicBool::new(false)],
+            sheet: Mutex::new(Sheet::new()),
+            refusals: Mutex::default(),
+            track: Mutex::new(Track::new(now, &config.track, recover(config.track_recover_s))),
+        });
+        shared.reach(config)?;
+        let own = Arc::clone(&shared);
+        let thread = std::thread::Builder::new().name("groups".into()).spawn(move || {
+            if let Err(error) = driver::link::urgent() {
+                tracing::warn!(%error, "the heartbeats run at common priority");
+            }
+            own.run();
+        })?;
+        let own = Arc::clone(&shared);
+        let tracker = std::thread::Builder::new().name("track".into()).spawn(move || {
+            let now = || own.now();
+            let fit = |is_fit: bool| own.leave(1, !is_fit);
+            tracker::run(&own.track, &own.is_ending, mark, now, fit);
+        })?;
+        Ok(Self { shared, threads: Mutex::new(vec![thread, tracker]) })
+    }
+
+    /// Takes other nodes and other things to track; what else stands in the section is as at the
+    /// start.
+    ///
+    /// # Errors
+    /// What is no address; no randomness. Nothing changes then.
+    pub fn configure(&self, new: &Members) -> io::Result<()> {
+        let shared = &self.shared;
+        shared.reach(new)?;
+        let (now, recovers) = (shared.now(), recover(new.track_recover_s));
+        lock(&shared.track).change(now, &new.track, recovers);
+        shared.input(In::Roster(new.roster()));
+        Ok(())
+    }
+
+    /// Which nodes shall have which group; groups that are not named stay as they are.
+    pub fn place(&self, placements: impl IntoIterator<Item = Placement>) {
+        placements.into_iter().for_each(|placement| self.shared.input(In::Place(placement)));
+    }
+
+    /// Asks for a planned change of the node that serves a group. Nothing happens where this node
+    /// does not serve it.
+    pub fn move_to(&self, group: GroupId, node: NodeId) {
+        self.shared.input(In::Move(group, node));
+    }
+
+    /// Gives all groups away, and takes none while another node can; or takes its part again.
+    pub fn leave(&self, is_leaving: bool) {
+        self.shared.leave(0, is_leaving);
+    }
+
+    /// Whether this node serves nothing.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        lock(&self.shared.inner).cluster.is_idle()
+    }
+
+    /// Who says whether this node may speak for a group.
+    #[must_use]
+    pub fn gate(&self) -> Arc<dyn Gate> {
+        Arc::new(Doorkeeper(Arc::clone(&self.shared)))
+    }
+
+    /// Ends: the node is silent from now on.
+    pub fn end(&self) {
+        self.shared.is_ending.store(true, Relaxed);
+        for thread in lock(&self.threads).drain(..) {
+            // A panic of the thread was reported when it happened.
+            let _ = thread.join();
+        }
+        self.shared.leases.iter().for_each(|lease| lease.store(0, Relaxed));
+    }
+
+    /// What it tracks: name, whether it is good, since when.
+    #[must_use]
+    pub fn tracked(&self) -> Vec<(String, bool, Time)> {
+        let row = |row: TrackedRow<'_>| (row.name.to_owned(), row.is_good, row.since);
+        lock(&self.shared.track).rows().map(row).collect()
+    }
+}
+
+impl Drop for Groups {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+struct Doorkeeper(Arc<Shared>);
+
+impl Gate for Doorkeeper {
+    fn may_speak(&self, group: GroupId) -> bool {
+        let lease = self.0.leases.get(usize::from(group.0));
+        lease.is_some_and(|lease| self.0.clock.now_ns() < lease.load(Relaxed))
+    }
+}
+
+impl Mirror for Groups {
+    fn attach(&self, orders: Orders) {
+        let now = self.shared.now();
+        let mut inner = lock(&self.shared.inner);
+        let is_first = inner.orders.replace(orders).is_none();
+        inner.backlog = Backlog::default();
+        let mut outs = Vec::new();
+        if !is_first {
+            // The shards know nothing: neither their groups nor who serves the others.
+            let groups: Vec<_> = inner.cluster.groups().collect();
+            for it in groups {
+                inner.cluster.step(now, In::Lost(it.group), &mut outs);
+                outs.push(Out::Serves { group: it.group, node: it.serves, epoch: it.epoch });
+            }
+            let nodes = inner.cluster.nodes(now);
+            outs.extend(nodes.map(|it| Out::Node { node: it.node, is_alive: it.is_alive }));
+        }
+        self.shared.gate(&inner);
+        inner.late.append(&mut outs);
+    }
+
+    fn publish(&self, shard: u16, effects: &Effects) {
+        let now = self.shared.now();
+        let mut outs = Vec::new();
+        let mut inner = lock(&self.shared.inner);
+        for (group, delta) in effects.group_deltas() {
+            inner.cluster.delta(group, delta);
+        }
+        for (group, mark) in effects.group_marks() {
+            inner.cluster.step(now, In::Marked(group, mark), &mut outs);
+        }
+        for it in effects.slices() {
+            let (group, number, next) = (it.group, it.number, it.next);
+            inner.cluster.step(now, In::Sliced { group, number, next }, &mut outs);
+        }
+        for group in effects.losses() {
+            inner.cluster.step(now, In::Lost(*group), &mut outs);
+            self.shared.gate(&inner);
+        }
+        for post in effects.posts() {
+            inner.cluster.post(now, post.to, (shard, post.shard), post.bytes, &mut outs);
+        }
+        inner.cluster.flush(now, &mut outs);
+        let datagrams = sorted(outs, &mut inner.late);
+        drop(inner);
+        self.shared.speak(&datagrams);
+    }
+
+    /// What belongs to no group is always said: each group has its own gate.
+    fn may_speak(&self) -> bool {
+        !self.shared.is_ending.load(Relaxed)
+    }
+
+    fn quiet(&self, _shard: u16) {}
+
+    fn quiet_for(&self, group: GroupId) {
+        self.shared.input(In::Quiet(group));
+    }
+
+    fn crashed(&self, shard: u16) {
+        let (groups, shards) = {
+            let inner = lock(&self.shared.inner);
+            let groups: Vec<GroupId> = inner.cluster.groups().map(|it| it.group).collect();
+            (groups, inner.orders.as_ref().map_or(1, Orders::shards))
+        };
+        for group in groups.into_iter().filter(|group| group.shard(shards) == shard) {
+            self.shared.input(In::Lost(group));
+        }
+    }
+}
+
+/// What leaves at once; the rest is the thread's.
+fn sorted(outs: Vec<Out>, late: &mut Vec<Out>) -> Vec<(NodeId, Vec<u8>)> {
+    let mut datagrams = Vec::with_capacity(outs.len());
+    for out in outs {
+        match out {
+            Out::Send(node, bytes) => datagrams.push((node, bytes)),
+            other => late.push(other),
+        }
+    }
+    datagrams
+}
+
+impl Shared {
+    fn now(&self) -> Time {
+        Time::from_nanos(self.clock.now_ns())
+    }
+
+    /// Takes the addresses of nodes; those that were known keep their seals.
+    fn reach(&self, config: &Members) -> io::Result<()> {
+        let mut places = Vec::new();
+        for member in &config.member {
+            places.push((NodeId(member.node), address(&member.address)?));
+        }
+        let mut ways = self.ways.write().unwrap_or_else(PoisonError::into_inner);
+        let mut doors = lock(&self.doors);
+        let nodes: BTreeSet<NodeId> = places.iter().map(|(node, _)| *node).collect();
+        for (node, at) in places {
+            if let Some((known, _)) = ways.get_mut(&node) {
+                *known = at;
+                continue;
+            }
+            let [life, ..] = lives(&driver::random()?);
+            let (own, pair) = (End::Member(NodeId(self.config.node)), self.config.cluster.into());
+            let (seal, door) = guard(self.keys.as_ref(), pair, own, End::Member(node), life);
+            ways.insert(node, (at, seal));
+            doors.insert(node, door);
+        }
+        ways.retain(|node, _| nodes.contains(node));
+        doors.retain(|node, _| nodes.contains(node));
+        Ok(())
+    }
+
+    /// Takes one input on whatever thread; its effects are carried out soon.
+    fn input(&self, input: In<'_>) {
+        let now = self.now();
+        let mut outs = Vec::new();
+        let mut inner = lock(&self.inner);
+        inner.cluster.step(now, input, &mut outs);
+        self.gate(&inner);
+        let datagrams = sorted(outs, &mut inner.late);
+        drop(inner);
+        self.speak(&datagrams);
+    }
+
+    fn leave(&self, why: usize, is_leaving: bool) {
+        self.leaves[why].store(is_leaving, Relaxed);
+        let is_leaving = self.leaves.iter().any(|it| it.load(Relaxed));
+        self.input(In::Leave(is_leaving));
+    }
+
+    /// Opens or closes the gates.
+    fn gate(&self, inner: &Inner) {
+        for (group, until) in inner.cluster.leases() {
+            if let Some(lease) = self.leases.get(usize::from(group.0)) {
+                lease.store(until.as_nanos(), Relaxed);
+            }
+        }
+    }
+
+    /// The lock, for the heartbeats' thread. A shard that holds it may wait for a core: meanwhile
+    /// the last heartbeats are sent again, so that nobody takes that for a death.
+    fn patient(&self) -> MutexGuard<'_, Inner> {
+        let began = self.now();
+        let mut next = began + self.config.heartbeat();
+        loop {
+            match self.inner.try_lock() {
+                Ok(inner) => return inner,
+                Err(TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_LOOK),
+            }
+            let now = self.now();
+            if now >= next && now < began + STUCK_MAX {
+                next = now + self.config.heartbeat();
+                let pulse = lock(&self.pulse).clone();
+                self.speak(&pulse);
+            }
+        }
+    }
+
+    /// Seals and sends; not under the lock.
+    fn speak(&self, datagrams: &[(NodeId, Vec<u8>)]) {
+        let ways = self.ways.read().unwrap_or_else(PoisonError::into_inner);
+        for (node, bytes) in datagrams {
+            if let Some((at, seal)) = ways.get(node) {
+                // What cannot be sent is sent again, or its absence noticed.
+                let _ = self.socket.send_to(&seal.seal(bytes), at);
+            }
+        }
+    }
+
+    fn refuse(&self, why: Refused) {
+        let fact = match why {
+            Refused::Unsealed => ClusterFact::Unsealed,
+            Refused::Forged => ClusterFact::Forged,
+            Refused::Replayed => ClusterFact::Replayed,
+            Refused::Unproved => ClusterFact::Unproved,
+        };
+        lock(&self.sheet).add(fact, 1);
+        lock(&self.refusals).add(self.now(), why);
+    }
+
+    fn run(&self) {
+        let mut buffer = vec![0; DATAGRAM_MAX];
+        let mut known_at = Time::ZERO;
+        while self.patient().orders.is_none() && !self.is_ending.load(Relaxed) {
+            std::thread::sleep(ATTACH_LOOK);
+        }
+        while !self.is_ending.load(Relaxed) {
+            let mut outs = Vec::new();
+            self.wait();
+            self.hear(&mut buffer, &mut outs);
+            self.hear_arbiter(&mut buffer, &mut outs);
+            let now = self.now();
+            let late = {
+                let mut inner = self.patient();
+                inner.cluster.tick(now, &mut outs);
+                self.gate(&inner);
+                let mut late = std::mem::take(&mut inner.late);
+                late.append(&mut outs);
+                late
+            };
+            self.carry_out(late);
+            self.catch_up();
+            if now >= known_at + MADE_KNOWN {
+                known_at = now;
+                if let Some((votes, _)) = &self.arbiter {
+                    votes.send(&votes.seal.seal(&[]));
+                }
+            }
+        }
+    }
+
+    /// Lets the socket wait until the next heartbeat at most.
+    fn wait(&self) {
+        let now = self.now();
+        let left = self.patient().cluster.deadline().since(now).min(WAIT_MAX);
+        let left = left.max(Duration::from_micros(50));
+        if let Err(error) = self.socket.set_read_timeout(Some(left)) {
+            tracing::error!(%error, "the socket takes no timeout");
+            std::thread::sleep(left);
+        }
+    }
+
+    /// The node that listens there.
+    fn node_at(&self, from: SocketAddr) -> Option<NodeId> {
+        let from = SocketAddr::new(from.ip().to_canonical(), from.port());
+        let ways = self.ways.read().unwrap_or_else(PoisonError::into_inner);
+        ways.iter().find(|(_, (at, _))| *at == from).map(|(node, _)| *node)
+    }
+
+    /// Takes what other nodes have sent.
+    fn hear(&self, buffer: &mut [u8], outs: &mut Vec<Out>) {
+        let mut answer = Vec::new();
+        for turn in 0..DATAGRAMS_PER_TURN {
+            // After the first one nothing is waited for.
+            if turn == 1 {
+                let _ = self.socket.set_nonblocking(true);
+            }
+            let Ok((length, from)) = self.socket.recv_from(buffer) else { break };
+            let mut doors = lock(&self.doors);
+            let node = self.node_at(from);
+            let Some((node, door)) = node.and_then(|it| Some((it, doors.get_mut(&it)?))) else {
+                lock(&self.sheet).add(ClusterFact::Strangers, 1);
+                continue;
+            };
+            match door.open(self.now(), &buffer[..length], &mut answer) {
+                Ok(message) => {
+                    let mut inner = self.patient();
+                    inner.cluster.step(self.now(), In::Heard(node, message), outs);
+                }
+                Err(why) => self.refuse(why),
+            }
+            if !answer.is_empty() {
+                // It is sealed; who does not get it speaks again.
+                let _ = self.socket.send_to(&answer, from);
+            }
+        }
+        let _ = self.socket.set_nonblocking(false);
+    }
+
+    /// Takes what the arbiter has answered.
+    fn hear_arbiter(&self, buffer: &mut [u8], outs: &mut Vec<Out>) {
+        let Some((votes, door)) = &self.arbiter else { return };
+        let (mut door, mut answer) = (lock(door), Vec::new());
+        while let Some(length) = votes.heard(buffer) {
+            match door.open(self.now(), &buffer[..length], &mut answer) {
+                Ok(message) => {
+                    let mut inner = self.patient();
+                    inner.cluster.step(self.now(), In::Answered(message), outs);
+                }
+                Err(why) => self.refuse(why),
+            }
+            if !answer.is_empty() {
+                votes.send(&answer);
+            }
+        }
+    }
+
+    fn carry_out(&self, outs: Vec<Out>) {
+        let mut datagrams = Vec::new();
+        let own = NodeId(self.config.node);
+        for out in outs {
+            match out {
+                Out::Send(node, bytes) => datagrams.push((node, bytes)),
+                Out::ToArbiter(bytes) => {
+                    if let Some((votes, _)) = &self.arbiter {
+                        votes.send(&votes.seal.seal(&bytes));
+                    }
+                }
+                other => {
+                    // Before orders: what was heard leads to answers that need not wait for them.
+                    self.count(&other, own);
+                    self.order(other);
+                }
+            }
+        }
+        self.speak(&datagrams);
+        let beats = datagrams.into_iter().filter(|(_, bytes)| crate::cluster::is_beat(bytes));
+        let beats: Vec<_> = beats.collect();
+        if !beats.is_empty() {
+            *lock(&self.pulse) = beats;
+        }
+    }
+
+    fn count(&self, out: &Out, own: NodeId) {
+        let sheet = lock(&self.sheet);
+        match out {
+            Out::Activate { group, epoch, is_current } => {
+                sheet.add(ClusterFact::Activations, 1);
+                tracing::info!(target: "replica", %group, epoch, is_current, %own, "serves");
+            }
+            Out::Delta { .. } => sheet.add(ClusterFact::Applied, 1),
+            Out::Slice { cursor: 0, .. } => sheet.add(ClusterFact::Fills, 1),
+            Out::Node { node, is_alive } => {
+                tracing::warn!(target: "replica", %node, is_alive, "a node of the cluster");
+            }
+            _ => {}
+        }
+    }
+
+    /// Orders the shard of a group, or all, behind what waits for each.
+    fn order(&self, out: Out) {
+        let Some((whose, order)) = out.order() else { return };
+        let mut inner = self.patient();
+        let Inner { orders: Some(orders), backlog, .. } = &mut *inner else { return };
+        let shards = orders.shards();
+        let one = match whose {
+            Whose::Group(group) => Some(group.shard(shards)),
+            Whose::Shard(shard) => Some(shard % shards.max(1)),
+            Whose::All => None,
+        };
+        for shard in (0..shards).filter(|shard| one.is_none_or(|one| one == *shard)) {
+            let order = Order::Group(GroupOrder::clone(&order));
+            backlog.add(self.now(), shard, order, |shard, order| orders.give(shard, order.clone()));
+        }
+    }
+
+    /// Gives shards what waits for them; nothing is acknowledged while they are behind.
+    fn catch_up(&self) {
+        let now = self.now();
+        let mut inner = self.patient();
+        let Inner { orders: Some(orders), backlog, cluster, .. } = &mut *inner else { return };
+        if !backlog.is_empty() {
+            backlog.give(now, |shard, order| orders.give(shard, order.clone()));
+            if !orders.are_alive() {
+                *backlog = Backlog::default(); // those that begin anew are told everything
+            }
+        }
+        let is_held = !backlog.is_empty();
+        let mut outs = Vec::new();
+        cluster.step(now, In::Hold(is_held), &mut outs);
+        let datagrams = sorted(outs, &mut inner.late);
+        drop(inner);
+        self.speak(&datagrams);
+    }
+}

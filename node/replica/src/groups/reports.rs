@@ -1,0 +1,168 @@
+//! How a node of a cluster stands: rows, alarms and figures for people and programs.
+
+use super::{ClusterFact, Groups};
+use crate::cluster::{NodeStanding, PROTOCOL};
+use crate::node::lock;
+use question::Condition;
+use runtime::{NodeId, Pace};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A group, as a node of its cluster sees it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct GroupRow {
+    /// Its number.
+    pub group: u16,
+    /// The node that serves it, if one is known.
+    pub serves: Option<u8>,
+    /// `active`, `candidate`, `standby` or `none`.
+    pub role: &'static str,
+    /// How often the node that serves changed, about.
+    pub epoch: u64,
+    /// The nodes that can take it over and lack nothing, told by the one that serves.
+    pub standbys: Vec<u8>,
+    /// Changes that wait for the slowest follower.
+    pub lag: u64,
+    /// Octets of them.
+    pub lag_bytes: usize,
+    /// Whether it is given to another node just now.
+    pub moving: bool,
+}
+
+/// Another node of the cluster.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct MemberRow {
+    /// Its number.
+    pub node: u8,
+    /// Whether it is heard.
+    pub alive: bool,
+    /// Whether it knows the same nodes.
+    pub agrees: bool,
+    /// Version of what it says.
+    pub version: u32,
+    /// Whether it gives its groups away.
+    pub leaving: bool,
+    /// Groups that it serves.
+    pub groups: usize,
+}
+
+impl Groups {
+    /// The groups.
+    #[must_use]
+    pub fn rows(&self) -> Vec<GroupRow> {
+        let inner = lock(&self.shared.inner);
+        let row = |it: crate::cluster::GroupStanding| GroupRow {
+            group: it.group.0,
+            serves: it.serves.map(|node| node.0),
+            role: match (it.is_active, it.is_candidate, it.is_whole) {
+                (true, ..) => "active",
+                (_, true, _) => "candidate",
+                (.., true) => "standby",
+                _ => "none",
+            },
+            epoch: it.epoch,
+            standbys: it.standbys.iter().map(|node| node.0).collect(),
+            lag: it.lag.0,
+            lag_bytes: it.lag.1,
+            moving: it.is_handing_over,
+        };
+        inner.cluster.groups().map(row).collect()
+    }
+
+    /// The other nodes.
+    #[must_use]
+    pub fn nodes(&self) -> Vec<MemberRow> {
+        let row = |it: NodeStanding| MemberRow {
+            node: it.node.0,
+            alive: it.is_alive,
+            agrees: it.agrees,
+            version: it.version,
+            leaving: it.is_leaving,
+            groups: it.groups,
+        };
+        lock(&self.shared.inner).cluster.nodes(self.shared.now()).map(row).collect()
+    }
+
+    /// The alarms that stand.
+    #[must_use]
+    pub fn alarms(&self) -> Vec<Condition> {
+        let now = self.shared.now();
+        let (groups, nodes, arbiter) = {
+            let inner = lock(&self.shared.inner);
+            let groups: Vec<_> = inner.cluster.groups().collect();
+            let nodes: Vec<_> = inner.cluster.nodes(now).collect();
+            (groups, nodes, inner.cluster.is_arbiter_alive(now))
+        };
+        let mut rows = Vec::new();
+        let mut alarm = |name: &str, about: String, severity: &str, text: String| {
+            let row = Condition::new(name, about.as_str(), severity, text);
+            rows.push(row.caused_by("communications-subsystem-failure"));
+        };
+        for it in &nodes {
+            let about = format!("node {}", it.node);
+            if !it.is_alive {
+                let text = format!("node {} of the cluster is not heard", it.node);
+                alarm("cluster-node-lost", about, "major", text);
+            } else if it.version.abs_diff(PROTOCOL) > 1 {
+                let text = "its version and that of this node are further apart than one";
+                alarm("cluster-version", about, "critical", text.into());
+            } else if !it.agrees {
+                let text =
+                    format!("node {} knows other nodes of the cluster than this one", it.node);
+                alarm("cluster-configured-differently", about, "major", text);
+            }
+        }
+        for it in &groups {
+            let about = format!("group {}", it.group);
+            if it.is_active && it.standbys.is_empty() && it.copies > 0 {
+                let text = "no node follows that has everything: a failure now would lose it";
+                alarm("cluster-no-standby", about, "major", text.into());
+            } else if it.pace == Pace::Behind {
+                let text = format!("its standby is too far behind: {} changes wait", it.lag.0);
+                alarm("cluster-behind", about, "major", text);
+            } else if it.serves.is_none() {
+                let text = "no node serves it: there is no majority, or no copy";
+                alarm("cluster-group-unserved", about, "critical", text.into());
+            }
+        }
+        let own = format!("node {}", NodeId(self.shared.config.node));
+        if arbiter == Some(false) {
+            let text = "the arbiter does not answer: without its vote no node serves alone";
+            alarm("arbiter-lost", own.clone(), "major", text.into());
+        }
+        if let Some(count) = lock(&self.shared.refusals).last(now) {
+            let text =
+                format!("{count} datagrams of late were not sealed by a node of the cluster");
+            alarm("cluster-refuses", own.clone(), "major", text);
+        }
+        let track = lock(&self.shared.track);
+        if !track.is_fit() {
+            let text = format!("what is tracked fails ({}): groups go elsewhere", track.failed());
+            alarm("cluster-unfit", own, "critical", text);
+        }
+        rows
+    }
+
+    /// What it counts.
+    #[must_use]
+    pub fn cells(&self) -> event::Cells {
+        let now = self.shared.now();
+        let inner = lock(&self.shared.inner);
+        let served: Vec<_> = inner.cluster.groups().filter(|it| it.is_active).collect();
+        let alive = inner.cluster.nodes(now).filter(|it| it.is_alive).count();
+        let overflows: u64 = inner.cluster.groups().map(|it| it.overflows).sum();
+        drop(inner);
+        let unfollowed = served.iter().filter(|it| it.standbys.is_empty()).count();
+        let (lag, octets) = served.iter().map(|it| it.lag).max().unwrap_or_default();
+        let fit = lock(&self.shared.track).is_fit();
+        let sheet = lock(&self.shared.sheet);
+        sheet.set(ClusterFact::Serves, served.len() as u64);
+        sheet.set(ClusterFact::Unfollowed, unfollowed as u64);
+        sheet.set(ClusterFact::Nodes, alive as u64);
+        sheet.set(ClusterFact::Lag, lag);
+        sheet.set(ClusterFact::LagBytes, octets as u64);
+        sheet.set(ClusterFact::Fit, fit.into());
+        sheet.set(ClusterFact::Overflows, overflows);
+        sheet.cells()
+    }
+}
