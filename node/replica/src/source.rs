@@ -225,7 +225,14 @@ impl Source {
 
     /// A lane wants to hear when the peer has applied all that it has told so far.
     pub(crate) fn mark(&mut self, lane: u16, mark: u64) {
-        if self.is_running && self.marks.len() < MARKS_MAX {
+        if !self.is_running {
+            return;
+        }
+        // A later mark of the same lane says what the one before would have.
+        if self.marks.len() >= MARKS_MAX {
+            self.marks.pop_back_if(|(_, of, _)| *of == lane);
+        }
+        if self.marks.len() < MARKS_MAX {
             self.marks.push_back((self.base + self.log.len() as u64, lane, mark));
         }
     }

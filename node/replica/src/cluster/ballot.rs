@@ -158,6 +158,8 @@ impl Ballot {
         if record.role == Role::Active {
             self.reigned = self.reigned.max(record.term);
         }
+        // Who has a copy of an epoch had it from a node that served in it.
+        self.reigned = self.reigned.max(record.copy);
     }
 
     /// Until when the votes for the present term count.
@@ -305,9 +307,16 @@ impl Ballot {
         let candidates = view.living(self.group).filter(|(_, it)| it.role == Role::Candidate);
         let best = candidates.max_by_key(|(node, it)| (merit(view, placement, *node, it), it.term));
         let Some((node, record)) = best else { return };
-        let own = self.own_merit(view, placement).filter(|_| !self.has_heir(view, node));
+        // To whom it was given when it lacked nothing need not know yet of which epoch that is.
+        let is_heir = record.is_whole && self.has_heir(view, node);
+        let own = self.own_merit(view, placement).filter(|_| !is_heir);
         let is_better = own.is_some_and(|own| own > merit(view, placement, node, record));
-        if record.term > given && !is_better && self.is_free(view) {
+        // Another one that is heard may have a copy that lacks less.
+        let copy = (record.is_whole, record.copy);
+        let mut others = view.living(self.group).filter(|(_, it)| it.serves);
+        let is_worse = !is_heir && others.any(|(_, it)| (it.is_whole, it.copy) > copy);
+        let may = self.grant.is_some_and(|(to, _)| to == node) || self.is_free(view);
+        if record.term > given && !is_better && !is_worse && may {
             self.grant = Some((node, record.term));
             self.epoch = self.epoch.max(record.term);
         }
@@ -335,7 +344,7 @@ impl Ballot {
         if now < view.booted + detect * 2 || now < self.retry_at || !self.is_free(view) {
             return;
         }
-        let is_heir = self.has_heir(view, own);
+        let is_heir = self.copy.is_whole && self.has_heir(view, own);
         let mut others = view.living(self.group).filter(|(_, record)| record.serves);
         let is_better = |(node, it): (NodeId, &Record)| {
             merit(view, placement, node, it) > merit_here

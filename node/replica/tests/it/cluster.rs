@@ -239,10 +239,10 @@ impl World {
                 Out::Followed { group, mark: Some(0) } => {
                     home.followed.insert(group);
                 }
-                Out::Followed { mark: Some(mark), .. } => {
-                    let done: Vec<u64> = home.marked.range(..=mark).map(|(at, _)| *at).collect();
-                    for at in done {
-                        let (group, key, value) = home.marked.remove(&at).unwrap();
+                Out::Followed { group, mark: Some(mark) } => {
+                    // Marks of other groups wait for other standbys.
+                    let done = home.marked.extract_if(..=mark, |_, (of, ..)| *of == group);
+                    for (_, (group, key, value)) in done {
                         let safe = self.safe.entry((group, key)).or_default();
                         *safe = (*safe).max(value);
                     }
@@ -541,16 +541,18 @@ fn fate(world: &mut World, kind: u64) {
                 home.marked.retain(|_, (of, ..)| *of != group);
             }
             world.input(one, In::Lost(group));
-            world.run(pause);
+            world.run(100 + pause);
         }
         _ => {
             // The second death follows the refill.
             world.crash(one);
+            world.run(100);
             world.settle(4_000);
             let rest = world.nodes();
-            if rest.len() > 2 {
+            if rest.len() > world.roster.majority() {
                 let second = rest[world.chance(rest.len() as u64) as usize];
                 world.crash(second);
+                world.run(100);
                 world.settle(4_000);
                 world.start(second);
             }
@@ -565,7 +567,9 @@ fn play(seed: u64, nodes: u8, fates: u64) {
     for _ in 0..fates {
         let begun = world.begun.len();
         let kind = world.chance(10);
+        println!("seed {seed}, fate {kind} at {:?}", world.now);
         fate(&mut world, kind);
+        world.run(100); // until all have heard of it
         world.settle(6_000);
         // One death, one cut, one loss at a time: no copy that was current is ever passed over.
         for (_, node, group, is_current) in &world.begun[begun..] {
@@ -575,17 +579,17 @@ fn play(seed: u64, nodes: u8, fates: u64) {
     world.compare();
 }
 
+/// A thousand of them, each with a seed of its own.
+fn worlds(thousand: u64) {
+    let first = thousand * 1_000;
+    (first..first + 600).for_each(|seed| play(seed, 3, 2));
+    (first + 600..first + 800).for_each(|seed| play(seed, 4, 2));
+    (first + 800..first + 1_000).for_each(|seed| play(seed, 5, 3));
+}
+
 #[test]
 fn a_thousand_worlds_lose_nothing_that_was_acknowledged_and_settle() {
-    for seed in 0..700 {
-        play(seed, 3, 2);
-    }
-    for seed in 700..900 {
-        play(seed, 4, 2);
-    }
-    for seed in 900..1_000 {
-        play(seed, 5, 3);
-    }
+    worlds(std::env::var("THOUSAND").map_or(0, |it| it.parse().unwrap()));
 }
 
 #[test]
@@ -682,7 +686,9 @@ fn an_observer_has_everything_and_never_serves() {
 
 #[test]
 fn a_snapshot_of_any_length_needs_no_more_room_than_a_few_slices_and_goes_on_after_a_cut() {
-    let voters = [NodeId(1), NodeId(2), NodeId(3)].into();
+    // With one of five dead and one cut off, the rest is a majority: the lease goes on.
+    let voters: BTreeSet<NodeId> = (1..=5).map(NodeId).collect();
+    let order = preference(GroupId(0), voters.iter().copied());
     let mut world = World::of(6, Roster { voters, ..Roster::default() }, 1, 40_000);
     world.settle(3_000);
     let group = GroupId(0);
@@ -700,7 +706,7 @@ fn a_snapshot_of_any_length_needs_no_more_room_than_a_few_slices_and_goes_on_aft
     let standby = world.homes[&node].cluster.group(group).unwrap().standbys[0];
     world.crash(standby.0);
     world.run(100);
-    let third = world.nodes().into_iter().find(|it| *it != node).unwrap();
+    let third = order.into_iter().find(|it| it.0 != node && *it != standby).unwrap().0;
     let mut most = 0;
     while world.homes[&third].tables.get(&group).is_none_or(|table| table.len() < 6_000) {
         world.step();
