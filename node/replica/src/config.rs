@@ -2,7 +2,7 @@
 
 use crate::election::{Name, detect_min};
 use crate::freshness::fresh_max;
-use crate::track::{TRACKED_MAX, Target};
+use crate::track;
 use config::Issue;
 use machine::Duration;
 use schemars::JsonSchema;
@@ -143,8 +143,7 @@ impl Replica {
     /// Whether gateways are tracked, for which raw sockets are needed.
     #[must_use]
     pub fn asks_gateways(&self) -> bool {
-        let is_gateway = |text: &String| matches!(Target::parse(text), Some(Target::Gateway(_)));
-        self.track.iter().any(is_gateway)
+        track::asks_gateways(&self.track)
     }
 
     /// Time between two heartbeats.
@@ -203,32 +202,12 @@ impl Replica {
         if self.addresses.len() > ADDRESSES_MAX {
             issues.push(Issue::new("addresses", "more than 64 addresses", "use fewer"));
         }
-        self.validate_track(issues);
+        track::validate(&self.track, self.track_recover_s, issues);
         for (n, text) in self.addresses.iter().enumerate() {
             if VirtualAddress::parse(text).is_none() {
                 let what = format!("`{text}` is no address of an interface");
                 issues.push(Issue::new(format!("addresses[{n}]"), what, "write 192.0.2.9/24@eth0"));
             }
-        }
-    }
-
-    fn validate_track(&self, issues: &mut Vec<Issue>) {
-        if self.track.len() > TRACKED_MAX {
-            let what = format!("more than {TRACKED_MAX} things to track");
-            issues.push(Issue::new("track", what, "track fewer"));
-        }
-        for (n, text) in self.track.iter().enumerate() {
-            let at = format!("track[{n}]");
-            if Target::parse(text).is_none() {
-                let what = format!("`{text}` is neither an interface nor an address");
-                issues.push(Issue::new(at, what, "write eth0 or 192.0.2.1"));
-            } else if self.track[..n].contains(text) {
-                issues.push(Issue::new(at, format!("`{text}` stands twice"), "leave one out"));
-            }
-        }
-        if self.track_recover_s > 3_600 {
-            let what = format!("{} is out of range", self.track_recover_s);
-            issues.push(Issue::new("track_recover_s", what, "use 0 to 3600"));
         }
     }
 }

@@ -155,7 +155,8 @@ pub struct Pair {
     handover: Option<(u16, Time)>,
     /// When it may be tried again to hand over because this node is unfit.
     yields_at: Time,
-    /// Since when the peer has not kept up.
+    /// How the peer keeps up, as lanes were told last, and since when it has not.
+    pace: runtime::Pace,
     behind_since: Option<Time>,
     /// What a lane knew is lost here: the peer has it, and this node is no heir before it was told
     /// everything anew.
@@ -183,6 +184,7 @@ impl Pair {
             arbiter_heard: now,
             handover: None,
             yields_at: Time::ZERO,
+            pace: runtime::Pace::Current,
             behind_since: None,
             has_gap: false,
             followed_until: None,
@@ -241,7 +243,7 @@ impl Pair {
             is_handing_over: self.handover.is_some(),
             is_fit: self.election.is_fit,
             is_peer_fit: peer.is_some_and(|beat| beat.merit.fit),
-            pace: self.source.pace(),
+            pace: self.pace,
             behind_since: self.behind_since,
             overflows: self.source.overflows,
             too_long: self.source.too_long,
@@ -307,8 +309,14 @@ impl Pair {
 
     /// Tells lanes how the peer keeps up, when that changes.
     fn pace(&mut self, now: Time, out: &mut Vec<Out>) {
-        if let Some(pace) = self.source.repaced() {
-            self.behind_since = (pace != runtime::Pace::Current).then_some(now);
+        let pace = match self.source.pace() {
+            // Nothing waits for a peer that is not there, but a snapshot need not be told to it.
+            runtime::Pace::Behind if self.election.living(now).is_none() => runtime::Pace::Busy,
+            pace => pace,
+        };
+        if core::mem::replace(&mut self.pace, pace) != pace {
+            let is_behind = pace != runtime::Pace::Current;
+            self.behind_since = is_behind.then(|| self.behind_since.unwrap_or(now));
             out.push(Out::Paced(pace));
         }
     }

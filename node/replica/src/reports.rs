@@ -54,7 +54,8 @@ pub struct NodeRow {
     pub fit: bool,
     /// Whether the other one says the same of itself.
     pub peer_fit: bool,
-    /// How the standby keeps up: `current`, `behind` or `lost`.
+    /// How the standby keeps up: `current`, `busy` (a snapshot waits), `behind` (half of the log is
+    /// full) or `lost`.
     pub pace: &'static str,
 }
 
@@ -74,6 +75,7 @@ pub struct TrackRow {
 const fn word(pace: Pace) -> &'static str {
     match pace {
         Pace::Current => "current",
+        Pace::Busy => "busy",
         Pace::Behind => "behind",
         Pace::Lost => "lost",
     }

@@ -55,7 +55,7 @@ pub(crate) struct Source {
     marks: VecDeque<(u64, u16, u64)>,
     is_running: bool,
     began: Time,
-    /// How the peer keeps up, as it was told last.
+    /// How the peer kept up when that was asked last.
     pace: Pace,
     /// The stream ended because the log was full.
     is_lost: bool,
@@ -126,27 +126,26 @@ impl Source {
         self.bytes
     }
 
-    /// How the peer keeps up, as it was told last.
-    pub(crate) const fn pace(&self) -> Pace {
-        self.pace
-    }
-
     /// Whether the log has room for more of a snapshot.
     pub(crate) fn has_room(&self) -> bool {
         self.is_running && self.bytes <= SNAPSHOT_LOW.min(self.bytes_max / 4)
     }
 
-    /// How the peer keeps up, if that has changed since this was asked last.
-    pub(crate) fn repaced(&mut self) -> Option<Pace> {
-        let behind = SNAPSHOT_HIGH.min(self.bytes_max / 2);
-        let pace = match (self.is_running, self.pace) {
+    /// How the peer keeps up. What was said at one limit stands until the one below it.
+    pub(crate) fn pace(&mut self) -> Pace {
+        let behind = self.bytes_max / 2;
+        let busy = SNAPSHOT_HIGH.min(behind / 2);
+        let low = SNAPSHOT_LOW.min(busy / 2);
+        self.pace = match (self.is_running, self.bytes) {
             (false, _) if self.is_lost => Pace::Lost,
             (false, _) => Pace::Current,
-            (true, Pace::Behind) if self.bytes > SNAPSHOT_LOW.min(behind / 2) => Pace::Behind,
-            (true, _) if self.bytes > behind => Pace::Behind,
+            (true, bytes) if bytes > behind => Pace::Behind,
+            (true, bytes) if bytes > busy && self.pace == Pace::Behind => Pace::Behind,
+            (true, bytes) if bytes > busy => Pace::Busy,
+            (true, bytes) if bytes > low && self.pace > Pace::Current => Pace::Busy,
             (true, _) => Pace::Current,
         };
-        (core::mem::replace(&mut self.pace, pace) != pace).then_some(pace)
+        self.pace
     }
 
     /// Whether deltas are kept.

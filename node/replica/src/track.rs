@@ -6,6 +6,7 @@
 //! A node that is unfit hands over to one that is fit and has everything ([`crate::Pair`]); it
 //! counts as fit only after a while, so that what comes and goes moves the activity once.
 
+use config::Issue;
 use machine::{Duration, Time};
 use std::net::IpAddr;
 
@@ -15,6 +16,8 @@ pub const TRACKED_MAX: usize = 32;
 pub const ASK_EVERY: Duration = Duration::from_millis(100);
 /// Requests in a row without an answer after which a gateway has failed.
 const UNANSWERED_MAX: u32 = 3;
+/// Longest time that all must have been good again, seconds.
+const RECOVER_S_MAX: u32 = 3_600;
 
 /// Something that is tracked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -162,6 +165,33 @@ impl Track {
             since: it.since,
         })
     }
+}
+
+/// Pushes what cannot be tracked; paths are relative to the section.
+pub(crate) fn validate(track: &[String], recover_s: u32, issues: &mut Vec<Issue>) {
+    if track.len() > TRACKED_MAX {
+        let what = format!("more than {TRACKED_MAX} things to track");
+        issues.push(Issue::new("track", what, "track fewer"));
+    }
+    for (n, text) in track.iter().enumerate() {
+        let at = format!("track[{n}]");
+        if Target::parse(text).is_none() {
+            let what = format!("`{text}` is neither an interface nor an address");
+            issues.push(Issue::new(at, what, "write eth0 or 192.0.2.1"));
+        } else if track[..n].contains(text) {
+            issues.push(Issue::new(at, format!("`{text}` stands twice"), "leave one out"));
+        }
+    }
+    if recover_s > RECOVER_S_MAX {
+        let what = format!("{recover_s} is out of range");
+        issues.push(Issue::new("track_recover_s", what, format!("use 0 to {RECOVER_S_MAX}")));
+    }
+}
+
+/// Whether gateways are among it, for which raw sockets are needed.
+pub(crate) fn asks_gateways(track: &[String]) -> bool {
+    let is_gateway = |text: &String| matches!(Target::parse(text), Some(Target::Gateway(_)));
+    track.iter().any(is_gateway)
 }
 
 impl Tracked {

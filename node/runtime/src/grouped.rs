@@ -47,12 +47,15 @@ impl fmt::Display for NodeId {
 }
 
 /// How a standby keeps up with what it is told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pace {
     /// It does.
     #[default]
     Current,
+    /// So much waits for it that no more of a snapshot shall be told. What is told by slices is
+    /// asked for, and hears nothing of this.
+    Busy,
     /// Half of the log waits for it: who goes on to take new work at this rate loses it.
     Behind,
     /// The log was full: it follows no more, and will be told everything anew.
@@ -71,7 +74,8 @@ pub enum Grouped<'a> {
         /// Whether what it has of it is whole and of the last term.
         is_current: bool,
     },
-    /// It serves the group no more: keep still for it. All groups of a function start so.
+    /// It serves the group no more: keep still for it, and forget what waits for a mark, which comes
+    /// no more. All groups of a function start so.
     Deactivate {
         /// Which.
         group: GroupId,

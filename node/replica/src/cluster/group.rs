@@ -274,8 +274,7 @@ impl Group {
     /// Notices who is not heard any more, is again, or did not keep up.
     fn watch_followers(&mut self, view: &View<'_>, ways: &mut Traffics, out: &mut Vec<Out>) {
         let (now, mut over) = (view.now, Vec::new());
-        let mut pace = self.pace;
-        let mut is_raised = false;
+        let (mut pace, mut is_raised) = (Pace::Current, false);
         for (node, follower) in &mut self.followers {
             let before = follower.source.flying();
             follower.source.tick(now);
@@ -288,8 +287,9 @@ impl Group {
             }
             let life = view.links.get(node).map_or(0, |link| link.life);
             let is_alive = view.is_alive(*node) && life == follower.life;
-            if let Some(repaced) = follower.source.repaced().filter(|_| !follower.is_observer) {
-                pace = repaced;
+            // One that is not heard is no standby now, and nothing waits for it.
+            if is_alive && !follower.is_observer {
+                pace = pace.max(follower.source.pace());
             }
             let is_lost = !follower.source.is_running();
             if is_lost {
@@ -319,10 +319,12 @@ impl Group {
             self.ballot.raise();
         }
         over.into_iter().for_each(|node| self.end(node, ways));
-        let has_standby = self.standbys().next().is_some();
-        if has_standby == (pace == Pace::Lost) {
-            pace = Pace::Current; // a new one keeps up, and what was behind follows no more
-        }
+        let pace = match self.standbys().next() {
+            None if self.pace == Pace::Lost => Pace::Lost, // until another one has everything
+            Some(_) if pace == Pace::Lost => Pace::Current,
+            _ if pace == Pace::Busy => Pace::Current,
+            _ => pace,
+        };
         if core::mem::replace(&mut self.pace, pace) != pace {
             out.push(Out::Paced { group: self.id(), pace });
         }

@@ -402,7 +402,9 @@ impl Cluster {
     #[must_use]
     pub fn arbiter_name(&self) -> Name {
         let own = self.params.node;
-        if self.links.keys().any(|node| *node < own) { Name::B } else { Name::A }
+        let voters = self.rosters.first().map(|roster| &roster.voters);
+        let is_second = voters.is_some_and(|voters| voters.iter().any(|node| *node < own));
+        if is_second { Name::B } else { Name::A }
     }
 
     fn sliced(&mut self, now: Time, group: GroupId, told: (u64, Option<u64>), out: &mut Vec<Out>) {

@@ -1,7 +1,7 @@
 //! The section of a site file by which a node is one of a cluster.
 
 use crate::election::detect_min;
-use crate::track::Target;
+use crate::track;
 use config::Issue;
 use machine::Duration;
 use runtime::{NODES_MAX, NodeId};
@@ -27,7 +27,8 @@ pub struct Members {
     #[serde(default)]
     pub observes: bool,
     /// UDP address of an arbiter, the third vote of a cluster of two nodes. Clusters of three and
-    /// more need none: a majority of the nodes votes.
+    /// more need none: a majority of the nodes votes. Changes while groups are served: at both
+    /// nodes, one after the other, while each hears the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arbiter: Option<String>,
     /// File with the keys of the cluster, relative to the site's directory and readable for its
@@ -146,12 +147,13 @@ impl Members {
             let what = format!("{} is out of range", self.log_mib_max);
             issues.push(Issue::new("log_mib_max", what, "use 1 to 1024"));
         }
-        for (n, text) in self.track.iter().enumerate() {
-            if Target::parse(text).is_none() {
-                let what = format!("`{text}` is neither an interface nor an address");
-                issues.push(Issue::new(format!("track[{n}]"), what, "write eth0 or 192.0.2.1"));
-            }
-        }
+        track::validate(&self.track, self.track_recover_s, issues);
+    }
+
+    /// Whether gateways are tracked, for which raw sockets are needed.
+    #[must_use]
+    pub fn asks_gateways(&self) -> bool {
+        track::asks_gateways(&self.track)
     }
 
     fn validate_address(&self, path: &str, text: &str, issues: &mut Vec<Issue>) {

@@ -16,6 +16,7 @@ pub use reports::{GroupRow, MemberRow};
 
 use crate::backlog::Backlog;
 use crate::cluster::{Cluster, In, Out, PROTOCOL, Params, Placement, Whose};
+use crate::election::Name;
 use crate::guard::{Door, End, Refusals, Seal, guard};
 use crate::node::{Votes, address, lives, lock};
 use crate::track::{Track, TrackedRow};
@@ -57,6 +58,22 @@ struct Inner {
     backlog: Backlog,
 }
 
+/// The way to the arbiter, and what comes from there.
+struct Voting {
+    /// As which of two nodes it knows this one.
+    name: Name,
+    votes: Votes,
+    door: Mutex<Door>,
+}
+
+impl Voting {
+    fn new(cluster: u64, keys: Option<&Keys>, name: Name, at: SocketAddr) -> io::Result<Self> {
+        let [voter, ..] = lives(&driver::random()?);
+        let (seal, door) = guard(keys, cluster, End::Node(name), End::Arbiter, voter);
+        Ok(Self { name, votes: Votes::new(at, seal, cluster, name)?, door: Mutex::new(door) })
+    }
+}
+
 /// Where the other nodes are, and how what is said to each is sealed.
 type Ways = BTreeMap<NodeId, (SocketAddr, Seal)>;
 
@@ -68,7 +85,7 @@ struct Shared {
     socket: UdpSocket,
     ways: RwLock<Ways>,
     doors: Mutex<BTreeMap<NodeId, Door>>,
-    arbiter: Option<(Votes, Mutex<Door>)>,
+    arbiter: RwLock<Option<Arc<Voting>>>,
     inner: Mutex<Inner>,
     /// The heartbeats that the thread sent last.
     pulse: Mutex<Vec<(NodeId, Vec<u8>)>>,
@@ -97,7 +114,7 @@ impl Groups {
     pub fn start(config: &Members, keys: Option<&Keys>) -> io::Result<Self> {
         let clock = Clock::start();
         let now = Time::from_nanos(clock.now_ns());
-        let [life, voter, mark, _] = lives(&driver::random()?);
+        let [life, mark, ..] = lives(&driver::random()?);
         let detect = config.detect();
         let params = Params {
             cluster: config.cluster.into(),
@@ -115,11 +132,6 @@ impl Groups {
         }
         let cluster = Cluster::new(params, config.roster(), now);
         let name = cluster.arbiter_name();
-        let arbiter = config.arbiter.as_deref().map(address).transpose()?.map(|at| {
-            let (own, pair) = (End::Node(name), params.cluster);
-            let (seal, door) = guard(keys, pair, own, End::Arbiter, voter);
-            Votes::new(at, seal, pair, name).map(|votes| (votes, Mutex::new(door)))
-        });
         let (orders, late, backlog) = (None, Vec::new(), Backlog::default());
         let shared = Arc::new(Shared {
             config: config.clone(),
@@ -128,7 +140,7 @@ impl Groups {
             socket,
             ways: RwLock::default(),
             doors: Mutex::default(),
-            arbiter: arbiter.transpose()?,
+            arbiter: RwLock::default(),
             inner: Mutex::new(Inner { cluster, orders, late, backlog }),
             pulse: Mutex::default(),
             leases: (0..GROUPS_MAX).map(|_| AtomicU64::new(0)).collect(),
@@ -139,6 +151,7 @@ impl Groups {
             track: Mutex::new(Track::new(now, &config.track, recover(config.track_recover_s))),
         });
         shared.reach(config)?;
+        shared.ask_there(config, name)?;
         let own = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("groups".into()).spawn(move || {
             if let Err(error) = driver::link::urgent() {
@@ -155,14 +168,17 @@ impl Groups {
         Ok(Self { shared, threads: Mutex::new(vec![thread, tracker]) })
     }
 
-    /// Takes other nodes and other things to track; what else stands in the section is as at the
-    /// start.
+    /// Takes other nodes, another arbiter and other things to track; what else stands in the section
+    /// is as at the start.
     ///
     /// # Errors
-    /// What is no address; no randomness. Nothing changes then.
+    /// What is no address; no socket; no randomness.
     pub fn configure(&self, new: &Members) -> io::Result<()> {
         let shared = &self.shared;
         shared.reach(new)?;
+        let own = NodeId(shared.config.node);
+        let is_second = new.roster().voters.iter().any(|node| *node < own);
+        shared.ask_there(new, if is_second { Name::B } else { Name::A })?;
         let (now, recovers) = (shared.now(), recover(new.track_recover_s));
         lock(&shared.track).change(now, &new.track, recovers);
         shared.input(In::Roster(new.roster()));
@@ -343,6 +359,23 @@ impl Shared {
         Ok(())
     }
 
+    /// Takes the address of the arbiter, which knows this node by that name.
+    fn ask_there(&self, config: &Members, name: Name) -> io::Result<()> {
+        let at = config.arbiter.as_deref().map(address).transpose()?;
+        let known = self.arbiter().filter(|it| Some(it.votes.arbiter) == at && it.name == name);
+        let made = |at| Voting::new(self.config.cluster.into(), self.keys.as_ref(), name, at);
+        let arbiter = match (known, at) {
+            (None, Some(at)) => Some(Arc::new(made(at)?)),
+            (known, _) => known,
+        };
+        *self.arbiter.write().unwrap_or_else(PoisonError::into_inner) = arbiter;
+        Ok(())
+    }
+
+    fn arbiter(&self) -> Option<Arc<Voting>> {
+        self.arbiter.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Takes one input on whatever thread; its effects are carried out soon.
     fn input(&self, input: In<'_>) {
         let now = self.now();
@@ -436,7 +469,7 @@ impl Shared {
             self.catch_up();
             if now >= known_at + MADE_KNOWN {
                 known_at = now;
-                if let Some((votes, _)) = &self.arbiter {
+                if let Some(Voting { votes, .. }) = self.arbiter().as_deref() {
                     votes.send(&votes.seal.seal(&[]));
                 }
             }
@@ -493,7 +526,8 @@ impl Shared {
 
     /// Takes what the arbiter has answered.
     fn hear_arbiter(&self, buffer: &mut [u8], outs: &mut Vec<Out>) {
-        let Some((votes, door)) = &self.arbiter else { return };
+        let arbiter = self.arbiter();
+        let Some(Voting { votes, door, .. }) = arbiter.as_deref() else { return };
         let (mut door, mut answer) = (lock(door), Vec::new());
         while let Some(length) = votes.heard(buffer) {
             match door.open(self.now(), &buffer[..length], &mut answer) {
@@ -516,7 +550,7 @@ impl Shared {
             match out {
                 Out::Send(node, bytes) => datagrams.push((node, bytes)),
                 Out::ToArbiter(bytes) => {
-                    if let Some((votes, _)) = &self.arbiter {
+                    if let Some(Voting { votes, .. }) = self.arbiter().as_deref() {
                         votes.send(&votes.seal.seal(&bytes));
                     }
                 }

@@ -16,6 +16,9 @@ const CLUSTER: u64 = 7;
 const ARBITER: u8 = 99;
 /// Records of a slice.
 const SLICE: usize = 7;
+/// Datagrams that are on their way at once: nodes that answered each other's answers would have
+/// ever more, and the test take all memory.
+const FLYING_MAX: usize = 20_000;
 
 type Table = BTreeMap<u64, u64>;
 
@@ -201,6 +204,7 @@ impl World {
         let delay = self.delay.get(&(from, to)).copied().unwrap_or(Duration::from_micros(200));
         let jitter = Duration::from_micros(self.chance(300));
         self.flying.push_back((self.now + delay + jitter, from, to, bytes));
+        assert!(self.flying.len() <= FLYING_MAX, "datagrams lead to datagrams");
     }
 
     fn act(&mut self, node: u8, outs: Vec<Out>) {
@@ -218,6 +222,7 @@ impl World {
                 Out::Deactivate { group } => {
                     home.active.remove(&group);
                     home.followed.remove(&group);
+                    home.marked.retain(|_, (of, ..)| *of != group);
                     home.quiet.push(group);
                 }
                 Out::Forget { group } => {

@@ -3,7 +3,7 @@
 use machine::Time;
 use replica::cluster::{Placement, preference};
 use replica::groups::Members;
-use replica::{Groups, Keys};
+use replica::{ArbiterServer, Groups, Keys, Terms};
 use runtime::{
     Ask, AskError, Effects, Frame, Function, Gate, GroupId, Grouped, In, MirrorRef, NodeId, PortId,
     Running, ShardSpec,
@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 
 const DEADLINE: Duration = Duration::from_secs(30);
 const GROUPS: u16 = 6;
+const DETECT_MS: u64 = 400;
 /// Octets of a row as a delta.
 const ROW: usize = 8;
 
@@ -164,34 +165,47 @@ struct Node {
 struct Cluster {
     ports: Vec<u16>,
     nodes: Vec<Node>,
+    arbiter: Option<u16>,
 }
 
-fn section(node: u8, ports: &[u16]) -> Members {
+fn keys() -> Keys {
+    Keys::parse("the key of this cluster").expect("a key")
+}
+
+fn section(node: u8, ports: &[u16], arbiter: Option<u16>) -> Members {
     let others = (1..).zip(ports).filter(|(other, _)| *other != node);
     let members: Vec<Value> = others
         .map(|(node, port): (u8, &u16)| json!({"node": node, "address": format!("127.0.0.1:{port}")}))
         .collect();
     let listen = format!("127.0.0.1:{}", ports[usize::from(node) - 1]);
+    let arbiter = arbiter.map(|port| format!("127.0.0.1:{port}"));
     serde_json::from_value(json!({"node": node, "listen": listen, "member": members,
-        "heartbeat_ms": 20, "detect_ms": 400}))
+        "heartbeat_ms": 20, "detect_ms": DETECT_MS, "arbiter": arbiter}))
     .expect("a section")
 }
 
 impl Cluster {
     fn new() -> Self {
-        let ports = [(); 3].map(|()| free_port()).to_vec();
-        let mut cluster = Self { ports, nodes: Vec::new() };
-        (1..=3).for_each(|node| cluster.start(node));
+        Self::of(3, None)
+    }
+
+    fn of(nodes: u8, arbiter: Option<u16>) -> Self {
+        let ports = (0..nodes).map(|_| free_port()).collect();
+        let mut cluster = Self { ports, nodes: Vec::new(), arbiter };
+        (1..=nodes).for_each(|node| cluster.start(node));
         cluster
     }
 
+    fn section(&self, node: u8) -> Members {
+        section(node, &self.ports, self.arbiter)
+    }
+
     fn start(&mut self, node: u8) {
-        let keys = Keys::parse("the key of this cluster").expect("a key");
-        let groups = Groups::start(&section(node, &self.ports), Some(&keys)).expect("it starts");
-        let groups = Arc::new(groups);
+        let groups = Groups::start(&self.section(node), Some(&keys())).expect("it starts");
+        let (groups, nodes) = (Arc::new(groups), 1..=self.nodes_max());
         let placement = |group| Placement {
             group,
-            serve: preference(group, (1..=3).map(NodeId)),
+            serve: preference(group, nodes.clone().map(NodeId)),
             observe: Vec::new(),
             copies: 1,
         };
@@ -213,6 +227,10 @@ impl Cluster {
         };
         let running = runtime::start(spec, Arc::new(()), make).expect("it runs");
         self.nodes.push(Node { number: node, groups, running });
+    }
+
+    fn nodes_max(&self) -> u8 {
+        u8::try_from(self.ports.len()).expect("few")
     }
 
     /// Ends a node without a word.
@@ -381,4 +399,35 @@ fn posts_cross_the_link_once_and_in_order_and_strangers_are_counted() {
     });
     assert_eq!(count("cluster_forged_total"), 0);
     assert!(cluster.node(1).groups.nodes().iter().all(|it| it.alive));
+}
+
+#[test]
+fn two_nodes_take_another_arbiter_while_they_serve_and_then_its_vote_counts() {
+    let [one, other] = [(); 2].map(|()| free_port());
+    let terms = || Terms {
+        promise_max: machine::Duration::from_millis(DETECT_MS),
+        pairs: vec![(1, keys())],
+    };
+    let at = |port| ([127, 0, 0, 1], port).into();
+    let first = ArbiterServer::start(at(one), &terms()).expect("it starts");
+    let _second = ArbiterServer::start(at(other), &terms()).expect("it starts");
+    let mut cluster = Cluster::of(2, Some(one));
+    cluster.settle();
+    cluster.arbiter = Some(other);
+    for node in &cluster.nodes {
+        node.groups.configure(&cluster.section(node.number)).expect("it is taken");
+    }
+    drop(first);
+    cluster.settle();
+    let (dead, heir) = cluster.places(0).unwrap();
+    cluster.kill(dead);
+    let serves = |node: &Node| node.groups.rows().iter().filter(|it| it.role == "active").count();
+    until("the other node serves all", || serves(cluster.node(heir)) == usize::from(GROUPS));
+    assert!(cluster.node(heir).groups.alarms().iter().all(|it| it.name != "arbiter-lost"));
+
+    // Without one nobody serves alone.
+    cluster.arbiter = Some(free_port());
+    let section = cluster.section(heir);
+    cluster.node(heir).groups.configure(&section).expect("it is taken");
+    until("it ceases", || serves(cluster.node(heir)) == 0);
 }

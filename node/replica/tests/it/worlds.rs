@@ -38,6 +38,9 @@ struct Home {
     is_current: Option<bool>,
 }
 
+/// Datagrams that are on their way at once.
+const FLYING_MAX: usize = 50_000;
+
 struct World {
     now: Time,
     random: ChaCha8Rng,
@@ -194,6 +197,7 @@ impl World {
         }
         let jitter = Duration::from_micros(self.chance(400));
         self.flying.push_back((self.now + self.delay + jitter, from, to, bytes));
+        assert!(self.flying.len() <= FLYING_MAX, "datagrams lead to datagrams");
     }
 
     fn act(&mut self, at: usize, outs: Vec<Out>) {
