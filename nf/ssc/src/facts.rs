@@ -56,6 +56,8 @@ event::facts! {
         ReplacesRefused = Counter, "ssc_replaces_refused_total";
         /// Requests inside calls, and CANCELs, refused since their far end sends from elsewhere.
         DialogsElsewhere = Counter, "ssc_dialog_elsewhere_refused_total";
+        /// New calls answered 503 because the other node of the pair lacked too much.
+        Behind = Counter, "ssc_behind_refused_total";
         /// Requests answered 503 because a limit was reached.
         Overload = Counter, "ssc_overload_refused_total";
         /// Calls and other new requests refused because messages waited too long.

@@ -34,6 +34,8 @@ impl Refusal {
     pub const OVERLOAD: Self = Self::new(503, "a limit is reached");
     /// The site drains.
     pub const DRAINING: Self = Self::new(503, "the site drains");
+    /// The other node of the pair lacks too much, and the section says `refuse_while_behind`.
+    pub const BEHIND: Self = Self::new(503, "the other node of the pair is too far behind");
     /// Every target is down.
     pub const NO_TARGET: Self = Self::new(503, "every target of the route is down");
     /// The next hops asked for fewer requests (RFC 7339 §5.10.2: without Retry-After).
@@ -77,6 +79,7 @@ impl Refusal {
     /// What counts it.
     pub fn fact(self) -> Fact {
         match self {
+            Self::BEHIND => Fact::Behind,
             Self::OTHER_REALM => Fact::DialogsOtherRealm,
             Self::ELSEWHERE => Fact::DialogsElsewhere,
             Self::NOT_HANDED => Fact::ReplacesRefused,

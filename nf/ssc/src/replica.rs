@@ -102,6 +102,11 @@ impl ReplicaState {
         self.is_standby
     }
 
+    /// Whether that one lacks so much that new calls would soon be no more than here.
+    pub(crate) fn is_behind(&self) -> bool {
+        self.pace == Pace::Behind
+    }
+
     /// Whether a message is left to the other node.
     pub(crate) fn leaves(&self, message: &Message<'_>) -> bool {
         let is_request = message.status().is_none()

@@ -8,6 +8,7 @@ mod pair;
 mod phones;
 mod services;
 mod shared;
+mod tracked;
 mod web;
 
 use attack::Namespace;

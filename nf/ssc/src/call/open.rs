@@ -81,6 +81,8 @@ const CHECKS: &[Check] = &[
     |it, at, opening, out| it.check_options(at, opening.server, out),
     // A node that leaves makes no record for what begins.
     |it, _, _, _| it.check_draining(),
+    // What a standby could not keep leaves no trace in registrar and limits.
+    |it, at, opening, _| it.check_standby(at, opening),
     // Who names another's dialog is refused before registrar and limits know the request.
     |it, at, _, _| it.check_named(at),
     // The registrar answers most REGISTERs by itself; only what it forwards goes on.
@@ -187,6 +189,12 @@ impl Controller {
 
     fn check_draining(&mut self) -> Checked {
         if self.is_draining { Err(Stop::Refused(Refusal::DRAINING)) } else { Ok(()) }
+    }
+
+    fn check_standby(&self, at: &Arrived<'_>, opening: &Opening) -> Checked {
+        let is_call = at.message.method() == Method::Invite && !opening.is_emergency;
+        let is_refused = self.config.limits.refuse_while_behind && self.pair.state.is_behind();
+        if is_call && is_refused { Err(Stop::Refused(Refusal::BEHIND)) } else { Ok(()) }
     }
 
     fn check_named(&mut self, at: &Arrived<'_>) -> Checked {

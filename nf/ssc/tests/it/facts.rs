@@ -1,8 +1,9 @@
 //! Every fact that the controller declares moves: one small scene for each.
 
+use crate::world::pair::mirror;
 use crate::world::*;
 use machine::Duration;
-use runtime::{Flow, Function, In, Transport};
+use runtime::{Flow, Function, In, Mirrored, Pace, Transport};
 use std::collections::BTreeSet;
 
 /// Names of facts, those that moved and all.
@@ -230,6 +231,14 @@ fn pool(seen: &mut Seen) {
     seen.read(&mut world);
 }
 
+/// A standby that lacks too much.
+fn standby(seen: &mut Seen) {
+    let mut world = World::new(&format!("{SITE}\n[limits]\nrefuse_while_behind = true\n"));
+    mirror(&mut world, Mirrored::Paced(Pace::Behind));
+    world.receive(ALICE, ACCESS, &Caller::new("late").request("INVITE", "", SDP));
+    seen.read(&mut world);
+}
+
 /// A next hop that wants no calls.
 fn feedback(seen: &mut Seen) {
     let hop = "name = \"switch\"\noverload_control = true";
@@ -292,6 +301,7 @@ fn every_fact_moves() {
         refusals,
         floods,
         pool,
+        standby,
         feedback,
         growth,
         strangers,

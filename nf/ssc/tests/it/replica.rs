@@ -1,9 +1,9 @@
 //! A pair of controllers: the standby holds what the active one holds, and calls go on there.
 
-use crate::world::pair::Pair;
+use crate::world::pair::{Pair, mirror};
 use crate::world::*;
 use machine::Duration;
-use runtime::{ConnId, Flow, Transport};
+use runtime::{ConnId, Flow, Mirrored, Pace, Transport};
 use serde_json::Value;
 
 /// Both show the same calls and registrations.
@@ -87,6 +87,39 @@ fn a_standby_neither_answers_nor_sends_and_early_calls_are_not_kept() {
     pair.standby.receive(ALICE, ACCESS, &alice.request("INVITE", "", SDP));
     pair.standby.pass(Duration::from_secs(100));
     pair.standby.expect_nothing();
+}
+
+#[test]
+fn while_the_standby_lacks_too_much_new_calls_are_refused_and_nothing_else_where_that_is_wanted() {
+    let lines = "name = \"ssc1\"\n[limits]\nrefuse_while_behind = true";
+    for site in [SITE.replacen("name = \"ssc1\"", lines, 1), SITE.to_owned()] {
+        let mut pair = Pair::new(&site);
+        let (mut alice, _) = pair.active.call("stands");
+        for pace in [Pace::Busy, Pace::Lost, Pace::Current] {
+            mirror(&mut pair.active, Mirrored::Paced(pace));
+            pair.active.call(&format!("{pace:?}"));
+        }
+        mirror(&mut pair.active, Mirrored::Paced(Pace::Behind));
+        let world = &mut pair.active;
+        world.change(&mut alice);
+        world.end(&mut alice);
+        if site == SITE {
+            world.call("served");
+            continue;
+        }
+        world.receive(ALICE, ACCESS, &Caller::new("late").request("INVITE", "", SDP));
+        let refusal = world.expect(ALICE, "SIP/2.0 503");
+        assert!(!header(&refusal, "Retry-After").is_empty(), "{refusal}");
+        world.expect_nothing();
+        assert_eq!(world.fact("ssc_behind_refused_total"), 1);
+        let mut help = Caller::new("help");
+        help.target = "urn:service:sos".into();
+        world.receive(ALICE, ACCESS, &help.request("INVITE", "", SDP));
+        world.expect(ALICE, "SIP/2.0 100");
+        mirror(&mut pair.active, Mirrored::Paced(Pace::Busy));
+        pair.active.sent.clear();
+        pair.active.call("served");
+    }
 }
 
 #[test]

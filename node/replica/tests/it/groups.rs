@@ -431,3 +431,32 @@ fn two_nodes_take_another_arbiter_while_they_serve_and_then_its_vote_counts() {
     cluster.node(heir).groups.configure(&section).expect("it is taken");
     until("it ceases", || serves(cluster.node(heir)) == 0);
 }
+
+#[test]
+fn a_node_that_lacks_an_interface_gives_its_groups_away_while_its_link_lives() {
+    let cluster = Cluster::new();
+    cluster.settle();
+    let (unfit, _) = cluster.places(0).unwrap();
+    let (node, mut section) = (cluster.node(unfit), cluster.section(unfit));
+    section.track = vec!["lo".into(), "none-such0".into()];
+    section.track_recover_s = 0;
+    node.groups.configure(&section).expect("it is taken");
+    until("it serves nothing", || node.groups.is_idle());
+    cluster.settle();
+    let is_unfit = || node.groups.alarms().iter().any(|it| it.name == "cluster-unfit");
+    assert!(is_unfit(), "{:?}", node.groups.alarms());
+    let rows = node.groups.tracked();
+    let good: Vec<bool> = rows.iter().map(|(_, is_good, _)| *is_good).collect();
+    assert_eq!(good, [true, false], "{rows:?}");
+    let (heir, _) = cluster.places(0).unwrap();
+    let rows = cluster.node(heir).groups.nodes();
+    assert!(rows.iter().all(|it| it.leaving == (it.node == unfit)), "{rows:?}");
+
+    section.track.clear();
+    node.groups.configure(&section).expect("it is taken");
+    until("it is fit again", || !is_unfit());
+    until("it may serve again", || {
+        cluster.node(heir).groups.move_to(GroupId(0), NodeId(unfit));
+        cluster.places(0).is_some_and(|(it, _)| it == unfit)
+    });
+}

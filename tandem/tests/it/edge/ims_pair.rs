@@ -56,7 +56,7 @@ from = "access"
 to = ["scscf"]
 "#;
 
-const SDP: &str = "v=0\r\no=- 1 1 IN IP4 192.0.2.100\r\ns=-\r\nc=IN IP4 192.0.2.100\r\nt=0 0\r\n\
+pub(super) const SDP: &str = "v=0\r\no=- 1 1 IN IP4 192.0.2.100\r\ns=-\r\nc=IN IP4 192.0.2.100\r\nt=0 0\r\n\
     m=audio 6000 RTP/AVP 0\r\n";
 
 /// A session controller of the pair.
@@ -221,7 +221,7 @@ impl Drop for Core {
 }
 
 /// What whoever is called answers.
-fn answer(request: &str) -> String {
+pub(super) fn answer(request: &str) -> String {
     let mut text = "SIP/2.0 200 OK\r\n".to_owned();
     for line in request.lines().take_while(|line| !line.is_empty()) {
         let name = line.split(':').next().unwrap_or_default();
@@ -237,7 +237,7 @@ fn answer(request: &str) -> String {
     )
 }
 
-fn value<'a>(text: &'a str, name: &str) -> &'a str {
+pub(super) fn value<'a>(text: &'a str, name: &str) -> &'a str {
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
     line.unwrap_or_default()
 }
