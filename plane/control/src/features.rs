@@ -7,7 +7,6 @@ mod marking;
 mod notices;
 mod protection;
 mod queues;
-mod sampling;
 mod sources;
 mod traffic;
 
@@ -20,7 +19,6 @@ use labels::LabelTable;
 use marking::ClassMaps;
 use nodes::feature::{Row, row};
 use protection::ControlProtection;
-use sampling::Sampler;
 use sources::SourceChecks;
 
 /// All features. Nodes are planned in this order, and features of one rank stand in it.
@@ -28,7 +26,7 @@ pub const FEATURES: &[Row] = &[
     row::<SourceChecks>,
     row::<LabelTable>,
     row::<Bridging>,
-    row::<Sampler>,
+    row::<sampling::Sampler>,
     row::<ClassMaps>,
     row::<Traffic>,
     row::<PortQueues>,

@@ -49,7 +49,6 @@ pub mod protection;
 pub mod qos;
 pub mod reassembly;
 mod refused;
-pub mod sampling;
 pub mod urpf;
 pub mod view;
 

@@ -62,7 +62,7 @@ fn above(octets: &[u8], at: usize, protocol: u8, fragment: Fragment) -> (u16, u1
 const USUAL: usize = IP4 + 14;
 
 /// Of an IPv4 packet.
-pub(crate) fn ip4(octets: &[u8]) -> Header<u32> {
+pub fn ip4(octets: &[u8]) -> Header<u32> {
     let mut header = Header::default();
     read_ip4(octets, &mut header);
     header
@@ -239,7 +239,7 @@ pub(crate) const fn is_extension(protocol: u8) -> bool {
 }
 
 /// Of an IPv6 packet: the protocol is that behind the extension headers.
-pub(crate) fn ip6(octets: &[u8]) -> Header<u128> {
+pub fn ip6(octets: &[u8]) -> Header<u128> {
     if octets.len() < IP6 {
         return Header::default();
     }

@@ -1,6 +1,6 @@
 //! Which packets may pass, how many, and how they are marked.
 
-pub(crate) mod fields;
+pub mod fields;
 mod filter;
 pub mod filtering;
 pub mod marking;

@@ -1,9 +1,9 @@
 //! The way of messages to their collector: UDP (RFC 7011 §10.3).
 
-use crate::header::{IP4, IP6, UDP, checksum, pseudo6, seal_ip4, sum};
-use crate::program::Collector;
 use graph::{Pool, Slot};
 use machine::narrow::index;
+use nodes::header::{IP4, IP6, UDP, checksum, pseudo6, seal_ip4, sum};
+use nodes::program::Collector;
 use std::net::IpAddr;
 
 /// Octets of a UDP header.
@@ -12,7 +12,7 @@ const UDP_BYTES: usize = 8;
 const TTL: u8 = 64;
 
 /// What is wrong with a collector.
-pub fn check(collector: &Collector) -> Result<(), &'static str> {
+pub(crate) fn check(collector: &Collector) -> Result<(), &'static str> {
     match collector {
         it if it.source.is_ipv4() != it.address.is_ipv4() => {
             Err("a collector is told in the name of an address of its family")
@@ -26,7 +26,7 @@ pub fn check(collector: &Collector) -> Result<(), &'static str> {
 }
 
 /// Makes the message in a cell a packet to the collector.
-pub(super) fn address(packets: &mut Pool, slot: Slot, collector: &Collector) {
+pub(crate) fn address(packets: &mut Pool, slot: Slot, collector: &Collector) {
     let payload = packets.bytes(slot).len() + UDP_BYTES;
     let ip = if collector.address.is_ipv4() { IP4 } else { IP6 };
     let Some(_) = packets.prepend(slot, ip + UDP_BYTES) else { return };

@@ -1,17 +1,18 @@
 //! Samples of interfaces' packets, and who is told of them.
 
+use crate::collector;
+use crate::node::{Sample, Samplings, check};
 use graph::Plan;
 use machine::narrow::place;
 use nodes::Refused;
 use nodes::arcs::{NAME_IP4_IN, NAME_IP6_IN, rank};
 use nodes::feature::{Change, Feature, Join, Start, Worker};
-use nodes::sampling::{Sample, Samplings, check, check_collector};
-use program::{Collector, Interface, Program, Removed, Sampling};
+use nodes::program::{Collector, Interface, Program, Removed, Sampling};
 use std::collections::BTreeMap;
 use table::epoch::Publisher;
 
 /// The feature.
-pub(crate) struct Sampler {
+pub struct Sampler {
     samplings: BTreeMap<u32, Sampling>,
     /// `None`: samples are handed up.
     collector: Option<Collector>,
@@ -54,7 +55,7 @@ impl Feature for Sampler {
             }
             Program::Collector(collector) => {
                 change.vrf(collector.vrf)?;
-                check_collector(collector).map_err(conflict)?;
+                collector::check(collector).map_err(conflict)?;
                 self.collector(Some(collector));
             }
             _ => return Ok(false),

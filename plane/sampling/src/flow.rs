@@ -3,7 +3,7 @@
 use machine::narrow::{half, halves};
 
 /// Flows that a worker gathers at once.
-pub(super) const FLOWS: usize = 4_096;
+pub(crate) const FLOWS: usize = 4_096;
 /// A flow that goes on is told after so long.
 const ACTIVE_MS: u64 = 60_000;
 /// A flow without packets for so long has ended.
@@ -12,48 +12,48 @@ const IDLE_MS: u64 = 15_000;
 const SWEPT: usize = 16;
 
 /// `flowEndReason` (RFC 5102 §5.11.3): idle, active, lack of resources.
-pub(super) const IDLE: u8 = 1;
+pub(crate) const IDLE: u8 = 1;
 /// The flow goes on.
-pub(super) const ACTIVE: u8 = 2;
+pub(crate) const ACTIVE: u8 = 2;
 /// Another flow needed its place.
-pub(super) const DISPLACED: u8 = 5;
+pub(crate) const DISPLACED: u8 = 5;
 
 /// What makes a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub(super) struct Key {
-    pub(super) source: u128,
-    pub(super) destination: u128,
-    pub(super) ports: [u16; 2],
-    pub(super) interface: u32,
-    pub(super) protocol: u8,
-    pub(super) service: u8,
-    pub(super) is_ip4: bool,
+pub(crate) struct Key {
+    pub(crate) source: u128,
+    pub(crate) destination: u128,
+    pub(crate) ports: [u16; 2],
+    pub(crate) interface: u32,
+    pub(crate) protocol: u8,
+    pub(crate) service: u8,
+    pub(crate) is_ip4: bool,
 }
 
 /// A flow.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Flow {
-    pub(super) key: Key,
-    pub(super) start_ms: u64,
-    pub(super) end_ms: u64,
-    pub(super) octets: u64,
-    pub(super) packets: u64,
-    pub(super) tcp_flags: u8,
+pub(crate) struct Flow {
+    pub(crate) key: Key,
+    pub(crate) start_ms: u64,
+    pub(crate) end_ms: u64,
+    pub(crate) octets: u64,
+    pub(crate) packets: u64,
+    pub(crate) tcp_flags: u8,
 }
 
 /// The flows of one worker: each has the one place that its hash says.
-pub(super) struct Flows {
+pub(crate) struct Flows {
     places: Box<[Option<Flow>]>,
     swept: usize,
 }
 
 impl Flows {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { places: vec![None; FLOWS].into_boxed_slice(), swept: 0 }
     }
 
     /// Adds a packet; hands out the flow that had to make room.
-    pub(super) fn add(&mut self, packet: Flow) -> Option<Flow> {
+    pub(crate) fn add(&mut self, packet: Flow) -> Option<Flow> {
         let place = &mut self.places[hash(&packet.key) as usize % FLOWS];
         match place {
             Some(flow) if flow.key == packet.key => {
@@ -68,7 +68,7 @@ impl Flows {
     }
 
     /// Looks at some places; hands out flows that are to be told, with their reasons.
-    pub(super) fn sweep(&mut self, now_ms: u64, mut told: impl FnMut(&Flow, u8)) {
+    pub(crate) fn sweep(&mut self, now_ms: u64, mut told: impl FnMut(&Flow, u8)) {
         for _ in 0..SWEPT {
             self.swept = (self.swept + 1) % FLOWS;
             let place = &mut self.places[self.swept];

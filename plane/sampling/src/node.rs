@@ -5,27 +5,24 @@
 //! A message leaves when it is full, and a second after its first record at the earliest vector;
 //! flows are told when they end, after a minute, or when another needs their place.
 
-mod collector;
-mod flow;
-mod ipfix;
-
-use crate::bucket::{Bucket, Rate};
-use crate::program::{Class, Collector, Sampling};
-use crate::qos::fields;
-pub use collector::check as check_collector;
-use flow::{DISPLACED, Flow, Flows, Key};
+use crate::collector;
+use crate::flow::{DISPLACED, Flow, Flows, Key};
+use crate::ipfix::Message;
 use graph::meta::OWN;
 use graph::{Context, Edge, HEADROOM, Node, Pool, Row, Slot};
-use ipfix::Message;
 use machine::narrow::{index, place, told};
+use nodes::bucket::{Bucket, Rate};
+use nodes::header;
+use nodes::program::{Class, Collector, Sampling};
+use nodes::qos::fields;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use table::epoch::Published;
 
 /// One packet of so many at most.
-pub const ONE_IN_MAX: u32 = 1 << 24;
+pub(crate) const ONE_IN_MAX: u32 = 1 << 24;
 /// Octets of a packet in a record at most.
-pub const OCTETS_MAX: u16 = 1_024;
+pub(crate) const OCTETS_MAX: u16 = 1_024;
 /// Messages that a worker hands up: what is beyond is not told.
 const MESSAGES: Rate = Rate { per_second: 1_000, burst: 100 };
 /// Templates are said again after so long (RFC 7011 §8.4: UDP).
@@ -37,14 +34,14 @@ const GATHERED_MS: u64 = 1_000;
 
 /// How interfaces are sampled; replaced whole when one changes.
 #[derive(Default)]
-pub struct Samplings {
+pub(crate) struct Samplings {
     rows: Vec<Sampling>,
     by_interface: Vec<u32>,
     collector: Option<Collector>,
 }
 
 /// What is wrong with a sampling.
-pub fn check(sampling: &Sampling) -> Result<(), &'static str> {
+pub(crate) fn check(sampling: &Sampling) -> Result<(), &'static str> {
     match sampling {
         Sampling { one_in, .. } if !(1..=ONE_IN_MAX).contains(one_in) => {
             Err("one of 1 to 16,777,216 packets is sampled")
@@ -56,7 +53,7 @@ pub fn check(sampling: &Sampling) -> Result<(), &'static str> {
 
 impl Samplings {
     /// As the programs say.
-    pub fn of(samplings: &BTreeMap<u32, Sampling>, collector: Option<&Collector>) -> Self {
+    pub(crate) fn of(samplings: &BTreeMap<u32, Sampling>, collector: Option<&Collector>) -> Self {
         let mut made = Self { collector: collector.cloned(), ..Self::default() };
         for (interface, sampling) in samplings {
             let at = *interface as usize;
@@ -84,7 +81,7 @@ struct Countdown {
 }
 
 /// The node.
-pub struct Sample {
+pub(crate) struct Sample {
     samplings: Arc<Published<Samplings>>,
     worker: usize,
     flows: Flows,
@@ -101,7 +98,7 @@ pub struct Sample {
 
 impl Sample {
     /// The node of one worker; `seed` is that of its choice of packets.
-    pub fn new(samplings: Arc<Published<Samplings>>, worker: usize, seed: u32) -> Self {
+    pub(crate) fn new(samplings: Arc<Published<Samplings>>, worker: usize, seed: u32) -> Self {
         Self {
             samplings,
             worker,
@@ -274,7 +271,7 @@ fn flow_of(packet: &[u8], interface: u32, now_ms: u64) -> Option<Flow> {
     };
     let service = match is_ip4 {
         true => *packet.get(1)?,
-        false => (crate::header::word(packet, 0) >> 4 & 0xff) as u8,
+        false => (header::word(packet, 0) >> 4 & 0xff) as u8,
     };
     let key = Key { source, destination, ports, interface, protocol, service, is_ip4 };
     let octets = packet.len() as u64;

@@ -7,12 +7,12 @@
 //!   set 256…  records
 //! ```
 
-use super::flow::Flow;
-use crate::program::Sampling;
+use crate::flow::Flow;
 use machine::narrow::index;
+use nodes::program::Sampling;
 
 /// Octets of a message at most: it leaves in one UDP packet of any network (RFC 7011 §10.3.3).
-pub(super) const MESSAGE_MAX: usize = 1_400;
+pub(crate) const MESSAGE_MAX: usize = 1_400;
 /// Octets of a message's header.
 const HEADER: usize = 16;
 /// Octets of a set's header.
@@ -58,7 +58,7 @@ const SELECTOR: [(u16, u16); 4] = [(302, 8), (304, 2), (309, 4), (310, 4)];
 const PACKET: [(u16, u16); 5] = [(323, 8), (10, 4), (302, 8), (224, 8), (313, VARIABLE)];
 
 /// A message that is being written.
-pub(super) struct Message {
+pub(crate) struct Message {
     octets: Vec<u8>,
     /// Where the open set begins, and its number.
     set: Option<(usize, u16)>,
@@ -66,13 +66,13 @@ pub(super) struct Message {
 }
 
 impl Message {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut octets = Vec::with_capacity(MESSAGE_MAX);
         octets.resize(HEADER, 0);
         Self { octets, set: None, records: 0 }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.octets.len() == HEADER
     }
 
@@ -117,7 +117,7 @@ impl Message {
     }
 
     /// All templates, and how each interface is sampled as far as there is room: a new message.
-    pub(super) fn templates<'a>(samplings: impl Iterator<Item = &'a Sampling>) -> Self {
+    pub(crate) fn templates<'a>(samplings: impl Iterator<Item = &'a Sampling>) -> Self {
         let mut made = Self::new();
         made.template(IP4_FLOWS, 0, &[&FLOW, &IP4]);
         made.template(IP6_FLOWS, 0, &[&FLOW, &IP6]);
@@ -138,7 +138,7 @@ impl Message {
     }
 
     /// A flow that ended for a reason (flowEndReason); false if it has no room any more.
-    pub(super) fn flow(&mut self, flow: &Flow, reason: u8) -> bool {
+    pub(crate) fn flow(&mut self, flow: &Flow, reason: u8) -> bool {
         let octets = 53 + if flow.key.is_ip4 { 8 } else { 32 };
         if !self.fits(octets) {
             return false;
@@ -167,7 +167,7 @@ impl Message {
     }
 
     /// The start of a single packet, from its IP header; false if it has no room any more.
-    pub(super) fn packet(&mut self, now_ms: u64, interface: u32, packet: &[u8], most: u16) -> bool {
+    pub(crate) fn packet(&mut self, now_ms: u64, interface: u32, packet: &[u8], most: u16) -> bool {
         let section = &packet[..packet.len().min(usize::from(most))];
         if !self.fits(8 + 4 + 8 + 8 + 3 + section.len()) {
             return false;
@@ -186,7 +186,7 @@ impl Message {
     }
 
     /// The message as it is sent; `sequence` counts data records of the domain (RFC 7011 §3.1).
-    pub(super) fn seal(mut self, now_s: u32, sequence: &mut u32, domain: u32) -> Vec<u8> {
+    pub(crate) fn seal(mut self, now_s: u32, sequence: &mut u32, domain: u32) -> Vec<u8> {
         self.close();
         let length = index(self.octets.len());
         self.octets[..2].copy_from_slice(&VERSION.to_be_bytes());
