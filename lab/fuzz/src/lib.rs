@@ -15,6 +15,7 @@ pub mod bfd_sessions;
 pub mod bgp_message;
 pub mod bgp_session;
 pub mod bmp_message;
+pub mod capture_file;
 pub mod codec_payloads;
 pub mod diameter_message;
 pub mod diameter_node;
@@ -142,6 +143,7 @@ pub const TARGETS: &[Target] = &[
     target("rtcp_packet", rtcp_packet::run),
     target("stun_message", stun_message::run),
     target("bmp_message", bmp_message::run),
+    target("capture_file", capture_file::run),
     target("codec_payloads", codec_payloads::run),
     target("plane_frames", plane::frames),
     target("plane_programs", plane::changes),

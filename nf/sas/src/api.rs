@@ -2,7 +2,6 @@
 
 use crate::answer::SasStatus;
 use crate::archive::{self, Archive, AskFn, SasError};
-use crate::capture_file::FILE_BYTES_MAX;
 use crate::detail::Detail;
 use crate::ladder::Extent;
 use crate::tail::Change;
@@ -16,6 +15,7 @@ use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use core::convert::Infallible;
 use futures_util::stream;
+use pcap::FILE_BYTES_MAX;
 use runtime::Ask;
 use serde::Serialize;
 use serde_json::json;

@@ -119,6 +119,12 @@ pub enum SasError {
     BadFile(String),
 }
 
+impl From<pcap::BadFile> for SasError {
+    fn from(pcap::BadFile(why): pcap::BadFile) -> Self {
+        Self::BadFile(why)
+    }
+}
+
 impl From<AskError> for SasError {
     fn from(error: AskError) -> Self {
         match error {

@@ -1,13 +1,13 @@
 //! Capture files drawn without being kept: their messages joined into trails of their own.
 
 use crate::archive::SasError;
-use crate::capture_file::{self, Payload};
 use crate::detail::{self, Detail, Read};
 use crate::entry::{Entry, MALFORMED, RETRANSMISSION};
 use crate::live::{Live, Repeat};
 use crate::protocol::{self, Signal};
 use crate::table::{Believed, Table};
 use crate::trail::{Kind, MESSAGES_MAX};
+use pcap::Payload;
 use std::collections::BTreeMap;
 use store::Place;
 
@@ -20,7 +20,7 @@ const TRAILS_MAX: usize = 2_000;
 /// The file is neither pcap nor pcapng, or holds no SIP.
 pub fn read(bytes: &[u8]) -> Result<Vec<Detail>, SasError> {
     let mut bench = Bench { table: Table::new(1), messages: BTreeMap::new() };
-    for payload in capture_file::read(bytes)? {
+    for payload in pcap::read(bytes)? {
         bench.take(&payload);
     }
     let mut pages = Vec::new();

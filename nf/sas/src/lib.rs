@@ -16,7 +16,6 @@
 mod answer;
 pub mod api;
 pub mod archive;
-pub mod capture_file;
 pub mod config;
 mod correlator;
 pub mod detail;

@@ -6,7 +6,6 @@ use crate::exit::Exit;
 use crate::output;
 use crate::site_text;
 use config::{Issue, keys};
-use sas::capture_file;
 use screening::config::RuleFile;
 use screening_stack::{Compiled, Recorded, RuleSet, Trial};
 use serde_json::{Value, json};
@@ -182,7 +181,7 @@ fn recorded(client: &Client, wanted: &Try, trial: &mut Trial) -> Result<(), Exit
 }
 
 fn take(trial: &mut Trial, octets: &[u8]) -> Result<(), String> {
-    for payload in capture_file::signalling(octets).map_err(|error| error.to_string())? {
+    for payload in pcap::signalling(octets).map_err(|error| error.to_string())? {
         trial.take(&Recorded {
             at_us: payload.at_us,
             source: payload.source.ip(),

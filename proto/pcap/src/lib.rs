@@ -1,10 +1,19 @@
 //! Capture files (pcap, pcapng) cut into the application payloads they hold.
 //!
 //! Links: Ethernet with VLANs, Linux cooked (1 and 2), raw IP, BSD loopback, Wireshark's upper
-//! PDUs as [`crate::pcapng`] writes them. IPv4 and IPv6 fragments are put together; TCP streams
+//! PDUs as the SAS writes them. IPv4 and IPv6 fragments are put together; TCP streams
 //! are read in order, repetitions are dropped, segments that came early wait.
+//!
+//! ```text
+//!   pcap ───┐
+//!   pcapng ─┴→ packets, by their link ─→ IP, whole ─┬─ UDP ──────────────────┐
+//!                          └─ upper PDU ────────────│─ TCP, in order: SIP ───┼→ payloads
+//!                                                   └─ SCTP: M3UA, if asked ─┘
+//! ```
+#![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test says no by panicking"))]
 
-use crate::archive::SasError;
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 use machine::narrow;
 use pcap_file::DataLink;
@@ -27,6 +36,11 @@ const STREAMS_MAX: usize = 20_000;
 /// Octets that one direction may hold without a whole message.
 const STREAM_BYTES_MAX: usize = 256 * 1024;
 
+/// A file that is not read, and why, for people.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct BadFile(pub String);
+
 /// One datagram, or one whole message of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Payload {
@@ -46,9 +60,9 @@ pub struct Payload {
 ///
 /// # Errors
 /// It is neither pcap nor pcapng, or too large. A file that is cut short gives what it has.
-pub fn read(bytes: &[u8]) -> Result<Vec<Payload>, SasError> {
+pub fn read(bytes: &[u8]) -> Result<Vec<Payload>, BadFile> {
     if bytes.len() > FILE_BYTES_MAX {
-        return Err(SasError::BadFile("the file is larger than 32 MiB".to_owned()));
+        return Err(BadFile("the file is larger than 32 MiB".to_owned()));
     }
     let mut cutter = Cutter::default();
     if bytes.starts_with(&SECTION) {
@@ -59,14 +73,14 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Payload>, SasError> {
     Ok(cutter.out)
 }
 
-/// Reads the M3UA messages of a file: upper PDUs as [`crate::pcapng`] writes them, and whole user
+/// Reads the M3UA messages of a file: upper PDUs as the SAS writes them, and whole user
 /// messages of SCTP over IP and UDP (RFC 6951).
 ///
 /// # Errors
 /// As [`read`].
-pub fn signalling(bytes: &[u8]) -> Result<Vec<Payload>, SasError> {
+pub fn signalling(bytes: &[u8]) -> Result<Vec<Payload>, BadFile> {
     if bytes.len() > FILE_BYTES_MAX {
-        return Err(SasError::BadFile("the file is larger than 32 MiB".to_owned()));
+        return Err(BadFile("the file is larger than 32 MiB".to_owned()));
     }
     let mut cutter = Cutter { takes_sctp: true, ..Cutter::default() };
     match bytes.starts_with(&SECTION) {
@@ -79,11 +93,11 @@ pub fn signalling(bytes: &[u8]) -> Result<Vec<Payload>, SasError> {
 /// How a section of a pcapng file begins.
 const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
-fn bad(error: impl std::fmt::Display) -> SasError {
-    SasError::BadFile(format!("neither pcap nor pcapng: {error}"))
+fn bad(error: impl std::fmt::Display) -> BadFile {
+    BadFile(format!("neither pcap nor pcapng: {error}"))
 }
 
-fn pcap(bytes: &[u8], cutter: &mut Cutter) -> Result<(), SasError> {
+fn pcap(bytes: &[u8], cutter: &mut Cutter) -> Result<(), BadFile> {
     let mut reader = PcapReader::new(bytes).map_err(bad)?;
     let link = reader.header().datalink;
     for _ in 0..PACKETS_MAX {
@@ -93,7 +107,7 @@ fn pcap(bytes: &[u8], cutter: &mut Cutter) -> Result<(), SasError> {
     Ok(())
 }
 
-fn pcapng(bytes: &[u8], cutter: &mut Cutter) -> Result<(), SasError> {
+fn pcapng(bytes: &[u8], cutter: &mut Cutter) -> Result<(), BadFile> {
     let mut reader = PcapNgReader::new(bytes).map_err(bad)?;
     // Of each interface its link and the octet that tells the resolution of its clock.
     let mut interfaces: Vec<(DataLink, u8)> = Vec::new();
