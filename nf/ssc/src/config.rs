@@ -2,8 +2,8 @@
 
 mod ipsec;
 
-pub use crate::source_policing::config::{Kernel, SourcePolicing};
 use admission::{CallLimit, Overload, RealmLimits, Resources};
+pub use admission::{Kernel, SourcePolicing};
 use config::{Issue, meant};
 pub use ims::Ipsec;
 use machine::Duration;

@@ -4,7 +4,6 @@
 //! next hops, registered contacts (by the flow they registered from), and the site's own list.
 
 pub(crate) mod challenge;
-pub mod config;
 pub(crate) mod kernel;
 
 use crate::Controller;

@@ -23,6 +23,7 @@ mod overload_control;
 mod refused;
 mod share;
 mod show;
+mod source_policing;
 mod tally;
 
 pub use class::{CLASSES, Class, never_begins};
@@ -33,4 +34,5 @@ pub use overload_control::OverloadControl;
 pub use refused::{Refused, TAG_BYTES};
 pub use share::{LicenceShare, PoolRow, ReportRow};
 pub use show::{LimitRow, UnitsRow};
+pub use source_policing::{Kernel, SourcePolicing};
 pub use tally::{Tallied, Tally};

@@ -1,7 +1,6 @@
 //! What the shield wants of the kernel: its doors, who passes, and how much of the rest.
 
-use super::config::Kernel;
-use crate::config::Ssc;
+use crate::config::{Kernel, Ssc};
 use machine::{Duration, Time};
 use policing::kernel::{FilterDoor, FilterSpec, Protocol, Rate, Rates, Wish};
 use policing::{Policer, Prefix};

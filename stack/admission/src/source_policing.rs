@@ -1,4 +1,4 @@
-//! The `[ssc.shield]` section: its shape, its help and its checks.
+//! The section `shield` of a function that speaks SIP: its shape, its help and its checks.
 
 use config::Issue;
 use machine::Duration;
@@ -100,7 +100,8 @@ impl Default for SourcePolicing {
 
 impl SourcePolicing {
     /// What the policer goes by; what is no prefix was refused by [`SourcePolicing::validate`].
-    pub(crate) fn rules(&self, known_for: Duration) -> Rules {
+    #[must_use]
+    pub fn rules(&self, known_for: Duration) -> Rules {
         Rules {
             enabled: self.enabled,
             trusted: self.trusted.iter().filter_map(|text| text.parse().ok()).collect(),
@@ -121,7 +122,7 @@ impl SourcePolicing {
     }
 
     /// Finds what is wrong.
-    pub(crate) fn validate(&self, issues: &mut Vec<Issue>) {
+    pub fn validate(&self, issues: &mut Vec<Issue>) {
         for (n, text) in self.trusted.iter().enumerate() {
             if let Err(why) = text.parse::<Prefix>() {
                 issues.push(Issue::new(format!("shield.trusted[{n}]"), why, "write 192.0.2.0/24"));
