@@ -30,7 +30,7 @@ wire::rows! {
 
 /// What the station knows of a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum DumpState {
     /// Nothing: it waits for its turn.
     Nothing,
     /// Nothing, but the owner was asked.
@@ -47,7 +47,7 @@ pub struct Sender {
     settings: Settings,
     state: State,
     is_started: bool,
-    peers: BTreeMap<PeerId, Told>,
+    peers: BTreeMap<PeerId, DumpState>,
     /// Peers whose turn comes.
     turns: VecDeque<PeerId>,
     /// The question that is open.
@@ -131,7 +131,7 @@ impl Sender {
         self.statistics_at = self.settings.statistics.map(|it| now + it);
         self.turns.clear();
         for (peer, told) in &mut self.peers {
-            *told = Told::Nothing;
+            *told = DumpState::Nothing;
             self.turns.push_back(*peer);
         }
         let mut octets = Vec::new();
@@ -200,7 +200,7 @@ impl Sender {
             return;
         }
         if let Some(peer) = self.turns.pop_front() {
-            self.peers.insert(peer, Told::Asked);
+            self.peers.insert(peer, DumpState::Asked);
             self.question(peer, true, out);
         } else if !self.is_complete {
             self.is_complete = true;
@@ -223,7 +223,7 @@ impl Sender {
             return;
         }
         self.asked = None;
-        self.peers.insert(peer, if more { Told::Partly } else { Told::All });
+        self.peers.insert(peer, if more { DumpState::Partly } else { DumpState::All });
         match (more, self.is_blocked) {
             (true, false) => self.question(peer, false, out),
             // Its turn goes on when the transport takes more.
@@ -256,7 +256,7 @@ impl Sender {
             self.counters.refused_peers += 1;
             return;
         }
-        let is_new = self.peers.insert(peer, Told::Nothing) != Some(Told::Nothing);
+        let is_new = self.peers.insert(peer, DumpState::Nothing) != Some(DumpState::Nothing);
         if self.asked.is_some_and(|(_, asked)| asked == peer) {
             self.asked = None;
         }
@@ -275,16 +275,16 @@ impl Sender {
             self.asked = None;
         }
         match told {
-            Told::Nothing => self.turns.retain(|it| *it != peer),
-            Told::Asked => {}
-            Told::Partly | Told::All => self.send(now, octets, out),
+            DumpState::Nothing => self.turns.retain(|it| *it != peer),
+            DumpState::Asked => {}
+            DumpState::Partly | DumpState::All => self.send(now, octets, out),
         }
         self.ask(out);
     }
 
     fn live(&mut self, now: Time, peer: PeerId, octets: Vec<u8>, out: &mut Vec<Out>) {
         let told = self.peers.get(&peer);
-        let is_known = matches!(told, Some(Told::Partly | Told::All));
+        let is_known = matches!(told, Some(DumpState::Partly | DumpState::All));
         if self.state == State::Up && is_known {
             self.send(now, octets, out);
         }
