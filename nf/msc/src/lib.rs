@@ -53,7 +53,7 @@ pub use media::program::CLASS_FRAMES;
 use authentication::Keys;
 use config::{CONTROL_PORT, NG_PORT, NG_STREAM_PORT, OnExit};
 use controllers::Controllers;
-use dataplane::{Channels, Dataplane, PacketDoor, Told};
+use dataplane::{Channels, Dataplane, Notification, PacketDoor};
 use driven::Driven;
 use event::{Sheet, Table};
 use forwarder::{Launch, ToPackets};
@@ -261,11 +261,11 @@ impl MediaController {
         // The other node's forwarder has all flows: that is less silence than a new one here.
         out.hands_over |= was_controlled && !self.dataplane.is_controlled() && self.pair.tells();
         match told {
-            Some(Told::Welcomed) => self.welcomed(now, out),
-            Some(Told::Item(item)) => self.noticed(now, &item, out),
-            Some(Told::Refused(of)) => self.refused(now, &of),
+            Some(Notification::Welcomed) => self.welcomed(now, out),
+            Some(Notification::Item(item)) => self.noticed(now, &item, out),
+            Some(Notification::Refused(of)) => self.refused(now, &of),
             // There are no bridges here.
-            Some(Told::Mac(_)) | None => {}
+            Some(Notification::Mac(_)) | None => {}
         }
     }
 

@@ -22,7 +22,7 @@ pub use compile::FileRoute;
 pub use config::{ForwarderStart, OnExit, Pe};
 pub use facts::Fact;
 
-use dataplane::{Channels, Dataplane, Told};
+use dataplane::{Channels, Dataplane, Notification};
 use event::Sheet;
 use forwarder::Launch;
 use machine::Time;
@@ -116,10 +116,10 @@ impl Function for ProviderEdge {
             In::Channel { port, event } => {
                 let was_controlled = self.dataplane.is_controlled();
                 match self.dataplane.step(now, port, event, out) {
-                    Some(Told::Welcomed) => self.say(now, out),
-                    Some(Told::Mac(notice)) => self.note(now, notice),
+                    Some(Notification::Welcomed) => self.say(now, out),
+                    Some(Notification::Mac(notice)) => self.note(now, notice),
                     // No feature that this function uses says anything.
-                    Some(Told::Item(_) | Told::Refused(_)) | None => {}
+                    Some(Notification::Item(_) | Notification::Refused(_)) | None => {}
                 }
                 if was_controlled && !self.dataplane.is_controlled() {
                     self.stations = Stations::default();

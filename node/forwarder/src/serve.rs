@@ -12,7 +12,7 @@ use crate::spec::kernel;
 pub use crate::spec::{Failed, Spec};
 use crate::stream::{Lost, Stream};
 use crate::wire::{MEMO_OCTETS_MAX, PortSpec, Reply, Request, WorkerState};
-use crate::worker::{Facts, Order, Parts, Told, Worker};
+use crate::worker::{Facts, Notification, Order, Parts, Worker};
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use driver::{Clock, Interest, Poll, Waker};
 use graph::Pool;
@@ -113,8 +113,8 @@ pub(crate) struct Standing {
 
 /// Both ends of what the workers tell; each gets a copy of the one.
 struct FromWorkers {
-    tell: Sender<Told>,
-    told: Receiver<Told>,
+    tell: Sender<Notification>,
+    told: Receiver<Notification>,
 }
 
 pub(crate) struct Forwarder {
@@ -630,9 +630,9 @@ impl Forwarder {
         }
     }
 
-    fn hear(&mut self, told: Told) {
+    fn hear(&mut self, told: Notification) {
         match told {
-            Told::Opened { worker, port, result: Ok(facts) } => {
+            Notification::Opened { worker, port, result: Ok(facts) } => {
                 if let Some(standing) = self.ports.get_mut(&port) {
                     standing.facts = Some(facts);
                     standing.open.insert(worker);
@@ -640,13 +640,13 @@ impl Forwarder {
                 self.program_port(port);
                 self.tell(&Reply::Link { port, up: facts.up });
             }
-            Told::Died { worker, why, remains } => self.died(worker, why, *remains),
-            Told::DoorBroke { door, corrupt } => self.door_broke(door, corrupt),
-            Told::Opened { port, result: Err(why), .. } => {
+            Notification::Died { worker, why, remains } => self.died(worker, why, *remains),
+            Notification::DoorBroke { door, corrupt } => self.door_broke(door, corrupt),
+            Notification::Opened { port, result: Err(why), .. } => {
                 let name = self.ports.get(&port).map(|port| port.spec.name.clone());
                 self.refuse(&format!("port {}", name.unwrap_or_default()), &why);
             }
-            Told::Link { port, up } => {
+            Notification::Link { port, up } => {
                 if let Some(facts) = self.ports.get_mut(&port).and_then(|it| it.facts.as_mut()) {
                     facts.up = up;
                 }
@@ -700,7 +700,7 @@ fn spawn_worker(
     spec: &Spec,
     number: u16,
     (graph, schedulers): (graph::Graph, Schedulers),
-    (told, listener): (&Sender<Told>, &Arc<Waker>),
+    (told, listener): (&Sender<Notification>, &Arc<Waker>),
     before: Option<(&WorkerHandle, Remains)>,
 ) -> Result<WorkerHandle, Failed> {
     let (orders, waker, taken, ports, host) = match before {

@@ -72,7 +72,7 @@ pub(crate) enum Order {
 }
 
 /// What a worker tells by itself.
-pub(crate) enum Told {
+pub(crate) enum Notification {
     /// A port was opened, or why not.
     Opened { worker: u16, port: u16, result: Result<Facts, String> },
     /// A link came or went.
@@ -113,7 +113,7 @@ pub(crate) struct Parts {
     pub(crate) schedulers: Schedulers,
     pub(crate) host: Option<Port>,
     pub(crate) orders: Receiver<Order>,
-    pub(crate) told: Sender<Told>,
+    pub(crate) told: Sender<Notification>,
     pub(crate) waker: Arc<Waker>,
     /// Wakes the main thread, which hears what is told.
     pub(crate) listener: Arc<Waker>,
@@ -202,7 +202,7 @@ impl Worker {
         let (told, listener) = (self.parts.told.clone(), Arc::clone(&self.parts.listener));
         let remains = Box::new(self.remains());
         // The main thread outlives its workers.
-        let _ = told.send(Told::Died { worker, why, remains });
+        let _ = told.send(Notification::Died { worker, why, remains });
         listener.wake();
     }
 
@@ -423,7 +423,7 @@ impl Worker {
         if result.is_err() && is_device && attempt < OPENINGS_MAX {
             return self.again.push((spec, at.shared, attempt + 1));
         }
-        self.tell(Told::Opened { worker, port, result });
+        self.tell(Notification::Opened { worker, port, result });
     }
 
     fn close(&mut self, port: u16) {
@@ -446,7 +446,7 @@ impl Worker {
         }
         for (door, corrupt) in std::mem::take(&mut self.doors.broken) {
             self.close_door(door);
-            self.tell(Told::DoorBroke { door, corrupt });
+            self.tell(Notification::DoorBroke { door, corrupt });
         }
         let mut changes = Vec::new();
         for (number, open) in self.ports.iter_mut().enumerate() {
@@ -454,7 +454,7 @@ impl Worker {
             open.port.attend(&mut self.parts.pool);
             let up = open.port.is_up();
             if std::mem::replace(&mut open.up, up) != up {
-                changes.push(Told::Link { port: port_number(number), up });
+                changes.push(Notification::Link { port: port_number(number), up });
             }
         }
         changes.into_iter().for_each(|change| self.tell(change));
@@ -463,7 +463,7 @@ impl Worker {
         }
     }
 
-    fn tell(&self, what: Told) {
+    fn tell(&self, what: Notification) {
         // The main thread outlives its workers.
         let _ = self.parts.told.send(what);
         self.parts.listener.wake();

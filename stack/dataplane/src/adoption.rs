@@ -3,7 +3,8 @@
 use crate::desired::Desired;
 use crate::numbers::Numbers;
 use crate::{
-    Dataplane, REFUSALS_MAX, RETRY, RETRY_STARTING, STABLE, STARTING_MAX, State, Told, WELCOME,
+    Dataplane, Notification, REFUSALS_MAX, RETRY, RETRY_STARTING, STABLE, STARTING_MAX, State,
+    WELCOME,
 };
 use forwarder::wire::{self, Broken, MEMO_OCTETS_MAX, Reply, Request, WorkerState};
 use machine::Time;
@@ -17,7 +18,7 @@ impl Dataplane {
         now: Time,
         event: ChannelEvent<'_>,
         out: &mut Effects,
-    ) -> Option<Told> {
+    ) -> Option<Notification> {
         match event {
             ChannelEvent::Up => {
                 self.turned_away = None;
@@ -69,7 +70,7 @@ impl Dataplane {
         self.unended = None;
     }
 
-    fn take(&mut self, now: Time, reply: Reply) -> Option<Told> {
+    fn take(&mut self, now: Time, reply: Reply) -> Option<Notification> {
         match reply {
             Reply::Welcome { ports, memo, is_taken } => {
                 self.is_taken = is_taken;
@@ -78,18 +79,18 @@ impl Dataplane {
                     self.numbers = numbers;
                 }
                 self.state = State::Welcomed(ports);
-                return Some(Told::Welcomed);
+                return Some(Notification::Welcomed);
             }
             Reply::Refused { what, why, of } => {
                 self.refuse(&what, &why);
                 if matches!(self.state, State::Greeted(_)) {
                     self.turned_away = Some(why);
                 }
-                return of.map(Told::Refused);
+                return of.map(Notification::Refused);
             }
             Reply::Link { port, up } => drop(self.links.insert(port, up)),
-            Reply::Mac(notice) => return Some(Told::Mac(notice)),
-            Reply::Item(item) => return Some(Told::Item(item)),
+            Reply::Mac(notice) => return Some(Notification::Mac(notice)),
+            Reply::Item(item) => return Some(Notification::Item(item)),
             Reply::Worker { worker, state, why } => self.worker(now, worker, state, why),
             // Questions and doors have channels of their own, and challenges are met below those.
             Reply::Answer { .. } | Reply::Challenge { .. } | Reply::Door { .. } => {}

@@ -70,7 +70,7 @@ pub struct Channels {
 
 /// What the function has to do something about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Told {
+pub enum Notification {
     /// A forwarder takes this control: [`Dataplane::say`] everything.
     Welcomed,
     /// Something happened to a MAC address of a bridge domain.
@@ -185,7 +185,7 @@ impl Dataplane {
         port: PortId,
         event: ChannelEvent<'_>,
         out: &mut Effects,
-    ) -> Option<Told> {
+    ) -> Option<Notification> {
         if port == self.channels.control {
             self.heard(now, event, out)
         } else if port == self.channels.questions {

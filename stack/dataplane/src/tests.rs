@@ -1,6 +1,6 @@
 //! The control against a forwarder whose every word a test says.
 
-use crate::{Channels, Dataplane, Desired, GLOBAL, Kind, Numbers, Rank, Told};
+use crate::{Channels, Dataplane, Desired, GLOBAL, Kind, Notification, Numbers, Rank};
 use forwarder::Launch;
 use forwarder::wire::{self, Driver, PortSpec, Reply, Request};
 use machine::{Duration, Time};
@@ -35,17 +35,17 @@ impl World {
         let memo = serde_json::to_vec(memo).expect("it can be written");
         assert_eq!(
             it.hears(WIRE, &Reply::Welcome { ports, memo, is_taken: false }),
-            Some(Told::Welcomed)
+            Some(Notification::Welcomed)
         );
         it.out.clear();
         it
     }
 
-    fn event(&mut self, port: PortId, event: ChannelEvent<'_>) -> Option<Told> {
+    fn event(&mut self, port: PortId, event: ChannelEvent<'_>) -> Option<Notification> {
         self.dataplane.step(self.now, port, event, &mut self.out)
     }
 
-    fn hears(&mut self, port: PortId, reply: &Reply) -> Option<Told> {
+    fn hears(&mut self, port: PortId, reply: &Reply) -> Option<Notification> {
         let mut octets = Vec::new();
         wire::write(reply, &mut octets).expect("it is short");
         self.event(port, ChannelEvent::Message(&octets))
@@ -123,7 +123,7 @@ fn a_forwarder_is_looked_for_until_it_stands_and_is_told_everything() {
     assert_eq!(world.dataplane.deadline(), Some(world.now + Duration::from_secs(10)));
     assert!(!world.dataplane.is_controlled());
     let welcome = Reply::Welcome { ports: vec![], memo: vec![], is_taken: false };
-    assert_eq!(world.hears(WIRE, &welcome), Some(Told::Welcomed));
+    assert_eq!(world.hears(WIRE, &welcome), Some(Notification::Welcomed));
     world.says(&["a"]);
     let told = world.written(WIRE);
     let [Request::Open(port), Request::Apply(programs), Request::Keep(_)] = &told[..] else {
