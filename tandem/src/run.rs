@@ -222,16 +222,16 @@ impl Running {
         };
         let slot = Arc::new(OnceLock::new());
         let refuse = |issues| site_text::refuse(file, text, issues);
-        let plant = match SiteController::start(site, context, Arc::clone(&slot)) {
-            Ok(plant) => plant,
+        let controller = match SiteController::start(site, context, Arc::clone(&slot)) {
+            Ok(controller) => controller,
             Err(issues) => return Err(refuse(issues).err().unwrap_or(Exit::Failed(String::new()))),
         };
-        let parts = plant.parts();
+        let parts = controller.parts();
         let listed = parts.clone();
         let listen = site.pool.as_ref().and_then(|own| own.listen);
         pool.run(listen, move || listed.units())?;
         let disk = Disk::open(&directory.join(REVISIONS), file)?;
-        let store = Store::open(oam::clock::now(), text, plant, Box::new(disk))
+        let store = Store::open(oam::clock::now(), text, controller, Box::new(disk))
             .map_err(|refused: Refused| Exit::Failed(refused.to_string()))?;
         let drain = Arc::clone(&wishes.drain);
         let spec = oam::Spec {

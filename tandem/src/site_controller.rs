@@ -60,9 +60,9 @@ impl SiteController {
         oam: Arc<OnceLock<Weak<Oam>>>,
     ) -> Result<Self, Refusals> {
         let (empty, parts) = (site.without_functions(), Parts::default());
-        let mut plant = Self { site: empty, parts, context, oam };
-        plant.change(site)?;
-        Ok(plant)
+        let mut made = Self { site: empty, parts, context, oam };
+        made.change(site)?;
+        Ok(made)
     }
 
     /// The functions.
@@ -204,7 +204,7 @@ fn issue(section: &Section<'_>, error: ReconfigureError) -> Issue {
     }
 }
 
-impl config::Plant<Site> for SiteController {
+impl config::Reconfigure<Site> for SiteController {
     fn check(&self, site: &Site) -> Vec<Issue> {
         let mut issues = probe(site, &self.context.directory, &self.own_doorways());
         if site.site.directory != self.site.site.directory {

@@ -6,7 +6,7 @@
 use crate::script::Script;
 use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode, header};
-use config::{Archive, Doorway, Entry, Issue, Plant, Store};
+use config::{Archive, Doorway, Entry, Issue, Reconfigure, Store};
 use oam::core::Core;
 use oam::http::connections::Limits;
 use oam::http::rights::{RIGHTS, Right};
@@ -54,7 +54,7 @@ impl config::Site for Controllers {
 /// A machine that takes what is valid.
 struct Willing;
 
-impl Plant<Controllers> for Willing {
+impl Reconfigure<Controllers> for Willing {
     fn check(&self, _: &Controllers) -> Vec<Issue> {
         Vec::new()
     }

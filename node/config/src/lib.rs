@@ -25,7 +25,7 @@ pub use schema::nearest;
 pub use site::{Doorway, Site, closing, locate, mended, placed, read, schema_of, shape};
 pub use source::{SITE_BYTES_MAX, Source};
 pub use store::{
-    CONFIRM_MAX, Candidate, Moment, Order, Passed, Pending, Plant, REVISIONS_MAX, ROLLBACK_RETRY,
-    Refused, Running, Store,
+    CONFIRM_MAX, Candidate, Moment, Order, Passed, Pending, REVISIONS_MAX, ROLLBACK_RETRY,
+    Reconfigure, Refused, Running, Store,
 };
 pub use wording::{counted, interrupted, meant, told};

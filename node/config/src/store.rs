@@ -66,8 +66,8 @@ impl<'a> From<Option<&'a str>> for Order<'a> {
     }
 }
 
-/// What the configuration steers.
-pub trait Plant<S>: Send {
+/// What runs a site, and can be made to run another.
+pub trait Reconfigure<S>: Send {
     /// The part of the validation that needs the running machine: whether ports can be bound,
     /// files can be read.
     fn check(&self, site: &S) -> Vec<Issue>;
@@ -84,7 +84,7 @@ pub trait Plant<S>: Send {
     fn apply(&mut self, site: &S) -> Result<(), Vec<Issue>>;
 }
 
-/// A plant together with the type of its site file: text in, diagnostics out.
+/// What runs a site, together with the type of its site file: text in, diagnostics out.
 trait Works: Send {
     fn examine(&self, text: &str) -> Vec<Diagnostic>;
 
@@ -105,27 +105,27 @@ trait Works: Send {
 }
 
 struct Typed<S, P> {
-    plant: P,
+    running: P,
     site: PhantomData<fn() -> S>,
 }
 
-impl<S: Site, P: Plant<S>> Typed<S, P> {
+impl<S: Site, P: Reconfigure<S>> Typed<S, P> {
     /// The site of a text that nothing hinders.
     fn read(&self, text: &str) -> Result<S, Vec<Diagnostic>> {
         let site = read::<S>(text)?;
-        let hindered = self.plant.check(&site);
+        let hindered = self.running.check(&site);
         if hindered.is_empty() { Ok(site) } else { Err(placed(text, hindered)) }
     }
 }
 
-impl<S: Site, P: Plant<S>> Works for Typed<S, P> {
+impl<S: Site, P: Reconfigure<S>> Works for Typed<S, P> {
     fn examine(&self, text: &str) -> Vec<Diagnostic> {
         self.read(text).err().unwrap_or_default()
     }
 
     fn interruptions(&self, text: &str) -> Vec<Diagnostic> {
         let site = read::<S>(text).ok();
-        site.map(|site| placed(text, self.plant.interruptions(&site))).unwrap_or_default()
+        site.map(|site| placed(text, self.running.interruptions(&site))).unwrap_or_default()
     }
 
     fn change(
@@ -135,12 +135,12 @@ impl<S: Site, P: Plant<S>> Works for Typed<S, P> {
     ) -> Result<(), Refused> {
         let site = self.read(text).map_err(Refused::Invalid)?;
         keep()?;
-        self.plant.apply(&site).map_err(|issues| Refused::Invalid(placed(text, issues)))
+        self.running.apply(&site).map_err(|issues| Refused::Invalid(placed(text, issues)))
     }
 
     fn restore(&mut self, text: &str) -> Result<(), Vec<Diagnostic>> {
         let site = read::<S>(text)?;
-        self.plant.apply(&site).map_err(|issues| placed(text, issues))
+        self.running.apply(&site).map_err(|issues| placed(text, issues))
     }
 
     fn schema(&self) -> serde_json::Value {
@@ -250,7 +250,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// The store of a site whose `text` runs in `plant` already. A text that differs from the
+    /// The store of a site whose `text` runs in `running` already. A text that differs from the
     /// newest kept revision becomes a revision.
     ///
     /// # Errors
@@ -258,11 +258,11 @@ impl Store {
     pub fn open<S: Site>(
         now: Time,
         text: &str,
-        plant: impl Plant<S> + 'static,
+        running: impl Reconfigure<S> + 'static,
         mut archive: Box<dyn Archive>,
     ) -> Result<Self, Refused> {
         read::<S>(text).map_err(Refused::Invalid)?;
-        let works = Box::new(Typed { plant, site: PhantomData });
+        let works = Box::new(Typed { running, site: PhantomData });
         let mut history = archive.list()?;
         let last = history.last().map_or(0, |entry| entry.revision);
         let same = last > 0 && archive.text(last).is_ok_and(|kept| kept == text);
@@ -341,7 +341,7 @@ impl Store {
         self.candidate = None;
     }
 
-    /// Everything that would hinder a commit, the plant's own check included.
+    /// Everything that would hinder a commit, the machine's own check included.
     pub fn check(&self) -> Vec<Diagnostic> {
         self.works.examine(&self.candidate().text)
     }

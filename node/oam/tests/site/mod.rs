@@ -1,6 +1,6 @@
 //! A site in a test: one toy function, a toy configuration, the real management side.
 
-use config::{Archive, Diagnostic, Disk, Doorway, Issue, Plant, Store};
+use config::{Archive, Diagnostic, Disk, Doorway, Issue, Reconfigure, Store};
 use event::{Cells, Sheet};
 use oam::http::connections::Limits;
 use oam::log::Levels;
@@ -130,10 +130,10 @@ impl config::Site for ToySite {
     }
 }
 
-/// A plant that refuses the number 13.
+/// What runs a site, and refuses the number 13.
 struct Toys;
 
-impl Plant<ToySite> for Toys {
+impl Reconfigure<ToySite> for Toys {
     fn check(&self, site: &ToySite) -> Vec<Issue> {
         if site.number == 13 { vec![Issue::new("number", "unlucky", "take 14")] } else { vec![] }
     }

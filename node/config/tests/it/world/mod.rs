@@ -1,6 +1,6 @@
-//! A plant that runs a number, and an archive in memory; both refuse on demand.
+//! What runs a number as its site, and an archive in memory; both refuse on demand.
 
-use config::{Archive, Doorway, Entry, Issue, Plant, Site};
+use config::{Archive, Doorway, Entry, Issue, Reconfigure, Site};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -60,7 +60,7 @@ struct Inner {
 #[derive(Debug, Clone, Default)]
 pub struct World(Arc<Mutex<Inner>>);
 
-/// The world's plant.
+/// What runs.
 pub struct Toys(World);
 
 /// The world's archive.
@@ -71,7 +71,7 @@ impl World {
         f(&mut self.0.lock().unwrap())
     }
 
-    pub fn plant(&self) -> Toys {
+    pub fn running(&self) -> Toys {
         Toys(self.clone())
     }
 
@@ -129,7 +129,7 @@ fn taken() -> Vec<Issue> {
     vec![Issue::new("toy.number", "the port is taken", "")]
 }
 
-impl Plant<Toy> for Toys {
+impl Reconfigure<Toy> for Toys {
     fn check(&self, site: &Toy) -> Vec<Issue> {
         self.0.with(|w| if w.refuse_check == site.toy.number { taken() } else { Vec::new() })
     }
