@@ -233,8 +233,14 @@ fn has_example(source: &str) -> bool {
     })
 }
 
-#[test]
-fn rustdoc_runs_for_those_crates_alone_that_have_examples() {
+/// Whether a source file holds tests of its own.
+fn has_tests(source: &str) -> bool {
+    source.lines().any(|line| ["#[test]", "#[cfg(test)]"].contains(&line.trim()))
+}
+
+/// Says which libraries are not built as `setting` in their manifest wants, where their files are
+/// what `is_so` finds.
+fn libraries_that_differ(setting: &str, is_so: fn(&str) -> bool) -> Vec<String> {
     let files = rust_files();
     let mut offences = Vec::new();
     for package in metadata() {
@@ -243,13 +249,33 @@ fn rustdoc_runs_for_those_crates_alone_that_have_examples() {
         let sources = format!("{}/src/", folder(&package));
         let mut sources = files.iter().filter(|path| path.starts_with(&sources));
         let has = sources.any(|path| {
-            has_example(&fs::read_to_string(root().join(path)).expect("a tracked file is readable"))
+            is_so(&fs::read_to_string(root().join(path)).expect("a tracked file is readable"))
         });
-        if library["doctest"] != has {
-            offences.push(format!("{}: `doctest` under [lib] says otherwise", folder(&package)));
+        if library[setting] != has {
+            offences.push(format!("{}: `{setting}` under [lib] says otherwise", folder(&package)));
         }
     }
+    offences
+}
+
+#[test]
+fn rustdoc_runs_for_those_crates_alone_that_have_examples() {
+    let offences = libraries_that_differ("doctest", has_example);
     assert!(offences.is_empty(), "{}", offences.join("\n"));
+}
+
+/// Otherwise a crate is compiled twice for nothing, or its tests do not run.
+#[test]
+fn a_library_is_built_as_a_test_program_where_its_files_have_tests() {
+    let offences = libraries_that_differ("test", has_tests);
+    assert!(offences.is_empty(), "{}", offences.join("\n"));
+}
+
+#[test]
+fn a_file_with_tests_is_told_from_one_without() {
+    assert!(has_tests("fn f() {}\n\n    #[test]\n    fn t() {}\n"));
+    assert!(has_tests("#[cfg(test)]\nmod tests;\n"));
+    assert!(!has_tests("#![cfg_attr(test, allow(clippy::unwrap_used))]\n// #[test]\n"));
 }
 
 #[test]
