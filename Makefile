@@ -118,13 +118,11 @@ deny: $(if $(shell command -v cargo-deny),,target/tools/bin/cargo-deny)
 fuzz: setup
 	@$(CARGO) xtask fuzz --seconds $(SECONDS) $(TARGETS)
 
-# Lints run beside the tests that mostly wait (xtask/src/test).
-test: setup setup-python console
+# Set-up of the peers, lints and the end-to-end run stand beside what waits (xtask/src/test).
+test: setup-build console
 	@echo "== test: rustfmt"
 	@$(CARGO) fmt --all --check
 	@$(CARGO) xtask test
-	@echo "== test: end to end, with SIPp, Chromium and the program that the tests built"
-	@$(CARGO) xtask end-to-end $(TARGET)/debug/tandem
 
 test-long: setup console
 	@echo "== test-long: findings with octets changed, a million of each target"

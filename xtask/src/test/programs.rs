@@ -4,6 +4,7 @@ use super::job::Job;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 use std::ffi::OsString;
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -73,26 +74,37 @@ pub fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
-/// Builds all of them.
+/// Builds all of them, on what others leave of the cores, and hands over each as it is there.
+/// Returns the program that people run.
 ///
 /// # Errors
 /// When one does not compile; what the compiler says was printed.
-pub fn build() -> Result<Vec<Program>> {
+pub fn build(mut found: impl FnMut(Program)) -> Result<PathBuf> {
     let words = "test --quiet --workspace --no-run --message-format=json-render-diagnostics";
-    let output = Command::new(cargo())
+    let mut child = Command::new("chrt")
+        .args(["--idle", "0"])
+        .arg(cargo())
         .args(words.split(' '))
         .stdin(Stdio::null())
-        .stderr(Stdio::inherit())
-        .output()
-        .context("cargo")?;
-    ensure!(output.status.success(), "the tests do not compile");
-    let text = String::from_utf8(output.stdout)?;
-    let mut programs = Vec::new();
-    for line in text.lines() {
-        programs.extend(Program::read(&serde_json::from_str(line).context("a line of cargo's")?));
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("chrt runs cargo")?;
+    let output = child.stdout.take().context("cargo has an output")?;
+    let mut tandem = None;
+    for line in BufReader::new(output).lines() {
+        let line = serde_json::from_str(&line?).context("a line of cargo's")?;
+        tandem = tandem.or_else(|| people_run(&line));
+        Program::read(&line).into_iter().for_each(&mut found);
     }
-    programs.sort_by(|one, other| one.name.cmp(&other.name));
-    Ok(programs)
+    ensure!(child.wait()?.success(), "the tests do not compile");
+    tandem.context("cargo has built tandem")
+}
+
+/// The path of `tandem`, where a line of cargo's says that it was built.
+fn people_run(line: &Value) -> Option<PathBuf> {
+    let is_tandem = line["target"]["kind"][0] == "bin" && line["target"]["name"] == "tandem";
+    let is_test = line["profile"]["test"] == true;
+    line["executable"].as_str().filter(|_| is_tandem && !is_test).map(PathBuf::from)
 }
 
 #[cfg(test)]
@@ -118,5 +130,18 @@ mod tests {
         let mut library = line("path+file:///t/nf/rr#tandem-rr@0.1.0", "/t/nf/rr", "lib");
         library["executable"] = Value::Null;
         assert_eq!(Program::read(&library), None);
+    }
+
+    #[test]
+    fn the_program_that_people_run_is_no_harness_of_its_own_tests() {
+        let line = |name: &str, is_test: bool| {
+            json!({
+                "reason": "compiler-artifact", "profile": {"test": is_test},
+                "target": {"kind": ["bin"], "name": name}, "executable": "/t/debug/tandem",
+            })
+        };
+        assert_eq!(people_run(&line("tandem", false)), Some("/t/debug/tandem".into()));
+        assert_eq!(people_run(&line("tandem", true)), None);
+        assert_eq!(people_run(&line("xtask", false)), None);
     }
 }
