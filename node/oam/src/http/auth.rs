@@ -1,6 +1,6 @@
 //! Token or session before every route of the API, and the role that the route needs.
 
-use super::connections::Seat;
+use super::connections::Connection;
 use super::error::{ApiError, Body, ErrorBody};
 use super::rights;
 use crate::core::Core;
@@ -56,8 +56,8 @@ fn session(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// A token counts before what the kernel says of the caller: it may be one with fewer rights.
-fn proof(core: &Core, headers: &HeaderMap, seat: Option<&Arc<Seat>>) -> Proof {
-    let user = seat.and_then(|seat| seat.user.as_ref());
+fn proof(core: &Core, headers: &HeaderMap, connection: Option<&Arc<Connection>>) -> Proof {
+    let user = connection.and_then(|connection| connection.user.as_ref());
     if let Some(user) = user.filter(|_| !headers.contains_key(header::AUTHORIZATION)) {
         return Proof::Token(user.clone());
     }
@@ -91,24 +91,24 @@ fn foreign(method: &Method, headers: &HeaderMap) -> bool {
 
 /// Lets a request through that carries a token, or a session, with the role that the route needs.
 pub async fn require(State(core): State<Arc<Core>>, request: Request, next: Next) -> Response {
-    let seat = request.extensions().get::<Arc<Seat>>();
-    let proof = proof(&core, request.headers(), seat);
-    seat.inspect(|seat| seat.prove(proof.principal()));
+    let connection = request.extensions().get::<Arc<Connection>>();
+    let proof = proof(&core, request.headers(), connection);
+    connection.inspect(|connection| connection.prove(proof.principal()));
     let principal = match proof {
         Proof::Session(_) if foreign(request.method(), request.headers()) => {
             core.facts.add(OamFact::Unauthorized, 1);
             let message = "the request comes from a page of another origin";
             let status = StatusCode::FORBIDDEN;
-            log_refused(&core, seat, status, &asked(&request));
+            log_refused(&core, connection, status, &asked(&request));
             return ApiError::new(status, "foreign-origin", message).into_response();
         }
         Proof::Token(principal) | Proof::Session(principal) => principal,
-        Proof::None if is_guess(request.headers()) && !may_guess(&core, seat) => {
-            log_refused(&core, seat, StatusCode::TOO_MANY_REQUESTS, &asked(&request));
+        Proof::None if is_guess(request.headers()) && !may_guess(&core, connection) => {
+            log_refused(&core, connection, StatusCode::TOO_MANY_REQUESTS, &asked(&request));
             return guessed(&core);
         }
         Proof::None => {
-            log_refused(&core, seat, StatusCode::UNAUTHORIZED, &asked(&request));
+            log_refused(&core, connection, StatusCode::UNAUTHORIZED, &asked(&request));
             return unauthorized(&core, request.headers());
         }
     };
@@ -124,8 +124,8 @@ fn asked(request: &Request) -> String {
     format!("{} {}", request.method(), request.uri().path())
 }
 
-fn log_refused(core: &Core, seat: Option<&Arc<Seat>>, status: StatusCode, of: &str) {
-    core.log_refused(seat.map(|seat| seat.source), status.as_u16(), of);
+fn log_refused(core: &Core, connection: Option<&Arc<Connection>>, status: StatusCode, of: &str) {
+    core.log_refused(connection.map(|connection| connection.source), status.as_u16(), of);
 }
 
 /// Has the request answered, and says in the log who changed what.
@@ -183,8 +183,8 @@ fn is_guess(headers: &HeaderMap) -> bool {
     headers.contains_key(header::AUTHORIZATION) || session(headers).is_some()
 }
 
-fn may_guess(core: &Core, seat: Option<&Arc<Seat>>) -> bool {
-    seat.is_none_or(|seat| core.may_guess(seat.source))
+fn may_guess(core: &Core, connection: Option<&Arc<Connection>>) -> bool {
+    connection.is_none_or(|connection| core.may_guess(connection.source))
 }
 
 /// The answer to one wrong token too many: it ends the connection.
@@ -213,21 +213,21 @@ pub struct Credentials {
         (status = 429, description = "too many", body = ErrorBody)))]
 pub async fn open(
     State(core): State<Arc<Core>>,
-    seat: Option<Extension<Arc<Seat>>>,
+    connection: Option<Extension<Arc<Connection>>>,
     headers: HeaderMap,
     Body(credentials): Body<Credentials>,
 ) -> Result<Response, ApiError> {
     let Some(principal) = core.authenticator.authenticate(credentials.token.trim()) else {
         let of = "POST /api/v1/session";
-        if !may_guess(&core, seat.as_deref()) {
-            log_refused(&core, seat.as_deref(), StatusCode::TOO_MANY_REQUESTS, of);
+        if !may_guess(&core, connection.as_deref()) {
+            log_refused(&core, connection.as_deref(), StatusCode::TOO_MANY_REQUESTS, of);
             return Ok(guessed(&core));
         }
-        log_refused(&core, seat.as_deref(), StatusCode::UNAUTHORIZED, of);
+        log_refused(&core, connection.as_deref(), StatusCode::UNAUTHORIZED, of);
         core.facts.add(OamFact::Unauthorized, 1);
         return Err(ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "wrong token"));
     };
-    seat.inspect(|seat| seat.prove(Some(&principal)));
+    connection.inspect(|connection| connection.prove(Some(&principal)));
     let (who, role) = (Arc::clone(&principal.name), principal.role.name());
     let opened = core.sessions().open(core.steady(), principal);
     let number = opened.map_err(|error| ApiError::internal(error.to_string()))?;

@@ -40,12 +40,12 @@ use tower::ServiceExt as _;
 
 /// Pause after the kernel refused to accept (out of files).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// While all places are taken, the tokens of those that sit are looked at this often.
+/// While all places are taken, the tokens of those that stand are looked at this often.
 const RECHECK: Duration = Duration::from_secs(1);
 
 /// A connection, as its requests see it.
 #[derive(Debug)]
-pub struct Seat {
+pub struct Connection {
     /// Where it comes from.
     pub source: Source,
     /// Who the kernel says it is, over the socket of this machine.
@@ -56,7 +56,7 @@ pub struct Seat {
     end: Mutex<Option<oneshot::Sender<()>>>,
 }
 
-impl Seat {
+impl Connection {
     /// A request of this connection carried a valid token or session, or none (any more).
     pub fn prove(&self, principal: Option<&Principal>) {
         *lock(&self.principal) = principal.cloned();
@@ -73,72 +73,73 @@ impl Seat {
 
 /// The connections that stand, by their number: lower is older.
 #[derive(Debug, Default)]
-struct Seats {
-    seats: BTreeMap<u64, Arc<Seat>>,
+struct Connections {
+    all: BTreeMap<u64, Arc<Connection>>,
     weights: HashMap<Source, usize>,
     next: u64,
     rechecked: Option<Instant>,
 }
 
-impl Seats {
+impl Connections {
     fn take(
         &mut self,
         source: Source,
         user: Option<Principal>,
-    ) -> (u64, Arc<Seat>, oneshot::Receiver<()>) {
+    ) -> (u64, Arc<Connection>, oneshot::Receiver<()>) {
         let (end, ended) = oneshot::channel();
         let principal = Mutex::new(user.clone());
-        let seat = Seat { source, user, principal, end: Mutex::new(Some(end)) };
-        let (number, seat) = (self.next, Arc::new(seat));
+        let connection = Connection { source, user, principal, end: Mutex::new(Some(end)) };
+        let (number, connection) = (self.next, Arc::new(connection));
         self.next += 1;
-        self.seats.insert(number, Arc::clone(&seat));
+        self.all.insert(number, Arc::clone(&connection));
         *self.weights.entry(source).or_default() += 1;
-        (number, seat, ended)
+        (number, connection, ended)
     }
 
-    fn free(&mut self, number: u64) -> Option<Arc<Seat>> {
-        let seat = self.seats.remove(&number)?;
-        if let Some(weight) = self.weights.get_mut(&seat.source) {
+    fn free(&mut self, number: u64) -> Option<Arc<Connection>> {
+        let connection = self.all.remove(&number)?;
+        if let Some(weight) = self.weights.get_mut(&connection.source) {
             *weight -= 1;
             if *weight == 0 {
-                self.weights.remove(&seat.source);
+                self.weights.remove(&connection.source);
             }
         }
-        Some(seat)
+        Some(connection)
     }
 
     /// Who makes room for the newcomer: without a token first, of the source that holds most, the
     /// oldest; else the oldest of the token that holds most.
     fn victim(&self, newcomer: u64) -> Option<u64> {
-        let names: Vec<_> = self.others(newcomer).map(|(_, seat)| seat.name()).collect();
+        let names: Vec<_> =
+            self.others(newcomer).map(|(_, connection)| connection.name()).collect();
         let mut tokens: HashMap<&str, usize> = HashMap::new();
         for name in names.iter().flatten() {
             *tokens.entry(name).or_default() += 1;
         }
-        let key = |((number, seat), name): ((u64, &Seat), &Option<Arc<str>>)| {
+        let key = |((number, connection), name): ((u64, &Connection), &Option<Arc<str>>)| {
             let weight = match name {
                 Some(name) => tokens.get(&**name).copied(),
-                None => self.weights.get(&seat.source).copied(),
+                None => self.weights.get(&connection.source).copied(),
             };
             (name.is_some(), Reverse(weight), number)
         };
         self.others(newcomer).zip(&names).map(key).min().map(|(_, _, number)| number)
     }
 
-    fn others(&self, newcomer: u64) -> impl Iterator<Item = (u64, &Seat)> {
-        let seats = self.seats.iter().map(|(&number, seat)| (number, &**seat));
-        seats.filter(move |&(number, _)| number != newcomer)
+    fn others(&self, newcomer: u64) -> impl Iterator<Item = (u64, &Connection)> {
+        let connections = self.all.iter().map(|(&number, connection)| (number, &**connection));
+        connections.filter(move |&(number, _)| number != newcomer)
     }
 
-    /// Who sits with a token that has been revoked sits without one.
+    /// Who stands with a token that has been revoked stands without one.
     fn recheck(&mut self, authenticator: &Authenticator) {
         if self.rechecked.is_some_and(|at| at.elapsed() < RECHECK) {
             return;
         }
         self.rechecked = Some(Instant::now());
         let mut known: Vec<(Principal, bool)> = Vec::new();
-        for seat in self.seats.values() {
-            let mut proved = lock(&seat.principal);
+        for connection in self.all.values() {
+            let mut proved = lock(&connection.principal);
             let Some(principal) = &*proved else { continue };
             let found = known.iter().find(|(one, _)| one.is_same(principal)).map(|it| it.1);
             let is_valid = found.unwrap_or_else(|| {
@@ -153,7 +154,7 @@ impl Seats {
     }
 }
 
-type Shared = Arc<Mutex<Seats>>;
+type Shared = Arc<Mutex<Connections>>;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // Every change is a single call: what a panicking thread left behind is whole.
@@ -161,17 +162,17 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// A connection that holds its place, an upgraded one too.
-struct Seated {
+struct WatchedStream {
     stream: Stream,
     ended: oneshot::Receiver<()>,
     stall: Duration,
     stalled: Option<Pin<Box<Sleep>>>,
     number: u64,
-    seats: Shared,
+    connections: Shared,
     core: Arc<Core>,
 }
 
-impl Seated {
+impl WatchedStream {
     fn shed(&mut self, context: &mut Context<'_>) -> io::Result<()> {
         match Pin::new(&mut self.ended).poll(context) {
             Poll::Ready(_) => Err(io::ErrorKind::ConnectionAborted.into()),
@@ -197,13 +198,13 @@ impl Seated {
     }
 }
 
-impl Drop for Seated {
+impl Drop for WatchedStream {
     fn drop(&mut self) {
-        lock(&self.seats).free(self.number);
+        lock(&self.connections).free(self.number);
     }
 }
 
-impl AsyncRead for Seated {
+impl AsyncRead for WatchedStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -214,7 +215,7 @@ impl AsyncRead for Seated {
     }
 }
 
-impl AsyncWrite for Seated {
+impl AsyncWrite for WatchedStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -238,7 +239,7 @@ impl AsyncWrite for Seated {
 /// Serves until the other end of `open` is dropped; answers under way may end.
 pub async fn serve(core: Arc<Core>, listener: Listener, mut open: watch::Receiver<()>) {
     let router = super::router(&core);
-    let seats = Shared::default();
+    let connections = Shared::default();
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -246,9 +247,9 @@ pub async fn serve(core: Arc<Core>, listener: Listener, mut open: watch::Receive
         };
         match accepted {
             Ok(arrived) => {
-                let (seated, seat) = sit(&core, &seats, arrived);
+                let (stream, connection) = admit(&core, &connections, arrived);
                 let (router, open) = (router.clone(), open.clone());
-                tokio::spawn(connection(core.limits, router, seated, seat, open));
+                tokio::spawn(serve_connection(core.limits, router, stream, connection, open));
             }
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 core.facts.add(OamFact::Unauthorized, 1);
@@ -262,46 +263,47 @@ pub async fn serve(core: Arc<Core>, listener: Listener, mut open: watch::Receive
     }
 }
 
-fn sit(core: &Arc<Core>, shared: &Shared, arrived: Arrived) -> (Seated, Arc<Seat>) {
+fn admit(core: &Arc<Core>, shared: &Shared, arrived: Arrived) -> (WatchedStream, Arc<Connection>) {
     let Arrived { stream, source, user } = arrived;
-    let mut seats = lock(shared);
-    let (number, seat, ended) = seats.take(source, user);
-    if seats.seats.len() > core.limits.connections_max {
-        seats.recheck(&core.authenticator);
-        if let Some(victim) = seats.victim(number).and_then(|number| seats.free(number)) {
+    let mut connections = lock(shared);
+    let (number, connection, ended) = connections.take(source, user);
+    if connections.all.len() > core.limits.connections_max {
+        connections.recheck(&core.authenticator);
+        if let Some(victim) = connections.victim(number).and_then(|number| connections.free(number))
+        {
             victim.end();
             core.facts.add(OamFact::Shed, 1);
         }
     }
-    drop(seats);
-    let seated = Seated {
+    drop(connections);
+    let stream = WatchedStream {
         stream,
         ended,
         stall: core.limits.stall,
         stalled: None,
         number,
-        seats: Arc::clone(shared),
+        connections: Arc::clone(shared),
         core: Arc::clone(core),
     };
-    (seated, seat)
+    (stream, connection)
 }
 
-async fn connection(
+async fn serve_connection(
     limits: Limits,
     router: Router,
-    seated: Seated,
-    seat: Arc<Seat>,
+    stream: WatchedStream,
+    connection: Arc<Connection>,
     mut open: watch::Receiver<()>,
 ) {
-    let core = Arc::clone(&seated.core);
+    let core = Arc::clone(&stream.core);
     let service = service_fn(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(Arc::clone(&seat));
+        request.extensions_mut().insert(Arc::clone(&connection));
         router.clone().oneshot(request.map(Body::new))
     });
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head)
-        .serve_connection(TokioIo::new(seated), service)
+        .serve_connection(TokioIo::new(stream), service)
         .with_upgrades();
     let mut served = pin!(served);
     let ended = tokio::select! {
@@ -330,43 +332,47 @@ mod tests {
 
     #[test]
     fn room_is_made_by_the_source_that_holds_most_its_oldest_first() {
-        let mut seats = Seats::default();
+        let mut connections = Connections::default();
         let folder = tempfile::tempdir().unwrap();
         let authenticator = Authenticator::new(FIRST, Tokens::new(folder.path().join("tokens")));
-        let (few, _, _a) = seats.take(source("192.0.2.1"), None);
-        let (proved, seat, _b) = seats.take(source("192.0.2.2"), None);
-        seat.prove(authenticator.authenticate(FIRST).as_ref());
-        let (oldest, _, _c) = seats.take(source("192.0.2.2"), None);
-        let (newest, _, _d) = seats.take(source("192.0.2.2"), None);
-        let (newcomer, _, _e) = seats.take(source("192.0.2.3"), None);
+        let (few, _, _a) = connections.take(source("192.0.2.1"), None);
+        let (proved, connection, _b) = connections.take(source("192.0.2.2"), None);
+        connection.prove(authenticator.authenticate(FIRST).as_ref());
+        let (oldest, _, _c) = connections.take(source("192.0.2.2"), None);
+        let (newest, _, _d) = connections.take(source("192.0.2.2"), None);
+        let (newcomer, _, _e) = connections.take(source("192.0.2.3"), None);
         for expected in [oldest, newest, few, proved] {
-            assert_eq!(seats.victim(newcomer), Some(expected));
-            seats.free(expected);
+            assert_eq!(connections.victim(newcomer), Some(expected));
+            connections.free(expected);
         }
-        assert!(seats.victim(newcomer).is_none() && seats.free(newcomer).is_some());
-        assert!(seats.weights.is_empty());
+        assert!(connections.victim(newcomer).is_none() && connections.free(newcomer).is_some());
+        assert!(connections.weights.is_empty());
     }
 
     #[test]
     fn of_those_who_have_shown_a_token_the_one_that_holds_most_makes_room_and_a_revoked_one_first()
     {
-        let mut seats = Seats::default();
+        let mut connections = Connections::default();
         let folder = tempfile::tempdir().unwrap();
         let tokens = Tokens::new(folder.path().join("tokens"));
         let authenticator = Authenticator::new(FIRST, tokens.clone());
         let monitor = tokens.make(0, "prometheus", Role::Monitor).unwrap();
         let gone = tokens.make(0, "gone", Role::Monitor).unwrap();
-        let mut sit = |token: &str| {
-            let (number, seat, ended) = seats.take(source("192.0.2.1"), None);
-            seat.prove(authenticator.authenticate(token).as_ref());
+        let mut admit = |token: &str| {
+            let (number, connection, ended) = connections.take(source("192.0.2.1"), None);
+            connection.prove(authenticator.authenticate(token).as_ref());
             (number, ended)
         };
-        let sitting = [FIRST, &monitor, &gone, &monitor].map(&mut sit);
-        let (newcomer, _ended) = sit("");
-        assert_eq!(seats.victim(newcomer), Some(sitting[1].0), "of who holds most the oldest");
+        let admitted = [FIRST, &monitor, &gone, &monitor].map(&mut admit);
+        let (newcomer, _ended) = admit("");
+        assert_eq!(
+            connections.victim(newcomer),
+            Some(admitted[1].0),
+            "of who holds most the oldest"
+        );
         tokens.revoke("gone").unwrap();
-        seats.recheck(&authenticator);
-        assert_eq!(seats.victim(newcomer), Some(sitting[2].0), "who has none any more");
+        connections.recheck(&authenticator);
+        assert_eq!(connections.victim(newcomer), Some(admitted[2].0), "who has none any more");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! For whom a request is: a name that an attacker lets point to us is not ours (DNS rebinding).
 
-use super::connections::Seat;
+use super::connections::Connection;
 use super::error::ApiError;
 use crate::core::Core;
 use crate::facts::OamFact;
@@ -35,7 +35,7 @@ pub async fn own(State(core): State<Arc<Core>>, request: Request, next: Next) ->
         return next.run(request).await;
     };
     core.facts.add(OamFact::Misdirected, 1);
-    let source = request.extensions().get::<Arc<Seat>>().map(|seat| seat.source);
+    let source = request.extensions().get::<Arc<Connection>>().map(|connection| connection.source);
     let status = StatusCode::MISDIRECTED_REQUEST.as_u16();
     core.log_refused(source, status, &format!("for the host {other}"));
     let message = "the request names a host that is not this site; add the name to `hosts` of \
