@@ -175,21 +175,21 @@ impl Cutter {
             _ => return,
         };
         let Ok(sliced) = sliced else { return };
-        let Some((from, to)) = addresses(&sliced) else { return };
+        let Some(hosts) = Hosts::of(&sliced) else { return };
         if sliced.is_ip_payload_fragmented() {
-            return self.fragment(at_us, (from, to), &sliced);
+            return self.fragment(at_us, hosts, &sliced);
         }
         if self.takes_sctp {
-            return self.user_messages(at_us, (from, to), &sliced);
+            return self.user_messages(at_us, hosts, &sliced);
         }
         match sliced.transport {
-            Some(TransportSlice::Udp(udp)) => self.datagram(at_us, (from, to), &udp),
-            Some(TransportSlice::Tcp(tcp)) => self.segment(at_us, (from, to), &tcp),
+            Some(TransportSlice::Udp(udp)) => self.datagram(at_us, hosts, &udp),
+            Some(TransportSlice::Tcp(tcp)) => self.segment(at_us, hosts, &tcp),
             _ => {}
         }
     }
 
-    fn fragment(&mut self, at_us: u64, way: (IpAddr, IpAddr), sliced: &SlicedPacket<'_>) {
+    fn fragment(&mut self, at_us: u64, hosts: Hosts, sliced: &SlicedPacket<'_>) {
         let now = self.fragments_seen;
         self.fragments_seen += 1;
         if now.is_multiple_of(FRAGMENTS_APART_MAX) {
@@ -199,21 +199,21 @@ impl Cutter {
         if whole.ip_number == etherparse::IpNumber::UDP
             && let Ok(udp) = etherparse::UdpSlice::from_slice(&whole.payload)
         {
-            self.datagram(at_us, way, &udp);
+            self.datagram(at_us, hosts, &udp);
         }
         self.fragments.return_buf(whole);
     }
 
     /// The user messages of a packet of SCTP.
-    fn user_messages(&mut self, at_us: u64, way: (IpAddr, IpAddr), sliced: &SlicedPacket<'_>) {
+    fn user_messages(&mut self, at_us: u64, hosts: Hosts, sliced: &SlicedPacket<'_>) {
         let packet = match (&sliced.transport, sliced.ip_payload()) {
             (Some(TransportSlice::Udp(udp)), _) => udp.payload(),
             (None, Some(ip)) if ip.ip_number == etherparse::IpNumber::SCTP => ip.payload,
             _ => return,
         };
         let Some((&[a, b, c, d], _)) = packet.split_first_chunk::<4>() else { return };
-        let source = SocketAddr::new(way.0, u16::from_be_bytes([a, b]));
-        let destination = SocketAddr::new(way.1, u16::from_be_bytes([c, d]));
+        let source = SocketAddr::new(hosts.source, u16::from_be_bytes([a, b]));
+        let destination = SocketAddr::new(hosts.destination, u16::from_be_bytes([c, d]));
         let protocol = hep::SCTP;
         let messages = user_messages(packet);
         self.out.extend(messages.map(|it| {
@@ -222,19 +222,19 @@ impl Cutter {
         }));
     }
 
-    fn datagram(&mut self, at_us: u64, (from, to): (IpAddr, IpAddr), udp: &etherparse::UdpSlice) {
+    fn datagram(&mut self, at_us: u64, hosts: Hosts, udp: &etherparse::UdpSlice) {
         self.out.push(Payload {
             at_us,
             protocol: hep::UDP,
-            source: SocketAddr::new(from, udp.source_port()),
-            destination: SocketAddr::new(to, udp.destination_port()),
+            source: SocketAddr::new(hosts.source, udp.source_port()),
+            destination: SocketAddr::new(hosts.destination, udp.destination_port()),
             bytes: udp.payload().to_vec(),
         });
     }
 
-    fn segment(&mut self, at_us: u64, (from, to): (IpAddr, IpAddr), tcp: &etherparse::TcpSlice) {
-        let source = SocketAddr::new(from, tcp.source_port());
-        let destination = SocketAddr::new(to, tcp.destination_port());
+    fn segment(&mut self, at_us: u64, hosts: Hosts, tcp: &etherparse::TcpSlice) {
+        let source = SocketAddr::new(hosts.source, tcp.source_port());
+        let destination = SocketAddr::new(hosts.destination, tcp.destination_port());
         if tcp.syn() || tcp.rst() {
             self.streams.remove(&(source, destination));
         }
@@ -310,17 +310,27 @@ fn user_messages(packet: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-fn addresses(sliced: &SlicedPacket<'_>) -> Option<(IpAddr, IpAddr)> {
-    match &sliced.net {
-        Some(NetSlice::Ipv4(ip)) => {
-            let header = ip.header();
-            Some((header.source_addr().into(), header.destination_addr().into()))
-        }
-        Some(NetSlice::Ipv6(ip)) => {
-            let header = ip.header();
-            Some((header.source_addr().into(), header.destination_addr().into()))
-        }
-        _ => None,
+/// The two ends of an IP packet.
+#[derive(Clone, Copy)]
+struct Hosts {
+    source: IpAddr,
+    destination: IpAddr,
+}
+
+impl Hosts {
+    fn of(sliced: &SlicedPacket<'_>) -> Option<Self> {
+        let (source, destination) = match &sliced.net {
+            Some(NetSlice::Ipv4(ip)) => {
+                let header = ip.header();
+                (header.source_addr().into(), header.destination_addr().into())
+            }
+            Some(NetSlice::Ipv6(ip)) => {
+                let header = ip.header();
+                (header.source_addr().into(), header.destination_addr().into())
+            }
+            _ => return None,
+        };
+        Some(Self { source, destination })
     }
 }
 
