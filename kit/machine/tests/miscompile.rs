@@ -1,6 +1,6 @@
 //! Catches the loss of the compiler switch in `.cargo/config.toml` (rust-lang/rust#158206):
-//! without it, an addition of a comparison's result that is also branched on is dropped in
-//! release mode. `make test` runs this with `--release`.
+//! without it, an addition of a comparison's result that is also branched on is dropped from
+//! opt-level 2 on, which this crate has in tests too (`Cargo.toml` of the workspace).
 
 const COMMA: u8 = b',';
 
