@@ -328,7 +328,8 @@ mod tests {
         let shown = table(&LOOK, &[path], &PATHS);
         assert!(shown.contains("12ms  1.0s  4.3 k"), "{shown}");
         assert_eq!(table(&LOOK, &[], &POOL), "the site has no pool of sessions\n");
-        let empty = [&POOL, &REPLICA, &TRACK, &FUNCTIONS, &COUNTERS, &ALARMS, &HISTORY, &ASSOCIATIONS];
+        let empty =
+            [&POOL, &REPLICA, &TRACK, &FUNCTIONS, &COUNTERS, &ALARMS, &HISTORY, &ASSOCIATIONS];
         assert!(empty.iter().all(|it| it.empty.starts_with("no ") || it.empty.contains("has no")));
     }
 
