@@ -14,12 +14,14 @@ mod patience;
 pub mod shares;
 pub mod slots;
 mod time;
+mod timers;
 mod wheel;
 
 pub use core::time::Duration;
 pub use keyed_hash::KeyedHash;
 pub use patience::Patience;
 pub use time::Time;
+pub use timers::Timers;
 pub use wheel::Wheel;
 
 /// A protocol's state, driven from outside.

@@ -5,7 +5,6 @@ use crate::links::{Links, Way, is_msu};
 use bytes::Bytes;
 use m3ua::{In, PeerId};
 use machine::Time;
-use runtime::{Flow, Why};
 use sctp::{Failure, Indication, Lost, Outgoing, PathState};
 use sctp_stack::{AssociationId, Doorway};
 use std::net::IpAddr;
@@ -16,27 +15,6 @@ const MSU: u64 = 1;
 const FULL: u8 = 3;
 
 impl Links {
-    /// A packet came.
-    pub(crate) fn packet(&mut self, now: Time, flow: &Flow, bytes: &[u8]) {
-        if let Some(doorway) = self.doorway.as_mut().filter(|doorway| doorway.owns(flow)) {
-            doorway.message(now, flow, bytes);
-        }
-    }
-
-    /// The kernel's SCTP has something.
-    pub(crate) fn ready(&mut self, now: Time) {
-        if let Some(doorway) = &mut self.doorway {
-            doorway.ready(now);
-        }
-    }
-
-    /// A packet came back.
-    pub(crate) fn returned(&mut self, now: Time, flow: &Flow, why: Why, quoted: &[u8]) {
-        if let Some(doorway) = self.doorway.as_mut().filter(|doorway| doorway.owns(flow)) {
-            doorway.returned(now, flow, why, quoted);
-        }
-    }
-
     pub(crate) fn associate(&mut self, now: Time, id: PeerId) {
         let (Some(link), Some(doorway)) = (self.rows.get_mut(&id), &mut self.doorway) else {
             return;

@@ -222,13 +222,13 @@ impl Links {
             In::Message { flow, bytes } if flow.transport == Transport::Tcp => {
                 self.stream_message(flow, bytes, out);
             }
-            In::Message { flow, bytes } => self.packet(now, flow, bytes),
+            In::Message { .. } | In::Ready { .. } | In::Returned { .. } => {
+                self.doorway.iter_mut().for_each(|it| it.step(now, input));
+            }
             In::Up { flow } => self.stream_up(now, *flow, out),
             In::Down { flow, why } if flow.transport == Transport::Tcp => {
                 self.stream_down(now, flow, why);
             }
-            In::Ready { .. } => self.ready(now),
-            In::Returned { flow, why, quoted } => self.returned(now, flow, *why, quoted),
             In::Down { .. }
             | In::Proved { .. }
             | In::Written { .. }

@@ -94,6 +94,12 @@ impl Doorway {
         self.stack.set_answers(self.config.answers(), known);
     }
 
+    /// The addresses that peers are told, those alone that are one.
+    #[must_use]
+    pub fn addresses(&self) -> Vec<IpAddr> {
+        told(&self.config)
+    }
+
     /// Whether the flow comes through a port of this doorway.
     #[must_use]
     pub fn owns(&self, flow: &Flow) -> bool {
@@ -104,6 +110,20 @@ impl Doorway {
     #[must_use]
     pub const fn steer() -> Option<u16> {
         Some(0)
+    }
+
+    /// Takes what happened on one of the ports; what is of another port is passed over.
+    pub fn step(&mut self, now: Time, input: &runtime::In<'_>) {
+        match input {
+            runtime::In::Message { flow, bytes } if self.owns(flow) => {
+                self.message(now, flow, bytes);
+            }
+            runtime::In::Returned { flow, why, quoted } if self.owns(flow) => {
+                self.returned(now, flow, *why, quoted);
+            }
+            runtime::In::Ready { .. } => self.ready(now),
+            _ => {}
+        }
     }
 
     /// A packet came through one of the ports.
