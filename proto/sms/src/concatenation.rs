@@ -4,8 +4,11 @@ use crate::alphabet::{Alphabet, Language, packed_octets};
 use crate::coding::Coding;
 use crate::header::{Concatenation, Element};
 use crate::user_data::{Made, OCTETS_MAX, header_of};
+use core::fmt;
+use machine::shares::Shares;
 use machine::{Duration, Time};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// Parts of a text, at most.
 const PARTS_MAX: usize = 255;
@@ -140,7 +143,7 @@ pub struct Limits {
     pub texts: usize,
     /// Of those, of one source.
     pub texts_per_source: usize,
-    /// Octets of all parts.
+    /// Octets of all parts; one source has at most as many as are left for others.
     pub octets: usize,
     /// How long the first part waits for the last.
     pub patience: Duration,
@@ -149,11 +152,18 @@ pub struct Limits {
 /// Whose text it is, and which.
 type Key<S> = (S, (u16, bool, u8));
 
-#[derive(Debug)]
 struct Assembly {
     parts: Vec<Option<Vec<u8>>>,
     octets: usize,
-    begun: u64,
+    /// Its place among what is due.
+    due: (Time, u64),
+}
+
+/// Without the text.
+impl fmt::Debug for Assembly {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Assembly").field("octets", &self.octets).finish_non_exhaustive()
+    }
 }
 
 /// Joins parts. A source is whoever sends to whomever: both addresses.
@@ -161,21 +171,22 @@ struct Assembly {
 pub struct Joiner<S> {
     limits: Limits,
     texts: BTreeMap<Key<S>, Assembly>,
-    /// In the order of their deadlines, and which beginning each is of.
-    due: VecDeque<(Time, Key<S>, u64)>,
-    octets: usize,
+    /// When each is let go of; the number tells those of one time apart.
+    due: BTreeMap<(Time, u64), Key<S>>,
+    octets: Shares<S>,
     begun: u64,
 }
 
 impl<S: Ord + Clone> Joiner<S> {
     /// One that holds nothing.
     #[must_use]
-    pub const fn new(limits: Limits) -> Self {
-        Self { limits, texts: BTreeMap::new(), due: VecDeque::new(), octets: 0, begun: 0 }
+    pub fn new(limits: Limits) -> Self {
+        let (texts, due, octets) = (BTreeMap::new(), BTreeMap::new(), Shares::default());
+        Self { limits, texts, due, octets, begun: 0 }
     }
 
-    /// Takes a part; all of them in their order when this was the last. A part that came already
-    /// changes nothing, and one for which there is no room is passed over.
+    /// Takes a part; all of them in their order when this was the last. A part that came already,
+    /// or is none of its text's, changes nothing; one for which there is no room is passed over.
     pub fn part(
         &mut self,
         now: Time,
@@ -184,34 +195,44 @@ impl<S: Ord + Clone> Joiner<S> {
         part: Vec<u8>,
     ) -> Option<Vec<Vec<u8>>> {
         self.tick(now);
-        let key = (source.clone(), (place.reference, place.is_wide, place.maximum));
-        let is_new = !self.texts.contains_key(&key);
-        let octets = part.len();
-        if self.octets + octets > self.limits.octets || (is_new && !self.has_room(source)) {
+        let index = usize::from(place.sequence).checked_sub(1)?;
+        if place.sequence > place.maximum {
             return None;
         }
-        if is_new {
-            self.begun += 1;
-            let parts = vec![None; usize::from(place.maximum)];
-            let assembly = Assembly { parts, octets: 0, begun: self.begun };
-            self.texts.insert(key.clone(), assembly);
-            self.due.push_back((now + self.limits.patience, key.clone(), self.begun));
+        let key = (source.clone(), (place.reference, place.is_wide, place.maximum));
+        let held = self.texts.get(&key);
+        let has_come = held.is_some_and(|it| it.parts.get(index).is_some_and(Option::is_some));
+        if has_come || (held.is_none() && !self.has_room(source)) {
+            return None;
         }
-        let assembly = self.texts.get_mut(&key)?;
-        let index = usize::from(place.sequence).checked_sub(1)?;
-        let slot = assembly.parts.get_mut(index)?;
-        if slot.is_none() {
-            *slot = Some(part);
-            assembly.octets += octets;
-            self.octets += octets;
+        let octets = part.len();
+        if !self.octets.take(source.clone(), octets, self.limits.octets) {
+            return None;
         }
+        let assembly = match self.texts.entry(key.clone()) {
+            Entry::Occupied(it) => it.into_mut(),
+            Entry::Vacant(it) => {
+                self.begun += 1;
+                let due = (now + self.limits.patience, self.begun);
+                self.due.insert(due, key.clone());
+                let parts = vec![None; usize::from(place.maximum)];
+                it.insert(Assembly { parts, octets: 0, due })
+            }
+        };
+        assembly.octets += octets;
+        *assembly.parts.get_mut(index)? = Some(part);
         if assembly.parts.iter().any(Option::is_none) {
             return None;
         }
-        let done = self.texts.remove(&key)?;
-        self.octets -= done.octets;
-        self.due.retain(|it| it.2 != done.begun);
-        done.parts.into_iter().collect()
+        self.take(&key)?.parts.into_iter().collect()
+    }
+
+    /// Lets go of a text, whole or not.
+    fn take(&mut self, key: &Key<S>) -> Option<Assembly> {
+        let taken = self.texts.remove(key)?;
+        self.due.remove(&taken.due);
+        self.octets.give_back(&key.0, taken.octets);
+        Some(taken)
     }
 
     fn has_room(&self, source: &S) -> bool {
@@ -222,25 +243,22 @@ impl<S: Ord + Clone> Joiner<S> {
 
     /// Lets go of texts whose parts do not come.
     pub fn tick(&mut self, now: Time) {
-        while let Some((_, key, begun)) = self.due.pop_front_if(|it| it.0 <= now) {
-            if self.texts.get(&key).is_some_and(|it| it.begun == begun)
-                && let Some(lost) = self.texts.remove(&key)
-            {
-                self.octets -= lost.octets;
-            }
+        while let Some((_, key)) = self.due.first_key_value().filter(|it| it.0.0 <= now) {
+            let key = key.clone();
+            self.take(&key);
         }
     }
 
     /// When a text is let go of next.
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
-        self.due.front().map(|it| it.0)
+        self.due.first_key_value().map(|it| it.0.0)
     }
 
     /// Texts of which parts lack, and octets that are held.
     #[must_use]
     pub fn held(&self) -> (usize, usize) {
-        (self.texts.len(), self.octets)
+        (self.texts.len(), self.octets.sum())
     }
 }
 
@@ -293,7 +311,7 @@ mod tests {
         assert_eq!(joiner.part(now, &"a", place(1, 2), vec![2; 10]), None);
         assert_eq!(joiner.part(now, &"a", place(1, 2), vec![3; 10]), None, "it came already");
         assert_eq!(joiner.part(now, &"a", place(2, 1), vec![1; 10]), None, "one of a source");
-        assert_eq!(joiner.part(now, &"b", place(1, 1), vec![1; 95]), None, "too many octets");
+        assert_eq!(joiner.part(now, &"b", place(1, 1), vec![1; 91]), None, "too many octets");
         assert_eq!(joiner.held(), (1, 10));
         let whole = joiner.part(now, &"a", place(1, 1), vec![1; 5]);
         assert_eq!(whole, Some(vec![vec![1; 5], vec![2; 10]]));
@@ -303,5 +321,31 @@ mod tests {
         joiner.tick(late);
         assert_eq!(joiner.held(), (0, 0));
         assert_eq!(joiner.part(late, &"b", place(9, 2), vec![2]), None);
+    }
+
+    #[test]
+    fn a_part_that_is_none_begins_no_text_and_one_source_leaves_room_to_others() {
+        let (texts, texts_per_source) = (100, 50);
+        let patience = Duration::from_secs(60);
+        let limits = Limits { texts, texts_per_source, octets: 100, patience };
+        let (mut joiner, now) = (Joiner::new(limits), Time::ZERO);
+        let place = |reference, maximum, sequence| Concatenation {
+            reference,
+            is_wide: false,
+            maximum,
+            sequence,
+        };
+        for (maximum, sequence) in [(2, 0), (2, 3), (0, 0), (0, 1)] {
+            assert_eq!(joiner.part(now, &"a", place(1, maximum, sequence), vec![1]), None);
+        }
+        assert_eq!((joiner.held(), joiner.deadline()), ((0, 0), None));
+        for reference in 0..50 {
+            joiner.part(now, &"a", place(reference, 2, 1), vec![1; 10]);
+        }
+        assert_eq!(joiner.held(), (5, 50), "as much as is left for others");
+        joiner.part(now, &"b", place(1, 2, 1), vec![1; 25]);
+        assert_eq!(joiner.held(), (6, 75));
+        assert_eq!(joiner.part(now, &"b", place(1, 2, 2), vec![]).map(|it| it.len()), Some(2));
+        assert!(!format!("{joiner:?}").contains("[1, 1"), "a log has no text");
     }
 }

@@ -10,6 +10,8 @@ const WEST: u8 = 8;
 /// Seconds of a quarter of an hour, in which time zones are counted.
 const QUARTER_S: i64 = 15 * 60;
 const DAY_S: i64 = 86_400;
+/// The last second of 2069.
+const LAST_S: i64 = 3_155_759_999;
 
 /// A time stamp: year, month, day, hour, minute, second and time zone, two digits each, the lower
 /// digit first.
@@ -18,10 +20,10 @@ pub struct Time(pub [u8; TIME_OCTETS]);
 
 impl Time {
     /// A time of seconds since 1970, in a zone of quarters of an hour east of Greenwich, at most
-    /// 79 either way.
+    /// 79 either way. What lies before 1970 or behind 2069 is the next time that can be written.
     #[must_use]
     pub fn of_unix(seconds: i64, quarters: i8) -> Self {
-        let quarters = quarters.clamp(-79, 79);
+        let (seconds, quarters) = (seconds.clamp(0, LAST_S), quarters.clamp(-79, 79));
         let local = seconds + i64::from(quarters) * QUARTER_S;
         let (days, second) = (local.div_euclid(DAY_S), local.rem_euclid(DAY_S));
         let (year, month, day) = civil(days);
@@ -207,6 +209,8 @@ mod tests {
         assert_eq!(time.text().unwrap(), "26-11-27T01:04:42+01:00");
         assert_eq!(time.0, [0x62, 0x11, 0x72, 0x10, 0x40, 0x24, 0x40]);
         assert_eq!(Time([0x62, 0x1f, 0, 0, 0, 0, 0]).text(), None);
+        let edges = [i64::MIN, i64::MAX].map(|it| Time::of_unix(it, 0).text().unwrap());
+        assert_eq!(edges, ["70-01-01T00:00:00+00:00", "69-12-31T23:59:59+00:00"]);
         assert_eq!(Time::of_text("26-11-27T00:04:42+20:00"), None);
     }
 

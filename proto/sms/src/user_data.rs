@@ -3,13 +3,14 @@
 use crate::alphabet::{Alphabet, Septets, pack, packed_octets};
 use crate::coding::{Characters, Coding};
 use crate::header::{self, Header};
+use core::fmt;
 use wire::Malformed;
 
 /// Octets of the user data of a message (TS 23.040 §9.2.3.16).
 pub const OCTETS_MAX: usize = 140;
 
 /// User data as they stand in a TPDU: TP-UDL and TP-UD, with what else says how to read them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct UserData<'a> {
     /// TP-DCS.
     pub coding: Coding,
@@ -82,6 +83,15 @@ impl<'a> UserData<'a> {
     }
 }
 
+/// Without the text, as a log may have it.
+impl fmt::Debug for UserData<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("UserData");
+        out.field("coding", &self.coding).field("has_header", &self.has_header);
+        out.field("length", &self.length).finish_non_exhaustive()
+    }
+}
+
 /// Bits behind a header of so many octets, its length among them, up to the next septet
 /// (TS 23.040 §9.2.3.24).
 const fn fill_bits(octets: usize) -> usize {
@@ -89,12 +99,19 @@ const fn fill_bits(octets: usize) -> usize {
 }
 
 /// User data that are made: TP-UDL, and TP-UD.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Clone, PartialEq, Eq, Default)]
 pub struct Made {
     /// TP-UDL.
     pub length: u8,
     /// TP-UD.
     pub octets: Vec<u8>,
+}
+
+/// Without the text, as a log may have it.
+impl fmt::Debug for Made {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Made").field("length", &self.length).finish_non_exhaustive()
+    }
 }
 
 impl Made {
@@ -182,5 +199,26 @@ mod tests {
         assert_eq!(Made::text(Coding::GSM7, &[], "я"), None);
         let halves = UserData { octets: &[0xd8, 0x3d, 0], ..made.as_read(Coding::UCS2, false) };
         assert_eq!(halves.text().unwrap().as_deref(), Some("\u{fffd}\u{fffd}"));
+    }
+
+    #[test]
+    fn a_log_has_lengths_and_no_text() {
+        use crate::rp;
+        use crate::{Address, Kind, Parameter, RpAddress, Time, Tpdu, Value};
+        let made = Made::octets(&[], &[201, 202, 203]).unwrap();
+        let data = made.as_read(Coding::OCTETS, false);
+        let number = Address::international("447700900123").unwrap();
+        let tpdu = Tpdu::new(Kind::Deliver)
+            .with(Parameter::OriginatingAddress, Value::Address(number))
+            .with(Parameter::ServiceCentreTime, Value::Time(Time::of_unix(0, 0)))
+            .with(Parameter::UserData, Value::UserData(data))
+            .with(Parameter::CommandData, Value::Octets(&[201, 202]));
+        let mut octets = Vec::new();
+        tpdu.write(&mut octets).unwrap();
+        let message =
+            rp::Message::to_terminal(7, RpAddress::international("4477").unwrap(), &octets);
+        let text = format!("{made:?} {tpdu:?} {message:?}");
+        assert!(!text.contains("20") && !text.contains("4477"), "{text}");
+        assert!(text.contains("length: 3") && text.contains("reference: 7"), "{text}");
     }
 }

@@ -10,6 +10,7 @@ pub use read::reference_of;
 use crate::address::RpAddress;
 use crate::names::Cause;
 use crate::tpdu::{Direction, Kind as TpduKind};
+use core::fmt;
 
 /// The type of a SIP body that is an RP message.
 pub const CONTENT_TYPE: &str = "application/vnd.3gpp.sms";
@@ -115,7 +116,7 @@ impl Failure<'_> {
 }
 
 /// An RP message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Message<'a> {
     /// Which one.
     pub kind: Kind,
@@ -131,6 +132,16 @@ pub struct Message<'a> {
     pub user_data: Option<&'a [u8]>,
     /// Elements that are not known, behind all others.
     pub rest: &'a [u8],
+}
+
+/// Without its TPDU, as a log may have it.
+impl fmt::Debug for Message<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct(self.kind.name());
+        out.field("reference", &self.reference).field("originator", &self.originator);
+        out.field("destination", &self.destination).field("failure", &self.failure);
+        out.field("user_data_octets", &self.user_data.map(<[u8]>::len)).finish_non_exhaustive()
+    }
 }
 
 impl<'a> Message<'a> {

@@ -14,9 +14,10 @@ use crate::coding::Coding;
 use crate::names::{Command, FailureCause, Status};
 use crate::time::{Time, Validity};
 use crate::user_data::UserData;
+use core::fmt;
 
 /// The value of a parameter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Value<'a> {
     /// A bit of the first octet.
     Flag(bool),
@@ -34,13 +35,41 @@ pub enum Value<'a> {
     Octets(&'a [u8]),
 }
 
+/// Without what the message says, as a log may have it.
+impl fmt::Debug for Value<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag(it) => it.fmt(f),
+            Self::Octet(it) => it.fmt(f),
+            Self::Address(it) => it.fmt(f),
+            Self::Time(it) => it.fmt(f),
+            Self::Validity(it) => it.fmt(f),
+            Self::UserData(it) => it.fmt(f),
+            Self::Octets(it) => write!(f, "{} octets", it.len()),
+        }
+    }
+}
+
 /// A TPDU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Tpdu<'a> {
     kind: Kind,
     values: [Option<Value<'a>>; Parameter::ALL.len()],
     /// What an indicator with bits that are reserved announces, behind all else.
     rest: &'a [u8],
+}
+
+/// Its parameters, likewise without what the message says.
+impl fmt::Debug for Tpdu<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct(self.kind.name());
+        for (parameter, value) in Parameter::ALL.iter().zip(&self.values) {
+            if let Some(value) = value {
+                out.field(parameter.name(), value);
+            }
+        }
+        out.finish()
+    }
 }
 
 impl<'a> Tpdu<'a> {
