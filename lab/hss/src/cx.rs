@@ -1,5 +1,6 @@
 //! Cx: registrations and vectors (TS 29.228 §6).
 
+use crate::sh::escaped;
 use crate::subscriber::{Body, Hss, Refusal, USER_UNKNOWN, body, data};
 use aka::{Auts, Rand};
 use diameter::codec::{Message, ResultCode};
@@ -55,7 +56,8 @@ impl Hss {
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?><IMSSubscription><PrivateID>{}</PrivateID>\
              <ServiceProfile><PublicIdentity><Identity>{}</Identity></PublicIdentity>\
              </ServiceProfile></IMSSubscription>",
-            card.subscriber.impi, card.subscriber.impu
+            escaped(&card.subscriber.impi),
+            escaped(&card.subscriber.impu)
         );
         let impi = card.subscriber.impi.clone();
         Ok(body(|out| {

@@ -12,8 +12,9 @@ use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Answers that are kept until somebody asks for them.
+/// Answers, and complaints, that are kept until somebody asks for them; what comes then is counted.
 const ANSWERS_MAX: usize = 65_536;
+const COMPLAINTS_MAX: usize = 1_024;
 
 /// What a member is made from.
 #[derive(Debug, Clone, Deserialize)]
@@ -60,6 +61,8 @@ pub struct Member {
     asked: u64,
     again: u64,
     complaints: Vec<String>,
+    /// Answers and complaints that found no room.
+    shed: u64,
 }
 
 impl Member {
@@ -81,6 +84,7 @@ impl Member {
             asked: 0,
             again: 0,
             complaints: Vec::new(),
+            shed: 0,
         }
     }
 
@@ -95,6 +99,9 @@ impl Member {
                     self.peers.answer(now, request, answer, out);
                 }
                 Indication::Answer(token, outcome) => self.ended(token, &outcome),
+                Indication::Complaint(..) if self.complaints.len() >= COMPLAINTS_MAX => {
+                    self.shed += 1;
+                }
                 Indication::Complaint(_, offence) => self.complaints.push(offence.to_string()),
                 Indication::PeerUp(_) | Indication::PeerDown(..) => {}
             }
@@ -112,10 +119,14 @@ impl Member {
                     Err(offence) => offence.to_string(),
                 }
             }
-            other => format!("{other:?}"),
+            // An answer has keys, and what it says may not stand in words.
+            Outcome::Malformed(_, offence) => format!("malformed: {offence}"),
+            Outcome::NotSent(code) => format!("not sent: {}", code.name()),
+            Outcome::Expired => String::from("expired"),
         };
-        if self.answers.len() < ANSWERS_MAX {
-            self.answers.push_back((token, words));
+        match self.answers.len() < ANSWERS_MAX {
+            true => self.answers.push_back((token, words)),
+            false => self.shed += 1,
         }
     }
 
@@ -197,6 +208,7 @@ impl Function for Member {
                 "asked": self.asked,
                 "again": self.again,
                 "complaints": self.complaints,
+                "shed": self.shed,
             })),
             "reachable" => Ok(self.reachable(now, &of("impu"), out)),
             "stop" => {

@@ -10,8 +10,10 @@ const IMS_USER_STATE: i32 = 11;
 const S_CSCF_NAME: i32 = 12;
 const MSISDN: i32 = 17;
 const UE_REACHABILITY_FOR_IP: i32 = 25;
-/// `DIAMETER_ERROR_USER_DATA_CANNOT_BE_READ`, `…_MODIFIED`, `…_NOTIFIED`,
-/// `DIAMETER_ERROR_TRANSPARENT_DATA_OUT_OF_SYNC`, `DIAMETER_ERROR_TOO_MUCH_DATA` (TS 29.329 §6.2).
+/// `DIAMETER_ERROR_OPERATION_NOT_ALLOWED`, `DIAMETER_ERROR_USER_DATA_CANNOT_BE_READ`,
+/// `…_MODIFIED`, `…_NOTIFIED`, `DIAMETER_ERROR_TRANSPARENT_DATA_OUT_OF_SYNC`,
+/// `DIAMETER_ERROR_TOO_MUCH_DATA` (TS 29.329 §6.2).
+const NOT_ALLOWED: u32 = 5101;
 const CANNOT_BE_READ: u32 = 5102;
 const CANNOT_BE_MODIFIED: u32 = 5103;
 const CANNOT_BE_NOTIFIED: u32 = 5104;
@@ -19,6 +21,8 @@ const OUT_OF_SYNC: u32 = 5105;
 const TOO_MUCH_DATA: u32 = 5008;
 /// Application servers that watch one subscriber at most.
 const WATCHERS_MAX: usize = 16;
+/// The last Sequence-Number; 1 follows, since 0 makes data anew (TS 29.328 §6.1.2).
+const SEQUENCE_MAX: u32 = 65_535;
 
 /// Digits of a number, two in an octet, the low half first (TS 29.329 §6.3.2).
 fn digits(octets: &[u8]) -> String {
@@ -76,15 +80,22 @@ impl Hss {
         let number = between(&xml, "SequenceNumber").and_then(|it| it.parse().ok());
         let wrong = Refusal::Base(ResultCode::InvalidAvpValue);
         let (service, number): (String, u32) = service.zip(number).ok_or(wrong)?;
-        let kept = between(&xml, "ServiceData").unwrap_or_default().to_owned();
+        let kept = between(&xml, "ServiceData").map(str::to_owned);
         let card = self.meant(request)?;
         let before = card.repository.get(service.as_bytes()).map(|it| it.0);
-        if before.is_some_and(|before| number != before.wrapping_add(1)) {
+        if number != next_of(before) {
             return Err(Refusal::Experimental(OUT_OF_SYNC));
         }
-        match Self::keep(card, service.as_bytes(), number, kept.as_bytes()) {
-            true => Ok(Vec::new()),
-            false => Err(Refusal::Experimental(TOO_MUCH_DATA)),
+        match kept {
+            Some(kept) if Self::keep(card, service.as_bytes(), number, kept.as_bytes()) => {
+                Ok(Vec::new())
+            }
+            Some(_) => Err(Refusal::Experimental(TOO_MUCH_DATA)),
+            // No data in place of those that stand: they go.
+            None => match card.repository.remove(service.as_bytes()) {
+                Some(_) => Ok(Vec::new()),
+                None => Err(Refusal::Experimental(NOT_ALLOWED)),
+            },
         }
     }
 
@@ -139,6 +150,20 @@ impl Hss {
     }
 }
 
+/// The Sequence-Number that has to follow, of data that are there or not.
+const fn next_of(before: Option<u32>) -> u32 {
+    match before {
+        None => 0,
+        Some(SEQUENCE_MAX..) => 1,
+        Some(before) => before + 1,
+    }
+}
+
+/// Text as it stands in XML.
+pub(crate) fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
 /// A part of Sh-Data (TS 29.328 Annex D); `None`: this server has none.
 fn part(card: &Card, reference: i32, service: &[u8]) -> Option<String> {
     let server = card.server.as_deref();
@@ -156,7 +181,7 @@ fn part(card: &Card, reference: i32, service: &[u8]) -> Option<String> {
             format!("<Sh-IMS-Data><IMSUserState>{state}</IMSUserState></Sh-IMS-Data>")
         }
         S_CSCF_NAME => {
-            let server = server?;
+            let server = escaped(server?);
             format!("<Sh-IMS-Data><SCSCFName>{server}</SCSCFName></Sh-IMS-Data>")
         }
         MSISDN => {
@@ -173,4 +198,15 @@ fn part(card: &Card, reference: i32, service: &[u8]) -> Option<String> {
         }
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sequence_number_begins_with_zero_and_never_comes_back_to_it() {
+        let follow = [None, Some(0), Some(65_534), Some(65_535), Some(u32::MAX)].map(next_of);
+        assert_eq!(follow, [0, 1, 65_535, 1, 1]);
+    }
 }

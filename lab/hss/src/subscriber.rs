@@ -1,17 +1,19 @@
 //! The subscribers, and which command is answered where.
 
 use aka::{Algorithm, Amf, Generator, GeneratorState, Home, Milenage, Scheme};
-use diameter::codec::{AvpWriter, Message, ResultCode, Writer};
+use core::fmt;
+use diameter::codec::{AvpWriter, Flags, Message, ResultCode, Writer};
 use diameter::rows::{VENDOR_3GPP, base, cx, sh};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// `DIAMETER_ERROR_USER_UNKNOWN` (TS 29.229 §6.2.2.1).
 pub(crate) const USER_UNKNOWN: u32 = 5001;
-/// Services of a subscriber's repository at most.
+/// Services of a subscriber's repository at most, and octets of them all.
 const REPOSITORY_MAX: usize = 32;
+const REPOSITORY_OCTETS_MAX: usize = 64 << 10;
 
 /// A subscription.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Subscriber {
     /// Private identity.
     pub impi: String,
@@ -23,6 +25,13 @@ pub struct Subscriber {
     pub k: [u8; 16],
     /// OPc.
     pub opc: [u8; 16],
+}
+
+/// Without the keys.
+impl fmt::Debug for Subscriber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Subscriber").field("impi", &self.impi).finish_non_exhaustive()
+    }
 }
 
 /// A subscription and its state.
@@ -101,7 +110,7 @@ impl Hss {
             (id, 306) if id == sh::SH.id => self.user_data(request),
             (id, 307) if id == sh::SH.id => self.profile_update(request),
             (id, 308) if id == sh::SH.id => self.subscribe(request),
-            _ => Err(Refusal::Base(ResultCode::UnableToComply)),
+            _ => Err(Refusal::Base(ResultCode::CommandUnsupported)),
         };
         self.whole(request, body)
     }
@@ -109,7 +118,12 @@ impl Hss {
     /// Head and body of an answer.
     fn whole(&self, request: &Message<'_>, body: Body) -> Vec<u8> {
         let mut octets = Vec::with_capacity(512);
-        let mut writer = Writer::answer(&mut octets, &request.header);
+        let mut header = request.header;
+        header.flags.0 &= Flags::PROXIABLE;
+        if matches!(body, Err(Refusal::Base(code)) if code.is_protocol_error()) {
+            header.flags.0 |= Flags::ERROR;
+        }
+        let mut writer = Writer::begin(&mut octets, &header);
         for row in [&base::SESSION_ID, &base::VENDOR_SPECIFIC_APPLICATION_ID] {
             if let Some(avp) = request.avps().find(row) {
                 writer.avps().copy(avp.whole);
@@ -145,8 +159,12 @@ impl Hss {
 
     /// Keeps transparent data, as far as there is room.
     pub(crate) fn keep(card: &mut Card, service: &[u8], number: u32, data: &[u8]) -> bool {
+        let others = card.repository.iter().filter(|it| it.0 != service);
+        let (count, octets) = others.fold((0, 0), |(count, octets), (service, (_, data))| {
+            (count + 1, octets + service.len() + data.len())
+        });
         let has_room =
-            card.repository.len() < REPOSITORY_MAX || card.repository.contains_key(service);
+            count < REPOSITORY_MAX && octets + service.len() + data.len() <= REPOSITORY_OCTETS_MAX;
         if has_room {
             card.repository.insert(service.to_vec(), (number, data.to_vec()));
         }

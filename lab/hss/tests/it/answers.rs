@@ -109,8 +109,10 @@ fn transparent_data_are_kept_in_their_order() {
             &format!("{{\"Data-Reference\":\"RepositoryData\"}},{{\"Sh-User-Data\":\"{hex}\"}}"),
         )
     };
+    assert_eq!(code(&home.ask(&put(1, "one"))), 5105, "what is not there begins with 0");
     assert_eq!(code(&home.ask(&put(0, "one"))), 2001);
     assert_eq!(code(&home.ask(&put(2, "three"))), 5105);
+    assert_eq!(code(&home.ask(&put(1, &"x".repeat(64 << 10)))), 5008);
     assert_eq!(code(&home.ask(&put(1, "two"))), 2001);
     let udr = sh_request(
         "UDR",
@@ -119,8 +121,37 @@ fn transparent_data_are_kept_in_their_order() {
     let answer = home.ask(&udr);
     let data = Message::read(&answer).unwrap().avps().find(&sh::USER_DATA).unwrap();
     assert!(String::from_utf8_lossy(data.data).contains("<ServiceData>two</ServiceData>"));
-    let udr = sh_request("UDR", "{\"Data-Reference\":\"CSRN\"}");
+    let other = sh_request("UDR", "{\"Data-Reference\":\"CSRN\"}");
+    assert_eq!(code(&home.ask(&other)), 5102);
+    let none = |number| {
+        let whole = "<ServiceData></ServiceData>".bytes();
+        let hex: String = whole.map(|it| format!("{it:02x}")).collect();
+        put(number, "").replace(&hex, "")
+    };
+    assert_eq!(code(&home.ask(&none(2))), 2001, "data that are not there take away what is");
+    assert_eq!(code(&home.ask(&none(0))), 5101);
     assert_eq!(code(&home.ask(&udr)), 5102);
+}
+
+#[test]
+fn what_this_server_has_not_is_refused_as_the_protocol_says() {
+    let mut home = Home::new();
+    let rest = "{\"Destination-Host\":\"hss.home\"},{\"User-Name\":\"a@home\"},\
+                {\"Deregistration-Reason\":[{\"Reason-Code\":\"PERMANENT_TERMINATION\"}]}";
+    let answer = home.ask(&cx_request("RTR", rest));
+    assert_eq!((code(&answer), answer[4] & 0x20), (3001, 0x20));
+}
+
+#[test]
+fn a_log_has_no_key_and_xml_no_markup_of_others() {
+    let mut home = Home::new();
+    let text = format!("{:?} {:?}", subscriber(), home.hss);
+    assert!(text.contains("a@home") && !text.contains("70, 70") && !text.contains("205, 205"));
+    home.ask(&assignment("REGISTRATION").replace("sip:scscf.home", "sip:<&>"));
+    let answer = home.ask(&sh_request("UDR", "{\"Data-Reference\":\"S-CSCFName\"}"));
+    let data = Message::read(&answer).unwrap().avps().find(&sh::USER_DATA).unwrap();
+    let text = String::from_utf8_lossy(data.data).into_owned();
+    assert!(text.contains("<SCSCFName>sip:&lt;&amp;&gt;</SCSCFName>"), "{text}");
 }
 
 #[test]
