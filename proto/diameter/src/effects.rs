@@ -10,12 +10,12 @@ use std::net::IpAddr;
 /// What happened.
 #[derive(Debug, Clone)]
 pub enum In {
-    /// The connection that [`Out::Connect`] wanted stands; its own address.
-    Connected(PeerId, Connection, Option<IpAddr>),
+    /// The connection that [`Out::Connect`] wanted stands; this node's addresses on it.
+    Connected(PeerId, Connection, Vec<IpAddr>),
     /// It does not, and why.
     NotConnected(PeerId, &'static str),
-    /// Somebody has connected; the own address.
-    Accepted(Connection, Option<IpAddr>),
+    /// Somebody has connected; this node's addresses on it.
+    Accepted(Connection, Vec<IpAddr>),
     /// A connection is no more, and why.
     Lost(Connection, &'static str),
     /// A whole message came.

@@ -6,33 +6,12 @@ use bytes::Bytes;
 use diameter::codec::SCTP_PPID;
 use diameter::{In, PeerId};
 use machine::Time;
-use runtime::{Flow, Why};
+use runtime::Effects;
 use sctp::{Failure, Indication, Outgoing, PathState};
 use sctp_stack::{AssociationId, Doorway};
 use std::net::IpAddr;
 
 impl Peers {
-    /// A packet came.
-    pub(crate) fn packet(&mut self, now: Time, flow: &Flow, bytes: &[u8]) {
-        if let Some(doorway) = self.doorway.as_mut().filter(|doorway| doorway.owns(flow)) {
-            doorway.message(now, flow, bytes);
-        }
-    }
-
-    /// The kernel's SCTP has something.
-    pub(crate) fn ready(&mut self, now: Time) {
-        if let Some(doorway) = &mut self.doorway {
-            doorway.ready(now);
-        }
-    }
-
-    /// A packet came back.
-    pub(crate) fn returned(&mut self, now: Time, flow: &Flow, why: Why, quoted: &[u8]) {
-        if let Some(doorway) = self.doorway.as_mut().filter(|doorway| doorway.owns(flow)) {
-            doorway.returned(now, flow, why, quoted);
-        }
-    }
-
     pub(crate) fn associate(&mut self, now: Time, id: PeerId) {
         let (Some(row), Some(doorway)) = (self.rows.get(&id), &mut self.doorway) else {
             return self.tell(now, In::NotConnected(id, "there is no SCTP endpoint"));
@@ -56,7 +35,7 @@ impl Peers {
         }
     }
 
-    fn abort(&mut self, now: Time, id: AssociationId) {
+    pub(crate) fn abort(&mut self, now: Time, id: AssociationId) {
         if let Some(doorway) = &mut self.doorway {
             doorway.wish(now, sctp::In::Abort(id, Bytes::new()));
         }
@@ -98,14 +77,31 @@ impl Peers {
         if let Some(peer) = self.opened_by(id) {
             self.opening.remove(&peer);
             let name = self.link(Link { way, remote, is_stranger: false, names: None });
-            return self.tell(now, In::Connected(peer, name, None));
+            return self.tell(now, In::Connected(peer, name, self.own_addresses()));
         }
         if !self.may_come(Carriage::Sctp, &remote) {
             self.counts.refused += 1;
             return self.abort(now, id);
         }
         let name = self.link(Link { way, remote, is_stranger: true, names: None });
-        self.tell(now, In::Accepted(name, None));
+        self.tell(now, In::Accepted(name, self.own_addresses()));
+    }
+
+    /// The addresses of this end, all of which are told (RFC 6733 §5.3.5).
+    fn own_addresses(&self) -> Vec<IpAddr> {
+        self.doorway.as_ref().map(Doorway::addresses).unwrap_or_default()
+    }
+
+    /// The endpoint goes, and its associations with it: their far ends are told.
+    pub(crate) fn close_endpoint(&mut self, now: Time, out: &mut Effects) {
+        // What was sent before leaves first.
+        self.doorway.iter_mut().for_each(|it| it.tick(now));
+        let all: Vec<AssociationId> = self.doorway.iter().flat_map(Doorway::associations).collect();
+        for id in all {
+            self.abort(now, id);
+        }
+        self.flush(out);
+        self.doorway = None;
     }
 
     /// Addresses from which an association has answered: anybody may write those of others into

@@ -159,7 +159,7 @@ impl Default for Timers {
 pub struct Limits {
     /// Connections that have not said who they are.
     pub strangers_max: u32,
-    /// Of these, from one address.
+    /// Of these, from one source: an IPv4 address, an IPv6 prefix of 56 bits.
     pub strangers_of_source_max: u32,
     /// Requests sent and not answered.
     pub requests_max: u32,

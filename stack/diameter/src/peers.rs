@@ -17,7 +17,7 @@ use machine::{Machine, Time};
 use runtime::{ConnId, Effects, Flow, PortId, Seed};
 use sctp_stack::{AssociationId, Doorway};
 use std::collections::{BTreeMap, VecDeque};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
 /// What carries the messages of a connection.
@@ -213,12 +213,16 @@ impl Peers {
             .map(|(id, _)| *id)
             .collect();
         for id in gone {
-            self.opening.remove(&id);
+            if let Some(Opening::Association(association)) = self.opening.remove(&id) {
+                self.abort(now, association);
+            }
             let mut effects = core::mem::take(&mut self.out);
             self.node.remove_peer(now, id, &mut effects);
             self.out = effects;
-            self.rows.remove(&id);
         }
+        // What those are told leaves while their connections and the endpoint stand.
+        self.follow(now, out);
+        self.rows.retain(|_, row| section.peer.contains(row));
         // What was checked before fits.
         let fits = self.node.set_parameters(section.node.parameters());
         debug_assert!(fits.is_ok());
@@ -226,7 +230,7 @@ impl Peers {
         match (&mut self.doorway, &section.node.sctp) {
             (Some(doorway), Some(sctp)) => doorway.configure(now, sctp, first),
             (None, Some(sctp)) => self.doorway = Some(self.new_endpoint(sctp, first)),
-            (_, None) => self.doorway = None,
+            (_, None) => self.close_endpoint(now, out),
         }
         self.take_section(now, section);
         self.follow(now, out);
@@ -250,7 +254,9 @@ impl Peers {
             In::Message { flow, bytes } if flow.transport.is_stream() => {
                 self.stream_message(now, flow, bytes);
             }
-            In::Message { flow, bytes } => self.packet(now, flow, bytes),
+            In::Message { .. } | In::Ready { .. } | In::Returned { .. } => {
+                self.doorway.iter_mut().for_each(|it| it.step(now, input));
+            }
             In::Up { flow } => self.stream_up(now, *flow, out),
             In::Proved { flow, names } => {
                 self.proofs.insert(flow.conn, names.to_vec());
@@ -258,8 +264,6 @@ impl Peers {
             In::Down { flow, why } if flow.transport.is_stream() => {
                 self.stream_down(now, flow, why);
             }
-            In::Ready { .. } => self.ready(now),
-            In::Returned { flow, why, quoted } => self.returned(now, flow, *why, quoted),
             In::Drain => self.close(now, DisconnectCause::Rebooting, out),
             In::Down { .. }
             | In::Written { .. }
@@ -464,11 +468,21 @@ impl Peers {
     pub(crate) fn may_come(&self, carriage: Carriage, from: &[IpAddr]) -> bool {
         let fits =
             |row: &Peer| row.transport == carriage && from.iter().any(|address| row.has(*address));
+        let sources: Vec<IpAddr> = from.iter().copied().map(source).collect();
         let is_here = |link: &&Link| {
-            link.is_stranger && link.remote.iter().any(|address| from.contains(address))
+            link.is_stranger && link.remote.iter().any(|it| sources.contains(&source(*it)))
         };
         let strangers = self.links.values().filter(is_here).count();
         self.rows.values().any(fits) && strangers < self.strangers_of_source_max
+    }
+}
+
+/// Where connections come from, as far as they count together: an IPv4 address, or an IPv6 /56 (a
+/// site is given one or a /48, RFC 6177 §2).
+fn source(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(it) => Ipv6Addr::from_bits(it.to_bits() >> 72 << 72).into(),
+        ipv4 => ipv4,
     }
 }
 

@@ -26,6 +26,8 @@ pub struct PeerRow {
     pub why: &'static str,
     /// Its Product-Name.
     pub product: String,
+    /// Its Origin-State-Id: a higher one says that it has lost its sessions (RFC 6733 §8.16).
+    pub origin_state: Option<u32>,
     /// Names of the applications that it has told, numbers where there is none.
     pub applications: Vec<String>,
     /// Messages that came from it.
@@ -81,6 +83,7 @@ impl Peers {
                 for_ms: machine::narrow::millis(now - status.since),
                 why: status.why,
                 product: status.product,
+                origin_state: status.origin_state,
                 applications: status.applications.iter().map(name).collect(),
                 received: counts.messages_in,
                 sent: counts.messages_out,

@@ -17,7 +17,7 @@ const fn carriage(flow: &Flow) -> Carriage {
 }
 
 impl Peers {
-    /// The peer that a connection was opened for.
+    /// The peer that a connection was to be opened for.
     fn opened_for(&self, flow: &Flow) -> Option<PeerId> {
         let is_it = |opening: &Opening| match opening {
             Opening::Stream(it) => (it.port, it.remote) == (flow.port, flow.remote),
@@ -26,12 +26,23 @@ impl Peers {
         self.opening.iter().find(|(_, opening)| is_it(opening)).map(|(id, _)| *id)
     }
 
+    /// The same of one that stands. One that the far end has opened has the number of the listener
+    /// here, whatever number it has there.
+    fn stands_for(&self, flow: &Flow) -> Option<PeerId> {
+        let id = self.opened_for(flow)?;
+        let own = match self.opening.get(&id) {
+            Some(Opening::Stream(it)) => it.local.port(),
+            _ => return None,
+        };
+        (flow.local.port() != own).then_some(id)
+    }
+
     /// A connection stands, opened here or accepted.
     pub(crate) fn stream_up(&mut self, now: Time, flow: Flow, out: &mut Effects) {
-        let (remote, local) = (flow.remote.ip(), Some(flow.local.ip()));
+        let (remote, local) = (flow.remote.ip(), vec![flow.local.ip()]);
         let names = self.proofs.remove(&flow.conn);
         let way = Way::Stream(flow);
-        if let Some(id) = self.opened_for(&flow) {
+        if let Some(id) = self.stands_for(&flow) {
             self.opening.remove(&id);
             let link = Link { way, remote: vec![remote], is_stranger: false, names };
             let name = self.link(link);

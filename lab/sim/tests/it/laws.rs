@@ -156,8 +156,8 @@ fn a_diameter_node() {
             1 => In::NotConnected(peer, "nobody listens"),
             2 => In::Start(peer),
             3 => In::Stop(peer, DisconnectCause::Busy),
-            4 | 5 => In::Connected(peer, way, None),
-            6 | 7 => In::Accepted(way, None),
+            4 | 5 => In::Connected(peer, way, Vec::new()),
+            6 | 7 => In::Accepted(way, Vec::new()),
             8 => In::Message(way, message(&base::DEVICE_WATCHDOG)),
             9 => In::Message(way, message(&base::DISCONNECT_PEER)),
             10 => {

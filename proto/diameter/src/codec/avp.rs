@@ -20,6 +20,8 @@ impl AvpFlags {
     pub const MANDATORY: u8 = 0x40;
     /// Reserved for end-to-end security.
     pub const PROTECTED: u8 = 0x20;
+    /// Those with a meaning; the others are ignored (RFC 6733 §4.1).
+    pub const KNOWN: u8 = Self::VENDOR | Self::MANDATORY | Self::PROTECTED;
 
     /// Whether this is set.
     #[must_use]
@@ -87,19 +89,14 @@ impl<'a> Avps<'a> {
 
     fn offence(&mut self, what: &'static str) -> Offence {
         let rest = core::mem::take(&mut self.rest);
-        // RFC 6733 §7.5: the header of the AVP with as many zeros as its data has at least.
-        let mut failed = rest[..rest.len().min(AVP_HEADER_OCTETS)].to_vec();
-        if failed.len() == AVP_HEADER_OCTETS {
-            let has_vendor = AvpFlags(failed[4]).has(AvpFlags::VENDOR);
-            failed[5..8].copy_from_slice(&[0, 0, if has_vendor { 12 } else { 8 }]);
-            failed.extend_from_slice(&[0; 4][..if has_vendor { 4 } else { 0 }]);
-            if let (true, Some(vendor)) = (has_vendor, rest.get(8..12)) {
-                failed[8..].copy_from_slice(vendor);
-            }
-        } else {
-            failed.clear();
-        }
-        Offence::new(ResultCode::InvalidAvpLength, self.at, what, SPEC).with(&failed)
+        // RFC 6733 §7.1.5: the header of the AVP, with zeros where it is cut off.
+        let mut failed = [0; AVP_HEADER_OCTETS + 4];
+        let there = rest.len().min(failed.len());
+        failed[..there].copy_from_slice(&rest[..there]);
+        let has_vendor = AvpFlags(failed[4]).has(AvpFlags::VENDOR);
+        let (length, octets) = if has_vendor { (12, 12) } else { (8, AVP_HEADER_OCTETS) };
+        failed[5..8].copy_from_slice(&[0, 0, length]);
+        Offence::new(ResultCode::InvalidAvpLength, self.at, what, SPEC).with(&failed[..octets])
     }
 }
 

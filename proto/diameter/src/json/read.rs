@@ -117,7 +117,8 @@ impl Dictionary {
         })?;
         let (vendor, code, own) = what.ok_or_else(|| text.offence("an AVP lacks"))?;
         let flags = flags.unwrap_or(AvpFlags(own));
-        if flags.has(AvpFlags::VENDOR) != (vendor != 0) {
+        // A Vendor-Id of zero is one of the IETF, as none is (RFC 6733 §4.1).
+        if vendor != 0 && !flags.has(AvpFlags::VENDOR) {
             return Err(text.offence("V and the vendor do not go together"));
         }
         AvpWriter::new(out).raw(code, vendor, flags, &data);

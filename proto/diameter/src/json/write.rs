@@ -77,7 +77,7 @@ impl Dictionary {
                 hex(out, avp.data.iter().copied());
             }
         }
-        if row.map(|row| row.flags()) != Some(avp.flags.0) {
+        if row.map(|row| row.flags()) != Some(avp.flags.0 & AvpFlags::KNOWN) {
             push(out, format_args!(",\"{FLAGS}\":\"{}\"", letters(avp.flags)));
         }
         out.push('}');

@@ -1,7 +1,7 @@
 //! Requests that come: refused, relayed, redirected, or given to the application, which answers.
 
 use super::Node;
-use super::requests::overhead;
+use super::room::{Holder, Room};
 use super::route::{Decision, Destination};
 use crate::codec::{Flags, HEADER_OCTETS, Header, Message, Offence, ResultCode, append, stamp};
 use crate::effects::{Indication, RequestId};
@@ -10,7 +10,6 @@ use crate::rows::base;
 use crate::settings::{Connection, PeerId};
 use bytes::Bytes;
 use machine::Time;
-use machine::shares::Shares;
 use machine::slots::{Key, Reuse, Slots};
 
 /// Ways that one answer goes, when its request came by several.
@@ -41,12 +40,12 @@ impl Reuse for Held {
 #[derive(Debug)]
 pub(crate) struct Arrived {
     slots: Slots<Held>,
-    shares: Shares<PeerId>,
+    room: Room,
 }
 
 impl Arrived {
     pub(crate) fn new(max: u32, now: Time) -> Self {
-        Self { slots: Slots::new(max, now), shares: Shares::default() }
+        Self { slots: Slots::new(max, now), room: Room::default() }
     }
 
     pub(crate) fn set_max(&mut self, max: u32) {
@@ -62,14 +61,28 @@ impl Arrived {
     }
 
     fn finish(&mut self, key: Key) {
-        if let Some(held) = self.slots.at(key) {
-            let octets = overhead(held.message.len());
-            if let Some(peer) = held.peer {
-                self.shares.give_back(&peer, octets);
-            }
+        if let Some(held) = self.slots.at(key)
+            && let Some(peer) = held.peer
+        {
+            self.room.give_back(Holder::Peer(peer), held.message.len());
         }
         self.slots.give_back(key);
     }
+}
+
+/// Octets of a host or realm at most (RFC 1035 §2.3.4).
+const NAME_MAX: usize = 255;
+
+/// What a relay too has to look at: every AVP, and the names by which it looks for the way.
+fn walk(message: &Message<'_>) -> Result<(), Offence> {
+    for avp in message.avps() {
+        let avp = avp?;
+        let is_name = avp.is(&base::DESTINATION_HOST) || avp.is(&base::DESTINATION_REALM);
+        if is_name && avp.data.len() > NAME_MAX {
+            return Err(avp.value("a name longer than names are", "RFC 6733 §4.3.1"));
+        }
+    }
+    Ok(())
 }
 
 impl Node {
@@ -79,8 +92,7 @@ impl Node {
             Ok(message) => message,
             Err(offence) => return self.refuse(id, way, octets, offence),
         };
-        // A relay too has to walk the AVPs.
-        if let Some(offence) = message.avps().find_map(Result::err) {
+        if let Err(offence) = walk(&message) {
             return self.refuse(id, way, octets, offence);
         }
         let own = self.settings.host.as_bytes();
@@ -157,11 +169,14 @@ impl Node {
             is_whole &= append(&mut answer, &base::REDIRECT_HOST_USAGE, &3u32.to_be_bytes());
             is_whole &= append(&mut answer, &base::REDIRECT_MAX_CACHE_TIME, &time.to_be_bytes());
         }
+        if !is_whole {
+            let what = "no room for the hosts that the request goes to";
+            let offence = Self::refused(ResultCode::UnableToDeliver, what);
+            return self.refuse(id, way, octets, offence);
+        }
         self.count(Fact::RequestsRedirected);
         self.count(Fact::ErrorsOut);
-        if is_whole {
-            self.give_answer(id, way, answer.into());
-        }
+        self.give_answer(id, way, answer.into());
     }
 
     /// A request for this node's application.
@@ -181,12 +196,13 @@ impl Node {
             return;
         }
         let parameters = self.settings.parameters;
-        let (cost, most) = (overhead(octets.len()), parameters.arrived_octets_max);
-        let has_room = !self.is_closing && self.arrived.shares.take(id, cost, most);
+        let most = (parameters.arrived_max, parameters.arrived_octets_max);
+        let holder = Holder::Peer(id);
+        let has_room = !self.is_closing && self.arrived.room.take(holder, octets.len(), most);
         let taken = if has_room { self.arrived.slots.take() } else { None };
         let Some((key, held)) = taken else {
             if has_room {
-                self.arrived.shares.give_back(&id, cost);
+                self.arrived.room.give_back(holder, octets.len());
             }
             self.count(Fact::Shed);
             let offence = Self::refused(ResultCode::TooBusy, "no room for the request");

@@ -1,6 +1,5 @@
 //! Capabilities exchange (RFC 6733 §5.3).
 
-use super::connect::End;
 use super::watchdog::answer_header;
 use super::{Node, State};
 use crate::codec::{AvpWriter, Flags, Header, Message, ResultCode};
@@ -43,14 +42,7 @@ fn applications(message: &Message<'_>) -> Vec<u32> {
 
 impl Node {
     pub(super) fn send_cer(&mut self, way: Connection, id: PeerId) {
-        let number = self.next_end_to_end();
-        let header = Header {
-            flags: Flags(Flags::REQUEST),
-            command: base::CAPABILITIES_EXCHANGE.code,
-            application: 0,
-            hop_by_hop: number,
-            end_to_end: number,
-        };
+        let header = self.own_request(base::CAPABILITIES_EXCHANGE.code);
         let capabilities = self.capabilities(way);
         self.send_own(way, Some(id), &header, None, |out| out.copy(&capabilities));
     }
@@ -82,12 +74,11 @@ impl Node {
     fn capabilities(&self, way: Connection) -> Vec<u8> {
         let mut octets = Vec::with_capacity(256);
         let mut out = AvpWriter::new(&mut octets);
-        let local = self.connections.get(&way).and_then(|it| it.local);
-        let any = std::net::Ipv4Addr::UNSPECIFIED.into();
-        match &self.settings.addresses[..] {
-            [] => out.address(&base::HOST_IP_ADDRESS, local.unwrap_or(any)),
-            all => all.iter().for_each(|it| out.address(&base::HOST_IP_ADDRESS, *it)),
-        }
+        let local = self.connections.get(&way).map(|it| &it.local[..]).unwrap_or_default();
+        let any = [std::net::Ipv4Addr::UNSPECIFIED.into()];
+        let all = [&self.settings.addresses[..], local, &any];
+        let told = all.into_iter().find(|it| !it.is_empty()).unwrap_or_default();
+        told.iter().for_each(|it| out.address(&base::HOST_IP_ADDRESS, *it));
         out.number(&base::VENDOR_ID, self.settings.vendor);
         out.put(&base::PRODUCT_NAME, &self.settings.product);
         if self.settings.origin_state > 0 {
@@ -122,24 +113,25 @@ impl Node {
 
     /// A CER came on a connection that the peer has opened.
     pub(super) fn cer(&mut self, way: Connection, octets: &Bytes, message: &Message<'_>) {
-        match self.judge(message) {
-            Ok(id) => match self.connections.get(&way).map(|it| it.end) {
-                Some(End::Stranger) => self.greeted(id, way, octets),
-                // Capabilities change while the connection is open (RFC 6733 §5.6, R-Rcv-CER).
-                Some(End::Theirs(own) | End::Own(own)) if own == id => {
-                    self.take_capabilities(id, message);
-                    self.send_cea(way, &message.header, ResultCode::Success, None);
-                }
-                _ => self.drop_connection(way),
-            },
-            Err(code) => {
+        let own = self.peer_of(way);
+        // Whoever has said who it is does not become another one.
+        let judged = match self.judge(message) {
+            Ok(id) if own.is_some_and(|own| own != id) => Err(ResultCode::UnknownPeer),
+            judged => judged,
+        };
+        match (judged, own) {
+            (Ok(id), None) => self.greeted(id, way, octets),
+            // Capabilities change while the connection is open (RFC 6733 §5.6, R-Rcv-CER).
+            (Ok(id), Some(_)) => {
+                self.take_capabilities(id, message);
+                self.send_cea(way, &message.header, ResultCode::Success, None);
+            }
+            (Err(code), _) => {
                 self.count(Fact::ConnectionsRefused);
                 self.send_cea(way, &message.header, code, None);
-                match self.connections.get(&way).map(|it| it.end) {
-                    Some(End::Own(id) | End::Theirs(id)) => {
-                        self.end(id, "its capabilities do not fit any more");
-                    }
-                    _ => self.drop_connection(way),
+                match own {
+                    Some(own) => self.end(own, "its capabilities do not fit any more"),
+                    None => self.drop_connection(way),
                 }
             }
         }

@@ -85,7 +85,7 @@ impl Node {
     /// # Errors
     /// There are too many, there is one of that host, or the name is none.
     pub fn add_peer(&mut self, now: Time, settings: PeerSettings) -> Result<PeerId, Refused> {
-        if self.peers.iter().count() >= PEERS_MAX {
+        if self.peers.len() >= PEERS_MAX {
             return Err(Refused::Full);
         }
         if !is_name(&settings.host) || !settings.realm.as_deref().is_none_or(is_name) {
@@ -102,9 +102,11 @@ impl Node {
         Ok(id)
     }
 
-    /// A peer goes; its connections end, and what it has goes to others.
+    /// A peer goes; it is told so, its connections end, and what it has goes to others.
     pub fn remove_peer(&mut self, now: Time, id: PeerId, out: &mut Vec<Out>) {
         self.now = self.now.max(now);
+        // It may be configured anew a moment later: a cause that keeps it away would be wrong.
+        self.say_goodbye(id, DisconnectCause::Rebooting);
         self.end(id, "it is configured no more");
         self.timers.cancel(Timer::Connect(id));
         self.peers.remove(id);

@@ -30,10 +30,11 @@ pub(crate) enum End {
 }
 
 /// A connection that stands.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Standing {
     pub end: End,
-    pub local: Option<IpAddr>,
+    /// This node's addresses on it.
+    pub local: Vec<IpAddr>,
 }
 
 impl Node {
@@ -62,7 +63,7 @@ impl Node {
         }
     }
 
-    pub(super) fn connected(&mut self, id: PeerId, way: Connection, local: Option<IpAddr>) {
+    pub(super) fn connected(&mut self, id: PeerId, way: Connection, local: Vec<IpAddr>) {
         let state = self.peers.find(id).map(|peer| peer.state);
         let next = match state {
             Some(State::WaitConnAck) => State::WaitICea,
@@ -92,7 +93,7 @@ impl Node {
         }
     }
 
-    pub(super) fn accepted(&mut self, way: Connection, local: Option<IpAddr>) {
+    pub(super) fn accepted(&mut self, way: Connection, local: Vec<IpAddr>) {
         let strangers = self.connections.values().filter(|it| it.end == End::Stranger).count();
         if strangers >= self.settings.parameters.strangers_max || self.is_closing {
             self.count(Fact::ConnectionsRefused);
@@ -131,7 +132,7 @@ impl Node {
                 self.count(Fact::ConnectionsRefused);
                 self.drop_connection(way);
                 if asks {
-                    self.send_watchdog(id);
+                    self.probe(id);
                 }
                 return;
             }
@@ -231,7 +232,9 @@ impl Node {
         if was == State::Open {
             self.down(id, why);
         }
-        self.fail_over(id, false);
+        if was == State::Open || was == State::Closing {
+            self.fail_over(id, false);
+        }
         self.rest(id);
     }
 

@@ -2,7 +2,7 @@
 
 use super::watchdog::answer_header;
 use super::{Node, State};
-use crate::codec::{Flags, Header, Message, ResultCode};
+use crate::codec::{Message, ResultCode};
 use crate::effects::DisconnectCause;
 use crate::rows::base;
 use crate::settings::PeerId;
@@ -21,23 +21,23 @@ impl Node {
         self.disconnect(id, cause);
     }
 
+    /// Sends a DPR to a peer that is open.
+    pub(super) fn say_goodbye(&mut self, id: PeerId, cause: DisconnectCause) {
+        let Some(peer) = self.peers.find(id).filter(|it| it.state == State::Open) else { return };
+        let Some(way) = peer.way else { return };
+        let header = self.own_request(base::DISCONNECT_PEER.code);
+        self.send_own(way, Some(id), &header, None, |out| {
+            out.integer(&base::DISCONNECT_CAUSE, cause.number());
+        });
+    }
+
     pub(super) fn disconnect(&mut self, id: PeerId, cause: DisconnectCause) {
         let t_disconnect = self.settings.parameters.t_disconnect;
-        let number = self.next_end_to_end();
+        self.say_goodbye(id, cause);
         let Some(peer) = self.peers.find_mut(id) else { return };
         match (peer.state, peer.way) {
-            (State::Open, Some(way)) => {
+            (State::Open, Some(_)) => {
                 peer.state = State::Closing;
-                let header = Header {
-                    flags: Flags(Flags::REQUEST),
-                    command: base::DISCONNECT_PEER.code,
-                    application: 0,
-                    hop_by_hop: number,
-                    end_to_end: number,
-                };
-                self.send_own(way, Some(id), &header, None, |out| {
-                    out.integer(&base::DISCONNECT_CAUSE, cause.number());
-                });
                 self.timers.cancel(Timer::Watchdog(id));
                 self.timers.arm(Timer::State(id), self.now + t_disconnect);
                 self.down(id, "it was disconnected");

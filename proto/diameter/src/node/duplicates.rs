@@ -1,8 +1,13 @@
 //! Requests that come again, told by Origin-Host and End-to-End Identifier (RFC 6733 §3, §5.5.4):
 //! the application sees each once, and the answer is the same. The T bit is no condition, since the
 //! one that has it may come first.
+//!
+//! Whoever asks writes both, and they can be counted: what tells a request is all that it says
+//! beside, but for what agents write on its way. So nobody is given an answer whose question he
+//! does not know, and none is answered what another one asked.
 
-use crate::codec::Message;
+use crate::codec::{Avp, Message};
+use crate::row::Row;
 use crate::rows::base;
 use crate::settings::PeerId;
 use bytes::Bytes;
@@ -14,6 +19,16 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// What an answer costs beside its octets.
 const COST: usize = 128;
+
+/// What agents add to a request or change in it.
+static OF_AGENTS: [&Row; 6] = [
+    &base::ROUTE_RECORD,
+    &base::PROXY_INFO,
+    &base::DESTINATION_HOST,
+    &base::DRMP,
+    &base::OC_SUPPORTED_FEATURES,
+    &base::LOAD,
+];
 
 /// What is known of a request.
 #[derive(Debug, Clone)]
@@ -32,6 +47,8 @@ pub(crate) struct Duplicates {
     known: HashMap<u64, Known>,
     order: BTreeMap<PeerId, VecDeque<(Time, u64, usize)>>,
     shares: Shares<PeerId>,
+    /// Before this time nothing is over.
+    due: Time,
 }
 
 impl Duplicates {
@@ -41,21 +58,21 @@ impl Duplicates {
             known: HashMap::new(),
             order: BTreeMap::new(),
             shares: Shares::default(),
+            due: Time::MAX,
         }
     }
 
     /// What a request is known by.
     pub(crate) fn mark(&self, message: &Message<'_>) -> u64 {
         let header = &message.header;
-        let mut text = Vec::with_capacity(128);
+        let mut text = Vec::with_capacity(message.octets().len());
         for word in [header.end_to_end, header.command, header.application] {
             text.extend_from_slice(&word.to_be_bytes());
         }
-        let host = message.avps().find(&base::ORIGIN_HOST);
-        text.extend(host.map(|it| it.data.to_ascii_lowercase()).unwrap_or_default());
-        text.push(0);
-        let session = message.avps().find(&base::SESSION_ID);
-        text.extend_from_slice(session.map(|it| it.data).unwrap_or_default());
+        let of_origin = |it: &Avp<'_>| !OF_AGENTS.iter().any(|row| it.is(row));
+        for avp in message.avps().flatten().filter(of_origin) {
+            text.extend_from_slice(avp.whole);
+        }
         self.hash.hash(&text)
     }
 
@@ -78,6 +95,7 @@ impl Duplicates {
         // The sum is bounded below; who has most gives way.
         self.shares.take(peer, octets, usize::MAX);
         self.order.entry(peer).or_default().push_back((until, mark, octets));
+        self.due = self.due.min(until);
         while self.shares.sum() > max {
             let Some((&peer, _)) = self.shares.most() else { break };
             self.drop_oldest(peer);
@@ -95,13 +113,18 @@ impl Duplicates {
         }
     }
 
+    /// Lets go of what is over. Of each peer one answer at least is, each time that peers are
+    /// looked through.
     fn expire(&mut self, now: Time) {
-        let is_over =
-            |order: &VecDeque<(Time, u64, usize)>| order.front().is_some_and(|it| it.0 <= now);
-        loop {
-            let over = self.order.iter().find(|(_, order)| is_over(order)).map(|(peer, _)| *peer);
-            let Some(peer) = over else { return };
-            self.drop_oldest(peer);
+        while self.due <= now {
+            let is_over =
+                |it: &VecDeque<(Time, u64, usize)>| it.front().is_some_and(|it| it.0 <= now);
+            let over = self.order.iter().filter(|it| is_over(it.1)).map(|(peer, _)| *peer);
+            for peer in over.collect::<Vec<_>>() {
+                self.drop_oldest(peer);
+            }
+            let fronts = self.order.values().filter_map(|it| Some(it.front()?.0));
+            self.due = fronts.min().unwrap_or(Time::MAX);
         }
     }
 

@@ -9,6 +9,7 @@ mod disconnect;
 mod duplicates;
 mod peer;
 mod requests;
+mod room;
 mod route;
 mod watchdog;
 
@@ -98,12 +99,10 @@ impl Node {
     /// A whole message came.
     fn message(&mut self, way: Connection, octets: &Bytes) {
         self.count(Fact::MessagesIn);
-        let Some(standing) = self.connections.get(&way).copied() else {
-            return self.count(Fact::Stray);
-        };
-        let id = match standing.end {
-            End::Stranger => return self.stranger(way, octets),
-            End::Own(id) | End::Theirs(id) => id,
+        let id = match self.connections.get(&way).map(|it| it.end) {
+            None => return self.count(Fact::Stray),
+            Some(End::Stranger) => return self.stranger(way, octets),
+            Some(End::Own(id) | End::Theirs(id)) => id,
         };
         let Some(peer) = self.peers.find_mut(id) else { return };
         peer.counts.messages_in += 1;
@@ -111,15 +110,19 @@ impl Node {
             // In an election: the CER was heard, nothing else is before its end.
             return self.count(Fact::Stray);
         }
-        let is_neighbour = answer::header(octets).is_some_and(|it| {
-            let own =
-                [&base::CAPABILITIES_EXCHANGE, &base::DEVICE_WATCHDOG, &base::DISCONNECT_PEER];
-            own.iter().any(|command| command.code == it.command)
-        });
-        match (peer.state, is_neighbour) {
-            (_, true) => self.neighbour(id, way, octets),
-            (State::Open | State::Closing, false) => self.traffic(id, way, octets),
-            // I-Rcv-Non-CEA
+        let header = answer::header(octets);
+        let is_of =
+            |command: &crate::row::Command| header.is_some_and(|it| it.command == command.code);
+        let is_answer = header.is_some_and(|it| !it.flags.has(Flags::REQUEST));
+        let is_cea = is_answer && is_of(&base::CAPABILITIES_EXCHANGE);
+        let own = [&base::CAPABILITIES_EXCHANGE, &base::DEVICE_WATCHDOG, &base::DISCONNECT_PEER];
+        match peer.state {
+            State::WaitICea | State::WaitReturns if is_cea => self.neighbour(id, way, octets),
+            State::Open | State::Closing if own.into_iter().any(is_of) => {
+                self.neighbour(id, way, octets);
+            }
+            State::Open | State::Closing => self.traffic(id, way, octets),
+            // I-Rcv-Non-CEA (RFC 6733 §5.6)
             _ => self.end(id, "it has sent something before its CEA"),
         }
     }

@@ -5,6 +5,7 @@ use crate::rows::base::RELAY;
 use crate::settings::{Connection, PeerId, PeerSettings};
 use bytes::Bytes;
 use machine::{Duration, Time};
+use std::collections::BTreeMap;
 
 /// Where a peer stands (RFC 6733 §5.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -79,6 +80,8 @@ pub struct PeerStatus {
     pub why: &'static str,
     /// Its Product-Name.
     pub product: String,
+    /// Its Origin-State-Id: a higher one says that it has lost its sessions (RFC 6733 §8.16).
+    pub origin_state: Option<u32>,
     /// The applications that it has told.
     pub applications: Vec<u32>,
     /// The connection that carries its messages.
@@ -128,6 +131,7 @@ impl Peer {
             since: self.since,
             why: self.why,
             product: self.product.clone(),
+            origin_state: self.origin_state,
             applications: self.applications.clone(),
             connection: self.way,
             counts: self.counts,
@@ -139,23 +143,33 @@ impl Peer {
 #[derive(Debug, Default)]
 pub(crate) struct Peers {
     slots: Vec<(u32, Option<Peer>)>,
+    /// By host in lower case.
+    hosts: BTreeMap<Vec<u8>, PeerId>,
 }
 
 impl Peers {
+    pub(crate) fn len(&self) -> usize {
+        self.hosts.len()
+    }
+
     pub(crate) fn insert(&mut self, peer: Peer) -> PeerId {
+        let host = peer.settings.host.to_ascii_lowercase().into_bytes();
         let free = self.slots.iter().position(|(_, peer)| peer.is_none());
         let at = free.unwrap_or_else(|| {
             self.slots.push((0, None));
             self.slots.len() - 1
         });
         self.slots[at].1 = Some(peer);
-        PeerId { index: machine::narrow::place(at), generation: self.slots[at].0 }
+        let id = PeerId { index: machine::narrow::place(at), generation: self.slots[at].0 };
+        self.hosts.insert(host, id);
+        id
     }
 
     pub(crate) fn remove(&mut self, id: PeerId) -> Option<Peer> {
         let slot = self.slots.get_mut(id.index as usize).filter(|it| it.0 == id.generation)?;
         let peer = slot.1.take()?;
         slot.0 = slot.0.wrapping_add(1);
+        self.hosts.remove(peer.settings.host.to_ascii_lowercase().as_bytes());
         Some(peer)
     }
 
@@ -176,6 +190,6 @@ impl Peers {
 
     /// The peer of a host.
     pub(crate) fn of_host(&self, host: &[u8]) -> Option<PeerId> {
-        self.iter().find(|(_, peer)| peer.is(host)).map(|(id, _)| id)
+        self.hosts.get(&host.to_ascii_lowercase()).copied()
     }
 }

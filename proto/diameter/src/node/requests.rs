@@ -12,6 +12,7 @@
 
 use super::Node;
 use super::connect::End;
+use super::room::{Holder, Room};
 use super::route::Destination;
 use crate::codec::{Flags, Header, Message, ResultCode, stamp};
 use crate::effects::{Indication, Outcome, Outgoing};
@@ -21,14 +22,11 @@ use crate::settings::{Connection, PeerId};
 use bytes::Bytes;
 use machine::identity::Layout;
 use machine::narrow::half;
-use machine::shares::Shares;
 use machine::slots::{Key, Reuse, Slots};
 use machine::{Duration, Time};
 
 /// Shards, slots and generations of a Hop-by-Hop Identifier; the rest is the check.
 const LAYOUT: Layout = Layout::of_32(6, 18, 4);
-/// What a request costs beside its octets.
-const COST: usize = 256;
 /// Peers that one request is given to at most.
 const TRIES_MAX: usize = 8;
 
@@ -45,11 +43,14 @@ enum Origin {
     },
 }
 
-/// Whose octets these are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Holder {
-    Own,
-    Peer(PeerId),
+impl Origin {
+    /// Whose room it takes.
+    const fn holder(self) -> Holder {
+        match self {
+            Self::Relayed { peer, .. } => Holder::Peer(peer),
+            Self::Own(_) | Self::Nobody => Holder::Own,
+        }
+    }
 }
 
 /// A request under way.
@@ -83,7 +84,7 @@ impl Reuse for Request {
 #[derive(Debug)]
 pub(crate) struct Requests {
     slots: Slots<Request>,
-    shares: Shares<Holder>,
+    room: Room,
     /// Those that wait for a peer; some may be over.
     waiting: Vec<Key>,
     secret: u64,
@@ -92,8 +93,8 @@ pub(crate) struct Requests {
 
 impl Requests {
     pub(crate) fn new(max: u32, secret: u64, shard: u16, now: Time) -> Self {
-        let (slots, shares) = (Slots::new(max, now), Shares::default());
-        Self { slots, shares, waiting: Vec::new(), secret, shard }
+        let (slots, room) = (Slots::new(max, now), Room::default());
+        Self { slots, room, waiting: Vec::new(), secret, shard }
     }
 
     pub(crate) fn set_max(&mut self, max: u32) {
@@ -105,7 +106,7 @@ impl Requests {
     }
 
     pub(crate) const fn octets(&self) -> usize {
-        self.shares.sum()
+        self.room.octets()
     }
 
     pub(crate) fn deadline(&self) -> Option<Time> {
@@ -121,11 +122,7 @@ impl Requests {
 
     fn finish(&mut self, key: Key) {
         if let Some(request) = self.slots.at(key) {
-            let holder = match request.origin {
-                Origin::Relayed { peer, .. } => Holder::Peer(peer),
-                Origin::Own(_) | Origin::Nobody => Holder::Own,
-            };
-            self.shares.give_back(&holder, request.message.len() + COST);
+            self.room.give_back(request.origin.holder(), request.message.len());
         }
         self.slots.give_back(key);
     }
@@ -174,20 +171,21 @@ impl Node {
         to: Destination,
         timeout: Option<Duration>,
     ) -> Result<(), ResultCode> {
-        let (holder, without) = match origin {
-            Origin::Relayed { peer, .. } => (Holder::Peer(peer), vec![peer]),
-            Origin::Own(_) | Origin::Nobody => (Holder::Own, Vec::new()),
+        let holder = origin.holder();
+        let without = match holder {
+            Holder::Peer(peer) => vec![peer],
+            Holder::Own => Vec::new(),
         };
         let chosen = self.choose(&to, &without)?;
         let parameters = self.settings.parameters;
-        let (octets, most) = (message.len() + COST, parameters.requests_octets_max);
-        let requests = &mut self.requests;
-        if !requests.shares.take(holder, octets, most) {
+        let (octets, requests) = (message.len(), &mut self.requests);
+        let most = (parameters.requests_max, parameters.requests_octets_max);
+        if !requests.room.take(holder, octets, most) {
             self.count(Fact::Shed);
             return Err(ResultCode::TooBusy);
         }
         let Some((key, request)) = requests.slots.take() else {
-            requests.shares.give_back(&holder, octets);
+            requests.room.give_back(holder, octets);
             self.count(Fact::Shed);
             return Err(ResultCode::TooBusy);
         };
@@ -348,16 +346,26 @@ impl Node {
         let keys: Vec<Key> =
             self.requests.slots.iter().filter(of_peer).map(|(key, _)| key).collect();
         for key in keys {
-            if self.fail_over_one(key, Some(id)) || stands {
+            let is_given = self.fail_over_one(key, Some(id));
+            if stands {
                 continue;
             }
-            self.outstanding(Some(id), false);
-            if let Some(request) = self.requests.slots.at_mut(key) {
-                request.peer = None;
-                request.asked.retain(|asked| *asked != id);
+            // An answer comes on the connection of its request, or not at all.
+            let request = self.requests.slots.at_mut(key);
+            request.into_iter().for_each(|it| it.asked.retain(|asked| *asked != id));
+            if !is_given {
+                self.leave_waiting(key, id);
             }
-            self.requests.waiting.push(key);
         }
+    }
+
+    /// A request that no peer takes now waits for one.
+    fn leave_waiting(&mut self, key: Key, id: PeerId) {
+        self.outstanding(Some(id), false);
+        if let Some(request) = self.requests.slots.at_mut(key) {
+            request.peer = None;
+        }
+        self.requests.waiting.push(key);
     }
 
     fn fail_over_one(&mut self, key: Key, from: Option<PeerId>) -> bool {
@@ -390,12 +398,14 @@ impl Node {
     pub(super) fn requests_due(&mut self) {
         let mut due = Vec::new();
         self.requests.slots.expire(self.now, &mut due);
+        if due.is_empty() {
+            return;
+        }
         for key in due {
             let Some(request) = self.requests.slots.at(key) else { continue };
             let (origin, peer, message) = (request.origin, request.peer, request.message.clone());
             self.outstanding(peer, false);
             self.requests.finish(key);
-            self.requests.waiting.retain(|it| *it != key);
             self.count(Fact::Expired);
             match origin {
                 Origin::Own(token) => {
@@ -414,10 +424,7 @@ impl Node {
                 Origin::Nobody => {}
             }
         }
+        let Requests { slots, waiting, .. } = &mut self.requests;
+        waiting.retain(|key| slots.at(*key).is_some());
     }
-}
-
-/// What a message costs that is kept.
-pub(super) const fn overhead(octets: usize) -> usize {
-    octets + COST
 }

@@ -12,15 +12,15 @@
 //! not kept waiting for three intervals.
 
 use super::{Node, State};
-use crate::codec::{Flags, Header, Message, Writer};
+use crate::codec::{AvpWriter, Flags, Header, Message, ResultCode, Writer};
 use crate::facts::Fact;
 use crate::rows::base;
-use crate::settings::PeerId;
+use crate::settings::{Connection, PeerId};
 use crate::timers::Timer;
 use machine::Duration;
 
 /// DWAs that a peer in Reopen has to send.
-const REOPEN: u8 = 3;
+const REOPEN: i8 = 3;
 /// By how much Tw differs each time, at most (RFC 3539 §3.4.1).
 const JITTER_MS: u64 = 2_000;
 
@@ -32,7 +32,8 @@ pub(crate) enum Watch {
     Okay,
     Suspect,
     Down,
-    Reopen(u8),
+    /// NumDWA: DWAs that came; -1 when one is missed.
+    Reopen(i8),
 }
 
 /// The watchdog of one peer.
@@ -96,24 +97,18 @@ impl Node {
 
     /// Asks a peer whether it lives.
     pub(super) fn send_watchdog(&mut self, id: PeerId) {
-        let number = self.next_end_to_end();
+        let header = self.own_request(base::DEVICE_WATCHDOG.code);
         let Some(peer) = self.peers.find_mut(id) else { return };
         let Some(way) = peer.way else { return };
         peer.watchdog.is_pending = true;
-        peer.watchdog.number = number;
-        let header = Header {
-            flags: Flags(Flags::REQUEST),
-            command: base::DEVICE_WATCHDOG.code,
-            application: 0,
-            hop_by_hop: number,
-            end_to_end: number,
-        };
-        let writer_state = self.settings.origin_state;
-        self.send_own(way, Some(id), &header, None, |out| {
-            if writer_state > 0 {
-                out.number(&base::ORIGIN_STATE_ID, writer_state);
-            }
-        });
+        peer.watchdog.number = header.hop_by_hop;
+        self.send_with_state(way, id, &header, None);
+    }
+
+    /// The same out of its turn: the answer has a whole Tw.
+    pub(super) fn probe(&mut self, id: PeerId) {
+        self.send_watchdog(id);
+        self.set_watchdog(id);
     }
 
     /// Something came that is not a DWA.
@@ -167,6 +162,11 @@ impl Node {
                 self.set_watchdog(id);
                 self.fail_over(id, true);
             }
+            (Watch::Reopen(0..), true) => {
+                peer.watchdog.watch = Watch::Reopen(-1);
+                self.count(Fact::Suspects);
+                self.set_watchdog(id);
+            }
             _ => {
                 self.count(Fact::Suspects);
                 self.end(id, "it has left watchdogs unanswered");
@@ -177,8 +177,20 @@ impl Node {
     /// Answers a DWR.
     pub(super) fn answer_watchdog(&mut self, id: PeerId, message: &Message<'_>) {
         let Some(way) = self.peers.find(id).and_then(|peer| peer.way) else { return };
-        let (code, state) = (crate::codec::ResultCode::Success, self.settings.origin_state);
-        self.send_own(way, Some(id), &answer_header(&message.header), Some(code), |out| {
+        let header = answer_header(&message.header);
+        self.send_with_state(way, id, &header, Some(ResultCode::Success));
+    }
+
+    /// Sends a DWR or a DWA.
+    fn send_with_state(
+        &mut self,
+        way: Connection,
+        id: PeerId,
+        header: &Header,
+        code: Option<ResultCode>,
+    ) {
+        let state = self.settings.origin_state;
+        self.send_own(way, Some(id), header, code, |out| {
             if state > 0 {
                 out.number(&base::ORIGIN_STATE_ID, state);
             }
@@ -192,14 +204,26 @@ pub(super) const fn answer_header(request: &Header) -> Header {
 }
 
 impl Node {
+    /// The header of a request to a neighbour.
+    pub(super) const fn own_request(&mut self, command: u32) -> Header {
+        let number = self.next_end_to_end();
+        Header {
+            flags: Flags(Flags::REQUEST),
+            command,
+            application: 0,
+            hop_by_hop: number,
+            end_to_end: number,
+        }
+    }
+
     /// Sends a message between neighbours: the result, this node's names, and what `fill` adds.
     pub(super) fn send_own(
         &mut self,
-        way: crate::settings::Connection,
+        way: Connection,
         peer: Option<PeerId>,
         header: &Header,
-        code: Option<crate::codec::ResultCode>,
-        fill: impl FnOnce(&mut crate::codec::AvpWriter<'_>),
+        code: Option<ResultCode>,
+        fill: impl FnOnce(&mut AvpWriter<'_>),
     ) {
         let mut octets = Vec::with_capacity(256);
         let mut writer = Writer::begin(&mut octets, header);

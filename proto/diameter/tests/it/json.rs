@@ -36,6 +36,28 @@ fn what_is_not_what_the_row_says_is_shown_and_read_all_the_same() {
 }
 
 #[test]
+fn a_vendor_of_zero_and_bits_that_are_reserved_are_passed_over() {
+    // RFC 6733 §4.1: V with a Vendor-Id of zero is an AVP of the IETF; reserved bits are ignored.
+    let head = [
+        1, 0, 0, 52, 0x80, 0, 1, 24, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2, //
+        0, 0, 1, 8, 0xc0, 0, 0, 16, 0, 0, 0, 0, b'a', b'.', b'e', b'x', //
+        0, 0, 1, 22, 0x5f, 0, 0, 12, 0, 0, 0, 7,
+    ];
+    let mut octets = head.to_vec();
+    octets[3] = octets.len() as u8;
+    let dictionary = Dictionary::default();
+    let mut json = String::new();
+    dictionary.to_json(&Message::read(&octets).unwrap(), &mut json).unwrap();
+    assert!(
+        json.contains(r#"{"Origin-Host":"a.ex","flags":"VM"},{"Origin-State-Id":7}"#),
+        "{json}"
+    );
+    let back = dictionary.from_json(&json).unwrap();
+    assert_eq!(back[..40], octets[..40]);
+    assert_eq!(back[40], 0x40);
+}
+
+#[test]
 fn what_is_wrong_in_json_is_told_with_its_place() {
     let dictionary = Dictionary::default();
     let head = r#"{"command":"DWR","application":"Base","flags":"R","avps":["#;

@@ -1,6 +1,7 @@
 //! Diameter: its rows, its codec, and the node.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod attacks;
 mod codec;
 mod documentation;
 mod failover;

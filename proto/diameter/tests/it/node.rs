@@ -338,7 +338,7 @@ fn an_application_that_does_not_answer_is_answered_for_and_what_is_too_much_is_s
     let mut world = World::new(6);
     let client = world.add(settings("as", "example", &[sh::SH.id], false));
     let mut tight = settings("hss", "home", &[sh::SH.id], false);
-    tight.parameters.arrived_max = 3;
+    tight.parameters.arrived_max = 6;
     tight.parameters.t_answer = SECOND * 2;
     let server = world.add(tight);
     let way = world.peer(client, server, true);
@@ -361,7 +361,7 @@ fn an_application_that_does_not_answer_is_answered_for_and_what_is_too_much_is_s
 fn strangers_are_few_and_do_not_stay() {
     let mut world = pair(true, false);
     for n in 0..300 {
-        world.act(1, In::Accepted(Connection(1_000_000 + n), None));
+        world.act(1, In::Accepted(Connection(1_000_000 + n), Vec::new()));
     }
     assert_eq!(world.sites[1].node.status().connections, 257);
     world.pass(SECOND * 11);
@@ -370,7 +370,7 @@ fn strangers_are_few_and_do_not_stay() {
     let writer = Writer::request(&mut cer, &base::CAPABILITIES_EXCHANGE, 0)
         .put(&base::ORIGIN_HOST, "as.example");
     writer.end().unwrap();
-    world.act(1, In::Accepted(Connection(2_000_000), None));
+    world.act(1, In::Accepted(Connection(2_000_000), Vec::new()));
     world.act(1, In::Message(Connection(2_000_000), cer.into()));
     let last = world.wire.last().unwrap().1.clone();
     let message = Message::read(&last).unwrap();

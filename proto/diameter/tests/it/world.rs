@@ -226,8 +226,8 @@ impl World {
         let (one, two) = (Connection(self.next * 2), Connection(self.next * 2 + 1));
         self.ends.insert(one, (at, two));
         self.ends.insert(two, (far, one));
-        self.plan(2, Event::In(at, In::Connected(peer, one, None)));
-        self.plan(2, Event::In(far, In::Accepted(two, None)));
+        self.plan(2, Event::In(at, In::Connected(peer, one, Vec::new())));
+        self.plan(2, Event::In(far, In::Accepted(two, Vec::new())));
     }
 
     fn indicate(&mut self, at: usize, indication: Indication) {

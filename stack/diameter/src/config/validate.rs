@@ -90,6 +90,9 @@ impl Section<'_> {
                 push(".host", what, "write it as in the DNS: hss.example.org");
             } else if !hosts.insert(peer.host.to_ascii_lowercase()) {
                 push(".host", format!("the host `{}` stands twice", peer.host), "name it once");
+            } else if peer.host.eq_ignore_ascii_case(&self.node.host) {
+                let what = format!("`{}` is this node's own host", peer.host);
+                push(".host", what, "a peer has a host of its own");
             }
             if peer.connect && peer.addresses.is_empty() {
                 let hint = "give it addresses, or let it connect to this node";

@@ -83,6 +83,24 @@ fn what_cannot_be_meant_is_refused_with_its_path() {
 }
 
 #[test]
+fn a_peer_with_this_nodes_own_host_is_refused() {
+    let site = Site::read(
+        r#"
+        [diameter]
+        host = "a.example"
+        realm = "example"
+        tcp = { listen = ["10.0.0.1:3868"] }
+        [[peer]]
+        name = "a"
+        host = "A.example"
+        "#,
+    );
+    let mut issues = Vec::new();
+    site.section().validate(&mut issues);
+    assert_eq!(issues.iter().map(|it| &*it.path).collect::<Vec<_>>(), ["peer[0].host"]);
+}
+
+#[test]
 fn the_smallest_section_is_valid() {
     let site = Site::read("diameter = { host = \"a.example\", realm = \"example\" }");
     let mut issues = Vec::new();

@@ -32,20 +32,39 @@ to = [{ peer = "a" }]
 #[test]
 fn an_association_is_opened_carries_requests_and_ends_in_order() {
     let mut world = World::new(&[HERE, THERE]);
-    assert_eq!(
-        (world.take(0), world.take(1)),
-        (vec![String::from("up")], vec![String::from("up")])
-    );
-    world.ask(1, 7, "home");
-    world.pass(SECOND);
-    assert_eq!(world.take(0), ["asked"]);
-    assert_eq!(world.take(1), ["answer 7"]);
+    world.open_and_ask();
     world.act(0, |peers, now, out| {
         peers.close(now, diameter::DisconnectCause::Rebooting, out);
     });
     world.pass(SECOND / 10);
     assert!(world.nodes[0].peers.is_closed());
     assert_eq!(world.take(1), ["down: it begins anew"]);
+}
+
+#[test]
+fn the_addresses_of_the_endpoint_are_told() {
+    let world = World::new(&[HERE, THERE]);
+    // Host-IP-Address (257), M, 14 octets, IPv4: that of the node which sent it.
+    let mut avp = [0, 0, 1, 1, 0x40, 0, 0, 14, 0, 1, 10, 0, 0, 0];
+    for node in [0, 1] {
+        avp[13] = [1, 2][node];
+        let is_it = |it: &&(usize, Vec<u8>)| {
+            it.0 == node && it.1.windows(avp.len()).any(|part| part == avp)
+        };
+        assert_eq!(world.datagrams.iter().filter(is_it).count(), 1, "CER and CEA");
+    }
+}
+
+#[test]
+fn an_endpoint_that_is_configured_no_more_tells_its_peers() {
+    let mut world = World::new(&[HERE, THERE]);
+    let none = crate::world::Site::read("diameter = { host = \"hss.home\", realm = \"home\" }");
+    assert!(world.nodes[0].peers.continues(&none.section()));
+    world.act(0, |peers, now, out| peers.configure(now, &none.section(), out));
+    world.pass(SECOND / 50);
+    assert!(world.nodes[0].peers.sctp().is_none());
+    assert_eq!(world.take(1).last().unwrap(), "down: it begins anew");
+    assert_eq!(world.states(1), [diameter::State::Closed]);
 }
 
 #[test]

@@ -33,16 +33,7 @@ to = [{ peer = "a" }]
 #[test]
 fn a_connection_is_opened_carries_requests_is_lost_and_opened_again() {
     let mut world = World::new(&[HERE, THERE]);
-    assert_eq!(
-        (world.take(0), world.take(1)),
-        (vec![String::from("up")], vec![String::from("up")])
-    );
-    world.ask(1, 7, "home");
-    world.pass(SECOND);
-    assert_eq!(
-        (world.take(0), world.take(1)),
-        (vec![String::from("asked")], vec![String::from("answer 7")])
-    );
+    world.open_and_ask();
     world.break_one();
     world.pass(SECOND);
     assert_eq!(world.take(1).last().unwrap(), "up");
@@ -72,6 +63,18 @@ fn who_is_at_no_peers_address_is_refused_and_who_says_too_little_too() {
 }
 
 #[test]
+fn the_addresses_of_one_ipv6_site_are_one_source() {
+    let anywhere = HERE.replace("addresses = [\"10.0.0.2\"]", "");
+    let mut world = World::new(&[&anywhere]);
+    for n in 0..20 {
+        world.claim(0, &format!("[2001:db8:0:{n:x}::1]:50000"));
+    }
+    assert_eq!(world.nodes[0].peers.counts().refused, 4, "16 of one source may wait");
+    world.claim(0, "[2001:db8:0:100::1]:50000");
+    assert_eq!(world.nodes[0].peers.counts().refused, 4);
+}
+
+#[test]
 fn a_host_is_believed_from_its_own_address_alone() {
     let two = format!(
         "{HERE}\n[[peer]]\nname = \"c\"\nhost = \"other.example\"\naddresses = [\"10.0.0.3\"]\n"
@@ -88,6 +91,21 @@ fn a_host_is_believed_from_its_own_address_alone() {
     assert_eq!(world.nodes[0].peers.counts().claims_refused, 1);
     assert!(!world.ends.contains_key(&flow.conn.0), "its connection ends");
     assert_eq!(world.states(0), [State::Open, State::Closed]);
+}
+
+#[test]
+fn who_connects_with_the_number_of_the_peers_listener_is_not_taken_for_what_was_opened() {
+    let listens = THERE.replace("[[peer]]", "tcp = { listen = [\"10.0.0.2:3868\"] }\n[[peer]]");
+    let mut world = World::new(&["diameter = { host = \"x\", realm = \"y\" }", &listens]);
+    let id = world.nodes[1].peers.find("a").unwrap();
+    world.act(1, |peers, now, out| peers.start(now, id, out));
+    assert_eq!(world.states(1), [State::WaitConnAck]);
+    let flow = world.listener(1, "10.0.0.1:3868");
+    world.act(1, |peers, now, out| peers.step(now, &runtime::In::Up { flow }, out));
+    assert_eq!(world.states(1), [State::WaitConnAck], "nobody is greeted whom it did not open");
+    assert_eq!(world.nodes[1].peers.connection_rows()[0].peer, None);
+    world.pass(SECOND / 100);
+    assert_eq!(world.states(1), [State::Closed], "what it opened was refused");
 }
 
 #[test]
@@ -108,5 +126,6 @@ fn peers_that_are_written_as_before_keep_their_connections() {
     world.pass(SECOND / 50);
     assert!(world.states(0).is_empty());
     assert_eq!(world.take(0), ["down: it is configured no more"]);
+    assert_eq!(world.take(1).last().unwrap(), "down: it begins anew", "and it was told so");
     assert!(world.nodes[0].peers.connection_rows().is_empty());
 }

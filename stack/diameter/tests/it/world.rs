@@ -65,6 +65,8 @@ pub struct World {
     events: VecDeque<(Time, usize, What)>,
     /// By connection: whose it is, its flow, the connection at the other end.
     pub ends: BTreeMap<u32, (usize, Flow, u32)>,
+    /// Every datagram: whose, and its octets.
+    pub datagrams: Vec<(usize, Vec<u8>)>,
     next: u32,
 }
 
@@ -91,7 +93,7 @@ impl World {
         };
         let nodes = (1..).zip(sites).map(node).collect();
         let (events, ends) = (VecDeque::new(), BTreeMap::new());
-        let mut it = Self { now, nodes, events, ends, next: 1 };
+        let mut it = Self { now, nodes, events, ends, datagrams: Vec::new(), next: 1 };
         it.pass(SECOND);
         it
     }
@@ -122,6 +124,17 @@ impl World {
         writer.end().unwrap();
         let outgoing = Outgoing { token, message, timeout: None };
         self.act(at, |peers, now, out| peers.request(now, outgoing, out));
+    }
+
+    /// Both are open, and the second one's request is answered by the first one.
+    pub fn open_and_ask(&mut self) {
+        for node in [0, 1] {
+            assert_eq!(self.take(node), ["up"]);
+        }
+        self.ask(1, 7, "home");
+        self.pass(SECOND);
+        assert_eq!(self.take(0), ["asked"]);
+        assert_eq!(self.take(1), ["answer 7"]);
     }
 
     pub fn take(&mut self, at: usize) -> Vec<String> {
@@ -189,6 +202,7 @@ impl World {
     }
 
     fn datagram(&mut self, at: usize, flow: &Flow, bytes: &[u8]) {
+        self.datagrams.push((at, bytes.to_vec()));
         let is_it = |(_, listen): &&(PortId, SocketAddr)| *listen == flow.remote;
         for (n, node) in self.nodes.iter().enumerate() {
             let sctp = node.listeners.iter().filter(|(port, _)| port.0 >= FIRST.0 + SCTP_PORTS);
@@ -200,13 +214,19 @@ impl World {
         }
     }
 
-    /// Somebody with that address connects to a node.
-    pub fn claim(&mut self, at: usize, from: &str) -> Flow {
+    /// The flow of a connection from that address to a node.
+    pub fn listener(&mut self, at: usize, from: &str) -> Flow {
         let (port, listen) = self.nodes[at].listeners[0];
         let conn = ConnId(self.next);
         self.next += 2;
         let flow = Flow { conn, ..Flow::to(port, Transport::Tcp, listen, from.parse().unwrap()) };
         self.ends.insert(conn.0, (at, flow, conn.0 + 1));
+        flow
+    }
+
+    /// Somebody with that address connects to a node.
+    pub fn claim(&mut self, at: usize, from: &str) -> Flow {
+        let flow = self.listener(at, from);
         self.plan(at, What::Up(flow));
         self.pass(SECOND / 100);
         flow
