@@ -56,6 +56,8 @@ pub struct Home {
     calls: Option<SocketAddr>,
     /// Whom it tells of registrations.
     notifier: Notifier,
+    /// Whether it tells anybody.
+    knows_events: bool,
 }
 
 impl core::fmt::Debug for Home {
@@ -85,6 +87,7 @@ impl Home {
             repeats: false,
             calls: None,
             notifier: Notifier::default(),
+            knows_events: true,
         }
     }
 
@@ -107,6 +110,11 @@ impl Home {
     /// Whether it refuses responses although they are right: the subscription is barred.
     pub const fn refuse(&mut self, on: bool) {
         self.refuses = on;
+    }
+
+    /// Whether it knows the event package reg (489 otherwise).
+    pub const fn know_events(&mut self, on: bool) {
+        self.knows_events = on;
     }
 
     /// What it has seen.
@@ -162,6 +170,9 @@ impl Home {
     /// Who subscribes to the registrations of a public user identity is told of them.
     fn subscribed(&mut self, message: &Message<'_>, from: SocketAddr) -> Vec<u8> {
         let tag = self.draw.word();
+        if !self.knows_events {
+            return head(message, from, "489 Bad Event", &tag, &[]);
+        }
         let identity = match self.notifier.identity_of(message) {
             Some(identity) => identity,
             None => String::from_utf8_lossy(message.request_uri().unwrap_or_default()).into_owned(),

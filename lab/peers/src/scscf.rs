@@ -10,6 +10,7 @@ use crate::process::{Process, ProcessSpec};
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 const READY_MAX: Duration = Duration::from_secs(30);
@@ -35,6 +36,7 @@ pub struct ScscfSpec {
 pub struct Scscf {
     scscf: Process,
     hss: Process,
+    control: PathBuf,
 }
 
 impl Scscf {
@@ -47,7 +49,9 @@ impl Scscf {
         let ScscfSpec { listen, hss, realm, cards } = spec;
         let identity = hss.ip().to_string();
         let text = CONFIGURATION.replace("OWN", &listen.to_string());
+        let control = directory.join("control");
         let text = text.replace("REALM", realm).replace("HSS", &identity);
+        let text = text.replace("CONTROL", &control.to_string_lossy());
         fs::write(directory.join("kamailio.cfg"), text)?;
         fs::write(directory.join("cdp.xml"), cdp(spec))?;
         fs::write(directory.join("hss.py"), HSS)?;
@@ -66,7 +70,21 @@ impl Scscf {
         scscf.wait_until(READY_MAX, || {
             wait_for_sip(*listen, Duration::from_millis(200)) && said("connected")
         })?;
-        Ok(Self { scscf, hss })
+        Ok(Self { scscf, hss, control })
+    }
+
+    /// Ends the registration of a public identity, as an administrator of the network does.
+    ///
+    /// # Errors
+    /// It is not registered, or the S-CSCF does not say.
+    pub fn deregister(&self, impu: &str) -> anyhow::Result<()> {
+        let control = format!("unix:{}", self.control.display());
+        let words = ["-s", &control, "regscscf.dereg_impu", impu];
+        let output = Command::new("/usr/sbin/kamcmd").args(words).output()?;
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let is_refused = !output.status.success() || said.starts_with("error");
+        anyhow::ensure!(!is_refused, "{said}{}", String::from_utf8_lossy(&output.stderr));
+        Ok(())
     }
 
     /// The last lines of what both have said.

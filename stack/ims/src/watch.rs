@@ -92,6 +92,8 @@ pub(crate) struct Watch {
     pub far: FarEnd,
     /// The number of our last SUBSCRIBE.
     pub cseq: u32,
+    /// When the first SUBSCRIBE of its dialog left: what the core tells in it is newer.
+    pub began: Time,
     /// Seconds that the core has given the registration, or wants at least.
     pub granted_s: u32,
     /// When the subscription ends as the core said last.
@@ -120,6 +122,7 @@ impl Default for Watch {
             usage: None,
             far: FarEnd::default(),
             cseq: 0,
+            began: Time::ZERO,
             granted_s: 0,
             expires: Time::ZERO,
             renew: Time::MAX,
@@ -178,6 +181,7 @@ impl Watch {
     pub fn begin_anew(&mut self, secret: u128) {
         (self.secret, self.cseq, self.usage) = (secret, 0, None);
         (self.far, self.stage, self.expires) = (FarEnd::default(), Stage::Waiting, Time::ZERO);
+        self.began = Time::ZERO;
     }
 
     /// It is due.
@@ -208,6 +212,9 @@ impl Watch {
 
     /// A SUBSCRIBE leaves.
     pub(crate) fn ask(&mut self, now: Time) {
+        if self.cseq == 0 {
+            self.began = now;
+        }
         self.cseq = self.cseq.saturating_add(1);
         self.due = now + ANSWERED;
         if self.stage != Stage::Leaving && self.usage.is_none() {

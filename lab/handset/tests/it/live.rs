@@ -20,25 +20,33 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The core: a home network, and what it is asked beside registrations.
-struct Core {
-    socket: Arc<UdpSocket>,
-    home: Arc<Mutex<Home>>,
-    asked: Arc<Mutex<Vec<String>>>,
+pub struct Core {
+    pub socket: Arc<UdpSocket>,
+    pub home: Arc<Mutex<Home>>,
+    pub asked: Arc<Mutex<Vec<String>>>,
+    /// What it has told of registrations.
+    pub notified: Arc<Mutex<Vec<String>>>,
     is_over: Arc<AtomicBool>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
 impl Core {
-    fn start(net: u8, subscribers: Vec<Subscriber>) -> Self {
+    pub fn start(net: u8, subscribers: Vec<Subscriber>) -> Self {
         let socket = UdpSocket::bind(SocketAddr::from(([127, net, 0, 2], 5_080))).unwrap();
         socket.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
         let (socket, home) = (Arc::new(socket), Arc::new(Mutex::new(Home::new(subscribers, 5))));
         let (asked, is_over) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
-        let parts = (socket.clone(), home.clone(), asked.clone(), is_over.clone());
+        let notified = Arc::new(Mutex::new(Vec::new()));
+        let parts = (socket.clone(), home.clone(), asked.clone(), notified.clone());
+        let ends = is_over.clone();
         let thread = std::thread::spawn(move || {
-            let (socket, home, asked, is_over) = parts;
+            let (socket, home, asked, notified) = parts;
             let mut buffer = vec![0; 65_536];
-            while !is_over.load(Relaxed) {
+            while !ends.load(Relaxed) {
+                for (to, notify) in home.lock().unwrap().notifies() {
+                    let _ = socket.send_to(&notify, to);
+                    notified.lock().unwrap().push(String::from_utf8_lossy(&notify).into_owned());
+                }
                 let Ok((octets, from)) = socket.recv_from(&mut buffer) else { continue };
                 let bytes = &buffer[..octets];
                 let text = String::from_utf8_lossy(bytes).into_owned();
@@ -51,7 +59,7 @@ impl Core {
                 }
             }
         });
-        Self { socket, home, asked, is_over, thread: Some(thread) }
+        Self { socket, home, asked, notified, is_over, thread: Some(thread) }
     }
 }
 
@@ -74,6 +82,11 @@ pub struct Phone {
 
 impl Phone {
     pub fn new(net: u8, number: u64, mode: Mode) -> Self {
+        Self::drawing(net, number, mode, number)
+    }
+
+    /// One that draws other words: as after a new start.
+    pub fn drawing(net: u8, number: u64, mode: Mode, seed: u64) -> Self {
         let config = Config {
             subscriber: Subscriber::number(number),
             address: IpAddr::from([127, net, 1, number as u8]),
@@ -83,7 +96,7 @@ impl Phone {
             pcscf: SocketAddr::from(([127, net, 0, 1], 5_060)),
             preference: Preference { modes: vec![mode], ..Preference::usual() },
             expires_s: 600,
-            seed: number,
+            seed,
             number: 0,
         };
         let sockets = Sockets::open(&config).expect("raw sockets need CAP_NET_RAW");
@@ -114,13 +127,19 @@ impl Phone {
 pub fn until(phones: &mut [Phone], what: &str, done: impl Fn(&[Phone]) -> bool) {
     let end = Instant::now() + PATIENCE;
     while !done(phones) {
-        assert!(Instant::now() < end, "{what}: {:?}", phones[0].handset.state());
+        let state = phones.first().map(|it| it.handset.state());
+        assert!(Instant::now() < end, "{what}: {state:?}");
         phones.iter_mut().for_each(Phone::turn);
         std::thread::sleep(Duration::from_millis(1));
     }
 }
 
 pub fn controller(net: u8, shards: u16, registrar: &str) -> Running<Controller> {
+    controller_with(net, shards, registrar, "")
+}
+
+/// One whose realm of phones has more keys of IPsec.
+pub fn controller_with(net: u8, shards: u16, registrar: &str, ipsec: &str) -> Running<Controller> {
     let text = format!(
         r#"
         name = "sbc"
@@ -135,6 +154,7 @@ pub fn controller(net: u8, shards: u16, registrar: &str) -> Running<Controller> 
         register_required = true
         [realm.ipsec]
         sets_max = 1000
+        {ipsec}
         [[realm]]
         name = "core"
         side = "core"
@@ -169,7 +189,7 @@ pub fn asked(running: &Running<Controller>, path: &str) -> Vec<serde_json::Value
     answer.as_array().cloned().unwrap_or_default()
 }
 
-fn count(running: &Running<Controller>, name: &str) -> u64 {
+pub fn count(running: &Running<Controller>, name: &str) -> u64 {
     let cells = running.cells();
     let of = |cells: &event::Cells| {
         let readings = cells.readings().filter(|(row, _)| row.name == name);

@@ -7,6 +7,7 @@ mod key_log;
 mod live;
 mod pair;
 mod pair_world;
+mod reg_event;
 mod scscf;
 mod seeds;
 mod trails;

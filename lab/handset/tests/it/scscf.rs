@@ -7,7 +7,7 @@
 //! ```
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "the world outside")]
 
-use crate::live::{Phone, asked, controller, until};
+use crate::live::{Phone, asked, controller, controller_with, until};
 use handset::{Event, Handset, State, Subscriber};
 use peers::{Scscf, ScscfSpec};
 use secagree::Mode;
@@ -117,5 +117,38 @@ fn phones_register_call_each_other_register_again_and_are_gone_at_a_core_of_kama
     let log = scscf.asked();
     let count = |start: &str| log.iter().filter(|line| line.starts_with(start)).count();
     assert_eq!((count("MAR "), count("SAR ")), (6, 6), "{}", scscf.log_end());
+    running.stop(Duration::from_secs(1));
+}
+
+#[test]
+fn what_kamailio_ends_ends_at_the_controller_that_has_subscribed_there() {
+    let net = 208;
+    let subscribers: Vec<Subscriber> = (1..=2).map(Subscriber::number).collect();
+    let directory = tempfile::tempdir().unwrap();
+    let spec = ScscfSpec {
+        listen: SocketAddr::from(([127, net, 0, 2], 5_080)),
+        hss: SocketAddr::from(([127, net, 0, 3], 3_868)),
+        realm: subscribers[0].realm.clone(),
+        cards: subscribers.iter().map(card).collect(),
+    };
+    let scscf = Scscf::start(&spec, directory.path()).unwrap();
+    let expires = "client_expires_s = 600\ncore_expires_s = 600";
+    let running = controller_with(net, 1, expires, "reg_event = true");
+    let mut phones: Vec<Phone> =
+        (1..=2).map(|number| Phone::new(net, number, Mode::Transport)).collect();
+    phones.iter_mut().for_each(|phone| phone.act(Handset::register));
+    until(&mut phones, "both register", |phones| {
+        phones.iter().all(|phone| phone.events.contains(&Event::Registered))
+    });
+    until(&mut phones, "both are watched", |_| {
+        let rows = asked(&running, "ims/reg-events");
+        rows.iter().filter(|row| row["state"] == "standing" && row["version"].is_u64()).count() == 2
+    });
+    scscf.deregister(&subscribers[0].impu).unwrap();
+    until(&mut phones, "its binding has ended", |_| asked(&running, "registrations").len() == 1);
+    let rows = asked(&running, "ipsec");
+    let state = |at: usize| rows.iter().find(|row| row["impi"] == subscribers[at].impi);
+    let states = [0, 1].map(|at| state(at).map(|row| row["state"].clone()));
+    assert_eq!(states, [Some("ending".into()), Some("current".into())], "{}", scscf.log_end());
     running.stop(Duration::from_secs(1));
 }

@@ -203,6 +203,59 @@ fn a_registration_that_the_network_ends_ends_here_and_so_does_its_subscription()
     }
 }
 
+/// A document that names an address of record and no contact of it.
+fn nobody(version: u32) -> String {
+    format!(
+        "<?xml version=\"1.0\"?><reginfo xmlns=\"urn:ietf:params:xml:ns:reginfo\" \
+         version=\"{version}\" state=\"full\"><registration aor=\"{IDENTITY}\" id=\"r\" \
+         state=\"terminated\"/></reginfo>"
+    )
+}
+
+#[test]
+fn a_registration_over_without_contacts_ends_what_is_older_than_its_subscription() {
+    let mut world = World::new(&watching());
+    let (_, subscribe) = watched(&mut world);
+    let over = Notify {
+        state: "terminated;reason=noresource".to_owned(),
+        ..Notify::of(&subscribe, 2, nobody(1))
+    };
+    world.receive(BOB, CORE, &over.text());
+    world.expect(BOB, "SIP/2.0 200");
+    assert_eq!(bound(&mut world), 0, "a second after it was registered");
+    soon(&mut world);
+    assert_eq!(rows(&mut world), [] as [serde_json::Value; 0], "the core has ended it itself");
+    world.expect_nothing();
+    world.expect_idle();
+}
+
+#[test]
+fn of_what_was_registered_since_the_core_is_asked_again_once_a_late_document_is_out_of_the_way() {
+    let mut world = World::new(&watching());
+    let (_, subscribe) = watched(&mut world);
+    let tablet = "10.0.0.77:5060";
+    let another = register("alice", 9).replace(ALICE, tablet).replace("reg-alice", "reg-tablet");
+    world.receive(tablet, ACCESS, &another);
+    let forwarded = world.expect(BOB, "REGISTER");
+    let contact = header(&forwarded, "Contact").to_owned();
+    let uri = contact.split(['<', '>']).nth(1).unwrap();
+    let more = format!("Contact: <{uri}>;expires={CORE_S}\r\n");
+    world.receive(BOB, CORE, &respond(&forwarded, "200 OK", "b", &more, ""));
+    world.expect(tablet, "SIP/2.0 200");
+    world.receive(BOB, CORE, &Notify::of(&subscribe, 2, nobody(1)).text());
+    world.expect(BOB, "SIP/2.0 200");
+    assert_eq!(bound(&mut world), 1, "the document may have been on its way");
+    world.pass(Duration::from_secs(31));
+    world.expect_nothing();
+    world.pass(Duration::from_millis(1_100));
+    let again = world.expect(BOB, "SUBSCRIBE");
+    assert_eq!(header(&again, "CSeq"), "2 SUBSCRIBE");
+    accept(&mut world, &again);
+    world.receive(BOB, CORE, &Notify::of(&subscribe, 3, nobody(2)).text());
+    world.expect(BOB, "SIP/2.0 200");
+    assert_eq!(bound(&mut world), 0);
+}
+
 #[test]
 fn what_is_of_another_contact_or_older_than_what_is_known_ends_nothing() {
     let mut world = World::new(&watching());

@@ -154,7 +154,7 @@ impl Access {
     ) -> Vec<Gone> {
         let mut gone = Vec::new();
         let rows = document.reginfo.registrations.iter().take(ROWS_MAX);
-        let mut left = ROWS_MAX;
+        let (mut left, mut spares_some) = (ROWS_MAX, false);
         for row in rows {
             let is_over = row.state == RegistrationState::Terminated;
             for contact in row.contacts.iter().take(left) {
@@ -162,7 +162,7 @@ impl Access {
             }
             left = left.saturating_sub(row.contacts.len());
             if is_over && row.contacts.is_empty() {
-                self.over(now, &row.aor, registrar, &mut gone);
+                spares_some |= self.over(now, key, &row.aor, registrar, &mut gone);
             }
         }
         self.watches.facts.add(RegEventFact::Deregistered, gone.len() as u64);
@@ -180,6 +180,8 @@ impl Access {
             watch.due = now;
         } else if document.lacks_some && watch.stage == Stage::Standing {
             watch.due = watch.due.min(now + TIMERS.t2);
+        } else if spares_some && watch.stage == Stage::Standing {
+            watch.due = watch.due.min(now + LINGERING); // the core tells everything anew
         }
         self.watches.arm(key);
         gone
@@ -209,13 +211,25 @@ impl Access {
         }
     }
 
-    /// All of an address of record, but for what was registered while the document was on its way.
-    fn over(&mut self, now: Time, aor: &str, registrar: &mut Registrar, gone: &mut Vec<Gone>) {
-        let Some(aor) = Aor::parse(aor.as_bytes()) else { return };
-        let is_old = |registered: Time| now.since(registered) >= LINGERING;
-        let keys = registrar.bindings_of(&aor).filter(|(_, it)| is_old(it.registered));
-        let keys: Vec<Key> = keys.map(|(key, _)| key).collect();
-        keys.into_iter().for_each(|key| registrar.end_one(key, why(Why::Registered), gone));
+    /// All of an address of record, but for what may have been registered while the document was
+    /// on its way: of late, and after the subscription had begun. Whether something was.
+    fn over(
+        &mut self,
+        now: Time,
+        key: Key,
+        aor: &str,
+        registrar: &mut Registrar,
+        gone: &mut Vec<Gone>,
+    ) -> bool {
+        let Some(aor) = Aor::parse(aor.as_bytes()) else { return false };
+        let began = self.watches.at(key).map_or(Time::ZERO, |watch| watch.began);
+        let is_older = |registered: Time| registered <= began || now.since(registered) >= LINGERING;
+        let bindings = registrar.bindings_of(&aor).map(|(key, it)| (key, is_older(it.registered)));
+        let (older, spared): (Vec<_>, Vec<_>) = bindings.partition(|(_, is_older)| *is_older);
+        for (key, _) in older {
+            registrar.end_one(key, why(Why::Registered), gone);
+        }
+        !spared.is_empty()
     }
 
     /// What the subscription is told of itself (RFC 6665 §4.1.3).
@@ -242,6 +256,10 @@ impl Access {
         self.watched(key, Event::RegistrationNotWatched, vec![("text", reason)]);
         let Some(watch) = self.watches.at_mut(key) else { return };
         watch.begin_anew(secret);
+        if watch.is_unneeded {
+            watch.due = now; // nobody is left to be watched: it is over
+            return self.watches.arm(key);
+        }
         let wait = Duration::from_secs(state.retry_after_s().unwrap_or_default().into());
         match state.reason() {
             Some(b"deactivated" | b"timeout") if !was_asked => watch.due = now,

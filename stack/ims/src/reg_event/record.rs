@@ -33,6 +33,7 @@ mod tag {
     pub const PHASE: u8 = 21;
     pub const UNTIL: u8 = 22;
     pub const PATH: u8 = 23;
+    pub const BEGAN: u8 = 24;
 }
 
 const PHASES: [SubscriptionPhase; 4] = [
@@ -50,6 +51,7 @@ pub(crate) fn write(watch: &Watch, rows: &[Row], out: &mut Vec<u8>) {
         (tag::SECRET_LOW, low),
         (tag::SECRET_HIGH, high),
         (tag::CSEQ, watch.cseq.into()),
+        (tag::BEGAN, watch.began.as_nanos()),
         (tag::GRANTED, watch.granted_s.into()),
         (tag::EXPIRES, watch.expires.as_nanos()),
         (tag::RENEW, watch.renew.as_nanos()),
@@ -110,6 +112,7 @@ pub(crate) fn read(now: Time, fields: &[u8], rows: &[Row]) -> Option<Watch> {
             version: word(tag::VERSION),
         },
         cseq: told(number(tag::CSEQ), u32::MAX),
+        began: Time::from_nanos(number(tag::BEGAN)).min(now),
         granted_s: told(number(tag::GRANTED), u32::MAX),
         expires: until(tag::EXPIRES),
         renew: until(tag::RENEW),
