@@ -352,6 +352,22 @@ class Mock {
     return rows.filter((row) => !impi || row.impi === impi);
   }
 
+  /** What the core is asked to tell of registrations. */
+  regEvents() {
+    const now = Date.now() * 1000;
+    return Array.from({ length: 6 }, (_, n) => ({
+      identity: `sip:+4930200${String(1000 + n)}@ims.example.net`,
+      realm: 'access',
+      state: n === 5 ? 'waiting' : 'standing',
+      core: '10.20.0.40:5060',
+      version: n === 5 ? null : n,
+      refused: n === 5 ? 489 : null,
+      failures: n === 5 ? 2 : 0,
+      expires_at_us: n === 5 ? null : now + (900 + n * 40) * 1e6,
+      due_at_us: now + 300e6,
+    }));
+  }
+
   attaches() {
     const impi = (n) => `26207000000${String(1000 + n)}@ims.example.net`;
     return [
@@ -529,6 +545,7 @@ const GET = {
   '/functions/ssc1/registrations': (mock) => (mock.isBare ? [] : mock.registrations()),
   '/functions/ssc1/ipsec': (mock, query) => (mock.isBare ? [] : mock.agreements(query)),
   '/functions/ssc1/ims/explain': (mock) => (mock.isBare ? [] : mock.attaches()),
+  '/functions/ssc1/ims/reg-events': (mock) => (mock.isBare ? [] : mock.regEvents()),
   '/functions/ssc1/next-hops': (mock) => [
     {
       name: 'softswitch',

@@ -138,6 +138,19 @@ export interface Explanation {
   why: string;
 }
 
+/** A subscription to what becomes of registrations at the core. */
+export interface RegEvent {
+  identity: string;
+  realm: string;
+  state: string;
+  core: string;
+  version: number | null;
+  refused: number | null;
+  failures: number;
+  expires_at_us: number | null;
+  due_at_us: number;
+}
+
 /** A peer of a route reflector. */
 export interface BgpPeer {
   peer: string;
@@ -927,6 +940,7 @@ export const api = {
   /** `impi`: those of one phone alone. */
   agreements: (name: string, impi?: string) => ask<SecurityAgreement[]>(name, 'ipsec', { impi }),
   imsFailures: (name: string) => ask<Explanation[]>(name, 'ims/explain'),
+  regEvents: (name: string) => ask<RegEvent[]>(name, 'ims/reg-events'),
 
   bgpPeers: (name: string) => ask<BgpPeer[]>(name, 'bgp/summary'),
   /** Of a peer that is away only what is remembered of it. */

@@ -1,5 +1,5 @@
 // Phones of IMS with their security agreements, as a page shows them: pure functions.
-import type { Explanation, SecurityAgreement } from './api';
+import type { Explanation, RegEvent, SecurityAgreement } from './api';
 
 export type Of<T> = T & { function: string };
 
@@ -56,6 +56,30 @@ export function failures(rows: Of<Explanation>[], filter: string): Of<Explanatio
       [row.impi, row.source, row.why].some((text) => text.toLowerCase().includes(wanted)),
     )
     .sort((a, b) => a.ago_s - b.ago_s);
+}
+
+/** The states of a subscription at the core, in words (RFC 3680). */
+export const WATCHED: Record<string, string> = {
+  waiting: 'The next SUBSCRIBE leaves when it is due',
+  asked: 'A SUBSCRIBE was sent, the core has not answered',
+  standing: 'The core tells what becomes of the registration',
+  leaving: 'It is taken back: no phone of it is registered',
+};
+
+/** Subscriptions that a text is in, those first that the core refuses, then by identity. */
+export function watched(rows: Of<RegEvent>[], filter: string): Of<RegEvent>[] {
+  const wanted = filter.trim().toLowerCase();
+  return rows
+    .filter((row) =>
+      [row.identity, row.core, row.state, row.realm, String(row.refused ?? '')].some((text) =>
+        text.toLowerCase().includes(wanted),
+      ),
+    )
+    .sort(
+      (a, b) =>
+        Number(b.refused !== null) - Number(a.refused !== null) ||
+        a.identity.localeCompare(b.identity),
+    );
 }
 
 /** A pair of ports: client, server. */

@@ -24,6 +24,7 @@ const PAGES = [
   ['/registrations', 'Core expires'],
   ['/registrations?view=ims', '203.0.113.9:61022'],
   ['/registrations?view=ims&q=262070000001041', 'asks for no security agreement'],
+  ['/registrations?view=ims&q=4930200', 'Registrations watched at the core'],
   ['/media', '16 122'.replace(' ', '\u202f')],
   ['/media?view=worst', 'At worst'],
   ['/media?view=streams', 'atlanta.example.com'],

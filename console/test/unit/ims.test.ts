@@ -1,6 +1,15 @@
 import { expect, test } from 'vitest';
-import type { Explanation, SecurityAgreement } from '../../src/lib/api';
-import { failures, keyOf, type Of, phoneCount, phones, ports, unique } from '../../src/lib/ims';
+import type { Explanation, RegEvent, SecurityAgreement } from '../../src/lib/api';
+import {
+  failures,
+  keyOf,
+  type Of,
+  phoneCount,
+  phones,
+  ports,
+  unique,
+  watched,
+} from '../../src/lib/ims';
 
 function row(impi: string, state: string, more: Partial<SecurityAgreement> = {}) {
   const agreement: Of<SecurityAgreement> = {
@@ -61,4 +70,23 @@ test('failures are the newest first, and found by their words', () => {
   expect(failures(rows, '').map((it) => it.impi)).toEqual(['b@x', 'a@x']);
   expect(failures(rows, '403').map((it) => it.impi)).toEqual(['b@x']);
   expect([ports([6200, 6100]), ports(null)]).toEqual(['6200/6100', '']);
+});
+
+test('what the core refuses to tell comes first, and is found by its status', () => {
+  const row = (identity: string, refused: number | null): Of<RegEvent> => ({
+    function: 'ssc1',
+    identity,
+    realm: 'access',
+    state: refused ? 'waiting' : 'standing',
+    core: '10.1.0.2:5060',
+    version: refused ? null : 3,
+    refused,
+    failures: refused ? 1 : 0,
+    expires_at_us: null,
+    due_at_us: 5,
+  });
+  const rows = [row('sip:b@x', null), row('sip:c@x', 489), row('sip:a@x', null)];
+  expect(watched(rows, '').map((it) => it.identity)).toEqual(['sip:c@x', 'sip:a@x', 'sip:b@x']);
+  expect(watched(rows, '489').map((it) => it.identity)).toEqual(['sip:c@x']);
+  expect(watched(rows, 'standing').length).toBe(2);
 });
