@@ -118,7 +118,7 @@ impl Play for Ims {
             look: "IMS phones and their associations; Calls: the ladder with the agreement".into(),
             tries: &[
                 ["ipsec ssc1", "security agreements, with packets and without keys"],
-                ["ims-explain ssc1", "registrations that failed, and why"],
+                ["ims explain ssc1", "registrations that failed, and why"],
                 ["registrations", "who is registered"],
             ],
             ..Programme::default()

@@ -14,6 +14,7 @@ const CLEAR: PortId = PortId(1);
 const PROTECTED: PortId = PortId(2);
 const RAW: PortId = PortId(3);
 const IN_UDP: PortId = PortId(4);
+const INSIDE: PortId = PortId(5);
 const PCSCF: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
 /// Packets in the air at most.
 const AIR_MAX: usize = 64;
@@ -32,10 +33,13 @@ struct World {
 
 fn settings() -> Settings {
     let (is_tls, is_known) = (false, true);
-    let door = |port, is_protected| Door { port, ip: PCSCF, is_protected, is_tls, is_known };
+    let door = |port, is_protected| {
+        let is_inside = port == INSIDE;
+        Door { port, ip: PCSCF, is_protected, is_tls, is_inside, is_known }
+    };
     let section = Ipsec { under_way_max: UNDER_WAY_MAX, sets_max: 32, ..Ipsec::default() };
     let address = ipsec::Address { ip: PCSCF, raw: RAW, in_udp: Some((IN_UDP, 4_500)) };
-    let doors = vec![door(CLEAR, false), door(PROTECTED, true)];
+    let doors = vec![door(CLEAR, false), door(PROTECTED, true), door(INSIDE, true)];
     let name = "access".to_owned();
     Settings { realms: vec![Realm { name, section, doors, addresses: vec![address] }] }
 }
@@ -43,7 +47,7 @@ fn settings() -> Settings {
 /// Runs one input: what happens, step by step.
 pub fn run(octets: &[u8]) {
     let subscriber = Subscriber::number(1);
-    let phone = Handset::new(Config {
+    let mut phone = Handset::new(Config {
         subscriber: subscriber.clone(),
         address: IpAddr::from([10, 0, 0, 1]),
         clear_port: 5_060,
@@ -55,6 +59,7 @@ pub fn run(octets: &[u8]) {
         seed: 1,
         number: 0,
     });
+    phone.speak_tcp(octets.len() % 2 == 1);
     let now = Time::ZERO;
     let access = Access::new(&settings(), 0, [7; 32], now);
     let mut world = World { now, phone, access, home: Home::new([subscriber], 1), air: Vec::new() };
@@ -99,14 +104,16 @@ impl World {
             8 => {
                 let bytes = script.piece().to_vec();
                 let to = SocketAddr::from(([10, 0, 0, 1], 6_100));
-                for port in [CLEAR, PROTECTED] {
+                for port in [CLEAR, PROTECTED, INSIDE] {
                     let local = SocketAddr::new(PCSCF, 5_062);
-                    self.send(Flow::to(port, Transport::Udp, local, to), &bytes, &mut out);
+                    let carrier = if port == INSIDE { Transport::Tcp } else { Transport::Udp };
+                    self.send(Flow::to(port, carrier, local, to), &bytes, &mut out);
                 }
             }
             _ => {
                 self.now += Duration::from_secs(script.number() as u64);
                 self.access.tick(self.now);
+                self.leave(&mut out);
                 self.phone.tick(self.now, &mut out);
             }
         }
@@ -135,11 +142,24 @@ impl World {
             ims::Packet::Dropped => {}
             ims::Packet::Foreign => self.message(flow, &packet.bytes, out),
             ims::Packet::Message(flow) => {
-                let text = self.access.text();
-                self.message(flow, &text, out);
-                self.access.reuse(text);
+                let mut next = Some(flow);
+                while let Some(flow) = next {
+                    let text = self.access.text();
+                    self.message(flow, &text, out);
+                    self.access.reuse(text);
+                    next = self.access.next_inside(self.now);
+                }
             }
         }
+        self.leave(out);
+    }
+
+    fn leave(&mut self, out: &mut Vec<Packet>) {
+        self.access.leave_inside(self.now, |flow, bytes| {
+            let carrier = if flow.port == RAW { Carrier::Esp } else { Carrier::InUdp };
+            let bytes = bytes.to_vec();
+            out.push(Packet { carrier, from: flow.local, to: flow.remote, bytes });
+        });
     }
 
     /// A function that passes everything on.
@@ -164,6 +184,7 @@ impl World {
         let (flow, bytes) = match self.access.leaving(self.now, &flow, bytes, &mut text) {
             Leaving::Stays => (flow, bytes),
             Leaving::Instead(flow) => (flow, text.as_slice()),
+            Leaving::Inside => return self.leave(out),
             Leaving::Dropped => return,
         };
         let carrier = match flow.port {

@@ -67,6 +67,7 @@ pub mod store_blocks;
 pub mod stun_message;
 pub mod tcap_dialogues;
 pub mod tcap_message;
+pub mod tcp_connection;
 pub mod tcu_application;
 pub mod tcu_message;
 pub mod tls_greeting;
@@ -110,6 +111,7 @@ pub const TARGETS: &[Target] = &[
     target("ims_registrations", ims_registrations::run),
     target("security_list", security_list::run),
     target("reginfo_document", reginfo_document::run),
+    target("tcp_connection", tcp_connection::run),
     target("manipulation_rules", manipulation_rules::run),
     target("sctp_packet", sctp_packet::run),
     target("sctp_association", sctp_association::run),

@@ -245,7 +245,7 @@ impl Fleet {
     ) {
         let Some(phone) = self.phones.get_mut(number as usize) else { return };
         let before = phone.deadline();
-        what(phone, &mut Turn { now, esp: &mut self.esp, out: &mut self.packets });
+        what(phone, &mut Turn { now, esp: &mut self.esp, streams: None, out: &mut self.packets });
         let after = phone.deadline();
         self.eventful.push(number);
         if let Some(at) = after.filter(|_| before != after) {

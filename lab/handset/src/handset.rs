@@ -4,21 +4,27 @@ use crate::phone::{Phone, Ports, Turn, is_answer_to_register};
 use crate::text::Draw;
 use crate::{Carrier, Config, Event, Packet, State};
 use esp::{Spi, Udp};
-use ipsec::{Address, Endpoint, Settings};
-use machine::Time;
+use ipsec::{Address, Arrived, Endpoint, Lane, Settings, Streams, Way};
+use machine::{Duration, Time};
 use runtime::{Flow, PortId, Transport};
 use secagree::Agreement;
+use sip::Framing;
 use std::net::SocketAddr;
 
 const PORTS: Ports = Ports { raw: PortId(1), in_udp: PortId(2) };
 /// Sets of one phone: those of now and before, one under way, and those that are asked for in vain.
 const SETS_MAX: u32 = 16;
+/// A phone keeps its connections for as long as it has them; those of sets that are gone end.
+const IDLE: Duration = Duration::from_secs(86_400);
 
 /// A phone.
 #[derive(Debug)]
 pub struct Handset {
     phone: Phone,
     esp: Endpoint,
+    streams: Streams,
+    /// When it was last told the time.
+    now: Time,
 }
 
 impl Handset {
@@ -30,7 +36,43 @@ impl Handset {
         let address = Address { ip: config.address, raw: PORTS.raw, in_udp };
         let settings = Settings { addresses: vec![address], sets_max: SETS_MAX };
         let esp = Endpoint::new(settings, 0, draw.number(), Time::ZERO);
-        Self { phone: Phone::new(config, PORTS, draw), esp }
+        let streams = Streams::new(draw.number(), IDLE);
+        Self { phone: Phone::new(config, PORTS, draw), esp, streams, now: Time::ZERO }
+    }
+
+    /// Whether it speaks TCP inside of ESP, or UDP. The first REGISTER is in the clear by UDP.
+    pub const fn speak_tcp(&mut self, on: bool) {
+        self.phone.speak_tcp(on);
+    }
+
+    /// Connections of TCP that it has.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.streams.len()
+    }
+
+    /// Closes the connection that it has opened under the agreement that it uses.
+    pub fn hang_up(&mut self, out: &mut Vec<Packet>) {
+        if let Some(set) = self.phone.set() {
+            self.streams.close(Way { set, lane: Lane::First });
+        }
+        self.leave(out);
+    }
+
+    /// Does something, and lets leave what comes of it.
+    fn turn(&mut self, out: &mut Vec<Packet>, what: impl FnOnce(&mut Phone, &mut Turn<'_>)) {
+        let streams = Some(&mut self.streams);
+        what(&mut self.phone, &mut Turn { now: self.now, esp: &mut self.esp, streams, out });
+        self.leave(out);
+    }
+
+    /// What connections have to say leaves.
+    fn leave(&mut self, out: &mut Vec<Packet>) {
+        self.streams.leave(self.now, &mut self.esp, |flow, bytes| {
+            let carrier = if flow.port == PORTS.raw { Carrier::Esp } else { Carrier::InUdp };
+            let bytes = bytes.to_vec();
+            out.push(Packet { carrier, from: flow.local, to: flow.remote, bytes });
+        });
     }
 
     /// How far it is.
@@ -91,57 +133,94 @@ impl Handset {
 
     /// Registers, or registers again: in the clear where it has no agreement.
     pub fn register(&mut self, now: Time, out: &mut Vec<Packet>) {
-        self.phone.register(&mut Turn { now, esp: &mut self.esp, out });
+        self.now = now;
+        self.turn(out, |phone, turn| phone.register(turn));
     }
 
     /// De-registers.
     pub fn deregister(&mut self, now: Time, out: &mut Vec<Packet>) {
-        self.phone.deregister(&mut Turn { now, esp: &mut self.esp, out });
+        self.now = now;
+        self.turn(out, |phone, turn| phone.deregister(turn));
     }
 
     /// Forgets all of its agreements, as one that was switched off and on.
     pub fn restart(&mut self) {
+        self.streams.clear();
         self.phone.restart(&mut self.esp);
     }
 
     /// Sends a request or an answer of the caller's under the agreement that is used; requests get
     /// what they must say (RFC 3329 §2.3.1).
     pub fn send(&mut self, bytes: &[u8], out: &mut Vec<Packet>) {
-        self.phone.send(bytes, &mut Turn { now: Time::ZERO, esp: &mut self.esp, out });
+        self.turn(out, |phone, turn| phone.send(bytes, turn));
     }
 
     /// Takes a packet that came.
     pub fn receive(&mut self, now: Time, packet: &Packet, out: &mut Vec<Packet>) {
+        self.now = now;
         if packet.carrier == Carrier::Clear {
-            let mut turn = Turn { now, esp: &mut self.esp, out };
-            return self.phone.answered(None, &packet.bytes, &mut turn);
+            return self.turn(out, |phone, turn| phone.answered(None, &packet.bytes, turn));
         }
         let port = if packet.carrier == Carrier::Esp { PORTS.raw } else { PORTS.in_udp };
         let local = SocketAddr::new(self.config().address, packet.to.port());
         let flow = Flow::to(port, Transport::Udp, local, packet.from);
         let Some(arrived) = self.esp.unprotect(now, &flow, &packet.bytes) else { return };
+        if arrived.protocol == ipsec::TCP {
+            return self.segment(&arrived, out);
+        }
         let bytes = self.esp.octets()[arrived.payload.clone()].to_vec();
+        self.message(&arrived, bytes, out);
+    }
+
+    fn message(&mut self, arrived: &Arrived, bytes: Vec<u8>, out: &mut Vec<Packet>) {
         if !is_answer_to_register(&bytes) {
             return self.phone.came(bytes);
         }
-        let mut turn = Turn { now, esp: &mut self.esp, out };
-        self.phone.answered(Some(arrived.set), &bytes, &mut turn);
+        let set = Some(arrived.set);
+        self.turn(out, |phone, turn| phone.answered(set, &bytes, turn));
+    }
+
+    /// A segment of TCP: the network opens connections to the server port alone.
+    fn segment(&mut self, arrived: &Arrived, out: &mut Vec<Packet>) {
+        let to_server = arrived.destination.port() == self.config().server_port;
+        let may_begin = self.phone.speaks_tcp() && arrived.lane == Lane::Second && to_server;
+        self.streams.arrived(self.now, &self.esp, arrived, may_begin);
+        let way = Way { set: arrived.set, lane: arrived.lane };
+        while let Some(octets) = self.streams.octets(way) {
+            let taken = match sip::frame(octets) {
+                Framing::Message(taken) => taken,
+                Framing::Skip(skipped @ 1..) => {
+                    octets.drain(..skipped);
+                    continue;
+                }
+                Framing::Skip(_) | Framing::Partial => break,
+                Framing::Broken(_) => {
+                    self.streams.abort(way);
+                    break;
+                }
+            };
+            let bytes = octets.drain(..taken).collect();
+            self.message(arrived, bytes, out);
+        }
+        self.leave(out);
     }
 
     /// Answers a request that came ([`Event::Came`]) with `status`.
     pub fn answer(&mut self, request: &[u8], status: u16, body: &[u8], out: &mut Vec<Packet>) {
-        let mut turn = Turn { now: Time::ZERO, esp: &mut self.esp, out };
-        self.phone.answer(request, status, body, &mut turn);
+        self.turn(out, |phone, turn| phone.answer(request, status, body, turn));
     }
 
     /// Lets time pass.
     pub fn tick(&mut self, now: Time, out: &mut Vec<Packet>) {
-        self.phone.tick(&mut Turn { now, esp: &mut self.esp, out });
+        self.now = now;
+        self.streams.tick(now);
+        self.turn(out, |phone, turn| phone.tick(turn));
     }
 
     /// When [`Handset::tick`] wants to be called.
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
-        self.phone.deadline()
+        let deadlines = self.phone.deadline().into_iter().chain(self.streams.deadline());
+        deadlines.min()
     }
 }

@@ -1,11 +1,11 @@
 //! What a phone does with registrations, agreements and messages; the doorway of ESP that it uses
 //! may be one of its own ([`crate::Handset`]) or that of many phones ([`crate::Fleet`]).
 
-use crate::text::{Draw, Register, Subscriber, line};
+use crate::text::{Draw, Register, Subscriber, line, transport};
 use aka::digest::{self, Challenge, SessionKeys};
 use aka::{Card, Freshness};
 use esp::{Inbound, Outbound, Udp};
-use ipsec::{Associations, Endpoint, Lane, Path};
+use ipsec::{Associations, Endpoint, Lane, Path, Streams, Way};
 use machine::slots::Key;
 use machine::{Duration, Time};
 use memchr::memmem;
@@ -150,6 +150,8 @@ pub(crate) struct Ports {
 pub(crate) struct Turn<'a> {
     pub now: Time,
     pub esp: &'a mut Endpoint,
+    /// Connections of TCP inside of it, of a phone that may have some.
+    pub streams: Option<&'a mut Streams>,
     pub out: &'a mut Vec<Packet>,
 }
 
@@ -172,6 +174,8 @@ pub(crate) struct Phone {
     state: State,
     /// Seconds that the network granted.
     granted_s: u32,
+    /// Whether it speaks TCP inside of ESP.
+    over_tcp: bool,
     events: VecDeque<Event>,
 }
 
@@ -194,6 +198,7 @@ impl Phone {
             waiting: None,
             state: State::Off,
             granted_s: 0,
+            over_tcp: false,
             events: VecDeque::new(),
         }
     }
@@ -213,9 +218,24 @@ impl Phone {
         self.events.pop_front()
     }
 
+    /// Whether it speaks TCP under protection, or UDP.
+    pub const fn speak_tcp(&mut self, on: bool) {
+        self.over_tcp = on;
+    }
+
+    /// Whether it does.
+    pub const fn speaks_tcp(&self) -> bool {
+        self.over_tcp
+    }
+
     /// The agreement that is used.
     pub fn agreement(&self) -> Option<&Agreement> {
         self.current.as_ref().map(|set| &set.agreement)
+    }
+
+    /// The set that is used.
+    pub fn set(&self) -> Option<Key> {
+        self.current.as_ref().map(|set| set.key)
     }
 
     /// The Call-ID of its registrations.
@@ -302,6 +322,7 @@ impl Phone {
         let bytes = Register {
             subscriber: &self.config.subscriber,
             via: SocketAddr::new(self.config.address, port),
+            tcp: (self.over_tcp && by.is_some(), self.over_tcp),
             contact: self.contact(),
             branch: &branch,
             tag: &self.tag,
@@ -352,6 +373,16 @@ impl Phone {
 
     /// Sends by a set.
     fn packet(&self, key: Key, bytes: &[u8], turn: &mut Turn<'_>) {
+        if let Some(streams) = turn.streams.as_deref_mut().filter(|_| self.over_tcp) {
+            let Some(ends) = self.ends(key) else { return };
+            // A request goes by the connection that the phone opens, an answer by the one that
+            // stands (TS 33.203 §7.1).
+            let [own, other] = [Lane::First, Lane::Second].map(|lane| Way { set: key, lane });
+            let is_answer = bytes.starts_with(b"SIP/2.0 ") && !streams.is_open(own);
+            let way = if is_answer && streams.is_open(other) { other } else { own };
+            streams.send(turn.now, turn.esp, way, ends, bytes);
+            return;
+        }
         let mut packet = Vec::new();
         let flow = self.protect(key, bytes, turn.esp, &mut packet);
         let Some(flow) = flow else { return };
@@ -367,13 +398,15 @@ impl Phone {
         esp: &mut Endpoint,
         packet: &mut Vec<u8>,
     ) -> Option<Flow> {
+        esp.protect(key, Lane::First, self.ends(key)?, bytes, packet)
+    }
+
+    /// The phone's client port, and the server port of the network.
+    fn ends(&self, key: Key) -> Option<(SocketAddr, SocketAddr)> {
         let agreement = &self.set_of(Some(key))?.agreement;
         let (ue, pcscf) = (agreement.ue, agreement.pcscf);
-        let ends = (
-            SocketAddr::new(ue.address, ue.ipsec.port_c),
-            SocketAddr::new(pcscf.address, pcscf.ipsec.port_s),
-        );
-        esp.protect(key, Lane::First, ends, bytes, packet)
+        let own = SocketAddr::new(ue.address, ue.ipsec.port_c);
+        Some((own, SocketAddr::new(pcscf.address, pcscf.ipsec.port_s)))
     }
 
     /// Writes a request or an answer of the caller's as the agreement that is used protects it;
@@ -386,26 +419,13 @@ impl Phone {
         packet: &mut Vec<u8>,
     ) -> Option<Flow> {
         let set = self.current.as_ref()?;
-        let is_request = !bytes.starts_with(b"SIP/2.0 ");
-        if !is_request || bytes.starts_with(b"ACK ") || bytes.starts_with(b"CANCEL ") {
-            return self.protect(set.key, bytes, esp, packet);
-        }
-        let end = memmem::find(bytes, b"\r\n\r\n").map_or(bytes.len(), |end| end + 2);
-        text.clear();
-        text.extend_from_slice(&bytes[..end]);
-        line(text, "Require", b"sec-agree");
-        line(text, "Proxy-Require", b"sec-agree");
-        line(text, "Security-Verify", &set.server);
-        text.extend_from_slice(&bytes[end..]);
-        self.protect(set.key, text, esp, packet)
+        self.protect(set.key, verified(set, bytes, text), esp, packet)
     }
 
     /// Sends a request or an answer of the caller's under the agreement that is used.
     pub fn send(&self, bytes: &[u8], turn: &mut Turn<'_>) {
-        let (mut text, mut packet) = (Vec::new(), Vec::new());
-        let Some(flow) = self.write(bytes, &mut text, turn.esp, &mut packet) else { return };
-        let carrier = if flow.port == self.ports.raw { Carrier::Esp } else { Carrier::InUdp };
-        turn.out.push(Packet { carrier, from: flow.local, to: flow.remote, bytes: packet });
+        let Some(set) = &self.current else { return };
+        self.packet(set.key, verified(set, bytes, &mut Vec::new()), turn);
     }
 
     /// Something came under protection that is no answer to a REGISTER.
@@ -575,7 +595,8 @@ impl Phone {
         let mut text = format!("SIP/2.0 {status} Answer\r\n").into_bytes();
         let from = self.config.pcscf;
         sip::write::response_head(&mut text, &message, from, Some(self.tag.as_bytes()), b"");
-        let contact = format!("<sip:{}@{}>", self.config.subscriber.user(), self.contact());
+        let (user, transport) = (self.config.subscriber.user(), transport(self.over_tcp));
+        let contact = format!("<sip:{user}@{}{transport}>", self.contact());
         line(&mut text, "Contact", contact.as_bytes());
         if body.is_empty() {
             sip::write::no_body(&mut text);
@@ -597,6 +618,9 @@ impl Phone {
         if waiting.next <= turn.now {
             waiting.interval = (waiting.interval * 2).min(T2);
             waiting.next = turn.now + waiting.interval;
+            if self.over_tcp && waiting.by.is_some() {
+                return; // the connection sends it again (RFC 3261 §17.1.2.1)
+            }
             self.resend(turn);
         }
     }
@@ -605,6 +629,23 @@ impl Phone {
     pub fn deadline(&self) -> Option<Time> {
         self.waiting.as_ref().map(|waiting| waiting.next.min(waiting.until))
     }
+}
+
+/// A request with what it must say under an agreement (RFC 3329 §2.3.1), in `text`; others as they
+/// are.
+fn verified<'a>(set: &Set, bytes: &'a [u8], text: &'a mut Vec<u8>) -> &'a [u8] {
+    let is_request = !bytes.starts_with(b"SIP/2.0 ");
+    if !is_request || bytes.starts_with(b"ACK ") || bytes.starts_with(b"CANCEL ") {
+        return bytes;
+    }
+    let end = memmem::find(bytes, b"\r\n\r\n").map_or(bytes.len(), |end| end + 2);
+    text.clear();
+    text.extend_from_slice(&bytes[..end]);
+    line(text, "Require", b"sec-agree");
+    line(text, "Proxy-Require", b"sec-agree");
+    line(text, "Security-Verify", &set.server);
+    text.extend_from_slice(&bytes[end..]);
+    text
 }
 
 /// Seconds that an answer grants to a contact (RFC 3261 §10.2.4).

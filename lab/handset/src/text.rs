@@ -78,6 +78,8 @@ impl Draw {
 pub(crate) struct Register<'a> {
     pub subscriber: &'a Subscriber,
     pub via: SocketAddr,
+    /// Whether it leaves by TCP, and whether the phone is reached by TCP.
+    pub tcp: (bool, bool),
     pub contact: SocketAddr,
     pub branch: &'a str,
     pub tag: &'a str,
@@ -93,15 +95,16 @@ impl Register<'_> {
     pub fn write(&self) -> Vec<u8> {
         let Subscriber { impi, impu, realm, .. } = self.subscriber;
         let user = self.subscriber.user();
+        let (carrier, transport) = (carrier(self.tcp.0), transport(self.tcp.1));
         let mut out = format!(
             "REGISTER sip:{realm} SIP/2.0\r\n\
-             Via: SIP/2.0/UDP {};branch=z9hG4bK{}\r\n\
+             Via: SIP/2.0/{carrier} {};branch=z9hG4bK{}\r\n\
              Max-Forwards: 70\r\n\
              From: <{impu}>;tag={}\r\n\
              To: <{impu}>\r\n\
              Call-ID: {}\r\n\
              CSeq: {} REGISTER\r\n\
-             Contact: <sip:{user}@{}>;expires={}\r\n\
+             Contact: <sip:{user}@{}{transport}>;expires={}\r\n\
              Supported: path, sec-agree\r\n\
              Require: sec-agree\r\n\
              Proxy-Require: sec-agree\r\n",
@@ -125,6 +128,16 @@ impl Register<'_> {
         out.extend_from_slice(b"Content-Length: 0\r\n\r\n");
         out
     }
+}
+
+/// What Via calls it.
+pub(crate) const fn carrier(is_tcp: bool) -> &'static str {
+    if is_tcp { "TCP" } else { "UDP" }
+}
+
+/// The parameter of a URI that is reached so.
+pub(crate) const fn transport(is_tcp: bool) -> &'static str {
+    if is_tcp { ";transport=tcp" } else { "" }
 }
 
 pub(crate) fn line(out: &mut Vec<u8>, name: &str, value: &[u8]) {

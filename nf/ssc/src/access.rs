@@ -24,9 +24,13 @@ pub(crate) fn unwrapped(
     match controller.ims.packet(now, flow, bytes) {
         Packet::Dropped => true,
         Packet::Message(flow) => {
-            let text = controller.ims.text();
-            controller.message(now, flow, &text, out);
-            controller.ims.reuse(text);
+            let mut next = Some(flow);
+            while let Some(flow) = next {
+                let text = controller.ims.text();
+                controller.message(now, flow, &text, out);
+                controller.ims.reuse(text);
+                next = controller.ims.next_inside(now);
+            }
             true
         }
         Packet::Foreign => unkeyed(controller, now, flow, bytes, out),
@@ -80,7 +84,7 @@ pub(crate) fn protect(controller: &mut Controller, now: Time, out: &mut Effects)
     let mut handed: Vec<(Flow, Vec<u8>)> = Vec::new();
     out.divert(|flow, bytes, text| match ims.leaving(now, &flow, bytes, text) {
         Leaving::Stays => Diverted::Stays,
-        Leaving::Dropped => Diverted::Dropped,
+        Leaving::Inside | Leaving::Dropped => Diverted::Dropped,
         // The first shard alone has the raw sockets.
         Leaving::Instead(to) if shard != 0 && ims.is_raw(to.port) => {
             handed.push((to, text.clone()));
@@ -88,6 +92,14 @@ pub(crate) fn protect(controller: &mut Controller, now: Time, out: &mut Effects)
         }
         Leaving::Instead(to) => Diverted::Instead { to, in_parts: true },
     });
+    let mut inside: Vec<(Flow, Vec<u8>)> = Vec::new();
+    ims.leave_inside(now, |to, packet| inside.push((to, packet.to_vec())));
+    for (to, packet) in inside {
+        match shard != 0 && ims.is_raw(to.port) {
+            true => handed.push((to, packet)),
+            false => out.send_in_parts(to, |buffer| buffer.extend_from_slice(&packet)),
+        }
+    }
     ims.tell(now, &mut controller.wire.capture);
     ims.write_keys(out);
     for (flow, packet) in handed {

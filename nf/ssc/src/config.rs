@@ -380,8 +380,11 @@ impl Ssc {
     /// The doorways that the runtime shall open: every door and the way to the collector.
     #[must_use]
     pub fn ports(&self) -> Vec<PortSpec> {
-        let doors = self.doors().into_iter().map(|(realm, id, address)| {
-            let realm = &self.realm[usize::from(realm.0)];
+        let realm = |id: RealmId| &self.realm[usize::from(id.0)];
+        let doors = self.doors().into_iter();
+        let doors = doors.filter(|(id, _, address)| !realm(*id).is_inside(address));
+        let doors = doors.map(|(id_of_realm, id, address)| {
+            let realm = realm(id_of_realm);
             let stream = StreamSpec {
                 queue_bytes_max: Some(realm.send_queue_octets_max as usize),
                 tls: realm.tls.as_ref().map(|tls| Arc::new(tls.spec())),

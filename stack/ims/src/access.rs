@@ -4,6 +4,7 @@ use crate::charging;
 use crate::emergency::Emergencies;
 use crate::explain::Failures;
 use crate::facts::Fact;
+use crate::inside::{self, Reading};
 use crate::key_log::KeyLog;
 use crate::keys::{self, Keys};
 use crate::pair::Pair;
@@ -15,7 +16,7 @@ use crate::table::Table;
 use crate::trails::Trails;
 use crate::watches::Watches;
 use event::{Cells, Sheet};
-use ipsec::{Arrived, Endpoint};
+use ipsec::{Arrived, Endpoint, Streams};
 use machine::slots::Key;
 use machine::{Duration, Time};
 use rand_chacha::ChaCha12Rng;
@@ -50,6 +51,8 @@ pub enum Packet {
 pub struct Access {
     pub(crate) rows: Vec<Row>,
     pub(crate) esp: Endpoint,
+    pub(crate) streams: Streams,
+    pub(crate) reading: Option<Reading>,
     pub(crate) table: Table,
     pub(crate) keys: Keys,
     pub(crate) failures: Failures,
@@ -65,7 +68,7 @@ pub struct Access {
     /// When the core last sent a challenge without keys.
     pub(crate) keyless: Option<Time>,
     pub(crate) pair: Pair,
-    text: Vec<u8>,
+    pub(crate) text: Vec<u8>,
     due: Vec<Key>,
 }
 
@@ -74,10 +77,12 @@ impl Access {
     #[must_use]
     pub fn new(settings: &Settings, shard: u16, seed: [u8; 32], now: Time) -> Self {
         let mut random = ChaCha12Rng::from_seed(seed);
-        let [indices, secret, nonces] = [random.next_u64(), random.next_u64(), random.next_u64()];
+        let [indices, secret, nonces, numbers] = [(); 4].map(|()| random.next_u64());
         Self {
             rows: settings.realms.iter().map(Row::of).collect(),
             esp: Endpoint::new(settings.esp(), shard, indices, now),
+            streams: Streams::new(numbers, settings.tcp_idle()),
+            reading: None,
             table: Table::new(settings.agreements_max(), secret, now),
             keys: Keys::new(nonces),
             failures: Failures::default(),
@@ -125,6 +130,7 @@ impl Access {
         self.rows = rows;
         self.table.set_max(settings.agreements_max());
         self.esp.configure(settings.esp());
+        self.streams.set_idle(settings.tcp_idle());
     }
 
     /// Whether no realm has IPsec: then there is nothing to ask here.
@@ -160,8 +166,29 @@ impl Access {
             };
         }
         let arrived = self.esp.unprotect(now, flow, bytes);
-        let message = arrived.and_then(|arrived| self.message(now, &arrived));
+        let message = arrived.and_then(|arrived| match arrived.protocol {
+            ipsec::TCP => inside::segment(self, now, &arrived),
+            _ => self.message(now, &arrived),
+        });
         message.map_or(Packet::Dropped, Packet::Message)
+    }
+
+    /// The next message of a connection of TCP inside of ESP that the last packet was of: it stands
+    /// in [`Access::text`], and came by this flow. To be called until there is none.
+    pub fn next_inside(&mut self, now: Time) -> Option<Flow> {
+        inside::next(self, now)
+    }
+
+    /// What leaves by connections of TCP inside of ESP: `leaves` gets each packet with its flow. To
+    /// be called at the end of each step, after [`Access::leaving`].
+    pub fn leave_inside(&mut self, now: Time, leaves: impl FnMut(Flow, &[u8])) {
+        self.streams.leave(now, &mut self.esp, leaves);
+    }
+
+    /// Forgets all connections of TCP inside of ESP: another node has them.
+    pub fn forget_inside(&mut self) {
+        self.streams.clear();
+        self.reading = None;
     }
 
     /// The message that [`Access::packet`] found; whoever takes it may give its room back by
@@ -180,28 +207,30 @@ impl Access {
     fn message(&mut self, now: Time, arrived: &Arrived) -> Option<Flow> {
         let key = self.table.user_of(arrived.owner)?;
         let set = self.table.at(key).filter(|set| set.associations() == Some(arrived.set))?;
-        if arrived.protocol != ipsec::UDP {
-            return None; // TCP inside is not carried
-        }
-        let (stage, is_used) = (set.stage, set.usage.is_used);
         let local = SocketAddr::new(set.local, set.own()?.port_s);
         self.text.clear();
         self.text.extend_from_slice(&self.esp.octets()[arrived.payload.clone()]);
-        match stage {
-            Stage::Challenged => self.prove(now, key)?,
-            Stage::Current if !is_used && !self.text.starts_with(b"REGISTER ") => {
-                self.used(now, key);
-            }
-            _ => {}
+        if set.stage == Stage::Challenged {
+            self.prove(now, key)?;
         }
+        self.came_by(now, key);
         let set = self.table.at(key)?;
-        self.came = Some(key);
         Some(Flow::to(set.identity.port, Transport::Udp, local, set.identity.remote))
+    }
+
+    /// The message in [`Access::text`] came by that set.
+    pub(crate) fn came_by(&mut self, now: Time, key: Key) {
+        self.came = Some(key);
+        let set = self.table.at(key).filter(|set| set.stage == Stage::Current);
+        let is_first = set.is_some_and(|set| !set.usage.is_used);
+        if is_first && !self.text.starts_with(b"REGISTER ") {
+            self.used(now, key);
+        }
     }
 
     /// Whoever sends by associations has the card, and is known by its flow from now on. Of its
     /// agreements those beyond the limit end.
-    fn prove(&mut self, now: Time, key: Key) -> Option<()> {
+    pub(crate) fn prove(&mut self, now: Time, key: Key) -> Option<()> {
         let Some(identity) = self.identity(now, key) else {
             let set = self.table.at(key)?;
             let why = "its source has no port left by which it could be known";
@@ -274,7 +303,7 @@ impl Access {
     /// what was told of the agreement may be missing, where its registration was told.
     #[must_use]
     pub fn is_nobodys(&self, flow: &Flow) -> bool {
-        let identity = Identity::of(flow);
+        let identity = self.known_by(flow);
         self.row(flow.port).is_some_and(|(_, door)| door.is_protected)
             && self.table.by_identity(identity).is_empty()
             && self.table.vacated.at(identity).is_none()
@@ -370,6 +399,7 @@ impl Access {
     /// Ends what is over.
     pub fn tick(&mut self, now: Time) {
         self.emergencies.tick(now);
+        self.streams.tick(now);
         let lost = self.keys.tick(now);
         self.facts.add(Fact::KeysLost, lost);
         let mut due = core::mem::take(&mut self.due);
@@ -405,7 +435,7 @@ impl Access {
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
         let others = self.keys.deadline().into_iter().chain(self.emergencies.deadline());
-        let others = others.chain(self.watches.deadline());
+        let others = others.chain(self.watches.deadline()).chain(self.streams.deadline());
         self.table.deadline().into_iter().chain(others).min()
     }
 
@@ -444,6 +474,14 @@ impl Access {
         self.rows.iter().enumerate().find_map(|(at, row)| Some((at, *row.door(port)?)))
     }
 
+    /// By what a phone is known, whatever carries what it says.
+    pub(crate) fn known_by(&self, flow: &Flow) -> Identity {
+        let found = self.row(flow.port).filter(|(_, door)| door.is_inside);
+        let sibling = found.and_then(|(realm, door)| self.rows[realm].protected(door.ip));
+        let port = sibling.map_or(flow.port, |door| door.port);
+        Identity { port, remote: flow.remote }
+    }
+
     /// The number of a REGISTER.
     pub(crate) fn register(&self, message: &Message<'_>, source: SocketAddr) -> (u64, u32) {
         let mut octets = message.call_id().to_vec();
@@ -456,7 +494,7 @@ impl Access {
 
     /// The set by which a phone got or gets the answer to that REGISTER.
     pub(crate) fn carrying(&self, flow: &Flow, register: (u64, u32)) -> Option<Key> {
-        let keys = self.table.by_identity(Identity::of(flow));
+        let keys = self.table.by_identity(self.known_by(flow));
         let is_it =
             |key: &&Key| self.table.at(**key).is_some_and(|set| set.register == Some(register));
         keys.iter().rev().find(is_it).copied()
@@ -465,7 +503,7 @@ impl Access {
     /// The set by which everything else goes to a phone: the newest that it uses, until it uses a
     /// newer one (TS 33.203 §7.4), else the newest whose registration stands, else the newest.
     pub(crate) fn reaching(&self, flow: &Flow) -> Option<Key> {
-        let keys = self.table.by_identity(Identity::of(flow));
+        let keys = self.table.by_identity(self.known_by(flow));
         let rank = |set: &Set| match set.stage {
             Stage::Current if set.usage.is_used => 5,
             Stage::Old if set.usage.is_used => 4,

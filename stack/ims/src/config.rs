@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 const CHALLENGE_S_MAX: u32 = 3_600;
 /// Octets of a name of a network.
 const NAME_OCTETS_MAX: usize = 255;
+/// How long connections may be kept that pass nothing, seconds.
+const TCP_IDLE_S: core::ops::RangeInclusive<u32> = 60..=604_800;
 
 /// IPsec between phones and this realm (TS 33.203).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -43,6 +45,9 @@ pub struct Ipsec {
     pub under_way_max: u32,
     /// Sets of security associations of each shard at most.
     pub sets_max: u32,
+    /// Close a connection of TCP inside of ESP by which nothing has passed for so many seconds; the
+    /// next message opens another one. 0: TCP inside of ESP is not carried.
+    pub tcp_idle_s: u32,
     /// Sets of registrations that stand, of one source at most: other phones behind it are refused.
     pub sets_of_source_max: u32,
     /// Name by which home networks know this one: P-Visited-Network-ID of each REGISTER (RFC 7315
@@ -78,6 +83,7 @@ impl Default for Ipsec {
             under_way_of_source_max: 64,
             under_way_max: 50_000,
             sets_max: 300_000,
+            tcp_idle_s: 900,
             sets_of_source_max: 10_000,
             visited_network: String::new(),
             charging: String::new(),
@@ -146,6 +152,10 @@ impl Ipsec {
             ("sets_of_source_max", self.sets_of_source_max, 3, ipsec::SETS_MAX),
             ("reg_events_max", self.reg_events_max, 1, ipsec::SETS_MAX),
         ];
+        if self.tcp_idle_s != 0 && !TCP_IDLE_S.contains(&self.tcp_idle_s) {
+            let (what, hint) = ("it is out of range", "use 60 to 604800, or 0 for no TCP");
+            issues.push(Issue::new("tcp_idle_s", what, hint));
+        }
         for (path, value, least, most) in checks {
             if !(least..=most).contains(&value) {
                 let what = format!("{value} is out of range");

@@ -3,6 +3,7 @@
 
 use crate::access::{Access, LINGERING};
 use crate::facts::Fact;
+use crate::inside;
 use crate::keys;
 use crate::request::{again, of_mode, row_server};
 use crate::rewrite;
@@ -10,7 +11,7 @@ use crate::set::{BEYOND_S, GRANTED_MAX_S, Set, Stage};
 use aka::digest::SessionKeys;
 use machine::slots::Key;
 use machine::{Duration, Time};
-use runtime::Flow;
+use runtime::{Flow, Transport};
 use sip::view::Contact;
 use sip::{Header, Message, Method};
 use trail::Event;
@@ -22,6 +23,8 @@ pub enum Leaving {
     Stays,
     /// What was written leaves by this flow in its place.
     Instead(Flow),
+    /// It leaves by a connection of TCP inside of ESP, with [`Access::leave_inside`].
+    Inside,
     /// Nothing leaves: there is no association to its phone.
     Dropped,
 }
@@ -41,7 +44,7 @@ impl Access {
         let text = rewrite::after_blank_lines(bytes);
         if text.is_empty() || !text.starts_with(b"SIP/") {
             return match door.is_protected {
-                true => self.protect(self.reaching(flow), bytes, out),
+                true => self.protect(now, flow, self.reaching(flow), bytes, out),
                 false => self.clear_request(realm, flow, text),
             };
         }
@@ -49,7 +52,7 @@ impl Access {
             // What the function says to who cannot write is not always readable itself.
             if text.starts_with(b"SIP/2.0 400 ") && !rewrite::may_challenge(text) {
                 return match door.is_protected {
-                    true => self.protect(self.reaching(flow), bytes, out),
+                    true => self.protect(now, flow, self.reaching(flow), bytes, out),
                     false => Leaving::Stays,
                 };
             }
@@ -90,7 +93,7 @@ impl Access {
         if message.cseq().method != Method::Register {
             self.in_emergency(now, register.0, message);
             return match is_protected {
-                true => self.protect(self.reaching(flow), bytes, out),
+                true => self.protect(now, flow, self.reaching(flow), bytes, out),
                 false => Leaving::Stays,
             };
         }
@@ -105,7 +108,7 @@ impl Access {
         }
         let bytes = if draft.is_empty() { bytes } else { &draft };
         let left = match (is_protected, draft.is_empty()) {
-            (true, _) => self.protect(carrying.or(self.reaching(flow)), bytes, out),
+            (true, _) => self.protect(now, flow, carrying.or(self.reaching(flow)), bytes, out),
             (false, false) => {
                 out.extend_from_slice(bytes);
                 Leaving::Instead(*flow)
@@ -147,7 +150,20 @@ impl Access {
         rewrite::unagreed(at.message, server.as_ref(), draft);
     }
 
-    fn protect(&mut self, set: Option<Key>, bytes: &[u8], out: &mut Vec<u8>) -> Leaving {
+    fn protect(
+        &mut self,
+        now: Time,
+        flow: &Flow,
+        set: Option<Key>,
+        bytes: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Leaving {
+        if flow.transport == Transport::Tcp {
+            return match inside::send(self, now, flow, set, bytes) {
+                true => Leaving::Inside,
+                false => Leaving::Dropped,
+            };
+        }
         let way = set.and_then(|key| {
             let set = self.table.at(key)?;
             Some((set.associations()?, set.ends()?))

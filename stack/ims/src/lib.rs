@@ -12,7 +12,9 @@
 //! The function sees one flow for each phone, from the protected server port to the phone's
 //! server port, whatever associations carry it; it neither sees keys nor agreements. It shows
 //! [`Access`] what comes ([`Access::packet`], [`Access::unkeyed`], [`Access::request`]) and what
-//! leaves ([`Access::leaving`]).
+//! leaves ([`Access::leaving`]). By TCP inside of ESP several messages may come with one packet
+//! ([`Access::next_inside`]), and what leaves leaves at the end of the step
+//! ([`Access::leave_inside`]).
 //!
 //! - **Keys never pass on.** `ck` and `ik` leave every answer before anything keeps or shows it;
 //!   those of a 401 wait under its nonce for the set of that challenge ([`keys`]).
@@ -30,6 +32,7 @@ mod config;
 mod emergency;
 mod explain;
 mod facts;
+mod inside;
 mod key_log;
 mod keys;
 mod leaving;

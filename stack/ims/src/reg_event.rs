@@ -27,7 +27,6 @@ mod subscribe;
 use crate::access::{Access, LINGERING};
 use crate::facts::RegEventFact;
 use crate::leaving::granted_s;
-use crate::set::Identity;
 use crate::set::Stage;
 use crate::trails::Value;
 use crate::watch::{Next, Watch};
@@ -144,7 +143,7 @@ impl Access {
     /// Bindings that the network has ended: associations of phones without another one end, but
     /// for answers (TS 24.229 §5.2.5.2).
     fn taken_back(&mut self, now: Time, flow: &Flow, why: &str) {
-        let keys: Vec<Key> = self.table.by_identity(Identity::of(flow)).to_vec();
+        let keys: Vec<Key> = self.table.by_identity(self.known_by(flow)).to_vec();
         for key in keys {
             let Some(set) = self.table.at_mut(key) else { continue };
             if set.stage.is_under_way() || set.stage == Stage::Ending {

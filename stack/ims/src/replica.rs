@@ -60,6 +60,7 @@ impl Access {
     /// The other node of a pair serves: this one follows.
     pub fn stand_by(&mut self) {
         self.pair.stand_by();
+        self.forget_inside();
         self.watch_changes(false);
         self.esp.watch(false);
     }

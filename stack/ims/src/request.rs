@@ -321,7 +321,7 @@ impl Access {
         if let Some(key) = self.came {
             return Ok(key);
         }
-        let keys = self.table.by_identity(Identity::of(at.flow));
+        let keys = self.table.by_identity(self.known_by(at.flow));
         let is_it = |key: &&Key| self.table.at(**key).is_some_and(|set| set.server.is_same(verify));
         let found = keys.iter().rev().find(is_it).copied();
         found.ok_or_else(|| {

@@ -11,7 +11,7 @@ use aka::digest::SessionKeys;
 use ipsec::Lane;
 use machine::slots::{Key, Reuse};
 use machine::{Duration, Time};
-use runtime::{Flow, PortId};
+use runtime::PortId;
 use secagree::{Choice, Ipsec, List};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -82,12 +82,6 @@ pub(crate) struct Registration {
 pub(crate) struct Identity {
     pub port: PortId,
     pub remote: SocketAddr,
-}
-
-impl Identity {
-    pub const fn of(flow: &Flow) -> Self {
-        Self { port: flow.port, remote: flow.remote }
-    }
 }
 
 /// For what an agreement has served.

@@ -3,6 +3,7 @@
 use crate::Ipsec;
 use config::Issue;
 use ipsec::Address;
+use machine::Duration;
 use runtime::{PortId, PortSpec};
 use secagree::Preference;
 use std::net::{IpAddr, SocketAddr};
@@ -22,6 +23,8 @@ pub struct Door {
     pub is_protected: bool,
     /// Whether it takes TLS: what comes there is in the clear for an agreement on IPsec.
     pub is_tls: bool,
+    /// Whether it is that of TCP inside of ESP: no port of the kernel.
+    pub is_inside: bool,
     /// Whether the function knows it as the doorway of its phones; of the client ports it does
     /// not.
     pub is_known: bool,
@@ -78,8 +81,8 @@ impl Realm {
         for ip in ips.iter().copied() {
             for port in section.client_ports {
                 let number = numbers.take(&format!("client:{}", SocketAddr::new(ip, port)));
-                let (is_protected, is_tls, is_known) = (true, false, false);
-                let door = |port| Door { port, ip, is_protected, is_tls, is_known };
+                let (is_protected, is_tls, is_inside, is_known) = (true, false, false, false);
+                let door = |port| Door { port, ip, is_protected, is_tls, is_inside, is_known };
                 doors.extend(number.map(door));
             }
             let Some(raw) = numbers.take(&format!("esp:{ip}")) else { continue };
@@ -185,6 +188,13 @@ impl Settings {
         ipsec::Settings { addresses: addresses.collect(), sets_max: sets.max().unwrap_or(0) }
     }
 
+    /// After how long a connection of TCP inside of ESP that passes nothing is closed: the longest
+    /// of all realms.
+    pub(crate) fn tcp_idle(&self) -> Duration {
+        let idle = self.realms.iter().map(|realm| realm.section.tcp_idle_s);
+        Duration::from_secs(idle.max().unwrap_or(0).into())
+    }
+
     /// Agreements at most, those under way with them.
     pub(crate) fn agreements_max(&self) -> u32 {
         let most =
@@ -211,7 +221,13 @@ impl Row {
 
     /// The doorway by which the function knows phones at that address of ours.
     pub fn protected(&self, ip: IpAddr) -> Option<&Door> {
-        let is_it = |door: &&Door| door.is_protected && door.is_known && door.ip == ip;
+        let is_it =
+            |door: &&Door| door.is_protected && door.is_known && !door.is_inside && door.ip == ip;
         self.realm.doors.iter().find(is_it)
+    }
+
+    /// The doorway by which the function knows those that speak TCP inside of ESP there.
+    pub fn inside(&self, ip: IpAddr) -> Option<&Door> {
+        self.realm.doors.iter().find(|door| door.is_inside && door.ip == ip)
     }
 }

@@ -44,6 +44,12 @@ event::facts! {
         Unpromised = Counter, "ipsec_unsent_not_promised_total";
         /// Packets that could not be protected: their set is gone, or their numbers are used up.
         Unsent = Counter, "ipsec_unsent_total";
+        /// Connections of TCP inside of ESP.
+        StreamsLive = Gauge, "ipsec_tcp_connections";
+        /// Connections of TCP that phones have opened, or this node.
+        StreamsOpened = Counter, "ipsec_tcp_opened_total";
+        /// Connections of TCP that were refused or reset by the phone, or that it answers no more.
+        StreamsFailed = Counter, "ipsec_tcp_failed_total";
     }
 }
 

@@ -8,7 +8,7 @@
 //!                             ↓
 //!                        sets by number ←─ reserve, install, remove
 //!                             ↑
-//!  a flow and octets ←── protect ←── datagram, packet
+//!  a flow and octets ←── protect ←── datagram, packet ←── Streams (TCP inside)
 //! ```
 //! A packet is steered by its SPI ([`steer`]), which carries the shard, the slot and the generation
 //! of its set ([`machine::identity::Layout`]): no table says whose it is. What an SPI gains who
@@ -33,6 +33,7 @@ mod replica;
 mod set;
 mod spi;
 mod strangers;
+mod streams;
 
 pub use endpoint::{Address, Arrived, Endpoint, PROTOCOL, Settings};
 pub use facts::Fact;
@@ -43,3 +44,4 @@ pub use replica::Numbers;
 pub use set::{Associations, Failed, Lane, Path, SetRow};
 pub use spi::{SETS_MAX, SHARDS_MAX, steer};
 pub use strangers::STRANGERS_PER_S;
+pub use streams::{Streams, Way};

@@ -70,7 +70,7 @@ fn hint(terminal: &Terminal) -> &'static str {
         }
         State::Refused(503) if was_asked(terminal) == Some(true) => {
             "it is not registered: the P-CSCF has answered itself, for its home answers no 503; \
-             there are as many registrations as may be (`tandem ctl ims-explain`)"
+             there are as many registrations as may be (`tandem ctl ims explain`)"
         }
         State::Refused(420) => {
             "it is not registered: the address understands no security agreement; it is of a realm \
@@ -78,12 +78,12 @@ fn hint(terminal: &Terminal) -> &'static str {
         }
         State::Refused(503) => {
             "it is not registered: nobody took its REGISTER on (`tandem ctl next-hops`), or there \
-             are as many registrations as may be (`tandem ctl ims-explain`)"
+             are as many registrations as may be (`tandem ctl ims explain`)"
         }
         State::Failed("nobody answers") => {
             "it is not registered: is the P-CSCF at that address and port, and does it run?"
         }
-        _ => "it is not registered (`tandem ctl ims-explain` says more)",
+        _ => "it is not registered (`tandem ctl ims explain` says more)",
     }
 }
 

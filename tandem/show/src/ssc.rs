@@ -100,7 +100,7 @@ pub const EXPLAIN: Listing = Listing::new(
 /// The same of one private identity.
 pub const EXPLAIN_OF: Listing = Listing {
     empty: "no registration of that private identity has failed of late: \
-            `ims-explain` without it has all",
+            `ims explain` without it has all",
     ..EXPLAIN
 };
 

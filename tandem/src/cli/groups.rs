@@ -21,7 +21,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
             "pardon",
             "shield",
             "ipsec",
-            "ims-explain",
+            "ims",
             "reg-events",
         ],
     ),

@@ -2,7 +2,7 @@
 //! have no phone.
 
 use crate::world::{PCSCF, Phone, World, section};
-use crate::{hostile, pair, reg_event, seeds};
+use crate::{hostile, inside, pair, reg_event, seeds};
 use handset::{Carrier, Handset, Packet, State};
 use ims::Ipsec;
 use machine::Duration;
@@ -126,6 +126,8 @@ fn every_fact_moves() {
     seeds::through_another_registration_old_associations_serve_until_the_new_ones_are_used();
     seeds::a_deregistration_ends_all_of_a_phones_associations_once_its_200_has_left();
     pair::a_planned_change_loses_nothing();
+    inside::a_phone_registers_and_is_called_by_the_connection_that_it_has_opened();
+    inside::a_connection_to_a_phone_that_takes_none_fails_and_is_counted();
     reg_event::well_and_badly(210);
     strange_packets();
     answers_of_the_core();

@@ -224,19 +224,53 @@ fn phones_register_call_and_are_called_by_their_associations_on_two_shards() {
         assert!(text.contains("integrity-protected=\"") && !text.contains("Security-"), "{text}");
     }
 
-    phone_asks(&mut phones);
-    core_asks(net, &core, &mut phones);
+    phone_asks(&mut phones, "UDP");
+    core_asks(net, &core, &mut phones, 1);
     stranger_asks(net, &running);
     again_and_off(&running, &mut phones);
     running.stop(Duration::from_secs(1));
 }
 
+#[test]
+fn phones_register_ask_and_are_asked_by_tcp_inside_of_esp_on_two_shards() {
+    let net = 211;
+    let core = Core::start(net, (1..=4).map(Subscriber::number).collect());
+    let running = controller(net, 2, "");
+    let mut phones: Vec<Phone> =
+        (1..=4).map(|number| Phone::new(net, number, Mode::Transport)).collect();
+    for phone in &mut phones {
+        phone.handset.speak_tcp(true);
+        phone.act(Handset::register);
+    }
+    let registered =
+        |phones: &[Phone]| phones.iter().all(|it| it.handset.state() == State::Registered);
+    until(&mut phones, "all register", registered);
+    assert_eq!(count(&running, "ipsec_tcp_connections"), 4);
+    let rows = asked(&running, "registrations");
+    assert!(rows.iter().all(|row| row["transport"] == "tcp"), "{rows:?}");
+    phone_asks(&mut phones, "TCP");
+    core_asks(net, &core, &mut phones, 1);
+    assert_eq!(count(&running, "ipsec_tcp_opened_total"), 4, "by the phones' connections");
+    for phone in &mut phones {
+        phone.act(|handset, _, out| handset.hang_up(out));
+    }
+    until(&mut phones, "they are closed", |_| count(&running, "ipsec_tcp_connections") == 0);
+    core.asked.lock().unwrap().clear();
+    core_asks(net, &core, &mut phones, 2);
+    assert_eq!(count(&running, "ipsec_tcp_opened_total"), 8, "to the phones' server ports");
+    // No kernel listens there.
+    let protected = SocketAddr::from(([127, net, 0, 1], 5_062));
+    assert!(std::net::TcpStream::connect(protected).is_err());
+    again_and_off(&running, &mut phones);
+    running.stop(Duration::from_secs(1));
+}
+
 /// A request of a phone reaches the core, and the core's answer the phone.
-fn phone_asks(phones: &mut [Phone]) {
+fn phone_asks(phones: &mut [Phone], carrier: &str) {
     let number = &phones[0].handset.config().subscriber.impu.clone();
     let via = phones[0].handset.contact();
     let message = format!(
-        "MESSAGE sip:b@ims.example.org SIP/2.0\r\nVia: SIP/2.0/UDP {via};branch=z9hG4bKm1\r\n\
+        "MESSAGE sip:b@ims.example.org SIP/2.0\r\nVia: SIP/2.0/{carrier} {via};branch=z9hG4bKm1\r\n\
          Max-Forwards: 70\r\nFrom: <{number}>;tag=1\r\nTo: <sip:b@ims.example.org>\r\n\
          Call-ID: m1\r\nCSeq: 1 MESSAGE\r\nContent-Length: 0\r\n\r\n"
     );
@@ -250,7 +284,7 @@ fn phone_asks(phones: &mut [Phone]) {
 }
 
 /// A request of the core for each phone comes by its associations, and is answered.
-fn core_asks(net: u8, core: &Core, phones: &mut [Phone]) {
+fn core_asks(net: u8, core: &Core, phones: &mut [Phone], round: u8) {
     for at in 0..phones.len() {
         let impi = phones[at].handset.config().subscriber.impi.clone();
         let contact = core.home.lock().unwrap().contact(&impi).expect("registered").to_vec();
@@ -258,9 +292,9 @@ fn core_asks(net: u8, core: &Core, phones: &mut [Phone]) {
         let uri = contact.split(['<', '>']).nth(1).expect("an address").to_owned();
         let from = core.socket.local_addr().unwrap();
         let options = format!(
-            "MESSAGE {uri} SIP/2.0\r\nVia: SIP/2.0/UDP {from};branch=z9hG4bKo{at}\r\n\
+            "MESSAGE {uri} SIP/2.0\r\nVia: SIP/2.0/UDP {from};branch=z9hG4bKo{round}{at}\r\n\
              Max-Forwards: 70\r\nFrom: <sip:core@x>;tag=1\r\nTo: <{uri}>\r\n\
-             Call-ID: o{at}\r\nCSeq: 1 MESSAGE\r\nContent-Length: 0\r\n\r\n"
+             Call-ID: o{round}{at}\r\nCSeq: 1 MESSAGE\r\nContent-Length: 0\r\n\r\n"
         );
         phones[at].events.clear();
         core.socket

@@ -3,6 +3,7 @@
 
 mod facts;
 mod hostile;
+mod inside;
 mod key_log;
 mod live;
 mod pair;

@@ -13,6 +13,7 @@ pub const CLEAR: PortId = PortId(10);
 pub const PROTECTED: PortId = PortId(11);
 pub const CLIENT: PortId = PortId(12);
 pub const TLS: PortId = PortId(13);
+pub const INSIDE: PortId = PortId(14);
 pub const RAW: PortId = PortId(20);
 pub const IN_UDP: PortId = PortId(21);
 pub const PCSCF: [u8; 4] = [192, 0, 2, 1];
@@ -25,7 +26,8 @@ pub fn settings(section: Ipsec) -> Settings {
     let ip = IpAddr::from(PCSCF);
     let door = |port, is_protected, is_known| {
         let is_tls = port == TLS;
-        Door { port, ip, is_protected, is_tls, is_known }
+        let is_inside = port == INSIDE;
+        Door { port, ip, is_protected, is_tls, is_inside, is_known }
     };
     let address = ipsec::Address { ip, raw: RAW, in_udp: Some((IN_UDP, 4_500)) };
     Settings {
@@ -36,6 +38,7 @@ pub fn settings(section: Ipsec) -> Settings {
                 door(CLEAR, false, true),
                 door(TLS, false, true),
                 door(PROTECTED, true, true),
+                door(INSIDE, true, true),
                 door(CLIENT, true, false),
             ],
             addresses: vec![address],
@@ -88,11 +91,25 @@ impl Pcscf {
             ims::Packet::Dropped => {}
             ims::Packet::Foreign => self.message(now, flow, &packet.bytes.clone(), out),
             ims::Packet::Message(flow) => {
-                let text = self.access.text();
-                self.message(now, flow, &text, out);
-                self.access.reuse(text);
+                let mut next = Some(flow);
+                while let Some(flow) = next {
+                    let text = self.access.text();
+                    self.message(now, flow, &text, out);
+                    self.access.reuse(text);
+                    next = self.access.next_inside(now);
+                }
             }
         }
+        self.leave(now, out);
+    }
+
+    /// What connections of TCP have to say leaves.
+    pub fn leave(&mut self, now: Time, out: &mut Vec<Packet>) {
+        self.access.leave_inside(now, |flow, bytes| {
+            let carrier = if flow.port == RAW { Carrier::Esp } else { Carrier::InUdp };
+            let bytes = bytes.to_vec();
+            out.push(Packet { carrier, from: flow.local, to: flow.remote, bytes });
+        });
     }
 
     fn message(&mut self, now: Time, flow: Flow, bytes: &[u8], out: &mut Vec<Packet>) {
@@ -156,6 +173,7 @@ impl Pcscf {
         let (flow, bytes) = match self.access.leaving(now, &flow, bytes, &mut text) {
             Leaving::Stays => (flow, bytes.to_vec()),
             Leaving::Instead(flow) => (flow, text),
+            Leaving::Inside => return self.leave(now, out),
             Leaving::Dropped => return,
         };
         let carrier = match flow.port {
@@ -314,6 +332,7 @@ impl World {
             out.extend(sent.into_iter().map(|it| phone.outside(it)));
         }
         self.pcscf.access.tick(self.now);
+        self.pcscf.leave(self.now, &mut out);
         out.into_iter().for_each(|packet| self.fly(packet));
     }
 

@@ -404,3 +404,82 @@ fn an_ospf_instance() {
     };
     SEEDS.for_each(|seed| hold(seed, make, input));
 }
+
+/// An end of a connection of TCP, with what leaves.
+struct TcpEnd(tcp::Connection);
+
+/// What happens to it.
+#[derive(Clone)]
+enum TcpIn {
+    Segment { off: (u32, u32), flags: u8, window: u16, octets: usize },
+    Send(usize),
+    Take,
+    Close,
+}
+
+impl TcpEnd {
+    fn leave(&mut self, now: Time, out: &mut Vec<Vec<u8>>) {
+        let ends = ([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
+        let mut octets = Vec::new();
+        while self.0.next(now, ends, &mut octets) {
+            out.push(core::mem::take(&mut octets));
+        }
+    }
+}
+
+impl Machine for TcpEnd {
+    type In = TcpIn;
+    type Out = Vec<u8>;
+
+    fn step(&mut self, now: Time, input: TcpIn, out: &mut Vec<Vec<u8>>) {
+        match input {
+            TcpIn::Segment { off: (seq, ack), flags, window, octets } => {
+                let (source, destination, payload) = (5_062, 6_200, vec![7; octets]);
+                let (flags, payload, mss) = (tcp::Flags(flags), &payload[..], None);
+                let it =
+                    tcp::Segment { source, destination, seq, ack, flags, window, mss, payload };
+                self.0.receive(now, &it);
+            }
+            TcpIn::Send(octets) => drop(self.0.send(&vec![1; octets])),
+            TcpIn::Take => self.0.incoming().clear(),
+            TcpIn::Close => self.0.close(),
+        }
+        self.leave(now, out);
+    }
+
+    fn tick(&mut self, now: Time, out: &mut Vec<Vec<u8>>) {
+        self.0.tick(now);
+        self.leave(now, out);
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        self.0.deadline()
+    }
+}
+
+#[test]
+fn a_connection_of_tcp() {
+    let syn = tcp::Segment {
+        source: 5_062,
+        destination: 6_200,
+        seq: 0,
+        ack: 0,
+        flags: tcp::Flags::SYN,
+        window: 3_000,
+        mss: None,
+        payload: &[],
+    };
+    let make = || TcpEnd(tcp::Connection::accept(Time::ZERO, &syn, 0, 1_300).expect("a SYN"));
+    let input = |random: &mut Random| match random.below(12) {
+        0 => TcpIn::Close,
+        1 | 2 => TcpIn::Send(random.below(5_000) as usize),
+        3 => TcpIn::Take,
+        _ => TcpIn::Segment {
+            off: (1 + random.below(3_000) as u32, 1 + random.below(3_000) as u32),
+            flags: if random.chance(0.8) { 16 } else { random.below(32) as u8 },
+            window: random.below(4_000) as u16,
+            octets: random.below(2_000) as usize,
+        },
+    };
+    SEEDS.for_each(|seed| hold(seed, make, input));
+}

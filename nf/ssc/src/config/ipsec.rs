@@ -17,6 +17,13 @@ impl Realm {
         udp.map(|address| address.socket)
     }
 
+    /// Its addresses in the clear, of UDP and TCP.
+    fn clear(&self) -> Vec<SocketAddr> {
+        let addresses = self.listen.iter().filter_map(|listen| listen.parse::<Address>().ok());
+        let clear = addresses.filter(|address| address.transport != Transport::Tls);
+        clear.map(|address| address.socket).collect()
+    }
+
     /// Its IP addresses that take ESP, each once.
     fn ips(&self) -> Vec<IpAddr> {
         let mut ips: Vec<IpAddr> = self.datagrams().map(|socket| socket.ip()).collect();
@@ -25,12 +32,24 @@ impl Realm {
         ips
     }
 
-    /// Where it listens, with its protected server ports.
+    /// Where it listens, with its protected server ports, and those of TCP inside of ESP.
     pub(super) fn listens(&self) -> Cow<'_, [String]> {
         let Some(ipsec) = &self.ipsec else { return Cow::Borrowed(&self.listen) };
         let socket = |ip| SocketAddr::new(ip, ipsec.server_port);
-        let protected = self.ips().into_iter().map(|ip| format!("udp:{}", socket(ip)));
-        self.listen.iter().cloned().chain(protected).collect()
+        let ips = self.ips();
+        let protected = ips.iter().map(|ip| format!("udp:{}", socket(*ip)));
+        let inside = ips.iter().filter(|_| ipsec.tcp_idle_s != 0);
+        let inside = inside.map(|ip| format!("tcp:{}", socket(*ip)));
+        self.listen.iter().cloned().chain(protected).chain(inside).collect()
+    }
+
+    /// Whether a doorway of it is that of TCP inside of ESP, which the kernel does not have.
+    pub(super) fn is_inside(&self, address: &Address) -> bool {
+        let is_it = |ipsec: &ims::Ipsec| {
+            let of_tcp = ipsec.tcp_idle_s != 0 && address.transport == Transport::Tcp;
+            of_tcp && address.socket.port() == ipsec.server_port
+        };
+        self.ipsec.as_ref().is_some_and(is_it) && self.ips().contains(&address.socket.ip())
     }
 }
 
@@ -46,9 +65,10 @@ impl Ssc {
             let door = |(_, port, address): &(_, PortId, Address)| Door {
                 port: *port,
                 ip: address.socket.ip(),
-                is_protected: address.transport == Transport::Udp
+                is_protected: address.transport != Transport::Tls
                     && address.socket.port() == section.server_port,
                 is_tls: address.transport == Transport::Tls,
+                is_inside: realm.is_inside(address),
                 is_known: true,
             };
             let doors = own.map(door).collect();
@@ -90,7 +110,7 @@ impl Ssc {
                 let what = "IPsec stands between phones and an access realm";
                 issues.push(Issue::new(at.clone(), what, hint));
             }
-            let clear: Vec<SocketAddr> = realm.datagrams().collect();
+            let clear = realm.clear();
             section.validate_at(&at, &clear, &realm.ips(), issues);
             section.validate_own(&at, &realm.ips(), &mut ips, issues);
         }

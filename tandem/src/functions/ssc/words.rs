@@ -34,14 +34,9 @@ pub enum SscWords {
         /// Only of this private identity.
         impi: Option<String>,
     },
-    /// Why registrations of IMS failed of late.
-    ImsExplain {
-        /// Name of the function; absent: all that answer.
-        #[arg(add = functions())]
-        function: Option<String>,
-        /// Only of this private identity.
-        impi: Option<String>,
-    },
+    /// Phones of IMS.
+    #[command(subcommand)]
+    Ims(ImsWords),
     /// Subscriptions of a P-CSCF to what becomes of registrations at the core.
     RegEvents {
         /// Name of the function; absent: all that answer.
@@ -72,6 +67,19 @@ pub enum SscWords {
     Rules(Of),
 }
 
+/// The words of phones of IMS.
+#[derive(Debug, Subcommand)]
+pub enum ImsWords {
+    /// Why registrations failed of late.
+    Explain {
+        /// Name of the function; absent: all that answer.
+        #[arg(add = functions())]
+        function: Option<String>,
+        /// Only of this private identity.
+        impi: Option<String>,
+    },
+}
+
 impl Words for SscWords {
     fn run(self, client: &Client, form: Output) -> Result<(), Exit> {
         let (of, about, listing) = match self {
@@ -96,7 +104,7 @@ impl Words for SscWords {
                 let listing = if impi.is_some() { &listings::IPSEC_OF } else { &listings::IPSEC };
                 return asked(client, form, function, &of_impi("ipsec", impi), listing);
             }
-            Self::ImsExplain { function, impi } => {
+            Self::Ims(ImsWords::Explain { function, impi }) => {
                 let listing =
                     if impi.is_some() { &listings::EXPLAIN_OF } else { &listings::EXPLAIN };
                 return asked(client, form, function, &of_impi("ims/explain", impi), listing);

@@ -12,6 +12,7 @@ use ::esp::{
 use driver::{DatagramSocket, ReceiveBatch, SendBatch, SocketOptions};
 use ipsec::{Address, Associations, Endpoint, Lane, Path, Settings};
 use machine::Time;
+use machine::slots::Key;
 use peers::GUEST_WIRES;
 use runtime::{Flow, PortId, Transport};
 use std::fmt::Write as _;
@@ -19,10 +20,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-const OURS: Ipv4Addr = Ipv4Addr::new(10, 92, 0, 1);
-const GUEST: Ipv4Addr = Ipv4Addr::new(10, 92, 0, 2);
-const RAW: PortId = PortId(1);
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(super) const OURS: Ipv4Addr = Ipv4Addr::new(10, 92, 0, 1);
+pub(super) const GUEST: Ipv4Addr = Ipv4Addr::new(10, 92, 0, 2);
+pub(super) const RAW: PortId = PortId(1);
+pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
 fn hex(octets: &[u8]) -> String {
     octets.iter().fold("0x".to_owned(), |mut text, octet| {
@@ -47,18 +48,19 @@ fn named(algorithm: Algorithm, keys: &Material<'_>) -> String {
 }
 
 /// Our end, in the namespace where the guest's wires end.
-struct End {
-    esp: Endpoint,
-    socket: DatagramSocket,
-    receive: ReceiveBatch,
-    send: SendBatch,
+pub(super) struct End {
+    pub esp: Endpoint,
+    pub socket: DatagramSocket,
+    pub receive: ReceiveBatch,
+    pub send: SendBatch,
 }
 
 impl End {
-    fn open() -> Self {
+    /// Its indices are made of a secret: no two ends have the same.
+    pub fn open(secret: u64) -> Self {
         let ip = IpAddr::from(OURS);
         let addresses = vec![Address { ip, raw: RAW, in_udp: None }];
-        let esp = Endpoint::new(Settings { addresses, sets_max: 64 }, 0, 7, Time::ZERO);
+        let esp = Endpoint::new(Settings { addresses, sets_max: 64 }, 0, secret, Time::ZERO);
         let socket = DatagramSocket::raw(ip, ipsec::PROTOCOL, &SocketOptions::default()).unwrap();
         Self { esp, socket, receive: ReceiveBatch::new(), send: SendBatch::new() }
     }
@@ -83,8 +85,13 @@ impl End {
     }
 }
 
-/// One algorithm: associations at both ends, then datagrams there and back.
-fn passes(end: &mut End, number: u16, algorithm: Algorithm) {
+/// Associations at both ends, for one protocol and a port of the guest's.
+pub(super) fn associate(
+    end: &mut End,
+    number: u16,
+    algorithm: Algorithm,
+    (protocol, port): (u8, u16),
+) -> Key {
     let key = |salt: u8, octets: usize| -> Vec<u8> {
         (0..octets).map(|at| salt.wrapping_mul(31).wrapping_add(at as u8 * 7)).collect()
     };
@@ -107,7 +114,7 @@ fn passes(end: &mut End, number: u16, algorithm: Algorithm) {
         owner: number.into(),
     };
     assert!(end.esp.install(set, made));
-    let (port, what) = (7_100 + number, named(algorithm, &keys));
+    let what = named(algorithm, &keys);
     let state = |from: Ipv4Addr, to: Ipv4Addr, spi: Spi| {
         format!(
             "/debian/ip xfrm state add src {from} dst {to} proto esp spi {:#x} reqid {number} mode \
@@ -117,8 +124,8 @@ fn passes(end: &mut End, number: u16, algorithm: Algorithm) {
     };
     let policy = |from: Ipv4Addr, to: Ipv4Addr, way: &str, side: &str| {
         format!(
-            "/debian/ip xfrm policy add src {from} dst {to} proto 17 {side} {port} dir {way} \
-             tmpl src {from} dst {to} proto esp reqid {number} mode transport"
+            "/debian/ip xfrm policy add src {from} dst {to} proto {protocol} {side} {port} \
+             dir {way} tmpl src {from} dst {to} proto esp reqid {number} mode transport"
         )
     };
     for command in [
@@ -129,6 +136,13 @@ fn passes(end: &mut End, number: u16, algorithm: Algorithm) {
     ] {
         guest().run(&command).unwrap();
     }
+    set
+}
+
+/// One algorithm: associations at both ends, then datagrams there and back.
+fn passes(end: &mut End, number: u16, algorithm: Algorithm) {
+    let port = 7_100 + number;
+    let set = associate(end, number, algorithm, (17, port));
     let _echo = guest().talk(&format!("socat UDP4-RECVFROM:{port},fork EXEC:cat")).unwrap();
     let until = Instant::now() + PATIENCE;
     let listens = format!("ss -lun | grep -q ':{port} '");
@@ -147,17 +161,22 @@ fn passes(end: &mut End, number: u16, algorithm: Algorithm) {
     }
 }
 
+/// Moves the thread to where the guest's wires end, and has our address there.
+pub(super) fn enter() {
+    guest().enter().unwrap();
+    let address = format!("{OURS}/24");
+    let words = ["address", "replace", &address, "dev", GUEST_WIRES[1]];
+    assert!(Command::new("ip").args(words).status().unwrap().success());
+}
+
 #[test]
 fn the_kernel_opens_what_we_protect_and_we_open_what_it_protects() {
     use Encryption::{AesCbc, AesGcm16, Null};
     use Integrity::{AesGmac, Combined, HmacSha1_96, HmacSha256_128};
     use KeyLength::Bits128;
     let test = || {
-        guest().enter().unwrap();
-        let address = format!("{OURS}/24");
-        let words = ["address", "add", &address, "dev", GUEST_WIRES[1]];
-        assert!(Command::new("ip").args(words).status().unwrap().success());
-        let mut end = End::open();
+        enter();
+        let mut end = End::open(7);
         for (number, (encryption, integrity)) in [
             (AesCbc(Bits128), HmacSha1_96),
             (AesGcm16(Bits128), Combined),

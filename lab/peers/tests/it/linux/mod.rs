@@ -1,7 +1,7 @@
-//! The Linux kernel's own SCTP in both roles, over IP protocol 132, and its ESP: a kernel of
-//! Debian's in qemu, booted once for all tests of this module, and osmo-stp in it. Needs root, qemu
-//! and, the first time, the packages of the guest; without them the tests fail and say what is
-//! missing.
+//! The Linux kernel's own SCTP in both roles, over IP protocol 132, and its ESP, with TCP inside
+//! too: a kernel of Debian's in qemu, booted once for all tests of this module, and osmo-stp in it.
+//! Needs root, qemu and, the first time, the packages of the guest; without them the tests fail and
+//! say what is missing.
 //!
 //! `cargo test -p tandem-peers --test it linux`
 
@@ -12,6 +12,7 @@ mod programs;
 mod sccp;
 mod sccp_node;
 mod stp;
+mod tcp;
 
 use crate::peer::against;
 

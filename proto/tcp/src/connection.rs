@@ -1,0 +1,317 @@
+//! A connection: its numbers, what waits, and its states (RFC 9293 §3.3).
+
+use crate::segment::{Flags, Segment};
+use crate::timer::Timer;
+use machine::{Duration, Time};
+use std::collections::VecDeque;
+
+/// Octets that wait to be sent or acknowledged, at most.
+pub const QUEUE_MAX: usize = 262_144;
+/// Octets that came and were not taken, at most; the window that is offered.
+pub const INCOMING_MAX: usize = 65_535;
+/// How long an end that has closed first answers copies. Twice the longest that a segment lives
+/// would be four minutes (RFC 9293 §3.4.2): what carries it drops copies by their numbers, and what
+/// is late is late by seconds.
+pub const TIME_WAIT: Duration = Duration::from_secs(32);
+/// A far end that says nothing of it takes so much (RFC 9293 §3.7.1: 536 over IPv4, 1,220 over IPv6).
+const MSS_UNSAID: u16 = 536;
+/// The least that is believed: an end that said 1 would cost a header for each octet.
+const MSS_LEAST: u16 = 216;
+/// Segments that leave before the first is acknowledged (RFC 5681 §3.1).
+const SEGMENTS_AT_FIRST: usize = 3;
+
+/// Whether a number comes before another (RFC 9293 §3.4).
+pub(crate) const fn is_before(one: u32, other: u32) -> bool {
+    one != other && other.wrapping_sub(one) < 1 << 31
+}
+
+/// A count of octets as the difference of two numbers.
+pub(crate) const fn between(from: u32, to: u32) -> usize {
+    to.wrapping_sub(from) as usize
+}
+
+/// A number so many octets further; counts are bounded by [`QUEUE_MAX`].
+pub(crate) fn after(number: u32, octets: usize) -> u32 {
+    number.wrapping_add(u32::try_from(octets).unwrap_or(0))
+}
+
+/// How far a connection is (RFC 9293 §3.3.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Our SYN waits for its answer.
+    SynSent,
+    /// The other's SYN was answered.
+    SynReceived,
+    /// Octets pass.
+    Established,
+    /// We have closed.
+    FinWait1,
+    /// We have closed, and the other knows.
+    FinWait2,
+    /// The other has closed.
+    CloseWait,
+    /// Both have closed at once.
+    Closing,
+    /// The other has closed, and then we.
+    LastAck,
+    /// Copies are answered.
+    TimeWait,
+    /// It is no more.
+    Closed,
+}
+
+/// Why a connection is no more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// Both ends have closed it.
+    Ended,
+    /// The far end has reset it, or refused it.
+    Reset,
+    /// Nobody answers.
+    Silence,
+    /// This end has given it up.
+    Aborted,
+}
+
+/// One connection.
+#[derive(Debug)]
+pub struct Connection {
+    pub(crate) state: State,
+    pub(crate) why: Option<Why>,
+    /// Our port and the other's.
+    ports: (u16, u16),
+    own_mss: u16,
+    pub(crate) out: Out,
+    pub(crate) in_: In,
+    /// When the state of now began, and when octets last passed.
+    pub(crate) since: Time,
+    pub(crate) passed: Time,
+}
+
+/// What leaves (RFC 9293 §3.3.1: SND).
+#[derive(Debug)]
+pub(crate) struct Out {
+    /// The first octet that was not acknowledged, the next to be sent, and the highest that was.
+    pub una: u32,
+    pub nxt: u32,
+    pub max: u32,
+    /// Octets from [`Out::una`] on; SYN and FIN are no octets.
+    pub queue: VecDeque<u8>,
+    /// Whether a FIN follows, and its number once it has left.
+    pub closes: bool,
+    pub fin: Option<u32>,
+    /// What the far end takes, and the segment that said so.
+    pub window: usize,
+    pub window_of: (u32, u32),
+    pub mss: usize,
+    pub congestion: usize,
+    pub threshold: usize,
+    pub duplicates: u8,
+    /// Until this is acknowledged nothing more is taken for a loss.
+    pub recovers: u32,
+    pub timer: Timer,
+    pub again_at: Option<Time>,
+    pub retries: u8,
+    /// One octet may leave against a closed window.
+    pub probes: bool,
+    /// A SYN must leave.
+    pub syn: bool,
+    /// Our SYN was acknowledged.
+    pub begun: bool,
+    /// A RST must leave, with that number.
+    pub reset: Option<u32>,
+}
+
+/// What comes (RFC 9293 §3.3.1: RCV).
+#[derive(Debug)]
+pub(crate) struct In {
+    pub nxt: u32,
+    pub octets: Vec<u8>,
+    /// An acknowledgment must leave.
+    pub acks: bool,
+}
+
+impl Out {
+    fn new(iss: u32) -> Self {
+        Self {
+            una: iss,
+            nxt: iss,
+            max: iss,
+            queue: VecDeque::new(),
+            closes: false,
+            fin: None,
+            window: 0,
+            window_of: (0, 0),
+            mss: usize::from(MSS_UNSAID),
+            congestion: 0,
+            threshold: usize::MAX,
+            duplicates: 0,
+            recovers: iss,
+            timer: Timer::new(),
+            again_at: None,
+            retries: 0,
+            probes: false,
+            syn: true,
+            begun: false,
+            reset: None,
+        }
+    }
+
+    /// What the far end takes in a segment.
+    pub fn takes(&mut self, said: Option<u16>, own: u16) {
+        let said = said.unwrap_or(MSS_UNSAID).max(MSS_LEAST).min(own);
+        self.mss = usize::from(said);
+        self.congestion = self.mss * SEGMENTS_AT_FIRST;
+    }
+
+    /// Numbers on their way.
+    pub fn in_flight(&self) -> usize {
+        between(self.una, self.nxt)
+    }
+
+    /// Octets that have not left.
+    pub fn unsent(&self) -> usize {
+        let fin = usize::from(self.fin.is_some_and(|fin| is_before(fin, self.nxt)));
+        let controls = fin + usize::from(!self.begun && self.nxt != self.una);
+        self.queue.len().saturating_sub(self.in_flight().saturating_sub(controls))
+    }
+}
+
+impl Connection {
+    /// One that begins here: from our port to the other's, with that first number; `mss` is what
+    /// one segment may carry.
+    #[must_use]
+    pub fn open(now: Time, ports: (u16, u16), iss: u32, mss: u16) -> Self {
+        let in_ = In { nxt: 0, octets: Vec::new(), acks: false };
+        let (state, out) = (State::SynSent, Out::new(iss));
+        Self { state, why: None, ports, own_mss: mss, out, in_, since: now, passed: now }
+    }
+
+    /// One that a segment begins; `None`: it is no SYN.
+    #[must_use]
+    pub fn accept(now: Time, syn: &Segment<'_>, iss: u32, mss: u16) -> Option<Self> {
+        let is_syn = syn.flags.has(Flags::SYN);
+        if !is_syn || syn.flags.has(Flags::ACK) || syn.flags.has(Flags::RST) {
+            return None;
+        }
+        let mut it = Self::open(now, (syn.destination, syn.source), iss, mss);
+        it.state = State::SynReceived;
+        it.in_.nxt = syn.seq.wrapping_add(1);
+        it.out.takes(syn.mss, mss);
+        it.out.window = usize::from(syn.window);
+        it.out.window_of = (syn.seq, iss);
+        Some(it)
+    }
+
+    /// How far it is.
+    #[must_use]
+    pub const fn state(&self) -> State {
+        self.state
+    }
+
+    /// Why it is no more.
+    #[must_use]
+    pub const fn why(&self) -> Option<Why> {
+        self.why
+    }
+
+    /// When octets last passed, or when it began.
+    #[must_use]
+    pub const fn passed(&self) -> Time {
+        self.passed
+    }
+
+    /// Octets that wait to be sent or acknowledged.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.out.queue.len()
+    }
+
+    /// Whether octets may still be given to [`Connection::send`].
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
+        let may = matches!(
+            self.state,
+            State::SynSent | State::SynReceived | State::Established | State::CloseWait
+        );
+        may && !self.out.closes
+    }
+
+    /// Whether the far end sends no more.
+    #[must_use]
+    pub const fn is_half_closed(&self) -> bool {
+        matches!(self.state, State::CloseWait | State::LastAck | State::Closing | State::TimeWait)
+    }
+
+    /// Whether a SYN begins another connection in its place: it is over but for copies, and the SYN
+    /// is none of them (RFC 9293 §3.10.7.4).
+    #[must_use]
+    pub fn makes_way_for(&self, syn: &Segment<'_>) -> bool {
+        let is_syn = syn.flags.has(Flags::SYN) && !syn.flags.has(Flags::ACK);
+        match self.state {
+            State::Closed => true,
+            State::TimeWait => is_syn && is_before(self.in_.nxt, syn.seq),
+            _ => false,
+        }
+    }
+
+    /// Appends octets that leave; `false`, and nothing is appended: it takes no more, or there is
+    /// no room ([`QUEUE_MAX`]).
+    pub fn send(&mut self, octets: &[u8]) -> bool {
+        if !self.is_open() || self.out.queue.len() + octets.len() > QUEUE_MAX {
+            return false;
+        }
+        self.out.queue.extend(octets);
+        true
+    }
+
+    /// No more octets leave than those that wait.
+    pub const fn close(&mut self) {
+        if self.is_open() {
+            self.out.closes = true;
+        }
+    }
+
+    /// Gives it up: a RST leaves, and it is no more.
+    pub fn abort(&mut self) {
+        if self.state == State::Closed {
+            return;
+        }
+        if !matches!(self.state, State::SynSent | State::TimeWait) {
+            self.out.reset = Some(self.out.nxt);
+        }
+        self.over(Why::Aborted);
+    }
+
+    /// What came, in order; whoever takes octets takes them out.
+    pub const fn incoming(&mut self) -> &mut Vec<u8> {
+        &mut self.in_.octets
+    }
+
+    pub(crate) fn over(&mut self, why: Why) {
+        self.state = State::Closed;
+        self.why.get_or_insert(why);
+        self.out.queue = VecDeque::new();
+        self.out.again_at = None;
+        self.in_.acks = false;
+    }
+
+    pub(crate) const fn advance(&mut self, now: Time, state: State) {
+        self.state = state;
+        self.since = now;
+    }
+
+    pub(crate) const fn ports(&self) -> (u16, u16) {
+        self.ports
+    }
+
+    pub(crate) const fn own_mss(&self) -> u16 {
+        self.own_mss
+    }
+
+    /// Octets of memory.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        size_of::<Self>() + self.out.queue.capacity() + self.in_.octets.capacity()
+    }
+}

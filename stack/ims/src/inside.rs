@@ -1,0 +1,117 @@
+//! Messages by TCP inside of ESP (TS 33.203 §7.1, TS 24.229 §5.2.1).
+//!
+//! ```text
+//! phone port_uc ══ first lane ══→ port_ps   the connection that the phone opens: both ways
+//! phone port_us ←══ second lane ══ port_pc  opened here, when that one is not there
+//! ```
+//! The function knows the phone by one flow, as over UDP, with a port of its own: what leaves by it
+//! takes the connection that stands. Connections are not told to the other node of a pair: after a
+//! takeover each end finds the other gone, and opens another one.
+
+use crate::access::Access;
+use crate::facts::Fact;
+use crate::set::Stage;
+use ipsec::{Arrived, Lane, Way};
+use machine::Time;
+use machine::slots::Key;
+use runtime::{Flow, Transport};
+use sip::Framing;
+use std::net::SocketAddr;
+
+/// Octets of a ping, and what answers it (RFC 5626 §4.4.1).
+const PING_OCTETS: usize = 4;
+const PONG: &[u8] = b"\r\n";
+
+/// A connection whose messages are taken, one after the other.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reading {
+    /// The agreement.
+    key: Key,
+    way: Way,
+}
+
+/// A segment of TCP came by an association; the flow of the first message that is whole with it.
+pub(crate) fn segment(access: &mut Access, now: Time, arrived: &Arrived) -> Option<Flow> {
+    let key = access.table.user_of(arrived.owner)?;
+    let set = access.table.at(key).filter(|set| set.associations() == Some(arrived.set))?;
+    access.rows.get(set.realm)?.inside(set.local)?;
+    let to_server = SocketAddr::new(set.local, set.own()?.port_s);
+    let may_begin = arrived.lane == Lane::First && arrived.destination == to_server;
+    if set.stage == Stage::Challenged {
+        access.prove(now, key)?;
+    }
+    access.streams.arrived(now, &access.esp, arrived, may_begin);
+    let way = Way { set: arrived.set, lane: arrived.lane };
+    access.reading = Some(Reading { key, way });
+    next(access, now)
+}
+
+/// The next message of the connection that the last packet was of.
+pub(crate) fn next(access: &mut Access, now: Time) -> Option<Flow> {
+    let Reading { key, way } = access.reading?;
+    while let Some(octets) = access.streams.octets(way) {
+        let taken = match sip::frame(octets) {
+            Framing::Message(taken) => taken,
+            Framing::Skip(0) => break,
+            Framing::Skip(skipped) => {
+                octets.drain(..skipped);
+                if skipped >= PING_OCTETS {
+                    pong(access, now, way);
+                }
+                continue;
+            }
+            Framing::Partial if octets.len() < tcp::INCOMING_MAX => break,
+            Framing::Partial | Framing::Broken(_) => {
+                access.streams.abort(way); // where the next begins nobody knows
+                break;
+            }
+        };
+        access.text.clear();
+        access.text.extend(octets.drain(..taken));
+        let flow = flow(access, key)?;
+        access.came_by(now, key);
+        return Some(flow);
+    }
+    access.reading = None;
+    None
+}
+
+fn pong(access: &mut Access, now: Time, way: Way) {
+    let nowhere = SocketAddr::from(([0, 0, 0, 0], 0));
+    if access.streams.is_open(way) {
+        access.streams.send(now, &access.esp, way, (nowhere, nowhere), PONG);
+    }
+}
+
+/// The flow by which the function knows the phone of an agreement.
+fn flow(access: &Access, key: Key) -> Option<Flow> {
+    let set = access.table.at(key)?;
+    let door = access.rows.get(set.realm)?.inside(set.local)?;
+    let local = SocketAddr::new(set.local, set.own()?.port_s);
+    Some(Flow::to(door.port, Transport::Tcp, local, set.identity.remote))
+}
+
+/// A message leaves to a phone that speaks TCP: by a connection that stands, that of the phone
+/// first, else by one that is opened to its server port. `first` is the agreement that is used;
+/// `false`: there is none, or no room.
+pub(crate) fn send(
+    access: &mut Access,
+    now: Time,
+    flow: &Flow,
+    first: Option<Key>,
+    bytes: &[u8],
+) -> bool {
+    let others = access.table.by_identity(access.known_by(flow)).iter().rev().copied();
+    let keys: Vec<Key> = first.into_iter().chain(others).collect();
+    let sets = keys.iter().filter_map(|key| access.table.at(*key)?.associations());
+    let lanes = |set| [Lane::First, Lane::Second].map(|lane| Way { set, lane });
+    let open = sets.flat_map(lanes).find(|way| access.streams.is_open(*way));
+    let set = first.and_then(|key| access.table.at(key));
+    let opened = set.and_then(|set| Some((set.associations()?, set.ends()?)));
+    let opened = opened.map(|(set, (lane, ends))| (Way { set, lane }, ends));
+    let is_sent = opened.is_some_and(|(way, ends)| {
+        access.streams.send(now, &access.esp, open.unwrap_or(way), ends, bytes)
+    });
+    access.facts.add(Fact::NoAssociations, u64::from(!is_sent));
+    is_sent
+}
