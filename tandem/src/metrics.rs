@@ -40,6 +40,7 @@ pub fn parts() -> Vec<(&'static str, Vec<Cells>)> {
         ("Route reflector", vec![of::<rr::Fact>(), bgp_stack::peer_table().cells()]),
         ("Provider edge", pe),
         ("Media controller", msc),
+        ("IP short message gateway", vec![of::<ipsmgw::Fact>(), of::<ipsmgw::DoorFact>()]),
         ("Service assurance", sas),
         (
             "Shards, ports and queues of every function",

@@ -18,6 +18,7 @@ mod rr;
 mod sbc;
 mod scene;
 mod screen;
+mod sms;
 mod ss7;
 
 pub use place::Place;
@@ -30,7 +31,7 @@ use std::path::PathBuf;
 
 /// The scenes, in the order in which they are listed; the first is that of `make demo`.
 pub const SCENES: &[Scene] =
-    &[sbc::SCENE, rr::SCENE, pe::SCENE, ss7::SCENE, media::SCENE, ims::SCENE];
+    &[sbc::SCENE, rr::SCENE, pe::SCENE, ss7::SCENE, media::SCENE, ims::SCENE, sms::SCENE];
 
 /// How to play.
 #[derive(Debug, Clone)]

@@ -42,10 +42,12 @@ fn settings(choice: u8) -> Settings {
         final_causes: vec![22],
         begin_octets_max: 120,
         sender_rate: Rate::new(1.0, Some(3)),
-        allowed: Vec::new(),
+        allowed: vec!["*".to_owned()],
         takes_by_default: choice & 4 == 0,
         flows_max: FLOWS_MAX,
         deliveries_max: 3,
+        domains: vec!["ims.example.org".to_owned()],
+        local: None,
     }
 }
 
@@ -82,7 +84,7 @@ impl World {
                             self.begins.push(reference);
                         }
                     }
-                    Out::Respond { .. } | Out::Record(_) => {}
+                    Out::Respond { .. } | Out::Record(_) | Out::Taken { .. } => {}
                 }
             }
             out = more;
@@ -102,11 +104,13 @@ impl World {
     fn message(&mut self, answers: Option<usize>, body: &[u8]) {
         let call_id = answers.and_then(|it| self.sent.get(it)).map(|it| it.1.clone());
         let message = Received {
+            to: "tel:+447700000099".into(),
             asserted: vec![IDENTITY.to_owned()],
             call_id: "call".to_owned(),
             in_reply_to: call_id,
             content_type: sms::rp::CONTENT_TYPE.to_owned(),
             body: body.to_vec(),
+            trail: 7,
         };
         self.next += 1;
         self.step(In::Message { transaction: self.next, message });

@@ -25,6 +25,7 @@ pub mod guardian_words;
 pub mod hep_packet;
 pub mod ims_registrations;
 pub mod ipsmgw_flows;
+pub mod ipsmgw_rows;
 pub mod m3ua_message;
 pub mod m3ua_process;
 pub mod manipulation_rules;
@@ -131,6 +132,7 @@ pub const TARGETS: &[Target] = &[
     target("operation_values", operation_values::run),
     target("sms_messages", sms_messages::run),
     target("ipsmgw_flows", ipsmgw_flows::run),
+    target("ipsmgw_rows", ipsmgw_rows::run),
     target("ber_elements", ber_elements::run),
     target("bgp_message", bgp_message::run),
     target("bfd_sessions", bfd_sessions::run),

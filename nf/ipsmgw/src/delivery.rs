@@ -10,7 +10,7 @@
 
 use crate::argument::Argument;
 use crate::asking::{Asking, Reply};
-use crate::effects::{Direction, Record, Route, Way};
+use crate::effects::{Body, Direction, Record, Route, Way};
 use crate::facts::Fact;
 use crate::identity::{Imsi, Msisdn};
 use crate::invoked::{Invoked, Refused, delivery_result, report_of};
@@ -60,6 +60,8 @@ pub struct Delivery {
     content: Content,
     correlation: Option<Correlation>,
     subscriber: Option<Subscriber>,
+    /// The identity that it was sent to over IP.
+    identity: String,
     reference: Option<u8>,
     /// Ways that were not tried yet, and the one that is.
     ways: VecDeque<Way>,
@@ -82,6 +84,7 @@ impl Delivery {
             content: Content::default(),
             correlation: None,
             subscriber: None,
+            identity: String::new(),
             reference: None,
             ways: VecDeque::new(),
             way: None,
@@ -120,7 +123,9 @@ impl Delivery {
             (State::Sent, Event::Response(attempt, status)) => {
                 self.responded(attempt, status, step)
             }
-            (State::Sent | State::Reporting, Event::Reported(body)) => self.reported(&body, step),
+            (State::Sent | State::Reporting, Event::Reported(body, asserted)) => {
+                self.is_of_receiver(&asserted, step) && self.reported(&body, step)
+            }
             (State::Sent | State::Reporting, Event::Due) => {
                 self.failed(Refused::absent(NO_RESPONSE), None, step)
             }
@@ -166,7 +171,10 @@ impl Delivery {
 
     fn correlated(&mut self, answer: Answer, step: &mut Step<'_>) -> bool {
         match answer {
-            Answer::Row(Some(Row::Correlation(correlation))) => {
+            Answer::Row(Some(Row::Correlation(correlation)))
+                if correlation.centre
+                    == Msisdn::of_address_string(self.content.centre.octets()) =>
+            {
                 self.state = State::Looking;
                 self.nodes = correlation.nodes.iter().cloned().collect();
                 step.store(Question::Get(Key::Subscriber(correlation.msisdn.clone())));
@@ -251,7 +259,8 @@ impl Delivery {
         self.attempt = self.attempt.wrapping_add(1);
         self.state = State::Sent;
         let route = Route::Serving(subscriber.s_cscf);
-        step.send(self.attempt, &subscriber.identity, route, None, body);
+        self.identity.clone_from(&subscriber.identity);
+        step.send(self.attempt, &subscriber.identity, route, None, Body::Rp(body));
         step.arm(step.settings().report_time);
         true
     }
@@ -278,6 +287,12 @@ impl Delivery {
             404 | 410 | 430 | 480 => self.failed(Refused::absent(DEREGISTERED), None, step),
             _ => self.failed(Refused::absent(NO_RESPONSE), None, step),
         }
+    }
+
+    /// Whether the receiver itself reports.
+    fn is_of_receiver(&self, asserted: &[String], step: &Step<'_>) -> bool {
+        let msisdn = self.correlation.as_ref().map(|it| &it.msisdn);
+        msisdn.is_some_and(|it| step.settings().is_asserted(asserted, &self.identity, it))
     }
 
     /// The terminal reports. What is none of this message's changes nothing.

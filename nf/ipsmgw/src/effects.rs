@@ -1,5 +1,6 @@
 //! What the gateway is told, and what it wants.
 
+use crate::centre::Stored;
 use crate::identity::{Imsi, Msisdn};
 use crate::store::{Answer, Question};
 
@@ -24,6 +25,8 @@ pub struct Register {
 /// A MESSAGE that came, from a next hop that is trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Received {
+    /// Whom it is for: the Request-URI.
+    pub to: String,
     /// The identities that the network asserts (RFC 3325).
     pub asserted: Vec<String>,
     /// Call-ID.
@@ -34,6 +37,8 @@ pub struct Received {
     pub content_type: String,
     /// The body.
     pub body: Vec<u8>,
+    /// Its trail in the service assurance.
+    pub trail: u64,
 }
 
 /// Where a MESSAGE goes first.
@@ -58,8 +63,35 @@ pub struct Sending {
     pub call_id: String,
     /// The Call-ID of what it answers.
     pub in_reply_to: Option<String>,
-    /// The body: an RP message.
-    pub body: Vec<u8>,
+    /// The body.
+    pub body: Body,
+    /// Its trail in the service assurance.
+    pub trail: u64,
+}
+
+/// The body of a MESSAGE that is to be sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Body {
+    /// An RP message, from the gateway itself.
+    Rp(Vec<u8>),
+    /// Text, and whose it is: digits with a plus sign, or letters.
+    Text {
+        /// The sender.
+        from: String,
+        /// What is said.
+        text: String,
+    },
+}
+
+impl Body {
+    /// As it is sent.
+    #[must_use]
+    pub fn octets(&self) -> &[u8] {
+        match self {
+            Self::Rp(octets) => octets,
+            Self::Text { text, .. } => text.as_bytes(),
+        }
+    }
 }
 
 /// Names a MESSAGE of ours: its flow, and which of the flow's it is.
@@ -99,6 +131,26 @@ pub enum In {
     Network(tcu::Indication),
     /// The signalling gateway is connected, or is not: then all dialogues are lost.
     Connected(bool),
+    /// A message of the gateway's own centre stood in the store when it was opened.
+    Restored {
+        /// Its number.
+        number: u64,
+        /// It.
+        stored: Stored,
+    },
+    /// Messages that wait are to be tried now: those for one receiver, or all.
+    Retry(Option<Msisdn>),
+    /// An operator sends a text.
+    Operator {
+        /// Comes back with [`Out::Taken`].
+        ticket: u64,
+        /// Whom it is for.
+        to: Msisdn,
+        /// Whose it is said to be: a number, or letters; none: the centre's own number.
+        from: Option<sms::Address>,
+        /// What is said.
+        text: String,
+    },
     /// A question was answered.
     Stored {
         /// Whose.
@@ -128,6 +180,13 @@ pub enum Out {
         ticket: u64,
         /// What.
         question: Question,
+    },
+    /// An operator's text is stored, in so many messages, or is not: why.
+    Taken {
+        /// Which.
+        ticket: u64,
+        /// What became of it.
+        outcome: Result<usize, &'static str>,
     },
     /// A message was dealt with to its end.
     Record(Box<Record>),

@@ -41,6 +41,18 @@ event::facts! {
         MemoryAvailable = Counter, "ipsmgw_memory_available_total";
         /// Alerts to service centres.
         Alerts = Counter, "ipsmgw_alerts_total";
+        /// Attempts of the gateway's own centre after which a message waits on.
+        Postponed = Counter, "ipsmgw_postponed_total";
+        /// Messages of the gateway's own centre whose validity ended.
+        Expired = Counter, "ipsmgw_expired_total";
+        /// Messages refused because too many wait.
+        Full = Counter, "ipsmgw_full_total";
+        /// Status reports that found no room.
+        ReportsLost = Counter, "ipsmgw_status_reports_lost_total";
+        /// Messages that wait at the gateway's own centre.
+        Waiting = Gauge, "ipsmgw_waiting_messages";
+        /// Subscribers whose messages wait at the gateway's own centre.
+        WaitingSubscribers = Gauge, "ipsmgw_waiting_subscribers";
         /// Flows under way.
         Flows = Gauge, "ipsmgw_flows";
     }

@@ -2,10 +2,12 @@
 
 use crate::asking::Asking;
 use crate::delivery::Delivery;
+use crate::handing::Handing;
 use crate::notice::Notice;
 use crate::registration::Registration;
 use crate::routing::Routing;
 use crate::submission::Submission;
+use crate::text::Text;
 use machine::slots::{Key, Reuse};
 
 /// A flow.
@@ -24,6 +26,10 @@ pub enum Flow {
     Delivery(Box<Delivery>),
     /// Something that is told on: memory available, a delivery's end, an alert.
     Notice(Box<Notice>),
+    /// Text for the gateway's own centre.
+    Text(Box<Text>),
+    /// A message of the gateway's own centre.
+    Handing(Box<Handing>),
 }
 
 impl Reuse for Flow {
@@ -33,10 +39,21 @@ impl Reuse for Flow {
 }
 
 impl Flow {
+    /// Its trail in the service assurance, where a message brought one.
+    pub const fn trail(&self) -> Option<u64> {
+        match self {
+            Self::Submission(it) => Some(it.trail()),
+            Self::Text(it) => Some(it.trail()),
+            Self::Handing(it) => Some(it.trail()),
+            Self::Notice(it) => it.trail(),
+            Self::Idle | Self::Registration(_) | Self::Routing(_) | Self::Delivery(_) => None,
+        }
+    }
+
     /// What it asks of the network.
     pub fn asking(&mut self) -> Option<&mut Option<Asking>> {
         match self {
-            Self::Idle => None,
+            Self::Idle | Self::Text(_) | Self::Handing(_) => None,
             Self::Registration(it) => Some(&mut it.asking),
             Self::Submission(it) => Some(&mut it.asking),
             Self::Routing(it) => Some(&mut it.asking),

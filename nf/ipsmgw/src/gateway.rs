@@ -6,16 +6,19 @@
 //! ```
 
 use crate::asking::{Asking, Reply, Silence, reply_of};
+use crate::centre::Pending;
 use crate::effects::{In, Out, Received, Register};
 use crate::facts::Fact;
 use crate::flow::{Flow, key, number};
-use crate::identity::Correlations;
+use crate::handing::Handing;
+use crate::identity::{Correlations, Msisdn};
 use crate::notice::Notice;
 use crate::registration::Registration;
 use crate::settings::Settings;
-use crate::shared::{Event, Role, Shared, VERSIONS_MAX, abort};
+use crate::shared::{Event, Role, Shared, VERSIONS_MAX, abort, plan_of};
 use crate::step::Step;
 use crate::submission::Submission;
+use crate::text::Text;
 use event::Sheet;
 use machine::slots::{Key, Slots};
 use machine::{KeyedHash, Machine, Time};
@@ -63,9 +66,18 @@ impl Gateway {
         (self.flows.len(), self.shared.dialogues.len(), self.shared.subscribers.len())
     }
 
-    /// A new flow; false if there is no room.
+    /// A new flow; false if there is no room. Where the gateway is the centre itself, registrations
+    /// leave room to messages, and those to reports and deliveries.
     fn begin(&mut self, flow: Flow, event: Event) -> bool {
-        let Some((key, place)) = self.flows.take() else {
+        let most = self.shared.settings.flows_max as usize;
+        let eighths = match flow {
+            _ if self.shared.settings.local.is_none() => 8,
+            Flow::Registration(_) => 5,
+            Flow::Handing(_) => 7,
+            _ => 6,
+        };
+        let room = (self.flows.len() < most - most / 8 * (8 - eighths)).then(|| self.flows.take());
+        let Some((key, place)) = room.flatten() else {
             self.shared.facts.add(Fact::Overload, 1);
             return false;
         };
@@ -83,11 +95,24 @@ impl Gateway {
 
     /// A MESSAGE: a report belongs to its flow, everything else begins one.
     fn received(&mut self, transaction: u64, message: Received, out: &mut Vec<Out>) {
-        if !sms::rp::is_content_type(&message.content_type) {
+        let is_rp = sms::rp::is_content_type(&message.content_type);
+        let is_text = self.shared.settings.local.is_some() && is_text(&message.content_type);
+        if !is_rp && !is_text {
             return out.push(Out::Respond { transaction, status: 415 });
         }
         if message.asserted.is_empty() {
             return out.push(Out::Respond { transaction, status: 403 });
+        }
+        if self.shared.sent_of(&message.call_id).is_some() {
+            // What was sent from here came back.
+            return out.push(Out::Respond { transaction, status: 482 });
+        }
+        if is_text {
+            let flow = Flow::Text(Box::new(Text::of_terminal(transaction, message)));
+            if !self.begin(flow, Event::Begin) {
+                out.push(Out::Respond { transaction, status: 503 });
+            }
+            return;
         }
         let is_report = matches!(message.body.first().map(|it| it & 7), Some(2 | 4));
         if is_report {
@@ -95,7 +120,8 @@ impl Gateway {
             // A report that comes too late is taken, and changes nothing.
             out.push(Out::Respond { transaction, status: 202 });
             if let Some(sent) = sent {
-                self.shared.events.push_back((sent.flow, Event::Reported(message.body)));
+                let event = Event::Reported(message.body, message.asserted);
+                self.shared.events.push_back((sent.flow, event));
             }
             return;
         }
@@ -276,11 +302,87 @@ impl Gateway {
                 let notice = Notice::alert(msisdn, centre);
                 self.begin(Flow::Notice(Box::new(notice)), Event::Begin);
             }
+            if self.shared.events.is_empty() {
+                self.hand_out(now);
+            }
             let Some((flow, event)) = self.shared.events.pop_front() else { break };
             self.tell(now, flow, event, out);
         }
-        let count = u64::try_from(self.flows.len()).unwrap_or(u64::MAX);
-        self.shared.facts.set(Fact::Flows, count);
+        let wide = |it| u64::try_from(it).unwrap_or(u64::MAX);
+        let (messages, receivers) = self.shared.centre.len();
+        self.shared.facts.set(Fact::Waiting, wide(messages));
+        self.shared.facts.set(Fact::WaitingSubscribers, wide(receivers));
+        self.shared.facts.set(Fact::Flows, wide(self.flows.len()));
+    }
+
+    /// Begins what the gateway's own centre has due.
+    fn hand_out(&mut self, now: Time) {
+        while let Some(number) = self.shared.centre.expired(now) {
+            let Some(stored) = self.shared.centre.at(number).cloned() else { continue };
+            let flow = Flow::Handing(Box::new(Handing::expired(number, stored)));
+            if !self.begin(flow, Event::Begin) {
+                self.shared.centre.expires_later(number, now);
+            }
+        }
+        while let Some(to) = self.shared.centre.ready(now) {
+            let first = self.shared.centre.first(&to).map(|(number, it)| (number, it.clone()));
+            let Some((number, stored)) = first else { continue };
+            let flow = Flow::Handing(Box::new(Handing::new(number, stored)));
+            if !self.begin(flow, Event::Begin) {
+                self.shared.centre.crowded(&to, now);
+            }
+        }
+    }
+
+    /// The trail of the flow that sent the MESSAGE of this Call-ID.
+    #[must_use]
+    pub fn trail_of(&self, call_id: &str) -> Option<u64> {
+        let sent = self.shared.sent_of(call_id)?;
+        let flow = self.flows.at(key(sent.flow))?;
+        Some(flow.trail().unwrap_or_else(|| self.shared.trail(sent.flow)))
+    }
+
+    /// Messages of the gateway's own centre that wait.
+    pub fn pending(&self) -> impl Iterator<Item = Pending<'_>> {
+        self.shared.centre.pending()
+    }
+
+    /// How many those are, and for how many receivers.
+    #[must_use]
+    pub fn waiting(&self) -> (usize, usize) {
+        self.shared.centre.len()
+    }
+
+    /// Takes other settings; what is under way goes on as it began.
+    pub fn configure(&mut self, settings: Settings) {
+        self.shared.centre.configure(plan_of(&settings));
+        self.shared.senders.configure(settings.sender_rate, settings.duplicate_time);
+        self.shared.settings = settings;
+    }
+
+    /// An operator sends a text.
+    fn operator(
+        &mut self,
+        ticket: u64,
+        to: Msisdn,
+        from: Option<sms::Address>,
+        text: String,
+        out: &mut Vec<Out>,
+    ) {
+        let trail = self.shared.trail(ticket);
+        let flow = Flow::Text(Box::new(Text::of_operator(ticket, to, from, text, trail)));
+        let is_local = self.shared.settings.local.is_some();
+        if !is_local || !self.begin(flow, Event::Begin) {
+            let why = if is_local { "too much is under way" } else { "there is no own centre" };
+            out.push(Out::Taken { ticket, outcome: Err(why) });
+        }
+    }
+
+    fn retry(&mut self, now: Time, to: Option<&Msisdn>) {
+        match to {
+            Some(to) => self.shared.centre.reachable(to, now),
+            None => self.shared.centre.retry_all(now) > 0,
+        };
     }
 
     fn tell(&mut self, now: Time, flow: u64, event: Event, out: &mut Vec<Out>) {
@@ -290,7 +392,8 @@ impl Gateway {
             taken.asking().into_iter().for_each(|it| *it = None);
         }
         let time = self.shared.settings.flow_time;
-        let mut step = Step { now, flow, shared: &mut self.shared, out };
+        let trail = taken.trail().unwrap_or_else(|| self.shared.trail(flow));
+        let mut step = Step { now, flow, trail, shared: &mut self.shared, out };
         if matches!(event, Event::Begin) {
             step.arm(time);
         }
@@ -301,6 +404,8 @@ impl Gateway {
             Flow::Routing(it) => it.on(event, &mut step),
             Flow::Delivery(it) => it.on(event, &mut step),
             Flow::Notice(it) => it.on(event, &mut step),
+            Flow::Text(it) => it.on(event, &mut step),
+            Flow::Handing(it) => it.on(event, &mut step),
         };
         for (flow, at) in self.shared.arms.drain(..) {
             self.flows.arm(key(flow), at);
@@ -352,6 +457,11 @@ impl Machine for Gateway {
             }
             In::Network(it) => self.indicated(it, out),
             In::Connected(is_connected) => self.connected(is_connected),
+            In::Restored { number, stored } => self.shared.centre.restore(number, stored, now),
+            In::Retry(to) => self.retry(now, to.as_ref()),
+            In::Operator { ticket, to, from, text } => {
+                self.operator(ticket, to, from, text, out);
+            }
             In::Stored { ticket, answer } => {
                 self.shared.events.push_back((ticket, Event::Stored(answer)));
             }
@@ -369,6 +479,21 @@ impl Machine for Gateway {
     }
 
     fn deadline(&self) -> Option<Time> {
-        self.flows.deadline().into_iter().chain(self.shared.senders.deadline()).min()
+        let all =
+            [self.flows.deadline(), self.shared.senders.deadline(), self.shared.centre.deadline()];
+        all.into_iter().flatten().min()
     }
+}
+
+/// Whether a body is text that the gateway's own centre takes (RFC 3428 §8).
+fn is_text(content_type: &str) -> bool {
+    let mut parts = content_type.split(';');
+    let name = parts.next().unwrap_or_default().trim();
+    let charset = parts.find_map(|it| it.trim().split_once('='));
+    let is_known = charset.is_none_or(|(name, value)| {
+        let value = value.trim_matches('"');
+        !name.eq_ignore_ascii_case("charset")
+            || ["utf-8", "us-ascii"].iter().any(|it| value.eq_ignore_ascii_case(it))
+    });
+    name.eq_ignore_ascii_case("text/plain") && is_known
 }

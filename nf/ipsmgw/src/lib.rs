@@ -10,7 +10,7 @@
 //! ```
 //! - [`sip_text`] reads and writes what of SIP the flows have to do with.
 //! - [`Gateway`] is a [`machine::Machine`]: [`In`] says what happened, [`Out`] what shall be done.
-//!   It knows no socket, no transaction of SIP and no store; whoever runs it has those.
+//!   It knows no socket, no transaction of SIP and no store: [`ShortMessageGateway`] has those.
 //! - A flow is one record: a registration, a submission, a question for routing information, a
 //!   delivery, or something that is told on. Its number stands in the Call-ID of what it sends,
 //!   with a proof, so that a report finds it (In-Reply-To), and names its dialogues and questions.
@@ -23,12 +23,18 @@
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod argument;
+mod ask;
 mod asking;
+pub mod centre;
+pub mod config;
 mod delivery;
+mod deposit;
 mod effects;
 mod facts;
 mod flow;
+mod function;
 mod gateway;
+mod handing;
 mod identity;
 mod invoked;
 mod notice;
@@ -36,7 +42,9 @@ mod peer_operation;
 mod peers;
 mod registration;
 mod routing;
+mod rows;
 mod senders;
+mod sending;
 mod settings;
 mod shared;
 pub mod sip_text;
@@ -44,9 +52,17 @@ mod step;
 pub mod store;
 mod submission;
 mod subscribers;
+mod text;
+mod wire;
 
-pub use effects::{Direction, In, Out, Received, Record, Register, Route, Sending, Sent, Way};
+pub use ask::questions;
+pub use effects::{
+    Body, Direction, In, Out, Received, Record, Register, Route, Sending, Sent, Way,
+};
 pub use facts::Fact;
+pub use function::{ShortMessageGateway, start};
 pub use gateway::{Gateway, Seeds};
 pub use identity::{Correlations, Imsi, Msisdn};
-pub use settings::{Hlr, Settings, Subsystems};
+pub use rows::{MESSAGES, SUBSCRIBERS};
+pub use settings::{Hlr, Local, Settings, Subsystems};
+pub use wire::DoorFact;

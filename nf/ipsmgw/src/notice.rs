@@ -3,7 +3,7 @@
 
 use crate::argument::Argument;
 use crate::asking::{Asking, Reply};
-use crate::effects::{Received, Route};
+use crate::effects::{Body, Received, Route};
 use crate::facts::Fact;
 use crate::identity::Msisdn;
 use crate::invoked::Refused;
@@ -68,6 +68,14 @@ impl Notice {
 
     pub(crate) const fn alert(msisdn: Msisdn, centre: Msisdn) -> Self {
         Self::new(What::Alert(centre), Some(msisdn))
+    }
+
+    /// Its trail, where a message brought one.
+    pub(crate) const fn trail(&self) -> Option<u64> {
+        match &self.what {
+            What::Memory { message, .. } => Some(message.trail),
+            What::Report { .. } | What::Alert(_) => None,
+        }
     }
 
     /// Takes an event; whether the flow is over.
@@ -138,11 +146,19 @@ impl Notice {
 
     fn whose(&mut self, step: &mut Step<'_>) -> bool {
         let What::Memory { message, .. } = &self.what else { return true };
-        let asserted = || message.asserted.iter().find_map(|it| Msisdn::of_uri(it));
+        let asserted = || message.asserted.iter().find_map(|it| step.settings().msisdn_of(it));
         let Some(msisdn) = self.msisdn.clone().or_else(asserted) else {
             return self.acknowledge(Some(Cause::UnidentifiedSubscriber), step);
         };
+        if !step.shared.senders.admit(step.now, &msisdn) {
+            step.count(Fact::Limited);
+            return self.acknowledge(Some(Cause::Congestion), step);
+        }
         self.msisdn = Some(msisdn.clone());
+        if step.settings().local.is_some() {
+            step.reachable(&msisdn);
+            return self.acknowledge(None, step);
+        }
         self.state = State::Registered;
         step.store(Question::Get(Key::Subscriber(msisdn)));
         false
@@ -248,7 +264,7 @@ impl Notice {
         self.state = State::Reporting;
         let to = message.asserted.first().cloned().unwrap_or_default();
         let call_id = message.call_id.clone();
-        step.send(0, &to, Route::Interrogating, Some(&call_id), body);
+        step.send(0, &to, Route::Interrogating, Some(&call_id), Body::Rp(body));
         step.arm(step.settings().report_time);
         false
     }

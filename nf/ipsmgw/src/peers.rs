@@ -17,6 +17,9 @@ use map::negotiation::{Verdict, judge};
 use sccp::codec::Address;
 use tcu::{Component, Portion, Request};
 
+/// Allows every title.
+const ANYBODY: &str = "*";
+
 /// The context and version of a dialogue, if they are spoken here.
 const fn speaks(context: Context, version: u8) -> bool {
     match context {
@@ -58,13 +61,15 @@ impl Gateway {
         }
     }
 
-    /// Whether an address may ask here.
+    /// Whether an address may ask here: with a title that is allowed, and is not the gateway's own,
+    /// as that of a question of its own which came back is.
     fn may_ask(&self, calling: &Address) -> bool {
-        let Some(title) = &calling.title else { return self.shared.settings.allowed.is_empty() };
+        let Some(title) = &calling.title else { return false };
         let digits: String =
             title.digits.iter().filter_map(|it| char::from_digit(it.into(), 16)).collect();
-        let allowed = &self.shared.settings.allowed;
-        allowed.is_empty() || allowed.iter().any(|it| digits.starts_with(it))
+        let settings = &self.shared.settings;
+        let is_own = digits == settings.number.digits();
+        !is_own && settings.allowed.iter().any(|it| it == ANYBODY || digits.starts_with(it))
     }
 
     fn refuse(&self, dialogue: u64, portion: Portion, out: &mut Vec<Out>) {

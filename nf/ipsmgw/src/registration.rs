@@ -12,7 +12,7 @@ use crate::facts::Fact;
 use crate::identity::Msisdn;
 use crate::shared::Event;
 use crate::step::Step;
-use crate::store::{Answer, Key, Question, Row, Subscriber};
+use crate::store::{Answer, Form, Key, Question, Row, Subscriber};
 use machine::Duration;
 use map::types::AlertReason;
 
@@ -21,6 +21,8 @@ enum State {
     Looking,
     Storing,
     Naming,
+    /// Whether it is the one that stands.
+    Leaving,
     Ending,
     Unnaming,
     Telling,
@@ -41,7 +43,7 @@ pub struct Registration {
 
 impl Registration {
     pub(crate) fn new(transaction: u64, register: Register) -> Self {
-        let msisdn = register.msisdn.clone().or_else(|| Msisdn::of_uri(&register.identity));
+        let msisdn = register.msisdn.clone();
         Self {
             transaction,
             register,
@@ -52,23 +54,38 @@ impl Registration {
         }
     }
 
-    fn subscriber(&self) -> Subscriber {
+    fn subscriber(&self, form: Form) -> Subscriber {
         Subscriber {
             identity: self.register.identity.clone(),
             s_cscf: self.register.s_cscf.clone(),
             imsi: self.register.imsi.clone(),
             contacts: self.register.contacts.clone().unwrap_or_default(),
+            form,
         }
+    }
+
+    /// How the terminal takes short messages; none: not at all. The gateway's own centre sends
+    /// text to those that do not know them.
+    fn form(&self, step: &Step<'_>) -> Option<Form> {
+        let told = self.register.contacts.as_ref().map(|it| !it.is_empty());
+        let form = match told.unwrap_or(step.settings().takes_by_default) {
+            true => Some(Form::ShortMessage),
+            false => step.settings().local.is_some().then_some(Form::Text),
+        };
+        form.filter(|_| self.register.expires_s > 0)
     }
 
     /// Whether the terminal takes short messages.
     fn takes(&self, step: &Step<'_>) -> bool {
-        let told = self.register.contacts.as_ref().map(|it| !it.is_empty());
-        self.register.expires_s > 0 && told.unwrap_or(step.settings().takes_by_default)
+        self.form(step).is_some()
     }
 
     /// Takes an event; whether the flow is over.
     pub(crate) fn on(&mut self, event: Event, step: &mut Step<'_>) -> bool {
+        let own = step.settings().msisdn_of(&self.register.identity);
+        // What the identity says and what the service information says is the same, if both do.
+        let msisdn = self.msisdn.take().filter(|it| own.as_ref().is_none_or(|own| own == it));
+        self.msisdn = if self.register.msisdn.is_some() { msisdn } else { own };
         let Some(msisdn) = self.msisdn.clone() else {
             step.count(Fact::RegistrationRefused);
             step.respond(self.transaction, 403);
@@ -79,9 +96,14 @@ impl Registration {
                 step.store(Question::Get(Key::Subscriber(msisdn)));
                 false
             }
+            (State::Looking, Event::Begin) if self.register.expires_s > 0 => {
+                // Another terminal of the subscriber's may take them.
+                step.respond(self.transaction, 200);
+                true
+            }
             (State::Looking, Event::Begin) => {
-                self.state = State::Ending;
-                step.store(Question::Take(Key::Subscriber(msisdn)));
+                self.state = State::Leaving;
+                step.store(Question::Get(Key::Subscriber(msisdn)));
                 false
             }
             (_, Event::Stored(Answer::Failed)) => self.failed(step),
@@ -104,6 +126,9 @@ impl Registration {
             step.count(Fact::RegistrationRefused);
             step.respond(self.transaction, 503);
         }
+        if let (State::Naming, Some(msisdn)) = (self.state, &self.msisdn) {
+            step.undo(Key::Subscriber(msisdn.clone()));
+        }
         true
     }
 
@@ -113,7 +138,11 @@ impl Registration {
             State::Looking => {
                 self.is_initial = row.is_none();
                 self.state = State::Storing;
-                let row = Row::Subscriber(self.subscriber());
+                let takes_rp =
+                    matches!(&row, Some(Row::Subscriber(it)) if it.form == Form::ShortMessage);
+                // A second terminal that knows text alone takes nothing from the first one.
+                let form = self.form(step).filter(|_| !takes_rp).unwrap_or_default();
+                let row = Row::Subscriber(self.subscriber(form));
                 step.store(Question::Put(Key::Subscriber(msisdn), row, time));
             }
             State::Storing => {
@@ -124,8 +153,23 @@ impl Registration {
             State::Naming => {
                 step.count(Fact::Registered);
                 step.respond(self.transaction, 200);
+                if step.settings().local.is_some() {
+                    step.reachable(&msisdn);
+                    return true;
+                }
                 // A refresh tells nobody anything new.
                 return !self.is_initial || self.tell(msisdn, true, step);
+            }
+            State::Leaving => {
+                // An end that another S-CSCF tells, or that is another identity's, changes nothing.
+                let is_own = matches!(&row, Some(Row::Subscriber(it))
+                    if it.identity == self.register.identity && it.s_cscf == self.register.s_cscf);
+                if !is_own {
+                    step.respond(self.transaction, 200);
+                    return true;
+                }
+                self.state = State::Ending;
+                step.store(Question::Take(Key::Subscriber(msisdn)));
             }
             State::Ending => {
                 self.is_initial = row.is_some();
@@ -138,6 +182,9 @@ impl Registration {
                     return true;
                 }
                 step.count(Fact::Deregistered);
+                if step.settings().local.is_some() {
+                    return true;
+                }
                 return self.tell(msisdn, false, step);
             }
             State::Waiting => return self.waited(&msisdn, row, step),

@@ -2,7 +2,7 @@
 //! this gateway and a correlation IMSI.
 //!
 //! ```text
-//!   SRI-for-SM ─→ Get subscriber ─→ HLR: SRI-for-SM ─→ Put correlation ─→ result: own address
+//!   SRI-for-SM ─→ Get subscriber ─→ HLR: SRI-for-SM ─→ Get, Put correlation ─→ result: own address
 //!                                └─ suppressed ───────┘       not registered: as the HLR said
 //! ```
 
@@ -22,10 +22,15 @@ use sms::RpAddress;
 /// Why a subscriber is absent: deregistered for IMS (TS 23.040 §3.3.2).
 pub(crate) const DEREGISTERED: i64 = 11;
 
+/// Correlation IMSIs that are drawn for one that is free.
+const DRAWS_MAX: u8 = 8;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Looking,
     Asking,
+    /// Whether the correlation IMSI is free.
+    Drawing,
     Storing,
     /// Of a subscriber who is absent: who waits.
     Waiting,
@@ -41,6 +46,9 @@ pub struct Routing {
     has_priority: bool,
     is_registered: bool,
     correlation: Option<Imsi>,
+    /// What it shall stand for, and how many were drawn.
+    row: Option<Correlation>,
+    draws: u8,
     state: State,
     pub(crate) asking: Option<Asking>,
 }
@@ -59,6 +67,8 @@ impl Routing {
             has_priority,
             is_registered: false,
             correlation: None,
+            row: None,
+            draws: 0,
             state: State::Looking,
             asking: None,
         }
@@ -75,6 +85,7 @@ impl Routing {
             }
             (State::Looking, Event::Stored(answer)) => self.looked(&answer, step),
             (State::Asking, Event::Replied(reply)) => self.replied(reply, step),
+            (State::Drawing, Event::Stored(answer)) => self.drawn(&answer, step),
             (State::Storing, Event::Stored(answer)) => self.stored(&answer, step),
             (State::Waiting, Event::Stored(Answer::Row(row))) => self.wait(row, step),
             (State::Waiting | State::Keeping, Event::Stored(_)) => {
@@ -143,13 +154,35 @@ impl Routing {
     }
 
     fn keep(&mut self, imsi: Option<Imsi>, nodes: Vec<Msisdn>, step: &mut Step<'_>) -> bool {
-        self.state = State::Storing;
+        let centre = Msisdn::of_address_string(self.centre.octets());
+        self.row = Some(Correlation { msisdn: self.msisdn.clone(), centre, imsi, nodes });
+        self.draw(step)
+    }
+
+    /// Draws an IMSI, and asks whether it stands for somebody already.
+    fn draw(&mut self, step: &mut Step<'_>) -> bool {
+        self.state = State::Drawing;
+        self.draws += 1;
+        if self.draws > DRAWS_MAX {
+            return self.refuse(Refused::of(Error::SystemFailure), step);
+        }
         let correlation = step.shared.correlations.give();
-        let row = Correlation { msisdn: self.msisdn.clone(), imsi, nodes };
-        let time = step.settings().correlation_time;
-        self.correlation = Some(correlation.clone());
-        step.store(Question::Put(Key::Correlation(correlation), Row::Correlation(row), time));
+        step.store(Question::Get(Key::Correlation(correlation.clone())));
+        self.correlation = Some(correlation);
         false
+    }
+
+    fn drawn(&mut self, answer: &Answer, step: &mut Step<'_>) -> bool {
+        match (answer, self.correlation.clone(), self.row.clone()) {
+            (Answer::Row(Some(_)), ..) => self.draw(step),
+            (Answer::Row(None), Some(imsi), Some(row)) => {
+                self.state = State::Storing;
+                let time = step.settings().correlation_time;
+                step.store(Question::Put(Key::Correlation(imsi), Row::Correlation(row), time));
+                false
+            }
+            _ => self.refuse(Refused::of(Error::SystemFailure), step),
+        }
     }
 
     fn stored(&self, answer: &Answer, step: &mut Step<'_>) -> bool {

@@ -42,6 +42,11 @@ impl Senders {
         }
     }
 
+    /// Takes another rate, and another time.
+    pub const fn configure(&mut self, rate: Rate, time: Duration) {
+        (self.rate, self.time) = (rate, time);
+    }
+
     /// Whether a sender may send one more, which is counted then.
     pub fn admit(&mut self, now: Time, sender: &Msisdn) -> bool {
         if self.buckets.len() >= REMEMBERED_MAX && !self.buckets.contains_key(sender) {
@@ -71,6 +76,11 @@ impl Senders {
         self.seen.insert(sum, (Known::UnderWay, self.count));
         self.due.push_back((now + self.time, sum, self.count));
         None
+    }
+
+    /// A message failed for a reason that passes: it is new when it comes again.
+    pub fn forget(&mut self, sum: u64) {
+        self.seen.remove(&sum);
     }
 
     /// A message was reported, and shall be so again if it comes again.

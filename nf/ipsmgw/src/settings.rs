@@ -1,5 +1,6 @@
 //! How a gateway is set up.
 
+use crate::centre::Plan;
 use crate::effects::Way;
 use crate::identity::Msisdn;
 use machine::Duration;
@@ -37,7 +38,8 @@ pub struct Settings {
     pub begin_octets_max: usize,
     /// Messages that one subscriber may send.
     pub sender_rate: Rate,
-    /// Digits with one of which the titles of those begin who may ask here; none: all may.
+    /// Digits with one of which the titles of those begin who may ask here, `*` for all; none:
+    /// nobody may.
     pub allowed: Vec<String>,
     /// Whether a terminal takes short messages of which that was not told.
     pub takes_by_default: bool,
@@ -45,6 +47,29 @@ pub struct Settings {
     pub flows_max: u32,
     /// Deliveries to one subscriber at once, those that wait among them.
     pub deliveries_max: usize,
+    /// Domains whose identities are those of subscribers.
+    pub domains: Vec<String>,
+    /// The gateway is a service centre itself, for a network without one.
+    pub local: Option<Local>,
+}
+
+/// A service centre of the gateway's own.
+#[derive(Debug, Clone)]
+pub struct Local {
+    /// Digits with one of which numbers of subscribers begin; none: any.
+    pub numbers: Vec<String>,
+    /// What stands in front of a national number; none: such numbers are unknown.
+    pub country_code: Option<String>,
+    /// How much is taken, and when it is tried again.
+    pub plan: Plan,
+    /// How long a message is good that says nothing of that.
+    pub validity: Duration,
+    /// How long a message is good at most.
+    pub validity_max: Duration,
+    /// Messages that one text may need.
+    pub parts_max: usize,
+    /// Quarters of an hour that time stamps are east of Greenwich.
+    pub quarters: i8,
 }
 
 /// Subsystem numbers (TS 23.003 §8).
@@ -56,6 +81,24 @@ pub struct Subsystems {
     pub centre: u8,
     /// Of MSCs.
     pub msc: u8,
+}
+
+impl Settings {
+    /// The number that an identity is: of a `tel:` URI, or of a `sip:` URI of a domain of its own.
+    #[must_use]
+    pub fn msisdn_of(&self, uri: &str) -> Option<Msisdn> {
+        let parsed = sip::Uri::parse(uri.as_bytes()).ok()?;
+        let is_own = |it: &String| parsed.host.eq_ignore_ascii_case(it.as_bytes());
+        let is_here = parsed.host.is_empty() || self.domains.iter().any(is_own);
+        Msisdn::of_uri(uri).filter(|_| is_here)
+    }
+
+    /// Whether one of the identities that the network asserts is that subscriber's.
+    #[must_use]
+    pub fn is_asserted(&self, asserted: &[String], identity: &str, msisdn: &Msisdn) -> bool {
+        let is_own = |it: &String| it == identity || self.msisdn_of(it).as_ref() == Some(msisdn);
+        asserted.iter().any(is_own)
+    }
 }
 
 /// Where the HLR is.

@@ -1,6 +1,7 @@
 //! What flows share: who is under way to whom, dialogues, and what is to be told within a step.
 
 use crate::asking::{Asking, Reply, Silence};
+use crate::centre::{Centre, Plan};
 use crate::effects::{Out, Sent};
 use crate::facts::Fact;
 use crate::identity::{Correlations, Msisdn};
@@ -40,8 +41,8 @@ pub enum Event {
     Replied(Reply),
     /// A MESSAGE had its final response.
     Response(u8, u16),
-    /// A terminal reported: the RP message, and the report's server transaction.
-    Reported(Vec<u8>),
+    /// A terminal reported: the RP message, and the identities that the network asserts.
+    Reported(Vec<u8>, Vec<String>),
     /// A peer's dialogue goes on.
     Continued(Vec<Component>),
     /// A peer's dialogue is lost.
@@ -60,6 +61,8 @@ pub struct Shared {
     pub(crate) senders: Senders,
     pub(crate) subscribers: Subscribers,
     pub(crate) correlations: Correlations,
+    /// Messages of the gateway's own centre that wait.
+    pub(crate) centre: Centre,
     pub(crate) hash: KeyedHash,
     pub(crate) dialogues: BTreeMap<u64, (u64, Role)>,
     /// Dialogues that were asked for and are not begun yet: by their reference, whose.
@@ -82,6 +85,7 @@ impl Shared {
             senders: Senders::new(settings.sender_rate, settings.duplicate_time),
             subscribers: Subscribers::default(),
             correlations,
+            centre: Centre::new(plan_of(&settings)),
             hash,
             dialogues: BTreeMap::new(),
             begins: BTreeMap::new(),
@@ -139,6 +143,11 @@ impl Shared {
         self.hash.hash(&text)
     }
 
+    /// The trail of a flow to which no message brought one.
+    pub(crate) fn trail(&self, flow: u64) -> u64 {
+        self.hash.hash(&[&b"trail"[..], &flow.to_be_bytes()].concat())
+    }
+
     /// The MESSAGE that a Call-ID names, if it is one of ours.
     pub(crate) fn sent_of(&self, call_id: &str) -> Option<Sent> {
         let digits = call_id.split('@').next()?;
@@ -166,6 +175,13 @@ impl Shared {
         let dialogue = asking.dialogue.filter(|it| self.dialogues.remove(it).is_some());
         dialogue.into_iter().for_each(|it| out.push(abort(it, Portion::default())));
     }
+}
+
+/// What a centre of the gateway's own does; nothing where there is none.
+pub(crate) fn plan_of(settings: &Settings) -> Plan {
+    let local = settings.local.as_ref().map(|it| it.plan.clone());
+    let none = Plan { messages_max: 0, messages_per_receiver_max: 0, retries: Vec::new() };
+    local.unwrap_or(none)
 }
 
 /// Breaks a dialogue off.

@@ -1,7 +1,7 @@
 //! What the flows have to do with, as SIP writes it: third-party REGISTER with its bodies
 //! (TS 24.229 §5.4.1.7, §7.6, TS 24.341 §5.3.3.2), MESSAGE (RFC 3428, TS 24.341 §5.3.3.4).
 
-use crate::effects::{Received, Register, Route, Sending};
+use crate::effects::{Body, Received, Register, Route, Sending};
 use crate::identity::{Imsi, Msisdn};
 use sip::{Header, Message, Method, NameAddr, Writer};
 
@@ -9,12 +9,20 @@ use sip::{Header, Message, Method, NameAddr, Writer};
 const PARTS_MAX: usize = 8;
 /// Contacts of a terminal that are kept.
 const CONTACTS_MAX: usize = 8;
+/// Octets of a boundary (RFC 2046 §5.1.1).
+const BOUNDARY_MAX: usize = 70;
+/// The type of a part that is the terminal's own REGISTER.
+const SIP: &[u8] = b"message/sip";
+/// Seconds that a registration is believed to stand, at most.
+const EXPIRES_MAX_S: u32 = 7 * 86_400;
 /// Octets of a text of SIP that is kept: an identity, a contact, a Call-ID.
 const TEXT_MAX: usize = 256;
 /// The feature of a terminal that takes short messages (TS 24.341 §5.3.2.2).
 const SMS_IP: &[u8] = b"+g.3gpp.smsip";
 /// What a MESSAGE to a terminal asks of the S-CSCF (TS 24.341 §5.3.3.4.2).
 const ACCEPT_CONTACT: &[u8] = b"*;+g.3gpp.smsip;require;explicit";
+/// The type of text (RFC 3428 §8).
+const TEXT: &[u8] = b"text/plain;charset=UTF-8";
 const HOPS: u64 = 70;
 const CSEQ: &[u8] = b"1 MESSAGE";
 
@@ -40,24 +48,53 @@ fn parts<'a>(content_type: &'a [u8], body: &'a [u8]) -> Vec<(&'a [u8], &'a [u8])
     let Some(boundary) = sip::param(params, b"boundary").map(sip::unquoted) else {
         return Vec::new();
     };
+    if boundary.is_empty() || boundary.len() > BOUNDARY_MAX {
+        return Vec::new();
+    }
     let delimiter = [b"--", boundary].concat();
     let mut found = Vec::new();
-    let mut rest = after(body, &delimiter);
-    while let Some(part) = rest.filter(|it| !it.starts_with(b"--") && found.len() < PARTS_MAX) {
-        let end = position(part, &delimiter).unwrap_or(part.len());
-        let own = part.get(..end).unwrap_or_default();
-        found.extend(typed(own));
-        rest = after(part, &delimiter);
+    let mut rest = delimited(body, &delimiter).map(|it| it.1);
+    while let Some(part) = rest.filter(|_| found.len() < PARTS_MAX) {
+        let Some((kind, content)) = typed(part) else {
+            rest = delimited(part, &delimiter).map(|it| it.1);
+            continue;
+        };
+        // What a terminal wrote into its own REGISTER makes no part.
+        let whole = match sip::frame(content) {
+            sip::Framing::Message(octets) if is_type(kind, SIP) => content.split_at_checked(octets),
+            _ => None,
+        };
+        let next = whole.map_or(content, |it| it.1);
+        let end = delimited(next, &delimiter);
+        let own = end.map_or(next, |it| it.0);
+        found.push((kind, whole.map_or(own, |it| it.0)));
+        rest = end.map(|it| it.1);
     }
     found
 }
 
+/// What stands in front of a line that delimits parts, and behind it; the last one has nothing
+/// behind it (RFC 2046 §5.1.1).
+fn delimited<'a>(octets: &'a [u8], delimiter: &[u8]) -> Option<(&'a [u8], &'a [u8])> {
+    let mut from = 0;
+    loop {
+        let at = from + position(octets.get(from..)?, delimiter)?;
+        let behind = octets.get(at + delimiter.len()..)?;
+        let is_line = at == 0 || octets.get(..at)?.ends_with(b"\r\n");
+        let blank = behind.iter().take_while(|it| matches!(it, b' ' | b'\t')).count();
+        let front = octets.get(..at.saturating_sub(2))?;
+        match behind.get(blank..) {
+            Some([b'\r', b'\n', rest @ ..]) if is_line => return Some((front, rest)),
+            _ if is_line && behind.starts_with(b"--") => return Some((front, &[])),
+            _ => from = at + 1,
+        }
+    }
+}
+
 /// Type and content of a part (RFC 2046 §5.1).
 fn typed(part: &[u8]) -> Option<(&[u8], &[u8])> {
-    let part = part.strip_prefix(b"\r\n").unwrap_or(part);
     let end = position(part, b"\r\n\r\n")?;
     let (head, content) = (part.get(..end)?, part.get(end + 4..)?);
-    let content = content.strip_suffix(b"\r\n").unwrap_or(content);
     let value = head.split(|it| *it == b'\n').find_map(|line| {
         let colon = line.iter().position(|it| *it == b':')?;
         let (name, value) = line.split_at(colon);
@@ -70,10 +107,6 @@ fn position(octets: &[u8], what: &[u8]) -> Option<usize> {
     octets.windows(what.len().max(1)).position(|it| it == what)
 }
 
-fn after<'a>(octets: &'a [u8], what: &[u8]) -> Option<&'a [u8]> {
-    octets.get(position(octets, what)? + what.len()..)
-}
-
 /// The MSISDN of service information (TS 24.229 §7.6): the operator's own text, in which it is a
 /// number by itself, or behind a name that says so.
 fn service_msisdn(xml: &[u8]) -> Option<Msisdn> {
@@ -81,7 +114,14 @@ fn service_msisdn(xml: &[u8]) -> Option<Msisdn> {
     let from = xml.find("<service-info>")? + "<service-info>".len();
     let info = xml.get(from..)?.split("</service-info>").next()?;
     let info = info.trim().trim_start_matches("<![CDATA[").trim_end_matches("]]>").trim();
-    let named = info.to_ascii_lowercase().find("msisdn").map_or(0, |it| it + "msisdn".len());
+    let lower = info.to_ascii_lowercase();
+    let names = lower.match_indices("msisdn").map(|it| it.0 + "msisdn".len());
+    // A longer name is another one.
+    let is_whole = |at: &usize| {
+        let next = lower.get(*at..).and_then(|it| it.chars().next());
+        next.is_none_or(|it| !it.is_alphanumeric() && it != '-' && it != '_')
+    };
+    let named = names.into_iter().find(is_whole).unwrap_or_default();
     let rest = info.get(named..)?;
     let first = rest.find(|it: char| it.is_ascii_digit())?;
     // Without a name the text is a number and nothing else.
@@ -108,9 +148,20 @@ fn contacts(inner: &Message<'_>) -> Vec<String> {
 /// The IMSI of the private user identity in credentials (TS 23.003 §13.3).
 fn private_imsi(inner: &Message<'_>) -> Option<Imsi> {
     let value = inner.header(Header::Authorization)?;
-    let value = core::str::from_utf8(value).ok()?;
-    let from = value.find("username=\"")? + "username=\"".len();
-    let (digits, domain) = value.get(from..)?.split('"').next()?.split_once('@')?;
+    let (scheme, params) = core::str::from_utf8(value).ok()?.trim().split_once(' ')?;
+    if !scheme.eq_ignore_ascii_case("digest") {
+        return None;
+    }
+    let mut is_quoted = false;
+    let params = params.split(|it: char| {
+        is_quoted ^= it == '"';
+        it == ',' && !is_quoted
+    });
+    let named = params.filter_map(|it| it.trim().split_once('='));
+    let mut names = named.filter(|it| it.0.trim().eq_ignore_ascii_case("username"));
+    let (name, None) = (names.next()?.1.trim(), names.next()) else { return None };
+    let name = name.strip_prefix('"')?.strip_suffix('"')?;
+    let (digits, domain) = name.split_once('@')?;
     Imsi::of(digits).filter(|_| domain.ends_with(".3gppnetwork.org"))
 }
 
@@ -124,18 +175,23 @@ pub fn register(message: &Message<'_>) -> Option<Register> {
     let mut register = Register {
         identity: text(message.to().uri)?,
         s_cscf: text(contact.uri)?,
-        expires_s: expires.and_then(number)?,
+        expires_s: expires.and_then(number)?.min(EXPIRES_MAX_S),
         msisdn: None,
         imsi: None,
         contacts: None,
     };
     let content_type = message.header(Header::ContentType).unwrap_or_default();
+    let mut is_informed = false;
     for (kind, content) in parts(content_type, message.body()) {
         if is_type(kind, b"application/3gpp-ims+xml") {
-            register.msisdn = register.msisdn.or_else(|| service_msisdn(content));
+            // Two of them contradict each other, whatever they say.
+            if core::mem::replace(&mut is_informed, true) {
+                return None;
+            }
+            register.msisdn = service_msisdn(content);
         }
         if let Ok(inner) = Message::parse(content)
-            && is_type(kind, b"message/sip")
+            && is_type(kind, SIP)
             && inner.is_request()
             && inner.method() == Method::Register
         {
@@ -146,19 +202,21 @@ pub fn register(message: &Message<'_>) -> Option<Register> {
     Some(register)
 }
 
-/// Reads a MESSAGE.
+/// Reads a MESSAGE, which is of that trail.
 #[must_use]
-pub fn received(message: &Message<'_>) -> Option<Received> {
+pub fn received(message: &Message<'_>, trail: u64) -> Option<Received> {
     let asserted = message.values(Header::PAssertedIdentity).filter_map(|it| {
         let address = NameAddr::parse(it).ok()?;
         text(address.uri)
     });
     Some(Received {
+        to: text(message.uri()?.raw)?,
         asserted: asserted.collect(),
         call_id: text(message.call_id())?,
         in_reply_to: message.first(Header::InReplyTo).and_then(text),
         content_type: text(message.header(Header::ContentType).unwrap_or_default())?,
         body: message.body().to_vec(),
+        trail,
     })
 }
 
@@ -167,6 +225,8 @@ pub fn received(message: &Message<'_>) -> Option<Received> {
 pub struct Envelope<'a> {
     /// The gateway's own URI: From, P-Asserted-Identity.
     pub own: &'a str,
+    /// The domain of subscribers.
+    pub domain: &'a str,
     /// The host of the Call-ID.
     pub host: &'a str,
     /// The value of Via.
@@ -181,20 +241,41 @@ pub fn write(sending: &Sending, envelope: &Envelope<'_>, out: &mut Vec<u8>) {
     writer.header(Header::Via, envelope.via);
     writer.number(Header::MaxForwards, HOPS);
     if let Route::Serving(uri) = &sending.route {
-        let route = if uri.contains(";lr") { format!("<{uri}>") } else { format!("<{uri};lr>") };
+        let is_loose = sip::Uri::parse(uri.as_bytes()).is_ok_and(|it| it.param(b"lr").is_some());
+        let route = if is_loose { format!("<{uri}>") } else { format!("<{uri};lr>") };
         writer.header(Header::Route, route.as_bytes());
     }
-    let (own, tag) = (envelope.own, envelope.tag);
+    let (own, tag) = (from(&sending.body, envelope), envelope.tag);
     writer.header(Header::From, format!("<{own}>;tag={tag}").as_bytes());
     writer.header(Header::To, format!("<{}>", sending.to).as_bytes());
     let call_id = format!("{}@{}", sending.call_id, envelope.host);
     writer.header(Header::CallId, call_id.as_bytes());
     writer.header(Header::CSeq, CSEQ);
     writer.header(Header::PAssertedIdentity, format!("<{own}>").as_bytes());
-    writer.header(Header::RequestDisposition, b"no-fork");
-    writer.header(Header::AcceptContact, ACCEPT_CONTACT);
     if let Some(answers) = &sending.in_reply_to {
         writer.header(Header::InReplyTo, answers.as_bytes());
     }
-    writer.body(Some(sms::rp::CONTENT_TYPE.as_bytes()), &sending.body);
+    match &sending.body {
+        Body::Rp(octets) => {
+            writer.header(Header::RequestDisposition, b"no-fork");
+            writer.header(Header::AcceptContact, ACCEPT_CONTACT);
+            writer.body(Some(sms::rp::CONTENT_TYPE.as_bytes()), octets);
+        }
+        Body::Text { text, .. } => writer.body(Some(TEXT), text.as_bytes()),
+    }
+}
+
+/// Whose MESSAGE it is: the gateway's own, or that of who sent a text. What a URI cannot have in
+/// its user part is escaped (RFC 3261 §25.1).
+fn from(body: &Body, envelope: &Envelope<'_>) -> String {
+    let Body::Text { from, .. } = body else { return envelope.own.to_owned() };
+    let mut user = String::new();
+    for octet in from.bytes() {
+        match octet {
+            b'+' | b'-' | b'.' | b'_' => user.push(char::from(octet)),
+            _ if octet.is_ascii_alphanumeric() => user.push(char::from(octet)),
+            _ => user.push_str(&format!("%{octet:02X}")),
+        }
+    }
+    format!("sip:{user}@{}", envelope.domain)
 }

@@ -2,18 +2,24 @@
 
 use crate::argument::Argument;
 use crate::asking::Asking;
-use crate::effects::{Out, Record, Route, Sending, Sent};
+use crate::centre::Stored;
+use crate::effects::{Body, Out, Record, Route, Sending, Sent};
 use crate::facts::Fact;
 use crate::identity::Msisdn;
 use crate::invoked::Refused;
 use crate::settings::{Hlr, Settings};
 use crate::shared::Shared;
-use crate::store::Question;
+use crate::store::{Key, Question, Row};
 use bytes::Bytes;
 use machine::{Duration, Time};
 use map::Operation;
 use sccp::codec::{Address, Digits, Title};
 use tcu::{Code, Component, Portion, Request};
+
+/// No flow: nobody waits for that answer.
+const NOBODY: u64 = u64::MAX;
+/// A message stays in the store beyond its validity until its end is dealt with.
+const KEPT_BEYOND: Duration = Duration::from_secs(86_400);
 
 /// The operation of a peer that is answered, in a dialogue of the peer's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +40,8 @@ pub struct Step<'a> {
     pub now: Time,
     /// The flow.
     pub flow: u64,
+    /// Its trail in the service assurance.
+    pub trail: u64,
     /// Everything else.
     pub shared: &'a mut Shared,
     /// What shall be done.
@@ -96,20 +104,14 @@ impl Step<'_> {
         Some(Address::title(Title::e164(Digits::parse(number.digits())?), subsystem))
     }
 
-    /// Sends an RP message in a MESSAGE; returns the Call-ID in front of the host.
-    pub fn send(
-        &mut self,
-        attempt: u8,
-        to: &str,
-        route: Route,
-        answers: Option<&str>,
-        body: Vec<u8>,
-    ) {
+    /// Sends a MESSAGE.
+    pub fn send(&mut self, attempt: u8, to: &str, route: Route, answers: Option<&str>, body: Body) {
         let number = Sent { flow: self.flow, attempt };
         let call_id = self.shared.call_id(number);
         let in_reply_to = answers.map(ToOwned::to_owned);
         let to = to.to_owned();
-        let sending = Sending { number, to, route, call_id, in_reply_to, body };
+        let trail = self.trail;
+        let sending = Sending { number, to, route, call_id, in_reply_to, body, trail };
         self.out.push(Out::Send(Box::new(sending)));
     }
 
@@ -145,5 +147,57 @@ impl Step<'_> {
     /// Begins another flow, which alerts a service centre.
     pub fn alert(&mut self, msisdn: &Msisdn, centre: &Msisdn) {
         self.shared.alert(msisdn.clone(), centre.clone());
+    }
+
+    /// A place at the centre for one more message of a receiver.
+    pub fn reserve(&mut self, to: &Msisdn) -> Option<u64> {
+        let number = self.shared.centre.reserve(to, self.now);
+        if number.is_none() {
+            self.count(Fact::Full);
+        }
+        number
+    }
+
+    /// Has a message stored that has a place.
+    pub fn keep(&mut self, number: u64, stored: &Stored) {
+        let time = stored.until.since(self.now) + KEPT_BEYOND;
+        self.store(Question::Put(Key::Message(number), Row::Message(stored.clone()), time));
+    }
+
+    /// A message is stored: it waits for its turn.
+    pub fn insert(&mut self, number: u64, stored: Stored) {
+        self.shared.centre.insert(number, stored, self.now);
+    }
+
+    /// A message that has a place is not to be kept, whatever the store has of it.
+    pub fn give_up(&mut self, number: u64, to: &Msisdn) {
+        self.shared.centre.release(to);
+        let question = Question::Take(Key::Message(number));
+        self.out.push(Out::Ask { ticket: NOBODY, question });
+    }
+
+    /// A row that was put is not to stand.
+    pub fn undo(&mut self, key: Key) {
+        self.out.push(Out::Ask { ticket: NOBODY, question: Question::Take(key) });
+    }
+
+    /// A message is dealt with to its end.
+    pub fn done(&mut self, number: u64) {
+        self.shared.centre.done(number, self.now);
+    }
+
+    /// A message was not delivered this time.
+    pub fn postponed(&mut self, to: &Msisdn, why: &'static str) {
+        self.shared.centre.postponed(to, self.now, why);
+    }
+
+    /// Whether more than one message of a receiver wait.
+    pub fn has_more(&self, to: &Msisdn) -> bool {
+        self.shared.centre.has_more(to)
+    }
+
+    /// A receiver can be reached.
+    pub fn reachable(&mut self, to: &Msisdn) {
+        self.shared.centre.reachable(to, self.now);
     }
 }

@@ -1,6 +1,7 @@
 //! The rows that outlive a flow, and the questions to whoever keeps them. A question is an effect,
 //! its answer an input: nothing here waits, and the keeper may be elsewhere.
 
+use crate::centre::Stored;
 use crate::identity::{Imsi, Msisdn};
 use machine::{Duration, Time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +17,8 @@ pub enum Key {
     Correlation(Imsi),
     /// Who waits to hear of a subscriber.
     Waiting(Msisdn),
+    /// A message that the centre of the gateway's own has taken.
+    Message(u64),
 }
 
 /// A row.
@@ -29,6 +32,18 @@ pub enum Row {
     Correlation(Correlation),
     /// Who waits to hear of a subscriber.
     Waiting(Waiting),
+    /// A message that the centre of the gateway's own has taken.
+    Message(Stored),
+}
+
+/// How a subscriber's terminal takes messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Form {
+    /// As RP messages (TS 24.341).
+    #[default]
+    ShortMessage,
+    /// As text (RFC 3428).
+    Text,
 }
 
 /// A subscriber whose terminal takes short messages over IP.
@@ -42,6 +57,8 @@ pub struct Subscriber {
     pub imsi: Option<Imsi>,
     /// Contacts that take short messages; none where that was not told.
     pub contacts: Vec<String>,
+    /// How it takes messages.
+    pub form: Form,
 }
 
 /// What was known when routing information was given out.
@@ -49,6 +66,8 @@ pub struct Subscriber {
 pub struct Correlation {
     /// Whom it is about.
     pub msisdn: Msisdn,
+    /// Which service centre asked: it alone delivers by it.
+    pub centre: Option<Msisdn>,
     /// The subscriber's own IMSI, where the HLR was asked.
     pub imsi: Option<Imsi>,
     /// Where the subscriber is in the circuit-switched network or its like: MSC, SGSN, in the

@@ -7,19 +7,21 @@
 
 use crate::argument::Argument;
 use crate::asking::{Asking, Reply, Silence};
-use crate::effects::{Direction, Received, Record, Route};
+use crate::centre::Stored;
+use crate::effects::{Body, Direction, Received, Record, Route};
 use crate::facts::Fact;
 use crate::identity::{Imsi, Msisdn};
 use crate::invoked::{failure_of, report_of};
 use crate::senders::Known;
+use crate::settings::Local;
 use crate::shared::Event;
 use crate::step::Step;
 use crate::store::{Answer, Key, Question, Row};
 use bytes::Bytes;
 use map::Error;
-use map::types::SmEnumeratedDeliveryFailureCause as FailureCause;
+use map::types::SmEnumeratedDeliveryFailureCause as DeliveryFailure;
 use sms::rp::{Failure, Message, reference_of};
-use sms::{Cause, Kind, RpAddress};
+use sms::{Address, Cause, FailureCause, Kind, Parameter, RpAddress};
 
 /// Octets of a TPDU that MAP carries (SignalInfo, TS 29.002 §17.7.8).
 const TPDU_MAX: usize = 200;
@@ -30,6 +32,8 @@ enum State {
     Whose,
     Registered,
     Asking,
+    /// The gateway's own centre takes it.
+    Storing,
     Reporting,
 }
 
@@ -44,6 +48,8 @@ pub struct Submission {
     centre: RpAddress,
     sum: u64,
     state: State,
+    /// What is being stored: it has a place at the centre.
+    placed: Option<(u64, Stored)>,
     pub(crate) asking: Option<Asking>,
 }
 
@@ -58,14 +64,23 @@ impl Submission {
             centre: RpAddress::NONE,
             sum: 0,
             state: State::Begun,
+            placed: None,
             asking: None,
         }
+    }
+
+    /// Its trail.
+    pub(crate) const fn trail(&self) -> u64 {
+        self.message.trail
     }
 
     /// Takes an event; whether the flow is over.
     pub(crate) fn on(&mut self, event: Event, step: &mut Step<'_>) -> bool {
         match (self.state, event) {
             (State::Begun, Event::Begin) => self.begin(step),
+            (State::Whose | State::Registered, Event::Stored(Answer::Failed)) => {
+                self.refused(Cause::TemporaryFailure, None, step)
+            }
             (State::Whose, Event::Stored(answer)) => {
                 if let Answer::Row(Some(Row::Identity(msisdn))) = answer {
                     self.msisdn = Some(msisdn);
@@ -80,6 +95,8 @@ impl Submission {
                 self.forward(imsi, step)
             }
             (State::Asking, Event::Replied(reply)) => self.replied(reply, step),
+            (State::Storing, Event::Stored(answer)) => self.stored(&answer, step),
+            (State::Storing, Event::Due) => self.stored(&Answer::Failed, step),
             (State::Reporting, Event::Response(..) | Event::Due) => true,
             (_, Event::Due) => self.refused(Cause::TemporaryFailure, None, step),
             _ => false,
@@ -110,17 +127,6 @@ impl Submission {
         let is_tpdu = message.tpdu_kind().is_some_and(|it| it.read(tpdu).is_ok());
         self.sum = self.sum(step);
         step.respond(self.transaction, 202);
-        match step.shared.senders.seen(step.now, self.sum) {
-            Some(Known::UnderWay) => {
-                step.count(Fact::Duplicates);
-                return true;
-            }
-            Some(Known::Reported(report)) => {
-                step.count(Fact::Duplicates);
-                return self.report(report, step);
-            }
-            None => {}
-        }
         if self.centre.is_none() || !is_tpdu || tpdu.len() > TPDU_MAX {
             step.count(Fact::Malformed);
             return self.refused(Cause::InvalidMandatory, None, step);
@@ -137,7 +143,7 @@ impl Submission {
     }
 
     fn whose(&mut self, step: &mut Step<'_>) -> bool {
-        let asserted = || self.message.asserted.iter().find_map(|it| Msisdn::of_uri(it));
+        let asserted = || self.message.asserted.iter().find_map(|it| step.settings().msisdn_of(it));
         let Some(msisdn) = self.msisdn.clone().or_else(asserted) else {
             return self.refused(Cause::UnidentifiedSubscriber, None, step);
         };
@@ -146,9 +152,62 @@ impl Submission {
             step.count(Fact::Limited);
             return self.refused(Cause::Congestion, None, step);
         }
+        match step.shared.senders.seen(step.now, self.sum) {
+            Some(Known::UnderWay) => {
+                step.count(Fact::Duplicates);
+                return true;
+            }
+            Some(Known::Reported(report)) => {
+                step.count(Fact::Duplicates);
+                return self.report(report, step);
+            }
+            None => {}
+        }
+        if let Some(local) = step.settings().local.clone() {
+            return self.deposit(&local, msisdn, step);
+        }
         self.state = State::Registered;
         step.store(Question::Get(Key::Subscriber(msisdn)));
         false
+    }
+
+    /// Leaves the message to the gateway's own centre.
+    fn deposit(&mut self, local: &Local, sender: Msisdn, step: &mut Step<'_>) -> bool {
+        let body = core::mem::take(&mut self.message.body);
+        let made = Message::read(&body).ok().map(|it| stored_of(&it, local, sender, step));
+        self.message.body = body;
+        let stored = match made {
+            Some(Ok(mut stored)) => {
+                stored.trail = self.message.trail;
+                stored
+            }
+            Some(Err(Kept::Cause(cause))) => return self.refused(cause, None, step),
+            Some(Err(Kept::Centre(why))) => {
+                let report = local.submit_report(Some(why), step.now);
+                return self.refused(Cause::TransferRejected, report.as_deref(), step);
+            }
+            None => return self.refused(Cause::ProtocolError, None, step),
+        };
+        let Some(number) = step.reserve(&stored.to) else {
+            return self.refused(Cause::Congestion, None, step);
+        };
+        self.state = State::Storing;
+        step.keep(number, &stored);
+        self.placed = Some((number, stored));
+        false
+    }
+
+    /// The store has the message, which is acknowledged now, or has not.
+    fn stored(&mut self, answer: &Answer, step: &mut Step<'_>) -> bool {
+        let Some((number, stored)) = self.placed.take() else { return true };
+        if *answer == Answer::Failed {
+            step.give_up(number, &stored.to);
+            return self.refused(Cause::Congestion, None, step);
+        }
+        let local = step.settings().local.as_ref();
+        let report = local.and_then(|it| it.submit_report(None, stored.received));
+        step.insert(number, stored);
+        self.taken(report.as_deref(), step)
     }
 
     fn forward(&mut self, imsi: Option<Imsi>, step: &mut Step<'_>) -> bool {
@@ -171,12 +230,7 @@ impl Submission {
             Reply::Result(result) => {
                 let report = result.as_deref().and_then(report_of);
                 let report = report.filter(|it| Kind::SubmitReport.read(it).is_ok());
-                let read = Message::read(&self.message.body).ok();
-                let answer = read.map(|it| it.answer(None, report.as_deref()));
-                let body = answer.and_then(|it| written(&it));
-                step.count(Fact::Submitted);
-                self.record(None, step);
-                body.is_none_or(|body| self.reported(body, step))
+                self.taken(report.as_deref(), step)
             }
             Reply::Error(error, parameter) => {
                 let (cause, report) = cause_of(error, parameter.as_ref());
@@ -189,6 +243,15 @@ impl Submission {
         }
     }
 
+    /// The centre took it: that is reported.
+    fn taken(&mut self, report: Option<&[u8]>, step: &mut Step<'_>) -> bool {
+        let read = Message::read(&self.message.body).ok();
+        let body = read.and_then(|it| written(&it.answer(None, report)));
+        step.count(Fact::Submitted);
+        self.record(None, step);
+        body.is_none_or(|body| self.reported(body, step))
+    }
+
     /// Reports a failure to the terminal.
     fn refused(&mut self, cause: Cause, report: Option<&[u8]>, step: &mut Step<'_>) -> bool {
         step.count(Fact::SubmissionFailed);
@@ -196,7 +259,14 @@ impl Submission {
         let Some(reference) = reference_of(&self.message.body) else { return true };
         let report = report.filter(|it| Kind::SubmitReportError.read(it).is_ok());
         let message = Message::new(sms::rp::Kind::DataFromTerminal, reference);
+        let is_passing =
+            matches!(cause, Cause::Congestion | Cause::TemporaryFailure | Cause::NetworkOutOfOrder);
+        if is_passing {
+            // Sent again, it is tried again.
+            step.shared.senders.forget(self.sum);
+        }
         match written(&message.answer(Some(Failure::of(cause)), report)) {
+            Some(body) if is_passing => self.report(body, step),
             Some(body) => self.reported(body, step),
             None => true,
         }
@@ -211,7 +281,7 @@ impl Submission {
     fn report(&mut self, body: Vec<u8>, step: &mut Step<'_>) -> bool {
         self.state = State::Reporting;
         let answers = Some(&*self.message.call_id);
-        step.send(0, &self.identity, Route::Interrogating, answers, body);
+        step.send(0, &self.identity, Route::Interrogating, answers, Body::Rp(body));
         step.arm(step.settings().report_time);
         false
     }
@@ -225,6 +295,49 @@ impl Submission {
             cause: cause.map(Cause::number),
         });
     }
+}
+
+/// Why a message is not kept.
+enum Kept {
+    /// It cannot be.
+    Cause(Cause),
+    /// The centre does not want it.
+    Centre(FailureCause),
+}
+
+/// What the gateway's own centre keeps of a message.
+fn stored_of(
+    message: &Message<'_>,
+    local: &Local,
+    sender: Msisdn,
+    step: &Step<'_>,
+) -> Result<Stored, Kept> {
+    let invalid = || Kept::Cause(Cause::InvalidMandatory);
+    let kind = message.tpdu_kind().ok_or_else(invalid)?;
+    if kind == Kind::Command {
+        return Err(Kept::Centre(FailureCause::CommandUnsupported));
+    }
+    let submit = kind.read(message.user_data.unwrap_or_default()).map_err(|_| invalid())?;
+    let to = submit.address().and_then(|it| local.dialled(it));
+    let to = to.ok_or(Kept::Cause(Cause::UnassignedNumber))?;
+    let reference = submit.reference().unwrap_or_default();
+    if submit.flag(Parameter::RejectDuplicates)
+        && step.shared.centre.has_duplicate(&to, &sender, reference)
+    {
+        return Err(Kept::Centre(FailureCause::DuplicateRejected));
+    }
+    let from = Address::international(sender.digits()).ok_or_else(invalid)?;
+    let tpdu = local.deliver(&submit, from, step.now).ok_or_else(invalid)?;
+    Ok(Stored {
+        to,
+        sender: Some(sender),
+        reference,
+        wants_report: submit.flag(Parameter::StatusReportRequest),
+        tpdu,
+        received: step.now,
+        until: local.until(Some(&submit), step.now),
+        trail: 0,
+    })
 }
 
 fn written(message: &Message<'_>) -> Option<Vec<u8>> {
@@ -242,10 +355,10 @@ pub(crate) fn cause_of(
         Some(Error::SmDeliveryFailure) => {
             let (cause, report) = failure_of(parameter);
             let cause = match cause {
-                Some(FailureCause::UnknownServiceCentre) => Cause::UnassignedNumber,
-                Some(FailureCause::ScCongestion) => Cause::Congestion,
-                Some(FailureCause::InvalidSmeAddress) => Cause::TransferRejected,
-                Some(FailureCause::SubscriberNotScSubscriber) => Cause::UnidentifiedSubscriber,
+                Some(DeliveryFailure::UnknownServiceCentre) => Cause::UnassignedNumber,
+                Some(DeliveryFailure::ScCongestion) => Cause::Congestion,
+                Some(DeliveryFailure::InvalidSmeAddress) => Cause::TransferRejected,
+                Some(DeliveryFailure::SubscriberNotScSubscriber) => Cause::UnidentifiedSubscriber,
                 _ => Cause::TransferRejected,
             };
             return (cause, report);

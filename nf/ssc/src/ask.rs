@@ -16,12 +16,12 @@ use overload::ALL;
 use policing::kernel::KernelRow;
 use question::{Condition, Either, Parameter, Question, questions};
 use rows::{
-    BlacklistRow, CallRow, CaptureRow, ClearedRow, HandOverRow, NextHopRow, RealmRow,
-    RegistrationRow, RuleRow, ShieldRow, TerminatedRow,
+    BlacklistRow, CallRow, CaptureRow, ClearedRow, HandOverRow, RealmRow, RegistrationRow, RuleRow,
+    ShieldRow, TerminatedRow,
 };
 use runtime::{Ask, AskError, Effects};
 use serde_json::Value;
-use sip_stack::next_hop::Health;
+use sip_stack::NextHopRow;
 
 /// Rows of one answer at most, unless `limit` asks for fewer.
 const ROWS_MAX: usize = 1000;
@@ -69,7 +69,7 @@ questions! {
     /// The rules of header manipulation.
     Ask "rules" [] -> Vec<RuleRow>, |it, _| Ok(it.show_rules());
     /// The targets of the next hops.
-    Ask "next-hops" [] -> Vec<NextHopRow>, |it, asked| Ok(it.show_next_hops(asked.now));
+    Ask "next-hops" [] -> Vec<NextHopRow>, |it, asked| Ok(it.border.show_next_hops(asked.now));
     /// The realms and their doorways.
     Ask "realms" [] -> Vec<RealmRow>, |it, _| Ok(it.show_realms());
     /// The conditions that stand.
@@ -241,22 +241,6 @@ impl Controller {
         Ok(vec![HandOverRow { shard: self.shard, requests }])
     }
 
-    fn show_next_hops(&self, now: Time) -> Vec<NextHopRow> {
-        let rows = self.border.hops.rows().iter().flat_map(|hop| {
-            hop.endpoints.iter().map(|endpoint| NextHopRow {
-                name: hop.name.clone(),
-                realm: self.border.realms.row(hop.realm).name.clone(),
-                target: endpoint.flow.remote.to_string(),
-                transport: endpoint.flow.transport.word(),
-                state: if endpoint.health == Health::Up { "up" } else { "down" },
-                since_us: endpoint.since.as_micros(),
-                failures: endpoint.failures,
-                unwanted_percent: endpoint.loss(now),
-            })
-        });
-        rows.collect()
-    }
-
     fn show_realms(&self) -> Vec<RealmRow> {
         let rows = self.border.realms.rows().iter().map(|realm| {
             let listen: Vec<String> = realm
@@ -285,25 +269,7 @@ impl Controller {
         rows.extend(self.overload.share.alarm(now, self.pair.state.is_standby()));
         rows.extend(self.media.alarms(now));
         rows.extend(self.ims.alarms(now));
-        for hop in self.border.hops.rows() {
-            let all = hop.endpoints.iter().all(|e| e.health == Health::Down);
-            for endpoint in hop.endpoints.iter().filter(|e| e.health == Health::Down) {
-                let severity = if all { "critical" } else { "major" };
-                let target = endpoint.flow.remote;
-                let text = format!("{target} of next hop {} does not answer its probes", hop.name);
-                let subject = format!("{}/{target}", hop.name);
-                let row = Condition::new("next-hop-down", subject, severity, text);
-                rows.push(row.caused_by(UNREACHED));
-            }
-        }
-        for (hop, uri, why) in self.border.lookups.lost() {
-            let hop =
-                self.border.hops.rows().get(usize::from(hop)).map_or("", |hop| hop.name.as_str());
-            let text = format!("{uri} of next hop {hop} leads nowhere: {why}");
-            let subject = format!("{hop}/{uri}");
-            let row = Condition::new("next-hop-unresolved", subject, "major", text);
-            rows.push(row.caused_by(UNREACHED));
-        }
+        rows.extend(self.border.alarms());
         if self.overload.admission.overloaded_since().is_some() {
             let text = "messages wait too long: new calls are refused with 503".to_owned();
             let row = Condition::new("overload", "admission", "major", text);

@@ -10,6 +10,7 @@ use runtime::{Effects, Flow};
 use sip::{Header, Malformed, Message, Method};
 use sip_stack::upstream::upstream;
 use sip_stack::write;
+pub(crate) use sip_stack::write::status_line;
 use transaction::{Kept, ServerId};
 
 /// Why a request is refused.
@@ -226,15 +227,6 @@ impl Controller {
             sip::refuse(bytes, offence, &tag, buffer);
         });
     }
-}
-
-/// `SIP/2.0 status reason`.
-pub(crate) fn status_line(out: &mut Vec<u8>, status: u16) {
-    out.extend_from_slice(b"SIP/2.0 ");
-    write::number(out, status.into());
-    out.push(b' ');
-    out.extend_from_slice(sip::reason(status).as_bytes());
-    out.extend_from_slice(b"\r\n");
 }
 
 /// Longer lists of extensions are not repeated: an answer is kept for a while.

@@ -28,6 +28,7 @@ pub mod realm_map;
 pub mod route;
 pub mod session;
 mod settings;
+mod shown;
 pub mod size;
 pub mod source;
 pub mod steer;
@@ -38,3 +39,4 @@ pub mod write;
 
 pub use realm::RealmId;
 pub use settings::{HopSettings, RealmSettings, Settings};
+pub use shown::NextHopRow;

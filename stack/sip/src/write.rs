@@ -55,6 +55,15 @@ pub fn contact(out: &mut Vec<u8>, message: &Message<'_>, door: &Door) {
     out.extend_from_slice(b"\r\n");
 }
 
+/// `SIP/2.0 status reason`.
+pub fn status_line(out: &mut Vec<u8>, status: u16) {
+    out.extend_from_slice(b"SIP/2.0 ");
+    number(out, status.into());
+    out.push(b' ');
+    out.extend_from_slice(sip::reason(status).as_bytes());
+    out.extend_from_slice(b"\r\n");
+}
+
 fn is_sips(uri: &[u8]) -> bool {
     uri.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"sips:"))
 }

@@ -8,6 +8,7 @@
 
 mod cell;
 mod csv;
+pub mod ipsmgw;
 pub mod msc;
 pub mod pe;
 pub mod rr;
@@ -111,6 +112,7 @@ mod tests {
     #[test]
     fn every_table_has_an_answer_as_its_test() {
         let files = [
+            include_str!("ipsmgw.rs"),
             include_str!("msc.rs"),
             include_str!("pe.rs"),
             include_str!("rr.rs"),

@@ -5,6 +5,7 @@
 
 mod described;
 mod forwarder;
+mod ipsmgw;
 mod msc;
 mod pe;
 mod rr;
@@ -48,6 +49,8 @@ macro_rules! functions {
             pe: Vec<pe::config::Pe>,
             /// Media controllers.
             msc: Vec<msc::config::Msc>,
+            /// IP short message gateways.
+            ipsmgw: Vec<ipsmgw::config::Ipsmgw>,
             /// The service assurance server.
             sas: Option<sas::config::Sas>,
         }

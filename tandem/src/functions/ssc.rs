@@ -1,7 +1,7 @@
 //! Signalling session controllers of a site.
 
 mod exposure;
-mod tls;
+pub(super) mod tls;
 mod words;
 
 use super::{Kind, StartContext, Started, first_changed, listen};

@@ -183,7 +183,7 @@ fn ss7_msus_go_on_when_an_association_of_two_is_lost() {
 /// As in the image, which has this program and nothing else.
 #[test]
 fn scenes_play_where_no_other_program_is() {
-    for (name, figures) in [("rr", 6), ("ss7", 6), ("pe", 4), ("ims", 7)] {
+    for (name, figures) in [("rr", 6), ("ss7", 6), ("pe", 4), ("ims", 7), ("sms", 6)] {
         let mut command = Command::new(TANDEM);
         command.env("PATH", "/nowhere");
         let played = played(command, &["demo", name]);
@@ -203,6 +203,13 @@ fn ims_phone_registers_with_aka_and_calls_by_ipsec() {
     let played = scene("ims");
     holds(&played, 7);
     assert!(played.said.contains("its associations end with that"), "{}", played.said);
+}
+
+#[test]
+fn sms_are_stored_delivered_and_reported_and_wait_for_who_is_away() {
+    let played = scene("sms");
+    holds(&played, 6);
+    assert!(played.said.contains("in their order"), "{}", played.said);
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod edge;
 mod jss7;
 mod lab;
 mod link;
+mod messages;
 mod monitoring;
 mod operator;
 mod pages;

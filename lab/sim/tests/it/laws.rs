@@ -210,9 +210,9 @@ fn a_lite_agent_of_ice() {
 fn an_ip_short_message_gateway() {
     use ipsmgw::store::Answer;
     use ipsmgw::{Gateway, In, Msisdn, Received, Register, Seeds, Sent};
-    let make = || {
+    let make = |local: Option<ipsmgw::Local>| {
         let seeds = Seeds { proofs: [1; 16], correlations: [2; 16], share: (0, 1) };
-        Gateway::new(sms_settings(), seeds, Time::from_millis(1))
+        Gateway::new(ipsmgw::Settings { local, ..sms_settings() }, seeds, Time::from_millis(1))
     };
     let input = |random: &mut Random| match random.below(7) {
         0 => In::Connected(random.chance(0.8)),
@@ -232,11 +232,13 @@ fn an_ip_short_message_gateway() {
             let kind = sms::rp::Kind::of(random.below(7) as u8).expect("there are seven");
             kind.sample(&mut || random.below(u64::MAX), &mut body);
             let message = Received {
+                to: "tel:+447700000099".into(),
                 asserted: vec!["sip:+447700900123@ims.example.org".into()],
                 call_id: "call".into(),
                 in_reply_to: None,
                 content_type: sms::rp::CONTENT_TYPE.into(),
                 body,
+                trail: 7,
             };
             In::Message { transaction: random.below(99), message }
         }
@@ -250,7 +252,24 @@ fn an_ip_short_message_gateway() {
         }
         _ => In::Stored { ticket: random.below(8) << 32, answer: Answer::Row(None) },
     };
-    SEEDS.for_each(|seed| hold(seed, make, input));
+    SEEDS.for_each(|seed| {
+        hold(seed, || make(None), input);
+        hold(seed, || make(Some(sms_centre())), input);
+    });
+}
+
+fn sms_centre() -> ipsmgw::Local {
+    use machine::Duration;
+    let retries = vec![Duration::from_secs(9)];
+    ipsmgw::Local {
+        numbers: Vec::new(),
+        country_code: None,
+        plan: ipsmgw::centre::Plan { messages_max: 9, messages_per_receiver_max: 3, retries },
+        validity: Duration::from_secs(600),
+        validity_max: Duration::from_secs(600),
+        parts_max: 2,
+        quarters: 0,
+    }
 }
 
 fn sms_settings() -> ipsmgw::Settings {
@@ -273,10 +292,12 @@ fn sms_settings() -> ipsmgw::Settings {
         final_causes: vec![22],
         begin_octets_max: 120,
         sender_rate: machine::bucket::Rate::new(9.0, Some(9)),
-        allowed: Vec::new(),
+        allowed: vec!["*".to_owned()],
         takes_by_default: true,
         flows_max: 16,
         deliveries_max: 4,
+        domains: vec!["ims.example.org".to_owned()],
+        local: None,
     }
 }
 

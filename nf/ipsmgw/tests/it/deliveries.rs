@@ -36,7 +36,7 @@ fn delivered(world: &mut World, dialogue: u64, imsi: &[u8], text: &str) {
 /// The last MESSAGE, and the RP message in it.
 fn sent(world: &World) -> (Sending, u8, String) {
     let sending = world.sent.last().unwrap().clone();
-    let message = Message::read(&sending.body).unwrap();
+    let message = Message::read(sending.body.octets()).unwrap();
     assert_eq!((message.kind, message.originator), (Kind::DataToTerminal, number(CENTRE)));
     let text = text_of(sms::Kind::Deliver, message.user_data.unwrap());
     let reference = message.reference;
@@ -243,7 +243,7 @@ fn messages_of_one_sender_follow_each_other_and_a_lost_one_lets_the_next_go() {
     let (others, reference, text) = sent(&world);
     assert_eq!((world.sent.len(), &*text), (2, "other"));
     let first = world.sent[0].clone();
-    let first_reference = Message::read(&first.body).unwrap().reference;
+    let first_reference = Message::read(first.body.octets()).unwrap().reference;
     assert_ne!(first_reference, reference, "both are under way");
     let lost = Indication::PAbort { dialogue: 2, cause: tcap::PAbort::Cause(0) };
     world.step(In::Network(lost));

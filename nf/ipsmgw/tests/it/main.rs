@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod deliveries;
+mod local;
 mod network;
 mod registrations;
 mod sip_texts;

@@ -48,18 +48,27 @@ fn what_cannot_be_stored_is_refused_and_so_is_who_has_no_number() {
 }
 
 #[test]
-fn a_terminal_without_the_feature_is_not_registered() {
-    let mut world = World::registered();
-    let register = Register {
+fn a_terminal_without_the_feature_is_not_registered_and_takes_nothing_from_another_one() {
+    let register = |s_cscf: &str, expires_s| Register {
         identity: crate::world::ALICE.into(),
-        s_cscf: "sip:scscf".into(),
-        expires_s: 600,
+        s_cscf: s_cscf.into(),
+        expires_s,
         msisdn: Msisdn::of(ALICE_NUMBER),
         imsi: None,
         contacts: Some(Vec::new()),
     };
-    world.step(In::Register { transaction: 8, register });
+    let mut world = World::new(settings());
+    world.step(In::Register { transaction: 8, register: register("sip:scscf", 600) });
     assert_eq!((world.responses[0], world.store.len()), ((8, 200), 0));
+    let mut world = World::registered();
+    // A second terminal, and the end that an S-CSCF tells which serves no more.
+    for (transaction, expires_s) in [(8, 600), (9, 0)] {
+        world.step(In::Register { transaction, register: register("sip:scscf", expires_s) });
+        assert_eq!((world.responses.pop(), world.store.len()), (Some((transaction, 200)), 2));
+    }
+    let own = "sip:scscf.ims.example.org:6060";
+    world.step(In::Register { transaction: 10, register: register(own, 0) });
+    assert_eq!((world.responses.pop(), world.store.len()), (Some((10, 200)), 0));
 }
 
 #[test]
@@ -94,7 +103,7 @@ fn a_terminal_that_had_no_memory_is_waited_for_until_it_says_that_it_has_some() 
     world.message(8, None, &Message::new(Kind::MemoryAvailable, 5));
     assert_eq!(world.responses, [(7, 200), (8, 202)]);
     assert_eq!(world.asked().0, Operation::AlertServiceCentre);
-    let ack = Message::read(&world.sent[0].body).unwrap();
+    let ack = Message::read(world.sent[0].body.octets()).unwrap();
     assert_eq!((ack.kind, ack.reference), (Kind::AckToTerminal, 5));
     assert_eq!(world.sent[0].in_reply_to.as_deref(), Some("call-8"));
     world.answer_all();
@@ -109,7 +118,7 @@ fn the_hlr_hears_of_memory_and_its_refusal_is_told_to_the_terminal() {
     assert_eq!(world.asked().0, Operation::ReadyForSm);
     let dialogue = world.begun().unwrap();
     world.end(dialogue, vec![error(Error::UnknownSubscriber, None)]);
-    let answer = Message::read(&world.sent[0].body).unwrap();
+    let answer = Message::read(world.sent[0].body.octets()).unwrap();
     assert_eq!(answer.kind, Kind::ErrorToTerminal);
     assert_eq!(answer.failure.unwrap().cause(), Some(sms::Cause::UnknownSubscriber));
 }

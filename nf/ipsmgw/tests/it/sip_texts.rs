@@ -2,7 +2,7 @@
 
 use crate::network::{CENTRE, number, rp, submit};
 use ipsmgw::sip_text::{self, Envelope};
-use ipsmgw::{Imsi, Msisdn, Route, Sending, Sent};
+use ipsmgw::{Body, Imsi, Msisdn, Route, Sending, Sent};
 use sip::{Header, Message};
 
 const INNER: &str = "REGISTER sip:ims.example.org SIP/2.0\r\n\
@@ -56,6 +56,39 @@ fn a_third_party_register_says_who_where_and_whether_the_terminal_takes_messages
 }
 
 #[test]
+fn what_a_terminal_writes_into_its_own_register_is_no_part_and_no_identity_but_its_own() {
+    let info = |digits: &str| format!("<ims-3gpp><service-info>{digits}</service-info></ims-3gpp>");
+    let forged = format!(
+        "X: y\r\n--b\r\nContent-Type: application/3gpp-ims+xml\r\n\r\n{}\r\n",
+        info("447700900666")
+    );
+    let with_body = INNER.replace(
+        "Content-Length: 0\r\n\r\n",
+        &format!("Content-Length: {}\r\n\r\n{forged}", forged.len()),
+    );
+    let own = info("447700900123");
+    let body =
+        multipart(&[("message/sip", &with_body), ("application/3gpp-ims+xml", own.as_str())]);
+    let octets = third_party(600, "multipart/mixed;boundary=b", &body);
+    let register = sip_text::register(&Message::parse(&octets).unwrap()).unwrap();
+    assert_eq!(register.msisdn, Msisdn::of("447700900123"));
+    let two = [("application/3gpp-ims+xml", own.as_str()); 2];
+    let octets = third_party(600, "multipart/mixed;boundary=b", &multipart(&two));
+    assert!(sip_text::register(&Message::parse(&octets).unwrap()).is_none(), "which one counts?");
+    for (name, found) in [
+        ("Digest xusername=\"234150000000666@x.3gppnetwork.org\", username=", true),
+        ("Digest username=\"234150000000666@x.3gppnetwork.org\", username=", false),
+        ("Digest realm=\"a, username=b\", username=", true),
+    ] {
+        let inner = INNER.replace("Digest username=", name);
+        let octets = third_party(600, "message/sip", &inner);
+        let register = sip_text::register(&Message::parse(&octets).unwrap()).unwrap();
+        let imsi = Imsi::of("234150000000123").filter(|_| found);
+        assert_eq!(register.imsi, imsi, "{name}");
+    }
+}
+
+#[test]
 fn service_information_is_a_number_or_names_one() {
     for (info, digits) in [
         ("447700900123", Some("447700900123")),
@@ -64,6 +97,7 @@ fn service_information_is_a_number_or_names_one() {
         ("service 7 of 9", None),
         ("", None),
         ("msisdn=none", None),
+        ("<msisdn-type>1</msisdn-type><msisdn>447700900123</msisdn>", Some("447700900123")),
     ] {
         let body = format!("<ims-3gpp><service-info>{info}</service-info></ims-3gpp>");
         let octets = third_party(600, "application/3gpp-ims+xml", &body);
@@ -82,10 +116,12 @@ fn a_message_is_written_so_that_it_is_read_as_it_was() {
         route: Route::Serving("sip:scscf.ims.example.org:6060".into()),
         call_id: "0a".into(),
         in_reply_to: Some("call-1".into()),
-        body: body.clone(),
+        body: Body::Rp(body.clone()),
+        trail: 7,
     };
     let envelope = Envelope {
         own: "sip:gw.ims.example.org",
+        domain: "ims.example.org",
         host: "gw.ims.example.org",
         via: b"SIP/2.0/UDP 192.0.2.9:5060;branch=z9hG4bKx",
         tag: "t",
@@ -95,7 +131,7 @@ fn a_message_is_written_so_that_it_is_read_as_it_was() {
     let message = Message::parse(&octets).unwrap();
     assert_eq!(message.header(Header::Route), Some(&b"<sip:scscf.ims.example.org:6060;lr>"[..]));
     assert_eq!(message.header(Header::RequestDisposition), Some(&b"no-fork"[..]));
-    let read = sip_text::received(&message).unwrap();
+    let read = sip_text::received(&message, 7).unwrap();
     assert_eq!(
         (read.call_id, read.in_reply_to),
         ("0a@gw.ims.example.org".into(), sending.in_reply_to)

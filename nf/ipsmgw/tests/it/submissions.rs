@@ -14,7 +14,7 @@ use tcap::PAbort;
 use tcu::{Indication, Portion, Request};
 
 fn cause(world: &World) -> Option<Cause> {
-    let message = Message::read(&world.sent.last().unwrap().body).unwrap();
+    let message = Message::read(world.sent.last().unwrap().body.octets()).unwrap();
     assert!(matches!(message.kind, Kind::ErrorToTerminal | Kind::AckToTerminal));
     message.failure.and_then(|it| it.cause())
 }
@@ -30,7 +30,7 @@ fn a_message_is_taken_forwarded_and_reported_to_who_sent_it() {
     let dialogue = world.begun().unwrap();
     world.end(dialogue, vec![result(operation, None)]);
     let sent = &world.sent[0];
-    let report = Message::read(&sent.body).unwrap();
+    let report = Message::read(sent.body.octets()).unwrap();
     assert_eq!((report.kind, report.reference), (Kind::AckToTerminal, 9));
     assert_eq!((&*sent.to, &sent.route), (ALICE, &Route::Interrogating));
     assert_eq!(sent.in_reply_to.as_deref(), Some("call-20"));
@@ -65,7 +65,7 @@ fn an_error_of_the_service_centre_is_told_with_its_cause_and_its_report() {
         world.submits(20, reference, "Hi");
         let dialogue = world.begun().unwrap();
         world.end(dialogue, vec![error(code, parameter)]);
-        let message = Message::read(&world.sent[0].body).unwrap();
+        let message = Message::read(world.sent[0].body.octets()).unwrap();
         assert_eq!(message.failure.and_then(|it| it.cause()), Some(cause));
         assert_eq!(message.user_data, with.then_some(&report[..]));
     }
@@ -156,11 +156,13 @@ fn each_fault_has_its_cause_or_its_status() {
         [("text/plain", vec![ALICE.to_owned()], 415), (sms::rp::CONTENT_TYPE, Vec::new(), 403)]
     {
         let message = Received {
+            to: "tel:+447700000099".into(),
             asserted,
             call_id: "x".into(),
             in_reply_to: None,
             content_type: content_type.into(),
             body: vec![0],
+            trail: 7,
         };
         world.step(In::Message { transaction: 50, message });
         assert_eq!(world.responses.last(), Some(&(50, status)));
@@ -198,11 +200,13 @@ fn silence_a_lost_gateway_and_too_many_messages_are_told() {
     let tpdu = crate::network::submit(5, "44", "x");
     let unnumbered = Message::from_terminal(5, number(crate::network::CENTRE), &tpdu);
     let message = Received {
+        to: "tel:+447700000099".into(),
         asserted: vec!["sip:bob@example.org".into()],
         call_id: "x".into(),
         in_reply_to: None,
         content_type: sms::rp::CONTENT_TYPE.into(),
         body: crate::network::rp(&unnumbered),
+        trail: 7,
     };
     world.step(In::Message { transaction: 24, message });
     assert_eq!(cause(&world), Some(Cause::UnidentifiedSubscriber));

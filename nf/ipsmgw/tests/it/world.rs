@@ -36,6 +36,8 @@ pub fn settings() -> Settings {
         takes_by_default: true,
         flows_max: 1_000,
         deliveries_max: 8,
+        domains: vec!["ims.example.org".to_owned()],
+        local: None,
     }
 }
 
@@ -49,6 +51,7 @@ pub struct World {
     pub sent: Vec<Sending>,
     pub requests: Vec<Request>,
     pub records: Vec<Record>,
+    pub taken: Vec<(u64, Result<usize, &'static str>)>,
     /// Dialogues that were begun there.
     dialogues: u64,
 }
@@ -66,6 +69,7 @@ impl World {
             sent: Vec::new(),
             requests: Vec::new(),
             records: Vec::new(),
+            taken: Vec::new(),
             dialogues: 1_000,
         };
         world.step(In::Connected(true));
@@ -90,6 +94,7 @@ impl World {
                     Out::Send(sending) => self.sent.push(*sending),
                     Out::Request(request) => self.requests.push(*request),
                     Out::Record(record) => self.records.push(*record),
+                    Out::Taken { ticket, outcome } => self.taken.push((ticket, outcome)),
                     Out::Ask { ticket, question } => {
                         let answer = self.answer(question);
                         self.gateway.step(self.now, In::Stored { ticket, answer }, &mut next);
@@ -191,11 +196,13 @@ impl World {
 
     pub fn octets(&mut self, transaction: u64, in_reply_to: Option<&str>, body: Vec<u8>) {
         let message = Received {
+            to: "tel:+447700000099".into(),
             asserted: vec![ALICE.into(), format!("tel:+{ALICE_NUMBER}")],
             call_id: format!("call-{transaction}"),
             in_reply_to: in_reply_to.map(ToOwned::to_owned),
             content_type: sms::rp::CONTENT_TYPE.into(),
             body,
+            trail: 7,
         };
         self.step(In::Message { transaction, message });
     }

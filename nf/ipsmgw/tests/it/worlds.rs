@@ -231,11 +231,13 @@ impl World {
         body: Vec<u8>,
     ) -> Received {
         Received {
+            to: "tel:+447700000099".into(),
             asserted: vec![identity.to_owned()],
             call_id: call_id.to_owned(),
             in_reply_to,
             content_type: sms::rp::CONTENT_TYPE.into(),
             body,
+            trail: 7,
         }
     }
 
@@ -265,7 +267,7 @@ impl World {
             }
             Out::Send(sending) => self.sent(*sending),
             Out::Request(request) => self.requested(*request),
-            Out::Record(_) => {}
+            Out::Record(_) | Out::Taken { .. } => {}
         }
     }
 
@@ -279,7 +281,7 @@ impl World {
         let refuses = self.unkind && self.draw.one_in(8);
         let status = if refuses { 480 } else { 202 };
         self.soon(In::Response { number, status });
-        let message = Message::read(&sending.body).unwrap();
+        let message = Message::read(sending.body.octets()).unwrap();
         assert_eq!(message.kind.direction(), Direction::ToTerminal);
         if refuses {
             return;

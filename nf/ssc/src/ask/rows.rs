@@ -55,19 +55,6 @@ rows! {
         requests: usize,
     }
 
-    /// A target of a next hop.
-    pub(crate) struct NextHopRow {
-        name: String,
-        realm: String,
-        target: String,
-        transport: &'static str,
-        /// `up` or `down`.
-        state: &'static str,
-        since_us: u64,
-        failures: u32,
-        unwanted_percent: u8,
-    }
-
     /// A realm and its doorways.
     pub(crate) struct RealmRow {
         name: String,

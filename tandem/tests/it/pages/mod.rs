@@ -223,6 +223,7 @@ pages! {
     scenarios "docs/scenarios.md";
     sccp "docs/sccp.md";
     screening "docs/screening.md";
+    short_messages "docs/ipsmgw.md";
     sctp "docs/sctp.md";
     security "docs/security.md";
     session_controller "docs/sbc.md";

@@ -1,0 +1,607 @@
+//! The gateway as a shard runs it: SIP on ports, transactions, next hops, the store.
+//!
+//! ```text
+//!   In::Message ─→ trusted? ─→ Transactions ─→ sip_text ─→ Gateway ─→ Respond, Send ─→ out
+//!                                                            │  ↑
+//!                                                    Question ↓  │ Answer
+//!                                            keyed::Store ⇄ journal (a channel)
+//! ```
+//! A request is dealt with if it comes from an address of a next hop; all others get 403 and leave
+//! nothing behind.
+
+use crate::config::{CAPTURE_PORT, Ipsmgw, STORE_PORT};
+use crate::effects::{In as Input, Out as Output, Sent};
+use crate::gateway::{Gateway, Seeds};
+use crate::rows::MESSAGES;
+use crate::sending::Leaving;
+use crate::sip_text;
+use crate::store::{Answer, Key, Question, Row};
+use crate::wire::{DoorFact, Wire};
+use keyed::{Promise, Store};
+use machine::identity::hex;
+use machine::{Duration, Machine, Time};
+use rand_chacha::ChaCha12Rng;
+use rand_chacha::rand_core::{RngCore, SeedableRng};
+use runtime::{
+    Answered, Ask, AskError, Effects, Flow, Frame, Function, In, Make, PortId, Running,
+    RuntimeError, Seed, ShardSpec, Ticket,
+};
+use sip::{Header, Malformed, Message, Method};
+use sip_stack::border::Border;
+use sip_stack::next_hop::Probed;
+use sip_stack::realm::Realms;
+use sip_stack::realm_map::RealmMap;
+use sip_stack::upstream::upstream;
+use sip_stack::write;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use trail::{Capture, Event, Field};
+use transaction::{Arrival, Limits, Out, ServerId, Timers, Transactions};
+
+/// Octets of a ping: two line ends.
+const PING_OCTETS: usize = 4;
+/// The methods that are known here.
+const ALLOW: &[u8] = b"MESSAGE, REGISTER, OPTIONS";
+/// Extensions of a REGISTER or MESSAGE that a server of this kind has to know: none.
+const REQUIRED: Header = Header::Require;
+
+/// Whose client transaction it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum User {
+    Message(Sent),
+    Probe(Probed),
+}
+
+/// A request that waits for its answer.
+struct Asked {
+    server: ServerId,
+    flow: Flow,
+    trail: u64,
+    bytes: Vec<u8>,
+}
+
+/// A MESSAGE, REGISTER or another request, and where it came in.
+struct Arrived<'a> {
+    now: Time,
+    flow: Flow,
+    message: &'a Message<'a>,
+    bytes: &'a [u8],
+}
+
+/// The gateway, as its shard runs it.
+pub struct ShortMessageGateway {
+    pub(crate) config: Arc<Ipsmgw>,
+    pub(crate) border: Border,
+    pub(crate) transactions: Transactions<Flow, User>,
+    pub(crate) outs: Vec<Out<Flow, User>>,
+    pub(crate) gateway: Gateway,
+    pub(crate) store: Store,
+    /// Whether messages that stood in the store were told to the gateway.
+    is_restored: bool,
+    pub(crate) wire: Wire,
+    asked: BTreeMap<u64, Asked>,
+    pub(crate) leaving: BTreeMap<Sent, Leaving>,
+    operators: BTreeMap<u64, Ticket>,
+    numbers: u64,
+    pub(crate) random: ChaCha12Rng,
+    is_draining: bool,
+}
+
+impl ShortMessageGateway {
+    /// A gateway whose store is not open yet.
+    ///
+    /// # Panics
+    /// Where the section was not checked: its number is none.
+    #[must_use]
+    pub fn new(seed: Seed, config: Arc<Ipsmgw>) -> Self {
+        let now = seed.now;
+        let mut random = ChaCha12Rng::from_seed(seed.random);
+        let mut octets = [0; 16];
+        let mut drawn = || {
+            random.fill_bytes(&mut octets);
+            octets
+        };
+        let seeds = Seeds { proofs: drawn(), correlations: drawn(), share: (0, 1) };
+        let mut transactions = [0; 32];
+        random.fill_bytes(&mut transactions);
+        let half = config.limits.transactions_max / 2;
+        let limits = Limits { clients_max: half, servers_max: half };
+        let timers = timers(&config);
+        let settings = config.settings().expect("the section was checked");
+        let journal = config.journal.clone().map(|directory| keyed::Journal { directory });
+        let capture = Capture::new(hep::KIND_SIP, CAPTURE_PORT, config.capture_settings());
+        Self {
+            border: Border::new(&config.border(), now),
+            transactions: Transactions::new(timers, limits, transactions, seed.shard, now),
+            outs: Vec::new(),
+            gateway: Gateway::new(settings, seeds, now),
+            store: Store::new(config.store_limits(), journal, STORE_PORT, now),
+            is_restored: false,
+            wire: Wire { capture, facts: event::Sheet::new() },
+            asked: BTreeMap::new(),
+            leaving: BTreeMap::new(),
+            operators: BTreeMap::new(),
+            numbers: 0,
+            random,
+            is_draining: false,
+            config,
+        }
+    }
+
+    fn number(&mut self) -> u64 {
+        self.numbers += 1;
+        self.numbers
+    }
+
+    fn received(&mut self, now: Time, flow: Flow, bytes: &[u8], out: &mut Effects) {
+        if self.wire.capture.owns(&flow) {
+            return;
+        }
+        self.wire.facts.add(DoorFact::MessagesReceived, 1);
+        let mut room = None;
+        match Message::parse_in(&mut room, bytes) {
+            Ok(message) => self.arrived(&Arrived { now, flow, message, bytes }, out),
+            Err(offence) => self.malformed(now, flow, bytes, &offence, out),
+        }
+    }
+
+    /// Answers what is no SIP message where RFC 3261 says so, to those that are heard.
+    fn malformed(
+        &mut self,
+        now: Time,
+        flow: Flow,
+        bytes: &[u8],
+        offence: &Malformed,
+        out: &mut Effects,
+    ) {
+        if bytes.iter().all(|&b| b == b'\r' || b == b'\n' || b == 0) {
+            return; // a keep-alive (RFC 5626 §3.5.1) or an empty datagram
+        }
+        self.wire.facts.add(DoorFact::Malformed, 1);
+        if !self.is_heard(&flow) {
+            return self.wire.facts.add(DoorFact::Untrusted, 1);
+        }
+        let trail = self.random.next_u64();
+        self.wire.received(now, &flow, Some(trail), bytes);
+        let fields = [
+            ("text", Field::Text(offence.what.as_bytes())),
+            ("offset", Field::Number(offence.at as u64)),
+            ("spec", Field::Text(offence.spec.as_bytes())),
+        ];
+        self.wire.event(now, &flow, trail, Event::MessageMalformed, &fields);
+        let tag = hex(self.random.next_u64());
+        self.wire.send(now, flow, Some(trail), out, |buffer| {
+            sip::refuse(bytes, offence, &tag, buffer);
+        });
+    }
+
+    /// Whether what comes by a flow is believed: its far end is an address of a next hop.
+    fn is_heard(&self, flow: &Flow) -> bool {
+        let from = flow.remote.ip().to_canonical();
+        let all = self.border.hops.rows().iter().flat_map(|hop| &hop.endpoints);
+        all.into_iter().any(|it| it.flow.remote.ip().to_canonical() == from)
+    }
+
+    fn arrived(&mut self, at: &Arrived<'_>, out: &mut Effects) {
+        if at.message.is_request() && !self.is_heard(&at.flow) {
+            self.wire.facts.add(DoorFact::Untrusted, 1);
+            if at.message.method() != Method::Ack {
+                self.refuse(at, None, 403, out);
+            }
+            return;
+        }
+        let reliable = at.flow.transport.is_stream();
+        let outs = &mut self.outs;
+        match self.transactions.receive(at.now, at.flow, reliable, at.message, outs) {
+            Arrival::Request(server) => self.request(at, server, out),
+            Arrival::Cancel { id, .. } => self.refuse(at, Some(id), 481, out),
+            Arrival::Response { user, .. } => self.response(at, user, out),
+            Arrival::Absorbed | Arrival::Repeated(_) => {
+                self.wire.facts.add(DoorFact::Retransmissions, 1);
+            }
+            Arrival::Overload => {
+                self.wire.facts.add(DoorFact::Overload, 1);
+                self.refuse(at, None, 503, out);
+            }
+            Arrival::Ack2xx | Arrival::AckNon2xx(_) | Arrival::StrayResponse => {}
+        }
+        self.transacted(at.now, out);
+    }
+
+    fn request(&mut self, at: &Arrived<'_>, server: ServerId, out: &mut Effects) {
+        let message = at.message;
+        let answers = message.first(Header::InReplyTo).and_then(|it| str::from_utf8(it).ok());
+        let trail = answers.and_then(|it| self.gateway.trail_of(it));
+        let trail = trail.unwrap_or_else(|| self.random.next_u64());
+        let method = message.method();
+        if method == Method::Options {
+            return self.answer(at, server, 200, trail, out);
+        }
+        if message.header(REQUIRED).is_some() {
+            return self.answer(at, server, 420, trail, out);
+        }
+        let number = self.number();
+        let input = match method {
+            Method::Register => sip_text::register(message)
+                .map(|register| Input::Register { transaction: number, register }),
+            Method::Message => sip_text::received(message, trail)
+                .map(|message| Input::Message { transaction: number, message }),
+            _ => return self.answer(at, server, 405, trail, out),
+        };
+        let Some(input) = input else { return self.answer(at, server, 400, trail, out) };
+        if self.is_draining && method == Method::Message && answers.is_none() {
+            return self.answer(at, server, 503, trail, out);
+        }
+        self.wire.received(at.now, &at.flow, Some(trail), at.bytes);
+        let asked = Asked { server, flow: at.flow, trail, bytes: at.bytes.to_vec() };
+        self.asked.insert(number, asked);
+        self.tell(at.now, input, out);
+    }
+
+    /// Answers at once what the gateway is not asked.
+    fn answer(
+        &mut self,
+        at: &Arrived<'_>,
+        server: ServerId,
+        status: u16,
+        trail: u64,
+        out: &mut Effects,
+    ) {
+        if at.message.method() != Method::Options {
+            self.wire.received(at.now, &at.flow, Some(trail), at.bytes);
+            self.wire.facts.add(DoorFact::Refused, 1);
+        }
+        self.respond(at, Some(server), status, trail, out);
+    }
+
+    fn refuse(
+        &mut self,
+        at: &Arrived<'_>,
+        server: Option<ServerId>,
+        status: u16,
+        out: &mut Effects,
+    ) {
+        let trail = self.random.next_u64();
+        self.wire.received(at.now, &at.flow, Some(trail), at.bytes);
+        let fields = [
+            ("status", Field::Number(status.into())),
+            ("method", Field::Text(at.message.cseq().name)),
+            ("from", Field::Text(at.message.from().uri)),
+            ("to", Field::Text(at.message.to().uri)),
+        ];
+        self.wire.event(at.now, &at.flow, trail, Event::RequestRejected, &fields);
+        self.respond(at, server, status, trail, out);
+    }
+
+    /// Writes a response of our own: head, what its status needs, no body.
+    fn respond(
+        &mut self,
+        at: &Arrived<'_>,
+        server: Option<ServerId>,
+        status: u16,
+        trail: u64,
+        out: &mut Effects,
+    ) {
+        let tag = hex(self.random.next_u64());
+        let to = upstream(&at.flow, at.message);
+        let retry_after_s = self.config.limits.retry_after_s;
+        let trail = (at.message.method() != Method::Options).then_some(trail);
+        self.wire.send(at.now, to, trail, out, |buffer| {
+            write::status_line(buffer, status);
+            write::response_head(buffer, at.message, &at.flow, Some(&tag), &[]);
+            match status {
+                503 => write::line(buffer, "Retry-After", retry_after_s.to_string().as_bytes()),
+                405 | 200 => write::line(buffer, "Allow", ALLOW),
+                415 => write::line(buffer, "Accept", ACCEPTED),
+                420 => {
+                    let value = at.message.header(REQUIRED).unwrap_or_default();
+                    write::line(buffer, "Unsupported", value);
+                }
+                _ => {}
+            }
+            write::no_body(buffer);
+        });
+        let Some(server) = server else { return };
+        match out.last() {
+            Some((_, bytes)) => self.transactions.respond(at.now, server, status, bytes),
+            None => self.transactions.abandon(server),
+        }
+    }
+
+    fn response(&mut self, at: &Arrived<'_>, user: User, out: &mut Effects) {
+        let status = at.message.status().unwrap_or_default();
+        match user {
+            User::Message(sent) => {
+                let trail = self.leaving.get(&sent).map(|it| it.sending.trail);
+                self.wire.received(at.now, &at.flow, trail, at.bytes);
+                if status >= 200 {
+                    self.answered(at.now, sent, status, out);
+                }
+            }
+            User::Probe(probed) => {
+                if status >= 200 {
+                    self.probed(at.now, probed, status != 503 && status != 408);
+                }
+            }
+        }
+    }
+
+    /// Tells the gateway something, and does all that it wants.
+    pub(crate) fn tell(&mut self, now: Time, input: Input, out: &mut Effects) {
+        let mut wanted = Vec::new();
+        self.gateway.step(now, input, &mut wanted);
+        self.carry_out(now, wanted, out);
+    }
+
+    fn carry_out(&mut self, now: Time, mut wanted: Vec<Output>, out: &mut Effects) {
+        loop {
+            for it in wanted.drain(..) {
+                self.want(now, it, out);
+            }
+            let Some((ticket, answer)) = self.store.answer() else { return };
+            let answer = match answer {
+                keyed::Answer::Failed => Answer::Failed,
+                keyed::Answer::Row(None) => Answer::Row(None),
+                keyed::Answer::Row(Some(octets)) => Answer::Row(self.row(&octets)),
+            };
+            self.gateway.step(now, Input::Stored { ticket, answer }, &mut wanted);
+        }
+    }
+
+    fn row(&self, octets: &[u8]) -> Option<Row> {
+        let row = Row::of(octets);
+        if row.is_none() {
+            self.wire.facts.add(DoorFact::RowsUnread, 1);
+        }
+        row
+    }
+
+    fn want(&mut self, now: Time, wanted: Output, out: &mut Effects) {
+        match wanted {
+            Output::Respond { transaction, status } => {
+                let Some(Asked { server, flow, trail, bytes }) = self.asked.remove(&transaction)
+                else {
+                    return;
+                };
+                let mut room = None;
+                if let Ok(message) = Message::parse_in(&mut room, &bytes) {
+                    let at = Arrived { now, flow, message, bytes: &bytes };
+                    self.respond(&at, Some(server), status, trail, out);
+                }
+            }
+            Output::Send(sending) => self.send(now, *sending, out),
+            Output::Ask { ticket, question } => {
+                let question = in_octets(now, question);
+                self.store.ask(now, ticket, question);
+            }
+            Output::Taken { ticket, outcome } => {
+                let Some(ticket) = self.operators.remove(&ticket) else { return };
+                out.answer(ticket, crate::ask::taken(outcome));
+            }
+            // Without a network nothing is asked of one; records are the trail's.
+            Output::Request(_) | Output::Record(_) => {}
+        }
+    }
+
+    /// Carries out what the transactions ask for.
+    pub(crate) fn transacted(&mut self, now: Time, out: &mut Effects) {
+        while !self.outs.is_empty() {
+            for ask in core::mem::take(&mut self.outs) {
+                match ask {
+                    Out::Send { to, bytes } => {
+                        self.wire.facts.add(DoorFact::Resent, 1);
+                        self.wire.send(now, to, None, out, |it| it.extend_from_slice(&bytes));
+                    }
+                    Out::Timeout { id, user } => self.unanswered(now, id, user, 408, out),
+                    Out::TransportError { id, user } => self.unanswered(now, id, user, 503, out),
+                    Out::AckMissing { .. } => {}
+                }
+            }
+        }
+    }
+
+    /// The store is open: messages that stood in it wait again.
+    fn restore(&mut self, now: Time, out: &mut Effects) {
+        if self.is_restored || !self.store.status().is_open {
+            return;
+        }
+        self.is_restored = true;
+        let mut wanted = Vec::new();
+        let (gateway, facts) = (&mut self.gateway, &self.wire.facts);
+        for (key, row, _) in self.store.beginning(now, MESSAGES) {
+            match (Key::of(key), Row::of(row)) {
+                (Some(Key::Message(number)), Some(Row::Message(stored))) => {
+                    gateway.step(now, Input::Restored { number, stored }, &mut wanted);
+                }
+                _ => facts.add(DoorFact::RowsUnread, 1),
+            }
+        }
+        self.carry_out(now, wanted, out);
+    }
+
+    /// What every step ends with.
+    fn finish(&mut self, now: Time, out: &mut Effects) {
+        self.restore(now, out);
+        self.carry_out(now, Vec::new(), out);
+        self.transacted(now, out);
+        self.store.flush(now, out);
+        self.wire.capture.flush(now, out);
+    }
+
+    /// Brings the gauges up to date.
+    pub(crate) fn gauges(&self) {
+        let (facts, status) = (&self.wire.facts, self.store.status());
+        facts.set(DoorFact::Captured, self.wire.capture.captured);
+        facts.set(DoorFact::CaptureShed, self.wire.capture.shed);
+        facts.set(DoorFact::Transactions, self.transactions.len() as u64);
+        facts.set(DoorFact::TargetsDown, self.border.hops.down() as u64);
+        facts.set(DoorFact::Rows, status.rows as u64);
+        facts.set(DoorFact::RowOctets, status.octets as u64);
+        facts.set(DoorFact::RowsUnsynced, status.unsynced);
+    }
+
+    /// An operator's text is on its way; the answer comes under that ticket.
+    pub(crate) fn operate(
+        &mut self,
+        now: Time,
+        make: impl FnOnce(u64) -> Input,
+        ticket: Ticket,
+        out: &mut Effects,
+    ) {
+        let number = self.number();
+        self.operators.insert(number, ticket);
+        self.tell(now, make(number), out);
+    }
+}
+
+/// What a body may be.
+const ACCEPTED: &[u8] = b"application/vnd.3gpp.sms, text/plain";
+
+/// A question as the store takes it: a message counts as taken when it is on disk.
+fn in_octets(now: Time, question: Question) -> keyed::Question {
+    match question {
+        Question::Get(key) => keyed::Question::Get(key.octets()),
+        Question::Take(key) => keyed::Question::Take(key.octets()),
+        Question::Put(key, row, time) => {
+            let is_message = matches!(key, Key::Message(_));
+            let promise = if is_message { Promise::Disk } else { Promise::Memory };
+            let (key, row, until) = (key.octets(), row.octets(), now + time);
+            keyed::Question::Put { key, row, until, promise }
+        }
+    }
+}
+
+fn timers(config: &Ipsmgw) -> Timers {
+    let ms = |ms: u32| Duration::from_millis(ms.into());
+    let timers = &config.timers;
+    Timers { t1: ms(timers.t1_ms), t2: ms(timers.t2_ms), t4: ms(timers.t4_ms) }
+}
+
+impl Function for ShortMessageGateway {
+    type Config = Ipsmgw;
+
+    fn step(&mut self, now: Time, input: In<'_>, out: &mut Effects) {
+        self.border.announce_names(out);
+        match input {
+            In::Message { flow, bytes } => self.received(now, flow, bytes, out),
+            In::Up { flow } => {
+                if self.wire.capture.owns(&flow) {
+                    self.wire.capture.up();
+                }
+            }
+            In::Proved { flow, names } => self.border.proved(&flow, names),
+            In::Down { flow, why } => self.down(now, flow, why, out),
+            In::Resolved { query, answer } => self.border.resolved(now, query, answer, out),
+            In::Drain => self.is_draining = true,
+            In::Channel { .. } => {
+                self.store.takes(now, &input);
+            }
+            // Of ports and shards that a gateway has none of.
+            In::Returned { .. }
+            | In::Ready { .. }
+            | In::Written { .. }
+            | In::Work { .. }
+            | In::HandedBack { .. } => {}
+        }
+        self.finish(now, out);
+    }
+
+    fn tick(&mut self, now: Time, out: &mut Effects) {
+        self.border.announce_names(out);
+        self.transactions.tick(now, &mut self.outs);
+        self.transacted(now, out);
+        self.store.tick(now);
+        let mut wanted = Vec::new();
+        self.gateway.tick(now, &mut wanted);
+        self.carry_out(now, wanted, out);
+        self.border.look_up(now, &mut self.random, out);
+        self.probe(now, out);
+        self.finish(now, out);
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        let deadlines = [
+            self.transactions.deadline(),
+            self.gateway.deadline(),
+            self.store.deadline(),
+            self.border.hops.deadline(),
+            self.border.lookups.deadline(),
+            self.wire.capture.deadline(),
+        ];
+        deadlines.into_iter().flatten().min()
+    }
+
+    fn configure(&mut self, now: Time, config: Arc<Ipsmgw>, out: &mut Effects) {
+        self.wire.capture.flush_all(out);
+        let realms = Realms::new(&config.border().realms);
+        let moved = RealmMap::between(&self.border.realms, &realms);
+        self.border.realms = realms;
+        self.border.configure(&config.border(), &moved, now);
+        self.transactions.set_timers(timers(&config));
+        self.wire.capture.configure(config.capture_settings());
+        self.store.configure(config.store_limits());
+        if let Some(settings) = config.settings() {
+            self.gateway.configure(settings);
+        }
+        self.config = config;
+        self.finish(now, out);
+    }
+
+    fn frame(_port: PortId, buffer: &[u8]) -> Frame {
+        match sip::frame(buffer) {
+            sip::Framing::Partial => Frame::Partial,
+            // A ping (RFC 5626 §4.4.1) wants its pong; less is a pong or the half of a ping.
+            sip::Framing::Skip(octets @ PING_OCTETS..) => Frame::Answer(octets, b"\r\n"),
+            sip::Framing::Skip(octets) => Frame::Skip(octets),
+            sip::Framing::Message(octets) => Frame::Message(octets),
+            sip::Framing::Broken(offence) => Frame::Broken(offence.what),
+        }
+    }
+
+    fn ends_frame(_port: PortId, buffer: &[u8], seen: usize) -> bool {
+        sip::ends_head(buffer, seen)
+    }
+
+    fn ask(
+        &mut self,
+        now: Time,
+        ask: &Ask,
+        out: &mut Effects,
+    ) -> Result<serde_json::Value, AskError> {
+        let answer = self.shown(now, ask, out);
+        self.finish(now, out);
+        answer
+    }
+
+    fn question(
+        &mut self,
+        now: Time,
+        ask: &Ask,
+        ticket: Ticket,
+        out: &mut Effects,
+    ) -> Option<Answered> {
+        let answer = self.asked_later(now, ask, ticket, out);
+        self.finish(now, out);
+        answer
+    }
+
+    fn is_idle(&self) -> bool {
+        self.gateway.under_way().0 == 0
+    }
+
+    fn cells(&self) -> Vec<event::Cells> {
+        vec![self.wire.facts.cells(), self.gateway.facts().cells()]
+    }
+}
+
+/// Starts it.
+///
+/// # Errors
+/// As [`runtime::start`].
+pub fn start(
+    spec: ShardSpec,
+    config: Arc<Ipsmgw>,
+    make: Make<ShortMessageGateway>,
+) -> Result<Running<ShortMessageGateway>, RuntimeError> {
+    runtime::start(spec, config, move |seed, config| make(seed, config))
+}

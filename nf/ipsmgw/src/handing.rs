@@ -1,0 +1,245 @@
+//! A message of the gateway's own centre on its way to the receiver, and what is done with it at
+//! its end (TS 23.040 §3.2, TS 24.341 §5.3.3.4.2, RFC 3428).
+//!
+//! ```text
+//!   Get subscriber ─→ MESSAGE ─→ 2xx ─→ report ─→ status report stored ─→ message taken out
+//!        │ absent        │ other           │ silence, RP-ERROR that is not final
+//!        └───────────────┴─────────────────┴──→ postponed by the centre's plan
+//!   its time is over ─────────────────────────→ status report stored ─→ message taken out
+//! ```
+
+use crate::centre::Stored;
+use crate::deposit::{as_text, with_more};
+use crate::effects::{Body, Direction, Record, Route, Way};
+use crate::facts::Fact;
+use crate::identity::Msisdn;
+use crate::shared::Event;
+use crate::step::Step;
+use crate::store::{Answer, Form, Key, Question, Row, Subscriber};
+use sms::rp::Message;
+use sms::{Cause, Status};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Looking,
+    Sent,
+    Reporting,
+    /// The status report is being stored.
+    Telling,
+    /// The message is being taken out.
+    Removing,
+}
+
+/// A message of the centre's under way.
+#[derive(Debug)]
+pub struct Handing {
+    number: u64,
+    stored: Stored,
+    /// Its time is over: it is not sent.
+    is_expired: bool,
+    state: State,
+    form: Form,
+    /// The identity that it was sent to.
+    identity: String,
+    reference: Option<u8>,
+    report: Option<(u64, Stored)>,
+}
+
+impl Handing {
+    /// The first message of a receiver.
+    pub(crate) fn new(number: u64, stored: Stored) -> Self {
+        let (state, form) = (State::Looking, Form::ShortMessage);
+        let (identity, reference, report) = (String::new(), None, None);
+        Self { number, stored, is_expired: false, state, form, identity, reference, report }
+    }
+
+    /// A message whose time is over.
+    pub(crate) fn expired(number: u64, stored: Stored) -> Self {
+        Self { is_expired: true, ..Self::new(number, stored) }
+    }
+
+    /// Its trail.
+    pub(crate) const fn trail(&self) -> u64 {
+        self.stored.trail
+    }
+
+    fn to(&self) -> Msisdn {
+        self.stored.to.clone()
+    }
+
+    /// Takes an event; whether the flow is over.
+    pub(crate) fn on(&mut self, event: Event, step: &mut Step<'_>) -> bool {
+        match (self.state, event) {
+            (State::Looking, Event::Begin) if self.is_expired => {
+                step.count(Fact::Expired);
+                let cause = Some(Cause::DestinationOutOfOrder);
+                self.close(Status::ValidityExpired, cause, step)
+            }
+            (State::Looking, Event::Begin) => {
+                step.store(Question::Get(Key::Subscriber(self.to())));
+                false
+            }
+            (State::Looking, Event::Stored(answer)) => self.looked(answer, step),
+            (State::Sent, Event::Response(_, status)) => self.responded(status, step),
+            (State::Sent | State::Reporting, Event::Reported(body, asserted)) => {
+                let (identity, to) = (&self.identity, &self.stored.to);
+                let is_own = step.settings().is_asserted(&asserted, identity, to);
+                is_own && self.reported(&body, step)
+            }
+            (State::Sent | State::Reporting, Event::Due) => {
+                self.postponed("no delivery report came", step)
+            }
+            (State::Looking, Event::Due) => self.postponed("the store does not answer", step),
+            (State::Telling, Event::Stored(answer)) => self.report_stored(&answer, step),
+            (State::Telling, Event::Due) => self.report_stored(&Answer::Failed, step),
+            (State::Removing, Event::Stored(_) | Event::Due) => {
+                step.done(self.number);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn looked(&mut self, answer: Answer, step: &mut Step<'_>) -> bool {
+        match answer {
+            Answer::Row(Some(Row::Subscriber(subscriber))) => self.send(subscriber, step),
+            Answer::Row(_) => self.postponed("the receiver is not registered", step),
+            Answer::Failed => self.postponed("the store does not answer", step),
+        }
+    }
+
+    fn send(&mut self, subscriber: Subscriber, step: &mut Step<'_>) -> bool {
+        self.form = subscriber.form;
+        let body = match self.form {
+            Form::ShortMessage => {
+                let Some(body) = self.short_message(step) else {
+                    return self.postponed("too much is under way to the receiver", step);
+                };
+                body
+            }
+            Form::Text => {
+                let Some((from, text)) = as_text(&self.stored.tpdu) else {
+                    let cause = Some(Cause::NotImplemented);
+                    return self.close(Status::IncompatibleDestination, cause, step);
+                };
+                Body::Text { from, text }
+            }
+        };
+        self.state = State::Sent;
+        self.identity.clone_from(&subscriber.identity);
+        step.send(0, &subscriber.identity, Route::Serving(subscriber.s_cscf), None, body);
+        step.arm(step.settings().report_time);
+        false
+    }
+
+    fn short_message(&mut self, step: &mut Step<'_>) -> Option<Body> {
+        let reference = step.shared.subscribers.reference(&self.stored.to)?;
+        self.reference = Some(reference);
+        let tpdu = with_more(&self.stored.tpdu, step.has_more(&self.stored.to));
+        let centre = step.settings().number.address_string();
+        let mut body = Vec::new();
+        Message::to_terminal(reference, centre, &tpdu).write(&mut body).ok()?;
+        Some(Body::Rp(body))
+    }
+
+    fn responded(&mut self, status: u16, step: &mut Step<'_>) -> bool {
+        match (status, self.form) {
+            (200..=299, Form::Text) => self.delivered(step),
+            (200..=299, Form::ShortMessage) => {
+                self.state = State::Reporting;
+                step.arm(step.settings().report_time);
+                false
+            }
+            (404 | 410 | 430 | 480, _) => self.postponed("the receiver is absent", step),
+            (408, _) => self.postponed("nobody answers", step),
+            (486 | 600, _) => self.postponed("the receiver is busy", step),
+            (503, _) => self.postponed("no next hop takes it", step),
+            _ => self.postponed("the core or the terminal refuses it", step),
+        }
+    }
+
+    /// The terminal reports. What is none of this message's changes nothing.
+    fn reported(&mut self, body: &[u8], step: &mut Step<'_>) -> bool {
+        let Ok(message) = Message::read(body) else {
+            step.count(Fact::Malformed);
+            return false;
+        };
+        if Some(message.reference) != self.reference {
+            return false;
+        }
+        let Some(failure) = message.failure else { return self.delivered(step) };
+        let cause = failure.cause().unwrap_or(Cause::ProtocolError);
+        if cause == Cause::MemoryCapacityExceeded {
+            return self.postponed("the terminal has no memory", step);
+        }
+        if step.settings().final_causes.contains(&cause.number()) {
+            return self.close(Status::RejectedBySme, Some(cause), step);
+        }
+        self.postponed("the terminal did not take it", step)
+    }
+
+    fn delivered(&mut self, step: &mut Step<'_>) -> bool {
+        step.count(Fact::DeliveredByIp);
+        self.close(Status::Received, None, step)
+    }
+
+    /// It was not delivered this time.
+    fn postponed(&mut self, why: &'static str, step: &mut Step<'_>) -> bool {
+        self.release(step);
+        step.count(Fact::Postponed);
+        step.postponed(&self.stored.to, why);
+        true
+    }
+
+    fn release(&mut self, step: &mut Step<'_>) {
+        if let Some(reference) = self.reference.take() {
+            step.shared.subscribers.release(&self.stored.to, reference);
+        }
+    }
+
+    /// It is dealt with: its sender is told, if that was asked for.
+    fn close(&mut self, status: Status, cause: Option<Cause>, step: &mut Step<'_>) -> bool {
+        self.release(step);
+        if cause.is_some() {
+            step.count(Fact::DeliveryFailed);
+        }
+        step.record(Record {
+            direction: Direction::Terminated,
+            subscriber: Some(self.to()),
+            centre: Some(step.settings().number.clone()),
+            way: cause.is_none().then_some(Way::PacketSwitched),
+            cause: cause.map(Cause::number),
+        });
+        let now = step.now;
+        let local = step.settings().local.as_ref();
+        let report = local.and_then(|it| it.status_report(&self.stored, status, now));
+        let placed = report.and_then(|it| Some((step.reserve(&it.to)?, it)));
+        step.arm(step.settings().flow_time);
+        let Some((number, report)) = placed else { return self.remove(step) };
+        self.state = State::Telling;
+        step.keep(number, &report);
+        self.report = Some((number, report));
+        false
+    }
+
+    /// The status report is stored, or is not.
+    fn report_stored(&mut self, answer: &Answer, step: &mut Step<'_>) -> bool {
+        if let Some((number, report)) = self.report.take() {
+            match answer {
+                Answer::Row(_) => step.insert(number, report),
+                Answer::Failed => {
+                    step.count(Fact::ReportsLost);
+                    step.give_up(number, &report.to);
+                }
+            }
+        }
+        self.remove(step)
+    }
+
+    fn remove(&mut self, step: &mut Step<'_>) -> bool {
+        self.state = State::Removing;
+        step.store(Question::Take(Key::Message(self.number)));
+        step.arm(step.settings().flow_time);
+        false
+    }
+}

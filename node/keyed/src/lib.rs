@@ -1,0 +1,73 @@
+//! A store of rows that change and expire. A question is an effect of whoever has it, the answer
+//! comes later as an input: nobody waits for a disk.
+//!
+//! ```text
+//!   a shard                                           a thread of its own
+//!   Store::ask ─→ rows in memory ── records, marks ─→ log.N ── fdatasync ─┐
+//!   Store::answer ←─ at once, or when it is on disk ←──── synced ─────────┘
+//!                 ←──────────── rows that stood ───── snapshot.N, log.N …   when it is opened
+//!                 ── every row, a few in each turn ─→ snapshot.N+1          when logs are long
+//! ```
+//! - A row is octets under a key of octets, until a time of the clock. Beyond limits in number and
+//!   in octets nothing more is taken; what stands stays.
+//! - [`Promise`] says when a row counts as taken: as soon as it is in memory (the journal has it
+//!   within [`SYNC_TIME`]), or when it is on disk.
+//! - While the journal cannot be written, what was promised to memory goes on, and what was
+//!   promised to the disk is refused. It is opened again and again, and then told everything.
+//! - What cannot be read fails closed: a damaged snapshot is not passed over, the store stays shut.
+//!   The end of a log that was cut off by a crash was promised to nobody; it is kept beside.
+#![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
+
+mod files;
+mod journal;
+mod record;
+mod store;
+mod table;
+mod words;
+mod writer;
+
+pub use journal::Journal;
+pub use store::{Limits, Status, Store};
+pub use writer::SYNC_TIME;
+
+use machine::Time;
+
+/// When a row counts as taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Promise {
+    /// When it is in memory.
+    Memory,
+    /// When it is on disk.
+    Disk,
+}
+
+/// A question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Question {
+    /// The row of a key.
+    Get(Vec<u8>),
+    /// A row in place of what was there.
+    Put {
+        /// Its key.
+        key: Vec<u8>,
+        /// It.
+        row: Vec<u8>,
+        /// How long it stands.
+        until: Time,
+        /// When it counts as taken.
+        promise: Promise,
+    },
+    /// No row there any more; the answer has what was there.
+    Take(Vec<u8>),
+}
+
+/// An answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// The row, if there is one; of a put, the row that stands now.
+    Row(Option<Vec<u8>>),
+    /// There is no room, or it cannot be promised.
+    Failed,
+}

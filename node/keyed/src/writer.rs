@@ -1,0 +1,284 @@
+//! The thread of a journal: it reads what stands, appends what comes, and says when it is on disk.
+//! What waits together is written and synced together.
+
+use crate::files::Directory;
+use crate::record::Record;
+use crate::words::{
+    LOG, OPENED, ROW, SNAPSHOT, STOOD, SYNC_NOW, SYNC_SOON, SYNCED, TAKEN, WANTED, WHOLE, Words,
+    number, number_of, word,
+};
+use driver::Waker;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What need not be on disk at once is there within this.
+pub const SYNC_TIME: Duration = Duration::from_millis(50);
+/// Octets of a log beyond which a snapshot is wanted, unless the snapshot before it has more.
+const LOG_OCTETS: u64 = 64 << 20;
+/// Logs beyond which a start wants a snapshot.
+const LOGS_MAX: usize = 4;
+/// Octets that are told at once of what stood, and how many such pieces wait.
+const PIECE: usize = 1 << 18;
+const PIECES_MAX: usize = 16;
+/// Octets that are written together.
+const TOGETHER: usize = 4 << 20;
+
+/// Words for the thread.
+pub(crate) struct Job(pub Vec<u8>);
+
+#[derive(Default)]
+struct Said {
+    words: Vec<Vec<u8>>,
+    why: Option<String>,
+    is_closed: bool,
+}
+
+/// What the thread has said and the shard has not heard.
+pub(crate) struct Ear {
+    said: Mutex<Said>,
+    room: Condvar,
+    bell: Waker,
+}
+
+impl Ear {
+    fn new() -> io::Result<Self> {
+        let bell = Waker::new()?;
+        bell.doze();
+        Ok(Self { said: Mutex::default(), room: Condvar::new(), bell })
+    }
+
+    /// Can be read when something was said.
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        self.bell.as_fd()
+    }
+
+    fn said(&self) -> std::sync::MutexGuard<'_, Said> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was said, and why nothing more will be.
+    pub fn take(&self) -> (Vec<Vec<u8>>, Option<String>) {
+        self.bell.clear();
+        self.bell.doze();
+        let mut said = self.said();
+        self.room.notify_all();
+        (std::mem::take(&mut said.words), said.why.clone())
+    }
+
+    /// Why nothing more will be said.
+    pub fn why(&self) -> Option<String> {
+        self.said().why.clone()
+    }
+
+    /// Nobody listens any more.
+    pub fn close(&self) {
+        self.said().is_closed = true;
+        self.room.notify_all();
+    }
+
+    /// Says words, waiting for room; false if nobody listens.
+    fn say(&self, words: Vec<u8>) -> bool {
+        let mut said = self.said();
+        while said.words.len() >= PIECES_MAX && !said.is_closed {
+            said = self.room.wait(said).unwrap_or_else(PoisonError::into_inner);
+        }
+        said.words.push(words);
+        let is_heard = !said.is_closed;
+        drop(said);
+        self.bell.wake();
+        is_heard
+    }
+
+    fn end(&self, why: String) {
+        self.said().why = Some(why);
+        self.bell.wake();
+    }
+}
+
+/// Begins a thread for a directory.
+pub(crate) fn begin(directory: PathBuf) -> io::Result<(Sender<Job>, Arc<Ear>)> {
+    let ear = Arc::new(Ear::new()?);
+    let (jobs, queue) = channel();
+    let own = Arc::clone(&ear);
+    std::thread::Builder::new().name("journal".to_owned()).spawn(move || {
+        let ended = Writer::open(directory.clone(), Arc::clone(&own))
+            .and_then(|mut writer| writer.run(&queue));
+        if let Err(error) = ended {
+            own.end(format!("{}: {error}", directory.display()));
+        }
+    })?;
+    Ok((jobs, ear))
+}
+
+struct Part {
+    number: u64,
+    file: File,
+    count: u64,
+    octets: u64,
+}
+
+struct Writer {
+    directory: Directory,
+    ear: Arc<Ear>,
+    log: File,
+    next: u64,
+    log_octets: u64,
+    snapshot_octets: u64,
+    /// A snapshot is wanted, or being made.
+    is_wanted: bool,
+    part: Option<Part>,
+    buffer: Vec<u8>,
+    /// The last mark before which everything is written, since when it waits for the disk, and
+    /// whether somebody waits.
+    mark: u64,
+    since: Option<Instant>,
+    is_urgent: bool,
+}
+
+impl Writer {
+    fn open(path: PathBuf, ear: Arc<Ear>) -> io::Result<Self> {
+        let directory = Directory::open(&path)?;
+        let found = directory.look()?;
+        let mut piece = Vec::new();
+        let lost = directory.read(&found, &mut |record| {
+            word(&mut piece, STOOD, |out| out.extend_from_slice(record));
+            piece.len() < PIECE || ear.say(std::mem::take(&mut piece))
+        })?;
+        number(&mut piece, OPENED, lost);
+        let is_wanted = found.logs() > LOGS_MAX || lost > 0;
+        if is_wanted {
+            word(&mut piece, WANTED, |_| {});
+        }
+        let next = found.next();
+        let log = directory.log(next)?;
+        ear.say(piece);
+        Ok(Self {
+            directory,
+            ear,
+            log,
+            next: next + 1,
+            log_octets: 0,
+            snapshot_octets: 0,
+            is_wanted,
+            part: None,
+            buffer: Vec::new(),
+            mark: 0,
+            since: None,
+            is_urgent: false,
+        })
+    }
+
+    fn run(&mut self, queue: &Receiver<Job>) -> io::Result<()> {
+        loop {
+            let first = match self.since {
+                None => queue.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(since) => queue.recv_timeout(SYNC_TIME.saturating_sub(since.elapsed())),
+            };
+            match first {
+                Ok(job) => {
+                    self.take(&job.0)?;
+                    let mut octets = job.0.len();
+                    while octets < TOGETHER
+                        && let Ok(job) = queue.try_recv()
+                    {
+                        octets += job.0.len();
+                        self.take(&job.0)?;
+                    }
+                    self.write()?;
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return self.sync(),
+            }
+            let is_late = self.since.is_some_and(|it| it.elapsed() >= SYNC_TIME);
+            if self.is_urgent || is_late {
+                self.sync()?;
+            }
+        }
+    }
+
+    fn take(&mut self, words: &[u8]) -> io::Result<()> {
+        for (letter, content) in Words(words) {
+            match letter {
+                LOG => self.buffer.extend_from_slice(content),
+                SYNC_NOW | SYNC_SOON => {
+                    self.mark = number_of(content);
+                    self.is_urgent |= letter == SYNC_NOW;
+                    self.since.get_or_insert_with(Instant::now);
+                }
+                SNAPSHOT => self.begin_snapshot()?,
+                ROW => self.row(content)?,
+                WHOLE => self.end_snapshot()?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        if !self.buffer.is_empty() {
+            self.log.write_all(&self.buffer)?;
+            self.log_octets += self.buffer.len() as u64;
+            self.buffer.clear();
+        }
+        if !self.is_wanted && self.log_octets > LOG_OCTETS.max(self.snapshot_octets) {
+            self.is_wanted = true;
+            let mut words = Vec::new();
+            word(&mut words, WANTED, |_| {});
+            self.ear.say(words);
+        }
+        Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.write()?;
+        if self.since.take().is_some() {
+            self.log.sync_data()?;
+            self.is_urgent = false;
+            let mut words = Vec::new();
+            number(&mut words, SYNCED, self.mark);
+            self.ear.say(words);
+        }
+        Ok(())
+    }
+
+    /// Changes from here on go to another log, which the snapshot does not take the place of.
+    fn begin_snapshot(&mut self) -> io::Result<()> {
+        self.write()?;
+        self.log.sync_data()?;
+        let number = self.next;
+        self.next += 1;
+        self.log = self.directory.log(number)?;
+        self.log_octets = 0;
+        let file = self.directory.snapshot(number)?;
+        self.part = Some(Part { number, file, count: 0, octets: 0 });
+        Ok(())
+    }
+
+    fn row(&mut self, record: &[u8]) -> io::Result<()> {
+        if let Some(part) = &mut self.part {
+            part.file.write_all(record)?;
+            part.count += 1;
+            part.octets += record.len() as u64;
+        }
+        Ok(())
+    }
+
+    fn end_snapshot(&mut self) -> io::Result<()> {
+        let Some(mut part) = self.part.take() else { return Ok(()) };
+        let mut end = Vec::new();
+        Record::End { count: part.count }.write(&mut end);
+        part.file.write_all(&end)?;
+        part.file.sync_data()?;
+        self.directory.finish(part.number)?;
+        (self.snapshot_octets, self.is_wanted) = (part.octets, false);
+        let mut words = Vec::new();
+        number(&mut words, TAKEN, part.octets + self.log_octets);
+        self.ear.say(words);
+        Ok(())
+    }
+}

@@ -1,0 +1,5 @@
+//! What every backend does, and what a journal does besides.
+
+mod backends;
+mod crashes;
+mod world;

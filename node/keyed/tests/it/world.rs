@@ -1,0 +1,133 @@
+//! A store with its channel, as a shard drives it.
+
+use channel::{Absent, Came, Channel};
+use keyed::{Answer, Journal, Limits, Promise, Question, Store};
+use machine::Time;
+use runtime::{ChannelEvent, ChannelOrder, Effects, In, PortId};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// For what the thread of a journal does.
+const PATIENCE: Duration = Duration::from_secs(60);
+const PORT: PortId = PortId(7);
+pub const LIMITS: Limits = Limits { rows_max: 5_000, octets_max: 8 << 20 };
+
+pub struct World {
+    pub store: Store,
+    pub now: Time,
+    channel: Option<Box<dyn Channel>>,
+    news: Vec<Result<(), String>>,
+    tickets: u64,
+}
+
+impl World {
+    pub fn new(limits: Limits, directory: Option<&Path>) -> Self {
+        let now = Time::from_millis(1_000);
+        let journal = directory.map(|it| Journal { directory: it.to_owned() });
+        let store = Store::new(limits, journal, PORT, now);
+        let mut world = Self { store, now, channel: None, news: Vec::new(), tickets: 0 };
+        world.turn();
+        world
+    }
+
+    /// What stood is read.
+    pub fn opened(limits: Limits, directory: Option<&Path>) -> Self {
+        let mut world = Self::new(limits, directory);
+        world.until(|it| it.store.status().is_open);
+        world
+    }
+
+    /// One turn of a shard.
+    pub fn turn(&mut self) {
+        for it in std::mem::take(&mut self.news) {
+            let event = match &it {
+                Ok(()) => ChannelEvent::Up,
+                Err(why) => ChannelEvent::Absent(Some(why)),
+            };
+            self.store.takes(self.now, &In::Channel { port: PORT, event });
+        }
+        let mut over = None;
+        if let Some(channel) = &mut self.channel {
+            let (store, now) = (&mut self.store, self.now);
+            let read = channel.read(&mut |came| {
+                let Came::Message(words) = came else { return };
+                let event = ChannelEvent::Message(words);
+                assert!(store.takes(now, &In::Channel { port: PORT, event }));
+            });
+            over = read.err();
+        }
+        if let Some(why) = over {
+            self.down(&why);
+        }
+        if self.store.deadline().is_some_and(|it| it <= self.now) {
+            self.store.tick(self.now);
+        }
+        let mut out = Effects::default();
+        self.store.flush(self.now, &mut out);
+        for (_, order) in out.channels.drain(..) {
+            match order {
+                ChannelOrder::Connect(to) => match to.connect() {
+                    Ok(channel) => {
+                        self.channel = Some(channel);
+                        self.news.push(Ok(()));
+                    }
+                    Err(Absent::Failed(why)) => self.news.push(Err(why)),
+                    Err(Absent::Starting) => self.news.push(Err("starting".to_owned())),
+                },
+                ChannelOrder::Write(octets) => {
+                    let written = self.channel.as_mut().map(|it| it.write(octets));
+                    if let Some(Err(why)) = written {
+                        self.down(&why);
+                    }
+                }
+                ChannelOrder::Send(_) | ChannelOrder::HangUp => self.channel = None,
+            }
+        }
+    }
+
+    fn down(&mut self, why: &str) {
+        self.channel = None;
+        let event = ChannelEvent::Down(why);
+        self.store.takes(self.now, &In::Channel { port: PORT, event });
+    }
+
+    pub fn until(&mut self, mut holds: impl FnMut(&mut Self) -> bool) {
+        let end = Instant::now() + PATIENCE;
+        while !holds(self) {
+            assert!(Instant::now() < end, "{:?}", self.store.status());
+            self.turn();
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    pub fn ask(&mut self, question: Question) -> Answer {
+        self.tickets += 1;
+        let ticket = self.tickets;
+        self.store.ask(self.now, ticket, question);
+        let mut found = None;
+        self.until(|it| {
+            found = it.store.answer();
+            found.is_some()
+        });
+        let (of, answer) = found.expect("it is there");
+        assert_eq!(of, ticket);
+        answer
+    }
+
+    pub fn put(&mut self, key: &str, row: &str, seconds: u64, promise: Promise) -> bool {
+        let (key, row) = (key.as_bytes().to_vec(), row.as_bytes().to_vec());
+        let until = self.now + Duration::from_secs(seconds);
+        self.ask(Question::Put { key, row, until, promise }) != Answer::Failed
+    }
+
+    pub fn row(&mut self, key: &str) -> Option<String> {
+        match self.ask(Question::Get(key.as_bytes().to_vec())) {
+            Answer::Row(row) => row.map(|it| String::from_utf8(it).expect("it is text")),
+            Answer::Failed => panic!("the store is shut"),
+        }
+    }
+
+    pub fn take(&mut self, key: &str) -> Answer {
+        self.ask(Question::Take(key.as_bytes().to_vec()))
+    }
+}

@@ -1,0 +1,80 @@
+//! What is said of IP short message gateways.
+
+use crate::cell::Form;
+use crate::{Listing, column, firm, plain, since};
+
+/// Subscribers whose terminals take messages.
+pub const REGISTRATIONS: Listing = Listing::new(
+    "no subscriber is registered for short messages",
+    &[
+        plain("function", "FUNCTION"),
+        firm("number", "NUMBER"),
+        plain("identity", "IDENTITY"),
+        plain("s_cscf", "S-CSCF").yields(1),
+        plain("takes", "TAKES"),
+        column("expires_at_us", "EXPIRES", Form::Until),
+    ],
+);
+
+/// Messages that wait.
+pub const PENDING: Listing = Listing::new(
+    "no message waits",
+    &[
+        plain("function", "FUNCTION"),
+        firm("id", "ID").yields(4),
+        firm("to", "TO"),
+        plain("from", "FROM"),
+        plain("kind", "KIND").yields(2),
+        since("received_at_us", "CAME AGO"),
+        column("due_at_us", "DUE IN", Form::Until),
+        plain("failures", "FAILURES"),
+        plain("why", "WHY"),
+        column("expires_at_us", "EXPIRES", Form::Until).yields(1),
+    ],
+);
+
+/// What is kept over a restart.
+pub const STORE: Listing = Listing::new(
+    "no function has a store",
+    &[
+        plain("function", "FUNCTION"),
+        column("state", "STATE", Form::State),
+        plain("rows", "ROWS"),
+        plain("octets", "OCTETS"),
+        plain("unsynced_octets", "NOT ON DISK"),
+        plain("unread_octets", "NOT READ"),
+        plain("journal", "JOURNAL"),
+        plain("trouble", "TROUBLE"),
+    ],
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Look, table};
+    use serde_json::json;
+
+    const LOOK: Look = Look { width: None, colour: false, now_us: 0 };
+
+    fn shows(listing: &Listing, row: serde_json::Value, cells: &[&str]) {
+        let shown = table(&LOOK, &[row], listing);
+        assert!(cells.iter().all(|cell| shown.contains(cell)), "{shown}");
+    }
+
+    #[test]
+    fn subscribers_messages_that_wait_and_the_store_are_a_line_each() {
+        let row = json!({"function": "sms1", "number": "447700900123", "takes": "sms",
+            "identity": "sip:+447700900123@ims.example.org", "s_cscf": "sip:scscf:6060",
+            "contacts": [], "expires_at_us": 60_000_000});
+        shows(&REGISTRATIONS, row, &["447700900123", "sip:scscf:6060", "sms"]);
+        let row = json!({"function": "sms1", "id": 7, "to": "447700900123", "from": "Tandem",
+            "kind": "message", "octets": 30, "received_at_us": 0, "expires_at_us": 60_000_000,
+            "failures": 2, "due_at_us": 30_000_000, "why": "the receiver is absent",
+            "trail": "0a"});
+        shows(&PENDING, row, &["447700900123", "Tandem", "the receiver is absent"]);
+        let row = json!({"function": "sms1", "journal": "/var/lib/tandem/sms1.store",
+            "state": "open", "rows": 3, "octets": 700, "unsynced_octets": 0,
+            "unread_octets": 0, "trouble": null});
+        shows(&STORE, row, &["open", "700", "/var/lib/tandem/sms1.store"]);
+    }
+}

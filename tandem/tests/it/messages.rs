@@ -1,0 +1,251 @@
+//! An IP short message gateway as a process: an S-CSCF with terminals whose codecs are pycrate's
+//! registers subscribers there and sends and takes messages, by UDP and by TCP; the process is
+//! killed and started again; tshark reads every message without a complaint.
+
+use serde_json::{Value, json};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const TANDEM: &str = env!("CARGO_BIN_EXE_tandem");
+const LONG: Duration = Duration::from_secs(60);
+const ALICE: &str = "447700900123";
+const BOB: &str = "447700900999";
+
+/// Ends with the test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+struct Site {
+    running: Option<Running>,
+    folder: tempfile::TempDir,
+}
+
+impl Site {
+    fn start(transport: &str, gateway: u16, core: u16) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let text = format!(
+            r#"
+[site]
+name = "test"
+directory = "var"
+[oam]
+listen = "127.0.0.1:0"
+[sas]
+listen = ["tcp:127.0.0.1:{hep}"]
+[[ipsmgw]]
+name = "sms1"
+number = "447700000099"
+domain = "ims.example.org"
+listen = ["udp:127.0.0.1:{gateway}", "tcp:127.0.0.1:{gateway}"]
+capture = "tcp:127.0.0.1:{hep}"
+next_hop = [{{ name = "scscf", targets = ["{transport}:127.0.0.1:{core}"], probe_interval_s = 1 }}]
+[ipsmgw.centre]
+numbers = ["4477"]
+country_code = "44"
+retries_s = [3600]
+"#,
+            hep = port()
+        );
+        std::fs::create_dir(folder.path().join("var")).unwrap();
+        std::fs::write(folder.path().join("site.toml"), text).unwrap();
+        let mut site = Self { running: None, folder };
+        site.run();
+        site
+    }
+
+    fn run(&mut self) {
+        let mut command = Command::new(TANDEM);
+        command.args(["run", "site.toml"]).current_dir(self.folder.path()).stderr(Stdio::null());
+        self.running = Some(Running(command.spawn().unwrap()));
+        let waited = self.ctl(&["wait"]);
+        assert!(waited.status.success(), "{}", String::from_utf8_lossy(&waited.stderr));
+        self.until(&["store"], |rows| rows.iter().any(|it| it["state"] == "open"));
+    }
+
+    fn ctl(&self, words: &[&str]) -> Output {
+        let mut command = Command::new(TANDEM);
+        for name in ["TANDEM_URL", "TANDEM_TOKEN", "TANDEM_SITE", "NOTIFY_SOCKET"] {
+            command.env_remove(name);
+        }
+        let file = self.folder.path().join("site.toml");
+        command.args(["ctl", "--site", file.to_str().unwrap(), "--timeout", "60"]);
+        command.args(words).stdin(Stdio::null()).output().unwrap()
+    }
+
+    fn rows(&self, words: &[&str]) -> Vec<Value> {
+        let output = self.ctl(&[&["-o", "json"], words].concat());
+        let rows: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        rows.as_array().cloned().unwrap_or_default()
+    }
+
+    /// Waits until what a command shows is as it should be.
+    fn until(&self, words: &[&str], holds: impl Fn(&[Value]) -> bool) -> Vec<Value> {
+        let end = Instant::now() + LONG;
+        loop {
+            let rows = self.rows(words);
+            if holds(&rows) {
+                return rows;
+            }
+            assert!(Instant::now() < end, "{words:?}: {rows:?}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+/// The S-CSCF and its terminals.
+struct Core {
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    _running: Running,
+}
+
+impl Core {
+    fn start(transport: &str, own: u16, gateway: u16) -> Self {
+        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/messages/core.py");
+        let mut command = Command::new("/usr/bin/python3");
+        command.arg(program).args([transport, &format!("127.0.0.1:{own}")]);
+        command.arg(format!("127.0.0.1:{gateway}"));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        let mut core = Self { input, output: BufReader::new(output), _running: Running(child) };
+        assert_eq!(core.answer(), json!({"ready": true}), "pycrate is installed (make setup)");
+        core
+    }
+
+    fn answer(&mut self) -> Value {
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap_or_default()
+    }
+
+    fn does(&mut self, command: &str) -> Value {
+        writeln!(self.input, "{command}").unwrap();
+        let answer = self.answer();
+        assert!(!answer.is_null(), "{command}");
+        answer
+    }
+
+    /// A message is stored and acknowledged.
+    fn submits(&mut self, command: &str) {
+        let answer = self.does(&format!("submit {command}"));
+        assert_eq!((&answer["status"], &answer["report"]["ack"]), (&json!(202), &json!(true)));
+    }
+}
+
+fn port() -> u16 {
+    peers::free_port([127, 0, 0, 1].into()).unwrap().port()
+}
+
+fn started(transport: &str) -> (Site, Core) {
+    let (gateway, own) = (port(), port());
+    let core = Core::start(transport, own, gateway);
+    let site = Site::start(transport, gateway, own);
+    (site, core)
+}
+
+fn both_ways(transport: &str) {
+    let (site, mut core) = started(transport);
+    for number in [ALICE, BOB] {
+        assert_eq!(core.does(&format!("register {number} sms 600")), json!({"status": 200}));
+    }
+    let rows = site.rows(&["sms", "registrations"]);
+    assert_eq!(rows.len(), 2, "{rows:?}");
+    core.submits(&format!("{ALICE} {BOB} 7 report Hello over there"));
+    let message = core.does(&format!("take {BOB}"));
+    assert_eq!((&message["from"], &message["text"]), (&json!(ALICE), &json!("Hello over there")));
+    let report = core.does(&format!("take {ALICE}"));
+    assert_eq!(report["kind"], "report");
+    assert_eq!((&report["status"], &report["reference"]), (&json!(0), &json!(7)));
+    // By another way of dialling, and back as text.
+    assert_eq!(core.does(&format!("register {ALICE} sms 0"))["status"], 200);
+    assert_eq!(core.does(&format!("register {ALICE} text 600"))["status"], 200);
+    core.submits(&format!("{BOB} {ALICE} 8 plain And back"));
+    let text = core.does(&format!("take {ALICE}"));
+    assert_eq!((&text["kind"], &text["text"]), (&json!("text"), &json!("And back")));
+    assert!(text["from"].as_str().unwrap().contains(&format!("+{BOB}@")), "{text}");
+    assert_eq!(core.does(&format!("text {ALICE} {BOB} Grüße")), json!({"status": 202}));
+    let message = core.does(&format!("take {BOB}"));
+    assert_eq!((&message["from"], &message["text"]), (&json!(ALICE), &json!("Grüße")));
+    // A number of nobody's, and somebody whom nobody believes.
+    let refused = core.does(&format!("submit {ALICE} 4915500 9 plain Hi"));
+    assert_eq!(refused["report"], json!({"ack": false, "reference": 9, "cause": 1}));
+    assert_eq!(core.does("stranger"), json!({"status": 403}));
+    site.until(&["sms", "pending"], <[Value]>::is_empty);
+    // All legs of a message are one trail.
+    let trails = site.until(&["trails"], |rows| !rows.is_empty());
+    assert!(!trails.is_empty());
+    reads(&site, &mut core);
+}
+
+/// tshark names every message, and finds nothing wrong.
+fn reads(site: &Site, core: &mut Core) {
+    let file = site.folder.path().join("packets.pcap");
+    let saved = core.does(&format!("save {}", file.display()));
+    assert!(saved["packets"].as_u64().unwrap() > 20, "{saved}");
+    let read = |filter: &str, field: &str| {
+        let mut command = Command::new("tshark");
+        command.arg("-r").arg(&file).args(["-Y", filter, "-T", "fields", "-e", field]);
+        command.args(["-d", "udp.port==1-65535,sip"]);
+        let output = command.output().expect("tshark is installed (make setup)");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let wrong = read("_ws.malformed or _ws.expert.severity >= 6291456", "frame.number");
+    assert_eq!(wrong, "", "{}", read("_ws.expert.severity >= 6291456", "_ws.expert.message"));
+    assert!(read("gsm_sms", "gsm_sms.tp-oa").contains(ALICE));
+    assert!(read("gsm_a.rp.msg_type", "gsm_a.rp.msg_type").lines().count() > 6);
+}
+
+#[test]
+fn messages_go_both_ways_and_tshark_reads_each_by_udp() {
+    both_ways("udp");
+}
+
+#[test]
+fn messages_go_both_ways_and_tshark_reads_each_by_tcp() {
+    both_ways("tcp");
+}
+
+#[test]
+fn what_was_acknowledged_waits_again_after_the_process_was_killed() {
+    let (mut site, mut core) = started("udp");
+    for number in [ALICE, BOB] {
+        assert_eq!(core.does(&format!("register {number} sms 3600"))["status"], 200);
+    }
+    core.does(&format!("mode {BOB} absent"));
+    for n in 1..=3 {
+        core.submits(&format!("{ALICE} {BOB} {n} plain Message {n}"));
+    }
+    let absent =
+        |rows: &[Value]| rows.first().is_some_and(|it| it["why"] == "the receiver is absent");
+    assert_eq!(site.until(&["sms", "pending"], absent).len(), 3);
+    // As by `kill -9`: nothing is said, nothing is closed.
+    site.running = None;
+    site.run();
+    assert_eq!(site.until(&["sms", "pending"], absent).len(), 3);
+    core.does(&format!("mode {BOB} ok"));
+    assert!(site.ctl(&["sms", "retry", BOB]).status.success());
+    for n in 1..=3 {
+        let message = core.does(&format!("take {BOB}"));
+        assert_eq!(message["text"], format!("Message {n}"), "in their order");
+    }
+    site.until(&["sms", "pending"], <[Value]>::is_empty);
+    // One that has no memory says when it has some; an operator sends too.
+    core.does(&format!("mode {BOB} memory"));
+    assert!(site.ctl(&["sms", "send", "--from", "Tandem", BOB, "News"]).status.success());
+    assert_eq!(core.does(&format!("take {BOB}"))["mode"], "memory");
+    core.does(&format!("mode {BOB} ok"));
+    let answer = core.does(&format!("smma {BOB}"));
+    assert_eq!(answer["report"]["ack"], true);
+    let message = core.does(&format!("take {BOB}"));
+    assert_eq!((&message["mode"], &message["text"]), (&json!("ok"), &json!("News")));
+    site.until(&["sms", "pending"], <[Value]>::is_empty);
+}
