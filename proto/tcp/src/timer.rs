@@ -55,7 +55,7 @@ impl Timer {
         let (smoothed, varies) = match self.smoothed {
             None => (sample, sample / 2),
             Some((smoothed, varies)) => {
-                let off = if smoothed > sample { smoothed - sample } else { sample - smoothed };
+                let off = smoothed.abs_diff(sample);
                 ((smoothed * 7 + sample) / 8, (varies * 3 + off) / 4)
             }
         };

@@ -149,7 +149,7 @@ impl Cluster {
         }
         self.ways.retain(|node, _| !is_gone(node));
         for node in roster.nodes().filter(|node| *node != own) {
-            self.links.entry(node).or_insert_with(Link::default);
+            self.links.entry(node).or_default();
             self.ways.entry(node).or_default();
         }
         self.rosters.truncate(1);
