@@ -17,7 +17,7 @@ fn minute() -> Option<Duration> {
 fn opened(world: &World) -> Store {
     let start = text(1);
     world.run(1);
-    Store::open(at(0), &start, world.running(), Box::new(world.archive())).unwrap()
+    Store::open(at(0), &start, world.toys(), Box::new(world.archive())).unwrap()
 }
 
 #[test]
@@ -52,8 +52,8 @@ fn a_step_of_the_wall_clock_moves_no_deadline() {
         let world = World::default();
         let start = text(1);
         world.run(1);
-        let (plant, archive) = (world.running(), Box::new(world.archive()));
-        let mut store = Store::open(at(500_000), &start, plant, archive).unwrap();
+        let (toys, archive) = (world.toys(), Box::new(world.archive()));
+        let mut store = Store::open(at(500_000), &start, toys, archive).unwrap();
         store.edit(1, text(2)).unwrap();
         let committed = Moment { wall: at(500_001), steady: at(10) };
         assert_eq!(store.commit(committed, 1, minute(), None).unwrap(), 2);
@@ -253,7 +253,7 @@ fn what_nobody_confirmed_is_never_what_a_rollback_goes_to() {
     store.commit(at(90), 8, minute(), None).unwrap();
     drop(store);
     let archive = Box::new(world.archive());
-    let mut store = Store::open(at(100), &text(2), world.running(), archive).unwrap();
+    let mut store = Store::open(at(100), &text(2), world.toys(), archive).unwrap();
     assert_eq!(store.history()[8].state, State::NotConfirmed);
     store.rollback(at(101), None, None).unwrap();
     assert_eq!(world.running(), 1);
@@ -519,7 +519,7 @@ fn a_memory_archive_is_a_fair_stand_in_for_the_disk() {
     let disk = || Box::new(config::Disk::open(&folder.path().join("kept"), &site_file).unwrap());
     let world = World::default();
     world.run(1);
-    let mut store = Store::open(at(0), &text(1), world.running(), disk()).unwrap();
+    let mut store = Store::open(at(0), &text(1), world.toys(), disk()).unwrap();
     for number in 2..=70 {
         let base = store.running().revision;
         store.edit(base, text(number)).unwrap();
@@ -531,9 +531,9 @@ fn a_memory_archive_is_a_fair_stand_in_for_the_disk() {
     let history = store.history().to_vec();
 
     // Started again: the same text is the same revision; an edited file is a new one.
-    let again = Store::open(at(100), &text(70), world.running(), disk()).unwrap();
+    let again = Store::open(at(100), &text(70), world.toys(), disk()).unwrap();
     assert_eq!(again.history(), history);
-    let edited = Store::open(at(101), &text(71), world.running(), disk()).unwrap();
+    let edited = Store::open(at(101), &text(71), world.toys(), disk()).unwrap();
     assert_eq!(edited.running().revision, 71);
     assert_eq!(edited.text_of(70).unwrap(), text(70));
     let _: Memory = world.archive();

@@ -15,7 +15,7 @@ pub struct Draw(u64);
 
 impl Draw {
     pub const fn new(seed: u64) -> Self {
-        Self(machine::identity::mix(seed ^ 0x7463_70))
+        Self(machine::identity::mix(seed ^ 0x0074_6370))
     }
 
     pub fn below(&mut self, end: u64) -> u64 {
@@ -154,8 +154,8 @@ fn what_is_sent_comes_whole_and_in_order_whatever_the_network_does() {
                 world.leave(1);
             }
         }
-        for at in 0..2 {
-            assert_eq!(world.took[1 - at], text(seed + at as u64, sizes[at]), "{seed}, {at}");
+        for (at, &size) in sizes.iter().enumerate() {
+            assert_eq!(world.took[1 - at], text(seed + at as u64, size), "{seed}, {at}");
             assert_eq!(world.end(at).state(), State::Closed, "{seed}, {at}");
             // Its last acknowledgment may be lost, and nobody is left who would repeat it.
             let why = world.end(at).why();

@@ -71,7 +71,7 @@ impl World {
         f(&mut self.0.lock().unwrap())
     }
 
-    pub fn running(&self) -> Toys {
+    pub fn toys(&self) -> Toys {
         Toys(self.clone())
     }
 
