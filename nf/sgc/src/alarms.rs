@@ -45,6 +45,9 @@ impl Gateway {
         }
         self.sccp.alarms(&self.config, |dpc| self.no_way_in_words(dpc), &mut rows);
         self.application_alarms(&mut rows);
+        if let Some(of) = &self.sccp.clustered {
+            of.alarms(&mut rows);
+        }
         filling::filling(self, &mut rows);
         filling::congested(self, &mut rows);
         rows.extend(self.offenders(now).map(|(name, of)| self.screened_alarm(name, of)));

@@ -162,6 +162,47 @@ impl Applications {
         changed.collect()
     }
 
+    /// Whether dialogues of a subsystem may begin here: it is no application's, or that has an
+    /// instance here, or refuses them.
+    pub(crate) fn takes(&self, subsystem: u8) -> bool {
+        let mut all = self.all.values();
+        let served = all.find(|it| it.end.settings().subsystem == subsystem);
+        served.is_none_or(Served::can_serve)
+    }
+
+    /// Subsystems of applications: whether one can serve here, and whether an operator blocked it.
+    pub(crate) fn availability(&self) -> impl Iterator<Item = (u8, bool, bool)> {
+        self.all.values().map(|it| {
+            let number = it.end.settings().subsystem;
+            (number, it.can_serve(), self.blocked.contains(&number))
+        })
+    }
+
+    /// Which groups take the dialogues of subsystems here.
+    pub(crate) fn all_ranks(&self) -> BTreeMap<u8, u8> {
+        let all = self.all.values();
+        all.filter_map(|it| Some((it.end.settings().subsystem, it.rank()?))).collect()
+    }
+
+    /// What the application of a dialogue has of it, behind what its transaction has.
+    pub(crate) fn write_record(&self, dialogue: u64, out: &mut Vec<u8>) {
+        if let Some(it) = self.all.values().find(|it| it.end.has(dialogue)) {
+            it.end.write_record(dialogue, out);
+        }
+    }
+
+    /// Dialogues that another node has served go to their instances.
+    pub(crate) fn adopt(&mut self, now: Time, side: &mut Side<'_>) {
+        self.all.values_mut().for_each(|it| it.end.adopt(now, side));
+    }
+
+    /// Another node serves these dialogues now.
+    pub(crate) fn leave(&mut self, is_of: impl Fn(u64) -> bool) {
+        for it in self.all.values_mut() {
+            it.end.leave(&is_of);
+        }
+    }
+
     /// Of several shards: which groups take the dialogues of subsystems here, where that is news.
     pub(crate) fn ranks(&mut self, now: Time) -> Vec<(u8, Option<u8>)> {
         match self.announced.again {

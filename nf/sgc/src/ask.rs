@@ -3,6 +3,7 @@
 
 use crate::Gateway;
 use crate::alarms::blocked_why;
+use crate::clustered::{ClusterRow, DrainRow, LinkRow, PartitionRow};
 use crate::config::{Carriage, PeerRole, Sgc, show_network};
 use crate::doors::{ApplicationRow, InstanceRow};
 use crate::facts::Fact;
@@ -242,6 +243,18 @@ questions! {
     Ask "applications" [] -> Vec<ApplicationRow>, |it, _| Ok(it.show_applications());
     /// Their instances.
     Ask "applications/instances" [] -> Vec<InstanceRow>, |it, _| Ok(it.show_instances());
+    /// The nodes of the cluster.
+    Ask "cluster" [] -> Vec<ClusterRow>, |it, asked| Ok(it.show_cluster(asked.now));
+    /// Which node serves each partition, and who stands by.
+    Ask "cluster/partitions" [] -> Vec<PartitionRow>, |it, _| Ok(it.show_partitions());
+    /// Which node hears which other one.
+    Ask "cluster/links" [] -> Vec<LinkRow>, |it, _| Ok(it.show_cluster_links());
+    /// Gives the partitions of this node to the others, so that it can be stopped.
+    Act "cluster/drain" [] -> Vec<DrainRow>,
+        |it, _| it.drain_cluster(true).ok_or_else(|| AskError::NotFound("cluster".into()));
+    /// Takes part in the cluster again.
+    Act "cluster/undrain" [] -> Vec<DrainRow>,
+        |it, _| it.drain_cluster(false).ok_or_else(|| AskError::NotFound("cluster".into()));
     /// The conditions that stand.
     Ask "alarms" [] -> Vec<Condition>, |it, asked| Ok(it.show_alarms(asked.now));
 }
@@ -288,6 +301,7 @@ impl Gateway {
         let places: usize = self.sccp.rules.iter().map(Set::known).sum();
         facts.set(Fact::RuledPlaces, places as u64);
         self.show_application_facts();
+        self.show_cluster_facts();
         operations::show(self);
         let transactions = &self.sccp.transactions;
         transactions.facts().set(tcap::Fact::Dialogues, transactions.len() as u64);

@@ -1,6 +1,7 @@
 //! The `[[sgc]]` section of a site file: its shape and its help (the doc comments).
 
 pub mod application;
+pub mod cluster;
 mod doubts;
 mod needs;
 mod point_code;
@@ -90,6 +91,9 @@ pub struct Sgc {
     /// Applications: programs that take the dialogues of subsystems.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub application: Vec<application::Application>,
+    /// The cluster that this node belongs to; absent: it is alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<cluster::Cluster>,
     /// Translation of global titles.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub translation: Vec<sccp::Translation>,
@@ -362,6 +366,8 @@ impl Sgc {
                 }
             }
         }
+        let cluster = self.cluster.as_ref().and_then(cluster::Cluster::listen);
+        doorways.extend(cluster.map(|it| ("cluster.node".to_owned(), true, it)));
         doorways
     }
 }

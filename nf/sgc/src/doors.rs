@@ -162,7 +162,7 @@ impl Doors {
     }
 
     /// Sends and closes.
-    fn carry_out(&mut self, wanted: Vec<Wanted>, out: &mut Effects) {
+    pub(crate) fn carry_out(&mut self, wanted: Vec<Wanted>, out: &mut Effects) {
         for it in wanted {
             match it {
                 Wanted::Send(id, octets) => match self.flows.get(&id) {

@@ -17,6 +17,7 @@ mod alarms;
 mod applications;
 mod apply;
 mod ask;
+mod clustered;
 pub mod config;
 mod doors;
 mod facts;
@@ -36,6 +37,7 @@ mod translations;
 mod user;
 
 pub use ask::questions;
+pub use clustered::{ClusterFact, Nodes, PartitionFact, PartitionTable};
 pub use doors::ApplicationTable;
 pub use facts::{ApplicationFact, Fact};
 pub use operations::{FailureFact, FailureTable, OperationFact, OperationTable, empty_tables};
@@ -47,7 +49,7 @@ use m3ua::{Availability, In as Input, Indication, Out, Process, ServerId};
 use m3ua_stack::Links;
 use machine::{Duration, Machine, Time};
 use runtime::{
-    Answered, Ask, AskError, Effects, Flow, Frame, Function, In, Make, PortId, Running,
+    Answered, Ask, AskError, Effects, Flow, Frame, Function, Grouped, In, Make, PortId, Running,
     RuntimeError, Seed, ShardSpec, Ticket,
 };
 use sccp_node::SccpNode;
@@ -80,6 +82,7 @@ pub struct Gateway {
     told: relay::Told,
     offenders: screening::Offenders,
     facts: Sheet<Fact>,
+    cluster_facts: Sheet<ClusterFact>,
     peer_table: m3ua_stack::PeerTable,
     /// How long the messages of this turn have waited.
     delay: Duration,
@@ -109,6 +112,21 @@ impl Gateway {
         Self::made(seed, config, false)
     }
 
+    /// The same as a node of that cluster, of which its section says that it is one.
+    #[must_use]
+    pub fn of(mut self, nodes: Arc<dyn Nodes>) -> Self {
+        if let Some(of) = &mut self.sccp.clustered {
+            of.join(nodes, &self.config);
+        }
+        self
+    }
+
+    /// The same as a node of the cluster of this process.
+    #[must_use]
+    pub fn of_groups(self, groups: Arc<replica::Groups>) -> Self {
+        self.of(Arc::new(clustered::Joined::new(groups)))
+    }
+
     fn made(seed: Seed, config: Arc<Sgc>, is_real: bool) -> Self {
         let config = shards::concerning(seed.shard, config);
         let process = Process::new(config.settings()).expect("the configuration was checked");
@@ -130,6 +148,7 @@ impl Gateway {
             told: relay::Told::default(),
             offenders: screening::Offenders::default(),
             facts: Sheet::new(),
+            cluster_facts: Sheet::new(),
             peer_table: m3ua_stack::peer_table(),
             delay: Duration::ZERO,
             is_draining: false,
@@ -160,6 +179,7 @@ impl Gateway {
         if self.is_draining {
             self.leave(now, out);
         }
+        self.settle_cluster(now, out);
         self.flush_doors(now, out);
         shards::hand_over(self, out);
         ping::pings_heard(self, now, out);
@@ -253,6 +273,9 @@ impl Function for Gateway {
             In::HandedBack { to, work } => shards::handed_back(self, now, to, work),
             In::Drain => {
                 self.is_draining = true;
+                if let Some(of) = &mut self.sccp.clustered {
+                    of.leave(true);
+                }
                 for peer in self.links.iter().map(|(peer, _)| peer).collect::<Vec<_>>() {
                     self.process.step(now, Input::AspDown(peer), &mut self.outs);
                 }
@@ -350,8 +373,13 @@ impl Function for Gateway {
         answer
     }
 
+    fn grouped(&mut self, now: Time, input: Grouped<'_>, out: &mut Effects) {
+        self.of_group(now, input, out);
+    }
+
     fn is_idle(&self) -> bool {
-        self.links.is_closed()
+        let is_empty = |it: &clustered::Clustered| it.is_empty();
+        self.links.is_closed() && self.sccp.clustered.as_deref().is_none_or(is_empty)
     }
 
     fn cells(&self) -> Vec<event::Cells> {
@@ -359,7 +387,8 @@ impl Function for Gateway {
         let (sccp, tcap) = (self.sccp.node.facts(), self.sccp.transactions.facts());
         let own = [self.facts.cells(), self.peer_table.cells(), self.process.facts().cells()];
         let own = own.into_iter().chain([sccp.cells(), tcap.cells()]);
-        own.chain(self.tables.cells()).chain(doorway).collect()
+        let clustered = self.sccp.clustered.is_some().then(|| self.cluster_facts.cells());
+        own.chain(self.tables.cells()).chain(clustered).chain(doorway).collect()
     }
 }
 

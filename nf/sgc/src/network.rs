@@ -153,6 +153,14 @@ impl Gateway {
 
     /// Why MSUs of SCCP here find no way to a point code now; none: they do.
     pub(crate) fn no_way(&self, dpc: PointCode) -> Option<NoWay> {
+        let why = self.no_way_here(dpc)?;
+        let of = self.sccp.clustered.as_ref();
+        // Another node of the cluster may have one.
+        of.and_then(|it| it.way(dpc)).is_none().then_some(why)
+    }
+
+    /// The same of this node by itself.
+    pub(crate) fn no_way_here(&self, dpc: PointCode) -> Option<NoWay> {
         let network = self.config.network();
         if self.is_own(network, dpc) {
             return None;

@@ -35,8 +35,9 @@ pub type FailureTable = Table<FailureFact, 2>;
 
 /// The tables of applications without a row.
 #[must_use]
-pub fn empty_tables() -> [event::Cells; 3] {
-    Tables::new().cells()
+pub fn empty_tables() -> Vec<event::Cells> {
+    let own = event::Sheet::<crate::ClusterFact>::new().cells();
+    Tables::new().cells().into_iter().chain([own]).collect()
 }
 
 /// The tables of applications.
@@ -44,17 +45,21 @@ pub(crate) struct Tables {
     pub(crate) applications: crate::doors::ApplicationTable,
     operations: OperationTable,
     failures: FailureTable,
+    pub(crate) partitions: crate::PartitionTable,
 }
 
 impl Tables {
     pub(crate) fn new() -> Self {
         let applications = crate::doors::application_table();
         let operations = Table::new(&["application", "operation"]);
-        Self { applications, operations, failures: Table::new(&["application", "cause"]) }
+        let failures = Table::new(&["application", "cause"]);
+        Self { applications, operations, failures, partitions: crate::clustered::partition_table() }
     }
 
-    pub(crate) fn cells(&self) -> [event::Cells; 3] {
-        [self.applications.cells(), self.operations.cells(), self.failures.cells()]
+    pub(crate) fn cells(&self) -> [event::Cells; 4] {
+        let applications = [self.applications.cells(), self.operations.cells()];
+        let [a, b] = applications;
+        [a, b, self.failures.cells(), self.partitions.cells()]
     }
 }
 

@@ -59,7 +59,8 @@ impl Gateway {
             return self.facts.add(Fact::NoRoute, 1);
         }
         let (network, dpc) = (transfer.network, transfer.dpc);
-        if !self.dispatch(now, transfer) {
+        let copy = self.sccp.clustered.is_some().then(|| transfer.clone());
+        if !self.dispatch(now, transfer) && !copy.is_some_and(|it| self.crosses(&it)) {
             self.tell(now, from, (network, dpc, None));
         }
     }
@@ -92,7 +93,7 @@ impl Gateway {
     }
 
     /// Gives an MSU to the M3UA process; `false` when that finds no way for it.
-    fn dispatch(&mut self, now: Time, transfer: Transfer) -> bool {
+    pub(crate) fn dispatch(&mut self, now: Time, transfer: Transfer) -> bool {
         let first = self.outs.len();
         self.process.step(now, In::Transfer(transfer), &mut self.outs);
         let is_lost = |out: &Out| matches!(out, Out::Indicate(Indication::Unroutable(..)));
@@ -110,6 +111,7 @@ impl Gateway {
             return self.tell(now, from, (network, dpc, Some(cause)));
         };
         self.facts.add(Fact::Local, 1);
+        self.tell_management(&transfer);
         let mut wants = Vec::new();
         if !found.transfer(now, &mut self.sccp, from, transfer, &mut wants) {
             self.facts.add(Fact::Circular, 1);
@@ -141,7 +143,9 @@ impl Gateway {
                 }
                 let is_sccp = self.users.of(transfer.si) == Some(User::Sccp);
                 let copy = is_sccp.then(|| transfer.clone());
-                if let (false, Some(copy)) = (self.dispatch(now, transfer), copy) {
+                if let (false, Some(copy)) = (self.dispatch(now, transfer), copy)
+                    && !self.crosses(&copy)
+                {
                     // It comes back once: what brings it back does not come back itself.
                     self.sccp.step(now, sccp::In::Undeliverable(copy), &mut wants);
                     self.undelivered(now, None);

@@ -13,6 +13,7 @@
 mod connections;
 
 use crate::applications::Applications;
+use crate::clustered::Clustered;
 use crate::config::Sgc;
 use crate::config::sccp::{Dialogues, SubsystemUser};
 use crate::services::Services;
@@ -48,11 +49,13 @@ pub(crate) struct Undelivered {
 pub(crate) struct SccpNode {
     pub(crate) node: Node,
     pub(crate) transactions: Transactions,
+    /// This node as one of a cluster.
+    pub(crate) clustered: Option<Box<Clustered>>,
     /// What becomes of the data of subsystems.
     users: BTreeMap<u8, (SubsystemUser, Dialogues)>,
-    services: Services,
+    pub(crate) services: Services,
     /// The association that what is under way came by.
-    by: Option<m3ua::PeerId>,
+    pub(crate) by: Option<m3ua::PeerId>,
     /// What is to be done here before anything else.
     queue: VecDeque<In>,
     /// What could not be delivered in this turn.
@@ -62,7 +65,7 @@ pub(crate) struct SccpNode {
     /// Answers to tests that were asked for.
     tested: Vec<(PointCode, u8, bool)>,
     outs: Vec<Out>,
-    tcap_outs: Vec<tcap::Out>,
+    pub(crate) tcap_outs: Vec<tcap::Out>,
     part: Part,
     /// Work for other shards.
     handed: Vec<(u16, Work)>,
@@ -85,6 +88,13 @@ impl SccpNode {
         let [a, b, c, d, e, f, g, h, ..] = seed.random;
         // Nothing else is made with the same number.
         let secret = mix(u64::from_be_bytes([a, b, c, d, e, f, g, h]) ^ SECRET_OF_TCAP);
+        let clustered = Clustered::new(seed.now, config).map(Box::new);
+        let of_tcap = Clustered::secret(config).unwrap_or(secret);
+        let settings = config.tcap_settings(seed.shard, of_tcap);
+        let transactions = match &clustered {
+            Some(_) => Transactions::shared(settings, seed.now),
+            None => Transactions::new(settings, seed.now),
+        };
         let shard = seed.shard;
         let part = Part::of(&seed);
         let handed = match &part {
@@ -94,7 +104,8 @@ impl SccpNode {
         };
         Self {
             node: Node::new(config.sccp_settings_of(secret), config.rules()),
-            transactions: Transactions::new(config.tcap_settings(shard, secret), seed.now),
+            transactions,
+            clustered,
             users: BTreeMap::new(),
             services: Services::new(&seed),
             by: None,
@@ -118,6 +129,9 @@ impl SccpNode {
 
     /// Takes another configuration; what is under way goes on. `old` is the one before.
     pub(crate) fn configure(&mut self, now: Time, old: Option<&Sgc>, next: &Sgc) {
+        if let Some(of) = &mut self.clustered {
+            of.configure(next);
+        }
         if old.is_some_and(|old| old.translation != next.translation) {
             self.node.set_rules(next.rules());
         }
@@ -197,6 +211,9 @@ impl SccpNode {
     /// Timers.
     pub(crate) fn tick(&mut self, now: Time, wants: &mut Vec<Transfer>) -> bool {
         self.handed.extend(self.owed.take(now));
+        if let Some(of) = &mut self.clustered {
+            of.tick(now);
+        }
         self.node.tick(now, &mut self.outs);
         self.services.tick(now, &mut self.transactions, &mut self.tcap_outs);
         self.run(now, wants)
@@ -205,7 +222,8 @@ impl SccpNode {
     pub(crate) fn deadline(&self) -> Option<Time> {
         let own = self.node.deadline().into_iter().chain(self.transactions.deadline());
         let own = own.chain(self.services.deadline()).chain(self.owed.deadline());
-        own.chain(self.releases.deadline()).min()
+        let cluster = self.clustered.as_ref().and_then(|it| it.deadline());
+        own.chain(self.releases.deadline()).chain(cluster).min()
     }
 
     /// A subsystem goes out of service, or comes back.
@@ -330,7 +348,7 @@ impl SccpNode {
                 let shard = spread.sender_of(&data);
                 self.handed.extend(shard.map(|it| (it, Work::Notice(cause, data))));
             }
-            _ => self.services.notice(tcap::In::Notice(cause, data)),
+            _ => self.notice_of(cause, data, 0),
         }
     }
 
@@ -358,6 +376,9 @@ impl SccpNode {
                 let shard = spread.of(now, number, &unitdata.data);
                 let transit = Transit { by: self.by, from, place: None, unitdata };
                 self.give(shard, transit);
+            }
+            Some((SubsystemUser::Tcap, _)) if self.clustered.is_some() => {
+                self.unitdata_of(from, unitdata, 0);
             }
             Some((SubsystemUser::Tcap, dialogues)) => {
                 // Its dialogues count as those of who has sent the MSU, whatever calls.
@@ -402,9 +423,62 @@ impl SccpNode {
         self.handed.extend(self.releases.take(now).map(|it| (0, Work::Released(it))));
     }
 
+    /// Data for a subsystem of TCAP, in a cluster: to the node that serves its dialogue.
+    pub(crate) fn unitdata_of(
+        &mut self,
+        from: Option<PointCode>,
+        unitdata: Unitdata,
+        hops: u8,
+    ) {
+        let Some((SubsystemUser::Tcap, dialogues)) = self.user(&unitdata.called) else { return };
+        let subsystem = unitdata.called.subsystem.unwrap_or_default();
+        let Some(of) = &mut self.clustered else { return };
+        let partition = {
+            let message = Message::read(&unitdata.data).ok();
+            message.as_ref().and_then(Transactions::partition_of)
+        };
+        let work = |unitdata: &Unitdata| {
+            Work::Unitdata(Transit { by: None, from, place: None, unitdata: unitdata.clone() })
+        };
+        match partition {
+            Some(partition) if !of.is_here(partition, hops, || work(&unitdata)) => return,
+            Some(_) => {}
+            None => {
+                let is_here = self.services.applications.takes(subsystem) && of.may_begin();
+                if !is_here
+                    && let Some(node) = of.taker(subsystem)
+                    && of.cross(node, hops, &work(&unitdata))
+                {
+                    return;
+                }
+            }
+        }
+        let source = source(self.by, from, &unitdata.calling);
+        self.services.unitdata(dialogues, tcap::In::UnitdataOf(source, unitdata));
+    }
+
+    /// Data of a dialogue came back, in a cluster: to the node that serves it.
+    pub(crate) fn notice_of(&mut self, cause: u8, data: bytes::Bytes, hops: u8) {
+        if let Some(of) = &mut self.clustered {
+            let message = Message::read(&data).ok();
+            let partition = message.as_ref().and_then(Transactions::partition_of_sender);
+            let work = || Work::Notice(cause, data.clone());
+            if partition.is_some_and(|it| !of.is_here(it, hops, work)) {
+                return;
+            }
+        }
+        self.services.notice(tcap::In::Notice(cause, data));
+    }
+
+    /// What is to be done before anything else.
+    pub(crate) fn extend_queue(&mut self, all: Vec<In>) {
+        self.queue.extend(all);
+    }
+
     /// Messages of dialogues, and what becomes of these.
     fn serve(&mut self, now: Time) {
         self.services.serve(now, &mut self.transactions, &mut self.tcap_outs);
+        self.tell_changes(now);
         for out in self.tcap_outs.drain(..) {
             let tcap::Out::Unitdata(unitdata) = out else { continue };
             match self.part {
@@ -412,7 +486,10 @@ impl SccpNode {
                     let transit = Transit { by: self.by, from: None, place: None, unitdata };
                     self.handed.push((0, Work::Unitdata(transit)));
                 }
-                _ => self.queue.push_back(In::Unitdata(unitdata)),
+                _ => match &mut self.clustered {
+                    Some(of) if of.batches.now.has_told() => of.batches.now.unitdata.push(unitdata),
+                    _ => self.queue.push_back(In::Unitdata(unitdata)),
+                },
             }
         }
         self.serve_network();
@@ -422,6 +499,11 @@ impl SccpNode {
                 let ranks = self.services.applications.ranks(now);
                 let ranks = ranks.into_iter().map(|(number, rank)| Work::Rank(number, rank));
                 self.handed.extend(ranks.map(|it| (0, it)));
+            }
+            _ if self.clustered.is_some() => {
+                if !self.services.applications.changed().is_empty() {
+                    self.cluster_states();
+                }
             }
             _ => {
                 let changed = self.services.applications.changed();

@@ -45,6 +45,18 @@ impl Invocations {
         self.list.push(Invocation { due: now + time, time_ms, id, class });
     }
 
+    /// All of them: identifier, class, time, and when that is over.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (i8, OperationClass, Duration, Time)> {
+        let time = |it: &Invocation| Duration::from_millis(it.time_ms.into());
+        self.list.iter().map(move |it| (it.id, it.class, time(it), it.due))
+    }
+
+    /// One that another node has asked for.
+    pub(crate) fn put(&mut self, id: i8, class: OperationClass, time: Duration, due: Time) {
+        self.list.reserve_exact(1);
+        self.list.push(Invocation { due, time_ms: milliseconds(time), id, class });
+    }
+
     /// The time of an operation begins anew, as long as it was unless told; whether there is one.
     pub(crate) fn restart(&mut self, now: Time, id: i8, time: Option<Duration>) -> bool {
         let Some(it) = self.list.iter_mut().find(|it| it.id == id) else { return false };

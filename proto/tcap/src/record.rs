@@ -59,6 +59,15 @@ impl Owed {
         self.many.get_or_insert_default()[word] |= bit;
     }
 
+    /// All of them.
+    fn all(&self) -> impl Iterator<Item = i8> {
+        let many = self.many.iter().flat_map(|_| i8::MIN..=i8::MAX).filter(|id| {
+            let (word, bit) = Self::bit(*id);
+            self.many.as_ref().is_some_and(|it| it[word] & bit != 0)
+        });
+        self.few().iter().copied().chain(many)
+    }
+
     fn remove(&mut self, id: i8) {
         if let Some(at) = self.few().iter().position(|it| *it == id) {
             self.count -= 1;
@@ -147,6 +156,16 @@ impl Record {
         }
     }
 
+    /// All operations of the peer to which an answer is owed.
+    pub(crate) fn owed(&self) -> impl Iterator<Item = i8> {
+        self.owed.all()
+    }
+
+    /// What goes with the next message.
+    pub(crate) fn rejects(&self) -> &[Reject] {
+        self.rejects.as_deref().map(Vec::as_slice).unwrap_or_default()
+    }
+
     pub(crate) fn reject(&mut self, id: Option<i8>, problem: Problem) {
         let rejects = self.rejects.get_or_insert_default();
         if rejects.len() < REJECTS_MAX {
@@ -172,6 +191,7 @@ mod tests {
             owed.add(id);
             owed.add(id);
         }
+        assert_eq!(owed.all().count(), 256);
         assert!((i8::MIN..=i8::MAX).all(|id| owed.has(id)));
         for id in (i8::MIN..=i8::MAX).rev() {
             owed.remove(id);

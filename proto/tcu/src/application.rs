@@ -19,6 +19,7 @@ mod instance;
 mod notice;
 mod orphans;
 mod queue;
+mod replica;
 mod requests;
 mod settings;
 mod status;
@@ -27,6 +28,7 @@ mod tally;
 pub use connections::Network;
 pub use greeting::GREETING_MAX;
 pub use notice::{Happened, Notice};
+pub use replica::application_of;
 pub use settings::{Absent, Count, Settings};
 pub use status::{InstanceStatus, Status};
 pub use tally::{Failures, Operations, Tally};
@@ -79,6 +81,12 @@ pub struct Application {
     orphans: VecDeque<(Time, u64)>,
     /// Dialogues whose instance was lost and that end: since when.
     doomed: VecDeque<(Time, u64)>,
+    /// Dialogues that another node has served, and that have no instance here yet; and those that
+    /// only their own one can go on with: until when they wait.
+    restored: Vec<u64>,
+    homeless: VecDeque<(Time, u64)>,
+    /// Whose those were there.
+    homes: HashMap<u64, replica::Home, Numbered>,
     /// Dialogues of which something was too long to be said: they end.
     unsaid: Vec<u64>,
     /// The instance that was given a dialogue last.
@@ -131,6 +139,9 @@ impl Application {
             dialogues: HashMap::default(),
             orphans: VecDeque::new(),
             doomed: VecDeque::new(),
+            restored: Vec::new(),
+            homeless: VecDeque::new(),
+            homes: HashMap::default(),
             unsaid: Vec::new(),
             last: InstanceId(0),
             held_octets: 0,
@@ -348,6 +359,7 @@ impl Application {
     /// A dialogue is over.
     fn forget(&mut self, dialogue: u64) {
         let Some(record) = self.dialogues.remove(&dialogue) else { return };
+        self.homes.remove(&dialogue);
         self.held_octets -= record.held_octets();
         if let Some(instance) = record.instance.and_then(|id| self.instances.get_mut(&id)) {
             instance.dialogues.remove(&dialogue);

@@ -334,7 +334,10 @@ pub fn carry_out(
             let time = time_ms.map(|ms| Duration::from_millis(ms.into()));
             transactions.reset_timer(now, dialogue, *id, time)
         }
-        Request::Keep { .. } => found(transactions).map(drop).map_err(|_| Refused::Unknown),
+        Request::Keep { .. } => {
+            let dialogue = found(transactions)?;
+            transactions.changed(dialogue)
+        }
         // What is of no dialogue.
         Request::State { .. } | Request::Network(_) => Ok(()),
     };

@@ -102,6 +102,12 @@ impl Kind for Sgc {
             section.capture_key = keys.into_iter().next().unwrap_or_default();
         }
         rules::load(&mut section, directory)?;
+        if let Some(cluster) = &mut section.cluster
+            && let Some(name) = &cluster.key_file
+        {
+            let read = config::keys::read(directory, name);
+            cluster.keys = Some(read.map_err(|unusable| unusable.issue("cluster.key_file"))?);
+        }
         for (n, application) in section.application.iter_mut().enumerate() {
             if let Some(name) = &application.key_file {
                 let at = format!("application[{n}].key_file");
@@ -130,7 +136,9 @@ impl Kind for Sgc {
 
     fn fixed(&self, new: &Self) -> Option<&'static str> {
         let shards = (self.shards != new.shards).then_some("shards");
-        shards.or((self.cores != new.cores).then_some("cores"))
+        let cluster = |it: &Self| it.cluster.as_ref().map(|it| (it.node, it.listen(), it.keys.clone()));
+        let moves = (cluster(self) != cluster(new)).then_some("cluster");
+        shards.or((self.cores != new.cores).then_some("cores")).or(moves)
     }
 
     fn interruptions(&self, new: &Self) -> Vec<Issue> {

@@ -42,6 +42,7 @@ impl Sgc {
         let peers: Vec<&str> = self.peer.iter().map(|it| it.name.as_str()).collect();
         let codes = |text: &str| self.point_code_format.read_range(text);
         screening_stack::config::validate(&self.screening, &peers, &codes, issues);
+        self.validate_cluster(issues);
         if issues.len() == before {
             self.rehearse(issues);
         }

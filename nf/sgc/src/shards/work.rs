@@ -2,9 +2,10 @@
 //! read is discarded.
 
 use super::connection;
+use crate::clustered::Stands;
 use bytes::Bytes;
-use m3ua::PeerId;
-use m3ua::codec::PointCode;
+use m3ua::codec::{NetworkAppearance, PointCode};
+use m3ua::{PeerId, Transfer};
 use sccp::codec::{Address, Class, LocalReference};
 use sccp::{ConnectionEvent, ConnectionInput, Unitdata};
 use tcu::{Indication, PointCodeStatus};
@@ -29,6 +30,10 @@ const EVENT: u8 = 8;
 const NOT_CONNECTED: u8 = 9;
 const RETURNED: u8 = 10;
 const RELEASED: u8 = 11;
+const WAYS: u8 = 12;
+const MSU: u8 = 13;
+const MANAGEMENT: u8 = 14;
+const STANDS: u8 = 15;
 
 /// Data on their way between SCCP and TCAP.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,6 +70,14 @@ pub(crate) enum Work {
     Returned(u8, Unitdata),
     /// Dialogues that were counted at these places are over.
     Released(Vec<u16>),
+    /// Point codes that a node of the cluster has a way to.
+    Ways(Vec<PointCode>),
+    /// An MSU that a node of the cluster has a way for.
+    Msu(Transfer),
+    /// What SCCP management elsewhere has told one node of the cluster.
+    Management(Transfer),
+    /// How a node of the cluster stands.
+    Stands(Stands),
 }
 
 impl Work {
@@ -113,6 +126,18 @@ impl Work {
             Self::Told(_) => {}
             Self::Rank(subsystem, rank) => out.extend([RANK, *subsystem, rank.unwrap_or(NO_OCTET)]),
             Self::Born => out.push(BORN),
+            Self::Ways(ways) => {
+                out.push(WAYS);
+                ways.iter().for_each(|it| write_point_code(Some(*it), out));
+            }
+            Self::Msu(it) => write_transfer(MSU, it, out),
+            Self::Management(it) => write_transfer(MANAGEMENT, it, out),
+            Self::Stands(it) => {
+                out.extend([STANDS, u8::from(it.is_leaving)]);
+                out.extend(it.digest.to_be_bytes());
+                out.extend(it.dialogues.to_be_bytes());
+                out.extend(it.hears.to_be_bytes());
+            }
             Self::Connection(it) => {
                 out.push(CONNECTION);
                 connection::write_input(it, out);
@@ -157,6 +182,19 @@ impl Work {
                 let places = cursor.rest().chunks_exact(2);
                 Self::Released(places.map(|it| u16::from_be_bytes([it[0], it[1]])).collect())
             }
+            WAYS => {
+                let (codes, _) = cursor.rest().as_chunks::<4>();
+                let codes = codes.iter().map(|it| PointCode::new(u32::from_be_bytes(*it)));
+                Self::Ways(codes.flatten().collect())
+            }
+            MSU => Self::Msu(read_transfer(&mut cursor)?),
+            MANAGEMENT => Self::Management(read_transfer(&mut cursor)?),
+            STANDS => Self::Stands(Stands {
+                is_leaving: cursor.octet(CUT)? != 0,
+                digest: u64::from_be_bytes(cursor.array(CUT)?),
+                dialogues: cursor.be32(CUT)?,
+                hears: u16::from_be_bytes(cursor.array(CUT)?),
+            }),
             RETURNED => Self::Returned(cursor.octet(CUT)?, read_unitdata(&mut cursor)?),
             CONNECTION => Self::Connection(connection::read_input(&mut cursor)?),
             EVENT => {
@@ -167,6 +205,29 @@ impl Work {
             _ => return Err(cursor.offence("no work of this name")),
         })
     }
+}
+
+fn write_transfer(kind: u8, it: &Transfer, out: &mut Vec<u8>) {
+    out.push(kind);
+    out.push(u8::from(it.network.is_some()));
+    out.extend(it.network.map_or(0, |it| it.0).to_be_bytes());
+    write_point_code(Some(it.opc), out);
+    write_point_code(Some(it.dpc), out);
+    out.extend([it.si, it.ni, it.mp, it.sls]);
+    out.extend_from_slice(&it.payload);
+}
+
+fn read_transfer(cursor: &mut Cursor<'_>) -> Result<Transfer, Malformed> {
+    let (has, number) = (cursor.octet(CUT)?, cursor.be32(CUT)?);
+    let network = (has != 0).then_some(NetworkAppearance(number));
+    let mut code = || {
+        let it = read_point_code(cursor)?;
+        it.ok_or_else(|| cursor.offence("no point code"))
+    };
+    let (opc, dpc) = (code()?, code()?);
+    let [si, ni, mp, sls] = cursor.array(CUT)?;
+    let payload = Bytes::copy_from_slice(cursor.rest());
+    Ok(Transfer { network, opc, dpc, si, ni, mp, sls, payload })
 }
 
 fn read_transit(cursor: &mut Cursor<'_>) -> Result<Transit, Malformed> {
@@ -275,6 +336,16 @@ mod tests {
         ];
         let point_code = point_code(7);
         let told = statuses.map(|status| Work::Told(Indication::PointCode { point_code, status }));
+        let transfer = Transfer {
+            network: Some(NetworkAppearance(9)),
+            opc: PointCode::new(1).unwrap_or_default(),
+            dpc: PointCode::new(2).unwrap_or_default(),
+            si: 3,
+            ni: 2,
+            mp: 1,
+            sls: 15,
+            payload: Bytes::from_static(b"payload"),
+        };
         let mut all = vec![
             Work::Unitdata(whole),
             Work::Returned(3, without.unitdata.clone()),
@@ -285,6 +356,10 @@ mod tests {
             Work::Released(vec![7, 7, 4_095]),
             Work::Rank(6, None),
             Work::Born,
+            Work::Ways(vec![PointCode::new(7).unwrap_or_default()]),
+            Work::Msu(transfer.clone()),
+            Work::Management(transfer),
+            Work::Stands(Stands { digest: 1 << 63, dialogues: 7, hears: 5, is_leaving: true }),
         ];
         all.extend(told);
         for work in all {

@@ -3,6 +3,7 @@
 #![allow(clippy::duplicate_mod, reason = "the same tests on one shard and on three")]
 
 mod carriers;
+mod clusters;
 mod facts;
 #[path = "../../../../stack/sctp/tests/it/namespace/mod.rs"]
 mod namespace;

@@ -1,25 +1,26 @@
 //! The transactions of a shard: requests of users, and time. What comes is in `receive`.
 
 mod receive;
+mod replica;
 mod sources;
+mod table;
 mod user;
 
+pub use replica::Told;
 pub use sources::Sources;
+pub use table::PARTITIONS;
 
 use crate::codec::{ComponentWriter, Message, PAbortCause, TransactionId, Writer};
 use crate::effects::{Begin, Close, DialogueId, In, Indication, Out, PAbort, Refused, Say};
 use crate::facts::Fact;
-use crate::record::{Ends, Record, State};
+use crate::record::{Ends, State};
 use bytes::Bytes;
 use event::Sheet;
-use machine::identity::Layout;
-use machine::slots::{Key, Slots};
+use machine::slots::Key;
 use machine::{Duration, Machine, Time};
 use sccp::codec::Class;
 use std::collections::VecDeque;
-
-/// A transaction identifier: seven shards, two million slots, four bits of generation and of check.
-const LAYOUT: Layout = Layout::of_32(3, 21, 4);
+use table::{LAYOUT, Table};
 
 /// Octets of an application context that is kept, at most: those of the 3GPP have seven.
 const CONTEXT_OCTETS_MAX: usize = 64;
@@ -50,7 +51,7 @@ pub struct Settings {
 #[derive(Debug)]
 pub struct Transactions {
     settings: Settings,
-    slots: Slots<Record>,
+    slots: Table,
     sources: Sources,
     /// Places of dialogues that are over, where they are counted elsewhere.
     released: Vec<u16>,
@@ -66,7 +67,7 @@ impl Transactions {
     /// No dialogues yet.
     #[must_use]
     pub fn new(settings: Settings, now: Time) -> Self {
-        let slots = Slots::new(slots_max(&settings), now);
+        let slots = Table::one(table::slots_max(settings.dialogues_max, false), now);
         Self {
             settings,
             slots,
@@ -83,7 +84,7 @@ impl Transactions {
     /// Changes limits and the idle timer; the shard and the secret stay as they are, and dialogues
     /// that stand go on.
     pub fn set_settings(&mut self, settings: Settings) {
-        self.slots.set_max(slots_max(&settings));
+        self.slots.set_max(table::slots_max(settings.dialogues_max, self.slots.is_shared()));
         self.settings =
             Settings { shard: self.settings.shard, secret: self.settings.secret, ..settings };
     }
@@ -133,8 +134,7 @@ impl Transactions {
     }
 
     fn local(&self, key: Key) -> Option<TransactionId> {
-        let number = LAYOUT.write(self.settings.secret, self.settings.shard, key)?;
-        u32::try_from(number).ok().map(TransactionId::of)
+        self.slots.identifier(self.settings.secret, self.settings.shard, key)
     }
 
     fn send(&mut self, ends: Ends, sls: u8, message: Vec<u8>) {
@@ -437,11 +437,6 @@ impl Transactions {
         let due = record.due();
         self.slots.arm(key, due);
     }
-}
-
-fn slots_max(settings: &Settings) -> u32 {
-    let most = u64::from(settings.dialogues_max).min(LAYOUT.slots_max());
-    machine::narrow::told(most, u32::MAX)
 }
 
 fn write(out: &mut ComponentWriter<'_, '_>, say: &Say<'_>) {

@@ -1,7 +1,7 @@
 //! Messages that come (Q.774 §3.2.2, §3.3.3).
 
 use super::sources::Sources;
-use super::{CONTEXT_OCTETS_MAX, LAYOUT, Transactions};
+use super::{CONTEXT_OCTETS_MAX, Transactions};
 use crate::codec::{
     Component, Diagnostic, Dialogue, InvokeProblem, Message, MessageType, Offence, PAbortCause,
     Payload, Problem, Rejected, TransactionId, Writer,
@@ -63,9 +63,7 @@ impl Transactions {
     }
 
     fn find(&self, dtid: TransactionId) -> Option<Key> {
-        let number = LAYOUT.read(self.settings.secret, dtid.number()?.into())?;
-        let key = self.slots.user_of(number.index)?;
-        (number.shard == self.settings.shard && LAYOUT.is_of(number, key)).then_some(key)
+        self.slots.find(self.settings.secret, self.settings.shard, dtid)
     }
 
     fn begun(

@@ -7,6 +7,7 @@ use crate::names::Speech;
 use crate::primitive::Indication;
 use crate::tagged;
 use bytes::Bytes;
+use wire::Malformed;
 
 /// Octets of indications that are held of one dialogue, at most.
 const HELD_OCTETS_MAX: usize = 16_384;
@@ -41,6 +42,24 @@ impl Held {
     /// Octets of all.
     pub(super) const fn octets(&self) -> usize {
         self.0.len()
+    }
+
+    /// As they are kept.
+    pub(super) const fn messages_of_all(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Those of another node.
+    ///
+    /// # Errors
+    /// One is cut off, or there are more octets than are kept of a dialogue.
+    pub(super) fn read(octets: &[u8]) -> Result<Self, Malformed> {
+        let held = Self(octets.into());
+        let read: usize = held.messages().map(<[u8]>::len).sum();
+        match read == octets.len() && read <= HELD_OCTETS_MAX {
+            true => Ok(held),
+            false => Err(Malformed::new(read, "an indication is cut off", "proto/tcu, replica")),
+        }
     }
 
     /// Another one, by its message.

@@ -91,6 +91,7 @@ impl Application {
             state_octets_max: u32::try_from(STATE_OCTETS_MAX).unwrap_or(u32::MAX),
         });
         self.send(now, id, &welcome, Speech::Unknown);
+        self.welcomed(now, id, side);
         self.take_over(now, side);
     }
 

@@ -170,6 +170,7 @@ impl Application {
         self.close_overfull(now, side);
         self.take_over(now, side);
         self.expire(now, side);
+        self.expire_homeless(now);
         self.end_doomed(now, side);
     }
 
@@ -207,6 +208,7 @@ impl Application {
     pub fn deadline(&self) -> Option<Time> {
         let instances = self.instances.values().filter_map(|it| it.deadline(&self.settings));
         let lost = self.orphans.front().into_iter().chain(self.doomed.front());
+        let lost = lost.chain(self.homeless.front());
         instances.chain(lost.map(|it| it.0)).min()
     }
 }

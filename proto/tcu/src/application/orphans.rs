@@ -128,6 +128,7 @@ impl Application {
             self.refuse(now, dialogue, context, side);
         }
         self.orphans.clear();
+        self.homeless.clear();
         self.doomed.clear();
     }
 

@@ -66,6 +66,8 @@ pub struct Count {
     pub again: u64,
     /// Dialogues that were resumed at a second instance.
     pub resumed: u64,
+    /// Dialogues that another node has served, and that went on with their instance.
+    pub moved: u64,
     /// Dialogues that were aborted because their instance was lost.
     pub lost: u64,
     /// Dialogues that were refused because there is no room for more.

@@ -1,13 +1,19 @@
 //! Gateways and scripted ASPs joined by TCP connections, in virtual time.
 
 pub mod asp;
+pub mod cluster;
 pub mod program;
 pub mod shards;
 
 pub use asp::Asp;
+use cluster::Home;
 use machine::{Duration, Time};
 pub use program::Program;
-use runtime::{Answered, Ask, ConnId, Effects, Flow, Function, In, PortId, Ticket, Transport};
+use replica::cluster::Out;
+use runtime::{
+    Answered, Ask, ConnId, Effects, Flow, Function, GroupOrder, In, NodeId, PortId, Ticket,
+    Transport,
+};
 use serde_json::Value;
 use sgc::Gateway;
 use sgc::config::Sgc;
@@ -26,6 +32,8 @@ enum What {
     Down(Flow, &'static str),
     /// The kernel took all of it.
     Written(Flow, u64),
+    /// A node of the cluster said this.
+    Heard(NodeId, Vec<u8>),
 }
 
 pub enum Node {
@@ -53,6 +61,9 @@ pub struct World {
     deaf: BTreeSet<usize>,
     /// Nodes that do nothing any more.
     frozen: BTreeSet<usize>,
+    /// Links of the cluster that are cut, each in one direction.
+    pub cut: BTreeSet<(NodeId, NodeId)>,
+    lives: u8,
     out: Effects,
     /// Answers to questions that were deferred.
     pub answers: Vec<(Ticket, Answered)>,
@@ -88,6 +99,8 @@ impl World {
             ends: BTreeMap::new(),
             deaf: BTreeSet::new(),
             frozen: BTreeSet::new(),
+            cut: BTreeSet::new(),
+            lives: 7,
             out: Effects::default(),
             answers: Vec::new(),
             count: 0,
@@ -296,12 +309,32 @@ impl World {
     }
 
     fn plan(&mut self, node: usize, what: What) {
+        self.plan_in(DELAY, node, what);
+    }
+
+    fn plan_in(&mut self, delay: Duration, node: usize, what: What) {
         self.count += 1;
-        self.events.insert((self.now + DELAY, self.count), (node, what));
+        self.events.insert((self.now + delay, self.count), (node, what));
     }
 
     /// Carries out what a node wants.
     fn carry_out(&mut self, node: usize) {
+        self.settle_first(node);
+        self.take_effects(node);
+        self.settle(node);
+    }
+
+    /// What a node tells its cluster is told before anything else.
+    fn settle_first(&mut self, node: usize) {
+        if let Node::Gateway(shards) = &self.nodes[node]
+            && let Some(home) = shards.home.clone()
+        {
+            home.at(self.now);
+            home.publish(&mut self.out);
+        }
+    }
+
+    fn take_effects(&mut self, node: usize) {
         let mut out = core::mem::take(&mut self.out);
         for flow in core::mem::take(&mut out.opens) {
             self.open(node, flow);
@@ -326,6 +359,73 @@ impl World {
         self.out = out;
     }
 
+    /// What the cluster of a gateway wants.
+    fn settle(&mut self, id: usize) {
+        let home = |it: &Self| match &it.nodes[id] {
+            Node::Gateway(shards) => shards.home.clone(),
+            Node::Asp(_) | Node::Program(_) => None,
+        };
+        let Some(home) = home(self) else { return };
+        home.at(self.now);
+        home.publish(&mut self.out);
+        while let Some(out) = home.next_out() {
+            if let Out::Send(to, bytes) = out {
+                self.say(id, to, bytes);
+                continue;
+            }
+            let Some(order) = cluster::order_of(out) else { continue };
+            let (now, mut effects) = (self.now, core::mem::take(&mut self.out));
+            self.gateway_of(id).grouped(now, order.view(), &mut effects);
+            home.publish(&mut effects);
+            self.out = effects;
+            self.take_effects(id);
+            if let GroupOrder::Deactivate { group } = order {
+                home.quiet(group);
+            }
+        }
+    }
+
+    /// A datagram to another node of the cluster.
+    fn say(&mut self, id: usize, to: NodeId, bytes: Vec<u8>) {
+        let number = |node: &Node| match node {
+            Node::Gateway(shards) => shards.config.cluster.as_ref().map(|it| NodeId(it.node)),
+            Node::Asp(_) | Node::Program(_) => None,
+        };
+        let Some(from) = number(&self.nodes[id]) else { return };
+        let other = self.nodes.iter().position(|it| number(it) == Some(to));
+        if let Some(other) = other.filter(|_| !self.cut.contains(&(from, to))) {
+            self.plan_in(cluster::WAY, other, What::Heard(from, bytes));
+        }
+    }
+
+    /// The link between two nodes is cut, in both directions, or is not any more.
+    pub fn cut_link(&mut self, a: u8, b: u8, is_cut: bool) {
+        for way in [(NodeId(a), NodeId(b)), (NodeId(b), NodeId(a))] {
+            match is_cut {
+                true => self.cut.insert(way),
+                false => self.cut.remove(&way),
+            };
+        }
+    }
+
+    /// A process begins anew after it died.
+    pub fn revive(&mut self, id: usize) {
+        self.lives += 1;
+        let (now, lives) = (self.now, self.lives);
+        let config = Arc::clone(&self.shards_of(id).config);
+        self.nodes[id] = Node::Gateway(Box::new(Shards::living(now, config, lives)));
+        self.frozen.remove(&id);
+        self.deaf.remove(&id);
+        self.events.retain(|_, it| it.0 != id);
+        self.carry_out(id);
+    }
+
+    /// A process dies: the kernel ends its connections.
+    pub fn kill(&mut self, id: usize) {
+        self.deafen(id);
+        self.freeze(id);
+    }
+
     fn open(&mut self, node: usize, flow: Flow) {
         let far = self.listening.get(&flow.remote).copied();
         let is_deaf = |id: usize| self.deaf.contains(&id);
@@ -347,7 +447,9 @@ impl World {
     fn deadline(&self) -> Option<Time> {
         let awake = self.nodes.iter().enumerate().filter(|(id, _)| !self.frozen.contains(id));
         let nodes = awake.filter_map(|(_, node)| match node {
-            Node::Gateway(shards) => shards.deadline(),
+            Node::Gateway(shards) => {
+                shards.deadline().into_iter().chain(shards.home.as_ref().map(Home::deadline)).min()
+            }
             Node::Asp(asp) => asp.deadline(),
             Node::Program(program) => program.deadline(),
         });
@@ -377,7 +479,13 @@ impl World {
         let now = self.now;
         let mut out = core::mem::take(&mut self.out);
         match &mut self.nodes[node] {
-            Node::Gateway(shards) => shards.tick(now, &mut out),
+            Node::Gateway(shards) => {
+                if let Some(home) = &shards.home {
+                    home.at(now);
+                    home.tick();
+                }
+                shards.tick(now, &mut out);
+            }
             Node::Asp(asp) => asp.tick(now, &mut out),
             Node::Program(program) => program.tick(&mut out),
         }
@@ -389,16 +497,27 @@ impl World {
         if self.frozen.contains(&node) {
             return;
         }
+        if let What::Heard(from, bytes) = &what {
+            if let Some(home) = self.shards_of(node).home.clone() {
+                home.at(self.now);
+                home.heard(*from, bytes);
+            }
+            return self.carry_out(node);
+        }
         let now = self.now;
         let mut out = core::mem::take(&mut self.out);
         let input = match &what {
+            What::Heard(..) => return,
             What::Up(flow) => In::Up { flow: *flow },
             What::Message(flow, bytes) => In::Message { flow: *flow, bytes },
             What::Down(flow, why) => In::Down { flow: *flow, why },
             What::Written(flow, octets) => In::Written { flow: *flow, octets: *octets, left: 0 },
         };
         match &mut self.nodes[node] {
-            Node::Gateway(shards) => shards.step(now, input, &mut out),
+            Node::Gateway(shards) => {
+                shards.home.iter().for_each(|it| it.at(now));
+                shards.step(now, input, &mut out);
+            }
             Node::Asp(asp) => asp.step(now, &input, &mut out),
             Node::Program(program) => program.step(now, &input, &mut out),
         }

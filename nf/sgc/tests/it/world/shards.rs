@@ -1,5 +1,6 @@
 //! A gateway on one shard or several: what they hand to each other arrives at once, and in order.
 
+use super::cluster::Home;
 use machine::Time;
 use runtime::{Ask, AskError, Effects, Flow, Function, In, Seed};
 use serde_json::Value;
@@ -18,21 +19,34 @@ pub struct Shards {
     pub full: BTreeSet<u16>,
     works: VecDeque<(u16, u16, bool, Vec<u8>)>,
     lives: u8,
+    /// Its place in its cluster.
+    pub home: Option<Home>,
 }
 
 impl Shards {
     pub fn new(now: Time, config: Arc<Sgc>) -> Self {
+        Self::living(now, config, 7)
+    }
+
+    /// The same in another life.
+    pub fn living(now: Time, config: Arc<Sgc>, lives: u8) -> Self {
         let (works, full) = (VecDeque::new(), BTreeSet::new());
-        let mut it = Self { all: Vec::new(), config, full, works, lives: 7 };
+        let home = Home::new(now, &config, lives.into());
+        let mut it = Self { all: Vec::new(), config, full, works, lives, home };
         it.all = (0..it.config.shards).map(|shard| it.born(now, shard)).collect();
         it
     }
 
     fn born(&self, now: Time, shard: u16) -> Gateway {
         let random = [self.lives.wrapping_mul(31).wrapping_add(shard as u8); 32];
-        let random = if self.config.shards == 1 { [7; 32] } else { random };
+        let node = self.config.cluster.as_ref().map_or(0, |it| it.node);
+        let random = if self.config.shards == 1 { [self.lives ^ node; 32] } else { random };
         let seed = Seed { shard, shards: self.config.shards, random, now };
-        Gateway::simulated(seed, Arc::clone(&self.config))
+        let it = Gateway::simulated(seed, Arc::clone(&self.config));
+        match &self.home {
+            Some(home) => it.of(Arc::new(home.clone())),
+            None => it,
+        }
     }
 
     /// What a shard has handed over goes with it.

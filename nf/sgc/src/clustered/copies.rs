@@ -1,0 +1,153 @@
+//! What a node keeps of partitions that it does not serve: the last word on each dialogue, as
+//! octets; and the words by which it is told.
+//!
+//! ```text
+//!   stands: 1, slot (4 octets), fields      gone: 2, slot      owner: 3, number
+//! ```
+//! The *owner* is the table of the partition that the node uses which serves: who serves next uses
+//! the one after it, so that no transaction identifier has two owners (`tcap`, `table.rs`).
+
+use std::collections::BTreeMap;
+
+const STANDS: u8 = 1;
+const GONE: u8 = 2;
+const OWNER: u8 = 3;
+/// Dialogues of a partition, at most: its slots.
+const SLOTS: u32 = 1 << 18;
+
+/// A change of a partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Change<'a> {
+    Stands(u32, &'a [u8]),
+    Gone(u32),
+    Owner(u8),
+}
+
+impl<'a> Change<'a> {
+    pub(crate) fn write(self) -> Vec<u8> {
+        match self {
+            Self::Stands(slot, fields) => {
+                let mut out = Vec::with_capacity(fields.len() + 5);
+                out.push(STANDS);
+                out.extend(slot.to_be_bytes());
+                out.extend_from_slice(fields);
+                out
+            }
+            Self::Gone(slot) => [&[GONE][..], &slot.to_be_bytes()].concat(),
+            Self::Owner(number) => vec![OWNER, number],
+        }
+    }
+
+    /// None: another version's, or cut off.
+    pub(crate) fn read(octets: &'a [u8]) -> Option<Self> {
+        let (kind, rest) = octets.split_first()?;
+        if *kind == OWNER {
+            return rest.first().map(|it| Self::Owner(*it));
+        }
+        let (slot, fields) = rest.split_first_chunk()?;
+        let slot = Some(u32::from_be_bytes(*slot)).filter(|it| *it < SLOTS)?;
+        match *kind {
+            STANDS => Some(Self::Stands(slot, fields)),
+            GONE => Some(Self::Gone(slot)),
+            _ => None,
+        }
+    }
+}
+
+/// A partition's dialogues.
+#[derive(Debug, Default)]
+pub(crate) struct Copy {
+    records: BTreeMap<u32, Box<[u8]>>,
+    octets: usize,
+    owner: Option<u8>,
+}
+
+impl Copy {
+    /// The table that the node used which served last, if one is known.
+    pub(crate) const fn owner(&self) -> Option<u8> {
+        self.owner
+    }
+
+    pub(crate) fn records(&self) -> impl Iterator<Item = (u32, &[u8])> {
+        self.records.iter().map(|(slot, octets)| (*slot, &**octets))
+    }
+
+    fn insert(&mut self, slot: u32, fields: &[u8]) {
+        self.octets += fields.len();
+        if let Some(before) = self.records.insert(slot, fields.into()) {
+            self.octets -= before.len();
+        }
+    }
+
+    fn remove(&mut self, slot: u32) {
+        if let Some(before) = self.records.remove(&slot) {
+            self.octets -= before.len();
+        }
+    }
+}
+
+/// The copies of a node.
+#[derive(Debug, Default)]
+pub(crate) struct Copies {
+    all: BTreeMap<u8, Copy>,
+}
+
+impl Copies {
+    /// Takes a change; whether it was understood.
+    pub(crate) fn apply(&mut self, partition: u8, delta: &[u8]) -> bool {
+        let Some(change) = Change::read(delta) else { return false };
+        let copy = self.all.entry(partition).or_default();
+        match change {
+            Change::Stands(slot, fields) => copy.insert(slot, fields),
+            Change::Gone(slot) => copy.remove(slot),
+            Change::Owner(number) => copy.owner = Some(number),
+        }
+        true
+    }
+
+    /// A snapshot follows, or this node serves it.
+    pub(crate) fn take(&mut self, partition: u8) -> Copy {
+        self.all.remove(&partition).unwrap_or_default()
+    }
+
+    /// Dialogues and octets of a partition's copy.
+    pub(crate) fn size(&self, partition: u8) -> (usize, usize) {
+        self.all.get(&partition).map_or((0, 0), |it| (it.records.len(), it.octets))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_has_the_last_word_on_each_dialogue() {
+        let mut copies = Copies::default();
+        let told = [
+            Change::Owner(2),
+            Change::Stands(7, b"first"),
+            Change::Stands(8, b"other"),
+            Change::Stands(7, b"last word"),
+            Change::Gone(8),
+            Change::Gone(9),
+        ];
+        for it in told {
+            let octets = it.write();
+            assert_eq!(Change::read(&octets), Some(it));
+            assert!(copies.apply(3, &octets));
+        }
+        assert_eq!((copies.size(3), copies.size(4)), ((1, 9), (0, 0)));
+        let copy = copies.take(3);
+        assert_eq!(copy.owner(), Some(2));
+        assert_eq!(copy.records().collect::<Vec<_>>(), [(7, &b"last word"[..])]);
+        assert_eq!(copies.size(3), (0, 0));
+    }
+
+    #[test]
+    fn what_is_cut_off_or_beyond_a_partition_is_not_understood() {
+        let mut copies = Copies::default();
+        for octets in [&[][..], &[1, 0, 0, 0], &[2], &[3], &[4, 0, 0, 0, 0], &[1, 0, 4, 0, 0]] {
+            assert!(!copies.apply(0, octets), "{octets:?}");
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! What other nodes have told of themselves, and what they were told.
+
+use m3ua::codec::PointCode;
+use runtime::NodeId;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How a node stands, as it says once a second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Stands {
+    /// A number for what has to be alike at all nodes.
+    pub(crate) digest: u64,
+    /// Dialogues that it serves.
+    pub(crate) dialogues: u32,
+    /// The nodes that it hears, as bits.
+    pub(crate) hears: u16,
+    /// Whether it gives its partitions away.
+    pub(crate) is_leaving: bool,
+}
+
+/// What is known of another node.
+#[derive(Debug, Default)]
+struct Peer {
+    /// What it was told.
+    told_ranks: BTreeMap<u8, u8>,
+    told_ways: Option<BTreeSet<PointCode>>,
+    /// What it said.
+    ranks: BTreeMap<u8, u8>,
+    ways: BTreeSet<PointCode>,
+    stands: Option<Stands>,
+}
+
+/// The other nodes.
+#[derive(Debug, Default)]
+pub(crate) struct Peers {
+    all: BTreeMap<NodeId, Peer>,
+}
+
+impl Peers {
+    /// A node is not heard any more, or has begun anew: what it said does not hold.
+    pub(crate) fn forget(&mut self, node: NodeId) {
+        self.all.remove(&node);
+    }
+
+    /// Ways that a node was told came back: it is told them again.
+    pub(crate) fn ways_returned(&mut self, node: NodeId) {
+        if let Some(peer) = self.all.get_mut(&node) {
+            peer.told_ways = None;
+        }
+    }
+
+    /// The same of a rank: what stands there now is no rank, so that another one is news.
+    pub(crate) fn rank_returned(&mut self, node: NodeId, subsystem: u8) {
+        if let Some(peer) = self.all.get_mut(&node) {
+            peer.told_ranks.insert(subsystem, u8::MAX);
+        }
+    }
+
+    /// A node says which group takes the dialogues of a subsystem there.
+    pub(crate) fn ranked(&mut self, node: NodeId, subsystem: u8, rank: Option<u8>) {
+        let ranks = &mut self.all.entry(node).or_default().ranks;
+        match rank {
+            Some(rank) => drop(ranks.insert(subsystem, rank)),
+            None => drop(ranks.remove(&subsystem)),
+        }
+    }
+
+    /// A node says where it has a way to.
+    pub(crate) fn leads(&mut self, node: NodeId, ways: &[PointCode]) {
+        self.all.entry(node).or_default().ways = ways.iter().copied().collect();
+    }
+
+    /// A node says how it stands.
+    pub(crate) fn stand(&mut self, node: NodeId, stands: Stands) {
+        self.all.entry(node).or_default().stands = Some(stands);
+    }
+
+    pub(crate) fn standing(&self, node: NodeId) -> Option<Stands> {
+        self.all.get(&node)?.stands
+    }
+
+    pub(crate) fn leaves(&self, node: NodeId) -> bool {
+        self.standing(node).is_some_and(|it| it.is_leaving)
+    }
+
+    pub(crate) fn load(&self, node: NodeId) -> u32 {
+        self.standing(node).map_or(0, |it| it.dialogues)
+    }
+
+    pub(crate) fn rank(&self, node: NodeId, subsystem: u8) -> Option<u8> {
+        self.all.get(&node)?.ranks.get(&subsystem).copied()
+    }
+
+    pub(crate) fn reaches(&self, node: NodeId, dpc: PointCode) -> bool {
+        self.all.get(&node).is_some_and(|it| it.ways.contains(&dpc))
+    }
+
+    /// Every subsystem that one of those nodes takes dialogues of.
+    pub(crate) fn served(&self, nodes: &[NodeId]) -> BTreeSet<u8> {
+        let known = nodes.iter().filter_map(|it| self.all.get(it));
+        known.flat_map(|it| it.ranks.keys().copied()).collect()
+    }
+
+    /// Who has to be told these, which are noted as told.
+    pub(crate) fn lack_ways(
+        &mut self,
+        nodes: &[NodeId],
+        ways: &BTreeSet<PointCode>,
+    ) -> Vec<NodeId> {
+        let mut lack = Vec::new();
+        for node in nodes {
+            let peer = self.all.entry(*node).or_default();
+            if peer.told_ways.as_ref() != Some(ways) {
+                peer.told_ways = Some(ways.clone());
+                lack.push(*node);
+            }
+        }
+        lack
+    }
+
+    /// The same of ranks.
+    pub(crate) fn lack_ranks(
+        &mut self,
+        nodes: &[NodeId],
+        ranks: &BTreeMap<u8, u8>,
+    ) -> Vec<(NodeId, u8, Option<u8>)> {
+        let mut lack = Vec::new();
+        for node in nodes {
+            let peer = self.all.entry(*node).or_default();
+            let before = core::mem::replace(&mut peer.told_ranks, ranks.clone());
+            let gone = before.keys().filter(|it| !ranks.contains_key(*it));
+            lack.extend(gone.map(|it| (*node, *it, None)));
+            let news = ranks.iter().filter(|(it, rank)| before.get(*it) != Some(*rank));
+            lack.extend(news.map(|(it, rank)| (*node, *it, Some(*rank))));
+        }
+        lack
+    }
+}
