@@ -68,6 +68,7 @@ pub mod store_blocks;
 pub mod stun_message;
 pub mod tcap_dialogues;
 pub mod tcap_message;
+pub mod tcap_records;
 pub mod tcp_connection;
 pub mod tcu_application;
 pub mod tcu_message;
@@ -125,6 +126,7 @@ pub const TARGETS: &[Target] = &[
     target("sccp_node", sccp_node::run),
     target("tcap_message", tcap_message::run),
     target("tcap_dialogues", tcap_dialogues::run),
+    target("tcap_records", tcap_records::run),
     target("screening_messages", screening_messages::run),
     target("guardian_words", guardian_words::run),
     target("tcu_message", tcu_message::run),

@@ -15,6 +15,7 @@
 //! - What a message leads to is a *batch*. One that tells the standby nothing leaves at once; any
 //!   other waits, with what came before it of its partitions, until the standby has it.
 
+mod arrivals;
 mod batch;
 mod copies;
 mod grouped;
@@ -39,12 +40,15 @@ use copies::Copies;
 use m3ua::codec::PointCode;
 use machine::{Duration, Time};
 use partition::{ALL, group};
+use replica::groups::Members;
 use runtime::{Effects, GroupId, NodeId};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// Messages that wait for partitions that are about to be served here, at most.
 const EARLY_MAX: usize = 8_192;
+/// How long they wait: whoever serves it is known by then, or nobody does.
+const EARLY_FOR: Duration = Duration::from_secs(2);
 /// How often work crosses, at most: once, and once more where its partition has just moved.
 const HOPS_MAX: u8 = 2;
 /// How often the others are told of ways and ranks, at most.
@@ -77,20 +81,26 @@ pub(crate) struct Clustered {
     pub(crate) batches: Batches,
     /// What may leave of partitions that were handed over.
     pub(super) leaving: Vec<batch::Batch>,
-    /// Work for partitions that are about to be served here.
-    early: VecDeque<(u8, Work)>,
+    /// Work for partitions that are about to be served, and until when it waits.
+    early: VecDeque<(Time, u8, Work)>,
     /// What is told in this step.
     telling: Telling,
     pub(crate) peers: peers::Peers,
     pub(crate) counts: Counts,
-    pub(crate) told: show::Told,
+    pub(crate) told: show::Announced,
     settings: Settings,
-    clock: Time,
-    /// When the others are told again, if there is news; and when all is looked at.
-    next_told: Time,
-    tells_later: bool,
-    next_look: Time,
+    timers: Timers,
     is_leaving: bool,
+}
+
+/// The time, and when something is due.
+struct Timers {
+    now: Time,
+    /// When the others are told of ways and ranks again, and whether that is waited for.
+    announce: Time,
+    announces_later: bool,
+    /// When all is looked at.
+    look: Time,
 }
 
 /// What the section says.
@@ -100,19 +110,20 @@ struct Settings {
     rebalance: Duration,
     nodes: Vec<(NodeId, String, u8)>,
     digest: u64,
+    members: Members,
 }
 
 impl Settings {
     fn of(config: &Sgc) -> Option<Self> {
         let section = config.cluster.as_ref()?;
-        let node = |it: &crate::config::cluster::Node| {
-            (NodeId(it.number), it.address.clone(), it.weight)
-        };
+        let node =
+            |it: &crate::config::cluster::Node| (NodeId(it.number), it.address.clone(), it.weight);
         Some(Self {
             tells_all: section.replicate == Replicate::All,
             rebalance: Duration::from_secs(section.rebalance_s.into()),
             nodes: section.nodes.iter().map(node).collect(),
             digest: config.cluster_digest(),
+            members: section.members(),
         })
     }
 }
@@ -170,12 +181,9 @@ impl Clustered {
             telling: Telling::default(),
             peers: peers::Peers::default(),
             counts: Counts::default(),
-            told: show::Told::default(),
+            told: show::Announced::default(),
             settings: Settings::of(config)?,
-            clock: now,
-            next_told: now,
-            tells_later: false,
-            next_look: now + LOOK_EACH,
+            timers: Timers { now, announce: now, announces_later: false, look: now + LOOK_EACH },
             is_leaving: false,
         })
     }
@@ -189,13 +197,14 @@ impl Clustered {
     /// Other nodes and shares.
     pub(crate) fn configure(&mut self, config: &Sgc) {
         let Some(settings) = Settings::of(config) else { return };
-        let is_other = settings.nodes != self.settings.nodes;
-        self.settings = settings;
-        if let (Some(nodes), Some(section)) = (&self.nodes, &config.cluster)
-            && is_other
-        {
-            nodes.configure(&section.members());
-            nodes.place(placements(config));
+        let before = core::mem::replace(&mut self.settings, settings);
+        let Settings { nodes, members, .. } = &self.settings;
+        let Some(cluster) = &self.nodes else { return };
+        if before.members != *members {
+            cluster.configure(members);
+        }
+        if before.nodes != *nodes {
+            cluster.place(placements(config));
         }
     }
 
@@ -220,14 +229,14 @@ impl Clustered {
 
     /// Its own clock.
     pub(crate) const fn tick(&mut self, now: Time) {
-        self.clock = now;
+        self.timers.now = now;
     }
 
     /// When it wants to be ticked next.
     pub(crate) fn deadline(&self) -> Option<Time> {
-        let gate = (!self.batches.is_empty()).then(|| self.clock + GATE_LOOK);
-        let told = self.tells_later.then_some(self.next_told);
-        gate.into_iter().chain(told).chain([self.next_look]).min()
+        let gate = (!self.batches.is_empty()).then(|| self.timers.now + GATE_LOOK);
+        let told = self.timers.announces_later.then_some(self.timers.announce);
+        gate.into_iter().chain(told).chain([self.timers.look]).min()
     }
 
     /// What this step tells the other nodes.
@@ -260,25 +269,24 @@ impl Clustered {
         self.open.has(partition) && self.may_speak(partition)
     }
 
-    fn owner(&self, partition: u8) -> Option<NodeId> {
-        self.serving.get(usize::from(partition)).and_then(|it| it.0)
+    /// Another node that serves a partition, and is heard.
+    fn elsewhere(&self, partition: u8) -> Option<NodeId> {
+        let owner = self.serving.get(usize::from(partition)).and_then(|it| it.0);
+        owner.filter(|it| self.heard.contains_key(it))
     }
 
     /// Whether a message of that partition is this node's; else it has been sent on, or waits, or
     /// is lost.
-    pub(crate) fn is_here(
-        &mut self,
-        partition: u8,
-        hops: u8,
-        work: impl FnOnce() -> Work,
-    ) -> bool {
+    pub(crate) fn is_here(&mut self, partition: u8, hops: u8, work: impl FnOnce() -> Work) -> bool {
         if partition >= tcap::PARTITIONS || self.serves(partition) {
             return true;
         }
-        match self.owner(partition) {
-            Some(owner) if owner != self.own => drop(self.cross(owner, hops, &work())),
-            _ if self.early.len() < EARLY_MAX => self.early.push_back((partition, work())),
-            _ => self.counts.unserved += 1,
+        match self.elsewhere(partition) {
+            Some(owner) => drop(self.cross(owner, hops, &work())),
+            None if self.early.len() < EARLY_MAX => {
+                self.early.push_back((self.timers.now + EARLY_FOR, partition, work()));
+            }
+            None => self.counts.unserved += 1,
         }
         false
     }
@@ -311,11 +319,11 @@ impl Clustered {
 
     /// Whether the others are to be told of ways and ranks, if there is news.
     pub(super) fn is_time_to_tell(&mut self, now: Time) -> bool {
-        self.tells_later = now < self.next_told;
-        if !self.tells_later {
-            self.next_told = now + TOLD_EACH;
+        self.timers.announces_later = now < self.timers.announce;
+        if !self.timers.announces_later {
+            self.timers.announce = now + TOLD_EACH;
         }
-        !self.tells_later
+        !self.timers.announces_later
     }
 
     /// Other nodes that are heard.
@@ -326,11 +334,12 @@ impl Clustered {
     /// Work that waited for a partition that is served here now, or elsewhere.
     pub(crate) fn take_early(&mut self) -> Vec<Work> {
         let mut ready = Vec::new();
-        for (partition, work) in core::mem::take(&mut self.early) {
-            match self.owner(partition) {
+        for (until, partition, work) in core::mem::take(&mut self.early) {
+            match self.elsewhere(partition) {
                 _ if self.serves(partition) => ready.push(work),
-                Some(owner) if owner != self.own => drop(self.cross(owner, 0, &work)),
-                _ => self.early.push_back((partition, work)),
+                Some(owner) => drop(self.cross(owner, 0, &work)),
+                None if self.timers.now < until => self.early.push_back((until, partition, work)),
+                None => self.counts.unserved += 1,
             }
         }
         ready
@@ -390,11 +399,11 @@ impl Clustered {
 
     /// Once a second: how this node stands, and partitions that were better elsewhere go there.
     pub(super) fn look(&mut self, now: Time, dialogues: usize) {
-        self.clock = now;
-        if now < self.next_look {
+        self.timers.now = now;
+        if now < self.timers.look {
             return;
         }
-        self.next_look = now + LOOK_EACH;
+        self.timers.look = now + LOOK_EACH;
         let hears = self.heard.keys().fold(0_u16, |bits, node| bits | bit(*node));
         let dialogues = machine::narrow::told(dialogues as u64, u32::MAX);
         let digest = self.settings.digest;

@@ -111,6 +111,9 @@ impl Gateway {
             return self.tell(now, from, (network, dpc, Some(cause)));
         };
         self.facts.add(Fact::Local, 1);
+        if self.crosses_to_connection(&transfer) {
+            return;
+        }
         self.tell_management(&transfer);
         let mut wants = Vec::new();
         if !found.transfer(now, &mut self.sccp, from, transfer, &mut wants) {

@@ -319,7 +319,7 @@ impl SccpNode {
         }
     }
 
-    fn user(&self, address: &Address) -> Option<(SubsystemUser, Dialogues)> {
+    pub(crate) fn user(&self, address: &Address) -> Option<(SubsystemUser, Dialogues)> {
         self.users.get(&address.subsystem?).copied()
     }
 
@@ -421,53 +421,6 @@ impl SccpNode {
         let released = self.transactions.released();
         self.releases.add(now, released);
         self.handed.extend(self.releases.take(now).map(|it| (0, Work::Released(it))));
-    }
-
-    /// Data for a subsystem of TCAP, in a cluster: to the node that serves its dialogue.
-    pub(crate) fn unitdata_of(
-        &mut self,
-        from: Option<PointCode>,
-        unitdata: Unitdata,
-        hops: u8,
-    ) {
-        let Some((SubsystemUser::Tcap, dialogues)) = self.user(&unitdata.called) else { return };
-        let subsystem = unitdata.called.subsystem.unwrap_or_default();
-        let Some(of) = &mut self.clustered else { return };
-        let partition = {
-            let message = Message::read(&unitdata.data).ok();
-            message.as_ref().and_then(Transactions::partition_of)
-        };
-        let work = |unitdata: &Unitdata| {
-            Work::Unitdata(Transit { by: None, from, place: None, unitdata: unitdata.clone() })
-        };
-        match partition {
-            Some(partition) if !of.is_here(partition, hops, || work(&unitdata)) => return,
-            Some(_) => {}
-            None => {
-                let is_here = self.services.applications.takes(subsystem) && of.may_begin();
-                if !is_here
-                    && let Some(node) = of.taker(subsystem)
-                    && of.cross(node, hops, &work(&unitdata))
-                {
-                    return;
-                }
-            }
-        }
-        let source = source(self.by, from, &unitdata.calling);
-        self.services.unitdata(dialogues, tcap::In::UnitdataOf(source, unitdata));
-    }
-
-    /// Data of a dialogue came back, in a cluster: to the node that serves it.
-    pub(crate) fn notice_of(&mut self, cause: u8, data: bytes::Bytes, hops: u8) {
-        if let Some(of) = &mut self.clustered {
-            let message = Message::read(&data).ok();
-            let partition = message.as_ref().and_then(Transactions::partition_of_sender);
-            let work = || Work::Notice(cause, data.clone());
-            if partition.is_some_and(|it| !of.is_here(it, hops, work)) {
-                return;
-            }
-        }
-        self.services.notice(tcap::In::Notice(cause, data));
     }
 
     /// What is to be done before anything else.
@@ -760,7 +713,7 @@ fn abort_of(unitdata: &Unitdata) -> Option<Unitdata> {
 
 /// The number of who has sent a message: its association and its point code; of this node itself
 /// its subsystem, which it cannot choose.
-fn source(by: Option<m3ua::PeerId>, from: Option<PointCode>, calling: &Address) -> u64 {
+pub(crate) fn source(by: Option<m3ua::PeerId>, from: Option<PointCode>, calling: &Address) -> u64 {
     let mut hasher = DefaultHasher::new();
     let subsystem = if from.is_none() { calling.subsystem } else { None };
     (by.filter(|_| from.is_some()), from, subsystem).hash(&mut hasher);

@@ -45,4 +45,4 @@ pub use effects::{
     Begin, Close, DialogueId, In, Indication, OperationClass, Out, PAbort, Refused, Say, UAbort,
 };
 pub use facts::Fact;
-pub use transactions::{PARTITIONS, Settings, Sources, Told, Transactions};
+pub use transactions::{PARTITIONS, Report, Settings, Sources, Transactions};

@@ -7,6 +7,7 @@
 //! The *owner* is the table of the partition that the node uses which serves: who serves next uses
 //! the one after it, so that no transaction identifier has two owners (`tcap`, `table.rs`).
 
+use machine::Time;
 use std::collections::BTreeMap;
 
 const STANDS: u8 = 1;
@@ -57,7 +58,8 @@ impl<'a> Change<'a> {
 /// A partition's dialogues.
 #[derive(Debug, Default)]
 pub(crate) struct Copy {
-    records: BTreeMap<u32, Box<[u8]>>,
+    /// When each was told, and its fields: times in them count from there.
+    records: BTreeMap<u32, (Time, Box<[u8]>)>,
     octets: usize,
     owner: Option<u8>,
 }
@@ -68,19 +70,20 @@ impl Copy {
         self.owner
     }
 
-    pub(crate) fn records(&self) -> impl Iterator<Item = (u32, &[u8])> {
-        self.records.iter().map(|(slot, octets)| (*slot, &**octets))
+    /// Slots of dialogues, when each was told, and its fields.
+    pub(crate) fn records(&self) -> impl Iterator<Item = (u32, Time, &[u8])> {
+        self.records.iter().map(|(slot, (at, octets))| (*slot, *at, &**octets))
     }
 
-    fn insert(&mut self, slot: u32, fields: &[u8]) {
+    fn insert(&mut self, now: Time, slot: u32, fields: &[u8]) {
         self.octets += fields.len();
-        if let Some(before) = self.records.insert(slot, fields.into()) {
+        if let Some((_, before)) = self.records.insert(slot, (now, fields.into())) {
             self.octets -= before.len();
         }
     }
 
     fn remove(&mut self, slot: u32) {
-        if let Some(before) = self.records.remove(&slot) {
+        if let Some((_, before)) = self.records.remove(&slot) {
             self.octets -= before.len();
         }
     }
@@ -94,11 +97,11 @@ pub(crate) struct Copies {
 
 impl Copies {
     /// Takes a change; whether it was understood.
-    pub(crate) fn apply(&mut self, partition: u8, delta: &[u8]) -> bool {
+    pub(crate) fn apply(&mut self, now: Time, partition: u8, delta: &[u8]) -> bool {
         let Some(change) = Change::read(delta) else { return false };
         let copy = self.all.entry(partition).or_default();
         match change {
-            Change::Stands(slot, fields) => copy.insert(slot, fields),
+            Change::Stands(slot, fields) => copy.insert(now, slot, fields),
             Change::Gone(slot) => copy.remove(slot),
             Change::Owner(number) => copy.owner = Some(number),
         }
@@ -134,12 +137,15 @@ mod tests {
         for it in told {
             let octets = it.write();
             assert_eq!(Change::read(&octets), Some(it));
-            assert!(copies.apply(3, &octets));
+            assert!(copies.apply(Time::from_millis(5), 3, &octets));
         }
         assert_eq!((copies.size(3), copies.size(4)), ((1, 9), (0, 0)));
         let copy = copies.take(3);
         assert_eq!(copy.owner(), Some(2));
-        assert_eq!(copy.records().collect::<Vec<_>>(), [(7, &b"last word"[..])]);
+        assert_eq!(
+            copy.records().collect::<Vec<_>>(),
+            [(7, Time::from_millis(5), &b"last word"[..])]
+        );
         assert_eq!(copies.size(3), (0, 0));
     }
 
@@ -147,7 +153,7 @@ mod tests {
     fn what_is_cut_off_or_beyond_a_partition_is_not_understood() {
         let mut copies = Copies::default();
         for octets in [&[][..], &[1, 0, 0, 0], &[2], &[3], &[4, 0, 0, 0, 0], &[1, 0, 4, 0, 0]] {
-            assert!(!copies.apply(0, octets), "{octets:?}");
+            assert!(!copies.apply(Time::ZERO, 0, octets), "{octets:?}");
         }
     }
 }

@@ -32,7 +32,7 @@ impl Gateway {
             }
             Grouped::Slice { group, number, cursor, room } => {
                 let Some(partition) = partition_of(group) else { return };
-                let next = self.sccp.slice(now, partition, (cursor, room));
+                let next = self.sccp.slice(now, partition, cursor, room);
                 if let Some(of) = &mut self.sccp.clustered {
                     of.telling.slices.push((partition, number, next));
                 }
@@ -53,11 +53,12 @@ impl Gateway {
 impl Clustered {
     /// Notes what is said; whether something follows from it at once.
     fn notices(&mut self, now: Time, input: &Grouped<'_>) -> bool {
-        self.clock = now;
+        self.timers.now = now;
         match *input {
             Grouped::Delta { group, delta } => {
                 self.counts.applied += 1;
-                let is_read = partition_of(group).is_some_and(|it| self.copies.apply(it, delta));
+                let is_read =
+                    partition_of(group).is_some_and(|it| self.copies.apply(now, it, delta));
                 self.counts.malformed += u64::from(!is_read);
                 false
             }
@@ -140,7 +141,7 @@ impl Clustered {
 
     /// What this node itself keeps of a partition that it served.
     pub(super) fn keep(&mut self, partition: u8, change: Change<'_>) {
-        self.copies.apply(partition, &change.write());
+        self.copies.apply(self.timers.now, partition, &change.write());
     }
 
     /// What was told in this turn is waited for.

@@ -4,14 +4,14 @@ use super::copies::Change;
 use crate::Gateway;
 use crate::facts::Fact;
 use crate::sccp_node::SccpNode;
-use crate::shards::{Transit, Work};
+use crate::shards::Work;
 use m3ua::Transfer;
 use m3ua::codec::{Affected, PointCode};
 use machine::Time;
 use runtime::{Effects, NodeId};
 use sccp::In;
 use std::collections::{BTreeMap, BTreeSet};
-use tcap::{Told, Transactions};
+use tcap::{Report, Transactions};
 use tcu::{Side, Wanted, application_of};
 
 impl SccpNode {
@@ -23,11 +23,11 @@ impl SccpNode {
         of.batches.now.by = of.batches.now.by.or(self.by);
         let mut has_told = false;
         self.transactions.changes(now, all, &mut |partition, told| match told {
-            Told::Gone(slot) => {
+            Report::Gone(slot) => {
                 of.batches.now.partitions.set(partition, true);
                 of.batches.now.gone.push((partition, slot));
             }
-            Told::Stands(id, slot, octets) => {
+            Report::Stands(id, slot, octets) => {
                 let mut record = octets.to_vec();
                 applications.write_record(id.number(), &mut record);
                 of.batches.stands(partition, slot);
@@ -49,8 +49,8 @@ impl SccpNode {
         let [.., last] = epoch.to_be_bytes();
         let owner = copy.owner().map_or(last, |it| it.wrapping_add(1));
         let (mut taken, mut not_taken) = (0, 0);
-        for (slot, octets) in copy.records() {
-            match self.restore(now, (partition, slot), octets) {
+        for (slot, at, octets) in copy.records() {
+            match self.restore(at, partition, slot, octets) {
                 true => taken += 1,
                 false => not_taken += 1,
             }
@@ -66,10 +66,10 @@ impl SccpNode {
         self.services.applications.adopt(now, &mut side);
     }
 
-    /// A dialogue that another node has served; whether somebody goes on with it. Else its peer is
-    /// told.
-    fn restore(&mut self, now: Time, (partition, slot): (u8, u32), octets: &[u8]) -> bool {
-        let Ok(id) = self.transactions.restore(now, partition, slot, octets) else { return false };
+    /// A dialogue that another node has served, as it was told at that time; whether somebody goes on
+    /// with it. Else its peer is told.
+    fn restore(&mut self, at: Time, partition: u8, slot: u32, octets: &[u8]) -> bool {
+        let Ok(id) = self.transactions.restore(at, partition, slot, octets) else { return false };
         let name = application_of(octets);
         let end = name.and_then(|it| self.services.applications.of(it));
         if end.is_some_and(|it| it.restore(id.number(), octets).is_ok()) {
@@ -100,8 +100,8 @@ impl SccpNode {
         let _ = of.copies.take(partition);
         owner.into_iter().for_each(|it| of.keep(partition, Change::Owner(it)));
         let mut all = Vec::new();
-        self.transactions.standing(now, (partition, 0), true, &mut |told| {
-            if let Told::Stands(id, slot, octets) = told {
+        self.transactions.standing(now, partition, 0, true, &mut |told| {
+            if let Report::Stands(id, slot, octets) = told {
                 let mut record = octets.to_vec();
                 applications.write_record(id.number(), &mut record);
                 all.push((slot, record));
@@ -120,7 +120,13 @@ impl SccpNode {
     }
 
     /// Tells a piece of what stands in a partition: about so many octets, and where it goes on.
-    pub(super) fn slice(&mut self, now: Time, partition: u8, (from, room): (u64, usize)) -> Option<u64> {
+    pub(super) fn slice(
+        &mut self,
+        now: Time,
+        partition: u8,
+        from: u64,
+        room: usize,
+    ) -> Option<u64> {
         let of = self.clustered.as_mut()?;
         let applications = &self.services.applications;
         if from == 0 {
@@ -129,8 +135,8 @@ impl SccpNode {
         }
         let from = machine::narrow::told(from, u32::MAX);
         let (all, mut octets_told) = (of.tells_all(), 0);
-        let next = self.transactions.standing(now, (partition, from), all, &mut |told| {
-            let Told::Stands(id, slot, octets) = told else { return true };
+        let next = self.transactions.standing(now, partition, from, all, &mut |told| {
+            let Report::Stands(id, slot, octets) = told else { return true };
             if octets_told >= room {
                 return false;
             }
@@ -141,58 +147,6 @@ impl SccpNode {
             true
         });
         next.map(u64::from)
-    }
-
-    /// Another node has sent this; an MSU that is to leave here is given back.
-    pub(super) fn abroad(&mut self, from: NodeId, octets: &[u8]) -> Option<Transfer> {
-        let of = self.clustered.as_mut()?;
-        let read = octets.split_first().and_then(|(hops, it)| Some((*hops, Work::read(it).ok()?)));
-        let Some((hops, work)) = read else {
-            of.counts.malformed += 1;
-            return None;
-        };
-        match work {
-            Work::Unitdata(it) => {
-                of.counts.came += 1;
-                self.unitdata_of(it.from, it.unitdata, hops);
-            }
-            Work::Notice(cause, data) => {
-                of.counts.came += 1;
-                self.notice_of(cause, data, hops);
-            }
-            Work::Msu(transfer) => {
-                of.counts.came += 1;
-                return Some(transfer);
-            }
-            Work::Rank(subsystem, rank) => of.peers.ranked(from, subsystem, rank),
-            Work::Ways(ways) => {
-                of.peers.leads(from, &ways);
-                of.told.has_other_ways = true;
-            }
-            Work::Stands(it) => of.peers.stand(from, it),
-            Work::Born => of.peers.forget(from),
-            Work::Management(transfer) => self.extend_queue(vec![In::Transfer(transfer)]),
-            // Nothing else crosses.
-            _ => of.counts.malformed += 1,
-        }
-        None
-    }
-
-    /// What a node did not take: it goes to who serves now.
-    pub(super) fn returned_work(&mut self, to: NodeId, octets: &[u8]) {
-        let Some(of) = &mut self.clustered else { return };
-        let Some((hops, work)) = octets.split_first() else { return };
-        match Work::read(work) {
-            Ok(Work::Unitdata(Transit { from, unitdata, .. })) => {
-                self.unitdata_of(from, unitdata, *hops);
-            }
-            Ok(Work::Notice(cause, data)) => self.notice_of(cause, data, *hops),
-            Ok(Work::Rank(subsystem, _)) => of.peers.rank_returned(to, subsystem),
-            Ok(Work::Ways(_)) => of.peers.ways_returned(to),
-            Ok(Work::Msu(_)) => of.counts.unserved += 1,
-            // It is said again once a second.
-            _ => {}
-        }
     }
 
     /// Which subsystems are in service: those of which a node has an instance.
@@ -333,6 +287,20 @@ impl Gateway {
         node.is_some_and(|node| of.cross(node, 0, &Work::Msu(transfer.clone())))
     }
 
+    /// A message of a connection goes to the node that gave its local reference; whether that is
+    /// another one that is there.
+    pub(crate) fn crosses_to_connection(&mut self, transfer: &Transfer) -> bool {
+        let Some(of) = &mut self.sccp.clustered else { return false };
+        if transfer.si != sccp::codec::SERVICE_INDICATOR {
+            return false;
+        }
+        let read = sccp::codec::Message::read(&transfer.payload);
+        let reference = read.ok().and_then(|it| it.destination_reference());
+        let node = reference.and_then(|it| node_of(it.number()));
+        let other = node.filter(|it| *it != of.own());
+        other.is_some_and(|node| of.cross(node, 0, &Work::Connected(transfer.clone())))
+    }
+
     /// SCCP management of another network node, for all nodes.
     pub(crate) fn tell_management(&mut self, transfer: &Transfer) {
         let Some(of) = &mut self.sccp.clustered else { return };
@@ -340,6 +308,11 @@ impl Gateway {
             of.tell_all(&Work::Management(transfer.clone()));
         }
     }
+}
+
+/// The node that gave a local reference: its four leading bits say so.
+fn node_of(reference: u32) -> Option<NodeId> {
+    u8::try_from(reference >> 20 & 0x0f).ok().map(|it| NodeId(it + 1))
 }
 
 /// Whether a message of SCCP is of management: what it says of subsystems holds for all nodes.

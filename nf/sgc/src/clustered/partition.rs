@@ -60,7 +60,8 @@ impl PartitionSet {
 pub(crate) fn wishes(nodes: &[(NodeId, u8)]) -> Vec<Vec<NodeId>> {
     let weight = |node: NodeId| nodes.iter().find(|it| it.0 == node).map_or(0, |it| it.1);
     let sum: u32 = nodes.iter().map(|it| u32::from(it.1)).sum();
-    let most = |node: NodeId| (u32::from(PARTITIONS) * u32::from(weight(node))).div_ceil(sum.max(1));
+    let most =
+        |node: NodeId| (u32::from(PARTITIONS) * u32::from(weight(node))).div_ceil(sum.max(1));
     let mut firsts = vec![0_u32; usize::from(u8::MAX) + 1];
     let mut all = Vec::new();
     for partition in ALL {

@@ -11,9 +11,9 @@ use replica::groups::GroupRow;
 use runtime::NodeId;
 use std::collections::BTreeMap;
 
-/// What was told last.
+/// What was said last.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct Announced {
     /// Which subsystems are in service.
     pub(crate) states: BTreeMap<u8, bool>,
     /// Another node has said where it has a way to.
@@ -171,7 +171,11 @@ impl Clustered {
                     (_, true) => "heard",
                     _ => "silent",
                 },
-                draining: if is_own { self.is_leaving } else { member.is_some_and(|it| it.leaving) },
+                draining: if is_own {
+                    self.is_leaving
+                } else {
+                    member.is_some_and(|it| it.leaving)
+                },
                 weight: *weight,
                 serving: serving(*node),
                 dialogues: match is_own {
@@ -221,7 +225,8 @@ impl Clustered {
                 known.map(|it| it.hears & super::bit(to) != 0)
             }
         };
-        let pairs = all().flat_map(|from| all().filter(move |to| *to != from).map(move |to| (from, to)));
+        let pairs =
+            all().flat_map(|from| all().filter(move |to| *to != from).map(move |to| (from, to)));
         let row = |(from, to): (NodeId, NodeId)| {
             let up = hears(from, to);
             LinkRow { from: from.0, to: to.0, up: up == Some(true), known: up.is_some() }

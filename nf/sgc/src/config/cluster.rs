@@ -120,11 +120,8 @@ impl Cluster {
     pub fn members(&self) -> Members {
         let own = self.nodes.iter().find(|it| it.number == self.node);
         let others = self.nodes.iter().filter(|it| it.number != self.node);
-        let member = |it: &Node| Member {
-            node: it.number,
-            address: it.address.clone(),
-            observes: false,
-        };
+        let member =
+            |it: &Node| Member { node: it.number, address: it.address.clone(), observes: false };
         Members {
             cluster: self.cluster,
             node: self.node,

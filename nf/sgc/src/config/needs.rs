@@ -8,9 +8,18 @@ use sctp_stack::Carrier;
 const KERNEL_SCTP: &str = "/proc/net/sctp";
 
 impl Sgc {
-    /// What the carrier of SCTP needs.
+    /// What the carrier of SCTP, and what the cluster tracks, needs.
     #[must_use]
     pub fn needs(&self) -> Vec<Wanted> {
+        let mut needs = self.needs_of_sctp();
+        if self.cluster.as_ref().is_some_and(|it| it.members().asks_gateways()) {
+            let reason = "gateways are asked by raw sockets";
+            needs.push(("cluster.track", Need::Capability(NET_RAW), reason));
+        }
+        needs
+    }
+
+    fn needs_of_sctp(&self) -> Vec<Wanted> {
         let Some(sctp) = &self.sctp else { return Vec::new() };
         let wanted = |need, reason| ("sctp.carrier", need, reason);
         let (packets, own) = ("SCTP goes as IP protocol 132", "SCTP is this function's own");

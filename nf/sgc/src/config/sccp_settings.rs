@@ -53,6 +53,8 @@ impl Sgc {
         let mut settings = self.sccp_settings();
         let [.., a, b, c] = machine::identity::mix(secret).to_be_bytes();
         let connections = &mut settings.parameters.connections;
+        // In a cluster they say whose they are.
+        connections.reference_part = self.cluster.as_ref().map(|it| it.node.wrapping_sub(1));
         connections.reference_first = u32::from_be_bytes([0, a, b, c]);
         connections.reference_key = machine::identity::mix(secret ^ ORDER_OF_REFERENCES);
         settings

@@ -34,6 +34,7 @@ const WAYS: u8 = 12;
 const MSU: u8 = 13;
 const MANAGEMENT: u8 = 14;
 const STANDS: u8 = 15;
+const CONNECTED: u8 = 16;
 
 /// Data on their way between SCCP and TCAP.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,6 +77,8 @@ pub(crate) enum Work {
     Msu(Transfer),
     /// What SCCP management elsewhere has told one node of the cluster.
     Management(Transfer),
+    /// A message of a connection that a node of the cluster has.
+    Connected(Transfer),
     /// How a node of the cluster stands.
     Stands(Stands),
 }
@@ -132,6 +135,7 @@ impl Work {
             }
             Self::Msu(it) => write_transfer(MSU, it, out),
             Self::Management(it) => write_transfer(MANAGEMENT, it, out),
+            Self::Connected(it) => write_transfer(CONNECTED, it, out),
             Self::Stands(it) => {
                 out.extend([STANDS, u8::from(it.is_leaving)]);
                 out.extend(it.digest.to_be_bytes());
@@ -189,6 +193,7 @@ impl Work {
             }
             MSU => Self::Msu(read_transfer(&mut cursor)?),
             MANAGEMENT => Self::Management(read_transfer(&mut cursor)?),
+            CONNECTED => Self::Connected(read_transfer(&mut cursor)?),
             STANDS => Self::Stands(Stands {
                 is_leaving: cursor.octet(CUT)? != 0,
                 digest: u64::from_be_bytes(cursor.array(CUT)?),
@@ -358,6 +363,7 @@ mod tests {
             Work::Born,
             Work::Ways(vec![PointCode::new(7).unwrap_or_default()]),
             Work::Msu(transfer.clone()),
+            Work::Connected(transfer.clone()),
             Work::Management(transfer),
             Work::Stands(Stands { digest: 1 << 63, dialogues: 7, hears: 5, is_leaving: true }),
         ];

@@ -58,6 +58,12 @@ impl<'a> Message<'a> {
         Ok(message)
     }
 
+    /// The connection at who gets the message, of one that names it.
+    #[must_use]
+    pub fn destination_reference(&self) -> Option<super::LocalReference> {
+        self.reference(Parameter::DestinationReference).map(super::LocalReference::truncated)
+    }
+
     /// A UDT, as nearly all are. `None` is for any other message, and for an offence.
     #[inline]
     fn read_unitdata(bytes: &'a [u8]) -> Option<Self> {

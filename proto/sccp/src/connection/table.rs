@@ -134,7 +134,9 @@ impl Connections {
     /// source.
     pub(super) fn allocate(&mut self, source: Source) -> Option<LocalReference> {
         // A fifth of the numbers at most is in use: a free one is near.
-        let most = self.parameters.references_max.min(1 << 22);
+        let part = self.parameters.reference_part;
+        let numbers: usize = if part.is_some() { 1 << 20 } else { 1 << 24 };
+        let most = self.parameters.references_max.min(numbers / 4);
         if !self.references.take(source.by, source.opc, 1, most) {
             self.effects.push(Effect::Count(Fact::ConnectionsShed));
             return None;
@@ -142,7 +144,8 @@ impl Connections {
         loop {
             let reference = drawn(self.next, self.key);
             self.next = self.next.wrapping_add(1);
-            if !self.slots.contains_key(&reference) {
+            let is_ours = part.is_none_or(|it| reference.number() >> 20 == u32::from(it & 0x0f));
+            if is_ours && !self.slots.contains_key(&reference) {
                 return Some(reference);
             }
         }

@@ -6,7 +6,7 @@ mod sources;
 mod table;
 mod user;
 
-pub use replica::Told;
+pub use replica::Report;
 pub use sources::Sources;
 pub use table::PARTITIONS;
 

@@ -7,8 +7,8 @@ use crate::codec::{Message, Problem, TransactionId};
 use crate::effects::{DialogueId, OperationClass, Refused};
 use crate::record::{Ends, Record, State};
 use m3ua::codec::PointCode;
-use machine::narrow::told;
-use machine::{Duration, Time, narrow};
+use machine::narrow;
+use machine::{Duration, Time};
 use sccp::codec::Address;
 use wire::Malformed;
 use wire::field::{self, Fields};
@@ -32,7 +32,7 @@ mod tag {
 
 /// What is told of a dialogue.
 #[derive(Debug)]
-pub enum Told<'a> {
+pub enum Report<'a> {
     /// It stands so: its slot in its partition, and the fields to append.
     Stands(DialogueId, u32, &'a [u8]),
     /// It is no more.
@@ -143,7 +143,7 @@ fn read(now: Time, fields: Fields<'_>, it: &mut Record) -> Result<(), Malformed>
                 }
             }
             (tag::OWED, octets) => octets.iter().for_each(|id| it.owe(id.cast_signed(), true)),
-            (tag::SOURCE, octets) => it.source = Some(told(field::read(octets), u16::MAX)),
+            (tag::SOURCE, octets) => it.source = Some(narrow::told(field::read(octets), u16::MAX)),
             (tag::REJECT, [has, id, kind, rest @ ..]) => {
                 let number = field::read(rest).cast_signed();
                 it.reject((*has != 0).then_some(id.cast_signed()), Problem::of(*kind, number));
@@ -190,7 +190,7 @@ impl Transactions {
     /// The partition of a dialogue by its number, see [`DialogueId::number`].
     #[must_use]
     pub fn partition_of_number(number: u64) -> u8 {
-        let index = told(number & u64::from(u32::MAX), u32::MAX);
+        let index = narrow::told(number & u64::from(u32::MAX), u32::MAX);
         Table::partition_of(machine::slots::Key { index, generation: 0 })
     }
 
@@ -237,7 +237,7 @@ impl Transactions {
         octets: &[u8],
     ) -> Result<DialogueId, Malformed> {
         let generation = Fields::new(octets).find(|it| it.0 == tag::GENERATION);
-        let generation = generation.map_or(0, |it| told(field::read(it.1), u32::MAX));
+        let generation = generation.map_or(0, |it| narrow::told(field::read(it.1), u32::MAX));
         let no_place = || Malformed::new(0, "no place for it", SPEC);
         let (key, record) = self.slots.put(partition, slot, generation).ok_or_else(no_place)?;
         if let Err(offence) = read(now, Fields::new(octets), record) {
@@ -260,16 +260,16 @@ impl Transactions {
 
     /// Tells which dialogues stand otherwise than when this was asked last: the partition, and
     /// what. One is told from the first TC-CONTINUE on, or with `all` from its beginning.
-    pub fn changes(&mut self, now: Time, all: bool, tell: &mut dyn FnMut(u8, Told<'_>)) {
+    pub fn changes(&mut self, now: Time, all: bool, tell: &mut dyn FnMut(u8, Report<'_>)) {
         let mut octets = Vec::new();
         let stands = |record: &Record| all || record.state == State::Active;
         self.slots.changes(stands, &mut |partition, change| match change {
-            Change::Gone(slot) => tell(partition, Told::Gone(slot)),
+            Change::Gone(slot) => tell(partition, Report::Gone(slot)),
             Change::Stands(key, record) => {
                 octets.clear();
                 write(now, key.generation, record, &mut octets);
                 let slot = table::in_partition(key.index);
-                tell(partition, Told::Stands(DialogueId(key), slot, &octets));
+                tell(partition, Report::Stands(DialogueId(key), slot, &octets));
             }
         });
     }
@@ -279,9 +279,10 @@ impl Transactions {
     pub fn standing(
         &self,
         now: Time,
-        (partition, from): (u8, u32),
+        partition: u8,
+        from: u32,
         all: bool,
-        tell: &mut dyn FnMut(Told<'_>) -> bool,
+        tell: &mut dyn FnMut(Report<'_>) -> bool,
     ) -> Option<u32> {
         let mut octets = Vec::new();
         self.slots.standing(partition, from, &mut |key, record| {
@@ -290,7 +291,7 @@ impl Transactions {
             }
             octets.clear();
             write(now, key.generation, record, &mut octets);
-            tell(Told::Stands(DialogueId(key), table::in_partition(key.index), &octets))
+            tell(Report::Stands(DialogueId(key), table::in_partition(key.index), &octets))
         })
     }
 }

@@ -4,4 +4,5 @@
 mod codec;
 mod dialogues;
 mod every;
+mod partitions;
 mod tshark;

@@ -175,7 +175,12 @@ impl Nodes for Home {
     fn alarms(&self) -> Vec<Condition> {
         let lost = self.members().into_iter().filter(|it| !it.alive);
         let alarm = |it: MemberRow| {
-            Condition::new("cluster-node-lost", format!("node {}", it.node).as_str(), "major", String::new())
+            Condition::new(
+                "cluster-node-lost",
+                format!("node {}", it.node).as_str(),
+                "major",
+                String::new(),
+            )
         };
         lost.map(alarm).collect()
     }
