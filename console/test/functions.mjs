@@ -769,6 +769,45 @@ export const tcapDialogues = () => [
   },
 ];
 
+export const cluster = () => [
+  node(1, 'this node', 24, 12_400),
+  { ...node(2, 'heard', 24, 11_900), differs: true },
+  { ...node(3, 'silent', 0, 0), weight: 0, heard_us: null },
+];
+const node = (number, state, serving, dialogues) => ({
+  node: number,
+  address: `10.31.9.${number}:5990`,
+  state,
+  draining: false,
+  weight: 1,
+  serving,
+  dialogues,
+  heard_us: state === 'this node' ? null : 93_000_000,
+  differs: false,
+  version: 1,
+});
+export const partitions = () =>
+  Array.from({ length: 48 }, (_, partition) => ({
+    partition,
+    active: (partition % 2) + 1,
+    standbys: partition % 2 || partition === 6 ? [] : [2],
+    first: partition === 8 ? 2 : (partition % 2) + 1,
+    epoch: 3,
+    here: partition % 2 === 0,
+    moving: partition === 4,
+    lag: 0,
+    lag_octets: 0,
+    dialogues: partition % 2 ? 0 : 510,
+    kept: partition % 2 ? 496 : 0,
+    kept_octets: partition % 2 ? 140_000 : 0,
+  }));
+export const clusterLinks = () =>
+  [1, 2, 3].flatMap((from) =>
+    [1, 2, 3]
+      .filter((to) => to !== from)
+      .map((to) => ({ from, to, up: from !== 3 && to !== 3, known: from !== 3 })),
+  );
+
 export const applications = () => [
   application('hlr', 6, 'available', ['hlr-1', 'hlr-2'], 18_211, 8_911_240),
   application('ussd', 147, 'no instance', [], 0, 4_118),
@@ -953,6 +992,9 @@ export const ASKED = {
     'sccp/remotes': remotes,
     'tcap/dialogues': tcapDialogues,
     applications,
+    cluster,
+    'cluster/partitions': partitions,
+    'cluster/links': clusterLinks,
     'applications/instances': instances,
     'gtt/rules': titleRules,
     'gtt/translate': translated,

@@ -490,6 +490,20 @@ mod tests {
     }
 
     #[test]
+    fn two_gateways_of_a_cluster_without_a_third_vote_are_named() {
+        let site = |more: &str| {
+            format!(
+                "{QUIET}[[sgc]]\nname = \"stp\"\npoint_codes = [\"2-100-1\"]\n[sgc.cluster]\n\
+                 node = 1\nnodes = [{{ number = 1, address = \"127.0.0.1:5990\" }}, \
+                 {{ number = 2, address = \"127.0.0.2:5990\" }}{more}]\n"
+            )
+        };
+        assert_eq!(paths(&site("")), ["sgc[0].cluster.nodes"]);
+        let third = ", { number = 3, address = \"127.0.0.3:5990\", weight = 0 }";
+        assert_eq!(paths(&site(third)), Vec::<String>::new());
+    }
+
+    #[test]
     fn what_a_collector_keeps_and_takes_for_a_key_is_named() {
         let text = format!(
             "{QUIET}[sas]\nname = \"sas1\"\nkeep = [\"credentials\", \"bodies\"]\n\

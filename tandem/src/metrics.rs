@@ -25,7 +25,7 @@ pub fn parts() -> Vec<(&'static str, Vec<Cells>)> {
     let sas = vec![of::<sas::Fact>(), of::<sas::SearchFact>(), of::<store::Fact>()];
     let sctp = of::<sctp_stack::AssociationFact>();
     let sgc = vec![of::<sgc::Fact>(), m3ua_stack::peer_table().cells(), of::<m3ua::Fact>(), sctp];
-    let upper = [&[of::<sccp::Fact>(), of::<tcap::Fact>()][..], &sgc::empty_tables()].concat();
+    let upper = [&[of::<sccp::Fact>(), of::<tcap::Fact>()][..], &sgc::empty_tables()[..]].concat();
     let pe = [vec![of::<pe::Fact>()], dataplane::empty_tables().to_vec()].concat();
     let msc = [vec![of::<msc::Fact>()], msc::empty_tables().to_vec()].concat();
     let pairs = vec![of::<replica::ReplicaFact>(), of::<replica::ArbiterFact>()];
@@ -47,6 +47,7 @@ pub fn parts() -> Vec<(&'static str, Vec<Cells>)> {
             vec![of::<runtime::RuntimeFact>(), of::<policing::kernel::KernelFact>()],
         ),
         ("Pairs and their arbiter", pairs),
+        ("Clusters", vec![of::<replica::ClusterFact>()]),
         ("Pool of sessions", vec![of::<PoolFact>()]),
         ("Management side", oam),
         ("Process", vec![of::<ProcessFact>()]),

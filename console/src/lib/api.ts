@@ -499,6 +499,44 @@ export interface TcapDialogues {
   shed: number;
 }
 
+/** A node of a cluster of signalling gateways. */
+export interface ClusterNode {
+  node: number;
+  address: string;
+  state: 'this node' | 'heard' | 'silent';
+  draining: boolean;
+  weight: number;
+  serving: number;
+  dialogues: number;
+  heard_us: number | null;
+  differs: boolean;
+  version: number;
+}
+
+/** A partition of its dialogues. */
+export interface Partition {
+  partition: number;
+  active: number | null;
+  standbys: number[];
+  first: number | null;
+  epoch: number;
+  here: boolean;
+  moving: boolean;
+  lag: number;
+  lag_octets: number;
+  dialogues: number;
+  kept: number;
+  kept_octets: number;
+}
+
+/** Whether one node hears another one, as it says. */
+export interface ClusterLink {
+  from: number;
+  to: number;
+  up: boolean;
+  known: boolean;
+}
+
 /** An application on TCAP. */
 export interface Application {
   name: string;
@@ -979,6 +1017,9 @@ export const api = {
   remotes: (name: string) => ask<RemoteNode[]>(name, 'sccp/remotes'),
   tcapDialogues: (name: string) => ask<TcapDialogues[]>(name, 'tcap/dialogues'),
   applications: (name: string) => ask<Application[]>(name, 'applications'),
+  cluster: (name: string) => ask<ClusterNode[]>(name, 'cluster'),
+  partitions: (name: string) => ask<Partition[]>(name, 'cluster/partitions'),
+  clusterLinks: (name: string) => ask<ClusterLink[]>(name, 'cluster/links'),
   instances: (name: string) => ask<Instance[]>(name, 'applications/instances'),
   ss7Rules: (name: string) => ask<Ss7Rule[]>(name, 'gtt/rules'),
   translate: (name: string, query: Query) => ask<Translated>(name, 'gtt/translate', query),

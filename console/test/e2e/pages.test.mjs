@@ -47,6 +47,7 @@ const PAGES = [
   ['/ss7?view=numbers&digits=447700900123', 'takes it'],
   ['/ss7?view=subsystems', 'no instance of its application'],
   ['/ss7?view=dialogues', 'sendRoutingInfoForSM'],
+  ['/ss7?view=cluster', 'configured differently'],
   ['/alarms', 'Port ge2 has no link'],
   ['/metrics', 'BMP sessions'],
   ['/configuration', '[site]'],
@@ -227,6 +228,7 @@ test('functions without anything configured say what is missing, in their words'
     ['/ss7?view=routes', 'No routes'],
     ['/ss7?view=numbers', 'No rules'],
     ['/ss7?view=subsystems', 'No subsystems'],
+    ['/ss7?view=cluster', 'No cluster'],
   ]) {
     await seen.go(path, text);
     assert.deepEqual(await offences(seen.page), [], path);

@@ -241,6 +241,64 @@ pub const INSTANCES: Listing = Listing::new(
     ],
 );
 
+/// Nodes of a cluster.
+pub const CLUSTER: Listing = Listing::new(
+    "no signalling gateway here is a node of a cluster",
+    &[
+        plain("function", "FUNCTION"),
+        plain("node", "NODE"),
+        firm("address", "ADDRESS"),
+        column("state", "STATE", Form::State),
+        column("draining", "DRAINS", Form::Flag),
+        plain("weight", "WEIGHT"),
+        plain("serving", "SERVES"),
+        plain("dialogues", "DIALOGUES"),
+        column("differs", "DIFFERS", Form::Flag),
+        plain("version", "VERSION"),
+    ],
+);
+
+/// Partitions of a cluster.
+pub const PARTITIONS: Listing = Listing::new(
+    "no signalling gateway here is a node of a cluster",
+    &[
+        plain("function", "FUNCTION"),
+        plain("partition", "PARTITION"),
+        plain("active", "ACTIVE"),
+        plain("standbys", "STANDBY"),
+        plain("first", "FIRST"),
+        plain("epoch", "EPOCH"),
+        column("here", "HERE", Form::Flag),
+        column("moving", "MOVES", Form::Flag),
+        plain("lag", "LAG"),
+        plain("dialogues", "DIALOGUES"),
+        plain("kept", "KEPT"),
+    ],
+);
+
+/// Links between the nodes of a cluster.
+pub const CLUSTER_LINKS: Listing = Listing::new(
+    "no signalling gateway here is a node of a cluster",
+    &[
+        plain("function", "FUNCTION"),
+        plain("from", "NODE"),
+        plain("to", "HEARS"),
+        column("up", "UP", Form::Flag),
+        column("known", "KNOWN", Form::Flag),
+    ],
+);
+
+/// `tandem ctl cluster drain` and `undrain`: what was done.
+#[must_use]
+pub fn drained(answer: &Value) -> String {
+    let row = answer.get(0).unwrap_or(answer);
+    let (node, serving) = (&row["node"], &row["serving"]);
+    match row["draining"] == true {
+        true => format!("node {node} gives its {serving} partitions to the others"),
+        false => format!("node {node} takes part again"),
+    }
+}
+
 const TARGETS: Listing = Listing::new(
     "",
     &[
@@ -417,6 +475,26 @@ PEER   ROLE  OVER  ADDRESS            ASSOCIATION  ASP     ACTIVE FOR  SINCE\n\
             "dialogues": 2, "waiting_octets": 70_000});
         let shown = table(&LOOK, &[row], &INSTANCES);
         assert!(shown.starts_with("APPLICATION  INSTANCE  GROUP  STATE"), "{shown}");
+    }
+
+    #[test]
+    fn nodes_partitions_and_links_of_a_cluster_are_rows() {
+        let row = json!({"node": 2, "address": "127.0.0.2:5990", "state": "silent",
+            "draining": false, "weight": 1, "serving": 0, "dialogues": 0, "heard_us": null,
+            "differs": false, "version": 1});
+        let shown = table(&LOOK, &[row], &CLUSTER);
+        assert!(shown.starts_with("NODE  ADDRESS         STATE   DRAINS  WEIGHT"), "{shown}");
+        let row = json!({"partition": 7, "active": 1, "standbys": [2], "first": 2, "epoch": 3,
+            "here": true, "moving": false, "lag": 0, "lag_octets": 0, "dialogues": 12, "kept": 0,
+            "kept_octets": 0});
+        let shown = table(&LOOK, &[row], &PARTITIONS);
+        assert!(shown.starts_with("PARTITION  ACTIVE  STANDBY  FIRST  EPOCH"), "{shown}");
+        let row = json!({"from": 1, "to": 2, "up": true, "known": true});
+        let wanted = "NODE  HEARS  UP   KNOWN\n   1      2  yes  yes\n";
+        assert_eq!(table(&LOOK, &[row], &CLUSTER_LINKS), wanted);
+        let said = |draining| drained(&json!([{"node": 1, "draining": draining, "serving": 24}]));
+        assert_eq!(said(true), "node 1 gives its 24 partitions to the others");
+        assert_eq!(said(false), "node 1 takes part again");
     }
 
     #[test]

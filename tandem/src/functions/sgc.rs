@@ -3,12 +3,14 @@
 mod rules;
 mod words;
 
-use super::{Kind, StartContext, Started};
+use super::{Kind, StartContext, Started, first_changed};
 use crate::exposure::capture;
 use config::need::Wanted;
 use config::{Doorway, Issue};
 use question::Question;
-use runtime::{Address, PortSpec, ShardSpec, StreamLimits, Transport};
+use replica::Groups;
+use replica::groups::Members;
+use runtime::{Address, MirrorRef, PortSpec, ShardSpec, StreamLimits, Transport};
 use sgc::config::{PeerRole, Registration, Sgc};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -53,6 +55,12 @@ impl Kind for Sgc {
         }
         found.extend(self.capture.as_deref().and_then(capture));
         applications(self, &mut found);
+        if self.cluster.as_ref().is_some_and(|it| it.nodes.len() == 2 && it.arbiter.is_none()) {
+            let what = "two nodes without a third vote both serve while the link between them is \
+                        cut: a dialogue may go on at both";
+            let hint = "name an `arbiter`, or a third node with `weight = 0`";
+            found.push(Issue::new("cluster.nodes", what, hint));
+        }
         // Who is named wrongly there is meant there.
         let is_peer = |name: &String| self.peer.iter().any(|peer| peer.name == *name);
         let mut named = self.application_server.iter().flat_map(|it| &it.peers);
@@ -135,10 +143,11 @@ impl Kind for Sgc {
     }
 
     fn fixed(&self, new: &Self) -> Option<&'static str> {
-        let shards = (self.shards != new.shards).then_some("shards");
-        let cluster = |it: &Self| it.cluster.as_ref().map(|it| (it.node, it.listen(), it.keys.clone()));
-        let moves = (cluster(self) != cluster(new)).then_some("cluster");
-        shards.or((self.cores != new.cores).then_some("cores")).or(moves)
+        first_changed([
+            ("shards", self.shards == new.shards),
+            ("cores", self.cores == new.cores),
+            ("cluster", fixed_cluster(self) == fixed_cluster(new)),
+        ])
     }
 
     fn interruptions(&self, new: &Self) -> Vec<Issue> {
@@ -154,17 +163,35 @@ impl Kind for Sgc {
         config: Self,
         _context: &StartContext,
     ) -> Result<Started<Self>, StartError> {
+        let groups =
+            config.cluster.as_ref().map(|it| Groups::start(&it.members(), it.keys.as_ref()));
+        let refuse = |error| StartError::Prepare(format!("cluster.nodes: {error}"));
+        let groups = groups.transpose().map_err(refuse)?.map(Arc::new);
         let spec = ShardSpec {
             name: self.name.clone(),
             shards: self.shards,
             cores: self.cores.clone(),
             ports: config.ports(),
             streams: StreamLimits { idle_timeout: IDLE, ..StreamLimits::default() },
+            mirror: groups.clone().map(|groups| MirrorRef(groups)),
             ..ShardSpec::default()
         };
+        let make = move |seed, config| {
+            let it = sgc::Gateway::new(seed, config);
+            match &groups {
+                Some(groups) => it.of_groups(Arc::clone(groups)),
+                None => it,
+            }
+        };
         let nature = Nature::new(key, <Self as Kind>::questions());
-        Ok(Supervised::start(nature, spec, Arc::new(config), sgc::Gateway::new, sgc::start)?.into())
+        Ok(Supervised::start(nature, spec, Arc::new(config), make, sgc::start)?.into())
     }
+}
+
+/// What of a cluster's section changes with a restart alone.
+fn fixed_cluster(section: &Sgc) -> Option<Members> {
+    let of = section.cluster.as_ref()?.members();
+    Some(Members { member: Vec::new(), arbiter: None, track: Vec::new(), track_recover_s: 0, ..of })
 }
 
 /// A path of the site's directory as a whole one.

@@ -2,9 +2,11 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod applications;
+mod asp;
 mod binary;
 mod changes;
 mod check;
+mod cluster;
 mod demo;
 mod edge;
 mod jss7;

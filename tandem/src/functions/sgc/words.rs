@@ -1,4 +1,4 @@
-//! `tandem ctl m3ua`, `sccp`, `gtt`, `tcap` and `applications`.
+//! `tandem ctl m3ua`, `sccp`, `gtt`, `tcap`, `applications` and `cluster`.
 
 use super::rules::{self, Try};
 use crate::cli::{Of, OfPeer, Output};
@@ -60,6 +60,30 @@ pub enum SgcWords {
     },
     /// Applications on TCAP: their subsystems, instances and dialogues.
     Applications(ApplicationsOf),
+    /// The cluster of a signalling gateway; without more, its nodes.
+    #[command(args_conflicts_with_subcommands = true)]
+    Cluster {
+        #[command(flatten)]
+        of: Of,
+        /// What of it.
+        #[command(subcommand)]
+        command: Option<ClusterCommand>,
+    },
+}
+
+/// What `tandem ctl cluster` shows and does.
+#[derive(Debug, Subcommand)]
+pub enum ClusterCommand {
+    /// Its nodes: who is heard, what each serves.
+    Nodes(Of),
+    /// Which node serves each partition, and who stands by.
+    Partitions(Of),
+    /// Which node hears which other one.
+    Links(Of),
+    /// Give the partitions of this node to the others, before it is stopped.
+    Drain(Of),
+    /// Take part again.
+    Undrain(Of),
 }
 
 /// What `tandem ctl applications` shows.
@@ -92,6 +116,9 @@ impl Words for SgcWords {
             Self::Screening { of, command } => {
                 screening(client, form, command.unwrap_or(ScreeningCommand::List(of)))
             }
+            Self::Cluster { of, command } => {
+                cluster(client, form, command.unwrap_or(ClusterCommand::Nodes(of)))
+            }
             Self::Applications(ApplicationsOf { function, instances: true }) => {
                 asked(client, form, function, "applications/instances", &listings::INSTANCES)
             }
@@ -99,6 +126,23 @@ impl Words for SgcWords {
                 asked(client, form, function, "applications", &listings::APPLICATIONS)
             }
         }
+    }
+}
+
+fn cluster(client: &Client, form: Output, command: ClusterCommand) -> Result<(), Exit> {
+    let list = |of: Of, path, listing| asked(client, form, of.function, path, listing);
+    let act = |of: Of, action: &str| {
+        let function = client.function("sgc", of.function)?;
+        let path = format!("/api/v1/functions/{}/cluster/{action}", segment(&function));
+        let answer = client.post(&path, &json!({}))?;
+        output::acted(form, &answer, &listings::drained(&answer))
+    };
+    match command {
+        ClusterCommand::Nodes(of) => list(of, "cluster", &listings::CLUSTER),
+        ClusterCommand::Partitions(of) => list(of, "cluster/partitions", &listings::PARTITIONS),
+        ClusterCommand::Links(of) => list(of, "cluster/links", &listings::CLUSTER_LINKS),
+        ClusterCommand::Drain(of) => act(of, "drain"),
+        ClusterCommand::Undrain(of) => act(of, "undrain"),
     }
 }
 
