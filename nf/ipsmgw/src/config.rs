@@ -534,7 +534,7 @@ impl Ipsmgw {
             let at = "centre.country_code";
             issues.push(Issue::new(at, "it is no country code", "write one to three digits"));
         }
-        if centre.retries_s.is_empty() || centre.retries_s.iter().any(|it| *it == 0) {
+        if centre.retries_s.is_empty() || centre.retries_s.contains(&0) {
             let hint = "write seconds, as in [60, 300, 3600]";
             issues.push(Issue::new("centre.retries_s", "it says no time to try again", hint));
         }

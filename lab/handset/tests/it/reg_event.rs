@@ -125,7 +125,7 @@ pub fn well_and_badly(net: u8) {
     tells(&core, net, &running, &over, "ims_reg_deregistrations_total");
     assert_eq!(asked(&running, "registrations").len(), 1, "that of the other phone");
     for (_, cells) in running.cells() {
-        cells.iter().for_each(|cells| crate::facts::note_cells(cells));
+        cells.iter().for_each(crate::facts::note_cells);
     }
     running.stop(Duration::from_secs(1));
 }

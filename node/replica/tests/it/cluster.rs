@@ -43,6 +43,7 @@ struct Home {
 }
 
 struct World {
+    seed: u64,
     now: Time,
     random: ChaCha8Rng,
     homes: BTreeMap<u8, Home>,
@@ -80,6 +81,7 @@ impl World {
 
     fn of(seed: u64, roster: Roster, groups: u16, log_bytes_max: usize) -> Self {
         let mut world = Self {
+            seed,
             now: Time::from_millis(1_000_000),
             random: ChaCha8Rng::seed_from_u64(seed),
             homes: BTreeMap::new(),
@@ -419,12 +421,7 @@ impl World {
         while !self.is_settled() {
             let waited = self.now.since(begun).as_millis() as u64;
             if waited >= most_ms {
-                for (node, home) in &self.homes {
-                    for group in home.cluster.groups() {
-                        println!("{node}: {group:?}, speaks {}", self.speaks(*node, group.group));
-                    }
-                }
-                panic!("not within {most_ms} ms");
+                panic!("seed {}: not within {most_ms} ms, at {:?}", self.seed, self.now);
             }
             self.step();
         }
@@ -572,7 +569,6 @@ fn play(seed: u64, nodes: u8, fates: u64) {
     for _ in 0..fates {
         let begun = world.begun.len();
         let kind = world.chance(10);
-        println!("seed {seed}, fate {kind} at {:?}", world.now);
         fate(&mut world, kind);
         world.run(100); // until all have heard of it
         world.settle(6_000);
