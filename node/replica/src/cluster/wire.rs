@@ -367,7 +367,7 @@ mod tests {
         assert_eq!((found, read_beat(body).as_ref()), (HEAD, Some(&written)));
         assert_eq!(body.len(), BEAT_BYTES + 2 * RECORD_BYTES);
         for cut in (0..body.len())
-            .filter(|cut| *cut < BEAT_BYTES || (cut - BEAT_BYTES) % RECORD_BYTES != 0)
+            .filter(|cut| *cut < BEAT_BYTES || !(cut - BEAT_BYTES).is_multiple_of(RECORD_BYTES))
         {
             assert_eq!(read_beat(&body[..cut]), None, "{cut}");
         }
