@@ -128,7 +128,7 @@ fn a_partition_that_is_left_is_forgotten_and_no_dialogue_begins_without_one() {
     one.serve(1, 0);
     one.serve(2, 0);
     let (called, calling) = (Address::subsystem(None, 8), Address::subsystem(None, 6));
-    (0..10).for_each(|_| drop(begin(&mut one, Time::ZERO)));
+    (0..10).for_each(|_| _ = begin(&mut one, Time::ZERO));
     assert_eq!((one.len_of(1), one.len_of(2), one.len()), (5, 5, 10), "they are shared out");
     assert_eq!((one.owner(1), one.owner(3)), (Some(0), None));
     assert_eq!(one.leave(1), 5);
@@ -143,7 +143,7 @@ fn a_partition_that_is_left_is_forgotten_and_no_dialogue_begins_without_one() {
 fn what_stands_is_told_in_pieces() {
     let mut one = node(100);
     one.serve(5, 0);
-    (0..7).for_each(|_| drop(begin(&mut one, Time::ZERO)));
+    (0..7).for_each(|_| _ = begin(&mut one, Time::ZERO));
     let (mut from, mut pieces, mut slots) = (Some(0), 0, Vec::new());
     while let Some(at) = from {
         let mut left = 3;
