@@ -41,7 +41,11 @@ impl Sgc {
                 reassembly_octets_max: keys.reassembly_octets_max as usize,
                 remotes_max: keys.destinations_max as usize,
                 couples: keys.connections.coupled,
-                connections: keys.connections.parameters(),
+                connections: sccp::ConnectionParameters {
+                    // In a cluster a local reference says whose it is.
+                    reference_part: self.cluster.as_ref().map(|it| it.node.wrapping_sub(1)),
+                    ..keys.connections.parameters()
+                },
                 ..Parameters::q714()
             },
         }
@@ -53,8 +57,6 @@ impl Sgc {
         let mut settings = self.sccp_settings();
         let [.., a, b, c] = machine::identity::mix(secret).to_be_bytes();
         let connections = &mut settings.parameters.connections;
-        // In a cluster they say whose they are.
-        connections.reference_part = self.cluster.as_ref().map(|it| it.node.wrapping_sub(1));
         connections.reference_first = u32::from_be_bytes([0, a, b, c]);
         connections.reference_key = machine::identity::mix(secret ^ ORDER_OF_REFERENCES);
         settings

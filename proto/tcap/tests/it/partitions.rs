@@ -1,13 +1,10 @@
 //! Dialogues of partitions that nodes share: what one tells, another one goes on with.
 
-use bytes::Bytes;
-use machine::{Duration, Machine, Time};
-use sccp::Unitdata;
-use sccp::codec::{Address, Class};
+use machine::{Duration, Time};
+use sccp::codec::Address;
 use tcap::codec::{Code, Message, MessageType, TransactionId, Writer};
 use tcap::{
-    Begin, DialogueId, In, Indication, OperationClass, Out, PARTITIONS, Report, Say, Settings,
-    Transactions,
+    Begin, DialogueId, OperationClass, Out, PARTITIONS, Report, Say, Settings, Transactions,
 };
 
 const CONTEXT: &[u8] = &[4, 0, 0, 1, 0, 20, 3];
@@ -41,28 +38,6 @@ fn begin(of: &mut Transactions, now: Time) -> (DialogueId, TransactionId) {
     (id, Message::read(&it.data).unwrap().otid.unwrap())
 }
 
-/// The peer goes on, with its transaction 9.
-fn go_on(to: TransactionId) -> Unitdata {
-    let mut message = Vec::new();
-    Writer::go_on(TransactionId::of(9), to).write(&mut message, |out| {
-        out.invoke(5, None, Code::Local(45), None);
-    });
-    Unitdata {
-        called: Address::subsystem(None, 6),
-        calling: Address::subsystem(None, 8),
-        class: Class { is_sequenced: false, returns: false },
-        sls: 0,
-        importance: None,
-        data: Bytes::from(message),
-    }
-}
-
-fn hear(of: &mut Transactions, now: Time, unitdata: Unitdata) -> Vec<Out> {
-    let mut out = Vec::new();
-    of.step(now, In::Unitdata(unitdata), &mut out);
-    out
-}
-
 /// What is told: partition, slot, and the fields of what stands.
 fn changes(of: &mut Transactions, now: Time, all: bool) -> Vec<(u8, u32, Option<Vec<u8>>)> {
     let mut told = Vec::new();
@@ -71,40 +46,6 @@ fn changes(of: &mut Transactions, now: Time, all: bool) -> Vec<(u8, u32, Option<
         Report::Gone(slot) => told.push((partition, slot, None)),
     });
     told
-}
-
-#[test]
-fn a_dialogue_that_stands_goes_on_at_another_node_and_its_timers_run_on() {
-    let (mut one, mut two) = (node(100), node(100));
-    let at = |seconds: u64| Time::from_millis(seconds * 1_000);
-    one.serve(3, 0);
-    let (id, here) = begin(&mut one, at(0));
-    assert!(changes(&mut one, at(0), false).is_empty(), "what only began costs nothing");
-    hear(&mut one, at(1), go_on(here));
-    let told = changes(&mut one, at(1), false);
-    let [(3, slot, Some(fields))] = &told[..] else { panic!("{told:?}") };
-    assert!(changes(&mut one, at(1), false).is_empty(), "nothing has changed since");
-    assert!(fields.len() < 250, "{} octets", fields.len());
-
-    let restored = two.restore(at(1), 3, *slot, fields).unwrap();
-    assert_eq!(restored.number(), id.number());
-    two.serve(3, 1);
-    let came = hear(&mut two, at(2), go_on(here));
-    assert!(
-        came.iter().any(|it| matches!(it, Out::Indicate(_, Indication::Continue(_)))),
-        "{came:?}"
-    );
-    // Who begins there now takes no identifier of the first one.
-    let (other, number) = begin(&mut two, at(2));
-    assert_ne!(number, here);
-    assert_eq!(Transactions::partition_of_number(other.number()), 3);
-    // The operation that the first one has asked for is cancelled in its time.
-    let mut out = Vec::new();
-    two.tick(at(9), &mut out);
-    assert!(out.is_empty(), "{out:?}");
-    two.tick(Time::from_millis(10_100), &mut out);
-    let cancelled = |it: &Out| matches!(it, Out::Indicate(_, Indication::Cancel(1)));
-    assert!(out.iter().any(cancelled), "{out:?}");
 }
 
 #[test]
