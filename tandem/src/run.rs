@@ -107,6 +107,7 @@ pub fn run(file: &Path) -> Result<(), Exit> {
     let wishes = Wishes::install()?;
     let running = Running::start(file, &text, &site, levels, &wishes)?;
     rights::give_up(&site.site)?;
+    guardian::watch();
     running.serve(&wishes)?;
     guardian::rest();
     Ok(())

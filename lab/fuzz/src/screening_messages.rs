@@ -15,7 +15,7 @@ pub fn run(bytes: &[u8]) {
         Rule { location: Some(Location::Implausible), ..rule("place") },
         Rule { calling_network: Some(Network::OfSubscriber), ..rule("network") },
         Rule { operations: words(&["updateLocation", "unknown"]), ..rule("operation") },
-        Rule { contexts: words(&["none", "unknown"]), ..rule("context") },
+        Rule { contexts: words(&["none", "unknown", "untold"]), ..rule("context") },
     ];
     let own = Own { imsi: words(&["262"]), titles: words(&["49"]) };
     let file = RuleFile { rule: rules, ..RuleFile::default() };

@@ -19,6 +19,7 @@ use m3ua::codec::{NetworkAppearance, PointCode, UserCause};
 use m3ua::{In, Indication, Out, PeerId, Role, Transfer};
 use machine::{Duration, Machine, Time};
 use sccp::codec::{Routing, Unit};
+use screening_stack::Course;
 
 /// How often the same peer is told the same (Q.704 T8).
 const TELL_AGAIN: Duration = Duration::from_secs(1);
@@ -69,7 +70,7 @@ impl Gateway {
     fn ruled(&mut self, now: Time, from: PeerId, msu: &Transfer) -> Option<Vec<Transfer>> {
         let is_own = self.is_own(msu.network, msu.dpc) && self.users.of(msu.si) == Some(User::Sccp);
         let SccpNode { rules, node, .. } = &mut self.sccp;
-        rules.rule(now, from, msu, |unit| is_own && ends_here(node, unit, msu.sls))
+        rules.rule(now, from, msu, |unit| course(node, unit, msu.sls, is_own))
     }
 
     /// Sends what rules have left of an MSU: an answer, and an abort that goes on.
@@ -174,12 +175,17 @@ impl Gateway {
     }
 }
 
-/// Whether what an MSU for a point code of this node carries is for a subsystem here.
-fn ends_here(node: &sccp::Node, unit: &Unit<'_>, sls: u8) -> bool {
-    let is_own =
+/// Where SCCP leads what an MSU carries, which is for a point code of this node or of another one.
+fn course(node: &sccp::Node, unit: &Unit<'_>, sls: u8, is_own: bool) -> Course {
+    let is_here =
         |code: Option<PointCode>| code.is_none_or(|it| node.point_codes().any(|own| own == it));
-    match unit.called.routing {
-        Routing::Subsystem => true,
-        Routing::Title => node.translation(&unit.called, sls).is_ok_and(|to| is_own(to.point_code)),
+    let named = Course { ends_here: is_own, subsystem: unit.called.subsystem };
+    if unit.called.routing == Routing::Subsystem {
+        return named;
+    }
+    // What is for another node is translated there, if at all.
+    match node.translation(&unit.called, sls) {
+        Ok(to) if is_own => Course { ends_here: is_here(to.point_code), subsystem: to.subsystem },
+        _ => Course { ends_here: false, ..named },
     }
 }

@@ -7,6 +7,8 @@ use rustix::fd::{AsFd, BorrowedFd};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::AsRawFd as _;
 
 /// How a guardian ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,13 +61,28 @@ impl Held {
     }
 }
 
+/// The number of the process that a pidfd is of, as long as it lives.
+///
+/// # Errors
+/// The descriptor is no pidfd, or `/proc` is not there.
+pub fn process_of(pidfd: impl AsFd) -> io::Result<Option<u32>> {
+    let path = format!("/proc/self/fdinfo/{}", pidfd.as_fd().as_raw_fd());
+    let text = std::fs::read_to_string(path)?;
+    let found = text.lines().find_map(|line| line.strip_prefix("Pid:"));
+    let found = found.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no pidfd"))?;
+    // Of one that is gone it is -1.
+    Ok(found.trim().parse().ok())
+}
+
 /// Waits until the process that `process` (a pidfd) is of has died, and sends what it has left by
 /// `socket`.
 ///
 /// # Errors
-/// The kernel's, when it does not let the process be watched: nothing is sent then.
+/// `EBADF` for what is no pidfd: such a descriptor would say of no process that it has died; the
+/// kernel's, when it does not let the process be watched. Nothing is sent then.
 pub fn guard(socket: impl AsFd, process: impl AsFd, sockets: &Sockets) -> Result<Ended, Errno> {
     let (socket, process) = (socket.as_fd(), process.as_fd());
+    process_of(process).map_err(|_| Errno::BADF)?;
     let mut held = Held::default();
     let mut is_open = true;
     loop {
@@ -79,13 +96,6 @@ pub fn guard(socket: impl AsFd, process: impl AsFd, sockets: &Sockets) -> Result
             Err(error) => return Err(error),
         }
         let has_died = watched.first().is_some_and(|it| it.revents().contains(PollFlags::IN));
-        // A descriptor that is none of a process never says that one has died.
-        if watched
-            .first()
-            .is_some_and(|it| it.revents().intersects(PollFlags::NVAL | PollFlags::ERR))
-        {
-            return Err(Errno::BADF);
-        }
         is_open = is_open && held.hear(socket);
         if !has_died {
             continue;

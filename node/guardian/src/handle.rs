@@ -21,7 +21,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 pub struct Handle {
     socket: OwnedFd,
     holders: AtomicU32,
-    /// It was said that nobody listens.
+    /// Nobody listens any more, and that was said or is meant.
     is_lost: AtomicBool,
 }
 
@@ -64,6 +64,7 @@ impl Handle {
     /// The process ends in order from here on: nothing is sent when it is gone.
     pub fn rest(&self) {
         // Who ends has a moment; a guardian that is gone sends nothing either.
+        self.is_lost.store(true, Relaxed);
         for _ in 0..TRIES {
             if self.say(&Word::Rest) {
                 return;
@@ -79,12 +80,17 @@ impl Handle {
             Ok(_) => true,
             Err(Errno::AGAIN | Errno::INTR | Errno::NOBUFS) => false,
             Err(error) => {
-                if !self.is_lost.swap(true, Relaxed) {
-                    let what = "the guardian is gone: nobody ends associations for this process";
-                    tracing::error!(target: "guardian", %error, "{what}");
-                }
+                self.lost(&error.to_string());
                 true
             }
+        }
+    }
+
+    /// The guardian has ended before this process; said once.
+    pub fn lost(&self, why: &str) {
+        if !self.is_lost.swap(true, Relaxed) {
+            let what = "the guardian is gone: nobody ends associations for this process";
+            tracing::error!(target: "guardian", why, "{what}: restart the site");
         }
     }
 }

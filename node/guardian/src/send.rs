@@ -22,26 +22,47 @@ pub struct Unsent {
     pub failed: usize,
 }
 
-/// Sockets for IP packets whose header this process writes: they receive nothing.
+/// What a guardian may send: datagrams of UDP, as anybody may; IP packets where it has sockets for
+/// them, whose header this process writes. They receive nothing.
 #[derive(Debug, Default)]
 pub struct Sockets {
     raw_4: Option<OwnedFd>,
     raw_6: Option<OwnedFd>,
+    may: Option<Packets>,
+}
+
+/// Which IP packets may be sent: the process that leaves them has no right to send any, and does not
+/// get one by dying.
+#[derive(Debug, Clone, Copy)]
+pub struct Packets {
+    /// Their protocol.
+    pub protocol: u8,
+    /// Whether the octets behind the IP header are what a guardian is there for.
+    pub are: fn(&[u8]) -> bool,
+}
+
+impl Packets {
+    /// Whether they may be sent on a way: from an address of this machine.
+    fn may_leave(&self, protocol: u8, route: &Route, octets: &[u8]) -> bool {
+        // What nobody here may bind to is another's.
+        let is_own = || bound(SocketAddr::new(route.local.ip(), 0)).is_some();
+        protocol == self.protocol && (self.are)(octets) && is_own()
+    }
 }
 
 impl Sockets {
-    /// Opens those for IP packets, which needs `CAP_NET_RAW`: what cannot be opened lacks.
+    /// Opens those for such IP packets, which needs `CAP_NET_RAW`: what cannot be opened lacks.
     ///
     /// # Errors
     /// Neither can be opened.
-    pub fn open_raw() -> Result<Self, Errno> {
+    pub fn open_raw(may: Packets) -> Result<Self, Errno> {
         let open = |family| {
             let protocol = Some(ipproto::RAW);
             rustix::net::socket_with(family, SocketType::RAW, SocketFlags::CLOEXEC, protocol)
         };
         match (open(AddressFamily::INET), open(AddressFamily::INET6)) {
             (Err(error), Err(_)) => Err(error),
-            (raw_4, raw_6) => Ok(Self { raw_4: raw_4.ok(), raw_6: raw_6.ok() }),
+            (raw_4, raw_6) => Ok(Self { raw_4: raw_4.ok(), raw_6: raw_6.ok(), may: Some(may) }),
         }
     }
 
@@ -55,8 +76,7 @@ impl Sockets {
                     Carrier::Udp => {
                         udp.entry(route.local).or_insert_with(|| bound(route.local)).as_ref()
                     }
-                    Carrier::Ip(_) if route.local.is_ipv4() => self.raw_4.as_ref(),
-                    Carrier::Ip(_) => self.raw_6.as_ref(),
+                    Carrier::Ip(protocol) => self.raw(protocol, route, &word.octets),
                 };
                 match socket.is_some_and(|socket| post(socket, route, &word.octets)) {
                     true => count.sent += 1,
@@ -65,6 +85,14 @@ impl Sockets {
             }
         }
         count
+    }
+}
+
+impl Sockets {
+    /// The socket for an IP packet, if it may leave.
+    fn raw(&self, protocol: u8, route: &Route, octets: &[u8]) -> Option<&OwnedFd> {
+        let may = self.may.filter(|it| it.may_leave(protocol, route, octets));
+        may.and(if route.local.is_ipv4() { self.raw_4.as_ref() } else { self.raw_6.as_ref() })
     }
 }
 
@@ -115,4 +143,26 @@ fn packet(route: &Route, protocol: u8, octets: &[u8]) -> Option<Vec<u8>> {
     }
     packet.extend_from_slice(octets);
     Some(packet)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_packets_that_a_guardian_is_there_for_leave_from_an_address_of_this_machine() {
+        let may = Packets { protocol: 132, are: |octets| octets == b"abort" };
+        let route = |local: &str| {
+            let remote = "192.0.2.9:0".parse().expect("an address");
+            let local = local.parse().expect("an address");
+            Route { carrier: Carrier::Ip(132), local, remote }
+        };
+        let (own, others) = (route("127.0.0.1:0"), route("192.0.2.1:0"));
+        assert!(may.may_leave(132, &own, b"abort"));
+        for (protocol, route, octets) in
+            [(6, &own, &b"abort"[..]), (132, &others, b"abort"), (132, &own, b"data")]
+        {
+            assert!(!may.may_leave(protocol, route, octets), "{protocol} {route:?} {octets:?}");
+        }
+    }
 }

@@ -32,7 +32,8 @@ pub struct Own {
 pub struct Operator {
     /// Name, unique among them.
     pub name: String,
-    /// What an IMSI of its subscribers begins with (E.212: MCC, or MCC and MNC).
+    /// What an IMSI of its subscribers begins with (E.212: MCC, or MCC and MNC). No two networks
+    /// have the same beginning; the longest one counts.
     #[serde(default)]
     pub imsi: Vec<String>,
     /// What a title of its nodes begins with (E.164, and E.214).
@@ -52,7 +53,7 @@ pub struct Operator {
 pub struct Velocity {
     /// The fastest way from one place to another, kilometres an hour.
     pub speed_kmh: u32,
-    /// Subscribers whose last place is kept; 0: no place is.
+    /// Subscribers whose last place is kept, 16,777,216 at most; 0: no place is.
     pub subscribers_max: u32,
     /// How long a last place is kept, seconds.
     pub kept_s: u32,
@@ -98,6 +99,8 @@ pub enum Location {
     Implausible,
     /// It is not the last place.
     Elsewhere,
+    /// The caller has no place: its title is of no network that is listed, or it has none.
+    Nowhere,
 }
 
 /// What becomes of a message.
@@ -134,7 +137,8 @@ pub struct Rule {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub operations: Vec<String>,
     /// Application contexts by name, of every version or of one (`shortMsgMO-RelayContext/3`);
-    /// `none`: a dialogue begins without one; `unknown`: neither MAP nor CAP has it.
+    /// `none`: a dialogue begins without one; `unknown`: neither MAP nor CAP has it; `untold`: the
+    /// dialogue has begun before, and the message does not say it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub contexts: Vec<String>,
     /// What the calling title begins with: digits, `?`, `[1-3]`, `4470..4479`.

@@ -20,6 +20,14 @@ pub(crate) const KEY_DIGITS: usize = 15;
 /// Entries that are compared one by one, instead of by halves.
 const FEW: usize = 8;
 
+/// A list of digits that a rule has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum List {
+    Calling,
+    Called,
+    Imsi,
+}
+
 /// A rule under a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Entry {
@@ -182,12 +190,36 @@ impl Prefixes {
         operation: OperationId,
         look: &mut impl FnMut(&[Entry]),
     ) {
+        self.spans(number, |_, span| of_operation(&self.entries[span], operation, look));
+    }
+
+    /// The first rule under the longest beginning of a number; digits count more than a form.
+    pub(crate) fn longest(&self, digits: &Digits) -> Option<u32> {
+        let mut found: Option<(usize, usize)> = None;
+        self.spans(Number::of(digits), |length, span| {
+            if found.is_none_or(|it| it.0 < length) {
+                found = Some((length, span.start));
+            }
+        });
+        found.and_then(|it| self.entries.get(it.1)).map(|it| it.rule)
+    }
+
+    /// Whether a number begins with any.
+    pub(crate) fn has(&self, digits: &Digits) -> bool {
+        let mut has = false;
+        self.spans(Number::of(digits), |_, _| has = true);
+        has
+    }
+
+    /// Gives `look` each beginning of a number that there is: how long it is, and its entries.
+    #[inline]
+    fn spans(&self, number: Number, mut look: impl FnMut(usize, core::ops::Range<usize>)) {
         let mut lengths = self.lengths & (u16::MAX >> (KEY_DIGITS - number.count));
         while lengths != 0 {
             let length = lengths.trailing_zeros() as usize;
             lengths &= lengths - 1;
             if let Some(span) = self.table.get(key(number.digits, beginning(length), length)) {
-                of_operation(&self.entries[span], operation, look);
+                look(length, span);
             }
         }
         for ((mask, length), table) in &self.shapes {
@@ -195,7 +227,7 @@ impl Prefixes {
                 continue;
             }
             if let Some(span) = table.get(key(number.digits, *mask, *length)) {
-                of_operation(&self.entries[span], operation, look);
+                look(*length, span);
             }
         }
     }

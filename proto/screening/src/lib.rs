@@ -17,6 +17,8 @@
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod answer;
+mod asked;
+mod compile;
 pub mod config;
 mod imsi;
 mod index;

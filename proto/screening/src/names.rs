@@ -155,6 +155,7 @@ impl ContextId {
         match word {
             "none" => return Some(Self { version: 0, ..Self::NONE }),
             "unknown" => return Some(Self::UNKNOWN),
+            "untold" => return Some(Self::UNTOLD),
             _ => {}
         }
         let (name, version) = match word.split_once('/') {
@@ -174,7 +175,7 @@ impl ContextId {
 /// All names of contexts.
 pub(crate) fn contexts() -> impl Iterator<Item = &'static str> {
     let of_map = map::Context::ALL.iter().map(|it| it.name());
-    of_map.chain(cap::Context::ALL.iter().map(|it| it.name())).chain(["unknown", "none"])
+    of_map.chain(cap::Context::ALL.iter().map(|it| it.name())).chain(["unknown", "untold", "none"])
 }
 
 /// Names of errors.

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 /// Earlier rules that one is compared with, at most, under each beginning of its digits.
 const COMPARED_MAX: usize = 64;
+/// Earlier rules without digits that one is compared with, at most.
+const OTHERS_MAX: usize = 512;
 /// Lists of digits that a rule has.
 const LISTS: usize = 3;
 
@@ -22,7 +24,7 @@ impl Earlier {
         let lists = lists(rule).into_iter().enumerate();
         let mut digits = lists.filter_map(|(list, of)| Some((list, of)).filter(|_| !of.is_empty()));
         let Some((list, patterns)) = digits.next() else {
-            if self.others.len() < COMPARED_MAX * COMPARED_MAX {
+            if self.others.len() < OTHERS_MAX {
                 self.others.push(n);
             }
             return;

@@ -231,6 +231,10 @@ impl Words<'_> {
         if rule.return_cause.is_some() && rule.action != Do::Return {
             self.fault("return_cause", "it is for action = \"return\"".to_owned(), "leave it out");
         }
+        if let Some(cause) = rule.return_cause.filter(|it| *it > CAUSE_MAX) {
+            let hint = format!("write 0 to {CAUSE_MAX}");
+            self.fault("return_cause", format!("{cause} is none"), hint);
+        }
         match rule.action {
             Do::Pass => Action::Pass,
             Do::Count => Action::Count,
@@ -238,7 +242,7 @@ impl Words<'_> {
             Do::Reject => Action::Reject,
             Do::Abort => Action::Abort,
             // Unqualified: SCCP says no more than that.
-            Do::Return => Action::Return(rule.return_cause.unwrap_or(UNQUALIFIED) & 0x7f),
+            Do::Return => Action::Return(rule.return_cause.unwrap_or(UNQUALIFIED)),
             Do::Error => Action::Error(self.error(rule.error.as_deref())),
         }
     }
@@ -257,6 +261,8 @@ impl Words<'_> {
 
 /// Unqualified (Q.713 §3.12).
 const UNQUALIFIED: u8 = 7;
+/// Causes have seven bits (Q.713 §3.12).
+const CAUSE_MAX: u8 = 0x7f;
 
 fn meant(near: Option<&str>, otherwise: &str) -> String {
     near.map_or_else(|| format!("use {otherwise}"), |near| format!("did you mean `{near}`?"))

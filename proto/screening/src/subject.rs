@@ -9,8 +9,6 @@ use tcap::codec::{
 
 /// Subsystems of CAP (TS 23.003 §8): 146 CAP, 147 gsmSCF.
 const CAP: [u8; 2] = [146, 147];
-/// Subsystems that nobody calls with CAP: HLR, VLR, EIR.
-const NEVER_CAP: [u8; 3] = [6, 7, 9];
 /// Subsystems whose data are not TCAP (TS 23.003 §8, Q.713 §3.4.2.2): SCCP management, ISUP,
 /// RANAP, RNSAP, BSSAP-LE of BSC, MSC and SMLC, BSS operation, and the A interface.
 const OTHER: [u8; 9] = [1, 3, 142, 143, 250, 251, 252, 253, 254];
@@ -22,7 +20,8 @@ pub struct Way<'a> {
     pub opc: u32,
     /// Destination Point Code, its number.
     pub dpc: u32,
-    /// Who is called.
+    /// Who is called: with the subsystem that it comes to, where that is known and is another one
+    /// than its sender has named.
     pub called: &'a Address,
     /// Who calls.
     pub calling: &'a Address,
@@ -35,6 +34,12 @@ impl Way<'_> {
         let called = self.called;
         let is_other = called.subsystem.is_some_and(|it| OTHER.contains(&it));
         !(is_other && called.routing == Routing::Subsystem)
+    }
+
+    /// Whether it goes to a subsystem of CAP: there no operation is one of MAP.
+    #[must_use]
+    pub fn calls_cap(&self) -> bool {
+        self.called.subsystem.is_some_and(|it| CAP.contains(&it))
     }
 }
 
@@ -107,17 +112,18 @@ impl<'a> Subject<'a> {
     /// Whether a number of an operation is one of MAP's, and whether it is one of CAP's. What the
     /// message leaves open is asked of both.
     fn protocols(&self) -> (bool, bool) {
-        let has = |address: &Address, of: &[u8]| {
-            address.subsystem.is_some_and(|subsystem| of.contains(&subsystem))
-        };
         let begins = self.message.kind == MessageType::Begin;
+        let is_for_cap = self.way.calls_cap();
         match self.context {
             it if it.is_of_map() => (true, false),
-            it if it.is_of_cap() => (has(self.way.called, &NEVER_CAP), true),
+            it if it.is_of_cap() => (!is_for_cap, true),
             ContextId::UNKNOWN => (true, true),
-            _ if has(self.way.called, &CAP) => (false, true),
+            _ if is_for_cap => (false, true),
             // Who calls chooses its subsystem: it alone does not make an operation one of CAP.
-            _ => (true, !begins && has(self.way.calling, &CAP)),
+            _ => {
+                let calling = self.way.calling.subsystem;
+                (true, !begins && calling.is_some_and(|it| CAP.contains(&it)))
+            }
         }
     }
 

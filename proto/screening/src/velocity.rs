@@ -1,16 +1,19 @@
 //! Where subscribers were last, and whether they can be where they are now said to be (category 3).
 //!
-//! The table is of a fixed size. Of one source (an association) no more is kept than its share, so
-//! that who makes subscribers up does not drive the others out.
+//! The table is of a fixed size. Where it is full, a source (an association) that has more than its
+//! share gives room to those that have less, so that who makes subscribers up does not drive the
+//! others out.
 
 use machine::identity::mix;
 use machine::{Duration, Time};
 use sccp::codec::Digits;
 use std::collections::BTreeMap;
 
+/// Room of a table, at most.
+pub(crate) const SUBSCRIBERS_MAX: u32 = 1 << 24;
 /// Places of one row of the table; the row follows from the subscriber.
 const WAYS: usize = 8;
-/// Of all places, no source has more than one in so many once its row is full.
+/// Of all places, no source takes more than one in so many from others.
 const SHARE: usize = 4;
 /// Sources that are told apart; further ones share the last.
 const SOURCES_MAX: usize = 1_024;
@@ -62,6 +65,11 @@ impl LastPlaces {
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.count == 0
+    }
+
+    /// Whether nothing is ever kept.
+    pub(crate) const fn has_no_room(&self) -> bool {
+        self.rows.is_empty()
     }
 
     /// Subscribers that there was no room for.
@@ -116,8 +124,9 @@ impl LastPlaces {
         *self.of_source.entry(source).or_default() += 1;
     }
 
-    /// Which place of a row a subscriber gets: its own, a free one, one that is too old, the oldest
-    /// of the same source, or the oldest of all as long as the source has no more than its share.
+    /// Which place of a row a subscriber gets: its own, a free one, one that is too old; else the
+    /// oldest of the source that has most, where that has more than its share and than this source;
+    /// else the oldest of this source; else the oldest of all, as long as it has not its share.
     fn way(&self, at: usize, subscriber: u64, source: u64, now: Time) -> Option<usize> {
         let row = &self.rows[at];
         let is_own = |it: &Option<Entry>| it.is_some_and(|it| it.subscriber == subscriber);
@@ -125,18 +134,19 @@ impl LastPlaces {
         if let Some(way) = row.iter().position(is_own).or_else(|| row.iter().position(is_free)) {
             return Some(way);
         }
+        let count = |source: u64| self.of_source.get(&source).copied().unwrap_or_default();
         let oldest = |of: &dyn Fn(&Entry) -> bool| {
             let of_those = row.iter().enumerate().filter_map(|(way, it)| Some((way, (*it)?)));
             let of_those = of_those.filter(|(_, it)| of(it));
             of_those.min_by_key(|(_, it)| it.seen.at).map(|(way, _)| way)
         };
-        let has = self.of_source.get(&source).copied().unwrap_or_default();
-        let most = (self.rows.len() * WAYS / SHARE).max(1);
-        oldest(&|it| it.source == source).or_else(
-            || {
-                if has < most { oldest(&|_| true) } else { None }
-            },
-        )
+        let (has, share) = (count(source), (self.rows.len() * WAYS / SHARE).max(1));
+        let largest = row.iter().flatten().map(|it| it.source).max_by_key(|it| count(*it));
+        let gives = largest.filter(|it| count(*it) > share.max(has));
+        gives
+            .and_then(|gives| oldest(&|it| it.source == gives))
+            .or_else(|| oldest(&|it| it.source == source))
+            .or_else(|| oldest(&|_| has < share))
     }
 }
 

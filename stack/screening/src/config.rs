@@ -147,6 +147,11 @@ impl RuleSet {
             let hint = "set own = { imsi = [\"26201\"], titles = [\"49171\"] }";
             found.push(Issue::new(format!("{at}.own"), what, hint));
         }
+        if screen.lacks_places() {
+            let what = "its rules ask where subscribers were last, and no network has a place";
+            let hint = "add `operator` with `titles` and `at` to the file, or take fs11.toml's";
+            found.push(Issue::new(format!("{at}.file"), what, hint));
+        }
         if self.segments == Unasked::Pass {
             let what = "a message in segments that is relayed passes these rules unseen";
             let hint = "leave it out, where no partner sends segments";

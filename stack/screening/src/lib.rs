@@ -14,5 +14,5 @@ mod sets;
 mod trial;
 
 pub use self::config::{Compiled, RuleSet, Unasked};
-pub use sets::{Judged, Refused, RuleSets, Ruled, Set, Totals};
+pub use sets::{Course, Judged, Refused, RuleSets, Ruled, Set, Totals};
 pub use trial::{Recorded, Refusal, Trial};

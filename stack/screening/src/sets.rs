@@ -18,7 +18,7 @@ use sccp::Unitdata;
 use sccp::codec::{
     Address, Class, Form, Message, Routing, SERVICE_INDICATOR, Segmentation, Unit, Word,
 };
-use screening::{Action, LastPlaces, ReadCodes, Subject, Way};
+use screening::{Action, LastPlaces, ReadCodes, Subject, Unreadable, Way};
 
 /// How long the alarm stands after the last message that was refused.
 const ALARM: Duration = Duration::from_secs(60);
@@ -111,10 +111,21 @@ pub struct Judged<'a> {
     pub data: &'a [u8],
 }
 
+/// Where the SCCP of this node leads a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Course {
+    /// Whether it puts segments of it together.
+    pub ends_here: bool,
+    /// The subsystem that it comes to, as far as this node leads it.
+    pub subsystem: Option<u8>,
+}
+
 /// All sets.
 #[derive(Debug)]
 pub struct RuleSets {
     sets: Vec<Set>,
+    /// Whether rules ask for the subsystem that is called.
+    asks_called: bool,
     /// Which of them are for what a peer sends.
     of_peer: HashMap<PeerId, Vec<usize>>,
     secret: u64,
@@ -147,6 +158,7 @@ impl RuleSets {
     pub fn new(secret: u64) -> Self {
         Self {
             sets: Vec::new(),
+            asks_called: false,
             of_peer: HashMap::new(),
             secret: mix(secret ^ SECRET),
             awaits: false,
@@ -182,6 +194,8 @@ impl RuleSets {
             self.sets.push(Set::new(section, compiled, old, self.secret));
         }
         before.iter().for_each(|it| self.before += it.counts);
+        let mut screens = self.sets.iter().filter_map(|it| it.compiled.screen());
+        self.asks_called = screens.any(screening::Screen::asks_called);
         self.of_peer.clear();
     }
 
@@ -209,18 +223,25 @@ impl RuleSets {
         }
         let Self { sets, of_peer, .. } = self;
         let places = of.from.and_then(|peer| of_peer.get(&peer));
-        let mut ruled = Ruled::Passes;
+        let Some(places) = places.filter(|it| !it.is_empty()) else { return Ruled::Passes };
+        let read = Subject::read(of.way, of.data);
         let mut refused = None;
-        for at in places.into_iter().flatten() {
+        for at in places {
             let Some(set) = sets.get_mut(*at).filter(|it| it.is_for(of.network)) else { continue };
-            if let Some((what, why)) = set.judge(now, of) {
-                (ruled, refused) = (what, Some(why));
+            refused = set.judge(now, of, &read);
+            if refused.is_some() {
                 break;
             }
         }
-        if let Some(why) = refused {
-            self.note(now, of.from, why);
-        }
+        let Some((ruled, why)) = refused else {
+            // What any set refuses teaches none of them.
+            for at in places {
+                let set = sets.get_mut(*at).filter(|it| it.is_for(of.network));
+                read.iter().zip(set).for_each(|(subject, set)| set.learn(now, of.from, subject));
+            }
+            return Ruled::Passes;
+        };
+        self.note(now, of.from, why);
         ruled
     }
 
@@ -250,7 +271,7 @@ impl RuleSets {
     }
 
     /// An MSU whose SCCP is not well-formed: whether it goes no further.
-    fn unread(&mut self, now: Time, from: PeerId, msu: &Transfer) -> bool {
+    pub(crate) fn unread(&mut self, now: Time, from: PeerId, msu: &Transfer) -> bool {
         let nobody = Address::subsystem(None, 0);
         let (opc, dpc) = (msu.opc.number(), msu.dpc.number());
         let way = Way { opc, dpc, called: &nobody, calling: &nobody };
@@ -296,14 +317,13 @@ impl RuleSets {
         })
     }
 
-    /// What the rules say of an MSU of a peer; `ends_here` tells whether SCCP of this node puts
-    /// segments together.
+    /// What the rules say of an MSU of a peer; `course` tells where SCCP of this node leads it.
     pub fn rule(
         &mut self,
         now: Time,
         from: PeerId,
         msu: &Transfer,
-        ends_here: impl FnOnce(&Unit<'_>) -> bool,
+        course: impl FnOnce(&Unit<'_>) -> Course,
     ) -> Option<Vec<Transfer>> {
         self.awaits = false;
         if msu.si != SERVICE_INDICATOR || self.of_peer.get(&from).is_none_or(Vec::is_empty) {
@@ -319,10 +339,17 @@ impl RuleSets {
             return None;
         }
         let (opc, dpc) = (msu.opc.number(), msu.dpc.number());
+        let mut called = unit.called;
         let way = Way { opc, dpc, called: &unit.called, calling: &unit.calling };
+        let is_part = unit.segmentation.is_some_and(is_part);
+        // By a title a message may be led to another subsystem than its sender names.
+        let is_led = called.routing == Routing::Title && (self.asks_called || way.calls_cap());
+        let course = (is_part || is_led).then(|| course(&unit));
+        called.subsystem = course.map_or(called.subsystem, |it| it.subsystem);
+        let way = Way { called: &called, ..way };
         let judged = Judged { from: Some(from), network: msu.network, way, data: unit.data };
-        if unit.segmentation.is_some_and(is_part) {
-            if ends_here(&unit) {
+        if is_part {
+            if course.is_some_and(|it| it.ends_here) {
                 self.awaits = true;
                 return None;
             }
@@ -483,12 +510,24 @@ impl Set {
         self.places.shed()
     }
 
+    /// Keeps where the subscribers of a message are that no set refuses.
+    fn learn(&mut self, now: Time, from: Option<PeerId>, subject: &Subject<'_>) {
+        let Some(screen) = self.compiled.screen() else { return };
+        let (peer, generation) = from.map_or((0, 0), PeerId::numbers);
+        let source = u64::from(peer) << 32 | u64::from(generation);
+        screen.learn(now, subject, source, &mut self.places);
+    }
+
     /// What becomes of a message that is refused, and why; `None`: it goes on.
-    fn judge(&mut self, now: Time, of: &Judged<'_>) -> Option<(Ruled, Refused)> {
+    fn judge(
+        &mut self,
+        now: Time,
+        of: &Judged<'_>,
+        read: &Result<Subject<'_>, Unreadable>,
+    ) -> Option<(Ruled, Refused)> {
         self.counts.judged += 1;
         let compiled = self.compiled.clone();
         let screen = compiled.screen()?;
-        let read = Subject::read(of.way, of.data);
         let read =
             read.and_then(|subject| Ok((subject, screen.judge(now, &subject, &self.places)?)));
         let (subject, verdict) = match read {
@@ -509,9 +548,6 @@ impl Set {
             }
         }
         if !verdict.action.refuses() {
-            let (peer, generation) = of.from.map_or((0, 0), PeerId::numbers);
-            let source = u64::from(peer) << 32 | u64::from(generation);
-            screen.learn(now, &subject, source, &mut self.places);
             return None;
         }
         let rule = verdict.rule.and_then(|it| screen.rule(it)).map_or("", |it| it.0);

@@ -20,7 +20,7 @@ pub(crate) const NO_SCTP: &str = "this machine's kernel has no SCTP";
 /// Octets of a message from which on it fills packets where each packet costs.
 const SPLIT_FROM_BYTES: u32 = 512;
 /// The number of SCTP among the protocols of IP.
-pub(crate) const SCTP_PROTOCOL: u8 = 132;
+pub const SCTP_PROTOCOL: u8 = 132;
 
 /// An SCTP endpoint: one port on one or several addresses.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -41,6 +41,7 @@ pub struct Doorway {
     counted: Counts,
     /// What the guardian of this process knows of the associations.
     will: Option<Will>,
+    is_carried_on: bool,
 }
 
 impl Doorway {
@@ -77,15 +78,18 @@ impl Doorway {
             sheet: Sheet::new(),
             counted: Counts::default(),
             will: lookup.and_then(|_| Will::new()),
+            is_carried_on: false,
         }
     }
 
     /// Whether another node carries the associations on when this process dies: nobody shall abort
     /// them then.
     pub fn carried_on(&mut self, is_carried_on: bool) {
-        self.will = if is_carried_on { None } else { self.will.take().or_else(Will::new) };
-        for id in self.standing.clone() {
-            self.will.iter_mut().for_each(|it| it.changed(id));
+        self.is_carried_on = is_carried_on;
+        // What the guardian does not take back at once is said again: their tags are good.
+        if let Some(will) = &mut self.will {
+            will.forget();
+            self.standing.iter().for_each(|id| will.changed(*id));
         }
     }
 
@@ -257,8 +261,8 @@ impl Doorway {
             _ => guardian::Carrier::Ip(SCTP_PROTOCOL),
         };
         will.say(carrier, |id| {
-            let packets =
-                if self.standing.contains(&id) { self.stack.abort_packets(id) } else { Vec::new() };
+            let is_left = !self.is_carried_on && self.standing.contains(&id);
+            let packets = if is_left { self.stack.abort_packets(id) } else { Vec::new() };
             let flows = packets.iter().filter_map(|packet| self.flow(packet)).collect();
             (packets.into_iter().next().map(|it| it.bytes).unwrap_or_default(), flows)
         });

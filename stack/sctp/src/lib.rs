@@ -32,10 +32,11 @@ mod stack;
 mod will;
 
 pub use self::config::{
-    ADDRESSES_MAX, ASSOCIATIONS_MAX, Carrier, Config, ENCAPSULATION_PORT, Peer,
+    ADDRESSES_MAX, ASSOCIATIONS_MAX, Carrier, Config, ENCAPSULATION_PORT, Peer, SCTP_PROTOCOL,
 };
 pub use doorway::Doorway;
 pub use facts::AssociationFact;
 pub use parameters::{Extensions, Overrides, preset};
 pub use sctp::{AssociationId, Refused};
 pub use show::{SctpAssociationRow, SctpPathRow};
+pub use will::is_abort;

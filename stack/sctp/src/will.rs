@@ -5,7 +5,24 @@
 use guardian::{Carrier, Holder, LastWord, Route};
 use runtime::Flow;
 use sctp::AssociationId;
+use sctp::codec::{ChunkType, Packet};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Whether a packet is one of those that a doorway leaves: an ABORT with the tag of the peer, by
+/// itself or behind what authenticates it (RFC 9260 §3.3.7, RFC 4895 §4.1).
+#[must_use]
+pub fn is_abort(packet: &[u8]) -> bool {
+    let Some(packet) = Packet::read(packet).ok().filter(Packet::checksum_holds) else {
+        return false;
+    };
+    let (auth, abort) = (ChunkType::Auth.number(), ChunkType::Abort.number());
+    let kinds: Vec<Option<u8>> = packet
+        .chunks()
+        .map(|chunk| chunk.ok().filter(|it| it.flags == 0).map(|it| it.kind))
+        .take(3)
+        .collect();
+    kinds == [Some(abort)] || kinds == [Some(auth), Some(abort)]
+}
 
 /// What was left, and what is to be.
 #[derive(Debug)]
@@ -74,5 +91,42 @@ impl Will {
     /// Whether something is still to be said.
     pub(crate) fn owes(&self) -> bool {
         !self.owed.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A packet of chunks: type, flags and octets of each.
+    fn packet(chunks: &[(u8, u8, &[u8])]) -> Vec<u8> {
+        let mut out = vec![0x0b, 0x59, 0x0b, 0x59, 1, 2, 3, 4, 0, 0, 0, 0];
+        for (kind, flags, value) in chunks {
+            out.extend_from_slice(&[*kind, *flags, 0, 4 + value.len() as u8]);
+            out.extend_from_slice(value);
+        }
+        sctp::codec::seal(&mut out);
+        out
+    }
+
+    #[test]
+    fn an_abort_is_one_and_nothing_else_is() {
+        let (abort, auth, data) = ((6, 0, &[][..]), (15, 0, &[7; 24][..]), (0, 0, &[1; 16][..]));
+        assert!(is_abort(&packet(&[abort])) && is_abort(&packet(&[auth, abort])));
+        let reflected = (6, 1, &[][..]);
+        for other in [
+            &[data][..],
+            &[abort, data],
+            &[data, abort],
+            &[auth],
+            &[auth, abort, data],
+            &[reflected],
+            &[abort, abort],
+        ] {
+            assert!(!is_abort(&packet(other)), "{other:?}");
+        }
+        let mut wrong = packet(&[abort]);
+        wrong[8] ^= 1;
+        assert!(!is_abort(&wrong) && !is_abort(&[]));
     }
 }

@@ -39,7 +39,10 @@ impl Drop for Site {
 
 impl Site {
     fn of(text: &str) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        Self::in_folder(tempfile::tempdir().unwrap(), text)
+    }
+
+    fn in_folder(folder: tempfile::TempDir, text: &str) -> Self {
         let file = folder.path().join("site.toml");
         std::fs::write(&file, text).unwrap();
         let mut command = Command::new(TANDEM);
@@ -290,4 +293,133 @@ fn a_wrong_section_is_refused_with_file_line_and_mend() {
     std::fs::write(&file, west(port, free_port())).unwrap();
     let said = words(&tandem(&["check", path]).stderr);
     assert!(said.contains("is taken by another program") && said.contains("tcp.listen"), "{said}");
+}
+
+#[test]
+fn rules_of_a_file_are_at_work_and_what_is_wrong_in_it_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, rules) = (folder.path().join("site.toml"), folder.path().join("var/rules.toml"));
+    std::fs::create_dir(folder.path().join("var")).unwrap();
+    let own = "rule = [{ name = \"own\", operations = [\"sendIMSI\"], action = \"discard\" }]";
+    let set = format!("[[sgc.screening]]\nname = \"abroad\"\nfile = \"rules.toml\"\n{own}\n");
+    let text = west(free_port(), free_port()) + &set;
+    std::fs::write(&file, &text).unwrap();
+    let row = |operation| {
+        format!("[[rule]]\nname = \"far\"\noperations = [\"{operation}\"]\naction = \"discard\"\n")
+    };
+    let wrong = [
+        (None, "No such file"),
+        (Some("[[rule]]\nnam = 1\n".to_owned()), "rules.toml, line"),
+        (Some(row("sendImsi")), "rule[0].operations"),
+    ];
+    for (written, what) in wrong {
+        written.iter().for_each(|it| std::fs::write(&rules, it).unwrap());
+        let output = tandem(&["check", file.to_str().unwrap()]);
+        let said = words(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{said}");
+        assert!(said.contains(what) && said.contains("file = \"rules.toml\""), "{said}");
+    }
+    std::fs::write(&rules, row("anyTimeInterrogation")).unwrap();
+    let site = Site::in_folder(folder, &text);
+    let hits = site.json(&["screening", "hits", "--all"]);
+    let names: Vec<_> = hits.as_array().unwrap().iter().map(|it| it["rule"].as_str()).collect();
+    assert_eq!(names, [Some("own"), Some("far")], "those of the section are in front");
+
+    // Another file, before it is committed, on what was recorded: the later one is read first.
+    let captures = ["late.pcap", "early.pcap"].map(|it| site.folder.path().join(it));
+    let calls = [(70, "819000000001"), (10, "33609000001")];
+    for (name, (at_s, calling)) in captures.iter().zip(calls) {
+        std::fs::write(name, recorded(at_s, calling)).unwrap();
+    }
+    std::fs::write(site.folder.path().join("var/rules.toml"), PLACES).unwrap();
+    let [late, early] = captures.each_ref().map(|it| it.to_str().unwrap());
+    let file = site.file();
+    let tried = ["screening", "try", file.to_str().unwrap(), "--read", late, "--read", early];
+    let said = site.json(&tried);
+    assert_eq!((&said["judged"], &said["segmented"]), (&2.into(), &0.into()), "{said}");
+    let refused = said["refused"].as_array().unwrap();
+    assert_eq!(refused.len(), 1, "{said}");
+    let what = ["by", "peer", "operation", "calling"].map(|it| refused[0][it].as_str().unwrap());
+    assert_eq!(what, ["abroad/fast", "east", "updateLocation", "819000000001"]);
+}
+
+const PLACES: &str = r#"
+[[operator]]
+name = "France"
+titles = ["33"]
+at = [46.6, 2.4]
+radius_km = 600
+[[operator]]
+name = "Japan"
+titles = ["81"]
+at = [36.5, 138.0]
+radius_km = 1500
+[[rule]]
+name = "fast"
+operations = ["updateLocation"]
+location = "implausible"
+"#;
+
+/// A capture of one MSU from east: an update of a location, in SCTP over UDP.
+fn recorded(at_s: u32, calling: &str) -> Vec<u8> {
+    let title = |digits: &str, subsystem: u8| {
+        let halves: Vec<u8> = digits.bytes().map(|it| it - b'0').collect();
+        let pairs = halves.chunks(2).map(|it| it[0] | it.get(1).copied().unwrap_or(0) << 4);
+        let encoding = if halves.len() % 2 == 1 { 0x11 } else { 0x12 };
+        let mut out = vec![0x12, subsystem, 0, encoding, 4];
+        out.extend(pairs);
+        out
+    };
+    let within = |tag: u8, contents: &[u8]| [&[tag, contents.len() as u8], contents].concat();
+    let imsi = within(4, &[0x62, 0x02, 0x11, 0x32, 0x54, 0x76, 0x98, 0xf0]);
+    let invoke = [&[2, 1, 1, 2, 1, 2][..], &within(0x30, &imsi)].concat();
+    let components = within(0x6c, &within(0xa1, &invoke));
+    let tcap = within(0x62, &[within(0x48, &[0, 0, 0, 1]), components].concat());
+    let (called, calling) = (title("491710000001", 6), title(calling, 7));
+    let mut sccp = vec![9, 0, 3, called.len() as u8 + 3, (called.len() + calling.len() + 3) as u8];
+    for part in [called, calling, tcap] {
+        sccp.push(part.len() as u8);
+        sccp.extend(part);
+    }
+    let code = |number| PointCode::new(number).unwrap();
+    let protocol_data = m3ua::codec::ProtocolData {
+        opc: code(2),
+        dpc: code(1),
+        si: 3,
+        ni: 2,
+        mp: 0,
+        sls: 1,
+        payload: &sccp,
+    };
+    let mut m3ua = Vec::new();
+    m3ua::codec::Data { network: None, routing_context: None, protocol_data, correlation: None }
+        .write(&mut m3ua);
+    let mut chunk = vec![0, 3];
+    chunk.extend_from_slice(&(16 + m3ua.len() as u16).to_be_bytes());
+    chunk.extend_from_slice(&[0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 3]);
+    chunk.extend(m3ua);
+    let sctp = [&[0x0b, 0x59, 0x0b, 0x59, 0, 0, 0, 1, 0, 0, 0, 0][..], &chunk].concat();
+    let mut packet = vec![0x45, 0];
+    packet.extend_from_slice(&(28 + sctp.len() as u16).to_be_bytes());
+    packet.extend_from_slice(&[0, 0, 0x40, 0, 64, 17, 0, 0, 127, 0, 0, 21, 127, 0, 0, 11]);
+    packet.extend_from_slice(&[0x26, 0xab, 0x26, 0xab]);
+    packet.extend_from_slice(&(8 + sctp.len() as u16).to_be_bytes());
+    packet.extend_from_slice(&[0, 0]);
+    packet.extend(sctp);
+    let mut file = Vec::new();
+    let length = packet.len() as u32;
+    // Link type 101: IP alone.
+    for word in [0xa1b2_c3d4, 0x0002_0004, 0, 0, 65_535, 101, at_s, 0, length, length] {
+        file.extend_from_slice(&u32::to_be_bytes(word));
+    }
+    file.extend(packet);
+    file
+}
+
+#[test]
+fn a_guardian_that_nobody_has_started_for_himself_guards_nothing() {
+    let output = tandem(&["guardian", "--ip"]);
+    assert!(!output.status.success());
+    let said = words(&output.stderr);
+    assert!(said.contains("cannot be watched"), "{said}");
 }

@@ -43,7 +43,8 @@ impl Sgc {
     }
 
     /// The network of the node's own point codes.
-    pub(crate) fn network(&self) -> Option<NetworkAppearance> {
+    #[must_use]
+    pub fn network(&self) -> Option<NetworkAppearance> {
         self.network_appearance.map(NetworkAppearance)
     }
 

@@ -38,7 +38,7 @@ const OVER_SCTP: &[&str] = &[
 ];
 /// Facts of several shards: `shards` has a test of it.
 const ON_SHARDS: &[&str] = &["sgc_dialogue_messages_unserved_total"];
-/// Facts of rules for what peers send: `rules` has tests of them, but of `sgc_screening_places`.
+/// Facts of rules for what peers send: `rules` has tests of them.
 const OF_RULES: &str = "sgc_screening_";
 
 const fn ms(milliseconds: u64) -> Duration {

@@ -2,13 +2,15 @@
 
 use super::SHARDS;
 use crate::world::asp::point_code;
-use crate::world::{Asp, World, read};
+use crate::world::{Asp, World, checked, read};
 use bytes::Bytes;
 use m3ua::{In, Transfer};
 use machine::Duration;
 use sccp::codec::{
     Address, Class, Digits, Form, Message, ReturnCause, Segmentation, Title, Unit, Word,
 };
+use screening::config::RuleFile;
+use sgc::config::Sgc;
 use tcap::codec::{Code, MessageType, TransactionId, Writer};
 
 const GATEWAY: &str = "10.0.0.1:2905";
@@ -52,8 +54,12 @@ fn ms(milliseconds: u64) -> Duration {
 
 /// A gateway, and the nodes 1 (abroad) and 2 (the HLR).
 fn site(text: &str) -> (World, usize, [usize; 2]) {
+    site_of(checked(text))
+}
+
+fn site_of(section: Sgc) -> (World, usize, [usize; 2]) {
     let mut world = World::on(SHARDS);
-    let gateway = world.gateway(text);
+    let gateway = world.gateway_of_section(section);
     let asps = [("10.0.1.1", 1), ("10.0.2.1", 2)];
     let asps = asps.map(|(ip, number)| world.asp(Asp::of(ip, GATEWAY, number, number)));
     world.pass(ms(800));
@@ -160,6 +166,102 @@ fn what_is_only_counted_goes_on_and_what_no_rule_names_too() {
     assert_eq!((&sets[0]["rules"], &sets[0]["judged"]), (&6.into(), &3.into()));
     assert!(!world.alarms(gateway).contains(&"screening-hit interconnect".to_owned()));
     assert_eq!(world.fact(gateway, "sgc_screening_hits_total"), 2, "at the HLR, and here");
+}
+
+/// An update of location of an own subscriber.
+fn update_location() -> Vec<u8> {
+    const IMSI: [u8; 10] = [4, 8, 0x62, 0x02, 0x11, 0x32, 0x54, 0x76, 0x98, 0xf0];
+    const MSC: [u8; 9] = [0x81, 7, 0x91, 0x33, 0x06, 0x09, 0, 0, 0x10];
+    let vlr = [&[4], &MSC[1..]].concat();
+    let argument = [&[0x30, 28], &IMSI[..], &MSC, &vlr].concat();
+    let mut data = Vec::new();
+    let writer = Writer::begin(TransactionId::of(77)).request(&[4, 0, 0, 1, 0, 1, 3], &[]);
+    writer.write(&mut data, |out| out.invoke(1, None, Code::Local(2), Some(&argument)));
+    data
+}
+
+/// The site with a rule about places; the networks that have them stand in a file.
+fn with_places() -> Sgc {
+    let far = "{ name = \"far\", operations = [\"updateLocation\"], location = \"implausible\", \
+               action = \"discard\" },\n  { name = \"count\"";
+    let mut section = checked(&SITE.replace("{ name = \"count\"", far));
+    // The quickest of all: half a minute to Japan.
+    let networks = r#"
+        [velocity]
+        speed_kmh = 1000000
+        [[operator]]
+        name = "France"
+        titles = ["33"]
+        at = [46.6, 2.4]
+        radius_km = 600
+        [[operator]]
+        name = "Japan"
+        titles = ["81"]
+        at = [36.5, 138.0]
+        radius_km = 1500
+    "#;
+    let file: RuleFile = toml::from_str(networks).expect("networks");
+    let codes = |text: &str| section.point_code_format.read_range(text);
+    let compiled = section.screening[0].compile(&codes, Some(file)).expect("rules");
+    section.screening[0].compiled = compiled;
+    section
+}
+
+#[test]
+fn where_a_subscriber_is_is_known_from_what_has_passed() {
+    let (mut world, gateway, [abroad, hlr]) = site_of(with_places());
+    assert_eq!(world.fact(gateway, "sgc_screening_places"), 0);
+    let data = update_location();
+    send(&mut world, abroad, &unit(HLR, &data));
+    assert_eq!(came(&mut world, hlr).len(), 1);
+    assert_eq!(world.fact(gateway, "sgc_screening_places"), 1);
+    let far = Unit { calling: title("819012345678", 7), ..unit(HLR, &data) };
+    send(&mut world, abroad, &far);
+    assert_eq!(came(&mut world, hlr), [], "nobody is in Japan a moment later");
+    let sets = world.ask(gateway, "screening/sets", &[]);
+    assert_eq!((&sets[0]["places"], &sets[0]["refused"]), (&1.into(), &1.into()));
+    world.pass(Duration::from_secs(40));
+    send(&mut world, abroad, &far);
+    assert_eq!(came(&mut world, hlr).len(), 1, "later he may be");
+}
+
+#[test]
+fn what_a_later_set_refuses_teaches_an_earlier_one_nothing() {
+    let mut section = with_places();
+    let later = "[[screening]]\nname = \"later\"\nrule = [{ name = \"all\" }]\n";
+    let more = checked(&SITE.replace("[[screening]]", &format!("{later}[[screening]]")));
+    section.screening.push(more.screening[0].clone());
+    let (mut world, gateway, [abroad, hlr]) = site_of(section);
+    send(&mut world, abroad, &unit(HLR, &update_location()));
+    assert_eq!(came(&mut world, hlr), []);
+    assert_eq!(world.fact(gateway, "sgc_screening_places"), 0);
+}
+
+#[test]
+fn a_subsystem_that_a_title_does_not_lead_to_hides_no_operation() {
+    let (mut world, _, [abroad, hlr]) = site(SITE);
+    // 71 is an operation of CAP as well: by its title it is led to the HLR all the same.
+    for data in [begin_bare(71), go_on(71)] {
+        let called = title(HLR, 146);
+        send(&mut world, abroad, &Unit { called, ..unit(HLR, &data) });
+        assert_eq!(came(&mut world, hlr), []);
+    }
+    let text = SITE.replace(
+        "{ name = \"silent\", operations = [\"anyTimeInterrogation\"]",
+        "{ name = \"silent\", called_subsystems = [6]",
+    );
+    let (mut world, _, [abroad, hlr]) = site(&text);
+    let data = begin(56);
+    send(&mut world, abroad, &Unit { called: title(HLR, 0), ..unit(HLR, &data) });
+    assert_eq!(came(&mut world, hlr), []);
+}
+
+/// A beginning without a dialogue portion.
+fn begin_bare(operation: i64) -> Vec<u8> {
+    let mut data = Vec::new();
+    let writer = Writer::begin(TransactionId::of(77));
+    writer.write(&mut data, |out| out.invoke(1, None, Code::Local(operation), None));
+    data
 }
 
 #[test]

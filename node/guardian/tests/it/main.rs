@@ -1,7 +1,8 @@
 //! A guardian from outside: a process that it watches is killed.
 
 use guardian::{
-    Carrier, Ended, HELD_MAX, LastWord, OCTETS_MAX, ROUTES_MAX, Route, Sockets, Unsent, Word, guard,
+    Carrier, Ended, HELD_MAX, LastWord, OCTETS_MAX, ROUTES_MAX, Route, Sockets, Unsent, Word,
+    guard, process_of,
 };
 use rustix::fd::OwnedFd;
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, send, socketpair};
@@ -114,6 +115,18 @@ fn nothing_that_comes_makes_it_send_while_the_process_lives() {
     peer.set_nonblocking(false).expect("a flag");
     assert_eq!(watched.kill(), Ended::Died(Unsent { sent: 1, failed: 0 }));
     assert_eq!(heard(&peer).0, b"last");
+}
+
+#[test]
+fn a_descriptor_of_no_process_is_not_waited_for() {
+    let (process, file) = (std::process::id(), std::fs::File::open("/dev/null").expect("it"));
+    let (ours, theirs) =
+        socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+            .expect("a pair");
+    assert!(process_of(&file).is_err() && process_of(&ours).is_err());
+    assert_eq!(guard(&theirs, &ours, &Sockets::default()), Err(rustix::io::Errno::BADF));
+    let own = pidfd_open(rustix::process::getpid(), PidfdFlags::empty()).expect("a pidfd");
+    assert_eq!(process_of(&own).expect("a pidfd"), Some(process));
 }
 
 #[test]

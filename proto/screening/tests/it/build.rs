@@ -71,6 +71,18 @@ pub fn with_tagged_imsi(imsi: &str) -> Vec<u8> {
     element(0x30, &element(0x80, &tbcd(imsi)))
 }
 
+/// What opens a dialogue of MAP for a subscriber.
+pub fn opening(imsi: &str) -> Vec<u8> {
+    let mut user = Vec::new();
+    let reference = [&[0x96][..], &tbcd(imsi)].concat();
+    map::dialogue::write(&mut user, |out| {
+        out.within::<map::types::MapOpenInfo>(map::types::MapDialoguePdu::MapOpen, |out| {
+            out.octets(map::types::MapOpenInfo::DestinationReference, &reference);
+        });
+    });
+    user
+}
+
 /// Contents of the object identifier of a context of MAP.
 pub fn context(name: &str, version: u8) -> [u8; 7] {
     let found = map::Context::ALL.iter().find(|it| it.name() == name);

@@ -1,8 +1,8 @@
 //! Messages that are legal, and written so that a careless reader does not see what they do.
 
 use crate::build::{
-    FRENCH, From, OWN_IMSI, ask, begin, code, context, element, fs11, go_on, refused_by, screen,
-    tbcd, title, with_imsi,
+    FRENCH, FRENCH_IMSI, From, OWN_IMSI, ask, begin, code, context, element, fs11, go_on, opening,
+    refused_by, rules, screen, tbcd, title, with_imsi,
 };
 use screening::{Subject, Way};
 use tcap::codec::{Code, TransactionId, Writer};
@@ -218,14 +218,7 @@ fn a_subscriber_told_by_the_dialogue_alone_is_known() {
     let screen = crate::build::rules(
         "[[rule]]\nname = \"own\"\nsubscriber = \"own\"\naction = \"discard\"\n",
     );
-    let mut user = Vec::new();
-    let mut reference = vec![0x96];
-    reference.extend_from_slice(&tbcd(OWN_IMSI));
-    map::dialogue::write(&mut user, |out| {
-        out.within::<map::types::MapOpenInfo>(map::types::MapDialoguePdu::MapOpen, |out| {
-            out.octets(map::types::MapOpenInfo::DestinationReference, &reference);
-        });
-    });
+    let user = opening(OWN_IMSI);
     let mut data = Vec::new();
     let oid = context("networkUnstructuredSsContext", 2);
     let writer = Writer::begin(TransactionId::of(1)).request(&oid, &user);
@@ -233,4 +226,116 @@ fn a_subscriber_told_by_the_dialogue_alone_is_known() {
     writer.write(&mut data, |out| out.invoke(1, None, code, None));
     let verdict = ask(&screen, &from(), &data).expect("it is read");
     assert!(verdict.action.refuses());
+}
+
+/// An order to insert data of a subscriber, with these octets as its IMSI, and more behind it.
+fn insert(imsi: &[u8], more: &[u8]) -> Vec<u8> {
+    let argument = element(0x30, &[&element(0x80, imsi)[..], more].concat());
+    let oid = context("subscriberDataMngtContext", 3);
+    begin(Some(&oid), &[(code("insertSubscriberData"), &argument)])
+}
+
+#[test]
+fn an_imsi_that_is_none_is_not_taken_for_no_imsi() {
+    let sixteen = tbcd(&format!("{OWN_IMSI}0"));
+    let nine = [&tbcd(OWN_IMSI)[..], &[0xff]].concat();
+    let mut letter = tbcd(OWN_IMSI);
+    letter[5] |= 0x0c;
+    let short = tbcd("2620");
+    assert_eq!(by(&insert(&tbcd(OWN_IMSI), &[])).as_deref(), Some("cat2-own-subscriber"));
+    for imsi in [&sixteen[..], &letter, &short, &[]] {
+        assert_eq!(by(&insert(imsi, &[])).as_deref(), Some("unreadable"), "{imsi:02x?}");
+    }
+    // Fillers alone say nothing else.
+    assert_eq!(by(&insert(&nine, &[])).as_deref(), Some("cat2-own-subscriber"));
+    let oid = context("networkUnstructuredSsContext", 2);
+    let mut data = Vec::new();
+    let user = opening(&format!("{OWN_IMSI}0"));
+    let writer = Writer::begin(TransactionId::of(1)).request(&oid, &user);
+    let code = Code::Local(code("processUnstructuredSS-Request"));
+    writer.write(&mut data, |out| out.invoke(1, None, code, None));
+    assert_eq!(by(&data).as_deref(), Some("unreadable"));
+}
+
+#[test]
+fn an_argument_that_breaks_off_hides_no_subscriber() {
+    for more in [&[0x04, 0x05][..], &[0x9f], &[0x84, 0x82, 0x01]] {
+        assert_eq!(by(&insert(&tbcd(OWN_IMSI), more)).as_deref(), Some("unreadable"), "{more:x?}");
+    }
+}
+
+/// A short message: its destination, its text, and what stands behind that.
+fn short_message(destination: &[u8], behind: &[u8]) -> Vec<u8> {
+    let origin = element(0x82, &[0x91, 0x94, 0x71, 0x21]);
+    element(0x30, &[destination, &origin, &element(0x04, &[0x11, 0, 3, 0x91]), behind].concat())
+}
+
+#[test]
+fn the_subscriber_of_a_short_message_stands_behind_its_text() {
+    let screen = rules("[[rule]]\nname = \"own\"\nsubscriber = \"own\"\n");
+    let by = |name: &str, of: &str, argument: &[u8]| {
+        let oid = context(of, 3);
+        refused_by(&screen, &from(), &begin(Some(&oid), &[(code(name), argument)]))
+    };
+    let sent = |destination: &[u8], behind: &[u8]| {
+        by("mo-ForwardSM", "shortMsgMO-RelayContext", &short_message(destination, behind))
+    };
+    let centre = element(0x84, &[0x91, 0x94, 0x71, 0x01]);
+    let imsi = |digits: &str| element(0x04, &tbcd(digits));
+    assert_eq!(sent(&centre, &imsi(OWN_IMSI)).as_deref(), Some("own"));
+    assert_eq!(sent(&centre, &imsi(FRENCH_IMSI)), None);
+    // Correlation has the tag of another destination, and is none.
+    let correlation = element(0xa0, &element(0x82, b"sip:a@b"));
+    assert_eq!(sent(&centre, &[imsi(OWN_IMSI), correlation].concat()).as_deref(), Some("own"));
+    let foreign = element(0x80, &tbcd(FRENCH_IMSI));
+    assert_eq!(sent(&foreign, &imsi(OWN_IMSI)).as_deref(), Some("unreadable"), "two of them");
+    let only_by_ip = [0x80, 0];
+    let terminated = short_message(&element(0x80, &tbcd(OWN_IMSI)), &only_by_ip);
+    let by = by("mt-ForwardSM", "shortMsgMT-RelayContext", &terminated);
+    assert_eq!(by.as_deref(), Some("own"), "a mark with the tag of a destination is none");
+}
+
+#[test]
+fn what_is_not_well_formed_behind_it_saves_nothing_that_is_refused() {
+    let (argument, oid) = (with_imsi(OWN_IMSI), context("anyTimeInfoEnquiryContext", 3));
+    let ask = (code("anyTimeInterrogation"), &argument[..]);
+    let mut data = begin(Some(&oid), &[ask, ask]);
+    let second = data.len() - argument.len() - 8;
+    assert_eq!(data[second], 0xa1, "an invoke");
+    data[second] = 0xa9;
+    assert_eq!(by(&data).as_deref(), Some(CATEGORY_1));
+    let twice = [element(0x80, &tbcd(FRENCH_IMSI)), element(0x80, &tbcd(OWN_IMSI))].concat();
+    let twice = element(0x30, &twice);
+    let oid = context("subscriberInfoEnquiryContext", 3);
+    let data = begin(Some(&oid), &[(code("provideSubscriberInfo"), &twice[..]), ask]);
+    assert_eq!(by(&data).as_deref(), Some(CATEGORY_1));
+}
+
+#[test]
+fn the_context_of_cap_makes_no_operation_one_of_cap_at_another_subsystem() {
+    let capable = [4, 0, 0, 1, 21, 3, 4];
+    let data = begin(Some(&capable), &[(code("anyTimeInterrogation"), &with_imsi(OWN_IMSI))]);
+    for (called_subsystem, wanted) in
+        [(146, None), (147, None), (6, Some(CATEGORY_1)), (8, Some(CATEGORY_1))]
+    {
+        let from = From { called_subsystem, ..from() };
+        let by = refused_by(&screen(&fs11()), &from, &data);
+        assert_eq!(by.as_deref(), wanted, "{called_subsystem}");
+    }
+}
+
+#[test]
+fn a_title_with_the_digits_of_an_own_subscriber_is_an_own_one() {
+    let mut calling = title(OWN_IMSI, 7);
+    calling.title.as_mut().expect("a title").plan = 6;
+    let called = title(crate::build::OWN, 6);
+    let way = Way { opc: 1, dpc: 2, called: &called, calling: &calling };
+    let oid = context("networkLocUpContext", 3);
+    let data = begin(Some(&oid), &[(code("updateLocation"), &with_imsi(FRENCH_IMSI))]);
+    let subject = Subject::read(way, &data).expect("it is read");
+    let screen = screen(&fs11());
+    let places = screen.last_places(1);
+    let verdict = screen.judge(machine::Time::from_millis(1), &subject, &places).expect("read");
+    let by = verdict.rule.and_then(|it| screen.rule(it)).map(|it| it.0);
+    assert_eq!(by, Some("own-title-from-outside"));
 }

@@ -2,13 +2,14 @@
 
 use crate::build::{
     FRENCH, FRENCH_IMSI, From, GERMAN, JAPANESE, OWN, OWN_IMSI, SPANISH, ask_at, begin, code,
-    context, fs11, go_on, refused_by, screen, with_imsi, with_tagged_imsi,
+    context, element, fs11, go_on, opening, refused_by, screen, tbcd, with_imsi, with_tagged_imsi,
 };
 use machine::{Duration, Time};
 use screening::Action;
+use tcap::codec::{TransactionId, Writer};
 
 /// Category 1: operation, context and its version.
-const ONE: [(&str, &str, u8); 20] = [
+const ONE: [(&str, &str, u8); 21] = [
     ("sendRoutingInfo", "locationInfoRetrievalContext", 3),
     ("sendIMSI", "imsiRetrievalContext", 2),
     ("anyTimeInterrogation", "anyTimeInfoEnquiryContext", 3),
@@ -25,6 +26,7 @@ const ONE: [(&str, &str, u8); 20] = [
     ("noteMsPresentForGprs", "gprsNotifyContext", 3),
     ("prepareHandover", "handoverControlContext", 3),
     ("sendIdentification", "interVlrInfoRetrievalContext", 3),
+    ("sendParameters", "infoRetrievalContext", 1),
     ("checkIMEI", "equipmentMngtContext", 3),
     ("prepareGroupCall", "groupCallControlContext", 3),
     ("sendGroupCallInfo", "groupCallInfoRetrievalContext", 3),
@@ -151,7 +153,7 @@ fn what_roaming_needs_passes() {
     let screen = screen(&fs11());
     let own = with_imsi(OWN_IMSI);
     let tagged = with_tagged_imsi(OWN_IMSI);
-    let cases: [(&str, &str, u8, &[u8]); 9] = [
+    let cases: [(&str, &str, u8, &[u8]); 10] = [
         ("updateLocation", "networkLocUpContext", 3, &own),
         ("updateLocation", "networkLocUpContext", 2, &own),
         ("updateGprsLocation", "gprsLocationUpdateContext", 3, &own),
@@ -161,6 +163,7 @@ fn what_roaming_needs_passes() {
         ("sendRoutingInfoForSM", "shortMsgGatewayContext", 3, &tagged),
         ("reportSM-DeliveryStatus", "shortMsgGatewayContext", 3, &tagged),
         ("processUnstructuredSS-Request", "networkUnstructuredSsContext", 2, &own),
+        ("authenticationFailureReport", "authenticationFailureReportContext", 3, &own),
     ];
     for (operation, of, version, argument) in cases {
         let data = begin(Some(&context(of, version)), &[(code(operation), argument)]);
@@ -172,4 +175,109 @@ fn what_roaming_needs_passes() {
     // The home of a visitor inserts its data in the dialogue that this node has begun.
     let insert = go_on(&[(code("insertSubscriberData"), &[0x30, 0x00])]);
     assert_eq!(refused_by(&screen, &From::hlr_to_vlr(FRENCH), &insert), None);
+}
+
+#[test]
+fn every_network_that_is_listed_manages_its_own_visitors() {
+    let (screen, file) = (screen(&fs11()), fs11());
+    let oid = context("subscriberInfoEnquiryContext", 3);
+    for it in &file.operator {
+        for (imsi, home) in it.imsi.iter().flat_map(|of| it.titles.iter().map(move |to| (of, to))) {
+            let (imsi, home) = (format!("{imsi:0<15}"), format!("{home:0<12}"));
+            if imsi.starts_with("26201") || home.starts_with("49171") {
+                continue;
+            }
+            let argument = with_tagged_imsi(&imsi);
+            let data = begin(Some(&oid), &[(code("provideSubscriberInfo"), &argument)]);
+            let by = |calling: &str| refused_by(&screen, &From::hlr_to_vlr(calling), &data);
+            assert_eq!(by(&home), None, "{} at {home}", it.name);
+            assert_eq!(by("999000000000").as_deref(), Some("cat2-not-its-home"), "{}", it.name);
+        }
+    }
+}
+
+/// A message of a dialogue that begins for an own subscriber: nothing, or USSD of its home.
+fn opened(operation: Option<&str>) -> Vec<u8> {
+    let mut data = Vec::new();
+    let (oid, user) = (context("networkUnstructuredSsContext", 2), opening(OWN_IMSI));
+    let writer = Writer::begin(TransactionId::of(1)).request(&oid, &user);
+    writer.write(&mut data, |out| {
+        if let Some(operation) = operation {
+            out.invoke(1, None, tcap::codec::Code::Local(code(operation)), None);
+        }
+    });
+    data
+}
+
+#[test]
+fn own_subscribers_are_asked_nothing_from_outside() {
+    let screen = screen(&fs11());
+    for operation in ["unstructuredSS-Request", "unstructuredSS-Notify"] {
+        let by = refused_by(&screen, &From::hlr_to_vlr(FRENCH), &opened(Some(operation)));
+        assert_eq!(by.as_deref(), Some("cat2-own-subscriber"), "{operation}");
+    }
+}
+
+/// What is refused of a node in Spain, of a subscriber that is in France; and of one there.
+fn elsewhere(data: &[u8]) -> [Option<String>; 2] {
+    let screen = screen(&fs11());
+    let mut places = screen.last_places(7);
+    let oid = context("networkLocUpContext", 3);
+    let update = begin(Some(&oid), &[(code("updateLocation"), &with_imsi(OWN_IMSI))]);
+    let mut ask = |calling: &str, data: &[u8]| {
+        let now = Time::ZERO + Duration::from_secs(60);
+        let from = From::vlr_to_hlr(calling);
+        let verdict = ask_at(now, &screen, &mut places, &from, data).expect("it is read");
+        let refused = verdict.rule.filter(|_| verdict.action.refuses());
+        refused.and_then(|it| screen.rule(it)).map(|it| it.0.to_owned())
+    };
+    assert_eq!(ask(FRENCH, &update), None);
+    [ask(SPANISH, data), ask(FRENCH, data)]
+}
+
+#[test]
+fn a_dialogue_that_begins_with_its_subscriber_alone_is_judged() {
+    assert_eq!(elsewhere(&opened(None)), [Some("cat3-dialogue".to_owned()), None]);
+    let ask = opened(Some("processUnstructuredSS-Request"));
+    assert_eq!(elsewhere(&ask), [Some("cat3-elsewhere".to_owned()), None]);
+}
+
+#[test]
+fn a_short_message_in_the_middle_of_a_dialogue_is_judged() {
+    let parts = [
+        element(0x84, &[0x91, 0x94, 0x71, 0x01]),
+        element(0x82, &[0x91, 0x94, 0x71, 0x21]),
+        element(0x04, &[0x11, 0, 3, 0x91]),
+        element(0x04, &tbcd(OWN_IMSI)),
+    ];
+    let argument = element(0x30, &parts.concat());
+    let first =
+        begin(Some(&context("shortMsgMO-RelayContext", 3)), &[(code("mo-ForwardSM"), &argument)]);
+    for data in [first, go_on(&[(code("mo-ForwardSM"), &argument)])] {
+        assert_eq!(elsewhere(&data), [Some("cat3-short-message".to_owned()), None]);
+    }
+}
+
+#[test]
+fn who_is_nowhere_says_nothing_of_own_subscribers() {
+    let screen = screen(&fs11());
+    let oid = context("networkLocUpContext", 3);
+    let update = |imsi| begin(Some(&oid), &[(code("updateLocation"), &with_imsi(imsi))]);
+    let by = |imsi| refused_by(&screen, &From::vlr_to_hlr("999000000000"), &update(imsi));
+    assert_eq!(by(OWN_IMSI).as_deref(), Some("cat3-nowhere"));
+    assert_eq!(by(FRENCH_IMSI), None);
+    // Satellites and ships have no place, and are a network.
+    for calling in ["870100000000", "881600000000", "882130000000"] {
+        let by = refused_by(&screen, &From::vlr_to_hlr(calling), &update(OWN_IMSI));
+        assert_eq!(by, None, "{calling}");
+    }
+}
+
+#[test]
+fn an_alert_of_version_1_is_no_hidden_operation() {
+    let by = |number| {
+        let data = begin(None, &[(number, &[0x30, 0x00])]);
+        refused_by(&screen(&fs11()), &From::hlr_to_vlr(FRENCH), &data)
+    };
+    assert_eq!((by(49), by(27).as_deref()), (None, Some("hidden-operation")));
 }

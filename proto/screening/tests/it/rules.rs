@@ -140,6 +140,10 @@ fn words_that_are_none_are_refused_with_what_was_meant() {
         name = "b"
         error = "systemFailure"
         return_cause = 3
+        [[rule]]
+        name = "c"
+        action = "return"
+        return_cause = 200
         "#,
     );
     let wanted = [
@@ -152,6 +156,7 @@ fn words_that_are_none_are_refused_with_what_was_meant() {
         ("rule[1].error", "did you mean `systemFailure`?"),
         ("rule[2].error", "leave it out"),
         ("rule[2].return_cause", "leave it out"),
+        ("rule[3].return_cause", "0 to 127"),
     ];
     for (at, hint) in wanted {
         assert!(said.iter().any(|it| it.starts_with(at) && it.contains(hint)), "{at}: {said:#?}");
@@ -219,4 +224,84 @@ fn a_beginning_is_answered_with_an_end_and_what_follows_with_aborts() {
     let subject = Subject::read(way, &next).expect("it is read");
     let said = answer(Action::Error(36), &subject, Some(0));
     assert_eq!(said, Some(abort(TransactionId::of(0x1122_3344))));
+}
+
+#[test]
+fn networks_that_are_none_or_two_are_refused() {
+    let said = faults(
+        r#"
+        [velocity]
+        subscribers_max = 4294967295
+        [[operator]]
+        name = "a"
+        imsi = ["262"]
+        titles = ["49", "4[3-5]"]
+        at = [91.0, 10.0]
+        [[operator]]
+        name = "a"
+        imsi = ["262"]
+        titles = ["44"]
+        at = [nan, 10.0]
+        "#,
+    );
+    let wanted = [
+        ("velocity.subscribers_max", "at most"),
+        ("operator[0].at", "degrees"),
+        ("operator[1].name", "a name of its own"),
+        ("operator[1].at", "degrees"),
+        ("operator[1].imsi", "one of them"),
+        ("operator[1].titles", "one of them"),
+    ];
+    for (at, hint) in wanted {
+        assert!(said.iter().any(|it| it.starts_with(at) && it.contains(hint)), "{at}: {said:#?}");
+    }
+    assert_eq!(said.len(), wanted.len(), "{said:#?}");
+}
+
+#[test]
+fn a_file_of_wrong_words_is_not_read_to_its_end() {
+    let rule = |n| format!("[[rule]]\nname = \"{n}\"\noperations = [\"updateLokation\"]\n");
+    let text: String = (0..5_000).map(rule).collect();
+    assert_eq!(faults(&text).len(), 100);
+}
+
+#[test]
+fn the_longest_beginning_of_a_title_says_whose_it_is() {
+    // The far one has more digits than the form; the near one as many, and no form.
+    let screen = rules(
+        r#"
+        [[operator]]
+        name = "near"
+        titles = ["81"]
+        at = [50.0, 10.0]
+        [[operator]]
+        name = "form"
+        titles = ["336?"]
+        at = [51.0, 10.0]
+        [[operator]]
+        name = "far"
+        titles = ["33609"]
+        at = [37.6, 138.0]
+        [[rule]]
+        name = "fast"
+        location = "implausible"
+        "#,
+    );
+    let mut places = screen.last_places(1);
+    let mut by = |calling: &str| {
+        let (now, from) = (machine::Time::from_millis(1), From::vlr_to_hlr(calling));
+        let verdict = crate::build::ask_at(now, &screen, &mut places, &from, &update());
+        verdict.expect("it is read").action
+    };
+    assert_eq!(by(JAPANESE), Action::Pass);
+    assert_eq!(by(FRENCH), Action::Discard, "from Germany to Japan at once");
+}
+
+#[test]
+fn rules_that_only_count_do_not_make_a_message_unreadable() {
+    let screen = rules("[[rule]]\nname = \"it\"\nsubscriber = \"own\"\naction = \"count\"\n");
+    let argument = crate::build::element(0x30, &crate::build::element(0x04, &[0x62, 0xa0]));
+    let data =
+        begin(Some(&context("networkLocUpContext", 3)), &[(code("updateLocation"), &argument)]);
+    assert_eq!(refused_by(&screen, &From::vlr_to_hlr(FRENCH), &data), None);
 }

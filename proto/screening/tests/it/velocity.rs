@@ -53,3 +53,20 @@ fn without_room_nothing_is_known() {
     places.learn(&imsi(1), seen(3, 10), 1);
     assert!(places.is_empty() && places.last(Time::ZERO, &imsi(1)).is_none());
 }
+
+#[test]
+fn who_came_first_with_all_the_room_gives_the_others_theirs() {
+    const ROOM: u32 = 4_096;
+    let mut places = LastPlaces::new(ROOM, DAY, 7);
+    for number in 0..200_000 {
+        places.learn(&imsi(1_000_000 + number), seen(2, 10), 2);
+    }
+    let before = places.shed();
+    for number in 0..2_000 {
+        places.learn(&imsi(number), seen(1, 20), 1);
+    }
+    let now = Time::ZERO + Duration::from_secs(30);
+    let known = (0..2_000).filter(|it| places.last(now, &imsi(*it)).is_some()).count();
+    assert!(known > 1_800, "{known} of 2000 are known");
+    assert!(places.shed() - before < 100, "{} were not kept", places.shed() - before);
+}

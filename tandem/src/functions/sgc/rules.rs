@@ -6,6 +6,7 @@ use crate::exit::Exit;
 use crate::output;
 use crate::site_text;
 use config::{Issue, keys};
+use pcap::Payload;
 use screening::config::RuleFile;
 use screening_stack::{Compiled, Recorded, RuleSet, Trial};
 use serde_json::{Value, json};
@@ -119,16 +120,22 @@ pub(super) fn tried(client: &Client, form: Output, wanted: &Try) -> Result<(), E
     let peers = section.peer.iter().map(|it| (it.name.clone(), it.addresses.clone()));
     let own = section.doorways().into_iter().map(|it| it.2.ip());
     let codes = |text: &str| section.point_code_format.read_range(text);
-    let mut trial = Trial::new(&section.screening, &codes, peers.collect(), own.collect());
+    let (peers, own) = (peers.collect(), own.collect());
+    let mut trial = Trial::new(&section.screening, &codes, peers, own, section.network());
+    let mut payloads = Vec::new();
     for name in &wanted.read {
         let octets = std::fs::read(name)
             .map_err(|error| Exit::Usage(format!("{}: {error}", name.display())))?;
-        take(&mut trial, &octets)
-            .map_err(|why| Exit::Failed(format!("{}: {why}", name.display())))?;
+        let read = pcap::signalling(&octets)
+            .map_err(|error| Exit::Failed(format!("{}: {error}", name.display())))?;
+        payloads.extend(read);
     }
     if wanted.read.is_empty() {
-        recorded(client, wanted, &mut trial)?;
+        recorded(client, wanted, &mut payloads)?;
     }
+    // Where a subscriber was last follows from all files and trails together.
+    payloads.sort_by_key(|it| it.at_us);
+    payloads.iter().for_each(|it| take(&mut trial, it));
     let rows: Vec<Value> = trial
         .refused
         .iter()
@@ -140,12 +147,17 @@ pub(super) fn tried(client: &Client, form: Output, wanted: &Try) -> Result<(), E
         })
         .collect();
     let answer = json!({
-        "judged": trial.judged, "passed_over": trial.passed_over, "refused": rows,
+        "judged": trial.judged, "segmented": trial.segmented,
+        "passed_over": trial.passed_over, "refused": rows,
     });
     output::rows(form, &answer, &rows, &listings::TRIED)?;
     let count =
         config::counted(rows.len(), "message would be refused", "messages would be refused");
     eprintln!("{count}, of {} that were judged", trial.judged);
+    if trial.segmented > 0 {
+        let count = config::counted(trial.segmented, "message", "messages");
+        eprintln!("{count} came in segments: of those that this node relays, `segments` decides");
+    }
     Ok(())
 }
 
@@ -166,7 +178,7 @@ fn section(wanted: &Try) -> Result<Sgc, Exit> {
 }
 
 /// The trails of the service assurance, the oldest first.
-fn recorded(client: &Client, wanted: &Try, trial: &mut Trial) -> Result<(), Exit> {
+fn recorded(client: &Client, wanted: &Try, payloads: &mut Vec<Payload>) -> Result<(), Exit> {
     let query = query(&[("q", wanted.query.clone()), ("limit", Some(wanted.limit.to_string()))]);
     let Some(found) = client.find(&format!("/api/v1/sas/trails{query}"))? else {
         let what = "no service assurance server records here: name files with --read";
@@ -175,19 +187,17 @@ fn recorded(client: &Client, wanted: &Try, trial: &mut Trial) -> Result<(), Exit
     let trails = found["trails"].as_array().map(Vec::as_slice).unwrap_or_default();
     for id in trails.iter().rev().filter_map(|trail: &Value| trail["id"].as_str()) {
         let octets = client.octets(&format!("/api/v1/sas/trails/{}/pcapng", segment(id)))?;
-        take(trial, &octets).map_err(Exit::Failed)?;
+        let read = pcap::signalling(&octets);
+        payloads.extend(read.map_err(|error| Exit::Failed(error.to_string()))?);
     }
     Ok(())
 }
 
-fn take(trial: &mut Trial, octets: &[u8]) -> Result<(), String> {
-    for payload in pcap::signalling(octets).map_err(|error| error.to_string())? {
-        trial.take(&Recorded {
-            at_us: payload.at_us,
-            source: payload.source.ip(),
-            destination: payload.destination.ip(),
-            octets: &payload.bytes,
-        });
-    }
-    Ok(())
+fn take(trial: &mut Trial, payload: &Payload) {
+    trial.take(&Recorded {
+        at_us: payload.at_us,
+        source: payload.source.ip(),
+        destination: payload.destination.ip(),
+        octets: &payload.bytes,
+    });
 }

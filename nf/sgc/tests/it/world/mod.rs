@@ -110,7 +110,12 @@ impl World {
 
     /// A gateway with this section.
     pub fn gateway(&mut self, text: &str) -> usize {
-        let config = Sgc { shards: self.shards, ..checked(text) };
+        self.gateway_of_section(checked(text))
+    }
+
+    /// One of a section that is more than its text: files were read for it.
+    pub fn gateway_of_section(&mut self, section: Sgc) -> usize {
+        let config = Sgc { shards: self.shards, ..section };
         let id = self.nodes.len();
         for port in config.ports().iter().filter(|port| port.listens()) {
             self.listening.insert(port.listen, (id, port.id));
