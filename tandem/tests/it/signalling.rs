@@ -381,7 +381,7 @@ fn recorded(at_s: u32, calling: &str) -> Vec<u8> {
         sccp.push(part.len() as u8);
         sccp.extend(part);
     }
-    let code = |number| PointCode::new(number).unwrap();
+    let code = |number| m3ua::codec::PointCode::new(number).unwrap();
     let protocol_data = m3ua::codec::ProtocolData {
         opc: code(2),
         dpc: code(1),
