@@ -120,9 +120,9 @@ impl Tls {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Timers {
-    /// Tc: the pause before a peer is connected to again; it doubles with each attempt that fails …
+    /// Tc: the pause before a peer is connected to again; it doubles with each attempt that fails.
     pub reconnect_ms: u32,
-    /// … up to this.
+    /// The longest that this pause becomes.
     pub reconnect_max_ms: u32,
     /// Time for a connection and the exchange of capabilities.
     pub capabilities_ms: u32,

@@ -2,6 +2,7 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 mod config;
+mod documentation;
 mod sctp;
 mod tcp;
 mod world;
