@@ -1,5 +1,5 @@
-//! Timers as data: each has one time, and the earliest of all is its machine's deadline. For as many
-//! as there are peers and the like, whose numbers are bounded; for more there is [`crate::Wheel`].
+//! Timers as data: each has one time, and the earliest of all is its machine's deadline. For as
+//! many as there are peers and the like, whose numbers are bounded; for more, [`crate::Wheel`].
 
 use crate::Time;
 use std::collections::{BTreeMap, BTreeSet};
