@@ -116,6 +116,65 @@ impl Table {
     }
 }
 
+/// Keys of one block of a filter, about: one bit in twenty is set.
+const BLOCK_KEYS: usize = 24;
+/// Of all keys one in so many may be too short for a filter.
+const SHORT_SHARE: usize = 16;
+
+/// Which beginnings there may be: all bits that a number asks for stand in one line of the cache, so
+/// that a number without a rule costs one of them, not one for each length.
+#[derive(Debug, Default)]
+struct Filter {
+    /// Bits of the keys that begin with the same digits.
+    blocks: Vec<[u64; 8]>,
+    /// So many digits choose the block; shorter beginnings are not in it.
+    head: usize,
+}
+
+impl Filter {
+    fn new(spans: &[Slot]) -> Self {
+        let mut counts = [0usize; KEY_DIGITS + 1];
+        spans.iter().for_each(|it| counts[(it.key & 0x0f) as usize] += 1);
+        let mut shorter = 0;
+        let head = counts.iter().position(|count| {
+            shorter += count;
+            shorter * SHORT_SHARE > spans.len()
+        });
+        let head = head.unwrap_or_default();
+        let mut filter = Self { blocks: vec![[0; 8]; spans.len() / BLOCK_KEYS + 1], head };
+        for key in spans.iter().map(|it| it.key).filter(|it| (it & 0x0f) as usize >= head) {
+            let block = filter.block(key);
+            let bit = bit(key);
+            filter.blocks[block][bit / 64] |= 1 << (bit % 64);
+        }
+        filter
+    }
+
+    #[inline]
+    fn block(&self, digits: u64) -> usize {
+        place(mixed(digits & beginning(self.head)), self.blocks.len())
+    }
+}
+
+/// The bit of a key in its block.
+#[inline]
+const fn bit(key: u64) -> usize {
+    (mixed(key) & 511) as usize
+}
+
+#[inline]
+const fn mixed(key: u64) -> u64 {
+    let mixed = (key ^ key >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed ^ mixed >> 29
+}
+
+/// One of so many places.
+#[inline]
+#[allow(clippy::cast_possible_truncation, reason = "it is less than the number of places")]
+const fn place(mixed: u64, places: usize) -> usize {
+    ((mixed as u128 * places as u128) >> 64) as usize
+}
+
 /// A mask and a length that patterns with any digit in some place have.
 type Shape = (u64, usize);
 
@@ -123,6 +182,7 @@ type Shape = (u64, usize);
 #[derive(Debug, Default)]
 pub(crate) struct Prefixes {
     table: Table,
+    filter: Filter,
     /// Bit n: there are beginnings of n digits.
     lengths: u16,
     shapes: Vec<(Shape, Table)>,
@@ -167,7 +227,10 @@ impl Filling {
         }
         for (shape, spans) in spans {
             match shape {
-                None => done.table = Table::new(&spans),
+                None => {
+                    done.filter = Filter::new(&spans);
+                    done.table = Table::new(&spans);
+                }
                 Some(shape) => done.shapes.push((shape, Table::new(&spans))),
             }
         }
@@ -215,10 +278,20 @@ impl Prefixes {
     #[inline]
     fn spans(&self, number: Number, mut look: impl FnMut(usize, core::ops::Range<usize>)) {
         let mut lengths = self.lengths & (u16::MAX >> (KEY_DIGITS - number.count));
+        let block = self.filter.blocks.get(self.filter.block(number.digits));
         while lengths != 0 {
             let length = lengths.trailing_zeros() as usize;
             lengths &= lengths - 1;
-            if let Some(span) = self.table.get(key(number.digits, beginning(length), length)) {
+            let key = key(number.digits, beginning(length), length);
+            if length >= self.filter.head
+                && let Some(block) = block
+            {
+                let bit = bit(key);
+                if block[bit / 64] >> (bit % 64) & 1 == 0 {
+                    continue;
+                }
+            }
+            if let Some(span) = self.table.get(key) {
                 look(length, span);
             }
         }
