@@ -153,15 +153,19 @@ impl Access {
         registrar: &mut Registrar,
     ) -> Vec<Gone> {
         let mut gone = Vec::new();
+        let identity = self.watches.at(key).and_then(|watch| Aor::parse(&watch.identity));
+        let Some(identity) = identity else { return gone };
         let rows = document.reginfo.registrations.iter().take(ROWS_MAX);
         let (mut left, mut spares_some) = (ROWS_MAX, false);
         for row in rows {
             let is_over = row.state == RegistrationState::Terminated;
             for contact in row.contacts.iter().take(left) {
-                self.contact_changed(now, contact, is_over, registrar, &mut gone);
+                let Some(binding) = named(contact, &identity, registrar) else { continue };
+                self.contact_changed(now, contact, (binding, is_over), registrar, &mut gone);
             }
             left = left.saturating_sub(row.contacts.len());
-            if is_over && row.contacts.is_empty() {
+            // Whatever contacts it names: none of them is registered any more (RFC 3680 §5.2).
+            if is_over {
                 spares_some |= self.over(now, key, &row.aor, registrar, &mut gone);
             }
         }
@@ -172,8 +176,7 @@ impl Access {
             }
         }
         let Some(watch) = self.watches.at_mut(key) else { return gone };
-        let identity = Aor::parse(&watch.identity);
-        let is_left = identity.is_some_and(|it| registrar.reached_by(&it).next().is_some());
+        let is_left = registrar.reached_by(&identity).next().is_some();
         watch.heard();
         watch.is_unneeded = !is_left;
         if !is_left && watch.stage == Stage::Standing {
@@ -187,17 +190,15 @@ impl Access {
         gone
     }
 
-    /// One contact, of a registration that is over or not.
+    /// One contact and its binding, of a registration that is over or not.
     fn contact_changed(
         &mut self,
         now: Time,
         contact: &Contact,
-        is_over: bool,
+        (key, is_over): (Key, bool),
         registrar: &mut Registrar,
         gone: &mut Vec<Gone>,
     ) {
-        let user = Uri::parse(contact.uri.as_bytes()).ok().and_then(|uri| uri.user);
-        let Some((key, _)) = user.and_then(|user| registrar.by_token(user)) else { return };
         if contact.state == ContactState::Terminated || is_over {
             return registrar.end_one(key, why(contact.event), gone);
         }
@@ -270,6 +271,14 @@ impl Access {
         }
         self.watches.arm(key);
     }
+}
+
+/// The binding that a contact names: one that is reached by the identity that is watched, so that a
+/// document about one user ends nothing of another one.
+fn named(contact: &Contact, identity: &Aor, registrar: &Registrar) -> Option<Key> {
+    let user = Uri::parse(contact.uri.as_bytes()).ok()?.user?;
+    let (key, _) = registrar.by_token(user)?;
+    registrar.reached_by(identity).any(|(it, _)| it == key).then_some(key)
 }
 
 /// The document of a NOTIFY; it may have none.
