@@ -94,6 +94,15 @@ struct Rest {
     calls: Vec<u64>,
 }
 
+/// Notices of the forwarder.
+#[derive(Debug, Default)]
+struct Notices {
+    /// The last one that the other node was told.
+    told: u64,
+    /// The last one that it has applied.
+    applied: u64,
+}
+
 /// This node of a pair.
 #[derive(Debug, Default)]
 pub(crate) struct Pair {
@@ -119,10 +128,7 @@ pub(crate) struct Pair {
     pub pace: Pace,
     /// Another node could take over and be current.
     is_followed: bool,
-    /// The last notice of the forwarder that the other node was told, and the last one that it has
-    /// applied.
-    noticed: u64,
-    applied: u64,
+    notices: Notices,
     /// What the other node is asked whether it has applied, and up to which notice that is.
     mark: Option<(u64, u64)>,
     marks: u64,
@@ -169,13 +175,13 @@ impl Pair {
         let duty = self.duty().flatten().map(Said::Duty);
         let has_tokens = self.tells() && self.tokens != Tokens::default();
         let tokens = has_tokens.then_some(Said::Tokens(self.tokens));
-        let followed = self.is_followed.then_some(Said::Followed(self.applied));
+        let followed = self.is_followed.then_some(Said::Followed(self.notices.applied));
         duty.into_iter().chain(tokens).chain(followed).collect()
     }
 
     /// Another forwarder counts its notices anew.
     pub const fn forget_notices(&mut self) {
-        (self.noticed, self.applied, self.mark) = (0, 0, None);
+        (self.notices, self.mark) = (Notices::default(), None);
     }
 
     /// This node serves from now on. A snapshot that is wanted already stays wanted: the order for
@@ -330,7 +336,7 @@ impl MediaController {
         }
         let is_it = |(own, _): &mut (u64, u64)| Some(*own) == mark;
         if let Some((_, number)) = self.pair.mark.take_if(is_it) {
-            self.pair.applied = number;
+            self.pair.notices.applied = number;
             self.dataplane.tell(now, out, &[crate::flows::said(&Said::Followed(number))]);
         }
         self.mark(out);
@@ -338,17 +344,18 @@ impl MediaController {
 
     /// A notice of the forwarder was told to the other node.
     pub(crate) fn replicated_notice(&mut self, number: u64, out: &mut Effects) {
-        self.pair.noticed = self.pair.noticed.max(number);
+        self.pair.notices.told = self.pair.notices.told.max(number);
         self.mark(out);
     }
 
     /// Asks whether the other node has applied what it was told of notices. It has not while it is
     /// being told everything.
     fn mark(&mut self, out: &mut Effects) {
-        let Pair { is_followed, noticed, applied, mark, marks, rest, .. } = &mut self.pair;
-        if *is_followed && rest.is_none() && mark.is_none() && *noticed > *applied {
+        let Pair { is_followed, notices, mark, marks, rest, .. } = &mut self.pair;
+        let is_due = notices.told > notices.applied;
+        if *is_followed && rest.is_none() && mark.is_none() && is_due {
             *marks += 1;
-            *mark = Some((*marks, *noticed));
+            *mark = Some((*marks, notices.told));
             out.mark(*marks);
         }
     }

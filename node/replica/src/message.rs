@@ -2,7 +2,6 @@
 
 use crate::election::{Merit, Name, Role};
 use crate::field::{self, Fields};
-use crate::source::Logged;
 use machine::{Duration, Time};
 
 /// First octets of every datagram.
@@ -192,14 +191,6 @@ pub fn delta(out: &mut Vec<u8>, lane: u16, delta: &[u8]) {
         out.extend_from_slice(&lane.to_be_bytes());
         out.extend_from_slice(delta);
     });
-}
-
-/// Appends an entry of the log.
-pub fn logged(out: &mut Vec<u8>, entry: &Logged) {
-    match entry {
-        Some((lane, octets)) => delta(out, *lane, octets),
-        None => snapshot_end(out),
-    }
 }
 
 /// Appends the entry that ends a snapshot.

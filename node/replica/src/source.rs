@@ -30,7 +30,7 @@ const SNAPSHOT_LOW: usize = WINDOW_BYTES;
 const MARKS_MAX: usize = 1 << 10;
 
 /// `None` is the end of the snapshot.
-pub(crate) type Logged = Option<(u16, Box<[u8]>)>;
+type Logged = Option<(u16, Box<[u8]>)>;
 
 /// The stream as the active node keeps it.
 #[derive(Debug)]
@@ -65,6 +65,14 @@ pub(crate) struct Source {
     pub(crate) overflows: u64,
     /// Deltas that no datagram carries.
     pub(crate) too_long: u64,
+}
+
+/// Appends an entry of the log.
+pub(crate) fn logged(out: &mut Vec<u8>, entry: &Logged) {
+    match entry {
+        Some((lane, octets)) => message::delta(out, *lane, octets),
+        None => message::snapshot_end(out),
+    }
 }
 
 fn size(entry: &Logged) -> usize {
@@ -291,7 +299,7 @@ impl Source {
             let mut datagram = Vec::new();
             let (stream, first) = (self.stream, self.next);
             let begun = |out: &mut Vec<u8>| *out = message::deltas(pair, stream, first);
-            if !self.piece(&mut datagram, DATAGRAM_BYTES, begun, message::logged) {
+            if !self.piece(&mut datagram, DATAGRAM_BYTES, begun, logged) {
                 return;
             }
             send(datagram);

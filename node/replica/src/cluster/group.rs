@@ -556,7 +556,7 @@ impl Group {
         let (stream, first, before) = (source.stream, source.next(), source.flying());
         let mut at = 0;
         let begin = |out: &mut Vec<u8>| at = super::wire::piece(out, group, stream, first);
-        if !source.piece(datagram, octets, begin, crate::message::logged) {
+        if !source.piece(datagram, octets, begin, crate::source::logged) {
             return None;
         }
         super::wire::piece_end(datagram, at);

@@ -25,6 +25,7 @@ mod ballot;
 mod group;
 mod link;
 mod out;
+mod posting;
 mod posts;
 mod roster;
 mod rows;

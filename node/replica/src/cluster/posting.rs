@@ -1,0 +1,72 @@
+//! Posts on their way between functions and [`super::posts`].
+
+use super::Cluster;
+use super::link::Traffic;
+use super::out::Out;
+use super::posts::{ORIGIN_BYTES, POST_BYTES_MAX};
+use super::wire::{Ack, Piece};
+use crate::sink::Change;
+use machine::Time;
+use runtime::NodeId;
+
+impl Cluster {
+    /// Posts to the same function at another node; [`Cluster::flush`] sends it. What finds no way is
+    /// given back at once. `shards` are the one that posts, and that which it is for.
+    pub fn post(
+        &mut self,
+        now: Time,
+        to: NodeId,
+        shards: (u16, u16),
+        bytes: &[u8],
+        out: &mut Vec<Out>,
+    ) {
+        let (from, shard) = shards;
+        let is_alive = self.links.get(&to).is_some_and(|link| link.is_alive(now, &self.params));
+        let way = self
+            .ways
+            .get_mut(&to)
+            .filter(|way| is_alive && way.posts.source.waiting() + bytes.len() <= POST_BYTES_MAX);
+        let fits = bytes.len() + ORIGIN_BYTES <= crate::DELTA_BYTES_MAX;
+        match way.filter(|_| fits) {
+            Some(way) => {
+                let letter = [&from.to_be_bytes()[..], bytes].concat();
+                way.posts.source.push(shard, &letter);
+                way.posts.is_ready = true;
+            }
+            None => out.push(Out::Returned { to, shard: from, bytes: bytes.to_vec() }),
+        }
+    }
+
+    /// Another life of a node is heard, or it is of the cluster no more: what it did not acknowledge
+    /// is given back.
+    pub(super) fn return_posts(to: NodeId, way: &mut Traffic, out: &mut Vec<Out>) {
+        let posts = core::mem::take(&mut way.posts);
+        for (_, letter) in posts.source.into_entries() {
+            if let Some((from, bytes)) = letter.split_first_chunk() {
+                let shard = u16::from_be_bytes(*from);
+                out.push(Out::Returned { to, shard, bytes: bytes.to_vec() });
+            }
+        }
+    }
+
+    pub(super) fn posts_heard(&mut self, from: NodeId, piece: Piece<'_>, out: &mut Vec<Out>) {
+        let Some(way) = self.ways.get_mut(&from) else { return };
+        let mut changes = Vec::new();
+        way.posts.sink.take(piece.stream, piece.first, piece.fields, &mut changes);
+        (way.posts.is_dirty, way.taken) = (true, way.taken + 1);
+        for change in changes {
+            if let Change::Apply(shard, letter) = change
+                && let Some(bytes) = letter.get(ORIGIN_BYTES..)
+            {
+                out.push(Out::Post { from, shard, bytes: bytes.to_vec() });
+            }
+        }
+    }
+
+    pub(super) fn posts_acknowledged(&mut self, now: Time, from: NodeId, ack: Ack) {
+        if let Some(way) = self.ways.get_mut(&from) {
+            way.posts.source.acknowledged(now, ack.stream, ack.applied);
+            way.posts.is_ready = way.posts.source.lag() > 0;
+        }
+    }
+}
