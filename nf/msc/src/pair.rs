@@ -181,7 +181,7 @@ impl Pair {
 
     /// Another forwarder counts its notices anew.
     pub const fn forget_notices(&mut self) {
-        (self.notices, self.mark) = (Notices::default(), None);
+        (self.notices, self.mark) = (Notices { told: 0, applied: 0 }, None);
     }
 
     /// This node serves from now on. A snapshot that is wanted already stays wanted: the order for

@@ -56,8 +56,8 @@ from = "access"
 to = ["scscf"]
 "#;
 
-pub(super) const SDP: &str = "v=0\r\no=- 1 1 IN IP4 192.0.2.100\r\ns=-\r\nc=IN IP4 192.0.2.100\r\nt=0 0\r\n\
-    m=audio 6000 RTP/AVP 0\r\n";
+pub(super) const SDP: &str = "v=0\r\no=- 1 1 IN IP4 192.0.2.100\r\ns=-\r\n\
+    c=IN IP4 192.0.2.100\r\nt=0 0\r\nm=audio 6000 RTP/AVP 0\r\n";
 
 /// A session controller of the pair.
 struct Node {
