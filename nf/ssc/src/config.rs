@@ -263,9 +263,10 @@ pub struct Limits {
     pub capture_octets_max: u32,
     /// Retry-After of a 503, seconds.
     pub retry_after_s: u32,
-    /// Whether new calls, other than for help, are refused while the other node of the pair is heard
-    /// and lacks half of what the log takes (32 MB of changes). Otherwise they are served, and when
-    /// the log is full that node is told everything anew: a failure meanwhile would lose calls.
+    /// Whether new calls, other than for help, are refused while the other node of the pair is
+    /// heard and lacks half of what the log takes (32 MB of changes). Otherwise they are served,
+    /// and when the log is full that node is told everything anew: a failure meanwhile would lose
+    /// calls.
     pub refuse_while_behind: bool,
     /// Connections of one shard over TCP and TLS. When there are as many, those make room whose
     /// address (of IPv6: /56) has more than its share, the silent ones first.

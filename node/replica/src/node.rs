@@ -191,12 +191,8 @@ impl Node {
         let arbiter = config.arbiter.as_deref().map(address).transpose()?;
         let votes = |at| Votes::new(at, vote_seal.clone(), pair, params.node).map(Arc::new);
         let arbiter = arbiter.map(votes).transpose()?;
-        let inner = Inner {
-            pair: Pair::new(params, now),
-            orders: None,
-            late: Vec::new(),
-            backlog: Backlog::default(),
-        };
+        let (pair, orders, late) = (Pair::new(params, now), None, Vec::new());
+        let inner = Inner { pair, orders, late, backlog: Backlog::default() };
         let shared = Arc::new(Shared {
             config: config.clone(),
             clock,
@@ -236,9 +232,9 @@ impl Node {
         Ok(Self { shared, threads: Mutex::new(vec![thread, holder, tracker]) })
     }
 
-    /// Takes another `peer`, `arbiter`, other `addresses` and other things to track; what else stands in the section is as
-    /// at the start. The seals stay: whoever is at a new address is heard once it has proved that
-    /// it has the pair's key.
+    /// Takes another `peer`, `arbiter`, other `addresses` and other things to track; what else
+    /// stands in the section is as at the start. The seals stay: whoever is at a new address is
+    /// heard once it has proved that it has the pair's key.
     ///
     /// # Errors
     /// What is no address; no socket for the way to the arbiter. Nothing changes then.

@@ -166,11 +166,8 @@ impl Node {
             alarm("replica-refuses", "major", text);
         }
         if standing.behind_since.is_some_and(|since| now >= since + BEHIND_PATIENCE) {
-            let text = format!(
-                "the standby is too far behind: {} changes wait for it. It is too slow, or the \
-                 link to it is",
-                standing.lag
-            );
+            let text = "it or the link to it is too slow";
+            let text = format!("the standby is behind by {} changes: {text}", standing.lag);
             alarm("replica-behind", "major", text);
         }
         if !standing.is_fit {

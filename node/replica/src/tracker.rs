@@ -12,8 +12,8 @@ const LOOK: std::time::Duration = std::time::Duration::from_millis(10);
 /// An answer to a request that lies further back says nothing of now.
 const LATE_MAX: u16 = 3;
 
-/// Looks at interfaces and asks gateways until the node ends; `mark` is random. `fit` hears when the
-/// node is fit no more, or again.
+/// Looks at interfaces and asks gateways until the node ends; `mark` is random. `fit` hears when
+/// the node is fit no more, or again.
 pub(crate) fn run(
     track: &Mutex<Track>,
     is_ending: &AtomicBool,

@@ -74,8 +74,8 @@ pub enum Grouped<'a> {
         /// Whether what it has of it is whole and of the last term.
         is_current: bool,
     },
-    /// It serves the group no more: keep still for it, and forget what waits for a mark, which comes
-    /// no more. All groups of a function start so.
+    /// It serves the group no more: keep still for it, and forget what waits for a mark, which
+    /// comes no more. All groups of a function start so.
     Deactivate {
         /// Which.
         group: GroupId,

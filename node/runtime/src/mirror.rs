@@ -41,8 +41,8 @@ pub enum Order {
     Group(GroupOrder),
 }
 
-/// The other node of a pair, or the cluster, as the runtime sees it. All methods are called by shards and must
-/// not wait.
+/// The other node of a pair, or the cluster, as the runtime sees it. All methods are called by
+/// shards and must not wait.
 pub trait Mirror: Send + Sync {
     /// The function starts (again): here its shards take orders. Until told to serve they keep
     /// still.

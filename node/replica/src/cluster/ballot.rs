@@ -7,8 +7,8 @@
 //!   └──────────────── the lease ran out · a higher epoch is heard · resigned ──────────┘
 //! ```
 //! Whoever has voted for a node votes for nobody else before that one was silent for `detect`, or
-//! says itself that it does not serve. A vote is a part of what a node says ([`Record::grant`]); the
-//! lease counts from the time of the receiver that the voter had heard when it last said so.
+//! says itself that it does not serve. A vote is a part of what a node says ([`Record::grant`]);
+//! the lease counts from the time of the receiver that the voter had heard when it last said so.
 
 use super::link::Links;
 use super::roster::{ArbiterVote, Params, Placement, Roster};

@@ -409,8 +409,8 @@ impl Group {
     }
 
     /// Tells the function how far all standbys have followed, and whether there is one. What they
-    /// have applied counts when they know, too, in which epoch: their copies are better by that than
-    /// those that lack it.
+    /// have applied counts when they know, too, in which epoch: their copies are better by that
+    /// than those that lack it.
     fn hear_marks(&mut self, view: &View<'_>, out: &mut Vec<Out>) {
         let group = self.id();
         for follower in self.followers.values_mut() {

@@ -10,8 +10,8 @@ use machine::Time;
 use runtime::NodeId;
 
 impl Cluster {
-    /// Posts to the same function at another node; [`Cluster::flush`] sends it. What finds no way is
-    /// given back at once. `shards` are the one that posts, and that which it is for.
+    /// Posts to the same function at another node; [`Cluster::flush`] sends it. What finds no way
+    /// is given back at once. `shards` are the one that posts, and that which it is for.
     pub fn post(
         &mut self,
         now: Time,
@@ -37,8 +37,8 @@ impl Cluster {
         }
     }
 
-    /// Another life of a node is heard, or it is of the cluster no more: what it did not acknowledge
-    /// is given back.
+    /// Another life of a node is heard, or it is of the cluster no more: what it did not
+    /// acknowledge is given back.
     pub(super) fn return_posts(to: NodeId, way: &mut Traffic, out: &mut Vec<Out>) {
         let posts = core::mem::take(&mut way.posts);
         for (_, letter) in posts.source.into_entries() {

@@ -32,9 +32,9 @@ pub struct Members {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arbiter: Option<String>,
     /// File with the keys of the cluster, relative to the site's directory and readable for its
-    /// owner only; the same at all nodes and at the arbiter. One key a line: the first one seals and
-    /// encrypts, each of them opens. Absent: nothing is sealed, for which all addresses must be
-    /// loopback ones.
+    /// owner only; the same at all nodes and at the arbiter. One key a line: the first one seals
+    /// and encrypts, each of them opens. Absent: nothing is sealed, for which all addresses must
+    /// be loopback ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_file: Option<String>,
     /// Time between two heartbeats, milliseconds.
@@ -44,12 +44,12 @@ pub struct Members {
     /// more than twice the round trip.
     #[serde(default = "detect_ms")]
     pub detect_ms: u32,
-    /// Mebioctets of changes of one group that wait for one standby. Beyond them it is given up, and
-    /// told everything anew.
+    /// Mebioctets of changes of one group that wait for one standby. Beyond them it is given up,
+    /// and told everything anew.
     #[serde(default = "log_mib_max")]
     pub log_mib_max: u32,
-    /// What this node needs to serve: names of interfaces and addresses of gateways. When one fails,
-    /// its groups go to nodes that lack nothing.
+    /// What this node needs to serve: names of interfaces and addresses of gateways. When one
+    /// fails, its groups go to nodes that lack nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub track: Vec<String>,
     /// How long all that is tracked must have been good, after one of it had failed, seconds.

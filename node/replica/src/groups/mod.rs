@@ -168,8 +168,8 @@ impl Groups {
         Ok(Self { shared, threads: Mutex::new(vec![thread, tracker]) })
     }
 
-    /// Takes other nodes, another arbiter and other things to track; what else stands in the section
-    /// is as at the start.
+    /// Takes other nodes, another arbiter and other things to track; what else stands in the
+    /// section is as at the start.
     ///
     /// # Errors
     /// What is no address; no socket; no randomness.
@@ -263,7 +263,7 @@ impl Mirror for Groups {
             let nodes = inner.cluster.nodes(now);
             outs.extend(nodes.map(|it| Out::Node { node: it.node, is_alive: it.is_alive }));
         }
-        self.shared.gate(&inner);
+        self.shared.lend(&inner);
         inner.late.append(&mut outs);
     }
 
@@ -283,7 +283,7 @@ impl Mirror for Groups {
         }
         for group in effects.losses() {
             inner.cluster.step(now, In::Lost(*group), &mut outs);
-            self.shared.gate(&inner);
+            self.shared.lend(&inner);
         }
         for post in effects.posts() {
             inner.cluster.post(now, post.to, (shard, post.shard), post.bytes, &mut outs);
@@ -382,7 +382,7 @@ impl Shared {
         let mut outs = Vec::new();
         let mut inner = lock(&self.inner);
         inner.cluster.step(now, input, &mut outs);
-        self.gate(&inner);
+        self.lend(&inner);
         let datagrams = sorted(outs, &mut inner.late);
         drop(inner);
         self.speak(&datagrams);
@@ -394,8 +394,8 @@ impl Shared {
         self.input(In::Leave(is_leaving));
     }
 
-    /// Opens or closes the gates.
-    fn gate(&self, inner: &Inner) {
+    /// Lets shards know until when they may speak.
+    fn lend(&self, inner: &Inner) {
         for (group, until) in inner.cluster.leases() {
             if let Some(lease) = self.leases.get(usize::from(group.0)) {
                 lease.store(until.as_nanos(), Relaxed);
@@ -460,7 +460,7 @@ impl Shared {
             let late = {
                 let mut inner = self.patient();
                 inner.cluster.tick(now, &mut outs);
-                self.gate(&inner);
+                self.lend(&inner);
                 let mut late = std::mem::take(&mut inner.late);
                 late.append(&mut outs);
                 late

@@ -175,7 +175,9 @@ fn keys() -> Keys {
 fn section(node: u8, ports: &[u16], arbiter: Option<u16>) -> Members {
     let others = (1..).zip(ports).filter(|(other, _)| *other != node);
     let members: Vec<Value> = others
-        .map(|(node, port): (u8, &u16)| json!({"node": node, "address": format!("127.0.0.1:{port}")}))
+        .map(|(node, port): (u8, &u16)| {
+            json!({"node": node, "address": format!("127.0.0.1:{port}")})
+        })
         .collect();
     let listen = format!("127.0.0.1:{}", ports[usize::from(node) - 1]);
     let arbiter = arbiter.map(|port| format!("127.0.0.1:{port}"));
