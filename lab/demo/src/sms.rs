@@ -24,8 +24,8 @@ pub(crate) const SCENE: Scene = Scene {
     name: "sms",
     line: "short messages both ways, to one who is away, with reports",
     about: &[
-        "Two terminals register through an S-CSCF for short messages, and send them to one another.",
-        "A message is acknowledged when it is on disk, delivered at once, and reported to who asked.",
+        "Two terminals register through an S-CSCF for short messages, and send each other some.",
+        "A message is acknowledged when it is on disk, delivered at once, reported to who asked.",
         "Bob goes away and comes back: what waited for him is delivered, in its order.",
     ],
     set,

@@ -13,8 +13,8 @@
 //!   its end. Nothing that comes by it makes the guardian send: that the process is dead does, as
 //!   the kernel says (`pidfd_open(2)`).
 //! - It holds no rights: sockets that need one are opened before it gives all up, and by them leave
-//!   only the packets that it is there for ([`Packets`]), so that who has taken over the process gets
-//!   no right by letting it die.
+//!   only the packets that it is there for ([`Packets`]), so that who has taken over the process
+//!   gets no right by letting it die.
 //! - A process that ends in order says so ([`Handle::rest`]); then nothing is sent. What a shard
 //!   has left is released when the shard is made anew.
 #![forbid(unsafe_code)]

@@ -31,8 +31,8 @@ pub struct Sockets {
     may: Option<Packets>,
 }
 
-/// Which IP packets may be sent: the process that leaves them has no right to send any, and does not
-/// get one by dying.
+/// Which IP packets may be sent: the process that leaves them has no right to send any, and does
+/// not get one by dying.
 #[derive(Debug, Clone, Copy)]
 pub struct Packets {
     /// Their protocol.

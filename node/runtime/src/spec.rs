@@ -276,8 +276,8 @@ pub struct ShardSpec {
     /// Where names are looked up.
     pub dns: DnsSpec,
     /// How long a shard looks for more work before it sleeps. Longer is quicker to answer and
-    /// burns its core; about as long as it takes to fall asleep and wake up is never more than twice
-    /// what would have been right.
+    /// burns its core; about as long as it takes to fall asleep and wake up is never more than
+    /// twice what would have been right.
     pub spin: Duration,
     /// The other node of a pair, if there is one.
     pub mirror: Option<MirrorRef>,

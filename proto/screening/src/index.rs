@@ -121,8 +121,8 @@ const BLOCK_KEYS: usize = 24;
 /// Of all keys one in so many may be too short for a filter.
 const SHORT_SHARE: usize = 16;
 
-/// Which beginnings there may be: all bits that a number asks for stand in one line of the cache, so
-/// that a number without a rule costs one of them, not one for each length.
+/// Which beginnings there may be: all bits that a number asks for stand in one line of the cache,
+/// so that a number without a rule costs one of them, not one for each length.
 #[derive(Debug, Default)]
 struct Filter {
     /// Bits of the keys that begin with the same digits.

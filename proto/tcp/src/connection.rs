@@ -13,7 +13,8 @@ pub const INCOMING_MAX: usize = 65_535;
 /// would be four minutes (RFC 9293 §3.4.2): what carries it drops copies by their numbers, and what
 /// is late is late by seconds.
 pub const TIME_WAIT: Duration = Duration::from_secs(32);
-/// A far end that says nothing of it takes so much (RFC 9293 §3.7.1: 536 over IPv4, 1,220 over IPv6).
+/// A far end that says nothing of it takes so much (RFC 9293 §3.7.1: 536 over IPv4, 1,220 over
+/// IPv6).
 const MSS_UNSAID: u16 = 536;
 /// The least that is believed: an end that said 1 would cost a header for each octet.
 const MSS_LEAST: u16 = 216;

@@ -8,7 +8,8 @@ use machine::{Duration, Time};
 /// How often a segment is sent again: after the last, two minutes have passed (RFC 9293 §3.8.3: R2
 /// is 100 s at least).
 const RETRIES_MAX: u8 = 8;
-/// A connection does not begin within 31 s: a request would not wait that long (RFC 3261 §17.1.1.2).
+/// A connection does not begin within 31 s: a request would not wait that long (RFC 3261
+/// §17.1.1.2).
 const SYN_RETRIES_MAX: u8 = 4;
 /// What was closed here and not there ends when nothing has come for so long.
 const CLOSED_MAX: Duration = Duration::from_secs(64);

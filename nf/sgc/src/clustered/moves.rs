@@ -66,8 +66,8 @@ impl SccpNode {
         self.services.applications.adopt(now, &mut side);
     }
 
-    /// A dialogue that another node has served, as it was told at that time; whether somebody goes on
-    /// with it. Else its peer is told.
+    /// A dialogue that another node has served, as it was told at that time; whether somebody goes
+    /// on with it. Else its peer is told.
     fn restore(&mut self, at: Time, partition: u8, slot: u32, octets: &[u8]) -> bool {
         let Ok(id) = self.transactions.restore(at, partition, slot, octets) else { return false };
         let name = application_of(octets);

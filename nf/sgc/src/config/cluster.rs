@@ -52,8 +52,8 @@ pub struct Cluster {
     /// seconds.
     #[serde(default = "rebalance_s")]
     pub rebalance_s: u32,
-    /// What this node needs to serve: names of interfaces and addresses of gateways. When one fails,
-    /// its partitions go to nodes that lack nothing.
+    /// What this node needs to serve: names of interfaces and addresses of gateways. When one
+    /// fails, its partitions go to nodes that lack nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub track: Vec<String>,
     /// How long all that is tracked must have been good, after one of it had failed, seconds.

@@ -1,6 +1,6 @@
-//! Nodes with one point code: a dialogue is served by one of them, wherever its messages come, and
-//! goes on at another when that one dies. By seed: nodes that die at every step and come back, links
-//! that are cut, partitions that move.
+//! Nodes with one point code: a dialogue is served by one of them, wherever its messages come,
+//! and goes on at another when that one dies. By seed: nodes that die at every step and come
+//! back, links that are cut, partitions that move.
 
 use crate::world::asp::point_code;
 use crate::world::{Asp, Program, World};
@@ -369,7 +369,11 @@ fn a_message_of_a_connection_finds_the_node_that_has_it() {
     let data = ConnectionMessage::Data1 { destination, more: false, data: b"accept" };
     tell(&mut world, asps[0], &data);
     let told = world.program_of(own).take_told();
-    let data = |it: &Indication| matches!(it, Indication::Network(Told::Data { data, .. }) if data[..] == *b"accept");
+    let accept = b"accept".as_slice();
+    let data = |it: &Indication| {
+        let Indication::Network(Told::Data { data, .. }) = it else { return false };
+        data[..] == *accept
+    };
     assert!(told.iter().any(data), "{told:?}");
     assert_eq!(world.fact(gateways[0], "sgc_cluster_crossed_total"), 2);
 }

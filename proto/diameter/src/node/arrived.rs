@@ -196,9 +196,10 @@ impl Node {
             return;
         }
         let parameters = self.settings.parameters;
-        let most = (parameters.arrived_max, parameters.arrived_octets_max);
+        let (most, octets_most) = (parameters.arrived_max, parameters.arrived_octets_max);
         let holder = Holder::Peer(id);
-        let has_room = !self.is_closing && self.arrived.room.take(holder, octets.len(), most);
+        let has_room =
+            !self.is_closing && self.arrived.room.take(holder, octets.len(), most, octets_most);
         let taken = if has_room { self.arrived.slots.take() } else { None };
         let Some((key, held)) = taken else {
             if has_room {

@@ -179,8 +179,8 @@ impl Node {
         let chosen = self.choose(&to, &without)?;
         let parameters = self.settings.parameters;
         let (octets, requests) = (message.len(), &mut self.requests);
-        let most = (parameters.requests_max, parameters.requests_octets_max);
-        if !requests.room.take(holder, octets, most) {
+        let (most, octets_most) = (parameters.requests_max, parameters.requests_octets_max);
+        if !requests.room.take(holder, octets, most, octets_most) {
             self.count(Fact::Shed);
             return Err(ResultCode::TooBusy);
         }

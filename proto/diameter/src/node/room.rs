@@ -27,7 +27,8 @@ impl Room {
         &mut self,
         holder: Holder,
         octets: usize,
-        (number_max, octets_max): (u32, usize),
+        number_max: u32,
+        octets_max: usize,
     ) -> bool {
         let number_max = match holder {
             Holder::Own => usize::MAX,

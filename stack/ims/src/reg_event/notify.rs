@@ -161,7 +161,11 @@ impl Access {
             let is_over = row.state == RegistrationState::Terminated;
             for contact in row.contacts.iter().take(left) {
                 let Some(binding) = named(contact, &identity, registrar) else { continue };
-                self.contact_changed(now, contact, (binding, is_over), registrar, &mut gone);
+                if is_over || contact.state == ContactState::Terminated {
+                    registrar.end_one(binding, why(contact.event), &mut gone);
+                } else {
+                    self.may_shorten(now, contact, binding, registrar);
+                }
             }
             left = left.saturating_sub(row.contacts.len());
             // Whatever contacts it names: none of them is registered any more (RFC 3680 §5.2).
@@ -190,18 +194,8 @@ impl Access {
         gone
     }
 
-    /// One contact and its binding, of a registration that is over or not.
-    fn contact_changed(
-        &mut self,
-        now: Time,
-        contact: &Contact,
-        (key, is_over): (Key, bool),
-        registrar: &mut Registrar,
-        gone: &mut Vec<Gone>,
-    ) {
-        if contact.state == ContactState::Terminated || is_over {
-            return registrar.end_one(key, why(contact.event), gone);
-        }
+    /// One contact that stands on, and its binding.
+    fn may_shorten(&mut self, now: Time, contact: &Contact, key: Key, registrar: &mut Registrar) {
         if contact.event == Why::Shortened
             && let Some(left_s) = contact.expires_s
         {
