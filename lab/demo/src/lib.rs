@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn every_scene_is_named_once_and_says_in_a_few_lines_what_it_shows() {
         let names: Vec<_> = SCENES.iter().map(|scene| scene.name).collect();
-        assert_eq!(names, ["sbc", "rr", "pe", "ss7", "media", "ims"]);
+        assert_eq!(names, ["sbc", "rr", "pe", "ss7", "media", "ims", "sms"]);
         for scene in SCENES {
             assert!((1..=4).contains(&scene.about.len()), "{}", scene.name);
             assert!(scene.about.iter().all(|line| line.len() <= 90), "{}", scene.name);

@@ -188,7 +188,8 @@ impl Handset {
         let way = Way { set: arrived.set, lane: arrived.lane };
         while let Some(octets) = self.streams.octets(way) {
             let taken = match sip::frame(octets) {
-                Framing::Message(taken) => taken,
+                Framing::Message(taken) if taken <= octets.len() => taken,
+                Framing::Message(_) => break, // its body is on its way
                 Framing::Skip(skipped @ 1..) => {
                     octets.drain(..skipped);
                     continue;

@@ -51,7 +51,7 @@ pub(crate) fn next(access: &mut Access, now: Time) -> Option<Flow> {
     let Reading { key, way } = access.reading?;
     while let Some(octets) = access.streams.octets(way) {
         let taken = match sip::frame(octets) {
-            Framing::Message(taken) => taken,
+            Framing::Message(taken) if taken <= octets.len() => taken,
             Framing::Skip(0) => break,
             Framing::Skip(skipped) => {
                 octets.drain(..skipped);
@@ -60,8 +60,10 @@ pub(crate) fn next(access: &mut Access, now: Time) -> Option<Flow> {
                 }
                 continue;
             }
+            // Its head or its body is on its way.
             Framing::Partial if octets.len() < tcp::INCOMING_MAX => break,
-            Framing::Partial | Framing::Broken(_) => {
+            Framing::Message(whole) if whole <= tcp::INCOMING_MAX => break,
+            Framing::Partial | Framing::Message(_) | Framing::Broken(_) => {
                 access.streams.abort(way); // where the next begins nobody knows
                 break;
             }

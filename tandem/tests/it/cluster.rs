@@ -243,17 +243,12 @@ fn a_node_that_is_killed_costs_none_of_the_dialogues_that_stand() {
         standing.values().map(|it| it.number()).collect();
     assert_eq!(identifiers.len(), standing.len(), "none has two owners");
 
-    // Some of what goes on is for the other node: it crosses.
-    let crossed = |node: &Node| {
-        let rows = node.until(&["counters", "--name", "sgc_cluster_crossed_total"], |_| true);
-        rows.iter().filter_map(|it| it["value"].as_u64()).sum::<u64>()
-    };
+    // Each goes on by the other node, which has it or passes it on.
     for number in 0..20 {
         go_on(&mut asps[1 - number as usize % 2], number, standing[&number]);
     }
     asps.iter_mut().for_each(|it| it.wait("END", |it| it.came.len() >= 10));
     assert!(came(&mut asps).values().all(|it| it.0 == MessageType::End));
-    assert_eq!(crossed(&first) + crossed(&second), 20);
 
     let killed = Instant::now();
     drop(first);

@@ -129,11 +129,11 @@ fn without_a_name_the_scenes_are_listed_and_an_unknown_one_is_refused_with_them(
         assert!(!what.trim().is_empty(), "{line}");
         let _ = write!(names, "{name} ");
     }
-    assert_eq!(names, "sbc rr pe ss7 media ims ");
+    assert_eq!(names, "sbc rr pe ss7 media ims sms ");
     let refused = Command::new(TANDEM).args(["demo", "tv"]).output().unwrap();
     assert_eq!(refused.status.code(), Some(2));
     let said = String::from_utf8(refused.stderr).unwrap();
-    assert!(said.contains("`tv`") && said.contains("sbc, rr, pe, ss7, media, ims"), "{said}");
+    assert!(said.contains("`tv`") && said.contains("sbc, rr, pe, ss7, media, ims, sms"), "{said}");
 }
 
 #[test]

@@ -35,7 +35,8 @@ fn what_was_promised_to_the_disk_stands_in_whatever_state_the_process_dies() {
     let mut world = World::opened(LIMITS, Some(&at));
     for n in 0..20 {
         assert!(world.put(&format!("k{n}"), &n.to_string(), 600, Promise::Disk));
-        if n % 3 == 0 {
+        // Another row than the one that was promised: what takes it away waits for no disk.
+        if n > 0 && n % 3 == 0 {
             world.take(&format!("k{}", n / 2));
         }
         let copied = folder.path().join(format!("copy{n}"));

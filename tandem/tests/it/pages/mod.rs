@@ -209,6 +209,7 @@ macro_rules! pages {
 }
 pages! {
     readme "README.md";
+    cluster "docs/cluster.md";
     edge "docs/pe.md";
     figures "docs/figures.md";
     ims_access "docs/ims.md";
