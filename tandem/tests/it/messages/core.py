@@ -162,7 +162,7 @@ def received(number, call_id, body, mode, box):
     message = RP.RP_DATA_MT()
     message.from_bytes(body)
     reference = message["Ref"].get_val()
-    data = message["RPUserData"][2].to_bytes()
+    data = message["RPUserData"][1].to_bytes()
     if data[0] & 3 == 2:
         tpdu = TP.SMS_STATUS_REPORT()
         tpdu.from_bytes(data)
