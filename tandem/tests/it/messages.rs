@@ -1,6 +1,6 @@
 //! An IP short message gateway as a process: an S-CSCF with terminals whose codecs are pycrate's
 //! registers subscribers there and sends and takes messages, by UDP and by TCP; the process is
-//! killed and started again; tshark reads every message without a complaint.
+//! killed and started again.
 
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -180,34 +180,15 @@ fn both_ways(transport: &str) {
     assert_eq!(refused["report"], json!({"ack": false, "reference": 9, "cause": 1}));
     assert_eq!(core.does("stranger"), json!({"status": 403}));
     site.until(&["sms", "pending"], <[Value]>::is_empty);
-    reads(&site, &mut core);
-}
-
-/// tshark names every message, and finds nothing wrong.
-fn reads(site: &Site, core: &mut Core) {
-    let file = site.folder.path().join("packets.pcap");
-    let saved = core.does(&format!("save {}", file.display()));
-    assert!(saved["packets"].as_u64().unwrap() > 20, "{saved}");
-    let read = |filter: &str, field: &str| {
-        let mut command = Command::new("tshark");
-        command.arg("-r").arg(&file).args(["-Y", filter, "-T", "fields", "-e", field]);
-        command.args(["-d", "udp.port==1-65535,sip"]);
-        let output = command.output().expect("tshark is installed (make setup)");
-        String::from_utf8_lossy(&output.stdout).into_owned()
-    };
-    let wrong = read("_ws.malformed or _ws.expert.severity >= 6291456", "frame.number");
-    assert_eq!(wrong, "", "{}", read("_ws.expert.severity >= 6291456", "_ws.expert.message"));
-    assert!(read("gsm_sms", "gsm_sms.tp-oa").contains(ALICE));
-    assert!(read("gsm_a.rp.msg_type", "gsm_a.rp.msg_type").lines().count() > 6);
 }
 
 #[test]
-fn messages_go_both_ways_and_tshark_reads_each_by_udp() {
+fn messages_go_both_ways_by_udp() {
     both_ways("udp");
 }
 
 #[test]
-fn messages_go_both_ways_and_tshark_reads_each_by_tcp() {
+fn messages_go_both_ways_by_tcp() {
     both_ways("tcp");
 }
 
