@@ -80,7 +80,7 @@ impl<'a, 'b> Asked<'a, 'b> {
     }
 
     /// What the argument tells of its subscriber, if a rule has asked.
-    pub(crate) const fn told_so_far(&self) -> Option<Tells> {
+    pub(crate) const fn subscriber_read(&self) -> Option<Tells> {
         self.tells
     }
 

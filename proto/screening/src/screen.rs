@@ -183,7 +183,7 @@ impl Screen {
         let read = subject.each(|operation, component| {
             let mut asked = Asked::new(self, &message, operation, component);
             let first = asked.first(&self.deciding);
-            if let Some(Tells::Unreadable(why)) = asked.told_so_far() {
+            if let Some(Tells::Unreadable(why)) = asked.subscriber_read() {
                 unknown = unknown.or(Some(why));
             }
             if let Some(counting) = &self.counting {
