@@ -68,8 +68,10 @@ struct Spell {
 
 struct Ss7 {
     place: Place,
-    asp: Asp,
+    /// Before its ASPs: fields are dropped in this order, and a relay that stands while they leave
+    /// raises critical alarms about that.
     relay: Site,
+    asp: Asp,
     sharing: [Site; 2],
     starts: [Start; 2],
     tcp: SocketAddr,

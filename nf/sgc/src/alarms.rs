@@ -41,7 +41,9 @@ impl Gateway {
         for id in self.process.servers() {
             let Some(status) = self.process.server_status(id) else { continue };
             let row = server_alarm(&self.server_name(id), &status);
-            rows.extend(row.map(|row| row.starting(!self.served.contains(&id))));
+            // What a node that ends takes leave of is no failure of others.
+            let is_expected = self.is_draining || !self.served.contains(&id);
+            rows.extend(row.map(|row| row.starting(is_expected)));
         }
         self.sccp.alarms(&self.config, |dpc| self.no_way_in_words(dpc), &mut rows);
         self.application_alarms(&mut rows);

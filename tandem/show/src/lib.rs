@@ -127,9 +127,9 @@ mod tests {
             for line in tables.lines().filter(|line| line.contains(": Listing = ")) {
                 let Some(name) = line.strip_prefix("pub const ") else { continue };
                 let name = name.split_once(':').expect("its type").0;
-                let is_shown = ["], &", "rules, &", "rows, &"]
-                    .iter()
-                    .any(|rows| tests.contains(&format!("{rows}{name})")));
+                let is_shown = ["], &", "rules, &", "rows, &", "shows(&"].iter().any(|rows| {
+                    [")", ","].iter().any(|after| tests.contains(&format!("{rows}{name}{after}")))
+                });
                 assert!(is_shown, "{name}");
             }
         }

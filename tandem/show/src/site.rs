@@ -319,8 +319,8 @@ mod tests {
         });
         let wanted = "\
             TARGET     GOOD  FOR  NODE IS FIT\n\
-            eth0       no    3s   no\n\
-            192.0.2.1  yes   3s   no\n";
+            eth0       no     3s  no\n\
+            192.0.2.1  yes    3s  no\n";
         assert_eq!(table(&LOOK, &rows, &TRACK), wanted);
         let path = json!({"name": "stp", "association": "7", "address": "10.0.0.9",
             "state": "active", "primary": true, "srtt_ms": 12, "rto_ms": 1_000, "cwnd": 4_380,

@@ -70,7 +70,7 @@ fn node(name: &str, listen: u16, peer: SocketAddr, arbiter: Option<SocketAddr>) 
         "peer": peer.to_string(),
         "arbiter": arbiter.map(|at| at.to_string()),
         "heartbeat_ms": HEARTBEAT.as_millis() as u64,
-        "detect_ms": 500,
+        "detect_ms": 2_000,
     }))
     .expect("a configuration");
     Node::start(&config, Some(&keys()), 1).expect("it starts")
