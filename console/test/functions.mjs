@@ -1,5 +1,7 @@
 // Made-up functions of every kind, with answers that fit together: a route reflector, a provider
-// edge, a signalling gateway, beside the session controller and the SAS of the mock itself.
+// edge, a signalling gateway, beside the session controller and the SAS of the mock itself; the
+// short message gateway stands in messages.mjs.
+import * as messages from './messages.mjs';
 
 const PORTS = {
   ssc: [
@@ -22,6 +24,7 @@ const PORTS = {
     { name: 'ng', transport: 'udp', address: '127.0.0.1:2223' },
   ],
   sgc: [{ name: 'm3ua', transport: 'sctp', address: '10.30.0.1:2905' }],
+  ipsmgw: messages.PORTS,
 };
 
 export function functionRow(kind, uptime_s) {
@@ -37,6 +40,7 @@ export function functionRow(kind, uptime_s) {
 
 /** Metrics of the kinds: name, type, help, value, how far it swings. */
 export const FACTS = {
+  ipsmgw: messages.FACTS,
   msc: [
     ['msc_streams', 'gauge', 'Streams that stand', 8_240, 320],
     ['msc_packets_total', 'counter', 'Packets of RTP that came and went on', 824_000, 31_000],
@@ -958,6 +962,7 @@ export const sctpPaths = () =>
 
 /** Questions that functions answer, by the path behind their name. */
 export const ASKED = {
+  ipsmgw: messages.ASKED,
   msc: { media, streams: mediaStreams },
   rr: {
     'bgp/summary': (mock) => bgpPeers(mock.start_us),

@@ -5,6 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { extname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ASKED, FACTS as FACTS_OF, functionRow, makeSessions, nothing } from './functions.mjs';
+import { DONE } from './messages.mjs';
 import { liveTrail, makeDialogues, makeTrails } from './trails.mjs';
 
 export const TOKEN = 'mock-token';
@@ -704,6 +705,11 @@ async function answer(mock, request, response) {
   if (about === 'plane/trace') {
     mock.traced = true;
     return send(response, 200, [{ tracing: 5 }]);
+  }
+  if (about && request.method === 'POST' && DONE[about]) {
+    const done = DONE[about](JSON.parse(String(data)));
+    if (done) return send(response, 200, done);
+    return refuse(response, 400, 'bad-request', 'A number is digits with the country code.');
   }
   const asked = about && ASKED[name.slice(0, -1)]?.[about];
   if (asked) {

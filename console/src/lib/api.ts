@@ -499,6 +499,45 @@ export interface TcapDialogues {
   shed: number;
 }
 
+/** A subscriber whose terminal takes short messages. */
+export interface SmsRegistration {
+  number: string;
+  identity: string;
+  s_cscf: string;
+  takes: 'sms' | 'text';
+  contacts: string[];
+  expires_at_us: number;
+}
+
+/** A short message that waits at the gateway's own service centre. */
+export interface PendingMessage {
+  id: number;
+  to: string;
+  from: string;
+  kind: 'message' | 'status report';
+  octets: number;
+  received_at_us: number;
+  expires_at_us: number;
+  /** Failures in a row of its receiver. */
+  failures: number;
+  /** When its receiver is tried next; null while one of its messages is under way. */
+  due_at_us: number | null;
+  why: string;
+  /** Its trail in the service assurance. */
+  trail: string;
+}
+
+/** Rows that are kept over a restart, and their journal. */
+export interface SmsStore {
+  journal: string | null;
+  state: string;
+  rows: number;
+  octets: number;
+  unsynced_octets: number;
+  unread_octets: number;
+  trouble: string | null;
+}
+
 /** A node of a cluster of signalling gateways. */
 export interface ClusterNode {
   node: number;
@@ -1024,6 +1063,19 @@ export const api = {
   ss7Rules: (name: string) => ask<Ss7Rule[]>(name, 'gtt/rules'),
   translate: (name: string, query: Query) => ask<Translated>(name, 'gtt/translate', query),
   sctpPaths: (name: string) => ask<SctpPath[]>(name, 'sctp/paths'),
+
+  smsRegistrations: (name: string) => ask<SmsRegistration[]>(name, 'sms/registrations'),
+  smsPending: (name: string, query: Query = {}) =>
+    ask<PendingMessage[]>(name, 'sms/pending', query),
+  smsStore: (name: string) => ask<SmsStore[]>(name, 'store'),
+  smsSend: (name: string, text: { to: string; text: string; from?: string }) =>
+    json<{ messages: number }[]>(`/functions/${part(name)}/sms/send`, post(text)),
+  /** Tries what waits, or what waits for one number. */
+  smsRetry: (name: string, to?: string) =>
+    json<{ messages: number }[]>(
+      `/functions/${part(name)}/sms/retry`,
+      post(to === undefined ? {} : { to }),
+    ),
 
   media: (name: string) => ask<MediaController[]>(name, 'media'),
   mediaStreams: (name: string, query: Query) => ask<MediaStream[]>(name, 'streams', query),

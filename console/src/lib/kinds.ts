@@ -12,6 +12,7 @@ export const KINDS: Record<string, Kind> = {
   rr: { name: 'BGP route reflector', short: 'RR' },
   pe: { name: 'Provider edge router', short: 'PE' },
   msc: { name: 'Media controller', short: 'MSC' },
+  ipsmgw: { name: 'IP short message gateway', short: 'SMS' },
   sas: { name: 'Service assurance server', short: 'SAS' },
 };
 

@@ -33,6 +33,14 @@ export const ENTRIES: Entry[] = [
   { page: 'routes', name: 'Routes', icon: 'routes', key: 't', kind: 'rr', role: 'operator' },
   { page: 'edge', name: 'Edge', icon: 'edge', key: 'e', kind: 'pe', role: 'operator' },
   { page: 'ss7', name: 'SS7', icon: 'ss7', key: '7', kind: 'sgc', role: 'operator' },
+  {
+    page: 'messages',
+    name: 'Messages',
+    icon: 'messages',
+    key: 'x',
+    kind: 'ipsmgw',
+    role: 'operator',
+  },
   { page: 'alarms', name: 'Alarms', icon: 'alarms', key: 'a' },
   { page: 'metrics', name: 'Metrics', icon: 'metrics', key: 'm' },
   {
@@ -48,7 +56,9 @@ export const ENTRIES: Entry[] = [
 /** Whether trails are calls: with a session controller, or a SAS alone that hears of others'. */
 export function hasCalls(kinds: Set<string>): boolean {
   return (
-    kinds.has('ssc') || kinds.has('msc') || !['rr', 'pe', 'sgc'].some((kind) => kinds.has(kind))
+    kinds.has('ssc') ||
+    kinds.has('msc') ||
+    !['rr', 'pe', 'sgc', 'ipsmgw'].some((kind) => kinds.has(kind))
   );
 }
 

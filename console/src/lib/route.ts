@@ -12,6 +12,7 @@ export const PAGES = [
   'routes',
   'edge',
   'ss7',
+  'messages',
   'alarms',
   'metrics',
   'configuration',

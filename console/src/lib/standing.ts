@@ -130,6 +130,38 @@ async function border({ name }: FunctionRow): Promise<Standing> {
   };
 }
 
+async function messages({ name }: FunctionRow): Promise<Standing> {
+  const [hops, stores] = await Promise.all([api.nextHops(name), api.smsStore(name)]);
+  const href = of('messages', { function: name, view: 'core' });
+  const down = hops.filter((hop) => hop.state === 'down');
+  const ill = stores.filter((row) => row.trouble !== null || row.state !== 'open');
+  const rows = stores.reduce((sum, row) => sum + row.rows, 0);
+  const now_ms = Date.now();
+  return {
+    facts: [
+      {
+        what: 'Next hops up',
+        value: share(hops.length - down.length, hops.length),
+        isBad: down.length > 0,
+        href,
+      },
+      { what: 'Rows kept', value: count(rows), isBad: ill.length > 0, href },
+    ],
+    troubles: [
+      ...ill.map((row) => ({
+        name: 'Store',
+        why: row.trouble ?? `${row.state}: what stood in it is not known`,
+        href,
+      })),
+      ...down.map((hop) => ({
+        name: hop.name,
+        why: `${hop.transport} ${hop.target} has not answered for ${duration(now_ms - hop.since_us / 1000)}`,
+        href,
+      })),
+    ],
+  };
+}
+
 async function assurance(): Promise<Standing> {
   const it = await api.sasStatus();
   const now_ms = Date.now();
@@ -179,6 +211,7 @@ const ASKED: Record<string, (row: FunctionRow) => Promise<Standing>> = {
   sgc: gateway,
   ssc: border,
   msc: mediaController,
+  ipsmgw: messages,
   sas: assurance,
 };
 

@@ -57,6 +57,9 @@ const STATES: Record<string, string> = {
   challenged: 'accent',
   answered: 'accent',
   old: 'provisional',
+  // Stores
+  open: 'success',
+  shut: 'failure',
   // Media
   controlled: 'success',
   connected: 'success',

@@ -11,7 +11,7 @@ import { startMock } from '../mock.mjs';
 
 const WAIT = { timeout: 20_000 };
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const EVERYTHING = ['ssc', 'msc', 'sas', 'rr', 'pe', 'sgc'];
+const EVERYTHING = ['ssc', 'msc', 'sas', 'rr', 'pe', 'sgc', 'ipsmgw'];
 const DESKTOP = { viewport: { width: 1440, height: 900 } };
 const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
 
@@ -48,6 +48,12 @@ const PAGES = [
   ['/ss7?view=subsystems', 'no instance of its application'],
   ['/ss7?view=dialogues', 'sendRoutingInfoForSM'],
   ['/ss7?view=cluster', 'configured differently'],
+  ['/messages', 'The terminal has no memory'],
+  ['/messages?to=447700900100', 'Status report of'],
+  ['/messages?send=1', 'The centre'],
+  ['/messages?view=registered', 'take short messages'],
+  ['/messages?view=outcomes', 'Delivered over IP'],
+  ['/messages?view=core', '/var/lib/tandem/sms1.store'],
   ['/alarms', 'Port ge2 has no link'],
   ['/metrics', 'BMP sessions'],
   ['/configuration', '[site]'],
@@ -187,6 +193,7 @@ test('a site of one function has its pages, and no words of others', async () =>
     ['rr', ['Overview', 'Peers', 'Routes'], ['/', '/peers', '/routes', '/calls']],
     ['pe', ['Overview', 'Edge'], ['/', '/edge', '/edge?view=drops', '/alarms', '/metrics']],
     ['msc', ['Overview', 'Media'], ['/']],
+    ['ipsmgw', ['Overview', 'Messages'], []],
     ['sgc', ['Overview', 'SS7'], ['/', '/ss7', '/ss7?view=servers', '/alarms', '/metrics']],
   ]) {
     const kinds = kind === 'rr' ? ['rr', 'sas'] : [kind];
@@ -229,6 +236,10 @@ test('functions without anything configured say what is missing, in their words'
     ['/ss7?view=numbers', 'No rules'],
     ['/ss7?view=subsystems', 'No subsystems'],
     ['/ss7?view=cluster', 'No cluster'],
+    ['/messages', 'No message waits'],
+    ['/messages?view=registered', 'No subscriber is registered'],
+    ['/messages?view=outcomes', 'went well'],
+    ['/messages?view=core', 'No next hop'],
   ]) {
     await seen.go(path, text);
     assert.deepEqual(await offences(seen.page), [], path);
@@ -245,6 +256,9 @@ test('what cannot be read is told, and comes back by itself', async () => {
     ['/ss7', 'The associations cannot be read', '10.31.2.1'],
     ['/ss7?view=numbers', 'The rules cannot be read', '44770090[0-4]'],
     ['/ss7?view=subsystems', 'The subsystems cannot be read', 'hlr-2'],
+    ['/messages', 'The messages cannot be read', 'The terminal has no memory'],
+    ['/messages?view=registered', 'The subscribers cannot be read', 'take short messages'],
+    ['/messages?view=outcomes', 'The outcomes cannot be read', 'Delivered over IP'],
     ['/media', 'The media controllers cannot be read', 'IPv6'],
     ['/media?view=worst', 'The worst calls cannot be read', 'At worst'],
     ['/media?view=streams', 'The streams cannot be read', 'atlanta.example.com'],
@@ -398,6 +412,36 @@ test('packets are traced and drawn node by node', async () => {
   await packet.getByText('Dropped', { exact: true }).waitFor(WAIT);
   assert.equal(await packet.getByRole('listitem').count(), 3);
   assert.deepEqual(faults, []);
+});
+
+test('what waits is found, opened and tried again, and a text is sent', async () => {
+  const { page, mock, go, faults } = await opened(DESKTOP, { kinds: ['ipsmgw'] });
+  await go('/messages', 'The terminal has no memory');
+  const rows = page.getByRole('table').getByRole('button', { expanded: false });
+  assert.equal(await rows.count(), 6, 'a row for each receiver');
+  await rows.first().click();
+  await page.waitForURL(/to=447700900100/, WAIT);
+  assert.equal(await page.locator('.inner li').count(), 5, 'who has waited longest is first');
+  const own = page.getByRole('button', { name: 'Try 447700900100 now' });
+  await own.click();
+  await page.getByText('5 messages for 447700900100 are tried now').waitFor(WAIT);
+  const way = page.getByRole('button', { name: 'Try 447700900135 now' });
+  assert.ok(await way.isDisabled(), 'what is under way is not tried once more');
+  await page.getByRole('searchbox', { name: 'Find a receiver' }).fill('+44 7700 900107');
+  await page.waitForURL(/q=/, WAIT);
+  await page.getByText('4 messages for 1 receiver').waitFor(WAIT);
+  await page.getByRole('button', { name: 'Send a text' }).click();
+  await page.getByLabel('To, with the country code').fill('Alice');
+  await page.getByLabel('Text', { exact: true }).fill('Welcome');
+  const send = page.getByRole('button', { name: 'Send', exact: true });
+  await send.click();
+  await page.getByRole('alert').getByText('digits with the country code').waitFor(WAIT);
+  await page.getByLabel('To, with the country code').fill('+44 7700 900107');
+  await send.click();
+  await page.getByText('The text for 447700900107 is stored').waitFor(WAIT);
+  assert.equal(await page.getByLabel('Text', { exact: true }).count(), 0);
+  assert.ok(mock.asked.includes('/functions/ipsmgw1/sms/send'));
+  assert.equal(faults.filter((fault) => !/status of 400/.test(fault)).length, 0);
 });
 
 test('on a phone the pages that have no place in the bar stand behind it', async () => {
