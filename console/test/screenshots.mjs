@@ -21,6 +21,7 @@ const PICTURES = [
   ['routes', '/routes?within=10.1.0.0/16&route=10.1.3.0/24', {}, ['rr']],
   ['trace', '/edge?view=trace', {}, ['pe']],
   ['ss7', '/ss7', DARK, ['sgc']],
+  ['messages', '/messages?to=447700900107', {}, ['ipsmgw']],
 ];
 
 const SITES = new Map();
@@ -34,7 +35,10 @@ async function siteOf(kinds = ['ssc', 'sas']) {
 }
 const browser = await openBrowser();
 await mkdir(PLACE, { recursive: true });
+// `node test/screenshots.mjs NAME …`: these alone.
+const wanted = process.argv.slice(2);
 for (const [name, path, options, kinds] of PICTURES) {
+  if (wanted.length && !wanted.includes(name)) continue;
   const site = await siteOf(kinds);
   const { page, context, faults } = await openPage(browser, site.url, {
     reducedMotion: 'reduce',

@@ -547,6 +547,7 @@ export interface ClusterNode {
   weight: number;
   serving: number;
   dialogues: number;
+  /** For how long it is heard, in microseconds. */
   heard_us: number | null;
   differs: boolean;
   version: number;

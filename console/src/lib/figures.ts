@@ -39,11 +39,11 @@ const WISHES: Wish[] = [
   ['msc', 'Dropped', 'per s', 'rates', 'msc_packets_dropped_total'],
   ['msc', 'SRTP failures', 'per s', 'rates', 'msc_packets_unprotected_total'],
   ['ipsmgw', 'Delivered', 'per s', 'rates', 'ipsmgw_deliveries_ps_total'],
-  ['ipsmgw', 'Messages waiting', 'now', 'gauges', 'ipsmgw_waiting_messages'],
+  ['ipsmgw', 'Waiting', 'now', 'gauges', 'ipsmgw_waiting_messages'],
   ['ipsmgw', 'Submitted', 'per s', 'rates', 'ipsmgw_submissions_total'],
   ['ipsmgw', 'Flows', 'now', 'gauges', 'ipsmgw_flows'],
   ['ipsmgw', 'Registrations', 'per s', 'rates', 'ipsmgw_registrations_total'],
-  ['ipsmgw', 'Receivers waiting', 'now', 'gauges', 'ipsmgw_waiting_subscribers'],
+  ['ipsmgw', 'Receivers', 'waiting', 'gauges', 'ipsmgw_waiting_subscribers'],
   ['sas', 'Captured', 'per s', 'rates', 'sas_messages_total'],
   ['sas', 'Trails', 'per s', 'rates', 'sas_trails_opened_total'],
 ];

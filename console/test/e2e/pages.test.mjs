@@ -47,7 +47,7 @@ const PAGES = [
   ['/ss7?view=numbers&digits=447700900123', 'takes it'],
   ['/ss7?view=subsystems', 'no instance of its application'],
   ['/ss7?view=dialogues', 'sendRoutingInfoForSM'],
-  ['/ss7?view=cluster', 'configured differently'],
+  ['/ss7?view=cluster', '1:33 min'],
   ['/messages', 'The terminal has no memory'],
   ['/messages?to=447700900100', 'Status report of'],
   ['/messages?send=1', 'The centre'],

@@ -108,10 +108,17 @@ impl Draft {
     /// Whether an issue is of what was mended, not of what stands in the file.
     fn explains(&self, issue: &Issue) -> bool {
         let says = |key: &str| {
-            let quoted = format!("`{key}`");
-            issue.what.contains(&quoted) || issue.hint.contains(&quoted)
+            let (quoted, written) = (format!("`{key}`"), format!("{key} = "));
+            [&issue.what, &issue.hint]
+                .iter()
+                .any(|text| text.contains(&quoted) || text.contains(&written))
         };
-        says(schema::PLACEHOLDER)
+        let is_word = |text: &str| {
+            let other = |it: char| !it.is_alphanumeric() && it != '_';
+            text.split(other).any(|word| word == schema::PLACEHOLDER)
+        };
+        is_word(&issue.what)
+            || is_word(&issue.hint)
             || self.touched.iter().any(|touched| {
                 let (table, key) = touched.rsplit_once('.').unwrap_or(("", touched));
                 let key = key.split('[').next().unwrap_or_default();

@@ -14,6 +14,9 @@ pub(crate) const DIAGNOSTICS_MAX: usize = 100;
 /// Least similarity (Jaro-Winkler) of a key to one that it may be a misspelling of.
 const SIMILARITY_MIN: f64 = 0.75;
 
+/// Least octets of a name in which one letter more, less, another or exchanged is a slip.
+const SLIP_LENGTH_MIN: usize = 3;
+
 /// Keys that are listed where none is like the one that is unknown.
 const KEYS_SHOWN_MAX: usize = 8;
 
@@ -104,12 +107,17 @@ fn resolve<'a>(root: &'a Json, schema: &'a Json) -> &'a Json {
     schema
 }
 
-/// The known name most like `name`, if any is like it at all.
+/// The known name most like `name`, if any is like it at all: one slip away, or similar.
 #[must_use]
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let is_long = name.len() >= SLIP_LENGTH_MIN;
+    let slip = |candidate| is_long && strsim::osa_distance(name, candidate) == 1;
     known
         .into_iter()
-        .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))
+        .map(|candidate| {
+            let similarity = strsim::jaro_winkler(name, candidate);
+            (similarity + f64::from(u8::from(slip(candidate))), candidate)
+        })
         .filter(|(similarity, _)| *similarity >= SIMILARITY_MIN)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, candidate)| candidate)
@@ -210,6 +218,7 @@ impl<'a> Walk<'a> {
         let none = Map::new();
         let known = schema.get("properties").and_then(Json::as_object);
         let closed = schema.get("additionalProperties") == Some(&Json::Bool(false));
+        let mut meant = Vec::new();
         for &(key, child) in &entries {
             let below = if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
             if let Some(schema) = known.and_then(|known| known.get(key)) {
@@ -225,6 +234,7 @@ impl<'a> Walk<'a> {
                 let what = format!("unknown key `{key}`");
                 let mend = match nearest(key, names) {
                     Some(near) => {
+                        meant.push(near);
                         let (table, to) = (path.to_owned(), near.to_owned());
                         Mend::Rename { table, key: key.to_owned(), to }
                     }
@@ -235,7 +245,8 @@ impl<'a> Walk<'a> {
         }
         let required = schema.get("required").and_then(Json::as_array);
         for name in required.into_iter().flatten().filter_map(Json::as_str) {
-            if !entries.iter().any(|(key, _)| *key == name) {
+            // One that is misspelt is not missing as well.
+            if !meant.contains(&name) && !entries.iter().any(|(key, _)| *key == name) {
                 let place = if path.is_empty() { "the file" } else { path };
                 let what = format!("`{name}` is missing in {place}");
                 let wanted = known.and_then(|known| known.get(name));
@@ -344,7 +355,7 @@ fn has_alternatives(schema: &Json) -> bool {
 /// The words that a string may be: `enum`, or `oneOf` of constants (one with a doc comment each).
 fn words(schema: &Json) -> Vec<&str> {
     let direct = schema.get("enum").and_then(Json::as_array).into_iter().flatten();
-    let mut words: Vec<&str> = direct.filter_map(Json::as_str).collect();
+    let mut words: Vec<&str> = direct.chain(schema.get("const")).filter_map(Json::as_str).collect();
     for one in alternatives(schema) {
         let constant = one.get("const").and_then(Json::as_str);
         let listed = one.get("enum").and_then(Json::as_array).into_iter().flatten();

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
+use std::collections::BTreeSet;
 use std::io;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 
@@ -140,6 +141,9 @@ pub(crate) fn objections<S: Site>(site: &S) -> Vec<Issue> {
     let mut clashes = conflicts(&site.doorways());
     clashes.retain(|clash| issues.iter().all(|known| known.path != clash.path));
     issues.extend(clashes);
+    // What two readers of a value object to in the same words is one mistake.
+    let mut said = BTreeSet::new();
+    issues.retain(|it| said.insert((it.path.clone(), it.what.clone())));
     issues
 }
 

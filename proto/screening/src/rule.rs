@@ -171,7 +171,8 @@ impl Words<'_> {
                 None => {
                     let near = names::meant(word, names::operations());
                     let hint = meant(near, "a name of TS 29.002 or TS 29.078, or `map:2`");
-                    self.fault(&format!("operations[{n}]"), format!("`{word}` is none"), hint);
+                    let what = format!("no operation is called `{word}`");
+                    self.fault(&format!("operations[{n}]"), what, hint);
                 }
             }
         }
@@ -187,7 +188,8 @@ impl Words<'_> {
                     let near = names::meant(word, names::contexts());
                     let hint =
                         meant(near, "a name of TS 29.002 §17.2, with its version behind `/`");
-                    self.fault(&format!("contexts[{n}]"), format!("`{word}` is none"), hint);
+                    let what = format!("no application context is called `{word}`");
+                    self.fault(&format!("contexts[{n}]"), what, hint);
                 }
             }
         }
@@ -233,7 +235,7 @@ impl Words<'_> {
         }
         if let Some(cause) = rule.return_cause.filter(|it| *it > CAUSE_MAX) {
             let hint = format!("write 0 to {CAUSE_MAX}");
-            self.fault("return_cause", format!("{cause} is none"), hint);
+            self.fault("return_cause", format!("there is no return cause {cause}"), hint);
         }
         match rule.action {
             Do::Pass => Action::Pass,
@@ -253,7 +255,7 @@ impl Words<'_> {
         if found.is_none() {
             let near = names::meant(word, names::errors());
             let hint = meant(near, "a name of TS 29.002 §17.6.6");
-            self.fault("error", format!("`{word}` is none"), hint);
+            self.fault("error", format!("no error of MAP is called `{word}`"), hint);
         }
         found.map_or(0, map::Error::code)
     }

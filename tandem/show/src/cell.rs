@@ -21,6 +21,8 @@ pub enum Form {
     Since,
     /// The same of the future, as how long it takes.
     Until,
+    /// The same of what is due, which may be now.
+    Due,
     /// Seconds.
     Seconds,
     /// Milliseconds.
@@ -58,7 +60,8 @@ pub(crate) fn shown(look: &Look, value: &Value, form: Form) -> String {
         (Form::Time, Some(us)) => clock(us),
         (Form::Since, Some(us)) => duration(look.now_us.saturating_sub(us)),
         (Form::Until, Some(us)) if us <= look.now_us => "over".into(),
-        (Form::Until, Some(us)) => format!("in {}", duration(us - look.now_us)),
+        (Form::Due, Some(us)) if us <= look.now_us => "now".into(),
+        (Form::Until | Form::Due, Some(us)) => format!("in {}", duration(us - look.now_us)),
         (Form::Seconds, Some(s)) => duration(s.saturating_mul(1_000_000)),
         (Form::Milliseconds, Some(ms)) => thousandths(ms),
         (Form::Milliseconds, None) if value.is_f64() => fraction(value.as_f64().unwrap_or(0.0)),
@@ -79,7 +82,7 @@ pub(crate) fn shown(look: &Look, value: &Value, form: Form) -> String {
 
 /// Whether it stands at the right side of its column.
 pub(crate) fn is_right(value: &Value, form: Form) -> bool {
-    value.is_number() && !matches!(form, Form::Time | Form::Since | Form::Until)
+    value.is_number() && !matches!(form, Form::Time | Form::Since | Form::Until | Form::Due)
 }
 
 /// Thousandths, as `1.2%`.

@@ -2,6 +2,7 @@
 
 use crate::cell::Form;
 use crate::{Listing, column, firm, plain, since};
+use serde_json::Value;
 
 /// Subscribers whose terminals take messages.
 pub const REGISTRATIONS: Listing = Listing::new(
@@ -26,7 +27,7 @@ pub const PENDING: Listing = Listing::new(
         plain("from", "FROM"),
         plain("kind", "KIND").yields(2),
         since("received_at_us", "CAME AGO"),
-        column("due_at_us", "DUE IN", Form::Until),
+        column("due_at_us", "NEXT TRY", Form::Due),
         plain("failures", "FAILURES"),
         plain("why", "WHY"),
         column("expires_at_us", "EXPIRES", Form::Until).yields(1),
@@ -47,6 +48,30 @@ pub const STORE: Listing = Listing::new(
         plain("trouble", "TROUBLE"),
     ],
 );
+
+/// `tandem ctl sms send`: what was stored.
+#[must_use]
+pub fn sent(to: &str, answer: &Value) -> String {
+    match messages(answer) {
+        0 | 1 => format!("the text for {to} is stored"),
+        parts => format!("the text for {to} is stored as {parts} messages"),
+    }
+}
+
+/// `tandem ctl sms retry`: what is tried.
+#[must_use]
+pub fn retried(number: Option<&str>, answer: &Value) -> String {
+    let whom = number.map_or_else(String::new, |it| format!(" for {it}"));
+    match messages(answer) {
+        0 => format!("no message{whom} waits"),
+        1 => format!("1 message{whom} is tried now"),
+        count => format!("{count} messages{whom} are tried now"),
+    }
+}
+
+fn messages(answer: &Value) -> u64 {
+    answer.get(0).unwrap_or(answer)["messages"].as_u64().unwrap_or_default()
+}
 
 #[cfg(test)]
 mod tests {
@@ -71,10 +96,22 @@ mod tests {
             "kind": "message", "octets": 30, "received_at_us": 0, "expires_at_us": 60_000_000,
             "failures": 2, "due_at_us": 30_000_000, "why": "the receiver is absent",
             "trail": "0a"});
-        shows(&PENDING, row, &["447700900123", "Tandem", "the receiver is absent"]);
+        let cells = ["447700900123", "Tandem", "the receiver is absent", "NEXT TRY", "in 30s"];
+        shows(&PENDING, row, &cells);
         let row = json!({"function": "sms1", "journal": "/var/lib/tandem/sms1.store",
             "state": "open", "rows": 3, "octets": 700, "unsynced_octets": 0,
             "unread_octets": 0, "trouble": null});
         shows(&STORE, row, &["open", "700", "/var/lib/tandem/sms1.store"]);
+    }
+
+    #[test]
+    fn what_was_sent_and_what_is_tried_again_is_counted() {
+        let answer = |count: u64| json!([{ "messages": count }]);
+        assert_eq!(sent("447", &answer(1)), "the text for 447 is stored");
+        assert_eq!(sent("447", &answer(4)), "the text for 447 is stored as 4 messages");
+        assert_eq!(retried(None, &answer(0)), "no message waits");
+        assert_eq!(retried(Some("447"), &answer(0)), "no message for 447 waits");
+        assert_eq!(retried(Some("447"), &answer(1)), "1 message for 447 is tried now");
+        assert_eq!(retried(None, &answer(7)), "7 messages are tried now");
     }
 }

@@ -284,9 +284,15 @@ pub const CLUSTER_LINKS: Listing = Listing::new(
         plain("from", "NODE"),
         plain("to", "HEARS"),
         column("up", "UP", Form::Flag),
-        column("known", "KNOWN", Form::Flag),
     ],
 );
+
+/// Of a node that is not heard it is not known whom it hears.
+pub fn blank_unknown(rows: &mut [Value]) {
+    for row in rows.iter_mut().filter(|row| row["known"] == false) {
+        row["up"] = Value::from("unknown");
+    }
+}
 
 /// `tandem ctl cluster drain` and `undrain`: what was done.
 #[must_use]
@@ -490,8 +496,11 @@ PEER   ROLE  OVER  ADDRESS            ASSOCIATION  ASP     ACTIVE FOR  SINCE\n\
         let shown = table(&LOOK, &[row], &PARTITIONS);
         assert!(shown.starts_with("PARTITION  ACTIVE  STANDBY  FIRST  EPOCH"), "{shown}");
         let row = json!({"from": 1, "to": 2, "up": true, "known": true});
-        let wanted = "NODE  HEARS  UP   KNOWN\n   1      2  yes  yes\n";
-        assert_eq!(table(&LOOK, &[row], &CLUSTER_LINKS), wanted);
+        let deaf = json!({"from": 2, "to": 1, "up": false, "known": false});
+        let mut rows = [row, deaf];
+        blank_unknown(&mut rows);
+        let wanted = "NODE  HEARS  UP\n   1      2  yes\n   2      1  unknown\n";
+        assert_eq!(table(&LOOK, &rows, &CLUSTER_LINKS), wanted);
         let said = |draining| drained(&json!([{"node": 1, "draining": draining, "serving": 24}]));
         assert_eq!(said(true), "node 1 gives its 24 partitions to the others");
         assert_eq!(said(false), "node 1 takes part again");

@@ -4,7 +4,7 @@ use clap::Command;
 use std::fmt::Write as _;
 
 /// Names of the groups, and their commands; others stand at the end.
-const GROUPS: [(&str, &[&str]); 7] = [
+const GROUPS: [(&str, &[&str]); 9] = [
     ("The site", &["site", "wait", "alarms", "counters", "log", "config", "drain"]),
     ("Pairs, pool and keys", &["replica", "track", "switchover", "pool", "reload-certificates"]),
     (
@@ -25,10 +25,15 @@ const GROUPS: [(&str, &[&str]); 7] = [
             "reg-events",
         ],
     ),
+    ("Media controllers", &["media", "streams"]),
+    ("Short message gateways", &["sms", "store"]),
     ("Service assurance", &["trails", "trail", "worst-calls", "capture"]),
     ("Route reflectors (BGP)", &["bgp"]),
     ("Provider edges", &["plane"]),
-    ("Signalling gateways (SS7)", &["m3ua", "sccp", "gtt", "tcap", "applications", "sctp"]),
+    (
+        "Signalling gateways (SS7)",
+        &["m3ua", "sccp", "gtt", "tcap", "applications", "sctp", "screening", "cluster"],
+    ),
 ];
 
 /// The command line whose help of `ctl` has its commands in groups.

@@ -30,6 +30,11 @@ fn a_stranger_takes_the_path_of_media() {
 }
 
 #[test]
+fn a_stranger_takes_the_path_of_short_messages() {
+    read_part(PAGE, "Short messages");
+}
+
+#[test]
 fn a_stranger_takes_the_path_of_a_changed_configuration() {
     read_part(PAGE, "A changed configuration");
 }

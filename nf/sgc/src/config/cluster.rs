@@ -143,7 +143,7 @@ impl Cluster {
             issues.push(Issue::new(format!("cluster.{at}"), what, hint));
         };
         if !(2..=usize::from(NODES_MAX)).contains(&self.nodes.len()) {
-            let what = format!("{} nodes", self.nodes.len());
+            let what = config::counted(self.nodes.len(), "node", "nodes");
             issue("nodes", what, "a cluster has 2 to 16");
         }
         if !self.nodes.iter().any(|it| it.number == self.node) {

@@ -12,11 +12,14 @@ use show::ipsmgw as listings;
 /// The words of IP short message gateways.
 #[derive(Debug, Subcommand)]
 pub enum IpsmgwWords {
-    /// Short messages: who takes them, what waits and why; send one, try again.
+    /// Short messages: who takes them, send one, try again; without more, those that wait and why.
+    #[command(args_conflicts_with_subcommands = true)]
     Sms {
+        #[command(flatten)]
+        of: Of,
         /// What of them.
         #[command(subcommand)]
-        command: SmsCommand,
+        command: Option<SmsCommand>,
     },
     /// What is kept over a restart, and whether its journal can be written.
     Store(Of),
@@ -67,7 +70,9 @@ impl Words for IpsmgwWords {
     fn run(self, client: &Client, form: Output) -> Result<(), Exit> {
         match self {
             Self::Store(of) => asked(client, form, of.function, "store", &listings::STORE),
-            Self::Sms { command } => command.run(client, form),
+            Self::Sms { of, command } => {
+                command.unwrap_or(SmsCommand::Pending { of, to: None }).run(client, form)
+            }
         }
     }
 }
@@ -91,17 +96,14 @@ impl SmsCommand {
                     what["from"] = json!(from);
                 }
                 let answer = client.post(&path, &what)?;
-                output::acted(form, &answer, &format!("the text for {to} is stored"))
+                output::acted(form, &answer, &listings::sent(&to, &answer))
             }
             Self::Retry { function, number } => {
                 let function = client.function("ipsmgw", function)?;
                 let path = format!("/api/v1/functions/{}/sms/retry", segment(&function));
                 let whom = number.as_ref().map_or_else(|| json!({}), |it| json!({ "to": it }));
-                let what = match number {
-                    Some(number) => format!("messages for {number} are tried now"),
-                    None => "all messages that wait are tried now".to_owned(),
-                };
-                output::acted(form, &client.post(&path, &whom)?, &what)
+                let answer = client.post(&path, &whom)?;
+                output::acted(form, &answer, &listings::retried(number.as_deref(), &answer))
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::rules::{self, Try};
 use crate::cli::{Of, OfPeer, Output};
 use crate::complete::{functions, functions_and_peers, peers};
-use crate::ctl::{Action, Client, Words, act, asked, query, segment};
+use crate::ctl::{Action, Client, Words, act, asked, asked_and, query, segment};
 use crate::exit::Exit;
 use crate::output;
 use clap::{Args, Subcommand};
@@ -140,7 +140,15 @@ fn cluster(client: &Client, form: Output, command: ClusterCommand) -> Result<(),
     match command {
         ClusterCommand::Nodes(of) => list(of, "cluster", &listings::CLUSTER),
         ClusterCommand::Partitions(of) => list(of, "cluster/partitions", &listings::PARTITIONS),
-        ClusterCommand::Links(of) => list(of, "cluster/links", &listings::CLUSTER_LINKS),
+        ClusterCommand::Links(of) => {
+            let (path, listing) = ("cluster/links", &listings::CLUSTER_LINKS);
+            asked_and(client, form, of.function, path, listing, |_, rows| {
+                if form == Output::Table {
+                    listings::blank_unknown(rows);
+                }
+                Ok(())
+            })
+        }
         ClusterCommand::Drain(of) => act(of, "drain"),
         ClusterCommand::Undrain(of) => act(of, "undrain"),
     }
