@@ -1065,7 +1065,8 @@ export const api = {
   translate: (name: string, query: Query) => ask<Translated>(name, 'gtt/translate', query),
   sctpPaths: (name: string) => ask<SctpPath[]>(name, 'sctp/paths'),
 
-  smsRegistrations: (name: string) => ask<SmsRegistration[]>(name, 'sms/registrations'),
+  smsRegistrations: (name: string, query: Query = {}) =>
+    ask<SmsRegistration[]>(name, 'sms/registrations', query),
   smsPending: (name: string, query: Query = {}) =>
     ask<PendingMessage[]>(name, 'sms/pending', query),
   smsStore: (name: string) => ask<SmsStore[]>(name, 'store'),

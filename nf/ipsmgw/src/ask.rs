@@ -103,7 +103,8 @@ questions! {
     /// What may be asked, and who answers it.
     const QUESTIONS: Serve;
     /// Subscribers whose terminals take messages.
-    Ask "sms/registrations" [LIMIT] -> Vec<SmsRegistrationRow>,
+    Ask "sms/registrations" [LIMIT, Parameter::text("number", "what their numbers begin with")]
+        -> Vec<SmsRegistrationRow>,
         |it, asked| it.show_registrations(asked.now, asked.ask);
     /// Messages that wait, and why.
     Ask "sms/pending" [LIMIT, Parameter::text("to", "only for this number")] -> Vec<PendingRow>,
@@ -216,7 +217,13 @@ impl ShortMessageGateway {
         now: Time,
         ask: &Ask,
     ) -> Result<Vec<SmsRegistrationRow>, AskError> {
-        let rows = self.store.beginning(now, SUBSCRIBERS).filter_map(|(key, row, until)| {
+        let begins = ask.params.get("number").map(|it| it.trim_start_matches('+'));
+        let digits = begins.unwrap_or_default().as_bytes();
+        if begins.is_some() && !digits.iter().all(u8::is_ascii_digit) {
+            return Err(wrong("a number is digits with the country code"));
+        }
+        let prefix = [SUBSCRIBERS, digits].concat();
+        let rows = self.store.beginning(now, &prefix).filter_map(|(key, row, until)| {
             let (Key::Subscriber(number), Row::Subscriber(row)) = (Key::of(key)?, Row::of(row)?)
             else {
                 return None;

@@ -147,6 +147,10 @@ const SERVER: Parameter = Parameter::text("server", "an Application Server of it
 const SUBSYSTEM: Parameter = Parameter::text("subsystem", "its name or number").required();
 const ASSOCIATION: Parameter = Parameter::text("association", "only this one");
 
+fn no_node() -> AskError {
+    AskError::BadParameter("this gateway is no node of a cluster: it has no [sgc.cluster]".into())
+}
+
 questions! {
     /// What may be asked, and who answers it.
     const QUESTIONS: Serve;
@@ -251,10 +255,10 @@ questions! {
     Ask "cluster/links" [] -> Vec<LinkRow>, |it, _| Ok(it.show_cluster_links());
     /// Gives the partitions of this node to the others, so that it can be stopped.
     Act "cluster/drain" [] -> Vec<DrainRow>,
-        |it, _| it.drain_cluster(true).ok_or_else(|| AskError::NotFound("cluster".into()));
+        |it, _| it.drain_cluster(true).ok_or_else(no_node);
     /// Takes part in the cluster again.
     Act "cluster/undrain" [] -> Vec<DrainRow>,
-        |it, _| it.drain_cluster(false).ok_or_else(|| AskError::NotFound("cluster".into()));
+        |it, _| it.drain_cluster(false).ok_or_else(no_node);
     /// The conditions that stand.
     Ask "alarms" [] -> Vec<Condition>, |it, asked| Ok(it.show_alarms(asked.now));
 }

@@ -133,9 +133,8 @@ fn log(client: &Client, form: Output, filter: Option<String>) -> Result<(), Exit
 /// what all are told.
 fn awaited(client: &Client) -> Result<Option<String>, Exit> {
     client.get("/readyz")?;
-    let routers =
-        client.functions().unwrap_or_default().into_iter().filter(|(_, kind)| kind == "pe");
-    Ok(routers.into_iter().find_map(|(name, _)| functions::awaited(client, &name)))
+    let functions = client.functions().unwrap_or_default();
+    Ok(functions.iter().find_map(|(name, kind)| functions::awaited(client, name, kind)))
 }
 
 /// Waits until every function runs, and forwarders are there. A site that starts may not have told

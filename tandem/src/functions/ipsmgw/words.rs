@@ -29,7 +29,14 @@ pub enum IpsmgwWords {
 #[derive(Debug, Subcommand)]
 pub enum SmsCommand {
     /// Subscribers whose terminals take messages.
-    Registrations(Of),
+    Registrations {
+        /// Which of the gateways.
+        #[command(flatten)]
+        of: Of,
+        /// Only those whose numbers begin so.
+        #[arg(long)]
+        number: Option<String>,
+    },
     /// Messages that wait, and why.
     Pending {
         /// Which of the gateways.
@@ -80,9 +87,9 @@ impl Words for IpsmgwWords {
 impl SmsCommand {
     fn run(self, client: &Client, form: Output) -> Result<(), Exit> {
         match self {
-            Self::Registrations(of) => {
-                let shown = &listings::REGISTRATIONS;
-                asked(client, form, of.function, "sms/registrations", shown)
+            Self::Registrations { of, number } => {
+                let about = format!("sms/registrations{}", query(&[("number", number)]));
+                asked(client, form, of.function, &about, &listings::REGISTRATIONS)
             }
             Self::Pending { of, to } => {
                 let about = format!("sms/pending{}", query(&[("to", to)]));

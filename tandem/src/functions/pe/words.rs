@@ -200,10 +200,15 @@ fn ask(client: &Client, form: Output, wanted: Wanted) -> Result<(), Exit> {
     asked(client, form, function, &about, listing)
 }
 
-/// Why a router that runs does not serve yet: nobody forwards for it. `None`: somebody does, or it
-/// may not be asked.
-pub fn awaited(client: &Client, function: &str) -> Option<String> {
-    let path = format!("/api/v1/functions/{}/pe/summary", segment(function));
+/// Why a function that runs does not serve yet: nobody forwards for it. `None`: somebody does, or it
+/// needs nobody, or may not be asked.
+pub fn awaited(client: &Client, function: &str, kind: &str) -> Option<String> {
+    let about = match kind {
+        "pe" => "pe/summary",
+        "msc" => "media",
+        _ => return None,
+    };
+    let path = format!("/api/v1/functions/{}/{about}", segment(function));
     let rows = client.find(&path).ok().flatten()?;
     let is_away = rows[0]["forwarder"] == "away";
     is_away.then(|| format!("the forwarder of {function} is away"))
