@@ -1,5 +1,5 @@
 // How a function stands, in a few figures of its field, and what of it does not stand.
-import { api, type FunctionRow } from './api';
+import { api, type FunctionRow, type NextHop } from './api';
 import { capital, count, duration, octets, relative } from './format';
 import { build, type Page } from './route';
 
@@ -110,6 +110,12 @@ async function gateway({ name }: FunctionRow): Promise<Standing> {
   };
 }
 
+/** A next hop that is down. */
+function unanswered(hop: NextHop, now_ms: number, href: string): Standing['troubles'][number] {
+  const s = duration(now_ms - hop.since_us / 1000);
+  return { name: hop.name, why: `${hop.transport} ${hop.target} has not answered for ${s}`, href };
+}
+
 async function border({ name }: FunctionRow): Promise<Standing> {
   const hops = await api.nextHops(name);
   const down = hops.filter((hop) => hop.state === 'down');
@@ -122,20 +128,14 @@ async function border({ name }: FunctionRow): Promise<Standing> {
         isBad: down.length > 0,
       },
     ],
-    troubles: down.map((hop) => ({
-      name: hop.name,
-      why: `${hop.transport} ${hop.target} has not answered for ${duration(now_ms - hop.since_us / 1000)}`,
-      href: of('alarms'),
-    })),
+    troubles: down.map((hop) => unanswered(hop, now_ms, of('alarms'))),
   };
 }
 
 async function messages({ name }: FunctionRow): Promise<Standing> {
-  const [hops, stores] = await Promise.all([api.nextHops(name), api.smsStore(name)]);
-  const href = of('messages', { function: name, view: 'core' });
+  const hops = await api.nextHops(name);
   const down = hops.filter((hop) => hop.state === 'down');
-  const ill = stores.filter((row) => row.trouble !== null || row.state !== 'open');
-  const rows = stores.reduce((sum, row) => sum + row.rows, 0);
+  const href = of('messages', { function: name, view: 'core' });
   const now_ms = Date.now();
   return {
     facts: [
@@ -145,20 +145,8 @@ async function messages({ name }: FunctionRow): Promise<Standing> {
         isBad: down.length > 0,
         href,
       },
-      { what: 'Rows kept', value: count(rows), isBad: ill.length > 0, href },
     ],
-    troubles: [
-      ...ill.map((row) => ({
-        name: 'Store',
-        why: row.trouble ?? `${row.state}: what stood in it is not known`,
-        href,
-      })),
-      ...down.map((hop) => ({
-        name: hop.name,
-        why: `${hop.transport} ${hop.target} has not answered for ${duration(now_ms - hop.since_us / 1000)}`,
-        href,
-      })),
-    ],
+    troubles: down.map((hop) => unanswered(hop, now_ms, href)),
   };
 }
 

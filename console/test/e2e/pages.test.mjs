@@ -50,7 +50,7 @@ const PAGES = [
   ['/ss7?view=cluster', '1:33 min'],
   ['/messages', 'The terminal has no memory'],
   ['/messages?to=447700900100', 'Status report of'],
-  ['/messages?send=1', 'The centre'],
+  ['/messages?send=1', 'To, with the country code'],
   ['/messages?view=registered', 'take short messages'],
   ['/messages?view=outcomes', 'Delivered over IP'],
   ['/messages?view=core', '/var/lib/tandem/sms1.store'],
@@ -422,10 +422,10 @@ test('what waits is found, opened and tried again, and a text is sent', async ()
   await rows.first().click();
   await page.waitForURL(/to=447700900100/, WAIT);
   assert.equal(await page.locator('.inner li').count(), 5, 'who has waited longest is first');
-  const own = page.getByRole('button', { name: 'Try 447700900100 now' });
+  const own = page.getByRole('button', { name: 'Try now: 447700900100' });
   await own.click();
   await page.getByText('5 messages for 447700900100 are tried now').waitFor(WAIT);
-  const way = page.getByRole('button', { name: 'Try 447700900135 now' });
+  const way = page.getByRole('button', { name: 'Try now: 447700900135' });
   assert.ok(await way.isDisabled(), 'what is under way is not tried once more');
   await page.getByRole('searchbox', { name: 'Find a receiver' }).fill('+44 7700 900107');
   await page.waitForURL(/q=/, WAIT);
