@@ -39,8 +39,12 @@ fn rules(count: u64) -> RuleFile {
     RuleFile { rule: (0..count).map(rule).collect(), ..RuleFile::default() }
 }
 
-/// An update of a location, from titles of which no rule speaks.
-fn messages() -> Vec<(Address, Address, Vec<u8>)> {
+/// Who is called, who calls, and the message.
+type Sent = (Address, Address, &'static [u8]);
+
+/// Updates of a location, from titles of which no rule speaks. They stand one behind the other, so
+/// that they are in the cache as one is that has just come.
+fn messages() -> &'static [Sent] {
     let message = |n: u64| {
         let number = mix(n ^ 0x5555) % 100_000_000_000;
         let digits = |text: String| Digits::parse(&text).expect("digits");
@@ -55,7 +59,15 @@ fn messages() -> Vec<(Address, Address, Vec<u8>)> {
         writer.write(&mut data, |out| out.invoke(1, None, Code::Local(2), Some(&argument)));
         (called, calling, data)
     };
-    (0..MESSAGES).map(message).collect()
+    let made: Vec<_> = (0..MESSAGES).map(message).collect();
+    let data: &'static [u8] = Vec::leak(made.iter().flat_map(|it| it.2.clone()).collect());
+    let mut rest = data;
+    let sent = made.into_iter().map(|(called, calling, data)| {
+        let (data, behind) = rest.split_at(data.len());
+        rest = behind;
+        (called, calling, data)
+    });
+    Vec::leak(sent.collect())
 }
 
 fn screening(c: &mut Criterion) {
@@ -64,11 +76,10 @@ fn screening(c: &mut Criterion) {
     let places = LastPlaces::new(0, Duration::ZERO, 0);
     for count in [100, RULES] {
         let screen = Screen::new(&rules(count), &Own::default(), &|_| None).expect("rules");
-        let subject = |it: &'static (Address, Address, Vec<u8>)| {
+        let subject = |it: &'static Sent| {
             let way = Way { opc: 1, dpc: 2, called: &it.0, calling: &it.1 };
-            Subject::read(way, &it.2).expect("a message")
+            Subject::read(way, it.2).expect("a message")
         };
-        let messages: &'static [_] = Vec::leak(messages.clone());
         let mut at = 0;
         group.bench_function(format!("read and judged, {count} rules"), |b| {
             b.iter(|| {

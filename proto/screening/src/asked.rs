@@ -116,20 +116,20 @@ impl<'a, 'b> Asked<'a, 'b> {
     /// Gives `look` the rules that may hold, and by which of their lists they were found.
     fn each(&mut self, index: &Index, mut look: impl FnMut(&mut Self, Option<List>, &[Entry])) {
         let (operation, message) = (self.operation, self.message);
-        let titles = [
+        let imsi = index.imsi.concerns(operation).then(|| self.imsi()).flatten();
+        let numbers = [
             (&index.calling, message.calling.number, List::Calling),
             (&index.called, message.called.number, List::Called),
+            (&index.imsi, imsi.as_ref().map(Number::of), List::Imsi),
         ];
-        for (prefixes, number, list) in titles {
-            if let Some(number) = number.filter(|_| prefixes.concerns(operation)) {
-                prefixes.each(number, operation, &mut |entries| look(self, Some(list), entries));
+        let near = numbers.map(|(prefixes, number, list)| {
+            let number = number.filter(|_| prefixes.concerns(operation));
+            (prefixes, number.map(|it| prefixes.near(it)), Some(list))
+        });
+        for (prefixes, near, list) in near {
+            if let Some(near) = near {
+                prefixes.each(near, operation, &mut |entries| look(self, list, entries));
             }
-        }
-        if index.imsi.concerns(operation)
-            && let Tells::Imsi(imsi) = self.tells()
-        {
-            let (number, list) = (Number::of(&imsi), Some(List::Imsi));
-            index.imsi.each(number, operation, &mut |entries| look(self, list, entries));
         }
         let opc = message.subject.way.opc;
         index.others.each(opc, operation, &mut |entries| look(self, None, entries));

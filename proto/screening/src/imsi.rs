@@ -11,8 +11,8 @@ use tcap::codec::UserInformation;
 const DEPTH_MAX: usize = 3;
 /// Digits of an IMSI (TS 23.003 §2.2).
 const DIGITS: core::ops::RangeInclusive<usize> = 6..=15;
-/// The half of an octet that is no digit (TS 29.002 §17.7.8).
-const FILLER: u8 = 0x0f;
+/// The lowest bit of each half of an octet; a half with all bits is no digit (TS 29.002 §17.7.8).
+const ONES: u64 = 0x1111_1111_1111_1111;
 
 /// One tag on the way from the argument down to the IMSI.
 #[derive(Debug, Clone)]
@@ -258,21 +258,29 @@ fn digits(element: &Element<'_>) -> Result<Digits, &'static str> {
     tbcd(octets.iter()).ok_or(NONE_SUCH)
 }
 
-/// Digits of a TBCD-STRING that is an IMSI.
+/// Digits of a TBCD-STRING that is an IMSI, all halves of its octets at once.
 fn tbcd(octets: impl Iterator<Item = u8>) -> Option<Digits> {
-    let mut digits = Digits::NONE;
-    let mut is_over = false;
-    for half in octets.flat_map(|it| [it & 0x0f, it >> 4]) {
-        if half == FILLER {
-            is_over = true;
-            continue;
+    let mut packed = [u8::MAX; 8];
+    for (n, octet) in octets.enumerate() {
+        match packed.get_mut(n) {
+            Some(place) => *place = octet,
+            // There is no digit behind so many.
+            None if octet == u8::MAX => {}
+            None => return None,
         }
-        if is_over || half > 9 {
-            return None;
-        }
-        digits = digits.with(half).filter(|it| it.len() <= *DIGITS.end())?;
     }
-    DIGITS.contains(&digits.len()).then_some(digits)
+    let halves = u64::from_le_bytes(packed);
+    let fillers = halves & halves >> 1 & halves >> 2 & halves >> 3 & ONES;
+    let count = fillers.trailing_zeros() as usize / 4;
+    if !DIGITS.contains(&count) {
+        return None;
+    }
+    let behind = u64::MAX << (4 * count);
+    let above_nine = halves >> 3 & (halves >> 2 | halves >> 1) & ONES;
+    if halves & behind != behind || above_nine & !behind != 0 {
+        return None;
+    }
+    Digits::read(packed.get(..count.div_ceil(2))?, count % 2 == 1)
 }
 
 #[cfg(test)]

@@ -116,13 +116,14 @@ impl Table {
     }
 }
 
-/// Keys of one block of a filter, about: one bit in twenty is set.
+/// Keys of one block of a filter, about; each has two bits, and what it begins with two more: of
+/// what is not there one in thirty seems to be.
 const BLOCK_KEYS: usize = 24;
 /// Of all keys one in so many may be too short for a filter.
 const SHORT_SHARE: usize = 16;
 
 /// Which beginnings there may be: all bits that a number asks for stand in one line of the cache,
-/// so that a number without a rule costs one of them, not one for each length.
+/// and of most numbers without a rule the first digits say so already, whatever lengths there are.
 #[derive(Debug, Default)]
 struct Filter {
     /// Bits of the keys that begin with the same digits.
@@ -143,23 +144,40 @@ impl Filter {
         let head = head.unwrap_or_default();
         let mut filter = Self { blocks: vec![[0; 8]; spans.len() / BLOCK_KEYS + 1], head };
         for key in spans.iter().map(|it| it.key).filter(|it| (it & 0x0f) as usize >= head) {
-            let block = filter.block(key);
-            let bit = bit(key);
-            filter.blocks[block][bit / 64] |= 1 << (bit % 64);
+            let first = filter.first(key);
+            let block = &mut filter.blocks[place(first, spans.len() / BLOCK_KEYS + 1)];
+            for bit in bits(first).into_iter().chain(bits(mixed(key))) {
+                block[bit / 64] |= 1 << (bit % 64);
+            }
         }
         filter
     }
 
+    /// What the first digits of a number are to the filter.
     #[inline]
-    fn block(&self, digits: u64) -> usize {
-        place(mixed(digits & beginning(self.head)), self.blocks.len())
+    const fn first(&self, digits: u64) -> u64 {
+        mixed(digits & beginning(self.head))
+    }
+
+    /// The block of a number, if a key may begin as it does.
+    #[inline]
+    fn block(&self, digits: u64) -> Option<&[u64; 8]> {
+        let first = self.first(digits);
+        let block = self.blocks.get(place(first, self.blocks.len()))?;
+        has(block, first).then_some(block)
     }
 }
 
-/// The bit of a key in its block.
+/// The bits of what is mixed in its block.
 #[inline]
-const fn bit(key: u64) -> usize {
-    (mixed(key) & 511) as usize
+const fn bits(mixed: u64) -> [usize; 2] {
+    [(mixed & 511) as usize, (mixed >> 9 & 511) as usize]
+}
+
+#[inline]
+fn has(block: &[u64; 8], mixed: u64) -> bool {
+    let [one, other] = bits(mixed).map(|bit| block[bit / 64] >> (bit % 64));
+    one & other & 1 == 1
 }
 
 #[inline]
@@ -173,6 +191,13 @@ const fn mixed(key: u64) -> u64 {
 #[allow(clippy::cast_possible_truncation, reason = "it is less than the number of places")]
 const fn place(mixed: u64, places: usize) -> usize {
     ((mixed as u128 * places as u128) >> 64) as usize
+}
+
+/// A number, and the block of a filter in which its beginnings may be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Near<'a> {
+    number: Number,
+    block: Option<&'a [u64; 8]>,
 }
 
 /// A mask and a length that patterns with any digit in some place have.
@@ -245,21 +270,28 @@ impl Prefixes {
         self.operations.has(operation.0)
     }
 
+    /// What [`Prefixes::each`] asks of the filter. It is asked for before it is needed: a number
+    /// whose line is not in the cache waits beside the others of its message, not behind them.
+    #[inline]
+    pub(crate) fn near(&self, number: Number) -> Near<'_> {
+        Near { number, block: self.filter.block(number.digits) }
+    }
+
     /// Gives `look` the entries of an operation under each beginning of a number.
     #[inline]
     pub(crate) fn each(
         &self,
-        number: Number,
+        near: Near<'_>,
         operation: OperationId,
         look: &mut impl FnMut(&[Entry]),
     ) {
-        self.spans(number, |_, span| of_operation(&self.entries[span], operation, look));
+        self.spans(near, |_, span| of_operation(&self.entries[span], operation, look));
     }
 
     /// The first rule under the longest beginning of a number; digits count more than a form.
     pub(crate) fn longest(&self, digits: &Digits) -> Option<u32> {
         let mut found: Option<(usize, usize)> = None;
-        self.spans(Number::of(digits), |length, span| {
+        self.spans(self.near(Number::of(digits)), |length, span| {
             if found.is_none_or(|it| it.0 < length) {
                 found = Some((length, span.start));
             }
@@ -270,26 +302,24 @@ impl Prefixes {
     /// Whether a number begins with any.
     pub(crate) fn has(&self, digits: &Digits) -> bool {
         let mut has = false;
-        self.spans(Number::of(digits), |_, _| has = true);
+        self.spans(self.near(Number::of(digits)), |_, _| has = true);
         has
     }
 
     /// Gives `look` each beginning of a number that there is: how long it is, and its entries.
     #[inline]
-    fn spans(&self, number: Number, mut look: impl FnMut(usize, core::ops::Range<usize>)) {
+    fn spans(&self, near: Near<'_>, mut look: impl FnMut(usize, core::ops::Range<usize>)) {
+        let Near { number, block } = near;
         let mut lengths = self.lengths & (u16::MAX >> (KEY_DIGITS - number.count));
-        let block = self.filter.blocks.get(self.filter.block(number.digits));
+        if block.is_none() {
+            lengths &= (1 << self.filter.head) - 1;
+        }
         while lengths != 0 {
             let length = lengths.trailing_zeros() as usize;
             lengths &= lengths - 1;
             let key = key(number.digits, beginning(length), length);
-            if length >= self.filter.head
-                && let Some(block) = block
-            {
-                let bit = bit(key);
-                if block[bit / 64] >> (bit % 64) & 1 == 0 {
-                    continue;
-                }
+            if length >= self.filter.head && !block.is_some_and(|it| has(it, mixed(key))) {
+                continue;
             }
             if let Some(span) = self.table.get(key) {
                 look(length, span);
