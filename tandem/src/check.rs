@@ -1,14 +1,13 @@
 //! `tandem check`: everything that is wrong with a site file, nothing started.
 
 use crate::changes;
-use crate::ctl::Client;
-use crate::exit::Exit;
+use crate::ctl::client_of_file;
 use crate::exposure::{advice, exposures};
-use crate::output;
 use crate::probe::probe;
 use crate::rights;
 use crate::site::Site;
 use crate::site_text::{held_by, load, render};
+use client::{Exit, output};
 use config::{Diagnostic, Issue, Site as _};
 use serde::Serialize;
 use std::path::Path;
@@ -164,7 +163,7 @@ fn held_against(
     site: &Site,
     directory: &Path,
 ) -> Result<(Vec<String>, Vec<Issue>), Exit> {
-    let running = Client::of_site(file)?.get("/api/v1/config")?;
+    let running = client_of_file(file)?.get("/api/v1/config")?;
     let text = running["text"].as_str().unwrap_or_default();
     let running: Site = config::read(text).map_err(|_| {
         let what = "the site that runs has a configuration that this version does not read";

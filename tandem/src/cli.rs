@@ -3,7 +3,6 @@
 mod forwarder;
 mod groups;
 mod guardian;
-mod range;
 mod transcoder;
 
 pub use forwarder::Forwarder;
@@ -11,12 +10,11 @@ pub use groups::grouped;
 pub use guardian::Guardian;
 pub use transcoder::Transcoder;
 
-use crate::complete::{Name, functions, functions_and_peers, names, peers, sites};
-use crate::ctl::{FunctionWords, SctpCommand};
-pub use crate::output::Output;
+use crate::ctl::FunctionWords;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use range::seconds;
+use client::complete::{Name, functions, names, sites};
+use client::{Capture, ConfigCommand, Of, Output, SctpCommand, seconds};
 use std::net::SocketAddrV4;
 use std::path::PathBuf;
 
@@ -171,25 +169,6 @@ pub struct Ctl {
     pub command: CtlCommand,
 }
 
-/// Which function a question goes to.
-#[derive(Debug, Args)]
-pub struct Of {
-    /// Name of the function; absent: all that answer.
-    #[arg(add = functions())]
-    pub function: Option<String>,
-}
-
-/// A peer of a function.
-#[derive(Debug, Args)]
-pub struct OfPeer {
-    /// Name of the function; absent: the only one of its kind.
-    #[arg(add = functions_and_peers())]
-    pub function: Option<String>,
-    /// Name of the peer.
-    #[arg(add = peers())]
-    pub peer: String,
-}
-
 /// What `tandem ctl` does.
 #[derive(Debug, Subcommand)]
 pub enum CtlCommand {
@@ -254,92 +233,6 @@ pub enum CtlCommand {
         /// Levels by target: info,ssc=debug.
         filter: Option<String>,
     },
-}
-
-/// Which messages are written to a file.
-#[derive(Debug, Args)]
-pub struct Capture {
-    /// Only what concerns this number, URI, Call-ID or address; absent: all.
-    pub query: Option<String>,
-    /// The file (pcapng); there must be none. `-` is standard output.
-    #[arg(long, short, value_name = "FILE")]
-    pub write: PathBuf,
-    /// Trails whose messages are written at most, the newest first.
-    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=500))]
-    pub limit: u32,
-    /// Watch for so long first, and write only what has begun since.
-    #[arg(long, value_parser = seconds(1..=3_600))]
-    pub seconds: Option<u64>,
-    /// call, registration, …; absent: all kinds.
-    #[arg(long, add = names(Name::TrailKind))]
-    pub kind: Option<String>,
-}
-
-/// What `tandem ctl config` does.
-#[derive(Debug, Subcommand)]
-pub enum ConfigCommand {
-    /// Print what runs, or a kept revision.
-    Show {
-        /// A kept revision.
-        #[arg(long, add = names(Name::Revision))]
-        revision: Option<u64>,
-        /// The candidate in place of what runs.
-        #[arg(long, conflicts_with = "revision")]
-        candidate: bool,
-    },
-    /// Edit the candidate in $EDITOR.
-    Edit,
-    /// Make a file the candidate: the site file itself, when it was edited by hand.
-    #[command(visible_alias = "set-file")]
-    Load {
-        /// The file; `-` is standard input.
-        file: PathBuf,
-    },
-    /// Throw the candidate away.
-    Discard,
-    /// What a commit would change, what it would interrupt, and what somebody wrote into the site
-    /// file by hand.
-    Compare,
-    /// Everything that would hinder a commit.
-    Check,
-    /// Make the candidate run.
-    Commit {
-        /// Take it back unless confirmed within this many seconds.
-        #[arg(long, value_name = "SECONDS", value_parser = seconds(1..=86_400))]
-        confirm: Option<u64>,
-        /// The revision that the change is based on; absent: that of the candidate.
-        #[arg(long)]
-        revision: Option<u64>,
-        /// A line for the history.
-        #[arg(long, value_name = "TEXT")]
-        comment: Option<String>,
-        /// Overwrite a site file that was edited by hand.
-        #[arg(long)]
-        force: bool,
-    },
-    /// Confirm the pending commit.
-    Confirm {
-        /// Overwrite a site file that was edited by hand.
-        #[arg(long)]
-        force: bool,
-    },
-    /// Make an old revision run again.
-    Rollback {
-        /// The revision; absent: that before the pending commit, or the newest before the running
-        /// one that was confirmed and has another text.
-        #[arg(add = names(Name::Revision))]
-        to: Option<u64>,
-        /// A line for the history.
-        #[arg(long, value_name = "TEXT")]
-        comment: Option<String>,
-        /// Overwrite a site file that was edited by hand.
-        #[arg(long)]
-        force: bool,
-    },
-    /// Kept revisions: who made each, what they said, and what became of it.
-    History,
-    /// The JSON schema of the site file.
-    Schema,
 }
 
 /// Rerun published measurements.

@@ -2,9 +2,9 @@
 //! `tandem run` starts it.
 
 use crate::cli::Guardian;
-use crate::exit::Exit;
 use crate::rights;
 use crate::site::Site;
+use client::Exit;
 use driver::privilege::{self, Account};
 use guardian::{Ended, Packets, Sockets, Unsent, guard, process_of};
 use sctp_stack::{Carrier, SCTP_PROTOCOL, is_abort};

@@ -1,8 +1,8 @@
 //! `tandem lab`: the published tables, rerun.
 
-use crate::cli::{Attack, AttackKind, Demo, Lab, LabCommand, Output};
-use crate::exit::Exit;
-use crate::{output, trials};
+use crate::cli::{Attack, AttackKind, Demo, Lab, LabCommand};
+use crate::trials;
+use client::{Exit, Output, output};
 use serde_json::{Value, json};
 use std::time::Duration;
 

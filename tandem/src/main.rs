@@ -8,16 +8,13 @@ mod anchored;
 mod changes;
 mod check;
 mod cli;
-mod complete;
 mod ctl;
-mod exit;
 mod exposure;
 mod functions;
 mod guardian;
 mod lab;
 mod man;
 mod metrics;
-mod output;
 mod paired;
 mod probe;
 mod record;
@@ -37,7 +34,7 @@ mod trials;
 
 use clap::{CommandFactory as _, FromArgMatches as _};
 use cli::{CheckOutput, Cli, Command};
-use exit::Exit;
+use client::{Exit, complete};
 use std::process::ExitCode;
 
 /// Calls leave and come in all sizes: it saves a tenth of a call's time. Without huge pages: one of
@@ -69,7 +66,7 @@ fn dispatch(cli: Cli) -> Result<(), Exit> {
         Command::Ctl(ctl) => ctl::ctl(*ctl),
         Command::Token(asked) => token::token(asked),
         Command::Lab(lab) => lab::lab(lab),
-        Command::Sctp(asked) => Ok(sctp_command::run(&asked)?),
+        Command::Sctp(asked) => sctp_command::run(&asked),
         Command::Forwarder(asked) => functions::forwarder(asked),
         Command::Transcoder(asked) => transcoder::run(asked),
         Command::Demo(demo) => lab::demo(&demo),
@@ -85,5 +82,5 @@ fn dispatch(cli: Cli) -> Result<(), Exit> {
 fn usage(error: &clap::Error) -> ExitCode {
     // Nowhere to complain when standard error is gone.
     let _ = error.print();
-    if error.use_stderr() { ExitCode::from(exit::USAGE) } else { ExitCode::SUCCESS }
+    if error.use_stderr() { ExitCode::from(client::USAGE) } else { ExitCode::SUCCESS }
 }

@@ -1,9 +1,9 @@
 //! Completion scripts and man pages, both from the command line's own definition.
 
 use crate::cli::Cli;
-use crate::exit::Exit;
 use clap::CommandFactory as _;
 use clap_complete::Shell;
+use client::Exit;
 use std::io::{self, Write as _};
 use std::path::Path;
 

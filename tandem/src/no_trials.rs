@@ -2,7 +2,7 @@
 //! image, which is to be small and has none of the programs that they compare with.
 
 use crate::cli::Trial;
-use crate::exit::Exit;
+use client::Exit;
 
 fn left_out() -> Result<(), Exit> {
     let what = "this program has no experiments, as that of the image: the package's has";

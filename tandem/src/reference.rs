@@ -1,9 +1,9 @@
 //! The reference of the site file in Markdown, from the doc comments of the configuration types,
 //! that of the metrics, and the API's description.
 
-use crate::exit::Exit;
 use crate::functions::functions;
 use crate::site::Site;
+use client::Exit;
 use std::io::{self, Write as _};
 use std::path::Path;
 

@@ -2,9 +2,9 @@
 //! the kernel refuses to it. All are settled before the first thread is started and before anything
 //! is opened.
 
-use crate::exit::Exit;
 use crate::site::{REVISIONS, Site, SiteSection, TOKENS};
 use crate::site_text;
+use client::Exit;
 use config::keys::quoted;
 use config::{Issue, Links};
 use driver::privilege::{self, Account, Rights};

@@ -1,6 +1,5 @@
 //! `tandem run`: start the functions of a site, supervise them, drain and end.
 
-use crate::exit::Exit;
 use crate::exposure::exposures;
 use crate::functions::StartContext;
 use crate::guardian;
@@ -10,6 +9,7 @@ use crate::site::{REVISIONS, Site};
 use crate::site_controller::{Parts, SiteController};
 use crate::site_text::{self, LOCK};
 use crate::token;
+use client::Exit;
 use config::keys::quoted;
 use config::{Disk, Issue, Refused, Store};
 use driver::doorway::own_user;

@@ -1,7 +1,7 @@
 //! The text of a site file: read, and refused with what is wrong where.
 
-use crate::exit::Exit;
 use crate::site::Site;
+use client::Exit;
 use config::{Diagnostic, Links, SITE_BYTES_MAX};
 use std::fs::TryLockError;
 use std::io::ErrorKind;

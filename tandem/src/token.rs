@@ -1,11 +1,10 @@
 //! `tandem token`: who may use a site's API, and for what.
 
-use crate::cli::{Output, TokenCommand, TokenRole};
-use crate::exit::Exit;
-use crate::output;
+use crate::cli::{TokenCommand, TokenRole};
 use crate::rights;
 use crate::site::TOKENS;
 use crate::site_text;
+use client::{Exit, Output, output};
 use oam::token::{FIRST, Listed, Role, Tokens};
 use serde_json::{Value, json};
 use show::{Listing, plain, time};

@@ -3,10 +3,10 @@
 
 use crate::anchored;
 use crate::cli::Transcoder;
-use crate::exit::Exit;
 use crate::site::Site;
 use ::transcoder::{CLASS_RECORDS, Spec, serve};
 use anchor::CodecName;
+use client::Exit;
 use codec::{Absent, Codec, Library};
 use config::{Issue, keys};
 use forwarder::ToPackets;

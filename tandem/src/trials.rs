@@ -1,8 +1,7 @@
 //! `tandem lab list` and `run`: the experiments of the reports.
 
 use crate::cli::{Plane, Reflection, Trial};
-use crate::exit::Exit;
-use crate::output;
+use client::{Exit, output};
 use experiments::{Options, Takes};
 use std::time::SystemTime;
 

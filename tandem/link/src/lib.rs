@@ -3,6 +3,7 @@
 pub mod command;
 
 use clap::Parser as _;
+use client::Exit;
 use command::{Link, Reverse};
 use link::{Emulator, Event, LinkPlan, LinkSummary, Plan, Summary, Way, WaySummary, What, Which};
 use serde_json::{Value, json};
@@ -35,37 +36,14 @@ pub const WAYS: Listing = Listing::new(
     ],
 );
 
-/// Why links did not run.
-#[derive(Debug)]
-pub enum Ended {
-    /// Something failed on the way.
-    Failed(String),
-    /// The command was called wrongly.
-    Usage(String),
-    /// The file is none of links.
-    Invalid(String),
-}
-
-impl From<anyhow::Error> for Ended {
-    fn from(error: anyhow::Error) -> Self {
-        Self::Failed(format!("{error:#}"))
-    }
-}
-
-impl From<std::io::Error> for Ended {
-    fn from(error: std::io::Error) -> Self {
-        Self::Failed(error.to_string())
-    }
-}
-
 /// Runs links until a signal or the set time, and tells what passed them.
 ///
 /// # Errors
 /// Why they did not run.
-pub fn run(asked: &Link) -> Result<Summary, Ended> {
+pub fn run(asked: &Link) -> Result<Summary, Exit> {
     let mut plan = plan(asked)?;
     plan.seed = asked.seed.unwrap_or(plan.seed);
-    plan.check().map_err(Ended::Usage)?;
+    plan.check().map_err(Exit::Usage)?;
     let ended = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&ended))?;
@@ -95,20 +73,20 @@ pub fn rows(summary: &Summary) -> Vec<Value> {
     ways(summary).map(|way| row(summary, way)).collect()
 }
 
-fn plan(asked: &Link) -> Result<Plan, Ended> {
+fn plan(asked: &Link) -> Result<Plan, Exit> {
     let there = asked.way.way();
     if let Some(file) = &asked.file {
         if there != Way::default() {
-            return Err(Ended::Usage("with --file, the file says how links behave".into()));
+            return Err(Exit::Usage("with --file, the file says how links behave".into()));
         }
-        let unread = |why: std::io::Error| Ended::Failed(format!("{}: {why}", file.display()));
+        let unread = |why: std::io::Error| Exit::Failed(format!("{}: {why}", file.display()));
         let text = std::fs::read_to_string(file).map_err(unread)?;
-        let named = |why: String| Ended::Invalid(format!("{}: {}\n", file.display(), why.trim()));
+        let named = |why: String| Exit::Invalid(format!("{}: {}\n", file.display(), why.trim()));
         return Plan::read(&text).map_err(named);
     }
     let back = match Reverse::try_parse_from(&asked.reverse) {
         Ok(reverse) => reverse.way.way(),
-        Err(error) => return Err(Ended::Usage(format!("after --reverse: {error}"))),
+        Err(error) => return Err(Exit::Usage(format!("after --reverse: {error}"))),
     };
     let event = |what: What| {
         move |&at: &link::Span| Event { at, way: Which::Both, what: Some(what), set: None }
@@ -116,10 +94,10 @@ fn plan(asked: &Link) -> Result<Plan, Ended> {
     let events: Vec<Event> = asked.cut.iter().map(event(What::Cut)).collect();
     let events = [events, asked.heal.iter().map(event(What::Heal)).collect()].concat();
     let Ok(between) = <[_; 2]>::try_from(asked.between.clone()) else {
-        return Err(Ended::Usage("--between wants two interfaces".into()));
+        return Err(Exit::Usage("--between wants two interfaces".into()));
     };
     let name = "link".to_owned();
-    let planned = LinkPlan::new(name, between, (&there, &back), &events).map_err(Ended::Usage)?;
+    let planned = LinkPlan::new(name, between, (&there, &back), &events).map_err(Exit::Usage)?;
     Ok(Plan { seed: 1, links: vec![planned] })
 }
 

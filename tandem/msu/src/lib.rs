@@ -3,35 +3,21 @@
 
 pub mod command;
 
+use client::Exit;
 use command::{Msu, MsuSccp, MsuTransport, Operation};
 use sgc::config::PointCodeFormat;
 use std::time::Duration;
-
-/// Why it ended otherwise than it should.
-#[derive(Debug)]
-pub enum Ended {
-    /// Something failed on the way.
-    Failed(String),
-    /// The command was called wrongly.
-    Usage(String),
-}
-
-impl From<anyhow::Error> for Ended {
-    fn from(error: anyhow::Error) -> Self {
-        Self::Failed(format!("{error:#}"))
-    }
-}
 
 /// An operation in words, or the names of all.
 ///
 /// # Errors
 /// There is none of that name or version.
-pub fn operation(asked: &Operation) -> Result<String, Ended> {
+pub fn operation(asked: &Operation) -> Result<String, Exit> {
     let Some(name) = &asked.name else {
         return Ok(msu::operation::names().map(|name| format!("{name}\n")).collect());
     };
     let told = msu::operation::describe(name, asked.version, asked.depth.into());
-    told.map_err(|wrong| Ended::Usage(wrong.to_string()))
+    told.map_err(|wrong| Exit::Usage(wrong.to_string()))
 }
 
 /// Sends MSUs; `say` hears each line for people.
@@ -39,7 +25,7 @@ pub fn operation(asked: &Operation) -> Result<String, Ended> {
 /// # Errors
 /// The gateway cannot be reached, says that they lead nowhere and none came back, or nobody answers
 /// a message of SCCP.
-pub fn run(asked: &Msu, say: &mut dyn FnMut(&str)) -> Result<(), Ended> {
+pub fn run(asked: &Msu, say: &mut dyn FnMut(&str)) -> Result<(), Exit> {
     let format = match &*asked.format {
         "ansi" => PointCodeFormat::Ansi,
         "japan" => PointCodeFormat::Japan,
@@ -48,7 +34,7 @@ pub fn run(asked: &Msu, say: &mut dyn FnMut(&str)) -> Result<(), Ended> {
     };
     let code = |name: &str, text: &str| {
         let read = format.read(text);
-        read.ok_or_else(|| Ended::Usage(format!("--{name} {text}: {}", format.example())))
+        read.ok_or_else(|| Exit::Usage(format!("--{name} {text}: {}", format.example())))
     };
     let plan = msu::Plan {
         to: asked.gateway,
@@ -85,23 +71,23 @@ pub fn run(asked: &Msu, say: &mut dyn FnMut(&str)) -> Result<(), Ended> {
     };
     say(&format!("{sent} sent, {came} came; {against}"));
     match came {
-        0 if told > 0 => Err(Ended::Failed("the gateway did not take them".into())),
+        0 if told > 0 => Err(Exit::Failed("the gateway did not take them".into())),
         0 if plan.sccp.is_some() && sent > 0 => {
-            Err(Ended::Failed("nobody has answered, and nothing came back".into()))
+            Err(Exit::Failed("nobody has answered, and nothing came back".into()))
         }
         _ => Ok(()),
     }
 }
 
 /// What is in the MSUs, where it is SCCP.
-fn sccp(asked: &MsuSccp) -> Result<Option<msu::sccp::Sccp>, Ended> {
+fn sccp(asked: &MsuSccp) -> Result<Option<msu::sccp::Sccp>, Exit> {
     use ::sccp::codec::{Digits, Title};
     use msu::sccp::{Asks, Content, Sccp, address, hex};
     let Some(called_ssn) = asked.called_ssn else { return Ok(None) };
-    let title = |name: &str, digits: &Option<String>| -> Result<Option<Title>, Ended> {
+    let title = |name: &str, digits: &Option<String>| -> Result<Option<Title>, Exit> {
         let Some(digits) = digits else { return Ok(None) };
         let read = digits.strip_prefix('+').unwrap_or(digits);
-        let wrong = || Ended::Usage(format!("--{name} {digits}: use 0 to 9 and a to f"));
+        let wrong = || Exit::Usage(format!("--{name} {digits}: use 0 to 9 and a to f"));
         let title = Title::e164(Digits::parse(read).ok_or_else(wrong)?);
         let (translation_type, plan, nature) = (asked.tt, asked.np, asked.nai);
         Ok(Some(Title { translation_type, plan, nature, ..title }))
@@ -109,10 +95,10 @@ fn sccp(asked: &MsuSccp) -> Result<Option<msu::sccp::Sccp>, Ended> {
     let content = match (&asked.operation, &asked.data) {
         (Some(name), _) => {
             let asks = Asks::new(name, asked.map_version, asked.argument.as_deref());
-            Content::Asks(asks.map_err(|wrong| Ended::Usage(wrong.to_string()))?)
+            Content::Asks(asks.map_err(|wrong| Exit::Usage(wrong.to_string()))?)
         }
         (None, Some(digits)) => {
-            let wrong = || Ended::Usage("--data: use an even number of hexadecimal digits".into());
+            let wrong = || Exit::Usage("--data: use an even number of hexadecimal digits".into());
             Content::Octets(hex(digits).ok_or_else(wrong)?)
         }
         (None, None) => Content::Octets(vec![0; 4]),

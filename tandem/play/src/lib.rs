@@ -3,6 +3,7 @@
 pub mod command;
 
 use anyhow::Context as _;
+use client::Exit;
 use command::Play;
 use scenario::{Changes, Options, Program, built_in};
 use std::path::{Path, PathBuf};
@@ -12,28 +13,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Octets of a file, at most.
 const FILE_OCTETS_MAX: u64 = 4 << 20;
 
-/// Why it ended otherwise than it should.
-#[derive(Debug)]
-pub enum Ended {
-    /// Something failed on the way.
-    Failed(String),
-    /// The command was called wrongly.
-    Usage(String),
-    /// The file is wrong: diagnostics.
-    Invalid(String),
-}
-
-impl From<anyhow::Error> for Ended {
-    fn from(error: anyhow::Error) -> Self {
-        Self::Failed(format!("{error:#}"))
-    }
-}
-
 /// Lists, shows, or plays; `say` hears each line that is to be printed.
 ///
 /// # Errors
 /// The file is wrong, a gateway cannot be reached, or plays have failed.
-pub fn run(asked: &Play, say: &mut dyn FnMut(&str)) -> Result<(), Ended> {
+pub fn run(asked: &Play, say: &mut dyn FnMut(&str)) -> Result<(), Exit> {
     if asked.list {
         list(say);
         return Ok(());
@@ -62,15 +46,15 @@ pub fn run(asked: &Play, say: &mut dyn FnMut(&str)) -> Result<(), Ended> {
     }
     let did_anything = report.begun() > 0 || !report.sip.is_empty();
     match (report.lost.clone(), report.failed()) {
-        (Some(why), _) => Err(Ended::Failed(why)),
+        (Some(why), _) => Err(Exit::Failed(why)),
         (None, 0) if !did_anything && !stopped.load(Ordering::Relaxed) => {
-            Err(Ended::Failed("nothing was begun and nothing was asked".into()))
+            Err(Exit::Failed("nothing was begun and nothing was asked".into()))
         }
         (None, 0) => Ok(()),
         (None, failed) => {
             let failed = usize::try_from(failed).unwrap_or(usize::MAX);
             let all = config::counted(failed, "play has failed", "plays have failed");
-            Err(Ended::Failed(all))
+            Err(Exit::Failed(all))
         }
     }
 }
@@ -85,23 +69,23 @@ fn list(say: &mut dyn FnMut(&str)) {
 }
 
 /// The text of a scenario that comes with Tandem.
-fn known(name: &str) -> Result<&'static str, Ended> {
+fn known(name: &str) -> Result<&'static str, Exit> {
     let found = built_in().iter().find(|it| it.name == name);
     found.map(|it| it.text).ok_or_else(|| {
         let names = built_in().iter().map(|it| it.name);
         let hint = config::meant(name, names, "there is none");
-        Ended::Usage(format!("no scenario is called `{name}`; {hint}"))
+        Exit::Usage(format!("no scenario is called `{name}`; {hint}"))
     })
 }
 
 /// Two words with an equals sign between them.
-fn pair(option: &str, text: &str) -> Result<(String, String), Ended> {
+fn pair(option: &str, text: &str) -> Result<(String, String), Exit> {
     let pair = text.split_once('=').filter(|it| !it.0.is_empty());
     let pair = pair.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    pair.ok_or_else(|| Ended::Usage(format!("--{option} {text}: write NAME=VALUE")))
+    pair.ok_or_else(|| Exit::Usage(format!("--{option} {text}: write NAME=VALUE")))
 }
 
-fn changes(asked: &Play) -> Result<Changes, Ended> {
+fn changes(asked: &Play) -> Result<Changes, Exit> {
     let mut roles = Vec::new();
     for text in &asked.at {
         let (role, place) = pair("at", text)?;
@@ -109,11 +93,11 @@ fn changes(asked: &Play) -> Result<Changes, Ended> {
     }
     for text in &asked.role {
         let (name, value) = pair("role", text)?;
-        let wrong = || Ended::Usage(format!("--role {text}: write ROLE.KEY=VALUE"));
+        let wrong = || Exit::Usage(format!("--role {text}: write ROLE.KEY=VALUE"));
         let (role, key) = name.split_once('.').ok_or_else(wrong)?;
         roles.push((role.to_owned(), key.to_owned(), value));
     }
-    let pairs = |option: &str, of: &[String]| -> Result<Vec<(String, String)>, Ended> {
+    let pairs = |option: &str, of: &[String]| -> Result<Vec<(String, String)>, Exit> {
         of.iter().map(|text| pair(option, text)).collect()
     };
     let mut tables = pairs("table", &asked.table)?;
@@ -133,7 +117,7 @@ fn changes(asked: &Play) -> Result<Changes, Ended> {
     })
 }
 
-fn program(asked: &Play) -> Result<Program, Ended> {
+fn program(asked: &Play) -> Result<Program, Exit> {
     let name = asked.file.as_deref().unwrap_or_default();
     let changes = changes(asked)?;
     let path = Path::new(name);
@@ -141,7 +125,7 @@ fn program(asked: &Play) -> Result<Program, Ended> {
     let (text, base) = if is_file {
         let size = std::fs::metadata(path).with_context(|| name.to_owned())?.len();
         if size > FILE_OCTETS_MAX {
-            return Err(Ended::Failed(format!("{name}: more than {FILE_OCTETS_MAX} octets")));
+            return Err(Exit::Failed(format!("{name}: more than {FILE_OCTETS_MAX} octets")));
         }
         let text = std::fs::read_to_string(path).with_context(|| name.to_owned())?;
         (text, path.parent().unwrap_or(Path::new(".")).to_owned())
@@ -149,7 +133,7 @@ fn program(asked: &Play) -> Result<Program, Ended> {
         (known(name)?.to_owned(), PathBuf::from("."))
     };
     let read = scenario::read_changed(&text, &base, &changes);
-    read.map_err(|wrong| Ended::Invalid(config::render(name, &text, &wrong.0)))
+    read.map_err(|wrong| Exit::Invalid(config::render(name, &text, &wrong.0)))
 }
 
 #[cfg(test)]
@@ -157,12 +141,12 @@ mod tests {
     use super::*;
     use clap::{Args as _, Command, FromArgMatches as _};
 
-    fn said(words: &[&str]) -> Result<String, Ended> {
+    fn said(words: &[&str]) -> Result<String, Exit> {
         let command = Play::augment_args(Command::new("play"));
         let matches = command.try_get_matches_from([&["play"], words].concat());
-        let matches = matches.map_err(|wrong| Ended::Usage(wrong.to_string()))?;
+        let matches = matches.map_err(|wrong| Exit::Usage(wrong.to_string()))?;
         let asked = Play::from_arg_matches(&matches);
-        let asked = asked.map_err(|wrong| Ended::Usage(wrong.to_string()))?;
+        let asked = asked.map_err(|wrong| Exit::Usage(wrong.to_string()))?;
         let mut text = String::new();
         let said = run(&asked, &mut |line| {
             text.push_str(line);
@@ -196,14 +180,14 @@ mod tests {
         let report: serde_json::Value = serde_json::from_str(&report).unwrap();
         assert_eq!(report["scenarios"][0]["completed"], 3, "{report}");
         std::fs::write(&file, text.replace("rate = 100", "rat = 100")).unwrap();
-        let Err(Ended::Invalid(wrong)) = said(&[name]) else { panic!("it is wrong") };
+        let Err(Exit::Invalid(wrong)) = said(&[name]) else { panic!("it is wrong") };
         assert!(wrong.contains("x.toml:6:1"), "{wrong}");
     }
 
     #[test]
     fn a_run_that_begins_nothing_has_not_succeeded() {
         let words = ["map-sri-for-sm", "-n", "0", "--rate", "1000", "--measure", "0.1"];
-        let Err(Ended::Failed(why)) = said(&words) else { panic!("nothing was played") };
+        let Err(Exit::Failed(why)) = said(&words) else { panic!("nothing was played") };
         assert!(why.contains("nothing was begun"), "{why}");
     }
 
@@ -216,11 +200,11 @@ mod tests {
             vec!["--show", "nothing"],
             vec![],
         ] {
-            assert!(matches!(said(&words), Err(Ended::Usage(_))), "{words:?}");
+            assert!(matches!(said(&words), Err(Exit::Usage(_))), "{words:?}");
         }
         let unknown = said(&["ussd", "--at", "nobody=unix:x"]);
-        assert!(matches!(unknown, Err(Ended::Invalid(it)) if it.contains("`nobody`")));
+        assert!(matches!(unknown, Err(Exit::Invalid(it)) if it.contains("`nobody`")));
         let absent = said(&["ussd", "--at", "msc=unix:/nonexistent/x", "-n", "1"]);
-        assert!(matches!(absent, Err(Ended::Failed(it)) if it.contains("role msc")));
+        assert!(matches!(absent, Err(Exit::Failed(it)) if it.contains("role msc")));
     }
 }

@@ -1,9 +1,10 @@
 //! `tandem sctp throughput`: messages as fast as the peer takes them.
 
 use crate::command::SctpThroughput;
-use crate::ended::Ended;
-use crate::{endpoint, text, words};
+use crate::{endpoint, words};
 use bytes::Bytes;
+use client::Exit;
+use client::output::text;
 use machine::Time;
 use sctp::{Failure, In, Indication, Outgoing, Part};
 use sctp_stack::host::{self, User};
@@ -197,21 +198,21 @@ impl User for Sink {
 }
 
 /// Sends to the peer, or takes what comes.
-pub fn run(asked: &SctpThroughput) -> Result<(), Ended> {
+pub fn run(asked: &SctpThroughput) -> Result<(), Exit> {
     if asked.size == 0 || asked.size > SIZE_MAX {
-        return Err(Ended::Usage(format!("--size {}: 1 to {SIZE_MAX} octets", asked.size)));
+        return Err(Exit::Usage(format!("--size {}: 1 to {SIZE_MAX} octets", asked.size)));
     }
     let (mut config, peer) = endpoint::read(&asked.endpoint, &asked.peer, asked.peer_udp_port)?;
     if asked.nagle {
         config.parameters.nagle = Some(true);
     }
-    let failed = |error: runtime::RuntimeError| Ended::Failed(error.to_string());
+    let failed = |error: runtime::RuntimeError| Exit::Failed(error.to_string());
     let (reports, reported) = sync_channel(REPORTS_MAX);
     let json = asked.endpoint.json;
     if peer.is_none() {
         let sink = Sink { reports, counts: BTreeMap::new() };
         let running = host::start(config, sink).map_err(failed)?;
-        host::pump(&running).map_err(|error| Ended::Failed(error.to_string()))?;
+        host::pump(&running).map_err(|error| Exit::Failed(error.to_string()))?;
         return print(&reported, "receiver", json, asked.once);
     }
     let source = Source {
@@ -231,12 +232,12 @@ pub fn run(asked: &SctpThroughput) -> Result<(), Ended> {
         count: Count::new(Time::ZERO),
     };
     let running = host::start(config, source).map_err(failed)?;
-    host::pump(&running).map_err(|error| Ended::Failed(error.to_string()))?;
+    host::pump(&running).map_err(|error| Exit::Failed(error.to_string()))?;
     print(&reported, "sender", json, true)
 }
 
 /// Prints reports until a signal, or the first one only.
-fn print(reports: &Receiver<Report>, role: &str, json: bool, once: bool) -> Result<(), Ended> {
+fn print(reports: &Receiver<Report>, role: &str, json: bool, once: bool) -> Result<(), Exit> {
     let ended = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&ended))?;
@@ -246,14 +247,14 @@ fn print(reports: &Receiver<Report>, role: &str, json: bool, once: bool) -> Resu
             Ok(report) => report,
             Err(RecvTimeoutError::Timeout) => continue,
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(Ended::Failed("the endpoint has failed".into()));
+                return Err(Exit::Failed("the endpoint has failed".into()));
             }
         };
         match report {
             Ok(count) if json => text(&format!("{}\n", count.json(role)))?,
             Ok(count) => text(&count.words(role))?,
             Err(why) if once => {
-                return Err(Ended::Unreachable(format!("the association is lost: {why}")));
+                return Err(Exit::Unreachable(format!("the association is lost: {why}")));
             }
             Err(why) => eprintln!("tandem: an association is lost: {why}"),
         }

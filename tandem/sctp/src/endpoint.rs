@@ -1,7 +1,7 @@
 //! From the command line to an endpoint and its peer.
 
 use crate::command::SctpEndpoint;
-use crate::ended::Ended;
+use client::Exit;
 use schemars::JsonSchema;
 use sctp_stack::{Config, ENCAPSULATION_PORT, Extensions, Overrides, Peer};
 use serde::de::DeserializeOwned;
@@ -16,7 +16,7 @@ pub fn read(
     asked: &SctpEndpoint,
     peers: &[IpAddr],
     peer_udp_port: u16,
-) -> Result<(Config, Option<Peer>), Ended> {
+) -> Result<(Config, Option<Peer>), Exit> {
     let begins = !peers.is_empty();
     let own = u32::from(u16::MAX - DYNAMIC_FIRST) + 1;
     let dynamic = DYNAMIC_FIRST + (std::process::id() % own) as u16;
@@ -50,18 +50,18 @@ pub fn read(
         None => Ok((config, peer)),
         Some(issue) => {
             let what = format!("{}: {}; {}", issue.path, issue.what, issue.hint);
-            Err(Ended::Usage(what))
+            Err(Exit::Usage(what))
         }
     }
 }
 
-fn local(asked: &SctpEndpoint, peers: &[IpAddr]) -> Result<Vec<IpAddr>, Ended> {
+fn local(asked: &SctpEndpoint, peers: &[IpAddr]) -> Result<Vec<IpAddr>, Exit> {
     if !asked.local.is_empty() {
         return Ok(asked.local.clone());
     }
     if peers.len() > 1 {
         let what = "several --peer want the addresses here too: --local, once for each network";
-        return Err(Ended::Usage(what.into()));
+        return Err(Exit::Usage(what.into()));
     }
     let is_v6 = peers.iter().any(IpAddr::is_ipv6);
     let any = if is_v6 { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
@@ -69,12 +69,12 @@ fn local(asked: &SctpEndpoint, peers: &[IpAddr]) -> Result<Vec<IpAddr>, Ended> {
 }
 
 /// What `--set` says.
-fn settings(set: &[String]) -> Result<(Overrides, Extensions), Ended> {
+fn settings(set: &[String]) -> Result<(Overrides, Extensions), Exit> {
     let (mut parameters, mut extensions) = (Map::new(), Map::new());
     let (of_parameters, of_extensions) = (keys::<Overrides>(), keys::<Extensions>());
     for text in set {
         let Some((key, value)) = text.split_once('=') else {
-            return Err(Ended::Usage(format!("--set {text}: write KEY=VALUE")));
+            return Err(Exit::Usage(format!("--set {text}: write KEY=VALUE")));
         };
         let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.into()));
         if of_parameters.iter().any(|it| it == key) {
@@ -83,9 +83,7 @@ fn settings(set: &[String]) -> Result<(Overrides, Extensions), Ended> {
             extensions.insert(key.into(), value);
         } else {
             let known = [of_parameters, of_extensions].concat().join(", ");
-            return Err(Ended::Usage(format!(
-                "--set {text}: no such parameter. There are {known}"
-            )));
+            return Err(Exit::Usage(format!("--set {text}: no such parameter. There are {known}")));
         }
     }
     Ok((typed(parameters)?, typed(extensions)?))
@@ -97,8 +95,8 @@ fn keys<T: JsonSchema>() -> Vec<String> {
     properties.into_iter().flat_map(|it| it.keys().cloned()).collect()
 }
 
-fn typed<T: DeserializeOwned>(set: Map<String, Value>) -> Result<T, Ended> {
+fn typed<T: DeserializeOwned>(set: Map<String, Value>) -> Result<T, Exit> {
     let words = Value::Object(set.clone()).to_string();
     serde_json::from_value(Value::Object(set))
-        .map_err(|error| Ended::Usage(format!("--set {words}: {error}")))
+        .map_err(|error| Exit::Usage(format!("--set {words}: {error}")))
 }

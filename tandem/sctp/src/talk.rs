@@ -1,10 +1,10 @@
 //! `tandem sctp server` and `client`: standard input and output over SCTP.
 
 use crate::command::{SctpClient, SctpServer};
-use crate::ended::Ended;
 use crate::endpoint;
 use crate::words;
 use bytes::Bytes;
+use client::Exit;
 use machine::Time;
 use runtime::Running;
 use sctp::{Failure, In, Indication, Lost, Outgoing};
@@ -138,14 +138,14 @@ struct Manner {
 }
 
 /// Takes associations.
-pub fn serve(asked: &SctpServer) -> Result<(), Ended> {
+pub fn serve(asked: &SctpServer) -> Result<(), Exit> {
     let (config, _) = endpoint::read(&asked.endpoint, &[], 0)?;
     let manner = Manner { json: asked.endpoint.json, is_client: false, keep_open: asked.keep_open };
     run(config, None, 1, &manner)
 }
 
 /// Associates with a server.
-pub fn connect(asked: &SctpClient) -> Result<(), Ended> {
+pub fn connect(asked: &SctpClient) -> Result<(), Exit> {
     let (config, peer) = endpoint::read(&asked.endpoint, &asked.peer, asked.peer_udp_port)?;
     let manner = Manner { json: asked.endpoint.json, is_client: true, keep_open: asked.keep_open };
     run(config, peer, asked.streams, &manner)
@@ -156,7 +156,7 @@ fn run(
     peer: Option<Peer>,
     streams: u16,
     manner: &Manner,
-) -> Result<(), Ended> {
+) -> Result<(), Exit> {
     let ended = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&ended))?;
@@ -165,9 +165,9 @@ fn run(
     let (events, happened) = sync_channel(EVENTS_MAX);
     let (current, waiting, is_full, stream) = (None, None, false, 0);
     let user = Talk { peer, orders: ordered, events, current, waiting, is_full, streams, stream };
-    let running = host::start(config, user).map_err(|error| Ended::Failed(error.to_string()))?;
+    let running = host::start(config, user).map_err(|error| Exit::Failed(error.to_string()))?;
     let running = Arc::new(running);
-    host::pump(&running).map_err(|error| Ended::Failed(error.to_string()))?;
+    host::pump(&running).map_err(|error| Exit::Failed(error.to_string()))?;
     let (reader, lines) = (Arc::clone(&running), orders.clone());
     let shuts_down = manner.is_client && !manner.keep_open;
     // It ends with the process: standard input cannot be left while it is being read.
@@ -228,7 +228,7 @@ impl Ending {
 }
 
 /// Prints what happens until the association has ended.
-fn print(happened: &Receiver<Event>, manner: &Manner, ending: &mut Ending) -> Result<(), Ended> {
+fn print(happened: &Receiver<Event>, manner: &Manner, ending: &mut Ending) -> Result<(), Exit> {
     let mut was_up = false;
     loop {
         let event = match happened.recv_timeout(LOOK) {
@@ -236,7 +236,7 @@ fn print(happened: &Receiver<Event>, manner: &Manner, ending: &mut Ending) -> Re
             Err(RecvTimeoutError::Timeout) if ending.look() => return Ok(()),
             Err(RecvTimeoutError::Timeout) => continue,
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(Ended::Failed("the endpoint has failed".into()));
+                return Err(Exit::Failed("the endpoint has failed".into()));
             }
         };
         match event {
@@ -257,14 +257,14 @@ fn print(happened: &Receiver<Event>, manner: &Manner, ending: &mut Ending) -> Re
 }
 
 /// How the command ends by what happened, if it does.
-fn end(what: &Indication, manner: &Manner, was_up: bool) -> Option<Result<(), Ended>> {
+fn end(what: &Indication, manner: &Manner, was_up: bool) -> Option<Result<(), Exit>> {
     let goes_on = manner.keep_open && !manner.is_client;
     match what {
         Indication::ShutdownComplete if !goes_on => Some(Ok(())),
         Indication::CommunicationLost(Lost::UserAborted) if !goes_on => Some(Ok(())),
         Indication::CommunicationLost(lost) if !goes_on => {
             let what = format!("the association is lost: {}", words::why(*lost));
-            let exit = if was_up { Ended::Failed(what) } else { Ended::Unreachable(what) };
+            let exit = if was_up { Exit::Failed(what) } else { Exit::Unreachable(what) };
             Some(Err(exit))
         }
         _ => None,

@@ -3,13 +3,12 @@
 //!
 //! Asked briefly, and of the site that would be asked: what does not answer completes nothing.
 
-use super::client::Client;
-use super::target::Target;
-use crate::cli::{Ctl, CtlCommand, Output};
-use crate::complete::Name;
+use super::target::quietly;
+use crate::cli::{Ctl, CtlCommand};
 use crate::functions::forwarder_questions;
 use clap_complete::engine::{CompletionCandidate, PathCompleter, ValueCompleter as _};
-use local::segment;
+use client::complete::Name;
+use client::{Client, Output, segment};
 use question::Parameter;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -177,5 +176,5 @@ fn client() -> Option<Client> {
         timeout: PATIENCE_S,
         command: CtlCommand::Site,
     };
-    Some(Client::of(Target::quietly(&ctl)?, PATIENCE_S))
+    Some(Client::of(quietly(&ctl)?, PATIENCE_S))
 }

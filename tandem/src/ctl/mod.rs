@@ -1,26 +1,16 @@
 //! `tandem ctl`: a running site, seen and steered through its API.
 
-mod capture;
-mod client;
 mod complete;
-mod configuration;
-mod sctp;
-mod show;
 mod target;
 
-pub use client::Client;
 pub use complete::known;
-pub use local::{query, segment};
-pub use sctp::SctpCommand;
-pub use show::{Action, act, asked, asked_and, pages};
+pub use target::{client_of, client_of_file};
 
-use crate::cli::{Ctl, CtlCommand, Output};
-use crate::exit::Exit;
+use crate::cli::{Ctl, CtlCommand};
 use crate::functions::{self, Kind, functions};
-use crate::output;
 use clap::Subcommand;
+use client::{Client, Exit, Output, Words, configuration, output, segment};
 use serde_json::json;
-use std::net::IpAddr;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -30,15 +20,6 @@ const LOOK: Duration = Duration::from_millis(100);
 const PATIENCE: Duration = Duration::from_secs(2);
 /// What it waits for is said again so often where it does not change.
 const AGAIN: Duration = Duration::from_secs(10);
-
-/// What `tandem ctl` says to one kind of functions, beside what it says to all.
-pub trait Words: Subcommand {
-    /// Asks, or acts, and prints the answer.
-    ///
-    /// # Errors
-    /// What the exit status shall say.
-    fn run(self, client: &Client, form: Output) -> Result<(), Exit>;
-}
 
 /// Makes the words of all kinds from their rows.
 macro_rules! words {
@@ -72,20 +53,20 @@ pub fn ctl(ctl: Ctl) -> Result<(), Exit> {
     if matches!(ctl.command, CtlCommand::Wait) {
         return wait(&ctl);
     }
-    let client = Client::new(&ctl)?;
+    let client = client_of(&ctl)?;
     let form = ctl.output;
     match ctl.command {
         CtlCommand::Wait => Ok(()),
-        CtlCommand::Site => show::site(&client, form),
+        CtlCommand::Site => client::site(&client, form),
         CtlCommand::Function(words) => words.run(&client, form),
         CtlCommand::Pool(of) => {
-            show::asked(&client, form, of.function, "pool", &::show::site::POOL)
+            client::asked(&client, form, of.function, "pool", &show::site::POOL)
         }
         CtlCommand::Replica(of) => {
-            show::asked(&client, form, of.function, "replica", &::show::site::REPLICA)
+            client::asked(&client, form, of.function, "replica", &show::site::REPLICA)
         }
         CtlCommand::Track(of) => {
-            show::asked(&client, form, of.function, "track", &::show::site::TRACK)
+            client::asked(&client, form, of.function, "track", &show::site::TRACK)
         }
         CtlCommand::Switchover { function } => {
             let function = client::only(&client.able("switchover", function)?)?;
@@ -101,14 +82,14 @@ pub fn ctl(ctl: Ctl) -> Result<(), Exit> {
                 let answer = client.post(&path, &json!({}))?;
                 rows.extend(answer.as_array().into_iter().flatten().cloned());
             }
-            output::sheet(form, &rows.into(), |_, answer| ::show::site::reloaded(answer))
+            output::sheet(form, &rows.into(), |_, answer| show::site::reloaded(answer))
         }
-        CtlCommand::Capture(wanted) => capture::capture(&client, &wanted),
-        CtlCommand::Sctp { command } => sctp::sctp(&client, form, command),
+        CtlCommand::Capture(wanted) => client::capture(&client, &wanted),
+        CtlCommand::Sctp { command } => client::sctp(&client, form, command),
         CtlCommand::Counters { name, function, all } => {
-            show::counters(&client, form, name, function, all)
+            client::counters(&client, form, name, function, all)
         }
-        CtlCommand::Alarms { history } => show::alarms(&client, form, history),
+        CtlCommand::Alarms { history } => client::alarms(&client, form, history),
         CtlCommand::Config(command) => configuration::config(&client, form, command),
         CtlCommand::Drain => {
             client.post("/api/v1/drain", &json!({}))?;
@@ -145,7 +126,7 @@ fn wait(ctl: &Ctl) -> Result<(), Exit> {
     let mut last = String::from("it was never asked");
     let mut said = Said::default();
     while Instant::now() < until {
-        match Client::new(ctl).and_then(|client| awaited(&client)) {
+        match client_of(ctl).and_then(|client| awaited(&client)) {
             Ok(None) => return Ok(()),
             Ok(Some(why)) => last = why,
             Err(Exit::Unreachable(why) | Exit::Failed(why) | Exit::TimedOut(why)) => last = why,
@@ -158,17 +139,6 @@ fn wait(ctl: &Ctl) -> Result<(), Exit> {
         thread::sleep(LOOK);
     }
     Err(Exit::TimedOut(format!("the site does not serve after {} s: {last}", limit.as_secs())))
-}
-
-/// An address that stands where the function may.
-pub fn function_or_address(
-    function: Option<String>,
-    address: Option<IpAddr>,
-) -> (Option<String>, Option<IpAddr>) {
-    match function.as_deref().and_then(|word| word.parse().ok()) {
-        Some(first) if address.is_none() => (None, Some(first)),
-        _ => (function, address),
-    }
 }
 
 /// What a wait has said so far.
@@ -208,14 +178,5 @@ mod tests {
         assert!(at(4_000, "ssc1 starts"));
         assert!(!at(13_900, "ssc1 starts"));
         assert!(at(14_000, "ssc1 starts"), "it still waits");
-    }
-
-    #[test]
-    fn an_address_alone_is_no_function() {
-        let at = "192.0.2.1".parse().ok();
-        assert_eq!(function_or_address(Some("192.0.2.1".into()), None), (None, at));
-        let name = Some("rr1".to_owned());
-        assert_eq!(function_or_address(name.clone(), at), (name.clone(), at));
-        assert_eq!(function_or_address(name.clone(), None), (name, None));
     }
 }

@@ -8,12 +8,11 @@
 //!                    of none: http://127.0.0.1:8080, unless one runs whose socket is not believed
 //! ```
 
-use crate::cli::Ctl;
-use crate::exit::Exit;
-use crate::output;
+use crate::cli::{Ctl, CtlCommand};
 use crate::rights;
 use crate::run::{ADDRESS, CONTROL};
 use crate::site_text;
+use client::{Client, Exit, Output, Target, URL_DEFAULT, output};
 use config::Links;
 use driver::doorway::own_user;
 use local::Found;
@@ -22,117 +21,123 @@ use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// Where a site is asked that no control socket leads to.
-pub const URL_DEFAULT: &str = "http://127.0.0.1:8080";
 /// Octets of a file of a site's directory that is read: a token, an address, a path.
 const SHORT_MAX: usize = 4_096;
+/// Seconds that an answer is waited for, unless told.
+const TIMEOUT_S: u64 = 30;
 
-/// A way to a site's API.
-#[derive(Debug)]
-pub enum Target {
-    /// HTTP, with a token.
-    Api { url: String, token: Option<String> },
-    /// The same at [`URL_DEFAULT`], since no site is known to run on this machine.
-    Nobody { token: Option<String> },
-    /// A control socket, whose site knows the caller by the kernel; a token may take rights away.
-    Socket { path: PathBuf, owner: Option<u32>, token: Option<String> },
+/// The client of the site that the options, the environment or a site file name.
+///
+/// # Errors
+/// There is none, there are several, or it is another user's.
+pub fn client_of(ctl: &Ctl) -> Result<Client, Exit> {
+    Ok(Client::of(find(ctl)?, ctl.timeout))
 }
 
-impl Target {
-    /// The site that the options and the environment name, or the one that runs.
-    pub fn find(ctl: &Ctl) -> Result<Self, Exit> {
-        let (url, token) = (ctl.url.clone(), ctl.token.clone());
-        let named = ctl.site.as_deref();
-        match (url, named) {
-            (None, Some(site)) if !is_file(site) => {
-                let name = site.to_string_lossy();
-                let doubted = || local::doubted().into_iter().find(|(of, _)| *of == name);
-                match Self::named(&local::sites(), &name, token) {
-                    Err(Exit::Unreachable(text)) => {
-                        Err(Exit::Unreachable(doubted().map_or(text, |(_, why)| why)))
-                    }
-                    found => found,
+/// The client of the site that runs the site file `file`.
+///
+/// # Errors
+/// As [`client_of`].
+pub fn client_of_file(file: &Path) -> Result<Client, Exit> {
+    let site = Some(file.to_owned());
+    let (url, token, output) = (None, None, Output::Table);
+    let (timeout, command) = (TIMEOUT_S, CtlCommand::Site);
+    client_of(&Ctl { url, token, site, output, timeout, command })
+}
+
+/// The site that the options and the environment name, or the one that runs.
+fn find(ctl: &Ctl) -> Result<Target, Exit> {
+    let (url, token) = (ctl.url.clone(), ctl.token.clone());
+    let named = ctl.site.as_deref();
+    match (url, named) {
+        (None, Some(site)) if !is_file(site) => {
+            let name = site.to_string_lossy();
+            let doubted = || local::doubted().into_iter().find(|(of, _)| *of == name);
+            match site_named(&local::sites(), &name, token) {
+                Err(Exit::Unreachable(text)) => {
+                    Err(Exit::Unreachable(doubted().map_or(text, |(_, why)| why)))
                 }
-            }
-            (None, Some(file)) => match Self::of_file(file, token)? {
-                Self::Api { .. } if site_text::is_free(&Place::of(file)?.directory) => {
-                    Err(Exit::Unreachable(format!(
-                        "the site of {} does not run: what `tandem run` said last tells why",
-                        file.display()
-                    )))
-                }
-                found => Ok(found),
-            },
-            (Some(url), Some(file)) if is_file(file) => {
-                let place = Place::of(file)?;
-                Ok(Self::Api { url, token: token.or_else(|| place.token()) })
-            }
-            (Some(url), _) => Ok(Self::Api { url, token }),
-            (None, None) => match Self::running(&local::sites(), token)? {
-                Self::Nobody { token } => unbelieved(&local::doubted(), token),
-                found => Ok(found),
-            },
-        }
-    }
-
-    /// Without a question: for completion.
-    pub fn quietly(ctl: &Ctl) -> Option<Self> {
-        if ctl.url.is_some() || ctl.site.is_some() {
-            return Self::find(ctl).ok();
-        }
-        let running = local::sites();
-        let mut ours = running.iter().filter(|site| site.is_ours);
-        match (ours.next(), ours.next()) {
-            (Some(site), None) => Some(Self::socket(site, ctl.token.clone())),
-            _ => None,
-        }
-    }
-
-    /// A token goes to no other user's site: the socket answers by what the kernel says.
-    fn socket(site: &Found, token: Option<String>) -> Self {
-        let token = token.filter(|_| is_close(site.owner));
-        Self::Socket { path: site.path.clone(), owner: Some(site.owner), token }
-    }
-
-    fn named(running: &[Found], name: &str, token: Option<String>) -> Result<Self, Exit> {
-        match running.iter().filter(|site| site.name == name).collect::<Vec<_>>()[..] {
-            [site] if site.is_ours => Ok(Self::socket(site, token)),
-            [site] => Err(foreign(site)),
-            [] => Err(Exit::Unreachable(format!(
-                "no site `{name}` runs on this machine; {}",
-                listed(running)
-            ))),
-            _ => Err(Exit::Usage(format!("several sites are called `{name}`: name its file"))),
-        }
-    }
-
-    /// The one that runs; of several the one that is chosen.
-    fn running(running: &[Found], token: Option<String>) -> Result<Self, Exit> {
-        let ours: Vec<&Found> = running.iter().filter(|site| site.is_ours).collect();
-        match ours[..] {
-            [site] => Ok(Self::socket(site, token)),
-            [] => match running.first() {
-                Some(site) if token.is_none() => Err(foreign(site)),
-                _ => Ok(Self::Nobody { token }),
-            },
-            _ => {
-                if io::stdin().is_terminal() && io::stderr().is_terminal() {
-                    return Ok(Self::socket(chosen(&ours)?, token));
-                }
-                Err(Exit::Usage(format!("{}: choose one by --site NAME", listed(running))))
+                found => found,
             }
         }
-    }
-
-    fn of_file(file: &Path, token: Option<String>) -> Result<Self, Exit> {
-        let place = Place::of(file)?;
-        let token = token.filter(|_| place.owner.is_some_and(is_close));
-        if let Some(path) = place.socket() {
-            return Ok(Self::Socket { path, owner: place.owner, token });
+        (None, Some(file)) => match site_of_file(file, token)? {
+            Target::Api { .. } if site_text::is_free(&Place::of(file)?.directory) => {
+                Err(Exit::Unreachable(format!(
+                    "the site of {} does not run: what `tandem run` said last tells why",
+                    file.display()
+                )))
+            }
+            found => Ok(found),
+        },
+        (Some(url), Some(file)) if is_file(file) => {
+            let place = Place::of(file)?;
+            Ok(Target::Api { url, token: token.or_else(|| place.token()) })
         }
-        let token = token.filter(|_| place.is_heard_by_its_own());
-        Ok(Self::Api { token: token.or_else(|| place.token()), url: place.url })
+        (Some(url), _) => Ok(Target::Api { url, token }),
+        (None, None) => match one_that_runs(&local::sites(), token)? {
+            Target::Nobody { token } => unbelieved(&local::doubted(), token),
+            found => Ok(found),
+        },
     }
+}
+
+/// Without a question: for completion.
+pub fn quietly(ctl: &Ctl) -> Option<Target> {
+    if ctl.url.is_some() || ctl.site.is_some() {
+        return find(ctl).ok();
+    }
+    let running = local::sites();
+    let mut ours = running.iter().filter(|site| site.is_ours);
+    match (ours.next(), ours.next()) {
+        (Some(site), None) => Some(socket_of(site, ctl.token.clone())),
+        _ => None,
+    }
+}
+
+/// A token goes to no other user's site: the socket answers by what the kernel says.
+fn socket_of(site: &Found, token: Option<String>) -> Target {
+    let token = token.filter(|_| is_close(site.owner));
+    Target::Socket { path: site.path.clone(), owner: Some(site.owner), token }
+}
+
+fn site_named(running: &[Found], name: &str, token: Option<String>) -> Result<Target, Exit> {
+    match running.iter().filter(|site| site.name == name).collect::<Vec<_>>()[..] {
+        [site] if site.is_ours => Ok(socket_of(site, token)),
+        [site] => Err(foreign(site)),
+        [] => Err(Exit::Unreachable(format!(
+            "no site `{name}` runs on this machine; {}",
+            listed(running)
+        ))),
+        _ => Err(Exit::Usage(format!("several sites are called `{name}`: name its file"))),
+    }
+}
+
+/// The one that runs; of several the one that is chosen.
+fn one_that_runs(running: &[Found], token: Option<String>) -> Result<Target, Exit> {
+    let ours: Vec<&Found> = running.iter().filter(|site| site.is_ours).collect();
+    match ours[..] {
+        [site] => Ok(socket_of(site, token)),
+        [] => match running.first() {
+            Some(site) if token.is_none() => Err(foreign(site)),
+            _ => Ok(Target::Nobody { token }),
+        },
+        _ => {
+            if io::stdin().is_terminal() && io::stderr().is_terminal() {
+                return Ok(socket_of(chosen(&ours)?, token));
+            }
+            Err(Exit::Usage(format!("{}: choose one by --site NAME", listed(running))))
+        }
+    }
+}
+
+fn site_of_file(file: &Path, token: Option<String>) -> Result<Target, Exit> {
+    let place = Place::of(file)?;
+    let token = token.filter(|_| place.owner.is_some_and(is_close));
+    if let Some(path) = place.socket() {
+        return Ok(Target::Socket { path, owner: place.owner, token });
+    }
+    let token = token.filter(|_| place.is_heard_by_its_own());
+    Ok(Target::Api { token: token.or_else(|| place.token()), url: place.url })
 }
 
 /// Whether a user is root or this one: a token goes to no other user's site.
@@ -328,7 +333,7 @@ mod tests {
 
     /// Where a command goes, and with which token.
     fn way(file: &Path, token: Option<&str>) -> (bool, Option<String>) {
-        match Target::of_file(file, token.map(str::to_owned)).unwrap() {
+        match site_of_file(file, token.map(str::to_owned)).unwrap() {
             Target::Api { token, .. } | Target::Nobody { token } => (false, token),
             Target::Socket { token, .. } => (true, token),
         }
@@ -390,7 +395,7 @@ mod tests {
         assert_eq!(way(&his, None), (false, None));
         // Nor does his file of a third user's directory.
         chown(&var, Some(STRANGER + 1), None).unwrap();
-        assert!(matches!(Target::of_file(&his, None), Err(Exit::Failed(_))));
+        assert!(matches!(site_of_file(&his, None), Err(Exit::Failed(_))));
     }
 
     #[test]
@@ -406,7 +411,7 @@ mod tests {
             }
             std::fs::remove_file(&file).unwrap();
             symlink(target, &file).unwrap();
-            assert!(matches!(Target::of_file(&file, None), Err(Exit::Invalid(_))));
+            assert!(matches!(site_of_file(&file, None), Err(Exit::Invalid(_))));
             std::fs::remove_file(&file).unwrap();
             std::fs::write(&file, "[site]\nname = \"edge\"\ndirectory = \"var\"\n").unwrap();
         }
@@ -420,7 +425,7 @@ mod tests {
     #[test]
     fn one_site_is_used_and_of_several_one_is_named() {
         let (a, b, other) = (found("a", true), found("b", true), found("c", false));
-        let running = |sites: &[Found]| path(Target::running(sites, None));
+        let running = |sites: &[Found]| path(one_that_runs(sites, None));
         assert_eq!(running(&[]), URL_DEFAULT);
         assert_eq!(running(std::slice::from_ref(&a)), "/run/tandem/a.sock");
         assert_eq!(running(&[a.clone(), other.clone()]), "/run/tandem/a.sock");
@@ -429,7 +434,7 @@ mod tests {
             let said = running(&all);
             assert_eq!(said, "these run: a, b, c (of user 7): choose one by --site NAME");
         }
-        let named = |name: &str| path(Target::named(&all, name, None));
+        let named = |name: &str| path(site_named(&all, name, None));
         assert_eq!(named("b"), "/run/tandem/b.sock");
         assert!(named("c").contains("of user 7"), "{}", named("c"));
         assert!(named("d").contains("these run: a, b"), "{}", named("d"));

@@ -2,7 +2,7 @@
 
 use super::StartContext;
 use crate::cli::Forwarder;
-use crate::exit::Exit;
+use client::Exit;
 use config::keys::{self, Unusable};
 use config::{Issue, meant};
 use dataplane::section::{Driver, ForwarderStart, Port};

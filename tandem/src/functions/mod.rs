@@ -19,7 +19,7 @@ pub use forwarder::forward as forwarder;
 pub use pe::{awaited, forwarder_questions};
 pub use running::{Handle, ReconfigureError, Started};
 
-use crate::ctl::Words;
+use client::Words;
 use config::need::Wanted;
 use config::{Doorway, Issue};
 use oam::Registry;

@@ -149,10 +149,10 @@ impl<K: Kind> Handle for Running<K> {
 mod tests {
     use super::super::{Section, Sections, StartContext, Started};
     use super::*;
-    use crate::cli::{Ctl, CtlCommand, Of, Output};
-    use crate::ctl::{Client, Words, asked, words};
-    use crate::exit::Exit;
+    use crate::cli::{Ctl, CtlCommand};
+    use crate::ctl::{client_of, words};
     use clap::{Parser, Subcommand};
+    use client::{Client, Exit, Of, Output, Words, asked};
     use config::Doorway;
     use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, PortId, PortSpec, ShardSpec};
     use services::pool::LicenceAgent;
@@ -327,7 +327,7 @@ mod tests {
         let (url, output) = (Some(url), Output::Json);
         let ctl = Ctl { url, token: None, site: None, output, timeout: 20, command: site };
         let Line { words } = Line::try_parse_from(["ctl", "say", "toy1"]).unwrap();
-        words.run(&Client::new(&ctl).unwrap(), output).unwrap();
+        words.run(&client_of(&ctl).unwrap(), output).unwrap();
         let request = heard.join().unwrap();
         assert!(request.starts_with("GET /api/v1/functions/toy1/word "), "{request}");
         assert!(Line::try_parse_from(["ctl", "sing", "toy1"]).is_err());

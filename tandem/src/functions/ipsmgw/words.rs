@@ -1,11 +1,8 @@
 //! `tandem ctl sms` and `tandem ctl store`.
 
-use crate::cli::{Of, Output};
-use crate::complete::functions;
-use crate::ctl::{Client, Words, asked, query, segment};
-use crate::exit::Exit;
-use crate::output;
 use clap::{Args, Subcommand};
+use client::complete::functions;
+use client::{Client, Exit, Of, Output, Words, asked, output, query, segment};
 use serde_json::json;
 use show::ipsmgw as listings;
 

@@ -1,10 +1,8 @@
 //! `tandem ctl media` and `tandem ctl streams`.
 
-use crate::cli::{Of, Output};
-use crate::complete::functions;
-use crate::ctl::{Client, Words, asked, asked_and, query};
-use crate::exit::Exit;
 use clap::{Args, Subcommand};
+use client::complete::functions;
+use client::{Client, Exit, Of, Output, Words, asked, asked_and, query};
 use show::msc as listings;
 
 /// The words of media controllers.

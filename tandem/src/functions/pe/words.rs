@@ -1,11 +1,8 @@
 //! `tandem ctl plane`.
 
-use crate::cli::{Of, Output};
-use crate::complete::{Name, functions, names};
-use crate::ctl::{Client, Words, asked, asked_and, pages, query, segment};
-use crate::exit::Exit;
-use crate::output;
 use clap::{Args, Subcommand};
+use client::complete::{Name, functions, names};
+use client::{Client, Exit, Of, Output, Words, asked, asked_and, output, pages, query, segment};
 use question::{Does, Question};
 use serde_json::{Value, json};
 use show::Listing;

@@ -1,11 +1,11 @@
 //! `tandem ctl bgp`.
 
-use crate::cli::{Of, OfPeer, Output};
-use crate::complete::{Name, functions, functions_and_peers, names, peers};
-use crate::ctl::{Action, Client, Words, act, asked, function_or_address, query, segment};
-use crate::exit::Exit;
-use crate::output;
 use clap::{Args, Subcommand};
+use client::complete::{Name, functions, functions_and_peers, names, peers};
+use client::{
+    Action, Client, Exit, Of, OfPeer, Output, Words, act, asked, function_or_address, output,
+    query, segment,
+};
 use serde_json::{Value, json};
 use show::Listing;
 use show::rr as listings;

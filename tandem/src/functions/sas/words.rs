@@ -1,11 +1,8 @@
 //! What `tandem ctl` says to the service assurance server.
 
-use crate::cli::Output;
-use crate::complete::{Name, names};
-use crate::ctl::{Client, Words, query, segment};
-use crate::exit::Exit;
-use crate::output;
 use clap::{Args, Subcommand};
+use client::complete::{Name, names};
+use client::{Client, Exit, Output, Words, output, query, segment};
 
 /// The words of the service assurance server.
 #[derive(Debug, Subcommand)]

@@ -1,10 +1,7 @@
 //! Files of rules for what peers send: read, compiled, doubted; and tried on recorded messages.
 
-use crate::cli::Output;
-use crate::ctl::{Client, query, segment};
-use crate::exit::Exit;
-use crate::output;
 use crate::site_text;
+use client::{Client, Exit, Output, output, query, segment};
 use config::{Issue, keys};
 use pcap::Payload;
 use screening::config::RuleFile;

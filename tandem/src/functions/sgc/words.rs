@@ -1,12 +1,9 @@
 //! `tandem ctl m3ua`, `sccp`, `gtt`, `tcap`, `applications` and `cluster`.
 
 use super::rules::{self, Try};
-use crate::cli::{Of, OfPeer, Output};
-use crate::complete::{functions, functions_and_peers, peers};
-use crate::ctl::{Action, Client, Words, act, asked, asked_and, query, segment};
-use crate::exit::Exit;
-use crate::output;
 use clap::{Args, Subcommand};
+use client::complete::{functions, functions_and_peers, peers};
+use client::{Action, Client, Exit, Of, OfPeer, Output, Words, act, asked, asked_and, output, query, segment};
 use serde_json::{Value, json};
 use show::sgc as listings;
 

@@ -1,11 +1,10 @@
 //! What `tandem ctl` says to session controllers.
 
-use crate::cli::{Of, Output};
-use crate::complete::functions;
-use crate::ctl::{Client, Words, asked, asked_and, function_or_address, segment};
-use crate::exit::Exit;
-use crate::output;
 use clap::Subcommand;
+use client::complete::functions;
+use client::{
+    Client, Exit, Of, Output, Words, asked, asked_and, function_or_address, output, segment,
+};
 use serde_json::{Value, json};
 use show::ssc as listings;
 use std::net::IpAddr;

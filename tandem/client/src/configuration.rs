@@ -1,17 +1,86 @@
 //! `tandem ctl config`: candidate, compare, check, commit, confirm, rollback.
 
-use super::client::Client;
-use crate::cli::{ConfigCommand, Output};
+use crate::api::Client;
+use crate::complete::{Name, names};
 use crate::exit::Exit;
-use crate::output;
+use crate::output::{self, Output};
+use crate::range::seconds;
+use clap::Subcommand;
 use local::query;
 use serde_json::{Value, json};
 use show::site::mistakes;
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const CANDIDATE: &str = "/api/v1/config/candidate";
+
+/// What `tandem ctl config` does.
+#[derive(Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Print what runs, or a kept revision.
+    Show {
+        /// A kept revision.
+        #[arg(long, add = names(Name::Revision))]
+        revision: Option<u64>,
+        /// The candidate in place of what runs.
+        #[arg(long, conflicts_with = "revision")]
+        candidate: bool,
+    },
+    /// Edit the candidate in $EDITOR.
+    Edit,
+    /// Make a file the candidate: the site file itself, when it was edited by hand.
+    #[command(visible_alias = "set-file")]
+    Load {
+        /// The file; `-` is standard input.
+        file: PathBuf,
+    },
+    /// Throw the candidate away.
+    Discard,
+    /// What a commit would change, what it would interrupt, and what somebody wrote into the site
+    /// file by hand.
+    Compare,
+    /// Everything that would hinder a commit.
+    Check,
+    /// Make the candidate run.
+    Commit {
+        /// Take it back unless confirmed within this many seconds.
+        #[arg(long, value_name = "SECONDS", value_parser = seconds(1..=86_400))]
+        confirm: Option<u64>,
+        /// The revision that the change is based on; absent: that of the candidate.
+        #[arg(long)]
+        revision: Option<u64>,
+        /// A line for the history.
+        #[arg(long, value_name = "TEXT")]
+        comment: Option<String>,
+        /// Overwrite a site file that was edited by hand.
+        #[arg(long)]
+        force: bool,
+    },
+    /// Confirm the pending commit.
+    Confirm {
+        /// Overwrite a site file that was edited by hand.
+        #[arg(long)]
+        force: bool,
+    },
+    /// Make an old revision run again.
+    Rollback {
+        /// The revision; absent: that before the pending commit, or the newest before the running
+        /// one that was confirmed and has another text.
+        #[arg(add = names(Name::Revision))]
+        to: Option<u64>,
+        /// A line for the history.
+        #[arg(long, value_name = "TEXT")]
+        comment: Option<String>,
+        /// Overwrite a site file that was edited by hand.
+        #[arg(long)]
+        force: bool,
+    },
+    /// Kept revisions: who made each, what they said, and what became of it.
+    History,
+    /// The JSON schema of the site file.
+    Schema,
+}
 
 /// Carries a command out.
 pub fn config(client: &Client, form: Output, command: ConfigCommand) -> Result<(), Exit> {

@@ -63,35 +63,6 @@ impl From<std::io::Error> for Exit {
     }
 }
 
-/// How commands end that have a crate of their own.
-macro_rules! ended {
-    ($($command:ident: $($how:ident),+;)+) => { $(
-        impl From<$command::Ended> for Exit {
-            fn from(ended: $command::Ended) -> Self {
-                match ended { $($command::Ended::$how(text) => Self::$how(text)),+ }
-            }
-        }
-    )+ };
-}
-
-ended! {
-    link_command: Failed, Usage, Invalid;
-    msu_command: Failed, Usage;
-    play_command: Failed, Usage, Invalid;
-}
-
-impl From<sctp_command::Ended> for Exit {
-    fn from(ended: sctp_command::Ended) -> Self {
-        use sctp_command::Ended;
-        match ended {
-            Ended::Failed(text) => Self::Failed(text),
-            Ended::Usage(text) => Self::Usage(text),
-            Ended::Unreachable(text) => Self::Unreachable(text),
-            Ended::ReaderGone => Self::ReaderGone,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,9 +1,9 @@
 //! `tandem ctl sctp`: of every function that speaks it.
 
-use super::client::Client;
-use super::show::asked;
-use crate::cli::{Of, Output};
+use crate::api::Client;
+use crate::asked::{Of, asked};
 use crate::exit::Exit;
+use crate::output::Output;
 use clap::Subcommand;
 use show::site::{ASSOCIATIONS, PATHS};
 

@@ -1,5 +1,5 @@
 //! What a shell completes beside commands and options: names that a running site knows. The command
-//! line says which; who knows them, `ctl`, answers.
+//! line says which; who knows them (`known_by`) answers.
 
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use std::ffi::OsStr;

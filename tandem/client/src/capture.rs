@@ -1,15 +1,36 @@
 //! `tandem ctl capture`: messages of functions as a file that Wireshark opens, from the trails of
 //! the service assurance server.
 
-use super::client::Client;
-use crate::cli::Capture;
+use crate::api::Client;
+use crate::complete::{Name, names};
 use crate::exit::Exit;
+use crate::range::seconds;
+use clap::Args;
 use local::{query, segment};
 use serde_json::Value;
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// Which messages are written to a file.
+#[derive(Debug, Args)]
+pub struct Capture {
+    /// Only what concerns this number, URI, Call-ID or address; absent: all.
+    pub query: Option<String>,
+    /// The file (pcapng); there must be none. `-` is standard output.
+    #[arg(long, short, value_name = "FILE")]
+    pub write: PathBuf,
+    /// Trails whose messages are written at most, the newest first.
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=500))]
+    pub limit: u32,
+    /// Watch for so long first, and write only what has begun since.
+    #[arg(long, value_parser = seconds(1..=3_600))]
+    pub seconds: Option<u64>,
+    /// call, registration, …; absent: all kinds.
+    #[arg(long, add = names(Name::TrailKind))]
+    pub kind: Option<String>,
+}
 
 /// Writes the messages of the trails that match, the oldest first. Each is a section of the file
 /// (draft-ietf-opsawg-pcapng §4.1), of which a file may have many.

@@ -1,13 +1,15 @@
-//! The commands of `tandem ctl` that only look.
+//! What functions are asked and told, and the commands of `tandem ctl` that only look.
 
-use super::client::Client;
-use crate::cli::{OfPeer, Output};
+use crate::api::Client;
+use crate::complete::{functions, functions_and_peers, peers};
 use crate::exit::Exit;
-use crate::output;
+use crate::output::{self, Output};
+use clap::Args;
 use local::segment;
 use serde_json::Value;
 use show::Listing;
 use show::site as listings;
+use std::net::IpAddr;
 
 /// Rows that are asked for at most.
 const ROWS_MAX: usize = 20_000;
@@ -16,6 +18,25 @@ const PAGES_MAX: usize = 1_000;
 
 fn array(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+/// Which function a question goes to.
+#[derive(Debug, Args)]
+pub struct Of {
+    /// Name of the function; absent: all that answer.
+    #[arg(add = functions())]
+    pub function: Option<String>,
+}
+
+/// A peer of a function.
+#[derive(Debug, Args)]
+pub struct OfPeer {
+    /// Name of the function; absent: the only one of its kind.
+    #[arg(add = functions_and_peers())]
+    pub function: Option<String>,
+    /// Name of the peer.
+    #[arg(add = peers())]
+    pub peer: String,
 }
 
 /// The site and its functions.
@@ -31,6 +52,17 @@ pub fn site(client: &Client, form: Output) -> Result<(), Exit> {
         return output::rows(form, &site, &listings::functions(&site), listings::listing());
     }
     output::sheet(form, &site, listings::sheet)
+}
+
+/// An address that stands where the function may.
+pub fn function_or_address(
+    function: Option<String>,
+    address: Option<IpAddr>,
+) -> (Option<String>, Option<IpAddr>) {
+    match function.as_deref().and_then(|word| word.parse().ok()) {
+        Some(first) if address.is_none() => (None, Some(first)),
+        _ => (function, address),
+    }
 }
 
 /// What a function is told about one of its peers.
@@ -187,7 +219,7 @@ pub fn alarms(client: &Client, form: Output, history: bool) -> Result<(), Exit> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ctl::target::Target;
+    use crate::api::Target;
     use serde_json::json;
     use std::io::{Read as _, Write as _};
     use std::net::TcpListener;
@@ -222,5 +254,14 @@ mod tests {
         let (client, serve) = answering(&page, 0);
         assert_eq!(pages(&client, "/", page).unwrap(), [json!(0)]);
         serve.join().unwrap();
+    }
+
+    #[test]
+    fn an_address_alone_is_no_function() {
+        let at = "192.0.2.1".parse().ok();
+        assert_eq!(function_or_address(Some("192.0.2.1".into()), None), (None, at));
+        let name = Some("rr1".to_owned());
+        assert_eq!(function_or_address(name.clone(), at), (name.clone(), at));
+        assert_eq!(function_or_address(name.clone(), None), (name, None));
     }
 }

@@ -1,12 +1,10 @@
 //! The API's client: what is asked, and what a refusal means for the exit status.
 
-use super::target::{Target, URL_DEFAULT};
-use crate::cli::{Ctl, CtlCommand, Output};
 use crate::exit::Exit;
 use local::segment;
 use serde_json::Value;
 use std::io;
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
 use ureq::http::{Method, Request};
 
@@ -14,8 +12,34 @@ use ureq::http::{Method, Request};
 const ANSWER_BYTES_MAX: u64 = 256 << 20;
 /// Longest answer of JSON, octets: its values take many times as much memory.
 const JSON_BYTES_MAX: usize = 32 << 20;
-/// Seconds that an answer is waited for, unless told.
-const TIMEOUT_S: u64 = 30;
+/// Where a site is asked that no control socket leads to.
+pub const URL_DEFAULT: &str = "http://127.0.0.1:8080";
+
+/// A way to a site's API.
+#[derive(Debug)]
+pub enum Target {
+    /// HTTP, with a token.
+    Api {
+        /// `http://` and an address.
+        url: String,
+        /// Who asks.
+        token: Option<String>,
+    },
+    /// The same at [`URL_DEFAULT`], since no site is known to run on this machine.
+    Nobody {
+        /// Who asks.
+        token: Option<String>,
+    },
+    /// A control socket, whose site knows the caller by the kernel; a token may take rights away.
+    Socket {
+        /// The socket.
+        path: PathBuf,
+        /// Whose it must be.
+        owner: Option<u32>,
+        /// Who asks.
+        token: Option<String>,
+    },
+}
 
 /// A site's API.
 pub struct Client {
@@ -56,11 +80,6 @@ fn has_ended(error: &ureq::Error) -> bool {
 }
 
 impl Client {
-    /// Finds the site: by the options, the environment, the site file, or its control socket.
-    pub fn new(ctl: &Ctl) -> Result<Self, Exit> {
-        Ok(Self::of(Target::find(ctl)?, ctl.timeout))
-    }
-
     /// The client of a site.
     pub fn of(target: Target, timeout_s: u64) -> Self {
         let config = ureq::Agent::config_builder()
@@ -135,17 +154,6 @@ impl Client {
         }
         let none = || Exit::Failed(format!("no function of this site has `{path}`"));
         if able.is_empty() { Err(none()) } else { Ok(able) }
-    }
-
-    /// The API of the site that runs the site file `file`.
-    ///
-    /// # Errors
-    /// As [`Client::new`].
-    pub fn of_site(file: &Path) -> Result<Self, Exit> {
-        let site = Some(file.to_owned());
-        let (url, token, output) = (None, None, Output::Table);
-        let (timeout, command) = (TIMEOUT_S, CtlCommand::Site);
-        Self::new(&Ctl { url, token, site, output, timeout, command })
     }
 
     fn send(&self, method: Method, path: &str, kind: &str, body: &str) -> Result<Answer, Exit> {
