@@ -43,7 +43,7 @@ pub fn advice(file: &Path, text: &str, site: &Site) -> Vec<Diagnostic> {
     let doors = site.doorways();
     for Section { path, inner, .. } in site.sections() {
         found.extend(inner.advice().into_iter().map(|issue| issue.under(&path)));
-        let unheard = inner.capture().and_then(|to| unheard(to, &doors));
+        let unheard = inner.head().capture.and_then(|to| unheard(to, &doors));
         found.extend(unheard.map(|issue| issue.under(&path)));
     }
     unwritable(file, &mut found);

@@ -17,7 +17,6 @@ mod man;
 mod metrics;
 mod paired;
 mod probe;
-mod record;
 mod reference;
 mod rights;
 mod run;

@@ -15,14 +15,15 @@ pub fn probe(site: &Site, directory: &Path, own: &[Doorway]) -> Vec<Issue> {
     let others = doorways.iter().filter(|door| !own.iter().any(|held| held.conflicts(door)));
     // An address of the active node of a pair is bound ahead of its coming.
     let sections = site.sections();
-    let is_ahead = |door: &&Doorway| sections.iter().any(|it| it.inner.awaits(door.address.ip()));
+    let is_ahead =
+        |door: &&Doorway| sections.iter().any(|it| it.inner.head().awaits(door.address.ip()));
     let others = others.filter(|door| !is_ahead(door));
     let mut issues: Vec<Issue> = others.filter_map(|door| door.try_bind().err()).collect();
     // An address that lacks is said once, not for each of its ports.
     let mut said = BTreeSet::new();
     issues.retain(|issue| said.insert(issue.what.clone()));
     for Section { path, inner, .. } in &sections {
-        issues.extend(missing_cores(inner.cores()).map(|issue| issue.under(path)));
+        issues.extend(missing_cores(inner.head().cores).map(|issue| issue.under(path)));
         let unusable = inner.unusable(directory).into_iter();
         issues.extend(unusable.map(|issue| issue.under(path)));
     }

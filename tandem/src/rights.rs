@@ -38,7 +38,7 @@ pub fn validate(site: &Site, issues: &mut Vec<Issue>) {
         let what = "a router's forwarder is started with the capabilities of this process";
         refuse(what, "leave it out, or keep routers in a site of their own");
     }
-    if site.sections().iter().any(|section| section.inner.takes_addresses()) {
+    if site.sections().iter().any(|section| section.inner.head().takes_addresses()) {
         let what = "a pair takes its addresses with CAP_NET_ADMIN when the other node fails";
         refuse(what, "leave it out, or let the network move the addresses");
     }

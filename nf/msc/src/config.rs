@@ -49,19 +49,9 @@ pub struct Msc {
     /// nowhere. It proves nobody: whoever reaches it ends and moves calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ng: Option<SocketAddr>,
-    /// Collector for captured events (HEP3): `tcp:127.0.0.1:9060`; absent: none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub capture: Option<String>,
-    /// Number of this agent in the captured packets (HEP3 chunk 12).
-    #[serde(default = "capture_id")]
-    pub capture_id: u32,
-    /// File with the key that the collector wants (HEP3 chunk 14), in the site's directory and its
-    /// owner's alone; the first line is sent, in clear.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub capture_key_file: Option<String>,
-    /// The key of that file.
-    #[serde(skip)]
-    pub capture_key: authentication::Password,
+    /// Where messages and events go.
+    #[serde(flatten)]
+    pub capture: trail::Section<2_002>,
     /// This node's place in a pair of media controllers that stand in for each other; absent: it
     /// stands alone. Addresses of groups are those of whichever of the two serves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -88,10 +78,6 @@ pub struct Msc {
     /// Limits.
     #[serde(default)]
     pub limits: Limits,
-}
-
-const fn capture_id() -> u32 {
-    2_002
 }
 
 /// Keys and trust of TLS; files are PEM, relative to the site's directory.
@@ -324,7 +310,6 @@ impl Msc {
 
     /// What the section says of its capture.
     pub(crate) fn capture_settings(&self) -> trail::Settings {
-        let Self { capture, capture_id, capture_key, .. } = self;
-        trail::settings(CAPTURE_PORT, capture.as_deref(), *capture_id, capture_key)
+        self.capture.settings(CAPTURE_PORT)
     }
 }

@@ -38,19 +38,9 @@ pub struct Rr {
     /// Cluster Identifier; absent: the BGP Identifier. Reflectors of the same clients may share it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<Ipv4Addr>,
-    /// Collector for captured messages and events (HEP3): `tcp:127.0.0.1:9060`; absent: none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub capture: Option<String>,
-    /// Number of this agent in the captured packets (HEP3 chunk 12).
-    #[serde(default = "capture_id")]
-    pub capture_id: u32,
-    /// File with the key that the collector wants (HEP3 chunk 14), in the site's directory and its
-    /// owner's alone; the first line is sent, in clear.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub capture_key_file: Option<String>,
-    /// The key of that file.
-    #[serde(skip)]
-    pub capture_key: authentication::Password,
+    /// Where messages and events go.
+    #[serde(flatten)]
+    pub capture: trail::Section<2_001>,
     /// UPDATEs a second, of all sessions and both directions, that are captured beside what manages
     /// the sessions.
     #[serde(default)]
@@ -94,10 +84,6 @@ pub struct Rr {
     /// The peers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub peer: Vec<Peer>,
-}
-
-const fn capture_id() -> u32 {
-    2001
 }
 
 const fn one() -> u16 {

@@ -300,7 +300,7 @@ impl Controller {
         let capture = &self.wire.capture;
         vec![CaptureRow {
             shard: self.shard,
-            collector: self.config.capture.clone(),
+            collector: self.config.capture.collector.clone(),
             captured: capture.captured,
             shed: capture.shed,
             thinned: capture.thinned,

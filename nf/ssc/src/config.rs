@@ -46,19 +46,9 @@ pub struct Ssc {
     /// piece (`UDP_SEGMENT`, `UDP_GRO`).
     #[serde(default = "yes")]
     pub udp_runs: bool,
-    /// Collector for captured messages and events (HEP3): `tcp:127.0.0.1:9060`; absent: none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub capture: Option<String>,
-    /// Number of this agent in the captured packets (HEP3 chunk 12).
-    #[serde(default = "capture_id")]
-    pub capture_id: u32,
-    /// File with the key that the collector wants (HEP3 chunk 14), in the site's directory and its
-    /// owner's alone; the first line is sent, in clear.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub capture_key_file: Option<String>,
-    /// The key of that file.
-    #[serde(skip)]
-    pub capture_key: authentication::Password,
+    /// Where messages and events go.
+    #[serde(flatten)]
+    pub capture: trail::Section<2_001>,
     /// The other node of a pair that stands in for this one; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replica: Option<replica::Replica>,
@@ -304,9 +294,6 @@ pub(crate) const CALL_MAX_S: u32 = 43_200;
 const fn one() -> u16 {
     1
 }
-const fn capture_id() -> u32 {
-    2001
-}
 const fn yes() -> bool {
     true
 }
@@ -408,7 +395,7 @@ impl Ssc {
     /// The collector's address.
     #[must_use]
     pub fn capture_address(&self) -> Option<Address> {
-        self.capture.as_deref()?.parse().ok()
+        self.capture.collector.as_deref()?.parse().ok()
     }
 
     /// From us to the collector.
@@ -422,8 +409,8 @@ impl Ssc {
     pub fn capture_settings(&self) -> trail::Settings {
         trail::Settings {
             flow: self.capture_flow(),
-            capture_id: self.capture_id,
-            key: self.capture_key.clone(),
+            capture_id: self.capture.agent,
+            key: self.capture.key.clone(),
             wait: Duration::from_millis(self.timers.capture_ms.into()),
             octets_max: self.limits.capture_octets_max as usize,
         }
@@ -437,7 +424,7 @@ impl Ssc {
         if self.shards == 0 || self.shards > 256 {
             issues.push(Issue::new("shards", "a function has 1 to 256 shards", "set 1"));
         }
-        if let Some((why, hint)) = trail::objection(self.capture.as_deref()) {
+        if let Some((why, hint)) = self.capture.objection() {
             issues.push(Issue::new("capture", why, hint));
         }
         if let Some(replica) = &self.replica {

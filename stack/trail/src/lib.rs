@@ -18,8 +18,10 @@ mod capture;
 mod collector;
 mod event;
 mod json;
+mod section;
 
 pub use capture::{Capture, Seen, Settings, protocol_of};
 pub use collector::{flow_to, objection, port_of, settings};
 pub use event::{Event, Meaning};
 pub use json::Field;
+pub use section::Section;

@@ -2,10 +2,10 @@
 
 mod words;
 
+use super::head::{Head, capture_key};
 use super::ssc::tls;
 use super::{Kind, StartContext, Started, first_changed, listen};
-use crate::exposure::{capture, is_remote};
-use config::keys;
+use crate::exposure::is_remote;
 use config::{Doorway, Issue};
 use ipsmgw::ShortMessageGateway;
 use ipsmgw::config::Ipsmgw;
@@ -23,8 +23,10 @@ impl Kind for Ipsmgw {
         ipsmgw::questions()
     }
 
-    fn name(&self) -> &str {
-        &self.name
+    fn head(&self) -> Head<'_> {
+        let key_file = self.capture_key_file.as_deref();
+        let head = Head::of(&self.name, &self.cores);
+        Head { capture: self.capture.as_deref(), capture_key_file: key_file, ..head }
     }
 
     fn validate(&self, issues: &mut Vec<Issue>) {
@@ -38,9 +40,7 @@ impl Kind for Ipsmgw {
 
     fn unusable(&self, directory: &Path) -> Vec<Issue> {
         let own = self.tls.iter().flat_map(|it| tls::unusable(it, directory));
-        let mut issues: Vec<Issue> = own.map(|it| it.under("tls")).collect();
-        issues.extend(self.load(directory).err());
-        issues
+        own.map(|it| it.under("tls")).collect()
     }
 
     fn exposures(&self, _directory: &Path) -> Vec<Issue> {
@@ -55,25 +55,12 @@ impl Kind for Ipsmgw {
             let what = "messages are acknowledged though they are lost with the process";
             found.push(Issue::new("store.journal", what, "leave it out but for a trial"));
         }
-        found.extend(self.capture.as_deref().and_then(capture));
         found
-    }
-
-    fn cores(&self) -> &[usize] {
-        &self.cores
-    }
-
-    fn capture(&self) -> Option<&str> {
-        self.capture.as_deref()
     }
 
     fn load(&self, directory: &Path) -> Result<Self, Issue> {
         let mut section = self.clone();
-        if let Some(name) = &self.capture_key_file {
-            let keys = keys::passwords(directory, name);
-            let keys = keys.map_err(|unusable| unusable.issue("capture_key_file"))?;
-            section.capture_key = keys.into_iter().next().unwrap_or_default();
-        }
+        section.capture_key = capture_key(self.capture_key_file.as_deref(), directory)?;
         section.tls.iter_mut().for_each(|it| tls::locate(it, directory));
         let journal = self.store_directory();
         section.journal = journal.map(|it| tls::located(directory, &it).into());
@@ -104,10 +91,6 @@ impl Kind for Ipsmgw {
                 self.limits.connection_idle_s == new.limits.connection_idle_s,
             ),
         ])
-    }
-
-    fn interruptions(&self, new: &Self) -> Vec<Issue> {
-        config::closing(&self.listens(), &new.listens())
     }
 
     fn start(

@@ -5,6 +5,7 @@
 
 mod described;
 mod forwarder;
+mod head;
 mod ipsmgw;
 mod msc;
 mod pe;
@@ -16,6 +17,7 @@ mod ssc;
 
 pub use described::described;
 pub use forwarder::forward as forwarder;
+pub use head::Head;
 pub use pe::{awaited, forwarder_questions};
 pub use running::{Handle, ReconfigureError, Started};
 
@@ -24,12 +26,10 @@ use config::need::Wanted;
 use config::{Doorway, Issue};
 use oam::Registry;
 use question::Question;
-use replica::Replica;
 use runtime::{Function, PortSpec, ShardSpec};
 use services::arbiter::Arbiter;
 use services::pool::LicenceAgent;
 use std::any::Any;
-use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use supervise::StartError;
@@ -94,38 +94,18 @@ pub trait Kind: Clone + PartialEq + Send + Sync + Sized + 'static {
         None
     }
 
-    /// The function's name.
-    fn name(&self) -> &str;
+    /// What its section says in the words of all kinds.
+    fn head(&self) -> Head<'_>;
 
     /// Pushes what the types alone cannot refuse, by paths below the section.
     fn validate(&self, issues: &mut Vec<Issue>);
 
-    /// The addresses that it binds, by paths below the section.
+    /// The addresses that it binds, by paths below the section; that of its pair left out.
     fn listens(&self) -> Vec<Doorway>;
-
-    /// Whether it binds that address ahead of its coming: the active node of a pair has it.
-    fn awaits(&self, _address: IpAddr) -> bool {
-        false
-    }
-
-    /// Its place in a pair, if it is one of two.
-    fn replica(&self) -> Option<&Replica> {
-        None
-    }
 
     /// Whether it starts programs: the forwarder of a router.
     fn starts_programs(&self) -> bool {
         false
-    }
-
-    /// The cores that its threads are pinned to: the key `cores`.
-    fn cores(&self) -> &[usize] {
-        &[]
-    }
-
-    /// Where captured messages go: the key `capture`.
-    fn capture(&self) -> Option<&str> {
-        None
     }
 
     /// Whether passwords stand in the section itself.
@@ -133,9 +113,10 @@ pub trait Kind: Clone + PartialEq + Send + Sync + Sized + 'static {
         false
     }
 
-    /// Files that it needs and that cannot be used, by paths below the section.
-    fn unusable(&self, directory: &Path) -> Vec<Issue> {
-        self.load(directory).err().into_iter().collect()
+    /// Files that it needs and that cannot be used, by paths below the section: those that
+    /// [`Kind::load`] does not read, or of which it says only the first.
+    fn unusable(&self, _directory: &Path) -> Vec<Issue> {
+        Vec::new()
     }
 
     /// What it leaves open to others, or refuses though its author may not know, by paths below the
@@ -171,7 +152,8 @@ pub trait Kind: Clone + PartialEq + Send + Sync + Sized + 'static {
     fn fixed(&self, new: &Self) -> Option<&'static str>;
 
     /// What ends or begins again when a running function takes `new` in place of this section, by
-    /// paths below `new`: a sentence each, and none of what goes on.
+    /// paths below `new`: a sentence each, and none of what goes on. Addresses that close are said
+    /// of all kinds.
     fn interruptions(&self, _new: &Self) -> Vec<Issue> {
         Vec::new()
     }
@@ -198,15 +180,11 @@ pub trait Kind: Clone + PartialEq + Send + Sync + Sized + 'static {
 
 /// A section of any kind. Methods without a comment are those of [`Kind`].
 pub trait AnySection: Send + Sync {
-    fn name(&self) -> &str;
+    fn head(&self) -> Head<'_>;
     fn validate(&self, issues: &mut Vec<Issue>);
+    /// All addresses that it binds.
     fn listens(&self) -> Vec<Doorway>;
-    fn awaits(&self, address: IpAddr) -> bool;
-    /// Whether it moves addresses between machines, with `CAP_NET_ADMIN`.
-    fn takes_addresses(&self) -> bool;
     fn starts_programs(&self) -> bool;
-    fn cores(&self) -> &[usize];
-    fn capture(&self) -> Option<&str>;
     fn starts_first(&self) -> bool;
     fn holds_passwords(&self) -> bool;
     fn unusable(&self, directory: &Path) -> Vec<Issue>;
@@ -218,7 +196,7 @@ pub trait AnySection: Send + Sync {
     /// a key of it changes only with a restart.
     fn refusal(&self, new: &dyn AnySection) -> Option<ReconfigureError>;
 
-    /// Nothing of another kind.
+    /// With the addresses that close; nothing of another kind.
     fn interruptions(&self, new: &dyn AnySection) -> Vec<Issue>;
 
     /// Starts the function of this section; `key` is that of its row.
@@ -233,11 +211,16 @@ pub trait AnySection: Send + Sync {
 
     /// The section itself, for who knows its type.
     fn as_any(&self) -> &dyn Any;
+
+    /// The function's name.
+    fn name(&self) -> &str {
+        self.head().name
+    }
 }
 
 impl<K: Kind> AnySection for K {
-    fn name(&self) -> &str {
-        Kind::name(self)
+    fn head(&self) -> Head<'_> {
+        Kind::head(self)
     }
 
     fn validate(&self, issues: &mut Vec<Issue>) {
@@ -245,27 +228,11 @@ impl<K: Kind> AnySection for K {
     }
 
     fn listens(&self) -> Vec<Doorway> {
-        Kind::listens(self)
-    }
-
-    fn awaits(&self, address: IpAddr) -> bool {
-        Kind::awaits(self, address)
-    }
-
-    fn takes_addresses(&self) -> bool {
-        self.replica().is_some_and(|pair| !pair.addresses.is_empty())
+        Kind::head(self).listens().into_iter().chain(Kind::listens(self)).collect()
     }
 
     fn starts_programs(&self) -> bool {
         Kind::starts_programs(self)
-    }
-
-    fn cores(&self) -> &[usize] {
-        Kind::cores(self)
-    }
-
-    fn capture(&self) -> Option<&str> {
-        Kind::capture(self)
     }
 
     fn starts_first(&self) -> bool {
@@ -277,11 +244,19 @@ impl<K: Kind> AnySection for K {
     }
 
     fn unusable(&self, directory: &Path) -> Vec<Issue> {
-        Kind::unusable(self, directory)
+        let mut issues = Kind::head(self).unusable(directory);
+        issues.extend(Kind::unusable(self, directory));
+        // What loading refuses may be said already.
+        let is_new = |it: &Issue| issues.iter().all(|known| known.path != it.path);
+        let refused = self.load(directory).err().filter(is_new);
+        issues.extend(refused);
+        issues
     }
 
     fn exposures(&self, directory: &Path) -> Vec<Issue> {
-        Kind::exposures(self, directory)
+        let mut issues = Kind::exposures(self, directory);
+        issues.extend(Kind::head(self).exposures());
+        issues
     }
 
     fn advice(&self) -> Vec<Issue> {
@@ -289,7 +264,9 @@ impl<K: Kind> AnySection for K {
     }
 
     fn needs(&self) -> Vec<Wanted> {
-        Kind::needs(self)
+        let mut needs = Kind::needs(self);
+        needs.extend(Kind::head(self).needs());
+        needs
     }
 
     fn refusal(&self, new: &dyn AnySection) -> Option<ReconfigureError> {
@@ -297,8 +274,10 @@ impl<K: Kind> AnySection for K {
     }
 
     fn interruptions(&self, new: &dyn AnySection) -> Vec<Issue> {
-        let new = new.as_any().downcast_ref::<K>();
-        new.map(|new| Kind::interruptions(self, new)).unwrap_or_default()
+        let Some(new) = new.as_any().downcast_ref::<K>() else { return Vec::new() };
+        let mut issues = Kind::interruptions(self, new);
+        issues.extend(config::closing(&AnySection::listens(self), &AnySection::listens(new)));
+        issues
     }
 
     fn start(

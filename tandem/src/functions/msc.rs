@@ -3,8 +3,9 @@
 mod words;
 
 use super::forwarder::{Wanted, absent, foreign, launch, locate_sockets, prepare};
-use super::{Kind, StartContext, Started, first_changed, listen};
-use crate::exposure::{capture, is_remote, readable};
+use super::head::{Head, capture_key};
+use super::{Kind, StartContext, Started, first_changed};
+use crate::exposure::{is_remote, readable};
 use crate::paired;
 use config::keys::{self, Unusable, quoted};
 use config::need;
@@ -12,11 +13,9 @@ use config::{Doorway, Issue};
 use msc::config::{ForwarderStart, Msc, Tls, TranscoderStart};
 use msc::{Certificate, MediaController, Settings};
 use question::Question;
-use replica::Replica;
 use runtime::{MirrorRef, PortSpec, ShardSpec, StreamLimits};
 use std::fs;
 use std::io::{self, ErrorKind};
-use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,8 +35,9 @@ impl Kind for Msc {
         msc::questions()
     }
 
-    fn name(&self) -> &str {
-        &self.name
+    fn head(&self) -> Head<'_> {
+        let head = Head::of(&self.name, &self.cores).captured(&self.capture);
+        Head { replica: self.replica.as_ref(), ..head }
     }
 
     fn validate(&self, issues: &mut Vec<Issue>) {
@@ -51,18 +51,7 @@ impl Kind for Msc {
             .ng
             .into_iter()
             .flat_map(|address| [door("ng", true, address), door("ng", false, address)]);
-        let replica = self.replica.iter();
-        let replica =
-            replica.filter_map(|it| listen("replica.listen".into(), &format!("udp:{}", it.listen)));
-        control.into_iter().chain(ng).chain(replica).collect()
-    }
-
-    fn awaits(&self, address: IpAddr) -> bool {
-        self.replica.as_ref().is_some_and(|replica| replica.holds(address))
-    }
-
-    fn replica(&self) -> Option<&Replica> {
-        self.replica.as_ref()
+        control.into_iter().chain(ng).collect()
     }
 
     fn starts_programs(&self) -> bool {
@@ -71,14 +60,8 @@ impl Kind for Msc {
     }
 
     fn unusable(&self, directory: &Path) -> Vec<Issue> {
-        let none = None;
-        let pair_key = self.replica.as_ref().map_or(&none, |replica| &replica.key_file);
-        let files = [
-            ("key_file", &self.key_file),
-            ("capture_key_file", &self.capture_key_file),
-            ("forwarder.key_file", &self.forwarder.key_file),
-            ("replica.key_file", pair_key),
-        ];
+        let files =
+            [("key_file", &self.key_file), ("forwarder.key_file", &self.forwarder.key_file)];
         let unread = files.into_iter().filter_map(|(key, name)| {
             let unusable = keys::read(directory, name.as_ref()?).err()?;
             Some(unusable.issue(key))
@@ -87,7 +70,6 @@ impl Kind for Msc {
         if let Some(section) = &self.tls {
             issues.extend(unusable_tls(section, directory));
         }
-        issues.extend(self.load(directory).err().filter(|_| issues.is_empty()));
         issues
     }
 
@@ -112,7 +94,6 @@ impl Kind for Msc {
             let hint = "run an `[arbiter]` on a third machine and name it at both nodes";
             found.push(Issue::new("replica", what, hint));
         }
-        found.extend(self.capture.as_deref().and_then(capture));
         if let Some(section) = &self.tls {
             let key = keys::located(directory, &section.key);
             if let Some(what) = readable(&key) {
@@ -127,25 +108,12 @@ impl Kind for Msc {
     }
 
     fn needs(&self) -> Vec<need::Wanted> {
-        let mut needs = self.needs();
-        if self.replica.as_ref().is_some_and(|pair| !pair.addresses.is_empty()) {
-            let reason = "the active node takes the addresses of the pair";
-            needs.push(("replica.addresses", need::Need::Capability(need::NET_ADMIN), reason));
-        }
-        if self.replica.as_ref().is_some_and(Replica::asks_gateways) {
-            let reason = "gateways are asked by raw sockets";
-            needs.push(("replica.track", need::Need::Capability(need::NET_RAW), reason));
-        }
-        needs
+        self.needs()
     }
 
     fn load(&self, directory: &Path) -> Result<Settings, Issue> {
         let mut msc = self.clone();
-        if let Some(name) = &self.capture_key_file {
-            let keys = keys::passwords(directory, name);
-            let keys = keys.map_err(|unusable| unusable.issue("capture_key_file"))?;
-            msc.capture_key = keys.into_iter().next().unwrap_or_default();
-        }
+        msc.capture.key = capture_key(self.capture.key_file.as_deref(), directory)?;
         msc.tls.iter_mut().for_each(|section| locate_tls(section, directory));
         locate_sockets(&mut msc.port, directory);
         let proved = self.key_file.as_ref().map(|name| keys::read(directory, name)).transpose();
@@ -194,9 +162,7 @@ impl Kind for Msc {
     }
 
     fn interruptions(&self, new: &Self) -> Vec<Issue> {
-        let mut issues = self.interruptions(new);
-        issues.extend(config::closing(&self.listens(), &new.listens()));
-        issues
+        self.interruptions(new)
     }
 
     fn start(

@@ -5,7 +5,7 @@ mod words;
 pub use words::{awaited, forwarder_questions};
 
 use super::forwarder::{Wanted, absent, foreign, launch, locate_sockets, prepare};
-use super::{Kind, StartContext, Started, first_changed};
+use super::{Head, Kind, StartContext, Started, first_changed};
 use config::keys::{self, Unusable};
 use config::need;
 use config::{Doorway, Issue};
@@ -30,8 +30,8 @@ impl Kind for Pe {
         pe::questions()
     }
 
-    fn name(&self) -> &str {
-        &self.name
+    fn head(&self) -> Head<'_> {
+        Head::of(&self.name, &self.cores)
     }
 
     fn validate(&self, issues: &mut Vec<Issue>) {
@@ -55,9 +55,7 @@ impl Kind for Pe {
             let unread = Unusable::unread(directory, name, &error, "");
             Some(unread.issue(format!("route_files[{n}]")))
         });
-        let mut issues: Vec<Issue> = unusable.into_iter().chain(unread).collect();
-        issues.extend(self.load(directory).err().filter(|_| issues.is_empty()));
-        issues
+        unusable.into_iter().chain(unread).collect()
     }
 
     fn exposures(&self, directory: &Path) -> Vec<Issue> {
@@ -72,10 +70,6 @@ impl Kind for Pe {
 
     fn needs(&self) -> Vec<need::Wanted> {
         self.needs()
-    }
-
-    fn cores(&self) -> &[usize] {
-        &self.cores
     }
 
     fn load(&self, directory: &Path) -> Result<Settings, Issue> {

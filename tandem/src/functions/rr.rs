@@ -1,13 +1,15 @@
 //! Route reflectors of a site: their passwords in files, their recordings.
 
 mod exposure;
+mod record;
 mod words;
 
+use super::head::{Head, capture_key};
 use super::{Kind, StartContext, Started, first_changed};
-use crate::record::Recording;
 use config::keys::{self, Unusable};
 use config::{Doorway, Issue};
 use question::Question;
+use record::Recording;
 use rr::config::{Rr, Secret};
 use runtime::{PortSpec, ShardSpec, StreamLimits};
 use std::fs::File;
@@ -31,8 +33,8 @@ impl Kind for Rr {
         rr::questions()
     }
 
-    fn name(&self) -> &str {
-        &self.name
+    fn head(&self) -> Head<'_> {
+        Head::of(&self.name, &self.cores).captured(&self.capture)
     }
 
     fn validate(&self, issues: &mut Vec<Issue>) {
@@ -54,33 +56,15 @@ impl Kind for Rr {
     }
 
     fn unusable(&self, directory: &Path) -> Vec<Issue> {
-        let mut issues: Vec<Issue> = password_files(self)
-            .filter_map(|(at, name)| {
-                password_of(directory, name).err().map(|unusable| unusable.issue(at))
-            })
-            .collect();
-        let capture = self.capture_key_file.as_ref();
-        let capture = capture.and_then(|name| keys::passwords(directory, name).err());
-        issues.extend(capture.map(|unusable| unusable.issue("capture_key_file")));
-        issues.extend(self.load(directory).err().filter(|_| issues.is_empty()));
-        issues
-    }
-
-    fn cores(&self) -> &[usize] {
-        &self.cores
-    }
-
-    fn capture(&self) -> Option<&str> {
-        self.capture.as_deref()
+        let unusable = password_files(self).filter_map(|(at, name)| {
+            password_of(directory, name).err().map(|unusable| unusable.issue(at))
+        });
+        unusable.collect()
     }
 
     fn load(&self, directory: &Path) -> Result<Self, Issue> {
         let mut section = self.clone();
-        if let Some(name) = &self.capture_key_file {
-            let keys = keys::passwords(directory, name);
-            let keys = keys.map_err(|unusable| unusable.issue("capture_key_file"))?;
-            section.capture_key = keys.into_iter().next().unwrap_or_default();
-        }
+        section.capture.key = capture_key(self.capture.key_file.as_deref(), directory)?;
         for (n, group) in section.group.iter_mut().enumerate() {
             let password =
                 read_password(directory, &group.password_file, || password_key("group", n))?;
@@ -111,9 +95,7 @@ impl Kind for Rr {
     }
 
     fn interruptions(&self, new: &Self) -> Vec<Issue> {
-        let mut issues = self.interruptions(new);
-        issues.extend(config::closing(&self.listens(), &new.listens()));
-        issues
+        self.interruptions(new)
     }
 
     fn start(

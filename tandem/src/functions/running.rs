@@ -107,7 +107,8 @@ impl<K: Kind> Running<K> {
 /// Why a function with the section `old` does not take `new`.
 pub fn refusal<K: Kind>(old: &K, new: &dyn AnySection) -> Option<ReconfigureError> {
     let Some(new) = new.as_any().downcast_ref::<K>() else { return Some(ReconfigureError::Kind) };
-    let fixed = paired::fixed(old.replica(), new.replica()).or_else(|| old.fixed(new));
+    let fixed =
+        paired::fixed(Kind::head(old).replica, Kind::head(new).replica).or_else(|| old.fixed(new));
     fixed.map(ReconfigureError::Restart)
 }
 
@@ -130,7 +131,7 @@ impl<K: Kind> Handle for Running<K> {
             return Ok(());
         }
         unit.configure(Arc::new(config), ports)?;
-        if let (Some(node), Some(replica)) = (&self.started.node, new.replica()) {
+        if let (Some(node), Some(replica)) = (&self.started.node, Kind::head(new).replica) {
             let refuse = |error| ReconfigureError::Prepare(format!("replica.arbiter: {error}"));
             node.configure(replica).map_err(refuse)?;
         }
@@ -147,7 +148,7 @@ impl<K: Kind> Handle for Running<K> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Section, Sections, StartContext, Started};
+    use super::super::{Head, Section, Sections, StartContext, Started};
     use super::*;
     use crate::cli::{Ctl, CtlCommand};
     use crate::ctl::{client_of, words};
@@ -237,8 +238,8 @@ mod tests {
         fn questions() -> Vec<question::Question> {
             Vec::new()
         }
-        fn name(&self) -> &str {
-            &self.name
+        fn head(&self) -> Head<'_> {
+            Head::of(&self.name, &self.cores)
         }
         fn validate(&self, _: &mut Vec<Issue>) {}
         fn listens(&self) -> Vec<Doorway> {

@@ -2,7 +2,7 @@
 
 mod words;
 
-use super::{Kind, StartContext, Started, first_changed, listen};
+use super::{Head, Kind, StartContext, Started, first_changed, listen};
 use crate::exposure::is_remote;
 use authentication::KEY_CHARACTERS_MIN;
 use config::keys;
@@ -33,8 +33,8 @@ impl Kind for Sas {
         Some(sas::api::description())
     }
 
-    fn name(&self) -> &str {
-        &self.name
+    fn head(&self) -> Head<'_> {
+        Head::of(&self.name, &self.cores)
     }
 
     fn validate(&self, issues: &mut Vec<Issue>) {
@@ -48,10 +48,6 @@ impl Kind for Sas {
 
     fn holds_passwords(&self) -> bool {
         self.auth_key.is_some()
-    }
-
-    fn unusable(&self, directory: &Path) -> Vec<Issue> {
-        self.load(directory).err().into_iter().collect()
     }
 
     fn exposures(&self, _directory: &Path) -> Vec<Issue> {
@@ -79,10 +75,6 @@ impl Kind for Sas {
             found.push(Issue::new("keep", what, "leave it out but to look for a fault"));
         }
         found
-    }
-
-    fn cores(&self) -> &[usize] {
-        &self.cores
     }
 
     fn load(&self, directory: &Path) -> Result<Self, Issue> {
@@ -115,10 +107,6 @@ impl Kind for Sas {
             ("shards", self.shards == new.shards),
             ("cores", self.cores == new.cores),
         ])
-    }
-
-    fn interruptions(&self, new: &Self) -> Vec<Issue> {
-        config::closing(&self.listens(), &new.listens())
     }
 
     fn start(

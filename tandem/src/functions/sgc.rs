@@ -3,8 +3,8 @@
 mod rules;
 mod words;
 
+use super::head::{Head, capture_key};
 use super::{Kind, StartContext, Started, first_changed};
-use crate::exposure::capture;
 use config::need::Wanted;
 use config::{Doorway, Issue};
 use question::Question;
@@ -29,8 +29,10 @@ impl Kind for Sgc {
         sgc::questions()
     }
 
-    fn name(&self) -> &str {
-        &self.name
+    fn head(&self) -> Head<'_> {
+        let key_file = self.capture_key_file.as_deref();
+        let head = Head::of(&self.name, &self.cores);
+        Head { capture: self.capture.as_deref(), capture_key_file: key_file, ..head }
     }
 
     fn validate(&self, issues: &mut Vec<Issue>) {
@@ -53,7 +55,6 @@ impl Kind for Sgc {
             let hint = "leave it out: `provisioned` lets peers register what is configured";
             found.push(Issue::new("policy.registration", what, hint));
         }
-        found.extend(self.capture.as_deref().and_then(capture));
         applications(self, &mut found);
         if self.cluster.as_ref().is_some_and(|it| it.nodes.len() == 2 && it.arbiter.is_none()) {
             let what = "two nodes without a third vote both serve while the link between them is \
@@ -94,21 +95,9 @@ impl Kind for Sgc {
         self.needs()
     }
 
-    fn cores(&self) -> &[usize] {
-        &self.cores
-    }
-
-    fn capture(&self) -> Option<&str> {
-        self.capture.as_deref()
-    }
-
     fn load(&self, directory: &Path) -> Result<Self, Issue> {
         let mut section = self.clone();
-        if let Some(name) = &self.capture_key_file {
-            let keys = config::keys::passwords(directory, name);
-            let keys = keys.map_err(|unusable| unusable.issue("capture_key_file"))?;
-            section.capture_key = keys.into_iter().next().unwrap_or_default();
-        }
+        section.capture_key = capture_key(self.capture_key_file.as_deref(), directory)?;
         rules::load(&mut section, directory)?;
         if let Some(cluster) = &mut section.cluster
             && let Some(name) = &cluster.key_file
@@ -153,7 +142,6 @@ impl Kind for Sgc {
     fn interruptions(&self, new: &Self) -> Vec<Issue> {
         let mut issues = self.interruptions(new);
         issues.extend(self.application_interruptions(new));
-        issues.extend(config::closing(&self.listens(), &new.listens()));
         issues
     }
 

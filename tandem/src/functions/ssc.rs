@@ -4,6 +4,7 @@ mod exposure;
 pub(super) mod tls;
 mod words;
 
+use super::head::{Head, capture_key};
 use super::{Kind, StartContext, Started, first_changed, listen};
 use crate::paired;
 use config::keys;
@@ -12,10 +13,8 @@ use config::{Doorway, Issue};
 use media_stack::config::Tls as MediaTls;
 use policing::kernel::{FilterRef, KernelFilter};
 use question::Question;
-use replica::Replica;
 use runtime::{MirrorRef, PortSpec, ShardSpec, StreamLimits};
 use ssc::config::{Kernel, Ssc};
-use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 use supervise::{Nature, StartError, Supervised};
@@ -29,8 +28,9 @@ impl Kind for Ssc {
         ssc::questions()
     }
 
-    fn name(&self) -> &str {
-        &self.name
+    fn head(&self) -> Head<'_> {
+        let head = Head::of(&self.name, &self.cores).captured(&self.capture);
+        Head { replica: self.replica.as_ref(), ..head }
     }
 
     fn validate(&self, issues: &mut Vec<Issue>) {
@@ -38,9 +38,6 @@ impl Kind for Ssc {
     }
 
     fn listens(&self) -> Vec<Doorway> {
-        let replica = self.replica.iter();
-        let replica =
-            replica.filter_map(|it| listen("replica.listen".into(), &format!("udp:{}", it.listen)));
         let realms = self.realm.iter().enumerate().flat_map(|(r, realm)| {
             let listens = realm.listen.iter().enumerate();
             listens.filter_map(move |(n, text)| listen(format!("realm[{r}].listen[{n}]"), text))
@@ -50,15 +47,7 @@ impl Kind for Ssc {
             datagram: true,
             address,
         });
-        replica.chain(realms).chain(ipsec).collect()
-    }
-
-    fn awaits(&self, address: IpAddr) -> bool {
-        self.holds(address)
-    }
-
-    fn replica(&self) -> Option<&Replica> {
-        self.replica.as_ref()
+        realms.chain(ipsec).collect()
     }
 
     fn unusable(&self, directory: &Path) -> Vec<Issue> {
@@ -68,14 +57,10 @@ impl Kind for Ssc {
             issues.map(move |issue| issue.under(&format!("realm[{r}].tls")))
         });
         let mut issues: Vec<_> = unread.collect();
-        let key_file = self.replica.as_ref().and_then(|replica| replica.key_file.as_ref());
-        let unusable = key_file.and_then(|name| keys::read(directory, name).err());
-        issues.extend(unusable.map(|it| it.issue("replica.key_file")));
         for (at, controller) in self.media.controller.iter().enumerate() {
             let own = controller.tls.iter().flat_map(|tls| tls::unusable_media(tls, directory));
             issues.extend(own.map(|it| it.under(&format!("media.controller[{at}].tls"))));
         }
-        issues.extend(self.load(directory).err());
         issues
     }
 
@@ -89,14 +74,6 @@ impl Kind for Ssc {
 
     fn needs(&self) -> Vec<Wanted> {
         let mut needs = Vec::new();
-        if self.replica.as_ref().is_some_and(|pair| !pair.addresses.is_empty()) {
-            let reason = "the active node takes the addresses of the pair";
-            needs.push(("replica.addresses", Need::Capability(NET_ADMIN), reason));
-        }
-        if self.replica.as_ref().is_some_and(Replica::asks_gateways) {
-            let reason = "gateways are asked by raw sockets";
-            needs.push(("replica.track", Need::Capability(NET_RAW), reason));
-        }
         if self.realm.iter().any(|realm| realm.ipsec.is_some()) {
             let reason = "ESP of phones comes and leaves by raw sockets";
             needs.push(("realm.ipsec", Need::Capability(NET_RAW), reason));
@@ -109,21 +86,9 @@ impl Kind for Ssc {
         needs
     }
 
-    fn cores(&self) -> &[usize] {
-        &self.cores
-    }
-
-    fn capture(&self) -> Option<&str> {
-        self.capture.as_deref()
-    }
-
     fn load(&self, directory: &Path) -> Result<Self, Issue> {
         let mut section = self.clone();
-        if let Some(name) = &self.capture_key_file {
-            let keys = keys::passwords(directory, name);
-            let keys = keys.map_err(|unusable| unusable.issue("capture_key_file"))?;
-            section.capture_key = keys.into_iter().next().unwrap_or_default();
-        }
+        section.capture.key = capture_key(self.capture.key_file.as_deref(), directory)?;
         section.realm.iter_mut().filter_map(|realm| realm.tls.as_mut()).for_each(|tls| {
             tls::locate(tls, directory);
         });
@@ -166,7 +131,6 @@ impl Kind for Ssc {
             Issue::new("name", what, "")
         });
         let mut issues: Vec<Issue> = gone.collect();
-        issues.extend(config::closing(&self.listens(), &new.listens()));
         let is_left = |name: &str| new.media.controller.iter().any(|it| it.name == name);
         let left = self.media.controller.iter().filter(|it| !is_left(&it.name));
         issues.extend(left.map(|it| {

@@ -103,7 +103,7 @@ impl Msc {
             let what = "session controllers connect there already";
             issues.push(Issue::new("ng", what, "give it another port"));
         }
-        if let Some((why, hint)) = trail::objection(self.capture.as_deref()) {
+        if let Some((why, hint)) = self.capture.objection() {
             issues.push(Issue::new("capture", why, hint));
         }
     }

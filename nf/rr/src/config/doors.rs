@@ -48,8 +48,7 @@ impl Rr {
     /// What the capture takes of the section.
     #[must_use]
     pub fn capture_settings(&self) -> trail::Settings {
-        let (capture, key) = (self.capture.as_deref(), &self.capture_key);
-        trail::settings(CAPTURE_PORT, capture, self.capture_id, key)
+        self.capture.settings(CAPTURE_PORT)
     }
 
     /// Addresses that are bound, each with its path in the section.

@@ -1,7 +1,7 @@
 //! What a route reflector leaves open to others, or refuses though its author may not know.
 
 use super::{password_files, password_key, password_of};
-use crate::exposure::{capture, readable};
+use crate::exposure::readable;
 use authentication::KEY_CHARACTERS_MIN;
 use config::keys::{self, quoted};
 use config::{Issue, counted};
@@ -26,7 +26,6 @@ pub fn exposures(section: &Rr, directory: &Path) -> Vec<Issue> {
         found.push(Issue::new(format!("group[{n}].default_policy"), what, hint));
     }
     feeds(section, &mut found);
-    found.extend(section.capture.as_deref().and_then(capture));
     found
 }
 

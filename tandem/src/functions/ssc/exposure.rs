@@ -1,6 +1,6 @@
 //! What a session controller leaves open to others.
 
-use crate::exposure::{capture, is_remote, readable, remote};
+use crate::exposure::{is_remote, readable, remote};
 use config::Issue;
 use config::keys::{self, quoted};
 use policing::kernel::Wish;
@@ -36,7 +36,6 @@ pub fn exposures(section: &Ssc, directory: &Path) -> Vec<Issue> {
     }
     fence(section, &mut found);
     media(section, &mut found);
-    found.extend(section.capture.as_deref().and_then(capture));
     found
 }
 
