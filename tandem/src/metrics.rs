@@ -1,8 +1,10 @@
 //! Every metric that a site can have, by the part that has it: a page of the reference, and what
 //! dashboards and alert rules may name.
 
+use crate::functions::ROWS;
 use event::{Cells, Fact, Kind, Row, Sheet, TABLE_ROWS_MAX};
 use oam::process::ProcessFact;
+use policing::kernel::KernelFact;
 use services::pool::PoolFact;
 use std::fmt::Write as _;
 
@@ -15,43 +17,28 @@ come along: [Operations](operations.md#metrics).
 Every metric but those of the process has the labels `function` and `shard`. Those of one peer, port
 or next hop have further ones, and are shown once a second. ";
 
-fn of<F: Fact>() -> Cells {
+/// A part of a site: its title, and the cells that it has.
+pub type Part = (&'static str, Vec<Cells>);
+
+/// The cells of facts, empty.
+pub fn cells_of<F: Fact>() -> Cells {
     Sheet::<F>::new().cells()
 }
 
-/// The parts of a site with the cells that they have.
-pub fn parts() -> Vec<(&'static str, Vec<Cells>)> {
-    let oam = oam::facts::Facts::default().cells().to_vec();
-    let sas = vec![of::<sas::Fact>(), of::<sas::SearchFact>(), of::<store::Fact>()];
-    let sctp = of::<sctp_stack::AssociationFact>();
-    let sgc = vec![of::<sgc::Fact>(), m3ua_stack::peer_table().cells(), of::<m3ua::Fact>(), sctp];
-    let upper = [&[of::<sccp::Fact>(), of::<tcap::Fact>()][..], &sgc::empty_tables()[..]].concat();
-    let pe = [vec![of::<pe::Fact>()], dataplane::empty_tables().to_vec()].concat();
-    let msc = [vec![of::<msc::Fact>()], msc::empty_tables().to_vec()].concat();
-    let pairs = vec![of::<replica::ReplicaFact>(), of::<replica::ArbiterFact>()];
-    let ssc =
-        vec![of::<ssc::Fact>(), ssc::next_hop_table().cells(), of::<media_stack::MediaFact>()];
-    let access = vec![of::<ims::Fact>(), of::<ims::RegEventFact>(), of::<ipsec::Fact>()];
-    vec![
-        ("Signalling session controller", ssc),
-        ("IMS access of a signalling session controller", access),
-        ("Signalling gateway", sgc),
-        ("SCCP and TCAP of a signalling gateway", upper),
-        ("Route reflector", vec![of::<rr::Fact>(), bgp_stack::peer_table().cells()]),
-        ("Provider edge", pe),
-        ("Media controller", msc),
-        ("IP short message gateway", vec![of::<ipsmgw::Fact>(), of::<ipsmgw::DoorFact>()]),
-        ("Service assurance", sas),
-        (
-            "Shards, ports and queues of every function",
-            vec![of::<runtime::RuntimeFact>(), of::<policing::kernel::KernelFact>()],
-        ),
+/// The parts of a site: those of each kind of functions, and what all have.
+pub fn parts() -> Vec<Part> {
+    let mut parts: Vec<Part> = ROWS.iter().flat_map(|row| (row.metrics)()).collect();
+    let shards = vec![cells_of::<runtime::RuntimeFact>(), cells_of::<KernelFact>()];
+    let pairs = vec![cells_of::<replica::ReplicaFact>(), cells_of::<replica::ArbiterFact>()];
+    parts.extend([
+        ("Shards, ports and queues of every function", shards),
         ("Pairs and their arbiter", pairs),
-        ("Clusters", vec![of::<replica::ClusterFact>()]),
-        ("Pool of sessions", vec![of::<PoolFact>()]),
-        ("Management side", oam),
-        ("Process", vec![of::<ProcessFact>()]),
-    ]
+        ("Clusters", vec![cells_of::<replica::ClusterFact>()]),
+        ("Pool of sessions", vec![cells_of::<PoolFact>()]),
+        ("Management side", oam::facts::Facts::default().cells().to_vec()),
+        ("Process", vec![cells_of::<ProcessFact>()]),
+    ]);
+    parts
 }
 
 /// The page.

@@ -5,7 +5,7 @@
 
 use super::target::quietly;
 use crate::cli::{Ctl, CtlCommand};
-use crate::functions::forwarder_questions;
+use crate::functions::{ROWS, Row, forwarder_questions};
 use clap_complete::engine::{CompletionCandidate, PathCompleter, ValueCompleter as _};
 use client::complete::Name;
 use client::{Client, Output, segment};
@@ -17,8 +17,6 @@ use std::path::PathBuf;
 
 /// Seconds that a shell waits for an answer at most.
 const PATIENCE_S: u64 = 2;
-/// Questions that list peers, and the key of the peer's name.
-const PEERS: [(&str, &str); 2] = [("bgp/summary", "peer"), ("m3ua/asps", "name")];
 
 /// Names that begin with what was typed.
 pub fn known(name: Name, typed: &OsStr) -> Vec<CompletionCandidate> {
@@ -61,17 +59,9 @@ fn functions() -> Vec<(String, String)> {
 
 /// The kind of functions that the command on the line is of, if it is of one.
 fn kind_meant() -> Option<&'static str> {
-    const KINDS: [(&str, &str); 6] = [
-        ("bgp", "rr"),
-        ("m3ua", "sgc"),
-        ("plane", "pe"),
-        ("calls", "ssc"),
-        ("terminate", "ssc"),
-        ("registrations", "ssc"),
-    ];
     let line: Vec<String> = std::env::args().collect();
-    let is_there = |word: &str| line.iter().any(|it| it == word);
-    KINDS.iter().find(|(word, _)| is_there(word)).map(|(_, kind)| *kind)
+    let is_meant = |row: &&Row| (row.commands)().iter().any(|word| line.contains(word));
+    ROWS.iter().find(is_meant).map(|row| row.key)
 }
 
 /// Names of metrics.
@@ -125,16 +115,16 @@ fn peers() -> Vec<(String, String)> {
     let is_meant = |name: &String| line.contains(name);
     let has_one = all.iter().any(|(name, _)| is_meant(name));
     let mut found = Vec::new();
-    for (name, _) in all.iter().filter(|(name, _)| !has_one || is_meant(name)) {
-        for (about, key) in PEERS {
-            let path = format!("/api/v1/functions/{}/{about}", segment(name));
-            let rows = client.find(&path).ok().flatten().unwrap_or_default();
-            let row = |row: &Value| {
-                let state = row["state"].as_str().unwrap_or_default().to_owned();
-                Some((row[key].as_str()?.to_owned(), state))
-            };
-            found.extend(rows.as_array().into_iter().flatten().filter_map(row));
-        }
+    for (name, kind) in all.iter().filter(|(name, _)| !has_one || is_meant(name)) {
+        let listed = ROWS.iter().find(|row| row.key == kind).and_then(|row| row.peers);
+        let Some((about, key)) = listed else { continue };
+        let path = format!("/api/v1/functions/{}/{about}", segment(name));
+        let rows = client.find(&path).ok().flatten().unwrap_or_default();
+        let row = |row: &Value| {
+            let state = row["state"].as_str().unwrap_or_default().to_owned();
+            Some((row[key].as_str()?.to_owned(), state))
+        };
+        found.extend(rows.as_array().into_iter().flatten().filter_map(row));
     }
     found
 }

@@ -7,7 +7,7 @@ pub use complete::known;
 pub use target::{client_of, client_of_file};
 
 use crate::cli::{Ctl, CtlCommand};
-use crate::functions::{self, Kind, functions};
+use crate::functions::{Kind, ROWS, functions};
 use clap::Subcommand;
 use client::{Client, Exit, Output, Words, configuration, output, segment};
 use serde_json::json;
@@ -114,8 +114,11 @@ fn log(client: &Client, form: Output, filter: Option<String>) -> Result<(), Exit
 /// what all are told.
 fn awaited(client: &Client) -> Result<Option<String>, Exit> {
     client.get("/readyz")?;
-    let functions = client.functions().unwrap_or_default();
-    Ok(functions.iter().find_map(|(name, kind)| functions::awaited(client, name, kind)))
+    let all = client.functions().unwrap_or_default();
+    Ok(all.into_iter().find_map(|(name, kind)| {
+        let row = ROWS.iter().find(|row| row.key == kind)?;
+        (row.awaited)(client, &name)
+    }))
 }
 
 /// Waits until every function runs, and forwarders are there. A site that starts may not have told

@@ -1,16 +1,52 @@
-//! Everything that the program may run, for the API's description.
+//! What the program knows of every kind of functions by its row: for the description of the API,
+//! the page of metrics, completion, and `tandem ctl wait`.
 
 use super::{Kind, functions};
+use crate::metrics::Part;
+use clap::Subcommand;
+use client::Client;
 use oam::{Described, OpenApi};
 use question::Question;
 
-macro_rules! kinds {
+/// A kind of functions without a section: what its row makes known to the whole program.
+pub struct Row {
+    /// The key of the row.
+    pub key: &'static str,
+    /// What its functions may be asked, under supervision and in a pair.
+    pub questions: fn() -> Vec<Question>,
+    /// Its routes beside those.
+    pub routes: fn() -> Option<OpenApi>,
+    /// Every metric that it can have.
+    pub metrics: fn() -> Vec<Part>,
+    /// The commands of `tandem ctl` that are its own.
+    pub commands: fn() -> Vec<String>,
+    /// The question that lists its peers, and the key of a peer's name.
+    pub peers: Option<(&'static str, &'static str)>,
+    /// Why a function that runs does not serve yet.
+    pub awaited: fn(&Client, &str) -> Option<String>,
+}
+
+const fn row<K: Kind>(key: &'static str) -> Row {
+    Row {
+        key,
+        questions: questions::<K>,
+        routes: K::routes,
+        metrics: K::metrics,
+        commands: commands::<K>,
+        peers: K::PEERS,
+        awaited: K::awaited,
+    }
+}
+
+macro_rules! rows {
     ($($(#[$doc:meta])* $key:ident: $many:ident<$kind:ty>,)*) => {
-        [$((stringify!($key), questions::<$kind>(), <$kind as Kind>::routes()),)*]
+        &[$(row::<$kind>(stringify!($key)),)*]
     };
 }
 
-/// What functions of a kind may be asked, under supervision and in a pair.
+/// All kinds.
+pub const ROWS: &[Row] = functions!(rows);
+
 fn questions<K: Kind>() -> Vec<Question> {
     let mut all = K::questions();
     all.push(supervise::RELOADS);
@@ -20,16 +56,17 @@ fn questions<K: Kind>() -> Vec<Question> {
     all
 }
 
+fn commands<K: Kind>() -> Vec<String> {
+    let ctl = <K::Words as Subcommand>::augment_subcommands(clap::Command::new("ctl"));
+    ctl.get_subcommands().map(|it| it.get_name().to_owned()).collect()
+}
+
 /// The kinds of functions with their questions and routes, and what a site runs beside them.
 pub fn described() -> Described {
-    let mut kinds: Vec<(&str, Vec<Question>)> = Vec::new();
-    let mut routes: Vec<OpenApi> = Vec::new();
-    for (kind, questions, its_own) in functions!(kinds) {
-        kinds.push((kind, questions));
-        routes.extend(its_own);
-    }
+    let mut kinds: Vec<_> = ROWS.iter().map(|row| (row.key, (row.questions)())).collect();
     kinds.push((services::arbiter::ARBITER, services::arbiter::questions()));
     kinds.push((services::pool::POOL, services::pool::questions()));
+    let routes = ROWS.iter().filter_map(|row| (row.routes)()).collect();
     Described { kinds, routes }
 }
 
@@ -112,6 +149,18 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn what_a_shell_completes_by_is_asked_of_a_kind_that_answers_it() {
+        for row in ROWS {
+            let asked = (row.questions)();
+            let lists = |path: &str| asked.iter().any(|it| it.path == path && it.does == Does::Ask);
+            assert!(row.peers.is_none_or(|(path, _)| lists(path)), "{}", row.key);
+        }
+        let of = |key: &str| (ROWS.iter().find(|row| row.key == key).unwrap().commands)();
+        assert_eq!(of("rr"), ["bgp"]);
+        assert!(of("ssc").iter().any(|word| word == "registrations"));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::head::{Head, capture_key};
 use super::ssc::tls;
 use super::{Kind, StartContext, Started, first_changed, listen};
 use crate::exposure::is_remote;
+use crate::metrics::{Part, cells_of};
 use config::{Doorway, Issue};
 use ipsmgw::ShortMessageGateway;
 use ipsmgw::config::Ipsmgw;
@@ -21,6 +22,11 @@ impl Kind for Ipsmgw {
 
     fn questions() -> Vec<Question> {
         ipsmgw::questions()
+    }
+
+    fn metrics() -> Vec<Part> {
+        let own = vec![cells_of::<ipsmgw::Fact>(), cells_of::<ipsmgw::DoorFact>()];
+        vec![("IP short message gateway", own)]
     }
 
     fn head(&self) -> Head<'_> {

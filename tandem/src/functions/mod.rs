@@ -15,13 +15,14 @@ mod sas;
 mod sgc;
 mod ssc;
 
-pub use described::described;
+pub use described::{ROWS, Row, described};
 pub use forwarder::forward as forwarder;
 pub use head::Head;
-pub use pe::{awaited, forwarder_questions};
+pub use pe::{forwarder_away, forwarder_questions};
 pub use running::{Handle, ReconfigureError, Started};
 
-use client::Words;
+use crate::metrics::Part;
+use client::{Client, Words};
 use config::need::Wanted;
 use config::{Doorway, Issue};
 use oam::Registry;
@@ -85,12 +86,23 @@ pub trait Kind: Clone + PartialEq + Send + Sync + Sized + 'static {
     const PAIRED: bool = false;
     /// Whether others connect to it as soon as they start.
     const STARTS_FIRST: bool = false;
+    /// The question that lists its peers, and the key of a peer's name: what a shell completes.
+    const PEERS: Option<(&str, &str)> = None;
 
     /// What may be asked of it, beside what its supervision and its pair answer.
     fn questions() -> Vec<Question>;
 
     /// Its routes beside those, as the API's description has them.
     fn routes() -> Option<oam::OpenApi> {
+        None
+    }
+
+    /// Every metric that it can have, by the part that has it.
+    fn metrics() -> Vec<Part>;
+
+    /// Why a function of the kind that runs does not serve yet, asked of its site. `None`: it does,
+    /// or may not be asked.
+    fn awaited(_client: &Client, _function: &str) -> Option<String> {
         None
     }
 

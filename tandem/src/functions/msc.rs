@@ -4,9 +4,11 @@ mod words;
 
 use super::forwarder::{Wanted, absent, foreign, launch, locate_sockets, prepare};
 use super::head::{Head, capture_key};
-use super::{Kind, StartContext, Started, first_changed};
+use super::{Kind, StartContext, Started, first_changed, forwarder_away};
 use crate::exposure::{is_remote, readable};
+use crate::metrics::{Part, cells_of};
 use crate::paired;
+use client::Client;
 use config::keys::{self, Unusable, quoted};
 use config::need;
 use config::{Doorway, Issue};
@@ -33,6 +35,16 @@ impl Kind for Msc {
 
     fn questions() -> Vec<Question> {
         msc::questions()
+    }
+
+    fn metrics() -> Vec<Part> {
+        let mut own = vec![cells_of::<msc::Fact>()];
+        own.extend(msc::empty_tables());
+        vec![("Media controller", own)]
+    }
+
+    fn awaited(client: &Client, function: &str) -> Option<String> {
+        forwarder_away(client, function, "media")
     }
 
     fn head(&self) -> Head<'_> {

@@ -2,10 +2,12 @@
 
 mod words;
 
-pub use words::{awaited, forwarder_questions};
+pub use words::{forwarder_away, forwarder_questions};
 
 use super::forwarder::{Wanted, absent, foreign, launch, locate_sockets, prepare};
 use super::{Head, Kind, StartContext, Started, first_changed};
+use crate::metrics::{Part, cells_of};
+use client::Client;
 use config::keys::{self, Unusable};
 use config::need;
 use config::{Doorway, Issue};
@@ -28,6 +30,16 @@ impl Kind for Pe {
 
     fn questions() -> Vec<Question> {
         pe::questions()
+    }
+
+    fn metrics() -> Vec<Part> {
+        let mut own = vec![cells_of::<pe::Fact>()];
+        own.extend(dataplane::empty_tables());
+        vec![("Provider edge", own)]
+    }
+
+    fn awaited(client: &Client, function: &str) -> Option<String> {
+        forwarder_away(client, function, "pe/summary")
     }
 
     fn head(&self) -> Head<'_> {

@@ -6,6 +6,7 @@ mod words;
 
 use super::head::{Head, capture_key};
 use super::{Kind, StartContext, Started, first_changed};
+use crate::metrics::{Part, cells_of};
 use config::keys::{self, Unusable};
 use config::{Doorway, Issue};
 use question::Question;
@@ -28,9 +29,14 @@ const PASSWORD_FILE_OCTETS_MAX: u64 = 4_096;
 impl Kind for Rr {
     type Function = rr::Reflector;
     type Words = words::RrWords;
+    const PEERS: Option<(&str, &str)> = Some(("bgp/summary", "peer"));
 
     fn questions() -> Vec<Question> {
         rr::questions()
+    }
+
+    fn metrics() -> Vec<Part> {
+        vec![("Route reflector", vec![cells_of::<rr::Fact>(), bgp_stack::peer_table().cells()])]
     }
 
     fn head(&self) -> Head<'_> {

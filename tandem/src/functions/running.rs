@@ -152,6 +152,7 @@ mod tests {
     use super::*;
     use crate::cli::{Ctl, CtlCommand};
     use crate::ctl::{client_of, words};
+    use crate::metrics::Part;
     use clap::{Parser, Subcommand};
     use client::{Client, Exit, Of, Output, Words, asked};
     use config::Doorway;
@@ -236,6 +237,9 @@ mod tests {
         type Function = Parrot;
         type Words = ToyWords;
         fn questions() -> Vec<question::Question> {
+            Vec::new()
+        }
+        fn metrics() -> Vec<Part> {
             Vec::new()
         }
         fn head(&self) -> Head<'_> {

@@ -4,6 +4,7 @@ mod words;
 
 use super::{Head, Kind, StartContext, Started, first_changed, listen};
 use crate::exposure::is_remote;
+use crate::metrics::{Part, cells_of};
 use authentication::KEY_CHARACTERS_MIN;
 use config::keys;
 use config::{Doorway, Issue};
@@ -27,6 +28,12 @@ impl Kind for Sas {
 
     fn questions() -> Vec<Question> {
         sas::questions()
+    }
+
+    fn metrics() -> Vec<Part> {
+        let own =
+            [cells_of::<sas::Fact>(), cells_of::<sas::SearchFact>(), cells_of::<store::Fact>()];
+        vec![("Service assurance", own.into())]
     }
 
     fn routes() -> Option<oam::OpenApi> {

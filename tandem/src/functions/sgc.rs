@@ -5,6 +5,7 @@ mod words;
 
 use super::head::{Head, capture_key};
 use super::{Kind, StartContext, Started, first_changed};
+use crate::metrics::{Part, cells_of};
 use config::need::Wanted;
 use config::{Doorway, Issue};
 use question::Question;
@@ -24,9 +25,22 @@ const IDLE: Duration = Duration::from_secs(10 * 365 * 86_400);
 impl Kind for Sgc {
     type Function = sgc::Gateway;
     type Words = words::SgcWords;
+    const PEERS: Option<(&str, &str)> = Some(("m3ua/asps", "name"));
 
     fn questions() -> Vec<Question> {
         sgc::questions()
+    }
+
+    fn metrics() -> Vec<Part> {
+        let own = vec![
+            cells_of::<sgc::Fact>(),
+            m3ua_stack::peer_table().cells(),
+            cells_of::<m3ua::Fact>(),
+            cells_of::<sctp_stack::AssociationFact>(),
+        ];
+        let mut upper = vec![cells_of::<sccp::Fact>(), cells_of::<tcap::Fact>()];
+        upper.extend(sgc::empty_tables());
+        vec![("Signalling gateway", own), ("SCCP and TCAP of a signalling gateway", upper)]
     }
 
     fn head(&self) -> Head<'_> {

@@ -6,6 +6,7 @@ mod words;
 
 use super::head::{Head, capture_key};
 use super::{Kind, StartContext, Started, first_changed, listen};
+use crate::metrics::{Part, cells_of};
 use crate::paired;
 use config::keys;
 use config::need::{BPF, NET_ADMIN, NET_RAW, Need, Wanted};
@@ -26,6 +27,23 @@ impl Kind for Ssc {
 
     fn questions() -> Vec<Question> {
         ssc::questions()
+    }
+
+    fn metrics() -> Vec<Part> {
+        let own = vec![
+            cells_of::<ssc::Fact>(),
+            ssc::next_hop_table().cells(),
+            cells_of::<media_stack::MediaFact>(),
+        ];
+        let access = vec![
+            cells_of::<ims::Fact>(),
+            cells_of::<ims::RegEventFact>(),
+            cells_of::<ipsec::Fact>(),
+        ];
+        vec![
+            ("Signalling session controller", own),
+            ("IMS access of a signalling session controller", access),
+        ]
     }
 
     fn head(&self) -> Head<'_> {

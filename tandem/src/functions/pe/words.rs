@@ -197,14 +197,9 @@ fn ask(client: &Client, form: Output, wanted: Wanted) -> Result<(), Exit> {
     asked(client, form, function, &about, listing)
 }
 
-/// Why a function that runs does not serve yet: nobody forwards for it. `None`: somebody does, or it
-/// needs nobody, or may not be asked.
-pub fn awaited(client: &Client, function: &str, kind: &str) -> Option<String> {
-    let about = match kind {
-        "pe" => "pe/summary",
-        "msc" => "media",
-        _ => return None,
-    };
+/// Why a function that runs does not serve yet: nobody forwards for it, as its answer `about` says.
+/// `None`: somebody does, or it needs nobody, or may not be asked.
+pub fn forwarder_away(client: &Client, function: &str, about: &str) -> Option<String> {
     let path = format!("/api/v1/functions/{}/{about}", segment(function));
     let rows = client.find(&path).ok().flatten()?;
     let is_away = rows[0]["forwarder"] == "away";
