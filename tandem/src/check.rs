@@ -172,6 +172,6 @@ fn held_against(
     let interrupts = changes::interruptions(&running, site).into_iter().map(|it| it.what);
     let mut hindered = changes::refusals(&running, site);
     hindered.extend(rights::changed(&running.site, &site.site));
-    hindered.extend(probe(site, directory, &running.doorways()));
+    hindered.extend(probe(site, directory, &running.listen_addresses()));
     Ok((interrupts.collect(), hindered))
 }

@@ -7,7 +7,7 @@ use crate::site::Site;
 use crate::token;
 use config::keys::quoted;
 use config::need::{self, NET_BIND_SERVICE, Need};
-use config::{Diagnostic, Doorway, Issue, Site as _};
+use config::{Diagnostic, Issue, ListenAddress, Site as _};
 use driver::privilege;
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
@@ -40,7 +40,7 @@ pub fn exposures(file: &Path, text: &str, site: &Site) -> Vec<Diagnostic> {
 /// What the author of a site may want to know although nothing is open.
 pub fn advice(file: &Path, text: &str, site: &Site) -> Vec<Diagnostic> {
     let mut found = Vec::new();
-    let doors = site.doorways();
+    let doors = site.listen_addresses();
     for Section { path, inner, .. } in site.sections() {
         found.extend(inner.advice().into_iter().map(|issue| issue.under(&path)));
         let unheard = inner.head().capture.and_then(|to| unheard(to, &doors));
@@ -53,7 +53,7 @@ pub fn advice(file: &Path, text: &str, site: &Site) -> Vec<Diagnostic> {
 
 /// What the site needs of the machine, or of who runs it, and is not there.
 fn needs(site: &Site, found: &mut Vec<Issue>) {
-    let doors = site.doorways().into_iter();
+    let doors = site.listen_addresses().into_iter();
     let low = doors.filter(|door| (1..PORT_OPEN_TO_ALL).contains(&door.address.port()));
     for door in low.take(1) {
         let reason = format!("port {} is below {PORT_OPEN_TO_ALL}", door.address.port());
@@ -116,7 +116,7 @@ pub fn capture(to: &str) -> Option<Issue> {
 }
 
 /// Messages that go to a port of this machine where nobody listens, and of this site nobody will.
-fn unheard(to: &str, doors: &[Doorway]) -> Option<Issue> {
+fn unheard(to: &str, doors: &[ListenAddress]) -> Option<Issue> {
     let collector = functions::listen("capture".to_owned(), to)?;
     let is_near = collector.address.ip().to_canonical().is_loopback();
     let is_own = doors.iter().any(|door| door.conflicts(&collector));

@@ -3,20 +3,20 @@
 use crate::functions::Section;
 use crate::site::Site;
 use config::keys;
-use config::{Doorway, Issue, Site as _};
+use config::{Issue, ListenAddress, Site as _};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::thread;
 
 /// Everything that hinders; `directory` is the site's, `own` are addresses that the running site
 /// holds itself.
-pub fn probe(site: &Site, directory: &Path, own: &[Doorway]) -> Vec<Issue> {
-    let doorways = site.doorways();
-    let others = doorways.iter().filter(|door| !own.iter().any(|held| held.conflicts(door)));
+pub fn probe(site: &Site, directory: &Path, own: &[ListenAddress]) -> Vec<Issue> {
+    let addresses = site.listen_addresses();
+    let others = addresses.iter().filter(|door| !own.iter().any(|held| held.conflicts(door)));
     // An address of the active node of a pair is bound ahead of its coming.
     let sections = site.sections();
     let is_ahead =
-        |door: &&Doorway| sections.iter().any(|it| it.inner.head().awaits(door.address.ip()));
+        |door: &&ListenAddress| sections.iter().any(|it| it.inner.head().awaits(door.address.ip()));
     let others = others.filter(|door| !is_ahead(door));
     let mut issues: Vec<Issue> = others.filter_map(|door| door.try_bind().err()).collect();
     // An address that lacks is said once, not for each of its ports.

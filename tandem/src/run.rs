@@ -12,7 +12,7 @@ use crate::token;
 use client::Exit;
 use config::keys::quoted;
 use config::{Disk, Issue, Refused, Store};
-use driver::doorway::own_user;
+use driver::unix_socket::own_user;
 use local::Door;
 use oam::http::stream::Owner;
 use oam::log::Levels;

@@ -4,7 +4,7 @@ use crate::anchored;
 use crate::functions::{Section, Sections, functions};
 use crate::rights::{self, Capabilities};
 use config::keys;
-use config::{Doorway, Issue};
+use config::{Issue, ListenAddress};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -156,23 +156,29 @@ impl config::Site for Site {
         anchored::validate(&self.ssc, &self.msc, issues);
     }
 
-    fn doorways(&self) -> Vec<Doorway> {
-        let mut doorways = Vec::new();
+    fn listen_addresses(&self) -> Vec<ListenAddress> {
+        let mut addresses = Vec::new();
         if let Some(address) = self.oam.address() {
-            doorways.push(Doorway { path: "oam.listen".into(), datagram: false, address });
+            addresses.push(ListenAddress { path: "oam.listen".into(), datagram: false, address });
         }
         for section in self.sections() {
-            let under =
-                |door: Doorway| Doorway { path: format!("{}.{}", section.path, door.path), ..door };
-            doorways.extend(section.inner.listens().into_iter().map(under));
+            let under = |door: ListenAddress| ListenAddress {
+                path: format!("{}.{}", section.path, door.path),
+                ..door
+            };
+            addresses.extend(section.inner.listens().into_iter().map(under));
         }
         if let Some(listen) = self.pool.as_ref().and_then(|pool| pool.listen) {
-            doorways.push(Doorway { path: "pool.listen".into(), datagram: true, address: listen });
+            addresses.push(ListenAddress {
+                path: "pool.listen".into(),
+                datagram: true,
+                address: listen,
+            });
         }
         if let Some(arbiter) = &self.arbiter {
             let path = "arbiter.listen".into();
-            doorways.push(Doorway { path, datagram: true, address: arbiter.listen });
+            addresses.push(ListenAddress { path, datagram: true, address: arbiter.listen });
         }
-        doorways
+        addresses
     }
 }

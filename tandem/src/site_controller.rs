@@ -8,7 +8,7 @@ use crate::functions::{Handle, ReconfigureError, Section, StartContext};
 use crate::probe::probe;
 use crate::rights;
 use crate::site::Site;
-use config::{Doorway, Issue, Site as _};
+use config::{Issue, ListenAddress, Site as _};
 use oam::Oam;
 use runtime::RuntimeError;
 use services::pool::Section as PoolSection;
@@ -124,8 +124,8 @@ impl SiteController {
         self.context.registry.set_functions(managed.chain(keeping).chain(arbiter).collect());
     }
 
-    fn own_doorways(&self) -> Vec<Doorway> {
-        self.site.doorways()
+    fn own_addresses(&self) -> Vec<ListenAddress> {
+        self.site.listen_addresses()
     }
 }
 
@@ -190,7 +190,7 @@ fn issue(section: &Section<'_>, error: ReconfigureError) -> Issue {
         ReconfigureError::Runtime(RuntimeError::Bind { listen, source, .. }) => {
             let mut listens = section.inner.listens().into_iter();
             let door = listens.find(|door| door.address == listen);
-            let unnamed = Doorway { path: String::new(), datagram: false, address: listen };
+            let unnamed = ListenAddress { path: String::new(), datagram: false, address: listen };
             door.unwrap_or(unnamed).refusal(&source).under(path)
         }
         ReconfigureError::Restart(key) => {
@@ -206,7 +206,7 @@ fn issue(section: &Section<'_>, error: ReconfigureError) -> Issue {
 
 impl config::Reconfigure<Site> for SiteController {
     fn check(&self, site: &Site) -> Vec<Issue> {
-        let mut issues = probe(site, &self.context.directory, &self.own_doorways());
+        let mut issues = probe(site, &self.context.directory, &self.own_addresses());
         if site.site.directory != self.site.site.directory {
             let what = "the directory changes only with a restart of the site";
             issues.push(Issue::new("site.directory", what, ""));

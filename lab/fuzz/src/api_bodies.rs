@@ -6,7 +6,7 @@
 use crate::script::Script;
 use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode, header};
-use config::{Archive, Doorway, Entry, Issue, Reconfigure, Store};
+use config::{Archive, Entry, Issue, ListenAddress, Reconfigure, Store};
 use oam::core::Core;
 use oam::http::connections::Limits;
 use oam::http::rights::{RIGHTS, Right};
@@ -46,7 +46,7 @@ impl config::Site for Controllers {
         }
     }
 
-    fn doorways(&self) -> Vec<Doorway> {
+    fn listen_addresses(&self) -> Vec<ListenAddress> {
         Vec::new()
     }
 }

@@ -6,7 +6,7 @@ use runtime::SHARDS_MAX;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Doorways that one SAS may have.
+/// Addresses that one SAS may have.
 pub const LISTEN_MAX: usize = 16;
 
 /// The service assurance server: takes HEP3, keeps every message for a while, finds it again.
@@ -172,10 +172,10 @@ impl Sas {
         }
     }
 
-    /// Every doorway: whether it takes datagrams, and its address. Those that do not parse are
+    /// Every address that it listens on: whether it takes datagrams, and its address. Those that do not parse are
     /// left out; [`Sas::validate`] names them.
     #[must_use]
-    pub fn doorways(&self) -> Vec<(runtime::Transport, std::net::SocketAddr)> {
+    pub fn listen_addresses(&self) -> Vec<(runtime::Transport, std::net::SocketAddr)> {
         self.listen.iter().filter_map(|text| address(text).ok()).collect()
     }
 }
@@ -214,6 +214,6 @@ mod tests {
             paths,
             ["listen[1]", "listen[2]", "age_max_h", "size_max_mb", "live_max", "shards", "name"]
         );
-        assert_eq!(wrong.doorways().len(), 1);
+        assert_eq!(wrong.listen_addresses().len(), 1);
     }
 }

@@ -66,7 +66,7 @@ impl PrivateFile {
         if !about.is_file() || about.nlink() != 1 {
             return Err(io::Error::other("it is no file of its own"));
         }
-        if about.uid() != driver::doorway::own_user() {
+        if about.uid() != driver::unix_socket::own_user() {
             return Err(io::Error::other("it is another user's"));
         }
         if about.mode() & 0o077 != 0 {
@@ -87,7 +87,7 @@ fn sheltered(path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|_| path.is_absolute());
     let folder = folder.ok_or_else(|| io::Error::other("it is no path from the root"))?;
     let about = folder.metadata()?;
-    let is_kept = about.uid() == driver::doorway::own_user() || about.uid() == 0;
+    let is_kept = about.uid() == driver::unix_socket::own_user() || about.uid() == 0;
     // In a folder as /tmp nobody moves files of others away.
     let is_open = about.mode() & 0o022 != 0 && about.mode() & libc::S_ISVTX == 0;
     if is_kept && !is_open {

@@ -3,7 +3,7 @@
 //! temporary file first, is synced, and is renamed into place.
 
 use crate::{Links, SITE_BYTES_MAX, read_regular};
-use driver::{doorway, privilege};
+use driver::{privilege, unix_socket};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
@@ -192,7 +192,7 @@ impl Archive for Disk {
     fn published(&self) -> io::Result<String> {
         let (text, _) = read_regular(&self.site_file, SITE_BYTES_MAX, Links::Followed)?;
         // A start obeys nobody else's file; nor does a process that runs.
-        let own = doorway::own_user();
+        let own = unix_socket::own_user();
         let mut owners = privilege::owners(&self.site_file)?.into_iter();
         match owners.find(|user| *user != own && !self.owners.contains(user)) {
             None => Ok(text),

@@ -13,7 +13,7 @@ use std::net::{SocketAddr, TcpListener, UdpSocket};
 
 /// An address that a site binds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Doorway {
+pub struct ListenAddress {
     /// Where the site file says so: `oam.listen`, `ssc[0].realm[1].listen[0]`.
     pub path: String,
     /// Whether it takes datagrams (UDP); otherwise connections (TCP, TLS).
@@ -22,7 +22,7 @@ pub struct Doorway {
     pub address: SocketAddr,
 }
 
-impl Doorway {
+impl ListenAddress {
     /// Whether both cannot be bound at once: same kind, same port, and the same address or a
     /// wildcard of the same family.
     #[must_use]
@@ -74,12 +74,12 @@ impl Doorway {
 
 /// Says of every address that is not bound any more that it closes.
 #[must_use]
-pub fn closing(old: &[Doorway], new: &[Doorway]) -> Vec<Issue> {
-    let stays = |door: &&Doorway| {
+pub fn closing(old: &[ListenAddress], new: &[ListenAddress]) -> Vec<Issue> {
+    let stays = |door: &&ListenAddress| {
         new.iter().any(|it| it.datagram == door.datagram && it.address == door.address)
     };
     let closed = old.iter().filter(|door| !stays(door));
-    let say = |door: &Doorway| {
+    let say = |door: &ListenAddress| {
         let address = door.address;
         let what = match door.datagram {
             true => format!("UDP {address} closes: who speaks to it is not heard any more"),
@@ -96,7 +96,7 @@ pub trait Site: DeserializeOwned + Serialize + JsonSchema + Clone + Send + Sync 
     fn validate(&self, issues: &mut Vec<Issue>);
 
     /// Every address that the site binds.
-    fn doorways(&self) -> Vec<Doorway> {
+    fn listen_addresses(&self) -> Vec<ListenAddress> {
         Vec::new()
     }
 }
@@ -138,7 +138,7 @@ pub(crate) fn objections<S: Site>(site: &S) -> Vec<Issue> {
     let mut issues = Vec::new();
     site.validate(&mut issues);
     // A section that checks its own addresses has said it already.
-    let mut clashes = conflicts(&site.doorways());
+    let mut clashes = conflicts(&site.listen_addresses());
     clashes.retain(|clash| issues.iter().all(|known| known.path != clash.path));
     issues.extend(clashes);
     // What two readers of a value object to in the same words is one mistake.
@@ -197,10 +197,10 @@ pub(crate) fn refusal(error: &toml::de::Error, path: String) -> Issue {
     Issue::new(path, what, hint)
 }
 
-fn conflicts(doorways: &[Doorway]) -> Vec<Issue> {
+fn conflicts(addresses: &[ListenAddress]) -> Vec<Issue> {
     let mut issues = Vec::new();
-    for (at, later) in doorways.iter().enumerate() {
-        if let Some(first) = doorways[..at].iter().find(|first| first.conflicts(later)) {
+    for (at, later) in addresses.iter().enumerate() {
+        if let Some(first) = addresses[..at].iter().find(|first| first.conflicts(later)) {
             let kind = if later.datagram { "UDP" } else { "TCP" };
             let what = format!("{kind} {} is taken by `{}` already", later.address, first.path);
             issues.push(Issue::new(&*later.path, what, "choose another address or port"));

@@ -22,7 +22,6 @@ pub mod call;
 mod clock;
 mod control;
 mod datagram;
-pub mod doorway;
 pub mod filter;
 mod frame;
 pub mod guard;
@@ -40,6 +39,7 @@ pub mod sctp;
 mod send;
 mod socket;
 pub mod tcp;
+pub mod unix_socket;
 mod xdp;
 
 pub use clock::{Clock, Timed};

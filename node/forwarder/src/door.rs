@@ -3,7 +3,7 @@
 
 use crate::spec::{Failed, Spec, kernel};
 use authentication::{KEYS_MAX, Keys};
-use driver::doorway;
+use driver::unix_socket;
 use std::fs::DirBuilder;
 use std::io::ErrorKind;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -60,7 +60,7 @@ pub(crate) struct Guest {
 
 /// Whether a user is the forwarder's own, or root.
 fn is_own(user: u32) -> bool {
-    user == ROOT || user == doorway::own_user()
+    user == ROOT || user == unix_socket::own_user()
 }
 
 impl Door {
@@ -85,14 +85,14 @@ impl Door {
             let made = DirBuilder::new().recursive(true).mode(folder_mode).create(folder);
             made.map_err(kernel("the socket's folder"))?;
         }
-        let listener = doorway::listen(&spec.socket, mode).map_err(kernel("the socket"))?;
+        let listener = unix_socket::listen(&spec.socket, mode).map_err(kernel("the socket"))?;
         Ok(Self { listener, keys: spec.keys.clone(), users: spec.users.clone() })
     }
 
     /// Who knocked next.
     pub(crate) fn accept(&self) -> Knock {
         let Ok((socket, _)) = self.listener.accept() else { return Knock::Nobody };
-        let Ok(user) = doorway::user_of(&socket) else { return Knock::Nobody };
+        let Ok(user) = unix_socket::user_of(&socket) else { return Knock::Nobody };
         let is_own = is_own(user);
         if !is_own && !self.users.contains(&user) {
             return Knock::Stranger(user);
@@ -191,8 +191,8 @@ mod tests {
     #[test]
     fn packets_go_to_its_own_user_and_with_a_key_to_who_proves_it_for_them() {
         let folder = tempfile::tempdir().unwrap();
-        let stranger = doorway::own_user() + 1;
-        assert!(is_own(ROOT) && is_own(doorway::own_user()) && !is_own(stranger));
+        let stranger = unix_socket::own_user() + 1;
+        assert!(is_own(ROOT) && is_own(unix_socket::own_user()) && !is_own(stranger));
         let door = Door::open(&spec(&folder, None, vec![stranger])).unwrap();
         assert_eq!(door.gives_packets(true, None), Ok(()));
         let refused = "without a key packets go to the forwarder's own user and root";

@@ -4,7 +4,7 @@ use crate::line::Line;
 use crate::stream::Lost;
 use authentication::Keys;
 use channel::{Absent, Channel, Connect};
-use driver::doorway;
+use driver::unix_socket;
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -65,7 +65,7 @@ impl Launch {
     }
 
     fn stands(&self) -> bool {
-        doorway::connect(&self.socket).is_ok()
+        unix_socket::connect(&self.socket).is_ok()
     }
 
     /// The process belongs to no session: it outlives its control.

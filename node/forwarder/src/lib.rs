@@ -1,4 +1,4 @@
-//! The process that forwards packets, and the doorway of whoever controls it.
+//! The process that forwards packets, and the socket of whoever controls it.
 //!
 //! ```text
 //!   control process                 forwarder

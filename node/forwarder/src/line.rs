@@ -5,7 +5,7 @@ use crate::stream::{Lost, Stream};
 use crate::wire::{self, Reply, Request};
 use authentication::Keys;
 use channel::{Came, Channel};
-use driver::doorway;
+use driver::unix_socket;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::Path;
 
@@ -23,7 +23,7 @@ impl Line {
     /// # Errors
     /// When there is no forwarder.
     pub(crate) fn control(socket: &Path, keys: Option<Keys>) -> Result<Self, Lost> {
-        let mut stream = Stream::new(doorway::connect(socket)?)?;
+        let mut stream = Stream::new(unix_socket::connect(socket)?)?;
         if keys.is_none() {
             stream.send(&Request::Hello)?;
         }
@@ -35,7 +35,7 @@ impl Line {
     /// # Errors
     /// When there is no forwarder.
     pub(crate) fn questions(socket: &Path) -> Result<Self, Lost> {
-        Ok(Self { stream: Stream::new(doorway::connect(socket)?)?, keys: None })
+        Ok(Self { stream: Stream::new(unix_socket::connect(socket)?)?, keys: None })
     }
 
     /// Sends a message, or keeps it until the other side takes it.

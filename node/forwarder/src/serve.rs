@@ -1,4 +1,4 @@
-//! The main thread: the plane's one writer, the doorway of controls and of those who ask.
+//! The main thread: the plane's one writer, the socket of controls and of those who ask.
 
 use crate::answer;
 use crate::asked::{Asked, Warning};

@@ -2,7 +2,7 @@
 //! side is slow to take up to a limit.
 
 use crate::wire::{self, Broken, LENGTH_OCTETS, Message};
-use driver::{Timed, doorway};
+use driver::{Timed, unix_socket};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -84,7 +84,7 @@ impl Stream {
             return Err(ErrorKind::WouldBlock.into());
         }
         wire::write(message, &mut self.write).map_err(io::Error::other)?;
-        self.sent += doorway::send_beside(&self.socket, &self.write[self.sent..], beside)?;
+        self.sent += unix_socket::send_beside(&self.socket, &self.write[self.sent..], beside)?;
         self.flush().map_err(io::Error::other)
     }
 
@@ -147,7 +147,7 @@ impl Stream {
     /// # Errors
     /// When the connection is over; messages that came before are still there.
     pub fn fill_beside(&mut self, beside: &mut Vec<OwnedFd>) -> Result<(), Lost> {
-        self.fill_by(|socket, octets| doorway::receive_beside(socket, octets, beside))
+        self.fill_by(|socket, octets| unix_socket::receive_beside(socket, octets, beside))
     }
 
     fn fill_by(

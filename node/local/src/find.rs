@@ -2,8 +2,8 @@
 
 use crate::listen::lives;
 use crate::{CONNECT, folders, site_name};
-use driver::doorway::{self, own_user};
 use driver::privilege::owners;
+use driver::unix_socket::{self, own_user};
 use std::fs;
 use std::io;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
@@ -136,14 +136,14 @@ pub fn connect(path: &Path, whose: Option<u32>) -> io::Result<UnixStream> {
     })?;
     let until = Instant::now() + CONNECT;
     let stream = loop {
-        match doorway::connect(path) {
+        match unix_socket::connect(path) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock && Instant::now() < until => {
                 std::thread::sleep(PAUSE);
             }
             done => break done?,
         }
     };
-    let user = doorway::user_of(&stream)?;
+    let user = unix_socket::user_of(&stream)?;
     // Nor root: what the path leads to may have been changed since.
     if user != owner {
         return Err(denied());

@@ -1,7 +1,7 @@
 //! Folders of control sockets.
 
-use driver::doorway::own_user;
 use driver::privilege::Account;
+use driver::unix_socket::own_user;
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};

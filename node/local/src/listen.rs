@@ -2,7 +2,7 @@
 
 use crate::find::trusted;
 use crate::{file_name, folders};
-use driver::doorway;
+use driver::unix_socket;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::net::UnixListener;
@@ -40,7 +40,7 @@ impl Door {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let listener = doorway::listen(&path, MODE)?;
+        let listener = unix_socket::listen(&path, MODE)?;
         Ok((Self { path }, listener))
     }
 
@@ -91,7 +91,7 @@ fn sweep(folder: &Path, name: &str) {
 
 /// Whether somebody listens there.
 pub(crate) fn lives(path: &Path) -> bool {
-    match doorway::connect(path) {
+    match unix_socket::connect(path) {
         Ok(_) => true,
         // Somebody does, for others or for too many.
         Err(error) => {

@@ -22,7 +22,7 @@ pub enum State {
     Failed,
 }
 
-/// A doorway as it is bound.
+/// A port as it is bound.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PortRow {
     /// Its name: `access udp`.
@@ -62,7 +62,7 @@ pub trait Managed: Send + Sync {
     /// When it was started, microseconds since the UNIX epoch.
     fn started_at_us(&self) -> u64;
 
-    /// Its doorways.
+    /// Its ports.
     fn ports(&self) -> Vec<PortRow>;
 
     /// The cells of each shard, the runtime's own included.

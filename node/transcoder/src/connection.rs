@@ -3,7 +3,7 @@
 
 use channel::{Came, Channel};
 use codec::message::{is_packet, whole};
-use driver::doorway;
+use driver::unix_socket;
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
@@ -51,7 +51,7 @@ impl Connection {
     /// # Errors
     /// Nobody is there.
     pub(crate) fn to(socket: &Path) -> io::Result<Self> {
-        Self::new(doorway::connect(socket)?)
+        Self::new(unix_socket::connect(socket)?)
     }
 
     /// Takes over a socket that is connected.

@@ -4,7 +4,7 @@ use crate::connection::{Connection, Lost};
 use crate::feed::Feed;
 use codec::message::Message;
 use codec::{End, Library, Notice, Output, Place, Transcoder};
-use driver::{Clock, Interest, Poll, doorway};
+use driver::{Clock, Interest, Poll, unix_socket};
 use forwarder::ToPackets;
 use machine::{Duration, Time};
 use std::collections::{HashMap, HashSet};
@@ -109,12 +109,12 @@ impl Process {
         if let Some(core) = spec.core {
             driver::pin(core).map_err(kernel("the core"))?;
         }
-        if doorway::connect(&spec.socket).is_ok() {
+        if unix_socket::connect(&spec.socket).is_ok() {
             return Err(Failed::Stands(spec.socket.clone()));
         }
         // What one that died has left.
         let _ = std::fs::remove_file(&spec.socket);
-        let listener = doorway::listen(&spec.socket, MODE).map_err(kernel("the socket"))?;
+        let listener = unix_socket::listen(&spec.socket, MODE).map_err(kernel("the socket"))?;
         listener.set_nonblocking(true).map_err(kernel("the socket"))?;
         let poll = Poll::new().map_err(kernel("the poll"))?;
         poll.add(&listener, LISTENER, Interest::Read).map_err(kernel("the poll"))?;

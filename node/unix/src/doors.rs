@@ -4,7 +4,7 @@ use crate::Listen;
 use crate::connection::Connection;
 use crate::words::{Event, Order};
 use channel::{Came, Channel};
-use driver::{Interest, Poll, Waker, doorway};
+use driver::{Interest, Poll, Waker, unix_socket};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -42,7 +42,7 @@ pub(crate) struct Doors {
 impl Doors {
     pub(crate) fn open(listen: Listen) -> io::Result<Self> {
         sweep(&listen.path)?;
-        let listener = doorway::listen(&listen.path, MODE)?;
+        let listener = unix_socket::listen(&listen.path, MODE)?;
         let (poll, waker) = (Poll::new()?, Waker::new()?);
         poll.add(&listener, LISTENER, Interest::Read)?;
         poll.add(&waker, NEWS, Interest::Read)?;
@@ -78,11 +78,11 @@ impl Doors {
                     false => return,
                 },
             };
-            let Ok(user) = doorway::user_of(&stream) else { continue };
+            let Ok(user) = unix_socket::user_of(&stream) else { continue };
             if self.connections.len() >= self.listen.connections_max {
                 self.sweep_closed();
             }
-            let is_known = user == 0 || user == doorway::own_user();
+            let is_known = user == 0 || user == unix_socket::own_user();
             if !is_known || self.connections.len() >= self.listen.connections_max {
                 continue; // closes it
             }
@@ -264,7 +264,7 @@ fn sweep(path: &Path) -> io::Result<()> {
         about => about?,
     };
     let is_refused = || {
-        let tried = doorway::connect(path);
+        let tried = unix_socket::connect(path);
         tried.is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
     };
     match about.file_type().is_socket() && is_refused() {

@@ -14,7 +14,7 @@ use crate::run::{ADDRESS, CONTROL};
 use crate::site_text;
 use client::{Client, Exit, Output, Target, URL_DEFAULT, output};
 use config::Links;
-use driver::doorway::own_user;
+use driver::unix_socket::own_user;
 use local::Found;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::net::SocketAddr;

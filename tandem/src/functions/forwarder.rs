@@ -111,7 +111,7 @@ pub fn foreign(name: &str, has_key: bool, at: &str, key: &str, directory: &Path)
     let about = fs::metadata(&socket).ok().filter(|_| !has_key);
     let Some(about) = about else { return Vec::new() };
     let (owner, mode) = (about.uid(), about.permissions().mode());
-    if owner == driver::doorway::own_user() && mode & 0o066 == 0 {
+    if owner == driver::unix_socket::own_user() && mode & 0o066 == 0 {
         return Vec::new();
     }
     let what = format!(

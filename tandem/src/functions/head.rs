@@ -5,7 +5,7 @@ use crate::exposure;
 use authentication::Password;
 use config::keys;
 use config::need::{NET_ADMIN, NET_RAW, Need, Wanted};
-use config::{Doorway, Issue};
+use config::{Issue, ListenAddress};
 use replica::Replica;
 use std::net::IpAddr;
 use std::path::Path;
@@ -38,7 +38,7 @@ impl<'s> Head<'s> {
     }
 
     /// Where the other node of its pair is heard.
-    pub fn listens(&self) -> Option<Doorway> {
+    pub fn listens(&self) -> Option<ListenAddress> {
         let replica = self.replica?;
         listen("replica.listen".into(), &format!("udp:{}", replica.listen))
     }

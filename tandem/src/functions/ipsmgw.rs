@@ -7,7 +7,7 @@ use super::ssc::tls;
 use super::{Kind, StartContext, Started, first_changed, listen};
 use crate::exposure::is_remote;
 use crate::metrics::{Part, cells_of};
-use config::{Doorway, Issue};
+use config::{Issue, ListenAddress};
 use ipsmgw::ShortMessageGateway;
 use ipsmgw::config::Ipsmgw;
 use question::Question;
@@ -39,7 +39,7 @@ impl Kind for Ipsmgw {
         self.validate(issues);
     }
 
-    fn listens(&self) -> Vec<Doorway> {
+    fn listens(&self) -> Vec<ListenAddress> {
         let listens = self.listen.iter().enumerate();
         listens.filter_map(|(n, text)| listen(format!("listen[{n}]"), text)).collect()
     }

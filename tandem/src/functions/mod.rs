@@ -24,7 +24,7 @@ pub use running::{Handle, ReconfigureError, Started};
 use crate::metrics::Part;
 use client::{Client, Words};
 use config::need::Wanted;
-use config::{Doorway, Issue};
+use config::{Issue, ListenAddress};
 use oam::Registry;
 use question::Question;
 use runtime::{Function, PortSpec, ShardSpec};
@@ -113,7 +113,7 @@ pub trait Kind: Clone + PartialEq + Send + Sync + Sized + 'static {
     fn validate(&self, issues: &mut Vec<Issue>);
 
     /// The addresses that it binds, by paths below the section; that of its pair left out.
-    fn listens(&self) -> Vec<Doorway>;
+    fn listens(&self) -> Vec<ListenAddress>;
 
     /// Whether it starts programs: the forwarder of a router.
     fn starts_programs(&self) -> bool {
@@ -195,7 +195,7 @@ pub trait AnySection: Send + Sync {
     fn head(&self) -> Head<'_>;
     fn validate(&self, issues: &mut Vec<Issue>);
     /// All addresses that it binds.
-    fn listens(&self) -> Vec<Doorway>;
+    fn listens(&self) -> Vec<ListenAddress>;
     fn starts_programs(&self) -> bool;
     fn starts_first(&self) -> bool;
     fn holds_passwords(&self) -> bool;
@@ -239,7 +239,7 @@ impl<K: Kind> AnySection for K {
         Kind::validate(self, issues);
     }
 
-    fn listens(&self) -> Vec<Doorway> {
+    fn listens(&self) -> Vec<ListenAddress> {
         Kind::head(self).listens().into_iter().chain(Kind::listens(self)).collect()
     }
 
@@ -355,7 +355,7 @@ pub fn first_changed<const N: usize>(keys: [(&'static str, bool); N]) -> Option<
 }
 
 /// Reads `udp:127.0.0.1:5060`; what cannot be read, the section itself refuses.
-pub fn listen(path: String, text: &str) -> Option<Doorway> {
+pub fn listen(path: String, text: &str) -> Option<ListenAddress> {
     let (transport, address) = text.split_once(':')?;
-    Some(Doorway { path, datagram: transport == "udp", address: address.parse().ok()? })
+    Some(ListenAddress { path, datagram: transport == "udp", address: address.parse().ok()? })
 }

@@ -11,7 +11,7 @@ use crate::paired;
 use client::Client;
 use config::keys::{self, Unusable, quoted};
 use config::need;
-use config::{Doorway, Issue};
+use config::{Issue, ListenAddress};
 use msc::config::{ForwarderStart, Msc, Tls, TranscoderStart};
 use msc::{Certificate, MediaController, Settings};
 use question::Question;
@@ -56,8 +56,9 @@ impl Kind for Msc {
         self.validate(issues);
     }
 
-    fn listens(&self) -> Vec<Doorway> {
-        let door = |path: &str, datagram, address| Doorway { path: path.into(), datagram, address };
+    fn listens(&self) -> Vec<ListenAddress> {
+        let door =
+            |path: &str, datagram, address| ListenAddress { path: path.into(), datagram, address };
         let control = self.listen.map(|address| door("listen", false, address));
         let ng = self
             .ng

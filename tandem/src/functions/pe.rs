@@ -10,7 +10,7 @@ use crate::metrics::{Part, cells_of};
 use client::Client;
 use config::keys::{self, Unusable};
 use config::need;
-use config::{Doorway, Issue};
+use config::{Issue, ListenAddress};
 use pe::{FileRoute, ForwarderStart, Pe, ProviderEdge, Settings};
 use question::Question;
 use runtime::{PortSpec, ShardSpec};
@@ -50,7 +50,7 @@ impl Kind for Pe {
         self.validate(issues);
     }
 
-    fn listens(&self) -> Vec<Doorway> {
+    fn listens(&self) -> Vec<ListenAddress> {
         Vec::new()
     }
 

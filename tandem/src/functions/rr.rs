@@ -8,7 +8,7 @@ use super::head::{Head, capture_key};
 use super::{Kind, StartContext, Started, first_changed};
 use crate::metrics::{Part, cells_of};
 use config::keys::{self, Unusable};
-use config::{Doorway, Issue};
+use config::{Issue, ListenAddress};
 use question::Question;
 use record::Recording;
 use rr::config::{Rr, Secret};
@@ -47,9 +47,9 @@ impl Kind for Rr {
         self.validate(issues);
     }
 
-    fn listens(&self) -> Vec<Doorway> {
-        let doorways = self.doorways().into_iter();
-        doorways.map(|(path, address)| Doorway { path, datagram: false, address }).collect()
+    fn listens(&self) -> Vec<ListenAddress> {
+        let addresses = self.listen_addresses().into_iter();
+        addresses.map(|(path, address)| ListenAddress { path, datagram: false, address }).collect()
     }
 
     fn holds_passwords(&self) -> bool {

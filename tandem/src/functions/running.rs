@@ -155,7 +155,7 @@ mod tests {
     use crate::metrics::Part;
     use clap::{Parser, Subcommand};
     use client::{Client, Exit, Of, Output, Words, asked};
-    use config::Doorway;
+    use config::ListenAddress;
     use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, PortId, PortSpec, ShardSpec};
     use services::pool::LicenceAgent;
     use show::{Listing, plain};
@@ -246,7 +246,7 @@ mod tests {
             Head::of(&self.name, &self.cores)
         }
         fn validate(&self, _: &mut Vec<Issue>) {}
-        fn listens(&self) -> Vec<Doorway> {
+        fn listens(&self) -> Vec<ListenAddress> {
             Vec::new()
         }
         fn load(&self, _: &Path) -> Result<Self, Issue> {

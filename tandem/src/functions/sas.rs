@@ -7,7 +7,7 @@ use crate::exposure::is_remote;
 use crate::metrics::{Part, cells_of};
 use authentication::KEY_CHARACTERS_MIN;
 use config::keys;
-use config::{Doorway, Issue};
+use config::{Issue, ListenAddress};
 use machine::narrow::index;
 use oam::Extra;
 use question::Question;
@@ -48,7 +48,7 @@ impl Kind for Sas {
         self.validate(issues);
     }
 
-    fn listens(&self) -> Vec<Doorway> {
+    fn listens(&self) -> Vec<ListenAddress> {
         let listens = self.listen.iter().enumerate();
         listens.filter_map(|(n, text)| listen(format!("listen[{n}]"), text)).collect()
     }
@@ -105,7 +105,7 @@ impl Kind for Sas {
             carrier: Carrier::of(transport, true, StreamSpec::default()),
             ..PortSpec::default()
         };
-        self.doorways().into_iter().enumerate().map(port).collect()
+        self.listen_addresses().into_iter().enumerate().map(port).collect()
     }
 
     fn fixed(&self, new: &Self) -> Option<&'static str> {

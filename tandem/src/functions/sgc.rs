@@ -7,7 +7,7 @@ use super::head::{Head, capture_key};
 use super::{Kind, StartContext, Started, first_changed};
 use crate::metrics::{Part, cells_of};
 use config::need::Wanted;
-use config::{Doorway, Issue};
+use config::{Issue, ListenAddress};
 use question::Question;
 use replica::Groups;
 use replica::groups::Members;
@@ -53,9 +53,11 @@ impl Kind for Sgc {
         self.validate(issues);
     }
 
-    fn listens(&self) -> Vec<Doorway> {
+    fn listens(&self) -> Vec<ListenAddress> {
         let doorways = self.doorways().into_iter();
-        doorways.map(|(path, datagram, address)| Doorway { path, datagram, address }).collect()
+        doorways
+            .map(|(path, datagram, address)| ListenAddress { path, datagram, address })
+            .collect()
     }
 
     fn exposures(&self, directory: &Path) -> Vec<Issue> {

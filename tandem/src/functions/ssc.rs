@@ -10,7 +10,7 @@ use crate::metrics::{Part, cells_of};
 use crate::paired;
 use config::keys;
 use config::need::{BPF, NET_ADMIN, NET_RAW, Need, Wanted};
-use config::{Doorway, Issue};
+use config::{Issue, ListenAddress};
 use media_stack::config::Tls as MediaTls;
 use policing::kernel::{FilterRef, KernelFilter};
 use question::Question;
@@ -55,12 +55,12 @@ impl Kind for Ssc {
         self.validate(issues);
     }
 
-    fn listens(&self) -> Vec<Doorway> {
+    fn listens(&self) -> Vec<ListenAddress> {
         let realms = self.realm.iter().enumerate().flat_map(|(r, realm)| {
             let listens = realm.listen.iter().enumerate();
             listens.filter_map(move |(n, text)| listen(format!("realm[{r}].listen[{n}]"), text))
         });
-        let ipsec = self.ipsec_listens().into_iter().map(|(r, address)| Doorway {
+        let ipsec = self.ipsec_listens().into_iter().map(|(r, address)| ListenAddress {
             path: format!("realm[{r}].ipsec"),
             datagram: true,
             address,

@@ -17,7 +17,7 @@ pub(super) const BMP_IPV6: PortId = PortId(PORTS + 3);
 /// Captured messages and events leave by it.
 pub(crate) const CAPTURE_PORT: PortId = PortId(PORTS + 4);
 
-/// What is spoken behind a doorway.
+/// What is spoken behind a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Door {
     Bgp,
@@ -36,7 +36,7 @@ impl Door {
 }
 
 impl Rr {
-    /// The doorways that the runtime shall open.
+    /// The ports that the runtime shall open.
     #[must_use]
     pub fn ports(&self) -> Vec<PortSpec> {
         let mut ports = self.speaker().ports();
@@ -53,7 +53,7 @@ impl Rr {
 
     /// Addresses that are bound, each with its path in the section.
     #[must_use]
-    pub fn doorways(&self) -> Vec<(String, SocketAddr)> {
-        self.speaker().doorways()
+    pub fn listen_addresses(&self) -> Vec<(String, SocketAddr)> {
+        self.speaker().listen_addresses()
     }
 }

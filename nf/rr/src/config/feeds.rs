@@ -149,7 +149,7 @@ impl Rr {
         caches
     }
 
-    /// The doorways towards caches and stations.
+    /// The ports towards caches and stations.
     pub(super) fn feeds(&self) -> Vec<PortSpec> {
         let rpki = self.rpki.iter().map(Rpki::target).map(|flow| (flow, "rpki", false));
         let bmp = self.bmp.iter().map(Bmp::target).map(|flow| (flow, "bmp", true));

@@ -1,6 +1,6 @@
 //! Every mistake in a site file is reported with its line, its column and its hint.
 
-use config::{Diagnostic, Doorway, Issue, Site};
+use config::{Diagnostic, Issue, ListenAddress, Site};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -74,8 +74,8 @@ impl Site for Toy {
         }
     }
 
-    fn doorways(&self) -> Vec<Doorway> {
-        let door = |path: String, text: &str| Doorway {
+    fn listen_addresses(&self) -> Vec<ListenAddress> {
+        let door = |path: String, text: &str| ListenAddress {
             path,
             datagram: text.starts_with("udp:"),
             address: text.get(4..).and_then(|it| it.parse().ok()).unwrap_or(NOWHERE),
@@ -268,7 +268,7 @@ fn texts_that_their_types_do_not_read_are_all_found_with_their_paths() {
                 issues.push(Issue::new(format!("hosts[{at}]"), what, ""));
             }
         }
-        fn doorways(&self) -> Vec<Doorway> {
+        fn listen_addresses(&self) -> Vec<ListenAddress> {
             Vec::new()
         }
     }

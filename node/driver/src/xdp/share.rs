@@ -3,7 +3,7 @@
 //! and of root. So they live as long as any of these processes, and no longer.
 
 use super::{Link, Mode, Program, version};
-use crate::doorway::{self, connect_abstract, own_user, receive_beside, send_raw};
+use crate::unix_socket::{self, connect_abstract, own_user, receive_beside, send_raw};
 use crate::{Interest, Poll};
 use std::io::{self, Read as _};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -59,7 +59,7 @@ pub(super) fn alone() -> io::Result<Option<UnixListener>> {
 
 /// How many tries one counts for, by who keeps the others away.
 fn cost() -> usize {
-    let holder = connect_abstract(&name("lock")).and_then(|it| doorway::credentials(&it));
+    let holder = connect_abstract(&name("lock")).and_then(|it| unix_socket::credentials(&it));
     match holder {
         Ok(holder) if is_own(holder.uid) => 1,
         Ok(_) => TRIES,
@@ -99,7 +99,7 @@ pub(super) fn ask(interface: u32) -> (Vec<Shared>, Option<String>) {
 
 fn ask_one(number: usize, interface: u32) -> io::Result<Result<Shared, String>> {
     let stream = connect_abstract(&name(number))?;
-    let peer = doorway::credentials(&stream)?;
+    let peer = unix_socket::credentials(&stream)?;
     let pid = peer.pid;
     if !is_own(peer.uid) {
         return Ok(Err(format!("process {pid} of user {} may have a program there", peer.uid)));
@@ -149,7 +149,7 @@ pub(super) fn serve(listener: &UnixListener, program: &Weak<Program>) {
 }
 
 fn answer(stream: &UnixStream, program: &Arc<Program>) -> io::Result<()> {
-    let user = doorway::credentials(stream)?.uid;
+    let user = unix_socket::credentials(stream)?.uid;
     let no = |what| send_raw(stream, &[[what, 0].as_slice(), &program.id].concat(), &[]).map(drop);
     // At once: a stranger who says nothing keeps nobody waiting.
     if !is_own(user) {

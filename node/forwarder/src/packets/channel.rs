@@ -6,7 +6,7 @@ use crate::stream::{Lost, Stream};
 use crate::wire::{self, Reply, Request};
 use authentication::Keys;
 use channel::{Absent, Came, Channel, Connect, Packets};
-use driver::doorway;
+use driver::unix_socket;
 use driver::{Interest, Poll};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
@@ -54,7 +54,7 @@ struct PacketChannel {
 
 impl PacketChannel {
     fn new(to: &ToPackets) -> Result<Self, Lost> {
-        let mut stream = Stream::new(doorway::connect(&to.socket)?)?;
+        let mut stream = Stream::new(unix_socket::connect(&to.socket)?)?;
         let poll = Poll::new()?;
         poll.add(&stream, 0, Interest::Read)?;
         let request = Request::Door { classes: to.classes.clone() };

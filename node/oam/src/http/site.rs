@@ -39,7 +39,7 @@ pub struct FunctionRow {
     shards: u16,
     /// Seconds since it was started.
     uptime_s: u64,
-    /// Its doorways as bound.
+    /// Its ports as bound.
     ports: Vec<PortRow>,
 }
 

@@ -1,6 +1,6 @@
 //! A site in a test: one toy function, a toy configuration, the real management side.
 
-use config::{Archive, Diagnostic, Disk, Doorway, Issue, Reconfigure, Store};
+use config::{Archive, Diagnostic, Disk, Issue, ListenAddress, Reconfigure, Store};
 use event::{Cells, Sheet};
 use oam::http::connections::Limits;
 use oam::log::Levels;
@@ -125,7 +125,7 @@ pub struct ToySite {
 
 impl config::Site for ToySite {
     fn validate(&self, _: &mut Vec<Issue>) {}
-    fn doorways(&self) -> Vec<Doorway> {
+    fn listen_addresses(&self) -> Vec<ListenAddress> {
         Vec::new()
     }
 }

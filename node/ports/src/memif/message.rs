@@ -1,7 +1,7 @@
 //! The messages of memif 2.0 on its control socket: 128 octets each, some with a descriptor
 //! beside them. Numbers have the machine's order of octets.
 
-use driver::doorway;
+use driver::unix_socket;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 

@@ -120,7 +120,7 @@ impl Section<'_> {
 
     /// Addresses that are bound, each with its path in the section.
     #[must_use]
-    pub fn doorways(&self) -> Vec<(String, SocketAddr)> {
+    pub fn listen_addresses(&self) -> Vec<(String, SocketAddr)> {
         let listens = self.listen.iter().enumerate();
         let read = |(n, text): (usize, &String)| Some((format!("listen[{n}]"), read_listen(text)?));
         listens.filter_map(read).collect()

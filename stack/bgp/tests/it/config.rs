@@ -23,7 +23,7 @@ fn ports_are_numbered_from_where_the_function_says_and_are_guarded() {
     let streams: Vec<_> = ports.iter().filter_map(|port| port.stream()).collect();
     assert!(streams[2].connect_only && streams[2].paced);
     assert_eq!(streams[0].guards[0].ttl_min, Some(254));
-    let bound: Vec<String> = site.section().doorways().into_iter().map(|it| it.0).collect();
+    let bound: Vec<String> = site.section().listen_addresses().into_iter().map(|it| it.0).collect();
     assert_eq!(bound, ["listen[0]", "listen[1]"]);
 }
 

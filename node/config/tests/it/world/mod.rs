@@ -1,6 +1,6 @@
 //! What runs a number as its site, and an archive in memory; both refuse on demand.
 
-use config::{Archive, Doorway, Entry, Issue, Reconfigure, Site};
+use config::{Archive, Entry, Issue, ListenAddress, Reconfigure, Site};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ impl Site for Toy {
         }
     }
 
-    fn doorways(&self) -> Vec<Doorway> {
+    fn listen_addresses(&self) -> Vec<ListenAddress> {
         Vec::new()
     }
 }

@@ -268,8 +268,8 @@ mod tests {
     }
 
     #[test]
-    fn a_doorway_has_its_rights_from_the_first_moment_and_knows_its_guests() {
-        let folder = std::env::temp_dir().join(format!("tandem-doorway-{}", std::process::id()));
+    fn a_socket_has_its_rights_from_the_first_moment_and_knows_its_guests() {
+        let folder = std::env::temp_dir().join(format!("tandem-socket-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         crate::privilege::keep_files();
         let mut open = Vec::new();
