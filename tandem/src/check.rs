@@ -52,7 +52,7 @@ pub fn check(file: &Path, wanted: Wanted) -> Result<(), Exit> {
         found.warnings.iter().for_each(|it| say(it, "warning"));
         found.notes.iter().for_each(|it| say(it, "note"));
         if let Some(interrupts) = &found.interrupts {
-            output::text(&config::told(interrupts.iter().map(String::as_str)))?;
+            output::text(&config::interruptions_listed(interrupts.iter().map(String::as_str)))?;
         }
     }
     if !found.mistakes.is_empty() {

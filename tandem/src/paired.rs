@@ -104,12 +104,12 @@ pub fn fixed(old: Option<&Replica>, new: Option<&Replica>) -> Option<&'static st
 }
 
 /// The two of them, for who hands over.
-struct Hands<F: Function> {
+struct HandOver<F: Function> {
     unit: Arc<Supervised<F>>,
     node: Arc<Node>,
 }
 
-impl<F: Function> Hands<F> {
+impl<F: Function> HandOver<F> {
     /// Leaves requests unanswered: `nothing`, `beginnings` of calls, all `requests`; how many of
     /// those are under way.
     fn leave(&self, left: &str) -> Result<u64, AskError> {
@@ -194,8 +194,8 @@ impl<F: Function> Paired<F> {
         Self { unit, node, leaving: Mutex::default() }
     }
 
-    fn hands(&self) -> Hands<F> {
-        Hands { unit: Arc::clone(&self.unit), node: Arc::clone(&self.node) }
+    fn hand_over(&self) -> HandOver<F> {
+        HandOver { unit: Arc::clone(&self.unit), node: Arc::clone(&self.node) }
     }
 
     fn leaving(&self) -> MutexGuard<'_, Option<JoinHandle<()>>> {
@@ -218,7 +218,7 @@ impl<F: Function> Unit for Paired<F> {
         if leaving.is_some() {
             return;
         }
-        let hands = self.hands();
+        let hand_over = self.hand_over();
         match thread::Builder::new().name("leave".into()).spawn(move || hands.go()) {
             Ok(thread) => *leaving = Some(thread),
             Err(error) => {
@@ -282,7 +282,7 @@ impl<F: Function> Managed for Paired<F> {
         match ask.path.as_str() {
             "replica" => Ok(question::value([self.node.row()])),
             "track" => Ok(question::value(self.node.tracked())),
-            SWITCHOVER => self.hands().switch_over(),
+            SWITCHOVER => self.hand_over().switch_over(),
             "alarms" => {
                 let mut rows: Vec<Value> = self.node.alarms().iter().map(question::value).collect();
                 if let Ok(Value::Array(own)) = self.unit.ask(ask) {

@@ -140,7 +140,7 @@ impl End {
             for out in std::mem::take(&mut self.told) {
                 match out {
                     sctp::Out::Transmit(packet) => self.packets.push(packet),
-                    sctp::Out::Indicate(id, what) => self.told(now, id, what),
+                    sctp::Out::Indicate(id, what) => self.indicated(now, id, what),
                 }
             }
             for out in std::mem::take(&mut self.wanted) {
@@ -149,7 +149,7 @@ impl End {
         }
     }
 
-    fn told(&mut self, now: Time, id: AssociationId, what: Indication) {
+    fn indicated(&mut self, now: Time, id: AssociationId, what: Indication) {
         let input = match what {
             Indication::CommunicationUp(streams, _) => {
                 self.association = Some(id);

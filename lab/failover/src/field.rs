@@ -29,14 +29,14 @@ const STEPS_MAX: u64 = 1_000_000_000;
 
 /// What a link carries.
 #[derive(Debug, Clone)]
-enum Parcel {
+enum LinkPayload {
     /// A packet of ours: to which side, over which path.
     Ours(usize, usize, Vec<u8>),
     /// So many octets of others, back to back.
     Burst(u32),
 }
 
-impl Packet for Parcel {
+impl Packet for LinkPayload {
     fn octets(&self) -> usize {
         match self {
             Self::Ours(.., bytes) => bytes.len(),
@@ -53,7 +53,7 @@ impl Packet for Parcel {
 
 /// One way of a path.
 struct Way {
-    pipe: Pipe<Parcel>,
+    pipe: Pipe<LinkPayload>,
     /// When the next burst of others comes.
     burst: Option<Time>,
 }
@@ -76,7 +76,7 @@ struct Field {
     /// By path, then by the side that sends.
     ways: [[Way; 2]; PATHS],
     chance: Random,
-    arrivals: Vec<Arrival<Parcel>>,
+    arrivals: Vec<Arrival<LinkPayload>>,
     ledger: Ledger,
     next_msu: Time,
     last_msu: Time,
@@ -203,7 +203,7 @@ impl Field {
                 {
                     let (octets, gap) = burst(competing, &mut self.chance);
                     way.burst = Some(at + gap);
-                    way.pipe.step(self.now, Parcel::Burst(octets), &mut self.arrivals);
+                    way.pipe.step(self.now, LinkPayload::Burst(octets), &mut self.arrivals);
                 }
                 if way.pipe.deadline().is_some_and(|at| at <= self.now) {
                     way.pipe.tick(self.now, &mut self.arrivals);
@@ -217,8 +217,8 @@ impl Field {
         }
     }
 
-    fn arrive(&mut self, parcel: Parcel) {
-        let Parcel::Ours(side, path, bytes) = parcel else { return };
+    fn arrive(&mut self, payload: LinkPayload) {
+        let LinkPayload::Ours(side, path, bytes) = payload else { return };
         let source = (address(path, 1 - side), 0).into();
         let destination = address(path, side);
         let packet = sctp::Packet { source, destination, bytes: bytes.into() };
@@ -233,8 +233,8 @@ impl Field {
     fn launch(&mut self, side: usize) {
         for Transmit { destination, bytes, .. } in self.ends[side].packets.drain(..) {
             let Some(path) = path_of(destination.ip()) else { continue };
-            let parcel = Parcel::Ours(1 - side, path, bytes);
-            self.ways[path][side].pipe.step(self.now, parcel, &mut self.arrivals);
+            let payload = LinkPayload::Ours(1 - side, path, bytes);
+            self.ways[path][side].pipe.step(self.now, payload, &mut self.arrivals);
         }
     }
 
@@ -252,7 +252,7 @@ impl Field {
     }
 
     fn found(self) -> Course {
-        let told = self.watches.into_iter().zip(self.ends).map(|(watch, end)| watch.told(end));
+        let told = self.watches.into_iter().zip(self.ends).map(|(watch, end)| watch.observed(end));
         let course = told.reduce(Course::together).unwrap_or_default();
         course.settled(&self.ledger, self.ledger.sent)
     }

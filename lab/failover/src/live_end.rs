@@ -111,7 +111,7 @@ pub struct Place<'a> {
 }
 
 /// What an endpoint has to tell.
-pub struct Told {
+pub struct Observed {
     pub course: Course,
     pub ledger: Ledger,
     pub pauses: Pauses,
@@ -233,23 +233,23 @@ impl<'a> Live<'a> {
         Ok(())
     }
 
-    fn told(self) -> Told {
-        Told { course: self.watch.told(self.end), ledger: self.ledger, pauses: self.pauses }
+    fn observed(self) -> Observed {
+        Observed { course: self.watch.observed(self.end), ledger: self.ledger, pauses: self.pauses }
     }
 }
 
 /// The endpoint that takes MSUs.
-pub fn sink(place: &Place<'_>, case: &Case, shared: &Shared) -> anyhow::Result<Told> {
+pub fn sink(place: &Place<'_>, case: &Case, shared: &Shared) -> anyhow::Result<Observed> {
     let mut live = Live::new(place, case, shared)?;
     live.ledger.judged = [begin() + EDGE, begin() + case.length.saturating_sub(EDGE)];
     live.run_until(begin())?;
     live.watch.begin(&live.end);
     live.run_until(end(case))?;
-    Ok(live.told())
+    Ok(live.observed())
 }
 
 /// The endpoint that sends them.
-pub fn source(place: &Place<'_>, case: &Case, shared: &Shared) -> anyhow::Result<Told> {
+pub fn source(place: &Place<'_>, case: &Case, shared: &Shared) -> anyhow::Result<Observed> {
     let mut live = Live::new(place, case, shared)?;
     live.run_until(Time::from_nanos(FIRST_NS) + HEAD_START)?;
     let peer = SocketAddr::new(place.there[0], place.carrier.port());
@@ -272,5 +272,5 @@ pub fn source(place: &Place<'_>, case: &Case, shared: &Shared) -> anyhow::Result
         next += gap;
     }
     live.run_until(end(case))?;
-    Ok(live.told())
+    Ok(live.observed())
 }

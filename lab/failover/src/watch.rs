@@ -62,7 +62,7 @@ impl Watch {
     }
 
     /// What was seen of an endpoint that has ended.
-    pub fn told(mut self, end: End) -> Course {
+    pub fn observed(mut self, end: End) -> Course {
         self.look(&end);
         Course { lost: end.is_lost, offences: end.offences, ..self.course }
     }

@@ -17,7 +17,7 @@ pub(super) struct Served {
 }
 
 impl Served {
-    pub(super) fn told(self) -> Value {
+    pub(super) fn detail(self) -> Value {
         json!({ "asked": self.asked, "served": self.served })
     }
 }

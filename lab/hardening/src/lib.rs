@@ -102,7 +102,7 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     for scenario in wanted {
         progress.say(scenario.name);
         let found = (scenario.run)(&bench);
-        let row = told(scenario, found, &mut broken);
+        let row = row_of(scenario, found, &mut broken);
         progress.say(&format!("{}: {}", row.scenario, row.detail["note"]));
         rows.push(row);
         progress.step();
@@ -118,7 +118,7 @@ fn held(without: Served, beside: Served) -> Option<f64> {
 }
 
 /// What a row shows, and what of it does not hold.
-fn told(scenario: &Scenario, found: anyhow::Result<Found>, broken: &mut Vec<String>) -> Row {
+fn row_of(scenario: &Scenario, found: anyhow::Result<Found>, broken: &mut Vec<String>) -> Row {
     let found = match found {
         Ok(found) => found,
         Err(error) => {
@@ -147,8 +147,8 @@ fn told(scenario: &Scenario, found: anyhow::Result<Found>, broken: &mut Vec<Stri
     let detail = json!({
         "note": note,
         "good": scenario.good,
-        "without": without.told(),
-        "beside": beside.told(),
+        "without": without.detail(),
+        "beside": beside.detail(),
         "attack": attack,
         "grown_octets": grown_octets,
         "panics": panics,
@@ -215,7 +215,7 @@ mod tests {
         };
         let judged = |found: Found| {
             let mut broken = Vec::new();
-            let row = told(&SCENARIOS[0], Ok(found), &mut broken);
+            let row = row_of(&SCENARIOS[0], Ok(found), &mut broken);
             assert_eq!(row.detail["met"], broken.is_empty());
             assert!(row.detail["note"].as_str().unwrap().contains("4096 octets"));
             broken.len()
@@ -230,10 +230,10 @@ mod tests {
     #[test]
     fn what_the_program_under_attack_does_not_know_is_told_and_not_judged() {
         let mut broken = Vec::new();
-        let row = told(&SCENARIOS[0], Err(raid::beyond("no key `auth_key`")), &mut broken);
+        let row = row_of(&SCENARIOS[0], Err(raid::beyond("no key `auth_key`")), &mut broken);
         assert_eq!(row.tandem, None);
         assert!(row.detail["why"].as_str().unwrap().contains("auth_key") && broken.is_empty());
-        told(&SCENARIOS[0], Err(anyhow::anyhow!("it does not come up")), &mut broken);
+        row_of(&SCENARIOS[0], Err(anyhow::anyhow!("it does not come up")), &mut broken);
         assert_eq!(broken.len(), 1);
     }
 }

@@ -292,7 +292,7 @@ fn over_rings(phones: Phones, bench: Bench) -> anyhow::Result<(f64, Value)> {
     let (rings, mut tester) = Rings::new(&calls.plan(), bench.cores.1)?;
     let work = || Ok(bench.search(&mut tester, RING_PPS_MAX));
     let reached = rings.run(&mut memory, bench.cores, work)?;
-    let mut detail = reached.told();
+    let mut detail = reached.detail();
     detail["note"] = json!(reached.note());
     Ok((reached.pps_a_core() / 1e3, detail))
 }

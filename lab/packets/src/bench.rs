@@ -314,7 +314,7 @@ impl Reached {
     }
 
     /// As a row's detail has it.
-    pub fn told(&self) -> Value {
+    pub fn detail(&self) -> Value {
         let micros = |ns: f64| (ns / 10.0).round() / 100.0;
         let (all, delays) = (&self.at_best.report.all, self.delays());
         let away = |time: Duration| micros(time.as_secs_f64() * 1e9);

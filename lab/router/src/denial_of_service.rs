@@ -77,7 +77,7 @@ struct Outcomes {
 }
 
 impl Outcomes {
-    fn told(&self) -> Value {
+    fn detail(&self) -> Value {
         let Found { report, unsent, busy, away, .. } = &self.beside;
         let [background, flood] = &report.streams[..] else { return Value::Null };
         json!({
@@ -307,11 +307,11 @@ fn row(
     [linux, tandem]: &[Result<Outcomes, String>; 2],
     value: impl Fn(&Outcomes) -> f64,
 ) -> Row {
-    let told = |found: &Result<Outcomes, String>| match found {
-        Ok(found) => found.told(),
+    let shown = |found: &Result<Outcomes, String>| match found {
+        Ok(found) => found.detail(),
         Err(why) => json!({ "why": why }),
     };
-    let mut detail = json!({ "peer": told(linux), "tandem": told(tandem) });
+    let mut detail = json!({ "peer": shown(linux), "tandem": shown(tandem) });
     match tandem {
         Ok(found) if found.beside.unsent > 0 => {
             let unsent = found.beside.unsent;

@@ -2,7 +2,7 @@
 //! feeds its MACs and gets those of the others, or with route-target constraint (RFC 4684) those of
 //! its own instances only.
 
-use super::stand::{Stand, Who, peer, told};
+use super::stand::{Stand, Who, detail_of, peer};
 use anyhow::Context;
 use bgp::family::Family;
 use peers::Priority;
@@ -45,7 +45,7 @@ fn trial(
     let convergence = Evpn::feed(&mut stand.field, &feeds).with_context(|| stand.log_end())?;
     let cpu = stand.cpu();
     let standing_mb = stand.standing_mb()?;
-    let detail = told(&convergence, cpu, standing_mb);
+    let detail = detail_of(&convergence, cpu, standing_mb);
     Ok(Found { who: stand.name(), convergence, detail })
 }
 

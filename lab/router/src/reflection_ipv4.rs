@@ -9,7 +9,7 @@
 //! | again | all of it with other attributes; then once more while one client reads nothing |
 //! | withdrawal | until nobody holds anything |
 
-use super::stand::{Stand, Who, peer, told};
+use super::stand::{Stand, Who, detail_of, peer};
 use anyhow::Context;
 use bgp::family::Family;
 use peers::Priority;
@@ -86,7 +86,7 @@ fn trial(who: Who, options: &Options, trial: Trial<'_>) -> anyhow::Result<Found>
     let convergence = course.feed(&mut stand.field, &feed).with_context(|| stand.log_end())?;
     let cpu = stand.cpu();
     let standing_mb = stand.standing_mb()?;
-    let mut detail = told(&convergence, cpu, standing_mb);
+    let mut detail = detail_of(&convergence, cpu, standing_mb);
     let (mut change_ms, mut again_s) = (0.0, [0.0; 2]);
     if is_whole {
         let change = course.change(&mut stand.field).context("a route that changes")?;

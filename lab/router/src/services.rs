@@ -123,7 +123,7 @@ fn row(
             "note": format!(
                 "{}; in memory {:.1} Mpps, {:.0} clocks",
                 found.reached.note(), found.in_memory_pps / 1e6, found.clocks),
-            "tandem": found.reached.told(),
+            "tandem": found.reached.detail(),
             "in_memory_pps": found.in_memory_pps.round(),
             "clocks": found.clocks,
         }),

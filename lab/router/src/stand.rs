@@ -147,7 +147,7 @@ pub(super) fn peer(options: &Options) -> anyhow::Result<Option<ReflectorKind>> {
 }
 
 /// A convergence with processor time and memory, as a row's detail has it.
-pub(super) fn told(found: &routes::Convergence, cpu: [f64; 2], standing_mb: f64) -> Value {
+pub(super) fn detail_of(found: &routes::Convergence, cpu: [f64; 2], standing_mb: f64) -> Value {
     let round = |value: f64| (value * 1e3).round() / 1e3;
     json!({
         "clients": found.clients,

@@ -158,7 +158,7 @@ impl Stand {
                     Ok(reached) => {
                         let value = reached.pps_a_core() / 1e3;
                         row.peer = Some(Peer { name: linux_name(), value });
-                        row.detail["peer"] = reached.told();
+                        row.detail["peer"] = reached.detail();
                     }
                     Err(why) => {
                         broken.push(format!("{}, Linux: {why}", scenario.name));
@@ -174,7 +174,7 @@ impl Stand {
                 match self.by_testpmd(&plan) {
                     Ok((name, reached)) => {
                         row.peer = Some(Peer { name, value: reached.pps / 1e3 });
-                        row.detail["peer"] = reached.told();
+                        row.detail["peer"] = reached.detail();
                     }
                     Err(why) => row.detail["peer"] = json!({ "why": why }),
                 }
@@ -201,7 +201,7 @@ impl Stand {
         bench.on_wires(ground, plan, search).map_err(|error| format!("{error:#}"))
     }
 
-    fn in_memory(&mut self, plan: &Plan) -> Result<Told, String> {
+    fn in_memory(&mut self, plan: &Plan) -> Result<Polled, String> {
         let time = Duration::from_millis(if self.bench.is_quick { 500 } else { 2_000 });
         let memory = self.memory.as_mut().map_err(|why| why.clone())?;
         let found = memory.run(plan, time).map_err(|error| format!("{error:#}"))?;
@@ -273,11 +273,11 @@ fn tell_flatness(rows: &mut [Row], curve: &[u32]) {
 }
 
 /// Packets a second, the detail of a row, and what is said beside it.
-type Told = (f64, Value, String);
+type Polled = (f64, Value, String);
 
 /// What Tandem reached with a worker that is never idle: its rate is that of a core.
-fn polled(reached: &Reached) -> Told {
-    (reached.pps, reached.told(), reached.note())
+fn polled(reached: &Reached) -> Polled {
+    (reached.pps, reached.detail(), reached.note())
 }
 
 fn empty(scenario: &Scenario, routes: usize) -> Row {

@@ -217,7 +217,7 @@ impl<'a> Run<'a> {
     fn flooded(&self, scenario: &Scenario) -> anyhow::Result<Flooded> {
         let seconds = (self.length - LEAD).as_secs();
         let (before, began) = (self.target.cpu(), Instant::now());
-        let dropped = self.target.shield()?[1].clone();
+        let dropped = self.target.policing()?[1].clone();
         std::thread::scope(|scope| {
             let calls = scope.spawn(|| self.trial(self.length));
             std::thread::sleep(LEAD);
@@ -227,7 +227,7 @@ impl<'a> Run<'a> {
             attacker.wait(Duration::from_secs(seconds + 5))?;
             let used = self.target.cpu().saturating_sub(before).as_secs_f64();
             let cpu_share = used / began.elapsed().as_secs_f64();
-            let shown = self.target.shield()?;
+            let shown = self.target.policing()?;
             let (shield, kernel) = (shown[0].clone(), since(&shown[1], &dropped));
             let said = fs::read_to_string(self.ground.directory().join("attack.log"))?;
             let attack = serde_json::from_str(said.lines().last().unwrap_or_default())

@@ -171,7 +171,7 @@ impl Reflector {
 
     /// Brings the facts of each peer up to date.
     fn show_peers(&self) {
-        let told = self.told();
+        let told = self.routes_announced();
         self.speaker.show(&self.peer_table, |id| {
             let families = self.speaker.peers().get(id).map(peers::families);
             let families = || families.into_iter().flat_map(bgp::family::FamilySet::iter);
@@ -214,7 +214,7 @@ impl Reflector {
     /// `hard` ends it without graceful restart (RFC 8538).
     fn clear(&mut self, now: Time, ask: &Ask, out: &mut Effects) -> Answer<Vec<BgpClearedRow>> {
         let id = self.named_peer(ask)?;
-        let text = told(ask)?;
+        let text = cease_text(ask)?;
         let how = ask.params.get("how").map_or("", String::as_str);
         match how {
             "" => self.speaker.reset(now, id, text, out),
@@ -241,7 +241,7 @@ impl Reflector {
     /// Ends the session of a peer until it is enabled again.
     fn shut_down(&mut self, now: Time, ask: &Ask, out: &mut Effects) -> Answer<Vec<EnabledRow>> {
         let id = self.named_peer(ask)?;
-        let text = told(ask)?;
+        let text = cease_text(ask)?;
         let peer = self.speaker.name_of(id).to_owned();
         self.speaker.shut_down(now, id, text, out);
         self.follow(now, &[], out);
@@ -278,7 +278,7 @@ fn not_up() -> AskError {
 }
 
 /// What the operator says to the peer (RFC 9003).
-fn told(ask: &Ask) -> Result<Option<String>, AskError> {
+fn cease_text(ask: &Ask) -> Result<Option<String>, AskError> {
     let text = ask.params.get("text").filter(|text| !text.is_empty());
     if text.is_some_and(|text| text.len() > CEASE_COMMUNICATION_BYTES_MAX) {
         let what = format!("text: at most {CEASE_COMMUNICATION_BYTES_MAX} octets");

@@ -321,13 +321,13 @@ impl Reflector {
         let found = routes.map(|route| {
             let (mut key, mut payload) = (Vec::new(), Vec::new());
             route.split(&mut key, &mut payload);
-            self.told_of(id, table, route.family, (key, route.path_id))
+            self.route_in(id, table, route.family, (key, route.path_id))
         });
         found.collect()
     }
 
     /// A path of a peer as it is in a table now.
-    fn told_of(
+    fn route_in(
         &self,
         id: PeerId,
         table: BmpTable,
@@ -359,7 +359,7 @@ impl Reflector {
             let header = PeerHeader { post_policy: true, ..header };
             let add_path = negotiated.context.add_path.has(family);
             let told = of_peer.iter().map(|(_, path_id, key)| {
-                self.told_of(id, BmpTable::PostPolicy, family, (key.clone(), *path_id))
+                self.route_in(id, BmpTable::PostPolicy, family, (key.clone(), *path_id))
             });
             let mut octets = Vec::new();
             pack(&header, family, add_path, told.collect(), &mut octets);

@@ -16,8 +16,8 @@ use overload::ALL;
 use policing::kernel::KernelRow;
 use question::{Condition, Either, Parameter, Question, questions};
 use rows::{
-    BlacklistRow, CallRow, CaptureRow, ClearedRow, HandOverRow, RealmRow, RegistrationRow, RuleRow,
-    ShieldRow, TerminatedRow,
+    BlacklistRow, CallRow, CaptureRow, ClearedRow, HandOverRow, PolicingRow, RealmRow,
+    RegistrationRow, RuleRow, TerminatedRow,
 };
 use runtime::{Ask, AskError, Effects};
 use serde_json::Value;
@@ -80,7 +80,7 @@ questions! {
     /// The media controllers as each shard knows them, and what it leases of each.
     Ask "media-controllers" [] -> Vec<ControllerRow>, |it, _| Ok(it.media.show());
     /// What the shield does: a row for each shard, and one for the kernel where it helps.
-    Ask "shield" [] -> Vec<Either<ShieldRow, KernelRow>>,
+    Ask "shield" [] -> Vec<Either<PolicingRow, KernelRow>>,
         |it, asked| Ok(vec![Either::A(it.show_policing(asked.now))]);
     /// The sources on the blacklist.
     Ask "blacklist" [] -> Vec<BlacklistRow>, |it, asked| Ok(it.show_blacklist(asked.now));

@@ -7,7 +7,7 @@ pub(crate) mod challenge;
 pub(crate) mod kernel;
 
 use crate::Controller;
-use crate::ask::rows::{BlacklistRow, ClearedRow, FloodRow, ShieldRow};
+use crate::ask::rows::{BlacklistRow, ClearedRow, FloodRow, PolicingRow};
 use crate::config::Ssc;
 use crate::facts::Fact;
 use machine::Time;
@@ -108,14 +108,14 @@ impl Controller {
     }
 
     /// `shield`: what it does now, a row a shard.
-    pub(crate) fn show_policing(&mut self, now: Time) -> ShieldRow {
+    pub(crate) fn show_policing(&mut self, now: Time) -> PolicingRow {
         let flood = self.policer.flood(now).map(|flood| FloodRow {
             kind: KINDS[flood.kind.min(KINDS.len() - 1)],
             recognised_at_us: flood.since.as_micros(),
             refused: flood.count,
             peak_per_s: flood.peak_per_s,
         });
-        ShieldRow {
+        PolicingRow {
             shard: self.shard,
             flood,
             floods: self.policer.floods(),

@@ -28,4 +28,4 @@ pub use store::{
     CONFIRM_MAX, Candidate, Moment, Order, Passed, Pending, REVISIONS_MAX, ROLLBACK_RETRY,
     Reconfigure, Refused, Running, Store,
 };
-pub use wording::{counted, interrupted, meant, told};
+pub use wording::{counted, interrupted, interruptions_listed, meant};

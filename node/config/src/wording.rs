@@ -59,7 +59,7 @@ pub fn interrupted(one: &str, many: &str, verb: &str, names: &[String]) -> Optio
 
 /// What a commit interrupts, a line each.
 #[must_use]
-pub fn told<'a>(found: impl Iterator<Item = &'a str>) -> String {
+pub fn interruptions_listed<'a>(found: impl Iterator<Item = &'a str>) -> String {
     let lines: String = found.map(|what| format!("  {what}\n")).collect();
     match lines.is_empty() {
         true => "A commit interrupts nothing.\n".to_owned(),

@@ -51,7 +51,7 @@ impl std::fmt::Debug for Stream {
 }
 
 /// What the kernel says of a time that is over becomes the client's own word for it.
-fn told(error: io::Error, timeout: NextTimeout) -> ureq::Error {
+fn with_timeout(error: io::Error, timeout: NextTimeout) -> ureq::Error {
     match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => ureq::Error::Timeout(timeout.reason),
         _ => error.into(),
@@ -69,14 +69,14 @@ impl Transport for Stream {
         match self.stream.write_all(output) {
             // A site that has answered before it heard all closes; what it said is there to read.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            done => done.map_err(|error| told(error, timeout)),
+            done => done.map_err(|error| with_timeout(error, timeout)),
         }
     }
 
     fn await_input(&mut self, timeout: NextTimeout) -> Result<bool, ureq::Error> {
         self.stream.set_read_timeout(timeout.not_zero().map(|left| *left))?;
         let input = self.buffers.input_append_buf();
-        let amount = self.stream.read(input).map_err(|error| told(error, timeout))?;
+        let amount = self.stream.read(input).map_err(|error| with_timeout(error, timeout))?;
         self.buffers.input_appended(amount);
         Ok(amount > 0)
     }

@@ -93,7 +93,7 @@ impl Handshakes {
         let own = hatch.clone();
         let poll = Poll::new()?;
         poll.add(&*waker, WAKER, Interest::Read)?;
-        let mut desk = Desk {
+        let mut thread = HandshakeThread {
             poll,
             queue: Arc::clone(&queue),
             waker: Arc::clone(&waker),
@@ -107,8 +107,8 @@ impl Handshakes {
             if let Err(error) = driver::stand_back(&cores) {
                 tracing::warn!(%error, "handshakes take their share of a shard's core");
             }
-            let hatch = desk.hatch.clone();
-            hatch.outlive("tls", &mut desk, Desk::run, Desk::begin_anew);
+            let hatch = thread.hatch.clone();
+            hatch.outlive("tls", &mut thread, HandshakeThread::run, HandshakeThread::begin_anew);
         })?;
         Ok(Self { queue, waker, hatch: own })
     }
@@ -150,7 +150,7 @@ struct Entry {
     until: Instant,
 }
 
-struct Desk {
+struct HandshakeThread {
     poll: Poll,
     queue: Arc<Mutex<Queue>>,
     waker: Arc<Waker>,
@@ -170,7 +170,7 @@ enum Turn {
     Failed(&'static str),
 }
 
-impl Desk {
+impl HandshakeThread {
     fn run(&mut self) {
         let mut swept = Instant::now();
         let mut ready: Vec<Ready> = Vec::new();

@@ -16,7 +16,7 @@
 use crate::facts::RuntimeFact;
 use crate::function::Effects;
 use crate::port::{ConnId, Flow};
-use crate::work::{Desk, Queues};
+use crate::work::{Queues, WorkQueue};
 use bytes::Bytes;
 use crossbeam_queue::ArrayQueue;
 use driver::Waker;
@@ -136,34 +136,34 @@ pub(crate) struct Rings {
     /// Of each shard: ends of connections that found no room in its ring.
     ends: Vec<MessageBatch>,
     /// Work on its way out, at hand, and come back.
-    pub(crate) desk: Desk,
+    pub(crate) work: WorkQueue,
 }
 
 impl Rings {
     pub(crate) fn new(own: u16, doors: Arc<[Mailbox]>) -> Self {
         let empty = || doors.iter().map(|_| MessageBatch::default()).collect();
         let (parcels, ends) = (empty(), empty());
-        let desk = Desk::new(own, index(doors.len()));
-        Self { own, doors, parcels, ends, desk }
+        let work = WorkQueue::new(own, index(doors.len()));
+        Self { own, doors, parcels, ends, work }
     }
 
     /// Hands over what the function has for its siblings, and forgets it.
     pub(crate) fn hand(&mut self, now: Time, effects: &mut Effects, sheet: &Sheet<RuntimeFact>) {
         if effects.hands().len() > 0 {
             sheet.add(RuntimeFact::Handed, effects.hands().len() as u64);
-            self.desk.hand(now, effects.hands(), &self.doors, sheet);
+            self.work.hand(now, effects.hands(), &self.doors, sheet);
             effects.clear_hands();
         }
     }
 
-    /// Lays the next batch of work on the desk; when it was handed over.
+    /// Lays the next batch of work out for the function; when it was handed over.
     pub(crate) fn lay_work(&mut self) -> Option<Time> {
-        self.desk.lay_next(&self.doors[usize::from(self.own)].work)
+        self.work.lay_next(&self.doors[usize::from(self.own)].work)
     }
 
     /// Whether work waits for this shard, or has come back to it.
     pub(crate) fn has_work(&self) -> bool {
-        self.desk.has_any() || !self.mailbox().work.are_empty()
+        self.work.has_any() || !self.mailbox().work.are_empty()
     }
 
     /// Number of shards.
@@ -297,7 +297,7 @@ impl Rings {
 
     /// Sends the parcels of this turn, and work that waits for room.
     pub(crate) fn post(&mut self, sheet: &Sheet<RuntimeFact>) {
-        self.desk.post(&self.doors, sheet);
+        self.work.post(&self.doors, sheet);
         for shard in 0..self.parcels.len() {
             if !self.parcels[shard].items.is_empty() || !self.ends[shard].items.is_empty() {
                 self.dispatch(shard, sheet);

@@ -409,16 +409,16 @@ impl<F: Function> Shard<F> {
         worked
     }
 
-    /// Takes work of siblings, and what came back of its own. The work at hand lies on the desk,
+    /// Takes work of siblings, and what came back of its own. The work at hand is out of the queue,
     /// so that a panic over one costs that one: the function that is made anew goes on behind it.
     fn works(&mut self, now: Time) -> bool {
         let mut worked = false;
-        for _ in 0..BATCHES_PER_TURN + self.engine.rings.desk.came_back() {
+        for _ in 0..BATCHES_PER_TURN + self.engine.rings.work.came_back() {
             let Some(handed) = self.engine.rings.lay_work() else { break };
             worked = true;
             self.engine.waited(now, now.since(handed));
             let Engine { function, effects, rings, .. } = &mut self.engine;
-            while let Some(input) = rings.desk.take() {
+            while let Some(input) = rings.work.take() {
                 effects.about(0);
                 function.step(now, input, effects);
                 if Io::is_heavy(effects) {

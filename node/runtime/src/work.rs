@@ -1,8 +1,8 @@
 //! Work that one shard's function hands to a sibling's: a bounded queue for each pair of shards.
 //!
 //! ```text
-//! shard 0 ─ Effects::hand ─→ Batch ─┬→ queue 0→1 ─→ desk of shard 1 ─ In::Work ─→ function
-//!                                   └─ no room ──→ desk of shard 0 ─ In::HandedBack ─→ function
+//! shard 0 ─ Effects::hand ─→ Batch ─┬→ queue 0→1 ─→ WorkQueue of 1 ─ In::Work ─→ function
+//!                                   └─ no room ──→ WorkQueue of 0 ─ In::HandedBack ─→ function
 //! ```
 //! What one flush has for a shard travels as one batch. A batch that finds its queue full waits and
 //! takes more until it is full itself; what comes then is handed back. So one shard that is slow
@@ -83,7 +83,7 @@ impl Queues {
 
 /// One shard's work: on its way out, at hand, and come back.
 #[derive(Debug)]
-pub(crate) struct Desk {
+pub(crate) struct WorkQueue {
     own: u16,
     /// What waits for room, shard by shard.
     out: Vec<Batch>,
@@ -94,8 +94,8 @@ pub(crate) struct Desk {
     next: usize,
 }
 
-impl Desk {
-    /// The desk of shard `own` of so many.
+impl WorkQueue {
+    /// That of shard `own` of so many.
     pub(crate) fn new(own: u16, shards: u16) -> Self {
         let out = (0..shards).map(|_| Batch { other: own, ..Batch::default() }).collect();
         Self { own, out, at_hand: None, back: VecDeque::new(), next: 0 }
@@ -207,31 +207,35 @@ impl Desk {
 mod tests {
     use super::*;
 
-    /// Two shards: their doors, and the desk of each.
+    /// Two shards: their doors, and the queue of each.
     struct Pair {
         doors: Vec<Mailbox>,
-        desks: [Desk; 2],
+        queues: [WorkQueue; 2],
         sheet: Sheet<RuntimeFact>,
     }
 
     impl Pair {
         fn new() -> Self {
             let doors = (0..2).map(|_| Mailbox::new(2).unwrap()).collect();
-            Self { doors, desks: [Desk::new(0, 2), Desk::new(1, 2)], sheet: Sheet::new() }
+            Self {
+                doors,
+                queues: [WorkQueue::new(0, 2), WorkQueue::new(1, 2)],
+                sheet: Sheet::new(),
+            }
         }
 
         /// The first shard hands these numbers to a shard.
         fn hand(&mut self, to: u16, numbers: std::ops::Range<u32>) {
             let octets: Vec<[u8; 4]> = numbers.map(u32::to_be_bytes).collect();
             let works = octets.iter().map(|octets| (to, &octets[..]));
-            self.desks[0].hand(Time::ZERO, works, &self.doors, &self.sheet);
+            self.queues[0].hand(Time::ZERO, works, &self.doors, &self.sheet);
         }
 
         /// What a shard finds: numbers that were handed to it, and such as came back.
         fn found(&mut self, shard: usize) -> (Vec<u32>, Vec<u32>) {
             let (mut work, mut back) = (Vec::new(), Vec::new());
-            while self.desks[shard].lay_next(&self.doors[shard].work).is_some() {
-                while let Some(input) = self.desks[shard].take() {
+            while self.queues[shard].lay_next(&self.doors[shard].work).is_some() {
+                while let Some(input) = self.queues[shard].take() {
                     let number = |octets: &[u8]| u32::from_be_bytes(octets.try_into().unwrap());
                     match input {
                         In::Work { from: 0, work: octets } => work.push(number(octets)),
@@ -240,7 +244,7 @@ mod tests {
                     }
                 }
             }
-            self.desks[0].post(&self.doors, &self.sheet);
+            self.queues[0].post(&self.doors, &self.sheet);
             (work, back)
         }
     }
@@ -255,7 +259,7 @@ mod tests {
         let (first, _) = pair.found(1);
         let (rest, _) = pair.found(1);
         assert_eq!([first, rest].concat(), all);
-        assert!(!pair.desks[0].has_any() && pair.doors[1].work.are_empty());
+        assert!(!pair.queues[0].has_any() && pair.doors[1].work.are_empty());
     }
 
     #[test]
@@ -289,8 +293,8 @@ mod tests {
     fn a_piece_that_was_taken_does_not_come_again_after_a_panic_but_those_behind_it_do() {
         let mut pair = Pair::new();
         pair.hand(1, 0..3);
-        pair.desks[1].lay_next(&pair.doors[1].work).unwrap();
-        let first = format!("{:?}", pair.desks[1].take().unwrap());
+        pair.queues[1].lay_next(&pair.doors[1].work).unwrap();
+        let first = format!("{:?}", pair.queues[1].take().unwrap());
         assert!(first.contains("[0, 0, 0, 0]"), "{first}");
         assert_eq!(pair.found(1).0, [1, 2]);
     }

@@ -153,7 +153,7 @@ pub(crate) struct Group {
 
 impl Group {
     /// Whether it is told of more than a change of the best path.
-    pub(crate) const fn is_told_all(&self) -> bool {
+    pub(crate) const fn announces_all(&self) -> bool {
         self.terms.add_path || self.terms.location != 0
     }
 

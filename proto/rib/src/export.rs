@@ -102,7 +102,7 @@ impl Export<'_> {
             || (set.only_to_customers && self.leads_up())
             || (set.rank.is_stale && !self.terms.long_lived);
         let is_understood = self.terms.extended_next_hop || !is_extended;
-        set.kind.is_told_to(self.terms.kind) && is_good && !stays_inside && is_understood
+        set.kind.is_reflected_to(self.terms.kind) && is_good && !stays_inside && is_understood
     }
 
     /// Whether the peers are no customers: providers, peers or route servers (RFC 9234 §5).

@@ -62,7 +62,7 @@ impl<K: Key> Table<K> {
         });
         self.groups.retain(|group| !group.cohorts.is_empty());
         self.refreshes.retain(|(asks, _)| *asks != peer);
-        self.logs_all = self.groups.iter().any(Group::is_told_all);
+        self.logs_all = self.groups.iter().any(Group::announces_all);
         self.trim();
     }
 

@@ -20,7 +20,7 @@ pub enum Kind {
 
 impl Kind {
     /// Whether a route of a `self` is told to a `to` (RFC 4456 §6).
-    pub(crate) const fn is_told_to(self, to: Self) -> bool {
+    pub(crate) const fn is_reflected_to(self, to: Self) -> bool {
         !matches!((self, to), (Self::NonClient, Self::NonClient))
     }
 }

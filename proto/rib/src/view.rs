@@ -114,7 +114,7 @@ impl<K: Key> Table<K> {
         self.paths_of(entry).any(|path| self.paths[path as usize].peer == peer)
     }
 
-    fn is_told(&self, entry: u32, peer: PeerId, interest: impl Fn(u32) -> bool) -> bool {
+    fn is_announced(&self, entry: u32, peer: PeerId, interest: impl Fn(u32) -> bool) -> bool {
         let cohorts = self.groups.iter().flat_map(|group| &group.cohorts);
         let mut told = Vec::new();
         for cohort in cohorts.filter(|cohort| cohort.members.contains(&peer)) {
@@ -137,9 +137,9 @@ impl<K: Key> Table<K> {
         let is_wanted = |entry: &u32| {
             self.entries[*entry as usize].paths != crate::NONE
                 && wanted.from.is_none_or(|peer| self.is_from(*entry, peer))
-                && wanted
-                    .told
-                    .is_none_or(|peer| self.is_told(*entry, peer, |class| interest(class, peer)))
+                && wanted.told.is_none_or(|peer| {
+                    self.is_announced(*entry, peer, |class| interest(class, peer))
+                })
         };
         let found = all.filter(is_wanted).skip(wanted.skip).take(wanted.limit);
         found.map(|entry| self.view(entry, None)).collect()

@@ -101,7 +101,7 @@ impl Doorway {
     /// The addresses that peers are told, those alone that are one.
     #[must_use]
     pub fn addresses(&self) -> Vec<IpAddr> {
-        told(&self.config)
+        advertised(&self.config)
     }
 
     /// Whether the flow comes through a port of this doorway.
@@ -297,7 +297,7 @@ impl Doorway {
 
     /// Tells the peers that stand which addresses came and which went.
     fn change_addresses(&mut self, now: Time, next: &[IpAddr]) {
-        let before = told(&self.config);
+        let before = advertised(&self.config);
         let gone: Vec<IpAddr> = before.iter().filter(|it| !next.contains(it)).copied().collect();
         let new: Vec<IpAddr> = next.iter().filter(|it| !before.contains(it)).copied().collect();
         if gone.is_empty() && new.is_empty() {
@@ -448,7 +448,7 @@ fn stack(config: &Config, seed: [u8; 32]) -> Stack {
 fn settings(config: &Config) -> Settings {
     Settings {
         port: config.port,
-        addresses: told(config),
+        addresses: advertised(config),
         listens: config.listens,
         associations_max: config.associations_max as usize,
         parameters: config.parameters(),
@@ -456,7 +456,7 @@ fn settings(config: &Config) -> Settings {
 }
 
 /// The addresses that peers are told: no wildcard, for they see where packets come from.
-fn told(config: &Config) -> Vec<IpAddr> {
+fn advertised(config: &Config) -> Vec<IpAddr> {
     config.addresses.iter().filter(|it| !it.is_unspecified()).copied().collect()
 }
 

@@ -214,7 +214,9 @@ fn compare(client: &Client, form: Output) -> Result<(), Exit> {
         found = client.get(&format!("{CANDIDATE}/interruptions"))?;
         let rows = |of: &Value| of.as_array().cloned().unwrap_or_default();
         told = match rows(&mistakes).len() {
-            0 => config::told(rows(&found).iter().filter_map(|row| row["what"].as_str())),
+            0 => config::interruptions_listed(
+                rows(&found).iter().filter_map(|row| row["what"].as_str()),
+            ),
             count => format!(
                 "What a commit interrupts cannot be said: {} (`tandem ctl config check`).\n",
                 config::counted(count, "mistake", "mistakes")

@@ -130,7 +130,7 @@ impl Talk {
 }
 
 /// What the command does beside passing bytes on.
-struct Manner {
+struct Options {
     json: bool,
     /// It began the association.
     is_client: bool,
@@ -140,22 +140,24 @@ struct Manner {
 /// Takes associations.
 pub fn serve(asked: &SctpServer) -> Result<(), Exit> {
     let (config, _) = endpoint::read(&asked.endpoint, &[], 0)?;
-    let manner = Manner { json: asked.endpoint.json, is_client: false, keep_open: asked.keep_open };
-    run(config, None, 1, &manner)
+    let options =
+        Options { json: asked.endpoint.json, is_client: false, keep_open: asked.keep_open };
+    run(config, None, 1, &options)
 }
 
 /// Associates with a server.
 pub fn connect(asked: &SctpClient) -> Result<(), Exit> {
     let (config, peer) = endpoint::read(&asked.endpoint, &asked.peer, asked.peer_udp_port)?;
-    let manner = Manner { json: asked.endpoint.json, is_client: true, keep_open: asked.keep_open };
-    run(config, peer, asked.streams, &manner)
+    let options =
+        Options { json: asked.endpoint.json, is_client: true, keep_open: asked.keep_open };
+    run(config, peer, asked.streams, &options)
 }
 
 fn run(
     config: sctp_stack::Config,
     peer: Option<Peer>,
     streams: u16,
-    manner: &Manner,
+    options: &Options,
 ) -> Result<(), Exit> {
     let ended = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
@@ -169,11 +171,11 @@ fn run(
     let running = Arc::new(running);
     host::pump(&running).map_err(|error| Exit::Failed(error.to_string()))?;
     let (reader, lines) = (Arc::clone(&running), orders.clone());
-    let shuts_down = manner.is_client && !manner.keep_open;
+    let shuts_down = options.is_client && !options.keep_open;
     // It ends with the process: standard input cannot be left while it is being read.
     std::thread::spawn(move || read(&reader, &lines, shuts_down));
     let mut ending = Ending { ended, since: None, orders, running };
-    print(&happened, manner, &mut ending)
+    print(&happened, options, &mut ending)
 }
 
 /// Passes standard input on, a line a message.
@@ -228,7 +230,7 @@ impl Ending {
 }
 
 /// Prints what happens until the association has ended.
-fn print(happened: &Receiver<Event>, manner: &Manner, ending: &mut Ending) -> Result<(), Exit> {
+fn print(happened: &Receiver<Event>, options: &Options, ending: &mut Ending) -> Result<(), Exit> {
     let mut was_up = false;
     loop {
         let event = match happened.recv_timeout(LOOK) {
@@ -246,9 +248,9 @@ fn print(happened: &Receiver<Event>, manner: &Manner, ending: &mut Ending) -> Re
                 output.flush()?;
             }
             Event::Told(id, what) => {
-                tell(manner.json, id, &what);
+                tell(options.json, id, &what);
                 was_up |= matches!(what, Indication::CommunicationUp(..));
-                if let Some(end) = end(&what, manner, was_up) {
+                if let Some(end) = end(&what, options, was_up) {
                     return end;
                 }
             }
@@ -257,8 +259,8 @@ fn print(happened: &Receiver<Event>, manner: &Manner, ending: &mut Ending) -> Re
 }
 
 /// How the command ends by what happened, if it does.
-fn end(what: &Indication, manner: &Manner, was_up: bool) -> Option<Result<(), Exit>> {
-    let goes_on = manner.keep_open && !manner.is_client;
+fn end(what: &Indication, options: &Options, was_up: bool) -> Option<Result<(), Exit>> {
+    let goes_on = options.keep_open && !options.is_client;
     match what {
         Indication::ShutdownComplete if !goes_on => Some(Ok(())),
         Indication::CommunicationLost(Lost::UserAborted) if !goes_on => Some(Ok(())),

@@ -88,7 +88,7 @@ impl Target {
     ///
     /// # Errors
     /// When the API does not answer.
-    pub fn shield(&self) -> anyhow::Result<Value> {
+    pub fn policing(&self) -> anyhow::Result<Value> {
         match self {
             Self::Tandem(site) => site.get("functions/ssc/shield"),
             Self::Peer(_) => Ok(Value::Null),

@@ -219,7 +219,7 @@ impl Reflector {
     /// A row for each peer, by address.
     pub(super) fn show_summary(&mut self, now: Time) -> Vec<BgpSummaryRow> {
         self.speaker.forget_expired(now);
-        let told = self.told();
+        let told = self.routes_announced();
         let there = self.speaker.peers().iter().map(|(id, peer)| self.summary(id, peer, &told));
         let mut rows: Vec<_> = there.chain(self.speaker.away().map(|it| self.away(it))).collect();
         rows.sort_by_cached_key(|row| row.address.parse::<IpAddr>().ok());
@@ -258,7 +258,7 @@ impl Reflector {
     }
 
     /// How many routes each peer was told.
-    pub(super) fn told(&self) -> BTreeMap<PeerId, usize> {
+    pub(super) fn routes_announced(&self) -> BTreeMap<PeerId, usize> {
         let mut told = BTreeMap::new();
         for group in self.rib.groups() {
             for (members, _, _, routes) in group.cohorts {
@@ -358,7 +358,8 @@ impl Reflector {
             password: peer.settings.guard.password.is_some(),
             ttl_security_hops: peer.settings.guard.hops,
         };
-        let (summary, counted) = (self.summary(id, peer, &self.told()), self.counted(id, peer));
+        let (summary, counted) =
+            (self.summary(id, peer, &self.routes_announced()), self.counted(id, peer));
         Ok(vec![PeerSheet::There(Box::new(PeerRow { summary, agreement, counted }))])
     }
 

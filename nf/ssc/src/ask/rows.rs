@@ -84,7 +84,7 @@ rows! {
     }
 
     /// What the shield of a shard does.
-    pub(crate) struct ShieldRow {
+    pub(crate) struct PolicingRow {
         shard: u16,
         flood: Option<FloodRow>,
         floods: u64,

@@ -26,7 +26,7 @@ pub fn exposures(section: &Ssc, directory: &Path) -> Vec<Issue> {
     }
     let has_remote = section.realm.iter().flat_map(|realm| &realm.listen).any(|at| is_remote(at));
     if has_remote {
-        shield(&section.shield, &mut found);
+        policing(&section.shield, &mut found);
         if section.overload.delay_target_ms == 0 && section.timers.call_max_s == 0 {
             let what = "nothing is refused under overload, and calls whose network died stand for \
                 ever: what comes takes all of its time and memory";
@@ -34,7 +34,7 @@ pub fn exposures(section: &Ssc, directory: &Path) -> Vec<Issue> {
             found.push(Issue::new("overload.delay_target_ms", what, hint));
         }
     }
-    fence(section, &mut found);
+    kernel_filter(section, &mut found);
     media(section, &mut found);
     found
 }
@@ -183,7 +183,7 @@ fn is_private(ip: IpAddr) -> bool {
     }
 }
 
-fn shield(shield: &SourcePolicing, found: &mut Vec<Issue>) {
+fn policing(shield: &SourcePolicing, found: &mut Vec<Issue>) {
     if !shield.enabled {
         let what = "no source is policed: one sender takes the controller from all others";
         found.push(Issue::new("shield.enabled", what, "leave it out"));
@@ -201,7 +201,7 @@ fn shield(shield: &SourcePolicing, found: &mut Vec<Issue>) {
 }
 
 /// The kernel drops before interfaces that are there.
-fn fence(section: &Ssc, found: &mut Vec<Issue>) {
+fn kernel_filter(section: &Ssc, found: &mut Vec<Issue>) {
     let spec = section.kernel_filter();
     if spec.wish == Wish::Off {
         return;

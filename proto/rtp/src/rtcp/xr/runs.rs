@@ -45,14 +45,14 @@ impl<'a> RunLengths<'a> {
     /// with the interval, whichever ends first.
     #[must_use]
     pub const fn packets(&self) -> Runs<'a> {
-        let (count, first) = told(self.begin, self.end, self.thinning);
+        let (count, first) = reported(self.begin, self.end, self.thinning);
         let chunks = self.chunks;
         Runs { chunks, next: first, left: count, step: 1 << self.thinning, run: 0, bits: 0 }
     }
 }
 
 /// How many packets of an interval are told, and the first of them.
-const fn told(begin: u16, end: u16, thinning: u8) -> (u32, u16) {
+const fn reported(begin: u16, end: u16, thinning: u8) -> (u32, u16) {
     let step = 1u32 << thinning;
     // To the next multiple; beyond 2^16 the numbers begin anew, with a multiple.
     let skip = (begin as u32).next_multiple_of(step) - begin as u32;
@@ -179,7 +179,7 @@ pub fn write_run_lengths(
     out.extend_from_slice(&interval.ssrc.to_be_bytes());
     out.extend_from_slice(&interval.begin.to_be_bytes());
     out.extend_from_slice(&interval.end.to_be_bytes());
-    let (count, mut number) = told(interval.begin, interval.end, thinning);
+    let (count, mut number) = reported(interval.begin, interval.end, thinning);
     let mut writer = Writer::default();
     for _ in 0..count {
         writer.bit(came(number), out);
@@ -215,11 +215,11 @@ mod tests {
 
     #[test]
     fn thinned_intervals_tell_the_multiples() {
-        assert_eq!(told(10, 10, 0), (0, 10));
-        assert_eq!(told(10, 20, 0), (10, 10));
-        assert_eq!(told(10, 20, 2), (2, 12));
-        assert_eq!(told(65_535, 5, 2), (2, 0));
-        assert_eq!(told(0, u16::MAX, 15), (2, 0));
-        assert_eq!(told(1, 3, 15), (0, 32_768));
+        assert_eq!(reported(10, 10, 0), (0, 10));
+        assert_eq!(reported(10, 20, 0), (10, 10));
+        assert_eq!(reported(10, 20, 2), (2, 12));
+        assert_eq!(reported(65_535, 5, 2), (2, 0));
+        assert_eq!(reported(0, u16::MAX, 15), (2, 0));
+        assert_eq!(reported(1, 3, 15), (0, 32_768));
     }
 }
