@@ -67,9 +67,9 @@ pub(crate) fn agreed(controller: &mut Controller, at: &Arrived<'_>, out: &mut Ef
         },
         Verdict::Refused => {
             controller.seen(at, None);
-            controller.wire.facts.add(Fact::Refused, 1);
+            controller.egress.facts.add(Fact::Refused, 1);
             let to = upstream(&at.flow, at.message);
-            controller.wire.send(at.now, to, None, out, |buffer| buffer.extend_from_slice(&text));
+            controller.egress.send(at.now, to, None, out, |buffer| buffer.extend_from_slice(&text));
         }
         Verdict::Dropped => controller.seen(at, None),
     }
@@ -100,7 +100,7 @@ pub(crate) fn protect(controller: &mut Controller, now: Time, out: &mut Effects)
             false => out.send_in_parts(to, |buffer| buffer.extend_from_slice(&packet)),
         }
     }
-    ims.tell(now, &mut controller.wire.capture);
+    ims.tell(now, &mut controller.egress.capture);
     ims.write_keys(out);
     for (flow, packet) in handed {
         out.hand(0, |work| ipsec::write_handed(&flow, &packet, work));

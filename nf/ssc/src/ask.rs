@@ -56,7 +56,7 @@ questions! {
     Ask "limits" [] -> Vec<Either<LimitRow, UnitsRow>>, |it, _| Ok(it.overload.limits.show());
     /// What each shard holds of the site's pool of sessions.
     Ask "pool" [] -> Vec<PoolRow>, |it, asked| {
-        let refused = it.wire.facts.read(Fact::PoolRefused);
+        let refused = it.egress.facts.read(Fact::PoolRefused);
         let is_standby = it.pair.state.is_standby();
         let live = it.overload.limits.sessions();
         Ok(it.overload.share.show(asked.now, it.shard, live, is_standby, refused))
@@ -74,7 +74,7 @@ questions! {
     Ask "realms" [] -> Vec<RealmRow>, |it, _| Ok(it.show_realms());
     /// The conditions that stand.
     Ask "alarms" [] -> Vec<Condition>, |it, asked| {
-        show_next_hops(&it.border.hops, &it.wire.next_hops, asked.now);
+        show_next_hops(&it.border.hops, &it.egress.next_hops, asked.now);
         Ok(it.show_alarms(asked.now))
     };
     /// The media controllers as each shard knows them, and what it leases of each.
@@ -128,13 +128,13 @@ impl Controller {
 
     /// Brings the gauges up to date.
     pub(crate) fn gauges(&self) {
-        let facts = &self.wire.facts;
+        let facts = &self.egress.facts;
         facts.set(Fact::CallsLive, self.calls.table.len() as u64);
         facts.set(Fact::OctetsUnderway, self.calls.relays.octets() as u64);
         facts.set(Fact::RelaysLive, self.calls.relays.len() as u64);
-        facts.set(Fact::Captured, self.wire.capture.captured);
-        facts.set(Fact::CaptureShed, self.wire.capture.shed);
-        facts.set(Fact::CaptureThinned, self.wire.capture.thinned);
+        facts.set(Fact::Captured, self.egress.capture.captured);
+        facts.set(Fact::CaptureShed, self.egress.capture.shed);
+        facts.set(Fact::CaptureThinned, self.egress.capture.thinned);
         facts.set(Fact::TransactionsLive, self.transactions.len() as u64);
         facts.set(Fact::BindingsLive, self.registrar.len() as u64);
         facts.set(Fact::UnitsLive, self.overload.limits.units().into());
@@ -144,7 +144,7 @@ impl Controller {
     }
 
     fn pool_gauges(&self, now: Time) {
-        let (facts, share) = (&self.wire.facts, &self.overload.share);
+        let (facts, share) = (&self.egress.facts, &self.overload.share);
         facts.set(Fact::PoolHeld, share.held().into());
         facts.set(Fact::PoolKeeperAway, share.is_away(now).into());
     }
@@ -275,8 +275,8 @@ impl Controller {
             let row = Condition::new("overload", "admission", "major", text);
             rows.push(row.caused_by("congestion"));
         }
-        if let Some(why) = self.wire.capture.trouble(now) {
-            let shed = self.wire.capture.shed;
+        if let Some(why) = self.egress.capture.trouble(now) {
+            let shed = self.egress.capture.shed;
             let (severity, text) = match shed {
                 0 => ("minor", format!("the collector of captured messages takes none: {why}")),
                 shed => ("major", format!("captured messages are lost: {why}; {shed} so far")),
@@ -284,8 +284,8 @@ impl Controller {
             let row = Condition::new("capture-shed", "capture", severity, text);
             rows.push(row.caused_by(UNREACHED));
         }
-        if self.wire.capture.is_on() && self.wire.capture.whole < ALL {
-            let of_100 = self.wire.capture.whole * 100 / ALL;
+        if self.egress.capture.is_on() && self.egress.capture.whole < ALL {
+            let of_100 = self.egress.capture.whole * 100 / ALL;
             let text = format!(
                 "messages wait too long: {of_100} % of the calls are captured whole, of the \
                  others requests and final answers"
@@ -297,7 +297,7 @@ impl Controller {
     }
 
     fn show_capture(&self, now: Time) -> Vec<CaptureRow> {
-        let capture = &self.wire.capture;
+        let capture = &self.egress.capture;
         vec![CaptureRow {
             shard: self.shard,
             collector: self.config.capture.collector.clone(),

@@ -4,10 +4,10 @@
 //!            ┌───────────────────────── Controller ─────────────────────────┐
 //!  access ── │ transactions ─ call/{open,answer,in_dialog,ack} ─ transactions │ ── core
 //!            │      │            route · next_hop · trust           │        │
-//!            └──────┴──── wire: counted, captured, sent ────────────┴────────┘
+//!            └──────┴─── egress: counted, captured, sent ───────────┴────────┘
 //! ```
 //! This page routes: what comes in goes to the transactions, what they pass on goes to the block
-//! of the standard that deals with it; everything leaves through [`wire`]. State has owners, each
+//! of the standard that deals with it; everything leaves through [`egress`]. State has owners, each
 //! with verbs of its own: [`Border`] (realms, routes, next hops, who proved what), [`call::calls`]
 //! (calls and requests under way), [`OverloadControl`] (admission, the queue of new calls,
 //! limits), [`replica`] (the pair), and the registrar.
@@ -19,6 +19,7 @@ mod access;
 mod ask;
 mod call;
 pub mod config;
+mod egress;
 mod facts;
 mod limit;
 mod media;
@@ -29,7 +30,6 @@ mod register;
 mod replica;
 mod shed;
 mod source_policing;
-mod wire;
 
 pub use ask::questions;
 pub use facts::{Fact, NextHopFact, next_hop_table};
@@ -37,6 +37,7 @@ pub use facts::{Fact, NextHopFact, next_hop_table};
 use admission::{Emergencies, OverloadControl, Refused};
 use call::calls::Calls;
 use config::{CAPTURE_PORT, MEDIA_PORT};
+use egress::Egress;
 use machine::Duration;
 use machine::Time;
 use machine::identity::{Side, hash_combine};
@@ -63,7 +64,6 @@ use source_policing::challenge::Challenges;
 use std::sync::Arc;
 use trail::Capture;
 use transaction::{Arrival, ClientId, Out, ServerId, Timers, Transactions};
-use wire::Wire;
 
 /// Octets of a ping: two line ends.
 const PING_OCTETS: usize = 4;
@@ -117,7 +117,7 @@ pub struct Controller {
     /// Security agreements with phones of IMS, and their associations.
     ims: ims::Access,
     /// What every message passes on its way in and out.
-    wire: Wire,
+    egress: Egress,
     /// The other node of the pair.
     pair: Pair,
     shard: u16,
@@ -136,8 +136,8 @@ impl Controller {
         let (key, rest) = seed.random.split_at(16);
         let registrar_seed: [u8; 16] =
             core::array::from_fn(|n| rest[n].rotate_left(3) ^ key[n].wrapping_mul(31));
-        let mut wire = Wire::new(capture(&config));
-        wire.rule(&config, &border.realms);
+        let mut egress = Egress::new(capture(&config));
+        egress.rule(&config, &border.realms);
         let mut random = ChaCha12Rng::from_seed(seed.random);
         let mut media = [0; 32];
         random.fill_bytes(&mut media);
@@ -162,7 +162,7 @@ impl Controller {
             challenges: Challenges::new([nonces, codes]),
             media,
             ims,
-            wire,
+            egress,
             pair: Pair::default(),
             shard: seed.shard,
             random,
@@ -183,14 +183,14 @@ impl Controller {
     }
 
     fn message(&mut self, now: Time, flow: Flow, bytes: &[u8], out: &mut Effects) {
-        if self.wire.capture.owns(&flow) {
+        if self.egress.capture.owns(&flow) {
             return;
         }
         let Some(realm) = self.border.realms.door(flow.port).map(|door| door.realm) else { return };
         if !self.is_admitted(now, &flow, realm, bytes, out) {
             return;
         }
-        self.wire.facts.add(Fact::MessagesReceived, 1);
+        self.egress.facts.add(Fact::MessagesReceived, 1);
         self.overload.waiting.look(flow.port.0);
         let mut text = core::mem::take(&mut self.challenges.text);
         let bytes = self.without_proof(now, &flow, bytes, &mut text);
@@ -224,7 +224,7 @@ impl Controller {
         {
             return self.ruled(at, out);
         }
-        self.wire.facts.add(Fact::ClaimsRemoved, 1);
+        self.egress.facts.add(Fact::ClaimsRemoved, 1);
         match Message::parse_in(&mut room, &honest) {
             Ok(message) => self.ruled(&Arrived { message, ..*at }, out),
             Err(offence) => self.malformed(at.now, at.flow, at.raw, &offence, out),
@@ -241,13 +241,13 @@ impl Controller {
 
     /// Deals with a message as the rules for what comes in change it.
     fn changed_by_rules(&mut self, at: &Arrived<'_>, out: &mut Effects) {
-        let mut inbox = core::mem::take(&mut self.wire.inbox);
+        let mut inbox = core::mem::take(&mut self.egress.inbox);
         inbox.clear();
         let mut room = None;
-        let ruled = match self.wire.ruled_in(at.realm, at.message, &mut inbox) {
+        let ruled = match self.egress.ruled_in(at.realm, at.message, &mut inbox) {
             Applied::Unchanged => Ok(at.message),
             Applied::Changed => Message::parse_in(&mut room, &inbox),
-            Applied::Failed => Err(wire::UNRULED),
+            Applied::Failed => Err(egress::UNRULED),
         };
         match ruled.and_then(size::checked) {
             Ok(message) => {
@@ -259,11 +259,11 @@ impl Controller {
                 }
             }
             Err(offence) => {
-                self.wire.facts.add(Fact::Unpassable, 1);
+                self.egress.facts.add(Fact::Unpassable, 1);
                 self.malformed(at.now, at.flow, at.raw, &offence, out);
             }
         }
-        self.wire.inbox = inbox;
+        self.egress.inbox = inbox;
     }
 
     /// The router: who deals with a message.
@@ -284,7 +284,7 @@ impl Controller {
             Arrival::Cancel { id, invite } => self.cancelled(at, id, invite, out),
             Arrival::AckNon2xx(_) => self.seen(at, None),
             Arrival::Absorbed => {
-                self.wire.facts.add(Fact::Retransmissions, 1);
+                self.egress.facts.add(Fact::Retransmissions, 1);
                 self.seen(at, None);
             }
             Arrival::Repeated(server) => self.repeat(at, server, out),
@@ -306,7 +306,7 @@ impl Controller {
 
     /// What every step ends with.
     fn finish_step(&mut self, now: Time, out: &mut Effects) {
-        self.wire.capture.flush(now, out);
+        self.egress.capture.flush(now, out);
         self.media.flush(out);
         access::protect(self, now, out);
         self.tell(out);
@@ -314,7 +314,7 @@ impl Controller {
 
     /// Captures a message that came in.
     fn seen(&mut self, at: &Arrived<'_>, trail: Option<u64>) {
-        self.wire.received(at.now, &at.flow, trail, at.raw);
+        self.egress.received(at.now, &at.flow, trail, at.raw);
     }
 
     /// Carries out what the transactions ask for.
@@ -340,10 +340,10 @@ impl Controller {
         let is_theirs = bytes.starts_with(b"ACK ") || bytes.starts_with(b"CANCEL ");
         let write = |buffer: &mut Vec<u8>| buffer.extend_from_slice(bytes);
         if is_theirs {
-            self.wire.facts.add(Fact::Resent, 1);
-            self.wire.send(now, to, None, out, write);
+            self.egress.facts.add(Fact::Resent, 1);
+            self.egress.send(now, to, None, out, write);
         } else {
-            self.wire.send_again(now, to, out, write);
+            self.egress.send_again(now, to, out, write);
         }
     }
 
@@ -410,8 +410,8 @@ impl Function for Controller {
             In::Message { flow, bytes } if access::unwrapped(self, now, &flow, bytes, out) => {}
             In::Message { flow, bytes } => self.message(now, flow, bytes, out),
             In::Up { flow } => {
-                if self.wire.capture.owns(&flow) {
-                    self.wire.capture.up();
+                if self.egress.capture.owns(&flow) {
+                    self.egress.capture.up();
                 }
             }
             In::Proved { flow, names } => self.border.proved(&flow, names),
@@ -474,7 +474,7 @@ impl Function for Controller {
             self.border.lookups.deadline(),
             self.registrar.deadline(),
             self.overload.deadline(),
-            self.wire.capture.deadline(),
+            self.egress.capture.deadline(),
             self.media.deadline(),
             self.ims.deadline(),
         ];
@@ -485,7 +485,7 @@ impl Function for Controller {
         while !self.overload.waiting.is_empty() {
             self.begin_waiting(now, out); // they came before the change
         }
-        self.wire.capture.flush_all(out);
+        self.egress.capture.flush_all(out);
         let realms = Realms::new(&config.border().realms);
         let moved = RealmMap::between(&self.border.realms, &realms);
         self.change_realms(now, realms, &moved, out);
@@ -494,8 +494,8 @@ impl Function for Controller {
         self.transactions.set_timers(timers(&config));
         self.calls.configure(&config);
         self.overload.configure(&config.admission());
-        self.wire.capture.configure(config.capture_settings());
-        self.wire.rule(&config, &self.border.realms);
+        self.egress.capture.configure(config.capture_settings());
+        self.egress.rule(&config, &self.border.realms);
         self.registrar.configure(config.registrar(), config.limits.bindings_max);
         self.media.configure(now, media::settings(&config), out);
         self.media.flush(out);
@@ -561,7 +561,7 @@ impl Function for Controller {
     fn cells(&self) -> Vec<event::Cells> {
         let media = self.media.facts.cells();
         let [agreements, esp, reg_events] = self.ims.cells();
-        let own = [self.wire.facts.cells(), self.wire.next_hops.cells(), media];
+        let own = [self.egress.facts.cells(), self.egress.next_hops.cells(), media];
         own.into_iter().chain([agreements, esp, reg_events]).collect()
     }
 }

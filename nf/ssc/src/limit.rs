@@ -48,7 +48,7 @@ impl Controller {
         let live = self.overload.limits.sessions();
         let pooled = self.overload.share.admits(at.now, live, is_emergency);
         let pooled = pooled.map(|is_beyond| {
-            self.wire.facts.add(Fact::PoolOverdraft, is_beyond.into());
+            self.egress.facts.add(Fact::PoolOverdraft, is_beyond.into());
         });
         let is_own = self.overload.limits.has_subscribers(at.realm);
         let caller = if is_own {
@@ -76,7 +76,7 @@ impl Controller {
             if is_emergency {
                 return Ok(Grant::default());
             }
-            self.wire.facts.add(fact(excess.kind), 1);
+            self.egress.facts.add(fact(excess.kind), 1);
             if excess.kind == Kind::Subscriber {
                 self.overload.limits.note_refused(&asking, &caller);
             }

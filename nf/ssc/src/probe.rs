@@ -1,7 +1,7 @@
 //! OPTIONS to the targets of next hops (RFC 3261 §11): whoever answers is alive.
 
+use crate::egress::Event;
 use crate::facts::Fact;
-use crate::wire::Event;
 use crate::{Controller, User};
 use machine::Time;
 use runtime::{Effects, Flow};
@@ -27,13 +27,13 @@ impl Controller {
         let call = self.random();
         let Some(door) = self.border.realms.door(flow.port) else { return };
         let Some((client, branch)) = self.transactions.reserve() else { return };
-        self.wire.send(now, flow, Some(call), out, |buffer| {
+        self.egress.send(now, flow, Some(call), out, |buffer| {
             probe::write(buffer, door, &flow, &branch, call);
         });
         let Some((_, bytes)) = out.last() else {
             return self.transactions.release(client);
         };
-        self.wire.facts.add(Fact::Probes, 1);
+        self.egress.facts.add(Fact::Probes, 1);
         let (user, reliable) = (User::Probe(probed), flow.transport.is_stream());
         self.transactions.start_client(now, client, flow, reliable, bytes, user);
     }
@@ -46,7 +46,7 @@ impl Controller {
         if changed.is_none() {
             return;
         }
-        self.wire.facts.set(Fact::TargetsDown, self.border.hops.down() as u64);
+        self.egress.facts.set(Fact::TargetsDown, self.border.hops.down() as u64);
         let row = self.border.hops.rows().get(usize::from(hop));
         let Some(endpoint) = row.and_then(|row| row.endpoints.get(usize::from(target))) else {
             return;
@@ -55,6 +55,6 @@ impl Controller {
         let event = if up { Event::TargetUp } else { Event::TargetDown };
         let flow = endpoint.flow;
         let trail = self.random();
-        self.wire.event(now, &flow, trail, event, &[]);
+        self.egress.event(now, &flow, trail, event, &[]);
     }
 }

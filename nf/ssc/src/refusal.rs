@@ -1,7 +1,7 @@
 //! Requests that the controller itself refuses, and messages that it cannot read.
 
+use crate::egress::{Event, Field};
 use crate::facts::Fact;
-use crate::wire::{Event, Field};
 use crate::{Arrived, Controller};
 use admission::Excess;
 use machine::Time;
@@ -120,9 +120,9 @@ impl Controller {
         }
         let fact = refusal.fact();
         if fact != Fact::Refused {
-            self.wire.facts.add(Fact::Refused, 1);
+            self.egress.facts.add(Fact::Refused, 1);
         }
-        self.wire.facts.add(fact, 1);
+        self.egress.facts.add(fact, 1);
         let limit = refusal.excess.map_or("", |excess| self.overload.limits.name(&excess));
         let fields = [
             ("status", Field::Number(refusal.status.into())),
@@ -133,7 +133,7 @@ impl Controller {
             ("limit", Field::Text(limit.as_bytes())),
         ];
         let count = fields.len() - usize::from(limit.is_empty());
-        self.wire.event(at.now, &at.flow, trail, Event::RequestRejected, &fields[..count]);
+        self.egress.event(at.now, &at.flow, trail, Event::RequestRejected, &fields[..count]);
         let retry_after_s = refusal.retry_after_s.unwrap_or(self.config.limits.retry_after_s);
         self.reply(at, (server, trail), refusal.status, out, |head| {
             let is_later = refusal.status == 503 && refusal != Refusal::WITHHELD;
@@ -171,8 +171,8 @@ impl Controller {
         let to = upstream(&at.flow, at.message);
         let oc = self.overload.feedback.answer(at.now, &at.message.via());
         // What can be made again from the request, where rules leave it as it is.
-        let (mut head, is_ruled) = (0..0, self.wire.is_ruled(to));
-        self.wire.send(at.now, to, Some(trail), out, |buffer| {
+        let (mut head, is_ruled) = (0..0, self.egress.is_ruled(to));
+        self.egress.send(at.now, to, Some(trail), out, |buffer| {
             let start = buffer.len();
             status_line(buffer, status);
             let line = buffer.len() - start;
@@ -185,7 +185,7 @@ impl Controller {
         if out.last().is_none() {
             // The rules cannot be applied to it; somebody waits for an answer.
             status = 500;
-            self.wire.send_unruled(at.now, to, Some(trail), out, |buffer| {
+            self.egress.send_unruled(at.now, to, Some(trail), out, |buffer| {
                 status_line(buffer, status);
                 write::response_head(buffer, at.message, &at.flow, Some(&tag), oc);
                 write::no_body(buffer);
@@ -211,19 +211,19 @@ impl Controller {
         if bytes.iter().all(|&b| b == b'\r' || b == b'\n' || b == 0) {
             return; // a keep-alive (RFC 5626 §3.5.1) or an empty datagram
         }
-        self.wire.facts.add(Fact::Malformed, 1);
+        self.egress.facts.add(Fact::Malformed, 1);
         self.offended(now, &flow);
         self.misread_call_for_help(now, &flow, bytes);
         let trail = self.random();
-        self.wire.received(now, &flow, Some(trail), bytes);
+        self.egress.received(now, &flow, Some(trail), bytes);
         let fields = [
             ("text", Field::Text(offence.what.as_bytes())),
             ("offset", Field::Number(offence.at as u64)),
             ("spec", Field::Text(offence.spec.as_bytes())),
         ];
-        self.wire.event(now, &flow, trail, Event::MessageMalformed, &fields);
+        self.egress.event(now, &flow, trail, Event::MessageMalformed, &fields);
         let tag = hex(self.random());
-        self.wire.send(now, flow, Some(trail), out, |buffer| {
+        self.egress.send(now, flow, Some(trail), out, |buffer| {
             sip::refuse(bytes, offence, &tag, buffer);
         });
     }

@@ -35,11 +35,11 @@ fn subscribe_one(
     asking: &Asking,
     out: &mut Effects,
 ) -> Option<()> {
-    let Controller { border, ims, transactions, wire, .. } = controller;
+    let Controller { border, ims, transactions, egress, .. } = controller;
     let door = border.realms.door(asking.flow.port)?;
     let (client, branch) = transactions.reserve()?;
     let flow = door.flow(asking.flow.remote);
-    wire.send(now, flow, Some(asking.trail), out, |buffer| {
+    egress.send(now, flow, Some(asking.trail), out, |buffer| {
         ims.write_subscribe(now, asking, door, &branch, buffer);
     });
     let Some((_, bytes)) = out.last() else {
@@ -68,7 +68,7 @@ pub(crate) fn notified(
     }
     controller.seen(at, Some(notified.trail));
     if notified.status != 200 {
-        controller.wire.facts.add(Fact::Refused, 1);
+        controller.egress.facts.add(Fact::Refused, 1);
     }
     controller.reply(
         at,

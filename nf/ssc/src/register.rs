@@ -2,9 +2,9 @@
 
 use crate::call::relay::Relay;
 use crate::config::Ssc;
+use crate::egress::{Event, Field};
 use crate::facts::Fact;
 use crate::refusal::{Refusal, status_line};
-use crate::wire::{Event, Field};
 use crate::{Arrived, Controller};
 use ims::Accepted;
 use machine::Time;
@@ -68,13 +68,13 @@ impl Controller {
             return false;
         };
         let trail = Some(refreshed.mark);
-        self.wire.received(at.now, &at.flow, trail, at.raw);
+        self.egress.received(at.now, &at.flow, trail, at.raw);
         let fact = if refreshed.is_repeated { Fact::Retransmissions } else { Fact::RegistersLocal };
-        self.wire.facts.add(fact, 1);
+        self.egress.facts.add(fact, 1);
         let tag = machine::identity::hex(machine::identity::mix(refreshed.mark));
         let to = sip_stack::upstream::upstream(&at.flow, at.message);
         let oc = self.overload.feedback.answer(at.now, &at.message.via());
-        self.wire.send(at.now, to, trail, out, |buffer| {
+        self.egress.send(at.now, to, trail, out, |buffer| {
             buffer.extend_from_slice(b"SIP/2.0 200 OK\r\n");
             write::response_head(buffer, at.message, &at.flow, Some(&tag), oc);
             self.registrar.write_answer(buffer, at.now, &refreshed.aor, &door.uri_host);
@@ -131,12 +131,12 @@ impl Controller {
         }
         let is_told = at.message.status() == Some(401) && self.challenged(at, key, pending, out);
         let verdict = self.registrar.on_core_answer(at.now, pending, at.message);
-        self.wire.facts.set(Fact::BindingsLive, self.registrar.len() as u64);
+        self.egress.facts.set(Fact::BindingsLive, self.registrar.len() as u64);
         let CoreVerdict::Answered(aor, change, repeated) = verdict else { return is_told };
         let Some(relay) = self.calls.relays.at(key) else { return false };
         let Some(door) = self.border.realms.door(relay.upstream.port) else { return false };
         let (upstream, trail) = (relay.upstream, relay.trail());
-        self.wire.send(at.now, upstream, Some(trail), out, |buffer| {
+        self.egress.send(at.now, upstream, Some(trail), out, |buffer| {
             status_line(buffer, 200);
             buffer.extend_from_slice(&relay.texts.head);
             self.registrar.write_answer(buffer, at.now, &aor, &door.uri_host);
@@ -160,7 +160,7 @@ impl Controller {
             Change::Removed => Event::Unregistered,
             Change::None => return true,
         };
-        self.wire.event(at.now, &upstream, trail, event, &[("aor", Field::Text(&aor))]);
+        self.egress.event(at.now, &upstream, trail, event, &[("aor", Field::Text(&aor))]);
         true
     }
 
@@ -227,10 +227,10 @@ impl Controller {
                 ("contact", Field::Text(&binding.contact)),
                 ("text", Field::Text(binding.why.as_bytes())),
             ];
-            self.wire.event(now, &binding.flow, trail, Event::RegistrationEnded, &fields);
+            self.egress.event(now, &binding.flow, trail, Event::RegistrationEnded, &fields);
         }
         if !gone.is_empty() {
-            self.wire.facts.set(Fact::BindingsLive, self.registrar.len() as u64);
+            self.egress.facts.set(Fact::BindingsLive, self.registrar.len() as u64);
         }
     }
 

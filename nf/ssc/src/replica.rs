@@ -13,7 +13,7 @@
 //! takes of the limits is counted when the copy becomes the active one.
 
 use crate::Controller;
-use crate::call::underway::Underway;
+use crate::call::pending_invite::PendingInvite;
 use crate::call::{Call, Kind, State};
 use crate::source_policing::kernel::allow_registered;
 use admission::{Asking, Limits};
@@ -33,7 +33,7 @@ const CALL: u8 = 1;
 const CALL_ENDED: u8 = 2;
 /// What was under way in a call is over; nothing else of it has changed.
 const CALL_SETTLED: u8 = 3;
-/// What [`Underway::stage_of`] takes of the number for what was told of a call.
+/// What [`PendingInvite::stage_of`] takes of the number for what was told of a call.
 const STAGE_BITS: u32 = 2;
 mod tag {
     // 1 and 2 are the key.
@@ -50,7 +50,7 @@ mod tag {
     pub const LEG_B: u8 = 13;
     pub const UNITS: u8 = 14;
     pub const HOP: u8 = 15;
-    pub const UNDERWAY: u8 = 16;
+    pub const PENDING_INVITE: u8 = 16;
     pub const SECRET_HIGH: u8 = 17;
     /// Index and generation of its media.
     pub const MEDIA: u8 = 18;
@@ -143,7 +143,7 @@ fn tell_call(
     out: &mut Effects,
     scratch: &mut Vec<u8>,
     was: u64,
-    (key, call, underway): (Key, &Call, Option<Underway<'_>>),
+    (key, call, pending_invite): (Key, &Call, Option<PendingInvite<'_>>),
     limits: &Limits,
 ) -> u64 {
     scratch.clear();
@@ -153,16 +153,16 @@ fn tell_call(
     field::number(scratch, tag::UNITS, call.grant.units().into());
     field::bytes(scratch, tag::HOP, limits.hop_name(call.grant).as_bytes());
     let standing = digest(scratch) << STAGE_BITS;
-    let told = standing | Underway::stage_of(underway.as_ref());
+    let told = standing | PendingInvite::stage_of(pending_invite.as_ref());
     if told == was {
         return told;
     }
-    match underway {
+    match pending_invite {
         None if was >> STAGE_BITS == standing >> STAGE_BITS => tell_key(out, CALL_SETTLED, key),
         _ => out.delta(|buffer| {
             buffer.extend_from_slice(scratch);
-            if let Some(underway) = underway {
-                field::nested(buffer, tag::UNDERWAY, |out| underway.record(out));
+            if let Some(pending_invite) = pending_invite {
+                field::nested(buffer, tag::PENDING_INVITE, |out| pending_invite.record(out));
             }
         }),
     }
@@ -262,11 +262,11 @@ impl Controller {
             Told::Stands(key, call, was) => {
                 let invite = call.invite.and_then(|invite| relays.at(invite));
                 let refusal = || refused.iter().find(|(call, _)| *call == key);
-                let underway = match invite {
-                    Some(relay) => Underway::of(relay, transactions),
-                    None => refusal().and_then(|(_, fields)| Underway::restore(fields)),
+                let pending_invite = match invite {
+                    Some(relay) => PendingInvite::of(relay, transactions),
+                    None => refusal().and_then(|(_, fields)| PendingInvite::restore(fields)),
                 };
-                tell_call(out, scratch, was, (key, call, underway), limits)
+                tell_call(out, scratch, was, (key, call, pending_invite), limits)
             }
             Told::Gone(next) => {
                 tell_key(out, CALL_ENDED, next);
@@ -320,7 +320,7 @@ impl Controller {
             CALL_ENDED => self.calls.table.take_away(key),
             CALL_SETTLED => {
                 if let Some(call) = self.calls.table.at_mut(key) {
-                    call.underway = None;
+                    call.pending_invite = None;
                 }
             }
             CALL => {
@@ -397,7 +397,7 @@ fn restore(call: &mut Call, fields: &[u8]) -> bool {
                 let [index, generation] = [half(number), half(number >> 32)];
                 call.media.key = Some(Key { index, generation });
             }
-            tag::UNDERWAY => call.underway = Some(value.into()),
+            tag::PENDING_INVITE => call.pending_invite = Some(value.into()),
             tag::LEG_A => legs += u8::from(call.a.restore(value)),
             tag::LEG_B => legs += u8::from(call.b.restore(value)),
             _ => {}

@@ -4,8 +4,8 @@
 //! What is remembered of that stands in [`admission::Refused`].
 
 use crate::Controller;
+use crate::egress::{Event, Field};
 use crate::facts::Fact;
-use crate::wire::{Event, Field};
 use admission::{Class, never_begins};
 use machine::narrow::{half, micros};
 use machine::{Duration, Time};
@@ -65,7 +65,7 @@ impl Controller {
         } else if self.transactions.is_known(&via, Method::parse(peek.method)) {
             return false; // it was let in, and asks again
         } else if self.overload.refused.remember(now, name) {
-            self.wire.facts.add(fact(class), 1);
+            self.egress.facts.add(fact(class), 1);
             if sip::overload::is_offered(via.params) {
                 self.overload.feedback.count(now, self.overload.admission.queued_delay(), true);
             }
@@ -84,7 +84,7 @@ impl Controller {
             let door = self.border.realms.door(call.source.port).filter(|_| !is_over);
             if let Some(realm) = door.map(|door| door.realm) {
                 let waited_us = micros(now.since(call.at));
-                self.wire.facts.observe(Fact::QueueDelay, waited_us);
+                self.egress.facts.observe(Fact::QueueDelay, waited_us);
                 self.read(now, call.source, realm, &call.bytes, out);
             }
         }
@@ -131,9 +131,9 @@ impl Controller {
             answer.extend_from_slice(b"\r\n");
             write::no_body(answer);
         });
-        self.wire.facts.add(Fact::MessagesSent, 1);
-        self.wire.facts.add(Fact::Overload, 1);
-        if !self.wire.capture.is_on() {
+        self.egress.facts.add(Fact::MessagesSent, 1);
+        self.egress.facts.add(Fact::Overload, 1);
+        if !self.egress.capture.is_on() {
             return;
         }
         if self.overload.refused.may_capture(now) {
@@ -151,7 +151,7 @@ impl Controller {
         bytes: &[u8],
         out: &Effects,
     ) {
-        self.wire.received(now, flow, Some(trail), bytes);
+        self.egress.received(now, flow, Some(trail), bytes);
         let delay_us = micros(self.overload.admission.queued_delay());
         let fields = [
             ("status", Field::Number(503)),
@@ -160,9 +160,9 @@ impl Controller {
             ("to", Field::Text(peek.to)),
             ("queue_delay_us", Field::Number(delay_us)),
         ];
-        self.wire.event(now, flow, trail, Event::RequestRejected, &fields);
+        self.egress.event(now, flow, trail, Event::RequestRejected, &fields);
         if let Some((to, answer)) = out.last() {
-            self.wire.sent(now, to, Some(trail), answer);
+            self.egress.sent(now, to, Some(trail), answer);
         }
     }
 
@@ -172,8 +172,8 @@ impl Controller {
         let is_off = self.config.overload.delay_target_ms == 0;
         self.overload.waiting.waited(if is_off { Duration::ZERO } else { delay });
         let whole = self.overload.admission.whole(now);
-        self.wire.capture.whole = if self.config.overload.thin_captures { whole } else { ALL };
-        self.wire.facts.observe(Fact::QueueDelay, micros(delay));
+        self.egress.capture.whole = if self.config.overload.thin_captures { whole } else { ALL };
+        self.egress.facts.observe(Fact::QueueDelay, micros(delay));
     }
 
     /// Tells the service assurance of the refusals of the second that is over.
@@ -188,7 +188,7 @@ impl Controller {
                 ("source", Field::Text(source.as_bytes())),
                 ("count", Field::Number(row.count)),
             ];
-            self.wire.event(now, &row.flow, trail, Event::RequestsRejected, &fields);
+            self.egress.event(now, &row.flow, trail, Event::RequestsRejected, &fields);
         }
     }
 }

@@ -80,7 +80,7 @@ impl Controller {
             (Verdict::Excess | Verdict::Crowded, 2) => Fact::ShieldRegisters,
             (Verdict::Excess | Verdict::Crowded, _) => Fact::ShieldOthers,
         };
-        self.wire.facts.add(fact, 1);
+        self.egress.facts.add(fact, 1);
         false
     }
 
@@ -164,7 +164,7 @@ impl Controller {
 
     /// Brings the shield's gauges up to date.
     pub(crate) fn policing_gauges(&self, now: Time) {
-        let facts = &self.wire.facts;
+        let facts = &self.egress.facts;
         facts.set(Fact::ShieldBlacklist, self.policer.blacklisted(now).count() as u64);
         facts.set(Fact::ShieldSources, self.policer.remembered() as u64);
         facts.set(Fact::ShieldFloods, self.policer.floods());

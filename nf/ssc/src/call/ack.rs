@@ -32,12 +32,12 @@ impl Controller {
         };
         let Some(call) = self.calls.table.at(key) else { return };
         if let Some(refusal) = objection(&self.border, at, call.leg(side), &self.registrar) {
-            self.wire.facts.add(refusal.fact(), 1);
+            self.egress.facts.add(refusal.fact(), 1);
             return self.seen(at, None);
         }
         let Some(call) = self.calls.table.at_mut(key) else { return };
         let trail = call.trail();
-        self.wire.received(at.now, &at.flow, Some(trail), at.raw);
+        self.egress.received(at.now, &at.flow, Some(trail), at.raw);
         let Some(relay) = call.invite.filter(|_| call.invite_from == side) else { return };
         let Some(waiting) = self.calls.relays.at(relay) else { return };
         let is_mine = call.leg(side).owns(at.message, at.message.from_tag());
@@ -84,7 +84,7 @@ impl Controller {
         let branch = ack_branch(call.check(side), leg.invite_cseq);
         let message = at.message;
         let host = self.border.realms.host_for(at.realm, door, message);
-        self.wire.send(at.now, flow, Some(trail), out, |buffer| {
+        self.egress.send(at.now, flow, Some(trail), out, |buffer| {
             begin(buffer, b"ACK", leg, door, &branch, hops_left(message));
             write::cseq(buffer, leg.invite_cseq, b"ACK");
             write::contact(buffer, message, door);
@@ -114,7 +114,7 @@ impl Controller {
         let message = at.message;
         let is_2xx = message.status().is_some_and(|status| (200..300).contains(&status));
         if !is_2xx || message.method() != Method::Invite {
-            self.wire.facts.add(Fact::StrayResponses, 1);
+            self.egress.facts.add(Fact::StrayResponses, 1);
             return self.seen(at, None);
         }
         let token = message.from_tag().and_then(Token::read);
@@ -128,7 +128,7 @@ impl Controller {
         };
         let Some(call) = self.calls.table.at(key) else { return };
         let trail = call.trail();
-        self.wire.received(at.now, &at.flow, Some(trail), at.raw);
+        self.egress.received(at.now, &at.flow, Some(trail), at.raw);
         let leg = call.leg(side);
         if !leg.owns(message, message.to_tag()) {
             if let Some(client) = client {
@@ -138,7 +138,7 @@ impl Controller {
         }
         let pending = call.invite.is_some();
         if !pending && leg.invite_cseq == message.cseq().number {
-            self.wire.facts.add(Fact::Retransmissions, 1);
+            self.egress.facts.add(Fact::Retransmissions, 1);
             self.acknowledge_again(at.now, key, side, out);
         }
     }
@@ -150,7 +150,7 @@ impl Controller {
         let leg = call.leg(side);
         let Some(door) = self.border.realms.door(leg.flow.port) else { return };
         let branch = ack_branch(call.check(side), leg.invite_cseq);
-        self.wire.send(now, leg.flow, Some(call.trail()), out, |buffer| match &call.ack.text {
+        self.egress.send(now, leg.flow, Some(call.trail()), out, |buffer| match &call.ack.text {
             Some(ack) if side == Side::B => buffer.extend_from_slice(ack),
             _ => {
                 begin(buffer, b"ACK", leg, door, &branch, 70);
@@ -167,7 +167,7 @@ impl Controller {
     pub(super) fn release_fork(&mut self, at: &Arrived<'_>, client: ClientId, out: &mut Effects) {
         let message = at.message;
         if !self.may_release(message, client) {
-            return self.wire.facts.add(Fact::StrayResponses, 1);
+            return self.egress.facts.add(Fact::StrayResponses, 1);
         }
         let Some(from_tag) = message.from_tag() else { return };
         let Ok(ours) = <[u8; TAG_BYTES]>::try_from(from_tag) else { return };
@@ -182,11 +182,11 @@ impl Controller {
         leg.establish(message, Part::Client, &ours);
         leg.flow = at.flow;
         leg.local_cseq += 1;
-        self.wire.facts.add(Fact::ForksReleased, 1);
+        self.egress.facts.add(Fact::ForksReleased, 1);
         let Some(door) = self.border.realms.door(leg.flow.port) else { return };
         let branch =
             ack_branch(token.check ^ mix(u64::from(leg.flow.remote.port())), leg.invite_cseq);
-        self.wire.send(at.now, leg.flow, None, out, |buffer| {
+        self.egress.send(at.now, leg.flow, None, out, |buffer| {
             begin(buffer, b"ACK", &leg, door, &branch, 70);
             write::cseq(buffer, leg.invite_cseq, b"ACK");
             write::no_body(buffer);
@@ -208,7 +208,7 @@ impl Controller {
         let &Farewell { trail, user, reason } = farewell;
         let Some(door) = self.border.realms.door(leg.flow.port) else { return false };
         let Some((client, branch)) = self.transactions.reserve() else { return false };
-        self.wire.send(now, leg.flow, trail, out, |buffer| {
+        self.egress.send(now, leg.flow, trail, out, |buffer| {
             begin(buffer, b"BYE", leg, door, &branch, 70);
             write::cseq(buffer, leg.local_cseq, b"BYE");
             if !reason.is_empty() {

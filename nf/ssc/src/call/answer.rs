@@ -3,10 +3,10 @@
 use super::open::tag;
 use super::relay::{Phase, Relay};
 use super::{Kind, State};
+use crate::egress::{Event, Field};
 use crate::facts::Fact;
 use crate::media::{self, Place};
 use crate::refusal::status_line;
-use crate::wire::{Event, Field};
 use crate::{Arrived, Controller, User};
 use machine::identity::{FORKS_MAX, Side};
 use machine::narrow::micros;
@@ -181,12 +181,12 @@ impl Controller {
     fn note_provisional(&mut self, at: &Arrived<'_>, key: Key) {
         let Some(relay) = self.calls.relays.at_mut(key) else { return };
         if at.message.has(Header::RSeq) {
-            self.wire.facts.add(Fact::Reliable, 1);
+            self.egress.facts.add(Fact::Reliable, 1);
         }
         if !relay.ringing && relay.method == Method::Invite {
             relay.ringing = true;
             let delay = micros(at.now.since(relay.timing.started));
-            self.wire.facts.observe(Fact::PostDialDelay, delay);
+            self.egress.facts.observe(Fact::PostDialDelay, delay);
         }
     }
 
@@ -262,7 +262,7 @@ impl Controller {
         let host =
             door.and_then(|door| self.border.realms.host_for(relay.realms.down, door, message));
         let is_redirect = (300..400).contains(&status);
-        self.wire.send(at.now, relay.upstream, Some(relay.trail()), out, |buffer| {
+        self.egress.send(at.now, relay.upstream, Some(relay.trail()), out, |buffer| {
             buffer.extend_from_slice(message.start_line());
             buffer.extend_from_slice(&relay.texts.head);
             match door {
@@ -298,13 +298,13 @@ impl Controller {
 
     /// Answers a request that came again as it was answered before.
     pub(crate) fn repeat(&mut self, at: &Arrived<'_>, server: ServerId, out: &mut Effects) {
-        self.wire.facts.add(Fact::Retransmissions, 1);
+        self.egress.facts.add(Fact::Retransmissions, 1);
         self.seen(at, None);
         let Some([start, tag, end]) = self.transactions.repeated(server) else { return };
         let tag = Some(tag).filter(|tag| !tag.is_empty());
         let to = upstream(&at.flow, at.message);
         let oc = self.overload.feedback.answer(at.now, &at.message.via());
-        self.wire.send_again(at.now, to, out, |buffer| {
+        self.egress.send_again(at.now, to, out, |buffer| {
             buffer.extend_from_slice(start);
             write::response_head(buffer, at.message, &at.flow, tag, oc);
             buffer.extend_from_slice(end);
@@ -333,10 +333,10 @@ impl Controller {
         call.state = State::Answered;
         call.answered = at.now;
         let session = relay.session;
-        self.wire.facts.add(Fact::CallsAnswered, 1);
+        self.egress.facts.add(Fact::CallsAnswered, 1);
         let ringing_us = micros(at.now.since(call.started));
         let fields = [("leg", Field::Text(b"a")), ("after_us", Field::Number(ringing_us))];
-        self.wire.event(at.now, &upstream, trail, Event::CallAnswered, &fields);
+        self.egress.event(at.now, &upstream, trail, Event::CallAnswered, &fields);
         self.calls.session_agreed(at, call_key, session, &self.config.timers);
         self.await_ack(at.now, key, sent(out));
     }
@@ -361,9 +361,9 @@ impl Controller {
         let Some(relay) = self.calls.relays.at(key) else { return };
         let (upstream, trail, method) = (relay.upstream, relay.trail(), relay.method);
         if method == Method::Invite {
-            self.wire.facts.add(Fact::CallsFailed, 1);
+            self.egress.facts.add(Fact::CallsFailed, 1);
             let fields = [("status", Field::Number(status.into()))];
-            self.wire.event(at.now, &upstream, trail, Event::CallRejected, &fields);
+            self.egress.event(at.now, &upstream, trail, Event::CallRejected, &fields);
         }
         self.calls.relays.give_back(key);
         self.give_back(at.now, call_key);
@@ -438,7 +438,7 @@ impl Controller {
     pub(crate) fn answer_locally(&mut self, now: Time, key: Key, status: u16, out: &mut Effects) {
         let Some(relay) = self.calls.relays.at(key) else { return };
         let Some(server) = relay.server else { return };
-        self.wire.send(now, relay.upstream, Some(relay.trail()), out, |buffer| {
+        self.egress.send(now, relay.upstream, Some(relay.trail()), out, |buffer| {
             plain(buffer, relay, status);
         });
         if out.last().is_none() {
@@ -455,7 +455,7 @@ impl Controller {
     #[cold]
     fn answer_unruled(&mut self, now: Time, key: Key, status: u16, out: &mut Effects) {
         let Some(relay) = self.calls.relays.at(key) else { return };
-        self.wire.send_unruled(now, relay.upstream, Some(relay.trail()), out, |buffer| {
+        self.egress.send_unruled(now, relay.upstream, Some(relay.trail()), out, |buffer| {
             plain(buffer, relay, status);
         });
         self.keep_answer(now, key, status, out);

@@ -3,9 +3,9 @@
 
 use super::relay::{Phase, Relay};
 use super::source::{Found, leg_of, objection};
+use crate::egress::Event;
 use crate::facts::Fact;
 use crate::refusal::Refusal;
-use crate::wire::Event;
 use crate::{Arrived, Controller, User};
 use machine::Time;
 use machine::slots::Key;
@@ -39,8 +39,8 @@ impl Controller {
         if !self.is_waiting(key) {
             return;
         }
-        self.wire.facts.add(Fact::CallsCancelled, 1);
-        self.wire.event(at.now, &at.flow, trail, Event::CallCancelled, &[]);
+        self.egress.facts.add(Fact::CallsCancelled, 1);
+        self.egress.event(at.now, &at.flow, trail, Event::CallCancelled, &[]);
         let reason = at.message.header(Header::Reason);
         self.cancel(at.now, key, reason, out);
     }

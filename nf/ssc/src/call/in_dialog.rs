@@ -5,10 +5,10 @@ use super::open::tag;
 use super::relay::Phase;
 use super::source::{Found, leg_of, objection};
 use super::{Kind, State, lost, released};
+use crate::egress::{Event, Field};
 use crate::facts::Fact;
 use crate::media::{self, Place};
 use crate::refusal::Refusal;
-use crate::wire::{Event, Field};
 use crate::{Arrived, Controller, User};
 use machine::identity::{Side, Token, fork_of};
 use machine::slots::Key;
@@ -153,7 +153,7 @@ impl Controller {
         }
         let leg = if found.side == Side::A { "a" } else { "b" };
         let fields = [("leg", Field::Text(leg.as_bytes()))];
-        self.wire.event(at.now, &at.flow, trail, Event::CallReleased, &fields);
+        self.egress.event(at.now, &at.flow, trail, Event::CallReleased, &fields);
         match relay {
             Some(relay) => self.relay_on(at, found, server, relay, out),
             None => {
@@ -242,7 +242,7 @@ impl Controller {
             self.trying(at, key, server, out);
         }
         self.send_on(at, (found, body), (key, rack), out);
-        self.wire.facts.add(Fact::RequestsRelayed, 1);
+        self.egress.facts.add(Fact::RequestsRelayed, 1);
     }
 
     /// Fills the record of a request inside a dialog and gives it a number on the other leg.
@@ -316,7 +316,7 @@ impl Controller {
         relay.client = Some(client);
         let drop = self.border.realms.distrusted(message, at.realm, believed, y.realm);
         let host = self.border.realms.host_for(at.realm, door, message);
-        self.wire.send(at.now, flow, Some(relay.trail()), out, |buffer| {
+        self.egress.send(at.now, flow, Some(relay.trail()), out, |buffer| {
             begin(buffer, name, y, door, &branch, hops_left(message));
             write::cseq(buffer, number, name);
             write::contact(buffer, message, door);
@@ -343,7 +343,7 @@ impl Controller {
         let reliable = flow.transport.is_stream();
         self.transactions.start_client(at.now, client, flow, reliable, bytes, user);
         if message.method() == Method::Invite {
-            self.patience(at.now, key);
+            self.arm_timers(at.now, key);
         }
     }
 

@@ -11,9 +11,9 @@
 use super::ack::{ack_branch, begin};
 use super::source::Found;
 use super::{Call, State, lost};
+use crate::egress::{Event, Field};
 use crate::facts::Fact;
 use crate::media::{self, Place};
-use crate::wire::{Event, Field};
 use crate::{Arrived, Controller, User};
 use anchor::row;
 use machine::Time;
@@ -51,7 +51,7 @@ impl Controller {
     /// What becomes of the body of a message that crosses a call.
     #[inline]
     pub(crate) fn media_of(&mut self, at: &Arrived<'_>, place: Place) -> Result<Verdict, Refused> {
-        media::describe(&mut self.media, &mut self.calls, &self.wire.facts, at, place)
+        media::describe(&mut self.media, &mut self.calls, &self.egress.facts, at, place)
     }
 
     /// The same of an INVITE that goes to another target than before.
@@ -116,7 +116,7 @@ impl Controller {
                 return;
             }
             let fields: Vec<_> = own.iter().chain(more).copied().collect();
-            self.wire.event(now, &flow, trail, event, &fields);
+            self.egress.event(now, &flow, trail, event, &fields);
         };
         match event {
             row::Event::Latched(place) => {
@@ -203,7 +203,7 @@ impl Controller {
             ("duration_ms", Field::Number(ms.into())),
             ("way", Field::Text(b"info")),
         ];
-        self.wire.event(at.now, &at.flow, trail, Event::DigitTyped, &fields);
+        self.egress.event(at.now, &at.flow, trail, Event::DigitTyped, &fields);
         self.reply(at, (Some(server), trail), 200, out, |_| {});
         true
     }
@@ -263,7 +263,7 @@ impl Controller {
             (200..300, Side::B, Some(Moving::Offered)) => self.move_done(at, key, out),
             (200..300, Side::A, Some(Moving::Done(ack))) => {
                 let (flow, ack) = (call.a.flow, ack.clone());
-                self.wire.send_again(at.now, flow, out, |buffer| buffer.extend_from_slice(&ack));
+                self.egress.send_again(at.now, flow, out, |buffer| buffer.extend_from_slice(&ack));
             }
             (200..300, Side::A, Some(Moving::Offered)) => {} // it waits for its answer
             (200..300, ..) => drop(self.ack_leg(at.now, (key, side), None, out)),
@@ -339,7 +339,7 @@ impl Controller {
         let Some(door) = self.border.realms.door(leg.flow.port) else { return false };
         let Some((client, branch)) = self.transactions.reserve() else { return false };
         let flow = leg.flow;
-        self.wire.send(now, flow, Some(trail), out, |buffer| {
+        self.egress.send(now, flow, Some(trail), out, |buffer| {
             begin(buffer, method, leg, door, &branch, 70);
             write::cseq(buffer, leg.local_cseq, method);
             let contact = [b"<sip:", &door.uri_host[..], b">"].concat();
@@ -350,7 +350,7 @@ impl Controller {
             self.transactions.release(client);
             return false;
         };
-        self.wire.facts.add(Fact::RequestsRelayed, 1);
+        self.egress.facts.add(Fact::RequestsRelayed, 1);
         let is_stream = flow.transport.is_stream();
         self.transactions.start_client(now, client, flow, is_stream, bytes, user);
         true
@@ -369,7 +369,7 @@ impl Controller {
         let leg = call.leg(side);
         let door = self.border.realms.door(leg.flow.port)?;
         let branch = ack_branch(call.check(side), leg.invite_cseq);
-        self.wire.send(now, leg.flow, Some(call.trail()), out, |buffer| {
+        self.egress.send(now, leg.flow, Some(call.trail()), out, |buffer| {
             begin(buffer, b"ACK", leg, door, &branch, 70);
             write::cseq(buffer, leg.invite_cseq, b"ACK");
             end(buffer, body);

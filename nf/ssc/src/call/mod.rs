@@ -18,6 +18,7 @@ mod lost;
 mod media;
 pub(crate) mod merged;
 mod open;
+pub(crate) mod pending_invite;
 pub(crate) mod relay;
 pub(crate) mod relays;
 mod released;
@@ -25,7 +26,6 @@ mod remap;
 mod source;
 mod teardown;
 mod transfer;
-pub(crate) mod underway;
 
 use admission::Grant;
 use machine::KeyedHash;
@@ -82,7 +82,7 @@ pub struct Call {
     /// Side that the INVITE under way came from.
     pub invite_from: Side,
     /// The INVITE under way at the other node of a pair, as it told it.
-    pub underway: Option<Box<[u8]>>,
+    pub pending_invite: Option<Box<[u8]>>,
     /// The ACK that the asked leg got.
     pub ack: KeptAck,
     /// BYEs of our own that wait for their answer.

@@ -3,11 +3,11 @@
 use super::relay::{Phase, Relay};
 use super::transfer::Transfer;
 use super::{Call, Kind, check, released, trail};
+use crate::egress::{Event, Field};
 use crate::facts::Fact;
 use crate::media::{self, Place};
 use crate::refusal::{Refusal, status_line};
 use crate::register::Registered;
-use crate::wire::{Event, Field};
 use crate::{Arrived, Controller, User, begins_dialog};
 use admission::Grant;
 use machine::identity::{Side, TAG_BYTES, TOKEN_BYTES, Token, fork_digit};
@@ -150,7 +150,7 @@ impl Controller {
             NoWay::Refused(status) => Refusal::new(status, "no route matches"),
             NoWay::Down => Refusal::NO_TARGET,
             NoWay::Withheld => {
-                self.wire.facts.add(Fact::RequestsWithheld, 1);
+                self.egress.facts.add(Fact::RequestsWithheld, 1);
                 Refusal::WITHHELD
             }
             NoWay::Insecure => Refusal::NO_SIPS,
@@ -275,7 +275,7 @@ impl Controller {
     ) {
         let trail = self.random();
         self.seen(at, Some(trail));
-        self.wire.facts.add(Fact::Refused, 1);
+        self.egress.facts.add(Fact::Refused, 1);
         self.reply(at, (Some(server), trail), 422, out, |head| {
             write::line(head, "Min-SE", min_se_s.to_string().as_bytes());
         });
@@ -355,7 +355,7 @@ impl Controller {
         relay.registration.pending = extra.register;
         relay.registration.sender = extra.subscriber;
         if extra.register.is_some() {
-            self.wire.facts.add(Fact::RegistersForwarded, 1);
+            self.egress.facts.add(Fact::RegistersForwarded, 1);
         }
         let (mut named, mut body) = (None, Verdict::Same);
         if begins_dialog(method) {
@@ -396,10 +396,10 @@ impl Controller {
         self.calls.remember(at.message, key);
         self.seen(at, Some(trail(secret)));
         if method == Method::Invite {
-            self.wire.facts.add(Fact::CallsStarted, 1);
+            self.egress.facts.add(Fact::CallsStarted, 1);
             self.trying(at, key, server, out);
         } else {
-            self.wire.facts.add(Fact::RequestsRelayed, 1);
+            self.egress.facts.add(Fact::RequestsRelayed, 1);
         }
         self.launch(at.now, key, (at.message, body), way, out);
     }
@@ -413,7 +413,7 @@ impl Controller {
         out: &mut Effects,
     ) {
         let Some(relay) = self.calls.relays.at(key) else { return };
-        self.wire.send(at.now, relay.upstream, Some(relay.trail()), out, |buffer| {
+        self.egress.send(at.now, relay.upstream, Some(relay.trail()), out, |buffer| {
             status_line(buffer, 100);
             buffer.extend_from_slice(&relay.texts.head);
             if let Some(stamp) = at.message.header(Header::Timestamp) {
@@ -477,7 +477,7 @@ impl Controller {
         };
         let drop = self.border.realms.distrusted(message, relay.realms.up, believed, way.realm);
         let host = self.border.realms.host_for(relay.realms.up, door, message);
-        self.wire.send(now, way.flow, Some(relay.trail()), out, |buffer| {
+        self.egress.send(now, way.flow, Some(relay.trail()), out, |buffer| {
             let (uri, transfer) = (&relay.texts.uri, &transfer);
             let branch = &branch;
             let oc = if self.border.hops.offers_feedback(way.hop) { overload::OFFER } else { b"" };
@@ -498,7 +498,7 @@ impl Controller {
         let reliable = way.flow.transport.is_stream();
         self.transactions.start_client(now, client, way.flow, reliable, bytes, user);
         self.launched(key, way);
-        self.patience(now, key);
+        self.arm_timers(now, key);
     }
 
     /// The request of a relay went this way: so does the call that it begins.
@@ -518,7 +518,7 @@ impl Controller {
     }
 
     /// Sets the relay's clock: how long this target has, how long the whole may take.
-    pub(super) fn patience(&mut self, now: Time, key: Key) {
+    pub(super) fn arm_timers(&mut self, now: Time, key: Key) {
         let timers = &self.config.timers;
         let Some(relay) = self.calls.relays.at_mut(key) else { return };
         relay.timing.again_at = match relay.plan {
@@ -554,7 +554,7 @@ impl Controller {
         let Some(way) = self.border.routes.next(plan, &self.border.hops, now) else { return false };
         self.failed_there(key);
         let Some(relay) = self.calls.relays.at_mut(key) else { return false };
-        self.wire.facts.add(Fact::Failovers, 1);
+        self.egress.facts.add(Fact::Failovers, 1);
         let flow = relay.upstream;
         let trail = relay.trail();
         relay.phase = Phase::Calling;
@@ -565,7 +565,7 @@ impl Controller {
         let target = way.flow.remote.to_string();
         let fields =
             [("status", Field::Number(status.into())), ("host", Field::Text(target.as_bytes()))];
-        self.wire.event(now, &flow, trail, Event::NextTargetTried, &fields);
+        self.egress.event(now, &flow, trail, Event::NextTargetTried, &fields);
         let parsed = Message::parse(&request);
         let mut is_sent = false;
         if let Ok(message) = &parsed

@@ -3,8 +3,8 @@
 use super::ack::Farewell;
 use super::relay::Phase;
 use super::{KeptAck, Kind, State, lost};
+use crate::egress::{Event, Field};
 use crate::facts::Fact;
-use crate::wire::{Event, Field};
 use crate::{Controller, User};
 use machine::identity::Side;
 use machine::narrow::millis;
@@ -41,9 +41,9 @@ impl Controller {
             return self.relay_done(now, key, call_key, status, out);
         }
         if method == Method::Invite {
-            self.wire.facts.add(Fact::CallsFailed, 1);
+            self.egress.facts.add(Fact::CallsFailed, 1);
             let fields = [("status", Field::Number(status.into()))];
-            self.wire.event(now, &upstream, trail, Event::CallFailed, &fields);
+            self.egress.event(now, &upstream, trail, Event::CallFailed, &fields);
         }
         self.calls.relays.give_back(key);
         self.give_back(now, call_key);
@@ -75,8 +75,8 @@ impl Controller {
         let t2 = Duration::from_millis(self.config.timers.t2_ms.into());
         let Some(relay) = self.calls.relays.at_mut(key) else { return };
         if relay.timing.again_at <= now {
-            self.wire.facts.add(Fact::Resent, 1);
-            self.wire.send(now, relay.upstream, Some(relay.trail()), out, |buffer| {
+            self.egress.facts.add(Fact::Resent, 1);
+            self.egress.send(now, relay.upstream, Some(relay.trail()), out, |buffer| {
                 buffer.extend_from_slice(&relay.texts.reply);
             });
             relay.timing.interval = (relay.timing.interval * 2).min(t2);
@@ -88,7 +88,7 @@ impl Controller {
 
     /// Nobody acknowledged the 2xx: both legs end.
     fn ack_missing(&mut self, now: Time, key: Key, out: &mut Effects) {
-        self.wire.facts.add(Fact::AckMissing, 1);
+        self.egress.facts.add(Fact::AckMissing, 1);
         let Some(relay) = self.calls.relays.at(key) else { return };
         if let Some(call_key) = relay.call {
             self.tear_down(now, call_key, 408, "the ACK did not come", out);
@@ -155,11 +155,11 @@ impl Controller {
             return; // its end takes what is under way with it
         }
         let invite = call.invite.take();
-        self.wire.facts.add(Fact::CallsTornDown, 1);
+        self.egress.facts.add(Fact::CallsTornDown, 1);
         let (flow, is_session) = (call.a.flow, call.kind == Kind::Session);
         let fields =
             [("text", Field::Text(why.as_bytes())), ("status", Field::Number(status.into()))];
-        self.wire.event(now, &flow, trail, Event::CallTornDown, &fields);
+        self.egress.event(now, &flow, trail, Event::CallTornDown, &fields);
         if let Some(relay) = invite {
             self.drop_invite(now, relay, status, out);
         }
@@ -181,7 +181,7 @@ impl Controller {
             }
             self.answer_locally(now, key, status, out);
             if relay_is_first(self, key) {
-                self.wire.facts.add(Fact::CallsFailed, 1);
+                self.egress.facts.add(Fact::CallsFailed, 1);
             }
         }
         self.calls.relays.give_back(key);
@@ -244,12 +244,12 @@ impl Controller {
     pub(crate) fn finish(&mut self, now: Time, key: Key, out: &mut Effects) {
         let Some(call) = self.calls.table.at(key) else { return };
         if call.answered != Time::ZERO {
-            self.wire.facts.add(Fact::CallsEnded, 1);
+            self.egress.facts.add(Fact::CallsEnded, 1);
             let seconds = now.since(call.answered).as_secs();
-            self.wire.facts.observe(Fact::CallSeconds, seconds);
+            self.egress.facts.observe(Fact::CallSeconds, seconds);
             let flow = call.a.flow;
             let fields = [("duration_ms", Field::Number(millis(now.since(call.answered))))];
-            self.wire.event(now, &flow, call.trail(), Event::CallEnded, &fields);
+            self.egress.event(now, &flow, call.trail(), Event::CallEnded, &fields);
         }
         match call.invite {
             Some(relay) if !self.is_waiting(relay) => self.calls.relays.give_back(relay),
@@ -281,7 +281,7 @@ impl Controller {
             return self.finish(now, key, out); // whatever its BYEs wait for
         }
         if call.session_end <= now {
-            self.wire.facts.add(Fact::SessionsExpired, 1);
+            self.egress.facts.add(Fact::SessionsExpired, 1);
             return self.tear_down(now, key, 408, "the session was not refreshed", out);
         }
         if call.call_end <= now {
@@ -296,8 +296,8 @@ impl Controller {
 
     /// A connection ended, or a far end cannot be reached.
     pub(crate) fn down(&mut self, now: Time, flow: Flow, why: &'static str, out: &mut Effects) {
-        if self.wire.capture.owns(&flow) {
-            return self.wire.capture.down(now, why);
+        if self.egress.capture.owns(&flow) {
+            return self.egress.capture.down(now, why);
         }
         self.transactions.transport_failed(now, flow, &mut self.outs);
         // What was sent before the connection stood was sent to the address alone.

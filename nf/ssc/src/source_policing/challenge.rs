@@ -50,7 +50,7 @@ impl Controller {
         let challenger = &self.challenges.challenger;
         if challenger.proof(now, flow.remote, bytes).is_some() {
             self.policer.prove(now, flow.remote.ip());
-            self.wire.facts.add(Fact::ShieldProven, 1);
+            self.egress.facts.add(Fact::ShieldProven, 1);
             return true;
         }
         let is_access = self.border.realms.row(realm).side == Side::Access;
@@ -59,7 +59,7 @@ impl Controller {
             Some(()) => Fact::ShieldChallenged,
             None => Fact::ShieldRegisters,
         };
-        self.wire.facts.add(fact, 1);
+        self.egress.facts.add(fact, 1);
         false
     }
 
@@ -75,7 +75,7 @@ impl Controller {
         is_written.then(|| {
             let to = sip_stack::upstream::answered_at(flow, &via);
             out.send(to, |answer| answer.extend_from_slice(&challenges.text));
-            self.wire.facts.add(Fact::MessagesSent, 1);
+            self.egress.facts.add(Fact::MessagesSent, 1);
         })
     }
 

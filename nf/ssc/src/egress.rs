@@ -17,7 +17,7 @@ pub const UNRULED: Malformed =
 
 /// What every message passes on its way in and out.
 #[derive(Debug)]
-pub struct Wire {
+pub struct Egress {
     /// The way to the collector.
     pub capture: Capture,
     /// The counters.
@@ -34,7 +34,7 @@ pub struct Wire {
     pub inbox: Vec<u8>,
 }
 
-impl Wire {
+impl Egress {
     /// With this way to the collector and all counters at zero.
     pub fn new(capture: Capture) -> Self {
         Self {

@@ -51,7 +51,7 @@ enum Stage<'a> {
 
 /// An INVITE under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Underway<'a> {
+pub(crate) struct PendingInvite<'a> {
     /// Where its responses go.
     upstream: Flow,
     /// The side it came from.
@@ -59,7 +59,7 @@ pub(crate) struct Underway<'a> {
     stage: Stage<'a>,
 }
 
-impl<'a> Underway<'a> {
+impl<'a> PendingInvite<'a> {
     /// The INVITE of a relay in a call that stands.
     pub fn of(relay: &'a Relay, transactions: &Transactions<Flow, User>) -> Option<Self> {
         let &Relay { upstream, from, .. } = relay;
@@ -74,8 +74,8 @@ impl<'a> Underway<'a> {
     }
 
     /// Tells the stages apart, below four; zero is none.
-    pub const fn stage_of(underway: Option<&Self>) -> u64 {
-        match underway {
+    pub const fn stage_of(pending_invite: Option<&Self>) -> u64 {
+        match pending_invite {
             None => 0,
             Some(Self { stage: Stage::Asked { .. }, .. }) => 1,
             Some(Self { stage: Stage::Answered { .. }, .. }) => 2,
@@ -133,23 +133,25 @@ impl Controller {
     /// leaves yet, for the addresses are only being taken: the kernel would refuse it.
     pub(crate) fn take_over_invites(&mut self, now: Time) {
         let out = &mut Effects::default();
-        let waiting = self.calls.table.iter().filter(|(_, call)| call.underway.is_some());
+        let waiting = self.calls.table.iter().filter(|(_, call)| call.pending_invite.is_some());
         let keys: Vec<Key> = waiting.map(|(key, _)| key).collect();
         for key in keys {
-            let fields = self.calls.table.at_mut(key).and_then(|call| call.underway.take());
-            let Some(underway) = fields.as_deref().and_then(Underway::restore) else { continue };
-            if underway.upstream.transport.is_stream() {
+            let fields = self.calls.table.at_mut(key).and_then(|call| call.pending_invite.take());
+            let Some(pending_invite) = fields.as_deref().and_then(PendingInvite::restore) else {
+                continue;
+            };
+            if pending_invite.upstream.transport.is_stream() {
                 continue;
             }
-            match underway.stage {
+            match pending_invite.stage {
                 Stage::Asked { request, branch } => {
-                    self.ask_again(now, key, &underway, (request, branch), out);
+                    self.ask_again(now, key, &pending_invite, (request, branch), out);
                 }
                 Stage::Answered { reply, cseq } => {
-                    self.await_ack_again(now, key, &underway, (reply, cseq));
+                    self.await_ack_again(now, key, &pending_invite, (reply, cseq));
                 }
                 Stage::Refused { request, reply, until } if now < until => {
-                    self.refuse_again(now, underway.upstream, request, reply);
+                    self.refuse_again(now, pending_invite.upstream, request, reply);
                 }
                 Stage::Refused { .. } => {}
             }
@@ -173,7 +175,7 @@ impl Controller {
             let stored = relay.client.and_then(|client| self.transactions.stored(client));
             let flow = call.leg(relay.from.other()).flow;
             if let Some(request) = stored {
-                self.wire.send_again(now, flow, out, |buffer| buffer.extend_from_slice(&request));
+                self.egress.send_again(now, flow, out, |buffer| buffer.extend_from_slice(&request));
             }
         }
     }
@@ -182,16 +184,16 @@ impl Controller {
         &mut self,
         now: Time,
         key: Key,
-        underway: &Underway<'_>,
+        pending_invite: &PendingInvite<'_>,
         (request, branch): (&[u8], Branch),
         out: &mut Effects,
     ) {
         let Ok(message) = &Message::parse(request) else { return };
         let Some(call) = self.calls.table.at_mut(key) else { return };
         call.state = State::Confirmed; // a re-INVITE comes after the ACK
-        call.invite_from = underway.from;
-        let flow = underway.upstream;
-        let realm = call.leg(underway.from).realm;
+        call.invite_from = pending_invite.from;
+        let flow = pending_invite.upstream;
+        let realm = call.leg(pending_invite.from).realm;
         let at = Arrived { now, flow, realm, message, raw: request };
         let Ok(found) = self.dialog(&at) else { return };
         let arrival = self.transactions.receive(now, flow, false, message, &mut self.outs);
@@ -224,7 +226,7 @@ impl Controller {
         let until = now + Duration::from_millis(self.config.timers.t1_ms.into()) * 64;
         let stage = Stage::Refused { request: &relay.texts.request, reply, until };
         let mut fields = Vec::new();
-        Underway { upstream: relay.upstream, from: relay.from, stage }.record(&mut fields);
+        PendingInvite { upstream: relay.upstream, from: relay.from, stage }.record(&mut fields);
         self.calls.refused.push((call, fields));
     }
 
@@ -232,19 +234,19 @@ impl Controller {
         &mut self,
         now: Time,
         key: Key,
-        underway: &Underway<'_>,
+        pending_invite: &PendingInvite<'_>,
         (reply, cseq): (&[u8], u32),
     ) {
         let Some(call) = self.calls.table.at_mut(key) else { return };
-        let taken = self.calls.relays.take(&underway.upstream, reply.len());
+        let taken = self.calls.relays.take(&pending_invite.upstream, reply.len());
         let Some((invite, relay)) = taken else { return };
         call.invite = Some(invite);
-        call.invite_from = underway.from;
+        call.invite_from = pending_invite.from;
         relay.call = Some(key);
-        relay.from = underway.from;
+        relay.from = pending_invite.from;
         relay.method = Method::Invite;
         relay.secret = call.secret;
-        relay.upstream = underway.upstream;
+        relay.upstream = pending_invite.upstream;
         relay.cseq_up = cseq;
         self.await_ack(now, invite, reply);
     }
