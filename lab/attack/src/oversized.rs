@@ -75,7 +75,7 @@ fn accept(request: &str, contact: SocketAddrV4) -> String {
 
 impl Ends {
     /// A request of the caller. `to` is the To as it is known.
-    fn request(&self, (method, cseq): (&str, u32), names: [&str; 4], number: u64) -> Vec<u8> {
+    fn request(&self, method: &str, cseq: u32, names: [&str; 4], number: u64) -> Vec<u8> {
         let Self { source, target, .. } = self;
         let [from, to, call_id, contact] = names;
         format!(
@@ -97,7 +97,7 @@ impl Ends {
             octets += self.caller.send_to(&message, self.target).unwrap_or_default();
         };
         let first = [&*long, "<sip:b@lab>", &*call_id, "a"];
-        send(self.request(("INVITE", 1), first, number));
+        send(self.request("INVITE", 1, first, number));
         if let Some((invite, from)) = wait(&self.answerer, "INVITE ", bytes)
             && let Ok(SocketAddr::V4(own)) = self.answerer.local_addr()
         {
@@ -108,16 +108,16 @@ impl Ends {
             && let Some(to) = header(&answer, "To")
         {
             let named = |contact| ["f", to, &*call_id, contact];
-            send(self.request(("ACK", 1), [&*long, to, &*call_id, "a"], number));
+            send(self.request("ACK", 1, [&*long, to, &*call_id, "a"], number));
             for (method, cseq, contact) in [("UPDATE", 2, &*contact), ("INFO", 3, "a")] {
-                send(self.request((method, cseq), named(contact), number));
+                send(self.request(method, cseq, named(contact), number));
                 if let Some((update, from)) = wait(&self.answerer, method, bytes)
                     && let Ok(SocketAddr::V4(own)) = self.answerer.local_addr()
                 {
                     let _ = self.answerer.send_to(accept(&update, own).as_bytes(), from);
                 }
             }
-            send(self.request(("BYE", 4), named("a"), number));
+            send(self.request("BYE", 4, named("a"), number));
         }
         octets
     }

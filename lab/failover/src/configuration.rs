@@ -42,7 +42,8 @@ impl Configuration {
 pub type Test = (Configuration, u64);
 
 /// The report's scenario: `Telecom(2), 10 ms`.
-pub fn scenario((configuration, delay_ms): &Test) -> String {
+pub fn scenario(test: &Test) -> String {
+    let (configuration, delay_ms) = test;
     format!("{}, {delay_ms} ms", configuration.name)
 }
 

@@ -52,7 +52,8 @@ pub struct Case {
 impl Case {
     /// The run of a test of the report with a seed.
     #[must_use]
-    pub const fn of((configuration, delay_ms): &Test, load: Load, seed: u64) -> Self {
+    pub const fn of(test: &Test, load: Load, seed: u64) -> Self {
+        let (configuration, delay_ms) = test;
         Self {
             parameters: configuration.parameters,
             delay: Duration::from_millis(*delay_ms),

@@ -198,10 +198,10 @@ impl Field {
         for path in 0..PATHS {
             for side in 0..2 {
                 let way = &mut self.ways[path][side];
-                if let (Some(at), Some(competing)) = (way.burst, self.case.condition.competing)
+                if let (Some(at), Some((share, mean))) = (way.burst, self.case.condition.competing)
                     && at <= self.now
                 {
-                    let (octets, gap) = burst(competing, &mut self.chance);
+                    let (octets, gap) = burst(share, mean, &mut self.chance);
                     way.burst = Some(at + gap);
                     way.pipe.step(self.now, LinkPayload::Burst(octets), &mut self.arrivals);
                 }
@@ -259,7 +259,7 @@ impl Field {
 }
 
 /// Octets of a burst of others, and the time until the next one: both exponential.
-fn burst((share, mean): (f64, u32), chance: &mut Random) -> (u32, Duration) {
+fn burst(share: f64, mean: u32, chance: &mut Random) -> (u32, Duration) {
     /// Octets of a burst at most: what the queue holds.
     const BURST_MAX: f64 = 200_000.0;
     let mut exponential = || -(1.0 - chance.fraction()).ln();

@@ -65,7 +65,7 @@ impl Ground {
         for pair in 0..pairs {
             for path in 0..PATHS {
                 for (side, namespace) in [(0, &ground.left), (1, &ground.right)] {
-                    ground.wire(pair, path, (side, namespace))?;
+                    ground.wire(pair, path, side, namespace)?;
                 }
             }
         }
@@ -76,7 +76,8 @@ impl Ground {
         &self,
         pair: usize,
         path: usize,
-        (side, namespace): (usize, &Namespace),
+        side: usize,
+        namespace: &Namespace,
     ) -> anyhow::Result<()> {
         let mac = |end: u8| format!("02:5f:{end:02x}:{pair:02x}:{path:02x}:{side:02x}");
         let (near, far) = (format!("near{pair}p{path}"), format!("far{pair}p{path}s{side}"));
@@ -104,7 +105,7 @@ impl Ground {
                 };
                 let name = format!("{pair}p{path}");
                 let between = [place(0)?, place(1)?];
-                let link = LinkPlan::new(name, between, (&way, &Way::default()), &[]);
+                let link = LinkPlan::new(name, between, &way, &Way::default(), &[]);
                 links.push(link.map_err(anyhow::Error::msg)?);
             }
         }

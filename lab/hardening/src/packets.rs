@@ -45,7 +45,9 @@ fn text(scratch: &Scratch, api: SocketAddr) -> String {
 /// Good traffic of a customer beside an attack, in a thread that stands where that customer is.
 fn hold(
     bench: &Bench,
-    (kind, to, rate): (&'static str, &str, u32),
+    kind: &'static str,
+    to: &str,
+    rate: u32,
     good: impl FnMut(Duration) -> anyhow::Result<Served> + Send,
 ) -> anyhow::Result<Found> {
     let (customers, scratch) = (Customers::new()?, Scratch::new("tandem-lab-")?);
@@ -71,7 +73,7 @@ fn hold(
 
 pub(super) fn neighbour_scan(bench: &Bench) -> anyhow::Result<Found> {
     let mut first = 0;
-    hold(bench, ("neighbour-scan", NOBODY, SCAN_RATE), move |length| {
+    hold(bench, "neighbour-scan", NOBODY, SCAN_RATE, move |length| {
         let served = paced(NEW, length, |number| {
             let number = first + number;
             echoed(echo(number), number, NEW_WAITS).unwrap_or(false)
@@ -82,14 +84,14 @@ pub(super) fn neighbour_scan(bench: &Bench) -> anyhow::Result<Found> {
 }
 
 pub(super) fn neighbour_scan_known(bench: &Bench) -> anyhow::Result<Found> {
-    hold(bench, ("neighbour-scan", NOBODY, SCAN_RATE), |length| {
+    hold(bench, "neighbour-scan", NOBODY, SCAN_RATE, |length| {
         let known = |number| echoed(echo(0), number, KNOWN_WAITS).unwrap_or(false);
         Ok(paced(KNOWN, length, known))
     })
 }
 
 pub(super) fn fragments(bench: &Bench) -> anyhow::Result<Found> {
-    hold(bench, ("fragments", OWN, FRAGMENTS_RATE), |length| {
+    hold(bench, "fragments", OWN, FRAGMENTS_RATE, |length| {
         let asked = (FRAGMENTED * length.as_secs_f64()) as u64;
         let (count, pause) = (asked.to_string(), (1.0 / FRAGMENTED).to_string());
         let words = ["-n", "-q", "-W", "1", "-s", LONG, "-c", &count, "-i", &pause, NEAR];

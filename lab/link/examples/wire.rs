@@ -54,8 +54,7 @@ fn main() -> anyhow::Result<()> {
             let between = [format!("{}/far1", middle.name()), format!("{}/far2", middle.name())];
             let [one, two] = between.map(|place| place.parse().map_err(anyhow::Error::msg));
             let way: Way = toml::from_str("delay = \"1ms\"")?;
-            let ways = (&way, &Way::default());
-            let link = LinkPlan::new("bench".into(), [one?, two?], ways, &[]);
+            let link = LinkPlan::new("bench".into(), [one?, two?], &way, &Way::default(), &[]);
             let plan = Plan { seed: 1, links: vec![link.map_err(anyhow::Error::msg)?] };
             let emulator = Emulator::start(&plan)?;
             driver::pin(theirs)?;

@@ -243,7 +243,8 @@ impl LinkPlan {
     pub fn new(
         name: String,
         between: [Place; 2],
-        (there, back): (&Way, &Way),
+        there: &Way,
+        back: &Way,
         events: &[Event],
     ) -> Result<Self, String> {
         let named = |why: String| format!("link `{name}`: {why}");
@@ -367,7 +368,7 @@ impl LinkFile {
             .map_err(|error: toml::de::Error| format!("link `{name}`: {}", error.message()))?;
         let [one, two] = self.between;
         let between = [one.parse()?, two.parse()?];
-        LinkPlan::new(name, between, (&there, &self.reverse), &self.event)
+        LinkPlan::new(name, between, &there, &self.reverse, &self.event)
     }
 }
 

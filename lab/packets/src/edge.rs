@@ -36,8 +36,8 @@ impl Edge {
     /// When it does not stand, or its ports cannot be opened.
     pub fn on_wires(tandem: &Path, ground: &Ground, core: usize) -> anyhow::Result<Self> {
         let driver = |device: &str| Driver::AfXdp { device: device.to_owned() };
-        let place = (Some(ground.sut.name()), &*ground.directory);
-        let edge = Self::start(tandem, place, core, [driver(IN), driver(OUT)])?;
+        let (namespace, drivers) = (Some(ground.sut.name()), [driver(IN), driver(OUT)]);
+        let edge = Self::start(tandem, namespace, &ground.directory, core, drivers)?;
         let own = format!("{SUT_V4}/32");
         ground.sut.ip(&["address", "add", &own, "dev", HOST])?;
         ground.sut.ip(&["route", "replace", "default", "dev", HOST])?;
@@ -53,12 +53,13 @@ impl Edge {
             let socket = directory.join(name).display().to_string();
             Driver::Memif { socket, id: 0, master: true }
         };
-        Self::start(tandem, (None, directory), core, [LEFT, RIGHT].map(driver))
+        Self::start(tandem, None, directory, core, [LEFT, RIGHT].map(driver))
     }
 
     fn start(
         tandem: &Path,
-        (namespace, directory): (Option<&str>, &Path),
+        namespace: Option<&str>,
+        directory: &Path,
         core: usize,
         drivers: [Driver; 2],
     ) -> anyhow::Result<Self> {

@@ -66,11 +66,8 @@ impl Ground {
     ///
     /// # Errors
     /// Without root, ip(8) or namespaces.
-    pub fn new(
-        who: Who,
-        (side_core, sut_core): (usize, usize),
-        directory: &Path,
-    ) -> anyhow::Result<Self> {
+    pub fn new(who: Who, cores: (usize, usize), directory: &Path) -> anyhow::Result<Self> {
+        let (side_core, sut_core) = cores;
         let (side, sut) = match who {
             Who::Linux => ("linux-side", "linux"),
             Who::Tandem => ("tandem-side", "tandem"),

@@ -208,15 +208,16 @@ impl Rings {
     pub fn run<T: Send>(
         mut self,
         memory: &mut Memory,
-        (testers_core, core): (usize, usize),
+        cores: (usize, usize),
         work: impl FnOnce() -> anyhow::Result<T> + Send,
     ) -> anyhow::Result<T> {
+        let (testers_core, core) = cores;
         let is_over = AtomicBool::new(false);
         let Memory { plane, graph, schedulers, entry, .. } = memory;
         std::thread::scope(|scope| {
             let worker = scope.spawn(|| -> anyhow::Result<()> {
                 peers::pin(core)?;
-                self.forward((graph, schedulers), *entry, &is_over);
+                self.forward(graph, schedulers, *entry, &is_over);
                 Ok(())
             });
             let tester = scope.spawn(|| peers::pin(testers_core).and_then(|()| work()));
@@ -235,7 +236,8 @@ impl Rings {
 
     fn forward(
         &mut self,
-        (graph, schedulers): (&mut Graph, &mut Schedulers),
+        graph: &mut Graph,
+        schedulers: &mut Schedulers,
         entry: usize,
         is_over: &AtomicBool,
     ) {

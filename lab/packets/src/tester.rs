@@ -101,11 +101,12 @@ impl Tester {
     /// # Errors
     /// When the plan cannot be carried out.
     pub fn new(
-        (out, back): (Port, Port),
+        ports: (Port, Port),
         pool: Pool,
         plan: &Plan,
         sut_core: usize,
     ) -> anyhow::Result<Self> {
+        let (out, back) = ports;
         let generator = plan.generator().context("the plan")?;
         anyhow::ensure!(generator.longest() <= graph::room(STRIDE), "packets longer than a cell");
         let analyser = generator.analyser();

@@ -28,7 +28,8 @@ impl Testpmd {
     ///
     /// # Errors
     /// When it is not there, or does not begin.
-    pub fn start(directory: &Path, (waiting_core, core): (usize, usize)) -> anyhow::Result<Self> {
+    pub fn start(directory: &Path, cores: (usize, usize)) -> anyhow::Result<Self> {
+        let (waiting_core, core) = cores;
         let mut spec = ProcessSpec::new("testpmd", PROGRAM, directory);
         spec = spec.with(["--no-huge", "-m", "512", "--no-pci", "--no-telemetry", "-v"]);
         let prefix = format!("--file-prefix=tandem{}", std::process::id());

@@ -118,10 +118,12 @@ impl Outcomes {
 /// The background's throughput, then the background beside the flood.
 fn measure(
     bench: &Bench,
-    (ground, who, edge): (&Ground, Who, Option<&mut Edge>),
+    tested: Tested<'_>,
     routes: &[Route],
-    (scenario, flows): (&Scenario, u32),
+    scenario: &Scenario,
+    flows: u32,
 ) -> anyhow::Result<Outcomes> {
+    let Tested { ground, who, edge } = tested;
     let case = Case { version: Version::V4, sizes: Sizes::imix(), flows };
     let search = |tester: &mut Tester| Ok(bench.search(tester, WIRE_PPS_MAX).pps);
     let alone_pps = bench.on_wires(ground, &case.plan(routes), search)?;
@@ -153,6 +155,14 @@ fn measure(
     Ok(Outcomes { alone_pps, beside, session, drops })
 }
 
+/// Who is measured, and where.
+struct Tested<'a> {
+    ground: &'a Ground,
+    who: Who,
+    /// The forwarder of Tandem's, to be asked what it dropped.
+    edge: Option<&'a mut Edge>,
+}
+
 /// Whoever counts drops.
 struct Drops<'a> {
     ground: &'a Ground,
@@ -180,11 +190,8 @@ struct Stand {
 }
 
 impl Stand {
-    fn new(
-        options: &Options,
-        bench: Bench,
-        (linux, tandem): (Ground, Ground),
-    ) -> anyhow::Result<Self> {
+    fn new(options: &Options, bench: Bench, grounds: (Ground, Ground)) -> anyhow::Result<Self> {
+        let (linux, tandem) = grounds;
         let usual = if options.quick { QUICK_FLOWS } else { FLOWS };
         let flows = options.plane.flows.first().copied().unwrap_or(usual);
         let [routes, _] = throughput::tables(options);
@@ -198,13 +205,13 @@ impl Stand {
     /// What Linux did, and what Tandem did.
     fn both(&mut self, scenario: &Scenario) -> [Result<Outcomes, String>; 2] {
         let Self { bench, routes, linux, tandem, edge, flows } = self;
-        let on = |place| {
-            let found = measure(bench, place, routes, (scenario, *flows));
+        let on = |tested| {
+            let found = measure(bench, tested, routes, scenario, *flows);
             found.map_err(|error| format!("{error:#}"))
         };
-        let linux = on((linux, Who::Linux, None));
+        let linux = on(Tested { ground: linux, who: Who::Linux, edge: None });
         let tandem = match edge {
-            Ok(edge) => on((tandem, Who::Tandem, Some(edge))),
+            Ok(edge) => on(Tested { ground: tandem, who: Who::Tandem, edge: Some(edge) }),
             Err(why) => Err(why.clone()),
         };
         [linux, tandem]
@@ -260,7 +267,7 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
             broken.extend(found.faults().map(|fault| format!("{}: {fault}", scenario.name)));
         }
         let lost = |found: &Outcomes| found.lost() as f64;
-        rows.push(row((&scenario.name, "packets"), scenario.published, &both, lost));
+        rows.push(row(&scenario.name, "packets", scenario.published, &both, lost));
         if is_busiest {
             rows.push(busiest(busy, &both));
         }
@@ -281,7 +288,7 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
 /// The share of the forwarding core that was busy.
 fn busiest(published: &PublishedRow, both: &[Result<Outcomes, String>; 2]) -> Row {
     let share = |found: &Outcomes| found.beside.busy * 100.0;
-    let mut row = row((&published.scenario, "% of a core"), published.value, both, share);
+    let mut row = row(&published.scenario, "% of a core", published.value, both, share);
     if both[1].is_ok() {
         row.detail["note"] = json!("a worker that polls is busy as long as packets come");
     }
@@ -294,7 +301,7 @@ fn session(both: &[Result<Outcomes, String>; 2]) -> Row {
         let held = found.session.as_ref();
         held.map_or(f64::INFINITY, |held| held.longest.as_secs_f64() * 1e3)
     };
-    let mut row = row((SESSION, "ms"), None, both, longest);
+    let mut row = row(SESSION, "ms", None, both, longest);
     // One that went down has no longest answer.
     row.peer = row.peer.filter(|peer| peer.value.is_finite());
     row.tandem = row.tandem.filter(|value| value.is_finite());
@@ -302,7 +309,8 @@ fn session(both: &[Result<Outcomes, String>; 2]) -> Row {
 }
 
 fn row(
-    (scenario, unit): (&str, &str),
+    scenario: &str,
+    unit: &str,
     published: Option<f64>,
     [linux, tandem]: &[Result<Outcomes, String>; 2],
     value: impl Fn(&Outcomes) -> f64,

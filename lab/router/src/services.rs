@@ -94,9 +94,9 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     };
     let cores = PUBLISHED_CORES;
     let mut rows = vec![
-        row(throughput, ("Gbit/s a core", cores), imix, gigabits),
-        row(packets, ("Mpps a core", cores), small, megapackets),
-        row(latency, ("us, the longest", 1.0), imix, longest),
+        row(throughput, "Gbit/s a core", cores, imix, gigabits),
+        row(packets, "Mpps a core", cores, small, megapackets),
+        row(latency, "us, the longest", 1.0, imix, longest),
     ];
     rows.retain(|row| options.wants(&row.scenario));
     for row in &mut rows {
@@ -114,7 +114,8 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
 
 fn row(
     published: &published::PublishedRow,
-    (unit, cores): (&str, f64),
+    unit: &str,
+    cores: f64,
     found: &Result<Found, String>,
     value: impl Fn(&Found) -> f64,
 ) -> Row {

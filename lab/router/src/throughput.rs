@@ -130,10 +130,11 @@ impl Stand {
     fn new(
         options: &Options,
         bench: Bench,
-        (linux, tandem): (Ground, Ground),
+        grounds: (Ground, Ground),
         scratch: Scratch,
         progress: &Progress,
     ) -> anyhow::Result<Self> {
+        let (linux, tandem) = grounds;
         let tables = tables(options);
         let [v4, v6] = &tables;
         progress.say(&format!("{} IPv4 and {} IPv6 routes", v4.len(), v6.len()));

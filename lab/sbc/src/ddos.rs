@@ -136,7 +136,7 @@ fn inside(
     let mut rows = Vec::new();
     for (at, scenario) in scenarios.iter().enumerate() {
         progress.say(scenario.name);
-        let mut row = run.row(scenario, (table, wanted[at]), &baseline)?;
+        let mut row = run.row(scenario, table, wanted[at], &baseline)?;
         row.detail["without_kernel"] = without[at].clone();
         let held = peer[at]["value"].as_f64();
         row.peer = held.map(|value| Peer { name: version.clone(), value });
@@ -255,7 +255,8 @@ impl<'a> Run<'a> {
     fn row(
         &self,
         scenario: &Scenario,
-        (table, published): (&Table, &PublishedRow),
+        table: &Table,
+        published: &PublishedRow,
         baseline: &Report,
     ) -> anyhow::Result<Row> {
         let flooded = self.flooded(scenario)?;

@@ -135,7 +135,8 @@ impl Node {
     pub fn new(
         at: usize,
         network: &Network,
-        (directory, binary): (PathBuf, &Path),
+        directory: PathBuf,
+        binary: &Path,
         ssc: impl Fn(usize, SiteFile) -> SiteFile,
     ) -> anyhow::Result<Self> {
         fs::create_dir_all(&directory)?;

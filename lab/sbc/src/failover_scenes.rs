@@ -131,7 +131,7 @@ pub fn run(network: &Network, scratch: &Path, binary: &Path) -> anyhow::Result<S
     let _arbiter = arbiter(&scratch.join("arbiter"), binary)?;
     let node = |at| {
         let directory = scratch.join(["six-a", "six-b"][at]);
-        Node::new(at, network, (directory, binary), ssc)
+        Node::new(at, network, directory, binary, ssc)
     };
     let mut nodes = [node(0)?, node(1)?];
     for node in &mut nodes {

@@ -55,7 +55,7 @@ fn ssc(at: usize, site: SiteFile) -> SiteFile {
 pub fn run(network: &Network, scratch: &Path, binary: &Path) -> anyhow::Result<Tracked> {
     let node = |at| {
         let directory = scratch.join(["tracked-a", "tracked-b"][at]);
-        Node::new(at, network, (directory, binary), ssc)
+        Node::new(at, network, directory, binary, ssc)
     };
     let mut nodes = [node(0)?, node(1)?];
     for node in &mut nodes {

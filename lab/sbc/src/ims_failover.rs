@@ -117,7 +117,7 @@ fn measure(
 ) -> anyhow::Result<Found> {
     let node = |at: usize| {
         let directory = scratch.join(["a", "b"][at]);
-        Node::new(at, network, (directory, &options.tandem), pcscf)
+        Node::new(at, network, directory, &options.tandem, pcscf)
     };
     let rate = if options.quick { QUICK_RATE } else { RATE };
     let mut nodes = [node(0)?, node(1)?];

@@ -196,7 +196,7 @@ impl Bench<'_> {
         let mut found = Found { name, maximum, ..Found::nothing() };
         let Some(maximum) = maximum else { return Ok(found) };
         for &factor in factors {
-            let above = self.above(&plan, (maximum, factor), false, start()?)?;
+            let above = self.above(&plan, maximum, factor, false, start()?)?;
             self.progress.say(&sentence(&found.name, maximum, factor, &above, begun.elapsed()));
             found.above.push((factor, above));
         }
@@ -238,8 +238,9 @@ impl Bench<'_> {
         start: &dyn Fn() -> anyhow::Result<System>,
     ) -> anyhow::Result<bool> {
         let begun = Instant::now();
-        let after = self.above(&Plan::of(self.options.quick), load, false, start()?)?;
         let (maximum, factor) = load;
+        let plan = Plan::of(self.options.quick);
+        let after = self.above(&plan, maximum, factor, false, start()?)?;
         self.progress.say(&sentence(name, maximum, factor, &after, begun.elapsed()));
         Ok(after.measured.held())
     }
@@ -256,7 +257,7 @@ impl Bench<'_> {
         let mut found = Found { name, maximum: alone.maximum, ..Found::nothing() };
         let Some(maximum) = alone.maximum else { return Ok(found) };
         for (factor, _) in SHARES_MIN {
-            let above = self.above(&plan, (maximum, factor), true, start()?)?;
+            let above = self.above(&plan, maximum, factor, true, start()?)?;
             self.progress.say(&sentence(&found.name, maximum, factor, &above, begun.elapsed()));
             found.above.push((factor, above));
         }
@@ -267,7 +268,8 @@ impl Bench<'_> {
     fn above(
         &self,
         plan: &Plan,
-        (maximum, factor): (f64, f64),
+        maximum: f64,
+        factor: f64,
         obeys: bool,
         system: System,
     ) -> anyhow::Result<Above> {

@@ -167,7 +167,7 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
             outcome.broken.extend(tandem.offences(scenario));
             outcome.broken.extend(tandem.offences_of_tandem(scenario));
             maxima = [peer.rate(), tandem.rate()];
-            outcome.rows.push(line(row, &table.unit, scenario, (&peer, &tandem), priority.granted));
+            outcome.rows.push(line(row, &table.unit, scenario, &peer, &tandem, priority.granted));
         }
         if wants_storm(options, scenario) {
             let (row, broken) = bench.storm(&table.unit, maxima)?;
@@ -187,7 +187,8 @@ fn line(
     row: &PublishedRow,
     unit: &str,
     scenario: &Scenario,
-    (peer, tandem): (&Side, &Side),
+    peer: &Side,
+    tandem: &Side,
     priority: bool,
 ) -> Row {
     let connections = if scenario.transport.is_stream() { TLS_CONNECTIONS } else { 0 };
@@ -232,10 +233,10 @@ impl Bench<'_> {
         let Self { scenario, plan, load, progress, .. } = *self;
         let stage = Stage { scenario, plan, load, progress };
         let peer = registrants::kamailio(self.ground, self.is_tls())?;
-        let peer = stage.run(peer, (of(full.0), *peer_rate), || None)?;
+        let peer = stage.run(peer, of(full.0), *peer_rate, || None)?;
         let tandem = registrants::tandem(self.ground, &self.options.tandem)?;
         let standing = || registrants::standing(self.ground);
-        let tandem = stage.run(tandem, (of(full.1), *tandem_rate), standing)?;
+        let tandem = stage.run(tandem, of(full.1), *tandem_rate, standing)?;
         progress.step();
         Ok((peer, tandem))
     }

@@ -112,7 +112,7 @@ fn measure(
 ) -> anyhow::Result<Found> {
     let node = |at| {
         let directory = scratch.join(["a", "b"][at]);
-        Node::new(at, network, (directory, binary), ssc)
+        Node::new(at, network, directory, binary, ssc)
     };
     let mut nodes = [node(0)?, node(1)?];
     nodes[0].start()?;

@@ -208,7 +208,8 @@ impl World {
         }
     }
 
-    fn hand_over(&mut self, (from, to): Ends, bytes: &[u8]) {
+    fn hand_over(&mut self, ends: Ends, bytes: &[u8]) {
+        let (from, to) = ends;
         self.note(from, to, bytes);
         let Some(&home) = self.homes.get(&to) else {
             self.unreachable += 1;

@@ -68,7 +68,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let mut late_us = Vec::new();
     for round in 0..rounds {
         progress.say(&format!("round {} of {rounds}: {} at once", round + 1, pairs.len()));
-        late_us.extend(play(&ground, &cases, round, (&mut found, &progress))?);
+        late_us.extend(play(&ground, &cases, round, &mut found, &progress)?);
         progress.step();
     }
     let mut outcome =
@@ -99,7 +99,8 @@ fn play(
     ground: &Ground,
     cases: &[Case],
     round: usize,
-    (found, progress): (&mut [Found], &Progress),
+    found: &mut [Found],
+    progress: &Progress,
 ) -> anyhow::Result<Vec<f64>> {
     let mut runs: Vec<(usize, Case)> = cases.iter().copied().enumerate().collect();
     let mut late_us = Vec::new();

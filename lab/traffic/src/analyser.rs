@@ -43,7 +43,8 @@ pub struct Analyser {
 impl Analyser {
     pub(crate) fn new(
         form: Form,
-        (seed, key): (u64, u64),
+        seed: u64,
+        key: u64,
         streams: Vec<(String, u32)>,
         listener: Option<Listener>,
     ) -> Self {

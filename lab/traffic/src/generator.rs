@@ -128,7 +128,7 @@ impl Generator {
         let (mut first_flow, mut guards) = (0, Vec::new());
         for (at, stream) in plan.streams.iter().enumerate() {
             let records = Records::new(stream, at, plan.seed)?;
-            let mut compiled = Compiled::new(stream, records, (form, &mut random));
+            let mut compiled = Compiled::new(stream, records, form, &mut random);
             compiled.first_flow = first_flow;
             compiled.first_sender = guards.len();
             compiled.speaker = Speaker::new(stream, first_flow, plan.seed);
@@ -179,7 +179,7 @@ impl Generator {
         let streams = self.streams.iter();
         let sizes = streams.map(|stream| (stream.name.clone(), stream.records.flows()));
         let listener = Listener::new(&self.plan);
-        Analyser::new(self.form, (self.seed, self.key), sizes.collect(), listener)
+        Analyser::new(self.form, self.seed, self.key, sizes.collect(), listener)
     }
 
     /// Every flow begins again with number 0; packets of other trials are foreign to this one's
@@ -366,7 +366,7 @@ impl Generator {
 }
 
 impl Compiled {
-    fn new(stream: &Stream, records: Records, (form, random): (Form, &mut Random)) -> Self {
+    fn new(stream: &Stream, records: Records, form: Form, random: &mut Random) -> Self {
         let header = Header::of(&stream.layers);
         let voice = stream.voice.as_ref();
         let tag = voice.and_then(|it| it.sent.as_ref()).map_or(0, |it| it.suite.tag_octets());

@@ -33,7 +33,7 @@ impl Records {
         let said: Vec<u32> = offsets.iter().map(|offset| word(&header.octets, *offset)).collect();
         let mut words = Vec::with_capacity(stride * stream.flows as usize);
         for flow in 0..stream.flows {
-            set(stream, at, &mut layers, (flow, seed))?;
+            set(stream, at, &mut layers, flow, seed)?;
             header.write(&layers);
             let (ip, transport) = header.sums();
             let (ip, transport) = (sum::fold(ip.into()), sum::fold(transport.into()));
@@ -100,7 +100,8 @@ fn set(
     stream: &Stream,
     at: usize,
     layers: &mut [Layer],
-    (flow, seed): (u32, u64),
+    flow: u32,
+    seed: u64,
 ) -> Result<(), Refused> {
     for (number, vary) in stream.vary.iter().enumerate() {
         let own = seed.wrapping_add((at as u64) << 40 | (number as u64) << 32);

@@ -184,16 +184,11 @@ impl Compiler<'_> {
 
     /// The hop of one way. Ways that are alike are one hop.
     fn via(&mut self, vrf: Option<&str>, via: &Via) -> u32 {
-        self.way(vrf, via, (false, false))
+        self.way(vrf, via, false, false)
     }
 
     /// The hop of one way, of a pseudowire with its control word and flow label.
-    fn way(
-        &mut self,
-        vrf: Option<&str>,
-        via: &Via,
-        (control_word, flow_label): (bool, bool),
-    ) -> u32 {
+    fn way(&mut self, vrf: Option<&str>, via: &Via, control_word: bool, flow_label: bool) -> u32 {
         let Some(interface) = self.interface_of(vrf, via) else { return 0 };
         let (gateway, labels) = (via.gateway, via.labels.clone());
         let bare = |labels: &[u32]| {
@@ -217,8 +212,14 @@ impl Compiler<'_> {
         id
     }
 
-    /// The hop of several ways and a backup.
-    fn ways(&mut self, vrf: Option<&str>, via: &[Via], (backup, resilient): Ways<'_>) -> u32 {
+    /// The hop of several ways and a backup; `resilient`: flows stay where they are.
+    fn ways(
+        &mut self,
+        vrf: Option<&str>,
+        via: &[Via],
+        backup: Option<&Via>,
+        resilient: bool,
+    ) -> u32 {
         let members: Vec<_> = via.iter().map(|via| (self.via(vrf, via), via.weight)).collect();
         let primary = match &members[..] {
             [(only, _)] => *only,
@@ -242,7 +243,7 @@ impl Compiler<'_> {
             let Some(to) = prefix(&route.prefix) else { continue };
             let vrf = route.vrf.as_deref();
             let hop = match route.discard {
-                None => self.ways(vrf, &route.via, (route.backup.as_ref(), route.resilient)),
+                None => self.ways(vrf, &route.via, route.backup.as_ref(), route.resilient),
                 Some(discard) => {
                     let (name, reason) = match discard {
                         config::Discard::Blackhole => ("blackhole", Discard::Blackhole),
@@ -321,9 +322,6 @@ impl Compiler<'_> {
         }
     }
 }
-
-/// A backup way, and whether flows stay.
-type Ways<'a> = (Option<&'a Via>, bool);
 
 /// The interface of a routing table whose subnet has an address.
 pub(crate) fn subnet_of<'a>(

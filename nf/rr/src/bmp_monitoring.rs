@@ -88,7 +88,9 @@ fn pack(
         for message_max in [MESSAGE_BYTES_MAX, EXTENDED_MESSAGE_BYTES_MAX] {
             let limits = Limits { message_max, add_path };
             let done = match &run[0].content {
-                Some(content) => announce(family, limits, content, run, &mut updates),
+                Some((attributes, next_hop)) => {
+                    announce(family, limits, attributes, next_hop, run, &mut updates)
+                }
                 None => {
                     withdraw(family, limits, run, &mut updates, &mut wire);
                     true
@@ -107,7 +109,8 @@ fn pack(
 fn announce(
     family: Family,
     limits: Limits,
-    (attributes, next_hop): &(Vec<u8>, Vec<u8>),
+    attributes: &[u8],
+    next_hop: &[u8],
     run: &[MonitoredRoute],
     out: &mut Vec<u8>,
 ) -> bool {
@@ -321,7 +324,7 @@ impl Reflector {
         let found = routes.map(|route| {
             let (mut key, mut payload) = (Vec::new(), Vec::new());
             route.split(&mut key, &mut payload);
-            self.route_in(id, table, route.family, (key, route.path_id))
+            self.route_in(id, table, route.family, key, route.path_id)
         });
         found.collect()
     }
@@ -332,7 +335,8 @@ impl Reflector {
         id: PeerId,
         table: BmpTable,
         family: Family,
-        (key, path_id): (Vec<u8>, u32),
+        key: Vec<u8>,
+        path_id: u32,
     ) -> MonitoredRoute {
         let path = self.rib.path(family, &key, (id, path_id));
         let payload = path.as_ref().map(|it| it.payload.clone()).unwrap_or_default();
@@ -359,7 +363,7 @@ impl Reflector {
             let header = PeerHeader { post_policy: true, ..header };
             let add_path = negotiated.context.add_path.has(family);
             let told = of_peer.iter().map(|(_, path_id, key)| {
-                self.route_in(id, BmpTable::PostPolicy, family, (key.clone(), *path_id))
+                self.route_in(id, BmpTable::PostPolicy, family, key.clone(), *path_id)
             });
             let mut octets = Vec::new();
             pack(&header, family, add_path, told.collect(), &mut octets);

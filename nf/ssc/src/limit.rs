@@ -52,7 +52,7 @@ impl Controller {
         });
         let is_own = self.overload.limits.has_subscribers(at.realm);
         let caller = if is_own {
-            self.caller((at.realm, &at.flow), subscriber, at.message.from().uri).into_owned()
+            self.caller(at.realm, &at.flow, subscriber, at.message.from().uri).into_owned()
         } else {
             Vec::new()
         };
@@ -89,7 +89,8 @@ impl Controller {
     /// another From into each call.
     pub(crate) fn caller<'a>(
         &'a self,
-        (realm, flow): (RealmId, &Flow),
+        realm: RealmId,
+        flow: &Flow,
         subscriber: Option<Key>,
         from: &'a [u8],
     ) -> Cow<'a, [u8]> {

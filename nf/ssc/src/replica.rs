@@ -137,15 +137,23 @@ pub(crate) struct Pair {
     told: Vec<u8>,
 }
 
+/// A call that stands, and the INVITE under way in it.
+struct Standing<'a> {
+    key: Key,
+    call: &'a Call,
+    pending_invite: Option<PendingInvite<'a>>,
+}
+
 /// Appends what a call is and what is under way in it, unless that was said before; the number
 /// for it.
 fn tell_call(
     out: &mut Effects,
     scratch: &mut Vec<u8>,
     was: u64,
-    (key, call, pending_invite): (Key, &Call, Option<PendingInvite<'_>>),
+    it: &Standing<'_>,
     limits: &Limits,
 ) -> u64 {
+    let &Standing { key, call, pending_invite } = it;
     scratch.clear();
     scratch.push(CALL);
     write_key(scratch, key);
@@ -266,7 +274,7 @@ impl Controller {
                     Some(relay) => PendingInvite::of(relay, transactions),
                     None => refusal().and_then(|(_, fields)| PendingInvite::restore(fields)),
                 };
-                tell_call(out, scratch, was, (key, call, pending_invite), limits)
+                tell_call(out, scratch, was, &Standing { key, call, pending_invite }, limits)
             }
             Told::Gone(next) => {
                 tell_key(out, CALL_ENDED, next);
@@ -291,7 +299,7 @@ impl Controller {
             let from = NameAddr::parse(call.a.parties().1);
             let from = from.map_or(&b""[..], |from| from.uri);
             let binding = self.sender_of(&call.a.flow, from);
-            let caller = self.caller((realm, &call.a.flow), binding, from);
+            let caller = self.caller(realm, &call.a.flow, binding, from);
             let subscriber = self.calls.merged.name(realm, &caller);
             let asking = Asking { realm, hop: None, subscriber, units: call.grant.units() };
             let grant = self.overload.limits.count(call.grant, &asking);

@@ -15,6 +15,15 @@ use sip::{Method, RequestHead, Via};
 use sip_stack::realm::RealmId;
 use sip_stack::write;
 
+/// A request that is refused before it is parsed.
+struct Unread<'m> {
+    head: &'m RequestHead<'m>,
+    via: &'m Via<'m>,
+    /// The number that all copies of it have.
+    name: u64,
+    bytes: &'m [u8],
+}
+
 impl Controller {
     /// Looks at a message before it is parsed: `true` when it was refused here, is the ACK to such
     /// a refusal, or begins a call that waits.
@@ -71,7 +80,8 @@ impl Controller {
             }
         }
         out.about(half(name));
-        self.refuse_unread(now, &flow, (&peek, &via, name), bytes, out);
+        let unread = Unread { head: &peek, via: &via, name, bytes };
+        self.refuse_unread(now, &flow, &unread, out);
         true
     }
 
@@ -108,14 +118,8 @@ impl Controller {
     }
 
     /// 503 with Retry-After, straight from the words of the request.
-    fn refuse_unread(
-        &mut self,
-        now: Time,
-        flow: &Flow,
-        (peek, via, name): (&RequestHead<'_>, &Via<'_>, u64),
-        bytes: &[u8],
-        out: &mut Effects,
-    ) {
+    fn refuse_unread(&mut self, now: Time, flow: &Flow, unread: &Unread<'_>, out: &mut Effects) {
+        let &Unread { head: peek, via, name, .. } = unread;
         let base_s = self.config.limits.retry_after_s;
         // Spread, so that those who were refused together do not come back together.
         let retry_s = base_s + (name >> 40) as u32 % (base_s + 1);
@@ -137,20 +141,14 @@ impl Controller {
             return;
         }
         if self.overload.refused.may_capture(now) {
-            self.capture_refusal(now, flow, (peek, name), bytes, out);
+            self.capture_refusal(now, flow, unread, out);
         } else {
             self.overload.tally.count(now, flow, peek.method);
         }
     }
 
-    fn capture_refusal(
-        &mut self,
-        now: Time,
-        flow: &Flow,
-        (peek, trail): (&RequestHead<'_>, u64),
-        bytes: &[u8],
-        out: &Effects,
-    ) {
+    fn capture_refusal(&mut self, now: Time, flow: &Flow, unread: &Unread<'_>, out: &Effects) {
+        let &Unread { head: peek, name: trail, bytes, .. } = unread;
         self.egress.received(now, flow, Some(trail), bytes);
         let delay_us = micros(self.overload.admission.queued_delay());
         let fields = [

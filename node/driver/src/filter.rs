@@ -135,12 +135,12 @@ impl Filter {
     /// No room, or the kernel's.
     pub fn set_trusted(&mut self, prefixes: &[(IpAddr, u8)]) -> Result<(), FilterError> {
         let trusted = &self.owner.maps().trusted;
-        for &prefix in &self.prefixes {
+        for &(address, bits) in &self.prefixes {
             // Two ways of writing one prefix are one entry.
-            let _ = trusted.remove(&wire::prefix(prefix, self.owner.number()));
+            let _ = trusted.remove(&wire::prefix(address, bits, self.owner.number()));
         }
-        for &prefix in prefixes {
-            let key = wire::prefix(prefix, self.owner.number());
+        for &(address, bits) in prefixes {
+            let key = wire::prefix(address, bits, self.owner.number());
             trusted.insert(&key, &1u32.to_ne_bytes(), ANY)?;
         }
         self.prefixes = prefixes.to_vec();

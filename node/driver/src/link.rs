@@ -62,7 +62,7 @@ pub fn is_up(name: &str) -> io::Result<bool> {
 /// The kernel's: not permitted, no such interface.
 pub fn add_address(interface: u32, ip: IpAddr, prefix: u8, valid_s: u32) -> io::Result<()> {
     let flags = libc::NLM_F_CREATE | libc::NLM_F_REPLACE;
-    address(libc::RTM_NEWADDR, flags, interface, (ip, prefix), valid_s)
+    address(libc::RTM_NEWADDR, flags, interface, ip, prefix, valid_s)
 }
 
 /// Takes an address away from an interface. One that is not there is no error.
@@ -70,7 +70,7 @@ pub fn add_address(interface: u32, ip: IpAddr, prefix: u8, valid_s: u32) -> io::
 /// # Errors
 /// The kernel's: not permitted, no such interface.
 pub fn remove_address(interface: u32, ip: IpAddr, prefix: u8) -> io::Result<()> {
-    match address(libc::RTM_DELADDR, 0, interface, (ip, prefix), 0) {
+    match address(libc::RTM_DELADDR, 0, interface, ip, prefix, 0) {
         Err(error) if error.raw_os_error() == Some(libc::EADDRNOTAVAIL) => Ok(()),
         other => other,
     }
@@ -97,7 +97,8 @@ fn address(
     kind: u16,
     flags: i32,
     interface: u32,
-    (ip, prefix): (IpAddr, u8),
+    ip: IpAddr,
+    prefix: u8,
     valid_s: u32,
 ) -> io::Result<()> {
     let family = if ip.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };

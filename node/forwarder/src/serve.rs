@@ -159,7 +159,8 @@ impl Forwarder {
         for number in 0..spec.workers.clamp(1, WORKERS_MAX) {
             let graph = plane.graph()?;
             let queues = Schedulers::new(plane.queues(), seed ^ u32::from(number));
-            hands.push(spawn_worker(spec, number, (graph, queues), (&tell, &waker), None)?);
+            let main = MainThread { told: &tell, waker: &waker };
+            hands.push(spawn_worker(spec, number, graph, queues, &main, None)?);
         }
         leave_cores(&spec.cores);
         Ok(Self {
@@ -352,8 +353,9 @@ impl Forwarder {
             Err(why) => return tracing::error!(target: "forwarder", worker, %why, "stays dead"),
         };
         let queues = Schedulers::new(self.plane.queues(), self.seed ^ u32::from(worker));
-        let main = (&self.workers.tell, &self.waker);
-        match spawn_worker(&self.spec, worker, (graph, queues), main, Some((hand, remains))) {
+        let main = MainThread { told: &self.workers.tell, waker: &self.waker };
+        let before = Some((&*hand, remains));
+        match spawn_worker(&self.spec, worker, graph, queues, &main, before) {
             Ok(mut new) => {
                 new.life = std::mem::take(&mut hand.life);
                 new.life.begin_anew();
@@ -695,12 +697,19 @@ fn leave_cores(workers: &[usize]) {
     }
 }
 
+/// How workers reach the main thread.
+struct MainThread<'a> {
+    told: &'a Sender<Notification>,
+    waker: &'a Arc<Waker>,
+}
+
 /// Starts a worker, or another one in the place of one that died.
 fn spawn_worker(
     spec: &Spec,
     number: u16,
-    (graph, schedulers): (graph::Graph, Schedulers),
-    (told, listener): (&Sender<Notification>, &Arc<Waker>),
+    graph: graph::Graph,
+    schedulers: Schedulers,
+    main: &MainThread<'_>,
     before: Option<(&WorkerHandle, Remains)>,
 ) -> Result<WorkerHandle, Failed> {
     let (orders, waker, taken, ports, host) = match before {
@@ -724,9 +733,9 @@ fn spawn_worker(
         pool: Pool::new(spec.packets, spec.stride),
         host,
         orders: taken,
-        told: told.clone(),
+        told: main.told.clone(),
         waker: Arc::clone(&waker),
-        listener: Arc::clone(listener),
+        listener: Arc::clone(main.waker),
         pulse: Arc::clone(&pulse),
         ports,
     };

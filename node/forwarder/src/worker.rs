@@ -338,10 +338,10 @@ impl Worker {
                     self.again.retain(|(it, ..)| it.port != port);
                     self.close(port);
                 }
-                Ok(Order::Send { interface, frame }) => self.inject(&frame, (interface, 0)),
-                Ok(Order::Route { vrf, packet }) => self.inject(&packet, (0, vrf)),
+                Ok(Order::Send { interface, frame }) => self.inject(&frame, interface, 0),
+                Ok(Order::Route { vrf, packet }) => self.inject(&packet, 0, vrf),
                 Ok(Order::Unreachable { interface, vrf, packet }) => {
-                    self.unreachable(&packet, (interface, vrf));
+                    self.unreachable(&packet, interface, vrf);
                 }
                 Ok(Order::Report(to, is_traced)) => {
                     // Whoever asked may have gone.
@@ -380,7 +380,7 @@ impl Worker {
     }
 
     /// A frame for an interface, or a packet for a routing table.
-    fn inject(&mut self, octets: &[u8], (transmit, vrf): (u32, u32)) {
+    fn inject(&mut self, octets: &[u8], transmit: u32, vrf: u32) {
         let now = self.now();
         let Parts { graph, pool, .. } = &mut self.parts;
         let Some(slot) = pool.put(octets) else { return };
@@ -392,7 +392,7 @@ impl Worker {
         self.flush(now);
     }
 
-    fn unreachable(&mut self, packet: &[u8], (interface, vrf): (u32, u32)) {
+    fn unreachable(&mut self, packet: &[u8], interface: u32, vrf: u32) {
         let now = self.now();
         let Parts { graph, pool, .. } = &mut self.parts;
         let Some(entry) = graph.entry(nodes::error_entry(packet)) else { return };

@@ -201,7 +201,7 @@ fn bind_one(port: &PortSpec, at: SocketAddr, options: &SocketOptions) -> io::Res
         }
         Carrier::Stream(stream) if stream.connect_only => Socket::Silent,
         Carrier::Stream(stream) => Socket::Listener(tcp::listen(at, options, |socket| {
-            guard::arm_listener(socket, at.is_ipv4(), (&[], &stream.guards))
+            guard::arm_listener(socket, at.is_ipv4(), &[], &stream.guards)
         })?),
     })
 }

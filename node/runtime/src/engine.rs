@@ -38,7 +38,7 @@ impl<F: Function> Engine<F> {
     }
 
     /// A message came in from outside; `paced`: it must not be lost on its way to its owner.
-    pub(crate) fn message(&mut self, now: Time, (flow, paced): (&Flow, bool), bytes: &[u8]) {
+    pub(crate) fn message(&mut self, now: Time, flow: &Flow, paced: bool, bytes: &[u8]) {
         self.sheet.add(RuntimeFact::MessageIn, 1);
         self.sheet.add(RuntimeFact::BytesIn, bytes.len() as u64);
         let shards = self.rings.shards();
@@ -49,8 +49,11 @@ impl<F: Function> Engine<F> {
             self.sheet.add(RuntimeFact::Steered, 1);
             let waited_ns = nanos(self.waited); // a minute at most
             let arrived = Time::from_nanos(now.as_nanos().saturating_sub(waited_ns));
-            self.rings.hand_over(owner, (arrived, paced), (*flow, bytes), &self.sheet);
-            return;
+            self.rings.arrived(owner, arrived);
+            return match paced {
+                true => self.rings.push_paced(owner, ShardMessage::Take, *flow, bytes, &self.sheet),
+                false => self.rings.push(owner, ShardMessage::Take, *flow, bytes, &self.sheet),
+            };
         }
         self.step(now, In::Message { flow: *flow, bytes });
     }
@@ -66,17 +69,17 @@ impl<F: Function> Engine<F> {
     pub(crate) fn up(&mut self, now: Time, flow: Flow, paced: bool) {
         let owner = if paced { self.owner(&flow) } else { None };
         match owner {
-            Some(owner) => self.rings.push_paced(owner, (ShardMessage::Up, flow, &[]), &self.sheet),
+            Some(owner) => self.rings.push_paced(owner, ShardMessage::Up, flow, &[], &self.sheet),
             None => self.step(now, In::Up { flow }),
         }
     }
 
     /// The kernel took so many octets of a paced connection, so many still wait.
-    pub(crate) fn written(&mut self, now: Time, flow: Flow, (octets, left): (u64, u64)) {
+    pub(crate) fn written(&mut self, now: Time, flow: Flow, octets: u64, left: u64) {
         match self.owner(&flow) {
             Some(owner) => {
                 let errand = ShardMessage::Written(octets, left);
-                self.rings.push_paced(owner, (errand, flow, &[]), &self.sheet);
+                self.rings.push_paced(owner, errand, flow, &[], &self.sheet);
             }
             None => self.step(now, In::Written { flow, octets, left }),
         }

@@ -108,7 +108,8 @@ fn keys(guards: &[Guard], is_ipv4: bool) -> Keys<'_> {
 pub(crate) fn arm_listener(
     listener: &impl AsFd,
     is_ipv4: bool,
-    (before, guards): (&[Guard], &[Guard]),
+    before: &[Guard],
+    guards: &[Guard],
 ) -> io::Result<()> {
     let (old, new) = (keys(before, is_ipv4), keys(guards, is_ipv4));
     for (whom, _) in old.iter().filter(|(whom, _)| !new.contains_key(whom)) {
@@ -171,7 +172,7 @@ pub(crate) fn rehearse(guards: &[Guard], is_ipv4: bool) -> Result<(), String> {
         return Err(offence);
     }
     let tried =
-        guard::scratch(is_ipv4).and_then(|socket| arm_listener(&socket, is_ipv4, (&[], guards)));
+        guard::scratch(is_ipv4).and_then(|socket| arm_listener(&socket, is_ipv4, &[], guards));
     tried.map_err(|error| match error.kind() {
         io::ErrorKind::OutOfMemory => {
             String::from("the kernel keeps no more keys for one port (net.core.optmem_max)")

@@ -161,11 +161,10 @@ impl Io {
         for flow in effects.closes.drain(..) {
             match flow.conn.shard() {
                 Some(shard) if rings.is_other(shard) => {
-                    let closing = (ShardMessage::Close, flow, &[][..]);
                     if self.is_paced(flow.port) {
-                        rings.push_paced(shard, closing, &self.sheet);
+                        rings.push_paced(shard, ShardMessage::Close, flow, &[], &self.sheet);
                     } else {
-                        rings.push(shard, closing, &self.sheet);
+                        rings.push(shard, ShardMessage::Close, flow, &[], &self.sheet);
                     }
                 }
                 _ => self.close(now, flow),

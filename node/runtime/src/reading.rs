@@ -121,7 +121,8 @@ impl Reader {
     pub(crate) fn resume<F: Function>(
         &mut self,
         now: Time,
-        (id, plain): (ConnId, Vec<u8>),
+        id: ConnId,
+        plain: Vec<u8>,
         engine: &mut Engine<F>,
         io: &mut Io,
     ) {
@@ -240,7 +241,7 @@ impl Reader {
                 }
                 Frame::Message(count @ 1..) => {
                     has_spoken = true;
-                    engine.message(now, (&flow, paced), &rest[..count]);
+                    engine.message(now, &flow, paced, &rest[..count]);
                     at += count;
                 }
                 Frame::Skip(_) | Frame::Answer(..) | Frame::Message(_) => {

@@ -77,8 +77,8 @@ pub(crate) struct MessageBatch {
 impl MessageBatch {
     /// The errands in order.
     pub(crate) fn items(&self) -> impl Iterator<Item = (ShardMessage, Flow, &[u8])> {
-        self.items.iter().map(|&(errand, flow, start, end)| {
-            (errand, flow, &self.bytes[start as usize..end as usize])
+        self.items.iter().map(|&(message, flow, start, end)| {
+            (message, flow, &self.bytes[start as usize..end as usize])
         })
     }
 
@@ -97,10 +97,10 @@ impl MessageBatch {
         self.bytes.len() >= PARCEL_BYTES || self.items.len() >= PARCEL_ERRANDS
     }
 
-    fn push(&mut self, errand: ShardMessage, flow: Flow, bytes: &[u8]) {
+    fn push(&mut self, message: ShardMessage, flow: Flow, bytes: &[u8]) {
         let start = place(self.bytes.len());
         self.bytes.extend_from_slice(bytes);
-        self.items.push((errand, flow, start, place(self.bytes.len())));
+        self.items.push((message, flow, start, place(self.bytes.len())));
     }
 }
 
@@ -182,30 +182,21 @@ impl Rings {
             && self.doors.get(usize::from(shard)).is_some_and(|door| door.open.load(Relaxed))
     }
 
-    /// Gives another shard a message that came in at `arrived`; it leaves with [`Rings::post`].
-    pub(crate) fn hand_over(
-        &mut self,
-        shard: u16,
-        (arrived, paced): (Time, bool),
-        (flow, bytes): (Flow, &[u8]),
-        sheet: &Sheet<RuntimeFact>,
-    ) {
+    /// What another shard is given next came in at `arrived`.
+    pub(crate) fn arrived(&mut self, shard: u16, arrived: Time) {
         let parcel = &mut self.parcels[usize::from(shard)];
         if parcel.arrived == Time::ZERO {
             parcel.arrived = arrived;
         }
-        if paced {
-            self.push_paced(shard, (ShardMessage::Take, flow, bytes), sheet);
-        } else {
-            self.push(shard, (ShardMessage::Take, flow, bytes), sheet);
-        }
     }
 
-    /// Gives another shard an errand; it leaves with [`Rings::post`].
+    /// Gives another shard a message; it leaves with [`Rings::post`].
     pub(crate) fn push(
         &mut self,
         shard: u16,
-        (errand, flow, bytes): (ShardMessage, Flow, &[u8]),
+        message: ShardMessage,
+        flow: Flow,
+        bytes: &[u8],
         sheet: &Sheet<RuntimeFact>,
     ) {
         let parcel = &mut self.parcels[usize::from(shard)];
@@ -213,7 +204,7 @@ impl Rings {
             sheet.add(RuntimeFact::RingShed, 1); // it waits, and takes only what must not be lost
             return;
         }
-        parcel.push(errand, flow, bytes);
+        parcel.push(message, flow, bytes);
         if parcel.is_full() {
             self.dispatch(usize::from(shard), sheet);
         }
@@ -223,13 +214,15 @@ impl Rings {
     pub(crate) fn push_paced(
         &mut self,
         shard: u16,
-        (errand, flow, bytes): (ShardMessage, Flow, &[u8]),
+        message: ShardMessage,
+        flow: Flow,
+        bytes: &[u8],
         sheet: &Sheet<RuntimeFact>,
     ) {
         let parcel = &mut self.parcels[usize::from(shard)];
         let was_full = parcel.is_full();
         parcel.paced = true;
-        parcel.push(errand, flow, bytes);
+        parcel.push(message, flow, bytes);
         if !was_full && parcel.is_full() {
             self.dispatch(usize::from(shard), sheet);
         }
@@ -239,13 +232,14 @@ impl Rings {
     pub(crate) fn push_shared(
         &mut self,
         shard: u16,
-        (flow, piece): (Flow, Bytes),
+        flow: Flow,
+        piece: Bytes,
         sheet: &Sheet<RuntimeFact>,
     ) {
         let parcel = &mut self.parcels[usize::from(shard)];
         let number = place(parcel.shares.len());
         parcel.shares.push(piece);
-        self.push_paced(shard, (ShardMessage::SendShared(number), flow, &[]), sheet);
+        self.push_paced(shard, ShardMessage::SendShared(number), flow, &[], sheet);
     }
 
     /// Whether another shard takes its parcels so slowly that no more should be read for it.
@@ -286,11 +280,11 @@ impl Rings {
         self.broadcast(ShardMessage::Proved, flow, names.join("\n").as_bytes());
     }
 
-    fn broadcast(&mut self, errand: ShardMessage, flow: Flow, bytes: &[u8]) {
+    fn broadcast(&mut self, message: ShardMessage, flow: Flow, bytes: &[u8]) {
         let own = usize::from(self.own);
         for (shard, parcel) in self.parcels.iter_mut().enumerate() {
             if shard != own && self.doors[shard].open.load(Relaxed) {
-                parcel.push(errand, flow, bytes);
+                parcel.push(message, flow, bytes);
             }
         }
     }
@@ -339,15 +333,15 @@ impl Rings {
     fn keep_ends(&mut self, shard: usize, parcel: &MessageBatch) -> usize {
         let kept = &mut self.ends[shard].items;
         let (before, room) = (kept.len(), WAITING_ERRANDS_MAX.saturating_sub(kept.len()));
-        let ends = parcel.items.iter().filter(|(errand, flow, ..)| is_end(*errand, flow));
-        kept.extend(ends.take(room).map(|&(errand, flow, ..)| (errand, flow, 0, 0)));
+        let ends = parcel.items.iter().filter(|(message, flow, ..)| is_end(*message, flow));
+        kept.extend(ends.take(room).map(|&(message, flow, ..)| (message, flow, 0, 0)));
         kept.len() - before
     }
 }
 
-/// Whether an errand tells the end of a connection.
-fn is_end(errand: ShardMessage, flow: &Flow) -> bool {
-    matches!(errand, ShardMessage::Down(_)) && flow.conn != ConnId(0)
+/// Whether an message tells the end of a connection.
+fn is_end(message: ShardMessage, flow: &Flow) -> bool {
+    matches!(message, ShardMessage::Down(_)) && flow.conn != ConnId(0)
 }
 
 #[cfg(test)]
@@ -364,26 +358,26 @@ mod tests {
         let flow =
             |conn: u32| Flow { conn: ConnId(conn), ..Flow::to(PortId(0), Transport::Tcp, at, at) };
         for _ in 0..PARCELS_MAX {
-            rings.push(1, (ShardMessage::Send, flow(1), b"x"), &sheet);
+            rings.push(1, ShardMessage::Send, flow(1), b"x", &sheet);
             rings.post(&sheet);
         }
         assert!(!rings.holds_back());
         for conn in 0..10 {
-            rings.push(1, (ShardMessage::Send, flow(conn), b"x"), &sheet);
+            rings.push(1, ShardMessage::Send, flow(conn), b"x", &sheet);
             rings.broadcast_down(flow(conn), "closed", false);
             rings.post(&sheet);
         }
         assert_eq!(doors[1].ring.len(), PARCELS_MAX);
         assert_eq!(rings.retry(), Some(RETRY), "nothing waits for long");
         while doors[1].ring.pop().is_some() {}
-        rings.push(1, (ShardMessage::Send, flow(20), b"x"), &sheet);
+        rings.push(1, ShardMessage::Send, flow(20), b"x", &sheet);
         rings.post(&sheet);
         assert!(!rings.holds_back());
         let ends = doors[1].ring.pop().unwrap();
         let told: Vec<u32> = ends
             .items()
-            .map(|(errand, flow, _)| {
-                assert_eq!(errand, ShardMessage::Down("closed"));
+            .map(|(message, flow, _)| {
+                assert_eq!(message, ShardMessage::Down("closed"));
                 flow.conn.0
             })
             .collect();
@@ -405,8 +399,8 @@ mod tests {
             while theirs[1].open.load(Relaxed) || !theirs[1].ring.is_empty() {
                 std::thread::yield_now();
                 let Some(parcel) = theirs[1].ring.pop() else { continue };
-                for (errand, flow, _) in parcel.items() {
-                    match errand {
+                for (message, flow, _) in parcel.items() {
+                    match message {
                         ShardMessage::Down(_) => ended = flow.conn.0,
                         _ => assert!(flow.conn.0 <= ended, "{} before {ended}", flow.conn.0),
                     }
@@ -417,7 +411,7 @@ mod tests {
         for conn in 1..200_000 {
             rings.broadcast_down(flow(conn), "closed", false);
             rings.post(&sheet);
-            rings.push(1, (ShardMessage::Send, flow(conn), b"x"), &sheet);
+            rings.push(1, ShardMessage::Send, flow(conn), b"x", &sheet);
             rings.post(&sheet);
         }
         doors[1].open.store(false, Relaxed);

@@ -292,7 +292,7 @@ impl<F: Function> Shard<F> {
         }
         let paced = self.io.is_paced(flow.port);
         self.engine.up(now, flow, paced);
-        self.reader.resume(now, (flow.conn, plain), &mut self.engine, &mut self.io);
+        self.reader.resume(now, flow.conn, plain, &mut self.engine, &mut self.io);
     }
 
     /// Receives another batch on the datagram ports that were ready in this turn.
@@ -333,7 +333,7 @@ impl<F: Function> Shard<F> {
                 engine.arrived(now, date_ns, arrived_ns);
             }
             for bytes in datagram.segments() {
-                engine.message(now, (&flow, false), bytes);
+                engine.message(now, &flow, false, bytes);
                 since_date += 1;
             }
             if Io::is_heavy(&engine.effects) {
@@ -358,7 +358,7 @@ impl<F: Function> Shard<F> {
             refused -= 1;
             let remote = SocketAddr::new(remote, 0);
             let flow = Flow::to(id, Transport::Udp, *local, remote);
-            engine.message(now, (&flow, false), bytes);
+            engine.message(now, &flow, false, bytes);
         }
         engine.sheet.add(RuntimeFact::HeaderRefused, refused);
         true
@@ -368,7 +368,7 @@ impl<F: Function> Shard<F> {
     fn written(&mut self, now: Time) -> bool {
         let written = self.io.streams.written();
         for &(flow, octets, left) in &written {
-            self.engine.written(now, flow, (octets, left));
+            self.engine.written(now, flow, octets, left);
             if Io::is_heavy(&self.engine.effects) {
                 self.flush(now);
             }

@@ -48,8 +48,8 @@ impl StreamPort {
     /// born with it.
     pub(crate) fn guard(&self, spec: &PortSpec, before: Option<&[Guard]>) {
         let (Some(listener), Some(before)) = (&self.listener, before) else { return };
-        let guards = (before, &*spec.guards());
-        if let Err(error) = guard::arm_listener(listener, spec.listen.is_ipv4(), guards) {
+        let (is_ipv4, guards) = (spec.listen.is_ipv4(), spec.guards());
+        if let Err(error) = guard::arm_listener(listener, is_ipv4, before, &guards) {
             tracing::error!(%error, port = spec.name, "the guards of a port cannot be changed");
         }
     }
@@ -368,15 +368,15 @@ impl Io {
     fn send_away(&mut self, shard: u16, effects: &Effects, order: &[u32], rings: &mut Rings) {
         for &number in order {
             let (flow, bytes) = effects.message(number as usize);
-            let errand = (ShardMessage::Send, flow, bytes);
+            let (send, facts) = (ShardMessage::Send, &self.sheet);
             match effects.shared(number as usize) {
-                _ if !self.is_paced(flow.port) => rings.push(shard, errand, &self.sheet),
+                _ if !self.is_paced(flow.port) => rings.push(shard, send, flow, bytes, facts),
                 _ if rings.is_overrun(shard) => {
-                    rings.push_paced(shard, (ShardMessage::Close, flow, &[]), &self.sheet);
+                    rings.push_paced(shard, ShardMessage::Close, flow, &[], &self.sheet);
                     return tell(&mut self.news, News::Lost(flow, "its shard does not keep up"));
                 }
-                Some(piece) => rings.push_shared(shard, (flow, piece.clone()), &self.sheet),
-                None => rings.push_paced(shard, errand, &self.sheet),
+                Some(piece) => rings.push_shared(shard, flow, piece.clone(), &self.sheet),
+                None => rings.push_paced(shard, send, flow, bytes, facts),
             }
         }
     }

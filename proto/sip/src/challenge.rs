@@ -39,6 +39,19 @@ struct Realm {
     name: Box<[u8]>,
 }
 
+/// A request whose sender is to prove its return path.
+#[derive(Debug, Clone, Copy)]
+pub struct Unproved<'m> {
+    /// Its head.
+    pub head: &'m RequestHead<'m>,
+    /// Its topmost Via.
+    pub via: &'m Via<'m>,
+    /// Where it came from.
+    pub from: SocketAddr,
+    /// To's tag in the answer, the same for each copy of the request.
+    pub tag: &'m [u8],
+}
+
 /// Asks senders of datagrams for their return path.
 #[derive(Debug)]
 pub struct Challenger {
@@ -58,15 +71,15 @@ impl Challenger {
 
     /// Appends the 401 to a request that came from `from`; `false`, and nothing is appended: it is
     /// odd, or brief enough to make the answer an amplifier. `realm` is what the configuration
-    /// says, `tag` To's tag, the same for each copy of the request.
+    /// says.
     pub fn write(
         &mut self,
         now: Time,
-        (peek, via): (&RequestHead<'_>, &Via<'_>),
-        (from, tag): (SocketAddr, &[u8]),
+        unproved: &Unproved<'_>,
         realm: Option<&str>,
         out: &mut Vec<u8>,
     ) -> bool {
+        let &Unproved { head: peek, via, from, tag } = unproved;
         let Ok(uri) = Uri::parse(peek.uri) else { return false };
         let realm = realm.map_or_else(|| self.realm(uri.host), str::as_bytes);
         let begin = out.len();
@@ -253,9 +266,8 @@ mod tests {
         let via = Via::parse(peek.via).unwrap();
         let mut out = Vec::new();
         let from = PHONE.parse().unwrap();
-        challenger
-            .write(now, (&peek, &via), (from, b"t"), None, &mut out)
-            .then(|| String::from_utf8(out).unwrap())
+        let unproved = Unproved { head: &peek, via: &via, from, tag: b"t" };
+        challenger.write(now, &unproved, None, &mut out).then(|| String::from_utf8(out).unwrap())
     }
 
     fn nonce(answer: &str) -> &str {

@@ -56,7 +56,7 @@ pub mod view;
 pub mod write;
 
 pub use address::NameAddr;
-pub use challenge::{Challenger, write_stale};
+pub use challenge::{Challenger, Unproved, write_stale};
 pub use check::check_header;
 pub use cseq::{CSEQ_MAX, CSeq};
 pub use escape::{escaped, unescaped};

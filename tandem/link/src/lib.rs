@@ -97,7 +97,7 @@ fn plan(asked: &Link) -> Result<Plan, Exit> {
         return Err(Exit::Usage("--between wants two interfaces".into()));
     };
     let name = "link".to_owned();
-    let planned = LinkPlan::new(name, between, (&there, &back), &events).map_err(Exit::Usage)?;
+    let planned = LinkPlan::new(name, between, &there, &back, &events).map_err(Exit::Usage)?;
     Ok(Plan { seed: 1, links: vec![planned] })
 }
 

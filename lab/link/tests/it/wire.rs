@@ -48,8 +48,9 @@ impl Field {
     fn plan(&self, path: usize, there: &str, back: &str, events: &[Event]) -> LinkPlan {
         let place = |end: usize| format!("{}/far{path}{end}", self.middle.name()).parse().unwrap();
         let way = |text: &str| toml::from_str::<Way>(text).unwrap();
-        let ways = (&way(there), &way(back));
-        LinkPlan::new(format!("path{path}"), [place(1), place(2)], ways, events).unwrap()
+        let (there, back) = (way(there), way(back));
+        let between = [place(1), place(2)];
+        LinkPlan::new(format!("path{path}"), between, &there, &back, events).unwrap()
     }
 
     fn link(&self, there: &str, back: &str) -> Emulator {
@@ -335,7 +336,7 @@ fn an_end_that_cannot_be_used_is_refused_with_the_mend() {
     let refused = |one: &str, two: &str| {
         let between = [one.parse().unwrap(), two.parse().unwrap()];
         let way = Way::default();
-        let links = vec![LinkPlan::new("x".into(), between, (&way, &way), &[]).unwrap()];
+        let links = vec![LinkPlan::new("x".into(), between, &way, &way, &[]).unwrap()];
         Emulator::start(&Plan { seed: 1, links }).map(drop).unwrap_err()
     };
     let far = |end: usize| format!("{middle}/far0{end}");
@@ -350,7 +351,7 @@ fn an_end_that_cannot_be_used_is_refused_with_the_mend() {
     field.middle.ip(&["link", "set", "far02", "up"]).unwrap();
     let way = Way::default();
     let between = [near.parse().unwrap(), far(2).parse().unwrap()];
-    let links = vec![LinkPlan::new("x".into(), between, (&way, &way), &[]).unwrap()];
+    let links = vec![LinkPlan::new("x".into(), between, &way, &way, &[]).unwrap()];
     let emulator = Emulator::start(&Plan { seed: 1, links }).unwrap();
     assert!(emulator.notes()[0].contains("far ends"), "{:?}", emulator.notes());
 }

@@ -145,7 +145,8 @@ impl Stage<'_> {
     pub fn run(
         &self,
         system: System,
-        (subscribers, first_rate): (u32, f64),
+        subscribers: u32,
+        first_rate: f64,
         standing: impl Fn() -> Option<u64>,
     ) -> anyhow::Result<Side> {
         // Those of the trials must not stand already, unless they shall.
@@ -153,9 +154,9 @@ impl Stage<'_> {
         let name = system.name();
         self.progress.say(&format!("{}: {name}", self.scenario.name));
         let begun = Instant::now();
-        self.fill(&system, (rotation, WARM_UP_SUBSCRIBERS), first_rate)?;
+        self.fill(&system, rotation, WARM_UP_SUBSCRIBERS, first_rate)?;
         let before = system.usage().resident_bytes;
-        self.fill(&system, (rotation, subscribers - WARM_UP_SUBSCRIBERS), first_rate)?;
+        self.fill(&system, rotation, subscribers - WARM_UP_SUBSCRIBERS, first_rate)?;
         let grown_bytes = system.usage().resident_bytes.saturating_sub(before);
         let standing = standing();
         let search = Search {
@@ -170,12 +171,7 @@ impl Stage<'_> {
     }
 
     /// Registers the next `count` of all subscribers.
-    fn fill(
-        &self,
-        system: &System,
-        (subscribers, count): (u32, u32),
-        rate: f64,
-    ) -> anyhow::Result<()> {
+    fn fill(&self, system: &System, subscribers: u32, count: u32, rate: f64) -> anyhow::Result<()> {
         let mut rate = (rate * FILL.0).min(FILL.1);
         for _ in 0..FILLS_MAX {
             let length = Duration::from_secs_f64((f64::from(count) - 0.5) / rate);

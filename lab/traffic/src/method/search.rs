@@ -150,7 +150,7 @@ impl Search {
         {
             return None;
         }
-        if let Some(load) = self.begun(target, (lower, upper)) {
+        if let Some(load) = self.begun(target, lower, upper) {
             return Some(load);
         }
         Some(match (lower, upper) {
@@ -163,7 +163,7 @@ impl Search {
 
     /// A load between the bounds that was tried but is not decided: what is nearest to the middle
     /// of what earlier, coarser trials say.
-    fn begun(&self, target: &Goal, (lower, upper): (Option<u64>, Option<u64>)) -> Option<u64> {
+    fn begun(&self, target: &Goal, lower: Option<u64>, upper: Option<u64>) -> Option<u64> {
         let inside = self.loads.range(lower.map_or(0, |load| load + 1)..upper.unwrap_or(u64::MAX));
         let is_fair = |trials: &[Tried]| {
             // One that lost in its latest short trial is no candidate for the upper bound alone.

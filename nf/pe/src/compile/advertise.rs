@@ -55,7 +55,8 @@ fn prefixes(it: &config::Advertise, section: &config::Interface) -> Vec<program:
         return own.collect();
     }
     let said = it.prefix.iter().filter_map(|it| {
-        let (prefix, length) = ip6(prefix(&it.prefix)?)?;
+        let (address, length) = prefix(&it.prefix)?;
+        let (prefix, length) = ip6(address, length)?;
         Some(program::AdvertisedPrefix {
             prefix,
             length,
@@ -70,12 +71,15 @@ fn prefixes(it: &config::Advertise, section: &config::Interface) -> Vec<program:
 
 /// The IPv6 subnets of an interface's addresses, each once.
 fn subnets(section: &config::Interface) -> impl Iterator<Item = (Ipv6Addr, u8)> {
-    let own = section.addresses.iter().filter_map(|text| ip6(network(prefix(text)?)));
+    let own = section.addresses.iter().filter_map(|text| {
+        let (address, length) = network(prefix(text)?);
+        ip6(address, length)
+    });
     let own = own.filter(|(prefix, _)| !prefix.is_unicast_link_local());
     own.collect::<std::collections::BTreeSet<_>>().into_iter()
 }
 
-fn ip6((address, length): (IpAddr, u8)) -> Option<(Ipv6Addr, u8)> {
+fn ip6(address: IpAddr, length: u8) -> Option<(Ipv6Addr, u8)> {
     match address {
         IpAddr::V6(address) => Some((address, length)),
         IpAddr::V4(_) => None,

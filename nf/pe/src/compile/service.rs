@@ -30,10 +30,10 @@ impl Compiler<'_> {
 
     /// The hop of frames into a pseudowire.
     fn wire(&mut self, wire: &Pseudowire) -> u32 {
-        let form = (wire.control_word, wire.flow_label);
-        let primary = self.way(None, &wire.via, form);
+        let (control_word, flow_label) = (wire.control_word, wire.flow_label);
+        let primary = self.way(None, &wire.via, control_word, flow_label);
         let Some(backup) = &wire.backup else { return primary };
-        let backup = self.way(None, backup, form);
+        let backup = self.way(None, backup, control_word, flow_label);
         self.pair(primary, backup)
     }
 
@@ -51,7 +51,7 @@ impl Compiler<'_> {
                     LabelAction::PopVrf { vrf: self.table(vrf), tunnel }
                 }
                 (None, false) => {
-                    let hop = self.ways(None, &incoming.via, (incoming.backup.as_ref(), false));
+                    let hop = self.ways(None, &incoming.via, incoming.backup.as_ref(), false);
                     LabelAction::Forward { hop, tunnel }
                 }
                 (None, true) => LabelAction::Pop { tunnel },

@@ -86,7 +86,7 @@ impl Pe {
         for (at, interface) in self.interface.iter().enumerate() {
             let path = format!("interface[{at}]");
             if interface.bridge.is_some() {
-                self.validate_routed_side(&path, (at, interface), issues);
+                self.validate_routed_side(&path, at, interface, issues);
                 self.validate_interface(&path, interface, issues);
                 continue;
             }
@@ -220,7 +220,7 @@ impl Pe {
             let backup = route.backup.iter().map(|via| ("backup".to_owned(), via));
             for (key, via) in ways.chain(backup) {
                 let vrf = route.vrf.as_deref();
-                self.validate_via(&format!("{path}.{key}"), (vrf, to), via, issues);
+                self.validate_via(&format!("{path}.{key}"), vrf, to, via, issues);
             }
         }
     }
@@ -228,7 +228,8 @@ impl Pe {
     fn validate_via(
         &self,
         path: &str,
-        (vrf, to): (Option<&str>, Option<IpAddr>),
+        vrf: Option<&str>,
+        to: Option<IpAddr>,
         via: &Via,
         issues: Issues<'_>,
     ) {
@@ -303,7 +304,7 @@ impl Pe {
             let ways = it.via.iter().enumerate().map(|(n, via)| (format!("{path}.via[{n}]"), via));
             let backup = it.backup.iter().map(|via| (format!("{path}.backup"), via));
             for (path, via) in ways.chain(backup) {
-                self.validate_via(&path, (None, None), via, issues);
+                self.validate_via(&path, None, None, via, issues);
                 if via.tunnel != Tunnel::Pipe {
                     let what = "a label that stands in the place of another one keeps its model";
                     issues.push(Issue::new(path.clone() + ".tunnel", what, "set the label's"));
@@ -372,13 +373,13 @@ impl Pe {
         for (path, wire) in self.pseudowires() {
             let backup = wire.backup.iter().map(|via| (format!("{path}.backup"), via));
             for (path, via) in [(format!("{path}.via"), &wire.via)].into_iter().chain(backup) {
-                self.validate_wire(&path, (wire.flow_label, via), issues);
+                self.validate_wire(&path, wire.flow_label, via, issues);
             }
         }
     }
 
-    fn validate_wire(&self, path: &str, (flow_label, via): (bool, &Via), issues: Issues<'_>) {
-        self.validate_via(path, (None, None), via, issues);
+    fn validate_wire(&self, path: &str, flow_label: bool, via: &Via, issues: Issues<'_>) {
+        self.validate_via(path, None, None, via, issues);
         if via.labels.is_empty() {
             let what = "the far end knows its frames by a label";
             issues.push(Issue::new(path, what, "add `labels`"));
@@ -413,7 +414,7 @@ impl Pe {
                 if queue.class.is_some_and(|class| class > 7) {
                     issues.push(Issue::new(format!("{path}.class"), "classes are 0 to 7", ""));
                 }
-                class::validate_wred(&path, (queue, &scheduler.queue), issues);
+                class::validate_wred(&path, queue, &scheduler.queue, issues);
                 if queue.weight == 0 {
                     let what = "no share at all";
                     issues.push(Issue::new(format!("{path}.weight"), what, "use 1 or more"));

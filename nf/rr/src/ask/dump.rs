@@ -87,7 +87,8 @@ impl Reflector {
                     seconds,
                     family,
                     route,
-                    (u32::try_from(page.place).unwrap_or(u32::MAX), &mut octets),
+                    u32::try_from(page.place).unwrap_or(u32::MAX),
+                    &mut octets,
                 );
             }
             cursor.place = page.place;
@@ -120,7 +121,7 @@ impl Reflector {
 
 /// Appends the records of a route: one for the paths of each payload, as labels are part of what
 /// is routed there. Paths that a policy refuses are left out.
-fn write(seconds: u32, family: Family, route: &RouteView, (number, out): (u32, &mut Vec<u8>)) {
+fn write(seconds: u32, family: Family, route: &RouteView, number: u32, out: &mut Vec<u8>) {
     let taken = route.paths.iter().filter(|path| !path.is_refused);
     let mut paths: Vec<&PathView> = taken.collect();
     paths.sort_by_key(|path| &path.payload);

@@ -186,7 +186,7 @@ fn prefix_of(family: Family, key: &[u8]) -> Option<(IpAddr, u8)> {
     }
 }
 
-fn covers((outer, length): (IpAddr, u8), (inner, bits): (IpAddr, u8)) -> bool {
+fn covers(outer: IpAddr, length: u8, inner: IpAddr, bits: u8) -> bool {
     match (outer, inner) {
         (IpAddr::V4(outer), IpAddr::V4(inner)) => {
             let both = Ipv4Prefix::new(outer, length).zip(Ipv4Prefix::new(inner, bits));
@@ -202,8 +202,9 @@ fn covers((outer, length): (IpAddr, u8), (inner, bits): (IpAddr, u8)) -> bool {
 
 impl Question {
     fn has(&self, route: &RouteView) -> bool {
-        let is_within = self.within.is_none_or(|outer| {
-            prefix_of(self.family, &route.key).is_some_and(|inner| covers(outer, inner))
+        let is_within = self.within.is_none_or(|(outer, length)| {
+            let inner = prefix_of(self.family, &route.key);
+            inner.is_some_and(|(inner, bits)| covers(outer, length, inner, bits))
         });
         let has_text = |text: &String| self.family.show(&route.key).to_string().contains(text);
         is_within && self.text.as_ref().is_none_or(has_text)
@@ -280,8 +281,8 @@ impl Reflector {
             family = Family::Ipv6Unicast;
         }
         let routes = match (found, plain(family)) {
-            (Some(prefix), Some(is_ipv4)) if prefix.0.is_ipv4() == is_ipv4 => {
-                self.longest(family, prefix).into_iter().collect()
+            (Some((address, length)), Some(is_ipv4)) if address.is_ipv4() == is_ipv4 => {
+                self.longest(family, address, length).into_iter().collect()
             }
             (_, Some(_)) => return Err(wrong("prefix: one of the family, as 10.0.0.0/8")),
             (_, None) => {
@@ -295,7 +296,7 @@ impl Reflector {
     }
 
     /// The longest prefix that covers this one and has a route.
-    fn longest(&self, family: Family, (address, length): (IpAddr, u8)) -> Option<RouteView> {
+    fn longest(&self, family: Family, address: IpAddr, length: u8) -> Option<RouteView> {
         (0..=length).rev().find_map(|length| {
             let key = key_of(address, length)?;
             let wanted = Wanted { key: Some(&key), limit: 1, ..Wanted::default() };

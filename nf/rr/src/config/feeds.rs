@@ -186,7 +186,7 @@ impl Rr {
             let at = format!("rpki[{n}]");
             let same = |it: &Rpki| (it.address, it.port) == (cache.address, cache.port);
             let twice = self.rpki[..n].iter().any(same);
-            validate_end(&at, (cache.address, cache.port, cache.local), twice, issues);
+            validate_end(&at, cache.address, cache.port, cache.local, twice, issues);
         }
         if let Some(mrt) = &self.mrt {
             validate_mrt(mrt, issues);
@@ -206,8 +206,8 @@ impl Rr {
         let twice = before.iter().any(|it| it.name == station.name);
         validate_name(&station.name, twice, &at, issues);
         let same = |it: &Bmp| (it.address, it.port) == (station.address, station.port);
-        let end = (station.address, station.port, station.local);
-        validate_end(&at, end, before.iter().any(same), issues);
+        let is_twice = before.iter().any(same);
+        validate_end(&at, station.address, station.port, station.local, is_twice, issues);
         if station.tables.is_empty() {
             let hint = "name a table, or remove the key for `pre-policy`";
             issues.push(Issue::new(format!("{at}.tables"), "it is told nothing", hint));
@@ -242,7 +242,9 @@ fn validate_mrt(mrt: &Mrt, issues: &mut Vec<Issue>) {
 
 fn validate_end(
     at: &str,
-    (address, port, local): (IpAddr, u16, Option<IpAddr>),
+    address: IpAddr,
+    port: u16,
+    local: Option<IpAddr>,
     twice: bool,
     issues: &mut Vec<Issue>,
 ) {

@@ -144,11 +144,9 @@ impl Controller {
                 continue;
             }
             match pending_invite.stage {
-                Stage::Asked { request, branch } => {
-                    self.ask_again(now, key, &pending_invite, (request, branch), out);
-                }
+                Stage::Asked { .. } => self.ask_again(now, key, &pending_invite, out),
                 Stage::Answered { reply, cseq } => {
-                    self.await_ack_again(now, key, &pending_invite, (reply, cseq));
+                    self.await_ack_again(now, key, &pending_invite, reply, cseq);
                 }
                 Stage::Refused { request, reply, until } if now < until => {
                     self.refuse_again(now, pending_invite.upstream, request, reply);
@@ -185,9 +183,9 @@ impl Controller {
         now: Time,
         key: Key,
         pending_invite: &PendingInvite<'_>,
-        (request, branch): (&[u8], Branch),
         out: &mut Effects,
     ) {
+        let Stage::Asked { request, branch } = pending_invite.stage else { return };
         let Ok(message) = &Message::parse(request) else { return };
         let Some(call) = self.calls.table.at_mut(key) else { return };
         call.state = State::Confirmed; // a re-INVITE comes after the ACK
@@ -235,7 +233,8 @@ impl Controller {
         now: Time,
         key: Key,
         pending_invite: &PendingInvite<'_>,
-        (reply, cseq): (&[u8], u32),
+        reply: &[u8],
+        cseq: u32,
     ) {
         let Some(call) = self.calls.table.at_mut(key) else { return };
         let taken = self.calls.relays.take(&pending_invite.upstream, reply.len());

@@ -15,7 +15,7 @@ use machine::Time;
 use machine::slots::Key;
 use media_stack::Verdict;
 use runtime::{Effects, Flow, Transport};
-use sip::{Message, RequestHead, Via, write_stale};
+use sip::{Message, RequestHead, Unproved, Via, write_stale};
 use sip_stack::realm::{RealmId, Side};
 
 /// What the challenges of a flood leave behind.
@@ -68,10 +68,10 @@ impl Controller {
         let via = Via::parse(peek.via).ok()?;
         let tag = self.overload.refused.tag(self.overload.refused.name(&peek));
         let realm = self.config.shield.challenge_realm.as_deref();
-        let (challenges, about) = (&mut self.challenges, (flow.remote, &tag[..]));
+        let challenges = &mut self.challenges;
         challenges.text.clear();
-        let is_written =
-            challenges.challenger.write(now, (&peek, &via), about, realm, &mut challenges.text);
+        let unproved = Unproved { head: &peek, via: &via, from: flow.remote, tag: &tag };
+        let is_written = challenges.challenger.write(now, &unproved, realm, &mut challenges.text);
         is_written.then(|| {
             let to = sip_stack::upstream::answered_at(flow, &via);
             out.send(to, |answer| answer.extend_from_slice(&challenges.text));

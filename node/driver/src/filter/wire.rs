@@ -144,7 +144,7 @@ pub(super) fn target(door: &DoorKey, interface: u32) -> Target {
 
 /// `struct prefix`: how many bits of owner and address count, those two; addresses as IPv6 writes
 /// them.
-pub(super) fn prefix((address, bits): (IpAddr, u8), owner: u32) -> [u8; 24] {
+pub(super) fn prefix(address: IpAddr, bits: u8, owner: u32) -> [u8; 24] {
     let more = if address.is_ipv4() { 32 + 96 } else { 32 };
     let mut key = [0; 24];
     key[..4].copy_from_slice(&(u32::from(bits) + more).to_ne_bytes());

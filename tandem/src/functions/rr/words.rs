@@ -208,7 +208,7 @@ fn bgp(client: &Client, form: Output, command: BgpCommand) -> Result<(), Exit> {
         BgpCommand::Received(wanted) => received(client, form, &wanted),
         BgpCommand::Route { function, prefix, family } => {
             let query = query(&[("prefix", Some(prefix)), ("family", family)]);
-            rows(client, form, (function, &format!("route{query}")), &listings::PATHS)
+            rows(client, form, function, &format!("route{query}"), &listings::PATHS)
         }
         BgpCommand::Rpki(of) => asked(client, form, of.function, "bgp/rpki", &listings::CACHES),
         BgpCommand::Bmp(of) => asked(client, form, of.function, "bgp/bmp", &listings::STATIONS),
@@ -224,7 +224,7 @@ fn bgp(client: &Client, form: Output, command: BgpCommand) -> Result<(), Exit> {
         BgpCommand::Origin { function, prefix, asn } => {
             let asn = asn.map(|asn| asn.to_string());
             let query = query(&[("prefix", Some(prefix)), ("asn", asn)]);
-            rows(client, form, (function, &format!("origin{query}")), &listings::ORIGINS)
+            rows(client, form, function, &format!("origin{query}"), &listings::ORIGINS)
         }
         BgpCommand::Groups(of) => asked(client, form, of.function, "bgp/groups", &listings::GROUPS),
         BgpCommand::Families(of) => {
@@ -270,7 +270,8 @@ fn rows_of(value: &Value) -> &[Value] {
 fn rows(
     client: &Client,
     form: Output,
-    (function, what): (Option<String>, &str),
+    function: Option<String>,
+    what: &str,
     listing: &Listing,
 ) -> Result<(), Exit> {
     let function = client.function(KIND, function)?;

@@ -50,7 +50,8 @@ impl Pe {
     pub(super) fn validate_routed_side(
         &self,
         path: &str,
-        (at, it): (usize, &Interface),
+        at: usize,
+        it: &Interface,
         issues: Issues<'_>,
     ) {
         let Some(bridge) = &it.bridge else { return };
@@ -103,7 +104,7 @@ impl Pe {
             for (n, station) in bridge.station.iter().enumerate() {
                 let path = format!("bridge[{at}].station[{n}]");
                 super::is_mac(&format!("{path}.mac"), &station.mac, issues);
-                validate_station(&path, (bridge, station), issues);
+                validate_station(&path, bridge, station, issues);
                 if let Some(other) = taken.insert(station.mac.to_lowercase(), n) {
                     let what = format!("the address is that of station[{other}] already");
                     issues.push(Issue::new(format!("{path}.mac"), what, ""));
@@ -115,7 +116,8 @@ impl Pe {
 
 fn validate_station(
     path: &str,
-    (bridge, station): (&Bridge, &crate::config::Station),
+    bridge: &Bridge,
+    station: &crate::config::Station,
     issues: Issues<'_>,
 ) {
     match (&station.interface, station.label_in) {
@@ -161,7 +163,7 @@ fn validate_marking(path: &str, it: &Marking, issues: Issues<'_>) {
     each("priority_out", rows.collect(), (8, 8));
 }
 
-pub(super) fn validate_wred(path: &str, (queue, all): (&Queue, &[Queue]), issues: Issues<'_>) {
+pub(super) fn validate_wred(path: &str, queue: &Queue, all: &[Queue], issues: Issues<'_>) {
     let Some(wred) = &queue.wred else { return };
     if all.iter().any(|other| other.parent.as_ref() == Some(&queue.name)) {
         let what = "packets wait in the queues below";

@@ -35,17 +35,17 @@ impl Pe {
                     }
                     Some(_) => {}
                 }
-                self.validate_redirect(&path, (rule, filter), issues);
+                self.validate_redirect(&path, rule, filter, issues);
                 if filter.ethernet {
                     validate_frame_rule(&path, rule, issues);
                 } else {
-                    validate_rule(&path, (rule, filter.ipv6), issues);
+                    validate_rule(&path, rule, filter.ipv6, issues);
                 }
             }
         }
     }
 
-    fn validate_redirect(&self, path: &str, (rule, filter): (&Rule, &Filter), issues: Issues<'_>) {
+    fn validate_redirect(&self, path: &str, rule: &Rule, filter: &Filter, issues: Issues<'_>) {
         let is_redirect = rule.action == "redirect";
         match &rule.via {
             Some(_) if !is_redirect => {
@@ -66,7 +66,7 @@ impl Pe {
                 } else {
                     Ipv4Addr::UNSPECIFIED.into()
                 };
-                self.validate_via(&format!("{path}.via"), (None, Some(any)), via, issues);
+                self.validate_via(&format!("{path}.via"), None, Some(any), via, issues);
             }
             None => {}
         }
@@ -74,7 +74,7 @@ impl Pe {
 }
 
 /// Of a filter of packets.
-fn validate_rule(path: &str, (rule, ipv6): (&Rule, bool), issues: Issues<'_>) {
+fn validate_rule(path: &str, rule: &Rule, ipv6: bool, issues: Issues<'_>) {
     let of_frames = [
         ("source_mac", rule.source_mac.is_some()),
         ("destination_mac", rule.destination_mac.is_some()),
