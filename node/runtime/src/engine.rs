@@ -78,8 +78,8 @@ impl<F: Function> Engine<F> {
     pub(crate) fn written(&mut self, now: Time, flow: Flow, octets: u64, left: u64) {
         match self.owner(&flow) {
             Some(owner) => {
-                let errand = ShardMessage::Written(octets, left);
-                self.rings.push_paced(owner, errand, flow, &[], &self.sheet);
+                let message = ShardMessage::Written(octets, left);
+                self.rings.push_paced(owner, message, flow, &[], &self.sheet);
             }
             None => self.step(now, In::Written { flow, octets, left }),
         }

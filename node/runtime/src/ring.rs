@@ -31,11 +31,11 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 const PARCELS_MAX: usize = 1_024;
 /// Bytes after which a parcel is sent before the turn ends.
 const PARCEL_BYTES: usize = 256 << 10;
-/// Errands after which a parcel is sent before the turn ends.
-const PARCEL_ERRANDS: usize = 4_096;
-/// A parcel that waits for room takes nothing more to send beyond so many bytes and errands.
+/// Messages after which a parcel is sent before the turn ends.
+const PARCEL_MESSAGES: usize = 4_096;
+/// A parcel that waits for room takes nothing more to send beyond so many bytes and messages.
 const WAITING_BYTES_MAX: usize = 64 << 20;
-const WAITING_ERRANDS_MAX: usize = 1 << 20;
+const WAITING_MESSAGES_MAX: usize = 1 << 20;
 
 /// A parcel that waits for room is tried again after this. Its sibling has a whole ring to take
 /// meanwhile, and one that hangs costs the others no turns.
@@ -75,7 +75,7 @@ pub(crate) struct MessageBatch {
 }
 
 impl MessageBatch {
-    /// The errands in order.
+    /// The messages in order.
     pub(crate) fn items(&self) -> impl Iterator<Item = (ShardMessage, Flow, &[u8])> {
         self.items.iter().map(|&(message, flow, start, end)| {
             (message, flow, &self.bytes[start as usize..end as usize])
@@ -94,7 +94,7 @@ impl MessageBatch {
 
     /// Whether it shall leave before the turn ends.
     fn is_full(&self) -> bool {
-        self.bytes.len() >= PARCEL_BYTES || self.items.len() >= PARCEL_ERRANDS
+        self.bytes.len() >= PARCEL_BYTES || self.items.len() >= PARCEL_MESSAGES
     }
 
     fn push(&mut self, message: ShardMessage, flow: Flow, bytes: &[u8]) {
@@ -251,7 +251,7 @@ impl Rings {
     /// Whether its parcel has waited for so long that it takes nothing more to send.
     pub(crate) fn is_overrun(&self, shard: u16) -> bool {
         let parcel = &self.parcels[usize::from(shard)];
-        parcel.bytes.len() >= WAITING_BYTES_MAX || parcel.items.len() >= WAITING_ERRANDS_MAX
+        parcel.bytes.len() >= WAITING_BYTES_MAX || parcel.items.len() >= WAITING_MESSAGES_MAX
     }
 
     /// After how long to try again what waits for room: nobody tells of that.
@@ -332,14 +332,14 @@ impl Rings {
     /// Keeps the ends of connections in a parcel that is shed; how many.
     fn keep_ends(&mut self, shard: usize, parcel: &MessageBatch) -> usize {
         let kept = &mut self.ends[shard].items;
-        let (before, room) = (kept.len(), WAITING_ERRANDS_MAX.saturating_sub(kept.len()));
+        let (before, room) = (kept.len(), WAITING_MESSAGES_MAX.saturating_sub(kept.len()));
         let ends = parcel.items.iter().filter(|(message, flow, ..)| is_end(*message, flow));
         kept.extend(ends.take(room).map(|&(message, flow, ..)| (message, flow, 0, 0)));
         kept.len() - before
     }
 }
 
-/// Whether an message tells the end of a connection.
+/// Whether a message tells the end of a connection.
 fn is_end(message: ShardMessage, flow: &Flow) -> bool {
     matches!(message, ShardMessage::Down(_)) && flow.conn != ConnId(0)
 }

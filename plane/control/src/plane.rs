@@ -294,7 +294,7 @@ impl Plane {
                 self.routers_solicited(interface);
             }
             Heard::Unresolved { interface, neighbour, address, vrf, packet } => {
-                self.neighbour_wanted((interface, neighbour), address, (vrf, packet), out);
+                self.neighbour_wanted(interface, neighbour, address, (vrf, packet), out);
             }
         }
     }

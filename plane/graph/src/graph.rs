@@ -72,6 +72,13 @@ pub struct Graph {
     is_away: bool,
 }
 
+/// What one run of a graph has for all of its nodes.
+struct Round<'a> {
+    chains: &'a Published<Chains>,
+    out: &'a mut Outbox,
+    now: Time,
+}
+
 impl Graph {
     pub(crate) fn new(
         nodes: Vec<Placed>,
@@ -119,7 +126,8 @@ impl Graph {
             std::mem::swap(&mut self.waiting.vectors[at], &mut self.work);
             let mut work = std::mem::take(&mut self.work);
             for batch in work.chunks(VECTOR_MAX) {
-                self.step(at, batch, packets, (&chains, out, now));
+                let mut round = Round { chains: &chains, out: &mut *out, now };
+                self.step(at, batch, packets, &mut round);
             }
             work.clear();
             self.work = work;
@@ -133,21 +141,16 @@ impl Graph {
         self.is_away = true;
     }
 
-    fn step(
-        &mut self,
-        at: usize,
-        batch: &[Slot],
-        packets: &mut Pool,
-        (chains, out, now): (&Published<Chains>, &mut Outbox, Time),
-    ) {
+    fn step(&mut self, at: usize, batch: &[Slot], packets: &mut Pool, round: &mut Round<'_>) {
         let placed = &mut self.nodes[at];
         let before: [usize; 4] = backlog(&placed.back, &self.waiting);
         let started = clocks();
         let next = Next {
             edges: &placed.edges,
             waiting: &mut self.waiting,
-            chains: chains.read(&self.reader),
+            chains: round.chains.read(&self.reader),
         };
+        let (out, now) = (&mut *round.out, round.now);
         let mut cx = Context { packets, next, out, reader: &self.reader, now };
         placed.node.process(batch, &mut cx);
         placed.counted.clocks += clocks().wrapping_sub(started);

@@ -133,7 +133,7 @@ impl Local {
         if let Some(forged) = from_afar(packet, found, class) {
             return forged;
         }
-        let asker = self.asker(slot, (class, found.source), cx);
+        let asker = self.asker(slot, class, found.source, cx);
         if !self.shared.admitted.admits(rows, asker, cx.now) {
             return Verdict::drop(Reason(1 + class as u8));
         }
@@ -150,7 +150,7 @@ impl Local {
         verdict
     }
 
-    fn asker(&self, slot: Slot, (class, source): (Class, u64), cx: &Context<'_>) -> Asker {
+    fn asker(&self, slot: Slot, class: Class, source: u64, cx: &Context<'_>) -> Asker {
         let (packet, interface) = (cx.packets.bytes(slot), cx.packets.meta(slot).interface);
         let hops = if packet[0] >> 4 == 4 { packet[8] } else { packet[7] };
         let connections = Some(&self.shared.admitted.connections);

@@ -132,6 +132,17 @@ impl Entry {
     }
 }
 
+/// Sources of frames, each with the port that it was seen at.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen<'a> {
+    /// The addresses.
+    pub keys: &'a [MacKey],
+    /// A port for each.
+    pub ports: &'a [u32],
+    /// When that was, seconds of the plane's clock.
+    pub now_s: u32,
+}
+
 /// The table as workers see it.
 pub struct Macs {
     lines: Arc<Published<Lines>>,
@@ -151,8 +162,8 @@ impl Macs {
         }
     }
 
-    /// Checks sources: `sources[i]` says how `keys[i]`, seen at `ports[i]` at `now_s` (seconds of
-    /// the plane's clock), stands; ages are refreshed, and what is new is told to the writer.
+    /// Checks sources: `sources[i]` says how the `i`th that was seen stands; ages are refreshed, and
+    /// what is new is told to the writer.
     ///
     /// # Panics
     /// When the reader belongs to another domain, or the slices differ in length.
@@ -160,9 +171,10 @@ impl Macs {
         &self,
         reader: &Reader,
         learner: &mut Learner,
-        (keys, ports, now_s): (&[MacKey], &[u32], u32),
+        seen: Seen<'_>,
         sources: &mut [Source],
     ) {
+        let Seen { keys, ports, now_s } = seen;
         assert_eq!(keys.len(), ports.len(), "a port for each address");
         assert_eq!(keys.len(), sources.len(), "an answer for each address");
         let lines = self.lines.read(reader);

@@ -90,7 +90,7 @@ impl Program {
     }
 
     /// Adds what is reached from an instruction without an AS.
-    fn reach(&self, from: usize, (at_start, at_end): (bool, bool), set: &mut Set) {
+    fn reach(&self, from: usize, at_start: bool, at_end: bool, set: &mut Set) {
         let mut open = vec![from];
         while let Some(at) = open.pop() {
             if !set.insert(at) {
@@ -112,7 +112,7 @@ impl Program {
     /// Whether a path that ends in these states matches.
     fn matches_at_end(&self, set: &Set, at_start: bool) -> bool {
         let mut all = Set::default();
-        set.iter().for_each(|at| self.reach(at, (at_start, true), &mut all));
+        set.iter().for_each(|at| self.reach(at, at_start, true, &mut all));
         self.has_match(&all)
     }
 }
@@ -290,7 +290,7 @@ impl<'p> Builder<'p> {
 
     fn build(mut self, start: usize) -> Result<Automaton, Wrong> {
         let mut first = Set::default();
-        self.program.reach(start, (true, false), &mut first);
+        self.program.reach(start, true, false, &mut first);
         let is_sure = self.program.has_match(&first);
         // The first state stands for itself: only there the path begins.
         let start = if is_sure { SURE } else { self.push(first, true)? };
@@ -314,7 +314,7 @@ impl<'p> Builder<'p> {
             if let Instruction::Symbol(symbol, on) = self.program.instructions[at]
                 && has(&self.program.symbols[symbol], asn)
             {
-                self.program.reach(on, (false, false), &mut next);
+                self.program.reach(on, false, false, &mut next);
             }
         }
         next

@@ -499,7 +499,8 @@ impl Cache {
 
 /// The offence of a record that does not go with what is there. The PDU of the record is not at
 /// hand any more; the code says enough.
-fn refused<'a, V>((_, _, code): (V, bool, ErrorCode)) -> Offence<'a> {
+fn refused<'a, V>(found: (V, bool, ErrorCode)) -> Offence<'a> {
+    let (_, _, code) = found;
     let what = match code {
         ErrorCode::DuplicateAnnouncement => "a record was announced twice",
         _ => "a record was withdrawn that was not there",

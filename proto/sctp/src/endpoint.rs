@@ -398,7 +398,7 @@ impl Endpoint {
     pub(crate) fn fresh_association(&self, peer_port: u16, tag: u32, tsn: u32) -> Association {
         let secrets = self.secrets(tag, tsn);
         let (parameters, own) = (self.settings.parameters, &self.settings.addresses);
-        Association::new(parameters, peer_port, (tag, tsn), secrets, own)
+        Association::new(parameters, peer_port, tag, tsn, secrets, own)
     }
 
     /// Gives the association a place; `None` when there is none.

@@ -140,10 +140,11 @@ impl Endpoint {
         &mut self,
         arrived: &Arrived<'_>,
         offer: &Offer<'_>,
-        (tag, initial_tsn): (u32, u32),
+        ours: (u32, u32),
         tie_tags: (u32, u32),
         out: &mut Vec<Out>,
     ) {
+        let (tag, initial_tsn) = ours;
         let settings = self.settings.parameters;
         let more = Duration::from_millis(offer.preservative.into()).min(PRESERVATIVE_MAX);
         let cookie = Cookie {

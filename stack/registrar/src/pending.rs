@@ -61,7 +61,8 @@ impl Registrar {
     pub(crate) fn suspend(
         &mut self,
         now: Time,
-        (flow, realm): (&Flow, RealmId),
+        flow: &Flow,
+        realm: RealmId,
         aor: &Aor,
         message: &Message<'_>,
     ) -> Option<Key> {

@@ -132,7 +132,7 @@ impl Registrar {
         if let Err(reject) = self.judge(&aor, realm, message) {
             return Verdict::Reject(reject);
         }
-        match self.suspend(now, (flow, realm), &aor, message) {
+        match self.suspend(now, flow, realm, &aor, message) {
             Some(pending) => Verdict::Forward(pending),
             None => Verdict::Reject(Reject::NO_ROOM),
         }

@@ -36,7 +36,7 @@ impl Registrar {
                     let asked = contact.expires_s().or_else(|| header_expires(&request));
                     let core_s = if asked == Some(0) { 0 } else { self.core_expires_s() };
                     expires_s = Some(expires_s.unwrap_or(0).max(core_s));
-                    write_core_contact(out, &contact, (&token, host), core_s);
+                    write_core_contact(out, &contact, &token, host, core_s);
                 }
                 Err(_) => {}
             }
@@ -47,7 +47,7 @@ impl Registrar {
             out.extend_from_slice(b"\r\n");
         }
         if let Some((token, is_outbound)) = path {
-            write_path(out, (&token, host), is_outbound);
+            write_path(out, &token, host, is_outbound);
             line(out, "Supported", b"path");
         }
         for path in request.lines_of(Header::Path) {
@@ -91,7 +91,8 @@ impl Registrar {
 fn write_core_contact(
     out: &mut Vec<u8>,
     contact: &NameAddr<'_>,
-    (token, host): (&[u8; TOKEN_BYTES], &[u8]),
+    token: &[u8; TOKEN_BYTES],
+    host: &[u8],
     expires_s: u32,
 ) {
     out.extend_from_slice(b"Contact: <sip:");
@@ -106,7 +107,7 @@ fn write_core_contact(
 }
 
 /// `Path: <sip:token@host;lr>`, with `ob` for a client that keeps its flow (RFC 5626 §5.1).
-fn write_path(out: &mut Vec<u8>, (token, host): (&[u8; TOKEN_BYTES], &[u8]), is_outbound: bool) {
+fn write_path(out: &mut Vec<u8>, token: &[u8; TOKEN_BYTES], host: &[u8], is_outbound: bool) {
     out.extend_from_slice(b"Path: <sip:");
     out.extend_from_slice(token);
     out.push(b'@');

@@ -114,13 +114,13 @@ impl Bridging {
                 PSEUDOWIRE + wire
             }
         };
-        self.fix((mac.bridge, mac.mac), port, now)?;
+        self.fix(mac.bridge, mac.mac, port, now)?;
         self.static_macs.insert((mac.bridge, mac.mac));
         Ok(())
     }
 
     /// An address neither moves nor ages.
-    fn fix(&mut self, (bridge, mac): (u32, Mac), port: u32, now: Time) -> Result<(), Refused> {
+    fn fix(&mut self, bridge: u32, mac: Mac, port: u32, now: Time) -> Result<(), Refused> {
         let key = MacKey::new(bridge::number(bridge), mac);
         let set = self.macs.set(key, port, Kind::Static, seconds(now));
         set.map_err(|_| Refused::Full("MAC addresses"))
@@ -143,7 +143,7 @@ impl Bridging {
         // What may be refused first: then all is as it was.
         if let Some(side) = after {
             bridge_number(side.0)?;
-            self.fix(side, interface, now)?;
+            self.fix(side.0, side.1, interface, now)?;
         }
         if let Some((bridge, mac)) = before.filter(|_| before != after) {
             self.macs.remove(MacKey::new(bridge::number(bridge), mac));

@@ -77,7 +77,8 @@ impl Traffic {
     }
 
     /// The nodes of filters of a direction and family.
-    fn join_filter(&self, (at, direction, family): FilterKey, change: &mut Change<'_>) {
+    fn join_filter(&self, at_filter: FilterKey, change: &mut Change<'_>) {
+        let (at, direction, family) = at_filter;
         let mut keys = self.filter_uses.keys();
         if direction == Direction::Out {
             let on = keys.any(|key| key.0 == at && key.1 == direction);
@@ -115,12 +116,12 @@ impl Traffic {
         }
         self.policer_uses.insert((used.interface, used.direction, used.class), used.clone());
         self.policers_changed = true;
-        self.join_policer((used.interface, used.direction), change);
+        self.join_policer(used.interface, used.direction, change);
         Ok(())
     }
 
     /// The nodes of policers of a direction.
-    fn join_policer(&self, (at, direction): (u32, Direction), change: &mut Change<'_>) {
+    fn join_policer(&self, at: u32, direction: Direction, change: &mut Change<'_>) {
         let (from, to) = ((at, direction, None), (at, direction, Some(u8::MAX)));
         let on = self.policer_uses.range(from..=to).next().is_some();
         match direction {
@@ -196,7 +197,7 @@ impl Feature for Traffic {
             Removed::PolicerUse(interface, direction, class) => {
                 self.policer_uses.remove(&(*interface, *direction, *class));
                 self.policers_changed = true;
-                self.join_policer((*interface, *direction), change);
+                self.join_policer(*interface, *direction, change);
             }
             _ => return Ok(false),
         }

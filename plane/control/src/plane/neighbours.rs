@@ -137,7 +137,7 @@ impl Plane {
             return Err(Reason::Full);
         }
         let users = u32::from(class.is_none());
-        self.neighbours.insert(key, vrf, (hop, self.now), users);
+        self.neighbours.insert(key, vrf, hop, self.now, users);
         Ok(())
     }
 
@@ -233,13 +233,14 @@ impl Plane {
         }
         if let (Some(vrf), true) = (self.vrf_of(key.0), self.is_on_link(key)) {
             let bits = if key.1.is_ipv4() { 32 } else { 128 };
-            self.own_route(vrf, (key.1, bits), (Why::Neighbour, key.0), Some(hop))?;
+            self.own_route(vrf, key.1, bits, (Why::Neighbour, key.0), Some(hop))?;
         }
         Ok(())
     }
 
     /// Whether the address is in a subnet of the interface.
-    fn is_on_link(&self, (interface, address): Key) -> bool {
+    fn is_on_link(&self, key: Key) -> bool {
+        let (interface, address) = key;
         let subnets = self.addresses.get(&interface);
         subnets.is_some_and(|subnets| {
             subnets.iter().any(|(own, length)| *own != address && shares(*own, address, *length))
@@ -294,7 +295,7 @@ impl Plane {
         }
         if let Some(vrf) = self.vrf_of(key.0) {
             let bits = if key.1.is_ipv4() { 32 } else { 128 };
-            self.own_route(vrf, (key.1, bits), (Why::Neighbour, key.0), None)?;
+            self.own_route(vrf, key.1, bits, (Why::Neighbour, key.0), None)?;
         }
         if users == 0 {
             self.forget(key)?;
@@ -314,7 +315,8 @@ impl Plane {
     /// A worker has a packet for a neighbour.
     pub(super) fn neighbour_wanted(
         &mut self,
-        (interface, number): (u32, u32),
+        interface: u32,
+        number: u32,
         address: IpAddr,
         held: Held,
         out: &mut Vec<Out>,
@@ -401,7 +403,8 @@ impl Plane {
     }
 
     /// The frame that asks for a neighbour, in the name of an address that shares its subnet.
-    fn question(&self, (interface, address): Key, known: Option<Mac>) -> Option<Vec<u8>> {
+    fn question(&self, key: Key, known: Option<Mac>) -> Option<Vec<u8>> {
+        let (interface, address) = key;
         let link = self.link(interface)?;
         let own = self.addresses.get(&interface);
         let own = own.map(Vec::as_slice).unwrap_or_default();

@@ -21,8 +21,11 @@ pub(super) enum Why {
     Neighbour,
 }
 
+/// Why the plane has a route of its own, and the interface that it is for.
+type Reason = (Why, u32);
+
 /// Hops by reason and interface.
-type Reasons = BTreeMap<(Why, u32), u32>;
+type Reasons = BTreeMap<Reason, u32>;
 
 /// The plane's own routes of one family, and what they hide.
 #[derive(Default)]
@@ -43,11 +46,12 @@ impl<A: Address> OwnRoutes<A> {
     fn set(
         &mut self,
         routes: &mut Routes<A>,
-        (vrf, address, length): (u32, A, u8),
-        reason: (Why, u32),
+        vrf: u32,
+        prefix: Option<Prefix<A>>,
+        reason: Reason,
         hop: Option<u32>,
     ) -> Result<(), Full> {
-        let Some(prefix) = Prefix::new(address, length) else { return Ok(()) };
+        let Some(prefix) = prefix else { return Ok(()) };
         match hop {
             Some(hop) => self.add(routes, (vrf, prefix), reason, hop),
             None => self.drop(routes, (vrf, prefix), reason),
@@ -57,18 +61,19 @@ impl<A: Address> OwnRoutes<A> {
     fn add(
         &mut self,
         routes: &mut Routes<A>,
-        (vrf, prefix): (u32, Prefix<A>),
-        (why, interface): (Why, u32),
+        at: (u32, Prefix<A>),
+        reason: Reason,
         hop: u32,
     ) -> Result<(), Full> {
-        let is_first = !self.own.contains_key(&(vrf, prefix));
+        let (vrf, prefix) = at;
+        let is_first = !self.own.contains_key(&at);
         let before = routes.route(vrf, prefix);
-        let reasons = self.own.entry((vrf, prefix)).or_default();
-        reasons.insert((why, interface), hop);
+        let reasons = self.own.entry(at).or_default();
+        reasons.insert(reason, hop);
         let Some(first) = reasons.values().next().copied() else { return Ok(()) };
         routes.insert(vrf, prefix, first)?;
         if let (true, Some(before)) = (is_first, before) {
-            self.hidden.insert((vrf, prefix), before);
+            self.hidden.insert(at, before);
         }
         Ok(())
     }
@@ -76,17 +81,18 @@ impl<A: Address> OwnRoutes<A> {
     fn drop(
         &mut self,
         routes: &mut Routes<A>,
-        (vrf, prefix): (u32, Prefix<A>),
-        reason: (Why, u32),
+        at: (u32, Prefix<A>),
+        reason: Reason,
     ) -> Result<(), Full> {
-        let Some(reasons) = self.own.get_mut(&(vrf, prefix)) else { return Ok(()) };
+        let (vrf, prefix) = at;
+        let Some(reasons) = self.own.get_mut(&at) else { return Ok(()) };
         reasons.remove(&reason);
         if let Some(first) = reasons.values().next() {
             routes.insert(vrf, prefix, *first)?;
             return Ok(());
         }
-        self.own.remove(&(vrf, prefix));
-        match self.hidden.remove(&(vrf, prefix)) {
+        self.own.remove(&at);
+        match self.hidden.remove(&at) {
             Some(hop) => routes.insert(vrf, prefix, hop)?,
             None => routes.remove(vrf, prefix)?,
         };
@@ -206,13 +212,13 @@ impl Plane {
         length: u8,
     ) -> Result<(), Refused> {
         let Some(vrf) = self.vrf_of(interface) else { return Ok(()) };
-        for (prefix, why) in own_prefixes(address, length) {
+        for ((address, length), why) in own_prefixes(address, length) {
             let hop = match why {
                 Why::Address => self.numbers.local(),
                 Why::Broadcast => self.broadcast_hop(interface)?,
                 Why::Subnet | Why::Neighbour => self.glean_hop(interface)?,
             };
-            self.own_route(vrf, prefix, (why, interface), Some(hop))?;
+            self.own_route(vrf, address, length, (why, interface), Some(hop))?;
         }
         Ok(())
     }
@@ -230,9 +236,10 @@ impl Plane {
             .filter(|one| **one != (address, length))
             .flat_map(|(address, length)| own_prefixes(*address, *length))
             .collect();
-        for (prefix, why) in own_prefixes(address, length) {
-            if !still.contains(&(prefix, why)) {
-                self.own_route(vrf, prefix, (why, interface), None)?;
+        for own in own_prefixes(address, length) {
+            if !still.contains(&own) {
+                let ((address, length), why) = own;
+                self.own_route(vrf, address, length, (why, interface), None)?;
             }
         }
         Ok(())
@@ -242,18 +249,19 @@ impl Plane {
     pub(super) fn own_route(
         &mut self,
         vrf: u32,
-        (address, length): (IpAddr, u8),
-        reason: (Why, u32),
+        address: IpAddr,
+        length: u8,
+        reason: Reason,
         hop: Option<u32>,
     ) -> Result<(), Refused> {
         let done = match address {
             IpAddr::V4(address) => {
-                let at = (vrf, u32::from(address), length);
-                self.own.ipv4.set(&mut self.vrfs.ipv4, at, reason, hop)
+                let prefix = Prefix::new(u32::from(address), length);
+                self.own.ipv4.set(&mut self.vrfs.ipv4, vrf, prefix, reason, hop)
             }
             IpAddr::V6(address) => {
-                let at = (vrf, u128::from(address), length);
-                self.own.ipv6.set(&mut self.vrfs.ipv6, at, reason, hop)
+                let prefix = Prefix::new(u128::from(address), length);
+                self.own.ipv6.set(&mut self.vrfs.ipv6, vrf, prefix, reason, hop)
             }
         };
         done.map_err(|_| Refused::Full("routes"))

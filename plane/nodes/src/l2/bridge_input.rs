@@ -21,7 +21,8 @@ use graph::{Context, Edge, Meta, Node, Pool, Reason, Row, Slot, VECTOR_MAX};
 use std::sync::Arc;
 use table::epoch::Published;
 use table::epoch::Reader;
-use table::mac::{Entry, Learner, MacKey, Macs, Source};
+use table::hop::HopLookups;
+use table::mac::{Entry, Learner, MacKey, Macs, Seen, Source};
 
 const TO_IP4: Edge = Edge(0);
 const TO_IP6: Edge = Edge(1);
@@ -153,7 +154,7 @@ impl Node for BridgeInput {
         let Batch { count, ports, sources, destinations, learnt, entries, .. } = &mut *self.batch;
         let count = *count;
         let now_s = seconds(cx.now);
-        let seen = (&sources[..count], &ports[..count], now_s);
+        let seen = Seen { keys: &sources[..count], ports: &ports[..count], now_s };
         self.macs.check(cx.reader, &mut self.learner, seen, &mut learnt[..count]);
         self.macs.lookup(cx.reader, &destinations[..count], &mut entries[..count]);
         self.forward(views, cx);
@@ -192,9 +193,10 @@ impl BridgeInput {
         &mut self,
         at: usize,
         entry: Entry,
-        (interfaces, bridges): Both<'_>,
+        views: Both<'_>,
         cx: &mut Context<'_>,
     ) -> Result<(), Reason> {
+        let (interfaces, bridges) = views;
         let (slot, from) = (self.batch.slots[at], &self.batch.members[at]);
         if entry.is_blocked() {
             return Err(BLOCKED);
@@ -207,10 +209,10 @@ impl BridgeInput {
             return Err(SPLIT);
         }
         if to.routed {
-            return self.up((slot, from.tags), to, interfaces, cx);
+            return self.up(slot, from.tags, to, interfaces, cx);
         }
-        let hops = (&*self.shared.hops, cx.reader);
-        out(cx.packets, (slot, from.tags), to, interfaces, hops).map_err(|()| NO_WAY)?;
+        let ways = Ways { interfaces, hops: &self.shared.hops, reader: cx.reader };
+        out(cx.packets, slot, from.tags, to, ways).map_err(|()| NO_WAY)?;
         self.out.push(slot);
         Ok(())
     }
@@ -219,7 +221,8 @@ impl BridgeInput {
     #[inline(never)]
     fn up(
         &self,
-        (slot, tags): (Slot, u8),
+        slot: Slot,
+        tags: u8,
         to: &Member,
         interfaces: &Interfaces,
         cx: &mut Context<'_>,
@@ -264,7 +267,7 @@ impl BridgeInput {
         if !self.storms.passes(from.port, domain.storm_pps, cx.now) {
             return Err(STORM);
         }
-        let hops = (&*self.shared.hops, cx.reader);
+        let ways = Ways { interfaces, hops: &self.shared.hops, reader: cx.reader };
         // The routed side wants what is for all, and for itself; never what nobody knows.
         let wants = |to: &&Member| from.talks_to(to) && (!to.routed || key.is_group());
         let members = bridges.members(domain).iter().filter(wants);
@@ -273,12 +276,12 @@ impl BridgeInput {
             if let Some(before) = last.replace(to) {
                 let Some(copy) = cx.packets.copy(slot) else { return Err(NO_ROOM) };
                 if before.routed {
-                    if let Err(reason) = self.up((copy, from.tags), before, interfaces, cx) {
+                    if let Err(reason) = self.up(copy, from.tags, before, interfaces, cx) {
                         cx.next.drop(copy, reason);
                     }
                     continue;
                 }
-                match out(cx.packets, (copy, from.tags), before, interfaces, hops) {
+                match out(cx.packets, copy, from.tags, before, ways) {
                     Ok(()) => self.out.push(copy),
                     Err(()) => cx.next.drop(copy, NO_WAY),
                 }
@@ -286,31 +289,33 @@ impl BridgeInput {
         }
         let last = last.ok_or(NO_ROOM)?;
         if last.routed {
-            return self.up((slot, from.tags), last, interfaces, cx);
+            return self.up(slot, from.tags, last, interfaces, cx);
         }
-        out(cx.packets, (slot, from.tags), last, interfaces, hops).map_err(|()| NO_WAY)?;
+        out(cx.packets, slot, from.tags, last, ways).map_err(|()| NO_WAY)?;
         self.out.push(slot);
         Ok(())
     }
 }
 
+/// What says how frames leave.
+#[derive(Clone, Copy)]
+struct Ways<'a> {
+    interfaces: &'a Interfaces,
+    hops: &'a HopLookups,
+    reader: &'a Reader,
+}
+
 /// Gives a frame the tags or labels of a member instead of its own.
 #[inline]
-fn out(
-    packets: &mut Pool,
-    (slot, tags): (Slot, u8),
-    to: &Member,
-    interfaces: &Interfaces,
-    (hops, reader): (&table::hop::HopLookups, &Reader),
-) -> Result<(), ()> {
+fn out(packets: &mut Pool, slot: Slot, tags: u8, to: &Member, ways: Ways<'_>) -> Result<(), ()> {
+    let Ways { interfaces, hops, reader } = ways;
     if to.is_pseudowire() {
-        let by =
-            frame::to_pseudowire(packets, slot, (tags, to.hop), (hops, reader)).map_err(drop)?;
+        let by = frame::to_pseudowire(packets, slot, tags, to.hop, hops, reader).map_err(drop)?;
         let length = usize::from(packets.meta(slot).length);
         return if length > frame::limit(interfaces.row(by)) { Err(()) } else { Ok(()) };
     }
     let (meta, cell) = packets.parts(slot);
-    tags::replace((meta, cell), tags, (to.port, interfaces.row(to.port))).map_err(drop)
+    tags::replace(meta, cell, tags, to.port, interfaces.row(to.port)).map_err(drop)
 }
 
 /// Addresses that no bridge sends on (IEEE 802.1Q table 8-1): 01-80-c2-00-00-0x.

@@ -42,14 +42,15 @@ impl CrossConnect {
         let line = self.shared.hops.resolve(reader, row.hop, 0);
         if row.peer != NONE || line.kind == Kind::CrossConnect {
             let to = if row.peer == NONE { line.argument } else { row.peer };
-            let out = (to, interfaces.row(to));
-            return tags::replace((meta, cell), row.tags, out).map_err(reason);
+            let out = interfaces.row(to);
+            return tags::replace(meta, cell, row.tags, to, out).map_err(reason);
         }
         if line.kind != Kind::Rewrite {
             return Err(NO_HOP);
         }
-        let hops = (&*self.shared.hops, reader);
-        let out = frame::to_pseudowire(packets, slot, (row.tags, row.hop), hops).map_err(reason)?;
+        let hops = &self.shared.hops;
+        let out = frame::to_pseudowire(packets, slot, row.tags, row.hop, hops, reader);
+        let out = out.map_err(reason)?;
         let length = usize::from(packets.meta(slot).length);
         if length > frame::limit(interfaces.row(out)) { Err(TOO_LONG) } else { Ok(()) }
     }

@@ -33,8 +33,10 @@ pub(crate) fn limit(out: &Row) -> usize {
 pub(crate) fn to_pseudowire(
     packets: &mut Pool,
     slot: Slot,
-    (tags, hop): (u8, u32),
-    (hops, reader): (&HopLookups, &Reader),
+    tags: u8,
+    hop: u32,
+    hops: &HopLookups,
+    reader: &Reader,
 ) -> Result<u32, Refused> {
     let (meta, cell) = packets.parts(slot);
     if !tags::take_off(meta, cell, tags) {

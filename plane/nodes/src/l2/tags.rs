@@ -44,9 +44,11 @@ pub(crate) fn take_off(meta: &mut Meta, cell: &mut [u8], tags: u8) -> bool {
 /// Takes `tags` tags off and puts those of the interface on by which the frame leaves.
 #[inline]
 pub(crate) fn replace(
-    (meta, cell): (&mut Meta, &mut [u8]),
+    meta: &mut Meta,
+    cell: &mut [u8],
     tags: u8,
-    (to, row): (u32, &Row),
+    to: u32,
+    row: &Row,
 ) -> Result<(), Refused> {
     if row.input == Input::Nothing {
         return Err(Refused::Down);

@@ -259,8 +259,9 @@ impl Step<'_> {
             meta.flags |= frame::FROM_PSEUDOWIRE;
             return Fate::To(TO_BRIDGE);
         }
-        let out = (row.argument(), self.interfaces.row(row.argument()));
-        match tags::replace(packets.parts(slot), 0, out) {
+        let (to, out) = (row.argument(), self.interfaces.row(row.argument()));
+        let (meta, cell) = packets.parts(slot);
+        match tags::replace(meta, cell, 0, to, out) {
             Ok(()) => Fate::Out,
             Err(frame::Refused::Down) => Fate::Drop(DOWN),
             Err(frame::Refused::Length) => Fate::Drop(TOO_LONG),

@@ -184,7 +184,7 @@ pub(crate) fn hides_transport(octets: &[u8]) -> bool {
     match octets.first().map(|first| first >> 4) {
         Some(4) if octets.len() >= IP4 => {
             let (start, fragment) = (usize::from(octets[0] & 15) * 4, word(octets, 6) & 0x3fff);
-            is_hidden(octets, start, octets[9], (fragment & 0x1fff, fragment & 0x2000 != 0))
+            is_hidden(octets, start, octets[9], fragment & 0x1fff, fragment & 0x2000 != 0)
         }
         Some(6) if octets.len() >= IP6 => hides6(octets),
         _ => false,
@@ -192,7 +192,7 @@ pub(crate) fn hides_transport(octets: &[u8]) -> bool {
 }
 
 /// A fragment at so many times eight octets, whether more follow.
-fn is_hidden(octets: &[u8], at: usize, protocol: u8, (offset, more): (u16, bool)) -> bool {
+fn is_hidden(octets: &[u8], at: usize, protocol: u8, offset: u16, more: bool) -> bool {
     match offset {
         0 => more && octets.len() < at + header_octets(protocol),
         1 => protocol == TCP,
@@ -201,18 +201,19 @@ fn is_hidden(octets: &[u8], at: usize, protocol: u8, (offset, more): (u16, bool)
 }
 
 fn hides6(octets: &[u8]) -> bool {
-    let (mut protocol, mut at, mut fragment) = (octets[6], IP6, (0, false));
+    let (mut protocol, mut at) = (octets[6], IP6);
+    let (mut offset, mut more) = (0, false);
     for _ in 0..=EXTENSIONS_MAX {
         if !is_extension(protocol) {
-            return is_hidden(octets, at, protocol, fragment);
+            return is_hidden(octets, at, protocol, offset, more);
         }
         let Some([next, length]) = octets.get(at..).and_then(<[u8]>::first_chunk::<2>) else {
             // Cut off: its receiver sees no more of it, unless the rest comes in other fragments.
-            return fragment.1;
+            return more;
         };
         if protocol == FRAGMENT {
             let word = word(octets, at + 2);
-            fragment = (word >> 3, word & 1 != 0);
+            (offset, more) = (word >> 3, word & 1 != 0);
         }
         let units = usize::from(*length);
         at += match protocol {
@@ -221,8 +222,8 @@ fn hides6(octets: &[u8]) -> bool {
             _ => 8 + units * 8,
         };
         protocol = *next;
-        if fragment.0 > 0 {
-            return is_hidden(octets, at, protocol, fragment);
+        if offset > 0 {
+            return is_hidden(octets, at, protocol, offset, more);
         }
     }
     true

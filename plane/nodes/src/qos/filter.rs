@@ -124,7 +124,7 @@ impl FilterNode {
         };
         let mut rules = [UNMATCHED; VECTOR_MAX];
         let rules = &mut rules[..batch.len()];
-        self.headers.classify(filter, (cx.packets, batch), rules);
+        self.headers.classify(filter, cx.packets, batch, rules);
         let (mut passed, mut dropped) = ([Slot(0); VECTOR_MAX], [(Slot(0), 0_u8); VECTOR_MAX]);
         let (mut passes, mut drops) = (0, 0);
         let tally = filter.tally(self.views.worker);

@@ -157,7 +157,8 @@ impl Headers {
     pub(crate) fn classify(
         &mut self,
         filter: &Compiled,
-        (packets, batch): (&Pool, &[Slot]),
+        packets: &Pool,
+        batch: &[Slot],
         rules: &mut [u32],
     ) {
         let has_unusual = match &filter.rules {

@@ -16,7 +16,7 @@ use std::time::Instant;
 use table::classifier::{Address, Classifier, Header};
 use table::epoch::Domain;
 use table::lanes::Lanes;
-use table::mac::{Entry, Kind, MacKey, MacWriter, Source};
+use table::mac::{Entry, Kind, MacKey, MacWriter, Seen, Source};
 use table::policer::{Colour, Marker, Pool, Profile};
 use table::session::{Key, SessionWriter};
 
@@ -111,7 +111,8 @@ fn macs() {
                 now += 1;
                 for at in (0..8 * PACKETS).step_by(VECTOR).map(|at| at % PACKETS) {
                     let part = at..at + VECTOR;
-                    let seen = (&sources[part.clone()], &ports[part.clone()], now);
+                    let (keys, ports) = (&sources[part.clone()], &ports[part.clone()]);
+                    let seen = Seen { keys, ports, now_s: now };
                     macs.check(&reader, &mut learner, seen, &mut known);
                     macs.lookup(&reader, &destinations[part], &mut entries);
                     black_box((&known, &entries));

@@ -41,7 +41,7 @@ pub(super) unsafe fn one_table<A: Address>(
     // SAFETY: as this function's.
     unsafe {
         let is_open = match (root.class(), walk.shorts) {
-            (Class::Top, Some(shorts)) => from_top(walk, (root, shorts), addresses, hops),
+            (Class::Top, Some(shorts)) => from_top(walk, root, shorts, addresses, hops),
             (Class::Top | Class::Wide, _) => from_array(walk, root, addresses, hops),
             _ => {
                 hops.fill(root.0);
@@ -135,7 +135,8 @@ unsafe fn from_array<A: Address>(
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
 unsafe fn from_top<A: Address>(
     walk: &Walk<'_>,
-    (root, shorts): (Entry, &Region),
+    root: Entry,
+    shorts: &Region,
     addresses: &[A],
     hops: &mut [u32],
 ) -> bool {
@@ -219,7 +220,7 @@ unsafe fn go_down<A: Address>(
                     let of = addresses.as_ptr().add(first).cast::<i32>();
                     let chunk = chunk::<A>(of, chunks.0.as_ptr().add(first), nodes);
                     _mm512_storeu_epi32(values.as_mut_ptr().add(first).cast(), chunk);
-                    ask_cells(walk, (entries, chunk), nodes);
+                    ask_cells(walk, entries, chunk, nodes);
                 }
             }
         }
@@ -234,7 +235,7 @@ unsafe fn go_down<A: Address>(
                 if nodes != 0 {
                     let chunk = _mm512_loadu_epi32(values.as_ptr().add(first).cast());
                     let chunk_at = chunks.0.as_mut_ptr().add(first);
-                    open |= step(walk, (chunk_at, at), (entries, chunk), nodes);
+                    open |= step(walk, chunk_at, at, entries, chunk, nodes);
                 }
             }
         }
@@ -274,8 +275,10 @@ unsafe fn chunk<A: Address>(addresses: *const i32, chunk_at: *const u8, open: u1
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
 unsafe fn step(
     walk: &Walk<'_>,
-    (chunk_at, hops): (*mut u8, *mut u32),
-    (entries, chunk): (__m512i, __m512i),
+    chunk_at: *mut u8,
+    hops: *mut u32,
+    entries: __m512i,
+    chunk: __m512i,
     open: u16,
 ) -> bool {
     // SAFETY: there are chunks for sixteen lanes; of the rest only open lanes are read.
@@ -285,13 +288,13 @@ unsafe fn step(
         let (advance, mut is_open) = if array == 0 {
             (_mm512_set1_epi32(2), false)
         } else {
-            arrays(walk, hops, (entries, chunk), array)
+            arrays(walk, hops, entries, chunk, array)
         };
         let at = _mm512_cvtepu8_epi32(_mm_loadu_si128(chunk_at.cast()));
         _mm_storeu_si128(chunk_at.cast(), _mm512_cvtepi32_epi8(_mm512_sub_epi32(at, advance)));
         let rows = open & !array;
         if rows != 0 {
-            is_open |= self::rows(walk, hops, (entries, chunk), rows);
+            is_open |= self::rows(walk, hops, entries, chunk, rows);
         }
         is_open
     }
@@ -311,7 +314,8 @@ const _: () = assert!(Class::Few as u8 == 0 && Class::Fan as u8 == 1 && Class::T
 unsafe fn arrays(
     walk: &Walk<'_>,
     hops: *mut u32,
-    (entries, chunk): (__m512i, __m512i),
+    entries: __m512i,
+    chunk: __m512i,
     lanes: u16,
 ) -> (__m512i, bool) {
     let (class, index) = cells(entries, chunk);
@@ -343,7 +347,7 @@ fn cells(entries: __m512i, chunk: __m512i) -> (__m512i, __m512i) {
 /// Asks for the cells that chunks choose in the arrays among nodes.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
-fn ask_cells(walk: &Walk<'_>, (entries, chunk): (__m512i, __m512i), open: u16) {
+fn ask_cells(walk: &Walk<'_>, entries: __m512i, chunk: __m512i, open: u16) {
     let mut lanes = _mm512_test_epi32_mask(entries, _mm512_set1_epi32(ARRAYS)) & open;
     if lanes == 0 {
         return;
@@ -375,7 +379,8 @@ fn table([few, fan, split, low, wide]: [i32; 5]) -> __m512i {
 unsafe fn rows(
     walk: &Walk<'_>,
     hops: *mut u32,
-    (entries, chunk): (__m512i, __m512i),
+    entries: __m512i,
+    chunk: __m512i,
     mut lanes: u16,
 ) -> bool {
     const FEW: u32 = WAYS[Class::Few as usize].ends;

@@ -335,7 +335,7 @@ impl Nodes {
     ) -> Result<(), Full> {
         let node = self.entry(at);
         let (low, high) = change.range(place.offset);
-        self.cells_changed(node, (low & 0xff, high & 0xff), place, change)?;
+        self.cells_changed(node, low & 0xff, high & 0xff, place, change)?;
         if !self.counted(node).is_multiple_of(LOW_STEP) {
             return Ok(());
         }
@@ -359,7 +359,8 @@ impl Nodes {
     fn cells_changed<A: Address>(
         &mut self,
         node: Entry,
-        (low, high): (u16, u16),
+        low: u16,
+        high: u16,
         place: Place,
         change: &Change<A>,
     ) -> Result<(), Full> {
@@ -377,7 +378,8 @@ impl Nodes {
         change: &Change<A>,
     ) -> Result<(), Full> {
         let wide = self.entry(at);
-        self.cells_changed(wide, change.range(place.offset), place, change)?;
+        let (low, high) = change.range(place.offset);
+        self.cells_changed(wide, low, high, place, change)?;
         // The root of a large table stays one.
         if place.offset == 0 || !self.counted(wide).is_multiple_of(WIDE_STEP) {
             return Ok(());

@@ -449,10 +449,10 @@ impl MacWriter {
         let lines = self.lines.value();
         // Half full: then one address in twenty stands beyond its home.
         let crowded = self.len >= lines.len() * SLOTS / 2;
-        if crowded || !put(lines, &self.held, &mut self.beyond, (key, entry, now_s)) {
+        if crowded || !put(lines, &self.held, &mut self.beyond, key, entry, now_s) {
             self.rebuild()?;
             let lines = self.lines.value();
-            if !put(lines, &self.held, &mut self.beyond, (key, entry, now_s)) {
+            if !put(lines, &self.held, &mut self.beyond, key, entry, now_s) {
                 return Err(MacRefused::Crowded);
             }
         }
@@ -474,7 +474,7 @@ impl MacWriter {
         for (line, slot) in (0..old.len()).flat_map(|at| (0..SLOTS).map(move |slot| (at, slot))) {
             let line = old.line(line);
             let Some(key) = line.key(slot) else { continue };
-            if !put(&new, &held, &mut beyond, (key, line.entry(slot), line.age(slot))) {
+            if !put(&new, &held, &mut beyond, key, line.entry(slot), line.age(slot)) {
                 return Err(MacRefused::Crowded);
             }
         }
@@ -583,7 +583,9 @@ fn put(
     lines: &Lines,
     held: &[u8],
     beyond: &mut [u32],
-    (key, entry, age_s): (MacKey, Entry, u32),
+    key: MacKey,
+    entry: Entry,
+    age_s: u32,
 ) -> bool {
     let (home, mask) = (lines.home(key), lines.len() - 1);
     let room = |at: &usize| {

@@ -7,7 +7,7 @@ use table::epoch::{Domain, Reader};
 use table::lanes::Lanes;
 use table::mac::{
     BridgeRule, Entry, Kind, Learner, MacEvent, MacKey, MacRefused, MacWriter, Macs, MoveRule,
-    OnMoves, RING_LENGTH, Source,
+    OnMoves, RING_LENGTH, Seen, Source,
 };
 
 fn key(bridge: u16, station: u64) -> MacKey {
@@ -23,7 +23,8 @@ fn sees(
     now: u32,
 ) -> Source {
     let mut source = [Source::Group];
-    macs.check(reader, learner, (&[key], &[port], now), &mut source);
+    let seen = Seen { keys: &[key], ports: &[port], now_s: now };
+    macs.check(reader, learner, seen, &mut source);
     reader.quiesce();
     source[0]
 }
@@ -279,7 +280,8 @@ fn workers_never_miss_a_station_that_stays_nor_see_the_port_of_another() {
                         let keys = stations.map(|station| key(1, station));
                         let ports = stations.map(|station| station as u32);
                         let mut sources = [Source::Group; 24];
-                        let seen = (&keys[..], &ports[..], random.below(9) as u32);
+                        let now_s = random.below(9) as u32;
+                        let seen = Seen { keys: &keys, ports: &ports, now_s };
                         macs.check(&reader, &mut learner, seen, &mut sources);
                         let mut entries = [Entry::UNKNOWN; 24];
                         macs.lookup(&reader, &keys, &mut entries);

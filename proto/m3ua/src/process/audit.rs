@@ -1,7 +1,7 @@
 //! The SGP's side of SSNM: the SS7 network tells, ASPs are told and ask (RFC 4666 §4.5.1, §4.5.3).
 
 use super::complaint::Complaint;
-use super::network::{Availability, CONGESTION_LEVEL_MAX, Gateway, Ss7Network};
+use super::network::{Availability, CONGESTION_LEVEL_MAX, Concerns, Gateway, Ss7Network};
 use super::{MemberState, Network, Process};
 use crate::codec::{
     Affected, ErrorCode, Message, MessageType, PointCode, RoutingContext, ServerState, Tag,
@@ -126,14 +126,14 @@ impl Process {
         let affected = [Affected::one(dpc)];
         if table.is_restarting || status == Some(Availability::Unavailable) {
             let contexts = self.active_contexts(peer, network, false);
-            let concerns = (network, &contexts[..]);
+            let concerns = Concerns { network, contexts: &contexts };
             self.send_ssnm(peer, MessageType::Duna, concerns, &affected, None);
             return false;
         }
         if level > 0 {
             let contexts = self.active_contexts(peer, network, false);
             let word = Some((Tag::CongestionIndications, u32::from(level)));
-            let concerns = (network, &contexts[..]);
+            let concerns = Concerns { network, contexts: &contexts };
             self.send_ssnm(peer, MessageType::Scon, concerns, &affected, word);
         }
         true
@@ -155,7 +155,8 @@ impl Process {
             Some(user) => (MessageType::Dupu, Some((Tag::UserCause, user.word()))),
             None => (MessageType::Duna, None),
         };
-        self.send_ssnm(peer, kind, (network, &contexts), &[Affected::one(dpc)], word);
+        let concerns = Concerns { network, contexts: &contexts };
+        self.send_ssnm(peer, kind, concerns, &[Affected::one(dpc)], word);
     }
 
     fn active_contexts(
@@ -199,7 +200,7 @@ impl Process {
         }
         for same in answers.chunk_by(|one, next| (one.0, one.1) == (next.0, next.1)) {
             let affected: Vec<Affected> = same.iter().map(|answer| answer.2).collect();
-            let concerns = (network, &contexts[..]);
+            let concerns = Concerns { network, contexts: &contexts };
             let (kind, level, _) = same[0];
             if level > 0 && kind != MessageType::Duna {
                 let word = Some((Tag::CongestionIndications, u32::from(level)));
@@ -255,7 +256,8 @@ impl Process {
     pub(super) fn audit(&mut self, peer: PeerId, network: Network, affected: &[Affected]) {
         let contexts = self.active_contexts(peer, network, true);
         for some in affected.chunks(AUDITED_MAX) {
-            self.send_ssnm(peer, MessageType::Daud, (network, &contexts), some, None);
+            let concerns = Concerns { network, contexts: &contexts };
+            self.send_ssnm(peer, MessageType::Daud, concerns, some, None);
         }
     }
 

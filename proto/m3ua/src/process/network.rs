@@ -33,6 +33,13 @@ pub enum Availability {
     Unavailable,
 }
 
+/// Which traffic a message is about.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Concerns<'a> {
+    pub(super) network: Network,
+    pub(super) contexts: &'a [RoutingContext],
+}
+
 /// A range, how it can be reached where that was told, and its level of congestion.
 type Odd = (Affected, Option<Availability>, u8);
 
@@ -258,15 +265,15 @@ impl Process {
         if !servers.iter().any(|server| self.is_active(peer, *server)) {
             return if is_asked { Ok(()) } else { Err(Complaint::unexpected(message)) };
         }
-        let one = |availability| (role, peer, network, availability);
-        match message.kind {
-            MessageType::Daud => self.answer_audit(peer, network, message)?,
-            MessageType::Scon => self.on_scon(peer, network, message)?,
-            MessageType::Dupu => self.on_dupu(peer, network, message)?,
-            MessageType::Duna => self.on_availability(one(Availability::Unavailable), message),
-            MessageType::Drst => self.on_availability(one(Availability::Restricted), message),
-            _ => self.on_availability(one(Availability::Available), message),
-        }
+        let next = match message.kind {
+            MessageType::Daud => return self.answer_audit(peer, network, message),
+            MessageType::Scon => return self.on_scon(peer, network, message),
+            MessageType::Dupu => return self.on_dupu(peer, network, message),
+            MessageType::Duna => Availability::Unavailable,
+            MessageType::Drst => Availability::Restricted,
+            _ => Availability::Available,
+        };
+        self.on_availability(role, peer, network, next, message);
         Ok(())
     }
 
@@ -295,7 +302,10 @@ impl Process {
 
     fn on_availability(
         &mut self,
-        (role, peer, network, next): (Role, PeerId, Network, Availability),
+        role: Role,
+        peer: PeerId,
+        network: Network,
+        next: Availability,
         message: &Message<'_>,
     ) {
         for affected in joined(message) {
@@ -440,7 +450,8 @@ impl Process {
             }
         }
         for (peer, contexts) in told {
-            self.send_ssnm(peer, kind, (network, &contexts), affected, word);
+            let concerns = Concerns { network, contexts: &contexts };
+            self.send_ssnm(peer, kind, concerns, affected, word);
         }
     }
 
@@ -448,10 +459,11 @@ impl Process {
         &mut self,
         peer: PeerId,
         kind: MessageType,
-        (network, contexts): (Network, &[RoutingContext]),
+        concerns: Concerns<'_>,
         affected: &[Affected],
         word: Option<(Tag, u32)>,
     ) {
+        let Concerns { network, contexts } = concerns;
         self.send(peer, kind, |writer| {
             let writer = writer
                 .optional(Tag::NetworkAppearance, network.map(|network| network.0))

@@ -160,7 +160,7 @@ impl Association {
         let unread = self.parameters.counts_unread.then_some(&mut self.unread);
         let mut hand = cx.hand(unread);
         for skip in forward.skips.iter().filter(|skip| skip.stream < self.inbound_streams) {
-            self.reassembly.forget_mids((skip.stream, skip.is_unordered), skip.mid, &mut hand);
+            self.reassembly.forget_mids(skip.stream, skip.is_unordered, skip.mid, &mut hand);
             if !skip.is_unordered {
                 self.reassembly.skip(skip.stream, skip.mid, true, &mut hand);
             }

@@ -177,7 +177,8 @@ impl Association {
     pub(crate) fn new(
         parameters: Parameters,
         peer_port: u16,
-        (local_tag, local_tsn): (u32, u32),
+        local_tag: u32,
+        local_tsn: u32,
         secrets: Secrets,
         own: &[IpAddr],
     ) -> Self {

@@ -388,7 +388,8 @@ impl Reassembly {
     /// Fragments of I-DATA of `stream` up to `mid` will never become whole (RFC 8260 §2.3.1).
     pub(crate) fn forget_mids(
         &mut self,
-        (stream, is_unordered): (u16, bool),
+        stream: u16,
+        is_unordered: bool,
         mid: u32,
         deliver: &mut impl FnMut(Given),
     ) {

@@ -309,7 +309,7 @@ impl Association {
     }
 
     /// The peer has reset the association as we asked (RFC 6525 §5.2.7).
-    fn follow_reset(&mut self, cx: &mut Context<'_>, (theirs, ours): (u32, u32)) {
+    fn follow_reset(&mut self, cx: &mut Context<'_>, theirs: u32, ours: u32) {
         let cumulative = self.received.cumulative();
         let last = unwrap32(cumulative, theirs) - 1;
         if last > cumulative && last <= cumulative + WINDOW {
@@ -376,7 +376,7 @@ impl Association {
                 cx.indicate(Indication::Reconfigured(total));
             }
             Request::ResetAssociation => match response.next_tsns {
-                Some(next_tsns) => self.follow_reset(cx, next_tsns),
+                Some((theirs, ours)) => self.follow_reset(cx, theirs, ours),
                 None => {
                     let refused = Reconfiguration::Refused(Request::ResetAssociation);
                     cx.indicate(Indication::Reconfigured(refused));

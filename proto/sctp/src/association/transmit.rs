@@ -139,7 +139,8 @@ impl Association {
         cx: &mut Context<'_>,
         draft: &'d mut Option<Draft>,
         path: usize,
-        (kind, bytes): (u8, usize),
+        kind: u8,
+        bytes: usize,
     ) -> &'d mut Vec<u8> {
         let auth = self.auth_bytes(kind);
         if draft.as_ref().is_some_and(|draft| !draft.fits(path, bytes, auth)) {
@@ -167,8 +168,8 @@ impl Association {
         self.request_next(cx);
         self.ask_next(cx.now);
         while let Some((path, chunk)) = self.controls.pop_front() {
-            let size = (chunk[0], chunk.len());
-            self.room(cx, &mut draft, path, size).extend_from_slice(&chunk);
+            let (kind, bytes) = (chunk[0], chunk.len());
+            self.room(cx, &mut draft, path, kind, bytes).extend_from_slice(&chunk);
         }
         if self.sacking.is_due {
             self.put_sack(cx, &mut draft);
@@ -233,7 +234,7 @@ impl Association {
             duplicates: Words::new(&duplicates),
         };
         let length = 16 + gaps.len() + duplicates.len();
-        Chunk::Sack(sack).write(self.room(cx, draft, path, (kind, length)));
+        Chunk::Sack(sack).write(self.room(cx, draft, path, kind, length));
         self.sacking.packets = 0;
         self.sacking.has_begun = true;
         self.sacking.is_due = false;
@@ -282,7 +283,7 @@ impl Association {
                 burst_begun = true;
             }
             let is_first = core::mem::take(&mut is_first_on[path]);
-            self.retransmit(cx, draft, index, (path, is_first));
+            self.retransmit(cx, draft, index, path, is_first);
         }
         true
     }
@@ -292,14 +293,15 @@ impl Association {
         cx: &mut Context<'_>,
         draft: &mut Option<Draft>,
         index: usize,
-        (path, is_first): (usize, bool),
+        path: usize,
+        is_first: bool,
     ) {
         let tsn = self.outbound.first + index as u64;
         let is_interleaved = self.outbound.is_interleaved;
         let (kind, _) = self.data_chunk();
         let length = self.outbound.chunk_bytes(index);
         let is_earliest = is_first && self.is_earliest(index, path);
-        let bytes = self.room(cx, draft, path, (kind, length));
+        let bytes = self.room(cx, draft, path, kind, length);
         let entry = &mut self.outbound.ring[index];
         let is_fast = entry.flight == Flight::Marked(true);
         entry.write(tsn, is_interleaved, bytes);
@@ -378,7 +380,7 @@ impl Association {
                 self.outbound.queue.packet_begins();
                 continue;
             }
-            self.room(cx, draft, index, (kind, length));
+            self.room(cx, draft, index, kind, length);
             self.outbound.emit(cx.now, super::path_number(index), bytes);
             let (Some(entry), Some(draft)) = (self.outbound.ring.back(), draft.as_mut()) else {
                 break;
@@ -448,8 +450,8 @@ impl Association {
         let path = self.data_path();
         let mut chunk = Vec::new();
         self.write_forward_tsn(&mut chunk, self.paths[path].packet_bytes());
-        let size = (chunk[0], chunk.len());
-        self.room(cx, draft, path, size).extend_from_slice(&chunk);
+        let (kind, bytes) = (chunk[0], chunk.len());
+        self.room(cx, draft, path, kind, bytes).extend_from_slice(&chunk);
         let path = &mut self.paths[path];
         path.t3_rtx.get_or_insert(cx.now + path.rto);
     }

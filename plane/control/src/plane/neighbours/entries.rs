@@ -269,7 +269,7 @@ impl Neighbours {
         number
     }
 
-    pub(super) fn insert(&mut self, key: Key, vrf: u32, (hop, due): (u32, Time), users: u32) {
+    pub(super) fn insert(&mut self, key: Key, vrf: u32, hop: u32, due: Time, users: u32) {
         let number = self.next_number();
         self.last_number = number;
         let entry = Entry {
@@ -362,7 +362,8 @@ impl Neighbours {
     }
 
     /// Whether an address may be asked for because a packet goes there.
-    pub(super) fn may_ask(&mut self, (interface, address): Key, now: Time) -> Result<(), Reason> {
+    pub(super) fn may_ask(&mut self, key: Key, now: Time) -> Result<(), Reason> {
+        let (interface, address) = key;
         let link = self.links.entry(interface).or_default();
         if link.silent.get(&address).is_some_and(|until| now < *until) {
             return Err(Reason::Silent);
@@ -371,7 +372,8 @@ impl Neighbours {
     }
 
     /// An address did not answer.
-    pub(super) fn falls_silent(&mut self, (interface, address): Key, now: Time) {
+    pub(super) fn falls_silent(&mut self, key: Key, now: Time) {
+        let (interface, address) = key;
         let link = self.links.entry(interface).or_default();
         let until = now + SILENCE;
         if let Some(before) = link.silent.insert(address, until) {
@@ -387,7 +389,8 @@ impl Neighbours {
     }
 
     /// An address speaks.
-    pub(super) fn is_no_longer_silent(&mut self, (interface, address): Key) {
+    pub(super) fn is_no_longer_silent(&mut self, key: Key) {
+        let (interface, address) = key;
         let Some(link) = self.links.get_mut(&interface) else { return };
         if let Some(until) = link.silent.remove(&address) {
             link.silent_order.remove(&(until, address));

@@ -36,7 +36,8 @@ impl Tally {
         }
     }
 
-    fn change(&mut self, (vrf, interface): Holder, step: impl Fn(usize) -> usize) {
+    fn change(&mut self, holder: Holder, step: impl Fn(usize) -> usize) {
+        let (vrf, interface) = holder;
         let before = self.of((vrf, interface));
         let all = self.by_vrf.get(&vrf).copied().unwrap_or(0);
         self.total = step(self.total);
