@@ -26,7 +26,7 @@ impl Association {
         }
         for path in &mut self.paths {
             path.acknowledged =
-                Acknowledged { flight_before: path.flight, ..Acknowledged::default() };
+                Acknowledged { flight_before: path.congestion.flight, ..Acknowledged::default() };
         }
         let has_advanced = cumulative >= self.outbound.first;
         self.acknowledge_to(cx, cumulative);
@@ -52,7 +52,10 @@ impl Association {
         if first.is_some_and(|first| first.payload.len() > self.peer_rwnd) {
             // A peer without room that answers is alive (RFC 9260 §6.1 A).
             self.errors = 0;
-            self.paths.iter_mut().filter(|path| path.flight > 0).for_each(|path| path.errors = 0);
+            self.paths
+                .iter_mut()
+                .filter(|path| path.congestion.flight > 0)
+                .for_each(|path| path.errors = 0);
         }
         self.advance_ack_point();
     }
@@ -73,7 +76,7 @@ impl Association {
             self.outbound.marked_from = self.outbound.marked_from.saturating_sub(1);
             let path = &mut self.paths[usize::from(entry.path)];
             if entry.flight == Flight::Outstanding {
-                path.flight -= entry.chunk_bytes(header);
+                path.congestion.flight -= entry.chunk_bytes(header);
                 self.outbound.outstanding -= bytes;
             }
             if !matches!(entry.flight, Flight::Acked | Flight::Abandoned) {
@@ -137,7 +140,7 @@ impl Association {
         path.acknowledged.earliest |= !path.acknowledged.has_earlier;
         path.acknowledged.is_certain |= !entry.was_elsewhere;
         if was == Flight::Outstanding {
-            path.flight -= chunk_bytes;
+            path.congestion.flight -= chunk_bytes;
             self.outbound.outstanding -= bytes;
         } else {
             self.outbound.marked -= 1;
@@ -158,7 +161,7 @@ impl Association {
         entry.flight = Flight::Outstanding;
         entry.misses = 1;
         let path = &mut self.paths[usize::from(entry.path)];
-        path.flight += chunk_bytes;
+        path.congestion.flight += chunk_bytes;
         self.outbound.outstanding += entry.payload.len();
         path.t3_rtx.get_or_insert(cx.now + path.rto);
         path.acknowledged.has_earlier = true;
@@ -177,7 +180,7 @@ impl Association {
             entry.misses += 1;
             if entry.misses >= MISSES_MAX && !entry.was_fast {
                 let (path, bytes) = self.outbound.mark(index, true);
-                self.paths[path].flight -= bytes;
+                self.paths[path].congestion.flight -= bytes;
                 self.paths[path].timed = None;
                 halved[path] = true;
                 has_lost = true;
@@ -195,8 +198,8 @@ impl Association {
     fn settle_paths(&mut self, cx: &mut Context<'_>) {
         for index in 0..self.paths.len() {
             let path = &mut self.paths[index];
-            path.is_alone &= path.acknowledged.bytes == 0;
-            if path.flight == 0 {
+            path.congestion.is_alone &= path.acknowledged.bytes == 0;
+            if path.congestion.flight == 0 {
                 path.t3_rtx = None;
             } else if path.acknowledged.earliest {
                 path.t3_rtx = Some(cx.now + path.rto);

@@ -32,7 +32,8 @@ impl Association {
             }
             match entry.flight {
                 Flight::Outstanding => {
-                    self.paths[usize::from(entry.path)].flight -= entry.chunk_bytes(header);
+                    self.paths[usize::from(entry.path)].congestion.flight -=
+                        entry.chunk_bytes(header);
                     self.outbound.outstanding -= entry.payload.len();
                 }
                 Flight::Marked(_) => self.outbound.marked -= 1,

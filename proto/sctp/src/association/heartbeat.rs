@@ -62,7 +62,8 @@ impl Association {
         }
         let is_confirmed = matches!(path.state, PathState::Active | PathState::Inactive);
         let interval = path.parameters.hb_interval.unwrap_or(Duration::MAX);
-        let is_busy = path.flight > 0 || cx.now.since(path.last_data) < interval;
+        let is_busy =
+            path.congestion.flight > 0 || cx.now.since(path.congestion.last_data) < interval;
         if is_confirmed && is_busy {
             return self.schedule_heartbeat(cx, index);
         }

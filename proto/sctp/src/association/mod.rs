@@ -11,6 +11,7 @@
 mod acknowledge;
 mod asconf;
 mod auth;
+mod congestion;
 mod forward;
 mod handshake;
 mod heartbeat;

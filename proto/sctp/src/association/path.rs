@@ -1,4 +1,4 @@
-//! A path: one address of the peer, with its RTO, its congestion window, its heartbeats and its
+//! A path: one address of the peer, with its RTO, its congestion control, its heartbeats and its
 //! state (RFC 9260 §6.3, §7.2, §8.2, §8.3; RFC 7829 §3).
 //!
 //! ```text
@@ -9,6 +9,7 @@
 //!                                       └──────→ Inactive ──────────────────┘
 //! ```
 
+use super::congestion::Congestion;
 use crate::codec::HEADER_BYTES;
 use crate::parameters::PathParameters;
 use core::net::IpAddr;
@@ -58,16 +59,7 @@ pub(crate) struct Path {
     rttvar: Duration,
     pub(crate) rto: Duration,
     pub(crate) pmtu: usize,
-    pub(crate) cwnd: usize,
-    pub(crate) ssthresh: usize,
-    partial_bytes_acked: usize,
-    /// Octets of chunks of user data outstanding on the path, with header and padding.
-    pub(crate) flight: usize,
-    /// T3-rtx has expired and nothing was acknowledged since: no more than one packet may be on
-    /// its way (RFC 9260 §7.2.3).
-    pub(crate) is_alone: bool,
-    /// Up to where `flight` may grow in the flush at hand.
-    pub(crate) allowed: usize,
+    pub(crate) congestion: Congestion,
     /// Time-outs in a row.
     pub(crate) errors: u16,
     /// T3-rtx.
@@ -77,9 +69,6 @@ pub(crate) struct Path {
     pub(crate) probe: Option<Probe>,
     /// The TSN whose round trip is being measured.
     pub(crate) timed: Option<u64>,
-    pub(crate) last_data: Time,
-    /// Up to when silence has shrunk the window.
-    decayed_at: Time,
     /// The search for the PMTU.
     pub(crate) search: super::pmtu::Search,
     /// What the SACK at hand did to the path.
@@ -116,23 +105,16 @@ impl Path {
             rttvar: Duration::ZERO,
             rto: parameters.rto_initial,
             pmtu: usize::from(parameters.pmtu),
-            cwnd: 0,
-            ssthresh: usize::MAX,
-            partial_bytes_acked: 0,
-            flight: 0,
-            is_alone: false,
-            allowed: 0,
+            congestion: Congestion::new(now),
             errors: 0,
             t3_rtx: None,
             next_heartbeat: None,
             probe: None,
             timed: None,
-            last_data: now,
-            decayed_at: now,
             search: super::pmtu::Search::default(),
             acknowledged: Acknowledged::default(),
         };
-        path.cwnd = path.initial_cwnd();
+        path.congestion.cwnd = path.initial_cwnd();
         path
     }
 
@@ -186,12 +168,12 @@ impl Path {
         self.rto = (srtt + 4 * self.rttvar).max(rto_min).min(rto_max);
     }
 
-    /// RTO doubles after a time-out (RFC 9260 §6.3.3 E2).
     /// Whether the far end has answered from its address (RFC 9260 §5.4).
     pub(crate) const fn is_confirmed(&self) -> bool {
         !matches!(self.state, PathState::Unconfirmed)
     }
 
+    /// RTO doubles after a time-out (RFC 9260 §6.3.3 E2).
     pub(crate) fn back_off(&mut self) {
         self.rto = (self.rto * 2).min(self.parameters.rto_max);
     }
@@ -223,75 +205,29 @@ impl Path {
         }
     }
 
-    /// T3-rtx expired (RFC 9260 §7.2.3).
+    /// T3-rtx expired.
     pub(crate) fn collapse(&mut self) {
-        self.ssthresh = (self.cwnd / 2).max(4 * self.pmdcs());
-        self.cwnd = self.pmdcs();
-        self.partial_bytes_acked = 0;
-        self.is_alone = true;
+        self.congestion.collapse(self.pmdcs());
     }
 
-    /// A packet was lost and others came through (RFC 9260 §7.2.4 step 2).
+    /// A packet was lost and others came through.
     pub(crate) fn halve(&mut self) {
-        self.ssthresh = (self.cwnd / 2).max(4 * self.pmdcs());
-        self.cwnd = self.ssthresh;
-        self.partial_bytes_acked = 0;
+        self.congestion.halve(self.pmdcs());
     }
 
-    /// A SACK acknowledged something (RFC 9260 §7.2.1, §7.2.2).
+    /// A SACK acknowledged something.
     pub(crate) fn grow(&mut self, is_recovering: bool) {
-        let Acknowledged { bytes, flight_before, .. } = self.acknowledged;
-        if bytes == 0 {
-            return;
-        }
-        let is_full = flight_before >= self.cwnd;
-        if self.cwnd <= self.ssthresh {
-            if is_full && !is_recovering {
-                self.cwnd += bytes.min(self.pmdcs());
-            }
-            return;
-        }
-        self.partial_bytes_acked += bytes;
-        if is_full && self.partial_bytes_acked >= self.cwnd {
-            self.partial_bytes_acked -= self.cwnd;
-            self.cwnd += self.pmdcs();
-        } else if !is_full {
-            self.partial_bytes_acked = self.partial_bytes_acked.min(self.cwnd);
-        }
-        if self.flight == 0 {
-            self.partial_bytes_acked = 0;
-        }
+        self.congestion.grow(&self.acknowledged, self.pmdcs(), is_recovering);
     }
 
-    /// Data is to be sent after silence: the window shrinks by half for each RTO of it
-    /// (RFC 9260 §7.2.1).
+    /// Data is to be sent after silence.
     pub(crate) fn wake(&mut self, now: Time) {
-        if self.flight > 0 {
-            return;
-        }
-        let least = (4 * self.pmdcs()).min(self.cwnd);
-        let mut from = self.decayed_at.max(self.last_data);
-        if now.since(from) >= self.rto {
-            self.ssthresh = self.cwnd;
-        }
-        while now.since(from) >= self.rto && self.cwnd > least {
-            self.cwnd = (self.cwnd / 2).max(least);
-            from += self.rto;
-        }
-        self.decayed_at = from;
+        self.congestion.wake(now, self.rto, self.pmdcs());
     }
 
-    /// The largest window that Max.Burst allows now (RFC 9260 §6.1 D).
+    /// The largest window that Max.Burst allows now.
     pub(crate) fn window(&self, max_burst: Option<u16>) -> usize {
-        if self.is_alone && self.flight > 0 {
-            return 0;
-        }
-        match max_burst {
-            Some(packets) => {
-                self.cwnd.min(self.flight.saturating_add(usize::from(packets) * self.pmdcs()))
-            }
-            None => self.cwnd,
-        }
+        self.congestion.window(max_burst, self.pmdcs())
     }
 
     /// The earliest of its timers.
@@ -334,46 +270,46 @@ mod tests {
     #[test]
     fn slow_start_grows_by_what_was_acknowledged_and_avoidance_by_one_chunk_a_window() {
         let mut path = path(&Parameters::rfc9260());
-        assert_eq!(path.cwnd, 4404);
+        assert_eq!(path.congestion.cwnd, 4404);
         path.acknowledged = Acknowledged { bytes: 900, flight_before: 4404, ..Default::default() };
         assert_eq!(path.pmdcs(), 1460);
         path.grow(false);
-        assert_eq!(path.cwnd, 5304);
+        assert_eq!(path.congestion.cwnd, 5304);
         path.grow(true);
-        assert_eq!(path.cwnd, 5304, "not in fast recovery");
+        assert_eq!(path.congestion.cwnd, 5304, "not in fast recovery");
         path.acknowledged.flight_before = 100;
         path.grow(false);
-        assert_eq!(path.cwnd, 5304, "not when the window was not used");
-        path.ssthresh = 5000;
-        path.flight = 5304;
+        assert_eq!(path.congestion.cwnd, 5304, "not when the window was not used");
+        path.congestion.ssthresh = 5000;
+        path.congestion.flight = 5304;
         path.acknowledged = Acknowledged { bytes: 2700, flight_before: 5304, ..Default::default() };
         path.grow(false);
-        assert_eq!(path.cwnd, 5304);
+        assert_eq!(path.congestion.cwnd, 5304);
         path.grow(false);
-        assert_eq!(path.cwnd, 5304 + path.pmdcs());
+        assert_eq!(path.congestion.cwnd, 5304 + path.pmdcs());
     }
 
     #[test]
     fn the_first_window_is_that_of_its_address_family() {
         let parameters = Parameters::rfc9260();
         let of = |address: IpAddr| Path::new(address, 0, parameters.path, Time::ZERO);
-        assert_eq!(of([10, 0, 0, 1].into()).cwnd, 4404);
-        assert_eq!(of([0xFD00, 0, 0, 0, 0, 0, 0, 1].into()).cwnd, 4344);
+        assert_eq!(of([10, 0, 0, 1].into()).congestion.cwnd, 4404);
+        assert_eq!(of([0xFD00, 0, 0, 0, 0, 0, 0, 1].into()).congestion.cwnd, 4344);
     }
 
     #[test]
     fn silence_halves_the_window_once_an_rto_and_is_remembered_in_ssthresh() {
         let mut path = path(&Parameters::rfc9260());
-        path.cwnd = 100_000;
+        path.congestion.cwnd = 100_000;
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
         path.wake(at(1_500));
-        assert_eq!((path.cwnd, path.ssthresh), (50_000, 100_000));
+        assert_eq!((path.congestion.cwnd, path.congestion.ssthresh), (50_000, 100_000));
         path.wake(at(1_900));
-        assert_eq!(path.cwnd, 50_000, "nothing was sent, and no RTO has passed since");
+        assert_eq!(path.congestion.cwnd, 50_000, "nothing was sent, and no RTO has passed since");
         path.wake(at(2_000));
-        assert_eq!((path.cwnd, path.ssthresh), (25_000, 50_000));
+        assert_eq!((path.congestion.cwnd, path.congestion.ssthresh), (25_000, 50_000));
         path.wake(at(9_000));
-        assert_eq!(path.cwnd, 4 * path.pmdcs());
+        assert_eq!(path.congestion.cwnd, 4 * path.pmdcs());
     }
 
     #[test]

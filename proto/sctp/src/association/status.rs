@@ -66,9 +66,9 @@ impl Association {
             is_primary: index == self.primary,
             srtt: path.srtt,
             rto: path.rto,
-            cwnd: path.cwnd,
-            ssthresh: path.ssthresh,
-            flight: path.flight,
+            cwnd: path.congestion.cwnd,
+            ssthresh: path.congestion.ssthresh,
+            flight: path.congestion.flight,
             errors: path.errors,
             pmtu: path.pmtu,
         };

@@ -88,7 +88,7 @@ impl Association {
                 self.outbound.mark(entry, false);
             }
         }
-        self.paths[index].flight = 0;
+        self.paths[index].congestion.flight = 0;
         self.may_burst = true;
         self.is_forward_due |= self.advanced >= self.outbound.first;
         self.time_out(cx, index, true);

@@ -191,7 +191,7 @@ impl Association {
             return;
         }
         for path in &mut self.paths {
-            path.allowed = path.window(max_burst);
+            path.congestion.allowed = path.window(max_burst);
         }
         if self.is_forward_due {
             self.put_forward_tsn(cx, draft);
@@ -273,7 +273,7 @@ impl Association {
             if free && burst_begun && !fits {
                 free = false;
             }
-            let it = &self.paths[path];
+            let it = &self.paths[path].congestion;
             let is_over = it.flight >= it.allowed || (it.is_alone && it.flight > 0 && !fits);
             if !free && is_over {
                 return false;
@@ -316,7 +316,7 @@ impl Association {
         self.outbound.retransmitted += 1;
         self.outbound.outstanding += size;
         let path = &mut self.paths[path];
-        path.flight += length;
+        path.congestion.flight += length;
         if path.t3_rtx.is_none() || is_earliest {
             path.t3_rtx = Some(cx.now + path.rto);
         }
@@ -326,7 +326,7 @@ impl Association {
     /// (RFC 9260 §6.1, §7.2.4 step 4).
     fn is_earliest(&self, index: usize, path: usize) -> bool {
         let mut before = self.outbound.ring.range(..index);
-        self.paths[path].flight == 0
+        self.paths[path].congestion.flight == 0
             || !before.any(|it| it.flight == Flight::Outstanding && usize::from(it.path) == path)
     }
 
@@ -337,7 +337,8 @@ impl Association {
         }
         let index = self.data_path();
         self.paths[index].wake(cx.now);
-        self.paths[index].allowed = self.paths[index].allowed.min(self.paths[index].cwnd);
+        let it = &mut self.paths[index].congestion;
+        it.allowed = it.allowed.min(it.cwnd);
         let smallest = self.paths.iter().map(super::path::Path::packet_bytes).min();
         let (kind, header) = self.data_chunk();
         let auth = self.auth_bytes(kind);
@@ -364,7 +365,7 @@ impl Association {
                 && outstanding > 0
                 && self.outbound.queued < max
                 && self.state == State::Established;
-            if is_window_closed || path.flight >= path.allowed || waits {
+            if is_window_closed || path.congestion.flight >= path.congestion.allowed || waits {
                 break;
             }
             if is_first {
@@ -373,7 +374,8 @@ impl Association {
             }
             let (tsn, length) = (self.outbound.next_tsn(), padded(header + bytes));
             if draft.as_ref().is_some_and(|it| !it.fits(index, length, auth)) {
-                if self.paths[index].is_alone && self.paths[index].flight > 0 {
+                let it = &self.paths[index].congestion;
+                if it.is_alone && it.flight > 0 {
                     break;
                 }
                 self.close(cx, draft);
@@ -387,8 +389,8 @@ impl Association {
             };
             entry.write(tsn, is_interleaved, &mut draft.bytes);
             let path = &mut self.paths[index];
-            path.flight += length;
-            path.last_data = cx.now;
+            path.congestion.flight += length;
+            path.congestion.last_data = cx.now;
             path.timed.get_or_insert(tsn);
             path.t3_rtx.get_or_insert(cx.now + path.rto);
         }
