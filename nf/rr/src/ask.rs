@@ -8,6 +8,7 @@ mod routes;
 mod stations;
 
 use crate::Reflector;
+use crate::alarms;
 use crate::facts::Fact;
 use bgp::codec::{CEASE_COMMUNICATION_BYTES_MAX, RefreshKind};
 use dump::DumpPage;
@@ -137,6 +138,16 @@ impl Reflector {
         let serve = question::find(QUESTIONS, &ask.path);
         let serve = serve.ok_or_else(|| AskError::NotFound(ask.path.clone()))?;
         serve(self, &mut Asked { now, ask, out })
+    }
+
+    /// What somebody should look at.
+    fn show_alarms(&mut self, now: Time) -> Vec<Condition> {
+        let name = &self.config.name;
+        let away = alarms::away(&mut self.speaker, name, now);
+        let peers = self.speaker.peers().iter();
+        let rows = peers.flat_map(|(id, peer)| alarms::of_peer(&self.rib, id, peer));
+        let feeds = self.origins.alarms(name).into_iter().chain(self.stations.alarms());
+        rows.chain(feeds).chain(self.recording.alarm(name)).chain(away).collect()
     }
 
     /// Brings the gauges up to date.

@@ -116,7 +116,7 @@ impl Reflector {
     fn speak(&mut self, now: Time, input: SpeakerIn<'_>, out: &mut Effects) {
         let mut bytes: &[u8] = &[];
         if let SpeakerIn::Octets(flow, octets) = input {
-            self.trail_received(now, flow, octets);
+            self.trail.received(now, &self.speaker, flow, octets);
             bytes = octets;
         }
         self.speaker.step(now, input, out);

@@ -24,7 +24,7 @@ impl Reflector {
                 Out::Purge(id, families) => self.rib.purge(id, families),
                 Out::Written(id, octets, left) => self.written(id, octets, left),
                 Out::Limits(id) => self.check_limits(now, id, out),
-                Out::Sent(sent) => self.trail_sent(now, &sent),
+                Out::Sent(sent) => self.trail.sent(now, &sent),
             }
         }
         self.publish_counts();
@@ -38,7 +38,7 @@ impl Reflector {
         tracing::info!(target: "bgp", function, peer, %address, asn, "the session stands");
         self.rib.up(now, id, session.neighbour.clone(), &session.negotiated);
         self.stations_peer_up(now, id);
-        self.trail_up(now, id, session);
+        self.trail.up(now, &self.speaker, id, session);
         self.recording.up(now, self.config.asn, session);
     }
 
@@ -47,7 +47,7 @@ impl Reflector {
         let function = &*self.config.name;
         let Ended { name: peer, address, reason, .. } = session;
         tracing::warn!(target: "bgp", function, peer, %address, reason, "the session ended");
-        self.trail_down(now, session);
+        self.trail.down(now, session);
         self.stations_peer_down(now, id, session);
         self.recording.down(now, self.config.asn, session);
         self.rib.down(id, session.retained);
@@ -106,7 +106,7 @@ impl Reflector {
         while let Some(sending) = self.rib.next_sending() {
             let Some(sending) = self.deliver(now, sending) else { continue };
             let Sending { peer: id, bytes, updates } = sending;
-            self.trail_updates(now, id, &bytes);
+            self.trail.updates(now, &self.speaker, id, &bytes);
             let (octets, updates) = (bytes.len() as u64, u64::from(updates));
             if self.speaker.send_updates(now, id, bytes, updates, out) {
                 self.facts.add(Fact::UpdatesOut, updates);

@@ -5,11 +5,10 @@
 //! for BGP, so that messages are told as events. A connection has its own trail, from its OPEN to
 //! its end.
 
-use crate::Reflector;
 use crate::config::{CAPTURE_PORT, Rr};
 use bgp::Cause;
 use bgp::codec::{EXTENDED_MESSAGE_BYTES_MAX, Framing, HEADER_BYTES};
-use bgp_stack::{Ended, Established, Sent};
+use bgp_stack::{Ended, Established, Sent, Speaker};
 use machine::Time;
 use machine::bucket::{Bucket, Rate};
 use machine::identity::mix;
@@ -30,26 +29,26 @@ pub(crate) struct SessionTrail {
     pub(crate) capture: Capture,
     secret: u64,
     /// UPDATEs of all sessions and both directions that are told.
-    updates: Rate,
+    updates_rate: Rate,
     told: Bucket,
 }
 
 impl SessionTrail {
     pub(crate) fn new(secret: u64, config: &Rr) -> Self {
         let capture = Capture::new(hep::KIND_LOG, CAPTURE_PORT, config.capture_settings());
-        let (updates, told) = (rate(config), Bucket::default());
-        Self { capture, secret, updates, told }
+        let (updates_rate, told) = (rate(config), Bucket::default());
+        Self { capture, secret, updates_rate, told }
     }
 
     /// Takes the configuration as it is now.
     pub(crate) fn configure(&mut self, config: &Rr) {
         self.capture.configure(config.capture_settings());
-        self.updates = rate(config);
+        self.updates_rate = rate(config);
     }
 
     /// Whether UPDATEs are told at all.
     fn tells_updates(&self) -> bool {
-        self.updates.per_s() > 0.0
+        self.updates_rate.per_s() > 0.0
     }
 
     /// Whether messages of that type are told now.
@@ -57,9 +56,9 @@ impl SessionTrail {
         if kind != UPDATE {
             return true;
         }
-        let has_room = self.told.has_room(now, self.updates);
+        let has_room = self.told.has_room(now, self.updates_rate);
         if has_room {
-            self.told.take(now, self.updates);
+            self.told.take(now, self.updates_rate);
         }
         has_room
     }
@@ -130,46 +129,44 @@ impl SessionTrail {
     }
 }
 
-impl Reflector {
+impl SessionTrail {
     /// Tells of the messages in octets that came.
-    pub(crate) fn trail_received(&mut self, now: Time, flow: &Flow, run: &[u8]) {
-        if !self.trail.capture.is_on() {
+    pub(crate) fn received(&mut self, now: Time, speaker: &Speaker, flow: &Flow, run: &[u8]) {
+        if !self.capture.is_on() {
             return;
         }
-        let Some(id) = self.speaker.peers().of_connection(flow.conn) else { return };
-        let peer = self.speaker.name_of(id);
-        self.trail.messages(now, peer, flow, run, Event::SessionMessageReceived);
+        let Some(id) = speaker.peers().of_connection(flow.conn) else { return };
+        self.messages(now, speaker.name_of(id), flow, run, Event::SessionMessageReceived);
     }
 
     /// Tells of a message that was sent.
-    pub(crate) fn trail_sent(&mut self, now: Time, sent: &Sent) {
-        if self.trail.capture.is_on() {
+    pub(crate) fn sent(&mut self, now: Time, sent: &Sent) {
+        if self.capture.is_on() {
             let Sent { name, flow, message } = sent;
-            self.trail.messages(now, name, flow, message, Event::SessionMessageSent);
+            self.messages(now, name, flow, message, Event::SessionMessageSent);
         }
     }
 
     /// Tells of UPDATEs that a peer is about to be sent.
-    pub(crate) fn trail_updates(&mut self, now: Time, id: PeerId, run: &[u8]) {
-        if !self.trail.capture.is_on() || !self.trail.tells_updates() {
+    pub(crate) fn updates(&mut self, now: Time, speaker: &Speaker, id: PeerId, run: &[u8]) {
+        if !self.capture.is_on() || !self.tells_updates() {
             return;
         }
-        let Some(peer) = self.speaker.peers().get(id) else { return };
+        let Some(peer) = speaker.peers().get(id) else { return };
         let Some((_, flow)) = peer.flow() else { return };
-        self.trail.messages(now, &peer.settings.name, &flow, run, Event::SessionMessageSent);
+        self.messages(now, &peer.settings.name, &flow, run, Event::SessionMessageSent);
     }
 
     /// Tells that the session of a peer stands.
-    pub(crate) fn trail_up(&mut self, now: Time, id: PeerId, session: &Established) {
-        let Some(flow) = session.flow.filter(|_| self.trail.capture.is_on()) else { return };
-        let peer = self.speaker.name_of(id);
-        self.trail.session(now, peer, &flow, Event::SessionEstablished, "");
+    pub(crate) fn up(&mut self, now: Time, speaker: &Speaker, id: PeerId, session: &Established) {
+        let Some(flow) = session.flow.filter(|_| self.capture.is_on()) else { return };
+        self.session(now, speaker.name_of(id), &flow, Event::SessionEstablished, "");
     }
 
     /// Tells that the session of a peer ended, and why.
-    pub(crate) fn trail_down(&mut self, now: Time, session: &Ended) {
-        let Some(flow) = session.flow.filter(|_| self.trail.capture.is_on()) else { return };
+    pub(crate) fn down(&mut self, now: Time, session: &Ended) {
+        let Some(flow) = session.flow.filter(|_| self.capture.is_on()) else { return };
         let text = words(&session.cause);
-        self.trail.session(now, &session.name, &flow, Event::SessionEnded, &text);
+        self.session(now, &session.name, &flow, Event::SessionEnded, &text);
     }
 }
