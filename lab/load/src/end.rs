@@ -322,7 +322,7 @@ impl End {
     }
 
     fn complete(&mut self, slot: u32, tally: &mut Tally) {
-        let missing = u64::from(self.legs[slot as usize].skipped.count_ones());
+        let missing = u64::from(self.legs[slot as usize].steps.skipped.count_ones());
         tally.report.missing += missing;
         match self.side {
             Side::Answerer => tally.report.answered += 1,
@@ -352,7 +352,7 @@ impl End {
 
     /// What was sent was answered: nothing is sent again; the other end has its patience.
     pub(crate) fn settle(&mut self, now: Time, slot: u32) {
-        self.legs[slot as usize].resend = NONE;
+        self.legs[slot as usize].resending.step = NONE;
         self.wait(slot, now + PATIENCE);
     }
 
@@ -386,15 +386,15 @@ impl End {
             // message's own time begins when it leaves.
             return self.wait(slot, now + Duration::from_millis(u64::from(T1_MS)));
         }
-        if leg.resend == NONE || now.since(leg.sent) >= PATIENCE {
+        if leg.resending.step == NONE || now.since(leg.sent) >= PATIENCE {
             return self.fail(slot, Cause::Timeout, tally, || "nothing came".into());
         }
-        let step = leg.resend;
+        let step = leg.resending.step;
         tally.report.retransmissions += 1;
         self.enqueue(slot, step);
         let interval_ms = self.next_interval_ms(slot);
         let leg = &mut self.legs[slot as usize];
-        leg.interval_ms = interval_ms;
+        leg.resending.interval_ms = interval_ms;
         let patience = leg.sent + PATIENCE;
         self.wait(slot, patience.min(now + Duration::from_millis(u64::from(interval_ms))));
     }
@@ -403,9 +403,9 @@ impl End {
     /// response (RFC 3262 §3).
     fn next_interval_ms(&self, slot: u32) -> u32 {
         let leg = &self.legs[slot as usize];
-        let step = &self.ladder.steps[leg.resend as usize];
+        let step = &self.ladder.steps[leg.resending.step as usize];
         let unlimited = step.what == What::Request(Method::Invite) || step.reliable;
-        let doubled = leg.interval_ms.saturating_mul(2);
+        let doubled = leg.resending.interval_ms.saturating_mul(2);
         if unlimited { doubled } else { doubled.min(T2_MS) }
     }
 
@@ -438,7 +438,7 @@ impl End {
         out.send(leg.flow, |bytes| match step.what {
             What::Response(_, method) => {
                 let opening = method == self.ladder.steps[0].method();
-                let head = if opening { &leg.opening } else { &leg.head };
+                let head = if opening { &leg.repeated.opening } else { &leg.repeated.head };
                 self.script.write_response(bytes, &voice, head);
             }
             What::Request(_) if at == 0 => self.script.write_opening(bytes, &voice),
@@ -476,14 +476,14 @@ impl End {
         }
         let leg = &mut self.legs[slot as usize];
         leg.queued -= 1;
-        let again = leg.resend as usize == at;
+        let again = leg.resending.step as usize == at;
         if awaited && !again && leg.at as usize > at {
             leg.sent = now;
-            leg.interval_ms = T1_MS;
+            leg.resending.interval_ms = T1_MS;
             // Streams lose nothing, but a 2xx is its core's to repeat over any transport
             // (RFC 3261 §13.3.1.4); over a stream that is of no use to a measurement.
             let stream = leg.flow.transport.is_stream();
-            leg.resend = if stream { NONE } else { at as u8 };
+            leg.resending.step = if stream { NONE } else { at as u8 };
             let wait = if stream { PATIENCE } else { Duration::from_millis(u64::from(T1_MS)) };
             self.wait(slot, now + wait);
         }

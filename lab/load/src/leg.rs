@@ -125,6 +125,33 @@ impl Dialog {
     }
 }
 
+/// A request that is sent again until it is answered.
+#[derive(Debug, Clone, Copy)]
+pub struct Resending {
+    /// Its step, or [`NONE`].
+    pub step: u8,
+    /// Distance of the next retransmission, milliseconds.
+    pub interval_ms: u32,
+}
+
+/// Steps of a ladder, a bit each.
+#[derive(Debug, Clone, Copy)]
+pub struct Steps {
+    /// Those that came.
+    pub seen: u64,
+    /// Mandatory ones that were passed over.
+    pub skipped: u64,
+}
+
+/// From Via to CSeq of requests, as their responses repeat them.
+#[derive(Debug)]
+pub struct Repeated {
+    /// Of the opening request.
+    pub opening: Vec<u8>,
+    /// Of the last other one.
+    pub head: Vec<u8>,
+}
+
 /// One end of one call. Slots are used again, with their allocations.
 #[derive(Debug)]
 pub struct Leg {
@@ -134,16 +161,14 @@ pub struct Leg {
     pub live: bool,
     /// The step whose turn it is.
     pub at: u8,
-    /// The step that is sent again until it is answered, or [`NONE`].
-    pub resend: u8,
+    /// What is sent again.
+    pub resending: Resending,
     /// Messages waiting to be written.
     pub queued: u8,
     /// Whether the hold time runs.
     pub holding: bool,
-    /// Steps that came, a bit each.
-    pub seen: u64,
-    /// Mandatory steps that were passed over, a bit each.
-    pub skipped: u64,
+    /// What became of the steps so far.
+    pub steps: Steps,
     /// Where our messages go.
     pub flow: Flow,
     /// Index of the address we speak from.
@@ -158,8 +183,6 @@ pub struct Leg {
     pub due: Time,
     /// The earliest entry of this leg in the wheel; [`Time::MAX`] for none.
     pub armed: Time,
-    /// Distance of the next retransmission, milliseconds.
-    pub interval_ms: u32,
     /// The RSeq received last, or sent last.
     pub rseq: u32,
     /// CSeq of the far end's last request.
@@ -170,10 +193,8 @@ pub struct Leg {
     pub call_hash: u64,
     /// The dialog.
     pub dialog: Dialog,
-    /// From Via to CSeq of the opening request, as its responses repeat them.
-    pub opening: Vec<u8>,
-    /// The same of the last other request.
-    pub head: Vec<u8>,
+    /// What responses repeat of requests.
+    pub repeated: Repeated,
 }
 
 impl Leg {
@@ -184,11 +205,10 @@ impl Leg {
             generation: 0,
             live: false,
             at: 0,
-            resend: NONE,
+            resending: Resending { step: NONE, interval_ms: 0 },
             queued: 0,
             holding: false,
-            seen: 0,
-            skipped: 0,
+            steps: Steps { seen: 0, skipped: 0 },
             flow,
             door: 0,
             subscriber: 0,
@@ -196,7 +216,6 @@ impl Leg {
             sent: Time::ZERO,
             due: Time::MAX,
             armed: Time::MAX,
-            interval_ms: 0,
             rseq: 0,
             remote_cseq: 0,
             invite_cseq: 0,
@@ -209,22 +228,21 @@ impl Leg {
                 remote: (0, 0),
                 call_id: (0, 0),
             },
-            opening: Vec::new(),
-            head: Vec::new(),
+            repeated: Repeated { opening: Vec::new(), head: Vec::new() },
         }
     }
 
     /// A new call in this slot.
     pub fn open(&mut self, flow: Flow) {
         self.live = true;
-        (self.at, self.resend, self.queued, self.holding) = (0, NONE, 0, false);
-        (self.seen, self.skipped) = (0, 0);
+        (self.at, self.resending.step, self.queued, self.holding) = (0, NONE, 0, false);
+        self.steps = Steps { seen: 0, skipped: 0 };
         (self.rseq, self.remote_cseq, self.invite_cseq) = (0, 0, 0);
         (self.due, self.armed) = (Time::MAX, Time::MAX);
         self.flow = flow;
         self.dialog.clear();
-        self.opening.clear();
-        self.head.clear();
+        self.repeated.opening.clear();
+        self.repeated.head.clear();
     }
 }
 

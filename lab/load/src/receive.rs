@@ -76,12 +76,12 @@ impl End {
         let id = Id { slot, generation: leg.generation };
         leg.call_hash = call;
         (leg.remote_cseq, leg.invite_cseq) = (scan.cseq, scan.cseq);
-        (leg.scheduled, leg.seen, leg.at) = (now, 1, 1);
+        (leg.scheduled, leg.steps.seen, leg.at) = (now, 1, 1);
         leg.subscriber = callee(scan).unwrap_or_default();
         leg.dialog.learn_from_request(scan, id);
         let echo = self.ladder.steps.iter().find(|s| !s.echo.is_empty());
         let echo = echo.map_or(&[][..], |step| &step.echo);
-        repeat(&mut leg.opening, scan, Some(id), echo);
+        repeat(&mut leg.repeated.opening, scan, Some(id), echo);
         self.hear(slot, scan);
         self.settle(now, slot);
         self.advance(now, slot, tally);
@@ -139,13 +139,15 @@ impl End {
             return self.fail(slot, Cause::Cseq, tally, words);
         }
         let found = (0..self.ladder.steps.len())
-            .find(|&at| theirs(&&self.ladder.steps[at]) && (leg.seen >> at & 1) == 0);
+            .find(|&at| theirs(&&self.ladder.steps[at]) && (leg.steps.seen >> at & 1) == 0);
         match found {
-            Some(at) if repeated && (leg.skipped >> at & 1) == 0 && cseq < leg.remote_cseq => {
+            Some(at)
+                if repeated && (leg.steps.skipped >> at & 1) == 0 && cseq < leg.remote_cseq =>
+            {
                 let words = || format!("CSeq {cseq} of step {} is below the last one's", at + 1);
                 self.fail(slot, Cause::Cseq, tally, words);
             }
-            Some(at) if !repeated || (leg.skipped >> at & 1) == 1 => {
+            Some(at) if !repeated || (leg.steps.skipped >> at & 1) == 1 => {
                 self.on_turn_of_request(now, slot, at, scan, tally);
             }
             _ => self.repeat_answer(slot, scan, tally),
@@ -173,7 +175,7 @@ impl End {
         let leg = &mut self.legs[slot as usize];
         if scan.method != Method::Ack {
             leg.remote_cseq = scan.cseq;
-            repeat(&mut leg.head, scan, None, &[]);
+            repeat(&mut leg.repeated.head, scan, None, &[]);
         }
         if scan.method == Method::Update {
             leg.dialog.refresh(scan);
@@ -189,7 +191,7 @@ impl End {
             return;
         }
         let leg = &mut self.legs[slot as usize];
-        repeat(&mut leg.head, scan, None, &[]);
+        repeat(&mut leg.repeated.head, scan, None, &[]);
         let at = leg.at as usize;
         let answers = |step: &crate::ladder::Step| {
             step.sent_by(self.side) && matches!(step.what, What::Response(_, m) if m == scan.method)
@@ -217,10 +219,10 @@ impl End {
         for (ahead, step) in between.iter().enumerate() {
             let expected = step.what != What::Hold && !step.optional;
             if expected && (step.side != Side::Hop || self.side == Side::Caller) {
-                leg.skipped |= 1 << (turn + ahead);
+                leg.steps.skipped |= 1 << (turn + ahead);
             }
         }
-        leg.seen |= 1 << at;
+        leg.steps.seen |= 1 << at;
         (leg.at, leg.holding) = (at as u8 + 1, false);
         true
     }
@@ -235,7 +237,7 @@ impl End {
             step.what == wanted && !step.sent_by(self.side) && step.number + 1 == scan.cseq
         };
         let repeated = scan.rseq != 0 && scan.rseq <= leg.rseq;
-        let found = (0..steps.len()).find(|&at| fits(at) && (leg.seen >> at & 1) == 0);
+        let found = (0..steps.len()).find(|&at| fits(at) && (leg.steps.seen >> at & 1) == 0);
         match found {
             Some(at) if !repeated => self.on_turn_of_response(now, slot, at, scan, tally),
             _ if repeated || (0..steps.len()).any(fits) => self.on_old_response(slot, scan, tally),
@@ -261,11 +263,11 @@ impl End {
         if !self.pass(slot, at, tally) {
             return;
         }
-        let asked = self.legs[slot as usize].resend;
+        let asked = self.legs[slot as usize].resending.step;
         self.settle(now, slot);
         let leg = &mut self.legs[slot as usize];
         if scan.status < 200 && scan.method != Method::Invite {
-            leg.resend = asked; // RFC 3261 §17.1.2.2: a non-INVITE request is sent on until final
+            leg.resending.step = asked; // RFC 3261 §17.1.2.2: a non-INVITE request is sent on until final
         }
         if self.ladder.steps[at].reliable {
             leg.rseq = scan.rseq;

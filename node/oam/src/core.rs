@@ -28,6 +28,14 @@ const STUCK_US: u64 = 10_000_000;
 /// Says what the text of a site file leaves open to others.
 pub type ExposuresFn = dyn Fn(&str) -> Vec<Diagnostic> + Send + Sync;
 
+/// What the process around the API does for it.
+pub(crate) struct Hooks {
+    /// What a site file leaves open to others.
+    pub(crate) exposures: Box<ExposuresFn>,
+    /// Takes nothing new, and ends when what runs has ended.
+    pub(crate) drain: Box<dyn Fn() + Send + Sync>,
+}
+
 /// The shared state. Locks are held briefly and never two at a time, but for the store: a commit
 /// holds it while the functions take the new configuration.
 pub struct Core {
@@ -54,8 +62,7 @@ pub struct Core {
     pub(crate) authenticator: Authenticator,
     pub(crate) live: watch::Sender<Arc<str>>,
     pub(crate) streams: Arc<tokio::sync::Semaphore>,
-    pub(crate) exposures: Box<ExposuresFn>,
-    pub(crate) drain: Box<dyn Fn() + Send + Sync>,
+    pub(crate) hooks: Hooks,
     store: Arc<Mutex<Store>>,
     alarms: Mutex<Alarms>,
     history: Mutex<History>,
@@ -131,8 +138,7 @@ impl Core {
             authenticator: parts.authenticator,
             live: watch::Sender::new(Arc::from("{}")),
             streams: Arc::new(tokio::sync::Semaphore::new(STREAMS_MAX)),
-            exposures: parts.exposures,
-            drain: parts.drain,
+            hooks: Hooks { exposures: parts.exposures, drain: parts.drain },
             store: parts.store,
             alarms: Mutex::default(),
             history: Mutex::default(),

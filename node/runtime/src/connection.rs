@@ -37,16 +37,12 @@ pub(crate) struct Connection {
     /// Absent while the handshake thread has it.
     pub(crate) stream: Option<TcpStream>,
     pub(crate) session: Option<Box<Session>>,
-    /// The head of a message that is not whole yet, and its length when that is known.
-    pub(crate) partial: Vec<u8>,
-    pub(crate) wanted: usize,
-    /// So many octets of `partial` the function has searched for the end of a message.
-    pub(crate) searched: usize,
+    /// The head of a message that is not whole yet.
+    pub(crate) partial: Partial,
     /// Bytes for the network, as they go out.
     queue: Queue,
     /// Messages for when it stands.
-    held: Queue,
-    held_messages: u64,
+    held: Held,
     /// Octets of a paced port's function that it was not told of yet as written.
     untold: u64,
     /// It stands in the list of those that shall be told.
@@ -69,6 +65,23 @@ pub(crate) struct Connection {
     pub(crate) paused: bool,
     /// When it is looked at next, if nothing happens before.
     pub(crate) look_at: Option<Time>,
+}
+
+/// What came of a message that is not whole yet.
+#[derive(Debug, Default)]
+pub(crate) struct Partial {
+    pub(crate) octets: Vec<u8>,
+    /// Its length when that is known.
+    pub(crate) wanted: usize,
+    /// So many of the octets the function has searched for the end of a message.
+    pub(crate) searched: usize,
+}
+
+/// Messages that wait for a connection to stand.
+#[derive(Default)]
+struct Held {
+    queue: Queue,
+    messages: u64,
 }
 
 /// How much may wait for one connection.
@@ -103,12 +116,9 @@ impl Connection {
             phase,
             stream,
             session: None,
-            partial: Vec::new(),
-            wanted: 0,
-            searched: 0,
+            partial: Partial::default(),
             queue: Queue::default(),
-            held: Queue::default(),
-            held_messages: 0,
+            held: Held::default(),
             untold: 0,
             listed: false,
             counted: 0,
@@ -125,12 +135,12 @@ impl Connection {
 
     /// Bytes that wait to go out.
     pub(crate) fn waiting(&self) -> usize {
-        self.queue.len() + self.held.len()
+        self.queue.len() + self.held.queue.len()
     }
 
     /// Messages that are lost when the connection never stands.
     pub(crate) fn held_messages(&self) -> u64 {
-        self.held_messages
+        self.held.messages
     }
 
     /// Appends what TLS wants to send back.
@@ -207,10 +217,10 @@ impl Connection {
                 continue;
             }
             match effects.shared(number as usize) {
-                Some(piece) => self.held.push_shared(piece.clone()),
-                None => self.held.push(bytes),
+                Some(piece) => self.held.queue.push_shared(piece.clone()),
+                None => self.held.queue.push(bytes),
             }
-            self.held_messages += 1;
+            self.held.messages += 1;
             sent.took(bytes.len());
         }
     }
@@ -323,8 +333,7 @@ impl Connection {
     pub(crate) fn stand(&mut self) -> io::Result<()> {
         self.phase = Phase::Open;
         self.asked = None;
-        self.held_messages = 0;
-        let mut held = std::mem::take(&mut self.held);
+        let mut held = std::mem::take(&mut self.held).queue;
         if self.session.is_some() {
             let mut plain = Vec::with_capacity(held.len());
             held.drain_into(&mut plain);

@@ -1,6 +1,6 @@
 //! Reading streams: bytes from the kernel, out of TLS, cut into messages, given to the function.
 
-use crate::connection::{Connection, Phase};
+use crate::connection::{Connection, Partial, Phase};
 use crate::ending::lost_words;
 use crate::engine::Engine;
 use crate::facts::RuntimeFact;
@@ -144,7 +144,7 @@ impl Reader {
 
     fn take_plain<F: Function>(&mut self, connection: &mut Connection) -> Outcome {
         let Some(stream) = &connection.stream else { return Outcome::Nothing };
-        let start = connection.partial.len();
+        let start = connection.partial.octets.len();
         let (count, arrived_ns) = match tcp::read_stamped(stream, &mut self.raw[start..]) {
             Ok(None) => return Outcome::Nothing,
             Ok(Some((0, _))) => return Outcome::Ended("the far end closed the connection"),
@@ -156,8 +156,8 @@ impl Reader {
         if !is_due::<F>(connection, &self.raw[start..end], self.message_bytes_max) {
             return Outcome::Nothing;
         }
-        self.raw[..start].copy_from_slice(&connection.partial);
-        connection.partial.clear();
+        self.raw[..start].copy_from_slice(&connection.partial.octets);
+        connection.partial.octets.clear();
         Outcome::Bytes(end, arrived_ns)
     }
 
@@ -187,7 +187,7 @@ impl Reader {
             Ok(_) => {}
             Err(error) => ended = Some(words(&error)),
         }
-        let head = connection.partial.len();
+        let head = connection.partial.octets.len();
         if ended.is_none()
             && (self.plain.is_empty()
                 || !is_due::<F>(connection, &self.plain, self.message_bytes_max))
@@ -195,7 +195,7 @@ impl Reader {
             self.plain.clear();
             return Outcome::Nothing;
         }
-        self.plain.append(&mut connection.partial);
+        self.plain.append(&mut connection.partial.octets);
         self.plain.rotate_right(head);
         match ended {
             Some(why) => Outcome::Ended(why),
@@ -266,9 +266,9 @@ impl Reader {
             if at > 0 {
                 connection.active = now;
             }
-            connection.wanted = wanted;
-            connection.searched = searched;
-            connection.partial.extend_from_slice(&buffer[at..]);
+            let partial = &mut connection.partial;
+            (partial.wanted, partial.searched) = (wanted, searched);
+            partial.octets.extend_from_slice(&buffer[at..]);
             if has_spoken {
                 io.streams.table.spoke(flow.conn);
             }
@@ -280,20 +280,20 @@ impl Reader {
 /// if not, `new` waits too. As long as less is new than waits, only that is searched; once it is as
 /// much, all of it is: no octet costs more than two others, however they are cut into segments.
 fn is_due<F: Function>(connection: &mut Connection, new: &[u8], message_bytes_max: usize) -> bool {
-    let Connection { partial, wanted, searched, flow, .. } = connection;
-    let end = partial.len() + new.len();
+    let Partial { octets, wanted, searched } = &mut connection.partial;
+    let end = octets.len() + new.len();
     if end < *wanted {
-        partial.extend_from_slice(new);
+        octets.extend_from_slice(new);
         return false;
     }
     if *searched <= new.len() || end > message_bytes_max {
         return true;
     }
-    partial.extend_from_slice(new);
-    let is_due = F::ends_frame(flow.port, partial, *searched);
+    octets.extend_from_slice(new);
+    let is_due = F::ends_frame(connection.flow.port, octets, *searched);
     *searched = end;
     if is_due {
-        partial.truncate(end - new.len());
+        octets.truncate(end - new.len());
     }
     is_due
 }

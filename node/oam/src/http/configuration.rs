@@ -375,7 +375,7 @@ pub async fn history(Shared(core): Shared<Arc<Core>>) -> Answer<Vec<RevisionRow>
     responses((status = 200, body = Vec<Mistake>)))]
 pub async fn exposures(Shared(core): Shared<Arc<Core>>) -> Answer<Vec<Mistake>> {
     with(&core, |store, core| {
-        let found = (core.exposures)(&store.running().text);
+        let found = (core.hooks.exposures)(&store.running().text);
         Ok(Json(found.into_iter().map(Mistake::from).collect()))
     })
     .await

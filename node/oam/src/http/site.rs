@@ -118,7 +118,7 @@ fn health(well: bool, status: &str, functions: Vec<FunctionState>) -> Response {
     responses((status = 202, description = "the site drains")))]
 pub async fn drain(Shared(core): Shared<Arc<Core>>) -> StatusCode {
     core.phase.drain();
-    (core.drain)();
+    (core.hooks.drain)();
     StatusCode::ACCEPTED
 }
 
