@@ -83,7 +83,7 @@ fn policy(bits: u8) -> Policy {
         bundle: bits & 16 != 0,
         other: bits & 32 != 0,
         dtmf: if bits & 64 != 0 { Dtmf::Info } else { Dtmf::Pass },
-        police: true,
+        bandwidth: anchor::Bandwidth { police: true, kbps_max: None },
         ..Policy::default()
     };
     if bits & 128 != 0 {

@@ -278,7 +278,7 @@ fn within(answer: Direction, offer: Direction) -> Direction {
 
 /// What a side may send: a quarter more than the other one asked for, or than its codecs take.
 fn police(side: Side, payloads: &[Payload], receiver: &Section<'_>, policy: &Policy) -> u64 {
-    if !policy.police {
+    if !policy.bandwidth.police {
         return 0;
     }
     let sent = payloads.iter().filter(|payload| payload.from == side);

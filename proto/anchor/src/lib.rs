@@ -47,8 +47,8 @@ pub use format::{Format, parameter};
 pub use means::{Heard, Means};
 pub use pending::FORKS_MAX;
 pub use policy::{
-    CodecName, Codecs, Dtmf, Family, Feedback, Ice, Kinds, Origin, Policy, Protection, RtcpMux,
-    Srtp,
+    Bandwidth, CodecName, Codecs, Dtmf, Family, Feedback, Ice, Kinds, Origin, Policy, Protection,
+    RtcpMux, Srtp,
 };
 pub use port::{BLOCKS_MAX, Block, Local, PAIRS_MAX, Pool, Source};
 pub use refusal::{Reason, Refusal};

@@ -94,7 +94,7 @@ pub(crate) fn judge<'a>(
 
 /// More bandwidth than one of the sides has.
 fn excess(section: &Section<'_>, policies: &Policies<'_>) -> Option<Reason> {
-    let limits = [policies.from, policies.to].map(|policy| policy.bandwidth_kbps_max);
+    let limits = [policies.from, policies.to].map(|policy| policy.bandwidth.kbps_max);
     let limit = limits.into_iter().flatten().min()?;
     let is_over = section.rate_bps.is_some_and(|rate| rate > u64::from(limit) * 1_000);
     is_over.then_some(Reason::Bandwidth)

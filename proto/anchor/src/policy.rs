@@ -33,10 +33,8 @@ pub struct Policy {
     pub ice: Ice,
     /// The addresses that this side is given.
     pub family: Family,
-    /// Kilobits a second of a stream at most; more is refused.
-    pub bandwidth_kbps_max: Option<u32>,
-    /// Whether a stream may not send more than its bandwidth, or its codecs, say.
-    pub police: bool,
+    /// How much a stream may send.
+    pub bandwidth: Bandwidth,
     /// The code point of packets to this side (RFC 2474); `None`: that of the packet.
     pub dscp: Option<u8>,
     /// Seconds without a packet after which a stream is reported; 0: never.
@@ -69,8 +67,7 @@ impl Default for Policy {
             rtcp_attribute: true,
             ice: Ice::default(),
             family: Family::default(),
-            bandwidth_kbps_max: None,
-            police: false,
+            bandwidth: Bandwidth::default(),
             dscp: None,
             timeout_s: 0,
             unknown: true,
@@ -81,6 +78,15 @@ impl Default for Policy {
             feedback: Feedback::default(),
         }
     }
+}
+
+/// How much a stream may send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Bandwidth {
+    /// Kilobits a second of a stream at most; more is refused.
+    pub kbps_max: Option<u32>,
+    /// Whether a stream may not send more than its bandwidth, or its codecs, say.
+    pub police: bool,
 }
 
 /// How much SRTP.

@@ -271,8 +271,7 @@ impl RealmMedia {
             rtcp_mux: self.rtcp_mux.meaning(),
             ice: self.ice.meaning(),
             family: self.family.meaning(),
-            bandwidth_kbps_max: self.bandwidth_kbps_max,
-            police: self.police,
+            bandwidth: anchor::Bandwidth { kbps_max: self.bandwidth_kbps_max, police: self.police },
             dscp: self.dscp,
             timeout_s: self.timeout_s,
             kinds: anchor::Kinds {

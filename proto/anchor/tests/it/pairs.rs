@@ -149,7 +149,8 @@ a=curr:qos local sendrecv
 a=ptime:20
 a=maxptime:20
 ";
-    let mut call = Call::new(Policy::default(), Policy { police: true, ..Policy::default() });
+    let bandwidth = anchor::Bandwidth { police: true, kbps_max: None };
+    let mut call = Call::new(Policy::default(), Policy { bandwidth, ..Policy::default() });
     let told = call.offer(Side::A, &at("2001:db8:7::1", offer));
     assert!(told.contains("c=IN IP6 2001:db8:1::1\r\n"));
     for line in ["a=curr:qos local none", "a=maxptime:240", "b=RR:2000", "a=rtpmap:110 EVS/16000"] {
@@ -324,7 +325,8 @@ fn what_cannot_be_met_is_refused_with_its_reason() {
         (v4(&"m=audio 4000 RTP/AVP 0\n".repeat(33)), Reason::Many),
     ];
     for (text, reason) in table {
-        let limited = Policy { bandwidth_kbps_max: Some(1_000), ..Policy::default() };
+        let bandwidth = anchor::Bandwidth { kbps_max: Some(1_000), police: false };
+        let limited = Policy { bandwidth, ..Policy::default() };
         let mut call = Call::new(limited, Policy::default());
         let refusal = call.try_offer(Side::A, &text).expect_err(&text);
         assert_eq!((refusal.reason, refusal.status()), (reason, 488), "{text}");

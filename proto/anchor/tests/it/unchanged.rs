@@ -34,12 +34,12 @@ fn wide(random: &mut ChaCha8Rng) -> Policy {
     policy.ice = [Ice::Follow, Ice::Remove, Ice::Accept, Ice::Offer][bits as usize & 3];
     policy.rtcp_mux =
         [RtcpMux::Follow, RtcpMux::Off, RtcpMux::Accept, RtcpMux::Offer][(bits >> 2) as usize & 3];
-    policy.police = bits & 16 != 0;
+    policy.bandwidth.police = bits & 16 != 0;
     policy.other = bits & 32 != 0;
     policy.rtcp_attribute = bits & 64 != 0;
     policy.origin = [Origin::Own, Origin::Pass, Origin::PassAtOwnAddress][(bits >> 7) as usize % 3];
     if bits >> 12 & 7 == 0 {
-        policy.bandwidth_kbps_max = Some(64);
+        policy.bandwidth.kbps_max = Some(64);
     }
     if bits >> 15 & 7 == 0 {
         policy.codecs.deny.extend(CodecName::read(b"PCMU"));
