@@ -16,7 +16,7 @@ use bird::Bird;
 use report::site::Site;
 use report::site_file::SiteFile;
 use report::thousands;
-use routes::{Feed, Field, InternetShape, Keys, Origin, Plan, Sum, Table};
+use routes::{Clients, Feed, InternetShape, Keys, Origin, Plan, Sum, Table};
 use serde_json::Value;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
@@ -107,8 +107,8 @@ impl Times {
 struct Rr {
     place: Place,
     bird: Option<Bird>,
-    flapping: Option<Field>,
-    field: Field,
+    flapping: Option<Clients>,
+    field: Clients,
     feeds: Feeds,
     site: Site,
     listen: SocketAddr,
@@ -141,7 +141,7 @@ fn set(place: &Place) -> anyhow::Result<Box<dyn Play>> {
     let site = Site::start(&Site::spec(&place.tandem, &place.directory), &text, api)?;
     let mut keys = Keys::new();
     let feeds = Feeds::new(&mut keys);
-    let field = Field::new(plan(listen, CLIENTS), keys)?;
+    let field = Clients::new(plan(listen, CLIENTS), keys)?;
     let bird = Bird::start(listen, ASN, &place.directory)?;
     let (place, gone, back) = (place.clone(), Times::default(), Times::default());
     Ok(Box::new(Rr {
@@ -329,12 +329,12 @@ impl Rr {
 
     /// The peer, connected. For a second after it was lost the reflector refuses it (RFC 4271
     /// §8.1.1, DampPeerOscillations).
-    fn connected(&self) -> anyhow::Result<(Feeds, Field)> {
+    fn connected(&self) -> anyhow::Result<(Feeds, Clients)> {
         let begun = Instant::now();
         loop {
             let mut keys = Keys::new();
             let feeds = Feeds::new(&mut keys);
-            let mut flapping = Field::new(plan(self.listen, FLAPPING + 1), keys)?;
+            let mut flapping = Clients::new(plan(self.listen, FLAPPING + 1), keys)?;
             match flapping.connect(FLAPPING..FLAPPING + 1, UP_MAX) {
                 Ok(()) => return Ok((feeds, flapping)),
                 Err(why) if begun.elapsed() > UP_MAX || self.place.is_over() => {

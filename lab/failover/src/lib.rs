@@ -14,15 +14,15 @@ mod asp;
 pub mod configuration;
 pub mod course;
 mod end;
-pub mod field;
 pub mod ledger;
 mod live_end;
-pub mod live_ground;
+pub mod live_testbed;
 pub mod pauses;
+pub mod simulation;
 pub mod statistics;
 mod watch;
 
 pub use asp::{Asp, ECHOED};
 pub use configuration::{Condition, Configuration};
 pub use course::{Case, Course, Load};
-pub use field::run;
+pub use simulation::run;

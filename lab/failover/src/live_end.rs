@@ -3,9 +3,9 @@
 
 use crate::course::{Case, Course};
 use crate::end::End;
-use crate::field::EDGE;
 use crate::ledger::Ledger;
 use crate::pauses::Pauses;
+use crate::simulation::EDGE;
 use crate::watch::Watch;
 use anyhow::Context;
 use bytes::Bytes;

@@ -11,7 +11,7 @@
 use super::good::Served;
 use super::raid::{Bench, Found, Raid, panics};
 use media_lab::{Access, FIRST_PORT, Phones, TestBed};
-use packets::{Ground, Tester, Who};
+use packets::{Testbed, Tester, Who};
 use report::host;
 use report::scratch::Scratch;
 use serde_json::json;
@@ -40,7 +40,7 @@ fn hold(bench: &Bench, kind: &'static str) -> anyhow::Result<Found> {
     let cores = packets::Bench::new(host::cores(), true);
     // The site under attack has core 0 in this experiment.
     let cores = packets::Bench { cores: (cores.cores.1, cores.cores.0), ..cores };
-    let ground = Ground::new(Who::Tandem, cores.cores, scratch.path())?;
+    let ground = Testbed::new(Who::Tandem, cores.cores, scratch.path())?;
     let bed = TestBed::plane(&bench.tandem, ground, cores)?;
     let access = Access::Secure(Suite::AesCm128HmacSha1_80);
     let (codec, suppression, is_v6, becomes) = (Codec::G711, None, false, None);

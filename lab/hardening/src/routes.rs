@@ -2,7 +2,7 @@
 
 use super::good::Served;
 use super::raid::{Bench, Found, LOCAL, Raid, Target};
-use ::routes::{Error, Field, Keys, Origin, Plan, Table};
+use ::routes::{Clients, Error, Keys, Origin, Plan, Table};
 use bgp::family::{Family, FamilySet};
 use peers::free_port;
 use report::scratch::Scratch;
@@ -24,7 +24,7 @@ const SESSIONS_RATE: u32 = 2;
 /// Announces a route over and over, each time with other attributes, and counts the times that
 /// every client holds it, and nothing that it could not read: a real one would end its session for
 /// an UPDATE that it cannot.
-fn announce(field: &mut Field, revision: &mut u32, length: Duration) -> Served {
+fn announce(field: &mut Clients, revision: &mut u32, length: Duration) -> Served {
     let origin = Origin { client: 0, cluster: CLUSTER.to_bits() };
     let asked = (ROUTES * length.as_secs_f64()) as u64;
     let (table, begun) = (Table::synthetic(1, 1, 1), Instant::now());
@@ -70,7 +70,7 @@ pub(super) fn widening(bench: &Bench) -> anyhow::Result<Found> {
         hold_time_s: 0,
         clients: CLIENTS,
     };
-    let mut field = Field::new(plan, Keys::new())?;
+    let mut field = Clients::new(plan, Keys::new())?;
     field.connect(0..CLIENTS, CONNECT_MAX)?;
     let mut revision = 0;
     let raid = Raid::new("widening-paths", listen, SESSIONS_RATE);

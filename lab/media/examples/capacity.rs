@@ -10,7 +10,7 @@
 use anyhow::Context;
 use attack::{Attack, Kind, Place};
 use media_lab::{AVAILABILITY, Access, CAPACITY, FIRST_PORT, Phones, TRANSCODING, TestBed};
-use packets::{Bench, Ground, IN_MAC_TEXT, LEFT, Tester, Who};
+use packets::{Bench, IN_MAC_TEXT, LEFT, Testbed, Tester, Who};
 use report::Experiment;
 use report::contract::Options;
 use report::scratch::Scratch;
@@ -72,7 +72,7 @@ fn flood(kind: &str) -> anyhow::Result<()> {
     };
     let scratch = Scratch::new("tandem-lab-")?;
     let bench = Bench::new(report::host::cores(), true);
-    let ground = Ground::new(Who::Tandem, bench.cores, scratch.path())?;
+    let ground = Testbed::new(Who::Tandem, bench.cores, scratch.path())?;
     let bed = TestBed::plane(&std::env::current_exe()?, ground, bench)?;
     let access = Access::Secure(Suite::AesCm128HmacSha1_80);
     let (codec, suppression, is_v6, becomes) = (Codec::G711, None, false, None);

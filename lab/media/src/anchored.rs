@@ -12,7 +12,7 @@ use crate::calls::{CORE_V4, Calls, INTERFACES, Phones};
 use crate::signalling::{Ends, Signalling, example};
 use crate::sites::{MediaSide, MediaSite, SessionSite};
 use crate::test_bed::{FORWARDER_PACKETS, LEFT_V4, PORTS, RIGHT_V4, delays};
-use packets::{Bench, Found, Ground, IN, IN_MAC_TEXT, LEFT, OUT, OUT_MAC_TEXT, RIGHT, SUT_V4};
+use packets::{Bench, Found, IN, IN_MAC_TEXT, LEFT, OUT, OUT_MAC_TEXT, RIGHT, SUT_V4, Testbed};
 use packets::{Tester, Who};
 use peers::{Usage, free_port};
 use report::host;
@@ -148,7 +148,7 @@ fn level(
     let bench = Bench { ring: RING, ..bench };
     let ground = match carried {
         Carried::Memif => None,
-        Carried::Packet => Some(Ground::new(Who::Tandem, bench.cores, scratch.path())?),
+        Carried::Packet => Some(Testbed::new(Who::Tandem, bench.cores, scratch.path())?),
     };
     let run = Run { phones, size, bench, tandem, directory: scratch.path(), ground };
     let place = run.ground.as_ref().map(|ground| ground.sut.name().to_owned());
@@ -176,7 +176,7 @@ struct Run<'a> {
     bench: Bench,
     tandem: &'a Path,
     directory: &'a Path,
-    ground: Option<Ground>,
+    ground: Option<Testbed>,
 }
 
 impl Run<'_> {
@@ -277,7 +277,7 @@ impl Run<'_> {
             let drops = counts.filter(|(key, _)| key.starts_with("not_"));
             drops.map(move |(key, count)| (format!("{name} {key}"), count.as_u64().unwrap_or(0)))
         });
-        let wires = self.ground.as_ref().map(Ground::drops).transpose()?.unwrap_or_default();
+        let wires = self.ground.as_ref().map(Testbed::drops).transpose()?.unwrap_or_default();
         let all = rows.chain(wires).filter(|(_, count)| *count > 0);
         Ok(all.map(|(name, count)| (name, json!(count))).collect::<serde_json::Map<_, _>>().into())
     }

@@ -11,7 +11,7 @@
 use crate::anchored::{self, Carried, Size};
 use crate::calls::{Access, Calls, Phones};
 use crate::test_bed::{LOSS, Limit, TestBed};
-use packets::{Bench, Ground, Memory, Rings, Who};
+use packets::{Bench, Memory, Rings, Testbed, Who};
 use peers::Priority;
 use report::contract::{Options, Outcome, Peer, Row};
 use report::progress::Progress;
@@ -299,7 +299,7 @@ fn over_rings(phones: Phones, bench: Bench) -> anyhow::Result<(f64, Value)> {
 
 fn rtpengine(phones: Phones, bench: Bench) -> anyhow::Result<(String, Limit)> {
     let scratch = Scratch::new("tandem-lab-")?;
-    let ground = Ground::new(Who::Linux, bench.cores, scratch.path())?;
+    let ground = Testbed::new(Who::Linux, bench.cores, scratch.path())?;
     let bed = TestBed::rtpengine(ground, bench)?;
     let limit = bed.limit(phones, WIRE_PPS_MAX, None)?;
     Ok((bed.name, limit))
@@ -316,14 +316,14 @@ fn plane(
 }
 
 fn on_wires(
-    bed: impl Fn(&Path, Ground, Bench) -> anyhow::Result<TestBed>,
+    bed: impl Fn(&Path, Testbed, Bench) -> anyhow::Result<TestBed>,
     phones: Phones,
     bench: Bench,
     tandem: &Path,
     load_pps: Option<f64>,
 ) -> anyhow::Result<(f64, Value)> {
     let scratch = Scratch::new("tandem-lab-")?;
-    let ground = Ground::new(Who::Tandem, bench.cores, scratch.path())?;
+    let ground = Testbed::new(Who::Tandem, bench.cores, scratch.path())?;
     let bed = bed(tandem, ground, bench)?;
     let limit = bed.limit(phones, WIRE_PPS_MAX, load_pps)?;
     let mut detail = limit.detail();

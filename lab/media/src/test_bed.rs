@@ -3,7 +3,7 @@
 use crate::calls::{Calls, INTERFACES, Phones};
 use crate::sites::{MediaSide, MediaSite};
 use anyhow::Context;
-use packets::{Bench, Edge, Found, Ground, IN, LEFT_MAC, NEXT_MAC, OUT, Tester};
+use packets::{Bench, Edge, Found, IN, LEFT_MAC, NEXT_MAC, OUT, Testbed, Tester};
 use peers::{Ng, Rtpengine, RtpengineSpec, Usage};
 use report::site::Site;
 use serde_json::{Value, json};
@@ -105,7 +105,7 @@ fn held(plane: &Mutex<(Edge, u64)>) -> MutexGuard<'_, (Edge, u64)> {
 /// A controller that stands there.
 pub struct TestBed {
     controller: Who,
-    ground: Ground,
+    ground: Testbed,
     /// Its name and version.
     pub name: String,
     bench: Bench,
@@ -149,7 +149,7 @@ impl TestBed {
     ///
     /// # Errors
     /// When it is not installed or does not come up.
-    pub fn rtpengine(ground: Ground, bench: Bench) -> anyhow::Result<Self> {
+    pub fn rtpengine(ground: Testbed, bench: Bench) -> anyhow::Result<Self> {
         neighbours(&ground)?;
         let interfaces = INTERFACES.map(|(name, address)| (name.to_owned(), address.into()));
         let spec = RtpengineSpec {
@@ -172,7 +172,7 @@ impl TestBed {
     ///
     /// # Errors
     /// When it does not come up.
-    pub fn plane(tandem: &Path, ground: Ground, bench: Bench) -> anyhow::Result<Self> {
+    pub fn plane(tandem: &Path, ground: Testbed, bench: Bench) -> anyhow::Result<Self> {
         let edge = Edge::on_wires(tandem, &ground, bench.cores.1)?;
         let controller = Who::Plane(Mutex::new((edge, 0)));
         Ok(Self { controller, ground, name: "Tandem's plane".to_owned(), bench })
@@ -182,7 +182,7 @@ impl TestBed {
     ///
     /// # Errors
     /// When its site does not come up, or takes no commands.
-    pub fn msc(tandem: &Path, ground: Ground, bench: Bench) -> anyhow::Result<Self> {
+    pub fn msc(tandem: &Path, ground: Testbed, bench: Bench) -> anyhow::Result<Self> {
         let place = ground.sut.name().to_owned();
         let directory = ground.directory.clone();
         let core = bench.cores.1;
@@ -226,7 +226,7 @@ impl TestBed {
 
     /// Where the tester stands, and where files are.
     #[must_use]
-    pub const fn ground(&self) -> &Ground {
+    pub const fn ground(&self) -> &Testbed {
         &self.ground
     }
 
@@ -405,7 +405,7 @@ fn site_file(directory: &Path, core: usize) -> String {
 }
 
 /// Who is behind the wires, for a kernel that is to send there.
-fn neighbours(ground: &Ground) -> anyhow::Result<()> {
+fn neighbours(ground: &Testbed) -> anyhow::Result<()> {
     let sides = [(LEFT_V4, LEFT_MAC, IN, ACCESS), (RIGHT_V4, NEXT_MAC, OUT, CORE)];
     for (next, mac, device, phones) in sides {
         let text = mac.iter().fold(String::new(), |mut text, octet| {

@@ -8,7 +8,7 @@
 use crate::calls::{Access, Becomes, Phones};
 use crate::test_bed::{LOSS, Spoken, TestBed};
 use anyhow::Context as _;
-use packets::{Bench, Ground, Who};
+use packets::{Bench, Testbed, Who};
 use peers::Priority;
 use report::contract::{Options, Outcome, Peer, Row};
 use report::host;
@@ -89,7 +89,7 @@ fn detail(Borne { calls, spoken }: &Borne) -> Value {
 /// All of the media controller's processes: control, forwarder and transcoder.
 fn own(becomes: Becomes, bench: Bench, tandem: &Path) -> anyhow::Result<Borne> {
     let scratch = Scratch::new("tandem-lab-")?;
-    let ground = Ground::new(Who::Tandem, bench.cores, scratch.path())?;
+    let ground = Testbed::new(Who::Tandem, bench.cores, scratch.path())?;
     let bed = TestBed::msc(tandem, ground, bench)?;
     bed.transcodes()?;
     spoken(&bed, becomes)
@@ -134,7 +134,7 @@ fn spoken(bed: &TestBed, becomes: Becomes) -> anyhow::Result<Borne> {
 
 fn rtpengine(becomes: Becomes, bench: Bench) -> anyhow::Result<(String, Borne)> {
     let scratch = Scratch::new("tandem-lab-")?;
-    let ground = Ground::new(Who::Linux, bench.cores, scratch.path())?;
+    let ground = Testbed::new(Who::Linux, bench.cores, scratch.path())?;
     let bed = TestBed::rtpengine(ground, bench)?;
     let borne = spoken(&bed, becomes)?;
     Ok((bed.name, borne))

@@ -1,6 +1,6 @@
 //! ARP (RFC 826) of whoever is behind the tester's ends: what is tested may ask, and is asked.
 
-use crate::ground::{LEFT_MAC, NEXT_MAC};
+use crate::testbed::{LEFT_MAC, NEXT_MAC};
 use std::net::Ipv4Addr;
 
 /// Where ARP begins in a frame, and what a request of IPv4 over Ethernet begins with.
@@ -71,7 +71,7 @@ pub(crate) fn answer(frame: &mut [u8]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ground::IN_MAC;
+    use crate::testbed::IN_MAC;
 
     #[test]
     fn who_was_asked_for_is_told_by_the_answer() {

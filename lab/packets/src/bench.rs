@@ -1,7 +1,7 @@
 //! The search for what a forwarder reaches on a ground.
 
-use crate::ground::{Ground, LEFT, LEFT_MAC, RIGHT};
 use crate::memory::RING;
+use crate::testbed::{LEFT, LEFT_MAC, RIGHT, Testbed};
 use crate::tester::{CELLS, Found, TRIAL_MAX, Tester, WIRE_CELLS};
 use anyhow::Context;
 use graph::{Pool, STRIDE};
@@ -162,7 +162,7 @@ impl Bench {
     /// When ports cannot be opened, and those of `work`.
     pub fn on_wires<T: Send>(
         &self,
-        ground: &Ground,
+        ground: &Testbed,
         plan: &Plan,
         work: impl FnOnce(&mut Tester) -> anyhow::Result<T> + Send,
     ) -> anyhow::Result<T> {

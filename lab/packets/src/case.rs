@@ -1,6 +1,6 @@
 //! What is sent in a case of an experiment.
 
-use crate::ground::{IN_MAC, LEFT_MAC};
+use crate::testbed::{IN_MAC, LEFT_MAC};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use traffic::{Layer, Order, Part, Plan, Route, Sizes, Stream, Values, Vary, hosts};

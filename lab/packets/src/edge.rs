@@ -1,6 +1,6 @@
 //! Tandem's forwarder as a process of its own in its namespace, told by this one what to do.
 
-use crate::ground::{Ground, IN, IN_MAC, LEFT, OUT, OUT_MAC, RIGHT, SUT_V4};
+use crate::testbed::{IN, IN_MAC, LEFT, OUT, OUT_MAC, RIGHT, SUT_V4, Testbed};
 use anyhow::Context;
 use forwarder::Control;
 use forwarder::wire::{Driver, PortSpec, Reply};
@@ -34,7 +34,7 @@ impl Edge {
     ///
     /// # Errors
     /// When it does not stand, or its ports cannot be opened.
-    pub fn on_wires(tandem: &Path, ground: &Ground, core: usize) -> anyhow::Result<Self> {
+    pub fn on_wires(tandem: &Path, ground: &Testbed, core: usize) -> anyhow::Result<Self> {
         let driver = |device: &str| Driver::AfXdp { device: device.to_owned() };
         let (namespace, drivers) = (Some(ground.sut.name()), [driver(IN), driver(OUT)]);
         let edge = Self::start(tandem, namespace, &ground.directory, core, drivers)?;

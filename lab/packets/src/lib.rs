@@ -11,11 +11,11 @@ mod bench;
 mod case;
 mod customers;
 mod edge;
-mod ground;
 mod memory;
 mod programs;
 mod provider;
 mod session;
+mod testbed;
 mod tester;
 mod testpmd;
 
@@ -23,13 +23,13 @@ pub use bench::{Bench, Reached};
 pub use case::{Case, Version};
 pub use customers::{Customers, MANAGEMENT, PORTS, ROUTER_MAC, echo, echoed};
 pub use edge::Edge;
-pub use ground::{
-    Ground, IN, IN_MAC, IN_MAC_TEXT, LEFT, LEFT_MAC, NEXT_MAC, NEXT_V4, OUT, OUT_MAC, OUT_MAC_TEXT,
-    RIGHT, SUT_V4, Who,
-};
 pub use memory::{InMemory, Memory, Rings};
 pub use programs::router;
 pub use provider::{Provider, Scale};
 pub use session::{Held, Session};
+pub use testbed::{
+    IN, IN_MAC, IN_MAC_TEXT, LEFT, LEFT_MAC, NEXT_MAC, NEXT_V4, OUT, OUT_MAC, OUT_MAC_TEXT, RIGHT,
+    SUT_V4, Testbed, Who,
+};
 pub use tester::{Found, Tester};
 pub use testpmd::Testpmd;

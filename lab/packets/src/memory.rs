@@ -1,7 +1,7 @@
 //! The plane in memory: in turn with the tester on one core, only its own time counted, and over
 //! rings between two cores.
 
-use crate::ground::{IN_MAC, LEFT_MAC, OUT_MAC};
+use crate::testbed::{IN_MAC, LEFT_MAC, OUT_MAC};
 use crate::tester::{CELLS, Tester, entry};
 use anyhow::Context;
 use driver::Clock;

@@ -1,6 +1,6 @@
 //! What Tandem's plane is told to be the same router as Linux beside it.
 
-use crate::ground::{IN_MAC, LEFT_MAC, NEXT_MAC, NEXT_V4, NEXT_V6, OUT_MAC, SUT_V4};
+use crate::testbed::{IN_MAC, LEFT_MAC, NEXT_MAC, NEXT_V4, NEXT_V6, OUT_MAC, SUT_V4};
 use nodes::Program;
 use nodes::program::{Address, Hop, Interface, Mode, Neighbour, Port};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -31,7 +31,7 @@ pub(super) fn ports() -> Vec<Program> {
     let port = |(port, name, mac): (u16, &str, [u8; 6])| {
         Program::Port(Port { port, name: name.to_owned(), mac, mtu: PORT_MTU, up: true })
     };
-    [(0, crate::ground::IN, IN_MAC), (1, crate::ground::OUT, OUT_MAC)].map(port).into()
+    [(0, crate::testbed::IN, IN_MAC), (1, crate::testbed::OUT, OUT_MAC)].map(port).into()
 }
 
 /// A router between port 0 and port 1 with these routes.

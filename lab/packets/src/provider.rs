@@ -9,8 +9,8 @@
 //! ```
 //! Half of the packets go each way.
 
-use crate::ground::{IN_MAC, LEFT_MAC, NEXT_MAC, NEXT_V4, OUT_MAC};
 use crate::programs::{LEFT_V4, SOURCES};
+use crate::testbed::{IN_MAC, LEFT_MAC, NEXT_MAC, NEXT_V4, OUT_MAC};
 use nodes::Program;
 use nodes::program::{
     Address, Bridge, Direction, Family, Filter, FilterUse, Hop, Interface, LabelAction, Match,

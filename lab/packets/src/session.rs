@@ -5,7 +5,7 @@
 //!   client ─ TAP ─→ Tester ─ left ══ in ─→ router ─ its kernel ─→ server, which sends it back
 //! ```
 
-use crate::ground::{Ground, IN, IN_MAC_TEXT, LEFT_TEXT, SUT_V4, Who};
+use crate::testbed::{IN, IN_MAC_TEXT, LEFT_TEXT, SUT_V4, Testbed, Who};
 use anyhow::Context;
 use ports::{Device, Port, TapPort, tap};
 use std::io::{ErrorKind, Read, Write};
@@ -55,7 +55,7 @@ impl Session {
     ///
     /// # Errors
     /// The kernel's.
-    pub fn guest(ground: &Ground) -> anyhow::Result<Port> {
+    pub fn guest(ground: &Testbed) -> anyhow::Result<Port> {
         let interface = GUEST.to_owned();
         let spec = tap::Spec { interface, has_queues: false, mac: [0; 6], is_tun: false };
         let port = TapPort::open(&spec).context(GUEST)?;
@@ -68,7 +68,7 @@ impl Session {
 
     /// Starts both ends. It comes up while the tester works.
     #[must_use]
-    pub fn start(ground: &Ground, who: Who) -> Self {
+    pub fn start(ground: &Testbed, who: Who) -> Self {
         let (is_over, is_up) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
         let (over, place) = (Arc::clone(&is_over), ground.sut.name().to_owned());
         let server = std::thread::spawn(move || serve(&place, who, &over));

@@ -1,6 +1,6 @@
 //! The tester at work: packets out by one port, back by another, or both ways, on one core.
 
-use crate::ground::OUT_MAC;
+use crate::testbed::OUT_MAC;
 use anyhow::Context;
 use driver::Clock;
 use graph::{Pool, STRIDE, Slot};
@@ -442,7 +442,7 @@ fn share(idle: Duration, time: Duration) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ground::{IN_MAC, LEFT_MAC};
+    use crate::testbed::{IN_MAC, LEFT_MAC};
     use ports::RingPort;
     use traffic::Stream;
 

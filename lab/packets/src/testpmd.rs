@@ -1,7 +1,7 @@
 //! DPDK's testpmd between two memifs: it rewrites the addresses of each frame and looks nothing up
 //! (its mode `mac`), which is the least that a forwarder does.
 
-use crate::ground::{LEFT, RIGHT};
+use crate::testbed::{LEFT, RIGHT};
 use anyhow::Context;
 use peers::{Process, ProcessSpec};
 use std::fs;

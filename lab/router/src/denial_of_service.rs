@@ -9,7 +9,7 @@ use super::linux_name;
 use super::throughput;
 use anyhow::Context;
 use packets::{
-    Bench, Case, Edge, Found, Ground, Held, IN_MAC, LEFT_MAC, SUT_V4, Session, Tester, Version,
+    Bench, Case, Edge, Found, Held, IN_MAC, LEFT_MAC, SUT_V4, Session, Testbed, Tester, Version,
     Who, router,
 };
 use peers::Priority;
@@ -157,7 +157,7 @@ fn measure(
 
 /// Who is measured, and where.
 struct Tested<'a> {
-    ground: &'a Ground,
+    ground: &'a Testbed,
     who: Who,
     /// The forwarder of Tandem's, to be asked what it dropped.
     edge: Option<&'a mut Edge>,
@@ -165,7 +165,7 @@ struct Tested<'a> {
 
 /// Whoever counts drops.
 struct Drops<'a> {
-    ground: &'a Ground,
+    ground: &'a Testbed,
     edge: Option<&'a mut Edge>,
 }
 
@@ -180,17 +180,17 @@ impl Drops<'_> {
 }
 
 /// Linux and Tandem, with the same routes.
-struct Stand {
+struct Setup {
     bench: Bench,
     routes: Vec<Route>,
-    linux: Ground,
-    tandem: Ground,
+    linux: Testbed,
+    tandem: Testbed,
     edge: Result<Edge, String>,
     flows: u32,
 }
 
-impl Stand {
-    fn new(options: &Options, bench: Bench, grounds: (Ground, Ground)) -> anyhow::Result<Self> {
+impl Setup {
+    fn new(options: &Options, bench: Bench, grounds: (Testbed, Testbed)) -> anyhow::Result<Self> {
         let (linux, tandem) = grounds;
         let usual = if options.quick { QUICK_FLOWS } else { FLOWS };
         let flows = options.plane.flows.first().copied().unwrap_or(usual);
@@ -228,7 +228,7 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let table = report.table(NAME).context("the published table is part of the program")?;
     let bench = Bench::new(host::cores(), options.quick);
     let scratch = Scratch::new("tandem-lab-")?;
-    let ground = |who| Ground::new(who, bench.cores, scratch.path());
+    let ground = |who| Testbed::new(who, bench.cores, scratch.path());
     let grounds = match ground(Who::Linux).and_then(|one| Ok((one, ground(Who::Tandem)?))) {
         Ok(grounds) => grounds,
         Err(error) => return Ok(Outcome::without_namespaces(NAME, table, options, &error)),
@@ -236,7 +236,7 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let [loss, busy, average] = &table.rows[..] else {
         anyhow::bail!("the published table has three rows")
     };
-    let mut stand = Stand::new(options, bench, grounds)?;
+    let mut stand = Setup::new(options, bench, grounds)?;
     let scenarios = [
         Scenario {
             name: loss.scenario.clone(),

@@ -1,14 +1,14 @@
 //! The virtual service router's report: route reflection, and the packet plane.
 //!
 //! ```text
-//!   this process, one thread: routes::Field, clients 127.16.x.y ──tcp──→ Tandem, or a peer
+//!   this process, one thread: routes::Clients, clients 127.16.x.y ──tcp──→ Tandem, or a peer
 //! ```
 
 pub mod denial_of_service;
 pub mod reflection_evpn;
 pub mod reflection_ipv4;
 pub mod services;
-mod stand;
+mod setup;
 pub mod tables;
 pub mod throughput;
 

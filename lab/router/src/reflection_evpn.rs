@@ -2,7 +2,7 @@
 //! feeds its MACs and gets those of the others, or with route-target constraint (RFC 4684) those of
 //! its own instances only.
 
-use super::stand::{Stand, Who, detail_of, peer};
+use super::setup::{Setup, Who, detail_of, peer};
 use anyhow::Context;
 use bgp::family::Family;
 use peers::Priority;
@@ -10,7 +10,7 @@ use report::contract::{Options, Outcome, Peer, Row};
 use report::host;
 use report::progress::Progress;
 use report::published::{self, PublishedRow, Table};
-use routes::{Bar, Convergence, Evpn};
+use routes::{Convergence, Criterion, Evpn};
 use serde_json::{Value, json};
 
 const NAME: &str = "reflection-evpn";
@@ -36,7 +36,7 @@ fn trial(
 ) -> anyhow::Result<Found> {
     let families: &[Family] =
         if is_constrained { &[Family::Evpn, Family::RouteTarget] } else { &[Family::Evpn] };
-    let mut stand = Stand::start(who, options, families, clients)?;
+    let mut stand = Setup::start(who, options, families, clients)?;
     stand.connect(0..clients)?;
     let (asn, cluster) = (stand.plan.asn, stand.plan.cluster);
     let evpn = Evpn { evis: EVIS, clients, sites: SITES, macs, asn, cluster };
@@ -119,7 +119,7 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let bars = bars(&all);
     let is_full = macs >= MACS && clients == CLIENTS && !options.quick;
     if is_full {
-        broken.extend(bars.iter().filter_map(Bar::broken));
+        broken.extend(bars.iter().filter_map(Criterion::broken));
     }
     let wanted = published.rows.iter().filter(|row| options.wants(&row.scenario));
     let mut rows: Vec<_> =
@@ -132,13 +132,17 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     Ok(Outcome { experiment: NAME, host: host::describe(), rows, broken })
 }
 
-fn bars(all: &All) -> Vec<Bar> {
+fn bars(all: &All) -> Vec<Criterion> {
     let mut bars = Vec::new();
     if let Some(found) = &all.found[0] {
-        bars.push(Bar::at_least("updates/s without constraint", found.convergence.rate(), 40e6));
+        bars.push(Criterion::at_least(
+            "updates/s without constraint",
+            found.convergence.rate(),
+            40e6,
+        ));
     }
     if let (Some(without), Some(with)) = (all.seconds(0), all.seconds(1)) {
-        bars.push(Bar::at_most("seconds with constraint", with, without / 2.0));
+        bars.push(Criterion::at_most("seconds with constraint", with, without / 2.0));
     }
     bars
 }

@@ -9,7 +9,7 @@
 //! | again | all of it with other attributes; then once more while one client reads nothing |
 //! | withdrawal | until nobody holds anything |
 
-use super::stand::{Stand, Who, detail_of, peer};
+use super::setup::{Setup, Who, detail_of, peer};
 use anyhow::Context;
 use bgp::family::Family;
 use peers::Priority;
@@ -17,7 +17,7 @@ use report::contract::{Options, Outcome, Peer, Row};
 use report::host;
 use report::progress::Progress;
 use report::published::{self, PublishedRow};
-use routes::{Bar, Convergence, Course, InternetShape, Recorded, Table};
+use routes::{Convergence, Course, Criterion, InternetShape, Recorded, Table};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -78,7 +78,7 @@ struct Trial<'a> {
 
 fn trial(who: Who, options: &Options, trial: Trial<'_>) -> anyhow::Result<Found> {
     let Trial { table, clients, is_whole } = trial;
-    let mut stand = Stand::start(who, options, &[Family::Ipv4Unicast], clients + 2)?;
+    let mut stand = Setup::start(who, options, &[Family::Ipv4Unicast], clients + 2)?;
     stand.connect(0..clients + 1)?;
     let course = Course::new(table, clients, stand.plan.cluster);
     let feed = course.prepare(&mut stand.field);
@@ -108,7 +108,7 @@ struct Campaign<'a> {
     options: &'a Options,
     progress: Progress,
     broken: Vec<String>,
-    bars: Vec<Bar>,
+    bars: Vec<Criterion>,
     /// The rate to 1,000 clients shall not be below it.
     rate_to_100: Option<f64>,
 }
@@ -141,21 +141,21 @@ impl Campaign<'_> {
         for (what, seconds) in [("again", found.again_s[0]), ("while one stalls", found.again_s[1])]
         {
             let what = format!("times the first table: {what}, to {clients}");
-            self.bars.push(Bar::at_most(&what, seconds / first, AGAIN_MAX));
+            self.bars.push(Criterion::at_most(&what, seconds / first, AGAIN_MAX));
         }
         match clients {
             100 => {
                 self.rate_to_100 = Some(rate);
-                self.bars.push(Bar::at_least("updates/s to 100", rate, 25e6));
+                self.bars.push(Criterion::at_least("updates/s to 100", rate, 25e6));
             }
             MEMORY_CLIENTS => {
-                self.bars.push(Bar::at_most("MB at 250 clients", found.standing_mb, 170.0));
+                self.bars.push(Criterion::at_most("MB at 250 clients", found.standing_mb, 170.0));
             }
             1_000 => {
                 let bound = self.rate_to_100.map_or(60e6, |rate| rate.max(60e6));
-                self.bars.push(Bar::at_least("updates/s to 1,000", rate, bound));
+                self.bars.push(Criterion::at_least("updates/s to 1,000", rate, bound));
                 let what = "ms until 1,000 clients had a change";
-                self.bars.push(Bar::at_most(what, found.change_ms, 20.0));
+                self.bars.push(Criterion::at_most(what, found.change_ms, 20.0));
             }
             _ => {}
         }
@@ -204,7 +204,7 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     out.retain(|row| options.wants(&row.scenario));
     let is_full = prefixes == full && !options.quick && recorded.is_none();
     if is_full {
-        campaign.broken.extend(campaign.bars.iter().filter_map(Bar::broken));
+        campaign.broken.extend(campaign.bars.iter().filter_map(Criterion::broken));
     }
     for row in &mut out {
         row.detail["priority"] = json!(priority.granted);

@@ -31,13 +31,13 @@ struct Found {
 }
 
 /// The edge in memory.
-struct Stand {
+struct Setup {
     bench: Bench,
     provider: Provider,
     memory: Memory,
 }
 
-impl Stand {
+impl Setup {
     fn new(bench: Bench, scale: Scale) -> anyhow::Result<Self> {
         let provider = Provider::new(scale);
         let mut memory = Memory::new(&provider.programs())?;
@@ -76,12 +76,12 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let progress = Progress::new(NAME, 2);
     progress.say(&format!("{scale:?}"));
     let bench = Bench::new(host::cores(), options.quick);
-    let mut stand = Stand::new(bench, scale).map_err(|error| format!("{error:#}"));
+    let mut stand = Setup::new(bench, scale).map_err(|error| format!("{error:#}"));
     let mut both = Vec::new();
     for (name, sizes) in [("IMIX", Sizes::imix()), ("173 B", Sizes::fixed(SMALL))] {
         progress.say(name);
         let measured =
-            |stand: &mut Stand| stand.measure(&sizes).map_err(|error| format!("{name}: {error:#}"));
+            |stand: &mut Setup| stand.measure(&sizes).map_err(|error| format!("{name}: {error:#}"));
         both.push(stand.as_mut().map_err(|why| why.clone()).and_then(measured));
         progress.step();
     }

@@ -11,7 +11,7 @@
 use super::linux_name;
 use anyhow::Context;
 use packets::{
-    Bench, Case, Edge, Ground, Memory, Reached, Rings, Tester, Testpmd, Version, Who, router,
+    Bench, Case, Edge, Memory, Reached, Rings, Testbed, Tester, Testpmd, Version, Who, router,
 };
 use peers::Priority;
 use report::contract::{Options, Outcome, Peer, Row};
@@ -115,22 +115,22 @@ pub(super) fn tables(options: &Options) -> [Vec<Route>; 2] {
 }
 
 /// What stands while the scenarios run.
-struct Stand {
+struct Setup {
     bench: Bench,
     tables: [Vec<Route>; 2],
-    linux: Ground,
-    tandem: Ground,
+    linux: Testbed,
+    tandem: Testbed,
     edge: Result<Edge, String>,
     memory: Result<Memory, String>,
     tandem_program: PathBuf,
     scratch: Scratch,
 }
 
-impl Stand {
+impl Setup {
     fn new(
         options: &Options,
         bench: Bench,
-        grounds: (Ground, Ground),
+        grounds: (Testbed, Testbed),
         scratch: Scratch,
         progress: &Progress,
     ) -> anyhow::Result<Self> {
@@ -196,7 +196,7 @@ impl Stand {
         row
     }
 
-    fn wires(&self, ground: &Ground, plan: &Plan) -> Result<Reached, String> {
+    fn wires(&self, ground: &Testbed, plan: &Plan) -> Result<Reached, String> {
         let bench = self.bench;
         let search = |tester: &mut Tester| Ok(bench.search(tester, WIRE_PPS_MAX));
         bench.on_wires(ground, plan, search).map_err(|error| format!("{error:#}"))
@@ -307,7 +307,7 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let table = report.table(NAME).context("the published table is part of the program")?;
     let bench = Bench::new(host::cores(), options.quick);
     let scratch = Scratch::new("tandem-lab-")?;
-    let ground = |who| Ground::new(who, bench.cores, scratch.path());
+    let ground = |who| Testbed::new(who, bench.cores, scratch.path());
     let grounds = match ground(Who::Linux).and_then(|one| Ok((one, ground(Who::Tandem)?))) {
         Ok(grounds) => grounds,
         Err(error) => return Ok(Outcome::without_namespaces(NAME, table, options, &error)),
@@ -320,7 +320,7 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let wanted = scenarios(table, &curve);
     let wanted: Vec<_> = wanted.iter().filter(|one| options.wants(&one.name)).collect();
     let progress = Progress::new(NAME, wanted.len() as u64);
-    let mut stand = Stand::new(options, bench, grounds, scratch, &progress)?;
+    let mut stand = Setup::new(options, bench, grounds, scratch, &progress)?;
     let mut broken = Vec::new();
     let held = stand.linux.routes()?;
     if held != [0, 1].map(|at: usize| stand.tables[at].len()) {

@@ -1,9 +1,9 @@
 //! What happens to the clients of a reflector in turn: a table is fed, a route changes while a
 //! newcomer gets all, a client reads nothing for a while, all is withdrawn.
 
+use crate::clients::{Clients, Convergence, Error};
 use crate::digest::Sum;
 use crate::evpn::Evpn;
-use crate::field::{Convergence, Error, Field};
 use crate::table::{Feed, Origin, Table};
 use bgp::codec::Identifier;
 use std::time::Duration;
@@ -46,13 +46,13 @@ impl<'a> Course<'a> {
         self.clients + 1
     }
 
-    fn expect(&self, field: &mut Field, sum: Sum) {
+    fn expect(&self, field: &mut Clients, sum: Sum) {
         (0..self.clients).for_each(|client| field.expect(client, Some(sum)));
     }
 
     /// What is fed first; all clients but the newcomer are connected.
     #[must_use]
-    pub fn prepare(&self, field: &mut Field) -> Feed {
+    pub fn prepare(&self, field: &mut Clients) -> Feed {
         field.keys().reserve(self.table.len());
         self.table.announce(&self.origin, 0, field.keys())
     }
@@ -61,7 +61,7 @@ impl<'a> Course<'a> {
     ///
     /// # Errors
     /// When clients do not hold what they must; so in all parts.
-    pub fn feed(&self, field: &mut Field, feed: &Feed) -> Result<Convergence, Error> {
+    pub fn feed(&self, field: &mut Clients, feed: &Feed) -> Result<Convergence, Error> {
         self.expect(field, feed.sum);
         field.feed(self.origin.client, feed);
         field.converge(PART_MAX)
@@ -71,8 +71,8 @@ impl<'a> Course<'a> {
     ///
     /// # Errors
     /// As [`Course::feed`].
-    pub fn change(&self, field: &mut Field) -> Result<Change, Error> {
-        let one = |revision, field: &mut Field| {
+    pub fn change(&self, field: &mut Clients) -> Result<Change, Error> {
+        let one = |revision, field: &mut Clients| {
             self.table.announce_one(0, &self.origin, revision, field.keys())
         };
         let (old, new) = (one(0, field), one(CHANGED, field));
@@ -92,7 +92,7 @@ impl<'a> Course<'a> {
     ///
     /// # Errors
     /// As [`Course::feed`].
-    pub fn stalled(&self, field: &mut Field) -> Result<[f64; 2], Error> {
+    pub fn stalled(&self, field: &mut Clients) -> Result<[f64; 2], Error> {
         let mut seconds = [0.0; 2];
         for (at, revision) in [AGAIN, STALLED].into_iter().enumerate() {
             let feed = self.table.announce(&self.origin, revision, field.keys());
@@ -111,7 +111,7 @@ impl<'a> Course<'a> {
     ///
     /// # Errors
     /// As [`Course::feed`].
-    pub fn withdraw(&self, field: &mut Field) -> Result<Convergence, Error> {
+    pub fn withdraw(&self, field: &mut Clients) -> Result<Convergence, Error> {
         field.expect(self.newcomer(), Some(Sum::default()));
         self.feed(field, &self.table.withdraw())
     }
@@ -123,7 +123,7 @@ impl Evpn {
     ///
     /// # Errors
     /// When a session ends.
-    pub fn prepare(&self, field: &mut Field, is_constrained: bool) -> Result<Vec<Feed>, Error> {
+    pub fn prepare(&self, field: &mut Clients, is_constrained: bool) -> Result<Vec<Feed>, Error> {
         field.keys().reserve(self.macs + self.evis * self.sites);
         let (mut feeds, mut places) = (Vec::with_capacity(self.clients), Vec::new());
         for client in 0..self.clients {
@@ -155,7 +155,7 @@ impl Evpn {
     ///
     /// # Errors
     /// As [`Course::feed`].
-    pub fn feed(field: &mut Field, feeds: &[Feed]) -> Result<Convergence, Error> {
+    pub fn feed(field: &mut Clients, feeds: &[Feed]) -> Result<Convergence, Error> {
         feeds.iter().enumerate().for_each(|(client, feed)| field.feed(client, feed));
         field.converge(PART_MAX)
     }

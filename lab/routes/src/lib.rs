@@ -4,7 +4,7 @@
 //! ```text
 //!   InternetShape, synthetic, Evpn ─→ Feed: octets of UPDATEs, and the Sum that others must hold
 //!                                       │
-//!   Field (epoll) ── Client ×N ── TCP from 127.16.x.y ──→ the reflector
+//!   Clients (epoll) ── Client ×N ── TCP from 127.16.x.y ──→ the reflector
 //!                      │ ←───────────────────────────────┘
 //!                      └ Reader ─→ Streams: the octets that the first one got, decoded once;
 //!                                  equal octets of others are compared, the rest is decoded
@@ -19,13 +19,13 @@
 //! message on in which they differ, on top of what it got before.
 #![forbid(unsafe_code)]
 
-mod bar;
 mod client;
+mod clients;
 mod contents;
 mod course;
+mod criterion;
 mod digest;
 mod evpn;
-mod field;
 mod internet;
 mod keys;
 mod plan;
@@ -34,13 +34,13 @@ mod recorded;
 mod streams;
 mod table;
 
-pub use bar::Bar;
 pub use client::WRITE_BYTES;
+pub use clients::{Clients, Convergence, Error};
 pub use contents::Contents;
 pub use course::{Change, Course};
+pub use criterion::Criterion;
 pub use digest::{Attributes, Sum};
 pub use evpn::{EVIS_MAX, Evpn};
-pub use field::{Convergence, Error, Field};
 pub use internet::InternetShape;
 pub use keys::{KEYS_MAX, Keys};
 pub use plan::{CLIENTS_MAX, Plan};

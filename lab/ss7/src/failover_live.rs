@@ -14,7 +14,7 @@ use anyhow::Context;
 use failover::arithmetic::theory;
 use failover::configuration::{Configuration, Test, at_every_delay, scenario, tests};
 use failover::course::{Case, Course, Load};
-use failover::live_ground::{Ground, Run};
+use failover::live_testbed::{Run, Testbed};
 use failover::pauses::Spoilt;
 use failover::statistics::Sample;
 use machine::Duration;
@@ -57,7 +57,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let published = published::ss7();
     let table = published.table(NAME).context("the published table is part of the program")?;
     let pairs = pairs(options);
-    let ground = match Ground::new(pairs.len()) {
+    let ground = match Testbed::new(pairs.len()) {
         Ok(ground) => ground,
         Err(error) => return Ok(Outcome::without_namespaces(NAME, table, options, &error)),
     };
@@ -96,7 +96,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
 /// A round: all pairs at once, then again those whose run a pause has spoilt. Returns how late
 /// packets left the links, us.
 fn play(
-    ground: &Ground,
+    ground: &Testbed,
     cases: &[Case],
     round: usize,
     found: &mut [Found],

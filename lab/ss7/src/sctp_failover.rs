@@ -15,7 +15,7 @@ use super::side_by_side::side_by_side;
 use super::{failover_live, failover_search};
 use failover::configuration::{Condition, Configuration, Test, at_every_delay, scenario, tests};
 use failover::course::{CUT, Case, Course, Load};
-use failover::field;
+use failover::simulation;
 use machine::Duration;
 use report::contract::{Options, Outcome, Row};
 use report::host;
@@ -66,7 +66,7 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
 
 /// Each test so often, with seeds from 1 on.
 pub(super) fn courses(cases: &[Case]) -> anyhow::Result<Vec<Course>> {
-    side_by_side(cases, field::run).into_iter().collect()
+    side_by_side(cases, simulation::run).into_iter().collect()
 }
 
 /// Table 3 and Figure 4, and the preset beside them.

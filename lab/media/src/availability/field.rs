@@ -6,7 +6,7 @@
 //! ```
 
 use attack::{Namespace, run_ip};
-use packets::{Ground, LEFT, RIGHT};
+use packets::{LEFT, RIGHT, Testbed};
 use report::site::Site;
 use report::site_file::SiteFile;
 use std::fs;
@@ -43,7 +43,7 @@ pub(super) struct Program<'a> {
 /// The namespaces. Dropping them removes them.
 pub(super) struct Field {
     /// The tester's, and the hub in the place of what is tested.
-    pub(super) ground: Ground,
+    pub(super) ground: Testbed,
     places: Vec<(String, Namespace)>,
 }
 
@@ -54,7 +54,7 @@ impl Field {
     /// Without root, ip(8) or namespaces.
     pub(super) fn new(nodes: &[Host], directory: &Path) -> anyhow::Result<Self> {
         let (side, sut) = (Namespace::new("side")?, Namespace::new("hub")?);
-        let ground = Ground { side, sut, directory: directory.to_owned() };
+        let ground = Testbed { side, sut, directory: directory.to_owned() };
         let hub = &ground.sut;
         for namespace in [&ground.side, hub] {
             namespace.set("net.ipv6.conf.default.disable_ipv6", "1")?;

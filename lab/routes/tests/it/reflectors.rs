@@ -2,7 +2,7 @@
 
 use bgp::family::{Family, FamilySet};
 use peers::{Reflector, ReflectorKind, ReflectorSpec, free_port};
-use routes::{Evpn, Field, InternetShape, Keys, Origin, Plan, Sum};
+use routes::{Clients, Evpn, InternetShape, Keys, Origin, Plan, Sum};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::{Duration, Instant};
 
@@ -39,7 +39,7 @@ fn start(kind: ReflectorKind, of: &[Family], directory: &std::path::Path) -> (Re
 fn exercise(kind: ReflectorKind) {
     let directory = tempfile::tempdir().unwrap();
     let (reflector, plan) = start(kind, &[Family::Ipv4Unicast], directory.path());
-    let mut field = Field::new(plan.clone(), Keys::new()).unwrap();
+    let mut field = Clients::new(plan.clone(), Keys::new()).unwrap();
     field.connect(0..CLIENTS, LIMIT).unwrap();
     let table = InternetShape { prefixes: 3_000, sets: 400, seed: 7 }.table();
     let mut other = InternetShape::scaled(2_000).table();
@@ -109,7 +109,7 @@ fn exercise_evpn(kind: ReflectorKind, is_constrained: bool) {
     let families = [Family::Evpn, Family::RouteTarget];
     let families = if is_constrained { &families[..] } else { &families[..1] };
     let (reflector, plan) = start(kind, families, directory.path());
-    let mut field = Field::new(plan.clone(), Keys::new()).unwrap();
+    let mut field = Clients::new(plan.clone(), Keys::new()).unwrap();
     field.connect(0..CLIENTS, LIMIT).unwrap();
     let (asn, cluster) = (plan.asn, plan.cluster);
     let evpn = Evpn { evis: 30, clients: CLIENTS, sites: 4, macs: 600, asn, cluster };
@@ -142,7 +142,7 @@ fn gobgp_reflects_macs_to_the_edges_that_want_them() {
 fn a_wrong_expectation_is_told_and_not_passed() {
     let directory = tempfile::tempdir().unwrap();
     let (_reflector, plan) = start(ReflectorKind::Bird, &[Family::Ipv4Unicast], directory.path());
-    let mut field = Field::new(plan.clone(), Keys::new()).unwrap();
+    let mut field = Clients::new(plan.clone(), Keys::new()).unwrap();
     field.connect(0..3, LIMIT).unwrap();
     let table = InternetShape::scaled(500).table();
     let origin = Origin { client: 0, cluster: plan.cluster };

@@ -98,7 +98,7 @@ struct Duty {
 
 /// All clients.
 #[derive(Debug)]
-pub struct Field {
+pub struct Clients {
     plan: Plan,
     poll: Poll,
     clients: Vec<Client>,
@@ -111,7 +111,7 @@ pub struct Field {
     watches: bool,
 }
 
-impl Field {
+impl Clients {
     /// Clients that are not connected yet; `keys` are the routes that will be announced.
     ///
     /// # Errors
@@ -201,7 +201,7 @@ impl Field {
         Ok(())
     }
 
-    /// A client announces or withdraws. The time of [`Field::converge`] begins with its first octet
+    /// A client announces or withdraws. The time of [`Clients::converge`] begins with its first octet
     /// that is written.
     pub fn feed(&mut self, client: usize, feed: &Feed) {
         self.clients[client].send(feed.octets.clone());

@@ -44,13 +44,13 @@ fn cut_all(
 }
 
 /// Namespaces with so many pairs of endpoints.
-pub struct Ground {
+pub struct Testbed {
     left: Namespace,
     right: Namespace,
     middle: Namespace,
 }
 
-impl Ground {
+impl Testbed {
     /// Makes them.
     ///
     /// # Errors

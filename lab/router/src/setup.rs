@@ -7,7 +7,7 @@ use report::contract::Options;
 use report::scratch::Scratch;
 use report::site::{self, Site};
 use report::site_file::SiteFile;
-use routes::{Field, Keys, Plan};
+use routes::{Clients, Keys, Plan};
 use serde_json::{Value, json};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -36,15 +36,15 @@ enum Running {
 
 /// A reflector with its clients.
 #[derive(Debug)]
-pub(super) struct Stand {
+pub(super) struct Setup {
     running: Running,
-    pub(super) field: Field,
+    pub(super) field: Clients,
     pub(super) plan: Plan,
     before: [Usage; 2],
     _scratch: Scratch,
 }
 
-impl Stand {
+impl Setup {
     /// Starts the reflector; `clients` of the field are not connected yet.
     pub(super) fn start(
         who: Who,
@@ -89,7 +89,7 @@ impl Stand {
         let families: FamilySet = families.iter().copied().collect();
         let (cluster, asn) = (CLUSTER.to_bits(), ASN);
         let plan = Plan { reflector: listen, asn, cluster, families, hold_time_s, clients };
-        let field = Field::new(plan.clone(), Keys::new())?;
+        let field = Clients::new(plan.clone(), Keys::new())?;
         let before = [Usage::default(); 2];
         Ok(Self { running, field, plan, before, _scratch: scratch })
     }
@@ -105,7 +105,7 @@ impl Stand {
         self.before = [self.usage(), Usage::own()];
     }
 
-    /// Processor time since [`Stand::begin`], of the reflector and of this process, seconds.
+    /// Processor time since [`Setup::begin`], of the reflector and of this process, seconds.
     pub(super) fn cpu(&self) -> [f64; 2] {
         let now = [self.usage(), Usage::own()];
         [0, 1].map(|at| now[at].cpu.saturating_sub(self.before[at].cpu).as_secs_f64())

@@ -51,7 +51,7 @@ pub enum Who {
 
 /// The namespaces. Dropping it removes them.
 #[derive(Debug)]
-pub struct Ground {
+pub struct Testbed {
     /// The tester's.
     pub side: Namespace,
     /// That of what is tested.
@@ -60,7 +60,7 @@ pub struct Ground {
     pub directory: PathBuf,
 }
 
-impl Ground {
+impl Testbed {
     /// Both namespaces and wires; what arrives in `sut` is handled by core `sut_core`, what arrives
     /// at the tester by core `side_core`. Its files are in `directory`.
     ///

@@ -69,7 +69,7 @@ fn path_of(address: IpAddr) -> Option<usize> {
     Some(usize::from(address.octets()[1])).filter(|&path| path < PATHS)
 }
 
-struct Field {
+struct Simulation {
     now: Time,
     case: Case,
     ends: [End; 2],
@@ -88,7 +88,7 @@ struct Field {
 /// # Errors
 /// When the endpoints cannot be set up.
 pub fn run(case: &Case) -> anyhow::Result<Course> {
-    let mut field = Field::new(case)?;
+    let mut field = Simulation::new(case)?;
     field.ends[0].associate(field.now, (address(0, 1), 0).into())?;
     field.launch(0);
     let begin = field.now + SETTLED;
@@ -103,7 +103,7 @@ pub fn run(case: &Case) -> anyhow::Result<Course> {
     Ok(field.found())
 }
 
-impl Field {
+impl Simulation {
     fn new(case: &Case) -> anyhow::Result<Self> {
         let mut chance = Random::new(case.seed);
         let mut end = |side: usize| {

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// One bar of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Bar {
+pub struct Criterion {
     what: String,
     found: f64,
     bound: f64,
@@ -12,7 +12,7 @@ pub struct Bar {
     held: bool,
 }
 
-impl Bar {
+impl Criterion {
     /// What was found is the bound or more.
     #[must_use]
     pub fn at_least(what: &str, found: f64, bound: f64) -> Self {
@@ -40,9 +40,9 @@ mod tests {
 
     #[test]
     fn a_bar_that_is_missed_is_told_with_both_figures() {
-        assert_eq!(Bar::at_least("rate", 30.0, 25.0).broken(), None);
-        assert_eq!(Bar::at_most("MB", 170.0, 170.0).broken(), None);
-        let missed = Bar::at_most("MB", 171.0, 170.0);
+        assert_eq!(Criterion::at_least("rate", 30.0, 25.0).broken(), None);
+        assert_eq!(Criterion::at_most("MB", 170.0, 170.0).broken(), None);
+        let missed = Criterion::at_most("MB", 171.0, 170.0);
         assert_eq!(missed.broken().as_deref(), Some("MB: 171.0, at most 170.0"));
     }
 }
