@@ -87,7 +87,7 @@ pub trait Kind: Clone + PartialEq + Send + Sync + Sized + 'static {
     /// Whether others connect to it as soon as they start.
     const STARTS_FIRST: bool = false;
     /// The question that lists its peers, and the key of a peer's name: what a shell completes.
-    const PEERS: Option<(&str, &str)> = None;
+    const PEERS: Option<(&'static str, &'static str)> = None;
 
     /// What may be asked of it, beside what its supervision and its pair answer.
     fn questions() -> Vec<Question>;

@@ -29,7 +29,7 @@ const PASSWORD_FILE_OCTETS_MAX: u64 = 4_096;
 impl Kind for Rr {
     type Function = rr::Reflector;
     type Words = words::RrWords;
-    const PEERS: Option<(&str, &str)> = Some(("bgp/summary", "peer"));
+    const PEERS: Option<(&'static str, &'static str)> = Some(("bgp/summary", "peer"));
 
     fn questions() -> Vec<Question> {
         rr::questions()

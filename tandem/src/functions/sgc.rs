@@ -25,7 +25,7 @@ const IDLE: Duration = Duration::from_secs(10 * 365 * 86_400);
 impl Kind for Sgc {
     type Function = sgc::Gateway;
     type Words = words::SgcWords;
-    const PEERS: Option<(&str, &str)> = Some(("m3ua/asps", "name"));
+    const PEERS: Option<(&'static str, &'static str)> = Some(("m3ua/asps", "name"));
 
     fn questions() -> Vec<Question> {
         sgc::questions()
