@@ -163,7 +163,7 @@ fn text(out: &mut Vec<u8>, text: &str, octets: usize) {
 
 /// Sends a message, with a descriptor beside it.
 pub(super) fn send(to: &impl AsRawFd, message: &Message, beside: Option<RawFd>) -> io::Result<()> {
-    doorway::send_raw(to, &message.write(), beside.as_slice()).map(drop)
+    unix_socket::send_raw(to, &message.write(), beside.as_slice()).map(drop)
 }
 
 /// Receives a message and the descriptor beside it. `None`: nothing there yet.
@@ -173,7 +173,7 @@ pub(super) fn send(to: &impl AsRawFd, message: &Message, beside: Option<RawFd>) 
 /// (`InvalidData`).
 pub(super) fn receive(from: &impl AsRawFd) -> io::Result<Option<(Message, Option<OwnedFd>)>> {
     let (mut bytes, mut beside) = ([0u8; MESSAGE], Vec::new());
-    let got = match doorway::receive_beside(from, &mut bytes, &mut beside) {
+    let got = match unix_socket::receive_beside(from, &mut bytes, &mut beside) {
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
         Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
         got => got?,
