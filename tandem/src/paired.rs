@@ -219,7 +219,7 @@ impl<F: Function> Unit for Paired<F> {
             return;
         }
         let hand_over = self.hand_over();
-        match thread::Builder::new().name("leave".into()).spawn(move || hands.go()) {
+        match thread::Builder::new().name("leave".into()).spawn(move || hand_over.go()) {
             Ok(thread) => *leaving = Some(thread),
             Err(error) => {
                 tracing::warn!(target: "replica", %error, "no thread to hand over: draining");

@@ -91,7 +91,8 @@ impl Bench {
         let rules = if beside == Beside::Rules { RULES } else { "" };
         let site = format!("{SITE}{rules}");
         let mut site: config::Ssc = toml::from_str(&site).expect("the site is well-formed");
-        site.capture.collector = (beside == Beside::Capture).then(|| String::from("tcp:127.0.0.1:9060"));
+        site.capture.collector =
+            (beside == Beside::Capture).then(|| String::from("tcp:127.0.0.1:9060"));
         let is_carried = matches!(beside, Beside::Carried | Beside::Rules);
         let ports = site.ports();
         let flow = |at: usize, remote: &str| {

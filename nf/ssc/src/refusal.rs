@@ -15,7 +15,7 @@ use transaction::{Kept, ServerId};
 
 /// The request that is answered: its transaction, if it has one, and its trail.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Asked {
+pub(crate) struct Answered {
     pub server: Option<ServerId>,
     pub trail: u64,
 }
@@ -142,7 +142,7 @@ impl Controller {
         let count = fields.len() - usize::from(limit.is_empty());
         self.egress.event(at.now, &at.flow, trail, Event::RequestRejected, &fields[..count]);
         let retry_after_s = refusal.retry_after_s.unwrap_or(self.config.limits.retry_after_s);
-        self.reply(at, Asked { server, trail }, refusal.status, out, |head| {
+        self.reply(at, Answered { server, trail }, refusal.status, out, |head| {
             let is_later = refusal.status == 503 && refusal != Refusal::WITHHELD;
             if is_later || refusal.status == 500 && refusal.retry_after_s.is_some() {
                 write::line(head, "Retry-After", retry_after_s.to_string().as_bytes());
@@ -169,12 +169,12 @@ impl Controller {
     pub(crate) fn reply(
         &mut self,
         at: &Arrived<'_>,
-        asked: Asked,
+        answered: Answered,
         status: u16,
         out: &mut Effects,
         more: impl FnOnce(&mut Vec<u8>),
     ) {
-        let Asked { server, trail } = asked;
+        let Answered { server, trail } = answered;
         let tag = hex(self.random());
         let to = upstream(&at.flow, at.message);
         let oc = self.overload.feedback.answer(at.now, &at.message.via());

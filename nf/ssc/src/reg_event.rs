@@ -2,7 +2,7 @@
 //! TS 24.229 §5.2.3): IMS access says when, and what they mean; here they are sent and answered.
 
 use crate::facts::Fact;
-use crate::refusal::Refusal;
+use crate::refusal::{Answered, Refusal};
 use crate::{Arrived, Controller, User};
 use ims::Asking;
 use machine::Time;
@@ -72,7 +72,7 @@ pub(crate) fn notified(
     }
     controller.reply(
         at,
-        (Some(server), notified.trail),
+        Answered { server: Some(server), trail: notified.trail },
         notified.status,
         out,
         |head| match notified.status {

@@ -304,11 +304,11 @@ impl Endpoint {
             return self.with(arrived.now, index, out, Association::refuse_restart);
         }
         self.strike(index);
-        let local = (cookie.local_tag, cookie.local_tsn);
-        let random = self.random_of(local.0, local.1);
+        let (local_tag, local_tsn) = (cookie.local_tag, cookie.local_tsn);
+        let random = self.random_of(local_tag, local_tsn);
         self.with(arrived.now, index, out, |association, cx| {
             association.fail_messages(cx);
-            association.restart(local, random);
+            association.restart(local_tag, local_tsn, random);
             association.adopt(cx.now, offer, cookie.source);
             cx.indicate(Indication::Restart);
         });

@@ -5,7 +5,7 @@ use super::relay::{Phase, Relay};
 use super::source::{Found, leg_of, objection};
 use crate::egress::Event;
 use crate::facts::Fact;
-use crate::refusal::{Asked, Refusal};
+use crate::refusal::{Answered, Refusal};
 use crate::{Arrived, Controller, User};
 use machine::Time;
 use machine::slots::Key;
@@ -34,7 +34,7 @@ impl Controller {
         let trail = relay.map(|(_, trail)| trail).unwrap_or_else(|| self.random());
         self.seen(at, Some(trail));
         let status = if invite.is_some() { 200 } else { 481 };
-        self.reply(at, Asked { server: Some(id), trail }, status, out, |_| {});
+        self.reply(at, Answered { server: Some(id), trail }, status, out, |_| {});
         let Some((key, _)) = relay else { return };
         if !self.is_waiting(key) {
             return;

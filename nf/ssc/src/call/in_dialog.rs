@@ -8,7 +8,7 @@ use super::{Kind, State, lost, released};
 use crate::egress::{Event, Field};
 use crate::facts::Fact;
 use crate::media::{self, Place};
-use crate::refusal::{Asked, Refusal};
+use crate::refusal::{Answered, Refusal};
 use crate::{Arrived, Controller, User};
 use machine::identity::{Side, Token, fork_of};
 use machine::slots::Key;
@@ -47,7 +47,7 @@ impl Controller {
         let trail = call.trail();
         self.seen(at, Some(trail));
         if self.is_old(at, found) {
-            return self.reply(at, Asked { server: Some(server), trail }, 500, out, |_| {});
+            return self.reply(at, Answered { server: Some(server), trail }, 500, out, |_| {});
         }
         self.advance(at, found);
         match at.message.method() {
@@ -136,7 +136,7 @@ impl Controller {
         let trail = call.trail();
         if call.state == State::Ending {
             // Both sides hung up at once, or we did: nobody is left to ask.
-            return self.reply(at, Asked { server: Some(server), trail }, 200, out, |_| {});
+            return self.reply(at, Answered { server: Some(server), trail }, 200, out, |_| {});
         }
         let was = call.state;
         let relay = self.calls.relays.take(&at.flow, at.message.raw().len()).map(|(key, _)| key);
@@ -159,7 +159,7 @@ impl Controller {
             None => {
                 // Who hangs up does not try again, whatever the answer: the call ends without a
                 // record of its BYE.
-                self.reply(at, Asked { server: Some(server), trail }, 200, out, |_| {});
+                self.reply(at, Answered { server: Some(server), trail }, 200, out, |_| {});
                 self.bye_legs(at.now, found.key, &[found.side.other()], HUNG_UP, out);
             }
         }
@@ -170,12 +170,12 @@ impl Controller {
         let Some(call) = self.calls.table.at_mut(found.key) else { return };
         let trail = call.trail();
         if call.kind == Kind::Subscription || call.state == State::Ending {
-            return self.reply(at, Asked { server: Some(server), trail }, 481, out, |_| {});
+            return self.reply(at, Answered { server: Some(server), trail }, 481, out, |_| {});
         }
         if call.invite.is_some() || call.is_moving() {
             let glare = call.is_moving() || call.invite_from != found.side;
             let status = if glare { 491 } else { 500 };
-            return self.reply(at, Asked { server: Some(server), trail }, status, out, |head| {
+            return self.reply(at, Answered { server: Some(server), trail }, status, out, |head| {
                 if status == 500 {
                     write::line(head, "Retry-After", b"2");
                 }

@@ -14,7 +14,7 @@ use super::{Call, State, lost};
 use crate::egress::{Event, Field};
 use crate::facts::Fact;
 use crate::media::{self, Place};
-use crate::refusal::Asked;
+use crate::refusal::Answered;
 use crate::{Arrived, Controller, User};
 use anchor::row;
 use machine::Time;
@@ -205,7 +205,7 @@ impl Controller {
             ("way", Field::Text(b"info")),
         ];
         self.egress.event(at.now, &at.flow, trail, Event::DigitTyped, &fields);
-        self.reply(at, Asked { server: Some(server), trail }, 200, out, |_| {});
+        self.reply(at, Answered { server: Some(server), trail }, 200, out, |_| {});
         true
     }
 

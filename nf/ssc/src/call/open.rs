@@ -6,7 +6,7 @@ use super::{Call, Kind, check, released, trail};
 use crate::egress::{Event, Field};
 use crate::facts::Fact;
 use crate::media::{self, Place};
-use crate::refusal::{Asked, Refusal, status_line};
+use crate::refusal::{Answered, Refusal, status_line};
 use crate::register::Registered;
 use crate::{Arrived, Controller, User, begins_dialog};
 use admission::Grant;
@@ -276,7 +276,7 @@ impl Controller {
         let trail = self.random();
         self.seen(at, Some(trail));
         self.egress.facts.add(Fact::Refused, 1);
-        self.reply(at, Asked { server: Some(server), trail }, 422, out, |head| {
+        self.reply(at, Answered { server: Some(server), trail }, 422, out, |head| {
             write::line(head, "Min-SE", min_se_s.to_string().as_bytes());
         });
     }
@@ -331,7 +331,7 @@ impl Controller {
         let trail = self.random();
         self.seen(at, Some(trail));
         let status = if self.is_draining { 503 } else { 200 };
-        self.reply(at, Asked { server: Some(server), trail }, status, out, |head| {
+        self.reply(at, Answered { server: Some(server), trail }, status, out, |head| {
             write::line(head, "Allow", ALLOW.as_bytes());
             write::line(head, "Accept", b"application/sdp");
             write::line(head, "Supported", b"100rel, timer, replaces, path, outbound");

@@ -259,9 +259,9 @@ impl Association {
     }
 
     /// The peer's end is a new life of it: everything begins anew (RFC 9260 §5.2.4 A).
-    pub(crate) fn restart(&mut self, local: (u32, u32), random: [u8; RANDOM_BYTES]) {
+    pub(crate) fn restart(&mut self, local_tag: u32, local_tsn: u32, random: [u8; RANDOM_BYTES]) {
         let (secrets, own) = (self.secrets.renewed(random), core::mem::take(&mut self.asconf.own));
-        let fresh = Self::new(self.parameters, self.peer_port, local, secrets, &own);
+        let fresh = Self::new(self.parameters, self.peer_port, local_tag, local_tsn, secrets, &own);
         let old = core::mem::replace(self, fresh);
         self.unread = old.unread;
     }

@@ -3,7 +3,9 @@
 use super::rules::{self, Try};
 use clap::{Args, Subcommand};
 use client::complete::{functions, functions_and_peers, peers};
-use client::{Action, Client, Exit, Of, OfPeer, Output, Words, act, asked, asked_and, output, query, segment};
+use client::{
+    Action, Client, Exit, Of, OfPeer, Output, Words, act, asked, asked_and, output, query, segment,
+};
 use serde_json::{Value, json};
 use show::sgc as listings;
 
