@@ -267,7 +267,8 @@ impl End {
         self.settle(now, slot);
         let leg = &mut self.legs[slot as usize];
         if scan.status < 200 && scan.method != Method::Invite {
-            leg.resending.step = asked; // RFC 3261 §17.1.2.2: a non-INVITE request is sent on until final
+            // RFC 3261 §17.1.2.2: a non-INVITE request is sent on until final.
+            leg.resending.step = asked;
         }
         if self.ladder.steps[at].reliable {
             leg.rseq = scan.rseq;

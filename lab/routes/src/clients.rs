@@ -201,8 +201,8 @@ impl Clients {
         Ok(())
     }
 
-    /// A client announces or withdraws. The time of [`Clients::converge`] begins with its first octet
-    /// that is written.
+    /// A client announces or withdraws. The time of [`Clients::converge`] begins with its first
+    /// octet that is written.
     pub fn feed(&mut self, client: usize, feed: &Feed) {
         self.clients[client].send(feed.octets.clone());
         self.fed_at = None;

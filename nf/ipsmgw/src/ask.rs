@@ -217,9 +217,9 @@ impl ShortMessageGateway {
         now: Time,
         ask: &Ask,
     ) -> Result<Vec<SmsRegistrationRow>, AskError> {
-        let begins = ask.params.get("number").map(|it| it.trim_start_matches('+'));
-        let digits = begins.unwrap_or_default().as_bytes();
-        if begins.is_some() && !digits.iter().all(u8::is_ascii_digit) {
+        let begins = ask.params.get("number").map_or("", |it| it.trim_start_matches('+'));
+        let digits = begins.as_bytes();
+        if !digits.iter().all(u8::is_ascii_digit) {
             return Err(wrong("a number is digits with the country code"));
         }
         let prefix = [SUBSCRIBERS, digits].concat();

@@ -172,8 +172,8 @@ impl Sas {
         }
     }
 
-    /// Every address that it listens on: whether it takes datagrams, and its address. Those that do not parse are
-    /// left out; [`Sas::validate`] names them.
+    /// Every address that it listens on: whether it takes datagrams, and its address. Those that do
+    /// not parse are left out; [`Sas::validate`] names them.
     #[must_use]
     pub fn listen_addresses(&self) -> Vec<(runtime::Transport, std::net::SocketAddr)> {
         self.listen.iter().filter_map(|text| address(text).ok()).collect()

@@ -21,11 +21,10 @@ pub use draft::Mended;
 pub use foreign::{Links, open_regular, read_regular};
 pub use issue::{Diagnostic, Issue, render};
 pub use reference::describe;
-pub use schema::nearest;
 pub use site::{ListenAddress, Site, closing, locate, mended, placed, read, schema_of, shape};
 pub use source::{SITE_BYTES_MAX, Source};
 pub use store::{
     CONFIRM_MAX, Candidate, Moment, Order, Passed, Pending, REVISIONS_MAX, ROLLBACK_RETRY,
     Reconfigure, Refused, Running, Store,
 };
-pub use wording::{counted, interrupted, interruptions_listed, meant};
+pub use wording::{counted, interrupted, interruptions_listed, meant, nearest};

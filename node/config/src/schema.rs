@@ -2,7 +2,7 @@
 //! section types carry, so that all mistakes are reported at once, each at its own place.
 
 use crate::source::{Node, Source, Step, steps};
-use crate::{Diagnostic, Issue};
+use crate::{Diagnostic, Issue, nearest};
 use serde_json::{Map, Value as Json};
 use std::ops::Range;
 use toml_edit::Value;
@@ -11,12 +11,6 @@ use toml_edit::Value;
 const DEPTH_MAX: usize = 16;
 /// Most diagnostics that one look reports.
 pub(crate) const DIAGNOSTICS_MAX: usize = 100;
-/// Least similarity (Jaro-Winkler) of a key to one that it may be a misspelling of.
-const SIMILARITY_MIN: f64 = 0.75;
-
-/// Least octets of a name in which one letter more, less, another or exchanged is a slip.
-const SLIP_LENGTH_MIN: usize = 3;
-
 /// Keys that are listed where none is like the one that is unknown.
 const KEYS_SHOWN_MAX: usize = 8;
 
@@ -105,22 +99,6 @@ fn resolve<'a>(root: &'a Json, schema: &'a Json) -> &'a Json {
         }
     }
     schema
-}
-
-/// The known name most like `name`, if any is like it at all: one slip away, or similar.
-#[must_use]
-pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let is_long = name.len() >= SLIP_LENGTH_MIN;
-    let slip = |candidate| is_long && strsim::osa_distance(name, candidate) == 1;
-    known
-        .into_iter()
-        .map(|candidate| {
-            let similarity = strsim::jaro_winkler(name, candidate);
-            (similarity + f64::from(u8::from(slip(candidate))), candidate)
-        })
-        .filter(|(similarity, _)| *similarity >= SIMILARITY_MIN)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, candidate)| candidate)
 }
 
 struct Walk<'a> {
@@ -243,19 +221,32 @@ impl<'a> Walk<'a> {
                 self.mended(node.key_span(key), &below, what, hint, mend);
             }
         }
+        self.lacking(node, &entries, schema, path, &meant);
+    }
+
+    /// Keys that have to be there and are not; one that is misspelt is not missing as well.
+    fn lacking(
+        &mut self,
+        node: Node<'a>,
+        entries: &[(&'a str, Node<'a>)],
+        schema: &'a Json,
+        path: &str,
+        meant: &[&str],
+    ) {
+        let known = schema.get("properties").and_then(Json::as_object);
         let required = schema.get("required").and_then(Json::as_array);
         for name in required.into_iter().flatten().filter_map(Json::as_str) {
-            // One that is misspelt is not missing as well.
-            if !meant.contains(&name) && !entries.iter().any(|(key, _)| *key == name) {
-                let place = if path.is_empty() { "the file" } else { path };
-                let what = format!("`{name}` is missing in {place}");
-                let wanted = known.and_then(|known| known.get(name));
-                let value = wanted.and_then(|it| placeholder(self.resolve(it)));
-                let (table, key) = (path.to_owned(), name.to_owned());
-                let mend = Mend::Add { table, key, value: value.unwrap_or_default() };
-                let hint = format!("add `{name} = …` here");
-                self.mended(node.span(), path, what, hint, mend);
+            if meant.contains(&name) || entries.iter().any(|(key, _)| *key == name) {
+                continue;
             }
+            let place = if path.is_empty() { "the file" } else { path };
+            let what = format!("`{name}` is missing in {place}");
+            let wanted = known.and_then(|known| known.get(name));
+            let value = wanted.and_then(|it| placeholder(self.resolve(it)));
+            let (table, key) = (path.to_owned(), name.to_owned());
+            let mend = Mend::Add { table, key, value: value.unwrap_or_default() };
+            let hint = format!("add `{name} = …` here");
+            self.mended(node.span(), path, what, hint, mend);
         }
     }
 

@@ -1,10 +1,31 @@
 //! Words that sections say in common: counts, names that there are not, what a change interrupts.
 
-use crate::nearest;
 use std::collections::BTreeSet;
 
 /// Names in one sentence at most.
 const NAMES_MAX: usize = 20;
+
+/// Least similarity (Jaro-Winkler) of a key to one that it may be a misspelling of.
+const SIMILARITY_MIN: f64 = 0.75;
+
+/// Least octets of a name in which one letter more, less, another or exchanged is a slip.
+const SLIP_LENGTH_MIN: usize = 3;
+
+/// The known name most like `name`, if any is like it at all: one slip away, or similar.
+#[must_use]
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let is_long = name.len() >= SLIP_LENGTH_MIN;
+    let slip = |candidate| is_long && strsim::osa_distance(name, candidate) == 1;
+    known
+        .into_iter()
+        .map(|candidate| {
+            let similarity = strsim::jaro_winkler(name, candidate);
+            (similarity + f64::from(u8::from(slip(candidate))), candidate)
+        })
+        .filter(|(similarity, _)| *similarity >= SIMILARITY_MIN)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| candidate)
+}
 
 /// What to do about a name that nothing has: the one that is most like it, else all that there are;
 /// `absent` where there is none.

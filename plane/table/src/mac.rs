@@ -162,8 +162,8 @@ impl Macs {
         }
     }
 
-    /// Checks sources: `sources[i]` says how the `i`th that was seen stands; ages are refreshed, and
-    /// what is new is told to the writer.
+    /// Checks sources: `sources[i]` says how the `i`th that was seen stands; ages are refreshed,
+    /// and what is new is told to the writer.
     ///
     /// # Panics
     /// When the reader belongs to another domain, or the slices differ in length.

@@ -24,6 +24,13 @@ struct Extent {
     rewrite: usize,
 }
 
+/// A hop that is to become another one.
+#[derive(Clone, Copy)]
+struct Renewed<'a> {
+    number: u32,
+    hop: &'a Hop,
+}
+
 impl Hops {
     /// Whether the hop can be as it should, and those that stand on it as they are.
     pub(super) fn check(&self, number: Option<u32>, hop: &Hop) -> Result<(), HopError> {
@@ -45,16 +52,16 @@ impl Hops {
         {
             return Err(HopError::Members);
         }
-        let extent = self.extent(hop, number.map(|number| (number, hop)), 0)?;
+        let extent = self.extent(hop, number.map(|number| Renewed { number, hop }), 0)?;
         let Some(number) = number else { return Ok(()) };
         let before = self.extent(&self.entry(number)?.hop, None, 0)?;
         let is_more = extent.height > before.height
             || extent.ways > before.ways
             || extent.rewrite > before.rewrite;
-        if is_more { self.check_users(number, (number, hop), 0) } else { Ok(()) }
+        if is_more { self.check_users(number, Renewed { number, hop }, 0) } else { Ok(()) }
     }
 
-    fn check_users(&self, of: u32, new: (u32, &Hop), depth: usize) -> Result<(), HopError> {
+    fn check_users(&self, of: u32, new: Renewed<'_>, depth: usize) -> Result<(), HopError> {
         if depth > NESTING_MAX {
             return Err(HopError::Nesting);
         }
@@ -69,7 +76,7 @@ impl Hops {
     fn extent(
         &self,
         hop: &Hop,
-        new: Option<(u32, &Hop)>,
+        new: Option<Renewed<'_>>,
         depth: usize,
     ) -> Result<Extent, HopError> {
         if depth > NESTING_MAX {
@@ -77,9 +84,8 @@ impl Hops {
         }
         let mut extent = Extent::default();
         for below in below(hop) {
-            let is_new = new.filter(|(number, _)| *number == below);
-            let hop = match is_new {
-                Some((_, hop)) => hop,
+            let hop = match new.filter(|it| it.number == below) {
+                Some(new) => new.hop,
                 None => &self.entry(below)?.hop,
             };
             let one = self.extent(hop, new, depth + 1)?;

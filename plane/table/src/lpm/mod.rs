@@ -178,7 +178,8 @@ impl<A: Address> Routes<A> {
         new.extend(routes.iter().copied());
         let kind = Kind::of::<A>(new.len(), Kind::Small);
         let sorted = routes.is_sorted_by_key(|(prefix, _)| *prefix) && new.len() == routes.len();
-        let root = if sorted { self.build(kind, routes)? } else { self.build(kind, &list(&new))? };
+        let (entry, depth) =
+            if sorted { self.build(kind, routes)? } else { self.build(kind, &list(&new))? };
         let of = self.table(table);
         of.lengths = [0; 3];
         for (prefix, _) in routes {
@@ -186,7 +187,7 @@ impl<A: Address> Routes<A> {
         }
         of.routes = new;
         of.kind = kind;
-        self.replace_root(table, root);
+        self.replace_root(table, entry, depth);
         Ok(())
     }
 
@@ -194,7 +195,7 @@ impl<A: Address> Routes<A> {
     pub fn clear(&mut self, table: u32) {
         let Some(of) = self.tables.get_mut(table as usize) else { return };
         if of.take().is_some() {
-            self.replace_root(table, (Entry(NO_HOP), 0));
+            self.replace_root(table, Entry(NO_HOP), 0);
         }
     }
 
@@ -274,9 +275,9 @@ impl<A: Address> Routes<A> {
             return;
         }
         let list = list(&of.routes);
-        if let Ok(root) = self.build(kind, &list) {
+        if let Ok((entry, depth)) = self.build(kind, &list) {
             self.table(table).kind = kind;
-            self.replace_root(table, root);
+            self.replace_root(table, entry, depth);
         }
     }
 
@@ -312,7 +313,7 @@ impl<A: Address> Routes<A> {
         Ok(())
     }
 
-    fn replace_root(&mut self, table: u32, (entry, depth): (Entry, u8)) {
+    fn replace_root(&mut self, table: u32, entry: Entry, depth: u8) {
         let root = self.root(table);
         let old = self.nodes.entry(root);
         self.nodes.set(root, entry, depth);

@@ -2,8 +2,8 @@
 //! (RFC 9260 §6.2.1, §6.3.2, §7.2).
 
 use super::Association;
+use super::congestion::Acknowledged;
 use super::outbound::Flight;
-use super::path::Acknowledged;
 use crate::codec::{Cause, Sack};
 use crate::effects::{Context, Lost};
 use crate::id::unwrap32;

@@ -7,8 +7,20 @@
 //! ```
 //! `pmdcs` is the Path Maximum DATA Chunk Size, chunk header included (§2.3).
 
-use super::path::Acknowledged;
 use machine::{Duration, Time};
+
+/// What one SACK did to a path.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Acknowledged {
+    pub(crate) bytes: usize,
+    pub(crate) flight_before: usize,
+    /// Something was acknowledged that was never sent over another path.
+    pub(crate) is_certain: bool,
+    /// The earliest outstanding TSN of the path was acknowledged.
+    pub(crate) earliest: bool,
+    /// A TSN before the one looked at is still outstanding on the path.
+    pub(crate) has_earlier: bool,
+}
 
 /// What a path may carry, and what it carries.
 #[derive(Debug)]

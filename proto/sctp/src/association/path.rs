@@ -9,7 +9,7 @@
 //!                                       └──────→ Inactive ──────────────────┘
 //! ```
 
-use super::congestion::Congestion;
+use super::congestion::{Acknowledged, Congestion};
 use crate::codec::HEADER_BYTES;
 use crate::parameters::PathParameters;
 use core::net::IpAddr;
@@ -73,19 +73,6 @@ pub(crate) struct Path {
     pub(crate) search: super::pmtu::Search,
     /// What the SACK at hand did to the path.
     pub(crate) acknowledged: Acknowledged,
-}
-
-/// What one SACK did to a path.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Acknowledged {
-    pub(crate) bytes: usize,
-    pub(crate) flight_before: usize,
-    /// Something was acknowledged that was never sent over another path.
-    pub(crate) is_certain: bool,
-    /// The earliest outstanding TSN of the path was acknowledged.
-    pub(crate) earliest: bool,
-    /// A TSN before the one looked at is still outstanding on the path.
-    pub(crate) has_earlier: bool,
 }
 
 impl Path {
