@@ -136,7 +136,7 @@ impl<A: Address> Routes<A> {
         of.lengths[usize::from(prefix.length()) / 64] |= 1 << (prefix.length() % 64);
         let before = of.routes.insert(prefix, hop);
         if before != Some(hop) {
-            self.paint(self.root(table), prefix, 0, (hop, prefix.length()))?;
+            self.paint(self.root(table), prefix, 0, hop, prefix.length())?;
         }
         if before.is_none() {
             self.regard(table);
@@ -159,7 +159,7 @@ impl<A: Address> Routes<A> {
             return Ok(Some(before));
         }
         let under = of.under(prefix);
-        self.paint(self.root(table), prefix, prefix.length(), under)?;
+        self.paint(self.root(table), prefix, prefix.length(), under.0, under.1)?;
         self.regard(table);
         Ok(Some(before))
     }
@@ -260,7 +260,8 @@ impl<A: Address> Routes<A> {
         root: usize,
         prefix: Prefix<A>,
         from: u8,
-        (hop, depth): (u32, u8),
+        hop: u32,
+        depth: u8,
     ) -> Result<(), Full> {
         let (address, length) = (prefix.address(), u32::from(prefix.length()));
         let depths = (from, prefix.length());
@@ -308,7 +309,7 @@ impl<A: Address> Routes<A> {
         }
         for (prefix, hop) in routes {
             self.has_room()?;
-            self.paint(at, *prefix, 0, (*hop, prefix.length()))?;
+            self.paint(at, *prefix, 0, *hop, prefix.length())?;
         }
         Ok(())
     }
