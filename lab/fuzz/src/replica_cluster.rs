@@ -6,7 +6,7 @@
 use crate::script::Script;
 use machine::{Duration, Time};
 use replica::cluster::{Cluster, In, Out, PROTOCOL, Params, Placement, Roster, preference};
-use runtime::{GroupId, NodeId};
+use runtime::{GroupId, GroupOrder, NodeId};
 
 const NODES: usize = 3;
 const GROUPS: u16 = 2;
@@ -87,12 +87,14 @@ impl World {
                         self.flying.push(flight);
                     }
                 }
-                Out::Activate { group, .. } => self.nodes[at].active[usize::from(group.0)] = true,
-                Out::Deactivate { group } => {
+                Out::Order(GroupOrder::Activate { group, .. }) => {
+                    self.nodes[at].active[usize::from(group.0)] = true
+                }
+                Out::Order(GroupOrder::Deactivate { group }) => {
                     self.nodes[at].active[usize::from(group.0)] = false;
                     self.step(at, In::Quiet(group));
                 }
-                Out::Slice { group, number, .. } => {
+                Out::Order(GroupOrder::Slice { group, number, .. }) => {
                     self.step(at, In::Sliced { group, number, next: None });
                 }
                 _ => {}

@@ -5,7 +5,10 @@
 //! body   = 'p' · until, 8 · octets of the key, 2 · key · row       a row that stands
 //!        = 't' · key                                               no row there any more
 //!        = 'e' · records before it, 8                              the end of a snapshot
+//!        = 's' · number of the log, 8 · octets, 8                  so many of its octets are on disk
 //! ```
+//! The number of a log is random: no row that somebody sends can have in it what looks like the last
+//! of these.
 
 use machine::Time;
 
@@ -25,7 +28,12 @@ pub(crate) enum Record<'a> {
     Take { key: &'a [u8] },
     /// The end of a snapshot of so many records.
     End { count: u64 },
+    /// So many octets from the beginning of the log of that number were on disk before this.
+    Synced { log: [u8; 8], octets: u64 },
 }
+
+/// Octets of [`Record::Synced`].
+pub(crate) const SYNCED_OCTETS: usize = HEAD + 17;
 
 impl<'a> Record<'a> {
     /// Appends the record.
@@ -48,6 +56,11 @@ impl<'a> Record<'a> {
             Self::End { count } => {
                 out.push(b'e');
                 out.extend_from_slice(&count.to_be_bytes());
+            }
+            Self::Synced { log, octets } => {
+                out.push(b's');
+                out.extend_from_slice(log);
+                out.extend_from_slice(&octets.to_be_bytes());
             }
         }
         let body = &out[start + HEAD..];
@@ -80,6 +93,13 @@ impl<'a> Record<'a> {
             }
             b't' => Some(Self::Take { key: rest }),
             b'e' => Some(Self::End { count: u64::from_be_bytes(rest.try_into().ok()?) }),
+            b's' => {
+                let (log, octets) = rest.split_first_chunk::<8>()?;
+                Some(Self::Synced {
+                    log: *log,
+                    octets: u64::from_be_bytes(octets.try_into().ok()?),
+                })
+            }
             _ => None,
         }
     }
@@ -101,6 +121,7 @@ mod tests {
             Record::Put { key: b"", row: b"", until },
             Record::Take { key: b"k" },
             Record::End { count: 3 },
+            Record::Synced { log: *b"a number", octets: 9 },
         ] {
             let mut octets = Vec::new();
             record.write(&mut octets);

@@ -1,6 +1,7 @@
 //! The store as a shard has it.
 
 use crate::journal::Journal;
+use crate::promises::Promises;
 use crate::record::{BODY_MAX, KEY_MAX, Record};
 use crate::table::Table;
 use crate::words::{
@@ -10,15 +11,21 @@ use crate::words::{
 use crate::{Answer, Promise, Question};
 use machine::{Duration, Time};
 use runtime::{ChannelEvent, Effects, In, PortId};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// A journal that could not be opened or written is opened again so soon.
 const AGAIN: Duration = Duration::from_secs(5);
-/// Rows of a snapshot that are told in one turn.
+/// Rows of a snapshot that are told in one turn, and their octets.
 const ROWS_PER_TURN: usize = 512;
-/// Octets that are not on disk yet, at most; nothing more is promised to it beyond them.
+const ROW_OCTETS_PER_TURN: usize = 1 << 20;
+/// Octets that are not on disk yet from which on no more of a snapshot is told.
+const SNAPSHOT_AHEAD: u64 = 8 << 20;
+/// Octets that are not on disk yet from which on nothing more is promised to it.
 const UNSYNCED_MAX: u64 = 64 << 20;
+/// Octets that are not on disk yet from which on it counts as one that cannot be written: they wait
+/// in memory, and what is promised to that goes on.
+const GIVEN_UP: u64 = 2 * UNSYNCED_MAX;
 
 /// How much a store keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,14 +64,6 @@ enum State {
     Open,
 }
 
-/// A row that counts as taken when it is on disk.
-#[derive(Debug)]
-struct Promised {
-    mark: u64,
-    ticket: u64,
-    key: Vec<u8>,
-}
-
 /// A store.
 #[derive(Debug)]
 pub struct Store {
@@ -75,7 +74,9 @@ pub struct Store {
     /// What stood was read once: memory knows better than the disk from then on.
     is_known: bool,
     answers: VecDeque<(u64, Answer)>,
-    promised: VecDeque<Promised>,
+    promises: Promises,
+    /// Keys of which the disk may have rows that were refused.
+    refused: BTreeSet<Box<[u8]>>,
     /// Words that the thread is told at the end of the step.
     words: Vec<u8>,
     is_urgent: bool,
@@ -98,7 +99,8 @@ impl Store {
             journal: journal.map(Arc::new),
             port,
             answers: VecDeque::new(),
-            promised: VecDeque::new(),
+            promises: Promises::default(),
+            refused: BTreeSet::new(),
             words: Vec::new(),
             is_urgent: false,
             written: 0,
@@ -114,7 +116,8 @@ impl Store {
         (self.table.rows_max, self.table.octets_max) = (limits.rows_max, limits.octets_max);
     }
 
-    /// Asks; the answer comes from [`Store::answer`], of one key in the order of its questions.
+    /// Asks; the answer comes from [`Store::answer`]: at once, but for a put that is promised to the
+    /// disk. What is asked of its key meanwhile sees it, though it may yet be refused.
     pub fn ask(&mut self, now: Time, ticket: u64, question: Question) {
         let answer = match question {
             _ if !self.is_known => Answer::Failed,
@@ -122,12 +125,14 @@ impl Store {
             Question::Take(key) => Answer::Row(self.take(now, &key)),
             Question::Put { key, row, until, promise } => {
                 let is_disk = promise == Promise::Disk && self.journal.is_some();
+                let before = self.table.row(&key).filter(|_| is_disk);
+                let before = before.map(|(row, until)| (row.into(), until));
                 if !self.put(&key, &row, until, is_disk) {
                     Answer::Failed
                 } else if is_disk {
-                    let mark = self.written;
-                    return self.promised.push_back(Promised { mark, ticket, key });
+                    return self.promises.wait(self.written, ticket, &key, before);
                 } else {
+                    self.promises.stays(&key);
                     Answer::Row(Some(row))
                 }
             }
@@ -151,6 +156,7 @@ impl Store {
 
     fn take(&mut self, now: Time, key: &[u8]) -> Option<Vec<u8>> {
         let stands = self.table.get(now, key).is_some();
+        self.promises.stays(key);
         let taken = self.table.take(key)?;
         self.log(&Record::Take { key });
         Some(taken.into_vec()).filter(|_| stands)
@@ -195,18 +201,9 @@ impl Store {
             STOOD if !self.is_known => match Record::read(content) {
                 Some((Record::Put { key, row, until }, _)) => self.table.set(key, row, until),
                 Some((Record::Take { key }, _)) => drop(self.table.take(key)),
-                Some((Record::End { .. }, _)) | None => {}
+                Some((Record::End { .. } | Record::Synced { .. }, _)) | None => {}
             },
-            OPENED => {
-                self.state = State::Open;
-                self.trouble = None;
-                self.unread = number_of(content);
-                if self.is_known {
-                    self.snapshot = Some(None);
-                    word(&mut self.words, SNAPSHOT, |_| {});
-                }
-                self.is_known = true;
-            }
+            OPENED => self.opened(number_of(content)),
             SYNCED => self.synced(number_of(content)),
             WANTED if self.snapshot.is_none() => {
                 self.snapshot = Some(None);
@@ -217,32 +214,57 @@ impl Store {
         }
     }
 
-    fn synced(&mut self, mark: u64) {
-        self.synced = mark;
-        while let Some(it) = self.promised.pop_front_if(|it| it.mark <= mark) {
-            let row = self.table.get(Time::ZERO, &it.key).map(<[u8]>::to_vec);
-            self.answers.push_back((it.ticket, Answer::Row(row)));
+    fn opened(&mut self, unread: u64) {
+        self.state = State::Open;
+        self.trouble = None;
+        self.unread = unread;
+        if core::mem::replace(&mut self.is_known, true) {
+            // Until there is a snapshot, the log says at least that what was refused does not stand.
+            for key in core::mem::take(&mut self.refused) {
+                let stands = self.table.row(&key).map(|(row, until)| (row.to_vec(), until));
+                match &stands {
+                    Some((row, until)) => self.log(&Record::Put { key: &key, row, until: *until }),
+                    None => self.log(&Record::Take { key: &key }),
+                }
+            }
+            self.snapshot = Some(None);
+            word(&mut self.words, SNAPSHOT, |_| {});
         }
     }
 
-    /// The journal is gone: what was promised to it is not taken.
+    fn synced(&mut self, mark: u64) {
+        self.synced = mark;
+        while let Some((ticket, key)) = self.promises.kept(mark) {
+            let row = self.table.get(Time::ZERO, &key).map(<[u8]>::to_vec);
+            self.answers.push_back((ticket, Answer::Row(row)));
+        }
+    }
+
+    /// The journal is gone: what was promised to it is not taken, and what that took the place of
+    /// stands again.
     fn shut(&mut self, now: Time, why: String) {
         self.state = State::Shut(now + AGAIN);
         self.trouble = Some(why);
         self.words.clear();
         (self.is_urgent, self.synced, self.snapshot) = (false, self.written, None);
-        for it in core::mem::take(&mut self.promised) {
-            self.table.take(&it.key);
-            self.answers.push_back((it.ticket, Answer::Failed));
-        }
+        let (tickets, mut keys) = self.promises.broken(&mut self.table);
+        self.refused.append(&mut keys);
+        self.answers.extend(tickets.into_iter().map(|ticket| (ticket, Answer::Failed)));
     }
 
     /// What every step ends with: the thread is told what there is for it.
     pub fn flush(&mut self, now: Time, out: &mut Effects) {
+        if self.state == State::Open && self.written - self.synced > GIVEN_UP {
+            out.hang_up(self.port);
+            self.shut(now, "the disk does not keep up".to_owned());
+        }
         if let (State::Shut(at), Some(journal)) = (self.state, &self.journal)
             && at <= now
         {
             self.state = State::Opening;
+            if !self.is_known {
+                self.table.clear(); // of an attempt that broke off
+            }
             let journal: Arc<Journal> = Arc::clone(journal);
             out.connect(self.port, journal);
         }
@@ -263,15 +285,23 @@ impl Store {
         if self.is_known {
             self.table.tick(now);
         }
+        if !self.has_room() {
+            return;
+        }
         let Some(behind) = self.snapshot.take() else { return };
         let mut last = None;
-        let rows = self.table.behind(behind.as_deref(), ROWS_PER_TURN);
         let mut count = 0;
-        for (key, row, until) in rows {
+        let before = self.words.len();
+        for (key, row, until) in self.table.behind(behind.as_deref(), ROWS_PER_TURN) {
             word(&mut self.words, ROW, |out| Record::Put { key, row, until }.write(out));
             last = Some(Arc::clone(key));
             count += 1;
+            if self.words.len() - before >= ROW_OCTETS_PER_TURN {
+                count = ROWS_PER_TURN;
+                break;
+            }
         }
+        self.written += (self.words.len() - before) as u64;
         if count < ROWS_PER_TURN {
             word(&mut self.words, WHOLE, |_| {});
         } else {
@@ -279,10 +309,15 @@ impl Store {
         }
     }
 
+    /// Whether more of a snapshot may be told: what the disk has not taken waits in memory.
+    const fn has_room(&self) -> bool {
+        self.written - self.synced < SNAPSHOT_AHEAD
+    }
+
     /// When time has to pass next.
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
-        if self.snapshot.is_some() {
+        if !self.answers.is_empty() || self.snapshot.is_some() && self.has_room() {
             return Some(Time::ZERO);
         }
         let again = match self.state {
@@ -314,5 +349,140 @@ impl Store {
             trouble: self.trouble.clone(),
             unread: self.unread,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use runtime::ChannelOrder;
+    use std::path::PathBuf;
+
+    const NOW: Time = Time::from_millis(1_000);
+    const LATER: Time = Time::from_millis(99_000);
+    const LIMITS: Limits = Limits { rows_max: 100_000, octets_max: 1 << 30 };
+
+    /// A store whose journal stands and takes what this test says that it takes.
+    fn opened() -> Store {
+        let journal = Journal { directory: PathBuf::from("/nowhere") };
+        let mut store = Store::new(LIMITS, Some(journal), PortId(1), NOW);
+        assert_eq!(flushed(&mut store).0, 1, "it connects");
+        store.heard(OPENED, &[0; 8]);
+        store
+    }
+
+    /// Orders that are none to write, and what is written.
+    fn flushed(store: &mut Store) -> (usize, Vec<u8>) {
+        let mut out = Effects::default();
+        store.flush(NOW, &mut out);
+        let (mut others, mut written) = (0, Vec::new());
+        for (_, order) in out.channels.drain(..) {
+            match order {
+                ChannelOrder::Write(octets) => written.extend(octets),
+                _ => others += 1,
+            }
+        }
+        (others, written)
+    }
+
+    fn put(store: &mut Store, key: &[u8], row: &[u8], promise: Promise) {
+        let (key, row) = (key.to_vec(), row.to_vec());
+        store.ask(NOW, 7, Question::Put { key, row, until: LATER, promise });
+    }
+
+    fn row(store: &mut Store, key: &[u8]) -> Option<Vec<u8>> {
+        store.ask(NOW, 8, Question::Get(key.to_vec()));
+        match store.answers.pop_back() {
+            Some((8, Answer::Row(row))) => row,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn letters(words: &[u8]) -> Vec<u8> {
+        Words(words).map(|it| it.0).collect()
+    }
+
+    #[test]
+    fn a_row_that_was_kept_stands_again_when_the_disk_does_not_take_the_one_in_its_place() {
+        let mut store = opened();
+        put(&mut store, b"a", b"1", Promise::Disk);
+        let _ = flushed(&mut store);
+        store.synced(store.written);
+        assert_eq!(store.answer(), Some((7, Answer::Row(Some(b"1".to_vec())))));
+        for key in [b"a", b"b"] {
+            put(&mut store, key, b"2", Promise::Disk);
+        }
+        put(&mut store, b"c", b"2", Promise::Disk);
+        put(&mut store, b"c", b"3", Promise::Memory);
+        assert_eq!(store.answer(), Some((7, Answer::Row(Some(b"3".to_vec())))));
+        let _ = flushed(&mut store);
+        store.shut(NOW, "it is full".to_owned());
+        let failed = || Some((7, Answer::Failed));
+        assert_eq!(
+            [store.answer(), store.answer(), store.answer()],
+            [failed(), failed(), failed()]
+        );
+        let rows = [b"a", b"b", b"c"].map(|key| row(&mut store, key));
+        assert_eq!(rows, [Some(b"1".to_vec()), None, Some(b"3".to_vec())]);
+        // The disk may have what was refused: it is told at once that it does not stand.
+        store.heard(OPENED, &[0; 8]);
+        let (_, words) = flushed(&mut store);
+        let told: Vec<_> = Words(&words)
+            .filter(|it| it.0 == LOG)
+            .map(|it| Record::read(it.1).expect("it is whole").0)
+            .collect();
+        let expected =
+            [Record::Put { key: b"a", row: b"1", until: LATER }, Record::Take { key: b"b" }];
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn what_waits_for_a_disk_that_takes_nothing_is_bounded_and_memory_goes_on() {
+        let mut store = opened();
+        let (mut octets, mut hung_up) = (0, 0);
+        for n in 0..3_000u32 {
+            put(&mut store, &n.to_be_bytes(), &[1; 64 << 10], Promise::Memory);
+            let (others, words) = flushed(&mut store);
+            octets += words.len();
+            hung_up += others;
+        }
+        assert_eq!(hung_up, 1);
+        assert!(octets < 140 << 20, "{octets}");
+        assert!(store.status().trouble.is_some_and(|it| it.contains("keep up")));
+        assert_eq!(store.status().rows, 3_000);
+        put(&mut store, b"a", b"1", Promise::Disk);
+        assert_eq!(store.answers.pop_back(), Some((7, Answer::Failed)));
+    }
+
+    #[test]
+    fn a_snapshot_is_told_as_fast_as_the_disk_takes_it() {
+        let mut store = opened();
+        for n in 0..3_000u32 {
+            put(&mut store, &n.to_be_bytes(), &[1; 8 << 10], Promise::Memory);
+        }
+        store.answers.clear();
+        let _ = flushed(&mut store);
+        store.synced(store.written);
+        store.heard(WANTED, &[]);
+        let (mut rows, mut rounds) = (0, 0);
+        loop {
+            rounds += 1;
+            let mut octets = 0;
+            let mut is_whole = false;
+            while store.deadline() == Some(Time::ZERO) {
+                store.tick(NOW);
+                let (_, words) = flushed(&mut store);
+                assert!(words.len() < 2 << 20, "a turn tells {} octets", words.len());
+                octets += words.len();
+                rows += letters(&words).iter().filter(|it| **it == ROW).count();
+                is_whole |= letters(&words).contains(&WHOLE);
+            }
+            assert!(octets < 10 << 20, "{octets} wait for the disk");
+            if is_whole {
+                break;
+            }
+            store.synced(store.written);
+        }
+        assert_eq!((rows, rounds), (3_000, 3));
     }
 }

@@ -29,6 +29,18 @@ impl Table {
         Self { rows: BTreeMap::new(), due: BTreeSet::new(), octets: 0, rows_max, octets_max }
     }
 
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        self.rows.clear();
+        self.due.clear();
+        self.octets = 0;
+    }
+
+    /// A row and its time, whether that is over or not.
+    pub fn row(&self, key: &[u8]) -> Option<(&[u8], Time)> {
+        self.rows.get(key).map(|it| (&*it.octets, it.until))
+    }
+
     /// A row; nothing of one whose time is over.
     pub fn get(&self, now: Time, key: &[u8]) -> Option<&[u8]> {
         self.rows.get(key).filter(|it| it.until > now).map(|it| &*it.octets)

@@ -1,7 +1,7 @@
 //! The thread of a journal: it reads what stands, appends what comes, and says when it is on disk.
 //! What waits together is written and synced together.
 
-use crate::files::Directory;
+use crate::files::{Directory, Log};
 use crate::record::Record;
 use crate::words::{
     LOG, OPENED, ROW, SNAPSHOT, STOOD, SYNC_NOW, SYNC_SOON, SYNCED, TAKEN, WANTED, WHOLE, Words,
@@ -9,7 +9,7 @@ use crate::words::{
 };
 use driver::Waker;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -117,7 +117,7 @@ pub(crate) fn begin(directory: PathBuf) -> io::Result<(Sender<Job>, Arc<Ear>)> {
 
 struct Part {
     number: u64,
-    file: File,
+    file: BufWriter<File>,
     count: u64,
     octets: u64,
 }
@@ -125,9 +125,8 @@ struct Part {
 struct Writer {
     directory: Directory,
     ear: Arc<Ear>,
-    log: File,
+    log: Log,
     next: u64,
-    log_octets: u64,
     snapshot_octets: u64,
     /// A snapshot is wanted, or being made.
     is_wanted: bool,
@@ -161,8 +160,7 @@ impl Writer {
             directory,
             ear,
             log,
-            next: next + 1,
-            log_octets: 0,
+            next: next.saturating_add(1),
             snapshot_octets: 0,
             is_wanted,
             part: None,
@@ -221,11 +219,10 @@ impl Writer {
 
     fn write(&mut self) -> io::Result<()> {
         if !self.buffer.is_empty() {
-            self.log.write_all(&self.buffer)?;
-            self.log_octets += self.buffer.len() as u64;
+            self.log.write(&self.buffer)?;
             self.buffer.clear();
         }
-        if !self.is_wanted && self.log_octets > LOG_OCTETS.max(self.snapshot_octets) {
+        if !self.is_wanted && self.log.octets() > LOG_OCTETS.max(self.snapshot_octets) {
             self.is_wanted = true;
             let mut words = Vec::new();
             word(&mut words, WANTED, |_| {});
@@ -237,11 +234,12 @@ impl Writer {
     fn sync(&mut self) -> io::Result<()> {
         self.write()?;
         if self.since.take().is_some() {
-            self.log.sync_data()?;
+            self.log.sync()?;
             self.is_urgent = false;
             let mut words = Vec::new();
             number(&mut words, SYNCED, self.mark);
             self.ear.say(words);
+            self.log.say_synced()?;
         }
         Ok(())
     }
@@ -249,12 +247,12 @@ impl Writer {
     /// Changes from here on go to another log, which the snapshot does not take the place of.
     fn begin_snapshot(&mut self) -> io::Result<()> {
         self.write()?;
-        self.log.sync_data()?;
+        self.log.sync()?;
+        self.log.say_synced()?;
         let number = self.next;
-        self.next += 1;
+        self.next = number.saturating_add(1);
         self.log = self.directory.log(number)?;
-        self.log_octets = 0;
-        let file = self.directory.snapshot(number)?;
+        let file = BufWriter::new(self.directory.snapshot(number)?);
         self.part = Some(Part { number, file, count: 0, octets: 0 });
         Ok(())
     }
@@ -273,11 +271,12 @@ impl Writer {
         let mut end = Vec::new();
         Record::End { count: part.count }.write(&mut end);
         part.file.write_all(&end)?;
-        part.file.sync_data()?;
+        part.file.flush()?;
+        part.file.get_ref().sync_data()?;
         self.directory.finish(part.number)?;
         (self.snapshot_octets, self.is_wanted) = (part.octets, false);
         let mut words = Vec::new();
-        number(&mut words, TAKEN, part.octets + self.log_octets);
+        number(&mut words, TAKEN, part.octets + self.log.octets());
         self.ear.say(words);
         Ok(())
     }

@@ -39,6 +39,7 @@ mod freshness;
 pub mod groups;
 pub mod guard;
 pub mod held;
+mod locking;
 mod message;
 mod node;
 mod pair;

@@ -90,6 +90,8 @@ pub enum Entry<'a> {
     Delta(u16, &'a [u8]),
     /// Everything that stood when the stream began has been told.
     SnapshotEnd,
+    /// What this version does not know: it has its number, and nothing comes of it.
+    Unknown,
 }
 
 /// A datagram that was understood.
@@ -246,15 +248,15 @@ pub fn present(pair: u64) -> Vec<u8> {
     out
 }
 
-/// The entries among the fields of a piece of the stream.
+/// The entries among the fields of a piece of the stream: all but those of its head. Each has a
+/// number, also one of a later version; what stood in a head of its own would be taken for one.
 pub fn entries(fields: Fields<'_>) -> impl Iterator<Item = Entry<'_>> {
-    fields.filter_map(|(tag, value)| match tag {
-        tag::DELTA => {
-            let (lane, delta) = value.split_first_chunk()?;
-            Some(Entry::Delta(u16::from_be_bytes(*lane), delta))
-        }
-        tag::SNAPSHOT_END => Some(Entry::SnapshotEnd),
-        _ => None,
+    const HEAD: [u8; 4] = [tag::PAIR, tag::STREAM_EPOCH, tag::STREAM, tag::FIRST];
+    let entries = fields.filter(|(tag, _)| !HEAD.contains(tag));
+    entries.map(|(tag, value)| match (tag, value.split_first_chunk()) {
+        (tag::DELTA, Some((lane, delta))) => Entry::Delta(u16::from_be_bytes(*lane), delta),
+        (tag::SNAPSHOT_END, _) => Entry::SnapshotEnd,
+        _ => Entry::Unknown,
     })
 }
 
@@ -348,5 +350,19 @@ mod tests {
         assert!(read(&far).is_none(), "no stream is so long");
         bytes[4] = 99;
         assert!(read(&bytes).is_none(), "a kind of a later version is passed over");
+    }
+
+    #[test]
+    fn an_entry_of_a_later_version_has_its_number_and_so_has_one_that_is_none() {
+        let mut bytes = deltas(77, (3, 1), 5);
+        delta(&mut bytes, 2, b"one");
+        field::bytes(&mut bytes, 250, b"what a later version says");
+        field::bytes(&mut bytes, tag::DELTA, b"x");
+        snapshot_end(&mut bytes);
+        let Some((77, Datagram::Deltas { fields, .. })) = read(&bytes) else { panic!("a piece") };
+        let found: Vec<_> = entries(fields).collect();
+        let expected =
+            [Entry::Delta(2, b"one"), Entry::Unknown, Entry::Unknown, Entry::SnapshotEnd];
+        assert_eq!(found, expected);
     }
 }

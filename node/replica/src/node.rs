@@ -14,6 +14,7 @@ use crate::config::{Replica, VirtualAddress};
 use crate::election::Name;
 use crate::facts::ReplicaFact;
 use crate::guard::{Door, End, Refusals, Seal, guard};
+use crate::locking::{lock, patient};
 use crate::message;
 use crate::pair::{In, Out, PROTOCOL, Pace, Pair, Params, Standing};
 use crate::source::WINDOW_BYTES;
@@ -28,7 +29,7 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::JoinHandle;
 
 /// Octets of the longest datagram.
@@ -39,10 +40,8 @@ const _: () = assert!(RECEIVE_BYTES as usize == 4 * WINDOW_BYTES);
 /// Datagrams that one turn takes before it looks at the clock: what waits after a pause is heard
 /// whole, since a heartbeat may stand behind many deltas and says that the other node lives.
 const DATAGRAMS_PER_TURN: usize = 4_096;
-/// Between two looks at a lock that a shard holds.
-const LOCK_LOOK: std::time::Duration = std::time::Duration::from_micros(100);
-/// A shard that holds the lock for longer is stuck: the other node may take over.
-const STUCK_MAX: Duration = Duration::from_millis(500);
+/// Datagrams of the arbiter, or in its name, that one turn takes; it has a few to say a second.
+pub(crate) const ANSWERS_PER_TURN: usize = 64;
 /// Changes of the addresses that wait; a node changes its role less often than that.
 const CHANGES_MAX: usize = 64;
 /// Between two looks at what is due for the addresses.
@@ -130,9 +129,16 @@ impl Votes {
         };
     }
 
+    /// The next datagram of the arbiter; what others have sent is passed over, for it must not
+    /// wait behind that.
     pub(crate) fn heard(&self, buffer: &mut [u8]) -> Option<usize> {
-        let (length, from) = self.socket.recv_from(buffer).ok()?;
-        (from == self.arbiter).then_some(length)
+        for _ in 0..DATAGRAMS_PER_TURN {
+            let (length, from) = self.socket.recv_from(buffer).ok()?;
+            if from == self.arbiter {
+                return Some(length);
+            }
+        }
+        None
     }
 }
 
@@ -140,10 +146,6 @@ impl Votes {
 enum Addressing {
     Take,
     Release,
-}
-
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 pub(crate) fn address(text: &str) -> io::Result<SocketAddr> {
@@ -272,7 +274,7 @@ impl Node {
         let mut inner = lock(&self.shared.inner);
         let mut outs = Vec::new();
         inner.pair.step(now, In::Switchover, &mut outs);
-        self.shared.gate(&inner);
+        self.shared.lend(&inner);
         inner.late.append(&mut outs);
     }
 
@@ -317,7 +319,7 @@ impl Mirror for Node {
         if !is_first {
             let mut outs = Vec::new();
             inner.pair.step(now, In::StateLost, &mut outs);
-            self.shared.gate(&inner);
+            self.shared.lend(&inner);
             inner.late.append(&mut outs);
         }
     }
@@ -352,7 +354,7 @@ impl Mirror for Node {
         let mut outs = Vec::new();
         let mut inner = lock(&self.shared.inner);
         inner.pair.step(now, In::LaneLost(shard), &mut outs);
-        self.shared.gate(&inner);
+        self.shared.lend(&inner);
         let datagrams = sorted(outs, &mut inner.late);
         drop(inner);
         self.shared.speak(datagrams);
@@ -363,7 +365,7 @@ impl Mirror for Node {
         let mut outs = Vec::new();
         let mut inner = lock(&self.shared.inner);
         inner.pair.step(now, In::Quiet, &mut outs);
-        self.shared.gate(&inner);
+        self.shared.lend(&inner);
         let datagrams = sorted(outs, &mut inner.late);
         drop(inner);
         self.shared.speak(datagrams);
@@ -395,35 +397,22 @@ impl Shared {
         self.arbiter.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The lock, for the heartbeats' thread. A shard that holds it may wait for a core: meanwhile
-    /// the last heartbeat is sent again, so that the other node does not take that for a death.
+    /// The lock, for the heartbeats' thread.
     pub(crate) fn patient(&self) -> MutexGuard<'_, Inner> {
-        let began = self.now();
-        let mut next = began + self.config.heartbeat();
-        loop {
-            match self.inner.try_lock() {
-                Ok(inner) => return inner,
-                Err(TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
-                Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_LOOK),
-            }
-            let now = self.now();
-            if now >= next && now < began + STUCK_MAX {
-                next = now + self.config.heartbeat();
-                self.send(&lock(&self.pulse));
-            }
-        }
+        let pulse = || self.send(&lock(&self.pulse));
+        patient(&self.inner, self.config.heartbeat(), || self.now(), pulse)
     }
 
     fn fit(&self, is_fit: bool) {
         let mut inner = self.patient();
         let mut outs = Vec::new();
         inner.pair.step(self.now(), In::Fit(is_fit), &mut outs);
-        self.gate(&inner);
+        self.lend(&inner);
         inner.late.append(&mut outs);
     }
 
-    /// Opens or closes the gate.
-    pub(crate) fn gate(&self, inner: &Inner) {
+    /// Lets shards know until when they may speak.
+    pub(crate) fn lend(&self, inner: &Inner) {
         self.lease.store(inner.pair.lease().as_nanos(), Relaxed);
     }
 
@@ -498,7 +487,7 @@ impl Shared {
                 if inner.pair.deadline(now) <= now {
                     inner.pair.tick(now, &mut outs);
                 }
-                self.gate(&inner);
+                self.lend(&inner);
                 let mut late = std::mem::take(&mut inner.late);
                 late.append(&mut outs);
                 late
@@ -531,7 +520,7 @@ impl Shared {
                 Ok(message) => {
                     let mut inner = self.patient();
                     inner.pair.step(self.now(), In::Heard(message), outs);
-                    self.gate(&inner);
+                    self.lend(&inner);
                 }
                 Err(why) => self.refuse(why),
             }
@@ -547,12 +536,13 @@ impl Shared {
     fn hear_arbiter(&self, door: &mut Door, buffer: &mut [u8], outs: &mut Vec<Out>) {
         let Some(votes) = self.arbiter() else { return };
         let mut answer = Vec::new();
-        while let Some(length) = votes.heard(buffer) {
+        for _ in 0..ANSWERS_PER_TURN {
+            let Some(length) = votes.heard(buffer) else { break };
             match door.open(self.now(), &buffer[..length], &mut answer) {
                 Ok(message) => {
                     let mut inner = self.patient();
                     inner.pair.step(self.now(), In::Answered(message), outs);
-                    self.gate(&inner);
+                    self.lend(&inner);
                 }
                 Err(why) => self.refuse(why),
             }
@@ -663,5 +653,26 @@ impl Shared {
             (false, None) => Pace::Behind,
             (false, Some(_)) => Pace::Stuck,
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_arbiter_answers_does_not_wait_behind_what_strangers_send() {
+        let arbiter = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let (seal, _) = guard(None, 1, End::Node(Name::A), End::Arbiter, 1);
+        let votes = Votes::new(arbiter.local_addr().unwrap(), seal, 1, Name::A).unwrap();
+        let port = votes.socket.local_addr().unwrap().port();
+        for _ in 0..100 {
+            stranger.send_to(b"stranger", ("127.0.0.1", port)).unwrap();
+        }
+        arbiter.send_to(b"vote", ("127.0.0.1", port)).unwrap();
+        let mut buffer = [0; 100];
+        assert_eq!(votes.heard(&mut buffer), Some(4));
+        assert_eq!((&buffer[..4], votes.heard(&mut buffer.clone())), (&b"vote"[..], None));
     }
 }

@@ -393,6 +393,7 @@ impl Pair {
                     self.election.merit.synced = true;
                     continue;
                 }
+                Change::Unknown => continue,
             });
         }
     }

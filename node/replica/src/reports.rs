@@ -3,7 +3,8 @@
 use crate::backlog::Stuck;
 use crate::election::Role;
 use crate::facts::ReplicaFact;
-use crate::node::{Node, lock};
+use crate::locking::lock;
+use crate::node::Node;
 use crate::pair::{PROTOCOL, fit};
 use machine::{Duration, Time};
 use question::Condition;
@@ -215,10 +216,10 @@ impl Node {
 }
 
 /// What is wrong with a shard that takes nothing.
-fn stuck_text(now: Time, stuck: Stuck) -> String {
+pub(crate) fn stuck_text(now: Time, stuck: Stuck) -> String {
     format!(
-        "shard {} of this node has taken nothing for {} s, and {} changes that the other node has \
-         told wait for it: nothing is acknowledged, and this node can serve no calls. Restart it",
+        "shard {} of this node has taken nothing for {} s, and {} changes that other nodes have \
+         told wait for it: nothing is acknowledged, and this node can serve nothing. Restart it",
         stuck.shard,
         now.since(stuck.since).as_secs(),
         stuck.orders

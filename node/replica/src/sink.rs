@@ -17,6 +17,8 @@ pub(crate) enum Change {
     Forget,
     Apply(u16, Vec<u8>),
     Whole,
+    /// What nothing comes of.
+    Unknown,
 }
 
 /// The stream as the standby follows it.
@@ -36,7 +38,7 @@ impl Change {
     const fn bytes(&self) -> usize {
         match self {
             Self::Apply(_, delta) => delta.len() + ENTRY_BYTES,
-            Self::Forget | Self::Whole => ENTRY_BYTES,
+            Self::Forget | Self::Whole | Self::Unknown => ENTRY_BYTES,
         }
     }
 }
@@ -62,6 +64,7 @@ impl Sink {
                 _ if number <= self.applied => continue,
                 Entry::Delta(lane, delta) => Change::Apply(lane, delta.to_vec()),
                 Entry::SnapshotEnd => Change::Whole,
+                Entry::Unknown => Change::Unknown,
             };
             if number == self.applied + 1 {
                 self.applied = number;

@@ -282,9 +282,14 @@ impl Source {
         self.is_running && self.log.is_empty() && self.open == 0
     }
 
-    /// Goes back to the first unacknowledged entry when nothing has moved for a while.
+    /// Whether nothing has moved for a while of what is on its way.
+    pub(crate) fn is_late(&self, now: Time) -> bool {
+        self.next > self.base && now >= self.moved + self.resend
+    }
+
+    /// Goes back to the first unacknowledged entry then.
     pub(crate) fn tick(&mut self, now: Time) {
-        if self.next > self.base && now >= self.moved + self.resend {
+        if self.is_late(now) {
             self.next = self.base;
             self.flying = 0;
             self.window = AGAIN_BYTES;

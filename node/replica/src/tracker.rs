@@ -1,6 +1,6 @@
 //! The thread that looks at what a node tracks.
 
-use crate::node::lock;
+use crate::locking::lock;
 use crate::track::{ASK_EVERY, Track};
 use driver::reach::Prober;
 use machine::{Duration, Time};

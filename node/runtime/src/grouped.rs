@@ -168,6 +168,23 @@ pub enum GroupOrder {
 }
 
 impl GroupOrder {
+    /// The group whose shard is told; `None`: all shards are, or that for which a post is.
+    #[must_use]
+    pub const fn group(&self) -> Option<GroupId> {
+        match *self {
+            Self::Activate { group, .. }
+            | Self::Deactivate { group }
+            | Self::Forget { group }
+            | Self::Delta { group, .. }
+            | Self::Slice { group, .. }
+            | Self::Followed { group, .. }
+            | Self::Paced { group, .. } => Some(group),
+            Self::Serves { .. } | Self::Node { .. } | Self::Post { .. } | Self::Returned { .. } => {
+                None
+            }
+        }
+    }
+
     /// As the function sees it.
     #[must_use]
     pub fn view(&self) -> Grouped<'_> {

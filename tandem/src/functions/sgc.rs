@@ -152,6 +152,7 @@ impl Kind for Sgc {
             ("shards", self.shards == new.shards),
             ("cores", self.cores == new.cores),
             ("cluster", fixed_cluster(self) == fixed_cluster(new)),
+            ("cluster.nodes", votes_apart(self, new) <= 1),
         ])
     }
 
@@ -196,6 +197,13 @@ impl Kind for Sgc {
 fn fixed_cluster(section: &Sgc) -> Option<Members> {
     let of = section.cluster.as_ref()?.members();
     Some(Members { member: Vec::new(), arbiter: None, track: Vec::new(), track_recover_s: 0, ..of })
+}
+
+/// How many changes of votes lead from one section to another. While nodes of a cluster have either
+/// of the two, majorities meet only if that is one.
+fn votes_apart(old: &Sgc, new: &Sgc) -> usize {
+    let roster = |it: &Sgc| it.cluster.as_ref().map(|it| it.members().roster());
+    roster(old).zip(roster(new)).map_or(0, |(old, new)| old.steps(&new))
 }
 
 /// A path of the site's directory as a whole one.

@@ -15,10 +15,19 @@ use super::roster::{ArbiterVote, Params, Placement, Roster};
 use super::wire::{Record, Role};
 use core::cmp::Reverse;
 use machine::Time;
-use runtime::{GroupId, NodeId};
+use runtime::{GroupId, NODES_MAX, NodeId};
 
 /// How many times as long nodes wait of which none has everything: one that has may come back.
 const PATIENCE: u32 = 10;
+/// The lowest bits of an epoch say whose it is. Two nodes that do not hear each other begin others:
+/// one that goes on to serve when it lost a standby, and one that is elected after it.
+const NODE_BITS: u32 = 5;
+const _: () = assert!(NODES_MAX < 1 << NODE_BITS);
+
+/// How many epochs there were, for those who do not ask whose.
+pub(super) const fn count(epoch: u64) -> u64 {
+    epoch >> NODE_BITS
+}
 
 /// What a node knows beside the group.
 pub(super) struct View<'a> {
@@ -100,6 +109,7 @@ pub(super) enum Event {
 #[derive(Debug)]
 pub(super) struct Ballot {
     group: GroupId,
+    own: NodeId,
     pub role: Role,
     /// The highest epoch that is known.
     pub epoch: u64,
@@ -125,9 +135,10 @@ pub(super) struct Ballot {
 }
 
 impl Ballot {
-    pub fn new(group: GroupId) -> Self {
+    pub fn new(group: GroupId, own: NodeId) -> Self {
         Self {
             group,
+            own,
             role: Role::Idle,
             epoch: 0,
             term: 0,
@@ -222,11 +233,16 @@ impl Ballot {
 
     /// Goes on to serve in a new epoch: copies that lack something from now on are of an older one.
     pub fn raise(&mut self) {
-        self.epoch += 1;
+        self.epoch = self.next_epoch();
         self.term = self.epoch;
         self.reigned = self.term;
         self.copy.epoch = self.term;
         self.grant = self.grant.map(|(node, _)| (node, self.term));
+    }
+
+    /// The next epoch of this node.
+    fn next_epoch(&self) -> u64 {
+        (count(self.epoch) + 1) << NODE_BITS | u64::from(self.own.0)
     }
 
     fn depose(&mut self, view: &View<'_>) -> Event {
@@ -364,7 +380,7 @@ impl Ballot {
             return;
         }
         self.role = Role::Candidate;
-        self.epoch += 1;
+        self.epoch = self.next_epoch();
         (self.term, self.elected, self.since) = (self.epoch, self.epoch, now);
         (self.heir, self.is_heir) = (None, is_heir);
         self.grant = Some((own, self.term));
@@ -382,4 +398,24 @@ fn merit(view: &View<'_>, placement: &Placement, node: NodeId, record: &Record) 
 /// The bit of a node in [`Record::followers`].
 pub(super) fn bit(node: NodeId) -> u16 {
     1u16.checked_shl(u32::from(node.0).wrapping_sub(1)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_nodes_that_know_the_same_epoch_begin_the_same_one() {
+        let mut epochs: Vec<u64> = (1..=NODES_MAX)
+            .map(|node| {
+                let mut ballot = Ballot::new(GroupId(1), NodeId(node));
+                ballot.learn(&Record { epoch: 7 << NODE_BITS | 3, ..Record::default() });
+                ballot.raise();
+                ballot.term
+            })
+            .collect();
+        assert!(epochs.iter().all(|epoch| count(*epoch) == 8));
+        epochs.dedup();
+        assert_eq!(epochs.len(), usize::from(NODES_MAX));
+    }
 }

@@ -9,15 +9,15 @@
 //! taken, so that a snapshot needs no more room however long it is. Changes of the meantime go
 //! between them.
 
-use super::ballot::{Ballot, Copy, View, bit};
+use super::ballot::{Ballot, Copy, View, bit, count};
 use super::link::Traffics;
 use super::out::Out;
 use super::roster::{Params, Placement};
 use super::wire::{Ack, Piece, Record, Role};
 use crate::sink::{Change, Sink};
-use crate::source::Source;
+use crate::source::{DELTA_BYTES_MAX, Source};
 use machine::{Duration, Time};
-use runtime::{GroupId, NodeId, Pace};
+use runtime::{GroupId, GroupOrder, NodeId, Pace};
 use std::collections::BTreeMap;
 
 /// Octets of one slice, about.
@@ -53,6 +53,25 @@ struct Follower {
     silent_since: Option<Time>,
     /// The last mark before which it has applied everything.
     reached: u64,
+}
+
+impl Follower {
+    /// Does something to what it is told of a group, and keeps account of what that leaves on its
+    /// way to the node: all groups share that way.
+    fn stream(
+        &mut self,
+        ways: &mut Traffics,
+        node: NodeId,
+        group: GroupId,
+        act: impl FnOnce(&mut Source),
+    ) {
+        let before = self.source.flying();
+        act(&mut self.source);
+        if let Some(way) = ways.get_mut(&node) {
+            way.flying = (way.flying + self.source.flying()).saturating_sub(before);
+            way.ready.insert(group);
+        }
+    }
 }
 
 /// The slice that is wanted.
@@ -95,15 +114,17 @@ pub(super) struct Group {
     pub serves: Option<(Option<NodeId>, u64)>,
     /// Times that a follower did not keep up.
     pub overflows: u64,
+    /// Changes that no datagram carries: they were not told.
+    pub too_long: u64,
     changes: Vec<Change>,
 }
 
 impl Group {
-    pub fn new(placement: Placement) -> Self {
+    pub fn new(placement: Placement, own: NodeId) -> Self {
         let group = placement.group;
         Self {
             placement,
-            ballot: Ballot::new(group),
+            ballot: Ballot::new(group, own),
             sink: Sink::default(),
             followers: BTreeMap::new(),
             filling: None,
@@ -118,6 +139,7 @@ impl Group {
             changed: 0,
             serves: None,
             overflows: 0,
+            too_long: 0,
             changes: Vec::new(),
         }
     }
@@ -202,11 +224,10 @@ impl Group {
 
     /// A change of its state.
     pub fn push(&mut self, delta: &[u8], ways: &mut Traffics) {
+        let group = self.placement.group;
+        self.too_long += u64::from(delta.len() > DELTA_BYTES_MAX);
         for (node, follower) in &mut self.followers {
-            follower.source.push(0, delta);
-            if let Some(way) = ways.get_mut(node) {
-                way.ready.insert(self.placement.group);
-            }
+            follower.stream(ways, *node, group, |source| source.push(0, delta));
         }
     }
 
@@ -214,7 +235,7 @@ impl Group {
     pub fn mark(&mut self, mark: u64, out: &mut Vec<Out>) {
         self.marks[0] = mark;
         if !self.had_standby {
-            return out.push(Out::Followed { group: self.id(), mark: None });
+            return out.push(Out::Order(GroupOrder::Followed { group: self.id(), mark: None }));
         }
         let standbys = self.followers.values_mut().filter(|it| !it.is_observer);
         standbys.for_each(|it| it.source.mark(0, mark));
@@ -229,13 +250,11 @@ impl Group {
         }
         let node = filling.node;
         self.filling = None;
+        let group = self.placement.group;
         let Some(follower) = self.followers.get_mut(&node) else { return };
-        follower.source.lane_ended(follower.source.stream.1);
+        follower.stream(ways, node, group, |source| source.lane_ended(source.stream.1));
         let end = follower.source.position().map_or(0, |(_, last)| last);
         follower.phase = Phase::Catching(end);
-        if let Some(way) = ways.get_mut(&node) {
-            way.ready.insert(self.placement.group);
-        }
     }
 
     /// A follower has applied so much.
@@ -250,13 +269,9 @@ impl Group {
             }
             return;
         }
-        let before = follower.source.flying();
-        follower.source.acknowledged(now, ack.stream, ack.applied);
-        let after = follower.source.flying();
-        if let Some(way) = ways.get_mut(&node) {
-            way.flying = (way.flying + after).saturating_sub(before);
-            way.ready.insert(self.placement.group);
-        }
+        follower.stream(ways, node, ack.group, |source| {
+            source.acknowledged(now, ack.stream, ack.applied);
+        });
         if matches!(follower.phase, Phase::Catching(end) if follower.source.acked() >= end) {
             follower.phase = Phase::Whole;
         }
@@ -273,17 +288,11 @@ impl Group {
 
     /// Notices who is not heard any more, is again, or did not keep up.
     fn watch_followers(&mut self, view: &View<'_>, ways: &mut Traffics, out: &mut Vec<Out>) {
-        let (now, mut over) = (view.now, Vec::new());
+        let (now, mut over, group) = (view.now, Vec::new(), self.placement.group);
         let (mut pace, mut is_raised) = (Pace::Current, false);
         for (node, follower) in &mut self.followers {
-            let before = follower.source.flying();
-            follower.source.tick(now);
-            let again = before.saturating_sub(follower.source.flying());
-            if again > 0
-                && let Some(way) = ways.get_mut(node)
-            {
-                way.flying = way.flying.saturating_sub(again);
-                way.ready.insert(self.placement.group);
+            if follower.source.is_late(now) {
+                follower.stream(ways, *node, group, |source| source.tick(now));
             }
             let life = view.links.get(node).map_or(0, |link| link.life);
             let is_alive = view.is_alive(*node) && life == follower.life;
@@ -308,9 +317,7 @@ impl Group {
                 Phase::Away if is_alive => {
                     let end = follower.source.position().map_or(0, |(_, last)| last);
                     follower.phase = Phase::Catching(end);
-                    if let Some(way) = ways.get_mut(node) {
-                        way.ready.insert(self.placement.group);
-                    }
+                    follower.stream(ways, *node, group, |_| ());
                 }
                 _ => {}
             }
@@ -326,7 +333,7 @@ impl Group {
             _ => pace,
         };
         if core::mem::replace(&mut self.pace, pace) != pace {
-            out.push(Out::Paced { group: self.id(), pace });
+            out.push(Out::Order(GroupOrder::Paced { group: self.id(), pace }));
         }
     }
 
@@ -404,7 +411,7 @@ impl Group {
         if has_room {
             filling.is_asked = true;
             let (number, cursor) = (filling.number, filling.cursor);
-            out.push(Out::Slice { group, number, cursor, room: SLICE_BYTES });
+            out.push(Out::Order(GroupOrder::Slice { group, number, cursor, room: SLICE_BYTES }));
         }
     }
 
@@ -421,7 +428,7 @@ impl Group {
         let has_standby = self.standbys().next().is_some();
         if core::mem::replace(&mut self.had_standby, has_standby) != has_standby {
             self.marks[1] = self.marks[0];
-            out.push(Out::Followed { group, mark: has_standby.then_some(0) });
+            out.push(Out::Order(GroupOrder::Followed { group, mark: has_standby.then_some(0) }));
         }
         let is_told = self.told == self.record(view.params);
         let knows =
@@ -432,7 +439,7 @@ impl Group {
         let reached = self.standbys().filter_map(|node| Some(self.followers.get(&node)?.reached));
         if let Some(mark) = reached.min().filter(|mark| *mark > self.marks[1]) {
             self.marks[1] = mark;
-            out.push(Out::Followed { group, mark: Some(mark) });
+            out.push(Out::Order(GroupOrder::Followed { group, mark: Some(mark) }));
         }
     }
 
@@ -450,8 +457,8 @@ impl Group {
             }
             if view.now >= handing.until || follower.is_none() {
                 (self.handing, self.move_to) = (None, None);
-                let epoch = self.ballot.term;
-                out.push(Out::Activate { group, epoch, is_current: true });
+                let epoch = count(self.ballot.term);
+                out.push(Out::Order(GroupOrder::Activate { group, epoch, is_current: true }));
             }
             return;
         }
@@ -464,7 +471,7 @@ impl Group {
             && self.standbys().any(|node| node == to)
         {
             self.handing = Some(Handing { to, until: view.now + HANDOVER_MAX, is_quiet: false });
-            out.push(Out::Deactivate { group });
+            out.push(Out::Order(GroupOrder::Deactivate { group }));
         }
     }
 
@@ -485,13 +492,14 @@ impl Group {
         }
         let heir = self.standbys().find(|node| view.is_alive(*node));
         if heir.is_some() {
-            out.push(Out::Deactivate { group });
+            out.push(Out::Order(GroupOrder::Deactivate { group }));
             self.ballot.resign(view.now, heir, Copy::default());
             return self.begin_term(ways);
         }
         self.begin_term(ways);
         self.ballot.raise();
-        out.push(Out::Activate { group, epoch: self.ballot.term, is_current: false });
+        let epoch = count(self.ballot.term);
+        out.push(Out::Order(GroupOrder::Activate { group, epoch, is_current: false }));
     }
 
     /// Whether pieces of that node's stream are taken, and the epoch in which it serves.
@@ -523,10 +531,11 @@ impl Group {
             match change {
                 Change::Forget => {
                     self.ballot.copy = Copy::default();
-                    out.push(Out::Forget { group });
+                    out.push(Out::Order(GroupOrder::Forget { group }));
                 }
-                Change::Apply(_, delta) => out.push(Out::Delta { group, delta }),
+                Change::Apply(_, delta) => out.push(Out::Order(GroupOrder::Delta { group, delta })),
                 Change::Whole => self.ballot.copy = Copy { is_whole: true, epoch },
+                Change::Unknown => {}
             }
         }
     }

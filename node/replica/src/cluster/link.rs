@@ -7,6 +7,7 @@ use super::wire::{Beat, Head, Record};
 use machine::Time;
 use runtime::{GroupId, NodeId};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Bound;
 
 /// Octets that are on their way to one node unacknowledged, of all groups.
 pub(super) const LINK_BYTES: usize = 1 << 20;
@@ -38,6 +39,8 @@ pub(super) struct Link {
     pub is_leaving: bool,
     /// What was told of it: whether it is heard.
     pub was_alive: bool,
+    /// The number of its way to this node.
+    way: u64,
 }
 
 /// What a heartbeat brought.
@@ -47,6 +50,8 @@ pub(super) enum Heard {
     Late,
     /// The same node, and the groups of which it says something new.
     Same(Vec<GroupId>),
+    /// The same, which has left this node out meanwhile and taken it in again.
+    Again(Vec<GroupId>),
     /// Another life of it.
     Reborn(Vec<GroupId>),
 }
@@ -109,23 +114,63 @@ impl Link {
                 self.vote_base = self.vote_base.max(beat.echo.min(now));
             }
         }
-        if is_new { Heard::Reborn(changed) } else { Heard::Same(changed) }
+        let was = core::mem::replace(&mut self.way, beat.way);
+        if is_new {
+            Heard::Reborn(changed)
+        } else if was != 0 && was != beat.way {
+            Heard::Again(changed)
+        } else {
+            Heard::Same(changed)
+        }
     }
 }
 
 /// What is on its way to another node.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Traffic {
+    /// Another one for each way that this life of the node has made: the other node hears by it
+    /// that this one knows nothing any more of what was posted.
+    pub number: u64,
     /// Octets that are not acknowledged.
     pub flying: usize,
     /// Groups that have something to be sent.
     pub ready: BTreeSet<GroupId>,
+    /// The group that sent last: the next one goes first now.
+    last: GroupId,
     /// Groups of which it shall hear how far they are applied.
     pub dirty: BTreeSet<GroupId>,
     /// Pieces taken since it heard that last.
     pub taken: u32,
     /// What is posted in both directions.
     pub posts: Posts,
+}
+
+impl Traffic {
+    /// The way of that number, on which nothing is.
+    pub fn new(number: u64) -> Self {
+        Self {
+            number,
+            flying: 0,
+            ready: BTreeSet::new(),
+            last: GroupId::default(),
+            dirty: BTreeSet::new(),
+            taken: 0,
+            posts: Posts::new(number),
+        }
+    }
+
+    /// The group that sends next, one after the other: what one has to tell, however much that
+    /// is, does not keep the others waiting. None while the way is full.
+    pub fn next_group(&mut self) -> Option<GroupId> {
+        if self.flying >= LINK_BYTES {
+            return None;
+        }
+        let behind = (Bound::Excluded(self.last), Bound::Unbounded);
+        let next = self.ready.range(behind).next().or_else(|| self.ready.first()).copied()?;
+        self.ready.remove(&next);
+        self.last = next;
+        Some(next)
+    }
 }
 
 /// That of all other nodes.

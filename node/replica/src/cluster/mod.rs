@@ -39,10 +39,10 @@ use crate::election::Name;
 use crate::message::{self, Datagram};
 use ballot::{Event, View};
 use group::Group;
-use link::{Heard, LINK_BYTES, Link, Links, Traffic, Traffics};
+use link::{Heard, Link, Links, Traffic, Traffics};
 use machine::Time;
 use roster::ArbiterVote;
-use runtime::{GroupId, NodeId};
+use runtime::{GroupId, GroupOrder, NodeId};
 use std::collections::BTreeMap;
 use wire::{ACKS_MAX, Ack, Beat, HEAD_BYTES, Head, Kind, POSTS, Role};
 
@@ -50,6 +50,8 @@ use wire::{ACKS_MAX, Ack, Beat, HEAD_BYTES, Head, Kind, POSTS, Role};
 pub const PROTOCOL: u32 = 1;
 /// Octets of one datagram, after which the next one is begun.
 const DATAGRAM_BYTES: usize = 1_300;
+/// Rosters that count at once: nodes may lag behind with so many changes.
+const ROSTERS_MAX: usize = 8;
 /// Pieces after which a follower acknowledges at once.
 const ACKNOWLEDGE_EVERY: u32 = 16;
 
@@ -71,7 +73,7 @@ pub enum In<'a> {
     },
     /// The function wants to hear when a standby has applied all that it has told of a group.
     Marked(GroupId, u64),
-    /// The function keeps still for a group after [`Out::Deactivate`].
+    /// The function keeps still for a group after [`GroupOrder::Deactivate`].
     Quiet(GroupId),
     /// What the function knew of a group is lost here.
     Lost(GroupId),
@@ -92,7 +94,7 @@ pub enum In<'a> {
 #[derive(Debug)]
 pub struct Cluster {
     params: Params,
-    /// The roster, then the one before while others may have that.
+    /// The roster, then those before while others may have one of them.
     rosters: Vec<Roster>,
     links: Links,
     ways: Traffics,
@@ -102,6 +104,8 @@ pub struct Cluster {
     next_beat: Time,
     /// Version of what this node says of groups.
     doc: u64,
+    /// Ways and streams of posts that were made so far.
+    made: u64,
     /// What it says has changed since its last heartbeats.
     is_urgent: bool,
     is_leaving: bool,
@@ -122,6 +126,7 @@ impl Cluster {
             booted: now,
             next_beat: now,
             doc: 0,
+            made: 0,
             is_urgent: false,
             is_leaving: false,
             is_held: false,
@@ -142,39 +147,56 @@ impl Cluster {
     }
 
     fn enroll(&mut self, roster: Roster, out: &mut Vec<Out>) {
+        if self.rosters.first() == Some(&roster) {
+            return; // those before it count as long as they did
+        }
         let own = self.params.node;
         let is_gone = |node: &NodeId| !roster.nodes().any(|it| it == *node);
-        self.links.retain(|node, _| !is_gone(node));
-        for (node, way) in self.ways.iter_mut().filter(|(node, _)| is_gone(node)) {
-            Self::return_posts(*node, way, out);
+        for (node, link) in self.links.extract_if(.., |node, _| is_gone(node)) {
+            if link.was_alive {
+                out.push(Out::Order(GroupOrder::Node { node, is_alive: false }));
+            }
         }
-        self.ways.retain(|node, _| !is_gone(node));
+        for (node, mut way) in self.ways.extract_if(.., |node, _| is_gone(node)) {
+            Self::return_posts(node, &mut way, 0, out);
+        }
         for node in roster.nodes().filter(|node| *node != own) {
             self.links.entry(node).or_default();
-            self.ways.entry(node).or_default();
+            self.ways.entry(node).or_insert_with(|| {
+                self.made += 1;
+                Traffic::new(self.made)
+            });
         }
-        self.rosters.truncate(1);
-        if self.rosters.first() != Some(&roster) {
-            self.rosters.insert(0, roster);
+        self.rosters.insert(0, roster);
+        // Beyond so many the one before the last is passed over: nodes that did not hear of any of
+        // them have an older one.
+        if self.rosters.len() > ROSTERS_MAX {
+            self.rosters.remove(1);
         }
         self.is_urgent = true;
     }
 
-    /// The roster before counts no more once all that are heard have this one.
-    fn forget_roster(&mut self, now: Time) {
-        if self.rosters.len() < 2 {
-            return;
-        }
-        let digest = self.rosters[0].digest();
-        let params = &self.params;
+    /// The roster that this node has.
+    pub(crate) fn roster(&self) -> Option<&Roster> {
+        self.rosters.first()
+    }
+
+    /// Those before count no more once all that are heard have this one, and so many of each that
+    /// no others can be a majority of it.
+    fn forget_rosters(&mut self, now: Time) {
+        let [newest, _, ..] = &self.rosters[..] else { return };
+        let (digest, params) = (newest.digest(), &self.params);
         let mut heard = self.links.values().filter(|link| link.is_alive(now, params));
         let all_agree = heard.all(|link| link.roster == digest);
-        let voters = &self.rosters[0].voters;
-        let agreed = self.links.iter().filter(|(node, link)| {
-            voters.contains(node) && link.is_alive(now, params) && link.roster == digest
-        });
-        let own = usize::from(voters.contains(&params.node));
-        if all_agree && agreed.count() + own >= self.rosters[0].majority() {
+        let agrees = |node: &&NodeId| {
+            let has_it = |link: &Link| link.is_alive(now, params) && link.roster == digest;
+            **node == params.node || self.links.get(node).is_some_and(has_it)
+        };
+        let is_told = |roster: &Roster| {
+            let needed = if roster.presumes() { 1 } else { roster.majority() };
+            roster.voters.iter().filter(agrees).count() >= needed
+        };
+        if all_agree && self.rosters.iter().all(is_told) {
             self.rosters.truncate(1);
         }
     }
@@ -201,8 +223,10 @@ impl Cluster {
             }
             In::Place(placement) => self.place(now, placement, out),
             In::Move(group, node) => {
+                let votes = self.rosters.first().is_some_and(|it| it.voters.contains(&node));
                 if let Some(it) = self.groups.get_mut(&group) {
-                    it.move_to = (node != self.params.node).then_some(node);
+                    let serves = votes && it.placement.rank(node).is_some();
+                    it.move_to = (node != self.params.node && serves).then_some(node);
                 }
                 self.settle(now, group, out);
             }
@@ -236,7 +260,7 @@ impl Cluster {
         }
         self.next_beat = now + self.params.heartbeat;
         self.notice_deaths(now, out);
-        self.forget_roster(now);
+        self.forget_rosters(now);
         self.settle_all(now, out);
         self.ways.values_mut().for_each(|way| way.posts.tick(now));
         self.ask_arbiter(now, out);
@@ -293,17 +317,18 @@ impl Cluster {
         let changed = match heard {
             Heard::Late => return,
             Heard::Reborn(changed) => {
-                if let Some(way) = self.ways.get_mut(&head.from) {
-                    way.dirty.clear();
-                    Self::return_posts(head.from, way, out);
-                }
+                self.begin_posts(head.from, true, out);
                 self.settle_all(now, out); // what its last life had is free
+                changed
+            }
+            Heard::Again(changed) => {
+                self.begin_posts(head.from, false, out);
                 changed
             }
             Heard::Same(changed) => changed,
         };
         if !core::mem::replace(&mut link_of(&mut self.links, head.from).was_alive, true) {
-            out.push(Out::Node { node: head.from, is_alive: true });
+            out.push(Out::Order(GroupOrder::Node { node: head.from, is_alive: true }));
         }
         for group in changed {
             let link = link_of(&mut self.links, head.from);
@@ -323,7 +348,7 @@ impl Cluster {
         for (node, link) in &mut self.links {
             if link.was_alive && !link.is_alive(now, &self.params) {
                 link.was_alive = false;
-                out.push(Out::Node { node: *node, is_alive: false });
+                out.push(Out::Order(GroupOrder::Node { node: *node, is_alive: false }));
             }
         }
     }
@@ -423,7 +448,7 @@ impl Cluster {
         match self.groups.get_mut(&group) {
             Some(it) => it.placement = placement,
             None => {
-                let mut fresh = Group::new(placement);
+                let mut fresh = Group::new(placement, self.params.node);
                 for link in self.links.values() {
                     link.records.get(&group).into_iter().for_each(|it| fresh.ballot.learn(it));
                 }
@@ -463,12 +488,13 @@ impl Cluster {
                 it.take_rest(out);
                 it.begin_term(ways);
                 it.sink = crate::sink::Sink::default();
-                out.push(Out::Activate { group, epoch: it.ballot.term, is_current });
+                let epoch = ballot::count(it.ballot.term);
+                out.push(Out::Order(GroupOrder::Activate { group, epoch, is_current }));
             }
             Some(Event::Deposed) => {
                 it.begin_term(ways);
                 if !was_handing {
-                    out.push(Out::Deactivate { group });
+                    out.push(Out::Order(GroupOrder::Deactivate { group }));
                 }
             }
             None => {}
@@ -489,7 +515,8 @@ impl Cluster {
         let is_news = it.serves.is_none_or(|(node, _)| node != serves.0);
         if is_news {
             it.serves = Some(serves);
-            out.push(Out::Serves { group, node: serves.0, epoch: serves.1 });
+            let (node, epoch) = (serves.0, ballot::count(serves.1));
+            out.push(Out::Order(GroupOrder::Serves { group, node, epoch }));
         }
         let record = it.record(params);
         if record != it.told {
@@ -517,6 +544,7 @@ impl Cluster {
                 base: link.acked,
                 doc: self.doc,
                 seen: link.known,
+                way: self.ways.get(node).map_or(0, |way| way.number),
                 records: news.map(|it| it.told).collect(),
             };
             let mut datagram = self.head(Kind::Beat, *node);
@@ -532,17 +560,13 @@ impl Cluster {
             return;
         }
         let mut datagram = self.head(Kind::Pieces, node);
-        let mut later = Vec::new();
-        while let Some(way) = self.ways.get_mut(&node) {
-            let Some(group) = way.ready.pop_first() else { break };
-            if way.flying >= LINK_BYTES {
-                later.push(group);
-                continue;
-            }
+        while let Some(group) = self.ways.get_mut(&node).and_then(Traffic::next_group) {
             let Some(it) = self.groups.get_mut(&group) else { continue };
             let Some(octets) = it.piece(now, node, &mut datagram, DATAGRAM_BYTES) else { continue };
-            way.flying += octets;
-            way.ready.insert(group);
+            if let Some(way) = self.ways.get_mut(&node) {
+                way.flying += octets;
+                way.ready.insert(group);
+            }
             if it.awaits(node) {
                 wire::await_it(&mut datagram);
             }
@@ -560,9 +584,6 @@ impl Cluster {
         }
         if datagram.len() > HEAD_BYTES {
             out.push(Out::Send(node, datagram));
-        }
-        if let Some(way) = self.ways.get_mut(&node) {
-            way.ready.extend(later);
         }
     }
 

@@ -5,9 +5,9 @@ use super::link::Traffic;
 use super::out::Out;
 use super::posts::{ORIGIN_BYTES, POST_BYTES_MAX};
 use super::wire::{Ack, Piece};
-use crate::sink::Change;
+use crate::sink::{Change, Sink};
 use machine::Time;
-use runtime::NodeId;
+use runtime::{GroupOrder, NodeId};
 
 impl Cluster {
     /// Posts to the same function at another node; [`Cluster::flush`] sends it. What finds no way
@@ -33,18 +33,31 @@ impl Cluster {
                 way.posts.source.push(shard, &letter);
                 way.posts.is_ready = true;
             }
-            None => out.push(Out::Returned { to, shard: from, bytes: bytes.to_vec() }),
+            None => {
+                out.push(Out::ToShard(from, GroupOrder::Returned { to, bytes: bytes.to_vec() }))
+            }
         }
     }
 
-    /// Another life of a node is heard, or it is of the cluster no more: what it did not
-    /// acknowledge is given back.
-    pub(super) fn return_posts(to: NodeId, way: &mut Traffic, out: &mut Vec<Out>) {
-        let posts = core::mem::take(&mut way.posts);
-        for (_, letter) in posts.source.into_entries() {
+    /// A node knows nothing any more of what was posted to it. Neither does this one of what it
+    /// posts, if another life of it is heard; else that stream is there to be taken, or the next.
+    pub(super) fn begin_posts(&mut self, node: NodeId, is_reborn: bool, out: &mut Vec<Out>) {
+        let Some(way) = self.ways.get_mut(&node) else { return };
+        self.made += 1;
+        Self::return_posts(node, way, self.made, out);
+        if is_reborn {
+            way.dirty.clear();
+            way.posts.sink = Sink::default();
+        }
+    }
+
+    /// Another life of a node is heard, it has made its way anew, or it is of the cluster no more:
+    /// what it did not acknowledge is given back, and a stream of that number begins.
+    pub(super) fn return_posts(to: NodeId, way: &mut Traffic, number: u64, out: &mut Vec<Out>) {
+        for letter in way.posts.begin(number) {
             if let Some((from, bytes)) = letter.split_first_chunk() {
                 let shard = u16::from_be_bytes(*from);
-                out.push(Out::Returned { to, shard, bytes: bytes.to_vec() });
+                out.push(Out::ToShard(shard, GroupOrder::Returned { to, bytes: bytes.to_vec() }));
             }
         }
     }
@@ -58,7 +71,7 @@ impl Cluster {
             if let Change::Apply(shard, letter) = change
                 && let Some(bytes) = letter.get(ORIGIN_BYTES..)
             {
-                out.push(Out::Post { from, shard, bytes: bytes.to_vec() });
+                out.push(Out::ToShard(shard, GroupOrder::Post { from, bytes: bytes.to_vec() }));
             }
         }
     }

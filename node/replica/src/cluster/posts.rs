@@ -1,8 +1,8 @@
 //! What nodes of a cluster post to each other: in order, once, for as long as both live.
 //!
 //! A way has one stream of them in each direction, numbered, acknowledged and sent again like the
-//! changes of a group. What the other node has not acknowledged when another life of it is heard is
-//! given back, and so is what finds it silent, or its queue full.
+//! changes of a group. What the other node has not acknowledged when another life of it is heard, or
+//! when it has made its way anew, is given back, and so is what finds it silent, or its queue full.
 
 use crate::sink::Sink;
 use crate::source::Source;
@@ -12,8 +12,8 @@ use machine::Time;
 pub(super) const POST_BYTES_MAX: usize = 4 << 20;
 /// Octets before what was written: the shard that posted it.
 pub(super) const ORIGIN_BYTES: usize = 2;
-/// The number of the only stream: another life of either node begins it anew.
-const STREAM: (u64, u64) = (1, 1);
+/// The epoch of all streams: another life of either node begins anew.
+const EPOCH: u64 = 1;
 
 /// Both directions of a way.
 #[derive(Debug)]
@@ -24,16 +24,29 @@ pub(super) struct Posts {
     pub is_dirty: bool,
 }
 
-impl Default for Posts {
-    fn default() -> Self {
-        let heartbeats = machine::Duration::from_millis(20);
-        let mut source = Source::new(1, heartbeats).with_log(POST_BYTES_MAX * 2).after((0, 0));
-        source.begin(Time::ZERO + machine::Duration::from_secs(60), STREAM.0);
-        Self { source, sink: Sink::default(), is_ready: false, is_dirty: false }
-    }
+/// The stream of that number.
+fn stream(number: u64) -> Source {
+    let heartbeats = machine::Duration::from_millis(20);
+    let before = (0, number.saturating_sub(1));
+    let mut source = Source::new(1, heartbeats).with_log(POST_BYTES_MAX * 2).after(before);
+    source.begin(Time::ZERO + machine::Duration::from_secs(60), EPOCH);
+    source
 }
 
 impl Posts {
+    /// Nothing was posted yet. A stream of a higher number takes the place of one before.
+    pub fn new(number: u64) -> Self {
+        let (source, sink) = (stream(number), Sink::default());
+        Self { source, sink, is_ready: false, is_dirty: false }
+    }
+
+    /// Begins what is told anew; what was not acknowledged of it so far.
+    pub fn begin(&mut self, number: u64) -> impl Iterator<Item = Box<[u8]>> + use<> {
+        self.is_ready = false;
+        let ended = core::mem::replace(&mut self.source, stream(number));
+        ended.into_entries().map(|(_, letter)| letter)
+    }
+
     /// How far the other node's posts have come.
     pub const fn applied(&self) -> ((u64, u64), u64) {
         (self.sink.stream, self.sink.applied)

@@ -57,6 +57,14 @@ impl Roster {
         self.voters.len() == 2 && !self.has_arbiter
     }
 
+    /// Changes of votes that lead to another roster: of two that are one change apart any two
+    /// majorities have a node in common, of others not.
+    #[must_use]
+    pub fn steps(&self, other: &Self) -> usize {
+        let nodes = self.voters.symmetric_difference(&other.voters).count();
+        nodes + usize::from(self.has_arbiter != other.has_arbiter)
+    }
+
     /// A number that differs where the roster does.
     #[must_use]
     pub fn digest(&self) -> u64 {
@@ -143,5 +151,8 @@ mod tests {
         assert_eq!(roster(2, true).majority(), 2);
         assert!(roster(2, false).presumes() && !roster(2, true).presumes());
         assert_ne!(roster(3, false).digest(), roster(2, true).digest());
+        let steps = |other| roster(3, false).steps(&other);
+        let all = [(3, false), (4, false), (2, false), (2, true), (5, false)];
+        assert_eq!(all.map(|(nodes, it)| steps(roster(nodes, it))), [0, 1, 1, 2, 2]);
     }
 }

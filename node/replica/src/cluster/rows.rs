@@ -1,7 +1,7 @@
 //! How a cluster stands, as one of its nodes sees it.
 
-use super::Cluster;
 use super::wire::Role;
+use super::{Cluster, ballot};
 use machine::{Duration, Time};
 use runtime::{GroupId, NodeId, Pace};
 
@@ -19,7 +19,7 @@ pub struct GroupStanding {
     pub is_active: bool,
     /// Whether it wants to be.
     pub is_candidate: bool,
-    /// The highest epoch that it knows.
+    /// How many epochs there were, as far as it knows.
     pub epoch: u64,
     /// Whether the copy here is whole.
     pub is_whole: bool,
@@ -35,6 +35,8 @@ pub struct GroupStanding {
     pub is_handing_over: bool,
     /// Times that a follower did not keep up.
     pub overflows: u64,
+    /// Changes that were too long to be told.
+    pub too_long: u64,
 }
 
 /// How another node stands.
@@ -64,7 +66,7 @@ impl Cluster {
             serves: it.serves.and_then(|(node, _)| node),
             is_active: it.ballot.role == Role::Active,
             is_candidate: it.ballot.role == Role::Candidate,
-            epoch: it.ballot.epoch,
+            epoch: ballot::count(it.ballot.epoch),
             is_whole: it.ballot.copy.is_whole,
             standbys: it.standbys().collect(),
             copies: it.placement.copies,
@@ -72,6 +74,7 @@ impl Cluster {
             pace: it.pace(),
             is_handing_over: it.is_handing(),
             overflows: it.overflows,
+            too_long: it.too_long,
         })
     }
 

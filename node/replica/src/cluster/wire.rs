@@ -3,7 +3,7 @@
 //! ```text
 //! datagram  magic 4 · kind 1 · cluster 8 · from 1 · to 1 · life of from 8 · life of to 8 · body
 //! beat      stamp 8 · echo 8 · version 4 · roster 8 · flags 1 · base 8 · version of records 8 ·
-//!           seen 8 · records, 40 each
+//!           seen 8 · number of the way 8 · records, 40 each
 //! pieces    { group 2 · epoch 8 · stream 8 · first 8 · octets 4 · entries } …
 //! acks      { group 2 · epoch 8 · stream 8 · applied 8 } …
 //! ```
@@ -19,7 +19,7 @@ const MAGIC: &[u8; 4] = b"TDG1";
 pub const HEAD_BYTES: usize = 31;
 /// Octets of a piece before its entries.
 const PIECE_HEAD_BYTES: usize = 30;
-const BEAT_BYTES: usize = 53;
+const BEAT_BYTES: usize = 61;
 const RECORD_BYTES: usize = 40;
 const ACK_BYTES: usize = 26;
 /// Epochs, numbers of streams and entries end here; see `message`.
@@ -101,6 +101,9 @@ pub struct Beat {
     pub doc: u64,
     /// The version of the receiver's that the sender has.
     pub seen: u64,
+    /// Number of the sender's way to the receiver, never zero: another one once it has left the
+    /// receiver out and taken it in again.
+    pub way: u64,
     pub records: Vec<Record>,
 }
 
@@ -151,7 +154,7 @@ pub fn beat(out: &mut Vec<u8>, beat: &Beat) {
     out.extend_from_slice(&beat.version.to_be_bytes());
     out.extend_from_slice(&beat.roster.to_be_bytes());
     out.push(beat.is_leaving.into());
-    for number in [beat.base, beat.doc, beat.seen] {
+    for number in [beat.base, beat.doc, beat.seen, beat.way] {
         out.extend_from_slice(&number.to_be_bytes());
     }
     for it in &beat.records {
@@ -265,6 +268,7 @@ pub fn read_beat(body: &[u8]) -> Option<Beat> {
     let roster = octets.any()?;
     let is_leaving = octets.octet()? & 1 != 0;
     let (base, doc, seen) = (octets.number()?, octets.number()?, octets.number()?);
+    let way = octets.number()?;
     debug_assert_eq!(body.len() - octets.0.len(), BEAT_BYTES);
     if octets.0.len() % RECORD_BYTES != 0 || octets.0.len() / RECORD_BYTES > GROUPS_MAX.into() {
         return None;
@@ -273,7 +277,7 @@ pub fn read_beat(body: &[u8]) -> Option<Beat> {
     while !octets.0.is_empty() {
         records.push(read_record(&mut octets)?);
     }
-    Some(Beat { stamp, echo, version, roster, is_leaving, base, doc, seen, records })
+    Some(Beat { stamp, echo, version, roster, is_leaving, base, doc, seen, way, records })
 }
 
 fn read_record(octets: &mut Octets<'_>) -> Option<Record> {
@@ -358,6 +362,7 @@ mod tests {
             base: 3,
             doc: 4,
             seen: 5,
+            way: 6,
             records,
         };
         let mut bytes = head(&HEAD);

@@ -23,6 +23,8 @@ event::facts! {
         Fills = Counter, "cluster_fills_total";
         /// Times that a standby did not keep up and was given up.
         Overflows = Gauge, "cluster_overflows_total";
+        /// Changes that are too long to be told: standbys lack them.
+        TooLong = Gauge, "cluster_too_long_total";
         /// Datagrams on the link that come from no node's address; dropped.
         Strangers = Counter, "cluster_strangers_total";
         /// Datagrams that are not sealed; dropped.

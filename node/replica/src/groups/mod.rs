@@ -14,11 +14,12 @@ pub use config::{Member, Members};
 pub use facts::ClusterFact;
 pub use reports::{GroupRow, MemberRow};
 
-use crate::backlog::Backlog;
+use crate::backlog::{Backlog, Stuck};
 use crate::cluster::{Cluster, In, Out, PROTOCOL, Params, Placement, Whose};
 use crate::election::Name;
 use crate::guard::{Door, End, Refusals, Seal, guard};
-use crate::node::{Votes, address, lives, lock};
+use crate::locking::{lock, patient};
+use crate::node::{ANSWERS_PER_TURN, Votes, address, lives};
 use crate::track::{Track, TrackedRow};
 use crate::tracker::{self, recover};
 use authentication::{Keys, Refused};
@@ -30,7 +31,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::JoinHandle;
 
 /// Octets of the longest datagram.
@@ -41,10 +42,6 @@ const RECEIVE_BYTES: i32 = 8 << 20;
 const DATAGRAMS_PER_TURN: usize = 4_096;
 /// Longest wait of the thread.
 const WAIT_MAX: Duration = Duration::from_millis(2);
-/// Between two looks at a lock that a shard holds.
-const LOCK_LOOK: std::time::Duration = std::time::Duration::from_micros(100);
-/// A shard that holds the lock for longer is stuck: other nodes may take over.
-const STUCK_MAX: Duration = Duration::from_millis(500);
 /// How often a node makes itself known to its arbiter.
 const MADE_KNOWN: Duration = Duration::from_secs(1);
 /// How often it is looked whether there are shards yet.
@@ -53,9 +50,27 @@ const ATTACH_LOOK: std::time::Duration = std::time::Duration::from_millis(1);
 struct Inner {
     cluster: Cluster,
     orders: Option<Orders>,
-    /// What happened on shards, for the thread.
+    /// What is to be done, in the order in which it came about, on whatever thread.
     late: Vec<Out>,
     backlog: Backlog,
+}
+
+impl Inner {
+    /// Takes an input; what follows from it waits for the thread.
+    fn step(&mut self, now: Time, input: In<'_>) {
+        self.cluster.step(now, input, &mut self.late);
+    }
+
+    /// Tells who serves the groups and which nodes are heard, for shards that know nothing.
+    fn acquaint(&mut self, now: Time, tell: impl Fn(GroupOrder) -> Out) {
+        let groups = self.cluster.groups().map(|it| {
+            let (group, node, epoch) = (it.group, it.serves, it.epoch);
+            GroupOrder::Serves { group, node, epoch }
+        });
+        let nodes = self.cluster.nodes(now);
+        let nodes = nodes.map(|it| GroupOrder::Node { node: it.node, is_alive: it.is_alive });
+        self.late.extend(groups.chain(nodes).map(tell));
+    }
 }
 
 /// The way to the arbiter, and what comes from there.
@@ -150,7 +165,8 @@ impl Groups {
             refusals: Mutex::default(),
             track: Mutex::new(Track::new(now, &config.track, recover(config.track_recover_s))),
         });
-        shared.reach(config)?;
+        let places = shared.places(config)?;
+        shared.reach(places);
         shared.ask_there(config, name)?;
         let own = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("groups".into()).spawn(move || {
@@ -172,13 +188,20 @@ impl Groups {
     /// section is as at the start.
     ///
     /// # Errors
-    /// What is no address; no socket; no randomness.
+    /// More than one change of votes ([`crate::cluster::Roster::steps`]); what is no address; no
+    /// socket; no randomness. Nothing changes then.
     pub fn configure(&self, new: &Members) -> io::Result<()> {
         let shared = &self.shared;
-        shared.reach(new)?;
+        let steps = lock(&shared.inner).cluster.roster().map_or(0, |it| it.steps(&new.roster()));
+        if steps > 1 {
+            let why = "nodes that vote come and go one after the other";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
+        let places = shared.places(new)?;
         let own = NodeId(shared.config.node);
         let is_second = new.roster().voters.iter().any(|node| *node < own);
         shared.ask_there(new, if is_second { Name::B } else { Name::A })?;
+        shared.reach(places);
         let (now, recovers) = (shared.now(), recover(new.track_recover_s));
         lock(&shared.track).change(now, &new.track, recovers);
         shared.input(In::Roster(new.roster()));
@@ -252,19 +275,13 @@ impl Mirror for Groups {
         let mut inner = lock(&self.shared.inner);
         let is_first = inner.orders.replace(orders).is_none();
         inner.backlog = Backlog::default();
-        let mut outs = Vec::new();
         if !is_first {
             // The shards know nothing: neither their groups nor who serves the others.
-            let groups: Vec<_> = inner.cluster.groups().collect();
-            for it in groups {
-                inner.cluster.step(now, In::Lost(it.group), &mut outs);
-                outs.push(Out::Serves { group: it.group, node: it.serves, epoch: it.epoch });
-            }
-            let nodes = inner.cluster.nodes(now);
-            outs.extend(nodes.map(|it| Out::Node { node: it.node, is_alive: it.is_alive }));
+            let groups: Vec<_> = inner.cluster.groups().map(|it| it.group).collect();
+            groups.into_iter().for_each(|group| inner.step(now, In::Lost(group)));
+            inner.acquaint(now, Out::Order);
         }
         self.shared.lend(&inner);
-        inner.late.append(&mut outs);
     }
 
     fn publish(&self, shard: u16, effects: &Effects) {
@@ -314,6 +331,9 @@ impl Mirror for Groups {
         for group in groups.into_iter().filter(|group| group.shard(shards) == shard) {
             self.shared.input(In::Lost(group));
         }
+        // What began anew knows nobody: others are told only of what changes.
+        let now = self.shared.now();
+        lock(&self.shared.inner).acquaint(now, |order| Out::ToShard(shard, order));
     }
 }
 
@@ -329,26 +349,34 @@ fn sorted(outs: Vec<Out>, late: &mut Vec<Out>) -> Vec<(NodeId, Vec<u8>)> {
     datagrams
 }
 
+/// Another node: its number, where it listens, and a number for this life of the way there.
+type Place = (NodeId, SocketAddr, u64);
+
 impl Shared {
     fn now(&self) -> Time {
         Time::from_nanos(self.clock.now_ns())
     }
 
+    /// Where the nodes of a section are.
+    fn places(&self, config: &Members) -> io::Result<Vec<Place>> {
+        let place = |member: &Member| -> io::Result<Place> {
+            let [life, ..] = lives(&driver::random()?);
+            Ok((NodeId(member.node), address(&member.address)?, life))
+        };
+        config.member.iter().map(place).collect()
+    }
+
     /// Takes the addresses of nodes; those that were known keep their seals.
-    fn reach(&self, config: &Members) -> io::Result<()> {
-        let mut places = Vec::new();
-        for member in &config.member {
-            places.push((NodeId(member.node), address(&member.address)?));
-        }
-        let mut ways = self.ways.write().unwrap_or_else(PoisonError::into_inner);
+    fn reach(&self, places: Vec<Place>) {
+        // In the order in which who hears a datagram takes the two.
         let mut doors = lock(&self.doors);
-        let nodes: BTreeSet<NodeId> = places.iter().map(|(node, _)| *node).collect();
-        for (node, at) in places {
+        let mut ways = self.ways.write().unwrap_or_else(PoisonError::into_inner);
+        let nodes: BTreeSet<NodeId> = places.iter().map(|(node, ..)| *node).collect();
+        for (node, at, life) in places {
             if let Some((known, _)) = ways.get_mut(&node) {
                 *known = at;
                 continue;
             }
-            let [life, ..] = lives(&driver::random()?);
             let (own, pair) = (End::Member(NodeId(self.config.node)), self.config.cluster.into());
             let (seal, door) = guard(self.keys.as_ref(), pair, own, End::Member(node), life);
             ways.insert(node, (at, seal));
@@ -356,7 +384,6 @@ impl Shared {
         }
         ways.retain(|node, _| nodes.contains(node));
         doors.retain(|node, _| nodes.contains(node));
-        Ok(())
     }
 
     /// Takes the address of the arbiter, which knows this node by that name.
@@ -389,9 +416,12 @@ impl Shared {
     }
 
     fn leave(&self, why: usize, is_leaving: bool) {
+        let now = self.now();
+        let mut inner = lock(&self.inner);
         self.leaves[why].store(is_leaving, Relaxed);
         let is_leaving = self.leaves.iter().any(|it| it.load(Relaxed));
-        self.input(In::Leave(is_leaving));
+        inner.step(now, In::Leave(is_leaving));
+        self.lend(&inner);
     }
 
     /// Lets shards know until when they may speak.
@@ -403,24 +433,13 @@ impl Shared {
         }
     }
 
-    /// The lock, for the heartbeats' thread. A shard that holds it may wait for a core: meanwhile
-    /// the last heartbeats are sent again, so that nobody takes that for a death.
+    /// The lock, for the heartbeats' thread.
     fn patient(&self) -> MutexGuard<'_, Inner> {
-        let began = self.now();
-        let mut next = began + self.config.heartbeat();
-        loop {
-            match self.inner.try_lock() {
-                Ok(inner) => return inner,
-                Err(TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
-                Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_LOOK),
-            }
-            let now = self.now();
-            if now >= next && now < began + STUCK_MAX {
-                next = now + self.config.heartbeat();
-                let pulse = lock(&self.pulse).clone();
-                self.speak(&pulse);
-            }
-        }
+        let pulse = || {
+            let beats = lock(&self.pulse).clone();
+            self.speak(&beats);
+        };
+        patient(&self.inner, self.config.heartbeat(), || self.now(), pulse)
     }
 
     /// Seals and sends; not under the lock.
@@ -452,18 +471,16 @@ impl Shared {
             std::thread::sleep(ATTACH_LOOK);
         }
         while !self.is_ending.load(Relaxed) {
-            let mut outs = Vec::new();
             self.wait();
-            self.hear(&mut buffer, &mut outs);
-            self.hear_arbiter(&mut buffer, &mut outs);
+            self.hear(&mut buffer);
+            self.hear_arbiter(&mut buffer);
             let now = self.now();
             let late = {
                 let mut inner = self.patient();
-                inner.cluster.tick(now, &mut outs);
+                let Inner { cluster, late, .. } = &mut *inner;
+                cluster.tick(now, late);
                 self.lend(&inner);
-                let mut late = std::mem::take(&mut inner.late);
-                late.append(&mut outs);
-                late
+                std::mem::take(&mut inner.late)
             };
             self.carry_out(late);
             self.catch_up();
@@ -495,7 +512,7 @@ impl Shared {
     }
 
     /// Takes what other nodes have sent.
-    fn hear(&self, buffer: &mut [u8], outs: &mut Vec<Out>) {
+    fn hear(&self, buffer: &mut [u8]) {
         let mut answer = Vec::new();
         for turn in 0..DATAGRAMS_PER_TURN {
             // After the first one nothing is waited for.
@@ -512,7 +529,7 @@ impl Shared {
             match door.open(self.now(), &buffer[..length], &mut answer) {
                 Ok(message) => {
                     let mut inner = self.patient();
-                    inner.cluster.step(self.now(), In::Heard(node, message), outs);
+                    inner.step(self.now(), In::Heard(node, message));
                 }
                 Err(why) => self.refuse(why),
             }
@@ -525,15 +542,16 @@ impl Shared {
     }
 
     /// Takes what the arbiter has answered.
-    fn hear_arbiter(&self, buffer: &mut [u8], outs: &mut Vec<Out>) {
+    fn hear_arbiter(&self, buffer: &mut [u8]) {
         let arbiter = self.arbiter();
         let Some(Voting { votes, door, .. }) = arbiter.as_deref() else { return };
         let (mut door, mut answer) = (lock(door), Vec::new());
-        while let Some(length) = votes.heard(buffer) {
+        for _ in 0..ANSWERS_PER_TURN {
+            let Some(length) = votes.heard(buffer) else { break };
             match door.open(self.now(), &buffer[..length], &mut answer) {
                 Ok(message) => {
                     let mut inner = self.patient();
-                    inner.cluster.step(self.now(), In::Answered(message), outs);
+                    inner.step(self.now(), In::Answered(message));
                 }
                 Err(why) => self.refuse(why),
             }
@@ -572,20 +590,20 @@ impl Shared {
     fn count(&self, out: &Out, own: NodeId) {
         let sheet = lock(&self.sheet);
         match out {
-            Out::Activate { group, epoch, is_current } => {
+            Out::Order(GroupOrder::Activate { group, epoch, is_current }) => {
                 sheet.add(ClusterFact::Activations, 1);
                 tracing::info!(target: "replica", %group, epoch, is_current, %own, "serves");
             }
-            Out::Delta { .. } => sheet.add(ClusterFact::Applied, 1),
-            Out::Slice { cursor: 0, .. } => sheet.add(ClusterFact::Fills, 1),
-            Out::Node { node, is_alive } => {
+            Out::Order(GroupOrder::Delta { .. }) => sheet.add(ClusterFact::Applied, 1),
+            Out::Order(GroupOrder::Slice { cursor: 0, .. }) => sheet.add(ClusterFact::Fills, 1),
+            Out::Order(GroupOrder::Node { node, is_alive }) => {
                 tracing::warn!(target: "replica", %node, is_alive, "a node of the cluster");
             }
             _ => {}
         }
     }
 
-    /// Orders the shard of a group, or all, behind what waits for each.
+    /// Orders the shard of a group, or one, or all, behind what waits for each.
     fn order(&self, out: Out) {
         let Some((whose, order)) = out.order() else { return };
         let mut inner = self.patient();
@@ -609,6 +627,9 @@ impl Shared {
         let Inner { orders: Some(orders), backlog, cluster, .. } = &mut *inner else { return };
         if !backlog.is_empty() {
             backlog.give(now, |shard, order| orders.give(shard, order.clone()));
+            for Stuck { shard, orders, .. } in backlog.newly_stuck(now) {
+                tracing::error!(target: "replica", shard, orders, "a shard takes nothing any more");
+            }
             if !orders.are_alive() {
                 *backlog = Backlog::default(); // those that begin anew are told everything
             }

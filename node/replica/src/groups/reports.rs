@@ -2,7 +2,8 @@
 
 use super::{ClusterFact, Groups};
 use crate::cluster::{NodeStanding, PROTOCOL};
-use crate::node::lock;
+use crate::locking::lock;
+use crate::reports::stuck_text;
 use question::Condition;
 use runtime::{NodeId, Pace};
 use schemars::JsonSchema;
@@ -87,17 +88,22 @@ impl Groups {
     #[must_use]
     pub fn alarms(&self) -> Vec<Condition> {
         let now = self.shared.now();
-        let (groups, nodes, arbiter) = {
+        let (groups, nodes, arbiter, stuck) = {
             let inner = lock(&self.shared.inner);
             let groups: Vec<_> = inner.cluster.groups().collect();
             let nodes: Vec<_> = inner.cluster.nodes(now).collect();
-            (groups, nodes, inner.cluster.is_arbiter_alive(now))
+            let stuck: Vec<_> = inner.backlog.stuck(now).collect();
+            (groups, nodes, inner.cluster.is_arbiter_alive(now), stuck)
         };
         let mut rows = Vec::new();
         let mut alarm = |name: &str, about: String, severity: &str, text: String| {
             let row = Condition::new(name, about.as_str(), severity, text);
             rows.push(row.caused_by("communications-subsystem-failure"));
         };
+        for it in stuck {
+            let about = format!("shard {}", it.shard);
+            alarm("cluster-shard-stuck", about, "critical", stuck_text(now, it));
+        }
         for it in &nodes {
             let about = format!("node {}", it.node);
             if !it.is_alive {
@@ -151,6 +157,7 @@ impl Groups {
         let served: Vec<_> = inner.cluster.groups().filter(|it| it.is_active).collect();
         let alive = inner.cluster.nodes(now).filter(|it| it.is_alive).count();
         let overflows: u64 = inner.cluster.groups().map(|it| it.overflows).sum();
+        let too_long: u64 = inner.cluster.groups().map(|it| it.too_long).sum();
         drop(inner);
         let unfollowed = served.iter().filter(|it| it.standbys.is_empty()).count();
         let (lag, octets) = served.iter().map(|it| it.lag).max().unwrap_or_default();
@@ -163,6 +170,7 @@ impl Groups {
         sheet.set(ClusterFact::LagBytes, octets as u64);
         sheet.set(ClusterFact::Fit, fit.into());
         sheet.set(ClusterFact::Overflows, overflows);
+        sheet.set(ClusterFact::TooLong, too_long);
         sheet.cells()
     }
 }

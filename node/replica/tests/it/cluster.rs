@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 use replica::cluster::{Cluster, In, Out, Params, Placement, Roster, preference};
 use replica::{Arbiter, Terms};
-use runtime::{GroupId, NodeId, Pace};
+use runtime::{GroupId, GroupOrder, NodeId, Pace};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 const HEARTBEAT: Duration = Duration::from_millis(10);
@@ -34,6 +34,7 @@ struct Home {
     slices: Vec<(GroupId, u64, u64)>,
     quiet: Vec<GroupId>,
     serves: BTreeMap<GroupId, Option<NodeId>>,
+    heard: BTreeSet<NodeId>,
     pace: BTreeMap<GroupId, Pace>,
     /// Whether its function answers what it is asked.
     is_slow: bool,
@@ -148,6 +149,7 @@ impl World {
             slices: Vec::new(),
             quiet: Vec::new(),
             serves: BTreeMap::new(),
+            heard: BTreeSet::new(),
             pace: BTreeMap::new(),
             is_slow: false,
             posts: Vec::new(),
@@ -215,38 +217,38 @@ impl World {
             match out {
                 Out::Send(to, bytes) => self.send(node, to.0, bytes),
                 Out::ToArbiter(bytes) => self.send(node, ARBITER, bytes),
-                Out::Activate { group, is_current, .. } => {
+                Out::Order(GroupOrder::Activate { group, is_current, .. }) => {
                     home.active.insert(group);
                     home.followed.remove(&group);
                     self.begun.push((self.now, node, group, is_current));
                     self.judge(node, group, is_current);
                 }
-                Out::Deactivate { group } => {
+                Out::Order(GroupOrder::Deactivate { group }) => {
                     home.active.remove(&group);
                     home.followed.remove(&group);
                     home.marked.retain(|_, (of, ..)| *of != group);
                     home.quiet.push(group);
                 }
-                Out::Forget { group } => {
+                Out::Order(GroupOrder::Forget { group }) => {
                     self.forgets += 1;
                     home.tables.remove(&group);
                 }
-                Out::Delta { group, delta } => {
+                Out::Order(GroupOrder::Delta { group, delta }) => {
                     let key = u64::from_be_bytes(delta[..8].try_into().unwrap());
                     let value = u64::from_be_bytes(delta[8..16].try_into().unwrap());
                     let table = home.tables.entry(group).or_default();
                     let before = table.insert(key, value).unwrap_or(0);
                     assert!(before <= value, "{group} {key} goes back from {before} to {value}");
                 }
-                Out::Slice { group, number, cursor, room } => {
+                Out::Order(GroupOrder::Slice { group, number, cursor, room }) => {
                     assert!(room > 0);
                     self.asked += 1;
                     home.slices.push((group, number, cursor));
                 }
-                Out::Followed { group, mark: Some(0) } => {
+                Out::Order(GroupOrder::Followed { group, mark: Some(0) }) => {
                     home.followed.insert(group);
                 }
-                Out::Followed { group, mark: Some(mark) } => {
+                Out::Order(GroupOrder::Followed { group, mark: Some(mark) }) => {
                     // Marks of other groups wait for other standbys.
                     let done = home.marked.extract_if(..=mark, |_, (of, ..)| *of == group);
                     for (_, (group, key, value)) in done {
@@ -254,23 +256,29 @@ impl World {
                         *safe = (*safe).max(value);
                     }
                 }
-                Out::Followed { group, mark: None } => {
+                Out::Order(GroupOrder::Followed { group, mark: None }) => {
                     home.followed.remove(&group);
                     home.marked.retain(|_, (of, ..)| *of != group);
                 }
-                Out::Paced { group, pace } => {
+                Out::Order(GroupOrder::Paced { group, pace }) => {
                     home.pace.insert(group, pace);
                 }
-                Out::Serves { group, node: serves, .. } => {
+                Out::Order(GroupOrder::Serves { group, node: serves, .. }) => {
                     home.serves.insert(group, serves);
                 }
-                Out::Node { .. } => {}
-                Out::Post { bytes, .. } => {
+                Out::Order(GroupOrder::Node { node, is_alive: true }) => {
+                    home.heard.insert(node);
+                }
+                Out::Order(GroupOrder::Node { node, is_alive: false }) => {
+                    home.heard.remove(&node);
+                }
+                Out::ToShard(_, GroupOrder::Post { bytes, .. }) => {
                     home.posts.push(u64::from_be_bytes(bytes[..8].try_into().unwrap()));
                 }
-                Out::Returned { bytes, .. } => {
+                Out::ToShard(_, GroupOrder::Returned { bytes, .. }) => {
                     home.returned.push(u64::from_be_bytes(bytes[..8].try_into().unwrap()));
                 }
+                Out::Order(order) | Out::ToShard(_, order) => panic!("{order:?}"),
             }
         }
     }
@@ -305,6 +313,32 @@ impl World {
             home.cluster.flush(now, &mut outs);
         }
         self.act(node, outs);
+    }
+
+    /// Rows of a thousand octets, told at once.
+    fn tell_wide(&mut self, node: u8, group: GroupId, rows: std::ops::Range<u64>, value: u64) {
+        let (mut outs, now) = (Vec::new(), self.now);
+        if let Some(home) = self.homes.get_mut(&node) {
+            for key in rows {
+                home.tables.entry(group).or_default().insert(key, value);
+                let row = [&key.to_be_bytes()[..], &value.to_be_bytes(), &[0; 1_000]].concat();
+                home.cluster.delta(group, &row);
+            }
+            home.cluster.flush(now, &mut outs);
+        }
+        self.act(node, outs);
+    }
+
+    /// Posts numbers from one node to another.
+    fn post(&mut self, from: u8, to: u8, numbers: std::ops::Range<u64>) {
+        let (mut outs, now) = (Vec::new(), self.now);
+        let cluster = &mut self.homes.get_mut(&from).unwrap().cluster;
+        for number in numbers {
+            let text = [&number.to_be_bytes()[..], &[7; 100]].concat();
+            cluster.post(now, NodeId(to), (0, 3), &text, &mut outs);
+        }
+        cluster.flush(now, &mut outs);
+        self.act(from, outs);
     }
 
     /// What the function does: a slice that was asked for, the news that it is quiet.
@@ -767,12 +801,7 @@ fn posts_arrive_once_and_in_order_or_come_back() {
         for round in 0..300 {
             for _ in 0..world.chance(20) {
                 sent += 1;
-                let (mut outs, now) = (Vec::new(), world.now);
-                let cluster = &mut world.homes.get_mut(&1).unwrap().cluster;
-                let text = [&sent.to_be_bytes()[..], &[7; 100]].concat();
-                cluster.post(now, NodeId(2), (0, 3), &text, &mut outs);
-                cluster.flush(now, &mut outs);
-                world.act(1, outs);
+                world.post(1, 2, sent..sent + 1);
             }
             world.step();
             match round {
@@ -798,6 +827,121 @@ fn posts_arrive_once_and_in_order_or_come_back() {
         all.dedup();
         assert_eq!(all, (1..=sent).collect::<Vec<_>>(), "seed {seed}: none is lost");
         assert!(twice <= before && before > 0 && taken.len() > before, "seed {seed}");
+    }
+}
+
+#[test]
+fn a_standby_that_was_given_up_is_filled_again_however_often_that_happens() {
+    let mut world = World::new(8, 3, 2);
+    world.settle(3_000);
+    world.is_changing = false;
+    let group = GroupId(0);
+    for round in 1..=4 {
+        let node = world.speakers(group)[0];
+        // Two thirds of it are on their way when the log is full.
+        (0..3).for_each(|_| world.tell_wide(node, group, 1_000..1_400, round));
+        world.run(50);
+        assert!(!world.homes[&node].followed.contains(&group), "it was given up");
+        world.settle(10_000);
+    }
+    world.compare();
+}
+
+#[test]
+fn what_one_group_has_to_tell_does_not_keep_the_others_waiting() {
+    let voters = [NodeId(1), NodeId(2)].into();
+    let mut world = World::of(9, Roster { voters, ..Roster::default() }, 2, 16 << 20);
+    world.settle(3_000);
+    world.is_changing = false;
+    (0..2).for_each(|group| {
+        for node in [1, 2] {
+            world.input(node, In::Move(GroupId(group), NodeId(1)));
+        }
+    });
+    world.run(200);
+    world.settle(3_000);
+    assert_eq!(world.homes[&1].active.len(), 2);
+    // The way is full with what the first one tells, and as much again waits seven times.
+    world.tell_wide(1, GroupId(0), 100..8_100, 1);
+    world.tell_wide(1, GroupId(1), 100..101, 2);
+    world.homes.get_mut(&1).unwrap().marked.insert(1, (GroupId(1), 100, 2));
+    world.input(1, In::Marked(GroupId(1), 1));
+    let mut steps = 0;
+    while !world.homes[&1].marked.is_empty() {
+        world.step();
+        steps += 1;
+        assert!(steps < 5_000, "it is never acknowledged");
+    }
+    let (_, waiting) = world.homes[&1].cluster.group(GroupId(0)).unwrap().lag;
+    assert!(waiting > 2 << 20, "{waiting} octets of the other one wait");
+    world.compare();
+}
+
+#[test]
+fn posts_go_both_ways_again_once_a_node_was_left_out_and_taken_in_again() {
+    let mut world = World::new(10, 3, 1);
+    world.settle(3_000);
+    let sorted = |posts: &[u64]| posts.windows(2).all(|pair| pair[0] < pair[1]);
+    for (round, pause) in [(0, 100), (1, 15), (2, 0)] {
+        let first = round * 100;
+        world.post(1, 2, first..first + 50);
+        world.post(2, 1, first..first + 50);
+        world.run(100);
+        let three = world.roster.clone();
+        let voters = [NodeId(1), NodeId(3)].into();
+        world.input(1, In::Roster(Roster { voters, ..Roster::default() }));
+        assert!(!world.homes[&1].heard.contains(&NodeId(2)), "nobody hears of it");
+        world.run(pause);
+        world.input(1, In::Roster(three));
+        world.run(200);
+        assert!(world.homes[&1].heard.contains(&NodeId(2)));
+        world.post(1, 2, first + 50..first + 100);
+        world.post(2, 1, first + 50..first + 100);
+        world.run(100);
+        for (node, other) in [(1, 2), (2, 1)] {
+            let posts = &world.homes[&node].posts;
+            assert!(sorted(posts), "{round}: {posts:?}");
+            let all: BTreeSet<u64> = posts.iter().copied().collect();
+            assert!((0..first + 100).all(|it| all.contains(&it)), "{round}: {posts:?}");
+            assert_eq!(world.homes[&other].returned, [0u64; 0]);
+        }
+    }
+    world.settle(3_000);
+    world.compare();
+}
+
+#[test]
+fn a_roster_that_others_may_have_counts_until_they_have_the_next_one() {
+    let roster = |nodes: &[u8]| Roster {
+        voters: nodes.iter().map(|node| NodeId(*node)).collect(),
+        ..Roster::default()
+    };
+    // Told twice of the same; told of one more meanwhile.
+    for told in [[&[1][..], &[1]], [&[1, 2], &[1]]] {
+        let mut world = World::new(11, 3, 3);
+        world.settle(3_000);
+        world.isolate(1, true);
+        told.iter().for_each(|nodes| world.input(1, In::Roster(roster(nodes))));
+        // In each step it is looked at that nobody else serves what the other two do.
+        world.run(500);
+        assert!((0..3).all(|group| world.speakers(GroupId(group)).iter().all(|it| *it != 1)));
+        assert!((0..3).all(|group| world.speakers(GroupId(group)).len() == 1));
+    }
+}
+
+#[test]
+fn no_group_is_given_to_a_node_that_cannot_serve_it() {
+    let voters = [NodeId(1), NodeId(2), NodeId(3)].into();
+    let roster = Roster { voters, observers: [NodeId(9)].into(), has_arbiter: false };
+    let mut world = World::with(12, roster, 2);
+    world.settle(3_000);
+    world.run(500);
+    for node in [1, 2, 3] {
+        (0..2).for_each(|group| world.input(node, In::Move(GroupId(group), NodeId(9))));
+    }
+    for _ in 0..500 {
+        world.step();
+        assert!((0..2).all(|group| world.speakers(GroupId(group)).len() == 1));
     }
 }
 

@@ -9,10 +9,10 @@ use runtime::{
     Running, ShardSpec,
 };
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::UdpSocket;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -35,6 +35,7 @@ struct Store {
     /// Rows set since the last mark that was heard, of each group.
     acknowledged: BTreeMap<GroupId, u64>,
     serves: BTreeMap<GroupId, Option<NodeId>>,
+    heard: BTreeSet<NodeId>,
     posts: Vec<u32>,
     marks: u64,
 }
@@ -106,6 +107,7 @@ impl Function for Store {
             "posts" => Ok(json!([self.posts])),
             "panic" if is_here => panic!("as the test wants"),
             "serves" => Ok(json!([self.serves.values().flatten().count()])),
+            "heard" => Ok(json!([self.heard.len()])),
             _ => Ok(json!([])),
         }
     }
@@ -134,6 +136,12 @@ impl Function for Store {
             }
             Grouped::Serves { group, node, .. } => {
                 self.serves.insert(group, node);
+            }
+            Grouped::Node { node, is_alive: true } => {
+                self.heard.insert(node);
+            }
+            Grouped::Node { node, is_alive: false } => {
+                self.heard.remove(&node);
             }
             Grouped::Post { from, bytes } => {
                 assert_eq!(from, NodeId(1));
@@ -224,6 +232,7 @@ impl Cluster {
             tables: BTreeMap::new(),
             acknowledged: BTreeMap::new(),
             serves: BTreeMap::new(),
+            heard: BTreeSet::new(),
             posts: Vec::new(),
             marks: 0,
         };
@@ -371,6 +380,45 @@ fn a_shard_that_died_is_told_everything_by_whoever_serves_its_groups_then() {
     until("its standby serves", || cluster.places(1).is_some_and(|(it, _)| it != active));
     let (server, _) = cluster.places(1).unwrap();
     assert_eq!(cluster.node(server).table(1)[1], json!(9), "nothing is lost");
+    cluster.settle();
+    // It was told of the others as well, whom nothing has changed at.
+    let all = |path: &str, count: u64| {
+        let rows = cluster.node(active).ask(path, &[]);
+        rows.as_array().unwrap().iter().all(|it| *it == json!(count))
+    };
+    until("it knows who serves", || all("serves", GROUPS.into()));
+    until("it knows who is heard", || all("heard", 2));
+}
+
+#[test]
+fn nodes_are_configured_while_strangers_write_to_them_and_one_change_of_votes_at_a_time() {
+    let cluster = Cluster::new();
+    cluster.settle();
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let (groups, section) = (Arc::clone(&cluster.node(1).groups), cluster.section(1));
+    let is_done = Arc::new(AtomicBool::new(false));
+    let done = Arc::clone(&is_done);
+    let configured = section.clone();
+    let thread = std::thread::spawn(move || {
+        for _ in 0..3_000 {
+            groups.configure(&configured).expect("it is taken");
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    let began = Instant::now();
+    while !is_done.load(Ordering::Relaxed) {
+        socket.send_to(b"whatever", ("127.0.0.1", cluster.ports[0])).unwrap();
+        if began.elapsed() > DEADLINE {
+            std::mem::forget(cluster); // its threads do not end
+            panic!("it hangs");
+        }
+    }
+    thread.join().expect("it ends");
+    let mut fewer = section.clone();
+    fewer.member.clear();
+    let node = &cluster.node(1).groups;
+    node.configure(&fewer).expect_err("two nodes leave at once");
+    assert_eq!(node.nodes().len(), 2, "nothing has changed");
     cluster.settle();
 }
 
