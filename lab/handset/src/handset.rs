@@ -1,10 +1,12 @@
 //! One phone with a doorway of its own.
 
+use crate::phone::Agreed;
 use crate::phone::{Phone, Ports, Turn, is_answer_to_register};
 use crate::text::Draw;
 use crate::{Carrier, Config, Event, Packet, State};
 use esp::{Spi, Udp};
-use ipsec::{Address, Arrived, Endpoint, Lane, Settings, Streams, Way};
+use ipsec::{Address, Arrived, Endpoint, Incoming, Lane, Settings, Streams, Way};
+use machine::slots::Key;
 use machine::{Duration, Time};
 use runtime::{Flow, PortId, Transport};
 use secagree::Agreement;
@@ -45,10 +47,27 @@ impl Handset {
         self.phone.speak_tcp(on);
     }
 
+    /// A kernel does its ESP from now on: what it protects leaves as it is between the protected
+    /// ports, and so does what comes ([`Carrier::Clear`]). UDP alone.
+    pub fn leave_esp(&mut self) {
+        self.phone.leave_esp();
+    }
+
+    /// The next agreement that the kernel must know before what leaves with it.
+    pub fn agreed(&mut self) -> Option<Agreed> {
+        self.phone.agreed()
+    }
+
     /// Connections of TCP that it has.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.streams.len()
+    }
+
+    /// Connections of TCP that the network has reset or refused, or that it answered no more.
+    #[must_use]
+    pub fn failed_connections(&self) -> u64 {
+        self.esp.count(ipsec::Fact::StreamsFailed)
     }
 
     /// Closes the connection that it has opened under the agreement that it uses.
@@ -155,9 +174,23 @@ impl Handset {
         self.turn(out, |phone, turn| phone.send(bytes, turn));
     }
 
+    /// A request as [`Handset::send`] sends it under the agreement that is used.
+    #[must_use]
+    pub fn verified(&self, bytes: &[u8]) -> Vec<u8> {
+        self.phone.verified(bytes)
+    }
+
+    /// Sends octets as they are, by a connection of TCP if it speaks that.
+    pub fn say(&mut self, bytes: &[u8], out: &mut Vec<Packet>) {
+        self.turn(out, |phone, turn| phone.say(bytes, turn));
+    }
+
     /// Takes a packet that came.
     pub fn receive(&mut self, now: Time, packet: &Packet, out: &mut Vec<Packet>) {
         self.now = now;
+        if let Some(set) = self.phone.opened(packet) {
+            return self.message(set, packet.bytes.clone(), out);
+        }
         if packet.carrier == Carrier::Clear {
             return self.turn(out, |phone, turn| phone.answered(None, &packet.bytes, turn));
         }
@@ -169,24 +202,23 @@ impl Handset {
             return self.segment(&arrived, out);
         }
         let bytes = self.esp.octets()[arrived.payload.clone()].to_vec();
-        self.message(&arrived, bytes, out);
+        self.message(arrived.set, bytes, out);
     }
 
-    fn message(&mut self, arrived: &Arrived, bytes: Vec<u8>, out: &mut Vec<Packet>) {
+    fn message(&mut self, set: Key, bytes: Vec<u8>, out: &mut Vec<Packet>) {
         if !is_answer_to_register(&bytes) {
             return self.phone.came(bytes);
         }
-        let set = Some(arrived.set);
-        self.turn(out, |phone, turn| phone.answered(set, &bytes, turn));
+        self.turn(out, |phone, turn| phone.answered(Some(set), &bytes, turn));
     }
 
     /// A segment of TCP: the network opens connections to the server port alone.
     fn segment(&mut self, arrived: &Arrived, out: &mut Vec<Packet>) {
         let to_server = arrived.destination.port() == self.config().server_port;
         let may_begin = self.phone.speaks_tcp() && arrived.lane == Lane::Second && to_server;
-        self.streams.arrived(self.now, &self.esp, arrived, may_begin);
+        self.streams.arrived(self.now, &mut self.esp, arrived, may_begin);
         let way = Way { set: arrived.set, lane: arrived.lane };
-        while let Some(octets) = self.streams.octets(way) {
+        while let Some(Incoming { octets, .. }) = self.streams.incoming(way) {
             let taken = match sip::frame(octets) {
                 Framing::Message(taken) if taken <= octets.len() => taken,
                 Framing::Message(_) => break, // its body is on its way
@@ -201,7 +233,7 @@ impl Handset {
                 }
             };
             let bytes = octets.drain(..taken).collect();
-            self.message(arrived, bytes, out);
+            self.message(arrived.set, bytes, out);
         }
         self.leave(out);
     }

@@ -22,7 +22,7 @@ mod text;
 pub use fleet::{Came, Fleet, FleetConfig, Station};
 pub use handset::Handset;
 pub use home::{Home, HomeCounts};
-pub use phone::{Carrier, Config, Event, NOT_BELIEVED, Packet, State};
+pub use phone::{Agreed, Carrier, Config, Event, NOT_BELIEVED, Packet, State};
 pub use sockets::Sockets;
 pub use terminal::{Called, HomeServer, Terminal};
 pub use text::Subscriber;

@@ -106,6 +106,15 @@ pub enum Event {
     Failed(State),
 }
 
+/// An agreement with its keys, for a kernel that does ESP.
+#[derive(Debug, Clone)]
+pub struct Agreed {
+    /// Addresses, ports, indices, algorithms.
+    pub agreement: Agreement,
+    /// CK and IK.
+    pub keys: SessionKeys,
+}
+
 /// An agreement as the phone has it.
 #[derive(Debug)]
 struct Set {
@@ -176,6 +185,8 @@ pub(crate) struct Phone {
     granted_s: u32,
     /// Whether it speaks TCP inside of ESP.
     over_tcp: bool,
+    /// What a kernel needs that does ESP in its place, if one does.
+    agreed: Option<VecDeque<Agreed>>,
     events: VecDeque<Event>,
 }
 
@@ -199,6 +210,7 @@ impl Phone {
             state: State::Off,
             granted_s: 0,
             over_tcp: false,
+            agreed: None,
             events: VecDeque::new(),
         }
     }
@@ -226,6 +238,23 @@ impl Phone {
     /// Whether it does.
     pub const fn speaks_tcp(&self) -> bool {
         self.over_tcp
+    }
+
+    /// A kernel does its ESP from now on.
+    pub fn leave_esp(&mut self) {
+        self.agreed.get_or_insert_default();
+    }
+
+    /// The next agreement that the kernel must know.
+    pub fn agreed(&mut self) -> Option<Agreed> {
+        self.agreed.as_mut()?.pop_front()
+    }
+
+    /// The set by which a packet came that a kernel has opened.
+    pub fn opened(&self, packet: &Packet) -> Option<Key> {
+        let is_clear = packet.to.port() == self.config.clear_port;
+        let set = self.next.as_ref().or(self.current.as_ref());
+        set.filter(|_| self.agreed.is_some() && !is_clear).map(|set| set.key)
     }
 
     /// The agreement that is used.
@@ -373,6 +402,11 @@ impl Phone {
 
     /// Sends by a set.
     fn packet(&self, key: Key, bytes: &[u8], turn: &mut Turn<'_>) {
+        if self.agreed.is_some() {
+            let (carrier, bytes) = (Carrier::Clear, bytes.to_vec());
+            let made = self.ends(key).map(|(from, to)| Packet { carrier, from, to, bytes });
+            return turn.out.extend(made);
+        }
         if let Some(streams) = turn.streams.as_deref_mut().filter(|_| self.over_tcp) {
             let Some(ends) = self.ends(key) else { return };
             // A request goes by the connection that the phone opens, an answer by the one that
@@ -426,6 +460,19 @@ impl Phone {
     pub fn send(&self, bytes: &[u8], turn: &mut Turn<'_>) {
         let Some(set) = &self.current else { return };
         self.packet(set.key, verified(set, bytes, &mut Vec::new()), turn);
+    }
+
+    /// A request as it leaves under the agreement that is used.
+    pub fn verified(&self, bytes: &[u8]) -> Vec<u8> {
+        let set = self.current.as_ref();
+        set.map_or_else(Vec::new, |set| verified(set, bytes, &mut Vec::new()).to_vec())
+    }
+
+    /// Sends octets as they are under the agreement that is used.
+    pub fn say(&self, bytes: &[u8], turn: &mut Turn<'_>) {
+        if let Some(set) = &self.current {
+            self.packet(set.key, bytes, turn);
+        }
     }
 
     /// Something came under protection that is no answer to a REGISTER.
@@ -537,6 +584,9 @@ impl Phone {
             transport: secagree::Transport::Any,
         };
         let [to_server, to_own_client, to_own_server, to_client] = agreement.associations()?;
+        if let Some(agreed) = &mut self.agreed {
+            agreed.push_back(Agreed { agreement, keys: keys.clone() });
+        }
         let keys = choice.of.keys(keys)?;
         let inbound = |it| Inbound::new(agreement.parameters(&it, End::Ue)?, keys.material()).ok();
         let mut outbound = |it| {

@@ -29,7 +29,6 @@ impl Reginfo {
         }
         let text = core::str::from_utf8(octets)
             .map_err(|why| Malformed::new(why.valid_up_to(), "it is no UTF-8", DOCUMENT))?;
-        let text = text.trim_start_matches('\u{feff}');
         let options = ParsingOptions { nodes_limit: NODES_MAX, ..ParsingOptions::default() };
         let document = Document::parse_with_options(text, options).map_err(|why| {
             let what = match why {
@@ -92,13 +91,17 @@ fn registration(node: Node<'_, '_>) -> Result<Registration, Malformed> {
 
 fn contact(node: Node<'_, '_>) -> Result<Contact, Malformed> {
     const SPEC: &str = "RFC 3680 §5.3";
-    let uri = children(node, "uri").next().and_then(|uri| uri.text()).map(str::trim);
-    let uri = uri.filter(|uri| !uri.is_empty());
+    // Comments and entities may stand between its parts.
+    let parts = |uri: Node<'_, '_>| -> String {
+        uri.descendants().filter(Node::is_text).filter_map(|it| it.text()).collect()
+    };
+    let uri = children(node, "uri").next().map(parts);
+    let uri = uri.map(|uri| uri.trim().to_owned()).filter(|uri| !uri.is_empty());
     Ok(Contact {
         id: text(node, "id", SPEC)?,
         state: word(node, "state", ContactState::read, SPEC)?,
         event: word(node, "event", Event::read, SPEC)?,
         expires_s: attribute(node, "expires").and_then(|text| text.trim().parse().ok()),
-        uri: uri.ok_or_else(|| offence(node, "a contact without its URI", SPEC))?.to_owned(),
+        uri: uri.ok_or_else(|| offence(node, "a contact without its URI", SPEC))?,
     })
 }

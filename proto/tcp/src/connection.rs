@@ -20,6 +20,11 @@ const MSS_UNSAID: u16 = 536;
 const MSS_LEAST: u16 = 216;
 /// Segments that leave before the first is acknowledged (RFC 5681 §3.1).
 const SEGMENTS_AT_FIRST: usize = 3;
+/// Room that an end keeps for octets that come next.
+const ROOM: usize = 4_096;
+/// Acknowledgments within a time that answer what fits no window (RFC 5961 §7).
+const ANSWERS_MAX: u8 = 10;
+const ANSWERS_TIME: Duration = Duration::from_secs(1);
 
 /// Whether a number comes before another (RFC 9293 §3.4).
 pub(crate) const fn is_before(one: u32, other: u32) -> bool {
@@ -104,6 +109,8 @@ pub(crate) struct Out {
     /// What the far end takes, and the segment that said so.
     pub window: usize,
     pub window_of: (u32, u32),
+    /// The most that it ever took.
+    pub window_max: usize,
     pub mss: usize,
     pub congestion: usize,
     pub threshold: usize,
@@ -130,6 +137,32 @@ pub(crate) struct In {
     pub octets: Vec<u8>,
     /// An acknowledgment must leave.
     pub acks: bool,
+    /// How many have answered what fits no window, since when.
+    answers: (u8, Time),
+}
+
+impl In {
+    const fn new(now: Time) -> Self {
+        Self { nxt: 0, octets: Vec::new(), acks: false, answers: (0, now) }
+    }
+
+    /// Something came that fits no window. Two ends that disagree would answer each other for ever.
+    pub fn answer(&mut self, now: Time) {
+        if now.since(self.answers.1) >= ANSWERS_TIME {
+            self.answers = (0, now);
+        }
+        if self.answers.0 < ANSWERS_MAX {
+            self.answers.0 += 1;
+            self.acks = true;
+        }
+    }
+
+    /// Most connections are idle most of the time: of a long message they keep no room.
+    pub fn rest(&mut self) {
+        if self.octets.is_empty() && self.octets.capacity() > ROOM {
+            self.octets = Vec::new();
+        }
+    }
 }
 
 impl Out {
@@ -143,6 +176,7 @@ impl Out {
             fin: None,
             window: 0,
             window_of: (0, 0),
+            window_max: 0,
             mss: usize::from(MSS_UNSAID),
             congestion: 0,
             threshold: usize::MAX,
@@ -165,6 +199,13 @@ impl Out {
         self.congestion = self.mss * SEGMENTS_AT_FIRST;
     }
 
+    /// The far end takes so many octets, as the segment with these numbers says.
+    pub fn offered(&mut self, window: u16, of: (u32, u32)) {
+        self.window = usize::from(window);
+        self.window_max = self.window_max.max(self.window);
+        self.window_of = of;
+    }
+
     /// Numbers on their way.
     pub fn in_flight(&self) -> usize {
         between(self.una, self.nxt)
@@ -183,8 +224,7 @@ impl Connection {
     /// one segment may carry.
     #[must_use]
     pub fn open(now: Time, ports: (u16, u16), iss: u32, mss: u16) -> Self {
-        let in_ = In { nxt: 0, octets: Vec::new(), acks: false };
-        let (state, out) = (State::SynSent, Out::new(iss));
+        let (state, out, in_) = (State::SynSent, Out::new(iss), In::new(now));
         Self { state, why: None, ports, own_mss: mss, out, in_, since: now, passed: now }
     }
 
@@ -199,8 +239,7 @@ impl Connection {
         it.state = State::SynReceived;
         it.in_.nxt = syn.seq.wrapping_add(1);
         it.out.takes(syn.mss, mss);
-        it.out.window = usize::from(syn.window);
-        it.out.window_of = (syn.seq, iss);
+        it.out.offered(syn.window, (syn.seq, iss));
         Some(it)
     }
 
@@ -226,6 +265,12 @@ impl Connection {
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.out.queue.len()
+    }
+
+    /// Octets that it holds: those that wait, and those that nobody has taken.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.out.queue.len() + self.in_.octets.len()
     }
 
     /// Whether octets may still be given to [`Connection::send`].
@@ -281,6 +326,7 @@ impl Connection {
         if !matches!(self.state, State::SynSent | State::TimeWait) {
             self.out.reset = Some(self.out.nxt);
         }
+        self.in_.octets = Vec::new();
         self.over(Why::Aborted);
     }
 

@@ -6,6 +6,8 @@ use machine::Time;
 
 /// Acknowledgments of the same number that say that one segment was lost (RFC 5681 §3.2).
 const DUPLICATES: u8 = 3;
+/// Octets that probe a closed window.
+pub(crate) const PROBE: usize = 1;
 
 impl Connection {
     /// Takes a segment of this connection.
@@ -39,8 +41,7 @@ impl Connection {
         }
         self.in_.nxt = it.seq.wrapping_add(1);
         self.out.takes(it.mss, self.own_mss());
-        self.out.window = usize::from(it.window);
-        self.out.window_of = (it.seq, it.ack);
+        self.out.offered(it.window, (it.seq, it.ack));
         if is_ours {
             self.acknowledged(now, it.ack);
             self.advance(now, State::Established);
@@ -56,7 +57,9 @@ impl Connection {
     /// Something comes when numbers are known (§3.10.7.4, RFC 5961).
     fn synchronized(&mut self, now: Time, it: &Segment<'_>) {
         if !self.fits(it) {
-            self.in_.acks |= !it.flags.has(Flags::RST);
+            if !it.flags.has(Flags::RST) {
+                self.in_.answer(now);
+            }
             let again = it.flags.has(Flags::SYN) && !it.flags.has(Flags::ACK);
             if self.state == State::SynReceived && again {
                 (self.out.syn, self.out.nxt) = (true, self.out.una);
@@ -66,31 +69,40 @@ impl Connection {
         if it.flags.has(Flags::RST) {
             match it.seq == self.in_.nxt {
                 true => self.over(Why::Reset),
-                false => self.in_.acks = true,
+                false => self.in_.answer(now),
             }
             return;
         }
-        if it.flags.has(Flags::SYN) || !it.flags.has(Flags::ACK) {
-            self.in_.acks |= it.flags.has(Flags::SYN);
+        if it.flags.has(Flags::SYN) {
+            return self.in_.answer(now);
+        }
+        if !it.flags.has(Flags::ACK) {
             return;
         }
-        if is_before(self.out.max, it.ack) {
-            match self.state {
-                State::SynReceived => self.out.reset = Some(it.ack),
-                _ => self.in_.acks = true,
+        let begins = self.state == State::SynReceived;
+        if !self.may_acknowledge(it.ack, begins) {
+            match begins {
+                true => self.out.reset = Some(it.ack),
+                false => self.in_.answer(now),
             }
             return;
         }
-        if self.state == State::SynReceived {
-            if !is_before(self.out.una, it.ack) {
-                return;
-            }
+        if begins {
             self.advance(now, State::Established);
         }
         self.take_ack(now, it);
         if self.state != State::Closed {
             self.take_octets(now, it);
         }
+    }
+
+    /// Whether a number is one that the far end may acknowledge: what has left, and of before no
+    /// more than it ever took at once (RFC 5961 §5); `begins`: our SYN at least.
+    fn may_acknowledge(&self, ack: u32, begins: bool) -> bool {
+        let out = &self.out;
+        let is_old = !is_before(out.una, ack);
+        let is_too_old = is_old && (begins || between(ack, out.una) > out.window_max);
+        !is_too_old && !is_before(out.max, ack)
     }
 
     /// Whether something of a segment lies in the window (§3.4: the four cases).
@@ -109,7 +121,9 @@ impl Connection {
         if is_before(out.una, it.ack) {
             self.acknowledged(now, it.ack);
         } else if it.ack == out.una {
-            out.retries = 0; // somebody is there, if only with a closed window
+            if window == 0 {
+                out.retries = 0; // somebody is there, if only with a closed window
+            }
             let says_nothing = it.span() == 0 && window == out.window && out.in_flight() > 0;
             out.duplicates = if says_nothing { out.duplicates.saturating_add(1) } else { 0 };
             if out.duplicates == DUPLICATES && !is_before(out.una, out.recovers) {
@@ -119,8 +133,12 @@ impl Connection {
         let out = &mut self.out;
         let (by, ack) = out.window_of;
         if is_before(by, it.seq) || by == it.seq && !is_before(it.ack, ack) {
-            out.window = window;
-            out.window_of = (it.seq, it.ack);
+            let opens = out.window == 0 && window > 0 && it.ack == out.una;
+            out.offered(it.window, (it.seq, it.ack));
+            if opens && out.in_flight() == PROBE {
+                // What has probed the window was not taken: it leaves again with what follows.
+                out.nxt = out.una;
+            }
         }
     }
 

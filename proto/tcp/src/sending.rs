@@ -1,6 +1,7 @@
 //! What leaves, and what time does (RFC 9293 §3.8, RFC 5681).
 
 use crate::connection::{Connection, INCOMING_MAX, State, TIME_WAIT, Why, after, is_before};
+use crate::receiving::PROBE;
 use crate::segment::{Flags, Segment};
 use core::net::IpAddr;
 use machine::{Duration, Time};
@@ -22,6 +23,7 @@ impl Connection {
             let flags = Flags::RST.and(Flags::ACK);
             return self.segment(flags, seq, &[], None).write(ends, out);
         }
+        self.in_.rest();
         match self.state {
             State::Closed => false,
             State::SynSent | State::SynReceived => self.next_syn(now, ends, out),
@@ -62,12 +64,9 @@ impl Connection {
     }
 
     fn next_octets(&mut self, now: Time, ends: (IpAddr, IpAddr), out: &mut Vec<u8>) -> bool {
-        let may = match core::mem::take(&mut self.out.probes) {
-            true => 1,
-            false => self.out.window.min(self.out.congestion).saturating_sub(self.out.in_flight()),
-        };
-        let (unsent, from) = (self.out.unsent(), self.out.queue.len() - self.out.unsent());
-        let octets = unsent.min(may).min(self.out.mss);
+        let unsent = self.out.unsent();
+        let from = self.out.queue.len() - unsent;
+        let octets = self.leaving(unsent);
         let is_last = octets == unsent;
         let has_left = self.out.fin.is_some_and(|fin| fin.wrapping_add(1) == self.out.nxt);
         let closes = self.out.closes && is_last && !has_left;
@@ -91,6 +90,20 @@ impl Connection {
         let is_made = made.write(ends, out);
         self.left(now, octets, closes);
         is_made
+    }
+
+    /// How many octets leave now. A window that opens by a few is not followed while others are on
+    /// their way, whose acknowledgment may open it further (§3.8.6.2.1).
+    fn leaving(&mut self, unsent: usize) -> usize {
+        let out = &mut self.out;
+        if core::mem::take(&mut out.probes) {
+            return unsent.min(PROBE);
+        }
+        let in_flight = out.in_flight();
+        let may = out.window.min(out.congestion).saturating_sub(in_flight);
+        let octets = unsent.min(may).min(out.mss);
+        let is_few = octets < unsent && octets < out.mss.min(out.window_max / 2);
+        if is_few && in_flight > 0 { 0 } else { octets }
     }
 
     /// So many octets have left, and a FIN with them.
@@ -149,10 +162,9 @@ impl Connection {
         out.timer.back_off();
         out.recovers = out.max;
         out.duplicates = 0;
+        // A FIN leaves again behind its octets, under the number that it has: the far end may have
+        // it, and say so late.
         (out.nxt, out.syn) = (out.una, begins);
-        if out.fin.is_some_and(|fin| !is_before(fin, out.nxt)) {
-            out.fin = None; // it leaves again behind its octets
-        }
         out.probes = out.window == 0 && !begins && out.unsent() > 0;
         out.again_at = Some(now + out.timer.rto());
     }

@@ -1,6 +1,6 @@
 //! The machine: what comes, what leaves, what time ends.
 
-use crate::charging;
+use crate::charging::{self, Charged};
 use crate::emergency::Emergencies;
 use crate::explain::Failures;
 use crate::facts::Fact;
@@ -8,7 +8,7 @@ use crate::inside::{self, Reading};
 use crate::key_log::KeyLog;
 use crate::keys::{self, Keys};
 use crate::pair::Pair;
-use crate::request::Verdict;
+use crate::refusal::Verdict;
 use crate::rewrite;
 use crate::set::{Identity, Set, Stage};
 use crate::settings::{Door, Row, Settings};
@@ -16,7 +16,7 @@ use crate::table::Table;
 use crate::trails::Trails;
 use crate::watches::Watches;
 use event::{Cells, Sheet};
-use ipsec::{Arrived, Endpoint, Streams};
+use ipsec::{Arrived, Endpoint, Lane, Streams, Way};
 use machine::slots::Key;
 use machine::{Duration, Time};
 use rand_chacha::ChaCha12Rng;
@@ -128,6 +128,7 @@ impl Access {
             rows.iter().position(is_it)
         });
         self.rows = rows;
+        self.forget_refused_inside();
         self.table.set_max(settings.agreements_max());
         self.esp.configure(settings.esp());
         self.streams.set_idle(settings.tcp_idle());
@@ -189,6 +190,23 @@ impl Access {
     pub fn forget_inside(&mut self) {
         self.streams.clear();
         self.reading = None;
+    }
+
+    /// Gives up connections of TCP of phones whose realm carries none any more.
+    fn forget_refused_inside(&mut self) {
+        let carries = |set: &Set| {
+            let row = self.rows.get(set.realm);
+            row.is_some_and(|row| row.inside(set.local).is_some())
+        };
+        let refused = self.table.iter().filter(|(_, set)| !carries(set));
+        for set in refused.filter_map(|(_, set)| set.associations()) {
+            for lane in [Lane::First, Lane::Second] {
+                self.streams.abort(Way { set, lane });
+            }
+        }
+        if self.is_off() {
+            self.forget_inside(); // nobody asks for what leaves any more
+        }
     }
 
     /// The message that [`Access::packet`] found; whoever takes it may give its room back by
@@ -368,6 +386,22 @@ impl Access {
         let Some((realm, _)) = self.row(from) else { return HeaderSet::default() };
         charging::write(&self.rows[realm].realm.section, method, own, secret, out);
         charging::OWN
+    }
+
+    /// Appends what the core is told of a request within a dialog that a phone has begun, as
+    /// [`Access::tell_core`] under that secret.
+    pub fn tell_core_within(&self, from: PortId, own: IpAddr, secret: u128, out: &mut Vec<u8>) {
+        if let Some((realm, _)) = self.row(from) {
+            charging::write_within(&self.rows[realm].realm.section, own, secret, out);
+        }
+    }
+
+    /// What becomes of the charging vector in a request of the core that goes to a phone by the
+    /// port `to`.
+    #[must_use]
+    pub fn charged(&self, to: PortId, vector: &[u8]) -> Option<Charged> {
+        let (realm, _) = self.row(to)?;
+        charging::charged(&self.rows[realm].realm.section, vector)
     }
 
     /// Tells the trails of registrations what became of their agreements since this was called

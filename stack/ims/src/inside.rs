@@ -8,10 +8,10 @@
 //! takes the connection that stands. Connections are not told to the other node of a pair: after a
 //! takeover each end finds the other gone, and opens another one.
 
-use crate::access::Access;
+use crate::access::{Access, LINGERING};
 use crate::facts::Fact;
 use crate::set::Stage;
-use ipsec::{Arrived, Lane, Way};
+use ipsec::{Arrived, Incoming, Lane, Progress, Way};
 use machine::Time;
 use machine::slots::Key;
 use runtime::{Flow, Transport};
@@ -40,7 +40,7 @@ pub(crate) fn segment(access: &mut Access, now: Time, arrived: &Arrived) -> Opti
     if set.stage == Stage::Challenged {
         access.prove(now, key)?;
     }
-    access.streams.arrived(now, &access.esp, arrived, may_begin);
+    access.streams.arrived(now, &mut access.esp, arrived, may_begin);
     let way = Way { set: arrived.set, lane: arrived.lane };
     access.reading = Some(Reading { key, way });
     next(access, now)
@@ -49,20 +49,30 @@ pub(crate) fn segment(access: &mut Access, now: Time, arrived: &Arrived) -> Opti
 /// The next message of the connection that the last packet was of.
 pub(crate) fn next(access: &mut Access, now: Time) -> Option<Flow> {
     let Reading { key, way } = access.reading?;
-    while let Some(octets) = access.streams.octets(way) {
+    while let Some(Incoming { octets, progress }) = access.streams.incoming(way) {
+        if !is_worth_a_look(octets, *progress) {
+            break;
+        }
         let taken = match sip::frame(octets) {
             Framing::Message(taken) if taken <= octets.len() => taken,
             Framing::Skip(0) => break,
             Framing::Skip(skipped) => {
                 octets.drain(..skipped);
+                *progress = Progress::default();
                 if skipped >= PING_OCTETS {
                     pong(access, now, way);
                 }
                 continue;
             }
             // Its head or its body is on its way.
-            Framing::Partial if octets.len() < tcp::INCOMING_MAX => break,
-            Framing::Message(whole) if whole <= tcp::INCOMING_MAX => break,
+            Framing::Partial if octets.len() < tcp::INCOMING_MAX => {
+                *progress = Progress { seen: octets.len(), wanted: 0 };
+                break;
+            }
+            Framing::Message(wanted) if wanted <= tcp::INCOMING_MAX => {
+                *progress = Progress { seen: 0, wanted };
+                break;
+            }
             Framing::Partial | Framing::Message(_) | Framing::Broken(_) => {
                 access.streams.abort(way); // where the next begins nobody knows
                 break;
@@ -70,6 +80,7 @@ pub(crate) fn next(access: &mut Access, now: Time) -> Option<Flow> {
         };
         access.text.clear();
         access.text.extend(octets.drain(..taken));
+        *progress = Progress::default();
         let flow = flow(access, key)?;
         access.came_by(now, key);
         return Some(flow);
@@ -78,10 +89,19 @@ pub(crate) fn next(access: &mut Access, now: Time) -> Option<Flow> {
     None
 }
 
+/// Whether what has come may be whole now: a head that comes octet by octet is not read anew from its
+/// beginning with each, nor one whose body is on its way.
+fn is_worth_a_look(octets: &[u8], progress: Progress) -> bool {
+    if octets.len() >= tcp::INCOMING_MAX {
+        return true;
+    }
+    octets.len() >= progress.wanted && (progress.seen == 0 || sip::ends_head(octets, progress.seen))
+}
+
 fn pong(access: &mut Access, now: Time, way: Way) {
     let nowhere = SocketAddr::from(([0, 0, 0, 0], 0));
     if access.streams.is_open(way) {
-        access.streams.send(now, &access.esp, way, (nowhere, nowhere), PONG);
+        access.streams.send(now, &mut access.esp, way, (nowhere, nowhere), PONG);
     }
 }
 
@@ -94,8 +114,9 @@ fn flow(access: &Access, key: Key) -> Option<Flow> {
 }
 
 /// A message leaves to a phone that speaks TCP: by a connection that stands, that of the phone
-/// first, else by one that is opened to its server port. `first` is the agreement that is used;
-/// `false`: there is none, or no room.
+/// first, else by one that is opened to its server port. `first` is the agreement that is used; of
+/// others one that ends soon, or that the core has not accepted, carries nothing. `false`: there is
+/// none, or no room.
 pub(crate) fn send(
     access: &mut Access,
     now: Time,
@@ -103,8 +124,14 @@ pub(crate) fn send(
     first: Option<Key>,
     bytes: &[u8],
 ) -> bool {
-    let others = access.table.by_identity(access.known_by(flow)).iter().rev().copied();
-    let keys: Vec<Key> = first.into_iter().chain(others).collect();
+    let stands = |key: &&Key| {
+        let set = access.table.at(**key);
+        set.is_some_and(|set| {
+            matches!(set.stage, Stage::Current | Stage::Old) && set.expires > now + LINGERING
+        })
+    };
+    let others = access.table.by_identity(access.known_by(flow)).iter().rev().filter(stands);
+    let keys: Vec<Key> = first.into_iter().chain(others.copied()).collect();
     let sets = keys.iter().filter_map(|key| access.table.at(*key)?.associations());
     let lanes = |set| [Lane::First, Lane::Second].map(|lane| Way { set, lane });
     let open = sets.flat_map(lanes).find(|way| access.streams.is_open(*way));
@@ -112,7 +139,7 @@ pub(crate) fn send(
     let opened = set.and_then(|set| Some((set.associations()?, set.ends()?)));
     let opened = opened.map(|(set, (lane, ends))| (Way { set, lane }, ends));
     let is_sent = opened.is_some_and(|(way, ends)| {
-        access.streams.send(now, &access.esp, open.unwrap_or(way), ends, bytes)
+        access.streams.send(now, &mut access.esp, open.unwrap_or(way), ends, bytes)
     });
     access.facts.add(Fact::NoAssociations, u64::from(!is_sent));
     is_sent

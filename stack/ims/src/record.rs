@@ -151,12 +151,12 @@ pub(crate) fn read<'a>(now: Time, fields: &'a [u8], rows: &[Row]) -> Option<(Cop
     let set = Set {
         stage,
         realm,
-        impi: crate::request::cut(find(tag::IMPI)?),
+        impi: crate::set::cut(find(tag::IMPI)?),
         source: ip(tag::SOURCE)?,
         register: find(tag::CALL).map(cseq).filter(|_| !is_over),
         registration: Registration {
             deregisters: is(DEREGISTERS),
-            call_id: crate::request::cut(find(tag::CALL_ID).unwrap_or_default()),
+            call_id: crate::set::cut(find(tag::CALL_ID).unwrap_or_default()),
         },
         begun: order(tag::BEGUN),
         is_from_clear: is(FROM_CLEAR),

@@ -308,7 +308,7 @@ impl Access {
         match find(tag::IMPI).zip(find(tag::UNTIL)) {
             Some((impi, until)) => {
                 let until = Time::from_nanos(field::read(until)).min(now + LASTS_MAX);
-                self.table.vacated.put(identity, crate::request::cut(impi), until);
+                self.table.vacated.put(identity, crate::set::cut(impi), until);
             }
             None => self.table.vacated.remove(identity),
         }

@@ -3,8 +3,9 @@
 
 use crate::access::Access;
 use crate::facts::Fact;
+use crate::refusal::{Refusal, Verdict};
 use crate::rewrite::{self, Integrity, Registrant};
-use crate::set::{IMPI_OCTETS_MAX, Identity, Registration, Set, Stage};
+use crate::set::{Identity, Registration, Set, Stage};
 use crate::trails::Value;
 use machine::slots::Key;
 use machine::{Duration, Time};
@@ -18,45 +19,6 @@ use trail::Event;
 
 /// How long an offer waits for the core's answer: a transaction, and something.
 const OFFERED: Duration = Duration::from_secs(40);
-/// Seconds after which a source with too many registrations under way may try again.
-const RETRY_AFTER_S: u64 = 30;
-
-/// What shall become of a message of a phone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// It goes on as it is.
-    Passes,
-    /// It goes on as it was written.
-    Changed,
-    /// It was refused: the answer was written.
-    Refused,
-    /// It is not answered.
-    Dropped,
-}
-
-/// Why a message is refused.
-#[derive(Debug)]
-pub(crate) struct Refusal {
-    pub status: u16,
-    pub fact: Fact,
-    pub why: String,
-    /// The answer asks for an agreement, or says what the network can.
-    pub requires: bool,
-    pub server: Option<List>,
-    pub retry_after_s: Option<u64>,
-}
-
-impl Refusal {
-    fn new(status: u16, fact: Fact, why: &str) -> Self {
-        let (requires, server, retry_after_s) = (false, None, None);
-        Self { status, fact, why: why.to_owned(), requires, server, retry_after_s }
-    }
-
-    fn of_source(why: &str) -> Self {
-        let refusal = Self::new(503, Fact::OfSource, why);
-        Self { retry_after_s: Some(RETRY_AFTER_S), ..refusal }
-    }
-}
 
 /// A message of a phone.
 struct At<'a> {
@@ -483,9 +445,4 @@ fn deregisters(message: &Message<'_>) -> bool {
         Ok(Contact::Address(contact)) => contact.expires_s().or(header) == Some(0),
         Err(_) => false,
     })
-}
-
-/// Octets of a private identity that are kept.
-pub(crate) fn cut(impi: &[u8]) -> Box<[u8]> {
-    impi[..impi.len().min(IMPI_OCTETS_MAX)].into()
 }

@@ -1,8 +1,8 @@
 //! Messages as they go on: without what was between the phone and us, with what the core is told.
 
 use crate::charging::OWN;
-use crate::request::{Refusal, cut};
-use crate::set::IMPI_OCTETS_MAX;
+use crate::refusal::Refusal;
+use crate::set::{IMPI_OCTETS_MAX, cut};
 use aka::digest::{SessionKeys, has_keys, mark, take_keys};
 use secagree::List;
 use secagree::rules::without_tag;

@@ -202,3 +202,8 @@ impl Set {
         Some((Lane::Second, (from, SocketAddr::new(self.inside, ue.port_s))))
     }
 }
+
+/// Octets of a private identity that are kept.
+pub(crate) fn cut(impi: &[u8]) -> Box<[u8]> {
+    impi[..impi.len().min(IMPI_OCTETS_MAX)].into()
+}

@@ -89,6 +89,8 @@ pub struct Endpoint {
     /// What another node has to know first.
     pub(crate) promises: Promises,
     strangers: Strangers,
+    /// Sets by which connections went, and that have ended.
+    ended: Vec<Key>,
     buffer: Vec<u8>,
     report: Report,
     pub(crate) sheet: Sheet<Fact>,
@@ -105,6 +107,7 @@ impl Endpoint {
             secret,
             promises: Promises::default(),
             strangers: Strangers::new(secret.rotate_left(29)),
+            ended: Vec::new(),
             buffer: Vec::new(),
             report: Report::default(),
             sheet: Sheet::new(),
@@ -161,7 +164,7 @@ impl Endpoint {
         for it in associations.outbound.iter_mut().flatten() {
             it.grant(it.wanted());
         }
-        slot.0 = Some(Box::new(associations));
+        slot.associations = Some(Box::new(associations));
         self.sheet.add(Fact::SetsInstalled, 1);
         self.gauge();
         true
@@ -169,20 +172,35 @@ impl Endpoint {
 
     /// Ends a set; its keys are wiped.
     pub fn remove(&mut self, set: Key) {
+        if self.sets.at(set).is_some_and(|slot| slot.has_streams) {
+            self.ended.push(set);
+        }
         self.sets.give_back(set);
         self.gauge();
+    }
+
+    /// A connection of TCP begins by a set: when that ends the connection is no more.
+    pub(crate) fn begin_stream(&mut self, set: Key) {
+        if let Some(slot) = self.sets.at_mut(set) {
+            slot.has_streams = true;
+        }
+    }
+
+    /// Sets by which connections went that have ended since this was asked last.
+    pub(crate) fn take_ended(&mut self) -> Vec<Key> {
+        core::mem::take(&mut self.ended)
     }
 
     /// What can be told of a set.
     #[must_use]
     pub fn show(&self, set: Key) -> Option<SetRow> {
-        self.sets.at(set)?.0.as_deref().map(SetRow::of)
+        self.sets.at(set)?.associations.as_deref().map(SetRow::of)
     }
 
     /// Where packets of a set go now.
     #[must_use]
     pub fn path(&self, set: Key) -> Option<Path> {
-        Some(self.sets.at(set)?.0.as_ref()?.path)
+        Some(self.sets.at(set)?.associations.as_ref()?.path)
     }
 
     /// Slots in use.
@@ -259,7 +277,7 @@ impl Endpoint {
         let whole = 0..buffer.len();
         let mut packets = [Packet::new(0, whole.clone(), 0, whole.end)];
         self.report.notices.clear();
-        let slot = self.sets.at_mut(set).and_then(|slot| slot.0.as_mut());
+        let slot = self.sets.at_mut(set).and_then(|slot| slot.associations.as_mut());
         let associations = slot.ok_or(Fact::UnknownSpi)?;
         let inbound = associations.inbound[lane.place()].as_mut().ok_or(Fact::UnknownSpi)?;
         esp::unprotect(&mut One(inbound), buffer, &mut packets, &mut self.report);
@@ -339,7 +357,7 @@ impl Endpoint {
     ) -> Option<Flow> {
         let length = buffer.len() - HEADROOM;
         buffer.resize(buffer.len() + TAILROOM, 0);
-        let associations = self.sets.at_mut(set)?.0.as_mut()?;
+        let associations = self.sets.at_mut(set)?.associations.as_mut()?;
         let path = associations.path;
         let is_there = self.settings.addresses.iter().any(|it| it.ip == path.local.ip());
         let outbound = associations.outbound[lane.place()].as_mut().filter(|_| is_there)?;
@@ -386,7 +404,7 @@ impl Endpoint {
     }
 
     fn associations(&self, set: Key) -> Option<&Associations> {
-        self.sets.at(set)?.0.as_deref()
+        self.sets.at(set)?.associations.as_deref()
     }
 
     pub(crate) fn gauge(&self) {

@@ -50,6 +50,9 @@ event::facts! {
         StreamsOpened = Counter, "ipsec_tcp_opened_total";
         /// Connections of TCP that were refused or reset by the phone, or that it answers no more.
         StreamsFailed = Counter, "ipsec_tcp_failed_total";
+        /// Connections of TCP that made way: those of their source, or all, held as many octets as
+        /// they may.
+        StreamsMadeWay = Counter, "ipsec_tcp_made_way_total";
     }
 }
 

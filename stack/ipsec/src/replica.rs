@@ -148,7 +148,7 @@ impl Endpoint {
 
     fn grant(&mut self, granted: &[Promise]) {
         for Promise { set, lane, up_to } in granted {
-            let slot = self.sets.at_mut(*set).and_then(|slot| slot.0.as_mut());
+            let slot = self.sets.at_mut(*set).and_then(|slot| slot.associations.as_mut());
             if let Some(outbound) = slot.and_then(|it| it.outbound[lane.place()].as_mut()) {
                 outbound.grant(*up_to);
                 self.sheet.add(Fact::BlocksGranted, 1);
@@ -167,7 +167,7 @@ impl Endpoint {
     /// The numbers of a set as they are now.
     #[must_use]
     pub fn numbers(&self, set: Key) -> Option<Numbers> {
-        Some(Numbers::of(self.sets.at(set)?.0.as_deref()?))
+        Some(Numbers::of(self.sets.at(set)?.associations.as_deref()?))
     }
 
     /// Tells what changed, each under `head`, and asks when that is applied where something waits
@@ -178,7 +178,7 @@ impl Endpoint {
         let untold = self.promises.untold();
         self.sets.tell(|told| {
             let Told::Stands(key, set, was) = told else { return 0 };
-            let Some(set) = set.0.as_deref() else { return 0 };
+            let Some(set) = set.associations.as_deref() else { return 0 };
             let numbers = Numbers::of(set);
             scratch.clear();
             scratch.extend_from_slice(head);
@@ -205,7 +205,7 @@ impl Endpoint {
 
     /// A set is so far elsewhere.
     pub fn follow(&mut self, set: Key, numbers: &Numbers) {
-        let slot = self.sets.at_mut(set).and_then(|slot| slot.0.as_mut());
+        let slot = self.sets.at_mut(set).and_then(|slot| slot.associations.as_mut());
         let Some(associations) = slot else { return };
         for (at, it) in associations.inbound.iter_mut().enumerate() {
             let Some(it) = it else { continue };

@@ -70,11 +70,15 @@ impl Associations {
 
 /// A slot of the table: reserved until it has associations.
 #[derive(Debug, Default)]
-pub(crate) struct Set(pub Option<Box<Associations>>);
+pub(crate) struct Set {
+    pub associations: Option<Box<Associations>>,
+    /// Whether connections of TCP have begun by it.
+    pub has_streams: bool,
+}
 
 impl Reuse for Set {
     fn reuse(&mut self) {
-        self.0 = None; // the keys are wiped
+        *self = Self::default(); // the keys are wiped
     }
 }
 

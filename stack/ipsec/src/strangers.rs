@@ -4,7 +4,7 @@
 use machine::Time;
 use machine::bucket::{Bucket, Rate};
 use machine::identity::mix;
-use machine::narrow::slot;
+use machine::narrow::{halves, slot};
 use std::net::IpAddr;
 
 /// Looks a second for one source (an IPv4 address, an IPv6 /64).
@@ -13,6 +13,14 @@ pub const STRANGERS_PER_S: u32 = 20;
 const BURST: u32 = 10;
 /// Rates that sources share by a hash: memory does not grow with them.
 const RATES: usize = 4_096;
+
+/// A number for a source: an IPv4 address, an IPv6 /64.
+pub(crate) fn number(source: IpAddr) -> u64 {
+    match source.to_canonical() {
+        IpAddr::V4(address) => address.to_bits().into(),
+        IpAddr::V6(address) => halves(address.to_bits())[1],
+    }
+}
 
 /// The rates.
 #[derive(Debug)]
@@ -30,11 +38,7 @@ impl Strangers {
 
     /// Whether a packet of that source is looked at.
     pub fn admit(&mut self, now: Time, source: IpAddr) -> bool {
-        let number = match source.to_canonical() {
-            IpAddr::V4(address) => address.to_bits().into(),
-            IpAddr::V6(address) => machine::narrow::halves(address.to_bits())[1],
-        };
-        let bucket = &mut self.rates[slot(mix(self.secret ^ number), RATES)];
+        let bucket = &mut self.rates[slot(mix(self.secret ^ number(source)), RATES)];
         let has_room = bucket.has_room(now, self.rate);
         if has_room {
             bucket.take(now, self.rate);

@@ -6,12 +6,15 @@
 //! protect_packet ←── leave ←── connections, by set and lane ←── send ←── messages
 //! ```
 //! Each end of a lane has one port (TS 33.203 §7.1): a set has at most one connection in each lane,
-//! and so as many octets as two of them may have. The machine is [`tcp::Connection`].
+//! which ends with it. What connections hold is bounded by source and in all (`shares`). The machine
+//! is [`tcp::Connection`].
 
 use crate::endpoint::{Arrived, Endpoint};
 use crate::facts::Fact;
 use crate::packet::{TCP, write_ip};
 use crate::set::Lane;
+use crate::shares::{Share, Shares, pages};
+use crate::strangers::number as number_of;
 use machine::identity::mix;
 use machine::slots::Key;
 use machine::{Duration, Time};
@@ -25,6 +28,8 @@ use tcp::{Connection, Segment, Why};
 const MSS: u16 = 1_300;
 /// The first numbers of a connection follow a clock of 4 µs (RFC 9293 §3.4.1).
 const TICK_NS: u64 = 4_000;
+/// One that was closed because it passed nothing may pass what was on its way for so long.
+const CLOSING: Duration = Duration::from_secs(64);
 
 /// A connection of a set.
 #[derive(Debug)]
@@ -33,8 +38,43 @@ struct Stream {
     /// Our end and the other's, inside.
     ends: (SocketAddr, SocketAddr),
     connection: Connection,
+    progress: Progress,
+    /// What it has of the room.
+    share: Share,
+    /// When it was closed because it passed nothing.
+    closed: Option<Time>,
     /// When it is looked at, as it stands in [`Streams::agenda`].
     due: Option<Time>,
+}
+
+/// How far whoever takes what has come has looked at it. Zero again when something was taken.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Octets in which nothing ends.
+    pub seen: usize,
+    /// Octets without which nothing is whole.
+    pub wanted: usize,
+}
+
+/// What has come by a connection.
+#[derive(Debug)]
+pub struct Incoming<'a> {
+    /// In order; whoever takes octets takes them out.
+    pub octets: &'a mut Vec<u8>,
+    /// How far they were looked at.
+    pub progress: &'a mut Progress,
+}
+
+impl Stream {
+    fn new(set: Key, ends: (SocketAddr, SocketAddr), connection: Connection) -> Self {
+        let (progress, share) = (Progress::default(), Share::default());
+        Self { set, ends, connection, progress, share, closed: None, due: None }
+    }
+
+    /// When it has passed nothing for too long, or was closed for that and is not over.
+    fn patience(&self, idle: Duration) -> Time {
+        self.closed.map_or(self.connection.passed() + idle, |at| at + CLOSING)
+    }
 }
 
 /// A lane of a set.
@@ -62,6 +102,7 @@ pub struct Streams {
     agenda: BTreeSet<(Time, Place)>,
     /// Those that may have something to say.
     ready: BTreeSet<Place>,
+    shares: Shares<Place>,
     /// Packets without their header that answer what belongs to no connection.
     strays: Vec<(Key, Lane, Vec<u8>)>,
     secret: u64,
@@ -77,6 +118,7 @@ impl Streams {
             table: BTreeMap::new(),
             agenda: BTreeSet::new(),
             ready: BTreeSet::new(),
+            shares: Shares::new(),
             strays: Vec::new(),
             secret,
             idle,
@@ -89,8 +131,8 @@ impl Streams {
     }
 
     /// Takes the segment of TCP in a packet that was just opened; `may_begin`: a connection may
-    /// begin there. What it brings stands in [`Streams::octets`].
-    pub fn arrived(&mut self, now: Time, esp: &Endpoint, arrived: &Arrived, may_begin: bool) {
+    /// begin there. What it brings stands in [`Streams::incoming`].
+    pub fn arrived(&mut self, now: Time, esp: &mut Endpoint, arrived: &Arrived, may_begin: bool) {
         let segment = Segment::read(&esp.octets()[arrived.payload.clone()]);
         let Ok(segment) = segment else { return esp.sheet.add(Fact::Malformed, 1) };
         let place = (arrived.set.index, arrived.lane);
@@ -107,12 +149,10 @@ impl Streams {
         let begun = may_begin.then(|| Connection::accept(now, &segment, iss, MSS)).flatten();
         match begun {
             Some(connection) => {
-                esp.sheet.add(Fact::StreamsOpened, 1);
-                self.put(place, Stream { set: arrived.set, ends, connection, due: None });
+                self.begin(esp, place, Stream::new(arrived.set, ends, connection));
             }
             None => self.refuse(arrived, &segment),
         }
-        self.gauge(esp);
     }
 
     /// A segment of no connection.
@@ -133,31 +173,44 @@ impl Streams {
         u32::try_from(number & u64::from(u32::MAX)).unwrap_or(0)
     }
 
-    fn put(&mut self, place: Place, stream: Stream) {
+    fn begin(&mut self, esp: &mut Endpoint, place: Place, stream: Stream) {
+        esp.sheet.add(Fact::StreamsOpened, 1);
+        esp.begin_stream(stream.set);
         self.forget(place);
         self.table.insert(place, stream);
         self.touch(place);
+        self.gauge(esp);
     }
 
     fn forget(&mut self, place: Place) {
-        if let Some(gone) = self.table.remove(&place)
-            && let Some(due) = gone.due
-        {
+        self.ready.remove(&place);
+        let Some(gone) = self.table.remove(&place) else { return };
+        self.shares.change(place, gone.share, Share::default());
+        if let Some(due) = gone.due {
             self.agenda.remove(&(due, place));
         }
-        self.ready.remove(&place);
+    }
+
+    /// Gives up a connection, with all that it holds.
+    fn give_up(&mut self, place: Place) {
+        if let Some(stream) = self.table.get_mut(&place) {
+            stream.connection.abort();
+            let share = core::mem::take(&mut stream.share);
+            self.shares.change(place, share, Share::default());
+            self.touch(place);
+        }
     }
 
     fn touch(&mut self, place: Place) {
         self.ready.insert(place);
     }
 
-    /// What has come by the connection of that lane, in order: whoever takes octets takes them
-    /// out.
-    pub fn octets(&mut self, way: Way) -> Option<&mut Vec<u8>> {
+    /// What has come by the connection of that lane.
+    pub fn incoming(&mut self, way: Way) -> Option<Incoming<'_>> {
         let stream = self.table.get_mut(&way.place()).filter(|it| it.set == way.set)?;
         self.ready.insert(way.place()); // there is more room than before
-        Some(stream.connection.incoming())
+        let (octets, progress) = (stream.connection.incoming(), &mut stream.progress);
+        Some(Incoming { octets, progress })
     }
 
     /// Whether octets may be sent by the connection of that lane.
@@ -172,7 +225,7 @@ impl Streams {
     pub fn send(
         &mut self,
         now: Time,
-        esp: &Endpoint,
+        esp: &mut Endpoint,
         way: Way,
         ends: (SocketAddr, SocketAddr),
         octets: &[u8],
@@ -181,9 +234,7 @@ impl Streams {
         if !self.is_open(way) {
             let ports = (ends.0.port(), ends.1.port());
             let connection = Connection::open(now, ports, self.iss(now, place), MSS);
-            esp.sheet.add(Fact::StreamsOpened, 1);
-            self.put(place, Stream { set, ends, connection, due: None });
-            self.gauge(esp);
+            self.begin(esp, place, Stream::new(set, ends, connection));
         }
         let stream = self.table.get_mut(&place);
         let is_taken = stream.is_some_and(|it| it.connection.send(octets));
@@ -202,15 +253,27 @@ impl Streams {
 
     /// Gives up the connection of that lane.
     pub fn abort(&mut self, way: Way) {
-        if let Some(it) = self.table.get_mut(&way.place()).filter(|it| it.set == way.set) {
-            it.connection.abort();
-            self.touch(way.place());
+        if self.table.get(&way.place()).is_some_and(|it| it.set == way.set) {
+            self.give_up(way.place());
+        }
+    }
+
+    /// The connections of sets that have ended are no more: what they hold is given back.
+    fn end_with_sets(&mut self, esp: &mut Endpoint) {
+        for set in esp.take_ended() {
+            for place in [Lane::First, Lane::Second].map(|lane| Way { set, lane }.place()) {
+                if self.table.get(&place).is_some_and(|it| it.set == set) {
+                    self.forget(place);
+                }
+            }
+            self.gauge(esp);
         }
     }
 
     /// Protects all segments that leave now; `leaves` gets each with its flow. To be called at the
     /// end of each step.
     pub fn leave(&mut self, now: Time, esp: &mut Endpoint, mut leaves: impl FnMut(Flow, &[u8])) {
+        self.end_with_sets(esp);
         let mut packet = Vec::new();
         for (set, lane, inner) in core::mem::take(&mut self.strays) {
             packet.clear();
@@ -257,13 +320,31 @@ impl Streams {
             self.forget(place);
             return self.gauge(esp);
         }
-        let idle = stream.connection.passed() + self.idle;
-        let due = stream.connection.deadline().map_or(idle, |at| at.min(idle));
+        let patience = stream.patience(self.idle);
+        let due = stream.connection.deadline().map_or(patience, |at| at.min(patience));
         if stream.due != Some(due) {
             if let Some(before) = stream.due.replace(due) {
                 self.agenda.remove(&(before, place));
             }
             self.agenda.insert((due, place));
+        }
+        self.weigh(esp, place);
+    }
+
+    /// Notes what a connection holds. Where those of its source, or all, hold too much the largest
+    /// makes way.
+    fn weigh(&mut self, esp: &Endpoint, place: Place) {
+        let Some(stream) = self.table.get_mut(&place) else { return };
+        let pages = pages(stream.connection.held());
+        if pages == stream.share.pages {
+            return;
+        }
+        let source = esp.path(stream.set).map_or(0, |path| number_of(path.remote.ip()));
+        let before = core::mem::replace(&mut stream.share, Share { source, pages });
+        self.shares.change(place, before, Share { source, pages });
+        while let Some(largest) = self.shares.makes_way(source) {
+            esp.sheet.add(Fact::StreamsMadeWay, 1);
+            self.give_up(largest);
         }
     }
 
@@ -276,13 +357,15 @@ impl Streams {
             self.agenda.pop_first();
             let Some(stream) = self.table.get_mut(&place) else { continue };
             stream.due = None;
-            let connection = &mut stream.connection;
-            connection.tick(now);
-            if now >= connection.passed() + self.idle {
+            stream.connection.tick(now);
+            if now >= stream.patience(self.idle) {
+                let connection = &mut stream.connection;
                 // What was closed already, or still waits, has waited long enough.
-                match connection.is_open() && connection.waiting() == 0 {
-                    true => connection.close(),
-                    false => connection.abort(),
+                if connection.is_open() && connection.waiting() == 0 {
+                    connection.close();
+                    stream.closed = Some(now);
+                } else {
+                    connection.abort();
                 }
             }
             self.touch(place);

@@ -52,6 +52,8 @@ pub struct Leg {
     pub remote_cseq: u32,
     /// CSeq of the last INVITE that crossed this leg, for its ACK.
     pub invite_cseq: u32,
+    /// A line that requests to the far end have: by it its records of charging know the dialog.
+    pub charging: Option<Box<[u8]>>,
     text: Vec<u8>,
     target_end: u16,
     routes_end: u16,
@@ -71,6 +73,7 @@ impl Default for Leg {
             local_cseq: 0,
             remote_cseq: 0,
             invite_cseq: 0,
+            charging: None,
             text: Vec::new(),
             target_end: 0,
             routes_end: 0,

@@ -203,3 +203,56 @@ fn without_the_key_no_tcp_is_carried() {
     let server = SocketAddr::from((PCSCF, 5_062));
     assert!(world.air.iter().all(|packet| packet.to != server), "nothing in the clear");
 }
+
+#[test]
+pub fn connections_end_with_their_agreements_whatever_they_have_begun_to_say() {
+    let mut world = registered(8, false, section(), perfect());
+    let half = request("sip:b@ims.example.org", 1, 60_000);
+    for round in 0..10 {
+        world.act(0, |handset, _, out| handset.send(&half[..50_000], out));
+        world.run(Duration::from_secs(1));
+        world.act(0, Handset::register);
+        world.run(Duration::from_secs(60));
+        assert_eq!(world.phones[0].handset.state(), State::Registered, "{round}");
+        assert!(live(&world) <= 3, "{round}: {}", live(&world));
+    }
+    world.act(0, Handset::deregister);
+    world.run(Duration::from_secs(60));
+    assert_eq!((live(&world), world.pcscf.passed.len()), (0, 0));
+}
+
+#[test]
+pub fn a_head_that_comes_octet_by_octet_is_taken_when_it_is_whole() {
+    let mut world = registered(9, false, section(), perfect());
+    let asked = request("sip:b@ims.example.org", 1, 5);
+    let asked = world.phones[0].handset.verified(&asked);
+    for at in 0..asked.len() {
+        assert_eq!(world.pcscf.passed.len(), 0, "{at}");
+        world.act(0, |handset, _, out| handset.say(&asked[at..=at], out));
+        world.run(Duration::from_millis(30));
+    }
+    let (_, text) = world.pcscf.passed.pop().expect("it came");
+    assert!(text.starts_with(b"MESSAGE ") && text.ends_with(b"bbbbb"));
+    asks(&mut world, 2, 0);
+}
+
+#[test]
+pub fn a_connection_that_is_idle_is_closed_in_order_and_not_reset() {
+    let section = Ipsec { tcp_idle_s: 60, ..section() };
+    let mut world = registered(10, false, section, perfect());
+    world.run(Duration::from_secs(120));
+    assert_eq!((live(&world), world.phones[0].handset.connections()), (0, 0));
+    let failed = world.pcscf.access.esp_count(ipsec::Fact::StreamsFailed);
+    assert_eq!((failed, world.phones[0].handset.failed_connections()), (0, 0));
+}
+
+#[test]
+pub fn connections_of_a_realm_that_carries_none_any_more_are_given_up() {
+    let mut world = registered(11, false, section(), perfect());
+    assert_eq!(live(&world), 1);
+    let mut settings = crate::world::settings(Ipsec { tcp_idle_s: 0, ..section() });
+    settings.realms[0].doors.retain(|door| !door.is_inside);
+    world.pcscf.access.configure(&settings);
+    world.run(Duration::from_secs(1));
+    assert_eq!((live(&world), world.phones[0].handset.connections()), (0, 0));
+}

@@ -26,18 +26,25 @@ pub struct Core {
     pub asked: Arc<Mutex<Vec<String>>>,
     /// What it has told of registrations.
     pub notified: Arc<Mutex<Vec<String>>>,
+    /// What it has answered.
+    pub answered: Arc<Mutex<Vec<String>>>,
     is_over: Arc<AtomicBool>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
 impl Core {
     pub fn start(net: u8, subscribers: Vec<Subscriber>) -> Self {
-        let socket = UdpSocket::bind(SocketAddr::from(([127, net, 0, 2], 5_080))).unwrap();
+        Self::start_at(SocketAddr::from(([127, net, 0, 2], 5_080)), subscribers)
+    }
+
+    pub fn start_at(listen: SocketAddr, subscribers: Vec<Subscriber>) -> Self {
+        let socket = UdpSocket::bind(listen).unwrap();
         socket.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
         let (socket, home) = (Arc::new(socket), Arc::new(Mutex::new(Home::new(subscribers, 5))));
         let (asked, is_over) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
-        let notified = Arc::new(Mutex::new(Vec::new()));
+        let [notified, answered] = [(); 2].map(|()| Arc::new(Mutex::new(Vec::new())));
         let parts = (socket.clone(), home.clone(), asked.clone(), notified.clone());
+        let answers = answered.clone();
         let ends = is_over.clone();
         let thread = std::thread::spawn(move || {
             let (socket, home, asked, notified) = parts;
@@ -55,11 +62,12 @@ impl Core {
                 }
                 let answer = home.lock().unwrap().receive(Time::ZERO, from, bytes);
                 if let Some(answer) = answer {
+                    answers.lock().unwrap().push(String::from_utf8_lossy(&answer).into_owned());
                     let _ = socket.send_to(&answer, from);
                 }
             }
         });
-        Self { socket, home, asked, notified, is_over, thread: Some(thread) }
+        Self { socket, home, asked, notified, answered, is_over, thread: Some(thread) }
     }
 }
 
@@ -69,6 +77,22 @@ impl Drop for Core {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+    }
+}
+
+/// What phones have in common.
+pub fn config() -> Config {
+    Config {
+        subscriber: Subscriber::number(1),
+        address: IpAddr::from([127, 0, 0, 1]),
+        clear_port: 5_060,
+        server_port: 6_100,
+        client_port: 6_200,
+        pcscf: SocketAddr::from(([127, 0, 0, 1], 5_060)),
+        preference: Preference::usual(),
+        expires_s: 600,
+        seed: 1,
+        number: 0,
     }
 }
 
@@ -90,15 +114,15 @@ impl Phone {
         let config = Config {
             subscriber: Subscriber::number(number),
             address: IpAddr::from([127, net, 1, number as u8]),
-            clear_port: 5_060,
-            server_port: 6_100,
-            client_port: 6_200,
             pcscf: SocketAddr::from(([127, net, 0, 1], 5_060)),
             preference: Preference { modes: vec![mode], ..Preference::usual() },
-            expires_s: 600,
             seed,
-            number: 0,
+            ..config()
         };
+        Self::with(config)
+    }
+
+    pub fn with(config: Config) -> Self {
         let sockets = Sockets::open(&config).expect("raw sockets need CAP_NET_RAW");
         Self { handset: Handset::new(config), sockets, began: Instant::now(), events: Vec::new() }
     }
@@ -140,6 +164,18 @@ pub fn controller(net: u8, shards: u16, registrar: &str) -> Running<Controller> 
 
 /// One whose realm of phones has more keys of IPsec.
 pub fn controller_with(net: u8, shards: u16, registrar: &str, ipsec: &str) -> Running<Controller> {
+    let listen = format!("[\"udp:127.{net}.0.1:5060\"]");
+    controller_at(&listen, net, shards, registrar, ipsec)
+}
+
+/// One that phones reach there.
+pub fn controller_at(
+    listen: &str,
+    net: u8,
+    shards: u16,
+    registrar: &str,
+    ipsec: &str,
+) -> Running<Controller> {
     let text = format!(
         r#"
         name = "sbc"
@@ -150,7 +186,7 @@ pub fn controller_with(net: u8, shards: u16, registrar: &str, ipsec: &str) -> Ru
         [[realm]]
         name = "access"
         side = "access"
-        listen = ["udp:127.{net}.0.1:5060"]
+        listen = {listen}
         register_required = true
         [realm.ipsec]
         sets_max = 1000

@@ -2,6 +2,7 @@
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test program")]
 
 mod facts;
+mod guest;
 mod hostile;
 mod inside;
 mod key_log;

@@ -46,14 +46,22 @@ const MODULES: &[&str] = &[
 const MODULES_MAX: usize = 64;
 /// The loader of dynamic programs, in the guest as on the host.
 const LOADER: &str = "/lib64/ld-linux-x86-64.so.2";
+/// What programs and shared objects begin with.
+const ELF: &[u8] = b"\x7fELF";
 /// What of a module's file says which others it needs.
 const DEPENDS: &[u8] = b"depends=";
 
-/// The archive of a guest: `init` runs first, `tools` are static programs for `/bin`.
+/// The archive of a guest: `init` runs first, `tools` are static programs for `/bin`, `own` are
+/// files of the host that stand where they stand there.
 ///
 /// # Errors
 /// When a file is not there, or the host's loader cannot be asked for libraries.
-pub fn build(root: &Path, init: &str, tools: &[(&str, Vec<u8>)]) -> anyhow::Result<Vec<u8>> {
+pub fn build(
+    root: &Path,
+    init: &str,
+    tools: &[(&str, Vec<u8>)],
+    own: &[&str],
+) -> anyhow::Result<Vec<u8>> {
     let mut archive = Archive::default();
     for directory in ["dev", "etc", "proc", "run", "sys", "tmp"] {
         archive.directory(directory);
@@ -75,6 +83,13 @@ pub fn build(root: &Path, init: &str, tools: &[(&str, Vec<u8>)]) -> anyhow::Resu
         let name = program.rsplit('/').next().unwrap_or(program);
         archive.file(&format!("debian/{name}"), &read(&path)?);
         libraries.extend(libraries_of(root, &path)?);
+    }
+    for path in own.iter().map(Path::new) {
+        let content = read(path)?;
+        archive.file(&path.to_string_lossy()[1..], &content);
+        if content.starts_with(ELF) {
+            libraries.extend(libraries_of(root, path)?);
+        }
     }
     for library in &libraries {
         let name = library.file_name().unwrap_or_default().to_string_lossy();

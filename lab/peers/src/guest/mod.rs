@@ -37,6 +37,8 @@ const END: &str = "<<end of command>>";
 /// What a shell says before it becomes a program.
 const BEGIN: &str = "<<begin of program>>";
 const MEMORY_MB: usize = 256;
+/// Half of it is what the first file system may have.
+const MEMORY_WITH_OWN_MB: usize = 640;
 
 /// Interfaces on the host's side that lead to `eth1` and `eth2` of the guest.
 pub const GUEST_WIRES: [&str; 2] = ["wire1", "wire2"];
@@ -105,13 +107,23 @@ impl Guest {
     /// Without root, qemu (Debian: `qemu-system-x86`), a C compiler or the packages, or when the
     /// guest does not come up.
     pub fn boot(cache: &Path, directory: &Path) -> anyhow::Result<Self> {
+        Self::boot_with(cache, directory, &[])
+    }
+
+    /// As [`Guest::boot`], with files of the host, by their path: programs and shared objects bring
+    /// their libraries along.
+    ///
+    /// # Errors
+    /// As [`Guest::boot`], or when one of the files is not there.
+    pub fn boot_with(cache: &Path, directory: &Path, own: &[&str]) -> anyhow::Result<Self> {
         let root = packages::unpack(cache).context("the guest's packages")?;
         let association = compile(directory).context("the guest's program")?;
         let image = directory.join("image");
-        fs::write(&image, image::build(&root, INIT, &[("association", association)])?)?;
+        fs::write(&image, image::build(&root, INIT, &[("association", association)], own)?)?;
         let mut arguments: Vec<String> =
             ["--net", "sh", "-c", HOST, "sh", "qemu-system-x86_64"].map(str::to_owned).into();
-        arguments.extend(machine(&image::kernel(&root)?, &image, directory));
+        let memory_mb = if own.is_empty() { MEMORY_MB } else { MEMORY_WITH_OWN_MB };
+        arguments.extend(machine(&image::kernel(&root)?, &image, directory, memory_mb));
         let console = directory.join("console");
         // What an earlier one said is not this one's.
         fs::write(&console, "")?;
@@ -211,13 +223,13 @@ fn compile(directory: &Path) -> anyhow::Result<Vec<u8>> {
 }
 
 /// qemu's arguments.
-fn machine(kernel: &Path, image: &Path, directory: &Path) -> Vec<String> {
+fn machine(kernel: &Path, image: &Path, directory: &Path, memory_mb: usize) -> Vec<String> {
     let words = "-accel tcg,thread=single -cpu max -nodefaults -no-user-config -display none \
         -no-reboot -append";
     let mut arguments: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
     arguments.push("console=ttyS0 panic=-1 loglevel=3 mitigations=off random.trust_cpu=on".into());
     let console = format!("file:{}", directory.join("console").display());
-    arguments.extend(["-serial".into(), console, "-m".into(), MEMORY_MB.to_string()]);
+    arguments.extend(["-serial".into(), console, "-m".into(), memory_mb.to_string()]);
     for (option, path) in [("-kernel", kernel), ("-initrd", image)] {
         arguments.extend([option.into(), path.display().to_string()]);
     }

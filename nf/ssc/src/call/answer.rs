@@ -2,7 +2,7 @@
 
 use super::open::tag;
 use super::relay::{Phase, Relay};
-use super::{Kind, State};
+use super::{Kind, State, charging};
 use crate::egress::{Event, Field};
 use crate::facts::Fact;
 use crate::media::{self, Place};
@@ -276,6 +276,7 @@ impl Controller {
             if let Some(interval_s) = owed_s {
                 Asked::write_owed(buffer, interval_s);
             }
+            let drop = drop.and(charging::answer(relay, buffer));
             let hidden = topology_hiding::parties(buffer, message, host, drop);
             let drop = drop.and(media::lost(body));
             write::lines(buffer, message, write::RESPONSE.and(drop).and(PER_HOP).and(hidden));

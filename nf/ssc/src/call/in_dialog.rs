@@ -4,7 +4,7 @@ use super::ack::{begin, hops_left};
 use super::open::tag;
 use super::relay::Phase;
 use super::source::{Found, leg_of, objection};
-use super::{Kind, State, lost, released};
+use super::{Kind, State, charging, lost, released};
 use crate::egress::{Event, Field};
 use crate::facts::Fact;
 use crate::media::{self, Place};
@@ -293,7 +293,7 @@ impl Controller {
         if is_moved {
             self.calls.connections.note(found.key, &flow, &self.calls.table);
         }
-        let transfer = self.calls.transfer(message, port, &self.border.realms);
+        let mut transfer = self.calls.transfer(message, port, &self.border.realms);
         if let Some(door) = self.border.realms.door(port).filter(|_| !transfer.lines.is_empty()) {
             self.calls.hand_names(at.now, message, door.realm);
         }
@@ -304,6 +304,12 @@ impl Controller {
         };
         let Some(relay) = self.calls.relays.at_mut(key) else { return };
         let flow = y.flow;
+        let (ims, realms) = (&self.ims, &self.border.realms);
+        let charged = charging::charged(ims, realms, message, at.realm, flow.port);
+        relay.texts.charging = charged.map(|it| it.answer).unwrap_or_default();
+        let (lines, from) = (&mut transfer.lines, at.flow.port);
+        let own = charging::within(ims, realms, relay, from, y, lines);
+        transfer.drop = transfer.drop.and(own);
         let number = if found.again.is_some() { y.invite_cseq } else { y.local_cseq };
         let door = self.border.realms.door(flow.port);
         let reserved = match found.again {

@@ -12,6 +12,7 @@ mod ack;
 mod answer;
 pub(crate) mod calls;
 mod cancel;
+mod charging;
 mod connections;
 mod in_dialog;
 mod lost;

@@ -2,7 +2,7 @@
 
 use super::relay::{Phase, Relay};
 use super::transfer::Transfer;
-use super::{Call, Kind, check, released, trail};
+use super::{Call, Kind, charging, check, released, trail};
 use crate::egress::{Event, Field};
 use crate::facts::Fact;
 use crate::media::{self, Place};
@@ -10,6 +10,7 @@ use crate::refusal::{Answered, Refusal, status_line};
 use crate::register::Registered;
 use crate::{Arrived, Controller, User, begins_dialog};
 use admission::Grant;
+use ims::Charged;
 use machine::identity::{Side, TAG_BYTES, TOKEN_BYTES, Token, fork_digit};
 use machine::slots::Key;
 use machine::{Duration, Time};
@@ -448,6 +449,7 @@ impl Controller {
             transfer.drop = transfer.drop.and(own);
         }
         let believed = self.border.is_authenticated(relay.realms.up, &relay.upstream);
+        self.charge(key, message, way);
         let Some(relay) = self.calls.relays.at_mut(key) else { return };
         let Some((client, branch)) = self.transactions.reserve() else {
             return self.relay_failed(now, key, 503, out);
@@ -499,6 +501,19 @@ impl Controller {
         self.transactions.start_client(now, client, way.flow, reliable, bytes, user);
         self.launched(key, way);
         self.arm_timers(now, key);
+    }
+
+    /// What the answers to a request of the core say of charging, and what requests within its
+    /// dialog do.
+    fn charge(&mut self, key: Key, message: &Message<'_>, way: &Way) {
+        let Some(relay) = self.calls.relays.at_mut(key) else { return };
+        let (up, to) = (relay.realms.up, way.flow.port);
+        let charged = charging::charged(&self.ims, &self.border.realms, message, up, to);
+        let Some(Charged { answer, within }) = charged else { return };
+        relay.texts.charging = answer;
+        if let Some(call) = relay.call.and_then(|call| self.calls.table.at_mut(call)) {
+            call.a.charging = Some(within);
+        }
     }
 
     /// The request of a relay went this way: so does the call that it begins.

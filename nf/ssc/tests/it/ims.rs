@@ -133,3 +133,96 @@ fn the_core_is_told_of_the_visited_network_and_of_charging_by_nobody_but_the_con
     let register = world.expect(BOB, "REGISTER");
     assert!(!register.contains("P-Visited") && !register.contains("P-Charging"), "{register}");
 }
+
+/// A realm whose phones are charged, and may speak in the clear.
+fn charged() -> String {
+    let keys = "side = \"access\"\n[realm.ipsec]\nrequired = false\ncharging = \"visited.example\"";
+    let site = SITE.replacen(
+        "[[realm]]\nname = \"core\"",
+        &format!("{keys}\n[[realm]]\nname = \"core\""),
+        1,
+    );
+    format!("{site}\n[registrar]\nenabled = true\n")
+}
+
+const OF_CORE: &str = "P-Charging-Vector: icid-value=abc;icid-generated-at=10.0.1.1;\
+    orig-ioi=home.example\r\n";
+const ANSWERED: &str = "P-Charging-Vector: icid-value=abc;icid-generated-at=10.0.1.1;\
+    orig-ioi=home.example;term-ioi=visited.example";
+const WITHIN: &str = "P-Charging-Vector: icid-value=abc;icid-generated-at=10.0.1.1";
+
+#[test]
+fn what_a_phone_answers_is_charged_as_it_was_asked_and_its_requests_within_the_dialog_too() {
+    let mut world = World::new(&charged());
+    let vector = |text: &str| lines(text, "P-Charging-Vector").join("\n");
+    let mut bob = Caller::new("core");
+    (bob.at, bob.door) = (BOB, CORE);
+    world.receive(BOB, CORE, &bob.request("INVITE", OF_CORE, ""));
+    world.expect(BOB, "SIP/2.0 100");
+    let invite = world.expect(ALICE, "INVITE");
+    assert_eq!(vector(&invite), "", "the phone is told nothing");
+    let more = format!("{CLAIMS}Contact: <sip:alice@{ALICE}>\r\n");
+    for status in ["180 Ringing", "200 OK"] {
+        world.receive(ALICE, ACCESS, &respond(&invite, status, "a1", &more, ""));
+        let answer = world.expect(BOB, &format!("SIP/2.0 {status}"));
+        assert_eq!(vector(&answer), ANSWERED, "{answer}");
+        if status.starts_with('2') {
+            bob.learn(&answer);
+        }
+    }
+    world.receive(BOB, CORE, &bob.request("ACK", "", ""));
+    world.expect(ALICE, "ACK");
+
+    let info = from_bob(&invite, "a1", "INFO", 7, CLAIMS).replace(BOB, ALICE);
+    world.receive(ALICE, ACCESS, &info);
+    let sent = world.expect(BOB, "INFO");
+    assert_eq!(vector(&sent), WITHIN, "{sent}");
+    world.receive(BOB, CORE, &respond(&sent, "200 OK", "", OF_CORE, ""));
+    assert_eq!(vector(&world.expect(ALICE, "SIP/2.0 200")), "");
+
+    bob.cseq = 2;
+    for (asked, answered) in [(OF_CORE, ANSWERED), ("", "")] {
+        world.receive(BOB, CORE, &bob.request("INFO", asked, ""));
+        let asked = world.expect(ALICE, "INFO");
+        assert_eq!(vector(&asked), "");
+        world.receive(ALICE, ACCESS, &respond(&asked, "200 OK", "", "", ""));
+        assert_eq!(vector(&world.expect(BOB, "SIP/2.0 200")), answered);
+        bob.cseq += 1;
+    }
+    let mut alone = Caller::new("alone");
+    (alone.at, alone.door) = (BOB, CORE);
+    world.receive(BOB, CORE, &alone.request("MESSAGE", OF_CORE, ""));
+    let message = world.expect(ALICE, "MESSAGE");
+    world.receive(ALICE, ACCESS, &respond(&message, "404 Nobody", "a2", CLAIMS, ""));
+    let answer = world.expect(BOB, "SIP/2.0 404");
+    assert_eq!(vector(&answer), ANSWERED);
+    // The same answer for a copy.
+    world.receive(BOB, CORE, &alone.request("MESSAGE", OF_CORE, ""));
+    assert_eq!(world.expect(BOB, "SIP/2.0 404"), answer);
+}
+
+#[test]
+fn requests_within_a_dialog_that_a_phone_has_begun_have_its_name() {
+    let mut world = World::new(&charged());
+    let mut alice = Caller::new("phone");
+    world.receive(ALICE, ACCESS, &alice.request("INVITE", CLAIMS, ""));
+    world.expect(ALICE, "SIP/2.0 100");
+    let invite = world.expect(BOB, "INVITE");
+    let named = icid(&invite);
+    world.receive(BOB, CORE, &respond(&invite, "200 OK", "b1", BOB_CONTACT, ""));
+    alice.learn(&world.expect(ALICE, "SIP/2.0 200"));
+    world.receive(ALICE, ACCESS, &alice.request("ACK", "", ""));
+    let ack = world.expect(BOB, "ACK");
+    assert!(lines(&ack, "P-Charging-Vector").is_empty(), "RFC 7315 §5.7: none in an ACK");
+    alice.cseq = 2;
+    world.receive(ALICE, ACCESS, &alice.request("INFO", CLAIMS, ""));
+    let info = world.expect(BOB, "INFO");
+    let vector = format!("P-Charging-Vector: icid-value={named};icid-generated-at=127.0.0.1");
+    assert_eq!(lines(&info, "P-Charging-Vector"), [vector]);
+    // The core's own within that dialog lead to nothing but what answers them.
+    world.receive(BOB, CORE, &from_bob(&invite, "b1", "BYE", 7, OF_CORE));
+    let bye = world.expect(ALICE, "BYE");
+    assert!(lines(&bye, "P-Charging-Vector").is_empty());
+    world.receive(ALICE, ACCESS, &respond(&bye, "200 OK", "", "", ""));
+    assert_eq!(lines(&world.expect(BOB, "SIP/2.0 200"), "P-Charging-Vector"), [ANSWERED]);
+}

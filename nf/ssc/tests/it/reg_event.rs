@@ -230,6 +230,40 @@ fn a_registration_over_without_contacts_ends_what_is_older_than_its_subscription
 }
 
 #[test]
+fn a_core_that_has_lost_its_registrations_says_init_and_what_stands_there_is_believed() {
+    let of_tablet = "<contact id=\"t\" state=\"active\" event=\"registered\"><uri>sip:t@x</uri>\
+                     </contact></registration>";
+    let gone = "state=\"terminated\" event=\"deactivated\"";
+    for (body, left) in [
+        (nobody(1).replace("\"terminated\"", "\"init\""), 0),
+        (nobody(1).replace("\"terminated\"", "\"init\"").replace("\"full\"", "\"partial\""), 1),
+        (document(1, "sip:other@x", "init", gone), 0),
+        (document(1, "sip:other@x", "init", gone).replace("</registration>", of_tablet), 1),
+        (document(1, "sip:other@x", "init", ACTIVE), 1),
+    ] {
+        let mut world = World::new(&watching());
+        let (_, subscribe) = watched(&mut world);
+        world.receive(BOB, CORE, &Notify::of(&subscribe, 2, body.clone()).text());
+        world.expect(BOB, "SIP/2.0 200");
+        assert_eq!(bound(&mut world), left, "{body}");
+    }
+}
+
+#[test]
+fn a_document_is_looked_at_to_its_end() {
+    let mut world = World::new(&watching());
+    let (uri, subscribe) = watched(&mut world);
+    let gone = "state=\"terminated\" event=\"deactivated\"";
+    let rows = "<registration aor=\"a\" id=\"1\" state=\"active\"/>".repeat(1_300);
+    let body = document(1, &uri, "active", gone);
+    let body = body.replacen("<registration ", &format!("{rows}<registration "), 1);
+    assert!(body.len() < 65_000, "{}", body.len());
+    world.receive(BOB, CORE, &Notify::of(&subscribe, 2, body).text());
+    world.expect(BOB, "SIP/2.0 200");
+    assert_eq!(bound(&mut world), 0);
+}
+
+#[test]
 fn of_what_was_registered_since_the_core_is_asked_again_once_a_late_document_is_out_of_the_way() {
     let mut world = World::new(&watching());
     let (_, subscribe) = watched(&mut world);
@@ -372,6 +406,27 @@ fn a_core_that_refuses_is_asked_ever_more_seldom_and_one_that_knows_no_such_even
     world.pass(Duration::from_secs(1_000));
     world.expect_nothing();
     assert_eq!(bound(&mut world), 1, "the phone is registered all the same");
+}
+
+#[test]
+fn what_a_core_wants_at_least_is_asked_for_and_what_is_no_number_is_none() {
+    for (min, asked) in [
+        ("9000", "9600"),
+        ("99999999999", "605400"),
+        ("9000 (seconds)", "9600"),
+        ("9000x", "7800"),
+        ("x", "7800"),
+    ] {
+        let mut world = World::new(&watching());
+        registered(&mut world, "alice");
+        let subscribe = world.expect(BOB, "SUBSCRIBE");
+        assert_eq!(header(&subscribe, "Expires"), "7800");
+        let more = format!("Min-Expires: {min}\r\n");
+        world.receive(BOB, CORE, &respond(&subscribe, "423 Too Brief", "x", &more, ""));
+        world.pass(Duration::from_secs(31));
+        let again = world.expect(BOB, "SUBSCRIBE");
+        assert_eq!(header(&again, "Expires"), asked, "{min}");
+    }
 }
 
 #[test]

@@ -38,6 +38,23 @@ fn an_example_of_the_rfc_is_read() {
 }
 
 #[test]
+fn a_uri_is_all_text_of_its_element_and_one_byte_order_mark_may_stand_before_a_document() {
+    for (uri, read) in [
+        ("sip:tok<!-- x -->en@pcscf", "sip:token@pcscf"),
+        ("<![CDATA[sip:tok]]>en@pcscf", "sip:token@pcscf"),
+        ("sip:<b>tok</b>en@pcscf", "sip:token@pcscf"),
+    ] {
+        let text = JOE.replacen("sip:joe@pc34.example.com", uri, 1);
+        let read_uri =
+            Reginfo::read(text.as_bytes()).expect(uri).registrations[0].contacts[0].uri.clone();
+        assert_eq!(read_uri, read);
+    }
+    let marked = format!("\u{feff}{JOE}");
+    assert!(Reginfo::read(marked.as_bytes()).is_ok());
+    assert!(Reginfo::read(format!("\u{feff}{marked}").as_bytes()).is_err());
+}
+
+#[test]
 fn what_is_written_is_read_again() {
     for event in Event::ALL.iter().copied() {
         let contact = Contact {

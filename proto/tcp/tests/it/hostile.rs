@@ -102,3 +102,145 @@ fn whatever_comes_memory_is_bounded_and_the_machine_stops() {
         }
     }
 }
+
+/// What an end has to say, each segment's number, octets and flags.
+fn said(world: &mut World, at: usize) -> Vec<(u32, usize, Flags)> {
+    let (now, mut found) = (world.now, Vec::new());
+    loop {
+        let mut octets = Vec::new();
+        if !world.end(at).next(now, crate::world::ENDS, &mut octets) {
+            return found;
+        }
+        let it = Segment::read(&octets).unwrap();
+        found.push((it.seq, it.payload.len(), it.flags));
+    }
+}
+
+#[test]
+fn a_fin_whose_acknowledgment_comes_after_a_timeout_is_not_sent_under_another_number() {
+    let mut world = World::new(9, [0, 0, 0]);
+    world.run(Duration::from_secs(1));
+    let (first, wanted) = numbers(&mut world, 0);
+    let it = Segment { window: 60_000, ..segment(wanted, first, Flags::ACK) };
+    let now = world.now;
+    world.end(0).receive(now, &it);
+    assert!(world.end(0).send(&[7; 3_000]));
+    world.end(0).close();
+    let left = said(&mut world, 0);
+    assert!(left.last().unwrap().2.has(Flags::FIN), "{left:?}");
+    world.now += Duration::from_secs(5);
+    let now = world.now;
+    world.end(0).tick(now);
+    let again = said(&mut world, 0);
+    assert_eq!(again.len(), 1, "one segment: {again:?}");
+    // The far end had everything all the while.
+    let all = first.wrapping_add(3_001);
+    world.end(0).receive(now, &Segment { ack: all, ..it });
+    assert_eq!(world.end(0).state(), State::FinWait2);
+    assert_eq!(said(&mut world, 0), []);
+}
+
+#[test]
+fn who_acknowledges_nothing_new_behind_an_open_window_is_given_up_and_behind_a_closed_one_not() {
+    for (window, is_over) in [(1_000, true), (0, false)] {
+        let mut world = World::new(9, [0, 0, 0]);
+        world.run(Duration::from_secs(1));
+        let (nxt, wanted) = numbers(&mut world, 0);
+        let it = segment(wanted, nxt.wrapping_sub(1), Flags::ACK);
+        assert!(world.end(0).send(&[7; 3_000]));
+        for _ in 0..600 {
+            let now = world.now;
+            world.end(0).receive(now, &Segment { window, ..it });
+            world.end(0).tick(now);
+            said(&mut world, 0);
+            world.now += Duration::from_secs(1);
+        }
+        let why = is_over.then_some(Why::Silence);
+        assert_eq!(world.end(0).why(), why, "{window}");
+    }
+}
+
+#[test]
+fn what_fits_no_window_is_answered_ten_times_a_second() {
+    let mut world = World::new(9, [0, 0, 0]);
+    world.run(Duration::from_secs(1));
+    let (nxt, wanted) = numbers(&mut world, 0);
+    for second in 1..=2 {
+        let mut answers = 0;
+        for flags in [Flags::ACK, Flags::SYN, Flags::RST].into_iter().cycle().take(60) {
+            let off = if flags == Flags::RST { 100 } else { u32::MAX };
+            let now = world.now;
+            let it = segment(wanted.wrapping_add(off), nxt, flags);
+            world.end(0).receive(now, &it);
+            answers += said(&mut world, 0).len();
+        }
+        assert_eq!(answers, 10, "{second}");
+        world.now += Duration::from_secs(1);
+    }
+}
+
+#[test]
+fn an_acknowledgment_of_long_ago_brings_nothing_with_it() {
+    let mut world = World::new(9, [0, 0, 0]);
+    world.run(Duration::from_secs(1));
+    let (nxt, wanted) = numbers(&mut world, 0);
+    let now = world.now;
+    for (back, taken) in [(1 << 30, 0), (100_000, 0), (1, 3)] {
+        let it = segment(wanted, nxt.wrapping_sub(back), Flags::ACK);
+        world.end(0).receive(now, &Segment { payload: b"abc", ..it });
+        assert_eq!(world.end(0).incoming().len(), taken, "{back}");
+    }
+}
+
+#[test]
+fn who_acknowledges_something_older_than_our_syn_is_reset() {
+    let syn = Segment { mss: Some(1_200), ..segment(50, 0, Flags::SYN) };
+    let mut end = Connection::accept(Time::ZERO, &syn, 100, 1_200).unwrap();
+    let mut octets = Vec::new();
+    assert!(end.next(Time::ZERO, crate::world::ENDS, &mut octets));
+    for ack in [100, 99, 102] {
+        end.receive(Time::ZERO, &segment(51, ack, Flags::ACK));
+        octets.clear();
+        assert!(end.next(Time::ZERO, crate::world::ENDS, &mut octets), "{ack}");
+        let reset = Segment::read(&octets).unwrap();
+        assert!(reset.flags.has(Flags::RST) && reset.seq == ack, "{ack}");
+        assert_eq!(end.state(), State::SynReceived);
+    }
+    end.receive(Time::ZERO, &segment(51, 101, Flags::ACK));
+    assert_eq!(end.state(), State::Established);
+}
+
+#[test]
+fn a_window_that_opens_by_a_few_octets_is_not_followed_and_one_that_was_closed_is_used_at_once() {
+    let mut world = World::new(9, [0, 0, 0]);
+    world.run(Duration::from_secs(1));
+    let (first, wanted) = numbers(&mut world, 0);
+    let now = world.now;
+    let ack = |ack, window| Segment { window, ..segment(wanted, ack, Flags::ACK) };
+    world.end(0).receive(now, &ack(first, 2_400));
+    assert!(world.end(0).send(&[7; 20_000]));
+    let octets = |left: Vec<(u32, usize, Flags)>| left.iter().map(|it| it.1).sum::<usize>();
+    assert_eq!(octets(said(&mut world, 0)), 2_400);
+    for few in 1..20 {
+        // It takes what it has, and ten octets more each time.
+        world.end(0).receive(now, &ack(first.wrapping_add(few * 10), 2_400));
+        assert_eq!(octets(said(&mut world, 0)), 0, "{few}");
+    }
+    world.end(0).receive(now, &ack(first.wrapping_add(2_400), 2_400));
+    assert_eq!(octets(said(&mut world, 0)), 2_400, "with none on its way all that fits leaves");
+    world.end(0).receive(now, &ack(first.wrapping_add(4_800), 0));
+    for _ in 0..60 {
+        world.now += Duration::from_secs(1);
+        let now = world.now;
+        world.end(0).tick(now);
+        if octets(said(&mut world, 0)) > 0 {
+            world.end(0).receive(now, &ack(first.wrapping_add(4_800), 0));
+        }
+    }
+    let now = world.now;
+    world.end(0).tick(now + Duration::from_secs(60));
+    assert_eq!(octets(said(&mut world, 0)), 1, "a probe");
+    world.end(0).receive(now, &ack(first.wrapping_add(4_800), 2_400));
+    let left = said(&mut world, 0);
+    assert_eq!((left[0].0, octets(left)), (first.wrapping_add(4_800), 2_400));
+}

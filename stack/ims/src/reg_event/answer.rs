@@ -26,11 +26,14 @@ struct Refused {
     least: Option<u32>,
 }
 
-/// A number in a header.
+/// Seconds in a header; behind them a comment or a parameter may stand (RFC 3261 §20.33).
 fn number(message: &Message<'_>, header: Header) -> Option<u32> {
-    let value = core::str::from_utf8(message.header(header)?).ok()?;
-    let digits = value.trim().split(|it: char| !it.is_ascii_digit()).next()?;
-    digits.parse().ok()
+    let value = core::str::from_utf8(message.header(header)?).ok()?.trim();
+    let end = value.find(|it: char| !it.is_ascii_digit()).unwrap_or(value.len());
+    let (digits, rest) = value.split_at(end);
+    let is_alone = rest.is_empty() || rest.trim_start().starts_with(['(', ';']);
+    let is_number = !digits.is_empty() && is_alone;
+    is_number.then(|| digits.parse().unwrap_or(u32::MAX)) // more than anybody waits for
 }
 
 /// Whether an answer will be the same for a while.

@@ -7,15 +7,14 @@ use crate::watch::{AGAIN_MAX, Stage, TIMERS, Watch};
 use dialog::{RouteSet, Subscription, SubscriptionPhase};
 use machine::slots::Key;
 use machine::{Duration, Time};
-use reginfo::{Contact, ContactState, Event as Why, Reginfo, RegistrationState, State};
+use reginfo::{
+    Contact, ContactState, Event as Why, Reginfo, Registration, RegistrationState, State,
+};
 use registrar::{Aor, Gone, Registrar};
 use runtime::{Flow, PortId, Transport};
 use sip::view::{Event as Package, SubscriptionState};
 use sip::{Header, Message, Method, Uri};
 use trail::Event;
-
-/// Registrations and contacts of a document that are looked at.
-const ROWS_MAX: usize = 1_024;
 
 /// What a NOTIFY has changed.
 #[derive(Debug, Default)]
@@ -37,6 +36,17 @@ struct Document {
 
 /// Whether a port is of the realm that a subscription has left by.
 pub(super) type IsNear<'a> = &'a dyn Fn(PortId) -> bool;
+
+/// Whether nothing of an address of record is registered any more (RFC 3680 §5.2): a core that has
+/// lost its registrations tells everything anew, and says `init` without a contact that stands.
+fn is_over(row: &Registration, state: State) -> bool {
+    let stands = |contact: &Contact| contact.state == ContactState::Active;
+    match row.state {
+        RegistrationState::Terminated => true,
+        RegistrationState::Init => state == State::Full && !row.contacts.iter().any(stands),
+        RegistrationState::Active => false,
+    }
+}
 
 /// Why the network has ended a contact, in words.
 const fn why(event: Why) -> &'static str {
@@ -155,11 +165,11 @@ impl Access {
         let mut gone = Vec::new();
         let identity = self.watches.at(key).and_then(|watch| Aor::parse(&watch.identity));
         let Some(identity) = identity else { return gone };
-        let rows = document.reginfo.registrations.iter().take(ROWS_MAX);
-        let (mut left, mut spares_some) = (ROWS_MAX, false);
-        for row in rows {
-            let is_over = row.state == RegistrationState::Terminated;
-            for contact in row.contacts.iter().take(left) {
+        let mut spares_some = false;
+        // There are as many as the octets of a document have room for.
+        for row in &document.reginfo.registrations {
+            let is_over = is_over(row, document.reginfo.state);
+            for contact in &row.contacts {
                 let Some(binding) = named(contact, &identity, registrar) else { continue };
                 if is_over || contact.state == ContactState::Terminated {
                     registrar.end_one(binding, why(contact.event), &mut gone);
@@ -167,7 +177,6 @@ impl Access {
                     self.may_shorten(now, contact, binding, registrar);
                 }
             }
-            left = left.saturating_sub(row.contacts.len());
             // Whatever contacts it names: none of them is registered any more (RFC 3680 §5.2).
             if is_over {
                 spares_some |= self.over(now, key, &row.aor, registrar, &mut gone);

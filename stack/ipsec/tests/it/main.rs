@@ -3,4 +3,5 @@
 
 mod hostile;
 mod pair;
+mod streams;
 mod world;

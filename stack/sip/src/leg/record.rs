@@ -22,6 +22,7 @@ mod tag {
     pub const CALL_ID: u8 = 12;
     pub const SEEN: u8 = 13;
     pub const BINDING: u8 = 14;
+    pub const CHARGING: u8 = 15;
 }
 
 fn number(span: Span) -> u64 {
@@ -70,6 +71,9 @@ impl Leg {
             field::nested(out, tag::SEEN, |out| flow::write_address(out, self.seen()));
         }
         field::bytes(out, tag::TEXT, &self.text);
+        if let Some(line) = &self.charging {
+            field::bytes(out, tag::CHARGING, line);
+        }
     }
 
     /// Makes the leg what `record` wrote. Returns whether that is a leg.
@@ -92,6 +96,7 @@ impl Leg {
                 tag::FORK_AT => self.fork_at = offset(number),
                 tag::TAG => self.tag = unspan(number),
                 tag::CALL_ID => self.call_id = unspan(number),
+                tag::CHARGING => self.charging = Some(value.into()),
                 _ => {}
             }
         }

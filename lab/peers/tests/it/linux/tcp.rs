@@ -8,7 +8,7 @@
 use super::esp::{End, GUEST, OURS, PATIENCE, RAW, associate, enter};
 use super::guest::guest;
 use ::esp::{Algorithm, Encryption, Integrity, KeyLength};
-use ipsec::{Lane, Streams, TCP, Way};
+use ipsec::{Incoming, Lane, Streams, TCP, Way};
 use machine::Time;
 use machine::slots::Key;
 use runtime::{Flow, Transport};
@@ -48,7 +48,7 @@ impl Talk {
                 self.streams.arrived(now, esp, &arrived, true);
             }
         }
-        if let Some(octets) = self.streams.octets(way(set)) {
+        if let Some(Incoming { octets, .. }) = self.streams.incoming(way(set)) {
             self.came.append(octets);
         }
         self.streams.tick(now);
@@ -96,7 +96,7 @@ fn the_kernels_tcp_inside_of_esp_answers_ours_and_ours_answers_it() {
         }
         let ends = (SocketAddr::new(OURS.into(), 6_200), SocketAddr::new(GUEST.into(), port));
         let now = talk.now();
-        assert!(talk.streams.send(now, &talk.end.esp, way(set), ends, &text()));
+        assert!(talk.streams.send(now, &mut talk.end.esp, way(set), ends, &text()));
         talk.until(set, "what we have sent comes back", |it| it.came.len() == OCTETS);
         assert!(talk.came == text());
         talk.streams.close(way(set));
@@ -111,7 +111,7 @@ fn the_kernels_tcp_inside_of_esp_answers_ours_and_ours_answers_it() {
         talk.until(set, "it opens", |it| it.streams.is_open(way(set)));
         let ends = (SocketAddr::new(OURS.into(), 5_062), SocketAddr::new(GUEST.into(), port));
         let now = talk.now();
-        assert!(talk.streams.send(now, &talk.end.esp, way(set), ends, &text()));
+        assert!(talk.streams.send(now, &mut talk.end.esp, way(set), ends, &text()));
         talk.until(set, "what we have sent comes back", |it| it.came.len() == OCTETS);
         assert!(talk.came == text());
         assert_eq!(talk.end.esp.count(ipsec::Fact::StreamsOpened), 2);
