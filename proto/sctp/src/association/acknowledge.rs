@@ -52,10 +52,8 @@ impl Association {
         if first.is_some_and(|first| first.payload.len() > self.peer_rwnd) {
             // A peer without room that answers is alive (RFC 9260 §6.1 A).
             self.errors = 0;
-            self.paths
-                .iter_mut()
-                .filter(|path| path.congestion.flight > 0)
-                .for_each(|path| path.errors = 0);
+            let busy = self.paths.iter_mut().filter(|path| path.congestion.flight > 0);
+            busy.for_each(|path| path.errors = 0);
         }
         self.advance_ack_point();
     }
@@ -189,7 +187,7 @@ impl Association {
         if has_lost && self.recovery_exit.is_none() {
             self.may_burst = true;
             let lost = self.paths.iter_mut().zip(halved).filter(|(_, is_lost)| *is_lost);
-            lost.for_each(|(path, _)| path.halve());
+            lost.for_each(|(path, _)| path.congestion.halve(path.pmdcs()));
             self.recovery_exit = Some(self.outbound.next_tsn() - 1);
         }
     }

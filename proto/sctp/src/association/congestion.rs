@@ -1,10 +1,4 @@
 //! Congestion control of a path (RFC 9260 §6.1, §7.2): what may be on its way.
-//!
-//! ```text
-//!  slow start ── cwnd > ssthresh ──→ avoidance      lost, others came:  halve ──→ avoidance
-//!       ↑                                │          T3-rtx expired:     collapse
-//!       └─────────── collapse ───────────┘          silence:            wake
-//! ```
 //! `pmdcs` is the Path Maximum DATA Chunk Size, chunk header included (§2.3).
 
 use machine::{Duration, Time};

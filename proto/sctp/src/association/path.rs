@@ -192,16 +192,6 @@ impl Path {
         }
     }
 
-    /// T3-rtx expired.
-    pub(crate) fn collapse(&mut self) {
-        self.congestion.collapse(self.pmdcs());
-    }
-
-    /// A packet was lost and others came through.
-    pub(crate) fn halve(&mut self) {
-        self.congestion.halve(self.pmdcs());
-    }
-
     /// A SACK acknowledged something.
     pub(crate) fn grow(&mut self, is_recovering: bool) {
         self.congestion.grow(&self.acknowledged, self.pmdcs(), is_recovering);
@@ -210,11 +200,6 @@ impl Path {
     /// Data is to be sent after silence.
     pub(crate) fn wake(&mut self, now: Time) {
         self.congestion.wake(now, self.rto, self.pmdcs());
-    }
-
-    /// The largest window that Max.Burst allows now.
-    pub(crate) fn window(&self, max_burst: Option<u16>) -> usize {
-        self.congestion.window(max_burst, self.pmdcs())
     }
 
     /// The earliest of its timers.

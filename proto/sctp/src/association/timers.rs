@@ -80,7 +80,8 @@ impl Association {
     fn t3_expired(&mut self, cx: &mut Context<'_>, index: usize) {
         self.paths[index].t3_rtx = None;
         self.paths[index].timed = None;
-        self.paths[index].collapse();
+        let path = &mut self.paths[index];
+        path.congestion.collapse(path.pmdcs());
         self.paths[index].back_off();
         for entry in 0..self.outbound.ring.len() {
             let sent = &self.outbound.ring[entry];

@@ -191,7 +191,7 @@ impl Association {
             return;
         }
         for path in &mut self.paths {
-            path.congestion.allowed = path.window(max_burst);
+            path.congestion.allowed = path.congestion.window(max_burst, path.pmdcs());
         }
         if self.is_forward_due {
             self.put_forward_tsn(cx, draft);
